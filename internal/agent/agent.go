@@ -76,8 +76,8 @@ type Options struct {
 // defaultUser is the account name when the operating system knows none for our user id.
 const defaultUser = "mysql"
 
-// Run runs the agent until a signal ends it, mariadbd included. One that was started by another agent goes on with its mariadbd, or
-// goes back to it.
+// Run runs the agent until a signal ends it, mariadbd included. One that was started by another agent continues with
+// its mariadbd, or goes back to it.
 func Run(ctx context.Context, o Options) error {
 	before, err := handover.Taken()
 	if err != nil {

@@ -13,7 +13,7 @@ type role struct {
 	lost    time.Time
 	// drained is when the pod's termination began.
 	drained time.Time
-	// again is when the loop looks again, nil while nothing waits.
+	// again is the timer of the loop's next check, nil while nothing waits.
 	again *time.Timer
 }
 

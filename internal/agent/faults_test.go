@@ -62,7 +62,7 @@ func (s *story) cutInitialise() {
 		}
 		if r.Data == galera.DataPresent && r.Position.Known() {
 			s.uuid = r.Position.UUID
-			break // it had become a cluster; go on with that
+			break // it had become a cluster; continue with that
 		}
 		if r.Data != galera.DataEmpty || r.Position.Known() {
 			s.Fatalf("neither empty nor a database: %s %s", r.Data, r.Position)
@@ -195,7 +195,7 @@ func (s *story) killDonor() {
 	s.intact()
 }
 
-// badSetting: what mariadbd refuses never replaces what it runs with, and a restart goes on with the latter.
+// badSetting: what mariadbd refuses never replaces what it runs with, and a restart continues with the latter.
 func (s *story) badSetting() {
 	n := s.node(1)
 	before := s.world.config.Revision
@@ -217,7 +217,7 @@ func (s *story) badSetting() {
 	s.intact()
 }
 
-// diverge lets one member write alone, loses its pod, goes on without it by a person's word, and brings it back.
+// diverge lets one member write alone, loses its pod, goes on without it by a user's word, and brings it back.
 func (s *story) diverge() {
 	var at galera.Position
 	for _, n := range s.world.nodes[:2] {

@@ -70,7 +70,7 @@ func TestHandshakesAreHeard(t *testing.T) {
 	}
 }
 
-// TestRejectedIsBegunAnew: Galera itself would wait for ever.
+// TestRejectedIsBegunAnew: Galera itself would wait forever.
 func TestRejectedIsBegunAnew(t *testing.T) {
 	said := func(name string) string {
 		return "2026-11-22 12:15:04 0 [Warning] WSREP: Rejecting JOIN message from 0.0 (" + name + "): new State Transfer required."

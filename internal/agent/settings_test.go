@@ -12,7 +12,7 @@ import (
 )
 
 // TestSettings: the first database is made with the settings it keeps, and knows time zones by name. A member that cannot start with new settings
-// goes on with those before.
+// continues with those before.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {

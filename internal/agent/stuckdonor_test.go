@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestStuckDonor ends a transfer while its donor has no quorum: mariadbd is a donor for ever then, reports
+// TestStuckDonor ends a transfer while its donor has no quorum: mariadbd is a donor forever then, reports
 // so, and a restart by order helps. It is part of make test-full.
 func TestStuckDonor(t *testing.T) {
 	if os.Getenv("GALERA_SLOW") == "" {

@@ -35,7 +35,7 @@ func (r Report) Sent(now time.Time) Report {
 }
 
 // Received returns a report that has just come in with the times that are compared with others put on the receiver's
-// clock. Times for people stay as they are.
+// clock. Times for users stay as they are.
 func (r Report) Received(now time.Time) Report {
 	r.TLS.Channels = each(r.TLS.Channels, func(f *ChannelFact) { f.CheckedAt = ago(f.AgeSeconds, now, f.CheckedAt) })
 	r.TLS.Peers = each(r.TLS.Peers, func(f *ChannelFact) { f.CheckedAt = ago(f.AgeSeconds, now, f.CheckedAt) })
@@ -47,8 +47,8 @@ func (r Report) Received(now time.Time) Report {
 	return r.withoutForgedHistories()
 }
 
-// withoutForgedHistories leaves out what is no UUID: conditions print histories in commands for people to run, and the holder of a
-// cluster's pair can answer in the place of its agents.
+// withoutForgedHistories leaves out what is no UUID: conditions print histories in commands for users to run, and the
+// holder of a cluster's pair can answer in the place of its agents.
 func (r Report) withoutForgedHistories() Report {
 	if r.Position.UUID != "" && uuid.Validate(r.Position.UUID) != nil {
 		r.Position = galera.Position{}

@@ -72,7 +72,7 @@ func TestAgesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestForgedHistories: conditions print them in commands for people to run.
+// TestForgedHistories: conditions print them in commands for users to run.
 func TestForgedHistories(t *testing.T) {
 	const good, bad = "90e0b86f-e577-11f1-b9b1-fa90d5744545", "90e0b86f'; rm -rf ~; '"
 	for _, c := range []struct {

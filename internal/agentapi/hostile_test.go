@@ -42,7 +42,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestEndlessAnswers: neither a body nor a header is read for ever.
+// TestEndlessAnswers: neither a body nor a header is read forever.
 func TestEndlessAnswers(t *testing.T) {
 	var sent atomic.Int64
 	words := []byte(strings.Repeat(" ", 8<<10))

@@ -14,7 +14,7 @@ type Identity struct {
 	UID string `json:"uid,omitempty"`
 }
 
-// String returns the identity for a person.
+// String returns the identity for messages.
 func (i Identity) String() string {
 	if i.UID == "" {
 		return i.Namespace + "/" + i.Cluster

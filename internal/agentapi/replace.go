@@ -25,7 +25,7 @@ const LargestProgram = 128 << 20
 // sendTime bounds the transport of a program, and the agent's check whether it can take over.
 const sendTime = time.Minute
 
-// NotNow is part of the reason of an agent that is in the middle of something: it is to be asked again soon.
+// NotNow is part of the reason of an agent that is in the middle of something: it is to be asked again shortly.
 const NotNow = "not now: "
 
 // ReplaceResult is the answer to PathAgent.
@@ -41,7 +41,7 @@ type Program struct {
 	path                  string
 }
 
-// ReadProgram looks at the program in a file, which is of a version, and for processors of arch.
+// ReadProgram reads the program in a file, which is of a version, and for processors of arch.
 func ReadProgram(path, version, arch string) (*Program, error) {
 	f, err := os.Open(path)
 	if err != nil {

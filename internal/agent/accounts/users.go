@@ -171,7 +171,7 @@ func (w *userWish) apply(ctx context.Context) error {
 	return w.settled(ctx)
 }
 
-// settled makes sure that the statements had the effect that is read: otherwise they would be repeated for ever.
+// settled makes sure that the statements had the effect that is read: otherwise they would be repeated forever.
 func (w *userWish) settled(ctx context.Context) error {
 	h, err := w.user(ctx, w.u.Name, w.u.Host)
 	if err != nil || h == nil {

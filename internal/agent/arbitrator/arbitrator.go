@@ -111,8 +111,8 @@ type state struct {
 	failure  *agentapi.Failure
 }
 
-// Run runs the arbitrator until a signal ends it, garbd included. One that was started by another agent goes on with its garbd, or goes
-// back to it.
+// Run runs the arbitrator until a signal ends it, garbd included. One that was started by another agent continues with
+// its garbd, or goes back to it.
 func Run(ctx context.Context, o Options) error {
 	before, err := handover.Taken()
 	if err != nil {

@@ -14,7 +14,7 @@ type saved struct {
 	Socket  galera.SocketMode    `json:"socket"`
 	Suites  []string             `json:"suites,omitempty"`
 	Clients galera.ChannelPolicy `json:"clients"`
-	// Checked is the option file that mariadbd has accepted: it does not have to look at the same again.
+	// Checked is the option file that mariadbd has accepted: it does not have to check the same again.
 	Checked string `json:"checked,omitempty"`
 	// Settings are those of the running server.
 	Settings map[string]string `json:"settings,omitempty"`

@@ -19,7 +19,7 @@ type checked struct {
 	err  error
 }
 
-// checkSettings lets mariadbd look at new settings before they replace the old ones: refused ones
+// checkSettings lets mariadbd check new settings before they replace the old ones: refused ones
 // must never wait on the disk for the next crash to bring them up. That takes a while: the configuration is
 // read again when it is known.
 func (r *Room) checkSettings(config agentapi.NodeConfig, output servercnf.Output) (known bool, why error) {
@@ -31,7 +31,7 @@ func (r *Room) checkSettings(config agentapi.NodeConfig, output servercnf.Output
 	case r.Checking:
 		return false, nil
 	case c.text == text:
-		r.checked = checked{} // an answer counts once: the next look at the same files asks again
+		r.checked = checked{} // an answer counts once: the next check of the same files asks again
 		return true, c.err
 	}
 	draft := r.places.MyCnf() + ".new"

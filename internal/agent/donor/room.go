@@ -116,8 +116,8 @@ func (r *Room) measure() {
 }
 
 // endLostJoiner ends the transfer script when its joiner is unreachable: its host lost power, or the network drops all packets
-// (sst.JoinerWatch). The script would wait a quarter of an hour for the kernel to give up, or for ever with nothing to send;
-// with rsync the donor rejects all writes meanwhile. mariadbd goes on, and serves again.
+// (sst.JoinerWatch). The script would wait a quarter of an hour for the kernel to give up, or forever with nothing to
+// send; with rsync the donor rejects all writes meanwhile. mariadbd goes on, and serves again.
 //
 // Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled transfer itself.
 // Without quorum, silence does not count: the end of the transfer could not be reported to the group (sst.Donation), and no

@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// data finds out what the data directory holds. It changes nothing that could be data. served reports whether the
+// data determines what the data directory holds. It changes nothing that could be data. served reports whether the
 // member may have been in a component.
 func (r *Room) data(ctx context.Context, served bool) (Found, error) {
 	p := r.places

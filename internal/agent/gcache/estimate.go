@@ -72,7 +72,7 @@ func step(need float64) int64 {
 	}
 }
 
-// windows are the steps a window is rounded down to: a more exact report would be pretence, and
+// windows are the steps a window is rounded down to: a more exact report would not be accurate, and
 // would change all the time.
 var windows = []time.Duration{
 	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute,

@@ -25,7 +25,8 @@ const (
 	keepRate  = 5 * time.Minute
 )
 
-// Cache is what the member knows of the rate of writes, and of its gcache. It is the loop's.
+// Cache is what the member knows of the rate of writes, and of its gcache. Not safe for concurrent use; event loop
+// only.
 type Cache struct {
 	places paths.Places
 	volume *volume.Volume

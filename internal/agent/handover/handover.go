@@ -134,7 +134,7 @@ func Exec(binary *os.File, s State) error {
 	return run(path(binary), s)
 }
 
-// Return goes back to the agent that handed s over, which goes on with it. It returns only when that fails.
+// Return goes back to the agent that handed s over, which continues with it. It returns only when that fails.
 func Return(s State, why error) error {
 	if s.Before == 0 {
 		return errors.New("there is no agent to go back to")

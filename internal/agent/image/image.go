@@ -18,7 +18,7 @@ import (
 // versionTime bounds a program's answer to the question for its version.
 const versionTime = 20 * time.Second
 
-// Image is what is known of the image. It is the loop's.
+// Image is what is known of the image. Not safe for concurrent use; event loop only.
 type Image struct {
 	agentapi.ImageReport
 	// Mariadbd is the path of the server, "" when the image has none.
@@ -33,7 +33,7 @@ type Image struct {
 	muteAt time.Time
 }
 
-// New looks for the image's programs.
+// New finds the image's programs.
 func New(loop room.Loop, table *procs.Table) Image {
 	return Image{
 		ImageReport: agentapi.ImageReport{Provider: Provider(), CPUFlags: CPUFlags()},

@@ -168,7 +168,7 @@ func (r *Room) Handshake(protocol, cipher string) {
 }
 
 // Rejected kills mariadbd when the group rejects its JOIN message. The group had dropped it during the state transfer and
-// counts it as a new node since; its own Galera has not noticed, and would wait for ever.
+// counts it as a new node since; its own Galera has not noticed, and would wait forever.
 func (r *Room) Rejected() {
 	if underWay(r.Run) {
 		r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the group dropped this node during " +

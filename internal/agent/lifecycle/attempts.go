@@ -11,7 +11,8 @@ import (
 type Attempts struct {
 	// Failed counts the failed ones in a row.
 	Failed int
-	// Crashed counts the servers in a row that ended, or hung, soon after they had begun to serve; ServedAt is when the last one began.
+	// Crashed counts the servers in a row that ended, or hung, shortly after they had begun to serve; ServedAt is when the
+	// last one began.
 	Crashed  int
 	ServedAt time.Time
 	// Failure is why mariadbd is down, or was; nil since it served. Sticky is one that only an order lifts.

@@ -18,7 +18,7 @@ func Backoff(n int) time.Duration {
 }
 
 // transferBackoffMost bounds the wait after failed transfers. It never grows beyond that, nor ends: what
-// keeps a transfer from ending well goes away without a word, and the data are safe elsewhere.
+// keeps a transfer from ending well goes away silently, and the data are safe elsewhere.
 const transferBackoffMost = 5 * time.Minute
 
 // TransferBackoff is how long to wait after an attempt that failed in a full transfer, the n-th failed
@@ -35,7 +35,8 @@ const (
 	servedLong       = 10 * time.Minute
 )
 
-// CrashBackoff is how long to wait after the n-th server in a row that ended soon after it had begun to serve, n from 1.
+// CrashBackoff is how long to wait after the n-th server in a row that ended shortly after it had begun to serve, n
+// from 1.
 func CrashBackoff(n int) time.Duration {
 	return min(crashBackoffMost, RetryAfterCrash<<min(max(n-crashesFree, 0), 8))
 }

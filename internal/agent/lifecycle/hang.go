@@ -38,9 +38,9 @@ type Hang struct {
 // delivered to all members of the view it was in, and those who are Primary now go on from that view; what it
 // has not brought to its disk they give it again. What it took after that view without them it cannot have acknowledged: it has no quorum.
 //
-// When others answer and no member is Primary, nothing serves, and no recovery can do without this member unless a person gives
-// it up. It is killed, too, after hungNoPrimary: what it has committed is on its disk, as after any crash, and then its
-// position is known, so that the operator decides with all positions on the table and gives up nothing.
+// When others answer and no member is Primary, nothing serves, and no recovery can do without this member unless a user
+// gives it up. It is killed, too, after hungNoPrimary: what it has committed is on its disk, as after any crash, and
+// then its position is known, so that the operator decides with all positions on the table and gives up nothing.
 //
 // One that refuses the agent's login is not killed for that: all may do so at once, and serve.
 //

@@ -32,11 +32,11 @@ type Situation struct {
 	// Blind explains why not even the position can be found out (no configuration, no mariadbd), nil when
 	// it can. Unusable explains why nothing can be started (certificate, provider), nil when it can.
 	Blind, Unusable *agentapi.Failure
-	// Examined reports whether data and position have been looked at since mariadbd was last up.
+	// Examined reports whether data and position have been examined since mariadbd was last up.
 	Examined bool
 	// Trouble is why the last examination failed, nil when it did not.
 	Trouble *agentapi.Failure
-	// Checking reports whether the first configuration is being looked at.
+	// Checking reports whether the first configuration is being checked.
 	Checking bool
 	// Form is the order to form a component with, "" without one.
 	Form agentapi.OrderKind
@@ -85,7 +85,8 @@ type Step struct {
 	Failure *agentapi.Failure
 }
 
-// Next decides. It looks at everything anew each time, so that no event can be missed.
+// Next returns the next step. It is level-triggered: it judges the whole situation each time, so that no event can be
+// missed.
 func Next(s Situation) Step {
 	if s.Alive {
 		return nextAlive(s)
@@ -133,7 +134,7 @@ func Next(s Situation) Step {
 }
 
 // stoppedBy is what is wrong with a member that runs nothing, by order, and could start nothing either; nil when nothing is, or when it
-// is looked at first. It is Stopped all the same: an operation that waits for that must not wait for a person.
+// is examined first. It is Stopped all the same: an operation that waits for that must not wait for a user.
 func (s Situation) stoppedBy() *agentapi.Failure {
 	switch {
 	case s.Blind != nil:

@@ -41,7 +41,7 @@ func SettingsToBlame(exit Exit) (certain, possible bool) {
 	return certain, certain || reason == agentapi.FailureStart && !galera
 }
 
-// remedies are what a person can do about a failure of mariadb-backup, by what it says.
+// remedies are what a user can do about a failure of mariadb-backup, by its output.
 var remedies = []struct {
 	says   []string
 	remedy string

@@ -101,7 +101,7 @@ func (p *Process) Hand() (Handed, error) {
 	return h, raw.Control(func(fd uintptr) { h.Log = int(fd) })
 }
 
-// Take goes on with a process that an agent before this one has started. log gets its lines.
+// Take continues with a process that an agent before this one has started. log gets its lines.
 func Take(table *procs.Table, h Handed, log func(line string)) (*Process, error) {
 	child, err := table.Take(h.PID)
 	if err != nil {

@@ -20,7 +20,7 @@ const rootAgain = 2 * time.Second
 const (
 	// rootOverlap is how long root's password before is accepted, unless the Secret sets another time.
 	rootOverlap = time.Hour
-	// rootLook is how often the end of an overlap is looked for: the Secret may cut it short.
+	// rootLook is how often the end of an overlap is checked: the Secret may cut it short.
 	rootLook = 10 * time.Second
 )
 

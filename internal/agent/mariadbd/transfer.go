@@ -19,7 +19,7 @@ var socatWord = regexp.MustCompile(`socat\[\d+\] [EWNI] (.*)`)
 // transferNoise is what follows every failure.
 var transferNoise = []string{"Cleanup after exit", "Removing ", "exiting with status", "sigterm", "Failed to get current position"}
 
-// transferReasons are looked for in this order, in all that was said.
+// transferReasons are searched for in this order, in the whole output.
 var transferReasons = []struct {
 	reason string
 	signs  []string

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// upgradeTime bounds mariadb-upgrade, which looks at every table once, and into none.
+	// upgradeTime bounds mariadb-upgrade, which checks every table once, and reads none.
 	upgradeTime = 2 * time.Hour
 	// upgradeAgain is the pause after an attempt that failed.
 	upgradeAgain = time.Minute

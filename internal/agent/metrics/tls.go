@@ -29,7 +29,7 @@ var certificateFamilies = []Family{
 	}},
 }
 
-// channelFamily is one metric of each channel whose encryption was looked at.
+// channelFamily is one metric of each channel whose encryption was checked.
 func channelFamily(name, help string, labels []string, of func(fact agentapi.ChannelFact, send send)) Family {
 	return Family{name, help, gauge, append([]string{"channel"}, labels...), func(f Facts, each send) {
 		for _, channel := range slices.Sorted(maps.Keys(f.Report.TLS.Channels)) {

@@ -40,7 +40,7 @@ const (
 	Busy
 	// RefuseUnrecorded means no, and nothing is recorded, because the book holds something better already.
 	RefuseUnrecorded
-	// Refuse means no, and for ever.
+	// Refuse means that the order is refused for good.
 	Refuse
 	// Accept means to record it, then carry it out.
 	Accept
@@ -91,7 +91,7 @@ var kinds = []agentapi.OrderKind{
 	agentapi.OrderRestart, agentapi.OrderStop, agentapi.OrderStart,
 }
 
-// judgeForm looks at the order itself, the book and whether this is the moment.
+// judgeForm judges the order itself, the book and whether this is the moment.
 func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Verdict, bool) {
 	switch {
 	case o.ID == "" || o.Epoch < 1 || !slices.Contains(kinds, o.Kind):
@@ -167,7 +167,7 @@ func judgeBootstrap(o agentapi.Order, f Facts) Verdict {
 	}
 	for _, p := range f.Peers {
 		if slices.Contains(o.GivenUp, p.Name) {
-			continue // a person has accepted to lose what only it knows
+			continue // a user has accepted to lose what only it knows
 		}
 		if p.Position.UUID == f.Position.UUID && p.Position.Seqno > f.Position.Seqno && p.Data == galera.DataPresent {
 			return refuse("%s is ahead: %s, this member is at %s", p.Name, p.Position, f.Position)

@@ -6,7 +6,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// watchTime is how long others are looked at often after the component has changed.
+// watchTime is how long others are polled often after the component has changed.
 const watchTime = 20 * time.Second
 
 // Group holds what the other members answered last, and how often they are asked. Not safe for concurrent use (event
@@ -17,7 +17,7 @@ type Group struct {
 	Views map[string]agentapi.PeerView
 
 	from       time.Time // what was asked before does not count
-	watchUntil time.Time // the others are looked at often until then
+	watchUntil time.Time // the others are polled often until then
 }
 
 // Take takes the answers to a question that was asked at a time; it returns false when they are out of date.
@@ -37,8 +37,8 @@ func (g *Group) Decide(asked time.Time, views map[string]agentapi.PeerView) {
 // Forget forgets all answers, and takes none to a question that was asked before.
 func (g *Group) Forget() { g.Views, g.from = nil, time.Now() }
 
-// Watch looks at the others often for a while: the component has changed, and a member that goes down before it knows of a new line
-// of history would look as if it had gone on without the others.
+// Watch polls the others often for a while: the component has changed, and a member that goes down before it knows of a
+// new line of history would look as if it had gone on without the others.
 func (g *Group) Watch(served bool) {
 	g.watchUntil = time.Now().Add(watchTime)
 	if served {
@@ -47,7 +47,7 @@ func (g *Group) Watch(served bool) {
 	g.Now()
 }
 
-// Rest looks at the others rarely, once nothing has changed for a while.
+// Rest polls the others rarely, once nothing has changed for a while.
 func (g *Group) Rest() {
 	if time.Now().After(g.watchUntil) {
 		g.Set(PaceIdle)

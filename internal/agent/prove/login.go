@@ -13,7 +13,7 @@ import (
 
 const loginTime = 5 * time.Second
 
-// clientsPlain asks as little as it can: only a server that would go on with a login is logged in to.
+// clientsPlain asks as little as it can: only a server that would continue with a login is logged in to.
 func clientsPlain(ctx context.Context, addr string, s Subject) (accepted bool, err error) {
 	accepted, err = ClientsPlain(ctx, addr)
 	if err != nil || !accepted || s.Password == nil {
@@ -22,7 +22,7 @@ func clientsPlain(ctx context.Context, addr string, s Subject) (accepted bool, e
 	return LoginPlain(ctx, addr, s.Password(), s.Credentials)
 }
 
-// LoginPlain logs in with a true password, with TLS and without. Servers before 11 look at the transport after
+// LoginPlain logs in with a true password, with TLS and without. Servers before 11 check the transport after
 // everything else, and answer then as to a wrong password; so the two logins must differ in
 // nothing but the transport. The address is this member's own: nothing of it leaves the pod.
 func LoginPlain(ctx context.Context, addr, password string, c Credentials) (accepted bool, err error) {

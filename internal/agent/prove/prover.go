@@ -82,7 +82,7 @@ func (r Result) complete(s Subject) bool {
 	return true
 }
 
-// Prover dials for ever.
+// Prover checks TLS on every channel until its context is done.
 type Prover struct {
 	// Subject returns the present subject.
 	Subject func() Subject
@@ -108,7 +108,7 @@ func New(subject func() Subject, seen func(Result)) *Prover {
 	return &Prover{Subject: subject, Seen: seen, kick: make(chan struct{}, 1), refused: map[string]refusal{}, spoke: map[string]bool{}}
 }
 
-// Kick makes the prover look again at once.
+// Kick makes the prover check again at once.
 func (p *Prover) Kick() {
 	select {
 	case p.kick <- struct{}{}:

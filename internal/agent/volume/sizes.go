@@ -27,7 +27,7 @@ type Sizes struct {
 	DataAt time.Time
 }
 
-// Measure looks at the volume, at all files only when walk is set. It blocks while the volume does not answer.
+// Measure measures the volume, all files only when walk is set. It blocks while the volume does not answer.
 func Measure(p paths.Places, walk bool) Sizes {
 	s := Sizes{At: time.Now()}
 	if info, err := os.Stat(filepath.Join(p.Data, gcacheFile)); err == nil {

@@ -13,8 +13,8 @@ import (
 // sizesEvery is the pause between two measurements of the volume's sizes.
 const sizesEvery = 3 * time.Second
 
-// Volume is the loop's, except for what is said to be safe elsewhere. The zero value does everything at once and
-// watches nothing.
+// Volume is not safe for concurrent use (event loop only), except for what is documented to be safe. The zero value
+// does everything at once and watches nothing.
 type Volume struct {
 	*Watch
 	places    paths.Places

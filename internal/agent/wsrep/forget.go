@@ -12,7 +12,8 @@ const settleMost = 10 * time.Second
 
 // Forgetting follows the end of an eviction. All members remember who was evicted, and as long as they do, the
 // next one that joins makes them wait for it: five seconds, in which no client can write. So each forgets
-// as soon as the view without the evicted one is there, and joiners wait for that. It is the loop's.
+// as soon as the view without the evicted one is there, and joiners wait for that. Not safe for concurrent use; event
+// loop only.
 type Forgetting struct {
 	loop room.Loop
 	// forget makes the running server forget whom the group has evicted.

@@ -11,7 +11,7 @@ import (
 
 const (
 	// lookAgain is the pause between two queries for who is still there. InnoDB reports transactions from a snapshot that
-	// it renews when it was not read for a tenth of a second (trx0i_s.cc): more frequent reads see the first one for ever.
+	// it renews when it was not read for a tenth of a second (trx0i_s.cc): more frequent reads see the first one forever.
 	lookAgain = 120 * time.Millisecond
 	// errNoSuchThread is ER_NO_SUCH_THREAD: the connection has ended by itself.
 	errNoSuchThread = 1094

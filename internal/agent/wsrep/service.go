@@ -12,7 +12,7 @@ import (
 const awayKept = 8
 
 // Service notes when a server that served stops taking queries, and when it takes them again. A donor that does not block
-// goes on taking them. It is the loop's.
+// goes on taking them. Not safe for concurrent use; event loop only.
 type Service struct {
 	away []agentapi.Away
 }

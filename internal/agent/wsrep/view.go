@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// View is what is known of the members of the last view. It is the loop's.
+// View is what is known of the members of the last view. Not safe for concurrent use; event loop only.
 type View struct {
 	// ID is the wsrep_cluster_conf_id of the view, 0 until a status has reported it.
 	ID      int64

@@ -30,7 +30,7 @@ func groupOptions(in Input) []string {
 	opts := []string{
 		// gvwstate.dat must not form a component by itself.
 		"pc.recovery=no",
-		// How often Galera looks for silent members, half its default: an eviction takes effect sooner.
+		// How often Galera checks for silent members, half its default: an eviction takes effect sooner.
 		"evs.inactive_check_period=PT0.25S",
 		// A change of the membership often needs a lost message again, and the first messages after it are delivered only when idle
 		// nodes have acknowledged them: writers waited 1.2 s for a node to join with 0.5 s and 0.2 s here, 0.4 s with Galera's least.

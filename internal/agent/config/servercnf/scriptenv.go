@@ -29,11 +29,11 @@ const standIn = "unnamed"
 // In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look. So does
 // stunnel, which a joiner starts in the background.
 //
-// Where a transfer is to be encrypted, rsync's script is not let go on without a stunnel that it would find: it would copy in
-// clear, without a word, whatever ssl-mode says. The image was looked at (Needed), but not through this very PATH.
+// Where a transfer is to be encrypted, rsync's script must not continue without a stunnel that it would find: it would
+// copy in clear, silently, whatever ssl-mode says. The image was checked (Needed), but not through this very PATH.
 //
-// stunnel takes its own settings for OpenSSL's: a joiner's, whose word counts, is given the policy (tunnel, "" where a transfer
-// is not to be encrypted).
+// stunnel takes its own settings for OpenSSL's: a joiner's, which decides, is given the policy (tunnel, "" where a
+// transfer is not to be encrypted).
 func scriptEnv(notes, agent, tunnel string) string {
 	guard := ""
 	if tunnel != "" {

@@ -168,8 +168,8 @@ func (r *Room) begin(o agentapi.Order) {
 	}
 }
 
-// askAnew forgets what the others said: a member that is let go by an order joins none that served before it. The
-// order is also how a member learns of a recovery, and it must not look for a component that has just ended.
+// askAnew forgets what the others reported: a member that is released by an order joins none that served before it. The
+// order is also how a member learns of a recovery, and it must not join a component that has just ended.
 func (r *Room) askAnew() {
 	if r.Run.Proc == nil {
 		r.Group.Forget()
@@ -231,7 +231,7 @@ func (r *Room) Exited(order string, how fmt.Stringer) {
 	}
 }
 
-// EndExamination cuts a look at the data off that keeps a Stop from ending.
+// EndExamination cancels an examination of the data that keeps a Stop from ending.
 func (r *Room) EndExamination(now time.Time) {
 	if r.stopping() {
 		r.Exam.EndFor(r.stoppedAt, now)

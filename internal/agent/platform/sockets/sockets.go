@@ -1,4 +1,5 @@
-// Package sockets keeps the agent's listening sockets, so that a successor goes on with them: no caller is turned away meanwhile.
+// Package sockets keeps the agent's listening sockets, so that a successor continues with them: no caller is turned
+// away meanwhile.
 package sockets
 
 import (

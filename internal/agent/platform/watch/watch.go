@@ -12,7 +12,7 @@ import (
 const (
 	// settle lets a burst of events pass, so that a change is read once and whole.
 	settle = 100 * time.Millisecond
-	// again is how often everything is looked at without any event: one may have been lost.
+	// again is how often everything is checked without any event: one may have been lost.
 	again = 15 * time.Second
 )
 

@@ -1,4 +1,4 @@
-// Package streams looks at the TCP connections of a pod, as the kernel knows them.
+// Package streams reads the TCP connections of a pod, as the kernel knows them.
 package streams
 
 import (
