@@ -36,7 +36,7 @@ const longLoss = 10 * time.Minute
 
 // SeeSilence sets SilentFor of the i-th member, and returns since when this process has waited for its agent; seen is what it returned
 // last, and samePod reports whether the pod is the same since. Another pod has its own time to start, but not again and
-// again for ever. In a hibernated cluster nothing is waited for.
+// again forever. In a hibernated cluster nothing is waited for.
 func (s *Snapshot) SeeSilence(i int, seen time.Time, samePod bool, now time.Time) time.Time {
 	s.Members[i].SilentFor = 0
 	switch {

@@ -5,7 +5,7 @@ import "time"
 // Snapshot is one cluster at one moment: what is wanted, what was recorded, what was observed.
 // The planner decides from it and from nothing else.
 type Snapshot struct {
-	// Namespace and Name of the resource, for messages to a person.
+	// Namespace and Name of the resource, for messages to a user.
 	Namespace, Name string
 	// Replicas is the wanted number of members. Which nodes are members is in Members.
 	Replicas int
@@ -23,7 +23,7 @@ type Snapshot struct {
 	RestartsWait string
 	// Rebootstrap asks for a switch of the encryption by stopping the nodes, instead of a rolling one.
 	Rebootstrap bool
-	// Promote is the node that is to be the primary at a person's request, "" without one. It is fulfilled once.
+	// Promote is the node that is to be the primary at a user's request, "" without one. It is fulfilled once.
 	Promote string
 	// Approval is the permission to recover without certain members, nil without one.
 	Approval *Approval
@@ -145,7 +145,7 @@ type Member struct {
 	StaleTrust bool
 	// Backup is the id of the backup the member gives now, "" for none.
 	Backup string
-	// RestartAsked reports whether a person has asked for a restart, and whether mariadbd is the same since.
+	// RestartAsked reports whether a user has asked for a restart, and whether mariadbd is the same since.
 	RestartAsked bool
 	// StuckDonor reports whether the member stays a donor without a joiner: only a restart ends that.
 	StuckDonor bool

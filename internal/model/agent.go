@@ -125,7 +125,7 @@ func (w *agents) stepAgent(i int) bool {
 	return true
 }
 
-// examined ends a look at the data directory.
+// examined ends an examination of the data directory.
 func (w *agents) examined(i int) {
 	n := &w.nodes[i]
 	w.interrupt(i)

@@ -12,7 +12,7 @@ type Event struct {
 type Kind uint8
 
 // The kinds of events. Those of the first group are life as usual, the others are faults,
-// or what people do.
+// or what users do.
 const (
 	Round  Kind = iota // every participant takes its next step, with fresh caches
 	Elapse             // the same without the operators, messages and caches

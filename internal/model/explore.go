@@ -15,7 +15,7 @@ type Explorer struct {
 	// Most bounds the number of states.
 	Most int
 
-	// States and Steps count what was looked at; Found is the first schedule that broke a promise.
+	// States and Steps count what was explored; Found is the first schedule that broke a promise.
 	States, Steps int
 	Found         []Event
 	Violation     string

@@ -72,7 +72,7 @@ func (w *faults) rollBack(i int) bool {
 	return true
 }
 
-// damageBook makes the order book unreadable; agents look at it when they start.
+// damageBook makes the order book unreadable; agents read it when they start.
 func (w *platform) damageBook(i int) bool {
 	w.killAgent(i)
 	w.nodes[i].vol.book.damaged = true
@@ -135,7 +135,7 @@ func (w *faults) swap(i int) bool {
 
 // loseStatus wipes the resource's status, as a restore from a manifest does.
 func (w *faults) loseStatus() bool {
-	// Every volume there ever was is looked at again.
+	// Every volume there ever was is checked again.
 	w.api.status = status{version: w.api.status.version + 1, primary: none, lostAt: never, size: int8(w.n)}
 	for ws := write(1); ws <= w.past.used; ws++ {
 		if e := &w.past.table[ws]; e.acked && !w.anyDiskHolds(ws) {

@@ -161,7 +161,7 @@ func (w *platform) checkAsleep() {
 	}
 }
 
-// onlyStuckServe reports whether every member that serves is a donor for ever: no other member comes back before it is
+// onlyStuckServe reports whether every member that serves is a donor forever: no other member comes back before it is
 // restarted, the one that was taken down before it included.
 func (w *platform) onlyStuckServe() bool {
 	for i := range w.n {
@@ -184,7 +184,7 @@ func (w *platform) checkTaken(i int, stop bool) {
 	w.truth.reached |= ReachedRestart
 }
 
-// onlyStuckDonors reports whether all members with the component's state are donors for ever.
+// onlyStuckDonors reports whether all members with the component's state are donors forever.
 func onlyStuckDonors(s galera.Snapshot) bool {
 	for _, m := range s.Members {
 		if m.InPrimary() && !m.StuckDonor && m.Server.State != galera.NodeJoining {

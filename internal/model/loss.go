@@ -73,13 +73,13 @@ func (w *controllers) seeWaits(s *galera.Snapshot, o *operator) {
 	o.newPods = 0
 }
 
-// Hasty is a broken promise: a person is asked to give up a member whose agent has had no time to answer.
+// Hasty is a broken promise: a user is asked to give up a member whose agent has had no time to answer.
 const Hasty = "a person is asked to give up a member that may just be starting"
 
 // patience is how many Ticks an agent has to answer, and longLoss how many it has though its pods come and go.
 const patience, longLoss = 6, 60
 
-// hasty reports whether one of the silent members that a person is asked to give up has had no time to answer.
+// hasty reports whether one of the silent members that a user is asked to give up has had no time to answer.
 func (o *waits) hasty(clock int16, asked set, s *galera.Snapshot) bool {
 	for i := range s.Members {
 		if asked.has(i) && !s.Members[i].Known && clock-o.since[i] < patience && s.NoPrimaryFor < longLoss*tickTime {
@@ -89,7 +89,7 @@ func (o *waits) hasty(clock int16, asked set, s *galera.Snapshot) bool {
 	return false
 }
 
-// NeverRan is a broken promise: a person is asked to give up a member that has nothing to lose.
+// NeverRan is a broken promise: a user is asked to give up a member that has nothing to lose.
 const NeverRan = "a person is asked to give up a member that never ran"
 
 func neverRan(asked set, s *galera.Snapshot) bool {

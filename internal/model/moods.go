@@ -62,7 +62,7 @@ var switches = newMood(map[Kind]int{
 	Round: 90, SwitchTLS: 10, Configure: 3, KillServer: 5, KillAgent: 4, KillAll: 1, CrashBeforeStatus: 6, CrashBeforeActing: 4, CrashOperator: 4,
 	Hibernate: 2, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0, DamageBook: 0, LoseStatus: 0, Partition: 2, Shatter: 0, LookAround: 20, SeeStatus: 12, Hear: 20, Reconcile: 40})
 
-// requests: people name another primary, and want restarts, while nodes come and go and operators die.
+// requests: users name another primary, and want restarts, while nodes come and go and operators die.
 var requests = newMood(map[Kind]int{
 	Round: 60, Promote: 12, AskRestart: 10, KillServer: 6, KillAgent: 4, Drain: 4, Configure: 3, Scale: 3, Hibernate: 2, LookAround: 20, SeeStatus: 12, Hear: 20,
 	Reconcile: 40, Deliver: 20, Duplicate: 6, CrashBeforeStatus: 6, CrashBeforeActing: 4, CrashOperator: 4, LoseStatus: 1, Wipe: 0, Swap: 0, RollBack: 0, Blur: 0})

@@ -42,13 +42,13 @@ func hunt(t *testing.T, mutants []mutant, arbiter bool) {
 	}
 }
 
-// caught reports whether a broken promise shows the mutant. What is for ever is first something that is not reported.
+// caught reports whether a broken promise shows the mutant. What is forever is first something that is not reported.
 func (m mutant) caught(violation string) bool {
 	forever := slices.Contains(m.breaks, Stuck) || slices.Contains(m.breaks, HeldUp)
 	return slices.Contains(m.breaks, violation) || forever && violation == Unreported
 }
 
-// schedule is the n-th schedule the mutant is looked for in. A split made by a person is
+// schedule is the n-th schedule the mutant is looked for in. A split made by a user is
 // tried only where it is the point.
 func (m mutant) schedule(n int, arbiter bool) Schedule {
 	if n < len(regressions) {

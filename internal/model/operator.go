@@ -24,7 +24,7 @@ type status struct {
 	held    set
 	// size is the number of members.
 	size int8
-	// asked is the record of what people have asked for.
+	// asked is the record of what users have asked for.
 	asked asked
 	// lostAt is the Tick, by its clock, at which an operator recorded the loss of the Primary component.
 	lostAt int16
@@ -197,7 +197,7 @@ func (w *controllers) advice(o *operator, d plan.Decision) trust {
 	return trust{int8(i + 1), head, a.Epoch, numbers(a.Without), numbers(a.Running), numbers(a.Unable)}
 }
 
-// podToDelete is the pod that a decision lets a person delete: its number plus one, or 0.
+// podToDelete is the pod that a decision lets a user delete: its number plus one, or 0.
 func podToDelete(d plan.Decision) int8 {
 	if d.DeletePod == "" || d.Action != nil {
 		return 0

@@ -64,7 +64,7 @@ func awaitsUnplaced(s galera.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *galera.Member) { m.Pod.Waiting, m.SilentFor = false, 0 }))
 }
 
-// removesWhileAway goes on with a removal while another node is away, as earlier planners did.
+// removesWhileAway continues with a removal while another node is away, as earlier planners did.
 func removesWhileAway(s galera.Snapshot) plan.Decision {
 	if s.Operation == nil || s.Operation.Type != galera.OpScaleDown {
 		return plan.Plan(s)
@@ -72,7 +72,7 @@ func removesWhileAway(s galera.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *galera.Member) { m.Pod.Waiting, m.SilentFor = false, 0 }))
 }
 
-// awaitsFirstStart goes on with a first start after the history was recorded, as earlier planners did.
+// awaitsFirstStart continues with a first start after the history was recorded, as earlier planners did.
 func awaitsFirstStart(s galera.Snapshot) plan.Decision {
 	if s.Operation != nil && s.Operation.Type == galera.OpFirstStart {
 		s.ClusterUUID = ""

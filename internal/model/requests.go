@@ -62,7 +62,7 @@ func (a *asked) show(s *galera.Snapshot, o *operator) {
 	}
 }
 
-// met reports whether all was done that people have asked for; the member to be promoted may have left.
+// met reports whether all was done that users have asked for; the member to be promoted may have left.
 func (w *platform) met() bool {
 	a := &w.api.status.asked
 	return a.restarts == w.api.wish.restarts && a.promotes == w.api.wish.promotes && a.restart == 0 && (a.promote == 0 || int(a.promote) > w.size())

@@ -26,7 +26,7 @@ type Schedule struct {
 	Unmarked bool
 	// Miscounts is how operators count the time without a Primary component.
 	Miscounts counting
-	// Hears: an agent that is to make its member Primary hears of the others. Otherwise its look at them hears nothing.
+	// Hears: an agent that is to make its member Primary hears of the others. Otherwise it gets no answer.
 	Hears bool
 	// Stays: before all is calm, one member that cannot act stays as it is, and the rest has to go on.
 	Stays bool

@@ -21,7 +21,7 @@ func send(member, op string, epoch int64, kind OrderKind, p galera.Position, suf
 	return SendOrder{Member: member, ID: op + "/" + member + "/" + suffix, Epoch: epoch, Kind: kind, Position: p}
 }
 
-// giving is the order with the members that a person has given up.
+// giving is the order with the members that a user has given up.
 func giving(a Action, up ...string) Action {
 	o := a.(SendOrder)
 	o.GivenUp = up

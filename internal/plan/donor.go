@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// releaseDonor restarts a node that would stay a donor for ever: its component was lost during a transfer,
+// releaseDonor restarts a node that would stay a donor forever: its component was lost during a transfer,
 // and Galera made it a donor again when the component came back. It accepts no joiner, and operations that
 // need Synced nodes wait for it. So the operation in progress gives way as soon as the restart can begin.
 func releaseDonor(s galera.Snapshot) (Decision, bool) {

@@ -68,7 +68,7 @@ func orderID(op galera.Operation, member string, kind OrderKind) string {
 	return strings.ToLower(fmt.Sprintf("%s/%s/%s", op.ID, member, kind))
 }
 
-// continueOperation goes on with the operation in the journal.
+// continueOperation continues the operation in the journal.
 func continueOperation(s galera.Snapshot) (Decision, bool) {
 	if s.Operation == nil {
 		return Decision{}, false

@@ -9,18 +9,18 @@
 //  3. Move the Service NAME-primary to a node that can write.
 //     Keep published an encryption with which nodes can join the component that serves.
 //  4. Let nodes join again that an earlier operation had stopped.
-//  5. Restart a donor that would stay one for ever, or the only node with data if its image cannot be a donor: other
+//  5. Restart a donor that would stay one forever, or the only node with data if its image cannot be a donor: other
 //     operations wait for it.
 //  6. Continue the journalled operation, until it is observed to be done.
 //  7. No node runs: publish the wanted encryption at once.
 //  8. Stop all nodes in order, if the cluster is to hibernate.
 //  9. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of
 //     them need facts about every member, or an approval; until then nothing happens.
-//  10. Move the primary to the node a person has named.
+//  10. Move the primary to the node a user has named.
 //  11. Start, remove or restart the arbitrator, while every node serves.
 //  12. Bring the number of members to the wanted one, one at a time.
 //  13. Switch the encryption of replication.
-//  14. Restart nodes that run with old settings or in an old pod, or that a person has named, one at a time, the primary last.
+//  14. Restart nodes that run with old settings or in an old pod, or that a user has named, one at a time, the primary last.
 //
 // A node never bootstraps by itself: without a running node only an order can make one Primary. So
 // a slow or stale report can delay a decision, but never make it wrong.
@@ -43,7 +43,7 @@ type Decision struct {
 	Blocked bool
 	// Approval would permit what the decision waits for; nil when none is asked for.
 	Approval *galera.Approval
-	// DeletePod is the member whose pod a person may delete to end the wait, "" for none.
+	// DeletePod is the member whose pod a user may delete to end the wait, "" for none.
 	DeletePod string
 }
 

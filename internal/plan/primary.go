@@ -140,8 +140,8 @@ func chooseWriter(s galera.Snapshot) string {
 	return best
 }
 
-// Scores of a node that can write. The present primary is worth more than any other, unless it is soon to go or blocked: then it
-// is worth a little more than others of its kind.
+// Scores of a node that can write. The present primary is worth more than any other, unless it is about to stop or
+// blocked: then it is worth a little more than others of its kind.
 const (
 	scoreBlocked  = 2
 	scoreDonor    = 4

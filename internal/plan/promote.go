@@ -6,8 +6,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// promote moves the primary to the node that a person has named, as soon as it can take the role and no operation is in progress, which
-// may move the primary, too. While it waits it decides nothing: no other work waits for a request.
+// promote moves the primary to the node that a user has named, as soon as it can take the role and no operation is in
+// progress, which may move the primary, too. While it waits it decides nothing: no other work waits for a request.
 func promote(s galera.Snapshot) (Decision, bool) {
 	if s.Promote == "" || PromotionWaits(s) != "" {
 		return Decision{}, false
@@ -18,7 +18,7 @@ func promote(s galera.Snapshot) (Decision, bool) {
 	return assign(s.Promote)
 }
 
-// PromotionWaits returns the reason why the primary is not moved now to the node that a person has named, "" when it is
+// PromotionWaits returns the reason why the primary is not moved now to the node that a user has named, "" when it is
 // moved, or there already.
 func PromotionWaits(s galera.Snapshot) string {
 	m, ok := s.Member(s.Promote)
