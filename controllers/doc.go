@@ -8,6 +8,6 @@
 //   - Intent is in the status before the act; a step is done when the next pass observes it done. So a pass may end anywhere.
 //   - Children are applied by server-side apply with an owner reference, and with labels that name their owner and purpose.
 //     What owner references do not reach has a finalizer, which is removed when the last of it is gone.
-//   - What a person can cure is a condition with a reason and a sentence, not an error; errors are what trying again cures.
+//   - What a user can fix is a condition with a reason and a sentence, not an error; errors are what a retry fixes.
 //   - Pure parts have table tests next to them; the reconcilers are tested in test/api, against a real API server.
 package controllers

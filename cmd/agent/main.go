@@ -69,7 +69,7 @@ func run(args []string) error {
 		}
 		return errors.Join(install.Copy(args[1]), install.Passwd(args[1]))
 	case "notify":
-		// An agent that is not there to listen will look for itself: mariadbd must not be troubled.
+		// An agent that does not listen yet reads the state by itself: mariadbd must not be troubled.
 		_ = notify.Send(paths.Default().NotifySocket(), notify.Parse(args[1:]))
 		return nil
 	case "throttle":

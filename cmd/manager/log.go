@@ -29,7 +29,7 @@ func bindLogFlags(fs *flag.FlagSet) func(format string) {
 	}
 }
 
-// encoder writes text for people, or JSON with the keys of the agents' records.
+// encoder writes text for users, or JSON with the keys of the agents' records.
 func encoder(format logs.Format) zap.NewEncoderFunc {
 	return func(more ...zap.EncoderConfigOption) zapcore.Encoder {
 		c := zapcore.EncoderConfig{TimeKey: "time", LevelKey: "level", NameKey: "logger", MessageKey: "msg", StacktraceKey: "stacktrace",

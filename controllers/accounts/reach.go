@@ -34,7 +34,7 @@ const (
 	Soon = 3 * time.Second
 	// Seldom is how often a refusal by the server is tried again: each try may stop the cluster for a moment.
 	Seldom = time.Minute
-	// Look is how often what is applied is read again, to put right what was changed by hand.
+	// Look is how often what is applied is read again, to corrected what was changed by hand.
 	Look = 5 * time.Minute
 )
 
@@ -179,7 +179,7 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
 	return Hindrance{Reason: v1alpha1.ReasonServerRefused, Again: Seldom, Message: message + "; correct the spec"}
 }
 
-// Waiting reports whether a look at an object of a cluster is due when the cluster changes: it waits for it, or the
+// Waiting reports whether an object of a cluster is reconciled when the cluster changes: it waits for it, or the
 // cluster has not begun yet, and does not have what was applied to one of its name before.
 func Waiting(c client.Object, o client.Object, observed int64, conditions []metav1.Condition) bool {
 	cluster, ok := c.(*v1alpha1.GaleraCluster)

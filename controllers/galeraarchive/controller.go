@@ -38,7 +38,7 @@ import (
 // again is how often the archiver is asked.
 const again = 5 * time.Second
 
-// Reconciler looks after the archive of one GaleraCluster.
+// Reconciler reconciles the archive of one GaleraCluster.
 type Reconciler struct {
 	client.Client
 	// Live reads past the cache.

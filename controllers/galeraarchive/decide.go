@@ -21,7 +21,7 @@ const (
 // decide brings status.backup up to date, and names the backup to be made, "" for none. It is pure.
 func decide(to *v1alpha1.ArchiveStatus, f facts) (base string) {
 	if a := f.archived; a != nil {
-		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second for ever
+		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second forever
 		if to.ArchivedThrough == nil || a.Through.Sub(to.ArchivedThrough.Time) >= tellEvery {
 			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(a.Through)
 		}

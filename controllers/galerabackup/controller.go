@@ -191,7 +191,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (fac
 	if f.clone, err = r.cloneOf(ctx, b); err != nil {
 		return f, err
 	}
-	// A cluster of another namespace is not even looked at for anybody but a clone.
+	// A cluster of another namespace is read only for a clone.
 	if namespace, name := b.Source(); namespace == b.Namespace || f.clone != nil {
 		if f.cluster, err = r.Sources.Find(ctx, namespace, name); err != nil {
 			return f, err
@@ -274,7 +274,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) waiting(ctx context.Context, namespace string, of func(*v1alpha1.GaleraBackup) bool) (out []reconcile.Request) {
 	var all v1alpha1.GaleraBackupList
 	if r.List(ctx, &all, client.InNamespace(namespace)) != nil {
-		return nil // asked again soon
+		return nil // asked again shortly
 	}
 	for i := range all.Items {
 		if b := &all.Items[i]; !over(b) && of(b) {

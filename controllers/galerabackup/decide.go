@@ -164,7 +164,7 @@ func ID(b *v1alpha1.GaleraBackup) string {
 }
 
 // directory is where the backup lies in its store. That of a clone lies with the clone: the source's own backups, and the archive that goes on
-// from them, may lie in the same bucket, and are not to be mixed with what goes soon.
+// from them, may lie in the same bucket, and are not to be mixed with what is short-lived.
 func directory(f facts) string {
 	of := f.cluster
 	if f.clone != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// keyTime is how long the certificate is good; the agent admits the key, and looks at no date.
+// keyTime is how long the certificate is good; the agent admits the key, and checks no date.
 const keyTime = 10 * 365 * 24 * time.Hour
 
 // key makes the key the Job shows to the agent, once, and returns its hash.

@@ -100,7 +100,7 @@ func sum(all []v1alpha1.GaleraBackup) map[series]*sums {
 	for i := range all {
 		b := &all[i]
 		if clone.Owner(b) != nil {
-			continue // it goes soon
+			continue // it is about to be removed
 		}
 		of := series{b.Namespace, b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name}
 		if out[of] == nil {

@@ -20,7 +20,7 @@ const (
 	announceMost = 24 * time.Hour
 	// expiringMost bounds how many backups are announced at a time.
 	expiringMost = 100
-	// failuresKept is how many failed backups of a schedule are left for people to look at.
+	// failuresKept is how many failed backups of a schedule are kept for users.
 	failuresKept = 3
 )
 

@@ -160,7 +160,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestFailures: the latest of the failed are left for people.
+// TestFailures: the latest of the failed are left for users.
 func TestFailures(t *testing.T) {
 	var all []v1alpha1.GaleraBackup
 	for i, day := range []string{"05", "01", "04", "02", "03"} {

@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// step decides the next status, and when to look again. It is pure.
+// step decides the next status, and when to reconcile again. It is pure.
 func step(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, refused string, seen outcome.Outcome, now time.Time) time.Duration {
 	switch {
 	case s.Status.Checking && seen.Done:

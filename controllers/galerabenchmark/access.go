@@ -22,7 +22,7 @@ import (
 // suffixLength makes names that cannot be guessed: 50 bits.
 const suffixLength = 10
 
-// accessAgain is when to look again at what a Job waits for.
+// accessAgain is the interval at which what a Job waits for is checked.
 const accessAgain = 5 * time.Second
 
 // chooseSuffix writes down, before anything is made, what the names of all that is made for the Jobs end with. A benchmark that

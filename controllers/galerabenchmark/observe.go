@@ -107,7 +107,7 @@ func (r *Reconciler) lateResult(ctx context.Context, b *v1alpha1.GaleraBenchmark
 	return nil
 }
 
-// current is the one of a benchmark's Jobs that is looked at, nil when there is none. One that is deleted, and whose pod
+// current is the one of a benchmark's Jobs that is observed, nil when there is none. One that is deleted, and whose pod
 // cannot end, may stay next to the next one.
 func current(b *v1alpha1.GaleraBenchmark, all []batchv1.Job) (found *batchv1.Job) {
 	for i := range all {

@@ -89,7 +89,7 @@ func (keys clientSecrets) clientSecret(ctx context.Context, b *v1alpha1.GaleraBe
 const lateTime = 10 * time.Second
 
 // removeLeftSecret removes the client's private key after a benchmark that was deleted before the key had an owner. It
-// returns when to look again.
+// returns when to reconcile again.
 func (keys clientSecrets) removeLeftSecret(ctx context.Context, key client.ObjectKey) (again time.Duration, err error) {
 	of := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: key.Name}}
 	certificates, secrets := &cmv1.CertificateList{}, &corev1.SecretList{}

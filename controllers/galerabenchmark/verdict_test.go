@@ -70,7 +70,7 @@ func TestVerdictsKnowWhoWrites(t *testing.T) {
 	}
 }
 
-// TestEndsAreOneOrTheOther: a benchmark has measured everything or needs a person, and never both.
+// TestEndsAreOneOrTheOther: a benchmark has measured everything or needs a user, and never both.
 func TestEndsAreOneOrTheOther(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{}
 	b.Name, b.Status.EndingSince = "x", &metav1.Time{Time: time.Unix(1e9, 0)}

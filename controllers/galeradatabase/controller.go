@@ -195,7 +195,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) waiting(ctx context.Context, cluster client.Object) (out []reconcile.Request) {
 	var all v1alpha1.GaleraDatabaseList
 	if r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy) != nil {
-		return nil // asked again soon
+		return nil // asked again shortly
 	}
 	for i := range all.Items {
 		d := &all.Items[i]

@@ -320,7 +320,7 @@ func TestClonePromises(t *testing.T) {
 		s.source.Status = k.source.Status
 		s.calm()
 		if r := s.cluster.Status.Restore; r.Phase == v1alpha1.RestoreFailed || r.Reason == v1alpha1.ReasonBackupNotFound {
-			// A person deletes the cluster and the claims, and creates it anew.
+			// A user deletes the cluster and the claims, and creates it anew.
 			clear(s.volumes)
 			s.cluster.Status.Restore, s.backup = nil, nil
 			s.cluster.Generation++

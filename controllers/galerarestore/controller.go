@@ -146,7 +146,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 	return f, nil
 }
 
-// source finds the store, and where in it the backup is looked for.
+// source finds the store, and where in it the backup is searched for.
 func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (source, problem, error) {
 	from := c.Spec.BootstrapFrom
 	s := source{store: &v1alpha1.GaleraBackupStore{}}

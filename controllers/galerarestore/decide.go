@@ -23,7 +23,7 @@ const (
 type decision struct {
 	copy    bool  // the temporary backup that a clone begins with
 	drop    bool  // it is to go
-	find    bool  // the Job that looks for the backup
+	find    bool  // the Job that searches for the backup
 	restore []int // the Jobs that fill the volumes of these members
 	again   time.Duration
 }

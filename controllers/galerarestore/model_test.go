@@ -186,7 +186,7 @@ func TestPromises(t *testing.T) {
 		})
 		s.calm(400)
 		if r := s.cluster.Status.Restore; r.Phase == v1alpha1.RestoreFailed {
-			// A person deletes the claims, and changes the spec.
+			// A user deletes the claims, and changes the spec.
 			clear(s.volumes)
 			s.cluster.Generation++
 			s.calm(400)

@@ -72,7 +72,7 @@ func (r *Reconciler) byCertificate(ctx context.Context, o client.Object) []recon
 func (r *Reconciler) usersOf(ctx context.Context, namespace, name string, which func(*v1alpha1.GaleraUser) bool) (out []reconcile.Request) {
 	var all v1alpha1.GaleraUserList
 	if r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy) != nil {
-		return nil // asked again soon
+		return nil // asked again shortly
 	}
 	for i := range all.Items {
 		u := &all.Items[i]

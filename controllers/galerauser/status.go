@@ -82,7 +82,7 @@ func (p *pass) tellPassword(to *v1alpha1.GaleraUserStatus, set func(kind string,
 	}
 }
 
-// announce makes an event of what became of a user, and of drift that was put right.
+// announce makes an event of what became of a user, and of drift that was corrected.
 func (p *pass) announce(before, after *v1alpha1.GaleraUser) {
 	was, is := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {

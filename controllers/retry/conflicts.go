@@ -27,7 +27,8 @@ func OnlyConflicts(err error) bool {
 // afterConflict is how long a change needs to come back through the cache.
 const afterConflict = 100 * time.Millisecond
 
-// Pass is the result of a pass that looks again after some time: a lost race is no error, and neither is an answer that has not arrived yet.
+// Pass returns the result of a pass that is repeated after some time: a lost race is no error, and neither is an answer
+// that has not arrived yet.
 func Pass(again time.Duration, err error) (reconcile.Result, error) {
 	switch {
 	case OnlyConflicts(err):

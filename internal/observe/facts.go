@@ -72,7 +72,7 @@ type Facts struct {
 type Readers struct {
 	Cached client.Reader
 	Live   client.Reader
-	// Signing remembers what was read of users' issuers; nil to look at none.
+	// Signing remembers what was read of users' issuers; nil to read none.
 	Signing *SigningCAs
 	// Benchmarks reports whether GaleraBenchmarks may be read, whose overrides then hold.
 	Benchmarks bool
@@ -209,7 +209,7 @@ func (r Readers) classes(ctx context.Context, f *Facts) error {
 	return nil
 }
 
-// storageClass looks at the class only while pods are missing or pending.
+// storageClass reads the class only while pods are missing or pending.
 func (r Readers) storageClass(ctx context.Context, f *Facts) error {
 	if !waitingForVolumes(f) {
 		return nil

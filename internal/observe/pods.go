@@ -92,8 +92,8 @@ func held(s corev1.ContainerStatus) bool {
 }
 
 const (
-	// settleTime is how long a container must have run before its pod counts as settled: one that ends soon after its start must
-	// not be brought to the next node.
+	// settleTime is how long a container must have run before its pod counts as settled: one that ends shortly after its
+	// start must not be brought to the next node.
 	settleTime = 30 * time.Second
 	// settleMost bounds the wait for a container that has run for long before it ended.
 	settleMost = 10 * time.Minute

@@ -20,7 +20,7 @@ func pendingRequest(c *v1alpha1.GaleraCluster, kind string, now time.Time) *v1al
 	return nil
 }
 
-// promoted is the node that is to be the primary at a person's request, "" without one.
+// promoted is the node that is to be the primary at a user's request, "" without one.
 func promoted(c *v1alpha1.GaleraCluster, now time.Time) string {
 	if r := pendingRequest(c, v1alpha1.RequestPromote, now); r != nil {
 		return r.Node
@@ -28,7 +28,7 @@ func promoted(c *v1alpha1.GaleraCluster, now time.Time) string {
 	return ""
 }
 
-// restartAsked reports whether a person has asked for a restart of the node, and whether its mariadbd is the one of
+// restartAsked reports whether a user has asked for a restart of the node, and whether its mariadbd is the one of
 // that time. While none answers there is nothing to restart.
 func restartAsked(c *v1alpha1.GaleraCluster, name string, s *agentapi.Server, now time.Time) bool {
 	run := RunOf(s)

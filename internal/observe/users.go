@@ -14,7 +14,7 @@ import (
 )
 
 // certified reports whether GaleraUsers have certificates for a cluster. One from another namespace counts once it was
-// looked at and admitted: until then it does not affect the cluster. While a GaleraUser cannot be decoded, the clients'
+// read and admitted: until then it does not affect the cluster. While a GaleraUser cannot be decoded, the clients'
 // CA that there is counts as needed. It reads nothing after an error.
 func (r Readers) certified(ctx context.Context, c *v1alpha1.GaleraCluster, err error) (bool, error) {
 	if err != nil {

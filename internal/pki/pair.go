@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Problem is why a pair may not be used, in one word for machines and a sentence for people.
+// Problem is why a pair may not be used, in one word for machines and a sentence for users.
 type Problem struct {
 	Reason  string
 	Message string

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestApprovalReachesTheAgent: what a person gave up is in the order, or the agent would refuse next to one that is
+// TestApprovalReachesTheAgent: what a user gave up is in the order, or the agent would refuse next to one that is
 // ahead.
 func TestApprovalReachesTheAgent(t *testing.T) {
 	t.Parallel()

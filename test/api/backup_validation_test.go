@@ -31,7 +31,7 @@ func backupKind(t *testing.T, kind, name, spec string) *unstructured.Unstructure
 	return u
 }
 
-// TestBackupAdmission writes stores, backups and schedules as a person would, and reads what the API answers.
+// TestBackupAdmission writes stores, backups and schedules as a user would, and reads what the API answers.
 func TestBackupAdmission(t *testing.T) {
 	const store, backup, sched = "GaleraBackupStore", "GaleraBackup", "GaleraBackupSchedule"
 	for name, tc := range map[string]struct{ kind, spec, want string }{

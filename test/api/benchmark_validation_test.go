@@ -18,7 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
-// benchmark makes a resource of what a person writes under spec; what is left out is as in a good one.
+// benchmark makes a resource of what a user writes under spec; what is left out is as in a good one.
 func benchmark(t *testing.T, name string, parts map[string]string) *unstructured.Unstructured {
 	t.Helper()
 	good := map[string]string{

@@ -269,7 +269,7 @@ func operateByGit(g *tool) {
 	ready("created")
 	g.revertEverySecond()
 
-	// A person's requests are annotations of their own, which no tool sets back.
+	// A user's requests are annotations of their own, which no tool sets back.
 	_, notes, err := w.galera("promote", "shop", "shop-1", "--wait", "--timeout", "60s")
 	w.Expect(err).NotTo(HaveOccurred(), notes)
 	_, notes, err = w.galera("restart", "shop", "--wait", "--timeout", "60s")

@@ -47,7 +47,7 @@ func kubeconfigOf(t *testing.T, config *rest.Config) string {
 	return file
 }
 
-// galera runs the plugin as a person would, and returns what it prints to stdout and to stderr, and how it ended.
+// galera runs the plugin as a user would, and returns what it prints to stdout and to stderr, and how it ended.
 func (w *world) galera(args ...string) (out, notes string, err error) {
 	w.t.Helper()
 	var printed, said bytes.Buffer
@@ -147,7 +147,7 @@ func TestPluginClones(t *testing.T) {
 	w.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: w.cluster.Namespace, Name: "twins"}, made)).NotTo(Succeed())
 }
 
-// TestPluginWithFewRights: what a person may not do is named, and the rest goes on.
+// TestPluginWithFewRights: what a user may not do is named, and the rest goes on.
 func TestPluginWithFewRights(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

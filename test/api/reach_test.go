@@ -242,8 +242,8 @@ func TestReachOfSettings(t *testing.T) {
 	}
 }
 
-// TestReachOfRoles: the role for people has these kinds and nothing else, and the operator's own lets no user reach more through
-// it: it may neither enter pods nor give away rights it has not.
+// TestReachOfRoles: the role for users has these kinds and nothing else, and the operator's own lets no user reach more
+// through it: it may neither enter pods nor give away rights it has not.
 func TestReachOfRoles(t *testing.T) {
 	read := func(file string) (r rbacv1.ClusterRole) {
 		text, err := os.ReadFile("../../config/rbac/" + file)

@@ -13,7 +13,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestAdmission writes resources as a person would, and reads what the API answers.
+// TestAdmission writes resources as a user would, and reads what the API answers.
 func TestAdmission(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, want string }{
 		"the least one can write":           {`storage: {size: 1Gi}`, ""},
