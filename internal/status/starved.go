@@ -30,6 +30,7 @@ func cpuStarved(in Input) verdict {
 	}
 	return yes(v1alpha1.ReasonNoProcessor, fmt.Sprintf(
 		"No processor time within the last minute: %s. A node that gets none for 5 s is evicted by the others. "+
-			"Raise spec.resources.requests.cpu, remove a CPU limit that throttles the node, or move other work off its host.",
+			"Raise spec.resources.requests.cpu, remove a CPU limit that throttles the node, or move other work off its host. "+
+			"If a node and its clients use all processors of a host, set its spec.resources.limits.cpu below their number.",
 		strings.Join(starved, ", ")))
 }
