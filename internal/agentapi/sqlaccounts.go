@@ -27,8 +27,8 @@ type SQLOwner struct {
 	Instead string `json:"instead,omitempty"`
 	// Adopt takes over what has no mark.
 	Adopt bool `json:"adopt,omitempty"`
-	// Tenant says that the owner is of another namespace than the cluster's: it gets privileges on its own namespace's databases, and
-	// hears nothing of other owners.
+	// Tenant reports whether the owner is of another namespace than the cluster's: it gets privileges on its own
+	// namespace's databases, and hears nothing of other owners.
 	Tenant bool `json:"tenant,omitempty"`
 }
 
@@ -38,7 +38,7 @@ func (o SQLOwner) Namespace() string {
 	return namespace
 }
 
-// Has says whether another owner is of the same namespace.
+// Has reports whether another owner is of the same namespace.
 func (o SQLOwner) Has(other string) bool { return strings.HasPrefix(other, o.Namespace()+"/") }
 
 func (o SQLOwner) check() error {
@@ -56,7 +56,7 @@ type SQLUser struct {
 
 	Name string `json:"name"`
 	Host string `json:"host"`
-	// Present says that the account is to be there. Otherwise it is dropped.
+	// Present reports whether the account is to be there. Otherwise it is dropped.
 	Present bool `json:"present"`
 
 	// Plugin is the authentication plugin, and Accepts is what it keeps of each password that is accepted: one or two.
@@ -126,7 +126,7 @@ const (
 // SQLResults are the answers about accounts, in the order of the question.
 type SQLResults struct {
 	Results []SQLResult `json:"results"`
-	// Message says why there are none.
+	// Message explains why there are none.
 	Message string `json:"message,omitempty"`
 }
 
@@ -134,7 +134,7 @@ type SQLResults struct {
 type SQLResult struct {
 	// Statements is how many statements were carried out, each of them in every node. One that made several accounts counts for each.
 	Statements int `json:"statements"`
-	// Reason is one of those above, "" when all is done. Message says what it is about.
+	// Reason is one of those above, "" when all is done. Message describes what it is about.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Number is the server's error number, 0 for none.
@@ -237,7 +237,8 @@ func must(good bool, what string) error {
 	return fmt.Errorf("not a valid %s", what)
 }
 
-// name says that the server can take a name: identifiers have no characters beyond U+FFFF and no space at their end.
+// name reports whether the server can take a name: identifiers have no characters beyond U+FFFF and no space at their
+// end.
 func name(s string, most int) bool {
 	return s != "" && utf8.ValidString(s) && utf8.RuneCountInString(s) <= most && !strings.HasSuffix(s, " ") &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f || r > 0xffff })
@@ -248,7 +249,7 @@ func reserved(name string, of []string) bool {
 	return slices.Contains(of, lower) || strings.HasPrefix(lower, "bench_")
 }
 
-// KeepUsers asks an agent to have accounts as they are to be. An error says that there is no answer.
+// KeepUsers asks an agent to have accounts as they are to be. An error means that there is no answer.
 func (c *Client) KeepUsers(ctx context.Context, host string, users []SQLUser) ([]SQLResult, error) {
 	var out SQLResults
 	status, err := c.keepSQL(ctx, host, PathUsers, SQLUsers{users}, &out)

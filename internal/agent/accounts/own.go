@@ -154,7 +154,7 @@ const (
 	sysRow = `{"access":0,"plugin":"mysql_native_password","authentication_string":"","account_locked":true,"password_last_changed":0}`
 )
 
-// grantOwn makes the account, or mends it, in memory and in the table.
+// grantOwn makes the account, or repairs it, in memory and in the table.
 func grantOwn(user string) string {
 	return "GRANT ALL PRIVILEGES ON *.* TO " + account(user, localhost) + " IDENTIFIED VIA " + unixSocket + " WITH GRANT OPTION"
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestToolWhy: what can be done about a failure of mariadb-backup is told with its own line.
+// TestToolWhy: what can be done about a failure of mariadb-backup is reported with its own line.
 func TestToolWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines []string
