@@ -166,7 +166,7 @@ func (w *group) carriers(present set) (c set, last view, still bool) {
 	return c, last, still
 }
 
-// evict tells the member that another one's server, of its own view, has ended. It accepts one eviction in
+// evict asks the member to evict another one's terminated server from its own view. It accepts one eviction in
 // each view.
 func (w *group) evict(i, gone int, view int16) bool {
 	n := &w.nodes[i]

@@ -141,7 +141,7 @@ func (w *agents) answerOf(j int) (agentapi.PeerView, bool) {
 	return w.peerView(j), true
 }
 
-// fillOdds is what the operator is told of these states.
+// fillOdds adds these states to what is reported to the operator.
 func fillOdds(m *galera.Member, r report) {
 	m.VotedOut = r.voted
 	m.LacksTools = r.lacks

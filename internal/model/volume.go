@@ -26,7 +26,7 @@ type volume struct {
 	safe bool
 	// marked reports whether Galera has marked the data, half that they hold a part of a statement beyond head.
 	marked, half bool
-	// voted says that the group has found the data to differ.
+	// voted reports whether the group has found the data to differ.
 	voted bool
 	// cacheFrom is the lowest seqno the write-set cache can send.
 	cacheFrom int8

@@ -106,8 +106,8 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	return Decision{Reason: reason, Message: text, Blocked: true, Approval: approvalFor(s, v, best)}, true
 }
 
-// hearTime is how long an agent may take to answer, while there is no Primary component, before a person is asked to act; startTime is
-// the same for a first start, which may pull images, and after a loss of the status.
+// hearTime is how long an agent may take to answer, while there is no Primary component, before a user is asked to act;
+// startTime is the same for a first start, which may pull images, and after a loss of the status.
 const (
 	hearTime  = time.Minute
 	startTime = 10 * time.Minute
@@ -130,7 +130,7 @@ func agents(names []string) string {
 	return "agents of " + list(names)
 }
 
-// pending says which of the members have no agent that could answer, as their pods do not run.
+// pending returns which of the members have no agent that could answer, as their pods do not run.
 func pending(s galera.Snapshot, silent []string) string {
 	var without []string
 	for _, name := range silent {
@@ -147,7 +147,8 @@ func pending(s galera.Snapshot, silent []string) string {
 	return ": the pods " + list(without) + " do not run"
 }
 
-// waitForAgents waits for silent members without which nothing can be decided: after their time to answer a person is needed.
+// waitForAgents waits for silent members without which nothing can be decided: after their time to answer a user is
+// needed.
 func waitForAgents(s galera.Snapshot, v verdict) (Decision, bool) {
 	if len(unheard(s, v, startTime)) > 0 {
 		return wait(ReasonWaitingForMembers, "waiting for the "+agents(v.silent)+pending(s, v.silent))
