@@ -1,5 +1,6 @@
 // Command backup is what the Jobs of backups run: it checks a store, takes a backup, restores one, or removes one. The init containers of a
-// restore, which have the operator's image, install it beside mariadb-backup, try the private key, and hand over the backup's plaintext.
+// restore, which have the operator's image, install it next to mariadb-backup, try the private key, and hand over the
+// backup's plaintext.
 package main
 
 import (
@@ -17,10 +18,10 @@ import (
 )
 
 const usage = `usage:
-  backup run                 do what BACKUP_TASK says
+  backup run                 carry out BACKUP_TASK
   backup open                try the private key on the backup that BACKUP_TASK names
-  backup fetch               hand its plaintext over to the container that restores it, until told to stop
-  backup archive             follow the binary log of the cluster that BACKUP_TASK names, until told to stop
+  backup fetch               hand its plaintext over to the container that restores it, until asked to stop
+  backup archive             follow the binary log of the cluster that BACKUP_TASK names, until asked to stop
   backup install DIRECTORY   copy this binary to DIRECTORY/backup
   backup --version           print the version`
 

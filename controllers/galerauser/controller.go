@@ -46,7 +46,7 @@ type Reconciler struct {
 	Pauses retry.Pauses
 	// current are the versions of the users' Secrets.
 	current current
-	// Events tells people.
+	// Events records events for users.
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return retry.Pass(p.due(r.Pauses.Grow(req.NamespacedName, again)), nil)
 }
 
-// pass is one look at a user, and what came of it.
+// pass is one reconciliation of a user, and its outcome.
 type pass struct {
 	*Reconciler
 	user *v1alpha1.GaleraUser
@@ -95,18 +95,18 @@ type pass struct {
 
 	cluster  *v1alpha1.GaleraCluster
 	rotation *accounts.Rotation // nil without a password
-	// noGiven says why the person's Secret has no password, "" when it has one.
+	// noGiven explains why the user's own Secret has no password, "" when it has one.
 	noGiven string
 	// hindrance is why the account is not as it is to be; unbound is why the application has not all that it needs.
 	hindrance, unbound reach.Hindrance
-	// mended says that statements were needed for what had been applied.
+	// mended reports whether statements were needed for what had been applied.
 	mended bool
 	bound  *boundTo
-	// begins says that nothing was made yet, and that this is written down first.
+	// begins reports whether nothing was made yet, so that this is written down first.
 	begins bool
 }
 
-// make brings the user a step further, and says when to look again.
+// make brings the user a step further, and returns when to reconcile again.
 func (p *pass) make(ctx context.Context) (time.Duration, error) {
 	u := p.user
 	namespace, name := u.Cluster()
@@ -153,7 +153,7 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 	return p.next(), nil
 }
 
-// next is when to look again at what is well.
+// next returns when to reconcile again what is well.
 func (p *pass) next() time.Duration {
 	if p.user.Spec.Authentication.PasswordSecretRef != nil {
 		return given

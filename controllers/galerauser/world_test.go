@@ -87,7 +87,7 @@ func (w *world) write(do func() error) error {
 	return err
 }
 
-// operator is one that knows nothing but what the API server tells it.
+// operator is one that knows only the API server's answers.
 func (w *world) operator() *Reconciler {
 	w.events = events.NewFakeRecorder(100)
 	kube := interceptor.NewClient(w.kube, interceptor.Funcs{
@@ -176,7 +176,7 @@ func (w *world) secret(namespace, name string) map[string][]byte {
 	return s.Data
 }
 
-// opens says whether the account accepts the password of the binding Secret.
+// opens reports whether the account accepts the password of the binding Secret.
 func (w *world) opens() bool {
 	w.Helper()
 	password, account := w.secret("data", "app-binding")["password"], w.accounts["app"]
