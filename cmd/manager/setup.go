@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,6 +37,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -76,7 +78,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		PodLabels: list(opts.podLabels), PodAnnotations: list(opts.podAnnotations),
 	}
 	if opts.benchmarks {
-		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Keep: asker.KeepAccount}); err != nil {
+		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Calls: galerabenchmark.KeepOn(asker.KeepAccount)}); err != nil {
 			return err
 		}
 	}
@@ -152,7 +154,10 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Sources: sources, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackupschedule.Reconciler{Client: c, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		metrics.Registry.Register(galeraarchive.Metrics{Reader: c, Leads: mgr.Elected()}),
-		(&galeraarchive.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs, Options: rendering, Ask: galeraarchive.Ask, Now: time.Now}).SetupWithManager(mgr),
+		(&galeraarchive.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs, Options: rendering, Now: time.Now,
+			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (task.Archived, error) {
+				return galeraarchive.Ask(ctx, address, []byte(leaf))
+			})}}).SetupWithManager(mgr),
 		(&galerarestore.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).SetupWithManager(mgr),
 	)
 }

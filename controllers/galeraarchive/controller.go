@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
@@ -35,8 +36,12 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods;secrets,verbs=get;list;watch
 
-// again is how often the archiver is asked.
-const again = 5 * time.Second
+const (
+	// again is how often the archiver is asked.
+	again = 5 * time.Second
+	// maxAsked bounds the pods that one pass asks: a Deployment of one pod has two at most.
+	maxAsked = 2
+)
 
 // Reconciler reconciles the archive of one GaleraCluster.
 type Reconciler struct {
@@ -46,8 +51,8 @@ type Reconciler struct {
 	Objects *apply.Objects
 	Options resources.Options
 	Jobs    job.Options
-	// Ask asks an archiver at an address for how far it is. leaf is its certificate, in PEM.
-	Ask func(ctx context.Context, address string, leaf []byte) (task.Archived, error)
+	// Calls ask archivers, at their addresses, how far they are. The question is the archiver's certificate, in PEM.
+	Calls *calls.Calls[string, string, task.Archived]
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -67,6 +72,7 @@ type problem struct{ reason, message string }
 
 // Reconcile makes one pass.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer r.Calls.EndPass(req.NamespacedName)
 	c := &v1alpha1.GaleraCluster{}
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -166,23 +172,35 @@ func (r *Reconciler) ask(ctx context.Context, f facts, leaf []byte) (facts, erro
 		return f, err
 	}
 	f.silent = "there is no pod of the Deployment " + resources.ArchiverName(f.cluster)
+	by, asked := calls.By{Cluster: client.ObjectKeyFromObject(f.cluster), Object: client.ObjectKeyFromObject(f.cluster)}, 0
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		if p.DeletionTimestamp != nil {
+		if p.DeletionTimestamp != nil || !owned(p, resources.ArchiverName(f.cluster)) || asked == maxAsked {
 			continue
 		}
 		f.silent = "the pod " + p.Name + " is not running: " + why(p)
 		if p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "" {
 			continue
 		}
-		told, err := r.Ask(ctx, p.Status.PodIP, leaf)
+		asked++
+		answer, err := r.Calls.Ask(ctx, by, p.Status.PodIP, string(leaf))
+		if calls.Quiet(err) {
+			return f, err
+		}
 		if err == nil {
-			f.archived, f.silent = &told, ""
+			f.archived, f.silent = &answer, ""
 			return f, nil
 		}
 		f.silent = "the pod " + p.Name + " does not answer: " + err.Error()
 	}
 	return f, nil
+}
+
+// owned reports whether a pod is of a Deployment, by its ReplicaSet: other pods with the labels are not asked.
+func owned(p *corev1.Pod, deployment string) bool {
+	owner := metav1.GetControllerOf(p)
+	hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+	return owner != nil && owner.Kind == "ReplicaSet" && hash != "" && owner.Name == deployment+"-"+hash
 }
 
 func why(p *corev1.Pod) string {
@@ -240,6 +258,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("galeraarchive").
 		For(&v1alpha1.GaleraCluster{}).
 		Owns(&appsv1.Deployment{}).
-		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
+		WatchesRawSource(r.Calls.Source()).
 		Complete(r)
 }

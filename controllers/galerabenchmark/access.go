@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
@@ -53,7 +54,9 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		}
 		return r.access(ctx, b, seen, d)
 	case plan.DropAccount:
-		if err := r.Nodes.KeepAccount(ctx, seen.Cluster, job.NoAccount(b)); err != nil {
+		if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.NoAccount(b)); calls.Quiet(err) {
+			return d, err
+		} else if err != nil {
 			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
 		}
 	}
@@ -75,7 +78,9 @@ func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 	if err != nil {
 		return d, err
 	}
-	if err := r.Nodes.KeepAccount(ctx, seen.Cluster, job.Account(b, password)); err != nil {
+	if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.Account(b, password)); calls.Quiet(err) {
+		return d, err
+	} else if err != nil {
 		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
 	}
 	return d, nil

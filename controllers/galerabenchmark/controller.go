@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
@@ -53,6 +54,7 @@ type Reconciler struct {
 
 // Reconcile makes one pass: get, observe, plan, journal, apply, status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer r.Nodes.EndPass(req.NamespacedName)
 	b := &v1alpha1.GaleraBenchmark{}
 	err := r.Get(ctx, req.NamespacedName, b)
 	if apierrors.IsNotFound(err) {
@@ -66,8 +68,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // what is ours goes with it
 	}
 	result, err := r.pass(ctx, b)
-	if apierrors.IsConflict(err) {
+	switch {
+	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
+	case calls.Quiet(err): // the answer itself ends the wait
+		return ctrl.Result{RequeueAfter: calls.Slow}, nil
 	}
 	return result, err
 }
@@ -145,7 +150,8 @@ func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenc
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraBenchmark{}).
-		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
+		WatchesRawSource(r.Nodes.Source()).
 		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster)).
 		Complete(r)

@@ -8,9 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -21,7 +24,28 @@ type BenchmarkNodes interface {
 	// TrustClients returns the reason why not every node accepts certificates of the clients' CA yet, "" when all do.
 	TrustClients(ctx context.Context, c *v1alpha1.GaleraCluster) (why string, err error)
 	// KeepAccount makes or drops the account of a benchmark's Jobs.
-	KeepAccount(ctx context.Context, c *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error
+	KeepAccount(ctx context.Context, b types.NamespacedName, c *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error
+	// EndPass ends a pass of a benchmark, whose answers are forgotten.
+	EndPass(b types.NamespacedName)
+	// Source makes the controller reconcile benchmarks whose answers have arrived.
+	Source() source.Source
+}
+
+// EndPass implements BenchmarkNodes.
+func (n AgentNodes) EndPass(b types.NamespacedName) { n.Calls.EndPass(b) }
+
+// Source implements BenchmarkNodes.
+func (n AgentNodes) Source() source.Source { return n.Calls.Source() }
+
+// KeepOn makes a function that asks one agent for an account that of AgentNodes.Calls.
+func KeepOn(keep func(context.Context, observe.Target, agentapi.BenchAccount) error) *calls.Calls[observe.Target, agentapi.BenchAccount, struct{}] {
+	return &calls.Calls[observe.Target, agentapi.BenchAccount, struct{}]{
+		Do: calls.One(func(ctx context.Context, t observe.Target, a agentapi.BenchAccount) (struct{}, error) {
+			ctx, cancel := context.WithTimeout(ctx, accountTime)
+			defer cancel()
+			return struct{}{}, keep(ctx, t, a)
+		}),
+	}
 }
 
 // accountTime is what a node has for a benchmark's account: to drop databases takes longer than to make one.
@@ -32,8 +56,8 @@ type AgentNodes struct {
 	// Agents that are followed for the clusters' own sake.
 	Agents *observe.Agents
 	Live   client.Reader
-	// Keep asks one agent.
-	Keep func(ctx context.Context, t observe.Target, a agentapi.BenchAccount) error
+	// Calls ask agents to make or to drop an account.
+	Calls *calls.Calls[observe.Target, agentapi.BenchAccount, struct{}]
 }
 
 // TrustClients implements BenchmarkNodes.
@@ -59,7 +83,7 @@ func (n AgentNodes) TrustClients(ctx context.Context, c *v1alpha1.GaleraCluster)
 }
 
 // KeepAccount implements BenchmarkNodes: what one node does is replicated.
-func (n AgentNodes) KeepAccount(ctx context.Context, c *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
+func (n AgentNodes) KeepAccount(ctx context.Context, b types.NamespacedName, c *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
 	var problems []string
 	for i := range int(c.Spec.Replicas) {
 		name := resources.PodName(c, i)
@@ -67,11 +91,9 @@ func (n AgentNodes) KeepAccount(ctx context.Context, c *v1alpha1.GaleraCluster, 
 		if !followed {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, accountTime)
-		err := n.Keep(ctx, target, a)
-		cancel()
-		if err == nil {
-			return nil
+		_, err := n.Calls.Ask(ctx, calls.By{Cluster: client.ObjectKeyFromObject(c), Object: b}, target, a)
+		if err == nil || calls.Quiet(err) {
+			return err
 		}
 		problems = append(problems, name+": "+err.Error())
 	}

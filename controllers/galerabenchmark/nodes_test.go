@@ -90,22 +90,25 @@ func TestOneNodeKeepsTheAccount(t *testing.T) {
 	nodes, c := nodesOf(t, nil, map[string]string{"shop-0": "", "shop-1": ""})
 	var asked []string
 	refuse := map[string]bool{"shop-0": true}
-	nodes.Keep = func(_ context.Context, to observe.Target, _ agentapi.BenchAccount) error {
+	nodes.Calls = KeepOn(func(_ context.Context, to observe.Target, _ agentapi.BenchAccount) error {
 		asked = append(asked, to.Pod)
 		if refuse[to.Pod] {
 			return errors.New("not Primary")
 		}
 		return nil
-	}
-	if err := nodes.KeepAccount(t.Context(), c, agentapi.BenchAccount{}); err != nil || strings.Join(asked, " ") != "shop-0 shop-1" {
+	})
+	b := types.NamespacedName{Namespace: "demo", Name: "b"}
+	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err != nil || strings.Join(asked, " ") != "shop-0 shop-1" {
 		t.Errorf("asked %v, %v", asked, err)
 	}
+	nodes.EndPass(b)
 	refuse["shop-1"] = true
-	if err := nodes.KeepAccount(t.Context(), c, agentapi.BenchAccount{}); err == nil || err.Error() != "shop-0: not Primary; shop-1: not Primary" {
+	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err == nil || err.Error() != "shop-0: not Primary; shop-1: not Primary" {
 		t.Errorf("got %v", err)
 	}
+	nodes.EndPass(b)
 	c.Name = "other"
-	if err := nodes.KeepAccount(t.Context(), c, agentapi.BenchAccount{}); err == nil {
+	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err == nil {
 		t.Error("no agent was asked")
 	}
 }

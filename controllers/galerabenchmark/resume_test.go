@@ -18,10 +18,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -132,7 +136,7 @@ func (f *fakeNodes) TrustClients(context.Context, *v1alpha1.GaleraCluster) (stri
 	return f.untrusted, nil
 }
 
-func (f *fakeNodes) KeepAccount(_ context.Context, _ *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
+func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
 	if err := errors.Join(f.refusal, a.Check()); err != nil {
 		return err
 	}
@@ -273,4 +277,10 @@ func TestResumes(t *testing.T) {
 			}
 		}
 	}
+}
+
+func (f *fakeNodes) EndPass(types.NamespacedName) {}
+
+func (f *fakeNodes) Source() source.Source {
+	return source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
 }

@@ -16,7 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -34,7 +38,7 @@ func (f *fakeNodes) TrustClients(context.Context, *v1alpha1.GaleraCluster) (stri
 	return "", nil
 }
 
-func (f *fakeNodes) KeepAccount(_ context.Context, _ *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
+func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.refusal != "" {
@@ -222,4 +226,10 @@ func TestBenchmarkDropsItsAccount(t *testing.T) {
 	if s.nodes.hash(name) != "" {
 		t.Error("the account is left")
 	}
+}
+
+func (f *fakeNodes) EndPass(types.NamespacedName) {}
+
+func (f *fakeNodes) Source() source.Source {
+	return source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
 }
