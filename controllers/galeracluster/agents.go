@@ -29,6 +29,11 @@ const (
 	unhealthyWait = time.Minute
 	// keepTries is how long an attempt is remembered after the next one was due.
 	keepTries = time.Hour
+	// A cluster whose attempts took time and replaced nothing waits wasteFactor times that, maxWaste at most. Clusters of a namespace that has
+	// wasted more than slowWaste leave a place to others.
+	wasteFactor = 4
+	maxWaste    = time.Hour
+	slowWaste   = time.Minute
 )
 
 // Replacing replaces the agents of an earlier operator in place, so that no database is restarted for an upgrade of the operator.
@@ -41,8 +46,16 @@ type Replacing struct {
 
 	mu    sync.Mutex
 	began time.Time
-	busy  map[types.NamespacedName]bool
-	tries map[types.UID]attempt // by pod
+	busy  map[types.NamespacedName]time.Time // since when
+	tries map[types.UID]attempt              // by pod
+	// wasted is the time of attempts that replaced nothing, by cluster and by namespace (its Name is empty).
+	wasted map[types.NamespacedName]waste
+}
+
+// waste is time that was used in vain. It is forgotten some time after the end of the pause for it.
+type waste struct {
+	time, pause time.Duration
+	ended       time.Time
 }
 
 // attempt is what became of the last one.
@@ -107,20 +120,61 @@ func (r *Replacing) begin(key types.NamespacedName, healthy bool, now time.Time)
 	if r.began.IsZero() {
 		r.began = now
 	}
-	if r.busy[key] || len(r.busy) >= r.Clusters || !healthy && now.Sub(r.began) < unhealthyWait {
+	if _, busy := r.busy[key]; busy || len(r.busy) >= r.Clusters || !healthy && now.Sub(r.began) < unhealthyWait {
+		return false
+	}
+	if w := r.wasted[key]; now.Before(w.ended.Add(w.pause)) || r.slow(key) && r.slowPlaces() >= max(1, r.Clusters-1) {
 		return false
 	}
 	if r.busy == nil {
-		r.busy = map[types.NamespacedName]bool{}
+		r.busy = map[types.NamespacedName]time.Time{}
 	}
-	r.busy[key] = true
+	r.busy[key] = now
 	return true
+}
+
+// slow reports whether the clusters of a namespace waste time.
+func (r *Replacing) slow(key types.NamespacedName) bool {
+	return r.wasted[types.NamespacedName{Namespace: key.Namespace}].time >= slowWaste
+}
+
+// slowPlaces returns how many places clusters have that waste time.
+func (r *Replacing) slowPlaces() (n int) {
+	for key := range r.busy {
+		if r.slow(key) {
+			n++
+		}
+	}
+	return n
+}
+
+// waste notes how long an attempt took that replaced nothing. One that did halves what was noted before.
+func (r *Replacing) waste(key types.NamespacedName, took time.Duration, replaced bool, now time.Time) {
+	if r.wasted == nil {
+		r.wasted = map[types.NamespacedName]waste{}
+	}
+	for k, w := range r.wasted {
+		if now.Sub(w.ended.Add(w.pause)) > keepTries {
+			delete(r.wasted, k)
+		}
+	}
+	for _, k := range []types.NamespacedName{key, {Namespace: key.Namespace}} {
+		w := waste{time: r.wasted[k].time / 2, ended: now}
+		if !replaced {
+			w.time = r.wasted[k].time + took
+			w.pause = min(wasteFactor*w.time, maxWaste)
+		}
+		r.wasted[k] = w
+	}
 }
 
 // end gives the place back, and remembers what became of the attempt.
 func (r *Replacing) end(key types.NamespacedName, pod types.UID, digest string, err error, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if began, busy := r.busy[key]; busy {
+		r.waste(key, now.Sub(began), err == nil, now)
+	}
 	delete(r.busy, key)
 	if r.tries == nil {
 		r.tries = map[types.UID]attempt{}

@@ -55,3 +55,50 @@ func TestReplacingWaits(t *testing.T) {
 		t.Errorf("at most %s", got)
 	}
 }
+
+// TestHostileAgentsDoNotStarveOthers: agents that take the whole time of a replacement and then say that they are busy get an ever smaller share of
+// the places, and never all of them.
+func TestHostileAgentsDoNotStarveOthers(t *testing.T) {
+	now := time.Unix(1000, 0)
+	r := &Replacing{Clusters: 3}
+	shop := types.NamespacedName{Namespace: "shop", Name: "a"}
+	var hostile []types.NamespacedName
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		hostile = append(hostile, types.NamespacedName{Namespace: "hostile", Name: name})
+	}
+	ends := map[types.NamespacedName]time.Time{}
+	late := time.Duration(0)
+	held := map[types.NamespacedName]time.Duration{}
+	for range 4 * 60 * 12 { // four hours, each 5 s
+		now = now.Add(5 * time.Second)
+		for key, end := range ends {
+			if held[key] += 5 * time.Second; !now.Before(end) {
+				r.end(key, types.UID(key.Name), "old", errors.New("HTTP 409: "+agentapi.NotNow+"it takes a while"), now)
+				delete(ends, key)
+			}
+		}
+		for _, key := range hostile {
+			if r.begin(key, true, now) {
+				ends[key] = now.Add(replaceTime)
+			}
+		}
+		if now.Sub(time.Unix(1000, 0)) < 2*replaceTime {
+			continue // a stranger's first attempts are like anybody's
+		}
+		if late += 5 * time.Second; r.begin(shop, true, now) {
+			r.end(shop, "shop", "old", nil, now)
+			late = 0
+		}
+		if late > 0 {
+			t.Fatalf("an honest cluster has no place for %s: %v", late, r.busy)
+		}
+	}
+	if got := held[hostile[0]]; got > 20*time.Minute {
+		t.Errorf("one hostile agent held a place for %s of four hours", got)
+	}
+	now = now.Add(2*maxWaste + keepTries)
+	r.waste(shop, 0, true, now)
+	if len(r.wasted) != 2 {
+		t.Errorf("left: %v", r.wasted)
+	}
+}
