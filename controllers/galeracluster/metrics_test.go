@@ -1,7 +1,13 @@
 package galeracluster
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +78,54 @@ galera_operator_certificate_reloads_total{cluster="shop",member="shop-0",namespa
 	if n := testutil.CollectAndCount(m); n != 1 { // the histogram of outages is of all clusters
 		t.Errorf("%d series of a cluster that is gone", n)
 	}
+}
+
+// TestHostileAgentsMakeFewSeries: a hostile agent makes as many series as another one, with labels that are clipped: channels that do not exist are
+// dropped when its report arrives.
+func TestHostileAgentsMakeFewSeries(t *testing.T) {
+	long := strings.Repeat("v", 4096)
+	report := agentapi.Report{AgentVersion: long, Image: agentapi.ImageReport{ServerVersion: long, ProviderVersion: long + "\xff"},
+		TLS: agentapi.TLSReport{Channels: map[string]agentapi.ChannelFact{}}}
+	for _, channel := range append(slices.Clone(agentapi.Channels), "a", "b", long) {
+		report.TLS.Channels[channel] = agentapi.ChannelFact{Observed: agentapi.ObservedTLS}
+	}
+	host, client := hostileAgent(t, report)
+	got, err := client.Status(t.Context(), host, -1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, key := NewMetrics(), types.NamespacedName{Namespace: "demo", Name: "shop"}
+	m.see(key, status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{}}, Seen: map[string]observe.Seen{"shop-0": {Live: true, Report: got}}}, v1alpha1.GaleraClusterStatus{})
+	if n := testutil.CollectAndCount(m, "galera_operator_plaintext_accepted"); n != len(agentapi.Channels) {
+		t.Errorf("%d series for %d channels", n, len(agentapi.Channels))
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, series := range family.Metric {
+			for _, l := range series.Label {
+				if len(l.GetValue()) > 64 {
+					t.Errorf("%s has a label of %d bytes", family.GetName(), len(l.GetValue()))
+				}
+			}
+		}
+	}
+}
+
+// hostileAgent serves a report that no agent makes.
+func hostileAgent(t *testing.T, report agentapi.Report) (string, *agentapi.Client) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(report) }))
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	return strings.TrimPrefix(server.URL, "https://"), agentapi.NewClient(tls.Certificate{}, pool, "example.com")
 }
 
 // TestHistory: each thing that happens to a cluster is counted once, when its status shows it.
