@@ -215,7 +215,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
 	a.config = config.New(loop, o.Places, member, &a.image, &a.table, conn, config.Events{Taken: a.onConfig, Applied: a.updateSubject})
 	a.orders = ordering.New(loop, &a.volume)
-	a.run = running.New(loop, o.Name, &a.table, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject, Line: a.serverLine})
+	a.run = running.New(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject, Line: a.serverLine})
 	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() orders.Content { return a.orders.Content() },
 		func() error { return a.orders.Damaged() }, a.config.Blame)
 	a.joiner = joiner.New(loop, o.Places, o.Address, silence, joiner.Rooms{

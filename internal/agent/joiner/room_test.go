@@ -2,6 +2,7 @@ package joiner
 
 import (
 	"maps"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func joiner(t *testing.T) *Room {
 	t.Helper()
 	_, loop := agenttest.Loop()
 	rooms := Rooms{Group: &peers.Group{}, Volume: &volume.Volume{}, Config: &config.Room{Node: &agentapi.NodeConfig{}}, Image: &image.Image{}, Exam: &examine.Room{}}
-	run := running.New(loop, "shop-2", nil, nil, rooms.Volume, rooms.Group, running.Events{})
+	run := running.New(loop, "shop-2", filepath.Join(t.TempDir(), "last-run.json"), nil, nil, rooms.Volume, rooms.Group, running.Events{})
 	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{SST: true}
 	rooms.Run = &run
 	r := New(loop, paths.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, rooms, Events{Judge: func() {}})

@@ -3,6 +3,7 @@ package running
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +30,7 @@ func member(t *testing.T) (r *Room, ahead *time.Duration) {
 	v.Watch = volume.NewWatch(func() error { return nil }, func() time.Time { return time.Now().Add(*ahead) })
 	v.Try()
 	group := &peers.Group{Views: agenttest.Primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })}
-	room := New(loop, "shop-0", nil, deaf{}, &v, group, Events{Changed: func() {}})
+	room := New(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, deaf{}, &v, group, Events{Changed: func() {}})
 	room.Proc, room.Position = agenttest.Server(t), agenttest.At(7)
 	return &room, ahead
 }

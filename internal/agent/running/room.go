@@ -70,6 +70,7 @@ type Room struct {
 	DownSince time.Time
 
 	ended *agentapi.Ended // the last run, when it ended without leaving its component
+	notes *lastRun
 	readings
 
 	name   string
@@ -96,9 +97,10 @@ type Events struct {
 }
 
 // New returns the Room of the member called name.
-func New(loop room.Loop, name string, table *procs.Table, conn connCloser, volume *volume.Volume, group *peers.Group, events Events) Room {
+func New(loop room.Loop, name, notes string, table *procs.Table, conn connCloser, volume *volume.Volume, group *peers.Group, events Events) Room {
 	take := func(h mariadbd.Handed) (*mariadbd.Process, error) { return mariadbd.Take(table, h, events.Line) }
-	return Room{name: name, take: take, loop: loop, conn: conn, volume: volume, group: group, events: events, DownSince: time.Now()}
+	last, ended := openLastRun(notes)
+	return Room{notes: last, ended: ended, name: name, take: take, loop: loop, conn: conn, volume: volume, group: group, events: events, DownSince: time.Now()}
 }
 
 // Began takes over a run whose process has just started.
@@ -107,6 +109,14 @@ func (r *Room) Began(run Run, proc *mariadbd.Process) {
 	r.hang = hanging{heardAt: time.Now(), since: time.Now()}
 	r.Status, r.readings = nil, readings{}
 	r.View.Exited()
+	r.note(nil)
+}
+
+// note keeps what the end of the server would be reported as, should the agent end with it.
+func (r *Room) note(e *agentapi.Ended) {
+	if err := r.notes.note(e); err != nil {
+		r.loop.Logger.Warn("cannot keep which view the server is in: if the agent ends with it, the group waits for it longer", "error", err)
+	}
 }
 
 // Missed counts a reading of the status that failed.
@@ -131,6 +141,7 @@ func (r *Room) Heard(asked time.Time, s wsrep.Status, version string) (first boo
 		next.Members = append(next.Members, m.Name)
 	}
 	r.Status = &next
+	r.note(endedAs(r.Status, r.View.ID, r.Stopping))
 	r.watchService()
 	if s.Position.UUID != "" && s.Position.UUID != galera.ZeroUUID && s.Position.Seqno >= 0 {
 		r.Position = s.Position
@@ -176,6 +187,7 @@ func (r *Room) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 	run, exit = r.Run, r.Proc.Exit()
 	orderly = run.Stopping && exit.Code == 0 && exit.Signal == 0
 	r.ended = endedAs(r.Status, r.View.ID, orderly)
+	r.note(nil)
 	if !orderly {
 		r.DownSince = time.Now()
 	}

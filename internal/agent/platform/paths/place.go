@@ -55,6 +55,9 @@ func (p Places) Socket() string { return filepath.Join(p.Run, "mysqld.sock") }
 // PidFile is mariadbd's pid file.
 func (p Places) PidFile() string { return filepath.Join(p.Run, "mysqld.pid") }
 
+// LastRun is where the agent keeps in which view its server is.
+func (p Places) LastRun() string { return filepath.Join(p.Run, "last-run.json") }
+
 // NotifySocket is where wsrep_notify_cmd pokes the running agent.
 func (p Places) NotifySocket() string { return filepath.Join(p.Run, "agent-notify.sock") }
 
