@@ -219,13 +219,14 @@ func (pub publisher) expand(ctx context.Context, f observe.Facts) (map[string]*c
 
 // statefulSet is what of the StatefulSet depends on more than the spec.
 func statefulSet(f observe.Facts) resources.StatefulSetState {
-	s := resources.StatefulSetState{Replicas: replicas(f), Claim: f.Cluster.Spec.Storage.Size}
+	s := resources.StatefulSetState{Replicas: replicas(f), Claim: f.Cluster.Spec.Storage.Size, ClaimAnnotations: resources.NotPruned()}
 	have := f.StatefulSet
 	if have == nil {
 		return s
 	}
 	if templates := have.Spec.VolumeClaimTemplates; len(templates) > 0 {
 		s.Claim = templates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+		s.ClaimAnnotations = templates[0].Annotations
 	}
 	// Nodes are on their way out while the set, or any pod, is beyond the recorded size.
 	size := observe.Size(f)

@@ -152,7 +152,7 @@ func newCertificate(c *v1alpha1.GaleraCluster, name string) *cmv1.Certificate {
 		ObjectMeta: ownedMeta(c, name),
 		Spec: cmv1.CertificateSpec{
 			SecretName:     name,
-			SecretTemplate: &cmv1.CertificateSecretTemplate{Labels: withLabel(Labels(c), v1alpha1.LabelPurpose, purpose(c, name))},
+			SecretTemplate: &cmv1.CertificateSecretTemplate{Annotations: NotPruned(), Labels: withLabel(Labels(c), v1alpha1.LabelPurpose, purpose(c, name))},
 		},
 	}
 }

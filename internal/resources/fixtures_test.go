@@ -189,5 +189,5 @@ func withArbitrator() *v1alpha1.GaleraCluster {
 
 // pods is the state of a StatefulSet of that many pods.
 func pods(c *v1alpha1.GaleraCluster, n int32) StatefulSetState {
-	return StatefulSetState{Replicas: n, Claim: c.Spec.Storage.Size}
+	return StatefulSetState{Replicas: n, Claim: c.Spec.Storage.Size, ClaimAnnotations: NotPruned()}
 }

@@ -61,14 +61,22 @@ func purpose(c *v1alpha1.GaleraCluster, name string) string {
 	return strings.TrimPrefix(name, c.Name+"-")
 }
 
+// NotPruned returns the annotations that keep Argo CD from deleting an object without an owner. With label tracking it takes objects that
+// carry app.kubernetes.io/instance for those of its Application of that name, and prunes what the repository does not have.
+func NotPruned() map[string]string {
+	return map[string]string{"argocd.argoproj.io/sync-options": "Prune=false", "argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
+}
+
 // keptMeta is the metadata of an object that outlives the cluster.
 func keptMeta(c *v1alpha1.GaleraCluster, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: withLabel(Labels(c), v1alpha1.LabelPurpose, purpose(c, name))}
+	return metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Annotations: NotPruned(),
+		Labels: withLabel(Labels(c), v1alpha1.LabelPurpose, purpose(c, name))}
 }
 
 // ownedMeta is the metadata of an object that is deleted with the cluster.
 func ownedMeta(c *v1alpha1.GaleraCluster, name string) metav1.ObjectMeta {
 	m := keptMeta(c, name)
+	m.Annotations = nil
 	m.OwnerReferences = []metav1.OwnerReference{
 		*metav1.NewControllerRef(c, v1alpha1.GroupVersion.WithKind("GaleraCluster")),
 	}

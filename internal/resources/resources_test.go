@@ -33,6 +33,28 @@ func TestEveryObjectIsLabelledAndTyped(t *testing.T) {
 	}
 }
 
+// TestNothingIsPruned: a tool that prunes by the label of an instance deletes what has no owner, unless that asks it not to.
+func TestNothingIsPruned(t *testing.T) {
+	const option = "argocd.argoproj.io/sync-options"
+	kept := func(what string, annotations map[string]string) {
+		t.Helper()
+		if annotations[option] != "Prune=false" {
+			t.Errorf("%s has no owner, and may be pruned", what)
+		}
+	}
+	for _, object := range render(shop(), testOptions) {
+		if metav1.GetControllerOf(object) == nil {
+			kept(object.GetName(), object.GetAnnotations())
+		}
+		if cert, ok := object.(*cmv1.Certificate); ok {
+			kept("the Secret of "+cert.Name, cert.Spec.SecretTemplate.Annotations)
+		}
+	}
+	for _, claim := range StatefulSet(shop(), testOptions, pods(shop(), 3)).Spec.VolumeClaimTemplates {
+		kept("the claim "+claim.Name, claim.Annotations)
+	}
+}
+
 func TestWhatOutlivesTheCluster(t *testing.T) {
 	for retain, kept := range map[v1alpha1.ClaimPolicy][]string{v1alpha1.ClaimRetain: {"Secret/shop-root"}, v1alpha1.ClaimDelete: nil} {
 		c := shop()

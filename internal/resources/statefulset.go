@@ -19,6 +19,8 @@ type StatefulSetState struct {
 	// Claim is the size new volumes are made with. The template of an existing StatefulSet cannot be
 	// changed, so a volume that is to be larger is expanded when it is there.
 	Claim resource.Quantity
+	// ClaimAnnotations are those that new claims are made with: a template cannot be changed, either.
+	ClaimAnnotations map[string]string
 	// Leaving says that a pod is going which is no member any more.
 	Leaving bool
 }
@@ -40,7 +42,7 @@ func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, state StatefulSetState
 			RevisionHistoryLimit:                 new(int32(3)),
 			Selector:                             &metav1.LabelSelector{MatchLabels: Selector(c)},
 			Template:                             podTemplate(c, opts),
-			VolumeClaimTemplates:                 []corev1.PersistentVolumeClaim{dataClaim(c, state.Claim)},
+			VolumeClaimTemplates:                 []corev1.PersistentVolumeClaim{dataClaim(c, state.Claim, state.ClaimAnnotations)},
 			PersistentVolumeClaimRetentionPolicy: claimRetention(c, state.Leaving),
 		},
 	}
@@ -63,10 +65,10 @@ func podTemplate(c *v1alpha1.GaleraCluster, opts Options) corev1.PodTemplateSpec
 }
 
 // dataClaim cannot be changed once the StatefulSet exists.
-func dataClaim(c *v1alpha1.GaleraCluster, size resource.Quantity) corev1.PersistentVolumeClaim {
+func dataClaim(c *v1alpha1.GaleraCluster, size resource.Quantity, annotations map[string]string) corev1.PersistentVolumeClaim {
 	return corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: metav1.ObjectMeta{Name: DataVolume, Labels: Labels(c)},
+		ObjectMeta: metav1.ObjectMeta{Name: DataVolume, Labels: Labels(c), Annotations: annotations},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			StorageClassName: c.Spec.Storage.StorageClassName,
@@ -80,7 +82,7 @@ func dataClaim(c *v1alpha1.GaleraCluster, size resource.Quantity) corev1.Persist
 
 // Claim is the claim of a node's volume as the StatefulSet makes it, for a volume that is filled before there is a pod.
 func Claim(c *v1alpha1.GaleraCluster, ordinal int) *corev1.PersistentVolumeClaim {
-	claim := dataClaim(c, c.Spec.Storage.Size)
+	claim := dataClaim(c, c.Spec.Storage.Size, NotPruned())
 	claim.Name, claim.Namespace = ClaimName(c, ordinal), c.Namespace
 	return &claim
 }
