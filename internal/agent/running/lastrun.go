@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -27,6 +28,13 @@ func openLastRun(path string) (*lastRun, *agentapi.Ended) {
 	}
 	left := l.noted
 	return l, &left
+}
+
+// keep notes what the end of the server would be reported as.
+func (l *lastRun) keep(e *agentapi.Ended, logger *slog.Logger) {
+	if err := l.note(e); err != nil {
+		logger.Warn("cannot keep which view the server is in: if the agent ends with it, the group waits for it longer", "error", err)
+	}
 }
 
 // note keeps what an end of the server would be reported as, nil for nothing.

@@ -52,7 +52,7 @@ func TestKilledWithItsServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "last-run.json")
 	start := func() Room { return New(loop, "shop-0", path, nil, deaf{}, nil, nil, Events{}) }
 	killed := start()
-	killed.note(&agentapi.Ended{NodeUUID: "a", ViewID: 3})
+	killed.notes.keep(&agentapi.Ended{NodeUUID: "a", ViewID: 3}, loop.Logger)
 	next := start()
 	var r agentapi.Report
 	if next.Report(&r); r.Ended == nil || r.Ended.ViewID != 3 {

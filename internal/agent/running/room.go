@@ -109,14 +109,7 @@ func (r *Room) Began(run Run, proc *mariadbd.Process) {
 	r.hang = hanging{heardAt: time.Now(), since: time.Now()}
 	r.Status, r.readings = nil, readings{}
 	r.View.Exited()
-	r.note(nil)
-}
-
-// note keeps what the end of the server would be reported as, should the agent end with it.
-func (r *Room) note(e *agentapi.Ended) {
-	if err := r.notes.note(e); err != nil {
-		r.loop.Logger.Warn("cannot keep which view the server is in: if the agent ends with it, the group waits for it longer", "error", err)
-	}
+	r.notes.keep(nil, r.loop.Logger)
 }
 
 // Missed counts a reading of the status that failed.
@@ -141,7 +134,7 @@ func (r *Room) Heard(asked time.Time, s wsrep.Status, version string) (first boo
 		next.Members = append(next.Members, m.Name)
 	}
 	r.Status = &next
-	r.note(endedAs(r.Status, r.View.ID, r.Stopping))
+	r.notes.keep(endedAs(r.Status, r.View.ID, r.Stopping), r.loop.Logger)
 	r.watchService()
 	if s.Position.UUID != "" && s.Position.UUID != galera.ZeroUUID && s.Position.Seqno >= 0 {
 		r.Position = s.Position
@@ -187,7 +180,7 @@ func (r *Room) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 	run, exit = r.Run, r.Proc.Exit()
 	orderly = run.Stopping && exit.Code == 0 && exit.Signal == 0
 	r.ended = endedAs(r.Status, r.View.ID, orderly)
-	r.note(nil)
+	r.notes.keep(nil, r.loop.Logger)
 	if !orderly {
 		r.DownSince = time.Now()
 	}
