@@ -25,7 +25,7 @@ const (
 
 // unbased is an archive that no backup leads to yet.
 func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
-	reason, message = v1alpha1.ReasonBaseMissing, "the archive has begun, and needs a backup to go on from"
+	reason, message = v1alpha1.ReasonBaseMissing, "the archive has begun, and needs a backup to continue from"
 	if to.Gap != "" {
 		reason = v1alpha1.ReasonArchiveGap
 		message = "transactions are missing in the archive (" + to.Gap + "): points in time from the next backup on can be restored"
@@ -46,9 +46,9 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string)
 	case b.Damaged():
 		message += "; the backup " + name + " is damaged: make another one"
 	case b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && f.now.Sub(b.Status.CompletedAt.Time) > startTime:
-		message += "; the backup " + name + " is none that it goes on from: make another one"
+		message += "; the archive cannot continue from the backup " + name + ": make another one"
 	case b.Status.Phase == v1alpha1.BackupCompleted:
-		message += "; the backup " + name + " is complete, and is being looked at"
+		message += "; the backup " + name + " is complete, and is being checked"
 	default:
 		message += "; the backup " + name + " is being made"
 	}

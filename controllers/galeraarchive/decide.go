@@ -61,7 +61,7 @@ func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
 	case (a.Chain == 0 || !a.Surveyed) && a.Problem != "":
 		return or(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, ""
 	case a.Chain == 0 || !a.Surveyed:
-		return v1alpha1.ReasonArchiverStarting, "the archiver looks for where the archive ends", ""
+		return v1alpha1.ReasonArchiverStarting, "the archiver determines where the archive ends", ""
 	case a.Base == "":
 		return unbased(to, f)
 	case to.Lag != nil && to.Lag.Duration > interval+lagMost && a.Problem != "":

@@ -44,7 +44,7 @@ func TestDecide(t *testing.T) {
 		"the store is gone":                {with(silent, func(f *facts) { f.problem = problem{v1alpha1.ReasonStoreNotFound, "there is none"} }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonStoreNotFound, "there is none", ""},
 		"it needs a base":                  {with(func(f *facts) { f.archived.Base = "" }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonBaseMissing, first, first},
 		"the cluster is not ready for one": {with(func(f *facts) { f.archived.Base, f.cluster.Status.Conditions = "", nil }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonBaseMissing, "when the cluster is Ready", ""},
-		"it looks for one":                 {with(func(f *facts) { f.archived.Surveyed = false }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "looks", ""},
+		"it surveys the archive":           {with(func(f *facts) { f.archived.Surveyed = false }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "determines", ""},
 		"a gap":                            {with(gap), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveGap, "purged", second},
 		"the base is being made": {with(gap, func(f *facts) { f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}}} }), v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonArchiveGap, "is being made", ""},

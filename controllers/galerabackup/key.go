@@ -53,7 +53,7 @@ func (r *Reconciler) key(ctx context.Context, f facts) (hash string, err error) 
 	}
 	pair, err := tls.X509KeyPair(have.Data["tls.crt"], have.Data["tls.key"])
 	if err != nil {
-		return "", fmt.Errorf("the Secret %q holds no pair: delete it, and it is made anew: %w", have.Name, err)
+		return "", fmt.Errorf("the Secret %q holds no pair: delete it, and it is created again: %w", have.Name, err)
 	}
 	return agentapi.KeyHash(pair.Leaf), nil
 }

@@ -70,7 +70,7 @@ func lost(s *v1alpha1.RestoreStatus, b *v1alpha1.GaleraBackup) problem {
 	if b != nil && b.Status.ID == s.ID && b.Status.Phase == v1alpha1.BackupCompleted {
 		return problem{}
 	}
-	return problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("the copy %s was deleted before every volume was filled with it: delete this cluster and its claims, and create it anew", s.ID)}
+	return problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("the copy %s was deleted before every volume was filled with it: delete this cluster and its claims, and create it again", s.ID)}
 }
 
 // copyOf returns the backup of that name, nil when there is none.

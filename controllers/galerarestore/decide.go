@@ -99,7 +99,7 @@ func due(s *v1alpha1.RestoreStatus, members int, now time.Time) time.Duration {
 	return min(attemptFirst<<min(rounds, 10), attemptMost) - now.Sub(s.AttemptedAt.Time)
 }
 
-// failed reports why an attempt has failed; it is begun anew unless that is useless.
+// failed reports why an attempt has failed; it is tried again unless that is useless.
 func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decision {
 	s.Reason, s.Message = r.Reason, who+r.Error
 	if s.Reason == "" {
@@ -112,7 +112,7 @@ func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decis
 	}
 	s.Attempts++
 	s.AttemptedAt = new(metav1.NewTime(f.now))
-	s.Message += "; it is begun anew"
+	s.Message += "; it is tried again"
 	return decision{again: attemptFirst}
 }
 

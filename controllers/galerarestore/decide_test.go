@@ -56,14 +56,14 @@ func TestDecide(t *testing.T) {
 		"the wrong key": {in(v1alpha1.RestoreFinding, func(f *facts) {
 			f.find = done(task.Result{Error: "none opens it", Reason: task.ReasonWrongKey, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonWrongKey, "not started", false, nil},
-		"the store is away":              {in(v1alpha1.RestoreFinding, func(f *facts) { f.find = done(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}) }), v1alpha1.RestoreFinding, v1alpha1.ReasonStoreUnreachable, "begun anew", false, nil},
+		"the store is away":              {in(v1alpha1.RestoreFinding, func(f *facts) { f.find = done(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}) }), v1alpha1.RestoreFinding, v1alpha1.ReasonStoreUnreachable, "tried again", false, nil},
 		"a failed one stays so":          {in(v1alpha1.RestoreFailed), v1alpha1.RestoreFailed, "", "", false, nil},
 		"until the spec is changed":      {in(v1alpha1.RestoreFailed, func(f *facts) { f.cluster.Generation = 5 }), v1alpha1.RestoreFinding, "", "looking", false, nil},
 		"all volumes, side by side":      {in(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 3", false, []int{0, 1, 2}},
 		"only those that are missing":    {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[1].Exists, f.members[0] = true, restored("new:8") }), v1alpha1.RestoreRestoring, "", "1 of 3", false, []int{2}},
 		"one is left of another restore": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[0] = restored("old:8") }), v1alpha1.RestoreRestoring, "", "", false, nil},
 		"one failed": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull}) }),
-			v1alpha1.RestoreRestoring, task.ReasonDiskFull, "shop-1: no space; it is begun anew", false, nil},
+			v1alpha1.RestoreRestoring, task.ReasonDiskFull, "shop-1: no space; it is tried again", false, nil},
 		"one holds other data": {in(v1alpha1.RestoreRestoring, func(f *facts) {
 			f.members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeInUse, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "shop-1: holds a database", false, nil},

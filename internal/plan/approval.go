@@ -154,7 +154,7 @@ func waitForAgents(s galera.Snapshot, v verdict) (Decision, bool) {
 		return wait(ReasonWaitingForMembers, "waiting for the "+agents(v.silent)+pending(s, v.silent))
 	}
 	return blocked(ReasonWaitingForMembers,
-		"waiting for the "+agents(v.silent)+": look why the pods do not run, or why the operator cannot connect to their "+
+		"waiting for the "+agents(v.silent)+": check why the pods do not run, or why the operator cannot connect to their "+
 			"port 8443. If a volume is gone for good, delete its claim and its pod")
 }
 

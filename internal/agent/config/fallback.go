@@ -85,7 +85,7 @@ func (r *Room) fallBack(published map[string]string) (settings map[string]string
 		b.Refused, b.Why = nil, ""
 		return published, ""
 	}
-	return b.Served, fmt.Sprintf("mariadbd does not start with the new settings, and goes on with those before: %s", b.Why)
+	return b.Served, fmt.Sprintf("mariadbd does not start with the new settings, and continues with the previous ones: %s", b.Why)
 }
 
 // copied is a copy that is not nil.

@@ -78,7 +78,7 @@ func New(loop room.Loop, rooms Rooms) Room { return Room{loop: loop, rooms: room
 // this one's successor. Safe for concurrent use.
 func (r *Room) Take(ctx context.Context, digest string, body io.Reader) (commit func(), err error) {
 	if !r.one.TryLock() {
-		return nil, errors.New("another program is being looked at")
+		return nil, errors.New("another program is being checked")
 	}
 	defer r.one.Unlock()
 	hash := sha256.New()
@@ -127,7 +127,7 @@ func (r *Room) ask(ctx context.Context) (State, error) {
 // save writes the state down, or returns what keeps the agent from being replaced.
 func (r *Room) save() (State, error) {
 	if r.loop.Draining() {
-		return State{}, errors.New("the pod is on its way out")
+		return State{}, errors.New("the pod is terminating")
 	}
 	for _, p := range r.rooms.Parts {
 		if why := p.Busy(); why != "" {

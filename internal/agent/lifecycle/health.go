@@ -29,7 +29,7 @@ func Condemn(s *agentapi.Server, formed string) *agentapi.Failure {
 			Message: "mariadbd became Primary without a history (zero UUID): what it would accept could never be transferred to another node; it was stopped"}
 	case formed != "" && s.ClusterUUID != "" && s.ClusterUUID != formed:
 		return &agentapi.Failure{Reason: agentapi.FailureForeignUUID,
-			Message: "mariadbd was to go on with the history " + formed + " and began " + s.ClusterUUID + "; it was stopped"}
+			Message: "mariadbd was to continue the history " + formed + " and began " + s.ClusterUUID + "; it was stopped"}
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 		return JoinVerdict{Wait: "the group has not noticed yet that the server ended"}
 	}
 	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != galera.NodeJoining }) {
-		return JoinVerdict{Wait: "the members of the Primary component are joining or on their way out"}
+		return JoinVerdict{Wait: "the members of the Primary component are joining or terminating"}
 	}
 	forgotten, _ := line.Forgotten(self.Lineage, self.Position)
 	return JoinVerdict{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || forgotten || line.Copies(self.Lineage)}

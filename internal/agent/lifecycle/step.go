@@ -114,7 +114,7 @@ func Next(s Situation) Step {
 	case s.Form == agentapi.OrderInitialise:
 		return Step{Act: ActInitialise, Phase: galera.PhaseInitialising}
 	case s.Form == agentapi.OrderBootstrap && s.CrashedIn > 0:
-		return Step{Phase: galera.PhaseWaiting, Waiting: "the next attempt to start: the last servers crashed soon after they had begun to serve"}
+		return Step{Phase: galera.PhaseWaiting, Waiting: "the next attempt to start: the last servers crashed shortly after they had begun to serve"}
 	case s.Form == agentapi.OrderBootstrap:
 		return Step{Act: ActBootstrap, Phase: galera.PhaseStarting}
 	case s.Held:

@@ -29,7 +29,7 @@ func JudgeVersions(b Build, v JoinVerdict, peers map[string]agentapi.PeerView) J
 		return v
 	case b.Newer != "":
 		return Refused(agentapi.FailureDowngrade, "%s; put the later image back. Or, when others serve with an image like this one, give it an "+
-			"empty volume: it is filled anew", DowngradeMessage(b.Image, b.Newer))
+			"empty volume: it is then filled again", DowngradeMessage(b.Image, b.Newer))
 	case v.Join && later && len(PrimaryPeers(able)) == 0:
 		p := PrimaryPeers(peers)[0]
 		return Refused(agentapi.FailureDowngrade, "what is missing here would have to come from %s, which runs MariaDB %s; this image has the older %s, "+

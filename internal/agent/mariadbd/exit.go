@@ -20,7 +20,7 @@ func (e Exit) String() string {
 func signalName(s syscall.Signal) string {
 	switch s {
 	case syscall.SIGKILL:
-		return "SIGKILL (a person, or the kernel for want of memory)"
+		return "SIGKILL (sent by a user, or by the kernel when memory ran out)"
 	case syscall.SIGSEGV:
 		return "SIGSEGV"
 	case syscall.SIGABRT:

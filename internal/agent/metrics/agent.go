@@ -23,7 +23,7 @@ var agentFamilies = []Family{
 			send(1, why.Reason)
 		}
 	}},
-	{"galera_agent_draining", "Whether the pod is on its way out.", gauge, nil, func(f Facts, send send) { send(flag(f.Report.Draining)) }},
+	{"galera_agent_draining", "Whether the pod is terminating.", gauge, nil, func(f Facts, send send) { send(flag(f.Report.Draining)) }},
 	{"galera_agent_restart_needed", "Whether the server runs with settings other than the published ones.", gauge, nil, func(f Facts, send send) {
 		send(flag(f.Report.Config.RestartNeeded))
 	}},

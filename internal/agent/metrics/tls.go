@@ -53,7 +53,7 @@ var proofFamilies = []Family{
 			send(1, fact.Protocol, fact.Cipher)
 		}
 	}),
-	channelFamily("galera_channel_checked_timestamp_seconds", "When the channel was looked at last, in seconds since 1970.", nil, func(fact agentapi.ChannelFact, send send) {
+	channelFamily("galera_channel_checked_timestamp_seconds", "When the channel was last checked, in seconds since 1970.", nil, func(fact agentapi.ChannelFact, send send) {
 		if !fact.CheckedAt.IsZero() {
 			send(unix(fact.CheckedAt))
 		}

@@ -155,7 +155,7 @@ func judgeInitialise(o agentapi.Order, f Facts) Verdict {
 func judgeBootstrap(o agentapi.Order, f Facts) Verdict {
 	switch {
 	case f.Data != galera.DataPresent:
-		return refuse("the data directory is %s: there is no complete database to go on from", f.Data)
+		return refuse("the data directory is %s: there is no complete database to start from", f.Data)
 	case !f.Position.Known():
 		return refuse("this member's position is not known")
 	case !o.Position.Known():

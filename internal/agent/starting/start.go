@@ -102,7 +102,7 @@ func (r *Room) Bootstrap() {
 		case r.Orders.Current == nil || r.Orders.Current.ID != run.Order || r.Orders.OutOfDate():
 			r.Exam.Done = false
 		case why != "" || r.loop.Draining():
-			r.endRun(run, cmp.Or(why, "the pod is on its way out"))
+			r.endRun(run, cmp.Or(why, "the pod is terminating"))
 		default:
 			r.launchBootstrap(run, pos)
 		}

@@ -161,6 +161,6 @@ func (d *Watch) Failure() *agentapi.Failure {
 // FrozenFailure reports a volume that has not answered since a time, for so long.
 func FrozenFailure(since time.Time, pending time.Duration) *agentapi.Failure {
 	return &agentapi.Failure{Reason: agentapi.FailureFrozen, At: since, Message: fmt.Sprintf(
-		"the data volume has not answered for %s: nothing is killed for it, mariadbd goes on when it answers. "+
+		"the data volume has not answered for %s: nothing is killed for it, mariadbd continues when it answers. "+
 			"Look at the storage behind the volume, at the host's kernel log, and for a file system that is frozen (fsfreeze)", pending.Truncate(TryEvery))}
 }

@@ -187,7 +187,7 @@ func (r *Room) rebuildQuorum(o agentapi.Order) {
 			r.Orders.Finish(o.ID, agentapi.OrderFailed, ordering.Unwritten(err).Error())
 		case r.Orders.Current == nil || r.Orders.Current.ID != o.ID || r.Orders.OutOfDate():
 		case why != "" || r.loop.Draining():
-			r.Orders.Finish(o.ID, agentapi.OrderFailed, cmp.Or(why, "the pod is on its way out"))
+			r.Orders.Finish(o.ID, agentapi.OrderFailed, cmp.Or(why, "the pod is terminating"))
 		case r.Run.Proc != proc || r.Run.Status == nil || r.Run.Status.Component != galera.ComponentNonPrimary:
 			r.Orders.Finish(o.ID, agentapi.OrderFailed, "the server does not run without quorum any more")
 		default:

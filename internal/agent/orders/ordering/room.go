@@ -131,7 +131,7 @@ func (r *Room) TakeLineage(l galera.Lineage) {
 func (r *Room) Belong(to agentapi.Identity) {
 	r.Record(r.Book.Belong(to), func(err error) {
 		if err != nil {
-			r.loop.Logger.Error("whose data these are could not be recorded", "error", err)
+			r.loop.Logger.Error("could not record which cluster the data belong to", "error", err)
 		}
 	})
 }
