@@ -1899,6 +1899,11 @@ func (in *GaleraClusterStatus) DeepCopyInto(out *GaleraClusterStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.EnabledEvents != nil {
+		in, out := &in.EnabledEvents, &out.EnabledEvents
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.TLS != nil {
 		in, out := &in.TLS, &out.TLS
 		*out = new(ClusterTLSStatus)

@@ -75,6 +75,41 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
+// TestEnabledEvents: what was enabled is remembered for as long as no node can contradict.
+func TestEnabledEvents(t *testing.T) {
+	const on, off, away = agentapi.EventEnabled, agentapi.EventDisabled, agentapi.EventElsewhere
+	has := func(status string) *agentapi.Scheduled {
+		return &agentapi.Scheduled{On: true, Events: []agentapi.ScheduledEvent{{Name: "t.e", Status: status}}}
+	}
+	none := &agentapi.Scheduled{On: true}
+	long := &agentapi.Scheduled{On: true, Events: []agentapi.ScheduledEvent{{Name: strings.Repeat("e", eventName+1), Status: on}}}
+	in := healthy()
+	in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
+	for _, step := range []struct {
+		name       string
+		of         [3]*agentapi.Scheduled
+		kept, says string
+	}{
+		{"never seen enabled", [3]*agentapi.Scheduled{has(away), has(away), has(away)}, "", `"t.e" (not known)`},
+		{"enabled", [3]*agentapi.Scheduled{has(on), has(away), has(away)}, "t.e", ""},
+		{"the node that runs it is silent", [3]*agentapi.Scheduled{nil, has(away), has(away)}, "t.e", "n-0"},
+		{"all are silent", [3]*agentapi.Scheduled{}, "t.e", "n-0, n-1, n-2"},
+		{"that node has lost its volume", [3]*agentapi.Scheduled{has(away), has(away), has(away)}, "t.e", `"t.e" (was enabled)`},
+		{"disabled by a person", [3]*agentapi.Scheduled{has(away), has(off), has(away)}, "", ""},
+		{"the node where it was disabled is lost", [3]*agentapi.Scheduled{has(away), has(away), has(away)}, "", `"t.e" (not known)`},
+		{"enabled again", [3]*agentapi.Scheduled{has(on), has(away), has(away)}, "t.e", ""},
+		{"dropped", [3]*agentapi.Scheduled{none, none, none}, "", ""},
+		{"a name that no server has", [3]*agentapi.Scheduled{long, none, none}, "", ""},
+	} {
+		events(in, step.of)
+		Update(&in.Facts.Cluster.Status, in)
+		c := meta.FindStatusCondition(in.Facts.Cluster.Status.Conditions, v1alpha1.ConditionEventsScheduled)
+		if got := strings.Join(in.Facts.Cluster.Status.EnabledEvents, ","); got != step.kept || c != nil && !strings.Contains(c.Message, step.says) {
+			t.Errorf("%s: kept %q, %+v", step.name, got, c)
+		}
+	}
+}
+
 // events sets what the nodes report of their events.
 func events(in Input, of [3]*agentapi.Scheduled) {
 	for i, m := range in.Snapshot.Members {

@@ -41,6 +41,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.TLS = clusterTLS(in, status.TLS)
 	status.TLS.Encrypted = inAWord(enc)
 	status.Requests = in.Requests
+	status.EnabledEvents = enabledEvents(in)
 
 	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused
 	status.RequiredActions = requiredActions(in, unseen)
