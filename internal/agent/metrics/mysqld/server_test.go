@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -302,27 +303,36 @@ func registry(t testing.TB) prometheus.Gatherer {
 	return r
 }
 
-// TestCost: what a scrape costs in addition to the server's own work. docs/metrics.md promises 20 ms and 10 MiB for all
-// of it.
+// TestCost: what a scrape costs in addition to the server's own work. docs/metrics.md promises 20 ms of processor time and
+// 10 MiB for all of it; the time on the clock would depend on what else runs on the host.
 func TestCost(t *testing.T) {
 	r := registry(t)
 	scrape(t, r)
 	var before, after runtime.MemStats
-	fastest := time.Hour
+	least := time.Hour
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	const scrapes = 20
 	for range scrapes {
-		began := time.Now()
+		began := processorTime(t)
 		scrape(t, r)
-		fastest = min(fastest, time.Since(began))
+		least = min(least, processorTime(t)-began)
 	}
 	runtime.ReadMemStats(&after)
 	each := (after.TotalAlloc - before.TotalAlloc) / scrapes
-	t.Logf("%s and %d KiB for each scrape", fastest, each>>10)
-	if fastest > 20*time.Millisecond && !race || each > 5<<20 {
-		t.Errorf("a scrape takes %s and %d KiB", fastest, each>>10)
+	t.Logf("%s and %d KiB for each scrape", least, each>>10)
+	if least > 20*time.Millisecond && !race || each > 5<<20 {
+		t.Errorf("a scrape takes %s of processor time and %d KiB", least, each>>10)
 	}
+}
+
+// processorTime returns what this process has used of the processors.
+func processorTime(t *testing.T) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func BenchmarkScrape(b *testing.B) {
