@@ -228,6 +228,28 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		Expect(restored.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
 	}, SpecTimeout(12*time.Minute))
 
+	It("is restored and tested though the container that reads the store is killed", func(ctx SpecContext) {
+		b := newBackup(sharedCluster(ctx), "killedfetch")
+		Expect(kube.Create(ctx, b)).To(Succeed())
+		waitBackup(ctx, b)
+		b.Spec.Verify, b.Spec.IdentitySecretRef = v1alpha1.VerifyRestore, &v1alpha1.SecretKey{Name: "identity"}
+		Expect(kube.Update(ctx, b)).To(Succeed())
+		eventually(ctx, func(o Gomega) {
+			var pods corev1.PodList
+			o.Expect(kube.List(ctx, &pods, kubeclient.InNamespace(b.Namespace),
+				kubeclient.MatchingLabels{v1alpha1.LabelBackup: b.Name, "app.kubernetes.io/component": "verify"})).To(Succeed())
+			killed := false
+			for i := range pods.Items {
+				is, err := harness.KillFetch(&pods.Items[i])
+				o.Expect(err).NotTo(HaveOccurred())
+				killed = killed || is
+			}
+			o.Expect(killed).To(BeTrue())
+		})
+		waitVerified(ctx, b, v1alpha1.ReasonVerified, "tables were checked and are good")
+		progress("the test was attempted %d times", b.Status.Verification.Attempts)
+	}, SpecTimeout(8*time.Minute))
+
 	It("comes back though its restore is killed again and again", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		b := newBackup(shop, "killedrestore")

@@ -3,9 +3,12 @@ package harness
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // backupProcess is how the donor's backup is called: the program itself, not the script, which waits first.
@@ -63,6 +66,23 @@ func (c Transfers) GivenBy(ctx context.Context, kind string, pods ...string) (ma
 // Gives says that a node is giving a full copy of its data right now.
 func (c Transfers) Gives(ctx context.Context, pod string) (bool, error) {
 	return hasProcess(ctx, c.cluster, pod, backupProcess)
+}
+
+// fetchProcess is the program of a restore's pod that reads the store.
+const fetchProcess = "/backup fetch"
+
+// KillFetch sends SIGKILL to the program of a restore's pod that reads the store, and reports whether it ran. kubelet starts it again.
+func KillFetch(p *corev1.Pod) (killed bool, err error) {
+	for _, pid := range podProcesses(p) {
+		cmdline, _ := os.ReadFile(procFile(pid, "cmdline")) // the process may just have ended
+		if strings.HasPrefix(strings.ReplaceAll(string(cmdline), "\x00", " "), fetchProcess) {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				return false, err
+			}
+			killed = true
+		}
+	}
+	return killed, nil
 }
 
 // KillBackup sends SIGKILL to the backup a donor gives its data with, and to nothing else: its server goes on.
