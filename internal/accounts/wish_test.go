@@ -9,8 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestIssuerIsTheClientsCA: an account with require: X509 asks for the issuer that the clients' CA names itself by, whatever issuer the
-// nodes have, and the agent takes both.
+// TestIssuerIsTheClientsCA: an account with require: X509 asks for the issuer that the clients' CA names itself by,
+// whatever issuer the nodes have, and the agent takes both.
 func TestIssuerIsTheClientsCA(t *testing.T) {
 	for _, name := range []string{"shop", "a-cluster-with-a-name-of-forty-characters"} {
 		c := &v1alpha1.GaleraCluster{}

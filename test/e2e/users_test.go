@@ -180,9 +180,11 @@ var _ = Describe("An application", Label(Core), func() {
 		theirs := bindingOf(ctx, shop, other)
 		Expect(b.With("tls.crt", theirs.Data["tls.crt"]).With("tls.key", theirs.Data["tls.key"]).Login(ctx)).To(MatchError(ContainSubstring("1045")), "the certificate of another user")
 		Expect(b.With("tls.crt", nil).Login(ctx)).To(MatchError(ContainSubstring("1045")), "no certificate")
-		forged, err := shop.Certificates().Issue(ctx, pkitest.Leaf{Subject: pkix.Name{Organization: []string{shop.Namespace}, CommonName: "certified"}, Usages: pkitest.Both})
+		forged, err := shop.Certificates().Issue(ctx, pkitest.Leaf{
+			Subject: pkix.Name{Organization: []string{shop.Namespace}, CommonName: "certified"}, Usages: pkitest.Both})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(b.With("tls.crt", forged.Certificate).With("tls.key", forged.Key).Login(ctx)).To(MatchError(ContainSubstring("1045")), "the same name, by the nodes' CA")
+		Expect(b.With("tls.crt", forged.Certificate).With("tls.key", forged.Key).Login(ctx)).
+			To(MatchError(ContainSubstring("1045")), "the same name, by the nodes' CA")
 		greeting, err := shop.Peers().Dial(ctx, podNames(ctx, shop)[0], &harness.Pair{Certificate: b.Data["tls.crt"], Key: b.Data["tls.key"]}, harness.GreetingTime)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(greeting.Welcomed).To(BeFalse(), "a client's certificate must not open replication")

@@ -92,9 +92,13 @@ func VerifyName(b *v1alpha1.GaleraBackup) string {
 	return b.Name + "-verify-" + strconv.Itoa(n)
 }
 
-// fill makes a pod of one that restores a backup into a volume. What the pod's container is so far, with the private key and the store,
-// becomes containers of the operator's image. The one with the cluster's image gets a task without a store, and the backup's plaintext.
-func fill(template *corev1.PodTemplateSpec, c *v1alpha1.GaleraCluster, t task.Task, ro resources.Options, o Options, data corev1.VolumeSource) error {
+// fill makes a pod of one that restores a backup into a volume. What the pod's container is so far, with the private
+// key and the store, becomes containers of the operator's image. The one with the cluster's image gets a task without
+// a store, and the backup's plaintext.
+func fill(
+	template *corev1.PodTemplateSpec, c *v1alpha1.GaleraCluster, t task.Task, ro resources.Options, o Options,
+	data corev1.VolumeSource,
+) error {
 	env, err := environment(t, o)
 	if err != nil {
 		return err
@@ -110,13 +114,16 @@ func fill(template *corev1.PodTemplateSpec, c *v1alpha1.GaleraCluster, t task.Ta
 	fetch.RestartPolicy, fetch.Resources = new(corev1.ContainerRestartPolicyAlways), memory("64Mi", "1Gi")
 	fetch.VolumeMounts = append(fetch.VolumeMounts, corev1.VolumeMount{Name: volumePipe, MountPath: task.PipeDir})
 	install := corev1.Container{
-		Name: ContainerInstall, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "install", task.BinDir},
-		SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(), VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: task.BinDir}},
+		Name: ContainerInstall, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent,
+		Command:         []string{program, "install", task.BinDir},
+		SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(),
+		VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: task.BinDir}},
 	}
 	p.InitContainers = []corev1.Container{install, open, fetch}
 	container := corev1.Container{
-		Name: Container, Image: resources.Image(c, ro), ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{task.BinDir + program, "run"},
-		Env: env, SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(),
+		Name: Container, Image: resources.Image(c, ro), ImagePullPolicy: corev1.PullIfNotPresent,
+		Command: []string{task.BinDir + program, "run"},
+		Env:     env, SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 	add := func(name, path string, source corev1.VolumeSource) {

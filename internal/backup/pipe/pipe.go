@@ -1,6 +1,6 @@
-// Package pipe carries the plaintext of a backup over a Unix socket: from the container that holds the private key and the store's
-// credentials to the one that runs the cluster's image, and has neither. Data count only when their End has arrived: whatever breaks
-// off before, because a container was killed, is an error.
+// Package pipe carries the plaintext of a backup over a Unix socket: from the container that holds the private key and
+// the store's credentials to the one that runs the cluster's image, and has neither. Data count only when their End has
+// arrived: whatever breaks off before, because a container was killed, is an error.
 package pipe
 
 import (
@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// connectTime bounds how long the socket may be missing: kubelet starts its container before, and starts it again when it has ended.
+	// connectTime bounds how long the socket may be missing: kubelet starts its container before, and starts it again
+	// when it has ended.
 	connectTime  = 2 * time.Minute
 	connectPause = 200 * time.Millisecond
 	// requestMost and endMost bound what either side reads into memory.
@@ -165,7 +166,8 @@ func serve(ctx context.Context, conn net.Conn, answer func(context.Context, Requ
 	}
 }
 
-// Ask sends a request, writes the data of its answer to the sink, and returns its End. The error is ErrBroken, the sink's, or that of ctx.
+// Ask sends a request, writes the data of its answer to the sink, and returns its End. The error is ErrBroken, the
+// sink's, or that of ctx.
 func Ask(ctx context.Context, socket string, r Request, to Sink) (End, error) {
 	conn, err := connect(ctx, socket)
 	if err != nil {

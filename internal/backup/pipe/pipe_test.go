@@ -61,7 +61,8 @@ func serving(t *testing.T, answer func(context.Context, Request, *Writer) End) s
 	return name
 }
 
-// TestAnswer: the data arrive as they were written and truncated, with what the end says; one request follows the other.
+// TestAnswer: the data arrive as they were written and truncated, with what the end says; one request follows the
+// other.
 func TestAnswer(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789"), 100_000)
 	name := serving(t, func(_ context.Context, r Request, w *Writer) End {

@@ -18,7 +18,8 @@ func (p places) ask(ctx context.Context, r pipe.Request, to pipe.Sink) (pipe.End
 	e, err := pipe.Ask(ctx, p.pipe, r, to)
 	switch {
 	case errors.Is(err, pipe.ErrBroken):
-		return e, because(task.ReasonTool, fmt.Errorf("the container that reads the store has ended, or was killed, before all data had arrived: %w", err))
+		return e, because(task.ReasonTool, fmt.Errorf(
+			"the container that reads the store has ended, or was killed, before all data had arrived: %w", err))
 	case err != nil:
 		return e, err
 	case e.Error != "":
@@ -42,7 +43,8 @@ func (p places) manifest(ctx context.Context) (manifest.Manifest, error) {
 func (p places) stream(ctx context.Context, m manifest.Manifest, to io.Writer) error {
 	e, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{to})
 	if err == nil && e.Bytes != m.StreamBytes {
-		err = because(task.ReasonDamaged, fmt.Errorf("%d bytes have arrived, and the manifest names %d", e.Bytes, m.StreamBytes))
+		err = because(task.ReasonDamaged,
+			fmt.Errorf("%d bytes have arrived, and the manifest names %d", e.Bytes, m.StreamBytes))
 	}
 	return err
 }
@@ -56,7 +58,8 @@ func (p places) relay(ctx context.Context, base binlog.GTID, to *os.File) (pipe.
 	case err != nil:
 		return pipe.Relayed{}, err
 	case e.Relayed == nil:
-		return pipe.Relayed{}, because(task.ReasonTool, errors.New("the container that reads the store has sent no transactions"))
+		return pipe.Relayed{}, because(task.ReasonTool,
+			errors.New("the container that reads the store has sent no transactions"))
 	}
 	return *e.Relayed, nil
 }

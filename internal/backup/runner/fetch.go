@@ -25,8 +25,8 @@ import (
 // openSize is how much of a backup is read to try a key on it: the head, in which every recipient has some 200 bytes.
 const openSize = 1 << 20
 
-// fetcher runs in the operator's image, with the private key and the store. What the container with the cluster's image gets from it is the
-// plaintext of one backup, and of the archive as far as the task names it.
+// fetcher runs in the operator's image, with the private key and the store. What the container with the cluster's image
+// gets from it is the plaintext of one backup, and of the archive as far as the task names it.
 type fetcher struct {
 	bucket *store.Bucket
 	keys   string // the directory with the private keys
@@ -49,8 +49,8 @@ func newFetcher(bucket *store.Bucket, keys string, t task.Task) (fetcher, error)
 	return f, nil
 }
 
-// Open shows that the private key is one, and opens the backup, before any program of the cluster's image runs. It writes a failure where
-// Main does.
+// Open shows that the private key is one, and opens the backup, before any program of the cluster's image runs. It
+// writes a failure where Main does.
 func Open(ctx context.Context) error {
 	return report(ctx, func(ctx context.Context, t task.Task) (task.Result, error) {
 		return task.Result{}, withFetcher(ctx, t, fetcher.open)
@@ -167,7 +167,8 @@ func tryKeys(ctx context.Context, bucket *store.Bucket, base string, m manifest.
 	}
 	var noMatch *age.NoIdentityMatchError
 	if errors.As(err, &noMatch) {
-		return fatal(task.ReasonWrongKey, fmt.Errorf("none of the private keys opens the backup %s; it was encrypted for %s",
+		return fatal(task.ReasonWrongKey, fmt.Errorf(
+			"none of the private keys opens the backup %s; it was encrypted for %s",
 			base, strings.Join(m.Recipients, ", ")))
 	}
 	return fatal(task.ReasonDamaged, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
@@ -201,7 +202,9 @@ func partsOf(bucket *store.Bucket, base string) archive.Get {
 }
 
 // relay writes the wanted transactions after a base as a relay log.
-func (f fetcher) relay(ctx context.Context, m manifest.Manifest, base binlog.GTID, to pipe.Sink) (*pipe.Relayed, error) {
+func (f fetcher) relay(
+	ctx context.Context, m manifest.Manifest, base binlog.GTID, to pipe.Sink,
+) (*pipe.Relayed, error) {
 	if f.replay == nil {
 		return nil, errors.New("the task names no point in time")
 	}

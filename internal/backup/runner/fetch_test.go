@@ -54,9 +54,11 @@ func newRestoring(t *testing.T) *restoring {
 		t.Fatal(err)
 	}
 	r.identity(t, key.String())
-	m := manifest.Manifest{Format: manifest.Format, ID: r.id, Compression: manifest.CompressionZstd, GTID: "0-1-3", Recipients: []string{key.Recipient().String()}}
-	written, err := archive.Write(t.Context(), bytes.NewReader(r.stream), archive.Options{Recipients: []age.Recipient{key.Recipient()}, Compression: m.Compression,
-		PartSize: 64 << 10, Put: func(ctx context.Context, i int, data []byte) error {
+	m := manifest.Manifest{Format: manifest.Format, ID: r.id, Compression: manifest.CompressionZstd, GTID: "0-1-3",
+		Recipients: []string{key.Recipient().String()}}
+	written, err := archive.Write(t.Context(), bytes.NewReader(r.stream), archive.Options{
+		Recipients: []age.Recipient{key.Recipient()}, Compression: m.Compression, PartSize: 64 << 10,
+		Put: func(ctx context.Context, i int, data []byte) error {
 			return store.Write(ctx, bucket, path.Join(r.base(), manifest.PartName(i)), data)
 		}})
 	if err != nil {
@@ -95,7 +97,8 @@ func (r *restoring) serve(t *testing.T, answer func(context.Context, pipe.Reques
 	return kill
 }
 
-// TestFetch: the container with the cluster's image gets the manifest and the plaintext as they were made, from one without its keys.
+// TestFetch: the container with the cluster's image gets the manifest and the plaintext as they were made, from one
+// without its keys.
 func TestFetch(t *testing.T) {
 	r := newRestoring(t)
 	defer r.serve(t, r.answer)()
@@ -120,7 +123,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestFetchKilled: a stream whose container was killed in the middle is no restore, whatever had arrived; the next attempt may be one.
+// TestFetchKilled: a stream whose container was killed in the middle is no restore, whatever had arrived; the next
+// attempt may be one.
 func TestFetchKilled(t *testing.T) {
 	r := newRestoring(t)
 	m, err := r.manifest(t.Context())
@@ -150,7 +154,8 @@ func TestFetchKilled(t *testing.T) {
 	}
 }
 
-// TestFailuresArrive: why the container with the keys has failed, and whether that is final, is what the other one reports.
+// TestFailuresArrive: why the container with the keys has failed, and whether that is final, is what the other one
+// reports.
 func TestFailuresArrive(t *testing.T) {
 	other, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -175,7 +180,8 @@ func TestFailuresArrive(t *testing.T) {
 		c.broken(t, r)
 		kill := r.serve(t, r.answer)
 		var f failure
-		if err := r.places.stream(t.Context(), manifest.Manifest{}, &bytes.Buffer{}); !errors.As(err, &f) || f.reason != c.reason || f.fatal != c.fatal {
+		err := r.places.stream(t.Context(), manifest.Manifest{}, &bytes.Buffer{})
+		if !errors.As(err, &f) || f.reason != c.reason || f.fatal != c.fatal {
 			t.Errorf("%s: %v, %+v", name, err, f)
 		}
 		kill()
@@ -189,7 +195,8 @@ func (r *restoring) replace(t *testing.T, name string, text []byte) {
 	}
 }
 
-// TestOpen: a Secret's value that is no private key, or none of this backup, is refused before the cluster's image runs, and not quoted.
+// TestOpen: a Secret's value that is no private key, or none of this backup, is refused before the cluster's image
+// runs, and not quoted.
 func TestOpen(t *testing.T) {
 	other, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -245,7 +252,8 @@ func TestTaskOfFetch(t *testing.T) {
 	}
 }
 
-// TestRelayThroughThePipe: the relay log has the same transactions as when the segments are at hand, and ends where they do.
+// TestRelayThroughThePipe: the relay log has the same transactions as when the segments are at hand, and ends where
+// they do.
 func TestRelayThroughThePipe(t *testing.T) {
 	r := newRestoring(t)
 	s := newSegments(t, 2)
@@ -253,7 +261,8 @@ func TestRelayThroughThePipe(t *testing.T) {
 	s.add(t, 5, magic, logFormat, transaction(3, 13), transaction(4, 14), transaction(5, 15))
 	s.add(t, 8, magic, logFormat, transaction(6, 16), transaction(7, 17), transaction(8, 18))
 	for i, text := range s.all {
-		if err := store.Write(t.Context(), r.bucket, path.Join(binlog.Dir(r.dir), binlog.Key(uint64(i+2))), text); err != nil {
+		key := path.Join(binlog.Dir(r.dir), binlog.Key(uint64(i+2)))
+		if err := store.Write(t.Context(), r.bucket, key, text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +278,8 @@ func TestRelayThroughThePipe(t *testing.T) {
 		return have, text, err
 	}
 	have, text, err := fetched()
-	want := append([]byte(binlog.Magic), bytes.Join([][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat, transaction(6, 16)}, nil)...)
+	want := append([]byte(binlog.Magic), bytes.Join([][]byte{
+		logFormat, transaction(4, 14), transaction(5, 15), logFormat, transaction(6, 16)}, nil)...)
 	if err != nil || have.Last.Seq != 6 || have.Count != 3 || !bytes.Equal(text, want) {
 		t.Errorf("%+v, %d bytes instead of %d, %v", have, len(text), len(want), err)
 	}
