@@ -148,7 +148,7 @@ func (r Reach) Others(c *v1alpha1.GaleraCluster) (out []observe.Target) {
 func Answer(what, kind string, result agentapi.SQLResult, err error) Hindrance {
 	message, owner := result.Message, "another namespace"
 	if result.Owner != "" {
-		owner = "the " + kind + " " + result.Owner
+		owner = "the " + kind + " " + agentapi.Named(result.Owner)
 	}
 	if result.Number != 0 {
 		message = fmt.Sprintf("the server's error %d: %s", result.Number, result.Message)
@@ -198,7 +198,7 @@ var Turns = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 
 // Gone reports whether a resource that is marked as an owner no longer exists: its mark may be replaced then.
 func Gone(ctx context.Context, live client.Reader, owner string, o client.Object) (bool, error) {
-	namespace, name, ok := strings.Cut(owner, "/")
+	namespace, name, ok := strings.Cut(agentapi.Named(owner), "/")
 	if !ok {
 		return false, nil
 	}

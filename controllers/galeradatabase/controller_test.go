@@ -52,7 +52,7 @@ func newPlay(t *testing.T, edit func(*v1alpha1.GaleraDatabase)) *play {
 	c.Spec.AllowedNamespaces = &metav1.LabelSelector{}
 	c.Status.ClusterUUID, c.Status.Primary = "729f74f0-e5ac-11f1-8d21-87263796a788", "shop-0"
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "x"})
-	d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "app", Generation: 1}}
+	d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "app", UID: "db", Generation: 1}}
 	d.Spec.ClusterRef = v1alpha1.ClusterReference{Name: "shop", Namespace: "data"}
 	edit(d)
 	p := &play{T: t, d: d, has: map[string]string{}}
@@ -140,7 +140,7 @@ func TestKilledAnywhere(t *testing.T) {
 				ended = p.writes < kill
 				if p.kill = 0; policy == "" {
 					p.run()
-					if p.has["app"] != "data/app" || p.reason() != v1alpha1.ReasonApplied {
+					if p.has["app"] != "data/app#db" || p.reason() != v1alpha1.ReasonApplied {
 						t.Errorf("killed at write %d, after it %t: %v, %s", kill, after, p.has, p.reason())
 					}
 					continue

@@ -12,7 +12,8 @@ import (
 
 // owner is how a resource is marked in the database.
 func owner(o metav1.Object, clusterNamespace string, adopt bool) agentapi.SQLOwner {
-	return agentapi.SQLOwner{Owner: o.GetNamespace() + "/" + o.GetName(), Adopt: adopt, Tenant: o.GetNamespace() != clusterNamespace}
+	mark := o.GetNamespace() + "/" + o.GetName() + "#" + string(o.GetUID())
+	return agentapi.SQLOwner{Owner: mark, Adopt: adopt, Tenant: o.GetNamespace() != clusterNamespace}
 }
 
 // User is what a user's account in a cluster is to be, given the passwords that it accepts, the one in use first.

@@ -21,7 +21,8 @@ const (
 
 // SQLOwner is whose an account or a database is to be.
 type SQLOwner struct {
-	// Owner marks whose it is, as NAMESPACE/NAME. No other owner changes it.
+	// Owner marks whose it is, as NAMESPACE/NAME#UID. No other owner changes it. A resource that was created again under its name takes it over; one
+	// that was deleted drops nothing of its successor's.
 	Owner string `json:"owner"`
 	// Instead is an owner whose mark may be replaced, because that owner is gone; "" for none.
 	Instead string `json:"instead,omitempty"`
@@ -37,6 +38,15 @@ func (o SQLOwner) Namespace() string {
 	namespace, _, _ := strings.Cut(o.Owner, "/")
 	return namespace
 }
+
+// Named returns NAMESPACE/NAME of a mark.
+func Named(mark string) string {
+	name, _, _ := strings.Cut(mark, "#")
+	return name
+}
+
+// Again reports whether a mark is of a resource of this name, which has been created again since then.
+func (o SQLOwner) Again(mark string) bool { return mark != o.Owner && Named(mark) == Named(o.Owner) }
 
 // Has reports whether another owner is of the same namespace.
 func (o SQLOwner) Has(other string) bool { return strings.HasPrefix(other, o.Namespace()+"/") }
@@ -153,7 +163,7 @@ const (
 )
 
 var (
-	owners = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[a-z0-9][-a-z0-9.]*$`)
+	owners = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[a-z0-9][-a-z0-9.]*(#[-0-9A-Za-z]{1,64})?$`)
 	// hosts are in lower case, as the server keeps them: otherwise one account would have two names.
 	hosts      = regexp.MustCompile(`^[a-z0-9.:%_/-]+$`)
 	privileges = regexp.MustCompile(`^[A-Za-z]+( [A-Za-z]+)*$`)

@@ -155,10 +155,12 @@ func mine(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err error
 	switch {
 	case owner == by.Owner:
 		return false, nil
+	case by.Again(owner):
+		return true, nil
 	case owner != "" && owner != by.Instead && by.Tenant && !by.Has(owner):
 		return false, refuse(agentapi.SQLOwned, "it belongs to another namespace")
 	case owner != "" && owner != by.Instead:
-		return false, hindered{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " + owner}}
+		return false, hindered{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " + agentapi.Named(owner)}}
 	case owner == "" && exists && !by.Adopt:
 		return false, refuse(agentapi.SQLExists, "it exists, and was not made by this operator")
 	}

@@ -44,6 +44,10 @@ func TestMine(t *testing.T) {
 		"another's":               {"data/app", agentapi.SQLOwner{Owner: "team/app", Adopt: true}, true, false, agentapi.SQLOwned},
 		"that of one who is gone": {"data/app", agentapi.SQLOwner{Owner: "team/app", Adopt: true, Instead: "data/app"}, true, true, ""},
 		"another tenant's":        {"data/app", agentapi.SQLOwner{Owner: "team/app", Tenant: true}, true, false, agentapi.SQLOwned},
+		"its own, made again":     {"team/app#1", agentapi.SQLOwner{Owner: "team/app#2"}, true, true, ""},
+		"of a restored backup":    {"team/app", agentapi.SQLOwner{Owner: "team/app#2", Tenant: true}, true, true, ""},
+		"one that was made again": {"data/app#2", agentapi.SQLOwner{Owner: "team/app#1", Adopt: true, Instead: "data/app#1"}, true, false, agentapi.SQLOwned},
+		"a name that begins so":   {"team/app2#1", agentapi.SQLOwner{Owner: "team/app#1"}, true, false, agentapi.SQLOwned},
 		"a namespace like it":     {"team-b/app", agentapi.SQLOwner{Owner: "team/app", Tenant: true}, true, false, agentapi.SQLOwned},
 	} {
 		mark, err := mine(tc.owner, tc.by, tc.exists)

@@ -41,7 +41,7 @@ func (s session) mark(ctx context.Context, k key, owner string) error {
 	}
 	for _, statement := range []string{
 		"CREATE DATABASE IF NOT EXISTS " + agentapi.MarksDatabase + " CHARACTER SET utf8mb4",
-		"CREATE TABLE IF NOT EXISTS " + marks + " (kind VARCHAR(16) NOT NULL, name VARCHAR(80) NOT NULL, host VARCHAR(255) NOT NULL, owner VARCHAR(320) NOT NULL," +
+		"CREATE TABLE IF NOT EXISTS " + marks + " (kind VARCHAR(16) NOT NULL, name VARCHAR(80) NOT NULL, host VARCHAR(255) NOT NULL, owner VARCHAR(400) NOT NULL," +
 			" PRIMARY KEY (kind, name, host)) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb3 COLLATE utf8mb3_bin COMMENT 'which resource made an account or a database'",
 	} {
 		if _, err := s.ExecContext(ctx, statement); err != nil {

@@ -92,6 +92,36 @@ func TestOneOwner(t *testing.T) {
 	})
 }
 
+// TestCreatedAgain: a resource that was created again takes over what its predecessor made, and the predecessor's late deletion drops nothing of it.
+func TestCreatedAgain(t *testing.T) {
+	each(t, func(t *testing.T, s *server) {
+		first := app(t, func(u *agentapi.SQLUser) { u.Owner = "demo/app#1" })
+		done(t, s.keepUser(t, first), -1)
+		again := first
+		again.Owner = "demo/app#2"
+		done(t, s.keepUser(t, again), 1)
+		done(t, s.keepUser(t, again), 0)
+		first.Present = false
+		done(t, s.keepUser(t, first), 0)
+		if err := s.as(t, "app", "word").Ping(); err != nil {
+			t.Error("the account was dropped: ", err)
+		}
+		again.Present = false
+		done(t, s.keepUser(t, again), -1)
+		if err := s.as(t, "app", "word").Ping(); err == nil {
+			t.Error("the account is still there")
+		}
+
+		d := agentapi.SQLDatabase{SQLOwner: agentapi.SQLOwner{Owner: "demo/d#1"}, Name: "again", Present: true}
+		done(t, s.keeper.Database(t.Context(), d), -1)
+		late := d
+		d.Owner, late.Present = "demo/d#2", false
+		done(t, s.keeper.Database(t.Context(), d), 1)
+		done(t, s.keeper.Database(t.Context(), late), 0)
+		s.exec(t, "USE again")
+	})
+}
+
 // TestDroppedEndsConnections, on the node that drops the account and on the one that only hears of it.
 func TestDroppedEndsConnections(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
