@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // ErrBadSetting is returned by CheckSetting for a name or a value an option file cannot carry.
@@ -92,12 +93,17 @@ func (s Section) Render() string {
 
 // quote protects what the option file parser would read as something else: it takes "#" for a
 // comment even in the middle of a line, strips spaces at the ends, removes one pair of quotes,
-// and reads a backslash as an escape.
+// and reads a backslash as an escape. It reads bytes as latin1, in which the last byte of "à" is a space.
 func quote(value string) string {
-	if !strings.ContainsAny(value, "#'\"\\ \t") {
+	if !foreign(value) && !strings.ContainsAny(value, "#'\"\\ \t") {
 		return value
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, "\t", `\t`, `"`, `\"`, `'`, `\'`).Replace(value) + `"`
+}
+
+// foreign reports whether a value has bytes that are no ASCII.
+func foreign(value string) bool {
+	return strings.ContainsFunc(value, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // CheckSetting reports whether a name and its value can be written to an option file at all. It
