@@ -115,7 +115,8 @@ func register(collectors ...prometheus.Collector) error {
 	return errors.Join(errs...)
 }
 
-// assignedUsers says whether pods name no user. OpenShift, which assigns one to each namespace, serves an API group of its own.
+// assignedUsers reports whether pods name no user. OpenShift, which assigns one to each namespace, serves an API group
+// of its own.
 func assignedUsers(how string, config *rest.Config) (bool, error) {
 	if how != podUsersAuto {
 		return how == podUsersAssigned, nil

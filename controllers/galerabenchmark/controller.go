@@ -125,7 +125,7 @@ func (r *Reconciler) ensureFinalizer(ctx context.Context, b *v1alpha1.GaleraBenc
 	return true, r.patchFinalizers(ctx, b, controllerutil.AddFinalizer)
 }
 
-// patchFinalizers leaves the spec alone: what a person wrote, 60s for instance, is not what we would write, 1m0s, and it
+// patchFinalizers leaves the spec alone: what a user wrote, 60s for instance, is not what we would write, 1m0s, and it
 // may not be changed.
 func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBenchmark, change func(client.Object, string) bool) error {
 	before := b.DeepCopy()
@@ -161,7 +161,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) byCluster(ctx context.Context, o client.Object) (out []reconcile.Request) {
 	var all v1alpha1.GaleraBenchmarkList
 	if r.List(ctx, &all, client.InNamespace(o.GetNamespace())) != nil {
-		return nil // asked again soon
+		return nil // asked again shortly
 	}
 	for i := range all.Items {
 		if job.ClusterName(&all.Items[i]) == o.GetName() {

@@ -56,8 +56,8 @@ func TestReplacingWaits(t *testing.T) {
 	}
 }
 
-// TestHostileAgentsDoNotStarveOthers: agents that take the whole time of a replacement and then say that they are busy get an ever smaller share of
-// the places, and never all of them.
+// TestHostileAgentsDoNotStarveOthers: agents that take the whole time of a replacement and then report that they are
+// busy get an ever smaller share of the places, and never all of them.
 func TestHostileAgentsDoNotStarveOthers(t *testing.T) {
 	now := time.Unix(1000, 0)
 	r := &Replacing{Clusters: 3}
