@@ -155,7 +155,7 @@ stack-after-stores: test-stores
 # Kubernetes library is involved.
 RACE := $(if $(shell command -v gcc),-race)
 RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/galera/... ./internal/mycnf/... ./internal/pki/... ./internal/plan/...
-OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./hack/... ./internal/... ./test/docs/... ./test/harness/... | sort) <(go list $(RACE_PACKAGES) ./internal/model/... | sort))
+OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./hack/... ./internal/... ./test/docs/... ./test/harness/... ./test/release/... | sort) <(go list $(RACE_PACKAGES) ./internal/model/... | sort))
 
 .PHONY: test-unit
 test-unit: ## Tests of single packages.

@@ -36,6 +36,11 @@ is "the image's programs" "$(crane export --platform linux/arm64 "$REGISTRY/gale
 is "the image in install.yaml" "$(sed -n 's/^ *image: \(.*galera-operator@.*\)/\1/p' install.yaml | sort -u)" "$REGISTRY/galera-operator@$digest"
 rendered=$(helm template galera-operator "galera-operator-$number.tgz")
 is "the image in the chart" "$(sed -n 's/^ *image: "\{0,1\}\([^"]*galera-operator@[^"]*\)"\{0,1\}/\1/p' <<<"$rendered" | sort -u)" "$REGISTRY/galera-operator@$digest"
+for text in "$(cat install.yaml)" "$rendered"; do
+  for variable in DEFAULT_IMAGE BENCHMARK_IMAGE; do
+    grep -A1 "name: $variable$" <<<"$text" | grep -qE 'value: "?[^ ]+:[^ ]+@sha256:[0-9a-f]{64}"?$' || die "$variable is not pinned by a digest"
+  done
+done
 is "the chart's appVersion" "$(helm show chart "galera-operator-$number.tgz" | sed -n 's/^appVersion: //p')" "$VERSION"
 tar -xzf "galera-operator_${number}_linux_amd64.tar.gz" -C "$RUN" manager agent
 tar -xzf "kubectl-galera_${number}_linux_amd64.tar.gz" -C "$RUN" kubectl-galera

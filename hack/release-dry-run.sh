@@ -22,6 +22,12 @@ export COSIGN_PASSWORD="" COSIGN_KEY=$work/cosign.key COSIGN_CONFIG=$work/offlin
 # Services for signatures: none, so nothing is sent anywhere.
 cosign signing-config create --out "$COSIGN_CONFIG"
 
+# Images of this registry stand for the database and the benchmark image, whose digests a release pins.
+for image in mariadb:11.8 galera-sysbench:1.0; do
+  crane append --oci-empty-base --new_layer <(tar -cf - -T /dev/null) --new_tag "127.0.0.1:$port/$image" >/dev/null
+done
+export PIN_FROM=127.0.0.1:$port
+
 VERSION=${VERSION:-v0.0.0-dev.$(git rev-parse --short HEAD)}
 export VERSION REGISTRY=127.0.0.1:$port HELM_PUSH=--plain-http GORELEASER=--snapshot
 "$HACK_DIR/release.sh"

@@ -3,6 +3,7 @@
 #   VERSION     v1.2.3, or what a dry run makes up
 #   REGISTRY    where images and the chart go, for instance ghcr.io/galera-operator
 #   COSIGN_KEY, COSIGN_CONFIG    a key, and services for signatures; without them cosign gets a certificate of Sigstore's for this workflow
+#   PIN_FROM    the registry that digests of the database and the benchmark image are asked of; without it, the images' own
 #   GORELEASER  further arguments of `goreleaser release`, for instance --snapshot
 # The image comes first: the chart and install.yaml name it by its digest.
 set -euo pipefail
@@ -55,12 +56,27 @@ sign_image() {
   sign attest --type spdxjson --predicate "$OUT/image.spdx.json" "$at"
 }
 
+# pinned VARIABLE: an image that config/manager hands on, with the digest its tag has now: what a tag leads to may change.
+pinned() {
+  local image source
+  image=$(sed -n "/name: $1$/{n;s/^ *value: //p}" config/manager/manager.yaml)
+  source=$image
+  [ -z "${PIN_FROM:-}" ] || source=$PIN_FROM/${image##*/}
+  echo "$image@$(crane digest "$source")"
+}
+
+# pin_images: the file has the images by their tags.
+pin_images() {
+  sed -i -e "s|\(: \)${DATABASE%@*}\$|\1$DATABASE|" -e "s|\(: \)${BENCHMARK%@*}\$|\1$BENCHMARK|" "$1"
+}
+
 # chart: a copy that names the image by its digest.
 chart() {
   local digest number=${VERSION#v}
   digest=$(cat "$OUT/digest")
   cp -r charts/galera-operator "$OUT/chart"
   sed -i -e "s|^  repository: .*|  repository: $IMAGE|" -e "s|^  digest: \"\"|  digest: \"$digest\"|" "$OUT/chart/values.yaml"
+  pin_images "$OUT/chart/values.yaml"
   helm package "$OUT/chart" --destination "$OUT" --version "$number" --app-version "$VERSION"
   rm -r "$OUT/chart"
   helm push "$OUT/galera-operator-$number.tgz" "oci://$REGISTRY/charts" ${HELM_PUSH:-}
@@ -69,10 +85,12 @@ chart() {
 
 rm -rf "$OUT"
 mkdir -p "$OUT"
+DATABASE=$(pinned DEFAULT_IMAGE) BENCHMARK=$(pinned BENCHMARK_IMAGE)
 step "image $VERSION" image
 step "sign the image" sign_image
 step "chart" chart
 make --no-print-directory dist OUT="$OUT" IMG="$IMAGE@$(cat "$OUT/digest")"
+pin_images "$OUT/install.yaml"
 # shellcheck disable=SC2086 # several arguments
 RELEASE_VERSION=${VERSION#v} step "programs, SBOMs, checksums, signature" goreleaser release --clean ${GORELEASER:-}
 cp "$OUT"/galera-operator-*.tgz "$OUT"/install.yaml "$OUT"/image.spdx.json "$OUT"/digest dist/

@@ -20,6 +20,9 @@ func (g *generator) add(o object) error {
 	case "CustomResourceDefinition":
 		return g.crd(o)
 	case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+		if o.name() != configName+"-deletion-protection" {
+			return g.operatorPolicy(o)
+		}
 		// It protects what the CRDs hold, and stays with them.
 		o.at("metadata").(map[string]any)["annotations"] = map[string]any{"helm.sh/resource-policy": "keep"}
 		return g.write("deletion-protection.yaml", "$.Values.crds.install", o)
@@ -101,6 +104,35 @@ func (g *generator) crd(o object) error {
 		condition = "and " + condition + " " + benchmarksOn
 	}
 	return g.write("crd-"+plural+".yaml", condition, o)
+}
+
+// operatorPolicy limits the release's own service account.
+func (g *generator) operatorPolicy(o object) error {
+	text := map[string]string{
+		configNamespace + ":" + configName + "-controller-manager": expression("$.Release.Namespace") + ":" + expression(serviceAccountName),
+		"variables.account in []":                                  "variables.account in " + expression("toJson $.Values.allowServiceAccounts"),
+	}
+	return g.write("operator-policies.yaml", "$.Values.admissionPolicies.enabled", replaced(map[string]any(o), text).(map[string]any))
+}
+
+// replaced replaces parts of every text in a value.
+func replaced(v any, text map[string]string) any {
+	switch t := v.(type) {
+	case map[string]any:
+		for k := range t {
+			t[k] = replaced(t[k], text)
+		}
+	case []any:
+		for i := range t {
+			t[i] = replaced(t[i], text)
+		}
+	case string:
+		for was, is := range text {
+			t = strings.ReplaceAll(t, was, is)
+		}
+		return t
+	}
+	return v
 }
 
 func (g *generator) serviceAccount(o object) error {

@@ -60,7 +60,7 @@ func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec, change
 // startOperator starts one that knows only the API server's answers.
 func startOperator(t *testing.T, namespace string, fake *fakeAgents) (stop func()) {
 	t.Helper()
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	mgr, err := ctrl.NewManager(asOperator(config), ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache:      cacheOf(namespace),
 		Controller: crconfig.Controller{SkipNameValidation: new(true)},

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -60,6 +61,9 @@ func run(m *testing.M) (int, error) {
 	}
 	defer func() { _ = env.Stop() }()
 	if kube, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return 1, err
+	}
+	if err := restrictOperator(context.Background(), kube); err != nil {
 		return 1, err
 	}
 	return m.Run(), nil

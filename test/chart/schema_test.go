@@ -45,6 +45,7 @@ func TestWrongValues(t *testing.T) {
 		`{podMetadata: {allowLabels: ["a,b"]}}`:            "/podMetadata/allowLabels/0",
 		`{podMetadata: {allowAnnotations: ["a,b"]}}`:       "/podMetadata/allowAnnotations/0",
 		`{allowServiceAccounts: ["a,b"]}`:                  "/allowServiceAccounts/0",
+		`{admissionPolicies: {enabled: "no"}}`:             "/admissionPolicies/enabled",
 		`{podUsers: root}`:                                 "/podUsers",
 		`{clusterDomain: ""}`:                              "/clusterDomain",
 		`{log: {format: console}}`:                         "/log/format",
