@@ -100,6 +100,11 @@ type GaleraClusterSpec struct {
 	// +optional
 	Scheduling SchedulingSpec `json:"scheduling,omitempty"`
 
+	// rootAccess says from where root may log in over the network. A change restarts nothing. Default: from everywhere, with the password in the
+	// Secret NAME-root.
+	// +optional
+	RootAccess *RootAccess `json:"rootAccess,omitempty"`
+
 	// podTemplate adds labels, annotations, environment, sidecars and more to the database pods.
 	// +optional
 	PodTemplate *PodTemplateSpec `json:"podTemplate,omitempty"`

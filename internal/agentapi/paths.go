@@ -44,3 +44,6 @@ const (
 	// EnvPodIP is the pod's address (downward API).
 	EnvPodIP = "POD_IP"
 )
+
+// ConfigKey is the key of the NodeConfig (JSON) in the ConfigMap.
+const ConfigKey = "node.json"

@@ -77,10 +77,9 @@ type NodeConfig struct {
 	SendWindows *SendWindows `json:"sendWindows,omitempty"`
 	// LogFormat is how the agent writes its log and its server's: text or json; "" is text. Nothing is restarted for it.
 	LogFormat string `json:"logFormat,omitempty"`
+	// RootAccess is from where root may log in; nil for everywhere. Nothing is restarted for it.
+	RootAccess *RootAccess `json:"rootAccess,omitempty"`
 }
-
-// ConfigKey is the key of the NodeConfig (JSON) in the ConfigMap.
-const ConfigKey = "node.json"
 
 // Peer names one member and where its group communication listens.
 type Peer struct {

@@ -40,6 +40,9 @@ func (e connection) connectCommand() *cobra.Command {
 		if c.Status.Primary == "" {
 			return fmt.Errorf("%s has no primary: kubectl galera status %s", name, name)
 		}
+		if a := c.Spec.RootAccess; a != nil && a.Disabled && user == "root" {
+			return fmt.Errorf("root cannot log in to %s over the network (spec.rootAccess.disabled): name another account with --user", name)
+		}
 		if local {
 			return e.connectLocally(ctx, c, user)
 		}

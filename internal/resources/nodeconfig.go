@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -31,6 +32,9 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 	}
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat
+	}
+	if a := c.Spec.RootAccess; a != nil {
+		n.RootAccess = &agentapi.RootAccess{Hosts: slices.Clone(a.Hosts), Disabled: a.Disabled}
 	}
 	n.Revision = revision(n)
 	return n

@@ -3,23 +3,23 @@ package accounts
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 )
 
-// nativePassword is the plugin of root@'%': every client can, and it accepts a second password.
+// nativePassword is the plugin of root: every client can, and it accepts a second password.
 const nativePassword = "mysql_native_password"
 
 // rootTime bounds the statements about root.
 const rootTime = 10 * time.Second
 
-// Root keeps root@'%' on a server.
+// Root keeps root's accounts on a server but that at localhost.
 type Root struct{ DB *sql.DB }
 
-// RootWish is what root@'%' is to accept.
+// RootWish is what root is to accept, and from where.
 type RootWish struct {
 	// Hash is that of the password, as mysql.global_priv has it: no log of any kind can hold more.
 	Hash string
@@ -27,36 +27,107 @@ type RootWish struct {
 	// when the password is changed.
 	Before  string
 	Overlap time.Duration
+	// Hosts are those that root may log in from; none for every host. Disabled is for no host.
+	Hosts    []string
+	Disabled bool
 }
 
-// Keep gives root@'%' all privileges and the password. It changes nothing, and replicates nothing, when all is as it should be. It
-// returns how long the password before is accepted yet, 0 when it is not: Keep is to be called again then.
+// everyHost is the host of the account that matches a login from anywhere. It always exists, because agents ask the servers' ports for its
+// authentication when they check that plaintext is refused: where root may not log in from everywhere, it is locked and has no rights.
+const everyHost = "%"
+
+// rootRow is an account of root's.
+type rootRow struct {
+	host string
+	login
+	age                        time.Duration // of the password
+	locked, allRights, noRight bool
+}
+
+// Keep gives root its accounts, all privileges and the password. It changes nothing, and replicates nothing, when all is as it should be.
+// It returns how long the password before is accepted yet, 0 when it is not: Keep is to be called again then.
 func (r Root) Keep(ctx context.Context, w RootWish) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, rootTime)
 	defer cancel()
-	have, age, err := r.read(ctx)
+	have, err := r.read(ctx)
 	if err != nil {
 		return 0, err
 	}
-	accepts, again := w.accepts(have, age)
-	var do []string
+	do, again := w.statements(have)
+	for _, statement := range do {
+		if _, err := r.DB.ExecContext(ctx, statement); err != nil {
+			return 0, refused(err, []string{w.Hash, w.Before})
+		}
+	}
+	return again, nil
+}
+
+// statements are those that make root's accounts what they are to be, and when that changes: first those that let root in, then those that
+// keep it out.
+func (w RootWish) statements(have map[string]rootRow) (do []string, again time.Duration) {
+	hosts := w.Hosts
+	if len(hosts) == 0 && !w.Disabled {
+		hosts = []string{everyHost}
+	}
+	ours := map[string]bool{}
+	for _, host := range hosts {
+		more, left := w.admit(host, have[host])
+		do = append(do, more...)
+		if left > 0 && (again == 0 || left < again) {
+			again = left
+		}
+	}
+	if !slices.Contains(hosts, everyHost) {
+		do = append(do, w.lock(have[everyHost])...)
+	}
+	for _, hash := range append(have[everyHost].Accepts, w.Hash, w.Before) {
+		ours[hash] = hash != ""
+	}
+	for _, host := range slices.Sorted(maps.Keys(have)) {
+		made := len(have[host].Accepts) > 0 && ours[have[host].Accepts[0]]
+		switch {
+		case host == localhost, host == everyHost, slices.Contains(hosts, host):
+		case w.Disabled, len(w.Hosts) > 0, made: // without a choice of hosts, what others have made stays
+			do = append(do, "DROP USER IF EXISTS root@"+text(host))
+		}
+	}
+	return do, again
+}
+
+// admit lets root log in from a host.
+func (w RootWish) admit(host string, have rootRow) (do []string, again time.Duration) {
+	name := "root@" + text(host)
+	accepts, again := w.accepts(have.login, have.age)
 	if have.Plugin != nativePassword || !slices.Equal(accepts, have.Accepts) {
 		ways := make([]string, len(accepts))
 		for i, hash := range accepts {
 			ways[i] = nativePassword + " USING " + text(hash)
 		}
 		via := " IDENTIFIED VIA " + strings.Join(ways, " OR ")
-		do = append(do, "CREATE USER IF NOT EXISTS root@'%'"+via, "ALTER USER root@'%'"+via)
+		do = append(do, "CREATE USER IF NOT EXISTS "+name+via, "ALTER USER "+name+via)
 	}
-	if len(do) > 0 || !r.mayAll(ctx) {
-		do = append(do, "GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION")
+	if len(do) > 0 || !have.allRights {
+		do = append(do, "GRANT ALL PRIVILEGES ON *.* TO "+name+" WITH GRANT OPTION")
 	}
-	for _, statement := range do {
-		if _, err := r.DB.ExecContext(ctx, statement); err != nil {
-			return 0, refused(err, accepts)
-		}
+	if have.locked { // last: only then is it what it should be
+		do = append(do, "ALTER USER "+name+" ACCOUNT UNLOCK")
 	}
-	return again, nil
+	return do, again
+}
+
+// lock keeps root from logging in from hosts that are not named.
+func (w RootWish) lock(have rootRow) (do []string) {
+	const name = "root@'%'"
+	if have.Plugin == "" {
+		return []string{"CREATE USER IF NOT EXISTS " + name + " IDENTIFIED VIA " + nativePassword + " USING " + text(w.Hash) + " ACCOUNT LOCK"}
+	}
+	if !have.locked {
+		do = append(do, "ALTER USER "+name+" ACCOUNT LOCK")
+	}
+	if !have.noRight {
+		do = append(do, "REVOKE ALL PRIVILEGES, GRANT OPTION FROM "+name)
+	}
+	return do
 }
 
 // Refused is what a server answers that does not take a statement. Trying again does not help. It holds no hash.
@@ -73,7 +144,7 @@ func refused(err error, hashes []string) error {
 	return Refused{Message: fmt.Sprintf("error %d: %s", r.Number, r.Message)}
 }
 
-// accepts are the hashes that root@'%' is to have, and how long until that changes: now it has those of have, for age.
+// accepts are the hashes that an account of root's is to have, and how long until that changes: now it has those of have, for age.
 func (w RootWish) accepts(have login, age time.Duration) ([]string, time.Duration) {
 	native := have.Plugin == nativePassword
 	switch {
@@ -85,23 +156,28 @@ func (w RootWish) accepts(have login, age time.Duration) ([]string, time.Duratio
 	return []string{w.Hash}, 0
 }
 
-// read returns how root@'%' logs in, and for how long it has been so.
-func (r Root) read(ctx context.Context) (login, time.Duration, error) {
-	var priv string
-	var seconds int64
-	err := r.DB.QueryRowContext(ctx, "SELECT Priv, UNIX_TIMESTAMP() - COALESCE(JSON_VALUE(Priv, '$.password_last_changed'), 0) FROM mysql.global_priv WHERE User = 'root' AND Host = '%'").Scan(&priv, &seconds)
-	if errors.Is(err, sql.ErrNoRows) {
-		return login{}, 0, nil
-	}
+// read returns the accounts of root by their hosts.
+func (r Root) read(ctx context.Context) (map[string]rootRow, error) {
+	rows, err := r.DB.QueryContext(ctx, "SELECT Host, Priv, CAST(UNIX_TIMESTAMP() - COALESCE(JSON_VALUE(Priv, '$.password_last_changed'), 0) AS SIGNED), "+
+		"COALESCE(JSON_VALUE(Priv, '$.account_locked'), 'false') IN ('true', '1'), COALESCE("+hasAllRights+", FALSE), "+
+		"COALESCE(CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED), 0) = 0 FROM mysql.global_priv WHERE User = 'root'")
 	if err != nil {
-		return login{}, 0, err
+		return nil, err
 	}
-	l, err := parseLogin(priv)
-	return l, time.Duration(seconds) * time.Second, err
-}
-
-func (r Root) mayAll(ctx context.Context) bool {
-	var one int
-	row := r.DB.QueryRowContext(ctx, "SELECT 1 FROM mysql.global_priv WHERE User = 'root' AND Host = '%' AND "+hasAllRights)
-	return row.Scan(&one) == nil
+	defer func() { _ = rows.Close() }()
+	out := map[string]rootRow{}
+	for rows.Next() {
+		var a rootRow
+		var priv string
+		var seconds int64
+		if err := rows.Scan(&a.host, &priv, &seconds, &a.locked, &a.allRights, &a.noRight); err != nil {
+			return nil, err
+		}
+		if a.login, err = parseLogin(priv); err != nil && a.host == everyHost {
+			return nil, err
+		}
+		a.age = time.Duration(seconds) * time.Second
+		out[a.host] = a
+	}
+	return out, rows.Err()
 }

@@ -54,3 +54,48 @@ func TestRootAccepts(t *testing.T) {
 		}
 	}
 }
+
+// TestRootStatements: root gets in from the hosts of the spec before it is kept out elsewhere, and the account that agents ask the servers'
+// ports for is never dropped.
+func TestRootStatements(t *testing.T) {
+	good := func(host string) rootRow {
+		return rootRow{host: host, login: login{Plugin: nativePassword, Accepts: []string{"new"}}, allRights: true}
+	}
+	locked := rootRow{host: "%", login: login{Plugin: nativePassword, Accepts: []string{"new"}}, locked: true, noRight: true}
+	socket := rootRow{host: "localhost", login: login{Plugin: "unix_socket"}, allRights: true}
+	theirs := rootRow{host: "10.9.%", login: login{Plugin: nativePassword, Accepts: []string{"theirs"}}, allRights: true}
+	const lock, revoke = "ALTER USER root@'%' ACCOUNT LOCK", "REVOKE ALL PRIVILEGES, GRANT OPTION FROM root@'%'"
+	made := func(host string) []string {
+		return []string{"CREATE USER IF NOT EXISTS root@'" + host + "' IDENTIFIED VIA mysql_native_password USING 'new'",
+			"ALTER USER root@'" + host + "' IDENTIFIED VIA mysql_native_password USING 'new'", "GRANT ALL PRIVILEGES ON *.* TO root@'" + host + "' WITH GRANT OPTION"}
+	}
+	for name, tc := range map[string]struct {
+		wish RootWish
+		have []rootRow
+		want []string
+	}{
+		"a new server":                       {RootWish{}, []rootRow{socket}, made("%")},
+		"nothing to do":                      {RootWish{}, []rootRow{socket, good("%"), theirs}, nil},
+		"a new server, disabled":             {RootWish{Disabled: true}, []rootRow{socket}, []string{"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED VIA mysql_native_password USING 'new' ACCOUNT LOCK"}},
+		"disabled on a living cluster":       {RootWish{Disabled: true}, []rootRow{socket, good("%"), theirs}, []string{lock, revoke, "DROP USER IF EXISTS root@'10.9.%'"}},
+		"disabled already":                   {RootWish{Disabled: true}, []rootRow{socket, locked}, nil},
+		"enabled again":                      {RootWish{}, []rootRow{socket, locked}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION", "ALTER USER root@'%' ACCOUNT UNLOCK"}},
+		"hosts on a living cluster":          {RootWish{Hosts: []string{"10.1.%"}}, []rootRow{socket, good("%")}, append(made("10.1.%"), lock, revoke)},
+		"hosts as they should be":            {RootWish{Hosts: []string{"10.1.%"}}, []rootRow{socket, locked, good("10.1.%")}, nil},
+		"another host":                       {RootWish{Hosts: []string{"10.2.%"}}, []rootRow{locked, good("10.1.%")}, append(made("10.2.%"), "DROP USER IF EXISTS root@'10.1.%'")},
+		"every host and others":              {RootWish{Hosts: []string{"%", "10.1.%"}}, []rootRow{good("%"), good("10.1.%")}, nil},
+		"no choice of hosts after one":       {RootWish{}, []rootRow{good("%"), good("10.1.%"), theirs}, []string{"DROP USER IF EXISTS root@'10.1.%'"}},
+		"rights that somebody has taken":     {RootWish{}, []rootRow{{host: "%", login: good("%").login}}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION"}},
+		"rights that somebody has given":     {RootWish{Disabled: true}, []rootRow{{host: "%", login: good("%").login, locked: true}}, []string{revoke}},
+		"a lock that somebody has taken off": {RootWish{Disabled: true}, []rootRow{{host: "%", login: good("%").login, noRight: true}}, []string{lock}},
+	} {
+		have := map[string]rootRow{}
+		for _, r := range tc.have {
+			have[r.host] = r
+		}
+		tc.wish.Hash = "new"
+		if got, _ := tc.wish.statements(have); !slices.Equal(got, tc.want) {
+			t.Errorf("%s:\n%q, want\n%q", name, got, tc.want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package mariadbd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ type Root struct {
 	keep   KeepRoot
 
 	read, before string // hashes of the password in the Secret, and of the one that was in it before
-	applied      string // hash that is known to be in force
+	applied      string // what is known to be in force
 	again        time.Time
 	busy         bool
 	retryAt      time.Time
@@ -39,7 +40,7 @@ type Root struct {
 	failure      *agentapi.Failure // why the server refuses to set it, nil when it does not
 }
 
-// KeepRoot sets root's password where it is another one. It returns how long the one before is accepted yet, 0 when it is not.
+// KeepRoot sets root's accounts and their password where they are others. It returns how long the one before is accepted yet, 0 when it is not.
 type KeepRoot func(ctx context.Context, w accounts.RootWish) (time.Duration, error)
 
 // NewRoot returns a Root that has not read the Secret.
@@ -54,9 +55,9 @@ func (r *Root) Look() {
 	}
 }
 
-// Check sets root's password where it differs from the Secret's, on a server that serves. It calls settled when nothing
+// Check sets root's password where it differs from the Secret's, and from where root may log in, on a server that serves. It calls settled when nothing
 // is left to do: the password is set, or none has been published.
-func (r *Root) Check(settled func()) {
+func (r *Root) Check(access *agentapi.RootAccess, settled func()) {
 	if r.busy || time.Now().Before(r.retryAt) {
 		return
 	}
@@ -67,12 +68,16 @@ func (r *Root) Check(settled func()) {
 		return
 	}
 	hash := agentapi.NativeHash(word)
-	if r.applied == hash && (r.again.IsZero() || time.Now().Before(r.again)) {
+	wish := accounts.RootWish{Hash: hash, Before: r.before, Overlap: r.overlap()}
+	if access != nil {
+		wish.Hosts, wish.Disabled = access.Hosts, access.Disabled
+	}
+	applied := fmt.Sprint(hash, wish.Disabled, wish.Hosts)
+	if r.applied == applied && (r.again.IsZero() || time.Now().Before(r.again)) {
 		settled()
 		return
 	}
 	r.busy = true
-	wish := accounts.RootWish{Hash: hash, Before: r.before, Overlap: r.overlap()}
 	go func() {
 		left, err := r.keep(context.Background(), wish)
 		r.loop.Post(func() {
@@ -84,7 +89,7 @@ func (r *Root) Check(settled func()) {
 				return
 			}
 			r.failure = nil
-			r.applied, r.problem, r.again = hash, "", time.Time{}
+			r.applied, r.problem, r.again = applied, "", time.Time{}
 			if left > 0 {
 				r.again = time.Now().Add(min(left, rootLook))
 			}

@@ -113,12 +113,12 @@ func (r *Room) KeepSettings() {
 // replicated.
 func (r *Room) CheckRoot() {
 	r.Root.Look()
-	if !r.Run.Serves() || r.Run.Status.Index != 0 || r.Run.Stopping {
+	if !r.Run.Serves() || r.Run.Status.Index != 0 || r.Run.Stopping || r.Config.Node == nil {
 		r.Root.Rest()
 		return
 	}
 	proc := r.Run.Proc
-	r.Root.Check(func() {
+	r.Root.Check(r.Config.Node.RootAccess, func() {
 		if r.Run.Proc == proc {
 			r.finishInitialise()
 		}
