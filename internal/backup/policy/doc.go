@@ -34,7 +34,8 @@ func (b Base) why() string {
 }
 
 // belongs reports whether the data of a base are a beginning of what a chain has: its line is one of the chain's, and ends not before the base
-// where a later line begins. It has the transactions of other servers that the chain began after.
+// where a later line begins. It is not from before the chain began in Galera's history: it has the transactions of other servers of that time, and
+// those that were in no binary log.
 func belongs(b Base, h binlog.Head) bool {
 	found := false
 	for _, l := range h.Lines {
@@ -43,7 +44,7 @@ func belongs(b Base, h binlog.Head) bool {
 		}
 		found = found || l.Same(b.Line) && (l.After == binlog.GTID{} || atOrAfter(b.GTID, l.After))
 	}
-	return found && b.Session == h.Session && (len(h.Foreign) == 0 || h.From > 0 && b.Seqno >= h.From)
+	return found && b.Session == h.Session && (h.From > 0 || len(h.Foreign) == 0) && b.Seqno >= h.From
 }
 
 // reachedBy reports whether what follows a base is in a segment, or in later ones of its chain.

@@ -16,6 +16,8 @@ type tx struct {
 	at      time.Time // when it was committed
 	raw     time.Time // what it says of that
 	foreign bool
+	// unlogged reports whether it is in no binary log.
+	unlogged bool
 }
 
 // history is a line, and all transactions of data that belong to it, those of the lines before included.
@@ -59,6 +61,8 @@ type decisions struct {
 	trusting bool
 	// forgetful surveys know no gap that they have not seen begin.
 	forgetful bool
+	// strict promises hold for transactions that nothing shows yet, too.
+	strict bool
 }
 
 func shipped() decisions {
@@ -127,7 +131,7 @@ func (w *world) breaks(format string, args ...any) {
 // commit has a transaction on all nodes. It is in no binary log of without, -1 for none.
 func (w *world) commit(raw time.Time, without int, foreign bool) {
 	w.seqno++
-	t := tx{seqno: w.seqno, at: w.now, raw: raw.Truncate(time.Second), foreign: foreign}
+	t := tx{seqno: w.seqno, at: w.now, raw: raw.Truncate(time.Second), foreign: foreign, unlogged: !w.logging}
 	if foreign {
 		w.own++
 		t.seq = w.own

@@ -1,0 +1,23 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// regressions are schedules that have broken a promise once.
+var regressions = map[string][]event{
+	"the archive begins after transactions that are in no binary log, which a backup lacks": {
+		{1, 200, 722}, {12, 209, 277}, {17, 363, 209}, {6, 876, 75}, {11, 981, 401}, {8, 260, 504}},
+}
+
+// TestRegressions: what has broken a promise once does not any more.
+func TestRegressions(t *testing.T) {
+	for name, schedule := range regressions {
+		d := shipped()
+		d.strict = true
+		if w := play(d, schedule); w.broken != "" {
+			t.Errorf("%s: %s\n%s", name, w.broken, strings.Join(w.trace, "\n"))
+		}
+	}
+}
