@@ -20,6 +20,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -201,7 +202,12 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		b := newBackup(shop, "altered")
 		Expect(kube.Create(ctx, b)).To(Succeed())
 		waitBackup(ctx, b)
-		key := b.Status.Directory + "/" + b.Status.ID + "/part-000000"
+		dir := b.Status.Directory + "/" + b.Status.ID + "/"
+		text, err := objects.Read(ctx, dir+manifest.Name)
+		Expect(err).NotTo(HaveOccurred())
+		m, err := manifest.Parse(text)
+		Expect(err).NotTo(HaveOccurred())
+		key := dir + m.Part(0)
 		data, err := objects.Read(ctx, key)
 		Expect(err).NotTo(HaveOccurred())
 		bad := bytes.Clone(data)

@@ -90,6 +90,7 @@ func CheckName(s *v1alpha1.GaleraBackupStore) string {
 // Backup is the Job of one attempt at a backup.
 func Backup(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, t task.Backup, attempt int32, o Options) (*batchv1.Job, error) {
 	meta := owned(b, "GaleraBackup", Name(b, attempt), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
+	t.SingleWriter = s.Spec.SingleWriter
 	return render(meta, s, task.Task{Backup: &t}, longSeconds, o, func(p *corev1.PodSpec) {
 		mount(p, volumeAgent, task.AgentDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: KeyName(b), DefaultMode: new(int32(0o440))}})
 	})

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -62,6 +63,8 @@ type Manifest struct {
 	// StreamBytes is the length of mariadb-backup's stream (mbstream), StreamSHA256 its checksum in hexadecimal.
 	StreamBytes  int64  `json:"streamBytes"`
 	StreamSHA256 string `json:"streamSHA256"`
+	// Attempt is the directory of the parts, below the backup's: a Job that is being given up may still write there.
+	Attempt string `json:"attempt,omitempty"`
 	// Parts, one after the other, are the encrypted stream.
 	Parts []Part `json:"parts"`
 }
@@ -77,7 +80,13 @@ func Dir(namespace, cluster, uid string) string {
 	return path.Join(namespace, cluster, strings.SplitN(uid, "-", 2)[0])
 }
 
-// PartName is the name of a part below the directory of its backup.
+// Part is the path of a part below the directory of its backup.
+func (m Manifest) Part(index int) string { return path.Join(m.Attempt, PartName(index)) }
+
+// attempt is the name of one.
+var attempt = regexp.MustCompile(`^[a-z0-9]{0,32}$`)
+
+// PartName is the name of a part.
 func PartName(index int) string { return fmt.Sprintf("part-%06d", index) }
 
 // StoredBytes is the length of all parts together.
@@ -108,6 +117,8 @@ func Parse(text []byte) (Manifest, error) {
 		return m, fmt.Errorf("the manifest has format %d, and this program reads up to %d: use a later release", m.Format, Format)
 	case m.Format < 1 || m.ID == "" || len(m.Parts) == 0:
 		return m, errors.New("the manifest is damaged: it names no format, no ID or no parts")
+	case !attempt.MatchString(m.Attempt):
+		return m, fmt.Errorf("the manifest is damaged: attempt %q", m.Attempt)
 	case m.Compression != CompressionNone && m.Compression != CompressionZstd:
 		return m, fmt.Errorf("the manifest is damaged: compression %q", m.Compression)
 	}

@@ -12,11 +12,12 @@ func TestParse(t *testing.T) {
 	good := `{"format":1,"id":"b1","compression":"Zstd","parts":[{"size":1,"sha256":"x"}]}`
 	for text, says := range map[string]string{
 		good: "",
-		strings.Replace(good, `"format":1`, `"format":2`, 1): "later release",
-		strings.Replace(good, "Zstd", "Lzma", 1):             "compression",
-		strings.Replace(good, "b1", "", 1):                   "damaged",
-		good[:20]:                                            "damaged",
-		"{}":                                                 "damaged",
+		strings.Replace(good, `"format":1`, `"format":2`, 1):       "later release",
+		strings.Replace(good, "Zstd", "Lzma", 1):                   "compression",
+		strings.Replace(good, "b1", "", 1):                         "damaged",
+		strings.Replace(good, `"id"`, `"attempt":"../b2","id"`, 1): "attempt",
+		good[:20]: "damaged",
+		"{}":      "damaged",
 	} {
 		if _, err := Parse([]byte(text)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)

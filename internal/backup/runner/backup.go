@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -17,6 +19,7 @@ import (
 	"time"
 
 	"filippo.io/age"
+	"gocloud.dev/blob"
 	"golang.org/x/time/rate"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -41,10 +44,8 @@ const (
 func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Result, error) {
 	m := t.Manifest
 	base := path.Join(cmp.Or(t.Dir, manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID)), m.ID)
-	if exists, err := store.Exists(ctx, bucket, path.Join(base, manifest.Name)); err != nil {
-		return task.Result{}, stored("the store could not be asked for the backup", err)
-	} else if exists {
-		return taken(ctx, bucket, base) // an attempt before has ended well, and was not heard
+	if done, err := taken(ctx, bucket, base); done != nil || err != nil { // an attempt before has ended well, and was not heard
+		return task.Result{Backup: done}, err
 	}
 	if err := remove(ctx, bucket, path.Dir(base), m.ID); err != nil {
 		return task.Result{}, err
@@ -61,11 +62,11 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	}
 	defer stream.Close()
 	say("reading from %s", t.ServerName)
-	m.Format, m.StartedAt = manifest.Format, time.Now().UTC()
+	m.Format, m.StartedAt, m.Attempt = manifest.Format, time.Now().UTC(), strings.ToLower(rand.Text()[:12])
 	written, err := archive.Write(ctx, limited(ctx, stream.reader(), t.Rate), archive.Options{
 		Recipients: recipients, Compression: m.Compression,
 		Put: func(ctx context.Context, index int, data []byte) error {
-			return put(ctx, bucket, path.Join(base, manifest.PartName(index)), data)
+			return put(ctx, bucket, path.Join(base, m.Attempt, manifest.PartName(index)), data)
 		},
 	})
 	if err != nil {
@@ -82,18 +83,70 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	if err != nil {
 		return task.Result{}, err
 	}
-	if err := put(ctx, bucket, path.Join(base, manifest.Name), text); err != nil {
-		return task.Result{}, err
-	}
-	return task.Result{Backup: describe(m, text, path.Dir(base))}, nil
+	done, err := complete(ctx, bucket, base, text, t.SingleWriter)
+	return task.Result{Backup: done}, err
 }
 
-func taken(ctx context.Context, bucket *store.Bucket, base string) (task.Result, error) {
+// complete writes the manifest of a backup whose parts are stored. An attempt that was given up, and is still running, may have written its own: it
+// counts if its parts are there, and is overwritten otherwise, because this attempt has removed them.
+func complete(ctx context.Context, bucket *store.Bucket, base string, text []byte, alone bool) (*task.Stored, error) {
+	create, key := store.Create, path.Join(base, manifest.Name)
+	if alone {
+		create = store.CreateAlone
+	}
+	another := false
+	err := again(ctx, "an object could not be written", func(ctx context.Context) error {
+		err := create(ctx, bucket, key, bytes.NewReader(text))
+		if another = store.Taken(err); another {
+			return nil
+		}
+		return err
+	})
+	if err == nil && another {
+		var done *task.Stored
+		if done, err = taken(ctx, bucket, base); done != nil || err != nil {
+			return done, err
+		}
+		err = put(ctx, bucket, key, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := manifest.Parse(text)
+	return describe(m, text, path.Dir(base)), err
+}
+
+// taken is the backup whose manifest and parts are in the store, nil for none.
+func taken(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored, error) {
+	exists, err := store.Exists(ctx, bucket, path.Join(base, manifest.Name))
+	if err != nil {
+		return nil, stored("the store could not be asked for the backup", err)
+	}
+	if !exists {
+		return nil, nil
+	}
 	m, text, err := readManifest(ctx, bucket, base)
 	if err != nil {
-		return task.Result{}, err
+		return nil, err
 	}
-	return task.Result{Backup: describe(m, text, path.Dir(base))}, nil
+	sizes := map[string]int64{}
+	objects := bucket.List(&blob.ListOptions{Prefix: path.Join(base, m.Attempt) + "/"})
+	for {
+		o, err := objects.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, stored("the parts could not be listed", err)
+		}
+		sizes[strings.TrimPrefix(o.Key, base+"/")] = o.Size
+	}
+	for i, p := range m.Parts {
+		if size, there := sizes[m.Part(i)]; !there || size != p.Size {
+			return nil, nil
+		}
+	}
+	return describe(m, text, path.Dir(base)), nil
 }
 
 // describe tells of a backup that lies in a directory, whatever it says of itself.

@@ -148,9 +148,9 @@ func (f fetcher) open(ctx context.Context) error {
 func tryKeys(ctx context.Context, bucket *store.Bucket, base string, m manifest.Manifest, keys []age.Identity) error {
 	var first []byte
 	err := again(ctx, "the backup's first part could not be read", func(ctx context.Context) error {
-		r, err := bucket.NewRangeReader(ctx, path.Join(base, manifest.PartName(0)), 0, openSize, nil)
+		r, err := bucket.NewRangeReader(ctx, path.Join(base, m.Part(0)), 0, openSize, nil)
 		if store.Missing(err) {
-			return fatal(task.ReasonDamaged, fmt.Errorf("%s of the backup %s is missing", manifest.PartName(0), base))
+			return fatal(task.ReasonDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(0), base))
 		}
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) 
 	if err != nil {
 		return fatal(task.ReasonWrongKey, err)
 	}
-	err = archive.Read(ctx, m, partsOf(f.bucket, f.base()), keys, to)
+	err = archive.Read(ctx, m, partsOf(f.bucket, f.base(), m), keys, to)
 	switch {
 	case err == nil || isStore(err):
 		return err
@@ -191,10 +191,10 @@ func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) 
 }
 
 // partsOf fetches the parts of a backup.
-func partsOf(bucket *store.Bucket, base string) archive.Get {
+func partsOf(bucket *store.Bucket, base string, m manifest.Manifest) archive.Get {
 	return func(ctx context.Context, index int) (data []byte, err error) {
 		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
-			data, err = bucket.ReadAll(ctx, path.Join(base, manifest.PartName(index)))
+			data, err = bucket.ReadAll(ctx, path.Join(base, m.Part(index)))
 			return err
 		})
 		return data, err

@@ -46,7 +46,7 @@ func verifyParts(ctx context.Context, t task.Task) error {
 			return err
 		}
 		say("reading %d parts", len(m.Parts))
-		err = archive.Check(ctx, m, partsOf(f.bucket, f.base()))
+		err = archive.Check(ctx, m, partsOf(f.bucket, f.base(), m))
 		if err != nil && !isStore(err) && ctx.Err() == nil {
 			return fatal(task.ReasonDamaged, err)
 		}

@@ -100,6 +100,8 @@ type Backup struct {
 	ServerName string `json:"serverName"`
 	// Rate bounds what is read from the node, in bytes per second; 0 for no bound.
 	Rate int64 `json:"rate,omitempty"`
+	// SingleWriter reports whether the store creates nothing conditionally, and nothing else writes to it.
+	SingleWriter bool `json:"singleWriter,omitempty"`
 }
 
 // Find looks for a backup, and tries the private keys on it.
