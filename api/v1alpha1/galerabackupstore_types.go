@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // GaleraBackupStore is a place for the backups of its namespace's clusters: a bucket of S3 or Google Cloud Storage, a container of Azure
 // Blob Storage, or a volume. Backups are encrypted for the public keys in encryption.recipients before they leave the Kubernetes cluster.
@@ -72,12 +75,42 @@ type GaleraBackupStoreSpec struct {
 	// +optional
 	SingleWriter bool `json:"singleWriter,omitempty"`
 
+	// pods says where the pods run that use the store, and what they may use: checks, backups, tests by checksum, removals and archivers.
+	// Default: those of a cluster run where its database pods may; a check, which belongs to no cluster, anywhere.
+	// +optional
+	Pods *BackupPods `json:"pods,omitempty"`
+
 	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for the cloud's workload identity. The Jobs get no
 	// token for the Kubernetes API. Its name ends in -galera, unless the administrator allows another one. Default: one that the
 	// operator creates for the store, without any rights.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// BackupPods configures the pods that use a store. Each field that is set replaces what the cluster's database pods have.
+type BackupPods struct {
+	// nodeSelector selects the hosts by label. Default: spec.scheduling.nodeSelector of the cluster.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// tolerations of the pods. Default: spec.scheduling.tolerations of the cluster.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// priorityClassName of the pods. Default: spec.scheduling.priorityClassName of the cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+	// imagePullSecrets names Secrets with credentials for the registry of the operator's image, in the store's namespace. Default:
+	// spec.imagePullSecrets of the cluster.
+	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	// resources of each pod's container: requests and limits. An archiver needs memory for about four times the largest row. Default: requests of
+	// 50m cpu and 64Mi memory, limits of 2 cpu and 512Mi memory, each unless it is given here.
+	// +optional
+	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 }
 
 // BackupEncryption says which keys can read the backups.

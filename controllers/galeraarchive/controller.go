@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -206,6 +207,10 @@ func owned(p *corev1.Pod, deployment string) bool {
 func why(p *corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil {
+			if t := c.LastTerminationState.Terminated; t != nil && t.Reason == "OOMKilled" {
+				return fmt.Sprintf("it needed more memory than its limit of %s. The largest row needs about four times its size: raise spec.pods.resources of the GaleraBackupStore",
+					limitOf(p, c.Name))
+			}
 			return w.Reason + " " + w.Message
 		}
 	}
@@ -215,6 +220,16 @@ func why(p *corev1.Pod) string {
 		}
 	}
 	return string(p.Status.Phase)
+}
+
+// limitOf is how much memory a container may use.
+func limitOf(p *corev1.Pod, name string) string {
+	for i := range p.Spec.Containers {
+		if p.Spec.Containers[i].Name == name {
+			return p.Spec.Containers[i].Resources.Limits.Memory().String()
+		}
+	}
+	return "0"
 }
 
 // makeBase asks for the backup that the archive goes on from.

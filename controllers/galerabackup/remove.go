@@ -64,7 +64,11 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if _, problem := status.StoreProblem(store); problem != "" {
 		return r.removalWaits(ctx, b, problem)
 	}
-	j, err := job.Remove(b, store, r.Jobs)
+	c, err := r.clusterOf(ctx, b)
+	if err != nil {
+		return 0, err
+	}
+	j, err := job.Remove(b, c, store, r.Jobs)
 	if err != nil {
 		return 0, err
 	}
@@ -74,6 +78,20 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	return whileWaiting, err
+}
+
+// clusterOf is the cluster whose scheduling a removal has, nil when it is gone, or in another namespace.
+func (r *Reconciler) clusterOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1alpha1.GaleraCluster, error) {
+	namespace, name := b.Source()
+	if namespace != b.Namespace {
+		return nil, nil
+	}
+	c := &v1alpha1.GaleraCluster{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return c, err
 }
 
 // stop ends the Job of the last attempt. running reports whether its pod may still write.

@@ -100,6 +100,7 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		}},
 		Volumes: []corev1.Volume{{Name: volumeTmp, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 	}
+	schedule(&pod, c, s)
 	addStore(&pod, s)
 	mount(&pod, volumeClient, task.ClientDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 		SecretName: ArchiverUser(c).BindingName(), DefaultMode: new(int32(0o440)),

@@ -79,7 +79,7 @@ func gvk(kind string) schema.GroupVersionKind { return v1alpha1.GroupVersion.Wit
 // Check is the Job that shows whether a store can be used.
 func Check(s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
 	meta := owned(s, "GaleraBackupStore", CheckName(s), "", ComponentStore, v1alpha1.LabelStore, s.Name)
-	return render(meta, s, task.Task{Check: &task.Check{Recipients: s.Spec.Encryption.Recipients, SingleWriter: s.Spec.SingleWriter}}, checkSeconds, o, nil)
+	return render(meta, nil, s, task.Task{Check: &task.Check{Recipients: s.Spec.Encryption.Recipients, SingleWriter: s.Spec.SingleWriter}}, checkSeconds, o, nil)
 }
 
 // CheckName is the name of the check that was begun last.
@@ -88,10 +88,10 @@ func CheckName(s *v1alpha1.GaleraBackupStore) string {
 }
 
 // Backup is the Job of one attempt at a backup.
-func Backup(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, t task.Backup, attempt int32, o Options) (*batchv1.Job, error) {
+func Backup(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Backup, attempt int32, o Options) (*batchv1.Job, error) {
 	meta := owned(b, "GaleraBackup", Name(b, attempt), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
 	t.SingleWriter = s.Spec.SingleWriter
-	return render(meta, s, task.Task{Backup: &t}, longSeconds, o, func(p *corev1.PodSpec) {
+	return render(meta, c, s, task.Task{Backup: &t}, longSeconds, o, func(p *corev1.PodSpec) {
 		mount(p, volumeAgent, task.AgentDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: KeyName(b), DefaultMode: new(int32(0o440))}})
 	})
 }
@@ -113,11 +113,11 @@ func Key(b *v1alpha1.GaleraBackup, cert, key, ca []byte) *corev1.Secret {
 	}
 }
 
-// Remove is the Job that deletes a backup from its store.
-func Remove(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
+// Remove is the Job that deletes a backup from its store. The cluster is nil when it is gone.
+func Remove(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
 	meta := owned(b, "GaleraBackup", RemoveName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
 	t := task.Task{Remove: &task.Remove{Dir: b.Status.Directory, ID: b.Status.ID}}
-	return render(meta, s, t, longSeconds, o, nil)
+	return render(meta, c, s, t, longSeconds, o, nil)
 }
 
 // RemoveName is the name of the attempt that was begun last.
@@ -125,8 +125,8 @@ func RemoveName(b *v1alpha1.GaleraBackup) string {
 	return b.Name + "-remove-" + strconv.Itoa(int(b.Status.Removals))
 }
 
-// render is a Job that does a task with a store.
-func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, seconds int64, o Options, more func(*corev1.PodSpec)) (*batchv1.Job, error) {
+// render is a Job that does a task with a store, for a cluster, nil for none.
+func render(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Task, seconds int64, o Options, more func(*corev1.PodSpec)) (*batchv1.Job, error) {
 	t.Store = Store(s)
 	env, err := environment(t, o)
 	if err != nil {
@@ -145,6 +145,7 @@ func render(meta metav1.ObjectMeta, s *v1alpha1.GaleraBackupStore, t task.Task, 
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
 	}
+	schedule(&pod, c, s)
 	addStore(&pod, s)
 	if more != nil {
 		more(&pod)
@@ -178,7 +179,7 @@ func mount(p *corev1.PodSpec, name, path string, source corev1.VolumeSource) {
 func memory(request, limit string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse(request)},
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(limit)},
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse(limit)}, // a ResourceQuota may ask for both
 	}
 }
 

@@ -44,9 +44,9 @@ func all(t *testing.T, volume bool) map[string]*batchv1.Job {
 	}
 	j, err := Check(s, o)
 	keep("check", j, err)
-	j, err = Backup(b, s, task.Backup{}, 999, o)
+	j, err = Backup(b, c, s, task.Backup{}, 999, o)
 	keep("backup", j, err)
-	j, err = Remove(b, s, o)
+	j, err = Remove(b, c, s, o)
 	keep("remove", j, err)
 	j, err = Find(c, s, task.Find{}, o)
 	keep("find", j, err)

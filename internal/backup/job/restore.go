@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -19,7 +20,7 @@ const mysqlID = int64(999)
 // Find is the Job that looks for the backup of a restore, and tries the private key on it.
 func Find(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find, o Options) (*batchv1.Job, error) {
 	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
-	return render(meta, s, task.Task{Find: &t}, checkSeconds, o, func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
+	return render(meta, c, s, task.Task{Find: &t}, checkSeconds, o, func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
 }
 
 // FindName is the name of an attempt's Job. Another spec may name another backup.
@@ -60,7 +61,7 @@ func RestoreLabels(c *v1alpha1.GaleraCluster) map[string]string {
 func Restore(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ordinal int, t task.Restore, ro resources.Options, o Options) (*batchv1.Job, error) {
 	meta := owned(c, "GaleraCluster", RestoreName(c, ordinal), c.Name, ComponentRestore, v1alpha1.LabelMember, resources.PodName(c, ordinal))
 	all := task.Task{Restore: &t}
-	j, err := render(meta, s, all, longSeconds, o, func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
+	j, err := render(meta, c, s, all, longSeconds, o, func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +74,9 @@ func Verify(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, c *v1alpha1
 	meta := owned(b, "GaleraBackup", VerifyName(b), b.Spec.ClusterRef.Name, ComponentVerify, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
 	all := task.Task{Verify: &t}
 	if !t.Restore {
-		return render(meta, s, all, longSeconds, o, nil)
+		return render(meta, c, s, all, longSeconds, o, nil)
 	}
-	j, err := render(meta, s, all, longSeconds, o, func(p *corev1.PodSpec) { addKeys(p, *b.Spec.IdentitySecretRef) })
+	j, err := render(meta, c, s, all, longSeconds, o, func(p *corev1.PodSpec) { addKeys(p, *b.Spec.IdentitySecretRef) })
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,11 @@ func fill(
 	template.Annotations = withoutIdentity(Container)
 	p := &template.Spec
 	p.SecurityContext = podSecurity(mysqlID, o)
-	p.ImagePullSecrets = c.Spec.ImagePullSecrets
+	for _, s := range c.Spec.ImagePullSecrets { // the store may name others, for the operator's image
+		if !slices.Contains(p.ImagePullSecrets, s) {
+			p.ImagePullSecrets = append(p.ImagePullSecrets, s)
+		}
+	}
 	place(p, c)
 	open, fetch := p.Containers[0], *p.Containers[0].DeepCopy()
 	open.Name, open.Command = ContainerOpen, []string{program, "open"}
