@@ -91,7 +91,7 @@ func TestOf(t *testing.T) {
 	}
 	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "s"}}
 	store.Spec.Volume = &v1alpha1.VolumeStore{ClaimName: "c"}
-	j, err := job.Backup(backup("old"), store, task.Backup{}, 1, job.Options{})
+	j, err := job.Backup(backup("old"), nil, store, task.Backup{}, 1, job.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
