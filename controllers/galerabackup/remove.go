@@ -64,7 +64,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if _, problem := status.StoreProblem(store); problem != "" {
 		return r.removalWaits(ctx, b, problem)
 	}
-	c, err := r.clusterOf(ctx, b)
+	c, err := clusterOf(ctx, r.Client, b)
 	if err != nil {
 		return 0, err
 	}
@@ -81,7 +81,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 }
 
 // clusterOf is the cluster whose scheduling a removal has, nil when it is gone, or in another namespace.
-func (r *Reconciler) clusterOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1alpha1.GaleraCluster, error) {
+func clusterOf(ctx context.Context, r client.Reader, b *v1alpha1.GaleraBackup) (*v1alpha1.GaleraCluster, error) {
 	namespace, name := b.Source()
 	if namespace != b.Namespace {
 		return nil, nil
