@@ -144,12 +144,24 @@ func judgeInitialise(o agentapi.Order, f Facts) Verdict {
 	if o.ClusterUUID != "" {
 		return refuse("the cluster has a history already (%s): an empty member can only join it", o.ClusterUUID)
 	}
-	for _, p := range f.Peers {
-		if p.Data != galera.DataEmpty && p.Data != galera.DataUnknown || p.Position.Known() {
-			return refuse("%s holds data (%s, position %s)", p.Name, p.Data, p.Position)
-		}
+	if why := NotAlone(f.Peers); why != "" {
+		return refuse("%s", why)
 	}
 	return Verdict{Decision: Accept}
+}
+
+// NotAlone returns why no new database may become the first component, by what the other members answered, "" when it may. It is asked
+// when an Initialise is judged, and again when its database is made, which takes a while.
+func NotAlone(peers []agentapi.PeerView) string {
+	if v, bad := judgePeers(peers); bad {
+		return v.Message
+	}
+	for _, p := range peers {
+		if p.Data != galera.DataEmpty && p.Data != galera.DataUnknown || p.Position.Known() {
+			return fmt.Sprintf("%s holds data (%s, position %s)", p.Name, p.Data, p.Position)
+		}
+	}
+	return ""
 }
 
 func judgeBootstrap(o agentapi.Order, f Facts) Verdict {

@@ -178,3 +178,21 @@ func TestJudgeByTheBook(t *testing.T) {
 		}
 	}
 }
+
+// TestNotAlone: a database that took a while to make becomes the first component only if no other member has begun, or holds data.
+func TestNotAlone(t *testing.T) {
+	for want, p := range map[string]agentapi.PeerView{
+		"":                           {Name: "b", Data: galera.DataEmpty},
+		"b is in a Primary":          {Name: "b", Component: galera.ComponentPrimary, Data: galera.DataPresent},
+		"b is being made Primary":    {Name: "b", Forming: true},
+		"b holds data (Present":      {Name: "b", Data: galera.DataPresent, Position: at17},
+		"b holds data (, position 9": {Name: "b", Position: at17},
+	} {
+		if got := NotAlone([]agentapi.PeerView{{Name: "a"}, p}); want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("%+v: %q, want %q", p, got, want)
+		}
+	}
+	if got := NotAlone(nil); got != "" {
+		t.Errorf("nobody answers: %q", got)
+	}
+}

@@ -3,6 +3,7 @@ package starting
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -154,6 +156,8 @@ func (r *Room) Initialise() {
 		defer cancel()
 		wait()
 		err := maker.Make(ctx)
+		asked := time.Now()
+		views := r.Group.AskOnce(ctx)
 		r.loop.Post(func() {
 			r.job = lifecycle.JobNone
 			if err != nil {
@@ -161,6 +165,11 @@ func (r *Room) Initialise() {
 				return
 			}
 			r.loop.Logger.Info("database made", "took", time.Since(started).Round(time.Millisecond).String())
+			r.Group.Decide(asked, views)
+			if why := orders.NotAlone(slices.Collect(maps.Values(views))); why != "" {
+				r.initialiseFailed(order.ID, errors.New(why))
+				return
+			}
 			r.launchInitialised(order)
 		})
 	}()
