@@ -34,9 +34,9 @@ func dnsNames(c *v1alpha1.GaleraCluster, opts Options) []string {
 	return withNew(append(names, "localhost"), c.Spec.TLS.Certificate.DNSNames)
 }
 
-// ipAddresses are 127.0.0.1, for clients within the pod, and those that the spec adds.
+// ipAddresses are the pod's own, for clients within it, and those that the spec adds.
 func ipAddresses(c *v1alpha1.GaleraCluster) []string {
-	return withNew([]string{"127.0.0.1"}, c.Spec.TLS.Certificate.IPAddresses)
+	return withNew([]string{"127.0.0.1", "::1"}, c.Spec.TLS.Certificate.IPAddresses)
 }
 
 func withNew(names, more []string) []string {
