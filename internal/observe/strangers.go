@@ -69,7 +69,7 @@ func strangeMembers(s galera.Snapshot, seen map[string]Seen) (out []agentapi.Gro
 		if m.Known && r.Server != nil && r.Server.NodeUUID != "" {
 			own[r.Server.NodeUUID] = true
 		} else {
-			unsaid[m.Name] = true
+			unsaid[agentapi.GroupName(m.Name)] = true
 		}
 	}
 	for _, m := range s.Members {
@@ -78,8 +78,9 @@ func strangeMembers(s galera.Snapshot, seen map[string]Seen) (out []agentapi.Gro
 		}
 		here := map[string]bool{}
 		for _, g := range seen[m.Name].Report.Server.Group {
-			known := own[g.UUID] || ownArbitrator(s.Arbitrator, g.Name) || unsaid[g.Name] && !here[g.Name]
-			here[g.Name] = here[g.Name] || !own[g.UUID]
+			name := agentapi.GroupName(g.Name) // an agent that does not know the node yet reports it as the group names it
+			known := own[g.UUID] || ownArbitrator(s.Arbitrator, g.Name) || unsaid[name] && !here[name]
+			here[name] = here[name] || !own[g.UUID]
 			if !known && !slices.ContainsFunc(out, func(o agentapi.GroupMember) bool { return o.UUID == g.UUID }) {
 				out = append(out, g)
 			}

@@ -68,6 +68,18 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestLongNamesAreNoStrangers: a joiner that does not answer yet is known by the name that the group has for it.
+func TestLongNamesAreNoStrangers(t *testing.T) {
+	const joiner = "a-cluster-with-quite-a-long-name-1"
+	s := galera.Snapshot{Members: []galera.Member{
+		{Name: "a-cluster-with-quite-a-long-name-0", Known: true, Server: &galera.Server{Component: galera.ComponentPrimary}}, {Name: joiner}}}
+	group := []agentapi.GroupMember{{UUID: "u0"}, {UUID: "u1", Name: agentapi.GroupName(joiner)}}
+	seen := map[string]Seen{s.Members[0].Name: {Live: true, Report: agentapi.Report{Server: &agentapi.Server{NodeUUID: "u0", Group: group}}}}
+	if got := strangeMembers(s, seen); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestMisled: a node that serves is not misled; one that waits for peers whose addresses lead elsewhere is.
 func TestMisled(t *testing.T) {
 	staging := agentapi.Identity{Namespace: "prod", Cluster: "shop", UID: "two"}

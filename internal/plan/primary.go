@@ -97,7 +97,7 @@ func followWriter(s galera.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
-		if m.Pod.Role == rolePrimary && canWrite(m) && isLeaving(s, target) {
+		if m.Pod.Role == rolePrimary && m.Synced() && isLeaving(s, target) {
 			return Decision{}, false // it took over from the node that is taken down next
 		}
 	}
