@@ -1,6 +1,7 @@
 package mariadbd
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 
@@ -30,6 +31,13 @@ func Classify(lines []string) string {
 		}
 	}
 	return agentapi.FailureStart
+}
+
+// Passes reports whether Galera gave up for something that the next attempt does not meet: a peer that still keeps a connection of this one.
+func Passes(exit Exit) bool {
+	return slices.ContainsFunc(exit.Lines, func(line string) bool {
+		return strings.Contains(line, "A node with the same UUID already exists in the cluster")
+	})
 }
 
 // SettingsToBlame reports whether a server that ended before it served may have done so for its settings, and whether

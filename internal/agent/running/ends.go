@@ -27,6 +27,9 @@ func (r *Room) CountEnd(run Run, exit mariadbd.Exit, orderly bool, donor string)
 			r.failTransfer(f, donor)
 		} else {
 			r.Fail(crash(exit))
+			if mariadbd.Passes(exit) && r.Attempts.Failed == 1 {
+				r.Attempts.Failure = nil // nothing to report: the next attempt begins at once
+			}
 		}
 	}
 	if run.Note != nil && run.Note.SST {

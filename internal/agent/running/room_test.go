@@ -7,6 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -91,5 +92,22 @@ func TestGiveUpCounts(t *testing.T) {
 	r.GiveUp()
 	if !r.GivenUp || r.Attempts.Failed != 1 || r.Proc.Exit().Signal != syscall.SIGKILL {
 		t.Errorf("given up: %v, failures: %d, ended by %v", r.GivenUp, r.Attempts.Failed, r.Proc.Exit())
+	}
+}
+
+// TestPassingFailure: what the next attempt does not meet is no failure of the member, unless it is met again.
+func TestPassingFailure(t *testing.T) {
+	_, loop := agenttest.Loop()
+	r := Room{loop: loop}
+	exit := mariadbd.Exit{Code: 1, Lines: []string{"WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in the cluster. (FATAL)"}}
+	if r.CountEnd(Run{}, exit, false, ""); r.Attempts.Failure != nil || r.Attempts.Failed != 1 {
+		t.Errorf("at first: %+v", r.Attempts)
+	}
+	if r.CountEnd(Run{}, exit, false, ""); r.Attempts.Failure == nil {
+		t.Error("it is met again, and not reported")
+	}
+	r = Room{loop: loop}
+	if r.CountEnd(Run{}, mariadbd.Exit{Code: 1, Lines: []string{"[ERROR] Aborting"}}, false, ""); r.Attempts.Failure == nil {
+		t.Error("another end is not reported")
 	}
 }
