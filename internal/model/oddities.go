@@ -31,6 +31,9 @@ const (
 	unnamed
 	// impostor: the address of the member leads to another cluster's node, which is Primary.
 	impostor
+	// flushedLate: the host loses power, and the last write-set was acknowledged and not on the disk yet, as a setting permits (the
+	// condition Durable).
+	flushedLate
 	oddities
 )
 
@@ -88,8 +91,28 @@ func (w *agents) odd(i int, what oddity) bool {
 		o.upgrading = !o.upgrading && w.serves(i)
 	case unnamed:
 		o.unnamed = true
+	case flushedLate:
+		return w.loseLast(i)
 	case impostor:
 		o.impostor = !o.impostor
+	}
+	w.truth.reached |= ReachedOdd
+	return true
+}
+
+// loseLast cuts the power of a member whose disk lacks the last write-set it has applied. What is on no other disk is promised no more.
+func (w *agents) loseLast(i int) bool {
+	v := &w.nodes[i].vol
+	before := w.past.table[v.head].parent
+	if !w.nodes[i].srv.on || w.nodes[i].srv.donor != 0 || v.data != dataPresent || v.head == 0 || before == 0 || w.nodes[i].trouble != fit {
+		return false
+	}
+	w.killAgent(i)
+	v.head = before
+	for ws := write(1); ws <= w.past.used; ws++ {
+		if e := &w.past.table[ws]; e.acked && !w.anyDiskHolds(ws) {
+			e.gone = true
+		}
 	}
 	w.truth.reached |= ReachedOdd
 	return true

@@ -50,6 +50,15 @@ var rareRegressions = []regression{
 		Schedule{Members: 2, Eager: true, Arbiter: true, Stays: true, Events: []Event{
 			{Hibernate, 0, 0}, {Round, 0, 0}, {Blur, 1, 0}, {KillAgent, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Hibernate, 0, 0}, {Odd, 0, 1},
 		}}},
+	{"the pod of the first node is replaced by one whose image lacks tools", ignoresTools,
+		Schedule{Members: 2, Fresh: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
+			{Round, 0, 0}, {KillPod, 0, 0}, {Odd, 0, 4}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+		}}},
+	{"data that were voted out were given up once, and a second recovery begins behind them", forgetsDiffering,
+		Schedule{Members: 3, Hears: true, Events: []Event{
+			{MachineAway, 2, 0}, {Round, 0, 0}, {Odd, 0, 0}, {Minute, 0, 0}, {Odd, 1, 11}, {Round, 0, 0}, {Approve, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAll, 0, 0},
+		}}},
 	{"two members are away, and the one that is there was not among the last", rebuildsBlind,
 		Schedule{Members: 3, Stays: true, Events: []Event{
 			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
@@ -78,6 +87,19 @@ func awaitsFirstStart(s galera.Snapshot) plan.Decision {
 		s.ClusterUUID = ""
 	}
 	return plan.Plan(s)
+}
+
+// forgetsDiffering asks for no approval of what was voted out, if that is of an earlier line.
+func forgetsDiffering(s galera.Snapshot) plan.Decision {
+	last := int64(0)
+	for _, m := range s.Members {
+		last = max(last, m.Line)
+	}
+	return plan.Plan(members(s, func(m *galera.Member) {
+		if m.VotedOut && m.Line < last {
+			m.Position.Seqno = 1
+		}
+	}))
 }
 
 func init() { regressions = append(regressions, rareRegressions...) }

@@ -86,6 +86,9 @@ func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decis
 	case op.Type == galera.OpFirstStart && !neverStarted(s, v):
 		return abandon(ReasonRecovering, "a member holds, or held, data: nothing is initialised")
 	case op.Type == galera.OpFirstStart:
+		if d, waiting := readyForFirst(s); waiting { // a pod was replaced since
+			return abandon(d.Reason, d.Message)
+		}
 		return Decision{}, false
 	case len(v.laterMariaDB) > 0 && !approved(s, v, best, ok):
 		return abandon(ReasonDowngrade, list(v.laterMariaDB)+" cannot be started with this image") // another image has to reach it

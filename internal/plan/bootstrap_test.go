@@ -98,5 +98,6 @@ func TestContinueFirstStart(t *testing.T) {
 		{name: "done", s: shop(running(first)), action: Complete{Message: "db-0 is Primary"}},
 	})
 	gaveUp(t, fresh(running(first), func(s *galera.Snapshot) { s.ClusterUUID = history }), "there is a history")
+	gaveUp(t, fresh(running(first), all(func(m *galera.Member) { m.LacksTools = true })), "a new image lacks tools")
 	gaveUp(t, fresh(running(first), db(1, down(3))), "a member holds, or held, data")
 }

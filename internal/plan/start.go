@@ -134,7 +134,7 @@ func (v *verdict) separateBeyond(s galera.Snapshot) {
 	best, _ := v.best(s)
 	kept := v.candidates[:0]
 	for _, m := range v.candidates {
-		if m.Line < best.Line && m.Position.Seqno > best.Position.Seqno || parted(s, m, best) {
+		if beyond(s, m, best) {
 			v.beyond = append(v.beyond, m.Name)
 		} else {
 			kept = append(kept, m)
@@ -143,12 +143,18 @@ func (v *verdict) separateBeyond(s galera.Snapshot) {
 	v.candidates = kept
 }
 
+// beyond reports whether a member of an earlier line, or of one of its own, may hold write-sets that best lacks. Its agent would refuse to go
+// on from less, unless it is given up.
+func beyond(s galera.Snapshot, m, best galera.Member) bool {
+	return m.Line < best.Line && m.Position.Seqno > best.Position.Seqno || parted(s, m, best)
+}
+
 // separateDiffering finds the voted-out members that are ahead of all candidates: recovery waits for an approval, because what
 // they hold beyond the inconsistency may be acknowledged, and nowhere else.
 func (v *verdict) separateDiffering(s galera.Snapshot) {
 	best, ok := v.best(s)
 	for _, m := range v.votedOut {
-		if !ok || ahead(s, m, best) {
+		if !ok || ahead(s, m, best) || beyond(s, m, best) {
 			v.differing = append(v.differing, m.Name)
 		}
 	}

@@ -173,6 +173,8 @@ func TestMarkedData(t *testing.T) {
 		{name: "all of them", s: shop(all(down(9), marked)), action: from("db-0", 9), says: "the other nodes join by SST"},
 		{name: "voted out, and behind", s: shop(all(down(9)), db(0, down(8), votedOut)), action: from("db-1", 9)},
 		{name: "voted out, and as far", s: shop(all(down(9), marked), db(0, votedOut)), action: from("db-1", 9)},
+		{name: "voted out, and further in an earlier line", s: shop(all(down(9), line(2)), db(0, down(10), line(1), votedOut)),
+			reason: ReasonPositionUnknown, blocked: true, says: "db-0 holds data that the group found to differ"},
 		{name: "voted out, and further", s: shop(all(down(9)), db(0, down(10), votedOut)), reason: ReasonPositionUnknown, blocked: true, says: "db-0 holds data that the group found to differ"},
 	})
 }
