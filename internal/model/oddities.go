@@ -92,7 +92,7 @@ func (w *agents) odd(i int, what oddity) bool {
 	case unnamed:
 		o.unnamed = true
 	case flushedLate:
-		return w.loseLast(i)
+		return loseLast(&w.platform, i)
 	case impostor:
 		o.impostor = !o.impostor
 	}
@@ -101,7 +101,7 @@ func (w *agents) odd(i int, what oddity) bool {
 }
 
 // loseLast cuts the power of a member whose disk lacks the last write-set it has applied. What is on no other disk is promised no more.
-func (w *agents) loseLast(i int) bool {
+func loseLast(w *platform, i int) bool {
 	v := &w.nodes[i].vol
 	before := w.past.table[v.head].parent
 	if !w.nodes[i].srv.on || w.nodes[i].srv.donor != 0 || v.data != dataPresent || v.head == 0 || before == 0 || w.nodes[i].trouble != fit {
