@@ -55,6 +55,7 @@ const (
 	MetricCPU         = "galera_container_cpu_seconds_total"
 	MetricThrottled   = "galera_container_cpu_throttled_periods_total"
 	MetricView        = "galera_view"
+	MetricLate        = "galera_container_scheduling_delay_seconds"
 	MetricStarted     = "galera_server_start_time_seconds"
 	MetricSynced      = "galera_synced"
 	MetricPrimary     = "galera_primary_component"
@@ -81,7 +82,7 @@ const (
 // counted are the metrics of which verdicts and figures are made.
 var counted = []string{
 	MetricCPU, MetricThrottled, MetricView, MetricStarted, MetricSynced, MetricPrimary, MetricReplicated, MetricReceived, MetricPaused,
-	MetricCertFailure, MetricBFAborts, MetricSent,
+	MetricCertFailure, MetricBFAborts, MetricSent, MetricLate,
 }
 
 // LowerIsBetter says of a figure that less of it is better.

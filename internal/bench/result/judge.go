@@ -81,11 +81,29 @@ func member(o *Output, name string, w Window) string {
 	case w.Before[MetricStarted] != w.After[MetricStarted] && !o.Victim(name) && !o.Restarts(name):
 		return name + " was restarted during the run"
 	case w.Before[MetricView] != w.After[MetricView] && !o.Rejoins():
-		return "a node left or joined during the run (seen by " + name + ")"
+		return "a node left or joined during the run (seen by " + name + ")" + starved(o)
 	case w.Before[MetricSynced] == 0 || w.After[MetricSynced] == 0 && !gave:
 		return name + " was not Synced"
 	}
 	return ""
+}
+
+// starvedAfter is how long a node's agent has waited for a processor when that may be why the others evicted the node. Galera's members are
+// patient for five seconds; the agent of a node is not always late when its server is.
+const starvedAfter = 1.0
+
+// starved names the nodes that got no processor for a while, and what helps against that.
+func starved(o *Output) string {
+	var late []string
+	for _, name := range slices.Sorted(maps.Keys(o.Members)) {
+		if seconds := o.Members[name].After[MetricLate]; seconds >= starvedAfter {
+			late = append(late, fmt.Sprintf("%s for %.1f s", name, seconds))
+		}
+	}
+	if len(late) == 0 {
+		return ""
+	}
+	return "; no processor time: " + strings.Join(late, ", ") + " (docs/design/busy-hosts.md)"
 }
 
 // noticed is what the runner saw in between.

@@ -21,9 +21,12 @@ func TestRun(t *testing.T) {
 		edit func(*Output)
 		want string
 	}{
-		"quiet":            {func(*Output) {}, ""},
-		"restart":          {func(o *Output) { o.Members["x-1"].After[MetricStarted] = 200 }, "x-1 was restarted"},
-		"node change":      {func(o *Output) { o.Members["x-0"].After[MetricView] = 9 }, "left or joined"},
+		"quiet":       {func(*Output) {}, ""},
+		"restart":     {func(o *Output) { o.Members["x-1"].After[MetricStarted] = 200 }, "x-1 was restarted"},
+		"node change": {func(o *Output) { o.Members["x-0"].After[MetricView] = 9 }, "left or joined"},
+		"a starved node": {func(o *Output) {
+			o.Members["x-0"].After[MetricView], o.Members["x-0"].After[MetricLate] = 9, 5.44
+		}, "(seen by x-0); no processor time: x-0 for 5.4 s"},
 		"throttled":        {func(o *Output) { o.Members["x-1"].After[MetricThrottled] = 5 }, "x-1 ran into its CPU limit (2 periods)"},
 		"client throttled": {func(o *Output) { o.Client.Throttled = 1 }, "the client ran into its CPU limit"},
 		"proxy throttled":  {func(o *Output) { o.Proxy.Throttled = 2 }, "the pooling proxy ran into its CPU limit (2 periods)"},
