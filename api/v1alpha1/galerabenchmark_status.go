@@ -19,20 +19,34 @@ type GaleraBenchmarkStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// progress is the number of measured runs of all runs, with an estimate of the time left, for instance
-	// "14/27, ~6 min left".
+	// "14/27, ~6 min left". Before the first run the estimate is estimatedTime.
 	// +optional
 	Progress string `json:"progress,omitempty"`
+
+	// arms are the names of the arms in one line, the baseline first, for instance "plain, encrypted".
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Arms string `json:"arms,omitempty"`
 
 	// armNames lists the arms, the baseline first.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:MaxItems=12
 	ArmNames []string `json:"armNames,omitempty"`
 
 	// verdict is the result in one line, for instance "replication TLS: −4.1 % tps (±1.2)".
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Verdict string `json:"verdict,omitempty"`
+
+	// estimatedTime is how long the benchmark takes by its spec: all runs, the switches between arms and the creation of the test data.
+	// It is an estimate for two cores, set before anything is created.
+	// +optional
+	EstimatedTime *metav1.Duration `json:"estimatedTime,omitempty"`
+
+	// design is the order in which the arms are measured.
+	// +optional
+	Design *BenchmarkDesign `json:"design,omitempty"`
 
 	// run in progress. It is written before the run's first step.
 	// +optional
@@ -79,6 +93,12 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=56
 	Results []BenchmarkResult `json:"results,omitempty"`
+
+	// comparisons of spec.compare, or its default.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Comparisons []BenchmarkComparison `json:"comparisons,omitempty"`
 
 	// environment in which the results were measured.
 	// +optional
@@ -174,13 +194,18 @@ type BenchmarkResult struct {
 	// more time, in percent. Negative if the arm is faster; empty for the baseline.
 	// +optional
 	OverheadPercent string `json:"overheadPercent,omitempty"`
-	// overheadLow is the lower end of the overhead's confidence interval, of at least 95 %.
+	// overheadLow is the lower end of the overhead's confidence interval, of at least 95 % for this comparison alone.
 	// +optional
 	OverheadLow string `json:"overheadLow,omitempty"`
 	// overheadHigh is the upper end of that interval.
 	// +optional
 	OverheadHigh string `json:"overheadHigh,omitempty"`
-	// significant says that the interval does not include zero.
+	// pValue is the probability of a difference at least this large between two identical arms, for this comparison alone.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	PValue string `json:"pValue,omitempty"`
+	// significant reports whether the difference is proved. Holm's correction takes into account how many comparisons the
+	// benchmark makes, in results and comparisons together: with several, an interval without zero may not be enough.
 	// +optional
 	Significant *bool `json:"significant,omitempty"`
 
@@ -254,6 +279,10 @@ type BenchmarkEnvironment struct {
 	// +kubebuilder:validation:MaxItems=4
 	// +kubebuilder:validation:items:MaxLength=512
 	ProxyImages []string `json:"proxyImages,omitempty"`
+	// operator is the version of galera-operator.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Operator string `json:"operator,omitempty"`
 	// mariadb version of the servers.
 	// +optional
 	MariaDB string `json:"mariadb,omitempty"`

@@ -13,7 +13,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=gbench,categories=all
 // +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.progress`,description="Valid runs of all runs"
-// +kubebuilder:printcolumn:name="Arms",type=string,JSONPath=`.status.armNames`,description="What is compared; the baseline is the first"
+// +kubebuilder:printcolumn:name="Arms",type=string,JSONPath=`.status.arms`,description="What is compared; the baseline is the first"
 // +kubebuilder:printcolumn:name="Verdict",type=string,JSONPath=`.status.verdict`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`
@@ -48,6 +48,8 @@ type GaleraBenchmarkList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.baseline) || self.arms.exists(a, a.name == self.baseline)",message="baseline must be the name of one of the arms"
 // +kubebuilder:validation:XValidation:rule="self.arms.size() * self.workloads.map(w, has(w.oltp) ? w.oltp.threads.size() : has(w.connect) ? w.connect.threads.size() * w.connect.tlsVersions.size() * w.connect.sessionResumption.size() * w.connect.latency.size() * (has(w.connect.sshCiphers) ? w.connect.sshCiphers.size() : 1) * (has(w.connect.keyExchanges) ? w.connect.keyExchanges.size() : 1) : has(w.resultSize) ? w.resultSize.sizes.size() * w.resultSize.threads.size() : has(w.operation) ? w.operation.operations.size() : has(w.stateTransfer) ? w.stateTransfer.methods.map(m, m == 'Rsync' && w.stateTransfer.databases == 1 ? 1 : w.stateTransfer.parallel.size()).sum() * w.stateTransfer.ciphers.size() * w.stateTransfer.cpuAcceleration.size() : 0).sum() + self.workloads.map(w, has(w.cipher) ? w.cipher.ciphers.size() * w.cipher.cpuAcceleration.size() : 0).sum() <= 56",message="the matrix has more than 56 combinations of arm and workload: make several benchmarks, which can be compared with each other"
+// +kubebuilder:validation:XValidation:rule="!has(self.compare) || self.compare.all(c, self.arms.exists(a, a.name == c.of.arm) && (!has(c.with.arm) || self.arms.exists(a, a.name == c.with.arm)) && self.workloads.exists(w, w.name == c.of.workload) && (!has(c.with.workload) || self.workloads.exists(w, w.name == c.with.workload)))",message="compare must name arms and workloads of this benchmark"
+// +kubebuilder:validation:XValidation:rule="has(self.compare) == has(oldSelf.compare) && (!has(self.compare) || self.compare == oldSelf.compare)",message="compare cannot be changed: create another benchmark, and compare the two"
 // +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || !self.arms.exists(a, a.cpuAcceleration == 'Off')",message="cpuAcceleration Off of an arm restarts all nodes: it needs a private cluster (cluster.template)"
 // +kubebuilder:validation:XValidation:rule="!self.arms.exists(a, a.cpuAcceleration == 'Off') || !self.workloads.exists(w, has(w.stateTransfer) && w.stateTransfer.cpuAcceleration != ['On'])",message="set cpuAcceleration of the arms or of the stateTransfer workloads, not of both: an arm with Off has no run with On"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || !has(self.cluster.template.deletionProtection) || !self.cluster.template.deletionProtection",fieldPath=".cluster.template.deletionProtection",message="a benchmark deletes its private cluster at the end: deletionProtection must be false"
@@ -85,17 +87,31 @@ type GaleraBenchmarkSpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Workloads []BenchmarkWorkload `json:"workloads"`
 
-	// rounds is how often every combination is measured, 1 to 20. Use 5 or more: with 1 round there is no
-	// confidence interval, and no difference is significant. Default: 5.
+	// compare lists pairs of cells to compare, besides every arm with the baseline: SSH with TLS, rsync with MariaBackup, a cipher with
+	// another. Each is compared round by round, and has a confidence interval in status.comparisons. Default: in every cell, each arm but the
+	// baseline with the first of these arms, up to 32 comparisons.
 	// +optional
-	// +kubebuilder:default=5
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Compare []BenchmarkCompare `json:"compare,omitempty"`
+
+	// rounds is how often every combination is measured, 1 to 20. With 1 round there is no confidence interval, and no difference is
+	// significant; use 6 or more. The order is balanced with an even number of rounds for two arms, and with a multiple of 6, 4, 10, 6, 14
+	// and 8 for 3, 4, 5, 6, 7 and 8 arms (see order). Default: 6.
+	// +optional
+	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	Rounds int32 `json:"rounds,omitempty"`
 
-	// order of the runs: Interleaved or Sequential. Interleaved measures every arm once per round, in a different
-	// order each round, so that drift (caches, neighbours, temperature) affects all arms alike. Sequential measures
-	// all rounds of one arm before the next arm, with the fewest switches. Default: Interleaved.
+	// order of the runs: Interleaved or Sequential. Interleaved measures every arm once per round, so that drift (caches, neighbours,
+	// temperature) affects all arms alike. The orders of the rounds are the rows of Williams squares: when rounds is a multiple of the
+	// number of arms (of twice that number if it is odd), every arm is equally often at every place of a round, and equally often directly
+	// after every other one; otherwise as nearly as the rounds allow, and status.design says so. All nodes of a private cluster are
+	// restarted before the first run of an arm in a round, whether the policy changes or not; an existing cluster (cluster.ref) is only
+	// switched. Sequential measures all rounds of one arm before the next arm, with the fewest switches: drift then looks like a
+	// difference of the arms. Default: Interleaved.
 	// +optional
 	// +kubebuilder:default=Interleaved
 	// +kubebuilder:validation:Enum=Interleaved;Sequential
@@ -138,6 +154,34 @@ type GaleraBenchmarkSpec struct {
 	// suspend pauses the benchmark after the current run. Set it to false to continue. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+}
+
+// BenchmarkCompare is a pair of cells.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.with.workload) || has(self.with.variant) || has(self.with.arm)",message="with must differ from of: set its workload, variant or arm"
+type BenchmarkCompare struct {
+	// of is the cell whose cost is wanted.
+	// +required
+	Of BenchmarkCell `json:"of"`
+	// with is what it is compared with. Fields that are not set are those of of.
+	// +required
+	With BenchmarkCellPart `json:"with"`
+}
+
+// BenchmarkCellPart names a cell by what differs from another one.
+type BenchmarkCellPart struct {
+	// workload by its name. Default: the workload of of.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Workload *string `json:"workload,omitempty"`
+	// variant of the workload, for instance threads=8, or "" for a workload without variants. Default: the variant of of.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Variant *string `json:"variant,omitempty"`
+	// arm by its name. Default: the arm of of.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Arm *string `json:"arm,omitempty"`
 }
 
 // BenchmarkCluster is the cluster to measure: exactly one of template and ref.

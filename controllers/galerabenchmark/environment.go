@@ -11,6 +11,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/version"
 )
 
 // environment returns what all runs that count have reported so far. Of versions the first one reported counts.
@@ -19,7 +20,7 @@ func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, mea
 	if len(measured) == 0 {
 		return before
 	}
-	e := &v1alpha1.BenchmarkEnvironment{Seed: seen.Benchmark.Spec.Seed}
+	e := &v1alpha1.BenchmarkEnvironment{Seed: seen.Benchmark.Spec.Seed, Operator: version.Version}
 	if before != nil {
 		e = before.DeepCopy()
 	}

@@ -61,7 +61,7 @@ func newPlay(t *testing.T, kill int, after bool) *play {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns", UID: "u", Generation: 1}, Spec: v1alpha1.GaleraBenchmarkSpec{
 		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 1, Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}}},
 		Arms:    []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
-		Rounds:  1, Order: "Interleaved", Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
+		Rounds:  2, Order: "Interleaved", Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
 	}}
 	p := &play{T: t, now: time.Unix(1e9, 0), kill: kill, after: after}
 	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithStatusSubresource(&v1alpha1.GaleraBenchmark{}, &v1alpha1.GaleraCluster{}, &batchv1.Job{}).Build()
@@ -202,6 +202,9 @@ func observedAs(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraCluster {
 	seen := proved()
 	c.Status.ObservedGeneration, c.Status.ClusterUUID, c.Status.Conditions, c.Status.Members = c.Generation, "history", seen.Status.Conditions, seen.Status.Members
 	c.Status.Conditions[0].Reason, c.Status.Conditions[0].LastTransitionTime = "Ready", metav1.NewTime(time.Unix(1e9, 0))
+	if token, all := strings.CutPrefix(c.Annotations[v1alpha1.AnnotationRestart], "all@"); all {
+		c.Status.Requests = []v1alpha1.RequestStatus{{Kind: v1alpha1.RequestRestart, Node: v1alpha1.AllNodes, Token: token, State: v1alpha1.RequestDone}}
+	}
 	if c.Spec.TLS.Replication == v1alpha1.TLSDisabled {
 		plain := &v1alpha1.ChannelStatus{Observed: "Plaintext"}
 		c.Status.Members[0].TLS.Replication, c.Status.Members[0].TLS.StateTransfer = plain, plain
@@ -255,7 +258,7 @@ func (p *play) outcome() string {
 func TestResumes(t *testing.T) {
 	whole := newPlay(t, 0, false)
 	want := whole.outcome()
-	for _, part := range []string{`"x-prepare-1",`, `"x-run-002-1",`, `"x-run-002-2"`, `"progress": "2/2"`, `"reason": "Measured"`, `"clusters": 0`, `x-run-002-2 {\"valid\":true}`} {
+	for _, part := range []string{`"x-prepare-1",`, `"x-run-002-1",`, `"x-run-002-2"`, `"progress": "4/4"`, `"reason": "Measured"`, `"clusters": 0`, `x-run-002-2 {\"valid\":true}`} {
 		if !strings.Contains(want, part) {
 			t.Fatalf("%s is missing in\n%s", part, want)
 		}

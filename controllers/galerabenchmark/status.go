@@ -26,6 +26,9 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	}
 	s.Run = d.Run
 	s.ArmNames = plan.Arms(&b.Spec)
+	s.Arms = strings.Join(s.ArmNames, ", ")
+	s.Design = plan.Design(&b.Spec)
+	s.EstimatedTime = &metav1.Duration{Duration: plan.Estimate(&b.Spec)}
 	var measured []result.Record
 	valid, inside := 0, time.Duration(0)
 	for _, r := range seen.Records {
@@ -51,12 +54,12 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	}
 	s.DataSets = dataSets(seen)
 	s.MeasuredTime = &metav1.Duration{Duration: inside.Truncate(time.Second)}
-	s.Results = summary.Results(&b.Spec, measured)
+	s.Results, s.Comparisons = summary.Results(&b.Spec, measured)
 	if own, known := seen.Own(); known {
 		s.Verdict = summary.Verdict(s.Results, summary.Differences(&b.Spec, own))
 	}
 	s.InvalidRuns = summary.Invalid(measured)
-	s.Progress = summary.Progress(valid, len(plan.Runs(&b.Spec)), spent(s, seen, now))
+	s.Progress = summary.Progress(valid, len(plan.Runs(&b.Spec)), spent(s, seen, now), s.EstimatedTime.Duration)
 	s.Environment = environment(s.Environment, seen, measured)
 	noteAction(s, seen, d, now)
 	benchmarkConditions(s, b, d)

@@ -3,6 +3,8 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +24,7 @@ func (e benchmarks) bench() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Report and compare benchmarks, and read a policy out of one"}
 	var format string
 	one := &cobra.Command{
-		Use: "report NAME", Short: "Write the report of a benchmark", Args: cobra.ExactArgs(1),
+		Use: "report NAME|FILE.json", Short: "Write the report of a benchmark, or of one that was written as json", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := e.load(cmd.Context(), args)
 			if err != nil {
@@ -32,7 +34,7 @@ func (e benchmarks) bench() *cobra.Command {
 		},
 	}
 	two := &cobra.Command{
-		Use: "compare A B", Short: "Compare what two benchmarks have measured", Args: cobra.ExactArgs(2),
+		Use: "compare A B", Short: "Compare what two benchmarks, or their reports as json, have measured", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := e.load(cmd.Context(), args)
 			if err != nil {
@@ -42,13 +44,13 @@ func (e benchmarks) bench() *cobra.Command {
 		},
 	}
 	advise := &cobra.Command{
-		Use: "recommend NAME", Short: "Say which policy the results of a benchmark are for, in words and YAML", Args: cobra.ExactArgs(1),
+		Use: "recommend NAME|FILE.json", Short: "Say which policy the results of a benchmark are for, in words and YAML", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := e.load(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			a, err := advice.For(all[0].Resource)
+			a, err := advice.For(all[0].Resource, all[0].Records)
 			if err != nil {
 				return err
 			}
@@ -62,17 +64,30 @@ func (e benchmarks) bench() *cobra.Command {
 }
 
 func (e benchmarks) load(ctx context.Context, names []string) (out []report.Benchmark, err error) {
-	if err := e.connect(); err != nil {
-		return nil, err
-	}
 	for _, name := range names {
-		b, err := load(ctx, e.kube, e.key(name))
+		b, err := e.read(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, b)
 	}
 	return out, nil
+}
+
+// read reads a benchmark from the cluster, or from a file whose name ends with .json.
+func (e benchmarks) read(ctx context.Context, name string) (report.Benchmark, error) {
+	if strings.HasSuffix(name, ".json") {
+		file, err := os.Open(name)
+		if err != nil {
+			return report.Benchmark{}, err
+		}
+		defer func() { _ = file.Close() }()
+		return report.Read(file)
+	}
+	if err := e.connect(); err != nil {
+		return report.Benchmark{}, err
+	}
+	return load(ctx, e.kube, e.key(name))
 }
 
 // load reads a benchmark with all of its kept results.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,11 +12,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
 // benchmark makes a resource of what a user writes under spec; what is left out is as in a good one.
@@ -136,6 +139,10 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"rsync's threads count":             {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}, {name: h}]`, "workloads": `[{name: b, stateTransfer: {databases: 4, methods: [Rsync], parallel: [1, 2, 3, 4], cpuAcceleration: ["On", "Off"]}}]`}, "more than 56 combinations"},
 		"one rsync counts once":             {parts{"arms": `[{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, {name: g}, {name: h}]`, "workloads": `[{name: b, stateTransfer: {methods: [Rsync], parallel: [1, 2, 3, 4], cpuAcceleration: ["On", "Off"]}}]`}, ""},
 		"long latency":                      {parts{"workloads": `[{name: a, connect: {latency: [10s]}}]`}, "latency must be 0s to 5s"},
+		"a comparison":                      {parts{"arms": `[{name: a}, {name: b}]`, "workloads": `[{name: w, connect: {}}]`, "compare": `[{of: {workload: w, arm: a}, with: {arm: b}}]`}, ""},
+		"a comparison with itself":          {parts{"arms": `[{name: a}]`, "workloads": `[{name: w, connect: {}}]`, "compare": `[{of: {workload: w, arm: a}, with: {}}]`}, "with must differ from of"},
+		"a comparison of no arm":            {parts{"arms": `[{name: a}]`, "workloads": `[{name: w, connect: {}}]`, "compare": `[{of: {workload: w, arm: z}, with: {arm: a}}]`}, "compare must name arms and workloads"},
+		"a comparison with no workload":     {parts{"arms": `[{name: a}]`, "workloads": `[{name: w, connect: {}}]`, "compare": `[{of: {workload: w, arm: a}, with: {workload: z}}]`}, "compare must name arms and workloads"},
 		"no rounds":                         {parts{"rounds": `-1`}, "greater than or equal to 1"},
 		"rounds without end":                {parts{"rounds": `100`}, "less than or equal to 20"},
 		"unknown order":                     {parts{"order": `Random`}, "supported values"},
@@ -182,7 +189,7 @@ func TestBenchmarkDefaults(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{}
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
 	s := b.Spec
-	if s.Rounds != 5 || s.Order != "Interleaved" || s.Seed != 1 || *s.MaxRetries != 2 || *s.MaxFailedPercent != 5 {
+	if s.Rounds != 6 || s.Order != "Interleaved" || s.Seed != 1 || *s.MaxRetries != 2 || *s.MaxFailedPercent != 5 {
 		t.Errorf("defaults: %+v", s)
 	}
 	o, c, x := s.Workloads[0].OLTP, s.Workloads[1].Connect, s.Workloads[2].StateTransfer
@@ -228,6 +235,9 @@ func TestBenchmarkImmutable(t *testing.T) {
 		change func(*v1alpha1.GaleraBenchmarkSpec)
 		want   string
 	}{
+		"compare": {func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Compare = []v1alpha1.BenchmarkCompare{{Of: v1alpha1.BenchmarkCell{Workload: s.Workloads[0].Name, Arm: s.Arms[0].Name}, With: v1alpha1.BenchmarkCellPart{Arm: new(s.Arms[1].Name)}}}
+		}, "compare cannot be changed"},
 		"rounds":   {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Rounds = 7 }, "cannot be changed"},
 		"arms":     {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Arms[0].TLS.Replication = "Required" }, "cannot be changed"},
 		"baseline": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Baseline = "encrypted" }, "baseline cannot be changed"},
@@ -271,6 +281,37 @@ func TestBenchmarkSamples(t *testing.T) {
 		u := &unstructured.Unstructured{}
 		must(t, yaml.Unmarshal(text, &u.Object))
 		u.SetNamespace("default")
-		t.Run(filepath.Base(file), func(t *testing.T) { mustSay(t, kube.Create(context.Background(), u, client.DryRunAll), "") })
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			mustSay(t, kube.Create(context.Background(), u, client.DryRunAll), "")
+			b := &v1alpha1.GaleraBenchmark{}
+			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b))
+			if d := plan.Design(&b.Spec); !d.Balanced {
+				t.Errorf("%d rounds of %d arms are not balanced", b.Spec.Rounds, len(b.Spec.Arms))
+			}
+			if why := plan.Comparable(&b.Spec); why != "" {
+				t.Error(why)
+			}
+			_, estimate, _ := strings.Cut(summary.Progress(0, 1, 0, plan.Estimate(&b.Spec)), ", ")
+			if want := "\n# Estimated time on two cores: " + strings.TrimSuffix(estimate, " left") + ".\n"; !strings.Contains("\n"+string(text), want) {
+				t.Errorf("its header does not have the line %q", want)
+			}
+		})
 	}
+}
+
+// TestTwelveArms: the status of the largest number of arms can be written, and their names are printed as a person reads them.
+func TestTwelveArms(t *testing.T) {
+	ctx := context.Background()
+	var arms []string
+	for i := range 12 {
+		arms = append(arms, fmt.Sprintf("{name: %s}", strings.Repeat("a", 30)+fmt.Sprintf("%02d", i)))
+	}
+	u := benchmark(t, "twelve", map[string]string{"arms": "[" + strings.Join(arms, ", ") + "]", "workloads": `[{name: a, oltp: {profile: ReadOnly}}]`})
+	must(t, kube.Create(ctx, u))
+	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+	b := &v1alpha1.GaleraBenchmark{}
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
+	b.Status.ArmNames, b.Status.Design = plan.Arms(&b.Spec), plan.Design(&b.Spec)
+	b.Status.Arms = strings.Join(b.Status.ArmNames, ", ")
+	must(t, kube.Status().Update(ctx, b))
 }

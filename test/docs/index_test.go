@@ -11,7 +11,6 @@ var indexes = map[string]string{
 	"docs":           "docs/README.md",
 	"docs/decisions": "docs/decisions/README.md",
 	"docs/design":    "docs/design/README.md",
-	"docs/reports":   "docs/experiments.md",
 	"docs/runbooks":  "docs/monitoring.md",
 }
 

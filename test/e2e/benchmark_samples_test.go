@@ -87,6 +87,6 @@ func proveFirstRound(ctx SpecContext, b *v1alpha1.GaleraBenchmark) func(*v1alpha
 }
 
 const (
-	sampleTime = 45 * time.Minute
+	sampleTime = 100 * time.Minute
 	wholeTime  = SpecTimeout(sampleTime + 2*time.Minute)
 )

@@ -10,6 +10,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
@@ -39,7 +40,24 @@ type subject struct {
 	// arms with the CPU's AES instructions; others tell of other CPUs.
 	arms []arm
 	env  *v1alpha1.BenchmarkEnvironment
+
+	records []result.Record
+	// choices are all that are compared, and comparisons how many pairs these are.
+	choices     map[setting][]choice
+	comparisons int
 }
+
+// setting that has choices.
+type setting int
+
+const (
+	ofVersion setting = iota
+	ofCipher
+	ofKey
+	ofMethod
+	ofParallel
+	ofResumption
+)
 
 // arm is a policy with nothing left to defaults.
 type arm struct {
@@ -47,9 +65,9 @@ type arm struct {
 	tls  v1alpha1.TLSSpec
 }
 
-// For returns the advice that a benchmark's results give. It is an error when no run counts.
-func For(b *v1alpha1.GaleraBenchmark) (Advice, error) {
-	s := subject{spec: &b.Spec, env: b.Status.Environment}
+// For returns the advice that a benchmark's results, and the records of its runs, give. It is an error when no run counts.
+func For(b *v1alpha1.GaleraBenchmark, records []result.Record) (Advice, error) {
+	s := subject{spec: &b.Spec, env: b.Status.Environment, records: records}
 	var own v1alpha1.TLSSpec
 	if t := b.Spec.Cluster.Template; t != nil {
 		own = t.TLS
@@ -67,12 +85,26 @@ func For(b *v1alpha1.GaleraBenchmark) (Advice, error) {
 	if len(s.results) == 0 {
 		return Advice{}, errors.New("no run of this benchmark counts yet: there is nothing to advise from")
 	}
+	s.compare()
 	out := Advice{Lines: s.channels()}
 	out.Lines = append(out.Lines, s.version(), s.cipher())
 	out.Lines = append(out.Lines, s.key()...)
 	out.Lines = append(out.Lines, s.transfer()...)
 	out.Notes = s.notes()
 	return out, nil
+}
+
+// compare finds all choices before any is judged: the more there are, the more each has to prove.
+func (s *subject) compare() {
+	s.choices = map[setting][]choice{
+		ofVersion: s.betweenVariants("tls", "1.3"), ofCipher: s.ciphers(), ofKey: s.keys(), ofMethod: s.betweenVariants("method", usualMethod),
+		ofParallel: s.threads(), ofResumption: s.betweenVariants("resumption", "Off"),
+	}
+	for _, choices := range s.choices {
+		for _, c := range choices {
+			s.comparisons += len(c.pairs)
+		}
+	}
 }
 
 // channel of a policy, and how to read it.
@@ -89,7 +121,7 @@ var channels = []channel{
 	{"tls.stateTransfer", "full copies", func(t v1alpha1.TLSSpec) string { return string(t.StateTransfer) },
 		func(w v1alpha1.BenchmarkWorkload) bool { return w.StateTransfer != nil }},
 	{"tls.clients", "clients", func(t v1alpha1.TLSSpec) string { return string(t.Clients) },
-		func(w v1alpha1.BenchmarkWorkload) bool { return w.OLTP != nil || direct(w) }},
+		func(w v1alpha1.BenchmarkWorkload) bool { return w.OLTP != nil || w.ResultSize != nil || direct(w) }},
 }
 
 func direct(w v1alpha1.BenchmarkWorkload) bool {

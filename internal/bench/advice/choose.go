@@ -9,24 +9,30 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
 // choice is one of several values of a setting, and where its results are found: pairs of a choice and the usual value, in the same
-// workload.
+// workload, or in another variant of it.
 type choice struct {
 	value string
 	pairs []pair
 }
 
-type pair struct{ usual, other v1alpha1.BenchmarkResult }
+// pair is a choice beside the usual value, with the ratios of their figures in the rounds that have both.
+type pair struct {
+	usual, other v1alpha1.BenchmarkResult
+	ratios       summary.Paired
+}
 
-// pick returns the choice that is proved to be better than the usual value in some pair, and worse in none, by intervals that do not
-// overlap; of several the one with the greatest gain, which is the least that was proved. ok is false when there is none.
-func pick(choices []choice) (best choice, gain float64, ok bool) {
+// pick returns the choice that is proved to be better than the usual value in some pair, and worse in none; of several the one with the
+// greatest gain. The intervals hold together for all comparisons of the advice, and gain is the end of one: the least that is proved. ok is
+// false when there is none.
+func (s subject) pick(choices []choice) (best choice, gain float64, ok bool) {
 	for _, c := range choices {
 		least, refuted := math.Inf(1), false
 		for _, p := range c.pairs {
-			switch g, proved := compare(p); {
+			switch g, proved := s.gain(p); {
 			case proved > 0:
 				least = min(least, g)
 			case proved < 0:
@@ -40,36 +46,44 @@ func pick(choices []choice) (best choice, gain float64, ok bool) {
 	return best, gain, ok
 }
 
-// compare says by how much another value is better than the usual one, as a share, and whether the intervals prove it: 1 better, -1 worse,
-// 0 neither.
-func compare(p pair) (gain float64, proved int) {
-	u, o := metric(p.usual), metric(p.other)
-	if u == nil || o == nil || number(u.Median) <= 0 || number(o.Median) <= 0 || p.usual.Samples < 2 || p.other.Samples < 2 {
+// gain returns by how much another value is better than the usual one at least, as a share, and whether that is proved: 1 better, -1
+// worse, 0 neither.
+func (s subject) gain(p pair) (least float64, proved int) {
+	confidence := summary.Simultaneous(s.comparisons)
+	if p.ratios.P() > 1-confidence {
 		return 0, 0
 	}
-	above, below := number(o.Low) > number(u.High), number(o.High) < number(u.Low)
-	gain = number(o.Median)/number(u.Median) - 1
+	low, high, _ := p.ratios.Interval(confidence)
 	if result.LowerIsBetter(p.usual.Metric) {
-		above, below, gain = below, above, number(u.Median)/number(o.Median)-1
+		low, high = -high, -low
 	}
 	switch {
-	case above:
-		return gain, 1
-	case below:
-		return gain, -1
+	case low > 0:
+		return math.Exp(low) - 1, 1
+	case high < 0:
+		return 0, -1
 	}
-	return gain, 0
+	return 0, 0
 }
 
-func metric(r v1alpha1.BenchmarkResult) *v1alpha1.BenchmarkFigure {
+func metric(r v1alpha1.BenchmarkResult) string {
 	i := slices.IndexFunc(r.Figures, func(f v1alpha1.BenchmarkFigure) bool { return f.Name == r.Metric })
 	if i < 0 {
-		return nil
+		return ""
 	}
-	return &r.Figures[i]
+	return r.Figures[i].Median
 }
 
 func number(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v } // the operator wrote it
+
+// pairOf pairs two results, round by round.
+func (s subject) pairOf(usual, other v1alpha1.BenchmarkResult) pair {
+	return pair{usual, other, summary.Ratios(s.records, cell(usual), cell(other), usual.Metric)}
+}
+
+func cell(r v1alpha1.BenchmarkResult) v1alpha1.BenchmarkCell {
+	return v1alpha1.BenchmarkCell{Workload: r.Workload, Variant: r.Variant, Arm: r.Arm}
+}
 
 // betweenArms are choices among arms that differ from the usual one in nothing else. without removes what they may differ in.
 func (s subject) betweenArms(usual *arm, value func(v1alpha1.TLSSpec) string, without func(v1alpha1.TLSSpec) v1alpha1.TLSSpec) (out []choice) {
@@ -84,7 +98,7 @@ func (s subject) betweenArms(usual *arm, value func(v1alpha1.TLSSpec) string, wi
 		for _, r := range s.results {
 			for _, o := range s.results {
 				if r.Arm == usual.name && o.Arm == a.name && title(r) == title(o) {
-					c.pairs = append(c.pairs, pair{r, o})
+					c.pairs = append(c.pairs, s.pairOf(r, o))
 				}
 			}
 		}
@@ -112,7 +126,7 @@ func (s subject) betweenVariants(key, usual string) []choice {
 				by[value] = &choice{value: value}
 				order = append(order, value)
 			}
-			by[value].pairs = append(by[value].pairs, pair{r, o})
+			by[value].pairs = append(by[value].pairs, s.pairOf(r, o))
 		}
 	}
 	var out []choice
@@ -137,12 +151,12 @@ func without(r v1alpha1.BenchmarkResult, key string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.HasPrefix(p, key+"=") }), ",")
 }
 
-// faster says of a choice what proves it.
-func faster(c choice, gain float64, usual string) string {
+// faster tells of a choice what proves it.
+func (s subject) faster(c choice, gain float64, usual string) string {
 	for _, p := range c.pairs {
-		if _, proved := compare(p); proved > 0 {
-			return fmt.Sprintf("%s is faster than %s by %.0f %% at least, as in %s: %s %s instead of %s", c.value, usual, 100*gain, title(p.usual),
-				metric(p.other).Median, p.usual.Metric, metric(p.usual).Median)
+		if _, proved := s.gain(p); proved > 0 {
+			return fmt.Sprintf("%s is faster than %s by %.1f %% at least, as in %s: %s %s instead of %s (medians of %d rounds)", c.value, usual, 100*gain, title(p.usual),
+				metric(p.other), p.usual.Metric, metric(p.usual), p.ratios.N())
 		}
 	}
 	return ""

@@ -23,13 +23,13 @@ const (
 // version stays at 1.3: it is not for sale.
 func (s subject) version() Line {
 	l := Line{Path: "tls.minVersion", Value: "1.3", Why: "the default; lower it only for clients that cannot speak it"}
-	choices := s.betweenVariants("tls", "1.3")
+	choices := s.choices[ofVersion]
 	if len(choices) == 0 {
 		return l
 	}
 	l.Measured = true
-	if _, gain, ok := pick(choices); ok {
-		l.Why = fmt.Sprintf("TLS 1.2 connects faster by %.0f %% here; that is no reason to allow it: keep connections open instead", 100*gain)
+	if _, gain, ok := s.pick(choices); ok {
+		l.Why = fmt.Sprintf("TLS 1.2 connects faster by %.1f %% at least here; that is no reason to allow it: keep connections open instead", 100*gain)
 		return l
 	}
 	l.Why = "TLS 1.2 was measured, too, and not proved to be faster"
@@ -51,30 +51,35 @@ func (s subject) usualCipher() string {
 
 func (s subject) cipher() Line {
 	usual := s.usualCipher()
+	l := Line{Path: "tls.cipher", Value: auto, Why: "the default, which is " + usual + " on these hosts; no other cipher was measured"}
+	choices := s.choices[ofCipher]
+	if len(choices) == 0 {
+		return l
+	}
+	l.Measured = true
+	if c, gain, ok := s.pick(choices); ok {
+		l.Value, l.Why = c.value, s.faster(c, gain, usual)
+		return l
+	}
+	l.Why = "no cipher was proved to be faster than " + usual + ", which Auto chooses on these hosts"
+	return l
+}
+
+func (s subject) ciphers() []choice {
+	usual := s.usualCipher()
 	value := func(t v1alpha1.TLSSpec) string {
 		if t.Cipher == auto {
 			return usual
 		}
 		return t.Cipher
 	}
-	l := Line{Path: "tls.cipher", Value: auto, Why: "the default, which is " + usual + " on these hosts; no other cipher was measured"}
 	choices := s.betweenVariants("cipher", usual)
 	for i := range s.arms {
 		if a := &s.arms[i]; encrypts(a.tls) && value(a.tls) == usual {
 			choices = append(choices, s.betweenArms(a, value, func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec { t.Cipher = auto; return t })...)
 		}
 	}
-	choices = slices.DeleteFunc(choices, s.onlyCPU)
-	if len(choices) == 0 {
-		return l
-	}
-	l.Measured = true
-	if c, gain, ok := pick(choices); ok {
-		l.Value, l.Why = c.value, faster(c, gain, usual)
-		return l
-	}
-	l.Why = "no cipher was proved to be faster than " + usual + ", which Auto chooses on these hosts"
-	return l
+	return slices.DeleteFunc(choices, s.onlyCPU)
 }
 
 // onlyCPU says that a choice was measured by workloads of the kind cipher alone: they show the CPU and no cluster.
@@ -94,23 +99,16 @@ func key(t v1alpha1.TLSSpec) string {
 	return fmt.Sprintf("%s %d", algorithm, size)
 }
 
+// usualKey is the default of the API.
+const usualKey = "ECDSA 256"
+
 func (s subject) key() []Line {
 	algorithm, size := "ECDSA", int64(256)
-	usual := fmt.Sprintf("%s %d", algorithm, size)
 	why, measured := "the default; no other key was measured", false
-	var choices []choice
-	for i := range s.arms {
-		if a := &s.arms[i]; encrypts(a.tls) && key(a.tls) == usual {
-			choices = append(choices, s.betweenArms(a, key, func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec {
-				t.Certificate.PrivateKey = v1alpha1.PrivateKeySpec{}
-				return t
-			})...)
-		}
-	}
-	if len(choices) > 0 {
-		why, measured = "no key was proved to be faster than "+usual, true
-		if c, gain, ok := pick(choices); ok {
-			why = faster(c, gain, usual)
+	if choices := s.choices[ofKey]; len(choices) > 0 {
+		why, measured = "no key was proved to be faster than "+usualKey, true
+		if c, gain, ok := s.pick(choices); ok {
+			why = s.faster(c, gain, usualKey)
 			if _, err := fmt.Sscanf(c.value, "%s %d", &algorithm, &size); err != nil {
 				why = err.Error() // key has written it
 			}
@@ -122,29 +120,56 @@ func (s subject) key() []Line {
 	}
 }
 
-// transfer advises on full copies where their methods or threads were measured. MariaBackup is the usual one: rsync blocks its donor.
+func (s subject) keys() (out []choice) {
+	for i := range s.arms {
+		if a := &s.arms[i]; encrypts(a.tls) && key(a.tls) == usualKey {
+			out = append(out, s.betweenArms(a, key, func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec {
+				t.Certificate.PrivateKey = v1alpha1.PrivateKeySpec{}
+				return t
+			})...)
+		}
+	}
+	return out
+}
+
+// usualMethod of full copies: rsync blocks its donor.
+const usualMethod = "MariaBackup"
+
+// transfer advises on full copies where their methods or threads were measured.
 func (s subject) transfer() (out []Line) {
-	const method = "MariaBackup"
-	if choices := s.betweenVariants("method", method); len(choices) > 0 {
-		l := Line{Path: "stateTransfer.method", Value: method, Measured: true, Why: "Rsync was not proved to be faster, and blocks its donor"}
-		if c, gain, ok := pick(choices); ok {
-			l.Why = faster(c, gain, method) + "; but it blocks its donor for the whole copy: choose it where a node can be spared"
+	if choices := s.choices[ofMethod]; len(choices) > 0 {
+		l := Line{Path: "stateTransfer.method", Value: usualMethod, Measured: true, Why: "Rsync was not proved to be faster, and blocks its donor"}
+		if c, gain, ok := s.pick(choices); ok {
+			l.Why = s.faster(c, gain, usualMethod) + "; but it blocks its donor for the whole copy: choose it where a node can be spared"
 		}
 		out = append(out, l)
 	}
-	s.results = slices.DeleteFunc(slices.Clone(s.results), func(r v1alpha1.BenchmarkResult) bool { // of the method that is advised
-		m := variant(r, "method")
-		return m != "" && m != method
-	})
-	if values := s.values("parallel"); len(values) > 1 {
-		usual := values[0]
+	if choices := s.choices[ofParallel]; len(choices) > 0 {
+		usual := s.ofUsualMethod().values("parallel")[0]
 		l := Line{Path: "stateTransfer.parallel", Value: int64(number(usual)), Measured: true, Why: "no other number of threads was proved to be faster than " + usual}
-		if c, gain, ok := pick(s.betweenVariants("parallel", usual)); ok {
-			l.Value, l.Why = int64(number(c.value)), faster(c, gain, usual+" thread(s)")
+		if c, gain, ok := s.pick(choices); ok {
+			l.Value, l.Why = int64(number(c.value)), s.faster(c, gain, usual+" thread(s)")
 		}
 		out = append(out, l)
 	}
 	return out
+}
+
+func (s subject) threads() []choice {
+	s = s.ofUsualMethod()
+	if values := s.values("parallel"); len(values) > 1 {
+		return s.betweenVariants("parallel", values[0])
+	}
+	return nil
+}
+
+// ofUsualMethod leaves out the copies by another method than the one that is advised.
+func (s subject) ofUsualMethod() subject {
+	s.results = slices.DeleteFunc(slices.Clone(s.results), func(r v1alpha1.BenchmarkResult) bool {
+		m := variant(r, "method")
+		return m != "" && m != usualMethod
+	})
+	return s
 }
 
 // values of a key of variants, as they come.
@@ -169,8 +194,8 @@ func (s subject) notes() (out []string) {
 		out = append(out, fmt.Sprintf("connections are dear (%s, %s: %s %% fewer or slower): keep them open in a pool, or let clients resume their TLS sessions", title(r), r.Arm, r.OverheadPercent))
 		break
 	}
-	if c, gain, ok := pick(s.betweenVariants("resumption", "Off")); ok {
-		out = append(out, fmt.Sprintf("clients that resume TLS sessions (%s) connect %.0f %% faster at least", c.value, 100*gain))
+	if c, gain, ok := s.pick(s.choices[ofResumption]); ok {
+		out = append(out, fmt.Sprintf("clients that resume TLS sessions (%s) connect %.1f %% faster at least", c.value, 100*gain))
 	}
 	for _, r := range s.results {
 		if f := slices.IndexFunc(r.Figures, func(f v1alpha1.BenchmarkFigure) bool { return f.Name == result.FigureDonorLoadLoss }); f >= 0 && number(r.Figures[f].Median) > dear {
@@ -179,13 +204,16 @@ func (s subject) notes() (out []string) {
 		}
 	}
 	if few := s.fewRounds(); few {
-		out = append(out, "fewer than five rounds prove little: measure more of them before you depend on this")
+		out = append(out, "fewer than six rounds prove little: measure more of them before you depend on this")
+	}
+	if s.comparisons > 0 {
+		out = append(out, fmt.Sprintf("another value than the default is advised only if it is proved round by round, with 95 %% confidence for all comparisons together (%d)", s.comparisons))
 	}
 	return out
 }
 
 func (s subject) fewRounds() bool {
-	return !slices.ContainsFunc(s.results, func(r v1alpha1.BenchmarkResult) bool { return r.Samples >= 5 })
+	return !slices.ContainsFunc(s.results, func(r v1alpha1.BenchmarkResult) bool { return r.Samples >= 6 })
 }
 
 // sentence begins with a capital letter and ends with a full stop.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -23,7 +24,7 @@ func switchArm(s State, run Run) (d Decision, ok bool) {
 		why = acceleration(s, run)
 	}
 	if why == "" {
-		return d, false
+		return prepare(s, run, d)
 	}
 	d.Message = fmt.Sprintf("waiting until the encryption is proved to be that of the arm %s: %s", run.Arm.Name, why)
 	if s.Benchmark.Status.StartedAt == nil {
@@ -36,6 +37,17 @@ func switchArm(s State, run Run) (d Decision, ok bool) {
 		d.Reason, d.Message = v1alpha1.ReasonClusterNotReady, fmt.Sprintf("waiting for the cluster, which is stalled: %s: %s", c.Reason, c.Message)
 	}
 	return d, true
+}
+
+// prepare makes the test data of all runs, so that no arm is measured right after it was written, and then restarts the nodes. ok is false
+// when that is done.
+func prepare(s State, run Run, d Decision) (_ Decision, ok bool) {
+	if data, ok := makeData(s, run); ok {
+		return data, true
+	}
+	why, ask := unprepared(s, run)
+	d.Action, d.Message = ask, why
+	return d, why != ""
 }
 
 // refusedTime is how long a re-bootstrap has to be refused: a certificate that is not there yet is no reason.
@@ -120,7 +132,7 @@ func fatal(s State, run Run, attempt int) Decision {
 	if !known {
 		return Decision{}
 	}
-	if why := Versions(&b.Spec, own); why != "" {
+	if why := cmp.Or(Comparable(&b.Spec), Versions(&b.Spec, own)); why != "" {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
 	}
 	return refused(s)
@@ -207,22 +219,36 @@ func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {
 	return s.Cluster.Spec
 }
 
-// start begins an attempt, or first makes its data set.
+// start begins an attempt.
 func start(s State, run Run, attempt int) Decision {
-	data := DataSet(run.Cell)
-	data.Owner = string(s.Benchmark.UID)
-	if data.Database != "" && !s.made(data.Database) {
+	return Decision{Run: journal(s, run, attempt, StepMeasure), Reason: v1alpha1.ReasonMeasuring, Message: "measuring " + run.Name(),
+		Action: StartJob{Wire: run.Wire(attempt), Run: run, Data: owned(s, run.Cell)}}
+}
+
+// makeData makes the first data set that is missing. ok is false when all are there.
+func makeData(s State, run Run) (d Decision, ok bool) {
+	for _, cell := range append([]Cell{run.Cell}, Cells(&s.Benchmark.Spec)...) {
+		data := owned(s, cell)
+		if data.Database == "" || s.made(data.Database) {
+			continue
+		}
 		n := 1
 		for _, r := range s.Records {
 			if r.Kind == result.KindPrepare && s.Judged[Name(s.Benchmark.Name, r.Run)] {
 				n = max(n, r.Attempt+1)
 			}
 		}
+		run.Cell = cell
 		return Decision{Run: journal(s, run, n, StepPrepare), Reason: v1alpha1.ReasonPreparingData, Message: "making the data set " + data.Database,
-			Action: StartJob{Wire: result.Run{Kind: result.KindPrepare, Attempt: n, Workload: data.Database}, Run: run, Data: data}}
+			Action: StartJob{Wire: result.Run{Kind: result.KindPrepare, Attempt: n, Workload: data.Database}, Run: run, Data: data}}, true
 	}
-	return Decision{Run: journal(s, run, attempt, StepMeasure), Reason: v1alpha1.ReasonMeasuring, Message: "measuring " + run.Name(),
-		Action: StartJob{Wire: run.Wire(attempt), Run: run, Data: data}}
+	return Decision{}, false
+}
+
+func owned(s State, cell Cell) result.DataSet {
+	data := DataSet(cell)
+	data.Owner = string(s.Benchmark.UID)
+	return data
 }
 
 // made says that a data set is there, in this very cluster.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -239,50 +238,4 @@ func threads(s *v1alpha1.StateTransferWorkload, method string) []int32 {
 		return s.Parallel[max(0, len(s.Parallel)-1):]
 	}
 	return s.Parallel
-}
-
-// Runs returns all measurements in their order. Interleaved: in every round all arms, in an order of
-// the round's own; within an arm all cells, so that the cluster is switched once per arm and
-// round, and not at all between a round's last arm and the next round's first where they are the
-// same. Sequential: all rounds of one arm, then the next one.
-func Runs(s *v1alpha1.GaleraBenchmarkSpec) []Run {
-	cells := Cells(s)
-	r := rand.New(rand.NewPCG(uint64(s.Seed), 0x67616c657261)) //nolint:gosec // an order, not a secret
-	var out []Run
-	add := func(round, arm int) {
-		for _, c := range cells {
-			if c.Kind == result.KindCipher && s.Arms[arm].Name != Baseline(s) {
-				continue // no policy changes how fast a CPU encrypts
-			}
-			out = append(out, Run{Index: len(out) + 1, Round: round, Arm: &s.Arms[arm], Cell: c})
-		}
-	}
-	if s.Order == "Sequential" {
-		for arm := range s.Arms {
-			for round := range int(s.Rounds) {
-				add(round+1, arm)
-			}
-		}
-		return out
-	}
-	last := -1
-	for round := range int(s.Rounds) {
-		order := r.Perm(len(s.Arms))
-		startWith(order, last)
-		for _, arm := range order {
-			add(round+1, arm)
-			last = arm
-		}
-	}
-	return out
-}
-
-// startWith moves an arm to the front: the cluster runs with it already.
-func startWith(order []int, arm int) {
-	for i, a := range order {
-		if a == arm {
-			order[0], order[i] = order[i], order[0]
-			return
-		}
-	}
 }

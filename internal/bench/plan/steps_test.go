@@ -103,6 +103,12 @@ func (w *world) step() Decision {
 			}
 		}
 		w.Judged[name] = true
+	case Request:
+		if token, all := strings.CutPrefix(a.Value, "all@"); all {
+			w.note("restart " + token)
+			w.Cluster.Annotations = map[string]string{a.Annotation: a.Value}
+			w.Cluster.Status.Requests = []v1alpha1.RequestStatus{{Kind: v1alpha1.RequestRestart, Node: v1alpha1.AllNodes, Token: token, State: v1alpha1.RequestDone}}
+		}
 	case RemoveJob:
 		w.Job = nil
 	case EndOverride:
@@ -141,13 +147,13 @@ func (w *world) run(t *testing.T) string {
 
 func TestWholeMatrix(t *testing.T) {
 	got := newWorld(nil).run(t)
-	for _, want := range []string{"start x-prepare-1, start x-run-001-1", "x-run-002-1", "x-run-003-1", "x-run-004-1, remove, finish Measured"} {
+	for _, want := range []string{"start x-prepare-1, restart x-round-1-encrypted, start x-run-001-1, switch plain, restart x-round-1-plain, start x-run-002-1", "x-run-002-1", "x-run-003-1", "x-run-004-1, remove, finish Measured"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in: %s", want, got)
 		}
 	}
-	if strings.Count(got, "prepare") != 1 || strings.Count(got, "switch") != 2 {
-		t.Errorf("data once, and a switch in each round: %s", got)
+	if strings.Count(got, "prepare") != 1 || strings.Count(got, "restart") != 4 {
+		t.Errorf("data once, and a restart before each arm: %s", got)
 	}
 }
 

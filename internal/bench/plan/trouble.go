@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -104,7 +105,8 @@ func lacking(s State, run Run) string {
 	if why := Proof(s.Benchmark, s.Cluster); why != "" {
 		return why
 	}
-	return acceleration(s, run)
+	why, _ := unprepared(s, run)
+	return cmp.Or(acceleration(s, run), why)
 }
 
 // busy is the benchmark that measures the same cluster, "" when there is none.

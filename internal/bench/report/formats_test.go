@@ -41,7 +41,7 @@ func written(t *testing.T, format string, b Benchmark) string {
 func TestTexts(t *testing.T) {
 	for format, want := range map[string]string{
 		"table": `
-sample: replication TLS: −5.8 % tps (±0.3)
+sample: replication TLS: −5.8 % tps (±0.3) in write-only; 2 of 2 differences are significant
 12/12
 
 WORKLOAD    ARM        RUNS  COST (95 % INTERVAL)  TPS   SECONDS  AVG MS  P50 MS  P95 MS  P99 MS
@@ -49,13 +49,14 @@ write-only  plain      3     baseline              1040  15       7       6     
 write-only  encrypted  3     −5.8 % tps (±0.3)     980   15       7       6       15      24
 read-only   plain      3     baseline              1040  15       7       6       14      22
 read-only   encrypted  3     −5.8 % tps (±0.3)     980   15       7       6       15      24
+A cost is the geometric mean of the ratios within rounds; it may differ from the ratio of two medians, even in its sign. Its interval holds it with 95 % confidence at least (Student's t). What is not significant may be chance: Holm's correction for the comparisons of this report (2).
 
 run 3, attempt 2 (plain) does not count: a <node> left, "for good"
 `,
 		"md": `
 ## sample
 
-**replication TLS: −5.8 % tps (±0.3)**
+**replication TLS: −5.8 % tps (±0.3) in write-only; 2 of 2 differences are significant**
 
 | workload | arm | runs | cost (95 % interval) | tps | seconds | avg ms | p50 ms | p95 ms | p99 ms |
 |---|---|---|---|---|---|---|---|---|---|
@@ -64,6 +65,11 @@ run 3, attempt 2 (plain) does not count: a <node> left, "for good"
 | read-only | plain | 3 | baseline | 1040 | 15 | 7 | 6 | 14 | 22 |
 | read-only | encrypted | 3 | −5.8 % tps (±0.3) | 980 | 15 | 7 | 6 | 15 | 24 |
 
+A cost is the geometric mean of the ratios within rounds; it may differ from the ratio of two medians, even in its sign. Its interval holds it with 95 % confidence at least (Student's t). What is not significant may be chance: Holm's correction for the comparisons of this report (2).
+
+- measured: 1970-01-01T00:00:00Z to 1970-01-01T00:06:00Z
+- order: balanced: plain, encrypted; encrypted, plain
+- operator: v1.2.3
 - servers: 11.8.6-MariaDB, Galera 26.4.25, OpenSSL 3.5
 - host w1: db-0, client: Some CPU, 2 CPUs (aes), kernel 6.1
 - host w2: ssh
@@ -78,6 +84,8 @@ run 3, attempt 2 (plain) does not count: a <node> left, "for good"
 	} {
 		b := disturbed()
 		e := b.Resource.Status.Environment
+		b.Resource.Status.Design = &v1alpha1.BenchmarkDesign{Balanced: true, Rounds: []string{"plain, encrypted", "encrypted, plain"}}
+		e.Operator = "v1.2.3"
 		e.Seed, e.OperatorImages, e.ProxyImages = 7, []string{"operator:1 (sha256:1)"}, []string{"proxy:1 (sha256:2)"}
 		e.Hosts = []v1alpha1.BenchmarkHost{{Name: "w1", Pods: []string{"db-0", "client"}, Kernel: "6.1", CPU: "Some CPU", CPUs: 2, CPUFlags: []string{"aes"}}, {Name: "w2", Pods: []string{"ssh"}}}
 		if got := "\n" + written(t, format, b); got != want {
@@ -170,7 +178,7 @@ func TestPage(t *testing.T) {
 		}
 		want = append(want, line+"</tr>")
 	}
-	want = append(want, "<title>Benchmark sample</title>", `<p class="verdict">replication TLS: −5.8 % tps (±0.3)</p>`, "Runs: 12/12",
+	want = append(want, "<title>Benchmark sample</title>", `<p class="verdict">replication TLS: −5.8 % tps (±0.3) in write-only; 2 of 2 differences are significant</p>`, "Runs: 12/12",
 		"<tr><th>run 3, attempt 2</th><td>plain: a &lt;node&gt; left, &#34;for good&#34;</td></tr>", "<tr><th>limits</th><td>none</td></tr>")
 	for _, title := range []string{"Cost against the baseline", "Medians of all rounds", "Latency by percentile", "First round, second by second: write-only", "First round, second by second: read-only"} {
 		want = append(want, ">"+title)

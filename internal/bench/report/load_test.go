@@ -69,10 +69,11 @@ func TestCeilingBesideCopies(t *testing.T) {
 // TestTunnelsAreTold: the cipher of SSH is a part of what was measured.
 func TestTunnelsAreTold(t *testing.T) {
 	b := sample()
+	b.Records[4].Output = &result.Output{Connect: &result.ConnectResult{Tunnel: "WireGuard, ChaCha20-Poly1305"}}
 	for i := range b.Records[:4] {
 		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{Tunnel: "SSH-2.0-OpenSSH_10.0, " + []string{"aes256-ctr", "aes256-cbc"}[i%2]}}
 	}
-	if md := written(t, "md", b); !strings.Contains(md, "- SSH: SSH-2.0-OpenSSH_10.0, aes256-ctr; SSH-2.0-OpenSSH_10.0, aes256-cbc\n") {
+	if md := written(t, "md", b); !strings.Contains(md, "- SSH: SSH-2.0-OpenSSH_10.0, aes256-ctr; SSH-2.0-OpenSSH_10.0, aes256-cbc\n- VPN: WireGuard, ChaCha20-Poly1305\n") {
 		t.Error(md)
 	}
 }

@@ -23,7 +23,7 @@ type sheet struct {
 func page(w io.Writer, b Benchmark) error {
 	s := b.Resource.Status
 	data := sheet{Title: "Benchmark " + b.Resource.Name, Verdict: orDash(s.Verdict), Progress: "Runs: " + s.Progress, Surroundings: surroundings(b), Invalid: s.InvalidRuns,
-		Note: "Medians over all rounds. A cost is significant when its 95 % interval does not include zero."}
+		Note: "Medians over all rounds. " + evidence(b)}
 	all, err := charts(b)
 	if err != nil {
 		return err

@@ -131,6 +131,7 @@ func table(w io.Writer, b Benchmark) error {
 	for _, row := range grid(b) {
 		_, _ = fmt.Fprintln(t, strings.Join(row, "\t")) // Flush returns the error
 	}
+	_, _ = fmt.Fprintln(t, evidence(b))
 	for _, s := range sections(b) {
 		_, _ = fmt.Fprintf(t, "\n%s\n", s.Title)
 		for _, row := range s.Rows {
@@ -159,7 +160,7 @@ func markdown(w io.Writer, b Benchmark) error {
 	s := b.Resource.Status
 	var text strings.Builder
 	fmt.Fprintf(&text, "## %s\n\n**%s**\n\n", b.Resource.Name, orDash(s.Verdict))
-	text.WriteString(markdownTable(grid(b)) + "\n")
+	text.WriteString(markdownTable(grid(b)) + "\n" + evidence(b) + "\n\n")
 	for _, s := range sections(b) {
 		fmt.Fprintf(&text, "### %s\n\n%s\n%s\n\n", s.Title, markdownTable(s.Rows), s.Note)
 	}
@@ -193,6 +194,7 @@ func surroundings(b Benchmark) (out [][2]string) {
 		return nil
 	}
 	lines := [][2]string{
+		{"measured", when(b)}, {"order", design(b)}, {"operator", e.Operator},
 		{"servers", strings.TrimSpace(e.MariaDB + ", Galera " + e.Galera + ", " + e.OpenSSL)}, {"load generator", "sysbench " + e.Sysbench},
 	}
 	for _, h := range e.Hosts {
@@ -224,18 +226,25 @@ func exchanges(b Benchmark) [][2]string {
 	return [][2]string{{"key exchange", strings.Join(all, ", ")}}
 }
 
-// tunnels are the SSH servers and ciphers that connections went through.
-func tunnels(b Benchmark) [][2]string {
-	var all []string
+// tunnels are the SSH servers, or VPNs, and the ciphers that connections went through.
+func tunnels(b Benchmark) (out [][2]string) {
+	var ssh, vpn []string
 	for _, r := range b.Records {
-		if r.Valid && r.Output != nil && r.Output.Connect != nil && r.Output.Connect.Tunnel != "" {
-			all = once(all, r.Output.Connect.Tunnel)
+		switch {
+		case !r.Valid || r.Output == nil || r.Output.Connect == nil || r.Output.Connect.Tunnel == "":
+		case strings.HasPrefix(r.Output.Connect.Tunnel, "SSH-"):
+			ssh = once(ssh, r.Output.Connect.Tunnel)
+		default:
+			vpn = once(vpn, r.Output.Connect.Tunnel)
 		}
 	}
-	if all == nil {
-		return nil
+	for name, all := range map[string][]string{"SSH": ssh, "VPN": vpn} {
+		if all != nil {
+			out = append(out, [2]string{name, together(all)})
+		}
 	}
-	return [][2]string{{"SSH", together(all)}}
+	slices.SortFunc(out, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return out
 }
 
 func together(list []string) string { return strings.Join(list, "; ") }

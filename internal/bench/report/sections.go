@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -19,6 +20,9 @@ type section struct {
 
 // sections are those a benchmark has results for.
 func sections(b Benchmark) (out []section) {
+	if s, ok := compared(b); ok {
+		out = append(out, s)
+	}
 	for i := range b.Resource.Spec.Workloads {
 		w := &b.Resource.Spec.Workloads[i]
 		s, ok := section{}, false
@@ -74,7 +78,7 @@ func distances(b Benchmark, w *v1alpha1.BenchmarkWorkload) (s section, ok bool) 
 		head = append(head, "+"+l)
 	}
 	s = section{Title: "A connection by its distance: " + w.Name, Rows: [][]string{head},
-		Note: "Median in milliseconds, from the first packet to the answer; in brackets the round trips it waits for."}
+		Note: "Median in milliseconds, from the first packet to the answer; in brackets the round trips it waits for, by what it takes longer than over the shortest distance."}
 	for _, arm := range b.Resource.Status.ArmNames {
 		for _, h := range handshakes(b, w, arm) {
 			row, known := distance(b, w, arm, h)
@@ -119,7 +123,8 @@ func distance(b Benchmark, w *v1alpha1.BenchmarkWorkload, arm string, h handshak
 	if h.version != "" {
 		row[1], row[2] = h.version, map[bool]string{false: "new", true: "resumed"}[h.resumed]
 	}
-	near, haveNear := 0.0, false
+	shortest := nearest(w)
+	near, haveNear := median(b, w, arm, h, shortest)
 	for _, l := range w.Connect.Latency {
 		latency, _ := time.ParseDuration(l) // the API admits only durations
 		ms, ok := median(b, w, arm, h, latency)
@@ -127,14 +132,22 @@ func distance(b Benchmark, w *v1alpha1.BenchmarkWorkload, arm string, h handshak
 		if ok {
 			known, text = true, summary.Decimal(ms)
 		}
-		if latency == 0 {
-			near, haveNear = ms, ok
-		} else if ok && haveNear {
-			text += fmt.Sprintf(" (%.1f)", (ms-near)/float64(latency.Milliseconds()))
+		if ok && haveNear && latency > shortest {
+			text += fmt.Sprintf(" (%.1f)", (ms-near)/(1e3*(latency-shortest).Seconds()))
 		}
 		row = append(row, text)
 	}
 	return row, known
+}
+
+// nearest is the shortest distance of a workload.
+func nearest(w *v1alpha1.BenchmarkWorkload) time.Duration {
+	shortest := time.Duration(math.MaxInt64)
+	for _, l := range w.Connect.Latency {
+		latency, _ := time.ParseDuration(l) // the API admits only durations
+		shortest = min(shortest, latency)
+	}
+	return shortest
 }
 
 // median of one handshake over one latency.

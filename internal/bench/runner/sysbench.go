@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -128,7 +129,7 @@ func (r *runner) oltp(ctx context.Context) error {
 	o := r.plan.OLTP
 	args := append(r.arguments(o.Script, o.Threads), "--rand-type="+strings.ToLower(o.Distribution))
 	if o.WarmupSeconds > 0 {
-		text, err := r.sysbench(ctx, append(args, "--time="+strconv.Itoa(o.WarmupSeconds), "run"))
+		text, err := r.sysbench(ctx, warmup(args, o.WarmupSeconds, r.plan.Seed))
 		if err != nil {
 			return fmt.Errorf("sysbench failed while warming up: %w", firstOf(text, err))
 		}
@@ -153,6 +154,15 @@ func (r *runner) oltp(ctx context.Context) error {
 	}
 	return runErr
 }
+
+// warmup runs the same load for some time with random numbers of its own: those of the run would bring just the rows it asks for into
+// memory, in the same order. Of two settings the later counts.
+func warmup(args []string, seconds int, seed int64) []string {
+	return append(slices.Clone(args), "--rand-seed="+strconv.FormatInt(seed+warmupSeeds, 10), "--time="+strconv.Itoa(seconds), "run")
+}
+
+// warmupSeeds are beyond those of all rounds.
+const warmupSeeds = 1000
 
 // firstOf prefers sysbench's own complaint to its exit code.
 func firstOf(text string, err error) error {

@@ -40,40 +40,45 @@ func Summarise(values []float64) (f Figure, ok bool) {
 	return f, true
 }
 
-// Overhead is what one arm costs against another, in percent.
+// Confidence is that of the interval of a median of n values: what Summarise makes of them.
+func Confidence(n int) float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(i)
+	}
+	f, _ := Summarise(values)
+	return f.Confidence
+}
+
+// Overhead is what one costs against another, in percent.
 type Overhead struct {
 	Percent, Low, High float64
 	// Known is false with fewer than two rounds: then there is no interval.
 	Known bool
-	// Significant says that the interval does not include zero.
+	// P is how probable a difference at least this large is by chance; 1 where it is not known.
+	P float64
+	// Significant reports whether P is small enough for a single comparison. Of several, Holm decides.
 	Significant bool
 }
 
 // Compare returns the overhead of arm against baseline; values of the same index were measured
 // in the same round, one soon after the other, so what drifts from round to round cancels out.
 // With lowerIsBetter, more is the overhead; otherwise less is.
-//
-// The logarithms of the ratios are taken to be normal: Student's t gives their interval. In rounds of two identical arms
-// they are symmetric, however skewed the noise of each is.
 func Compare(baseline, arm []float64, lowerIsBetter bool) Overhead {
-	ratios := make([]float64, 0, len(arm))
-	for i := range min(len(baseline), len(arm)) {
-		if baseline[i] > 0 && arm[i] > 0 {
-			ratios = append(ratios, math.Log(arm[i]/baseline[i]))
-		}
+	p := PairOf(baseline, arm)
+	if p.N() == 0 {
+		return Overhead{P: 1}
 	}
-	if len(ratios) == 0 {
-		return Overhead{}
-	}
-	sum := benchmath.AssumeNormal.Summary(benchmath.NewSample(ratios, &benchmath.DefaultThresholds), spread)
-	percent := func(logRatio float64) float64 { return 100 * (math.Exp(logRatio) - 1) }
-	o := Overhead{Percent: percent(sum.Center), Low: percent(sum.Lo), High: percent(sum.Hi), Known: len(ratios) > 1}
+	low, high, known := p.Interval(spread)
+	o := Overhead{Percent: percent(p.Mean()), Low: percent(low), High: percent(high), Known: known, P: p.P()}
 	if !lowerIsBetter {
 		o.Percent, o.Low, o.High = -o.Percent, -o.High, -o.Low
 	}
-	if !o.Known || math.IsNaN(o.Low) || math.IsInf(o.Low, 0) || math.IsInf(o.High, 0) {
-		return Overhead{Percent: o.Percent}
+	if !known || math.IsInf(o.Low, 0) || math.IsInf(o.High, 0) {
+		return Overhead{Percent: o.Percent, P: 1}
 	}
-	o.Significant = o.Low > 0 || o.High < 0
+	o.Significant = o.P <= 1-spread
 	return o
 }
+
+func percent(logRatio float64) float64 { return 100 * (math.Exp(logRatio) - 1) }

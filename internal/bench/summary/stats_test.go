@@ -38,13 +38,17 @@ func TestCompareKnown(t *testing.T) {
 	if o = Compare([]float64{100}, []float64{90}, false); o.Known || o.Significant || math.Abs(o.Percent-10) > 1e-9 {
 		t.Errorf("one round: %+v", o)
 	}
-	if o = Compare(nil, []float64{1}, false); o != (Overhead{}) {
+	if o = Compare(nil, []float64{1}, false); o != (Overhead{P: 1}) {
 		t.Errorf("nothing to compare with: %+v", o)
 	}
 	// By hand: log ratios -0.1, -0.2, -0.3, -0.2 have mean -0.2 and standard error 0.040825; t(3) is 3.4819 for 96 %.
 	o = Compare([]float64{1, 1, 1, 1}, []float64{math.Exp(-0.1), math.Exp(-0.2), math.Exp(-0.3), math.Exp(-0.2)}, false)
 	if want := 100 * (1 - math.Exp(-0.2+3.48191*0.0408248)); math.Abs(o.Low-want) > 0.01 {
 		t.Errorf("low end: %+v, want %.3f", o, want)
+	}
+	// t = -0.2/0.040825 = -4.899, and 2*P(T(3) < -4.899) is 0.0163.
+	if math.Abs(o.P-0.0163) > 0.0001 {
+		t.Errorf("P: %+v", o)
 	}
 }
 
@@ -102,5 +106,18 @@ func TestInjectedDifferenceIsFound(t *testing.T) {
 		if found < 950 {
 			t.Errorf("%s noise: found in %d of %d cases", name, found, cases)
 		}
+	}
+}
+
+// TestIndependent: Welch's test of what was not measured in the same rounds, by hand.
+func TestIndependent(t *testing.T) {
+	e := math.Exp
+	// Means 2 and 4, variances 1 and 4, three values each: t = 2/sqrt(1/3+4/3) = 1.549, 2.941 degrees of freedom, P = 0.221.
+	ratio, low, high, p, ok := Independent([]float64{e(1), e(2), e(3)}, []float64{e(2), e(4), e(6)})
+	if !ok || math.Abs(ratio-2) > 1e-9 || math.Abs(p-0.221) > 0.002 || low >= 0 || high <= 4 || math.Abs(low+high-4) > 1e-6 {
+		t.Errorf("got %g [%g, %g], P %g, %v", ratio, low, high, p, ok)
+	}
+	if _, _, _, _, ok := Independent([]float64{1}, []float64{1, 2}); ok {
+		t.Error("one value has no variance")
 	}
 }

@@ -14,44 +14,67 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// Results returns one result for every workload, variant and arm that has been run, the baseline
-// first.
-func Results(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record) []v1alpha1.BenchmarkResult {
+// Results returns one result for every workload, variant and arm that has been run, the baseline first, and the comparisons of
+// spec.compare. Which differences are significant is decided for all of them together.
+func Results(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record) ([]v1alpha1.BenchmarkResult, []v1alpha1.BenchmarkComparison) {
 	var out []v1alpha1.BenchmarkResult
+	var all family
 	baseline := plan.Baseline(s)
 	for _, cell := range plan.Cells(s) {
-		base := collect(records, cell, baseline)
+		base := collect(records, plan.Measured{Cell: cell, Arm: baseline}.Name())
 		for _, arm := range plan.Arms(s) {
-			g := collect(records, cell, arm)
+			g := collect(records, plan.Measured{Cell: cell, Arm: arm}.Name())
 			if len(g.rounds) == 0 && g.invalid == 0 {
 				continue
 			}
 			r := row(cell, arm, g)
-			r.Metric = Metric(cell)
-			if arm != baseline {
-				compare(&r, base, g)
+			r.Metric = plan.Metric(cell)
+			if o, rounds := against(base, g, r.Metric); arm != baseline && rounds > 0 {
+				r.OverheadPercent, r.OverheadLow, r.OverheadHigh, r.PValue = o.texts()
+				r.Significant = all.add(o)
 			}
 			out = append(out, r)
 		}
 	}
+	comparisons := comparisons(s, records, &all)
+	all.decide()
+	return out, comparisons
+}
+
+// comparisons are those of spec.compare of which something is known.
+func comparisons(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record, all *family) (out []v1alpha1.BenchmarkComparison) {
+	for _, p := range plan.Pairs(s) {
+		metric := plan.Metric(p.Of.Cell)
+		o, rounds := against(collect(records, p.With.Name()), collect(records, p.Of.Name()), metric)
+		if rounds == 0 {
+			continue
+		}
+		c := v1alpha1.BenchmarkComparison{Of: p.Of.Name(), With: p.With.Name(), Metric: metric, Rounds: int32(rounds), Significant: all.add(o)} //nolint:gosec // at most 20
+		c.OverheadPercent, c.OverheadLow, c.OverheadHigh, c.PValue = o.texts()
+		out = append(out, c)
+	}
 	return out
 }
 
-// Metric is the figure the overhead of a cell speaks of.
-func Metric(c plan.Cell) string {
-	switch {
-	case c.Kind == result.KindOLTP && c.Workload.OLTP.Events > 0, c.Kind == result.KindTransfer:
-		return result.FigureSeconds
-	case c.Kind == result.KindConnect && c.Workload.Connect.Connections > 0:
-		return result.FigureSeconds
-	case c.Kind == result.KindConnect:
-		return result.FigureConnectionsPerSecond
-	case c.Kind == result.KindResultSize:
-		return result.FigureQPS
-	case c.Kind == result.KindCipher:
-		return result.FigureMegabytesPerSecond
+// family is the comparisons of one report.
+type family struct {
+	ps  []float64
+	are []*bool
+}
+
+// add returns where decide writes whether a comparison is significant.
+func (f *family) add(o Overhead) *bool {
+	is := false
+	if o.Known {
+		f.ps, f.are = append(f.ps, o.P), append(f.are, &is)
 	}
-	return result.FigureTPS
+	return &is
+}
+
+func (f *family) decide() {
+	for i, is := range Holm(f.ps) {
+		*f.are[i] = is
+	}
 }
 
 // group is what is known of one arm in one cell.
@@ -61,10 +84,10 @@ type group struct {
 	invalid int
 }
 
-func collect(records []result.Record, c plan.Cell, arm string) group {
+func collect(records []result.Record, c v1alpha1.BenchmarkCell) group {
 	g := group{rounds: map[int]map[string]float64{}}
 	for _, r := range records {
-		if r.Arm != arm || r.Workload != c.Workload.Name || r.Variant != c.Variant || r.Kind != c.Kind {
+		if r.Arm != c.Arm || r.Workload != c.Workload || r.Variant != c.Variant {
 			continue
 		}
 		if r.Valid && r.Output != nil {
@@ -99,24 +122,41 @@ func row(c plan.Cell, arm string, g group) v1alpha1.BenchmarkResult {
 	return r
 }
 
-// compare pairs the rounds both arms have.
-func compare(r *v1alpha1.BenchmarkResult, base, arm group) {
-	var a, b []float64
+// against pairs the rounds both have, and returns how many there are.
+func against(base, arm group, metric string) (Overhead, int) {
+	a, b := base.paired(arm, metric)
+	return Compare(a, b, result.LowerIsBetter(metric)), len(a)
+}
+
+// paired returns the values of a figure in the rounds both have.
+func (g group) paired(other group, figure string) (a, b []float64) {
 	for round := range maxRounds + 1 {
-		x, ok1 := base.rounds[round][r.Metric]
-		y, ok2 := arm.rounds[round][r.Metric]
+		x, ok1 := g.rounds[round][figure]
+		y, ok2 := other.rounds[round][figure]
 		if ok1 && ok2 {
 			a, b = append(a, x), append(b, y)
 		}
 	}
-	if len(a) == 0 {
-		return
-	}
-	o := Compare(a, b, result.LowerIsBetter(r.Metric))
-	r.OverheadPercent, r.Significant = Decimal(o.Percent), new(o.Significant)
+	return a, b
+}
+
+// Values of a result's metric, in the order of rounds.
+func Values(records []result.Record, r v1alpha1.BenchmarkResult) []float64 {
+	return collect(records, v1alpha1.BenchmarkCell{Workload: r.Workload, Variant: r.Variant, Arm: r.Arm}).values(r.Metric)
+}
+
+// Ratios pairs two cells by a figure: the ratios of other to base in the rounds both have.
+func Ratios(records []result.Record, base, other v1alpha1.BenchmarkCell, figure string) Paired {
+	a, b := collect(records, base).paired(collect(records, other), figure)
+	return PairOf(a, b)
+}
+
+// texts of an overhead, as the status has them.
+func (o Overhead) texts() (percent, low, high, p string) {
 	if o.Known {
-		r.OverheadLow, r.OverheadHigh = Decimal(o.Low), Decimal(o.High)
+		low, high, p = Decimal(o.Low), Decimal(o.High), strconv.FormatFloat(o.P, 'g', 3, 64)
 	}
+	return Decimal(o.Percent), low, high, p
 }
 
 // Decimal writes a number with four significant digits, and no exponent.
@@ -132,26 +172,50 @@ func Decimal(v float64) string {
 	return s
 }
 
-// Verdict returns the answer in one line: the first workload, every arm against the baseline.
-// differences names what each arm differs in.
+// Verdict returns the answer in one line: of every arm the first difference from the baseline that is proved, in the order of the spec, and
+// how many are; of an arm without one the first result. differences names what each arm differs in.
 func Verdict(results []v1alpha1.BenchmarkResult, differences map[string]string) string {
-	var parts []string
+	proved, all, cells := 0, 0, map[string]bool{}
+	chosen, order := map[string]v1alpha1.BenchmarkResult{}, []string{}
 	for _, r := range results {
-		if r.Workload != results[0].Workload || r.Variant != results[0].Variant || r.OverheadPercent == "" {
+		if r.OverheadPercent == "" {
 			continue
 		}
-		name := differences[r.Arm]
-		if name == "" {
-			name = r.Arm
+		all++
+		cells[title(r)] = true
+		have, is := chosen[r.Arm]
+		if !is {
+			order = append(order, r.Arm)
 		}
-		parts = append(parts, name+": "+Cost(r))
+		if !is || significant(r) && !significant(have) {
+			chosen[r.Arm] = r
+		}
+		if significant(r) {
+			proved++
+		}
+	}
+	var parts []string
+	for _, arm := range order {
+		r := chosen[arm]
+		text := cmp.Or(differences[arm], arm) + ": " + Cost(r)
+		if len(cells) > 1 {
+			text += " in " + title(r)
+		}
+		parts = append(parts, text)
 	}
 	text := strings.Join(parts, "; ")
 	if runes := []rune(text); len(runes) > maxVerdict {
 		text = string(runes[:maxVerdict-1]) + "…"
 	}
+	if all > 1 {
+		text += fmt.Sprintf("; %d of %d differences are significant", proved, all)
+	}
 	return text
 }
+
+func significant(r v1alpha1.BenchmarkResult) bool { return r.Significant != nil && *r.Significant }
+
+func title(r v1alpha1.BenchmarkResult) string { return strings.TrimSpace(r.Workload + " " + r.Variant) }
 
 const maxVerdict = 240
 
@@ -251,20 +315,28 @@ func encrypts(arm, base string) bool {
 	return arm != v1alpha1.TLSDisabled && base == v1alpha1.TLSDisabled
 }
 
-// Progress returns "14/27, ~6 min left".
-func Progress(done, all int, spent time.Duration) string {
+// Progress returns "14/27, ~6 min left". Before the first run the time left is estimated.
+func Progress(done, all int, spent, estimate time.Duration) string {
 	text := fmt.Sprintf("%d/%d", done, all)
-	if done == 0 || done >= all {
+	if done >= all {
 		return text
 	}
-	left := time.Duration(float64(spent) / float64(done) * float64(all-done))
-	if left < time.Minute {
-		return text + ", <1 min left"
+	left := estimate
+	if done > 0 {
+		left = time.Duration(float64(spent) / float64(done) * float64(all-done))
 	}
-	if left < 2*time.Hour {
-		return fmt.Sprintf("%s, ~%.0f min left", text, left.Minutes())
+	return text + ", " + about(left) + " left"
+}
+
+// about is a time in words.
+func about(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "<1 min"
+	case d < 2*time.Hour:
+		return fmt.Sprintf("~%.0f min", d.Minutes())
 	}
-	return fmt.Sprintf("%s, ~%.0f h left", text, left.Hours())
+	return fmt.Sprintf("~%.0f h", d.Hours())
 }
 
 // MaxReason is how much of the reason of an invalid run the status keeps.

@@ -1,11 +1,15 @@
 package summary
 
 import (
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -37,7 +41,7 @@ func records() []result.Record {
 }
 
 func TestResults(t *testing.T) {
-	results := Results(spec(), records())
+	results, _ := Results(spec(), records())
 	if len(results) != 2 || results[0].Arm != "plain" || results[0].OverheadPercent != "" {
 		t.Fatalf("got %+v", results)
 	}
@@ -71,7 +75,7 @@ func TestCost(t *testing.T) {
 }
 
 func TestOneRoundSaysSo(t *testing.T) {
-	results := Results(spec(), records()[:2])
+	results, _ := Results(spec(), records()[:2])
 	if got := Verdict(results, nil); got != "encrypted: −5.0 % tps (one round: no interval)" {
 		t.Errorf("got %q", got)
 	}
@@ -81,11 +85,92 @@ func TestOneRoundSaysSo(t *testing.T) {
 }
 
 func TestNotSignificantSaysSo(t *testing.T) {
-	results := Results(spec(), []result.Record{
+	results, _ := Results(spec(), []result.Record{
 		record(1, "plain", 1000, true), record(1, "encrypted", 950, true),
 		record(2, "plain", 800, true), record(2, "encrypted", 850, true),
 	})
 	if got := Verdict(results, Differences(spec(), v1alpha1.TLSSpec{})); !strings.HasSuffix(got, "not significant") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestHolm: each P is compared with the limit divided by how many are left, until the first that is too large.
+func TestHolm(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ps   []float64
+		want []bool
+	}{
+		"none":                      {nil, []bool{}},
+		"one":                       {[]float64{0.04}, []bool{true}},
+		"two, each enough alone":    {[]float64{0.03, 0.025}, []bool{false, false}},
+		"the smaller lets the rest": {[]float64{0.03, 0.02}, []bool{true, true}},
+		"stops at the first":        {[]float64{0.001, 0.039, 0.021}, []bool{true, false, false}},
+	} {
+		if got := Holm(tc.ps); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// many is a report with 24 comparisons, in which no arm makes a difference.
+func many(r *rand.Rand, rounds int) (*v1alpha1.GaleraBenchmarkSpec, []result.Record) {
+	s := spec()
+	s.Arms = append(s.Arms, v1alpha1.BenchmarkArm{Name: "other"}, v1alpha1.BenchmarkArm{Name: "another"})
+	s.Workloads[0].OLTP.Threads = []int32{1, 2, 3, 4, 5, 6, 7, 8}
+	var all []result.Record
+	for _, c := range plan.Cells(s) {
+		for _, a := range s.Arms {
+			for round := range rounds {
+				one := record(round+1, a.Name, 1000*math.Exp(0.05*r.NormFloat64()), true)
+				one.Variant = c.Variant
+				all = append(all, one)
+			}
+		}
+	}
+	return s, all
+}
+
+// TestManyComparisonsProveNoMoreByChance: of reports without any difference at most one in twenty has one.
+func TestManyComparisonsProveNoMoreByChance(t *testing.T) {
+	const cases = 150
+	r, found := rand.New(rand.NewPCG(5, 5)), 0
+	for range cases {
+		results, comparisons := Results(many(r, 3))
+		if len(results) != 32 || len(comparisons) != 16 {
+			t.Fatalf("%d results, %d comparisons", len(results), len(comparisons))
+		}
+		if slices.ContainsFunc(results, significant) || slices.ContainsFunc(comparisons, func(c v1alpha1.BenchmarkComparison) bool { return *c.Significant }) {
+			found++
+		}
+	}
+	if found > cases/20 {
+		t.Errorf("%.1f %% of the reports have a significant difference", 100*float64(found)/cases)
+	}
+}
+
+// TestComparisons: any two cells are compared round by round, and a reversed pair has the reversed sign.
+func TestComparisons(t *testing.T) {
+	s := spec()
+	s.Compare = []v1alpha1.BenchmarkCompare{
+		{Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "encrypted"}, With: v1alpha1.BenchmarkCellPart{Arm: new("plain")}},
+		{Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "plain"}, With: v1alpha1.BenchmarkCellPart{Arm: new("encrypted")}},
+	}
+	results, got := Results(s, records())
+	if len(got) != 2 || got[0].OverheadPercent != results[1].OverheadPercent || got[0].OverheadLow != results[1].OverheadLow || got[0].Rounds != 3 || got[0].Metric != "tps" {
+		t.Fatalf("got %+v", got)
+	}
+	if got[1].OverheadPercent != "-4.521" || got[1].Of.Arm != "plain" || got[1].With.Arm != "encrypted" {
+		t.Errorf("the other way round: %+v", got[1])
+	}
+}
+
+// TestVerdictNamesWhatIsProved: a difference that may be chance is no headline where another is proved.
+func TestVerdictNamesWhatIsProved(t *testing.T) {
+	row := func(variant, percent string, significant bool) v1alpha1.BenchmarkResult {
+		return v1alpha1.BenchmarkResult{Workload: "answers", Variant: variant, Arm: "encrypted", Metric: "qps", OverheadPercent: percent, OverheadLow: percent, OverheadHigh: percent, Significant: &significant}
+	}
+	got := Verdict([]v1alpha1.BenchmarkResult{{Workload: "answers", Variant: "size=100", Arm: "plain"}, row("size=100", "3", false), row("size=1048576", "21.9", true)}, nil)
+	if want := "encrypted: −21.9 % queries/s (±0.0) in answers size=1048576; 1 of 2 differences are significant"; got != want {
 		t.Errorf("got %q", got)
 	}
 }
@@ -100,10 +185,11 @@ func TestDecimal(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	for want, got := range map[string]string{
-		"0/27":               Progress(0, 27, time.Hour),
-		"14/27, ~6 min left": Progress(14, 27, 390*time.Second),
-		"26/27, <1 min left": Progress(26, 27, 10*time.Minute),
-		"27/27":              Progress(27, 27, time.Hour),
+		"0/27, ~5 min left":  Progress(0, 27, time.Hour, 5*time.Minute),
+		"0/27, ~3 h left":    Progress(0, 27, 0, 3*time.Hour),
+		"14/27, ~6 min left": Progress(14, 27, 390*time.Second, time.Hour),
+		"26/27, <1 min left": Progress(26, 27, 10*time.Minute, time.Hour),
+		"27/27":              Progress(27, 27, time.Hour, time.Hour),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
+)
+
+// Read reads what Write has written as json, and computes its results anew from the runs: status.results may be of an older program.
+func Read(r io.Reader) (Benchmark, error) {
+	var file struct {
+		Name   string                         `json:"name"`
+		Spec   v1alpha1.GaleraBenchmarkSpec   `json:"spec"`
+		Status v1alpha1.GaleraBenchmarkStatus `json:"status"`
+		Runs   []result.Record                `json:"runs"`
+	}
+	if err := json.NewDecoder(r).Decode(&file); err != nil {
+		return Benchmark{}, fmt.Errorf("reading a report in the format json: %w", err)
+	}
+	b := Benchmark{Resource: &v1alpha1.GaleraBenchmark{Spec: file.Spec, Status: file.Status}, Records: file.Runs}
+	b.Resource.Name = file.Name
+	s := &b.Resource.Status
+	s.Results, s.Comparisons = summary.Results(&file.Spec, file.Runs)
+	var own v1alpha1.TLSSpec
+	if t := file.Spec.Cluster.Template; t != nil {
+		own = t.TLS
+	}
+	s.Verdict = summary.Verdict(s.Results, summary.Differences(&file.Spec, own))
+	return b, nil
+}
+
+// evidence says what the intervals hold, and what significant means.
+func evidence(b Benchmark) string {
+	n := 0
+	for _, r := range b.Resource.Status.Results {
+		if r.PValue != "" {
+			n++
+		}
+	}
+	for _, c := range b.Resource.Status.Comparisons {
+		if c.PValue != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return "Nothing is compared: that takes two rounds of two arms at least."
+	}
+	return fmt.Sprintf("A cost is the geometric mean of the ratios within rounds; it may differ from the ratio of two medians, even in its sign. Its interval holds it with 95 %% confidence "+
+		"at least (Student's t). What is not significant may be chance: Holm's correction for the comparisons of this report (%d).", n)
+}
+
+// compared is the table of status.comparisons.
+func compared(b Benchmark) (s section, ok bool) {
+	s = section{Title: "Compared with one another", Rows: [][]string{{"COST OF", "AGAINST", "ROUNDS", "COST (95 % INTERVAL)"}},
+		Note: "Round by round, as every arm with the baseline."}
+	for _, c := range b.Resource.Status.Comparisons {
+		s.Rows = append(s.Rows, []string{cellName(c.Of), cellName(c.With), strconv.Itoa(int(c.Rounds)), summary.Cost(v1alpha1.BenchmarkResult{Metric: c.Metric,
+			OverheadPercent: c.OverheadPercent, OverheadLow: c.OverheadLow, OverheadHigh: c.OverheadHigh, Significant: c.Significant})})
+	}
+	return s, len(s.Rows) > 1
+}
+
+func cellName(c v1alpha1.BenchmarkCell) string {
+	return strings.Join(strings.Fields(c.Workload+" "+c.Variant+" "+c.Arm), " ")
+}
+
+// when it was measured, "" when it has not begun.
+func when(b Benchmark) string {
+	s := b.Resource.Status
+	if s.StartedAt == nil {
+		return ""
+	}
+	text := s.StartedAt.UTC().Format(time.RFC3339)
+	if s.CompletedAt != nil {
+		text += " to " + s.CompletedAt.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// design is the order of the arms, in words.
+func design(b Benchmark) string {
+	d := b.Resource.Status.Design
+	switch {
+	case d == nil:
+		return ""
+	case len(d.Rounds) == 0:
+		return "sequential: drift looks like a difference of the arms"
+	case d.Balanced:
+		return "balanced: " + strings.Join(d.Rounds, "; ")
+	}
+	return "not balanced: " + strings.Join(d.Rounds, "; ")
+}
+
+// difference is one figure of two benchmarks.
+type difference struct {
+	x, y    v1alpha1.BenchmarkResult
+	percent string
+	p       float64
+	known   bool
+}
+
+// between compares a result of two benchmarks, which share no rounds: by Welch's test of the logarithms.
+func between(a, b Benchmark, x, y v1alpha1.BenchmarkResult) difference {
+	d := difference{x: x, y: y, percent: "-"}
+	ratio, low, high, p, ok := summary.Independent(summary.Values(a.Records, x), summary.Values(b.Records, y))
+	if !ok {
+		return d
+	}
+	percent := func(logRatio float64) float64 { return 100 * (math.Exp(logRatio) - 1) }
+	d.percent, d.p, d.known = fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(ratio), percent(low), percent(high)), p, true
+	return d
+}
