@@ -76,7 +76,7 @@ func williams(n int, mirrored bool) (square [][]int) {
 			if mirrored {
 				at = n - 1 - j
 			}
-			row[at] = (i + step) % n
+			row[at] = (i + 1 + step) % n
 		}
 		square = append(square, row)
 	}

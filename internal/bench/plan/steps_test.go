@@ -147,7 +147,7 @@ func (w *world) run(t *testing.T) string {
 
 func TestWholeMatrix(t *testing.T) {
 	got := newWorld(nil).run(t)
-	for _, want := range []string{"start x-prepare-1, restart x-round-1-encrypted, start x-run-001-1, switch plain, restart x-round-1-plain, start x-run-002-1", "x-run-002-1", "x-run-003-1", "x-run-004-1, remove, finish Measured"} {
+	for _, want := range []string{"start x-prepare-1, restart x-round-1-plain, start x-run-001-1, switch encrypted, restart x-round-1-encrypted, start x-run-002-1", "x-run-002-1", "x-run-003-1", "x-run-004-1, remove, finish Measured"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in: %s", want, got)
 		}
