@@ -108,7 +108,7 @@ type BackupPods struct {
 	// +kubebuilder:validation:MaxItems=16
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 	// resources of each pod's container: requests and limits. An archiver needs memory for about four times the largest row. Default: requests of
-	// 50m cpu and 64Mi memory, limits of 2 cpu and 512Mi memory, each unless it is given here.
+	// 50m cpu and 64Mi memory, limits of 1500m cpu and 512Mi memory, each unless it is given here.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 }

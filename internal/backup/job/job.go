@@ -179,7 +179,7 @@ func mount(p *corev1.PodSpec, name, path string, source corev1.VolumeSource) {
 func memory(request, limit string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse(request)},
-		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse(limit)}, // a ResourceQuota may ask for both
+		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourceMemory: resource.MustParse(limit)}, // a ResourceQuota may ask for both
 	}
 }
 

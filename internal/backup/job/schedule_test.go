@@ -89,7 +89,7 @@ func TestSchedule(t *testing.T) {
 	s.Spec.Pods = &v1alpha1.BackupPods{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}
 	for what, p := range pods(c) {
 		r := p.Containers[0].Resources
-		if r.Limits.Memory().String() != "2Gi" || r.Limits.Cpu().String() != "2" || r.Requests.Memory().String() != "64Mi" {
+		if r.Limits.Memory().String() != "2Gi" || r.Limits.Cpu().String() != "1500m" || r.Requests.Memory().String() != "64Mi" {
 			t.Errorf("%s: %+v", what, r)
 		}
 		if last := p.Containers[0].Env[len(p.Containers[0].Env)-1]; last.Name != "GOMEMLIMIT" || last.Value != "1932735276" {
@@ -119,10 +119,10 @@ func TestMerged(t *testing.T) {
 		given corev1.ResourceRequirements
 		want  corev1.ResourceRequirements
 	}{
-		"nothing":           {corev1.ResourceRequirements{}, corev1.ResourceRequirements{Requests: list("50m", "64Mi"), Limits: list("2", "512Mi")}},
+		"nothing":           {corev1.ResourceRequirements{}, corev1.ResourceRequirements{Requests: list("50m", "64Mi"), Limits: list("1500m", "512Mi")}},
 		"a large request":   {corev1.ResourceRequirements{Requests: list("4", "1Gi")}, corev1.ResourceRequirements{Requests: list("4", "1Gi"), Limits: list("4", "1Gi")}},
 		"a small limit":     {corev1.ResourceRequirements{Limits: list("20m", "32Mi")}, corev1.ResourceRequirements{Requests: list("20m", "32Mi"), Limits: list("20m", "32Mi")}},
-		"a request alone":   {corev1.ResourceRequirements{Requests: list("", "100Mi")}, corev1.ResourceRequirements{Requests: list("50m", "100Mi"), Limits: list("2", "512Mi")}},
+		"a request alone":   {corev1.ResourceRequirements{Requests: list("", "100Mi")}, corev1.ResourceRequirements{Requests: list("50m", "100Mi"), Limits: list("1500m", "512Mi")}},
 		"both, all of them": {corev1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")}, corev1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")}},
 	} {
 		if have := merged(memory("64Mi", "512Mi"), c.given); text(have) != text(c.want) {
