@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 2 && args[0] == "install":
 		return install.CopyAs(args[1], "bench-runner")
 	case len(args) > 2 && args[0] == "beside":
-		return runner.Beside(ctx, args[1], args[2:])
+		return runner.RunSidecar(ctx, args[1], args[2:])
 	case len(args) == 3 && args[0] == "wireguard":
 		return runner.ServeWireGuard(ctx, args[1], args[2])
 	case version.Asked(args):

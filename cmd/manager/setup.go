@@ -166,12 +166,12 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 // users adds the controllers of users and databases.
 func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient) error {
 	c, events := mgr.GetClient(), mgr.GetEventRecorder("galera-operator")
-	to := accounts.Reach{Reader: c, Live: mgr.GetAPIReader(), Agents: agents, Labels: &accounts.Labels{Now: time.Now}}
+	to := accounts.ClusterResolver{Reader: c, Live: mgr.GetAPIReader(), Agents: agents, Labels: &accounts.Labels{Now: time.Now}}
 	return errors.Join(
-		(&galeradatabase.Reconciler{Client: c, Reach: to,
+		(&galeradatabase.Reconciler{Client: c, ClusterResolver: to,
 			Calls: &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(asker.KeepDatabase)}, Events: events}).SetupWithManager(mgr),
-		(&galerauser.Reconciler{Client: c, Reach: to, Now: time.Now,
-			Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: asker.KeepUsers, Most: agentapi.MaxUsers, Weight: agentapi.SQLUser.Weight}, Events: events}).SetupWithManager(mgr),
+		(&galerauser.Reconciler{Client: c, ClusterResolver: to, Now: time.Now,
+			Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: asker.KeepUsers, BatchSize: agentapi.MaxUsers, Weight: agentapi.SQLUser.Weight}, Events: events}).SetupWithManager(mgr),
 	)
 }
 

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	apiTimeout = 5 * time.Second
-	apiRetry   = time.Second
+	apiTimeout       = 5 * time.Second
+	apiRetryInterval = time.Second
 	// Less than the startup probe in config/manager gives, so that the reason is in the log.
-	apiPatience = 4 * time.Minute
+	apiStartTimeout = 4 * time.Minute
 )
 
 // waitForAPI returns as soon as the API server answers, an error after apiPatience. A process that ended instead would
@@ -28,10 +28,10 @@ func waitForAPI(ctx context.Context, config *rest.Config) error {
 		return err
 	}
 	var last error
-	err = wait.PollUntilContextTimeout(ctx, apiRetry, apiPatience, true, func(context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, apiRetryInterval, apiStartTimeout, true, func(context.Context) (bool, error) {
 		_, err := api.ServerGroups()
 		if err != nil && last == nil {
-			ctrl.Log.WithName("setup").Info("waiting for the API server", "error", err.Error(), "for", apiPatience.String())
+			ctrl.Log.WithName("setup").Info("waiting for the API server", "error", err.Error(), "for", apiStartTimeout.String())
 		}
 		last = err
 		return err == nil, nil

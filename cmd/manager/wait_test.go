@@ -33,7 +33,7 @@ func TestWaitForAPI(t *testing.T) {
 	}{
 		{"it is there", 0, 0, false},
 		{"it comes", 100 * time.Second, 101 * time.Second, false},
-		{"it stays away", time.Hour, apiPatience + apiRetry, true},
+		{"it stays away", time.Hour, apiStartTimeout + apiRetryInterval, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWaitForAPI(t *testing.T) {
 				if (err != nil) != test.fails || test.fails && !strings.Contains(err.Error(), "no route to host") {
 					t.Errorf("returned %v", err)
 				}
-				if took := time.Since(start); took > test.until || took < min(test.away, apiPatience) {
+				if took := time.Since(start); took > test.until || took < min(test.away, apiStartTimeout) {
 					t.Errorf("it took %v", took)
 				}
 			})

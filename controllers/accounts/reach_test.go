@@ -29,7 +29,7 @@ func TestTurns(t *testing.T) {
 		after := c.DeepCopy()
 		tc.change(after)
 		for _, e := range []event.UpdateEvent{{ObjectOld: c, ObjectNew: after}, {ObjectOld: after, ObjectNew: c}} {
-			if Turns.Update(e) != tc.wakes {
+			if MayEndWait.Update(e) != tc.wakes {
 				t.Errorf("%s: wakes %t, want %t", name, !tc.wakes, tc.wakes)
 			}
 		}

@@ -25,8 +25,8 @@ const (
 	// passes.
 	budget = 5 * time.Second
 	refill = 20
-	// callTime bounds one request, whatever the client does.
-	callTime = 35 * time.Second
+	// callTimeout bounds one request, whatever the client does.
+	callTimeout = 35 * time.Second
 	// Slow is how long an answer may take before this is reported.
 	Slow = 5 * time.Second
 	// MaxWeight bounds a request of several questions: a heavy one does not delay the light ones.
@@ -48,10 +48,10 @@ type By struct{ Cluster, Object types.NamespacedName }
 type Calls[T comparable, Q, A any] struct {
 	// Do asks several questions at once, and returns the answers in their order.
 	Do func(ctx context.Context, target T, questions []Q) ([]A, error)
-	// Most is how many questions go together, one by default. Weight bounds them further: those of a request weigh
+	// BatchSize is how many questions go together, one by default. Weight bounds them further: those of a request weigh
 	// MaxWeight at most, unless it is one question.
-	Most   int
-	Weight func(Q) int
+	BatchSize int
+	Weight    func(Q) int
 
 	mu      sync.Mutex
 	objects map[types.NamespacedName][]*call[T, Q, A]
@@ -193,7 +193,7 @@ func (c *Calls[T, Q, A]) run(l *lane[T, Q, A]) {
 }
 
 func (c *Calls[T, Q, A]) do(target T, questions []Q) ([]A, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	answers, err := c.Do(ctx, target, questions)
 	if err == nil && len(answers) != len(questions) {
@@ -211,7 +211,7 @@ func (c *Calls[T, Q, A]) start(l *lane[T, Q, A]) (batch []*call[T, Q, A]) {
 		if c.Weight != nil {
 			weight += c.Weight(one.question)
 		}
-		full := len(batch) >= max(c.Most, 1) || weight > MaxWeight
+		full := len(batch) >= max(c.BatchSize, 1) || weight > MaxWeight
 		if len(batch) > 0 && (full || one.target != batch[0].target) {
 			break
 		}

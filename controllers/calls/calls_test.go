@@ -29,8 +29,8 @@ func dialer(ctx context.Context, cluster string, questions []int) ([]int, error)
 	return questions, nil
 }
 
-// TestASilentClusterCostsOthersNoTime: one worker serves a thousand objects of a cluster whose agents never answer, and one of another cluster.
-func TestASilentClusterCostsOthersNoTime(t *testing.T) {
+// TestASilentClusterDelaysNoOther: one worker serves a thousand objects of a cluster whose agents never answer, and one of another cluster.
+func TestASilentClusterDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Calls[string, int, int]{Do: dialer}
 		began := time.Now()
@@ -65,7 +65,7 @@ func (c *Calls[T, Q, A]) drain() {
 		l.next = nil
 	}
 	c.mu.Unlock()
-	time.Sleep(callTime)
+	time.Sleep(callTimeout)
 }
 
 // TestOneRequestForEachCluster: questions about one cluster follow each other, whatever node they go to; those of two clusters do not.
@@ -174,7 +174,7 @@ func TestWeights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []int
 		gate := make(chan struct{})
-		c := &Calls[string, int, int]{Most: 64, Weight: func(q int) int { return q }, Do: func(_ context.Context, _ string, questions []int) ([]int, error) {
+		c := &Calls[string, int, int]{BatchSize: 64, Weight: func(q int) int { return q }, Do: func(_ context.Context, _ string, questions []int) ([]int, error) {
 			<-gate
 			got = append(got, len(questions))
 			return questions, nil
@@ -196,7 +196,7 @@ func TestBatches(t *testing.T) {
 		const many = 500
 		var requests, most int
 		gate := make(chan struct{})
-		c := &Calls[string, int, int]{Most: 64, Do: func(_ context.Context, _ string, questions []int) ([]int, error) {
+		c := &Calls[string, int, int]{BatchSize: 64, Do: func(_ context.Context, _ string, questions []int) ([]int, error) {
 			requests++
 			most = max(most, len(questions))
 			<-gate

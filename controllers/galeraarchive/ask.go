@@ -17,10 +17,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// askTime bounds one question, answerMost an answer in bytes.
+// askTimeout bounds one question, answerMost an answer in bytes.
 const (
-	askTime    = 5 * time.Second
-	answerMost = 64 << 10
+	askTimeout     = 5 * time.Second
+	maxAnswerBytes = 64 << 10
 )
 
 // Ask asks an archiver. It shows the certificate that it logs in with, which the operator knows: no other one is believed.
@@ -29,7 +29,7 @@ func Ask(ctx context.Context, address string, leaf []byte) (out task.Archived, e
 	if block == nil {
 		return out, errors.New("the archiver's Secret holds no certificate")
 	}
-	client := &http.Client{Timeout: askTime, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+	client := &http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared: it names no host
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
@@ -51,5 +51,5 @@ func Ask(ctx context.Context, address string, leaf []byte) (out task.Archived, e
 	if resp.StatusCode != http.StatusOK {
 		return out, fmt.Errorf("it answers %s", resp.Status)
 	}
-	return out, json.NewDecoder(http.MaxBytesReader(nil, resp.Body, answerMost)).Decode(&out)
+	return out, json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxAnswerBytes)).Decode(&out)
 }

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// backupNameMost is how long the name of a GaleraBackup may be.
-	backupNameMost = 52
+	// maxBackupName is how long the name of a GaleraBackup may be.
+	maxBackupName = 52
 	// basesAtOnce is how many bases are asked for without delay; later ones follow after baseEvery. Each is a full backup that stays.
-	basesAtOnce = 3
-	baseEvery   = time.Hour
-	// damagedMost bounds how many damaged backups the archiver is named.
-	damagedMost = 100
+	basesAtOnce  = 3
+	baseInterval = time.Hour
+	// maxDamaged bounds how many damaged backups the archiver is named.
+	maxDamaged = 100
 )
 
 // unbased is an archive that no backup leads to yet.
@@ -45,7 +45,7 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string)
 		message += "; the backup " + name + " has failed: see it, and make another one"
 	case b.Damaged():
 		message += "; the backup " + name + " is damaged: make another one"
-	case b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && f.now.Sub(b.Status.CompletedAt.Time) > startTime:
+	case b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && f.now.Sub(b.Status.CompletedAt.Time) > startTimeout:
 		message += "; the archive cannot continue from the backup " + name + ": make another one"
 	case b.Status.Phase == v1alpha1.BackupCompleted:
 		message += "; the backup " + name + " is complete, and is being checked"
@@ -73,7 +73,7 @@ func (f facts) nextBase() (at time.Time) {
 			continue
 		}
 		asked++
-		if due := b.CreationTimestamp.Add(baseEvery); due.After(at) {
+		if due := b.CreationTimestamp.Add(baseInterval); due.After(at) {
 			at = due
 		}
 	}
@@ -91,21 +91,21 @@ func (f facts) damaged() (ids []string, more bool) {
 		}
 	}
 	slices.Sort(ids)
-	return ids[:min(len(ids), damagedMost)], len(ids) > damagedMost
+	return ids[:min(len(ids), maxDamaged)], len(ids) > maxDamaged
 }
 
 // baseName is the backup that is asked for when the archive begins in a store: once, whatever is forgotten.
 func baseName(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, chain int64) string {
-	end := fmt.Sprintf("-base-%s-%d", short(string(c.UID)+"/"+string(s.UID), 4), chain)
-	if len(c.Name)+len(end) <= backupNameMost {
+	end := fmt.Sprintf("-base-%s-%d", shortHash(string(c.UID)+"/"+string(s.UID), 4), chain)
+	if len(c.Name)+len(end) <= maxBackupName {
 		return c.Name + end
 	}
-	end = "-base-" + short(c.Name+"/"+string(c.UID)+"/"+string(s.UID)+"/"+fmt.Sprint(chain), 6)
-	return strings.TrimRight(c.Name[:min(len(c.Name), backupNameMost-len(end))], "-") + end
+	end = "-base-" + shortHash(c.Name+"/"+string(c.UID)+"/"+string(s.UID)+"/"+fmt.Sprint(chain), 6)
+	return strings.TrimRight(c.Name[:min(len(c.Name), maxBackupName-len(end))], "-") + end
 }
 
-// short is some bytes of a checksum, in hexadecimal.
-func short(text string, bytes int) string {
+// shortHash is some bytes of a checksum, in hexadecimal.
+func shortHash(text string, bytes int) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:bytes])
 }

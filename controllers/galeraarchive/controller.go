@@ -38,8 +38,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods;secrets,verbs=get;list;watch
 
 const (
-	// again is how often the archiver is asked.
-	again = 5 * time.Second
+	// askInterval is how often the archiver is asked.
+	askInterval = 5 * time.Second
 	// maxAsked bounds the pods that one pass asks: a Deployment of one pod has two at most.
 	maxAsked = 2
 )
@@ -88,10 +88,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	if c.Spec.Hibernate {
-		return retry.Pass(0, r.rest(ctx, c))
+		return retry.Pass(0, r.stopArchiver(ctx, c))
 	}
 	if c.Status.Backup == nil || c.Status.Backup.Session == "" {
-		return retry.Pass(again, r.beginSession(ctx, c))
+		return retry.Pass(askInterval, r.beginSession(ctx, c))
 	}
 	f, err := r.observe(ctx, c)
 	if err != nil {
@@ -101,13 +101,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	base := decide(next.Status.Backup, f)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
 		if err := r.Status().Update(ctx, next); err != nil {
-			return retry.Pass(again, err)
+			return retry.Pass(askInterval, err)
 		}
 	}
 	if base != "" {
 		err = r.makeBase(ctx, c, base)
 	}
-	return retry.Pass(again, err)
+	return retry.Pass(askInterval, err)
 }
 
 // beginSession writes down that the archive is enabled from now on, before anything is archived: what was committed before, while no node had a
@@ -179,7 +179,7 @@ func (r *Reconciler) ask(ctx context.Context, f facts, leaf []byte) (facts, erro
 		if p.DeletionTimestamp != nil || !owned(p, resources.ArchiverName(f.cluster)) || asked == maxAsked {
 			continue
 		}
-		f.silent = "the pod " + p.Name + " is not running: " + why(p)
+		f.silent = "the pod " + p.Name + " is not running: " + podFailure(p)
 		if p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "" {
 			continue
 		}
@@ -204,7 +204,7 @@ func owned(p *corev1.Pod, deployment string) bool {
 	return owner != nil && owner.Kind == "ReplicaSet" && hash != "" && owner.Name == deployment+"-"+hash
 }
 
-func why(p *corev1.Pod) string {
+func podFailure(p *corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil {
 			if t := c.LastTerminationState.Terminated; t != nil && t.Reason == "OOMKilled" {
@@ -256,8 +256,8 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	return r.Status().Update(ctx, next)
 }
 
-// rest stops the archiver of a cluster that hibernates. It goes on from the nodes' binary logs.
-func (r *Reconciler) rest(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+// stopArchiver stops the archiver of a cluster that hibernates. It goes on from the nodes' binary logs.
+func (r *Reconciler) stopArchiver(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
 	if err := apply.Remove(ctx, r.Client, r.Live, c.UID, d); err != nil || c.Status.Backup == nil || c.Status.Backup.Reason == v1alpha1.ReasonHibernated {
 		return err

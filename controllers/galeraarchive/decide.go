@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// startTime is how long an archiver may need before its silence is a failure.
-	startTime = 2 * time.Minute
-	// lagMost is how far the archive may be behind, in addition to its interval.
-	lagMost = time.Minute
-	// tellEvery is how often times that move are written down.
-	tellEvery = 10 * time.Second
+	// startTimeout is how long an archiver may need before its silence is a failure.
+	startTimeout = 2 * time.Minute
+	// maxLag is how far the archive may be behind, in addition to its interval.
+	maxLag = time.Minute
+	// updateInterval is how often times that move are written down.
+	updateInterval = 10 * time.Second
 )
 
 // decide brings status.backup up to date, and names the backup to be made, "" for none. It is pure.
 func decide(to *v1alpha1.ArchiveStatus, f facts) (base string) {
 	if a := f.archived; a != nil {
 		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second forever
-		if to.ArchivedThrough == nil || a.Through.Sub(to.ArchivedThrough.Time) >= tellEvery {
+		if to.ArchivedThrough == nil || a.Through.Sub(to.ArchivedThrough.Time) >= updateInterval {
 			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(a.Through)
 		}
 		if a.Surveyed {
@@ -40,7 +40,7 @@ func lag(to *v1alpha1.ArchiveStatus, now time.Time) {
 		to.Lag = nil
 		return
 	}
-	d := max(0, now.Sub(to.ArchivedThrough.Time)).Truncate(tellEvery)
+	d := max(0, now.Sub(to.ArchivedThrough.Time)).Truncate(updateInterval)
 	to.Lag = &metav1.Duration{Duration: d}
 }
 
@@ -54,25 +54,25 @@ func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
 	switch {
 	case a == nil && f.problem.reason != "":
 		return f.problem.reason, f.problem.message, ""
-	case a == nil && (to.ArchivedThrough == nil || f.now.Sub(to.ArchivedThrough.Time) < startTime):
+	case a == nil && (to.ArchivedThrough == nil || f.now.Sub(to.ArchivedThrough.Time) < startTimeout):
 		return v1alpha1.ReasonArchiverStarting, f.silent, ""
 	case a == nil:
 		return v1alpha1.ReasonArchiverFailing, f.silent, ""
 	case (a.Chain == 0 || !a.Surveyed) && a.Problem != "":
-		return or(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, ""
+		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, ""
 	case a.Chain == 0 || !a.Surveyed:
 		return v1alpha1.ReasonArchiverStarting, "the archiver determines where the archive ends", ""
 	case a.Base == "":
 		return unbased(to, f)
-	case to.Lag != nil && to.Lag.Duration > interval+lagMost && a.Problem != "":
-		return or(a.Reason, v1alpha1.ReasonArchiverFailing), fmt.Sprintf("nothing is archived since %s: %s", clock(to.ArchivedThrough), a.Problem), ""
-	case to.Lag != nil && to.Lag.Duration > interval+lagMost:
+	case to.Lag != nil && to.Lag.Duration > interval+maxLag && a.Problem != "":
+		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverFailing), fmt.Sprintf("nothing is archived since %s: %s", clock(to.ArchivedThrough), a.Problem), ""
+	case to.Lag != nil && to.Lag.Duration > interval+maxLag:
 		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s", clock(to.ArchivedThrough)), ""
 	}
 	return v1alpha1.ReasonArchiving, "any point in time from " + clock(to.RecoverableFrom) + " on can be restored, up to status.backup.archivedThrough", ""
 }
 
-func or(a, b string) string {
+func firstNonEmpty(a, b string) string {
 	if a != "" {
 		return a
 	}

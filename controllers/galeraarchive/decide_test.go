@@ -70,8 +70,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestGapStays: an archiver that was started again reports no gap until it has looked; meanwhile it stays.
-func TestGapStays(t *testing.T) {
+// TestGapIsKeptUntilTheArchiverHasLooked: an archiver that was started again reports no gap until it has looked; meanwhile it stays.
+func TestGapIsKeptUntilTheArchiverHasLooked(t *testing.T) {
 	to := v1alpha1.ArchiveStatus{Gap: "purged", Chain: 5}
 	decide(&to, with(func(f *facts) {
 		f.archived.Surveyed, f.archived.Chain, f.archived.Base, f.archived.Gap = false, 0, "", ""
@@ -81,8 +81,8 @@ func TestGapStays(t *testing.T) {
 	}
 }
 
-// TestQuiet: a status that changes with every look wakes every watcher.
-func TestQuiet(t *testing.T) {
+// TestUnchangedStatusIsNotWritten: a status that changes with every look wakes every watcher.
+func TestUnchangedStatusIsNotWritten(t *testing.T) {
 	var to v1alpha1.ArchiveStatus
 	decide(&to, with())
 	before := *to.DeepCopy()
@@ -140,10 +140,10 @@ func TestDamaged(t *testing.T) {
 	if ids, more := f.damaged(); strings.Join(ids, " ") != "b1 b2" || more {
 		t.Errorf("%v %v", ids, more)
 	}
-	for i := range damagedMost {
+	for i := range maxDamaged {
 		f.backups = append(f.backups, bad(fmt.Sprint("c", i), uid, v1alpha1.ReasonBackupDamaged))
 	}
-	if ids, more := f.damaged(); len(ids) != damagedMost || !more {
+	if ids, more := f.damaged(); len(ids) != maxDamaged || !more {
 		t.Errorf("%d %v", len(ids), more)
 	}
 }
@@ -153,11 +153,11 @@ func TestWhy(t *testing.T) {
 	p := &corev1.Pod{}
 	p.Spec.Containers = []corev1.Container{{Name: "archiver", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")}}}}
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "archiver", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "m"}}}}
-	if got := why(p); got != "CrashLoopBackOff m" {
+	if got := podFailure(p); got != "CrashLoopBackOff m" {
 		t.Error(got)
 	}
 	p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "OOMKilled"}
-	if got := why(p); !strings.Contains(got, "limit of 512Mi") || !strings.Contains(got, "spec.pods.resources") {
+	if got := podFailure(p); !strings.Contains(got, "limit of 512Mi") || !strings.Contains(got, "spec.pods.resources") {
 		t.Error(got)
 	}
 }

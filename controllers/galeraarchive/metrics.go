@@ -25,8 +25,8 @@ var (
 	segments        = prometheus.NewDesc("galera_operator_archive_segments", "Number of the last segment of the archive.", perCluster, nil)
 )
 
-// collectTime bounds how long a scrape waits for the cache.
-const collectTime = 5 * time.Second
+// collectTimeout bounds how long a scrape waits for the cache.
+const collectTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (m Metrics) Describe(ch chan<- *prometheus.Desc) {
@@ -42,7 +42,7 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 	default:
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), collectTime)
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	var clusters v1alpha1.GaleraClusterList
 	if m.Reader.List(ctx, &clusters, client.UnsafeDisableDeepCopy) != nil {

@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if changed, err := r.keepFinalizer(ctx, b); changed || err != nil {
 		return retry.Pass(whileWaiting, err)
 	}
-	if over(b) {
+	if isFinished(b) {
 		if err := r.tidy(ctx, b); err != nil || b.Status.Phase == v1alpha1.BackupFailed {
 			return retry.Pass(0, err)
 		}
@@ -117,12 +117,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err == nil {
 			r.announce(b.Status.Phase, next)
 		}
-		return retry.Pass(d.again, err)
+		return retry.Pass(d.requeueAfter, err)
 	}
 	if d.run {
-		return retry.Pass(d.again, r.run(ctx, f))
+		return retry.Pass(d.requeueAfter, r.run(ctx, f))
 	}
-	return retry.Pass(d.again, nil)
+	return retry.Pass(d.requeueAfter, nil)
 }
 
 // announce makes an event of a new phase.
@@ -152,8 +152,8 @@ func (r *Reconciler) announceVerification(before, b *v1alpha1.GaleraBackup) {
 	r.Events.Eventf(b, nil, kind, c.Reason, "Verify", "%s", c.Message)
 }
 
-// over reports whether nothing is left to do.
-func over(b *v1alpha1.GaleraBackup) bool {
+// isFinished reports whether nothing is left to do.
+func isFinished(b *v1alpha1.GaleraBackup) bool {
 	return b.Status.Phase == v1alpha1.BackupCompleted || b.Status.Phase == v1alpha1.BackupFailed
 }
 
@@ -277,7 +277,7 @@ func (r *Reconciler) waiting(ctx context.Context, namespace string, of func(*v1a
 		return nil // asked again shortly
 	}
 	for i := range all.Items {
-		if b := &all.Items[i]; !over(b) && of(b) {
+		if b := &all.Items[i]; !isFinished(b) && of(b) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(b)})
 		}
 	}

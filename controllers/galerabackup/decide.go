@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// attemptsMost is after how many attempts a backup has failed, awayMost for how long a store that is away or full is waited for.
-	attemptsMost = 5
-	awayMost     = 6 * time.Hour
+	// maxAttempts is after how many attempts a backup has failed, awayMost for how long a store that is away or full is waited for.
+	maxAttempts    = 5
+	maxUnavailable = 6 * time.Hour
 	// attemptFirst is the pause after the first attempt, which doubles up to attemptPause.
 	attemptFirst = 10 * time.Second
 	attemptPause = 5 * time.Minute
@@ -29,15 +29,15 @@ const (
 	// before a cluster is rebuilt from its last node, a backup is needed most.
 	healthyWait = 10 * time.Minute
 	primaryWait = 20 * time.Minute
-	// tellEvery is how often progress is written down.
-	tellEvery = 10 * time.Second
+	// progressInterval is how often progress is written down.
+	progressInterval = 10 * time.Second
 )
 
 // decision is what to do in addition to the status.
 type decision struct {
 	// run reports whether the present attempt is under way: its Job and its admission are to be there.
-	run   bool
-	again time.Duration
+	run          bool
+	requeueAfter time.Duration
 }
 
 // decide brings the status a step further. It is pure.
@@ -46,7 +46,7 @@ func decide(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	if to.Phase == v1alpha1.BackupRunning {
 		return running(to, f)
 	}
-	reason, message, stalled := hindrance(f)
+	reason, message, stalled := blockingReason(f)
 	node := ""
 	if reason == "" {
 		if node, message = choose(f); node == "" {
@@ -56,13 +56,13 @@ func decide(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	wait := pause(to, f.now)
 	if reason == "" && wait <= 0 {
 		begin(to, f, node)
-		return decision{again: time.Second}
+		return decision{requeueAfter: time.Second}
 	}
 	to.Phase = v1alpha1.BackupPending
 	if reason != "" { // otherwise the conditions explain why the last attempt failed
-		tell(to, f, reason, message, stalled)
+		setConditions(to, f, reason, message, stalled)
 	}
-	return decision{again: min(whileWaiting, max(wait, time.Second))}
+	return decision{requeueAfter: min(whileWaiting, max(wait, time.Second))}
 }
 
 // pause is how long the next attempt has to wait.
@@ -73,8 +73,8 @@ func pause(to *v1alpha1.GaleraBackupStatus, now time.Time) time.Duration {
 	return min(attemptFirst<<min(to.Attempts-1, 10), attemptPause) - now.Sub(to.AttemptedAt.Time)
 }
 
-// hindrance returns what keeps a backup from beginning, "" for nothing.
-func hindrance(f facts) (reason, message string, stalled bool) {
+// blockingReason returns what keeps a backup from beginning, "" for nothing.
+func blockingReason(f facts) (reason, message string, stalled bool) {
 	b := f.backup
 	refused := unwanted(f)
 	switch {
@@ -155,7 +155,7 @@ func begin(to *v1alpha1.GaleraBackupStatus, f facts, node string) {
 		to.Recipients = slices.Clone(f.store.Spec.Encryption.Recipients)
 	}
 	to.Progress = nil
-	tell(to, f, v1alpha1.ReasonBackupRunning, "copying the data of "+node, false)
+	setConditions(to, f, v1alpha1.ReasonBackupRunning, "copying the data of "+node, false)
 }
 
 // ID is the backup's own: that of the object which has made it, by its UID.
@@ -178,29 +178,29 @@ func running(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	switch refused := unwanted(f); {
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil && f.job.Result.Backup.ID != to.ID:
 		failed(to, f, task.Result{Error: fmt.Sprintf("the Job has stored the backup %q, not %s", f.job.Result.Backup.ID, to.ID)})
-		return decision{again: time.Second}
+		return decision{requeueAfter: time.Second}
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil:
 		complete(to, f, *f.job.Result.Backup)
 		return decision{}
 	case f.job.Done:
 		failed(to, f, f.job.Result)
-		return decision{again: time.Second}
+		return decision{requeueAfter: time.Second}
 	case refused != "":
 		failed(to, f, task.Result{Error: refused, Reason: v1alpha1.ReasonNamespaceRefused, Fatal: true})
 		return decision{}
 	case f.cluster == nil || f.store == nil:
-		reason, message, _ := hindrance(f)
+		reason, message, _ := blockingReason(f)
 		failed(to, f, task.Result{Error: message, Reason: reason, Fatal: true})
 		return decision{}
 	case !f.job.Exists && storeProblem(f) != "":
-		tell(to, f, v1alpha1.ReasonBackupRunning, storeProblem(f), false)
-		return decision{again: whileWaiting}
+		setConditions(to, f, v1alpha1.ReasonBackupRunning, storeProblem(f), false)
+		return decision{requeueAfter: whileWaiting}
 	case f.job.Waits != "":
-		tell(to, f, v1alpha1.ReasonBackupRunning, f.job.Waits, false)
+		setConditions(to, f, v1alpha1.ReasonBackupRunning, f.job.Waits, false)
 	default:
 		progress(to, f)
 	}
-	return decision{run: true, again: whileWaiting}
+	return decision{run: true, requeueAfter: whileWaiting}
 }
 
 // storeProblem is why no Job may use the store now, "" when one may.
@@ -218,19 +218,19 @@ func failed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
 	to.Progress = nil
 	if r.Fatal || last(to, f, reason) {
 		to.Phase = v1alpha1.BackupFailed
-		tell(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup", r.Error, to.Attempts), true)
+		setConditions(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup", r.Error, to.Attempts), true)
 		return
 	}
 	to.Phase = v1alpha1.BackupPending
-	tell(to, f, reason, fmt.Sprintf("attempt %d has failed and is made again: %s", to.Attempts, r.Error), false)
+	setConditions(to, f, reason, fmt.Sprintf("attempt %d has failed and is made again: %s", to.Attempts, r.Error), false)
 }
 
 // last reports whether no further attempt is made. A store that is away or full may be well again tomorrow.
 func last(to *v1alpha1.GaleraBackupStatus, f facts, reason string) bool {
 	if reason == v1alpha1.ReasonStoreUnreachable || reason == v1alpha1.ReasonStoreFull {
-		return f.now.Sub(f.backup.CreationTimestamp.Time) >= awayMost
+		return f.now.Sub(f.backup.CreationTimestamp.Time) >= maxUnavailable
 	}
-	return to.Attempts >= attemptsMost
+	return to.Attempts >= maxAttempts
 }
 
 func complete(to *v1alpha1.GaleraBackupStatus, f facts, s task.Stored) {
@@ -238,13 +238,13 @@ func complete(to *v1alpha1.GaleraBackupStatus, f facts, s task.Stored) {
 	to.Node, to.Position, to.GTID, to.ServerVersion, to.Checksum = s.Node, s.Position, s.GTID, s.ServerVersion, s.Checksum
 	to.StartedAt, to.CompletedAt = new(metav1.NewTime(s.StartedAt)), new(metav1.NewTime(s.CompletedAt))
 	to.DataSize, to.StoredSize = size(s.StreamBytes), size(s.StoredBytes)
-	tell(to, f, v1alpha1.ReasonBackupDone, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize, s.Node, s.Position), false)
+	setConditions(to, f, v1alpha1.ReasonBackupDone, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize, s.Node, s.Position), false)
 }
 
 // progress records how far the node's agent is.
 func progress(to *v1alpha1.GaleraBackupStatus, f facts) {
 	r := f.agents[to.Node].Report
-	if r.Backup == nil || r.Backup.ID != to.ID || !r.Backup.Running || to.Progress != nil && f.now.Sub(updated(to, f)) < tellEvery {
+	if r.Backup == nil || r.Backup.ID != to.ID || !r.Backup.Running || to.Progress != nil && f.now.Sub(updated(to, f)) < progressInterval {
 		return
 	}
 	took := f.now.Sub(r.Backup.Since)
@@ -273,7 +273,7 @@ func rate(p *v1alpha1.BackupProgress) int64 {
 
 func updated(to *v1alpha1.GaleraBackupStatus, f facts) time.Time {
 	if to.ProgressAt == nil {
-		return f.now.Add(-tellEvery)
+		return f.now.Add(-progressInterval)
 	}
 	return to.ProgressAt.Time
 }
@@ -289,7 +289,7 @@ func size(bytes int64) *resource.Quantity {
 	return resource.NewQuantity(bytes, resource.BinarySI)
 }
 
-func tell(to *v1alpha1.GaleraBackupStatus, f facts, reason, message string, stalled bool) {
+func setConditions(to *v1alpha1.GaleraBackupStatus, f facts, reason, message string, stalled bool) {
 	done := to.Phase == v1alpha1.BackupCompleted
 	g := f.backup.Generation
 	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionComplete, done, reason, message)

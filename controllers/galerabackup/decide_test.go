@@ -150,11 +150,11 @@ func TestDecide(t *testing.T) {
 		"is complete":                  {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupDone, "u:5", false},
 		"fails, and is tried again":    {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNode})), v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "attempt 1 has failed", false},
 		"fails for good":               {underWay(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused, Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "no bucket", false},
-		"fails for the last time":      {underWay(ended(task.Result{Error: "gone"}), func(f *facts) { f.backup.Status.Attempts = attemptsMost }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonBackupFailed, "attempt 5", false},
-		"waits for a store that is away": {underWay(ended(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}), func(f *facts) { f.backup.Status.Attempts = 4 * attemptsMost }),
+		"fails for the last time":      {underWay(ended(task.Result{Error: "gone"}), func(f *facts) { f.backup.Status.Attempts = maxAttempts }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonBackupFailed, "attempt 5", false},
+		"waits for a store that is away": {underWay(ended(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}), func(f *facts) { f.backup.Status.Attempts = 4 * maxAttempts }),
 			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonStoreUnreachable, "made again", false},
 		"but not for ever": {underWay(ended(task.Result{Error: "quota", Reason: task.ReasonStoreFull}), func(f *facts) {
-			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-awayMost))
+			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-maxUnavailable))
 		}), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreFull, "quota", false},
 		"ended without a word of it":     {underWay(ended(task.Result{})), v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonBackupFailed, "", false},
 		"the cluster is deleted":         {underWay(func(f *facts) { f.cluster = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonClusterNotFound, "", false},
@@ -180,7 +180,7 @@ func TestDecide(t *testing.T) {
 func TestPause(t *testing.T) {
 	f := pending(failedOnce, func(f *facts) { f.now = f.backup.Status.AttemptedAt.Add(attemptFirst - time.Second) })
 	next := f.backup.Status.DeepCopy()
-	tell(next, f, v1alpha1.ReasonNodeFailed, "gone", false)
+	setConditions(next, f, v1alpha1.ReasonNodeFailed, "gone", false)
 	if decide(next, f); next.Phase != v1alpha1.BackupPending || meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionComplete).Reason != v1alpha1.ReasonNodeFailed {
 		t.Errorf("%+v", next)
 	}

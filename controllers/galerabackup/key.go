@@ -26,8 +26,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// keyTime is how long the certificate is good; the agent admits the key, and checks no date.
-const keyTime = 10 * 365 * 24 * time.Hour
+// keyTimeout is how long the certificate is good; the agent admits the key, and checks no date.
+const keyTimeout = 10 * 365 * 24 * time.Hour
 
 // key makes the key the Job shows to the agent, once, and returns its hash.
 func (r *Reconciler) key(ctx context.Context, f facts) (hash string, err error) {
@@ -76,7 +76,7 @@ func selfSigned(name string) (cert, key []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(keyTime),
+	t := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(keyTimeout),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, &private.PublicKey, private)
 	if err != nil {

@@ -36,8 +36,8 @@ var (
 		"Whether the condition Reachable of a GaleraBackupStore is True.", perStore, nil)
 )
 
-// collectTime bounds how long a scrape waits for the cache.
-const collectTime = 5 * time.Second
+// collectTimeout bounds how long a scrape waits for the cache.
+const collectTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (m Metrics) Describe(ch chan<- *prometheus.Desc) {
@@ -53,7 +53,7 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 	default:
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), collectTime)
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	var backups v1alpha1.GaleraBackupList
 	var stores v1alpha1.GaleraBackupStoreList

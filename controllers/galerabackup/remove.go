@@ -21,8 +21,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// removeAgain is the pause after a removal that failed.
-const removeAgain = time.Minute
+// removeRetryInterval is the pause after a removal that failed.
+const removeRetryInterval = time.Minute
 
 // remove deletes the stored data of a backup that is being deleted, and lets it go then. A store, or a namespace, that is gone keeps nothing.
 func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time.Duration, error) {
@@ -46,7 +46,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return whileWaiting, err // what it still writes would stay
 	}
 	if by, err := r.inUse(ctx, b); by != "" || err != nil {
-		return whileWaiting, errors.Join(err, r.tellRemoval(ctx, b, b.DeepCopy(), fmt.Sprintf("the cluster %s is being restored from it", by)))
+		return whileWaiting, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(), fmt.Sprintf("the cluster %s is being restored from it", by)))
 	}
 	seen, err := outcome.Of(ctx, r.Client, b, job.RemoveName(b), r.Now())
 	switch {
@@ -130,21 +130,21 @@ func (r *Reconciler) inUse(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 // removalFailed reports why, and makes another attempt after a while.
 func (r *Reconciler) removalFailed(ctx context.Context, b *v1alpha1.GaleraBackup, why string) (time.Duration, error) {
 	now := r.Now()
-	if at := b.Status.AttemptedAt; at != nil && now.Sub(at.Time) < removeAgain {
-		return removeAgain - now.Sub(at.Time), nil
+	if at := b.Status.AttemptedAt; at != nil && now.Sub(at.Time) < removeRetryInterval {
+		return removeRetryInterval - now.Sub(at.Time), nil
 	}
 	next := b.DeepCopy()
 	next.Status.Removals++
 	next.Status.AttemptedAt = new(metav1.NewTime(now))
-	return removeAgain, r.tellRemoval(ctx, b, next, why)
+	return removeRetryInterval, r.reportRemoval(ctx, b, next, why)
 }
 
 // removalWaits reports what is wrong with the store. It is asked again shortly.
 func (r *Reconciler) removalWaits(ctx context.Context, b *v1alpha1.GaleraBackup, why string) (time.Duration, error) {
-	return whileWaiting, r.tellRemoval(ctx, b, b.DeepCopy(), why)
+	return whileWaiting, r.reportRemoval(ctx, b, b.DeepCopy(), why)
 }
 
-func (r *Reconciler) tellRemoval(ctx context.Context, b, next *v1alpha1.GaleraBackup, why string) error {
+func (r *Reconciler) reportRemoval(ctx context.Context, b, next *v1alpha1.GaleraBackup, why string) error {
 	message := "the data could not be removed from the store, and it is tried again: " + why + ". To keep them there and let this object go, set deletionPolicy to Retain"
 	status.SetProgress(&next.Status.Conditions, b.Generation, status.Progress{Working: true, Stalled: true, Reason: v1alpha1.ReasonBackupRemoving, Message: message})
 	if equality.Semantic.DeepEqual(b.Status, next.Status) {

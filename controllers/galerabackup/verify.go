@@ -22,8 +22,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// verifyMost is after how many failures in a row a test is given up; what a test finds in the backup itself is final at once.
-const verifyMost = 5
+// maxVerifyFailures is after how many failures in a row a test is given up; what a test finds in the backup itself is final at once.
+const maxVerifyFailures = 5
 
 // verify brings the test of a complete backup a step further.
 func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time.Duration, error) {
@@ -38,17 +38,17 @@ func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		if err == nil {
 			r.announceVerification(b, next)
 		}
-		return d.again, err
+		return d.requeueAfter, err
 	}
 	switch {
 	case d.run && !f.job.Exists:
-		return d.again, r.runVerification(ctx, f)
+		return d.requeueAfter, r.runVerification(ctx, f)
 	case !d.run && f.job.Exists:
 		// The Job goes at once, and the volume with it.
 		old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.VerifyName(b)}}
-		return d.again, apply.Remove(ctx, r.Client, r.Live, b.UID, old, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		return d.requeueAfter, apply.Remove(ctx, r.Client, r.Live, b.UID, old, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}
-	return d.again, nil
+	return d.requeueAfter, nil
 }
 
 func (r *Reconciler) observeVerification(ctx context.Context, b *v1alpha1.GaleraBackup) (facts, error) {
@@ -106,8 +106,8 @@ func decideVerification(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 			next.Attempts = v.Attempts + 1 // the Job before may still be there
 		}
 		to.Verification = next
-		tellVerification(to, f, false, v1alpha1.ReasonVerifying, "the backup is being tested")
-		return decision{again: time.Second}
+		setVerified(to, f, false, v1alpha1.ReasonVerifying, "the backup is being tested")
+		return decision{requeueAfter: time.Second}
 	case v.Phase != v1alpha1.VerifyRunning:
 		return decision{}
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Verified != nil && f.job.Result.Verified.ID != b.Status.ID:
@@ -115,21 +115,21 @@ func decideVerification(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 		return verificationFailed(to, f)
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Verified != nil:
 		passed(to, f, f.job.Result)
-		return decision{again: time.Second}
+		return decision{requeueAfter: time.Second}
 	case f.job.Done:
 		return verificationFailed(to, f)
 	}
-	if reason, message := verificationHindrance(f); reason != "" {
-		tellVerification(to, f, false, reason, message)
-		return decision{again: whileWaiting}
+	if reason, message := verificationBlockingReason(f); reason != "" {
+		setVerified(to, f, false, reason, message)
+		return decision{requeueAfter: whileWaiting}
 	}
 	if wait := verificationPause(v, f.now); !f.job.Exists && wait > 0 {
-		return decision{again: wait}
+		return decision{requeueAfter: wait}
 	}
 	if f.job.Waits != "" {
-		tellVerification(to, f, false, v1alpha1.ReasonVerifying, f.job.Waits)
+		setVerified(to, f, false, v1alpha1.ReasonVerifying, f.job.Waits)
 	}
-	return decision{run: true, again: whileWaiting}
+	return decision{run: true, requeueAfter: whileWaiting}
 }
 
 // stop ends a test that is not asked for any more. What one has found stays reported.
@@ -141,7 +141,7 @@ func stop(to *v1alpha1.GaleraBackupStatus, f facts) {
 	v.Method = v1alpha1.VerifyNone
 	if v.Phase == v1alpha1.VerifyRunning {
 		v.Phase = v1alpha1.VerifyFailed
-		tellVerification(to, f, false, v1alpha1.ReasonVerifying, "the test was stopped: verify is None")
+		setVerified(to, f, false, v1alpha1.ReasonVerifying, "the test was stopped: verify is None")
 	}
 }
 
@@ -152,7 +152,7 @@ func verificationPause(v *v1alpha1.BackupVerification, now time.Time) time.Durat
 	return min(attemptFirst<<min(v.Failures-1, 10), attemptPause) - now.Sub(v.AttemptedAt.Time)
 }
 
-func verificationHindrance(f facts) (reason, message string) {
+func verificationBlockingReason(f facts) (reason, message string) {
 	switch {
 	case f.store == nil:
 		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace: create it, or set verify to None", f.backup.Spec.StoreRef.Name)
@@ -173,7 +173,7 @@ func passed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
 	if v.Method == v1alpha1.VerifyRestore {
 		message = fmt.Sprintf("it was restored, and %d tables were checked and are good (%s)", v.Tables, v.Took.Duration)
 	}
-	tellVerification(to, f, true, v1alpha1.ReasonVerified, message)
+	setVerified(to, f, true, v1alpha1.ReasonVerified, message)
 }
 
 func verificationFailed(to *v1alpha1.GaleraBackupStatus, f facts) decision {
@@ -183,19 +183,19 @@ func verificationFailed(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	if reason == "" {
 		reason = v1alpha1.ReasonVerifyFailed
 	}
-	if r.Fatal || v.Failures >= verifyMost {
+	if r.Fatal || v.Failures >= maxVerifyFailures {
 		v.Phase = v1alpha1.VerifyFailed
-		tellVerification(to, f, false, reason, "the test has failed: "+r.Error+". To test it again, set verify to None and back")
-		return decision{again: time.Second}
+		setVerified(to, f, false, reason, "the test has failed: "+r.Error+". To test it again, set verify to None and back")
+		return decision{requeueAfter: time.Second}
 	}
 	v.Attempts++
 	v.AttemptedAt = new(metav1.NewTime(f.now))
-	tellVerification(to, f, false, reason, "the test has failed and is made again: "+r.Error)
-	return decision{again: time.Second}
+	setVerified(to, f, false, reason, "the test has failed and is made again: "+r.Error)
+	return decision{requeueAfter: time.Second}
 }
 
-// tellVerification leaves Complete as it is: the backup is in the store, whatever the test says.
-func tellVerification(to *v1alpha1.GaleraBackupStatus, f facts, is bool, reason, message string) {
+// setVerified leaves Complete as it is: the backup is in the store, whatever the test says.
+func setVerified(to *v1alpha1.GaleraBackupStatus, f facts, is bool, reason, message string) {
 	g := f.backup.Generation
 	to.ObservedGeneration = g
 	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionVerified, is, reason, message)

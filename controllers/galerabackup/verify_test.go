@@ -27,7 +27,7 @@ func testing1(method string) func(*facts) {
 	}
 }
 
-func told(r task.Result) func(*facts) {
+func withResult(r task.Result) func(*facts) {
 	return func(f *facts) { f.job = outcome.Outcome{Exists: true, Done: true, Result: r} }
 }
 
@@ -41,7 +41,7 @@ const succeeded, verified = v1alpha1.VerifySucceeded, v1alpha1.ReasonVerified
 // TestVerifiesAnother: a Job that has tested another backup has not tested this one.
 func TestVerifiesAnother(t *testing.T) {
 	const method = v1alpha1.VerifyChecksum
-	f := tested(method, testing1(method), told(task.Result{Verified: &task.Verified{ID: "b0"}}))
+	f := tested(method, testing1(method), withResult(task.Result{Verified: &task.Verified{ID: "b0"}}))
 	next := f.backup.Status.DeepCopy()
 	decideVerification(next, f)
 	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionVerified)
@@ -64,12 +64,12 @@ func TestDecideVerification(t *testing.T) {
 		"begins":               {tested(checksum), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "tested", false},
 		"runs":                 {tested(restore, testing1(restore)), v1alpha1.VerifyRunning, 1, "", "", true},
 		"its pod is kept off":  {tested(restore, testing1(restore), func(f *facts) { f.job = outcome.Outcome{Exists: true, Waits: "no such Secret"} }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "no such Secret", true},
-		"has passed":           {tested(restore, testing1(restore), told(hasPassed)), succeeded, 1, verified, "7 tables", false},
-		"was read":             {tested(checksum, testing1(checksum), told(wasRead)), succeeded, 1, v1alpha1.ReasonVerified, "2s", false},
-		"is damaged":           {tested(checksum, testing1(checksum), told(task.Result{Error: "part-000000", Reason: task.ReasonDamaged, Fatal: true})), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonBackupDamaged, "part-000000", false},
-		"the store is away":    {tested(checksum, testing1(checksum), told(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonStoreUnreachable, "made again", false},
-		"ended without a word": {tested(checksum, testing1(checksum), told(task.Result{})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifyFailed, "made again", false},
-		"for the last time": {tested(checksum, testing1(checksum), told(task.Result{Error: "timeout"}), func(f *facts) { f.backup.Status.Verification.Failures = verifyMost - 1 }),
+		"has passed":           {tested(restore, testing1(restore), withResult(hasPassed)), succeeded, 1, verified, "7 tables", false},
+		"was read":             {tested(checksum, testing1(checksum), withResult(wasRead)), succeeded, 1, v1alpha1.ReasonVerified, "2s", false},
+		"is damaged":           {tested(checksum, testing1(checksum), withResult(task.Result{Error: "part-000000", Reason: task.ReasonDamaged, Fatal: true})), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonBackupDamaged, "part-000000", false},
+		"the store is away":    {tested(checksum, testing1(checksum), withResult(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonStoreUnreachable, "made again", false},
+		"ended without a word": {tested(checksum, testing1(checksum), withResult(task.Result{})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifyFailed, "made again", false},
+		"for the last time": {tested(checksum, testing1(checksum), withResult(task.Result{Error: "timeout"}), func(f *facts) { f.backup.Status.Verification.Failures = maxVerifyFailures - 1 }),
 			v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifyFailed, "timeout", false},
 		"after a pause":   {tested(checksum, testing1(checksum), func(f *facts) { f.backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
 		"no store":        {tested(checksum, testing1(checksum), func(f *facts) { f.store = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonStoreNotFound, "create it", false},
@@ -101,7 +101,7 @@ func TestDecideVerification(t *testing.T) {
 
 // TestVerifyAgain: a test that has ended is made anew after verify was None, by a Job of another name.
 func TestVerifyAgain(t *testing.T) {
-	f := tested(v1alpha1.VerifyChecksum, testing1(v1alpha1.VerifyChecksum), told(task.Result{Error: "x", Reason: task.ReasonDamaged, Fatal: true}))
+	f := tested(v1alpha1.VerifyChecksum, testing1(v1alpha1.VerifyChecksum), withResult(task.Result{Error: "x", Reason: task.ReasonDamaged, Fatal: true}))
 	s := f.backup.Status.DeepCopy()
 	decideVerification(s, f)
 	f.job = outcome.Outcome{}

@@ -60,8 +60,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next := s.DeepCopy()
 	d := decide(&next.Status, s, f.backups, f.now)
 	remove := retain(&next.Status, f)
-	if until := untilRemoval(next.Status.Retention, f.now); d.again == 0 || until < d.again {
-		d.again = until
+	if until := untilRemoval(next.Status.Retention, f.now); d.requeueAfter == 0 || until < d.requeueAfter {
+		d.requeueAfter = until
 	}
 	if d.make != "" {
 		// The backup first: its name contains when it was due, so that it is made once, and the status follows from it.
@@ -74,9 +74,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err == nil {
 			r.announce(s.Status.Retention, f, next.Status.Retention)
 		}
-		return retry.Pass(d.again, err)
+		return retry.Pass(d.requeueAfter, err)
 	}
-	return retry.Pass(d.again, r.remove(ctx, remove))
+	return retry.Pass(d.requeueAfter, r.remove(ctx, remove))
 }
 
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.GaleraBackupSchedule) (facts, error) {

@@ -11,16 +11,16 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// retainEvery is how often retention is looked after: keepWithin ends without an event.
-const retainEvery = 10 * time.Minute
+// retainInterval is how often retention is looked after: keepWithin ends without an event.
+const retainInterval = 10 * time.Minute
 
-// missedMost bounds how many times that have passed are looked through.
-const missedMost = 1000
+// maxMissed bounds how many times that have passed are looked through.
+const maxMissed = 1000
 
 // decision is what to do in addition to the status.
 type decision struct {
-	make  string // the name of the backup that is due, "" for none
-	again time.Duration
+	make         string // the name of the backup that is due, "" for none
+	requeueAfter time.Duration
 }
 
 // decide returns what is due. It is pure.
@@ -30,32 +30,32 @@ func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 	next, err := parse(s.Spec)
 	if err != nil {
 		to.NextTime = nil
-		tell(to, s, true, v1alpha1.ReasonScheduleInvalid, err.Error()+"; correct spec.schedule or spec.timeZone")
+		setConditions(to, s, true, v1alpha1.ReasonScheduleInvalid, err.Error()+"; correct spec.schedule or spec.timeZone")
 		return decision{}
 	}
 	if s.Spec.Suspend {
 		to.NextTime = nil
-		tell(to, s, false, v1alpha1.ReasonSuspended, "no backups are made while spec.suspend is true")
-		return decision{again: retainEvery}
+		setConditions(to, s, false, v1alpha1.ReasonSuspended, "no backups are made while spec.suspend is true")
+		return decision{requeueAfter: retainInterval}
 	}
-	due := last(next, since(s), now)
+	due := last(next, countsFrom(s), now)
 	var d decision
 	switch {
 	case due.IsZero():
 	case running != "" && s.Spec.ConcurrencyPolicy != v1alpha1.ConcurrencyAllow:
 		to.LastScheduleTime = new(metav1.NewTime(due))
-		tell(to, s, false, v1alpha1.ReasonScheduled, fmt.Sprintf("the backup of %s was left out, because %s was still under way", due.UTC().Format(time.RFC3339), running))
+		setConditions(to, s, false, v1alpha1.ReasonScheduled, fmt.Sprintf("the backup of %s was left out, because %s was still under way", due.UTC().Format(time.RFC3339), running))
 	default:
 		d.make = s.Name + "-" + due.UTC().Format("20060102-1504")
 		to.LastScheduleTime, to.LastBackup = new(metav1.NewTime(due)), d.make
-		tell(to, s, false, v1alpha1.ReasonScheduled, onSchedule(next.note(due)))
+		setConditions(to, s, false, v1alpha1.ReasonScheduled, onSchedule(next.note(due)))
 	}
 	if len(to.Conditions) == 0 || s.Status.ObservedGeneration != s.Generation {
-		tell(to, s, false, v1alpha1.ReasonScheduled, "backups are made on schedule")
+		setConditions(to, s, false, v1alpha1.ReasonScheduled, "backups are made on schedule")
 	}
 	coming := next.Next(now)
 	to.NextTime = new(metav1.NewTime(coming))
-	d.again = min(retainEvery, max(time.Second, coming.Sub(now)))
+	d.requeueAfter = min(retainInterval, max(time.Second, coming.Sub(now)))
 	return d
 }
 
@@ -67,8 +67,8 @@ func onSchedule(note string) string {
 	return "backups are made on schedule; " + note
 }
 
-// since is from when on times count: a backup that was due before the schedule was there is not made.
-func since(s *v1alpha1.GaleraBackupSchedule) time.Time {
+// countsFrom is from when on times count: a backup that was due before the schedule was there is not made.
+func countsFrom(s *v1alpha1.GaleraBackupSchedule) time.Time {
 	if t := s.Status.LastScheduleTime; t != nil {
 		return t.Time
 	}
@@ -79,7 +79,7 @@ func since(s *v1alpha1.GaleraBackupSchedule) time.Time {
 func last(next cron.Schedule, since, now time.Time) (due time.Time) {
 	t := next.Next(since)
 	for i := 0; !t.IsZero() && !t.After(now); i++ {
-		if due = t; i > missedMost {
+		if due = t; i > maxMissed {
 			return now.Truncate(time.Minute)
 		}
 		t = next.Next(t)
@@ -105,6 +105,6 @@ func succeeded(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackup
 	return running
 }
 
-func tell(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, stalled bool, reason, message string) {
+func setConditions(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, stalled bool, reason, message string) {
 	status.SetProgress(&to.Conditions, s.Generation, status.Progress{Stalled: stalled, Reason: reason, Message: message})
 }

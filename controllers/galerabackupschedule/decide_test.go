@@ -64,12 +64,12 @@ func TestDecide(t *testing.T) {
 	} {
 		next := c.s.Status.DeepCopy()
 		d := decide(next, c.s, c.backups, at(c.now))
-		told := ""
+		reported := ""
 		if next.NextTime != nil {
-			told = next.NextTime.UTC().Format(time.RFC3339)
+			reported = next.NextTime.UTC().Format(time.RFC3339)
 		}
-		if d.make != c.make || told != c.next || meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionStalled) != c.stalled {
-			t.Errorf("%s: makes %q, next %s, %+v", name, d.make, told, next.Conditions)
+		if d.make != c.make || reported != c.next || meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionStalled) != c.stalled {
+			t.Errorf("%s: makes %q, next %s, %+v", name, d.make, reported, next.Conditions)
 		}
 	}
 }

@@ -21,19 +21,19 @@ type Metrics struct {
 var (
 	perSchedule = []string{"namespace", "schedule", "cluster", "store"}
 
-	dueTime = prometheus.NewDesc("galera_operator_backup_schedule_due_timestamp_seconds",
+	nextDue = prometheus.NewDesc("galera_operator_backup_schedule_due_timestamp_seconds",
 		"When the first backup after the last successful one is, or was, due, in seconds since 1970; no series while the schedule is suspended or invalid, or its cluster does not exist.",
 		perSchedule, nil)
 	verifies = prometheus.NewDesc("galera_operator_backup_schedule_verify",
 		"Whether the backups of a schedule are tested (verify of its template); no series where there is none of the due time.", perSchedule, nil)
 )
 
-// collectTime bounds how long a scrape waits for the cache.
-const collectTime = 5 * time.Second
+// collectTimeout bounds how long a scrape waits for the cache.
+const collectTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (m Metrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- dueTime
+	ch <- nextDue
 	ch <- verifies
 }
 
@@ -44,7 +44,7 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 	default:
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), collectTime)
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	var schedules v1alpha1.GaleraBackupScheduleList
 	var clusters v1alpha1.GaleraClusterList
@@ -66,7 +66,7 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 		if v := s.Spec.Template.Verify; v != "" && v != v1alpha1.VerifyNone {
 			tests = 1
 		}
-		for desc, value := range map[*prometheus.Desc]float64{dueTime: float64(due.Unix()), verifies: tests} {
+		for desc, value := range map[*prometheus.Desc]float64{nextDue: float64(due.Unix()), verifies: tests} {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, s.Namespace, s.Name, cluster.Name, s.Spec.Template.StoreRef.Name)
 		}
 	}

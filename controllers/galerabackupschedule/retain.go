@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// announceMost is how long before its removal a backup is announced, if the schedule's own interval is not shorter.
-	announceMost = 24 * time.Hour
-	// expiringMost bounds how many backups are announced at a time.
-	expiringMost = 100
+	// maxAnnouncement is how long before its removal a backup is announced, if the schedule's own interval is not shorter.
+	maxAnnouncement = 24 * time.Hour
+	// maxExpiring bounds how many backups are announced at a time.
+	maxExpiring = 100
 	// failuresKept is how many failed backups of a schedule are kept for users.
 	failuresKept = 3
 )
@@ -37,7 +37,7 @@ func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha
 			Message: fmt.Sprintf("paused: there is no GaleraCluster %q; its backups are kept until you delete them", name)}
 		return nil
 	}
-	own, earlier := f.of(f.cluster.UID)
+	own, earlier := f.completeBackups(f.cluster.UID)
 	next := &v1alpha1.ScheduleRetention{}
 	if earlier > 0 {
 		next.Message = fmt.Sprintf("%d backups are of an earlier cluster %q, and are kept until you delete them", earlier, name)
@@ -53,13 +53,13 @@ func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha
 		}
 		next.Expiring = append(next.Expiring, v1alpha1.ExpiringBackup{Name: b.Name, UID: b.UID, RemoveAt: at})
 	}
-	next.Expiring = next.Expiring[:min(len(next.Expiring), expiringMost)]
+	next.Expiring = next.Expiring[:min(len(next.Expiring), maxExpiring)]
 	to.Retention = next
 	return append(remove, failures(f.schedule, f.backups)...)
 }
 
-// of returns the schedule's backups of a cluster that are complete, and how many there are of others of its name.
-func (f facts) of(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
+// completeBackups returns the schedule's backups of a cluster that are complete, and how many there are of others of its name.
+func (f facts) completeBackups(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
 	t := f.schedule.Spec.Template
 	for i := range f.backups {
 		b := &f.backups[i]
@@ -78,14 +78,14 @@ func (f facts) of(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
 func notice(s *v1alpha1.GaleraBackupSchedule, now time.Time) time.Duration {
 	next, err := parse(s.Spec)
 	if err != nil {
-		return announceMost
+		return maxAnnouncement
 	}
 	coming := next.Next(now)
 	after := next.Next(coming)
 	if coming.IsZero() || after.IsZero() {
-		return announceMost
+		return maxAnnouncement
 	}
-	return min(after.Sub(coming), announceMost)
+	return min(after.Sub(coming), maxAnnouncement)
 }
 
 // expiring is when a backup is removed that has been announced.
@@ -103,7 +103,7 @@ func expiring(r *v1alpha1.ScheduleRetention, uid types.UID) (at metav1.Time, kno
 
 // untilRemoval is how long it is to the next removal, at most retainEvery.
 func untilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
-	again := retainEvery
+	again := retainInterval
 	if r == nil {
 		return again
 	}

@@ -39,15 +39,15 @@ func (z zoned) note(due time.Time) string {
 	return note
 }
 
-// changesMost bounds how many times of the clock are passed over that have come already.
-const changesMost = 24 * 60
+// maxClockChanges bounds how many times of the clock are passed over that have come already.
+const maxClockChanges = 24 * 60
 
 func (z zoned) next(t time.Time) (next time.Time, note string) {
 	if z.always() {
 		return z.Schedule.Next(t.In(z.zone)), ""
 	}
 	clock := clockOf(t.In(z.zone))
-	for range changesMost {
+	for range maxClockChanges {
 		if clock = z.Schedule.Next(clock); clock.IsZero() {
 			return clock, ""
 		}
@@ -72,7 +72,7 @@ func clockOf(t time.Time) time.Time {
 
 // instant is when the clock shows a time first. One that is left out, as clocks are set forward, is the moment of that.
 func (z zoned) instant(clock time.Time) (at time.Time, note string) {
-	at, other := z.with(clock, -24*time.Hour), z.with(clock, 24*time.Hour)
+	at, other := z.instantAt(clock, -24*time.Hour), z.instantAt(clock, 24*time.Hour)
 	if other.Before(at) {
 		at, other = other, at
 	}
@@ -89,8 +89,8 @@ func (z zoned) instant(clock time.Time) (at time.Time, note string) {
 	return at, fmt.Sprintf("%s is left out in %s: %s counts", clock.Format("2006-01-02 15:04"), z.zone, at.In(z.zone).Format("15:04"))
 }
 
-// with is the instant of a clock that is as far off UTC as clocks are some time away.
-func (z zoned) with(clock time.Time, away time.Duration) time.Time {
+// instantAt is the instant of a clock that is as far off UTC as clocks are some time away.
+func (z zoned) instantAt(clock time.Time, away time.Duration) time.Time {
 	_, offset := clock.Add(away).In(z.zone).Zone()
 	return clock.Add(-time.Duration(offset) * time.Second).In(z.zone)
 }

@@ -29,12 +29,12 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 
 const (
-	// checkEvery is the interval between checks of a store that can be used; one that failed is checked again after failedFirst, twice that, and
+	// checkInterval is the interval between checks of a store that can be used; one that failed is checked again after failedFirst, twice that, and
 	// so on up to failedMost.
-	checkEvery  = time.Hour
-	failedFirst = 20 * time.Second
-	failedMost  = 10 * time.Minute
-	whileJob    = 10 * time.Second
+	checkInterval         = time.Hour
+	initialFailedInterval = 20 * time.Second
+	maxFailedInterval     = 10 * time.Minute
+	whileJob              = 10 * time.Second
 )
 
 // Reconciler checks stores.
@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	refused := ""
-	if !s.Status.Checking && due(s, now) <= 0 {
+	if !s.Status.Checking && untilNextCheck(s, now) <= 0 {
 		if refused, err = r.refused(ctx, s); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -95,38 +95,38 @@ func step(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, r
 		end(to, s, seen.Result, now)
 	case s.Status.Checking:
 		if seen.Waits != "" {
-			tell(to, s, false, v1alpha1.ReasonChecking, seen.Waits)
+			setConditions(to, s, false, v1alpha1.ReasonChecking, seen.Waits)
 		}
 		return whileJob
-	case due(s, now) <= 0 && refused != "":
+	case untilNextCheck(s, now) <= 0 && refused != "":
 		if to.ObservedGeneration != s.Generation {
 			to.ObservedGeneration, to.Failures = s.Generation, 0
 		}
 		to.AttemptedAt = new(metav1.NewTime(now))
 		end(to, s, task.Result{Error: refused, Reason: v1alpha1.ReasonStoreRefused}, now)
-	case due(s, now) <= 0:
+	case untilNextCheck(s, now) <= 0:
 		to.Checking = true
 		to.Checks++
 		to.AttemptedAt = new(metav1.NewTime(now))
 		if to.ObservedGeneration != s.Generation || len(to.Conditions) == 0 {
 			to.ObservedGeneration, to.Failures = s.Generation, 0
-			tell(to, s, false, v1alpha1.ReasonChecking, "the store is being checked")
+			setConditions(to, s, false, v1alpha1.ReasonChecking, "the store is being checked")
 		}
 		return whileJob
 	}
 	next := *s
 	next.Status = *to
-	return max(time.Second, due(&next, now))
+	return max(time.Second, untilNextCheck(&next, now))
 }
 
-// due is how long it is to the next check.
-func due(s *v1alpha1.GaleraBackupStore, now time.Time) time.Duration {
+// untilNextCheck is how long it is to the next check.
+func untilNextCheck(s *v1alpha1.GaleraBackupStore, now time.Time) time.Duration {
 	if s.Status.AttemptedAt == nil || s.Status.ObservedGeneration != s.Generation {
 		return 0
 	}
-	every := checkEvery
+	every := checkInterval
 	if n := s.Status.Failures; n > 0 {
-		every = min(failedFirst<<min(n-1, 10), failedMost)
+		every = min(initialFailedInterval<<min(n-1, 10), maxFailedInterval)
 	}
 	return every - now.Sub(s.Status.AttemptedAt.Time)
 }
@@ -139,7 +139,7 @@ func end(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, r 
 		if reason == "" || reason == task.ReasonTool {
 			reason = v1alpha1.ReasonStoreUnreachable
 		}
-		tell(to, s, false, reason, r.Error)
+		setConditions(to, s, false, reason, r.Error)
 		return
 	}
 	to.Failures, to.CheckedAt = 0, new(metav1.NewTime(now))
@@ -148,10 +148,10 @@ func end(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, r 
 	for _, b := range r.Checked.Latest {
 		to.Latest = append(to.Latest, v1alpha1.StoredBackup{ID: b.ID, Directory: b.Dir, CompletedAt: metav1.NewTime(b.CompletedAt)})
 	}
-	tell(to, s, true, v1alpha1.ReasonReachable, "an object was written, read and deleted")
+	setConditions(to, s, true, v1alpha1.ReasonReachable, "an object was written, read and deleted")
 }
 
-func tell(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, reachable bool, reason, message string) {
+func setConditions(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, reachable bool, reason, message string) {
 	status.SetCondition(&to.Conditions, s.Generation, v1alpha1.ConditionReachable, reachable, reason, message)
 	status.SetProgress(&to.Conditions, s.Generation, status.Progress{Working: !reachable, Stalled: !reachable && reason != v1alpha1.ReasonChecking, Reason: reason, Message: message})
 }

@@ -24,10 +24,10 @@ func (r *Reconciler) refused(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 		return why, err
 	}
 	if v := s.Spec.Volume; v != nil {
-		return r.look(ctx, s, "PersistentVolumeClaim", v.ClaimName)
+		return r.checkReference(ctx, s, "PersistentVolumeClaim", v.ClaimName)
 	}
 	if name := s.Spec.CredentialsSecret(); name != "" {
-		if why, err := r.look(ctx, s, "Secret", name); why != "" || err != nil {
+		if why, err := r.checkReference(ctx, s, "Secret", name); why != "" || err != nil {
 			return why, err
 		}
 	}
@@ -35,9 +35,9 @@ func (r *Reconciler) refused(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 	case ca == nil:
 		return "", nil
 	case ca.SecretName != "":
-		return r.look(ctx, s, "Secret", ca.SecretName)
+		return r.checkReference(ctx, s, "Secret", ca.SecretName)
 	default:
-		return r.look(ctx, s, "ConfigMap", ca.ConfigMapName)
+		return r.checkReference(ctx, s, "ConfigMap", ca.ConfigMapName)
 	}
 }
 
@@ -56,10 +56,10 @@ func (r *Reconciler) account(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 		return fmt.Sprintf("spec.serviceAccountName is %q, and Jobs run only under ServiceAccounts whose names end in %s, so that a store grants no one the rights of another one: "+
 			"use a ServiceAccount of such a name, or ask the administrator to allow this one (--allow-service-accounts)", name, resources.AccountSuffix), nil
 	}
-	return r.look(ctx, s, "ServiceAccount", name)
+	return r.checkReference(ctx, s, "ServiceAccount", name)
 }
 
-func (r *Reconciler) look(ctx context.Context, s *v1alpha1.GaleraBackupStore, kind, name string) (string, error) {
+func (r *Reconciler) checkReference(ctx context.Context, s *v1alpha1.GaleraBackupStore, kind, name string) (string, error) {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind})
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, o)

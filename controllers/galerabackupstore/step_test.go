@@ -25,7 +25,7 @@ func TestStep(t *testing.T) {
 		s.Status = *to
 		return again
 	}
-	says := func(want metav1.ConditionStatus, reason string) {
+	contains := func(want metav1.ConditionStatus, reason string) {
 		t.Helper()
 		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
 		if c == nil || c.Status != want || c.Reason != reason {
@@ -33,31 +33,31 @@ func TestStep(t *testing.T) {
 		}
 	}
 	pass("", outcome.Outcome{})
-	says(metav1.ConditionFalse, v1alpha1.ReasonChecking)
+	contains(metav1.ConditionFalse, v1alpha1.ReasonChecking)
 	if !s.Status.Checking || s.Status.Checks != 1 {
 		t.Fatalf("%+v", s.Status)
 	}
 	pass("", outcome.Outcome{Exists: true, Done: true, Result: task.Result{Error: "AccessDenied", Reason: task.ReasonStoreRefused, Fatal: true}})
-	says(metav1.ConditionFalse, v1alpha1.ReasonStoreRefused)
-	if again := pass("", outcome.Outcome{}); again != failedFirst || s.Status.Checking {
+	contains(metav1.ConditionFalse, v1alpha1.ReasonStoreRefused)
+	if again := pass("", outcome.Outcome{}); again != initialFailedInterval || s.Status.Checking {
 		t.Errorf("again after %s, %+v", again, s.Status)
 	}
-	now = now.Add(failedFirst)
+	now = now.Add(initialFailedInterval)
 	pass("", outcome.Outcome{})
 	pass("", outcome.Outcome{Exists: true, Done: true, Result: task.Result{Checked: &task.Checked{Backups: 2, Latest: []task.Stored{{ID: "a"}}}}})
-	says(metav1.ConditionTrue, v1alpha1.ReasonReachable)
+	contains(metav1.ConditionTrue, v1alpha1.ReasonReachable)
 	if *s.Status.Backups != 2 || len(s.Status.Latest) != 1 {
 		t.Errorf("%+v", s.Status)
 	}
 	// It stays Reachable while it is checked again.
-	now = now.Add(checkEvery)
+	now = now.Add(checkInterval)
 	pass("", outcome.Outcome{})
-	says(metav1.ConditionTrue, v1alpha1.ReasonReachable)
+	contains(metav1.ConditionTrue, v1alpha1.ReasonReachable)
 	pass("", outcome.Outcome{Exists: true, Done: true, Result: task.Result{Checked: &task.Checked{}}})
 	// Another spec is checked at once, without a Job when it names what cannot be used.
 	s.Generation = 2
 	pass("the Secret belongs to a cluster", outcome.Outcome{})
-	says(metav1.ConditionFalse, v1alpha1.ReasonStoreRefused)
+	contains(metav1.ConditionFalse, v1alpha1.ReasonStoreRefused)
 	if s.Status.Checking || s.Status.ObservedGeneration != 2 {
 		t.Errorf("%+v", s.Status)
 	}

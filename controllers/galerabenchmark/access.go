@@ -23,8 +23,8 @@ import (
 // suffixLength makes names that cannot be guessed: 50 bits.
 const suffixLength = 10
 
-// accessAgain is the interval at which what a Job waits for is checked.
-const accessAgain = 5 * time.Second
+// accessRetryInterval is the interval at which what a Job waits for is checked.
+const accessRetryInterval = 5 * time.Second
 
 // chooseSuffix writes down, before anything is made, what the names of all that is made for the Jobs end with. A benchmark that
 // is over, or being deleted, and has none has made nothing.
@@ -45,7 +45,7 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		if b.Status.Resources == nil || !b.Status.Resources.Account {
 			return d, nil // is written down first
 		}
-		err := r.parts().strangers(ctx, b, a)
+		err := r.parts().foreignObjects(ctx, b, a)
 		if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
 			return waitFor(d, v1alpha1.ReasonNameConflict, foreign.Error(), true), nil
 		}
@@ -88,7 +88,7 @@ func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 
 // waitFor takes the place of a decision whose action cannot be carried out yet.
 func waitFor(d plan.Decision, reason, message string, stalled bool) plan.Decision {
-	d.Action, d.Reason, d.Message, d.Again = nil, reason, message, accessAgain
+	d.Action, d.Reason, d.Message, d.Again = nil, reason, message, accessRetryInterval
 	d.Stalled = d.Stalled || stalled
 	return d
 }
@@ -101,8 +101,8 @@ type parts struct {
 
 func (r *Reconciler) parts() parts { return parts{r.Client, r.Live} }
 
-// strangers returns apply.ErrForeign for the first object of those a Job needs that belongs to another owner.
-func (own parts) strangers(ctx context.Context, b *v1alpha1.GaleraBenchmark, a plan.StartJob) error {
+// foreignObjects returns apply.ErrForeign for the first object of those a Job needs that belongs to another owner.
+func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark, a plan.StartJob) error {
 	name := plan.Name(b.Name, a.Wire)
 	at := metav1.ObjectMeta{Namespace: b.Namespace, Name: name}
 	wanted := append(job.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at},

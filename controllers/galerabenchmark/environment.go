@@ -44,12 +44,12 @@ func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, mea
 }
 
 // clipped is as much of a text as the API admits, in bytes: a status that is too long would never be written.
-func clipped(text string, most int) string {
+func clipped(text string, limit int) string {
 	const more = "…"
-	if len(text) <= most {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most-len(more)], "") + more
+	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
 // storageClass is that of the first node's volume, which knows what the default was when it was made; "" when there is no

@@ -16,13 +16,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// told is a record of a run that counts, and of its environment.
-func told(e result.Environment) result.Record {
+// recordWith is a record of a run that counts, and of its environment.
+func recordWith(e result.Environment) result.Record {
 	return result.Record{Run: result.Run{Index: 1, Kind: result.KindOLTP}, Verdict: result.Verdict{Valid: true}, Output: &result.Output{Environment: e}}
 }
 
 func TestEnvironmentOfAllRuns(t *testing.T) {
-	failed := told(result.Environment{MariaDB: "of a run that does not count"})
+	failed := recordWith(result.Environment{MariaDB: "of a run that does not count"})
 	failed.Valid = false
 	prepared := result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: 1, Workload: "bench_1x10"}, Verdict: result.Verdict{Valid: true},
 		Output: &result.Output{Data: &result.DataSet{Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}}
@@ -31,7 +31,7 @@ func TestEnvironmentOfAllRuns(t *testing.T) {
 	if e := environment(nil, seen, []result.Record{failed}); e != nil {
 		t.Errorf("nothing counts: %+v", e)
 	}
-	runs := []result.Record{failed, {Verdict: result.Verdict{Valid: true}}, told(result.Environment{MariaDB: "11.4"}), told(result.Environment{MariaDB: "11.5", Galera: "26.4"})}
+	runs := []result.Record{failed, {Verdict: result.Verdict{Valid: true}}, recordWith(result.Environment{MariaDB: "11.4"}), recordWith(result.Environment{MariaDB: "11.5", Galera: "26.4"})}
 	e := environment(nil, seen, runs)
 	if e.MariaDB != "11.4" || e.Galera != "26.4" || !e.Limits.Cpu().Equal(resource.MustParse("2")) || e.StorageClass != "default" {
 		t.Errorf("got %+v", e)
@@ -40,7 +40,7 @@ func TestEnvironmentOfAllRuns(t *testing.T) {
 		t.Errorf("data: %+v", e.DataSets)
 	}
 	seen.Cluster = nil // removed by now
-	if got := environment(e, seen, append(runs, told(result.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || !got.Limits.Cpu().Equal(*e.Limits.Cpu()) {
+	if got := environment(e, seen, append(runs, recordWith(result.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || !got.Limits.Cpu().Equal(*e.Limits.Cpu()) {
 		t.Errorf("later: %+v", got)
 	}
 	seen.Cluster, seen.StorageClass = &v1alpha1.GaleraCluster{}, "standard"

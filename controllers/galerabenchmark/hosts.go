@@ -44,12 +44,12 @@ func digest(p corev1.Pod, st corev1.ContainerStatus) string {
 }
 
 // role is what a pod is called in the environment, "" when it has no part in it; machine is what is known of its host.
-func role(p result.Pod, told result.Environment) (name string, machine result.Machine) {
+func role(p result.Pod, reported result.Environment) (name string, machine result.Machine) {
 	switch {
 	case p.Images[resources.ContainerName] != "":
-		return p.Name, told.Members[p.Name]
+		return p.Name, reported.Members[p.Name]
 	case p.Images[job.ClientContainer] != "":
-		return "client", told.Machine
+		return "client", reported.Machine
 	case p.Images[job.TunnelContainer] != "":
 		return "ssh", result.Machine{}
 	case p.Images[job.VPNContainer] != "":
@@ -79,16 +79,16 @@ func placed(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 		return // an operator that noted no pods has judged these runs
 	}
 	e.Hosts = nil
-	for _, h := range hosts[:min(len(hosts), mostHosts)] {
+	for _, h := range hosts[:min(len(hosts), maxHosts)] {
 		e.Hosts = append(e.Hosts, v1alpha1.BenchmarkHost{Name: h.name, Pods: h.pods, Kernel: clipped(h.machine.Kernel, 96), CPU: clipped(h.machine.CPU, 96),
 			CPUs: int32(h.machine.CPUs), CPUFlags: flags(h.machine.CPUFlags)}) //nolint:gosec // no host has more
 	}
 }
 
-// mostHosts and mostImages are what the API admits.
+// maxHosts and mostImages are what the API admits.
 const (
-	mostHosts  = 10
-	mostImages = 4
+	maxHosts  = 10
+	maxImages = 4
 )
 
 // withPod adds a pod to its host. A machine nothing is known of is any that has this name.
@@ -124,7 +124,7 @@ func pulled(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 			}
 		}
 		if len(images) > 0 {
-			*into = first(images, mostImages)
+			*into = truncate(images, maxImages)
 		}
 	}
 	note(&e.DatabaseImages, resources.ContainerName)
@@ -141,13 +141,13 @@ func once(list []string, s string) []string {
 	return append(list, s)
 }
 
-// first is as much of a list as the API admits.
-func first(list []string, most int) []string { return list[:min(len(list), most)] }
+// truncate is as much of a list as the API admits.
+func truncate(list []string, limit int) []string { return list[:min(len(list), limit)] }
 
 // flags of a processor, as the API admits them.
 func flags(text string) (out []string) {
 	for f := range strings.FieldsSeq(text) {
 		out = once(out, clipped(f, 32))
 	}
-	return first(out, 16)
+	return truncate(out, 16)
 }

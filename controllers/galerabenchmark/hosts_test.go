@@ -44,7 +44,7 @@ func TestTookPart(t *testing.T) {
 
 // ran is a run that counts on db-0, db-1 and the client's host.
 func ran(zero, one, job string, e result.Environment) result.Record {
-	r := told(e)
+	r := recordWith(e)
 	r.Pods = []result.Pod{
 		{Name: "db-0", Host: zero, Images: map[string]string{"mariadb": "db (1)", "agent": "operator (1)"}},
 		{Name: "db-1", Host: one, Images: map[string]string{"mariadb": "db (1)", "agent": "operator (1)"}},
@@ -85,14 +85,14 @@ func TestHosts(t *testing.T) {
 		t.Errorf("moved: %+v", e)
 	}
 
-	old := told(result.Environment{})
+	old := recordWith(result.Environment{})
 	if got := environment(e, seen, []result.Record{old}); !reflect.DeepEqual(got, e) {
 		t.Errorf("judged by an operator that noted no pods: %+v", got)
 	}
 }
 
-// TestHostsOfWhichNothingIsKnown are reported all the same, until a run knows more.
-func TestHostsOfWhichNothingIsKnown(t *testing.T) {
+// TestUnknownHostsAreReported are reported all the same, until a run knows more.
+func TestUnknownHostsAreReported(t *testing.T) {
 	known := result.Machine{Kernel: "6.1", CPU: "Big", CPUs: 64}
 	for name, runs := range map[string][]result.Machine{"known later": {{}, known}, "known before": {known, {}}} {
 		var hosts []host
@@ -124,7 +124,7 @@ func TestImages(t *testing.T) {
 	if !slices.Equal(e.DatabaseImages, []string{"db (1)", "db (2)"}) || !slices.Equal(e.OperatorImages, []string{"operator (1)"}) || !slices.Equal(e.ProxyImages, []string{"proxy (1)"}) {
 		t.Errorf("got %+v", e)
 	}
-	pulled(e, []result.Record{told(result.Environment{})})
+	pulled(e, []result.Record{recordWith(result.Environment{})})
 	if !slices.Equal(e.ClientImages, []string{"client (1)"}) {
 		t.Errorf("forgotten: %+v", e)
 	}

@@ -46,8 +46,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestJobsTellTheirVictim: it is read from the Job itself, and its program's state from the pod.
-func TestJobsTellTheirVictim(t *testing.T) {
+// TestDisturbedMemberIsReadFromTheJob: it is read from the Job itself, and its program's state from the pod.
+func TestDisturbedMemberIsReadFromTheJob(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "default"}}
 	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindTransfer}
@@ -73,8 +73,8 @@ func TestJobsTellTheirVictim(t *testing.T) {
 	}
 }
 
-// TestJobsTellTheirOperation: it is read from the Job, too.
-func TestJobsTellTheirOperation(t *testing.T) {
+// TestOperationIsReadFromTheJob: it is read from the Job, too.
+func TestOperationIsReadFromTheJob(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "default"}}
 	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindOperation}
@@ -100,9 +100,9 @@ func TestOnlyAPrivateClusterIsDisturbed(t *testing.T) {
 	}
 }
 
-// TestTheNewerJobIsLookedAt: one that is deleted may stay for long, and so may several of them. The order of the list is
+// TestTheNewerJobIsObserved: one that is deleted may stay for long, and so may several of them. The order of the list is
 // the cache's, which is none.
-func TestTheNewerJobIsLookedAt(t *testing.T) {
+func TestTheNewerJobIsObserved(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db"}}
 	job := func(of *v1alpha1.GaleraBenchmark, attempt int, made int64, going bool) batchv1.Job {

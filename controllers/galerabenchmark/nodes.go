@@ -41,15 +41,15 @@ func (n AgentNodes) Source() source.Source { return n.Calls.Source() }
 func KeepOn(keep func(context.Context, observe.Target, agentapi.BenchAccount) error) *calls.Calls[observe.Target, agentapi.BenchAccount, struct{}] {
 	return &calls.Calls[observe.Target, agentapi.BenchAccount, struct{}]{
 		Do: calls.One(func(ctx context.Context, t observe.Target, a agentapi.BenchAccount) (struct{}, error) {
-			ctx, cancel := context.WithTimeout(ctx, accountTime)
+			ctx, cancel := context.WithTimeout(ctx, accountTimeout)
 			defer cancel()
 			return struct{}{}, keep(ctx, t, a)
 		}),
 	}
 }
 
-// accountTime is what a node has for a benchmark's account: to drop databases takes longer than to make one.
-const accountTime = 20 * time.Second
+// accountTimeout is what a node has for a benchmark's account: to drop databases takes longer than to make one.
+const accountTimeout = 20 * time.Second
 
 // AgentNodes asks the nodes' agents.
 type AgentNodes struct {

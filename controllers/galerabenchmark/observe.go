@@ -199,7 +199,7 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *plan.Job {
 				f.ProxyWords = crashed(s)
 			}
 		}
-		if p.Status.StartTime != nil && waits(&p) {
+		if p.Status.StartTime != nil && clientWaits(&p) {
 			out.WaitingSince = p.Status.StartTime.Time
 		}
 		unready(&p, out, f.Now)
@@ -224,9 +224,9 @@ func crashed(s corev1.ContainerStatus) string {
 	return ""
 }
 
-// waits reports whether the client's container has not started, and whether kubelet complains of one: of an image,
+// clientWaits reports whether the client's container has not started, and whether kubelet complains of one: of an image,
 // mostly.
-func waits(p *corev1.Pod) bool {
+func clientWaits(p *corev1.Pod) bool {
 	ofClient := func(s corev1.ContainerStatus) bool { return s.Name == job.ClientContainer && s.State.Waiting != nil }
 	complains := func(s corev1.ContainerStatus) bool { return s.State.Waiting != nil && s.State.Waiting.Message != "" }
 	return slices.ContainsFunc(p.Status.ContainerStatuses, ofClient) &&

@@ -35,8 +35,8 @@ import (
 
 var errKilled = errors.New("the operator was killed")
 
-// play is a benchmark with objects in memory. Every pass is another operator's; it plays all others.
-type play struct {
+// simulation is a benchmark with objects in memory. Every pass is another operator's; it plays all others.
+type simulation struct {
 	*testing.T
 	kube client.WithWatch
 	now  time.Time
@@ -49,7 +49,7 @@ type play struct {
 	started []string
 }
 
-func newPlay(t *testing.T, kill int, after bool) *play {
+func newPlay(t *testing.T, kill int, after bool) *simulation {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, rbacv1.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
@@ -63,13 +63,13 @@ func newPlay(t *testing.T, kill int, after bool) *play {
 		Arms:    []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
 		Rounds:  2, Order: "Interleaved", Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
 	}}
-	p := &play{T: t, now: time.Unix(1e9, 0), kill: kill, after: after}
+	p := &simulation{T: t, now: time.Unix(1e9, 0), kill: kill, after: after}
 	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithStatusSubresource(&v1alpha1.GaleraBenchmark{}, &v1alpha1.GaleraCluster{}, &batchv1.Job{}).Build()
 	return p
 }
 
 // write carries a write of the operator out, unless that is killed.
-func (p *play) write(do func() error) error {
+func (p *simulation) write(do func() error) error {
 	p.writes++
 	if p.writes == p.kill && !p.after {
 		return errKilled
@@ -82,7 +82,7 @@ func (p *play) write(do func() error) error {
 }
 
 // pass is made by an operator that was started just now.
-func (p *play) pass() {
+func (p *simulation) pass() {
 	p.Helper()
 	seen := interceptor.NewClient(p.kube, interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
@@ -151,7 +151,7 @@ func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1
 }
 
 // others do what their operator, the Job controller and the Jobs' program do.
-func (p *play) others() {
+func (p *simulation) others() {
 	p.Helper()
 	ctx := p.Context()
 	var clusters v1alpha1.GaleraClusterList
@@ -181,7 +181,7 @@ func (p *play) others() {
 }
 
 // result is what a Job finds; of the second run the first attempt is disturbed.
-func (p *play) result(job string) result.Output {
+func (p *simulation) result(job string) result.Output {
 	if strings.Contains(job, "-prepare-") {
 		return result.Output{Kind: result.KindPrepare, Data: &result.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10, Checksum: "abc"}}
 	}
@@ -212,7 +212,7 @@ func observedAs(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraCluster {
 	return c
 }
 
-func (p *play) must(err error) {
+func (p *simulation) must(err error) {
 	p.Helper()
 	if err != nil {
 		p.Fatal(err)
@@ -220,7 +220,7 @@ func (p *play) must(err error) {
 }
 
 // outcome is everything a user can see of a benchmark that has ended, without its times.
-func (p *play) outcome() string {
+func (p *simulation) outcome() string {
 	p.Helper()
 	for range 200 {
 		p.pass()

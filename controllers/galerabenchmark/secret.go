@@ -85,8 +85,8 @@ func (keys clientSecrets) clientSecret(ctx context.Context, b *v1alpha1.GaleraBe
 	return have, err
 }
 
-// lateTime is what cert-manager may take to write a Secret whose Certificate is gone.
-const lateTime = 10 * time.Second
+// lateResultTimeout is what cert-manager may take to write a Secret whose Certificate is gone.
+const lateResultTimeout = 10 * time.Second
 
 // removeLeftSecret removes the client's private key after a benchmark that was deleted before the key had an owner. It
 // returns when to reconcile again.
@@ -102,7 +102,7 @@ func (keys clientSecrets) removeLeftSecret(ctx context.Context, key client.Objec
 		if owner == nil || owner.Kind != "GaleraBenchmark" || owner.Name != key.Name || !runners(key.Name, c) {
 			continue
 		}
-		again = lateTime
+		again = lateResultTimeout
 		if err := client.IgnoreNotFound(keys.Delete(ctx, c, client.Preconditions{UID: &c.UID})); err != nil {
 			return again, err
 		}

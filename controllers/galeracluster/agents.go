@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// replaceTime bounds the replacement of one agent, the transport of its program included.
-	replaceTime = time.Minute
-	// replaceAgain and replaceMost are the first and the longest pause after an agent that was not replaced; one that is only busy is asked
+	// replaceTimeout bounds the replacement of one agent, the transport of its program included.
+	replaceTimeout = time.Minute
+	// replaceRetryInterval and replaceMost are the first and the longest pause after an agent that was not replaced; one that is only busy is asked
 	// again after replaceAgain.
-	replaceAgain = 5 * time.Second
-	replaceMost  = 10 * time.Minute
+	replaceRetryInterval = 5 * time.Second
+	maxReplacements      = 10 * time.Minute
 	// unhealthyWait is how long after its start an operator leaves the agents of clusters alone that are not healthy: the others come
 	// first.
 	unhealthyWait = time.Minute
@@ -185,11 +185,11 @@ func (r *Replacing) end(key types.NamespacedName, pod types.UID, digest string, 
 		}
 	}
 	before := r.tries[pod]
-	t := attempt{digest: digest, pause: replaceAgain, next: now.Add(replaceAgain)}
+	t := attempt{digest: digest, pause: replaceRetryInterval, next: now.Add(replaceRetryInterval)}
 	if err != nil {
 		t.why = err.Error()
 		if before.digest == digest && !strings.Contains(t.why, agentapi.NotNow) {
-			t.pause = min(2*max(before.pause, replaceAgain), replaceMost)
+			t.pause = min(2*max(before.pause, replaceRetryInterval), maxReplacements)
 		}
 		t.next = now.Add(t.pause)
 	}
@@ -212,7 +212,7 @@ func (r *Reconciler) replaceAgents(ctx context.Context, in status.Input) {
 	before := in.Seen[name].Report
 	logger := log.FromContext(ctx).WithValues("member", name)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), replaceTime)
+		ctx, cancel := context.WithTimeout(context.Background(), replaceTimeout)
 		defer cancel()
 		err := r.Agents.Client.Replace(ctx, target, program)
 		r.Replacing.end(key, pod.UID, before.AgentDigest, err, r.Now())

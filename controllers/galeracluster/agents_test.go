@@ -41,8 +41,8 @@ func TestReplacingWaits(t *testing.T) {
 		err    error
 		want   time.Duration
 	}{
-		{"old", busy, replaceAgain}, {"old", busy, replaceAgain}, {"old", broken, 2 * replaceAgain}, {"old", broken, 4 * replaceAgain},
-		{"other", broken, replaceAgain}, {"other", nil, replaceAgain},
+		{"old", busy, replaceRetryInterval}, {"old", busy, replaceRetryInterval}, {"old", broken, 2 * replaceRetryInterval}, {"old", broken, 4 * replaceRetryInterval},
+		{"other", broken, replaceRetryInterval}, {"other", nil, replaceRetryInterval},
 	} {
 		if got := end(c.digest, c.err); got != c.want {
 			t.Errorf("%d: %s, want %s", i, got, c.want)
@@ -51,7 +51,7 @@ func TestReplacingWaits(t *testing.T) {
 	for range 20 {
 		end("other", broken)
 	}
-	if got := end("other", broken); got != replaceMost {
+	if got := end("other", broken); got != maxReplacements {
 		t.Errorf("at most %s", got)
 	}
 }
@@ -79,10 +79,10 @@ func TestHostileAgentsDoNotStarveOthers(t *testing.T) {
 		}
 		for _, key := range hostile {
 			if r.begin(key, true, now) {
-				ends[key] = now.Add(replaceTime)
+				ends[key] = now.Add(replaceTimeout)
 			}
 		}
-		if now.Sub(time.Unix(1000, 0)) < 2*replaceTime {
+		if now.Sub(time.Unix(1000, 0)) < 2*replaceTimeout {
 			continue // a stranger's first attempts are like anybody's
 		}
 		if late += 5 * time.Second; r.begin(shop, true, now) {

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// askTime bounds one pass: a webhook may never answer.
-	askTime = time.Minute
-	// tellAfter is how long errors that may pass by themselves are not reported.
-	tellAfter = 20 * time.Second
+	// askTimeout bounds one pass: a webhook may never answer.
+	askTimeout = time.Minute
+	// reportDelay is how long errors that may pass by themselves are not reported.
+	reportDelay = 20 * time.Second
 	// whileUnknown is how long it takes to find out whether cert-manager is there.
 	whileUnknown = 200 * time.Millisecond
 )
@@ -44,7 +44,7 @@ func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if c.Paused() {
 		return ctrl.Result{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	facts, err := k.Readers.Gather(ctx, c)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *asking) note(key types.NamespacedName, refused *validate.Problem, err e
 		a.clusters = map[types.NamespacedName]asked{}
 	}
 	a.clusters[key] = next
-	return !same(before.refused, next.refused) || !same(before.told(before.at), next.told(now))
+	return !same(before.refused, next.refused) || !same(before.reportable(before.at), next.reportable(now))
 }
 
 // get returns the problem to report, nil when there is none.
@@ -128,7 +128,7 @@ func (a *asking) get(key types.NamespacedName, now time.Time) (refused, problem 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	of := a.clusters[key]
-	return of.refused, of.told(now)
+	return of.refused, of.reportable(now)
 }
 
 func (a *asking) forget(key types.NamespacedName) {
@@ -137,9 +137,9 @@ func (a *asking) forget(key types.NamespacedName) {
 	delete(a.clusters, key)
 }
 
-// told returns the problem, nil while it may pass by itself.
-func (a asked) told(now time.Time) *validate.Problem {
-	if a.problem == nil || a.problem.Reason != v1alpha1.ReasonCertManagerMissing && now.Sub(a.since) < tellAfter {
+// reportable returns the problem, nil while it may pass by itself.
+func (a asked) reportable(now time.Time) *validate.Problem {
+	if a.problem == nil || a.problem.Reason != v1alpha1.ReasonCertManagerMissing && now.Sub(a.since) < reportDelay {
 		return nil
 	}
 	return a.problem
@@ -149,19 +149,19 @@ func same(a, b *validate.Problem) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// goesOn adds to a message that the nodes keep serving without cert-manager.
-const goesOn = ". The nodes keep their certificates; none is issued or renewed meanwhile"
+// servingMeanwhile adds to a message that the nodes keep serving without cert-manager.
+const servingMeanwhile = ". The nodes keep their certificates; none is issued or renewed meanwhile"
 
 func troubleWith(err error) *validate.Problem {
 	var none observe.ErrNoCertManager
 	switch {
 	case errors.As(err, &none):
-		return &validate.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Message: none.Why + goesOn, Blocked: true}
+		return &validate.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Message: none.Why + servingMeanwhile, Blocked: true}
 	case observe.WithoutCertManager(err):
 		return &validate.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Blocked: true,
-			Message: "cert-manager is not installed: its kinds are gone from the API server; install it" + goesOn}
+			Message: "cert-manager is not installed: its kinds are gone from the API server; install it" + servingMeanwhile}
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n") // the others are about the same
 	return &validate.Problem{Reason: v1alpha1.ReasonCertManagerFails, Blocked: true,
-		Message: "cert-manager's objects cannot be written; check its pods and its webhook: " + first + goesOn}
+		Message: "cert-manager's objects cannot be written; check its pods and its webhook: " + first + servingMeanwhile}
 }

@@ -36,13 +36,13 @@ func TestAsking(t *testing.T) {
 		want  string
 	}
 	for name, steps := range map[string][]step{
-		"what passes is not reported": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""}, {tellAfter, errWebhook, false, ""}},
-		"what stays is": {{0, errWebhook, false, ""}, {tellAfter, errWebhook, true, v1alpha1.ReasonCertManagerFails},
-			{2 * tellAfter, errWebhook, false, v1alpha1.ReasonCertManagerFails}, {3 * tellAfter, nil, true, ""}},
+		"what passes is not reported": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""}, {reportDelay, errWebhook, false, ""}},
+		"what stays is": {{0, errWebhook, false, ""}, {reportDelay, errWebhook, true, v1alpha1.ReasonCertManagerFails},
+			{2 * reportDelay, errWebhook, false, v1alpha1.ReasonCertManagerFails}, {3 * reportDelay, nil, true, ""}},
 		"no kind":        {{0, errNoKind, true, v1alpha1.ReasonCertManagerMissing}, {1, errNoKind, false, v1alpha1.ReasonCertManagerMissing}, {2, nil, true, ""}},
 		"kinds are gone": {{0, gone, true, v1alpha1.ReasonCertManagerMissing}},
 		"known missing":  {{0, observe.ErrNoCertManager{Why: "it is not"}, true, v1alpha1.ReasonCertManagerMissing}},
-		"a lost race":    {{0, conflict, false, ""}, {tellAfter, conflict, false, ""}},
+		"a lost race":    {{0, conflict, false, ""}, {reportDelay, conflict, false, ""}},
 	} {
 		var a asking
 		for i, s := range steps {
@@ -60,8 +60,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestNextLook: a lost race of one part is tried again at once, an error at the latest when the plan wants to look.
-func TestNextLook(t *testing.T) {
+// TestNextReconcile: a lost race of one part is tried again at once, an error at the latest when the plan wants to look.
+func TestNextReconcile(t *testing.T) {
 	problem := &validate.Problem{}
 	decided := func(d plan.Decision) status.Input {
 		return status.Input{Decision: d, Published: &status.PublishedPair{}}
@@ -90,7 +90,7 @@ func TestNextLook(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, got.RequeueAfter, err)
 		}
 	}
-	if retry.Most > whileWaiting || retry.Most > whileBlocked || retry.Most > whileHealthy {
+	if retry.MaxDelay > whileWaiting || retry.MaxDelay > whileBlocked || retry.MaxDelay > whileHealthy {
 		t.Error("an error delays the next look")
 	}
 }

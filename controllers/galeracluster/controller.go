@@ -49,8 +49,8 @@ const (
 	whileBlocked = 15 * time.Second
 	// whileConflict is how long a change needs to come back through the cache.
 	whileConflict = 100 * time.Millisecond
-	// publishTime bounds the applying of objects in one pass; the next pass continues.
-	publishTime = 30 * time.Second
+	// publishTimeout bounds the applying of objects in one pass; the next pass continues.
+	publishTimeout = 30 * time.Second
 )
 
 // Reconciler brings one GaleraCluster a step nearer to its spec in every pass.
@@ -107,10 +107,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 
 	// A failure above is reported, and keeps no later step from being done.
-	r.tellEvictions(ctx, in)
+	r.requestEvictions(ctx, in)
 	actErr := r.act(ctx, in)
 	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
-	r.tellPrimary(ctx, in, actErr)
+	r.reportPrimary(ctx, in, actErr)
 	r.replaceAgents(ctx, in)
 	in.RefusedWrite = r.refusals.note(req.NamespacedName, errors.Join(pubErr, actErr, syncErr), now)
 	statusErr := r.updateStatus(ctx, in)
@@ -130,7 +130,7 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 		Renewals: record, RenewalRefused: renewalRefused,
 		Requests: asked, RequestRefused: requestRefused,
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
-		Strangers: r.waits.Strangers(client.ObjectKeyFromObject(f.Cluster), snapshot, seen, now),
+		Strangers: r.waits.ForeignMembers(client.ObjectKeyFromObject(f.Cluster), snapshot, seen, now),
 	}
 	if !given.identity.Known() {
 		in.Decision = unidentified(given.identity, snapshot)
@@ -139,12 +139,12 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 	return in
 }
 
-// answerTime is how long running nodes may take to report their identity before a user is asked to act.
-const answerTime = time.Minute
+// identityTimeout is how long running nodes may take to report their identity before a user is asked to act.
+const identityTimeout = time.Minute
 
 // unidentified takes the place of the planner's decision while it is not known whose group the running nodes are in.
 func unidentified(i observe.Identity, s galera.Snapshot) plan.Decision {
-	early := slices.ContainsFunc(s.Members, func(m galera.Member) bool { return slices.Contains(i.Unheard, m.Name) && m.SilentFor < answerTime })
+	early := slices.ContainsFunc(s.Members, func(m galera.Member) bool { return slices.Contains(i.Unheard, m.Name) && m.SilentFor < identityTimeout })
 	return plan.Decision{Reason: v1alpha1.ReasonIdentityUnknown, Message: i.Message(), Blocked: !early}
 }
 
@@ -198,10 +198,10 @@ func (r *Reconciler) result(ctx context.Context, in status.Input, parts ...error
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: nextLook(in)}, nil
+	return ctrl.Result{RequeueAfter: nextReconcile(in)}, nil
 }
 
-func nextLook(in status.Input) time.Duration {
+func nextReconcile(in status.Input) time.Duration {
 	d := in.Decision
 	switch {
 	case d.Action != nil || d.Reason != plan.ReasonHealthy && !d.Blocked:

@@ -13,11 +13,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// tellEvictions asks members to evict terminated servers. If a member refuses or cannot be asked, only time is
+// requestEvictions asks members to evict terminated servers. If a member refuses or cannot be asked, only time is
 // lost: the group's own timeout applies.
-func (r *Reconciler) tellEvictions(ctx context.Context, in status.Input) {
+func (r *Reconciler) requestEvictions(ctx context.Context, in status.Input) {
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)
-	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	defer all.Wait()

@@ -103,11 +103,11 @@ func (s sample) metric(key types.NamespacedName) prometheus.Metric {
 }
 
 // see remembers a pass.
-func (m *Metrics) see(key types.NamespacedName, in status.Input, told v1alpha1.GaleraClusterStatus) {
+func (m *Metrics) see(key types.NamespacedName, in status.Input, reported v1alpha1.GaleraClusterStatus) {
 	if m == nil {
 		return
 	}
-	samples := collect(in, told)
+	samples := collect(in, reported)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.clusters[key] = samples
@@ -127,13 +127,13 @@ func (m *Metrics) forget(key types.NamespacedName) {
 // sender adds a series of one cluster.
 type sender func(series *prometheus.Desc, value float64, labels ...string)
 
-func collect(in status.Input, told v1alpha1.GaleraClusterStatus) (out []sample) {
+func collect(in status.Input, reported v1alpha1.GaleraClusterStatus) (out []sample) {
 	send := func(series *prometheus.Desc, value float64, labels ...string) {
 		out = append(out, sample{series, value, labels})
 	}
-	collectCluster(send, in.Facts.Cluster.Spec, told)
+	collectCluster(send, in.Facts.Cluster.Spec, reported)
 	send(foreignMembers, float64(len(in.Strangers.Members)))
-	collectTLS(send, in, told)
+	collectTLS(send, in, reported)
 	for name, s := range in.Seen {
 		send(agentUp, flag(s.Live), name)
 		if s.Live {

@@ -20,17 +20,17 @@ var (
 )
 
 // collectTLS exports what is asked for, against which the observed can be judged.
-func collectTLS(send sender, in status.Input, told v1alpha1.GaleraClusterStatus) {
+func collectTLS(send sender, in status.Input, reported v1alpha1.GaleraClusterStatus) {
 	if in.Config.TLS.Replication != "" { // something is published
 		required := status.RequiredChannels(in.Config.TLS)
 		for _, channel := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
 			send(encryptionRequired, flag(slices.Contains(required, channel)), channel)
 		}
 	}
-	if tls := told.TLS; tls != nil && tls.Encrypted != "" {
+	if tls := reported.TLS; tls != nil && tls.Encrypted != "" {
 		send(encryptionPartial, flag(tls.Encrypted == v1alpha1.EncryptedPartly))
 	}
-	if tls := told.TLS; tls != nil && tls.RenewalTime != nil {
+	if tls := reported.TLS; tls != nil && tls.RenewalTime != nil {
 		send(certificateRenewal, float64(tls.RenewalTime.Unix()))
 	}
 }

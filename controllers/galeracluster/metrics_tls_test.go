@@ -15,8 +15,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// TestWhatIsAskedFor: what the policy asks for and when the certificate is renewed; nothing before anything is published.
-func TestWhatIsAskedFor(t *testing.T) {
+// TestRequestedPolicyIsExported: what the policy asks for and when the certificate is renewed; nothing before anything is published.
+func TestRequestedPolicyIsExported(t *testing.T) {
 	at := func(seconds int64) *metav1.Time { return new(metav1.Unix(seconds, 0)) }
 	m := NewMetrics()
 	see := func(name string, c agentapi.TLSConfig, renewal *metav1.Time) {

@@ -13,19 +13,19 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// tellTime bounds the calls to all agents, which answer from memory: an agent that does not answer delays no other.
-const tellTime = 2 * time.Second
+// reportTimeout bounds the calls to all agents, which answer from memory: an agent that does not answer delays no other.
+const reportTimeout = 2 * time.Second
 
-// tellPrimary reports to the agents which member is the primary: it is the last choice as a donor, and one that was it
+// reportPrimary reports to the agents which member is the primary: it is the last choice as a donor, and one that was it
 // until a moment ago serves on until clients are sent to the new one. An agent that could not be reached is asked again
 // in the next pass.
-func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input, actErr error) {
+func (r *Reconciler) reportPrimary(ctx context.Context, in status.Input, actErr error) {
 	primary := primaryAfter(in, actErr)
 	if primary == "" {
 		return
 	}
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)
-	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -35,7 +35,7 @@ func (r *Reconciler) tellPrimary(ctx context.Context, in status.Input, actErr er
 			continue
 		}
 		all.Go(func() {
-			if err := r.Agents.Client.TellPrimary(ctx, target, primary); err != nil {
+			if err := r.Agents.Client.ReportPrimary(ctx, target, primary); err != nil {
 				log.FromContext(ctx).V(1).Info("could not report the primary to an agent", "pod", name, "error", err.Error())
 			}
 		})

@@ -72,7 +72,7 @@ func (r *Reconciler) publisher() publisher {
 // it for a limited time, and never the recovery after it. A refusal by cert-manager is reported unless the spec itself
 // is wrong.
 func (pub publisher) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, refused *validate.Problem, now time.Time) (publication, error) {
-	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	given, notApplied, err := pub.publish(ctx, f, seen, now)
 	given.failed = cmp.Or(given.failed, refused, notApplied)

@@ -36,12 +36,12 @@ func (r *refusals) note(key types.NamespacedName, err error, now time.Time) *val
 	if !known {
 		since, r.since[key] = now, now
 	}
-	if now.Sub(since) < tellAfter {
+	if now.Sub(since) < reportDelay {
 		return nil
 	}
 	return &validate.Problem{Reason: v1alpha1.ReasonAdmissionRefused, Blocked: true, Message: fmt.Sprintf(
 		"for more than %.0f seconds the API server has refused a change for this cluster: %s. Correct what it names: a quota, a range of addresses that is used up, a policy, "+
-			"or a webhook that does not answer; the change is tried again meanwhile", tellAfter.Seconds(), refused)}
+			"or a webhook that does not answer; the change is tried again meanwhile", reportDelay.Seconds(), refused)}
 }
 
 func (r *refusals) forget(key types.NamespacedName) {

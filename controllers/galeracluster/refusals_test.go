@@ -34,11 +34,11 @@ func TestRefusals(t *testing.T) {
 			if p := r.note(key, c.err, began); p != nil {
 				t.Fatalf("reported at once: %s", p.Message)
 			}
-			p := r.note(key, c.err, began.Add(tellAfter))
-			if told := p != nil && strings.Contains(p.Message, "the range is full"); told != c.told {
+			p := r.note(key, c.err, began.Add(reportDelay))
+			if reports := p != nil && strings.Contains(p.Message, "the range is full"); reports != c.told {
 				t.Errorf("reported: %v", p)
 			}
-			if r.note(key, nil, began.Add(tellAfter)); r.note(key, c.err, began.Add(2*tellAfter)) != nil {
+			if r.note(key, nil, began.Add(reportDelay)); r.note(key, c.err, began.Add(2*reportDelay)) != nil {
 				t.Error("what is over is reported")
 			}
 		})

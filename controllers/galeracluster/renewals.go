@@ -28,8 +28,8 @@ const (
 	renewLeafOf = "leaf-of-ca"
 )
 
-// askAgain is how long after a failed attempt cert-manager is asked again.
-const askAgain = time.Minute
+// askRetryInterval is how long after a failed attempt cert-manager is asked again.
+const askRetryInterval = time.Minute
 
 // renewals returns the record of renewals brought up to date, and what is wrong with a request. Renewed is what is asked
 // for by annotation, and a leaf that became necessary because the issuer signs with another CA, which cert-manager does
@@ -47,7 +47,7 @@ func renewals(f observe.Facts, now time.Time) (record []v1alpha1.RenewalStatus, 
 		}
 		record = request(record, f, of, token, now)
 	}
-	if ca := first(f.SigningCA); ca != "" && f.Issued != nil && !comesFrom(f.Issued, ca) {
+	if ca := firstCertificate(f.SigningCA); ca != "" && f.Issued != nil && !comesFrom(f.Issued, ca) {
 		record = request(record, f, renewLeafOf, ca[:observe.MinFingerprint], now)
 	}
 	for i := range record {
@@ -93,13 +93,13 @@ func request(record []v1alpha1.RenewalStatus, f observe.Facts, of, token string,
 // present is the fingerprint of what a renewal replaces.
 func present(f observe.Facts, of string) string {
 	if of == renewCA {
-		return first(f.SigningCA)
+		return firstCertificate(f.SigningCA)
 	}
 	crt, _, _ := observe.PairOf(f.Issued)
-	return first(crt)
+	return firstCertificate(crt)
 }
 
-func first(pemBytes []byte) string {
+func firstCertificate(pemBytes []byte) string {
 	if prints := pki.Fingerprints(pemBytes); len(prints) > 0 {
 		return prints[0]
 	}
@@ -152,7 +152,7 @@ func (r *Reconciler) reissue(ctx context.Context, cert *certmanagerv1.Certificat
 	switch {
 	case i < 0:
 		changed.Status.Conditions = append(changed.Status.Conditions, issuing)
-	case changed.Status.Conditions[i].Status == cmmeta.ConditionTrue, since(changed.Status.Conditions[i].LastTransitionTime, now) < askAgain:
+	case changed.Status.Conditions[i].Status == cmmeta.ConditionTrue, since(changed.Status.Conditions[i].LastTransitionTime, now) < askRetryInterval:
 		return nil
 	default:
 		changed.Status.Conditions[i] = issuing
@@ -162,7 +162,7 @@ func (r *Reconciler) reissue(ctx context.Context, cert *certmanagerv1.Certificat
 
 func since(t *metav1.Time, now time.Time) time.Duration {
 	if t == nil {
-		return askAgain
+		return askRetryInterval
 	}
 	return now.Sub(t.Time)
 }

@@ -20,8 +20,8 @@ import (
 
 // How long a request may wait. A primary that moves an hour later surprises; a rolling restart of large nodes takes hours.
 const (
-	promoteTime = 10 * time.Minute
-	restartTime = 24 * time.Hour
+	promoteTimeout = 10 * time.Minute
+	restartTimeout = 24 * time.Hour
 )
 
 // maxToken bounds a token, in bytes.
@@ -39,9 +39,9 @@ func requests(f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, 
 		name, annotation, value string
 		time                    time.Duration
 	}{
-		{v1alpha1.RequestPromote, v1alpha1.AnnotationPrimary, annotations[v1alpha1.AnnotationPrimary], promoteTime},
-		{v1alpha1.RequestRestart, v1alpha1.AnnotationRestart, annotations[v1alpha1.AnnotationRestart], restartTime},
-		{v1alpha1.RequestRollout, rolloutAnnotation, rollout(f), restartTime},
+		{v1alpha1.RequestPromote, v1alpha1.AnnotationPrimary, annotations[v1alpha1.AnnotationPrimary], promoteTimeout},
+		{v1alpha1.RequestRestart, v1alpha1.AnnotationRestart, annotations[v1alpha1.AnnotationRestart], restartTimeout},
+		{v1alpha1.RequestRollout, rolloutAnnotation, rollout(f), restartTimeout},
 	} {
 		value := strings.TrimSpace(kind.value)
 		node, token, _ := strings.Cut(value, "@")

@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
-// story is a cluster of three whose requests are followed pass by pass.
-type story struct {
+// simulation is a cluster of three whose requests are followed pass by pass.
+type simulation struct {
 	t    *testing.T
 	f    observe.Facts
 	seen map[string]observe.Seen
@@ -27,10 +27,10 @@ type story struct {
 
 var nodesOf = []string{"db-0", "db-1", "db-2"}
 
-func begin(t *testing.T) *story {
+func begin(t *testing.T) *simulation {
 	c := &v1alpha1.GaleraCluster{}
 	c.Name, c.Spec.Replicas, c.Status.Replicas, c.Status.ClusterUUID = "db", 3, 3, "x"
-	y := &story{t: t, f: observe.Facts{Cluster: c, PrimaryService: &corev1.Service{}}, seen: map[string]observe.Seen{}, now: time.Unix(1_800_000_000, 0)}
+	y := &simulation{t: t, f: observe.Facts{Cluster: c, PrimaryService: &corev1.Service{}}, seen: map[string]observe.Seen{}, now: time.Unix(1_800_000_000, 0)}
 	y.s.Replicas, y.s.ClusterUUID = 3, "x"
 	for i, name := range nodesOf {
 		y.starts(name)
@@ -42,17 +42,17 @@ func begin(t *testing.T) *story {
 }
 
 // starts gives a node a new mariadbd.
-func (y *story) starts(name string) {
+func (y *simulation) starts(name string) {
 	y.now = y.now.Add(time.Second)
 	y.seen[name] = observe.Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{StartedAt: y.now.Add(123456789)}}}
 }
 
-func (y *story) ask(annotation, value string) {
+func (y *simulation) ask(annotation, value string) {
 	y.f.Cluster.Annotations = map[string]string{annotation: value}
 }
 
 // pass is one pass of the operator: it must leave this state and message.
-func (y *story) pass(state, says string) v1alpha1.RequestStatus {
+func (y *simulation) pass(state, contains string) v1alpha1.RequestStatus {
 	y.t.Helper()
 	record, refused := requests(y.f, y.seen, y.s, y.now)
 	y.refused = ""
@@ -63,8 +63,8 @@ func (y *story) pass(state, says string) v1alpha1.RequestStatus {
 	if len(record) != 1 {
 		y.t.Fatalf("%+v", record)
 	}
-	if record[0].State != state || !strings.Contains(record[0].Message, says) {
-		y.t.Errorf("%s %q, want %s %q", record[0].State, record[0].Message, state, says)
+	if record[0].State != state || !strings.Contains(record[0].Message, contains) {
+		y.t.Errorf("%s %q, want %s %q", record[0].State, record[0].Message, state, contains)
 	}
 	return record[0]
 }
@@ -85,7 +85,7 @@ func TestPromoteRequest(t *testing.T) {
 	y.pass(v1alpha1.RequestDone, "")
 	y.ask(v1alpha1.AnnotationPrimary, "db-9@b")
 	y.pass(v1alpha1.RequestPending, "db-9 is not a node of this cluster")
-	y.now = y.now.Add(promoteTime)
+	y.now = y.now.Add(promoteTimeout)
 	y.pass(v1alpha1.RequestExpired, "could not be met in 10m0s: db-9 is not a node")
 	y.ask(v1alpha1.AnnotationPrimary, "db-1@c")
 	y.pass(v1alpha1.RequestPending, "")

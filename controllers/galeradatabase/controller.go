@@ -38,7 +38,7 @@ const Finalizer = "galera-operator.io/drop-database"
 // Reconciler brings one GaleraDatabase a step further, every time it is asked.
 type Reconciler struct {
 	client.Client
-	reach.Reach
+	reach.ClusterResolver
 	// Calls ask agents to have databases as they are to be.
 	Calls *calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]
 	// Pauses grow while a database waits for what sends no event.
@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	namespace, name := d.Cluster()
 	c, h, err := r.Cluster(ctx, d.Namespace, namespace, name)
 	if why := accounts.DatabaseOverreach(d, namespace); err == nil && h.Reason == "" && why != "" {
-		h = reach.Hindrance{Reason: v1alpha1.ReasonGrantRefused, Message: why, Again: reach.Seldom}
+		h = reach.Blocker{Reason: v1alpha1.ReasonGrantRefused, Message: why, RetryAfter: reach.RefusedInterval}
 	}
 	if err == nil && h.Reason == "" && d.Status.Name == "" {
 		// Written down before it is made: when this object is deleted, the database is not forgotten.
@@ -78,11 +78,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return retry.Pass(0, err)
 	}
-	again := reach.Look
+	again := reach.ResyncPeriod
 	if h.Reason != "" {
-		again = h.Again
+		again = h.RetryAfter
 	}
-	return retry.Pass(r.Pauses.Grow(req.NamespacedName, again), r.tell(ctx, d, h))
+	return retry.Pass(r.Pauses.Grow(req.NamespacedName, again), r.updateStatus(ctx, d, h))
 }
 
 func (r *Reconciler) finalizer(ctx context.Context, d *v1alpha1.GaleraDatabase, change func(client.Object, string) bool) error {
@@ -92,40 +92,40 @@ func (r *Reconciler) finalizer(ctx context.Context, d *v1alpha1.GaleraDatabase, 
 }
 
 // keep has the database there, or gone.
-func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1alpha1.GaleraDatabase, present bool) (reach.Hindrance, error) {
+func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1alpha1.GaleraDatabase, present bool) (reach.Blocker, error) {
 	target, h := r.Primary(c)
 	if h.Reason != "" {
 		return h, nil
 	}
-	wish, by := accounts.Database(d, present), calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(d)}
-	result, err := r.Calls.Ask(ctx, by, target, wish)
+	desired, by := accounts.Database(d, present), calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(d)}
+	result, err := r.Calls.Ask(ctx, by, target, desired)
 	if err == nil && result.Reason == agentapi.SQLOwned && d.Spec.Adopt {
-		gone, goneErr := reach.Gone(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
+		gone, goneErr := reach.GoneForGood(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
 		if goneErr != nil {
 			return h, goneErr
 		}
 		if gone {
-			wish.Instead = result.Owner
-			result, err = r.Calls.Ask(ctx, by, target, wish)
+			desired.Instead = result.Owner
+			result, err = r.Calls.Ask(ctx, by, target, desired)
 		}
 	}
 	if calls.Quiet(err) {
 		return h, err
 	}
-	return reach.Answer("the database "+wish.Name, "GaleraDatabase", result, err), nil
+	return reach.Answer("the database "+desired.Name, "GaleraDatabase", result, err), nil
 }
 
-// tell writes down what the pass has found.
-func (r *Reconciler) tell(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Hindrance) error {
+// updateStatus writes down what the pass has found.
+func (r *Reconciler) updateStatus(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Blocker) error {
 	was := meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionReady)
-	if h.Passes && was && d.Status.ObservedGeneration == d.Generation {
+	if h.Transient && was && d.Status.ObservedGeneration == d.Generation {
 		return nil // a busy cluster is no evidence of what was applied
 	}
 	next := d.DeepCopy()
 	next.Status.ObservedGeneration = d.Generation
 	status, kind := metav1.ConditionTrue, corev1.EventTypeNormal
 	if h.Reason == "" {
-		h = reach.Hindrance{Reason: v1alpha1.ReasonApplied, Message: "the database " + d.DatabaseName() + " is in the cluster as the spec asks for"}
+		h = reach.Blocker{Reason: v1alpha1.ReasonApplied, Message: "the database " + d.DatabaseName() + " is in the cluster as the spec asks for"}
 	} else {
 		status, kind = metav1.ConditionFalse, corev1.EventTypeWarning
 	}
@@ -164,14 +164,14 @@ func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (ti
 			return 0, err
 		}
 		if h.Reason != "" {
-			return r.Pauses.Grow(client.ObjectKeyFromObject(d), h.Again), r.waits(ctx, d, h)
+			return r.Pauses.Grow(client.ObjectKeyFromObject(d), h.RetryAfter), r.reportWait(ctx, d, h)
 		}
 	}
 	return 0, r.finalizer(ctx, d, controllerutil.RemoveFinalizer)
 }
 
-// waits reports what the deletion waits for, and what ends it.
-func (r *Reconciler) waits(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Hindrance) error {
+// reportWait reports what the deletion waits for, and what ends it.
+func (r *Reconciler) reportWait(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Blocker) error {
 	next := d.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: d.Generation,
 		Message: fmt.Sprintf("waiting for the cluster to take changes: %s. To delete this object without that, remove its finalizer %s; the database then stays", h.Message, Finalizer)})
@@ -186,7 +186,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraDatabase{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
-		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.waiting), builder.WithPredicates(reach.Turns)).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.waiting), builder.WithPredicates(reach.MayEndWait)).
 		WatchesRawSource(r.Calls.Source()).
 		Complete(r)
 }

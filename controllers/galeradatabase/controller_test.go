@@ -28,8 +28,8 @@ import (
 
 var errKilled = errors.New("the operator was killed")
 
-// play is a database resource in an API server, and what the cluster's database has.
-type play struct {
+// simulation is a database resource in an API server, and what the cluster's database has.
+type simulation struct {
 	*testing.T
 	kube   client.WithWatch
 	d      *v1alpha1.GaleraDatabase
@@ -40,7 +40,7 @@ type play struct {
 	after  bool
 }
 
-func newPlay(t *testing.T, edit func(*v1alpha1.GaleraDatabase)) *play {
+func newPlay(t *testing.T, edit func(*v1alpha1.GaleraDatabase)) *simulation {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
@@ -55,13 +55,13 @@ func newPlay(t *testing.T, edit func(*v1alpha1.GaleraDatabase)) *play {
 	d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "app", UID: "db", Generation: 1}}
 	d.Spec.ClusterRef = v1alpha1.ClusterReference{Name: "shop", Namespace: "data"}
 	edit(d)
-	p := &play{T: t, d: d, has: map[string]string{}}
+	p := &simulation{T: t, d: d, has: map[string]string{}}
 	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, d, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}).
 		WithStatusSubresource(d, c).Build()
 	return p
 }
 
-func (p *play) write(do func() error) error {
+func (p *simulation) write(do func() error) error {
 	p.writes++
 	if p.writes == p.kill && !p.after {
 		return errKilled
@@ -73,7 +73,7 @@ func (p *play) write(do func() error) error {
 	return err
 }
 
-func (p *play) keep(_ context.Context, _ observe.Target, d agentapi.SQLDatabase) (r agentapi.SQLResult, err error) {
+func (p *simulation) keep(_ context.Context, _ observe.Target, d agentapi.SQLDatabase) (r agentapi.SQLResult, err error) {
 	p.asked++
 	owner, is := p.has[d.Name]
 	switch {
@@ -85,16 +85,16 @@ func (p *play) keep(_ context.Context, _ observe.Target, d agentapi.SQLDatabase)
 	return r, err
 }
 
-func (p *play) Seen(types.NamespacedName) map[string]observe.Seen {
+func (p *simulation) Seen(types.NamespacedName) map[string]observe.Seen {
 	return map[string]observe.Seen{"shop-0": {Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced}}}}
 }
 
-func (p *play) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
+func (p *simulation) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
 	return observe.Target{Pod: pod}, true
 }
 
 // run has an operator, which knows nothing of an earlier one, make passes until it rests or is killed.
-func (p *play) run() {
+func (p *simulation) run() {
 	p.Helper()
 	kube := interceptor.NewClient(p.kube, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -104,10 +104,10 @@ func (p *play) run() {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	r := &Reconciler{Client: kube, Reach: reach.Reach{Reader: kube, Live: kube, Agents: p}, Calls: &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(p.keep)}, Events: events.NewFakeRecorder(100)}
+	r := &Reconciler{Client: kube, ClusterResolver: reach.ClusterResolver{Reader: kube, Live: kube, Agents: p}, Calls: &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(p.keep)}, Events: events.NewFakeRecorder(100)}
 	for range 20 {
 		result, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(p.d)})
-		if errors.Is(err, errKilled) || err == nil && (result.RequeueAfter == 0 || result.RequeueAfter >= reach.Soon) {
+		if errors.Is(err, errKilled) || err == nil && (result.RequeueAfter == 0 || result.RequeueAfter >= reach.WaitInterval) {
 			return
 		}
 		if err != nil {
@@ -117,7 +117,7 @@ func (p *play) run() {
 	p.Fatal("it does not come to rest")
 }
 
-func (p *play) reason() string {
+func (p *simulation) reason() string {
 	p.Helper()
 	have := &v1alpha1.GaleraDatabase{}
 	if err := p.kube.Get(p.Context(), client.ObjectKeyFromObject(p.d), have); err != nil {

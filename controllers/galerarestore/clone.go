@@ -43,7 +43,7 @@ type step struct {
 func (r *Reconciler) observeClone(ctx context.Context, f *facts) (err error) {
 	c := f.cluster
 	namespace, name := clone.Source(c)
-	if name == "" || f.hindrance.reason != "" {
+	if name == "" || f.blocker.reason != "" {
 		return nil
 	}
 	k := copied{watched: r.Sources.Watches(namespace), image: resources.Image(c, r.Options)}
@@ -54,19 +54,19 @@ func (r *Reconciler) observeClone(ctx context.Context, f *facts) (err error) {
 		return err
 	}
 	if s := c.Status.Restore; s.Phase == v1alpha1.RestoreRestoring {
-		f.hindrance = lost(s, k.backup)
+		f.blocker = lostCopy(s, k.backup)
 		return nil
 	}
 	f.clone = cloning(c, k)
-	if f.hindrance = f.clone.problem; f.clone.find != nil {
+	if f.blocker = f.clone.problem; f.clone.find != nil {
 		f.source.find = *f.clone.find
 	}
 	return nil
 }
 
-// lost is the problem that the copy is gone whose restore has begun. Another one would begin another history than that
+// lostCopy is the problem that the copy is gone whose restore has begun. Another one would begin another history than that
 // of the volumes which are filled.
-func lost(s *v1alpha1.RestoreStatus, b *v1alpha1.GaleraBackup) problem {
+func lostCopy(s *v1alpha1.RestoreStatus, b *v1alpha1.GaleraBackup) problem {
 	if b != nil && b.Status.ID == s.ID && b.Status.Phase == v1alpha1.BackupCompleted {
 		return problem{}
 	}
@@ -91,7 +91,7 @@ func cloning(c *v1alpha1.GaleraCluster, k copied) step {
 		}
 		return step{make: true, message: "about to copy the cluster " + named(c)}
 	}
-	reason, message, stalled := told(b)
+	reason, message, stalled := backupStatus(b)
 	switch {
 	case b.DeletionTimestamp != nil && stalled:
 		return step{problem: problem{reason, fmt.Sprintf("waiting for the GaleraBackup %q of an earlier copy to go: %s", b.Name, message)}}
@@ -117,8 +117,8 @@ func cloning(c *v1alpha1.GaleraCluster, k copied) step {
 	return step{message: fmt.Sprintf("about to copy the cluster %s: %s", named(c), message)}
 }
 
-// told returns what a backup reports.
-func told(b *v1alpha1.GaleraBackup) (reason, message string, stalled bool) {
+// backupStatus returns what a backup reports.
+func backupStatus(b *v1alpha1.GaleraBackup) (reason, message string, stalled bool) {
 	if s := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); s != nil && s.Status == metav1.ConditionTrue {
 		return s.Reason, s.Message, true
 	}

@@ -34,11 +34,11 @@ func made(c *v1alpha1.GaleraCluster, phase string, stalled bool, reason, message
 	b := clone.Backup(c)
 	b.CreationTimestamp = metav1.NewTime(noon)
 	b.Status.Phase, b.Status.ID, b.Status.Directory = phase, "b1", "dev/copy/u1"
-	told := metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: message}
-	meta.SetStatusCondition(&b.Status.Conditions, told)
-	if told.Type = v1alpha1.ConditionStalled; stalled {
-		told.Status = metav1.ConditionTrue
-		meta.SetStatusCondition(&b.Status.Conditions, told)
+	reported := metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	meta.SetStatusCondition(&b.Status.Conditions, reported)
+	if reported.Type = v1alpha1.ConditionStalled; stalled {
+		reported.Status = metav1.ConditionTrue
+		meta.SetStatusCondition(&b.Status.Conditions, reported)
 	}
 	return b
 }
@@ -129,8 +129,8 @@ func TestCloning(t *testing.T) {
 	}
 }
 
-// TestRefusalsTellNothing: a namespace without consent does not learn whether there is such a cluster, nor how it is.
-func TestRefusalsTellNothing(t *testing.T) {
+// TestRefusalsDiscloseNothing: a namespace without consent does not learn whether there is such a cluster, nor how it is.
+func TestRefusalsDiscloseNothing(t *testing.T) {
 	c, k := asking()
 	k.source = nil
 	want := cloning(c, k)
@@ -154,13 +154,13 @@ func TestLost(t *testing.T) {
 	c, _ := asking()
 	s := &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreRestoring, ID: "b1"}
 	b := made(c, v1alpha1.BackupCompleted, false, "", "")
-	if p := lost(s, b); p.reason != "" {
+	if p := lostCopy(s, b); p.reason != "" {
 		t.Errorf("%+v", p)
 	}
 	other := b.DeepCopy()
 	other.Status.ID = "b2"
 	for _, b := range []*v1alpha1.GaleraBackup{nil, other} {
-		if p := lost(s, b); p.reason != v1alpha1.ReasonBackupNotFound {
+		if p := lostCopy(s, b); p.reason != v1alpha1.ReasonBackupNotFound {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -235,10 +235,10 @@ func (s *cloned) pass() {
 func (s *cloned) observe(f *facts) {
 	r := s.cluster.Status.Restore
 	if r.Phase == v1alpha1.RestoreRestoring {
-		f.hindrance = lost(r, s.backup)
+		f.blocker = lostCopy(r, s.backup)
 	} else {
 		f.clone = cloning(s.cluster, copied{source: s.source, watched: true, backup: s.backup})
-		if f.hindrance = f.clone.problem; f.clone.find != nil {
+		if f.blocker = f.clone.problem; f.clone.find != nil {
 			f.source.find = *f.clone.find
 		}
 	}

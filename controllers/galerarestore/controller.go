@@ -61,8 +61,8 @@ type Reconciler struct {
 type facts struct {
 	cluster *v1alpha1.GaleraCluster
 	// source is where the backup lies; hindrance is why that is not known, "" when it is.
-	source    source
-	hindrance problem
+	source  source
+	blocker problem
 	// clone is what a clone does before it has a backup; the zero value for other sources.
 	clone   step
 	find    outcome.Outcome
@@ -110,9 +110,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next := c.DeepCopy()
 	d := decide(&next.Status, f)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
-		return retry.Pass(d.again, r.Status().Update(ctx, next)) // the intent first
+		return retry.Pass(d.requeueAfter, r.Status().Update(ctx, next)) // the intent first
 	}
-	return retry.Pass(d.again, r.act(ctx, f, d))
+	return retry.Pass(d.requeueAfter, r.act(ctx, f, d))
 }
 
 // started reports whether the cluster has pods, whatever its status has lost: their volumes are no longer this
@@ -127,7 +127,7 @@ func (r *Reconciler) started(ctx context.Context, c *v1alpha1.GaleraCluster) (bo
 func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (facts, error) {
 	f := facts{cluster: c, now: r.Now()}
 	var err error
-	if f.source, f.hindrance, err = r.source(ctx, c); err != nil || c.Status.Restore == nil {
+	if f.source, f.blocker, err = r.source(ctx, c); err != nil || c.Status.Restore == nil {
 		return f, err
 	}
 	if err = r.observeClone(ctx, &f); err != nil {

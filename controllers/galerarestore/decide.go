@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// attemptFirst is the pause before what failed is begun anew, which doubles up to attemptMost.
-	attemptFirst = 5 * time.Second
-	attemptMost  = 5 * time.Minute
+	// initialAttemptPause is the pause before what failed is begun anew, which doubles up to attemptMost.
+	initialAttemptPause = 5 * time.Second
+	maxAttemptPause     = 5 * time.Minute
 )
 
 // decision is what is to be there in addition to the status.
 type decision struct {
-	copy    bool  // the temporary backup that a clone begins with
-	drop    bool  // it is to go
-	find    bool  // the Job that searches for the backup
-	restore []int // the Jobs that fill the volumes of these members
-	again   time.Duration
+	copy         bool  // the temporary backup that a clone begins with
+	drop         bool  // it is to go
+	find         bool  // the Job that searches for the backup
+	restore      []int // the Jobs that fill the volumes of these members
+	requeueAfter time.Duration
 }
 
 // decide brings status.restore a step further. It is pure.
@@ -38,7 +38,7 @@ func decide(to *v1alpha1.GaleraClusterStatus, f facts) decision {
 		}
 		to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: c.Generation, Attempts: attempts,
 			StartedAt: new(metav1.NewTime(f.now)), Message: "looking for the backup"}
-		return decision{again: time.Second}
+		return decision{requeueAfter: time.Second}
 	}
 	s := to.Restore
 	switch s.Phase {
@@ -52,14 +52,14 @@ func decide(to *v1alpha1.GaleraClusterStatus, f facts) decision {
 
 func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 	switch {
-	case f.hindrance.reason != "":
+	case f.blocker.reason != "":
 		// What is missing may be created later; until then it is reported, and nothing is done.
-		s.Reason, s.Message = f.hindrance.reason, f.hindrance.message
+		s.Reason, s.Message = f.blocker.reason, f.blocker.message
 		if f.clone.failed && (s.AttemptedAt == nil || s.AttemptedAt.Before(&f.clone.since)) {
 			s.Attempts++ // once for each copy that has failed
 			s.AttemptedAt = new(metav1.NewTime(f.now))
 		}
-		return decision{drop: f.clone.drop, again: whileWaiting}
+		return decision{drop: f.clone.drop, requeueAfter: whileWaiting}
 	case f.clone.message != "":
 		return copying(s, f)
 	case f.find.Done && f.find.Result.Error == "" && f.find.Result.Backup != nil:
@@ -67,36 +67,36 @@ func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.source.store.Name, b.Position
 		s.Replay = replayStatus(f.find.Result.Replay)
 		s.History, s.ObservedGeneration = history(f.cluster, b.ID, s.Replay), f.cluster.Generation
-		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", what(s))
-		return decision{again: time.Second}
+		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(s))
+		return decision{requeueAfter: time.Second}
 	case f.find.Done:
 		return failed(s, f, f.find.Result, "")
 	}
 	switch {
 	case f.find.Waits != "":
 		s.Reason, s.Message = v1alpha1.ReasonRestoring, f.find.Waits
-	case due(s, 1, f.now) <= 0:
+	case attemptPause(s, 1, f.now) <= 0:
 		s.Reason, s.Message = "", "looking for the backup"
 	}
-	return decision{find: !f.find.Exists && due(s, 1, f.now) <= 0, again: min(whileWaiting, max(time.Second, due(s, 1, f.now)))}
+	return decision{find: !f.find.Exists && attemptPause(s, 1, f.now) <= 0, requeueAfter: min(whileWaiting, max(time.Second, attemptPause(s, 1, f.now)))}
 }
 
 // copying has a clone's copy made, after a pause where one has failed: until then the reason is reported.
 func copying(s *v1alpha1.RestoreStatus, f facts) decision {
-	if wait := due(s, 1, f.now); f.clone.make && wait > 0 {
-		return decision{again: min(whileWaiting, max(time.Second, wait))}
+	if wait := attemptPause(s, 1, f.now); f.clone.make && wait > 0 {
+		return decision{requeueAfter: min(whileWaiting, max(time.Second, wait))}
 	}
 	s.Reason, s.Message = "", f.clone.message
-	return decision{copy: f.clone.make, drop: f.clone.drop, again: whileWaiting}
+	return decision{copy: f.clone.make, drop: f.clone.drop, requeueAfter: whileWaiting}
 }
 
-// due is how long an attempt that is made again waits. Each of the members that try counts its own failures.
-func due(s *v1alpha1.RestoreStatus, members int, now time.Time) time.Duration {
+// attemptPause is how long an attempt that is made again waits. Each of the members that try counts its own failures.
+func attemptPause(s *v1alpha1.RestoreStatus, members int, now time.Time) time.Duration {
 	if s.AttemptedAt == nil {
 		return 0
 	}
 	rounds := max(1, int(s.Attempts)/max(1, members))
-	return min(attemptFirst<<min(rounds, 10), attemptMost) - now.Sub(s.AttemptedAt.Time)
+	return min(initialAttemptPause<<min(rounds, 10), maxAttemptPause) - now.Sub(s.AttemptedAt.Time)
 }
 
 // failed reports why an attempt has failed; it is tried again unless that is useless.
@@ -113,7 +113,7 @@ func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decis
 	s.Attempts++
 	s.AttemptedAt = new(metav1.NewTime(f.now))
 	s.Message += "; it is tried again"
-	return decision{again: attemptFirst}
+	return decision{requeueAfter: initialAttemptPause}
 }
 
 // restoring has every member's volume filled, side by side.
@@ -124,9 +124,9 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 		name := resources.PodName(f.cluster, i)
 		switch {
 		case slices.Contains(s.Restored, name):
-		case o.Done && o.Result.Error == "" && o.Result.Restored != nil && !of(s, *o.Result.Restored):
-			anew(s, name) // a Job that is left of another restore
-			return decision{again: time.Second}
+		case o.Done && o.Result.Error == "" && o.Result.Restored != nil && !matchesRestored(s, *o.Result.Restored):
+			renameAttempt(s, name) // a Job that is left of another restore
+			return decision{requeueAfter: time.Second}
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil:
 			if s.Position != "" && s.Position != o.Result.Restored.Position {
 				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonRestoreFailed,
@@ -156,7 +156,7 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 		}
 	}
 	slices.Sort(s.Restored)
-	d.again = whileWaiting
+	d.requeueAfter = whileWaiting
 	switch {
 	case len(s.Restored) >= len(f.members):
 		s.Phase, s.Reason, s.CompletedAt = v1alpha1.RestoreCompleted, "", new(metav1.NewTime(f.now))
@@ -168,12 +168,12 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 			}
 		}
 		return decision{}
-	case f.hindrance.reason != "":
-		s.Reason, s.Message, d.restore = f.hindrance.reason, f.hindrance.message, nil
-	case due(s, len(f.members), f.now) > 0:
-		d.restore, d.again = nil, min(d.again, due(s, len(f.members), f.now))
+	case f.blocker.reason != "":
+		s.Reason, s.Message, d.restore = f.blocker.reason, f.blocker.message, nil
+	case attemptPause(s, len(f.members), f.now) > 0:
+		d.restore, d.requeueAfter = nil, min(d.requeueAfter, attemptPause(s, len(f.members), f.now))
 	case s.Reason == "":
-		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", what(s), len(s.Restored), len(f.members), list(s.Restored))
+		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", describeSource(s), len(s.Restored), len(f.members), list(s.Restored))
 	case len(d.restore) > 0:
 		s.Reason = ""
 	}
@@ -193,19 +193,19 @@ func numbered(s *v1alpha1.RestoreStatus, f facts) {
 	}
 }
 
-// anew gives the next Job of a member another name. Those of the others are at work on their volumes, and keep theirs.
-func anew(s *v1alpha1.RestoreStatus, name string) {
+// renameAttempt gives the next Job of a member another name. Those of the others are at work on their volumes, and keep theirs.
+func renameAttempt(s *v1alpha1.RestoreStatus, name string) {
 	s.Attempts++
 	s.MemberAttempts[name] = s.Attempts
 }
 
-// of reports whether a volume was filled with this backup, in this history.
-func of(s *v1alpha1.RestoreStatus, r task.Restored) bool {
+// matchesRestored reports whether a volume was filled with this backup, in this history.
+func matchesRestored(s *v1alpha1.RestoreStatus, r task.Restored) bool {
 	return r.ID == s.ID && (s.Replay == nil) == (r.GTID == "") && strings.HasPrefix(r.Position, s.History+":")
 }
 
-// what is restored.
-func what(s *v1alpha1.RestoreStatus) string {
+// describeSource is restored.
+func describeSource(s *v1alpha1.RestoreStatus) string {
 	if s.Replay == nil {
 		return "the backup " + s.ID
 	}

@@ -47,7 +47,7 @@ func TestDecide(t *testing.T) {
 		restore      []int
 	}{
 		"it begins":            {in(""), v1alpha1.RestoreFinding, "", "looking", false, nil},
-		"something is missing": {in(v1alpha1.RestoreFinding, func(f *facts) { f.hindrance = problem{v1alpha1.ReasonStoreNotFound, "no store"} }), v1alpha1.RestoreFinding, v1alpha1.ReasonStoreNotFound, "no store", false, nil},
+		"something is missing": {in(v1alpha1.RestoreFinding, func(f *facts) { f.blocker = problem{v1alpha1.ReasonStoreNotFound, "no store"} }), v1alpha1.RestoreFinding, v1alpha1.ReasonStoreNotFound, "no store", false, nil},
 		"it is there again": {in(v1alpha1.RestoreFinding, func(f *facts) { f.cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
 			v1alpha1.RestoreFinding, "", "looking", true, nil},
 		"looks":        {in(v1alpha1.RestoreFinding), v1alpha1.RestoreFinding, "", "", true, nil},
@@ -106,12 +106,12 @@ func TestDecide(t *testing.T) {
 
 // TestPause: members that fail together wait as long as one does. The pause doubles with the rounds, not with the members.
 func TestPause(t *testing.T) {
-	for attempts, want := range map[int32]time.Duration{1: 10 * time.Second, 3: 10 * time.Second, 6: 20 * time.Second, 30: attemptMost} {
+	for attempts, want := range map[int32]time.Duration{1: 10 * time.Second, 3: 10 * time.Second, 6: 20 * time.Second, 30: maxAttemptPause} {
 		f := in(v1alpha1.RestoreRestoring, func(f *facts) {
 			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = attempts, new(metav1.NewTime(noon))
 		})
 		s := f.cluster.Status.Restore
-		if got := due(s, len(f.members), noon); got != want {
+		if got := attemptPause(s, len(f.members), noon); got != want {
 			t.Errorf("after %d failures: %s, want %s", attempts, got, want)
 		}
 	}

@@ -67,7 +67,7 @@ func TestOneFails(t *testing.T) {
 			t.Errorf("%d: %s, before %s", i, now, before[i])
 		}
 	}
-	f.now, f.busy = f.now.Add(attemptMost), map[string]bool{"shop-1": true}
+	f.now, f.busy = f.now.Add(maxAttemptPause), map[string]bool{"shop-1": true}
 	if d := decide(&f.cluster.Status, f); len(d.restore) != 0 {
 		t.Errorf("next to an earlier attempt: %v", d.restore)
 	}

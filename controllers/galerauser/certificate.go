@@ -28,7 +28,7 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	want := resources.UserCertificate(p.cluster, p.user)
 	err = apply.Own(ctx, p.Client, p.Live, p.cluster.UID, want)
 	if meta.IsNoMatchError(err) {
-		p.unbound = reach.Hindrance{Reason: v1alpha1.ReasonCertManagerMissing, Message: "cert-manager is not installed", Again: reach.Seldom}
+		p.bindingProblem = reach.Blocker{Reason: v1alpha1.ReasonCertManagerMissing, Message: "cert-manager is not installed", RetryAfter: reach.RefusedInterval}
 		return nil, nil
 	}
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), have); client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	p.unbound = reach.Hindrance{Reason: v1alpha1.ReasonCertificateWaits, Again: reach.Soon, Message: "waiting for cert-manager to issue the user's certificate (Certificate " +
+	p.bindingProblem = reach.Blocker{Reason: v1alpha1.ReasonCertificateWaits, RetryAfter: reach.WaitInterval, Message: "waiting for cert-manager to issue the user's certificate (Certificate " +
 		want.Name + " in the namespace " + want.Namespace + ")" + refusal(have)}
 	return nil, nil
 }

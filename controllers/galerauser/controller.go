@@ -33,13 +33,13 @@ import (
 // Finalizer holds a GaleraUser until its account is dropped.
 const Finalizer = "galera-operator.io/drop-user"
 
-// given is how often a person's Secret with a password is read: it sends no event.
-const given = 15 * time.Second
+// passwordReadInterval is how often a person's Secret with a password is read: it sends no event.
+const passwordReadInterval = 15 * time.Second
 
 // Reconciler brings one GaleraUser a step further, every time it is asked.
 type Reconciler struct {
 	client.Client
-	reach.Reach
+	reach.ClusterResolver
 	// Calls ask agents to have accounts as they are to be.
 	Calls *calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]
 	// Pauses grow while a user waits for what sends no event.
@@ -74,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return retry.Pass(0, err)
 	}
 	next := u.DeepCopy()
-	p.tell(&next.Status)
+	p.setConditions(&next.Status)
 	if !equality.Semantic.DeepEqual(u.Status, next.Status) {
 		if err := r.Status().Update(ctx, next); err != nil {
 			return retry.Pass(0, err)
@@ -95,13 +95,13 @@ type pass struct {
 
 	cluster  *v1alpha1.GaleraCluster
 	rotation *accounts.Rotation // nil without a password
-	// noGiven explains why the user's own Secret has no password, "" when it has one.
-	noGiven string
-	// hindrance is why the account is not as it is to be; unbound is why the application has not all that it needs.
-	hindrance, unbound reach.Hindrance
-	// mended reports whether statements were needed for what had been applied.
-	mended bool
-	bound  *boundTo
+	// missingPassword explains why the user's own Secret has no password, "" when it has one.
+	missingPassword string
+	// blocker is why the account is not as it is to be; unbound is why the application has not all that it needs.
+	blocker, bindingProblem reach.Blocker
+	// repaired reports whether statements were needed for what had been applied.
+	repaired bool
+	bound    *boundTo
 	// begins reports whether nothing was made yet, so that this is written down first.
 	begins bool
 }
@@ -111,24 +111,24 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 	u := p.user
 	namespace, name := u.Cluster()
 	var err error
-	if p.cluster, p.hindrance, err = p.Reach.Cluster(ctx, u.Namespace, namespace, name); err != nil {
-		return p.hindrance.Again, err
+	if p.cluster, p.blocker, err = p.ClusterResolver.Cluster(ctx, u.Namespace, namespace, name); err != nil {
+		return p.blocker.RetryAfter, err
 	}
 	if p.cluster != nil { // what the cluster's spec rules out is reported even while it is busy with coming to that
 		if h := refused(u, p.cluster); h.Reason != "" {
-			p.hindrance = h
+			p.blocker = h
 		}
 	}
-	if p.hindrance.Reason != "" {
-		return p.hindrance.Again, nil
+	if p.blocker.Reason != "" {
+		return p.blocker.RetryAfter, nil
 	}
 	bound, err := p.readBinding(ctx)
-	if err = p.taken(err); err != nil || p.hindrance.Reason != "" {
-		return p.hindrance.Again, err
+	if err = p.foreignSecret(err); err != nil || p.blocker.Reason != "" {
+		return p.blocker.RetryAfter, err
 	}
 	written, err := p.passwords(ctx, bound)
-	if err = p.taken(err); written || err != nil || p.hindrance.Reason != "" {
-		return max(p.hindrance.Again, time.Millisecond), err
+	if err = p.foreignSecret(err); written || err != nil || p.blocker.Reason != "" {
+		return max(p.blocker.RetryAfter, time.Millisecond), err
 	}
 	if p.begins = u.Status.Account == ""; p.begins {
 		return time.Millisecond, nil
@@ -137,15 +137,15 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if p.hindrance, err = p.apply(ctx, bound); err != nil || p.hindrance.Reason != "" {
-		return p.hindrance.Again, err
+	if p.blocker, err = p.apply(ctx, bound); err != nil || p.blocker.Reason != "" {
+		return p.blocker.RetryAfter, err
 	}
-	if p.unbound.Reason != "" {
-		return p.unbound.Again, nil
+	if p.bindingProblem.Reason != "" {
+		return p.bindingProblem.RetryAfter, nil
 	}
 	changed, err := p.bind(ctx, pair)
-	if err = p.taken(err); err != nil || p.hindrance.Reason != "" {
-		return p.hindrance.Again, err
+	if err = p.foreignSecret(err); err != nil || p.blocker.Reason != "" {
+		return p.blocker.RetryAfter, err
 	}
 	if changed {
 		return time.Millisecond, nil // the overlap begins when the binding Secret is seen to hold the password
@@ -156,21 +156,21 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 // next returns when to reconcile again what is well.
 func (p *pass) next() time.Duration {
 	if p.user.Spec.Authentication.PasswordSecretRef != nil {
-		return given
+		return passwordReadInterval
 	}
-	return reach.Look
+	return reach.ResyncPeriod
 }
 
 // due is the pause until the next look: the end of an overlap is not missed.
 func (p *pass) due(again time.Duration) time.Duration {
-	if p.hindrance.Reason != "" || p.rotation == nil || p.rotation.Until.IsZero() {
+	if p.blocker.Reason != "" || p.rotation == nil || p.rotation.Until.IsZero() {
 		return again
 	}
 	return min(again, max(p.rotation.Until.Sub(p.now), time.Second))
 }
 
 // apply has the account in the cluster.
-func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Hindrance, error) {
+func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Blocker, error) {
 	var passwords []string
 	if p.rotation != nil {
 		published := ""
@@ -179,29 +179,29 @@ func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Hindrance, erro
 		}
 		passwords = p.rotation.Accepted(published)
 	}
-	wish, err := accounts.User(p.cluster, p.user, passwords)
+	desired, err := accounts.User(p.cluster, p.user, passwords)
 	if err != nil {
-		return reach.Hindrance{}, err
+		return reach.Blocker{}, err
 	}
-	target, hindrance := p.Primary(p.cluster)
-	if hindrance.Reason != "" {
-		return hindrance, nil
+	target, blocker := p.Primary(p.cluster)
+	if blocker.Reason != "" {
+		return blocker, nil
 	}
 	by := calls.By{Cluster: client.ObjectKeyFromObject(p.cluster), Object: client.ObjectKeyFromObject(p.user)}
-	result, err := p.Calls.Ask(ctx, by, target, wish)
+	result, err := p.Calls.Ask(ctx, by, target, desired)
 	if err == nil && result.Reason == agentapi.SQLOwned && p.user.Spec.Adopt {
-		gone, goneErr := reach.Gone(ctx, p.Live, result.Owner, &v1alpha1.GaleraUser{})
+		gone, goneErr := reach.GoneForGood(ctx, p.Live, result.Owner, &v1alpha1.GaleraUser{})
 		if goneErr != nil {
-			return reach.Hindrance{}, goneErr
+			return reach.Blocker{}, goneErr
 		}
 		if gone {
-			wish.Instead = result.Owner
-			result, err = p.Calls.Ask(ctx, by, target, wish)
+			desired.Instead = result.Owner
+			result, err = p.Calls.Ask(ctx, by, target, desired)
 		}
 	}
 	if calls.Quiet(err) {
-		return reach.Hindrance{}, err
+		return reach.Blocker{}, err
 	}
-	p.mended = result.Statements > 0
+	p.repaired = result.Statements > 0
 	return reach.Answer("the account "+accounts.Account(p.user), "GaleraUser", result, err), nil
 }

@@ -35,13 +35,13 @@ func TestKilledAnywhere(t *testing.T) {
 					})
 					w := newWorld(t, u)
 					w.kill, w.after = kill, after
-					w.rest(w.operator(), u)
+					w.settle(w.operator(), u)
 					ended = w.writes < kill
 					w.kill = 0
 					if deleted {
 						w.must(w.kube.Delete(t.Context(), u))
 					}
-					w.rest(w.operator(), u)
+					w.settle(w.operator(), u)
 					what := fmt.Sprintf("no password %t, deleted %t, killed at write %d, after it %t", none, deleted, kill, after)
 					_, made := w.accounts["app"]
 					switch {
@@ -67,23 +67,23 @@ func TestKilledWhileRotating(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			u := user(nil)
 			w := newWorld(t, u)
-			w.rest(w.operator(), u)
+			w.settle(w.operator(), u)
 			before := string(w.secret("data", "app-binding")["password"])
 			w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u))
 			u.Annotations = map[string]string{v1alpha1.AnnotationRenew: "password@1"}
 			w.must(w.kube.Update(t.Context(), u))
 			w.writes, w.kill, w.after = 0, kill, after
-			w.rest(w.operator(), u)
+			w.settle(w.operator(), u)
 			ended = w.writes < kill
 			if w.kill = 0; !w.opens() {
 				t.Errorf("killed at write %d, after it %t: the published password is refused", kill, after)
 			}
-			w.rest(w.operator(), u)
+			w.settle(w.operator(), u)
 			if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "False OldPasswordAccepted" || !w.opens() || string(w.secret("data", "app-binding")["password"]) == before {
 				t.Errorf("killed at write %d, after it %t: %s", kill, after, got)
 			}
 			w.now = w.now.Add(2 * time.Hour)
-			w.rest(w.operator(), u)
+			w.settle(w.operator(), u)
 			if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "True Rotated" || len(w.accounts["app"].Accepts) != 1 || !w.opens() {
 				t.Errorf("killed at write %d, after it %t: %s", kill, after, got)
 			}
@@ -91,32 +91,32 @@ func TestKilledWhileRotating(t *testing.T) {
 	}
 }
 
-// TestDriftIsTold, of accounts with a password and without.
-func TestDriftIsTold(t *testing.T) {
+// TestDriftIsReported, of accounts with a password and without.
+func TestDriftIsReported(t *testing.T) {
 	u := user(nil)
 	w := newWorld(t, u)
 	r := w.operator()
-	w.rest(r, u)
-	if w.told("DriftCorrected") {
+	w.settle(r, u)
+	if w.hasEvent("DriftCorrected") {
 		t.Error("a new account is no drift")
 	}
-	w.rest(r, u)
-	if w.told("DriftCorrected") {
+	w.settle(r, u)
+	if w.hasEvent("DriftCorrected") {
 		t.Error("nothing was changed by hand")
 	}
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u))
 	u.Annotations = map[string]string{v1alpha1.AnnotationRenew: "password@1"}
 	w.must(w.kube.Update(t.Context(), u))
 	for range 3 {
-		w.rest(r, u)
+		w.settle(r, u)
 		w.now = w.now.Add(2 * time.Hour)
 	}
-	if w.condition(u, v1alpha1.ConditionPasswordRotated) != "True Rotated" || len(w.accounts["app"].Accepts) != 1 || w.told("DriftCorrected") {
+	if w.condition(u, v1alpha1.ConditionPasswordRotated) != "True Rotated" || len(w.accounts["app"].Accepts) != 1 || w.hasEvent("DriftCorrected") {
 		t.Error("a rotation is no drift")
 	}
 	delete(w.accounts, "app")
-	w.rest(r, u)
-	if !w.told("DriftCorrected") || !w.opens() {
+	w.settle(r, u)
+	if !w.hasEvent("DriftCorrected") || !w.opens() {
 		t.Error("an account that was dropped by hand")
 	}
 }
@@ -128,18 +128,18 @@ func TestGivenPassword(t *testing.T) {
 	})
 	w := newWorld(t, u)
 	r := w.operator()
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "False PasswordMissing" || len(w.accounts) > 0 {
 		t.Errorf("%s, %v", got, w.accounts)
 	}
 	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "mine"}, Data: map[string][]byte{"word": []byte("one\n")}}
 	w.must(w.kube.Create(t.Context(), mine))
-	w.rest(r, u)
+	w.settle(r, u)
 	if string(w.secret("data", "app-binding")["password"]) != "one" || !w.opens() {
 		t.Error("the person's password")
 	}
 	w.must(w.kube.Delete(t.Context(), mine))
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "False PasswordMissing" || w.condition(u, v1alpha1.ConditionReady) != "True Ready" || !w.opens() {
 		t.Errorf("deleted later: %s", got)
 	}
@@ -152,14 +152,14 @@ func TestForeignSecrets(t *testing.T) {
 		u := user(nil)
 		w := newWorld(t, u, theirs)
 		r := w.operator()
-		if again := w.rest(r, u); again < reach.Soon {
+		if again := w.settle(r, u); again < reach.WaitInterval {
 			t.Errorf("%s is in the way: looked at again after %s", name, again)
 		}
 		if got := w.condition(u, v1alpha1.ConditionReady); got != "False NameTaken" || len(w.accounts) > 0 || string(w.secret("data", name)["password"]) != "theirs" {
 			t.Errorf("%s: %s, %v", name, got, w.accounts)
 		}
 		w.must(w.kube.Delete(t.Context(), theirs)) // which sends no event
-		if w.rest(r, u); !w.opens() {
+		if w.settle(r, u); !w.opens() {
 			t.Errorf("%s was removed", name)
 		}
 	}
@@ -168,7 +168,7 @@ func TestForeignSecrets(t *testing.T) {
 		u.Spec.Authentication.PasswordSecretRef = &v1alpha1.PasswordKey{Name: "shop-root", Key: "password"}
 	})
 	w := newWorld(t, u, clusters)
-	w.rest(w.operator(), u)
+	w.settle(w.operator(), u)
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "False PasswordMissing" || len(w.accounts) > 0 {
 		t.Errorf("a cluster's Secret: %s", got)
 	}
@@ -180,7 +180,7 @@ func TestAnotherClusterOfTheName(t *testing.T) {
 	u := user(nil)
 	w := newWorld(t, u)
 	r := w.operator()
-	w.rest(r, u)
+	w.settle(r, u)
 	before := string(w.secret("data", "app-binding")["password"])
 	c := &v1alpha1.GaleraCluster{}
 	w.must(w.kube.Get(t.Context(), client.ObjectKey{Namespace: "data", Name: "shop"}, c))
@@ -191,7 +191,7 @@ func TestAnotherClusterOfTheName(t *testing.T) {
 	if woken := r.byCluster(t.Context(), c); len(woken) != 1 {
 		t.Errorf("woken by a cluster that has not begun: %v", woken)
 	}
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "False ClusterBusy" {
 		t.Errorf("nothing is applied to it: %s", got)
 	}
@@ -200,7 +200,7 @@ func TestAnotherClusterOfTheName(t *testing.T) {
 	if woken := r.byCluster(t.Context(), c); len(woken) != 1 {
 		t.Errorf("woken by what it waits for: %v", woken)
 	}
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "True Ready" || !w.opens() || string(w.secret("data", "app-binding")["password"]) != before {
 		t.Errorf("%s, %v", got, w.accounts)
 	}
@@ -215,7 +215,7 @@ func TestTLSUnavailable(t *testing.T) {
 	u := user(nil)
 	w := newWorld(t, u)
 	r := w.operator()
-	w.rest(r, u)
+	w.settle(r, u)
 	c := &v1alpha1.GaleraCluster{}
 	w.must(w.kube.Get(t.Context(), client.ObjectKey{Namespace: "data", Name: "shop"}, c))
 	serving := c.DeepCopy().Status
@@ -226,7 +226,7 @@ func TestTLSUnavailable(t *testing.T) {
 	if woken := r.byCluster(t.Context(), c); len(woken) != 1 {
 		t.Errorf("woken by the loss of TLS: %v", woken)
 	}
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "False TLSUnavailable" {
 		t.Error(got)
 	}
@@ -234,7 +234,7 @@ func TestTLSUnavailable(t *testing.T) {
 	w.must(w.kube.Update(t.Context(), c))
 	c.Status = serving
 	w.must(w.kube.Status().Update(t.Context(), c))
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "True Ready" || !w.opens() {
 		t.Error(got)
 	}
@@ -249,12 +249,12 @@ func TestNotAdmitted(t *testing.T) {
 	meta.RemoveStatusCondition(&c.Status.Conditions, v1alpha1.ConditionAvailable)
 	w.must(w.kube.Status().Update(t.Context(), c))
 	r := w.operator()
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "False NamespaceNotAllowed" {
 		t.Error(got)
 	}
 	w.must(w.kube.Delete(t.Context(), u))
-	w.rest(r, u)
+	w.settle(r, u)
 	if !w.gone(u) || w.asked > 0 {
 		t.Errorf("gone %t, asked %d times", w.gone(u), w.asked)
 	}
@@ -265,10 +265,10 @@ func TestRetained(t *testing.T) {
 	u := user(func(u *v1alpha1.GaleraUser) { u.Spec.DeletionPolicy = v1alpha1.AccountRetain })
 	w := newWorld(t, u)
 	r := w.operator()
-	w.rest(r, u)
+	w.settle(r, u)
 	w.must(w.kube.Delete(t.Context(), u))
 	asked := w.asked
-	w.rest(r, u)
+	w.settle(r, u)
 	if _, made := w.accounts["app"]; !made || !w.gone(u) || w.asked != asked {
 		t.Errorf("%v, asked %d times", w.accounts, w.asked-asked)
 	}
@@ -277,7 +277,7 @@ func TestRetained(t *testing.T) {
 	}
 	again := user(func(u *v1alpha1.GaleraUser) { u.UID = "again" })
 	w.must(w.kube.Create(t.Context(), again))
-	w.rest(r, again)
+	w.settle(r, again)
 	if got := w.condition(again, v1alpha1.ConditionReady); got != "True Ready" || !w.opens() {
 		t.Error(got)
 	}
@@ -289,14 +289,14 @@ func TestCertificates(t *testing.T) {
 	u := user(func(u *v1alpha1.GaleraUser) { u.Spec.Require = v1alpha1.RequireX509 })
 	w := newWorld(t, u)
 	r := w.operator()
-	w.rest(r, u)
+	w.settle(r, u)
 	c := &v1alpha1.GaleraCluster{}
 	w.must(w.kube.Get(t.Context(), client.ObjectKey{Namespace: "data", Name: "shop"}, c))
 	cert := resources.UserCertificate(c, u)
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(cert), cert))
 	cert.Status.Conditions = []cmv1.CertificateCondition{{Type: cmv1.CertificateConditionIssuing, Status: cmmeta.ConditionFalse, Reason: "Denied", Message: "denied by policy"}}
 	w.must(w.kube.Update(t.Context(), cert))
-	w.rest(r, u)
+	w.settle(r, u)
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u))
 	if ready := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady); ready.Reason != v1alpha1.ReasonCertificateWaits || !strings.Contains(ready.Message, "denied by policy") {
 		t.Errorf("%+v", ready)
@@ -307,20 +307,20 @@ func TestCertificates(t *testing.T) {
 	}
 	issue("data", "other")
 	w.must(w.kube.Create(t.Context(), pair))
-	w.rest(r, u)
+	w.settle(r, u)
 	if len(w.secret("data", "app-binding")) > 0 {
 		t.Error("another user's certificate is given away")
 	}
 	issue("data", "app")
 	w.must(w.kube.Update(t.Context(), pair))
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "True Ready" || len(w.secret("data", "app-binding")["tls.key"]) == 0 {
 		t.Error(got)
 	}
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u))
 	u.Spec.Require, u.Generation = v1alpha1.RequireTLS, 2
 	w.must(w.kube.Update(t.Context(), u))
-	w.rest(r, u)
+	w.settle(r, u)
 	if !w.gone(cert) || !w.gone(pair) || len(w.secret("data", "app-binding")["tls.key"]) > 0 {
 		t.Error("a certificate that the spec no longer asks for")
 	}

@@ -16,13 +16,13 @@ import (
 )
 
 // countReads counts an operator's reads past the cache.
-func (w *world) countReads(r *Reconciler) *int {
+func (w *testServer) countReads(r *Reconciler) *int {
 	n := new(int)
 	live := interceptor.NewClient(w.kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 		*n++
 		return c.Get(ctx, key, o, opts...)
 	}})
-	r.Live, r.Reach.Live = live, live
+	r.Live, r.ClusterResolver.Live = live, live
 	return n
 }
 
@@ -42,11 +42,11 @@ func TestAnIdleUserReadsOnlyThePersonsSecret(t *testing.T) {
 	w := newWorld(t, u, s)
 	r := w.operator()
 	reads := w.countReads(r)
-	w.rest(r, u)
+	w.settle(r, u)
 	*reads = 0
 	var pause time.Duration
 	for range 4 {
-		pause = w.rest(r, u)
+		pause = w.settle(r, u)
 	}
 	if *reads != 4 || pause != time.Minute {
 		t.Errorf("%d reads in four passes, the next one in %s", *reads, pause)
@@ -58,7 +58,7 @@ func TestStaleSecretsAreNotBelieved(t *testing.T) {
 	u, s := givenPassword("data")
 	w := newWorld(t, u, s)
 	r := w.operator()
-	w.rest(r, u)
+	w.settle(r, u)
 	old := map[string]*corev1.Secret{}
 	for _, name := range []string{"app-binding", "app-password"} {
 		old[name] = &corev1.Secret{}
@@ -73,9 +73,9 @@ func TestStaleSecretsAreNotBelieved(t *testing.T) {
 	}})
 	s.Data["password"] = []byte("second-password")
 	w.must(w.kube.Update(t.Context(), s))
-	w.rest(r, u)
+	w.settle(r, u)
 	w.now = w.now.Add(2 * time.Hour)
-	w.rest(r, u)
+	w.settle(r, u)
 	if got := string(w.secret("data", "app-binding")["password"]); got != "second-password" || !w.opens() || len(w.accounts["app"].Accepts) != 1 {
 		t.Errorf("the binding has %s, and the account accepts it: %t", got, w.opens())
 	}
@@ -98,7 +98,7 @@ func TestUsersOfAHibernatedCluster(t *testing.T) {
 		if err != nil || result.RequeueAfter > 0 && result.RequeueAfter < time.Second {
 			continue
 		}
-		if result.RequeueAfter < reach.Look {
+		if result.RequeueAfter < reach.ResyncPeriod {
 			t.Fatalf("it looks again after %s", result.RequeueAfter)
 		}
 	}
@@ -106,7 +106,7 @@ func TestUsersOfAHibernatedCluster(t *testing.T) {
 		t.Errorf("%d reads in a hundred passes", *reads)
 	}
 	w.now = w.now.Add(time.Hour)
-	w.rest(r, u)
+	w.settle(r, u)
 	if *reads != 2 {
 		t.Errorf("%d reads an hour later", *reads)
 	}

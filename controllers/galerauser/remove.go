@@ -36,7 +36,7 @@ func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.D
 			return 0, err
 		}
 		if h.Reason != "" {
-			return r.Pauses.Grow(client.ObjectKeyFromObject(u), h.Again), r.waits(ctx, u, h)
+			return r.Pauses.Grow(client.ObjectKeyFromObject(u), h.RetryAfter), r.reportWait(ctx, u, h)
 		}
 	}
 	r.current.forget(client.ObjectKey{Namespace: u.Namespace, Name: u.BindingName()}, client.ObjectKey{Namespace: u.Namespace, Name: passwordName(u)},
@@ -51,12 +51,12 @@ func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.D
 }
 
 // drop has the account gone. What the primary drops, the other nodes hear of: they are asked to end its connections.
-func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) (reach.Hindrance, error) {
+func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) (reach.Blocker, error) {
 	if u.Status.Account == "" || u.Spec.DeletionPolicy == v1alpha1.AccountRetain {
-		return reach.Hindrance{}, nil // nothing was ever asked for, or it stays
+		return reach.Blocker{}, nil // nothing was ever asked for, or it stays
 	}
 	// A namespace that is no longer admitted may still take away what is its own.
-	_, h, err := r.Reach.Cluster(ctx, c.Namespace, c.Namespace, c.Name)
+	_, h, err := r.ClusterResolver.Cluster(ctx, c.Namespace, c.Namespace, c.Name)
 	if err != nil || h.Reason != "" {
 		return h, err
 	}
@@ -64,30 +64,30 @@ func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1a
 	if h.Reason != "" {
 		return h, nil
 	}
-	wish := accounts.NoUser(u)
+	desired := accounts.NoUser(u)
 	by := calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(u)}
-	result, err := r.Calls.Ask(ctx, by, target, wish)
+	result, err := r.Calls.Ask(ctx, by, target, desired)
 	if calls.Quiet(err) {
-		return reach.Hindrance{}, err
+		return reach.Blocker{}, err
 	}
 	if h := reach.Answer("the account "+accounts.Account(u), "GaleraUser", result, err); h.Reason != "" {
 		return h, nil
 	}
 	for _, t := range r.Others(c) {
-		result, err := r.Calls.Ask(ctx, by, t, wish)
+		result, err := r.Calls.Ask(ctx, by, t, desired)
 		if calls.Quiet(err) {
-			return reach.Hindrance{}, err
+			return reach.Blocker{}, err
 		}
 		if err != nil || result.Reason != "" {
 			h := reach.Answer("a connection on "+t.Pod, "GaleraUser", result, err)
 			return h, nil
 		}
 	}
-	return reach.Hindrance{}, nil
+	return reach.Blocker{}, nil
 }
 
-// waits reports what the deletion waits for, and what ends it.
-func (r *Reconciler) waits(ctx context.Context, u *v1alpha1.GaleraUser, h reach.Hindrance) error {
+// reportWait reports what the deletion waits for, and what ends it.
+func (r *Reconciler) reportWait(ctx context.Context, u *v1alpha1.GaleraUser, h reach.Blocker) error {
 	next := u.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: u.Generation,
 		Message: fmt.Sprintf("the account is dropped when the cluster takes changes again: %s. To delete this object without that, remove its finalizer %s; the account then stays", h.Message, Finalizer)})

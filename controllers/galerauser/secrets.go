@@ -81,13 +81,13 @@ func (p *pass) wrote(s *corev1.Secret, err error) error {
 	return nil
 }
 
-// taken returns the blocking reason for a Secret that belongs to something else.
-func (p *pass) taken(err error) error {
+// foreignSecret returns the blocking reason for a Secret that belongs to something else.
+func (p *pass) foreignSecret(err error) error {
 	var foreign apply.ErrForeign
 	if !errors.As(err, &foreign) {
 		return err
 	}
-	p.hindrance = reach.Hindrance{Reason: v1alpha1.ReasonNameTaken, Message: foreign.Error(), Again: reach.Seldom}
+	p.blocker = reach.Blocker{Reason: v1alpha1.ReasonNameTaken, Message: foreign.Error(), RetryAfter: reach.RefusedInterval}
 	return nil
 }
 
@@ -127,14 +127,14 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 		ask.Have = &accounts.Passwords{Password: string(s.Data[keyPassword]), Previous: string(s.Data[keyPrevious]), Since: since, Renewed: string(s.Data[keyRenewed])}
 	}
 	if ref := spec.PasswordSecretRef; ref != nil {
-		if ask.Given, p.noGiven, err = p.given(ctx, *ref); err != nil {
+		if ask.Given, p.missingPassword, err = p.readPassword(ctx, *ref); err != nil {
 			return false, err
 		}
-		if p.noGiven != "" && s == nil {
-			p.hindrance = reach.Hindrance{Reason: v1alpha1.ReasonPasswordMissing, Message: p.noGiven, Again: given}
+		if p.missingPassword != "" && s == nil {
+			p.blocker = reach.Blocker{Reason: v1alpha1.ReasonPasswordMissing, Message: p.missingPassword, RetryAfter: passwordReadInterval}
 			return false, nil
 		}
-		if p.noGiven != "" {
+		if p.missingPassword != "" {
 			ask.Given = ask.Have.Password // what the account has stays
 		}
 	}
@@ -163,8 +163,8 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 // passwordName is the name of the Secret that keeps a user's passwords.
 func passwordName(u *v1alpha1.GaleraUser) string { return u.Name + "-password" }
 
-// given reads the password of a person's Secret.
-func (p *pass) given(ctx context.Context, ref v1alpha1.PasswordKey) (password, missing string, err error) {
+// readPassword reads the password of a person's Secret.
+func (p *pass) readPassword(ctx context.Context, ref v1alpha1.PasswordKey) (password, missing string, err error) {
 	s := &corev1.Secret{}
 	err = p.Live.Get(ctx, client.ObjectKey{Namespace: p.user.Namespace, Name: ref.Name}, s)
 	switch {
@@ -228,13 +228,13 @@ func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 }
 
 // refused returns what a user asks for and cannot have.
-func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) reach.Hindrance {
+func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) reach.Blocker {
 	if accounts.LacksTLS(u, c) {
-		return reach.Hindrance{Reason: v1alpha1.ReasonTLSUnavailable, Again: reach.Look,
+		return reach.Blocker{Reason: v1alpha1.ReasonTLSUnavailable, RetryAfter: reach.ResyncPeriod,
 			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or spec.require of this user to None"}
 	}
 	if why := accounts.Overreach(u, c.Namespace); why != "" {
-		return reach.Hindrance{Reason: v1alpha1.ReasonGrantRefused, Message: why, Again: reach.Seldom}
+		return reach.Blocker{Reason: v1alpha1.ReasonGrantRefused, Message: why, RetryAfter: reach.RefusedInterval}
 	}
-	return reach.Hindrance{}
+	return reach.Blocker{}
 }

@@ -26,7 +26,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.GaleraUser{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
 		Owns(&corev1.Secret{}).
-		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster), builder.WithPredicates(reach.Turns)).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster), builder.WithPredicates(reach.MayEndWait)).
 		Watches(&v1alpha1.GaleraDatabase{}, handler.EnqueueRequestsFromMapFunc(r.byDatabase)).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.byCA)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.byCertificate)).

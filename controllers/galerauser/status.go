@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/accounts"
 )
 
-// tell sets the status from what the pass has found.
-func (p *pass) tell(to *v1alpha1.GaleraUserStatus) {
+// setConditions sets the status from what the pass has found.
+func (p *pass) setConditions(to *v1alpha1.GaleraUserStatus) {
 	u := p.user
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&to.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: u.Generation})
@@ -25,29 +25,29 @@ func (p *pass) tell(to *v1alpha1.GaleraUserStatus) {
 		to.Binding = &v1alpha1.BindingStatus{Name: u.BindingName()}
 		to.CertificateNotAfter = moment(p.bound.notAfter)
 	}
-	p.tellPassword(to, set)
+	p.setPasswordCondition(to, set)
 	ready := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)
-	if p.hindrance.Passes && ready != nil && ready.Status == metav1.ConditionTrue && to.ObservedGeneration == u.Generation {
+	if p.blocker.Transient && ready != nil && ready.Status == metav1.ConditionTrue && to.ObservedGeneration == u.Generation {
 		return // a busy cluster is no evidence of what was applied
 	}
-	if p.hindrance.Reason == "" && (p.begins || p.rotation != nil && p.rotation.Write) {
+	if p.blocker.Reason == "" && (p.begins || p.rotation != nil && p.rotation.Write) {
 		return // the next pass applies it
 	}
 	to.ObservedGeneration = u.Generation
-	if h := p.hindrance; h.Reason != "" {
+	if h := p.blocker; h.Reason != "" {
 		set(v1alpha1.ConditionApplied, metav1.ConditionFalse, h.Reason, h.Message)
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, h.Reason, h.Message)
 		return
 	}
 	set(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonApplied, "the account "+to.Account+" is in the cluster as the spec asks for")
-	if h := p.unbound; h.Reason != "" {
+	if h := p.bindingProblem; h.Reason != "" {
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, h.Reason, h.Message)
 		return
 	}
 	set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "the Secret "+u.BindingName()+" has all that an application needs to connect")
 }
 
-func (p *pass) tellPassword(to *v1alpha1.GaleraUserStatus, set func(kind string, status metav1.ConditionStatus, reason, message string)) {
+func (p *pass) setPasswordCondition(to *v1alpha1.GaleraUserStatus, set func(kind string, status metav1.ConditionStatus, reason, message string)) {
 	r := p.rotation
 	if p.user.Spec.Authentication.None {
 		to.OldPasswordUntil, to.PasswordChangedAt = nil, nil
@@ -67,8 +67,8 @@ func (p *pass) tellPassword(to *v1alpha1.GaleraUserStatus, set func(kind string,
 		to.PasswordChangedAt = moment(at)
 	}
 	switch {
-	case p.noGiven != "":
-		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonPasswordMissing, p.noGiven+"; the account keeps the password it has")
+	case p.missingPassword != "":
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonPasswordMissing, p.missingPassword+"; the account keeps the password it has")
 	case r.Waiting && r.Until.IsZero():
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating, "the next password is made")
 	case r.Waiting:
@@ -103,7 +103,7 @@ func (p *pass) drifted(after *v1alpha1.GaleraUser) bool {
 			return false
 		}
 	}
-	return p.mended && before.ObservedGeneration == p.user.Generation && meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionReady)
+	return p.repaired && before.ObservedGeneration == p.user.Generation && meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionReady)
 }
 
 func moment(t time.Time) *metav1.Time {

@@ -32,8 +32,8 @@ import (
 
 var errKilled = errors.New("the operator was killed")
 
-// world is an API server with one cluster, and the cluster's database.
-type world struct {
+// testServer is an API server with one cluster, and the cluster's database.
+type testServer struct {
 	*testing.T
 	kube   client.WithWatch
 	events *events.FakeRecorder
@@ -46,7 +46,7 @@ type world struct {
 	after        bool
 }
 
-func newWorld(t *testing.T, objects ...client.Object) *world {
+func newWorld(t *testing.T, objects ...client.Object) *testServer {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, cmv1.AddToScheme, v1alpha1.AddToScheme} {
@@ -59,7 +59,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "x"})
 	ca := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "shop-ca"}, Data: map[string]string{"ca.crt": "CA"}}
 	team := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"team": "a"}}}
-	w := &world{T: t, now: time.Unix(1.8e9, 0), accounts: map[string]agentapi.SQLUser{}}
+	w := &testServer{T: t, now: time.Unix(1.8e9, 0), accounts: map[string]agentapi.SQLUser{}}
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, c, ca, team)...).WithStatusSubresource(&v1alpha1.GaleraUser{}, &v1alpha1.GaleraCluster{}).Build()
 	return w
 }
@@ -75,7 +75,7 @@ func user(edit func(*v1alpha1.GaleraUser)) *v1alpha1.GaleraUser {
 }
 
 // write carries a write of the operator out, unless that is killed.
-func (w *world) write(do func() error) error {
+func (w *testServer) write(do func() error) error {
 	w.writes++
 	if w.writes == w.kill && !w.after {
 		return errKilled
@@ -88,7 +88,7 @@ func (w *world) write(do func() error) error {
 }
 
 // operator is one that knows only the API server's answers.
-func (w *world) operator() *Reconciler {
+func (w *testServer) operator() *Reconciler {
 	w.events = events.NewFakeRecorder(100)
 	kube := interceptor.NewClient(w.kube, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
@@ -104,11 +104,11 @@ func (w *world) operator() *Reconciler {
 			return w.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	return &Reconciler{Client: kube, Reach: reach.Reach{Reader: kube, Live: kube, Agents: w}, Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: calls.One(w.keep)}, Events: w.events, Now: func() time.Time { return w.now }}
+	return &Reconciler{Client: kube, ClusterResolver: reach.ClusterResolver{Reader: kube, Live: kube, Agents: w}, Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: calls.One(w.keep)}, Events: w.events, Now: func() time.Time { return w.now }}
 }
 
 // keep is the agent of the primary.
-func (w *world) keep(_ context.Context, _ observe.Target, u agentapi.SQLUser) (r agentapi.SQLResult, err error) {
+func (w *testServer) keep(_ context.Context, _ observe.Target, u agentapi.SQLUser) (r agentapi.SQLResult, err error) {
 	w.asked++
 	if err := u.Check(); err != nil {
 		w.Error(err)
@@ -126,16 +126,16 @@ func (w *world) keep(_ context.Context, _ observe.Target, u agentapi.SQLUser) (r
 }
 
 // Seen and Target are those of the primary's agent, which answers.
-func (w *world) Seen(types.NamespacedName) map[string]observe.Seen {
+func (w *testServer) Seen(types.NamespacedName) map[string]observe.Seen {
 	return map[string]observe.Seen{"shop-0": {Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced}}}}
 }
 
-func (w *world) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
+func (w *testServer) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
 	return observe.Target{Pod: pod}, pod == "shop-0"
 }
 
-// rest makes passes until nothing is left to do for a while, or the operator is killed. It returns when the next look is due, 0 for never.
-func (w *world) rest(r *Reconciler, u *v1alpha1.GaleraUser) time.Duration {
+// settle makes passes until nothing is left to do for a while, or the operator is killed. It returns when the next look is due, 0 for never.
+func (w *testServer) settle(r *Reconciler, u *v1alpha1.GaleraUser) time.Duration {
 	w.Helper()
 	for range 30 {
 		result, err := r.Reconcile(w.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(u)})
@@ -145,7 +145,7 @@ func (w *world) rest(r *Reconciler, u *v1alpha1.GaleraUser) time.Duration {
 		if err != nil {
 			w.Fatal(err)
 		}
-		if result.RequeueAfter == 0 || result.RequeueAfter >= reach.Soon {
+		if result.RequeueAfter == 0 || result.RequeueAfter >= reach.WaitInterval {
 			return result.RequeueAfter
 		}
 	}
@@ -154,7 +154,7 @@ func (w *world) rest(r *Reconciler, u *v1alpha1.GaleraUser) time.Duration {
 }
 
 // condition is one's status and reason.
-func (w *world) condition(u *v1alpha1.GaleraUser, kind string) string {
+func (w *testServer) condition(u *v1alpha1.GaleraUser, kind string) string {
 	w.Helper()
 	have := &v1alpha1.GaleraUser{}
 	if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(u), have); err != nil {
@@ -167,7 +167,7 @@ func (w *world) condition(u *v1alpha1.GaleraUser, kind string) string {
 	return string(c.Status) + " " + c.Reason
 }
 
-func (w *world) secret(namespace, name string) map[string][]byte {
+func (w *testServer) secret(namespace, name string) map[string][]byte {
 	w.Helper()
 	s := &corev1.Secret{}
 	if err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s); client.IgnoreNotFound(err) != nil {
@@ -177,14 +177,14 @@ func (w *world) secret(namespace, name string) map[string][]byte {
 }
 
 // opens reports whether the account accepts the password of the binding Secret.
-func (w *world) opens() bool {
+func (w *testServer) opens() bool {
 	w.Helper()
 	password, account := w.secret("data", "app-binding")["password"], w.accounts["app"]
 	kept, err := agentapi.Kept(v1alpha1.PluginNative, string(password), "")
 	return err == nil && len(password) > 0 && slices.Contains(account.Accepts, kept)
 }
 
-func (w *world) told(reason string) bool {
+func (w *testServer) hasEvent(reason string) bool {
 	for {
 		select {
 		case event := <-w.events.Events:
@@ -197,13 +197,13 @@ func (w *world) told(reason string) bool {
 	}
 }
 
-func (w *world) must(err error) {
+func (w *testServer) must(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) gone(o client.Object) bool {
+func (w *testServer) gone(o client.Object) bool {
 	return apierrors.IsNotFound(w.kube.Get(w.Context(), client.ObjectKeyFromObject(o), o))
 }

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// First is the pause after an error, which doubles up to Most. With an error no other time can be asked for, so that
+	// InitialDelay is the pause after an error, which doubles up to Most. With an error no other time can be asked for, so that
 	// Most is no longer than the shortest wait a pass asks for without one.
-	First = 50 * time.Millisecond
-	// Most is the longest pause.
-	Most = 5 * time.Second
+	InitialDelay = 50 * time.Millisecond
+	// MaxDelay is the longest pause.
+	MaxDelay = 5 * time.Second
 )
 
 // backOff is when what failed is tried again: shortly, however long it has been failing, because the error of one part
@@ -25,7 +25,7 @@ type backOff struct {
 
 // BackOff returns the rate limiter of every controller.
 func BackOff() workqueue.TypedRateLimiter[reconcile.Request] {
-	return backOff{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](First, Most)}
+	return backOff{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](InitialDelay, MaxDelay)}
 }
 
 // When implements workqueue.TypedRateLimiter. Clusters that fail for one reason are not tried all at once.

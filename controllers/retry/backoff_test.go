@@ -12,14 +12,14 @@ func TestBackOff(t *testing.T) {
 	b, item := BackOff(), reconcile.Request{}
 	var last time.Duration
 	for range 100 {
-		if last = b.When(item); last > Most {
+		if last = b.When(item); last > MaxDelay {
 			t.Fatalf("%s", last)
 		}
 	}
-	if last < Most/2 {
+	if last < MaxDelay/2 {
 		t.Errorf("an error that stays is tried every %s", last)
 	}
-	if b.Forget(item); b.When(item) > First {
+	if b.Forget(item); b.When(item) > InitialDelay {
 		t.Error("what was cured is remembered")
 	}
 }

@@ -13,8 +13,8 @@ const Workers = 16
 const (
 	// grows is the longest pause that grows: after a longer one nothing is polled for.
 	grows = 15 * time.Second
-	// MostPause is what pauses grow to.
-	MostPause = time.Minute
+	// MaxPause is what pauses grow to.
+	MaxPause = time.Minute
 )
 
 // Pauses grow while an object waits for something that sends no event. Safe for concurrent use.
@@ -42,7 +42,7 @@ func (p *Pauses) Grow(of types.NamespacedName, pause time.Duration) time.Duratio
 	}
 	next := paused{pause, pause}
 	if before := p.last[of]; before.first == pause {
-		next.last = min(2*before.last, MostPause)
+		next.last = min(2*before.last, MaxPause)
 	}
 	p.last[of] = next
 	return next.last

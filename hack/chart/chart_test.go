@@ -69,8 +69,8 @@ message: '{{ "{{" }}pod}}'
 	}
 }
 
-// TestValuesAreTold: each value has a comment and a place in the schema, and the schema knows no other.
-func TestValuesAreTold(t *testing.T) {
+// TestValuesAreDocumented: each value has a comment and a place in the schema, and the schema knows no other.
+func TestValuesAreDocumented(t *testing.T) {
 	for name, test := range map[string]struct{ values, schema, says string }{
 		"all well":     {"# What it is.\na: 1\n", `{"properties": {"a": {}}}`, ""},
 		"no comment":   {"a: 1\n", `{"properties": {"a": {}}}`, "a has no comment"},

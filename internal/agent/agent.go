@@ -25,6 +25,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/distance"
 	"github.com/galera-operator/galera-operator/internal/agent/donor"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/gcache"
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
@@ -37,7 +38,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/commands"
 	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/serving"
 	"github.com/galera-operator/galera-operator/internal/agent/starting"
@@ -143,7 +143,7 @@ type agent struct {
 	Options
 	user string
 
-	queue   *room.Queue
+	queue   *eventloop.Queue
 	table   procs.Table
 	reports *report.Store
 	conn    *wsrep.Conn
@@ -151,33 +151,33 @@ type agent struct {
 	vitals  web.Vitals
 	latency latency.Meter
 	exited  bool
-	role    role
+	role    primaryRole
 
 	// What the member has.
 	image  image.Image
 	volume volume.Volume
-	config config.Room
-	certs  certs.Room
+	config config.Manager
+	certs  certs.Reloader
 	gcache gcache.Cache
-	exam   examine.Room
+	exam   examine.Examiner
 	// The peers, and what is sent to the group.
 	group     peers.Group
 	evictions wsrep.Evictions
 	evicted   wsrep.Forgetting
-	distance  distance.Room
+	distance  distance.Tuner
 	// What runs, and what is to run.
-	orders   ordering.Room
-	commands commands.Room
-	run      running.Room
-	start    starting.Room
-	joiner   joiner.Room
-	donor    donor.Room
-	serving  serving.Room
-	prove    prove.Room
-	backup   *backup.Room
+	orders   ordering.Store
+	commands commands.Executor
+	run      running.Supervisor
+	start    starting.Starter
+	joiner   joiner.Tracker
+	donor    donor.Tracker
+	serving  serving.Maintainer
+	prove    prove.Monitor
+	backup   *backup.Streamer
 
 	sockets  sockets.Set
-	handover handover.Room
+	handover handover.Replacer
 }
 
 func newAgent(o Options) (*agent, error) {
@@ -188,7 +188,7 @@ func newAgent(o Options) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &agent{Options: o, user: osUser(), queue: room.NewQueue(), conn: conn}
+	a := &agent{Options: o, user: osUser(), queue: eventloop.NewQueue(), conn: conn}
 	a.build(streams.Silence, streams.Answers)
 	return a, nil
 }
@@ -204,7 +204,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
 	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
-	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, Tell: conn.Evict, Settling: func() { a.queue.Post(a.evicted.Begin) }}
+	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, EvictServer: conn.Evict, Settling: func() { a.queue.Post(a.evicted.Begin) }}
 	a.distance = distance.New(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
 	a.prove.Open(a.queue.Post)
 	members := func() (agentapi.Identity, []agentapi.Peer) { s := a.prove.Subject(); return s.Cluster, s.Peers }
@@ -218,21 +218,21 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.run = running.New(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject, Line: a.serverLine})
 	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() orders.Content { return a.orders.Content() },
 		func() error { return a.orders.Damaged() }, a.config.Blame)
-	a.joiner = joiner.New(loop, o.Places, o.Address, silence, joiner.Rooms{
+	a.joiner = joiner.New(loop, o.Places, o.Address, silence, joiner.Dependencies{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joiner.Events{Judge: a.judgeServer})
 	a.donor = donor.New(loop, o.Places, &a.run, &a.config, answers)
-	a.start = starting.New(loop, o.Places, member, starting.Rooms{
+	a.start = starting.New(loop, o.Places, member, starting.Dependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
 		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
 	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
-	a.commands = commands.New(loop, commands.Rooms{
+	a.commands = commands.New(loop, commands.Dependencies{
 		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config}, conn.RebuildQuorum)
 	own := &accounts.Own{DB: conn.DB(), User: a.user}
 	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep), mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
-		serving.Rooms{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
+		serving.Dependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
 		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduled: conn.Scheduled, Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user, func() galera.Line { return a.orders.Content().Lineage.Line })
-	a.handover = handover.New(loop, handover.Rooms{
+	a.handover = handover.New(loop, handover.Components{
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config}, {Name: "certs", Keeper: &a.certs},
 			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove}, {Name: "running", Keeper: &a.run}},
@@ -265,7 +265,7 @@ func (a *agent) serve(ctx context.Context) error {
 	keeper := &accounts.Keeper{Logger: a.Logger, DB: a.conn.DB(), Status: a.conn.Status}
 	control := web.Control{Users: keeper.Users, Databases: keeper.Database,
 		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
-			a.queue.Post(func() { a.role.tell(a.Name, name, time.Now()) })
+			a.queue.Post(func() { a.role.setPrimary(a.Name, name, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount, Drop: a.conn.DropBenchAccount}.Keep}
 	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })

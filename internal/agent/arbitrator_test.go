@@ -18,7 +18,7 @@ import (
 // arbitration is two real nodes and a real garbd.
 type arbitration struct {
 	*testing.T
-	w     *world
+	w     *testCluster
 	arb   *node
 	uuid  string
 	epoch int64
@@ -141,8 +141,8 @@ func (s *arbitration) replace() {
 			return err == nil
 		})
 		var r agentapi.Report
-		for told := time.Now(); time.Since(told) < 2*time.Second || r.AgentDigest != p.Digest; {
-			if time.Since(told) > 20*time.Second {
+		for reported := time.Now(); time.Since(reported) < 2*time.Second || r.AgentDigest != p.Digest; {
+			if time.Since(reported) > 20*time.Second {
 				s.Fatalf("not replaced: %+v", r)
 			}
 			got, err := s.arb.report()

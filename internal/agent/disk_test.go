@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestUnwrittenOrderIsTold: the book cannot be written, the order is answered with an error, and the volume is tried at once.
-func TestUnwrittenOrderIsTold(t *testing.T) {
+// TestOrderThatCannotBeWrittenIsAnsweredWithAnError: the book cannot be written, the order is answered with an error, and the volume is tried at once.
+func TestOrderThatCannotBeWrittenIsAnsweredWithAnError(t *testing.T) {
 	s := onSlowVolume(t)
 	s.release()
 	if err := os.RemoveAll(s.Places.State); err != nil {

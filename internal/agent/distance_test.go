@@ -10,7 +10,7 @@ import (
 
 // sendWindows: members of one host run with the windows for that; those of the configuration take their place and go again, and no server is
 // restarted for it.
-func (s *story) sendWindows() {
+func (s *scenario) sendWindows() {
 	n, near := s.node(2), agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}
 	before := n.serverPID()
 	await := func(what string, want agentapi.SendWindows) {

@@ -66,10 +66,10 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 	}
 	a.joiner.Watch()
 	if err != nil {
-		a.run.Missed(err)
+		a.run.HandleMissedReading(err)
 		return
 	}
-	first := a.run.Heard(asked, s, a.image.ServerVersion)
+	first := a.run.HandleStatus(asked, s, a.image.ServerVersion)
 	a.image.ProviderVersion = s.ProviderVersion
 	a.gcache.Status(s, time.Now())
 	a.joiner.FollowCatchUp(time.Now())
@@ -84,13 +84,13 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 
 // judgeServer acts on what the server has become.
 func (a *agent) judgeServer() {
-	if a.run.Condemned {
+	if a.run.MustTerminate {
 		return
 	}
-	if f := lifecycle.Condemn(a.run.Status, a.run.Formed); f != nil {
+	if f := lifecycle.ReasonToTerminate(a.run.Status, a.run.Formed); f != nil {
 		f.At = time.Now()
 		a.Logger.Error("stopping mariadbd", "reason", f.Reason, "message", f.Message)
-		a.run.Condemned, a.run.Attempts.Sticky, a.run.Attempts.Failure = true, f, f
+		a.run.MustTerminate, a.run.Attempts.NeedsOrder, a.run.Attempts.Failure = true, f, f
 		return
 	}
 	if !a.serving.RecordFirstLine() {
@@ -105,7 +105,7 @@ func (a *agent) judgeServer() {
 // firstServed is called once per run, when the member serves.
 func (a *agent) firstServed() {
 	a.run.Served = true
-	a.run.Attempts.Serve(time.Now())
+	a.run.Attempts.MarkServing(time.Now())
 	a.Logger.Info("serving", "uuid", a.run.Status.ClusterUUID, "size", a.run.Status.Size,
 		"took", time.Since(a.run.Proc.StartedAt).Round(time.Millisecond).String())
 	a.group.Watch(a.run.Served)
@@ -135,7 +135,7 @@ func (a *agent) onExit(proc *mariadbd.Process) {
 	go mariadbd.KillOrphans(&a.table)
 	a.run.CountEnd(run, exit, orderly, a.joiner.Exited())
 	a.commands.Exited(run.Order, exit)
-	if !run.Served && !run.Condemned && !run.GivenUp && !orderly {
+	if !run.Served && !run.MustTerminate && !run.GivenUp && !orderly {
 		if certain, possible := mariadbd.SettingsToBlame(exit); possible {
 			a.config.FailedStart(run.Config, certain, exit.String())
 		}
@@ -154,7 +154,7 @@ func (a *agent) onPeers(asked time.Time, views map[string]agentapi.PeerView) {
 	}
 	a.adoptLineage()
 	if a.run.Served {
-		a.group.Rest()
+		a.group.SlowDown()
 	}
 }
 

@@ -18,19 +18,19 @@ import (
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, nil)
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	for _, step := range []struct {
 		name string
-		run  func(*story)
+		run  func(*scenario)
 	}{
-		{"power cut during the initialisation", (*story).cutInitialise},
-		{"form", (*story).formAgain},
-		{"power cut during a transfer", (*story).cutTransfer},
-		{"SIGTERM during a transfer", (*story).endTransfer},
-		{"the donor dies during a transfer", (*story).killDonor},
-		{"a setting mariadbd does not know", (*story).badSetting},
-		{"a member with a history of its own", (*story).diverge},
-		{"a member of another cluster", (*story).foreign},
+		{"power cut during the initialisation", (*scenario).cutInitialise},
+		{"form", (*scenario).formAgain},
+		{"power cut during a transfer", (*scenario).cutTransfer},
+		{"SIGTERM during a transfer", (*scenario).endTransfer},
+		{"the donor dies during a transfer", (*scenario).killDonor},
+		{"a setting mariadbd does not know", (*scenario).badSetting},
+		{"a member with a history of its own", (*scenario).diverge},
+		{"a member of another cluster", (*scenario).foreign},
 	} {
 		began := time.Now()
 		if !t.Run(step.name, func(t *testing.T) { s.T, w.t = t, t; step.run(s) }) {
@@ -43,7 +43,7 @@ func TestFaults(t *testing.T) {
 
 // cutInitialise kills the container at different moments of an initialisation. Afterwards the member must
 // be empty, or hold what it had served; never anything between.
-func (s *story) cutInitialise() {
+func (s *scenario) cutInitialise() {
 	s.wait()
 	n := s.node(0)
 	for i, delay := range []int{50, 250, 450, 650, 850} {
@@ -74,7 +74,7 @@ func (s *story) cutInitialise() {
 }
 
 // formAgain forms the cluster from whatever cutInitialise left.
-func (s *story) formAgain() {
+func (s *scenario) formAgain() {
 	n := s.node(0)
 	r, err := n.report()
 	check(s.T, err)
@@ -103,14 +103,14 @@ func (s *story) formAgain() {
 	}
 }
 
-func (s *story) write2(i int) {
+func (s *scenario) write2(i int) {
 	s.Helper()
 	s.rows++
 	s.node(i).mustSQL(fmt.Sprintf("INSERT INTO app.t (id) VALUES (%d)", s.rows))
 }
 
 // inTransfer wipes a member and starts it, and returns when its full transfer has begun.
-func (s *story) inTransfer(n *node) {
+func (s *scenario) inTransfer(n *node) {
 	s.Helper()
 	n.stop(true)
 	n.wipe()
@@ -128,7 +128,7 @@ func (s *story) inTransfer(n *node) {
 	s.Fatal("no transfer has begun")
 }
 
-func (s *story) cutTransfer() {
+func (s *scenario) cutTransfer() {
 	n := s.node(2)
 	for _, delay := range []int{0, 700} {
 		s.inTransfer(n)
@@ -147,7 +147,7 @@ func (s *story) cutTransfer() {
 	s.intact()
 }
 
-func (s *story) endTransfer() {
+func (s *scenario) endTransfer() {
 	n := s.node(2)
 	s.inTransfer(n)
 	if took := n.stop(true); took > 20*time.Second {
@@ -161,7 +161,7 @@ func (s *story) endTransfer() {
 	s.intact()
 }
 
-func (s *story) killDonor() {
+func (s *scenario) killDonor() {
 	n := s.node(2)
 	// Slow enough to be caught on its way.
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.StateTransfer.RateLimit = limited })
@@ -196,7 +196,7 @@ func (s *story) killDonor() {
 }
 
 // badSetting: what mariadbd refuses never replaces what it runs with, and a restart continues with the latter.
-func (s *story) badSetting() {
+func (s *scenario) badSetting() {
 	n := s.node(1)
 	before := s.world.config.Revision
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["no_such_variable"] = "1" })
@@ -218,7 +218,7 @@ func (s *story) badSetting() {
 }
 
 // diverge lets one member write alone, loses its pod, goes on without it by a user's word, and brings it back.
-func (s *story) diverge() {
+func (s *scenario) diverge() {
 	var at galera.Position
 	for _, n := range s.world.nodes[:2] {
 		s.epoch++
@@ -262,7 +262,7 @@ func (s *story) diverge() {
 }
 
 // tearBook starts a member with an order book that cannot be read: it must not take the place for new.
-func (s *story) tearBook(n *node, at galera.Position) {
+func (s *scenario) tearBook(n *node, at galera.Position) {
 	book := filepath.Join(n.base, "volume", "agent", "orders.json")
 	check(s.T, os.WriteFile(book, []byte(`{"highestEpoch":`), 0o600))
 	n.start()
@@ -278,7 +278,7 @@ func (s *story) tearBook(n *node, at galera.Position) {
 }
 
 // beginLine stops two members in order and makes the last one begin a new line of history.
-func (s *story) beginLine(last, first int) {
+func (s *scenario) beginLine(last, first int) {
 	var at galera.Position
 	for _, i := range []int{first, last} {
 		s.epoch++
@@ -294,7 +294,7 @@ func (s *story) beginLine(last, first int) {
 }
 
 // foreign re-creates the cluster behind one member's back.
-func (s *story) foreign() {
+func (s *scenario) foreign() {
 	n := s.node(2)
 	n.stop(true)
 	for _, other := range s.world.nodes[:2] { // all of them first: an empty member joins any that still serves

@@ -32,8 +32,8 @@ const (
 // worlds is how many there were: some live at the same time.
 var worlds atomic.Int64
 
-// world is a cluster of agents in containers, and the operator's side of it.
-type world struct {
+// testCluster is a cluster of agents in containers, and the operator's side of it.
+type testCluster struct {
 	t       *testing.T
 	dir     string
 	network string
@@ -48,20 +48,20 @@ type world struct {
 }
 
 type node struct {
-	w              *world
+	w              *testCluster
 	name, ip, base string
 	image          string
 	command        string // of the agent; "run" when empty
 	order          int
 }
 
-func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *world {
+func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *testCluster {
 	t.Helper()
 	if out, err := exec.Command("docker", "image", "inspect", image).CombinedOutput(); err != nil {
 		t.Fatalf("no docker, or no image %s: %v: %s", image, err, out)
 	}
 	//nolint:usetesting // GAGENT_KEEP leaves it behind
-	w := &world{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t), network: fmt.Sprintf("gagent-%d-%d", os.Getpid(), worlds.Add(1))}
+	w := &testCluster{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t), network: fmt.Sprintf("gagent-%d-%d", os.Getpid(), worlds.Add(1))}
 	check(t, os.Chmod(w.dir, 0o755))
 	t.Cleanup(w.remove)
 	w.install()
@@ -94,12 +94,12 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *worl
 }
 
 // install lets the agent install itself, as the init container does.
-func (w *world) install() {
+func (w *testCluster) install() {
 	w.t.Helper()
 	w.run(exec.Command(built.agent(w.t), "install", filepath.Join(w.dir, "bin")))
 }
 
-func (w *world) run(cmd *exec.Cmd) string {
+func (w *testCluster) run(cmd *exec.Cmd) string {
 	w.t.Helper()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *world) run(cmd *exec.Cmd) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (w *world) createNetwork() string {
+func (w *testCluster) createNetwork() string {
 	w.t.Helper()
 	for i := 20; i < 60; i++ {
 		subnet := fmt.Sprintf("10.213.%d", i)
@@ -120,7 +120,7 @@ func (w *world) createNetwork() string {
 	return ""
 }
 
-func (w *world) remove() {
+func (w *testCluster) remove() {
 	if w.t.Failed() && os.Getenv("GAGENT_KEEP") != "" {
 		return // for a look by hand
 	}
@@ -136,7 +136,7 @@ func (w *world) remove() {
 	_ = os.RemoveAll(w.dir)
 }
 
-func (w *world) newClient(certPEM, keyPEM []byte) *agentapi.Client {
+func (w *testCluster) newClient(certPEM, keyPEM []byte) *agentapi.Client {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.root.pem)
 	pair := got(tls.X509KeyPair(certPEM, keyPEM))(w.t)
@@ -144,7 +144,7 @@ func (w *world) newClient(certPEM, keyPEM []byte) *agentapi.Client {
 }
 
 // leaf issues a pair as all members share it. Its common name is in none of the DNS names on purpose.
-func (w *world) leaf() (certPEM, keyPEM []byte) {
+func (w *testCluster) leaf() (certPEM, keyPEM []byte) {
 	names := []string{"shop", "shop-nodes"}
 	for _, n := range w.nodes {
 		names = append(names, n.name)
@@ -154,7 +154,7 @@ func (w *world) leaf() (certPEM, keyPEM []byte) {
 }
 
 // publishConfig changes the configuration and mounts it everywhere.
-func (w *world) publishConfig(edit func(*agentapi.NodeConfig)) {
+func (w *testCluster) publishConfig(edit func(*agentapi.NodeConfig)) {
 	w.t.Helper()
 	if edit != nil {
 		edit(&w.config)
@@ -171,7 +171,7 @@ func (n *node) mountConfig(c agentapi.NodeConfig) {
 	n.mount("config", map[string][]byte{agentapi.ConfigKey: got(json.Marshal(c))(n.w.t)})
 }
 
-func (w *world) publishCertificate(certPEM, keyPEM []byte) {
+func (w *testCluster) publishCertificate(certPEM, keyPEM []byte) {
 	w.t.Helper()
 	for _, n := range w.nodes {
 		n.mount("tls", map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": w.root.pem, agentapi.ControlCAKey: w.control.pem})

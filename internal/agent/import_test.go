@@ -17,19 +17,19 @@ import (
 func TestImportedAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, func(c *agentapi.NodeConfig) { c.Settings["plugin_load_add"] = "simple_password_check" })
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	for _, step := range []struct {
 		name string
-		run  func(*story)
+		run  func(*scenario)
 	}{
-		{"agents wait for an order", (*story).wait},
-		{"initialise, and two join", (*story).form},
-		{"an account is made from a hash", (*story).hashedAccount},
-		{"a dump of the schema mysql is imported", (*story).importAccounts},
-		{"accounts are gone when a server is killed", (*story).killWithoutAccount},
-		{"accounts are gone when all are killed", (*story).killAllWithoutAccount},
-		{"a server refuses the agent's login", (*story).refusedLogin},
-		{"a new volume is copied", (*story).copyAfterImport},
+		{"agents wait for an order", (*scenario).wait},
+		{"initialise, and two join", (*scenario).form},
+		{"an account is made from a hash", (*scenario).hashedAccount},
+		{"a dump of the schema mysql is imported", (*scenario).importAccounts},
+		{"accounts are gone when a server is killed", (*scenario).killWithoutAccount},
+		{"accounts are gone when all are killed", (*scenario).killAllWithoutAccount},
+		{"a server refuses the agent's login", (*scenario).refusedLogin},
+		{"a new volume is copied", (*scenario).copyAfterImport},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { s.T, w.t = t, t; step.run(s) }) {
 			break
@@ -65,7 +65,7 @@ func (n *node) removeAccount() {
 	n.mustSQL("SET SESSION wsrep_on = OFF; DELETE FROM mysql.global_priv WHERE User = 'mysql'")
 }
 
-func (s *story) hashedAccount() {
+func (s *scenario) hashedAccount() {
 	s.node(0).mustSQL("CREATE USER app@'%' IDENTIFIED VIA mysql_native_password USING '" + agentapi.NativeHash("weak") + "'")
 	for _, n := range s.world.nodes {
 		if got := n.mustSQL("SET SESSION wsrep_sync_wait = 1; SELECT COUNT(*) FROM mysql.global_priv WHERE User = 'app'"); got != "1" {
@@ -75,7 +75,7 @@ func (s *story) hashedAccount() {
 }
 
 // importAccounts does what a dump of a server whose only account is root does.
-func (s *story) importAccounts() {
+func (s *scenario) importAccounts() {
 	conn := s.node(0).session()
 	do := func(statement string, args ...any) {
 		s.Helper()
@@ -106,7 +106,7 @@ func (s *story) importAccounts() {
 	s.intact()
 }
 
-func (s *story) killWithoutAccount() {
+func (s *scenario) killWithoutAccount() {
 	n := s.node(1)
 	before, err := n.report()
 	check(s.T, err)
@@ -118,7 +118,7 @@ func (s *story) killWithoutAccount() {
 	s.intact()
 }
 
-func (s *story) killAllWithoutAccount() {
+func (s *scenario) killAllWithoutAccount() {
 	for _, n := range s.world.nodes {
 		n.removeAccount()
 	}
@@ -130,7 +130,7 @@ func (s *story) killAllWithoutAccount() {
 
 // refusedLogin takes the agent's sessions away with its account. The server serves its clients meanwhile, and is not killed; the next one restores
 // the account.
-func (s *story) refusedLogin() {
+func (s *scenario) refusedLogin() {
 	n := s.node(1)
 	pid := n.serverPID()
 	n.mustSQL("SET SESSION wsrep_on = OFF; DELETE FROM mysql.global_priv WHERE User = 'mysql'; FLUSH LOCAL PRIVILEGES; KILL HARD USER mysql")
@@ -147,7 +147,7 @@ func (s *story) refusedLogin() {
 	s.intact()
 }
 
-func (s *story) copyAfterImport() {
+func (s *scenario) copyAfterImport() {
 	n := s.node(1)
 	n.stop(false)
 	n.wipe()

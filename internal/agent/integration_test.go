@@ -25,31 +25,31 @@ func TestCluster(t *testing.T) {
 		// A member that has no pod yet, so that its name does not resolve.
 		c.Members = append(c.Members, agentapi.Peer{Name: "shop-9", Host: "shop-9"})
 	})
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	for _, step := range []struct {
 		name string
-		run  func(*story)
+		run  func(*scenario)
 	}{
-		{"agents wait for an order", (*story).wait},
-		{"strangers are turned away", (*story).strangers},
-		{"orders that do not fit are refused", (*story).badOrders},
-		{"initialise, and two join", (*story).form},
-		{"encryption is proved", (*story).prove},
-		{"repeated and old orders", (*story).repeat},
-		{"SIGKILL of one mariadbd", (*story).killOne},
-		{"restart with a changed setting", (*story).restart},
-		{"root has another password", (*story).rootPassword},
-		{"settings that need no restart", (*story).liveSettings},
-		{"send windows follow the distance, or the configuration", (*story).sendWindows},
-		{"certificate renewal", (*story).renew},
-		{"a bad pair is not loaded", (*story).badPair},
-		{"stop and start by order", (*story).stopStart},
-		{"SIGKILL of everything", (*story).killAll},
-		{"SIGKILL of everything in the middle of a statement", (*story).cutStatement},
-		{"a new volume joins the old history", (*story).newVolume},
-		{"a member with other data", (*story).expel},
-		{"quorum lost and rebuilt", (*story).quorum},
-		{"graceful end of a pod", (*story).end},
+		{"agents wait for an order", (*scenario).wait},
+		{"strangers are turned away", (*scenario).unauthorised},
+		{"orders that do not fit are refused", (*scenario).badOrders},
+		{"initialise, and two join", (*scenario).form},
+		{"encryption is proved", (*scenario).prove},
+		{"repeated and old orders", (*scenario).repeat},
+		{"SIGKILL of one mariadbd", (*scenario).killOne},
+		{"restart with a changed setting", (*scenario).restart},
+		{"root has another password", (*scenario).rootPassword},
+		{"settings that need no restart", (*scenario).liveSettings},
+		{"send windows follow the distance, or the configuration", (*scenario).sendWindows},
+		{"certificate renewal", (*scenario).renew},
+		{"a bad pair is not loaded", (*scenario).badPair},
+		{"stop and start by order", (*scenario).stopStart},
+		{"SIGKILL of everything", (*scenario).killAll},
+		{"SIGKILL of everything in the middle of a statement", (*scenario).cutStatement},
+		{"a new volume joins the old history", (*scenario).newVolume},
+		{"a member with other data", (*scenario).expel},
+		{"quorum lost and rebuilt", (*scenario).quorum},
+		{"graceful end of a pod", (*scenario).end},
 	} {
 		began := time.Now()
 		if !t.Run(step.name, func(t *testing.T) { s.T, w.t = t, t; step.run(s) }) {
@@ -60,26 +60,26 @@ func TestCluster(t *testing.T) {
 	w.t = t
 }
 
-type story struct {
+type scenario struct {
 	*testing.T
-	world *world
+	world *testCluster
 	uuid  string
 	rows  int
 	epoch int64
 	first agentapi.Order
 }
 
-func (s *story) node(i int) *node { return s.world.nodes[i] }
+func (s *scenario) node(i int) *node { return s.world.nodes[i] }
 
 // write inserts a row through a node and remembers that it was acknowledged.
-func (s *story) write(i int) {
+func (s *scenario) write(i int) {
 	s.Helper()
 	s.node(i).mustSQL(fmt.Sprintf("INSERT INTO app.t VALUES (%d)", s.rows+1))
 	s.rows++
 }
 
 // intact checks on every node that every acknowledged row is there, once.
-func (s *story) intact() {
+func (s *scenario) intact() {
 	s.Helper()
 	for _, n := range s.world.nodes {
 		out := n.mustSQL("SET SESSION wsrep_sync_wait=1; SELECT COUNT(*), COUNT(DISTINCT id), MAX(id) FROM app.t")
@@ -90,14 +90,14 @@ func (s *story) intact() {
 }
 
 // all waits for every node to be Synced with all others.
-func (s *story) all(limit time.Duration) {
+func (s *scenario) all(limit time.Duration) {
 	s.Helper()
 	for _, n := range s.world.nodes {
 		n.until("synced with all", limit, synced(len(s.world.nodes)))
 	}
 }
 
-func (s *story) wait() {
+func (s *scenario) wait() {
 	for _, n := range s.world.nodes {
 		n.start()
 	}
@@ -124,8 +124,8 @@ func (n *node) probe(path string) int {
 	return resp.StatusCode
 }
 
-// strangers: no certificate, a node's certificate, and another name from the control CA.
-func (s *story) strangers() {
+// unauthorised: no certificate, a node's certificate, and another name from the control CA.
+func (s *scenario) unauthorised() {
 	certPEM, keyPEM := s.world.leaf()
 	otherCert, otherKey := s.world.control.issue(s.T, "stranger", "stranger.control")
 	roots := x509.NewCertPool()
@@ -143,7 +143,7 @@ func (s *story) strangers() {
 	}
 }
 
-func (s *story) badOrders() {
+func (s *scenario) badOrders() {
 	pos := galera.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: 7}
 	for name, send := range map[string]func() agentapi.OrderResult{
 		"bootstrap of an empty member": func() agentapi.OrderResult {
@@ -169,7 +169,7 @@ func (s *story) badOrders() {
 	}
 }
 
-func (s *story) form() {
+func (s *scenario) form() {
 	s.epoch = 1
 	began := time.Now()
 	o, result := s.node(0).send(agentapi.OrderInitialise, s.epoch, galera.Position{}, "")
@@ -202,7 +202,7 @@ func (s *story) form() {
 	s.intact()
 }
 
-func (s *story) prove() {
+func (s *scenario) prove() {
 	for _, n := range s.world.nodes {
 		r := n.until("proved", 60*time.Second, func(r agentapi.Report) bool {
 			for _, ch := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
@@ -229,7 +229,7 @@ func (s *story) prove() {
 	}
 }
 
-func (s *story) repeat() {
+func (s *scenario) repeat() {
 	if r := s.node(0).resend(s.first); r.State != agentapi.OrderDone {
 		s.Errorf("the same order again: %+v", r)
 	}
@@ -253,7 +253,7 @@ func (s *story) repeat() {
 	s.epoch = 3
 }
 
-func (s *story) killOne() {
+func (s *scenario) killOne() {
 	began := time.Now()
 	s.node(1).killServer()
 	down := s.node(1).until("down", 10*time.Second, func(r agentapi.Report) bool { return r.Server == nil })
@@ -268,7 +268,7 @@ func (s *story) killOne() {
 }
 
 // evict has a member evict a terminated server from the group.
-func (s *story) evict(n *node, ended *agentapi.Ended) {
+func (s *scenario) evict(n *node, ended *agentapi.Ended) {
 	s.Helper()
 	if ended == nil {
 		s.Fatal("the agent does not report that its server has ended without leaving")
@@ -285,7 +285,7 @@ func (s *story) evict(n *node, ended *agentapi.Ended) {
 	}
 }
 
-func (s *story) restart() {
+func (s *scenario) restart() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["max_connections"] = "60" })
 	n := s.node(2)
 	n.until("asking for a restart", 30*time.Second, func(r agentapi.Report) bool {
@@ -307,7 +307,7 @@ func (s *story) restart() {
 	s.all(30 * time.Second)
 }
 
-func (s *story) liveSettings() {
+func (s *scenario) liveSettings() {
 	n := s.node(2)
 	pid := n.serverPID()
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = galera.PolicyPreferred })
@@ -330,7 +330,7 @@ func (s *story) liveSettings() {
 	}
 }
 
-func (s *story) renew() {
+func (s *scenario) renew() {
 	before := map[string]string{}
 	for _, n := range s.world.nodes {
 		before[n.name] = n.serverPID()
@@ -354,7 +354,7 @@ func (s *story) renew() {
 	s.intact()
 }
 
-func (s *story) badPair() {
+func (s *scenario) badPair() {
 	good, goodKey := s.world.leaf()
 	other, _ := s.world.leaf()
 	loaded, err := s.node(0).report()
@@ -374,7 +374,7 @@ func (s *story) badPair() {
 	}
 }
 
-func (s *story) stopStart() {
+func (s *scenario) stopStart() {
 	n := s.node(1)
 	began := time.Now()
 	o, _ := n.send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)

@@ -40,9 +40,9 @@ func TestLinesAreTakenOver(t *testing.T) {
 	}
 }
 
-// TestWhoIsLetGoAsksAnew: a member that is ordered to go on, because another one is about to start the cluster, joins
+// TestReleasedMemberAsksItsPeersAgain: a member that is ordered to go on, because another one is about to start the cluster, joins
 // no peer who was Primary before.
-func TestWhoIsLetGoAsksAnew(t *testing.T) {
+func TestReleasedMemberAsksItsPeersAgain(t *testing.T) {
 	a := fresh(t)
 	asked := time.Now()
 	a.onPeers(asked, agenttest.Primary("a", nil))

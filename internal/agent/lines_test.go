@@ -44,55 +44,55 @@ func joinerAgent(t *testing.T) *agent {
 	return a
 }
 
-func (a *agent) hear(line string) {
+func (a *agent) handleLogLine(line string) {
 	a.serverLine(line)
 	for len(a.queue.Events) > 0 {
 		(<-a.queue.Events)()
 	}
 }
 
-func TestHandshakesAreHeard(t *testing.T) {
+func TestHandshakesAreReadFromTheLog(t *testing.T) {
 	a := joinerAgent(t)
 	for _, line := range []string{
 		"2026/11/22 12:06:47 socat[10] N SSL proto version used: TLSv1.3",
 		"2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_256_GCM_SHA384",
 		"anything else",
 	} {
-		a.hear(line)
+		a.handleLogLine(line)
 	}
 	if a.joiner.Join.Protocol != "TLSv1.3" || a.joiner.Join.Cipher != "TLS_AES_256_GCM_SHA384" {
 		t.Errorf("%+v", *a.joiner.Join)
 	}
 	a.run.Note = nil // it has joined, and gives to another one
-	a.hear("2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_128_GCM_SHA256")
+	a.handleLogLine("2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_128_GCM_SHA256")
 	if a.joiner.Join.Cipher != "TLS_AES_256_GCM_SHA384" {
 		t.Errorf("another transfer's suite: %+v", *a.joiner.Join)
 	}
 }
 
-// TestRejectedIsBegunAnew: Galera itself would wait forever.
-func TestRejectedIsBegunAnew(t *testing.T) {
+// TestRejectedJoinIsRetried: Galera itself would wait forever.
+func TestRejectedJoinIsRetried(t *testing.T) {
 	said := func(name string) string {
 		return "2026-11-22 12:15:04 0 [Warning] WSREP: Rejecting JOIN message from 0.0 (" + name + "): new State Transfer required."
 	}
 	a := joinerAgent(t)
-	a.hear(said("shop-1"))
+	a.handleLogLine(said("shop-1"))
 	if a.run.GivenUp || a.run.Attempts.Failure != nil {
 		t.Fatalf("another one's: %+v", a.run.Attempts.Failure)
 	}
-	a.hear(said(agentapi.GroupName(a.Name)))
+	a.handleLogLine(said(agentapi.GroupName(a.Name)))
 	<-a.run.Proc.Done()
 	if !a.run.GivenUp || a.run.Attempts.Failed != 1 || a.run.Attempts.Failure == nil || a.run.Attempts.Failure.Reason != agentapi.FailureTransfer || a.run.Proc.Exit().Signal != syscall.SIGKILL {
 		t.Errorf("given up: %v, failures: %d, %+v, ended by %v", a.run.GivenUp, a.run.Attempts.Failed, a.run.Attempts.Failure, a.run.Proc.Exit())
 	}
-	a.hear(said(agentapi.GroupName(a.Name)))
+	a.handleLogLine(said(agentapi.GroupName(a.Name)))
 	if a.run.Attempts.Failed != 1 {
 		t.Error("counted twice")
 	}
 
 	a = joinerAgent(t)
 	a.run.Note = nil
-	a.hear(said(agentapi.GroupName(a.Name)))
+	a.handleLogLine(said(agentapi.GroupName(a.Name)))
 	if a.run.GivenUp {
 		t.Error("one that has joined was ended")
 	}

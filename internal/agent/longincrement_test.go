@@ -13,7 +13,7 @@ import (
 
 // longIncrement: write-sets of updates in a table without a key take their time to be applied, so one sees a member
 // catch up.
-func (s *story) longIncrement() {
+func (s *scenario) longIncrement() {
 	s.node(0).mustSQL("CREATE TABLE app.slow (a INT, b INT); " +
 		"INSERT INTO app.slow WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, 0 FROM n; " +
 		"INSERT INTO app.slow SELECT * FROM app.slow; INSERT INTO app.slow SELECT * FROM app.slow")

@@ -61,7 +61,7 @@ func (a *agent) loop(ctx context.Context) error {
 	signal.Notify(children, syscall.SIGCHLD)
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	for !a.turn() {
+	for !a.step() {
 		select {
 		case event := <-a.queue.Events:
 			event()
@@ -82,14 +82,14 @@ func (a *agent) loop(ctx context.Context) error {
 	return nil
 }
 
-// turn takes the next step and publishes; it reports whether the agent is done.
-func (a *agent) turn() bool {
+// step takes the next step and publishes; it reports whether the agent is done.
+func (a *agent) step() bool {
 	a.run.GiveUp()
 	a.joiner.EndStalledSST()
 	a.joiner.EndStalledIST(time.Now())
 	s := a.situation()
 	step := lifecycle.Next(s)
-	a.role.turnAgain(s.Farewell.Wait(), a.queue.Post)
+	a.role.scheduleRecheck(s.DrainDelay.Wait(), a.queue.Post)
 	switch step.Act {
 	case lifecycle.ActExit:
 		a.exited = true
@@ -113,12 +113,12 @@ func (a *agent) turn() bool {
 func (a *agent) situation() lifecycle.Situation {
 	s := lifecycle.Situation{
 		Job: a.start.Job(), Alive: a.run.Proc != nil, Stopping: a.run.Stopping, Answers: a.run.Status != nil, Silent: a.run.Silent(),
-		Draining: a.queue.Draining(), Held: a.orders.Content().Held, Restart: a.commands.Restart, Condemned: a.run.Condemned,
-		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, Blind: a.start.Blind(), Unusable: a.start.Unusable(), Examined: a.exam.Done,
+		Draining: a.queue.Draining(), Held: a.orders.Content().Held, Restart: a.commands.Restart, MustTerminate: a.run.MustTerminate,
+		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, PositionUnavailable: a.start.PositionUnavailable(), StartUnavailable: a.start.StartUnavailable(), Examined: a.exam.Done,
 		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,
-		Sticky: a.run.Attempts.Sticky, RetryIn: a.run.Attempts.RetryIn(time.Now()),
+		NeedsOrder: a.run.Attempts.NeedsOrder, RetryIn: a.run.Attempts.RetryIn(time.Now()),
 		CrashedIn: a.run.Attempts.CrashedIn(time.Now()), ExamineIn: max(0, time.Until(a.exam.RetryAt)),
-		Join: a.start.MayJoin(), Farewell: a.role.farewell(a.Name, a.run.Status, a.queue.Draining(), time.Now()),
+		Join: a.start.MayJoin(), DrainDelay: a.role.drainDelay(a.Name, a.run.Status, a.queue.Draining(), time.Now()),
 	}
 	if a.orders.Current != nil && orders.Forms(a.orders.Current.Kind) {
 		s.Form = a.orders.Current.Kind

@@ -13,7 +13,7 @@ func TestPlay(t *testing.T) {
 		t.Skip("only for experiments by hand: GAGENT_KEEP=1")
 	}
 	w := newWorld(t, 3, nil)
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	s.wait()
 	s.form()
 	t.Fatal("left running")

@@ -75,11 +75,11 @@ func (a *agent) facts() metrics.Facts {
 // hangs.
 func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	disk := a.volume.Failure()
-	deaf := disk
+	blocksOrders := disk
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
-		deaf = nil
+		blocksOrders = nil
 	}
-	f := cmp.Or(deaf, step.Failure, a.run.LoginFailure(), a.run.HungFailure(), disk, a.exam.Slow(time.Now()), a.run.Attempts.Failure,
+	f := cmp.Or(blocksOrders, step.Failure, a.run.LoginFailure(), a.run.HungFailure(), disk, a.exam.Slow(time.Now()), a.run.Attempts.Failure,
 		a.serving.Upgrade.Failure(), a.serving.Root.Failure())
 	if f == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-func (s *story) killAll() {
+func (s *scenario) killAll() {
 	s.write(0)
 	var wg sync.WaitGroup
 	for _, n := range s.world.nodes {
@@ -62,7 +62,7 @@ func (s *story) killAll() {
 	s.write(1)
 }
 
-func (s *story) refuseWrongBootstraps(best *node, top galera.Position) {
+func (s *scenario) refuseWrongBootstraps(best *node, top galera.Position) {
 	behind := top
 	behind.Seqno--
 	foreign := galera.Position{UUID: "11111111-2222-3333-4444-555555555555", Seqno: top.Seqno}
@@ -86,7 +86,7 @@ func (s *story) refuseWrongBootstraps(best *node, top galera.Position) {
 
 // cutStatement kills everything while a statement changes tables. Galera has marked all data; one member is gone on from, and the others get
 // full copies.
-func (s *story) cutStatement() {
+func (s *scenario) cutStatement() {
 	s.node(0).mustSQL("CREATE DATABASE cut; CREATE TABLE cut.t (id INT PRIMARY KEY); INSERT INTO cut.t SELECT seq FROM cut.seq_1_to_400")
 	go func() {
 		_, _ = s.node(1).sql("ALTER TABLE cut.t ADD COLUMN slow CHAR(32) AS (MD5(REPEAT(MD5(id), 400000))) STORED") // it is cut off
@@ -133,7 +133,7 @@ func (s *story) cutStatement() {
 	s.node(0).mustSQL("DROP DATABASE cut")
 }
 
-func (s *story) newVolume() {
+func (s *scenario) newVolume() {
 	n := s.node(0)
 	n.stop(true)
 	n.wipe()
@@ -148,7 +148,7 @@ func (s *story) newVolume() {
 }
 
 // expel makes one member's data differ and lets the others vote it out.
-func (s *story) expel() {
+func (s *scenario) expel() {
 	n := s.node(1)
 	began := time.Now()
 	n.mustSQL(fmt.Sprintf("SET SESSION wsrep_on=OFF; INSERT INTO app.t VALUES (%d)", s.rows+1))
@@ -165,7 +165,7 @@ func (s *story) expel() {
 }
 
 // quorum kills two of three at once and makes the third go on by order.
-func (s *story) quorum() {
+func (s *scenario) quorum() {
 	s.write(2)
 	for _, n := range s.world.nodes[1:] {
 		n.stop(false)
@@ -201,7 +201,7 @@ func (s *story) quorum() {
 	s.intact()
 }
 
-func (s *story) end() {
+func (s *scenario) end() {
 	took := s.node(0).stop(true)
 	s.Logf("SIGTERM to exit: %s", took.Round(time.Millisecond))
 	s.node(1).until("a component of two", 20*time.Second, synced(2))

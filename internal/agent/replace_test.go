@@ -28,7 +28,7 @@ import (
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, nil)
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	s.wait()
 	s.form()
 	first, second := built.first(t), built.next(t)
@@ -97,9 +97,9 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	var after agentapi.Report
-	for told, asked := time.Now(), time.Now(); time.Since(told) < 2*time.Second || after.AgentDigest != p.Digest; {
+	for reported, asked := time.Now(), time.Now(); time.Since(reported) < 2*time.Second || after.AgentDigest != p.Digest; {
 		switch {
-		case time.Since(told) > time.Minute:
+		case time.Since(reported) > time.Minute:
 			n.w.t.Fatalf("%s: not replaced: %+v", n.name, after)
 		case after.AgentDigest != p.Digest && time.Since(asked) > 5*time.Second:
 			// Its volume was busy at the last moment. The operator asks again, too.
@@ -154,7 +154,7 @@ type load struct {
 	done   chan struct{}
 }
 
-func (w *world) load(t *testing.T, n *node) *load {
+func (w *testCluster) load(t *testing.T, n *node) *load {
 	t.Helper()
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.Net, c.Addr = "root", rootPassword, "tcp", n.ip+":3306"

@@ -19,16 +19,16 @@ func TestSettings(t *testing.T) {
 		c.Settings["innodb_page_size"], c.Settings["lower_case_table_names"] = "32k", "1"
 		c.Settings["default_time_zone"] = "Europe/Nowhere"
 	})
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	for _, step := range []struct {
 		name string
-		run  func(*story)
+		run  func(*scenario)
 	}{
-		{"agents wait for an order", (*story).wait},
-		{"the first server does not start", (*story).badFirstStart},
-		{"the setting is corrected", (*story).goodFirstStart},
-		{"a member does not start with a new setting", (*story).unusableSetting},
-		{"the setting is corrected again", (*story).usableSetting},
+		{"agents wait for an order", (*scenario).wait},
+		{"the first server does not start", (*scenario).badFirstStart},
+		{"the setting is corrected", (*scenario).goodFirstStart},
+		{"a member does not start with a new setting", (*scenario).unusableSetting},
+		{"the setting is corrected again", (*scenario).usableSetting},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { s.T, w.t = t, t; step.run(s) }) {
 			break
@@ -37,7 +37,7 @@ func TestSettings(t *testing.T) {
 	w.t = t
 }
 
-func (s *story) badFirstStart() {
+func (s *scenario) badFirstStart() {
 	n := s.node(0)
 	for range 2 {
 		s.epoch++
@@ -51,7 +51,7 @@ func (s *story) badFirstStart() {
 	}
 }
 
-func (s *story) goodFirstStart() {
+func (s *scenario) goodFirstStart() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["default_time_zone"] = "Europe/Vienna" })
 	n := s.node(0)
 	n.until("corrected", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
@@ -71,7 +71,7 @@ func (s *story) goodFirstStart() {
 }
 
 // unusableSetting publishes a setting that mariadbd accepts, and cannot start with.
-func (s *story) unusableSetting() {
+func (s *scenario) unusableSetting() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["default_time_zone"] = "Europe/Elsewhere" })
 	n := s.node(1)
 	n.until("asking for a restart", 30*time.Second, func(r agentapi.Report) bool {
@@ -92,7 +92,7 @@ func (s *story) unusableSetting() {
 	}
 }
 
-func (s *story) usableSetting() {
+func (s *scenario) usableSetting() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["default_time_zone"] = "Europe/Paris" })
 	n := s.node(1)
 	n.until("asking for a restart", 30*time.Second, func(r agentapi.Report) bool {

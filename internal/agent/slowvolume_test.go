@@ -52,8 +52,8 @@ func onSlowVolume(t *testing.T) *slowVolume {
 	return s
 }
 
-// turning runs the loop for the rest of the test.
-func (s *slowVolume) turning(t *testing.T) {
+// runLoop runs the loop for the rest of the test.
+func (s *slowVolume) runLoop(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go s.volume.Run(ctx)
@@ -65,8 +65,8 @@ func (s *slowVolume) turning(t *testing.T) {
 	})
 }
 
-// untilQuiet handles events until nothing is on its way to the volume any more, nor follows from that.
-func (s *slowVolume) untilQuiet() {
+// drainEvents handles events until nothing is on its way to the volume any more, nor follows from that.
+func (s *slowVolume) drainEvents() {
 	for range 4 {
 		done := make(chan struct{})
 		wait := s.volume.After()
@@ -93,7 +93,7 @@ func (s *slowVolume) shown() string {
 // reported, an order is carried out only when it is recorded, and all goes on when the volume answers.
 func TestFrozenVolume(t *testing.T) {
 	s := onSlowVolume(t)
-	s.turning(t)
+	s.runLoop(t)
 	stop := agentapi.Order{ID: "stop", Epoch: 1, Kind: agentapi.OrderStop}
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -139,10 +139,10 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 		want agentapi.OrderState
 	}{
 		"in time":         {agentapi.OrderInitialise, 0, agentapi.OrderAccepted},
-		"too late":        {agentapi.OrderInitialise, ordering.JudgedLasts + time.Second, agentapi.OrderFailed},
-		"no matter when":  {agentapi.OrderStart, ordering.JudgedLasts + time.Second, agentapi.OrderDone},
-		"a late quorum":   {agentapi.OrderRebuildQuorum, ordering.JudgedLasts + time.Second, agentapi.OrderFailed},
-		"a late recovery": {agentapi.OrderBootstrap, ordering.JudgedLasts + time.Second, agentapi.OrderFailed},
+		"too late":        {agentapi.OrderInitialise, ordering.JudgementTTL + time.Second, agentapi.OrderFailed},
+		"no matter when":  {agentapi.OrderStart, ordering.JudgementTTL + time.Second, agentapi.OrderDone},
+		"a late quorum":   {agentapi.OrderRebuildQuorum, ordering.JudgementTTL + time.Second, agentapi.OrderFailed},
+		"a late recovery": {agentapi.OrderBootstrap, ordering.JudgementTTL + time.Second, agentapi.OrderFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
@@ -179,7 +179,7 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 		t.Errorf("recording %v, answered %v", s.orders.Recording(), refused)
 	}
 	s.release()
-	s.untilQuiet()
+	s.drainEvents()
 	if !refused || s.orders.Recording() != nil || s.orders.Current != nil {
 		t.Errorf("refused %v", refused)
 	}
@@ -197,7 +197,7 @@ func TestLineIsAskedForOnce(t *testing.T) {
 		t.Errorf("%d times", n)
 	}
 	s.release()
-	s.untilQuiet()
+	s.drainEvents()
 	if s.orders.Content().Lineage.Epoch != 3 || s.orders.LineAsked() != 0 {
 		t.Errorf("%+v, asked %d", s.orders.Content().Lineage, s.orders.LineAsked())
 	}
@@ -276,7 +276,7 @@ func TestNotesKeepTheirOrder(t *testing.T) {
 	for s.start.Job() == lifecycle.JobLaunch {
 		agenttest.Next(t, s.queue)
 	}
-	s.untilQuiet()
+	s.drainEvents()
 	if note, err := s.markers().Joining(); err != nil || note == nil {
 		t.Errorf("%+v, %v", note, err)
 	}
@@ -300,7 +300,7 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 		t.Fatal("complete before the look")
 	}
 	s.release()
-	s.untilQuiet()
+	s.drainEvents()
 	if s.run.Note == nil || !s.run.Note.SST || s.run.Served || s.joiner.Join.Kind != agentapi.JoinSST {
 		t.Errorf("%+v as %s", s.run.Note, s.joiner.Join.Kind)
 	}

@@ -19,7 +19,7 @@ func TestStuckDonor(t *testing.T) {
 		t.Skip("GALERA_SLOW is not set")
 	}
 	w := newWorld(t, 2, func(c *agentapi.NodeConfig) { c.StateTransfer.RateLimit = limited / 4 })
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	s.formLarge()
 	donor, joiner := s.node(0), s.node(1)
 	s.inTransfer(joiner)

@@ -18,20 +18,20 @@ func TestSwitch(t *testing.T) {
 		c.TLS = agentapi.TLSConfig{Replication: galera.SocketPlain, StateTransfer: galera.PolicyDisabled,
 			Clients: galera.PolicyPreferred, MinVersion: "1.3"}
 	})
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	for _, step := range []struct {
 		name string
-		run  func(*story)
+		run  func(*scenario)
 	}{
-		{"form in clear text", (*story).formPlain},
-		{"pass A: dynamic", (*story).toDynamic},
-		{"pass B: strict", (*story).toStrict},
-		{"pass C: dynamic again", (*story).toDynamic},
-		{"pass D: plain", (*story).toPlain},
-		{"on again", (*story).toDynamic},
-		{"and strict", (*story).toStrict},
-		{"replace the CA", (*story).replaceCA},
-		{"transfer by rsync", (*story).rsync},
+		{"form in clear text", (*scenario).formPlain},
+		{"pass A: dynamic", (*scenario).toDynamic},
+		{"pass B: strict", (*scenario).toStrict},
+		{"pass C: dynamic again", (*scenario).toDynamic},
+		{"pass D: plain", (*scenario).toPlain},
+		{"on again", (*scenario).toDynamic},
+		{"and strict", (*scenario).toStrict},
+		{"replace the CA", (*scenario).replaceCA},
+		{"transfer by rsync", (*scenario).rsync},
 	} {
 		began := time.Now()
 		if !t.Run(step.name, func(t *testing.T) { s.T, w.t = t, t; step.run(s) }) {
@@ -43,7 +43,7 @@ func TestSwitch(t *testing.T) {
 }
 
 // observe waits until every node has seen its own channel like this.
-func (s *story) observe(channel, want string) {
+func (s *scenario) observe(channel, want string) {
 	s.Helper()
 	for _, n := range s.world.nodes {
 		n.until(channel+" "+want, 60*time.Second, func(r agentapi.Report) bool { return r.TLS.Channels[channel].Observed == want })
@@ -51,7 +51,7 @@ func (s *story) observe(channel, want string) {
 }
 
 // roll restarts all nodes one by one with the published configuration.
-func (s *story) roll() {
+func (s *scenario) roll() {
 	s.Helper()
 	for _, n := range s.world.nodes {
 		n.until("reported", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
@@ -72,7 +72,7 @@ func (s *story) roll() {
 	s.intact()
 }
 
-func (s *story) formPlain() {
+func (s *scenario) formPlain() {
 	s.wait()
 	s.form()
 	s.epoch = 2
@@ -81,7 +81,7 @@ func (s *story) formPlain() {
 	s.observe(agentapi.ChannelClients, agentapi.ObservedMixed)
 }
 
-func (s *story) toDynamic() {
+func (s *scenario) toDynamic() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.TLS.Replication, c.TLS.StateTransfer = galera.SocketDynamic, galera.PolicyRequired
 	})
@@ -90,7 +90,7 @@ func (s *story) toDynamic() {
 	s.observe(agentapi.ChannelStateTransfer, agentapi.ObservedTLS)
 }
 
-func (s *story) toStrict() {
+func (s *scenario) toStrict() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.TLS.Replication, c.TLS.Clients = galera.SocketStrict, galera.PolicyRequired
 	})
@@ -98,7 +98,7 @@ func (s *story) toStrict() {
 	s.prove()
 }
 
-func (s *story) toPlain() {
+func (s *scenario) toPlain() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.TLS.Replication, c.TLS.StateTransfer = galera.SocketPlain, galera.PolicyDisabled
 	})
@@ -107,7 +107,7 @@ func (s *story) toPlain() {
 }
 
 // replaceCA: trust both, present the new, trust only the new, restart.
-func (s *story) replaceCA() {
+func (s *scenario) replaceCA() {
 	w := s.world
 	oldRoot := w.root
 	oldPrint, newRoot := w.nodes[0].trusted(), newAuthority(s.T, "shop root 2", nil)
@@ -157,7 +157,7 @@ func (n *node) trusted() []string {
 	return r.TLS.TrustedCAs
 }
 
-func (s *story) rsync() {
+func (s *scenario) rsync() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.StateTransfer = agentapi.StateTransferConfig{Method: "Rsync", Parallel: 1}
 	})

@@ -27,7 +27,7 @@ func (n *node) resize(mebibytes int) {
 	n.w.run(exec.Command("mount", "-o", fmt.Sprintf("remount,size=%dm", mebibytes), filepath.Join(n.base, "volume")))
 }
 
-func (s *story) noRoom() {
+func (s *scenario) noSpace() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.StateTransfer.StallSeconds = 60 })
 	n := s.node(2)
 	n.stop(true)
@@ -49,7 +49,7 @@ func (s *story) noRoom() {
 	s.all(60 * time.Second)
 }
 
-func (s *story) fillUp() {
+func (s *scenario) fillUp() {
 	n := s.node(2)
 	n.stop(true)
 	n.wipe()

@@ -29,23 +29,23 @@ func TestTransfers(t *testing.T) {
 		t.Skip("GALERA_SLOW is not set")
 	}
 	w := newWorld(t, 3, nil)
-	s := &story{T: t, world: w}
+	s := &scenario{T: t, world: w}
 	for _, step := range []struct {
 		name string
-		run  func(*story)
+		run  func(*scenario)
 	}{
-		{"form", (*story).formLarge},
-		{"an incremental transfer, by both sides", (*story).increment},
-		{"a long one reports its progress", (*story).longIncrement},
-		{"the cache grows at a start, and never asks for one", (*story).growCache},
-		{"a full one spares the primary", (*story).spare},
-		{"compressed and limited", (*story).limit},
-		{"one that stands still is given up", (*story).stall},
-		{"the network is cut", (*story).cutNetwork},
-		{"no space from the start", (*story).noRoom},
-		{"the disk fills up on the way", (*story).fillUp},
-		{"sides that do not agree", (*story).disagree},
-		{"a foreign certificate", (*story).foreignCertificate},
+		{"form", (*scenario).formLarge},
+		{"an incremental transfer, by both sides", (*scenario).increment},
+		{"a long one reports its progress", (*scenario).longIncrement},
+		{"the cache grows at a start, and never asks for one", (*scenario).growCache},
+		{"a full one spares the primary", (*scenario).spare},
+		{"compressed and limited", (*scenario).limit},
+		{"one that stands still is given up", (*scenario).stall},
+		{"the network is cut", (*scenario).cutNetwork},
+		{"no space from the start", (*scenario).noSpace},
+		{"the disk fills up on the way", (*scenario).fillUp},
+		{"sides that do not agree", (*scenario).disagree},
+		{"a foreign certificate", (*scenario).foreignCertificate},
 	} {
 		began := time.Now()
 		if !t.Run(step.name, func(t *testing.T) { s.T, w.t = t, t; step.run(s) }) {
@@ -56,7 +56,7 @@ func TestTransfers(t *testing.T) {
 	w.t = t
 }
 
-func (s *story) formLarge() {
+func (s *scenario) formLarge() {
 	s.wait()
 	s.epoch = 1
 	o, result := s.node(0).send(agentapi.OrderInitialise, s.epoch, galera.Position{}, "")
@@ -72,20 +72,20 @@ func (s *story) formLarge() {
 	}
 	for _, n := range s.world.nodes {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		check(s.T, s.world.client.TellPrimary(ctx, n.ip, "shop-0"))
+		check(s.T, s.world.client.ReportPrimary(ctx, n.ip, "shop-0"))
 		cancel()
 	}
 }
 
 // given is what a member reports to have given so far.
-func (s *story) given(i int) map[string]int64 {
+func (s *scenario) given(i int) map[string]int64 {
 	s.Helper()
 	r, err := s.node(i).report()
 	check(s.T, err)
 	return map[string]int64{"IST": r.Donations["IST"], "SST": r.Donations["SST"]}
 }
 
-func (s *story) increment() {
+func (s *scenario) increment() {
 	before := []map[string]int64{s.given(0), s.given(1)}
 	n := s.node(2)
 	s.epoch++
@@ -122,7 +122,7 @@ func (s *story) increment() {
 
 // growCache: what was written so far asks for more than the default, and takes effect with whatever
 // restart comes next; what was in the cache stays in it.
-func (s *story) growCache() {
+func (s *scenario) growCache() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.StateTransfer.WindowSeconds, c.StateTransfer.CacheBudget = 24*3600, 512<<20
 	})
@@ -158,7 +158,7 @@ func (s *story) growCache() {
 }
 
 // rejoin wipes a member and starts it, and returns the phases it has reported until it is back.
-func (s *story) rejoin(n *node, limit time.Duration, each func(agentapi.Report)) (agentapi.Report, []string) {
+func (s *scenario) rejoin(n *node, limit time.Duration, each func(agentapi.Report)) (agentapi.Report, []string) {
 	s.Helper()
 	n.stop(true)
 	n.wipe()
@@ -166,7 +166,7 @@ func (s *story) rejoin(n *node, limit time.Duration, each func(agentapi.Report))
 	return s.followJoin(n, limit, each)
 }
 
-func (s *story) followJoin(n *node, limit time.Duration, each func(agentapi.Report)) (agentapi.Report, []string) {
+func (s *scenario) followJoin(n *node, limit time.Duration, each func(agentapi.Report)) (agentapi.Report, []string) {
 	s.Helper()
 	var phases []string
 	r := n.until("joined", limit, func(r agentapi.Report) bool {
@@ -181,7 +181,7 @@ func (s *story) followJoin(n *node, limit time.Duration, each func(agentapi.Repo
 	return r, phases
 }
 
-func (s *story) spare() {
+func (s *scenario) spare() {
 	for range 2 { // the first in the list: once is chance
 		before := s.given(1)
 		r, phases := s.rejoin(s.node(2), 90*time.Second, nil)
@@ -210,7 +210,7 @@ func ranks(phases []string) []int {
 	return out
 }
 
-func (s *story) limit() {
+func (s *scenario) limit() {
 	pid := s.node(1).serverPID()
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.StateTransfer.Compression, c.StateTransfer.RateLimit, c.StateTransfer.PrepareMemory = agentapi.CompressionZstd, limited, 64<<20
@@ -256,7 +256,7 @@ func (s *story) limit() {
 	s.intact()
 }
 
-func (s *story) awaitConfig() {
+func (s *scenario) awaitConfig() {
 	s.Helper()
 	for _, n := range s.world.nodes {
 		n.until("reported", 30*time.Second, func(r agentapi.Report) bool {
@@ -266,7 +266,7 @@ func (s *story) awaitConfig() {
 }
 
 // failing waits for a failure of a transfer to a member.
-func (s *story) failing(n *node, reason string, limit time.Duration) agentapi.Failure {
+func (s *scenario) failing(n *node, reason string, limit time.Duration) agentapi.Failure {
 	s.Helper()
 	r := n.until("failed with "+reason, limit, func(r agentapi.Report) bool { return r.Failure != nil && r.Failure.Reason == reason })
 	s.Logf("%s", r.Failure.Message)
@@ -277,7 +277,7 @@ func (s *story) failing(n *node, reason string, limit time.Duration) agentapi.Fa
 }
 
 // stall stops the donor's backup in the middle.
-func (s *story) stall() {
+func (s *scenario) stall() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.StateTransfer.StallSeconds = 12 })
 	s.awaitConfig()
 	n := s.node(2)
@@ -302,7 +302,7 @@ func (s *story) stall() {
 }
 
 // cutNetwork takes the joiner off the network in the middle.
-func (s *story) cutNetwork() {
+func (s *scenario) cutNetwork() {
 	n := s.node(2)
 	s.inTransfer(n)
 	s.world.run(exec.Command("docker", "network", "disconnect", "-f", s.world.network, n.container()))
@@ -316,7 +316,7 @@ func (s *story) cutNetwork() {
 }
 
 // disagree lets the donors compress, and the joiner know nothing of it.
-func (s *story) disagree() {
+func (s *scenario) disagree() {
 	n := s.node(2)
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
 		c.StateTransfer.Compression, c.StateTransfer.RateLimit = agentapi.CompressionZstd, 0
@@ -338,7 +338,7 @@ func (s *story) disagree() {
 }
 
 // foreignCertificate gives the joiner a pair of another CA.
-func (s *story) foreignCertificate() {
+func (s *scenario) foreignCertificate() {
 	n := s.node(2)
 	other := newAuthority(s.T, "another authority", nil)
 	certPEM, keyPEM := other.issue(s.T, "shop", "shop", "shop-nodes", n.name)

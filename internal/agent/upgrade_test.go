@@ -20,7 +20,7 @@ const oldImage = "galera-mariadb:10.11"
 
 // newOldWorld is a world whose nodes begin with the older image. Its transfer scripts allow no space in
 // a common name.
-func newOldWorld(t *testing.T, replicas int) *story {
+func newOldWorld(t *testing.T, replicas int) *scenario {
 	w := newWorld(t, replicas, nil)
 	if out, err := exec.Command("docker", "image", "inspect", oldImage).CombinedOutput(); err != nil {
 		t.Fatalf("no image %s: %v: %s", oldImage, err, out)
@@ -30,7 +30,7 @@ func newOldWorld(t *testing.T, replicas int) *story {
 	for _, n := range w.nodes {
 		n.image = oldImage
 	}
-	return &story{T: t, world: w}
+	return &scenario{T: t, world: w}
 }
 
 // TestUpgrade rolls a newer series through three nodes under a writer, and back in the middle of it.
@@ -67,7 +67,7 @@ func TestUpgrade(t *testing.T) {
 }
 
 // upgrade gives one node the new image while clients write elsewhere.
-func (s *story) upgrade(i int) {
+func (s *scenario) upgrade(i int) {
 	s.Helper()
 	stop := s.keepWriting((i + 1) % 3)
 	n := s.node(i)
@@ -88,7 +88,7 @@ func (s *story) upgrade(i int) {
 
 // runs checks of which series a node's server and its system tables are: one that is to be upgraded yet
 // has seen nothing of another's mariadb-upgrade.
-func (s *story) runs(n *node, image string) {
+func (s *scenario) runs(n *node, image string) {
 	s.Helper()
 	series := strings.TrimPrefix(image, "galera-mariadb:")
 	columns := n.mustSQL("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'sys' OR table_schema = 'mysql'")
@@ -109,7 +109,7 @@ func (n *node) changeImage(image string) {
 }
 
 // keepWriting writes through a node until it is stopped, and then returns how many rows that were.
-func (s *story) keepWriting(i int) (stop func() int) {
+func (s *scenario) keepWriting(i int) (stop func() int) {
 	done, before := make(chan struct{}), s.rows
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -129,7 +129,7 @@ func (s *story) keepWriting(i int) (stop func() int) {
 }
 
 // refuseOlder: when all have left the old series, its image starts nothing any more.
-func (s *story) refuseOlder(i int) {
+func (s *scenario) refuseOlder(i int) {
 	n := s.node(i)
 	n.stop(true)
 	before := n.fingerprint()

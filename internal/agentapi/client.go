@@ -29,8 +29,8 @@ const (
 	maxHeader = 16 << 10
 	// maxWait is the longest that an agent keeps a question, and answerTime what is allowed on top of it, and for any
 	// other question; callers have shorter deadlines of their own.
-	maxWait    = time.Minute
-	answerTime = 30 * time.Second
+	maxWait       = time.Minute
+	answerTimeout = 30 * time.Second
 	// idleTimeout is longer than any pause between two questions.
 	idleTimeout = 15 * time.Second
 	// bufferSize is enough for a question, and for the head of an answer; longer bodies pass the buffer.
@@ -59,7 +59,7 @@ func NewClient(certificate tls.Certificate, roots *x509.CertPool, serverName str
 				ServerName:   serverName,
 			},
 			TLSHandshakeTimeout:    dialTimeout,
-			ResponseHeaderTimeout:  maxWait + answerTime,
+			ResponseHeaderTimeout:  maxWait + answerTimeout,
 			MaxResponseHeaderBytes: maxHeader,
 			DisableCompression:     true, // a small body is not to become a large one
 			// An agent is asked again and again over one connection. A request sent meanwhile needs another one, which then
@@ -83,10 +83,10 @@ func (c *Client) Status(ctx context.Context, host string, since int64, wait time
 		query.Set("since", strconv.FormatInt(since, 10))
 		query.Set("wait", wait.String())
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(wait, maxWait)+answerTime)
+	ctx, cancel := context.WithTimeout(ctx, min(wait, maxWait)+answerTimeout)
 	defer cancel()
 	var report Report
-	ask := request{method: http.MethodGet, host: host, path: PathStatus, query: query, most: maxReport, check: countable}
+	ask := request{method: http.MethodGet, host: host, path: PathStatus, query: query, maxBytes: maxReport, check: countable}
 	status, err := c.do(ctx, ask, &report)
 	if err == nil {
 		err = report.bound()
@@ -119,8 +119,8 @@ func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResu
 	return OrderResult{}, fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 }
 
-// TellPrimary reports to an agent which member clients are sent to.
-func (c *Client) TellPrimary(ctx context.Context, host, name string) error {
+// ReportPrimary reports to an agent which member clients are sent to.
+func (c *Client) ReportPrimary(ctx context.Context, host, name string) error {
 	body, err := json.Marshal(Primary{Name: name})
 	if err != nil {
 		return err
@@ -151,15 +151,15 @@ type request struct {
 	method, host, path string
 	query              url.Values
 	body               []byte
-	most               int64
+	maxBytes           int64
 	// check is what an answer has to pass before it is decoded, if it is not nil.
 	check func([]byte) error
 }
 
 func (c *Client) post(ctx context.Context, host, path string, body []byte, into any) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	return c.do(ctx, request{method: http.MethodPost, host: host, path: path, body: body, most: maxAnswer}, into)
+	return c.do(ctx, request{method: http.MethodPost, host: host, path: path, body: body, maxBytes: maxAnswer}, into)
 }
 
 // do sends one request and decodes a JSON answer, whatever the status.
@@ -181,12 +181,12 @@ func (c *Client) do(ctx context.Context, r request, into any) (int, error) {
 	if resp.StatusCode/100 == 3 {
 		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: redirects are never followed; check which process answers at this address", r.host, resp.StatusCode)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, r.most+1))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, r.maxBytes+1))
 	if err != nil {
 		return 0, fmt.Errorf("agent at %s: %w", r.host, err)
 	}
-	if int64(len(data)) > r.most {
-		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: the answer is longer than %d KiB; check which process answers at this address", r.host, resp.StatusCode, r.most>>10)
+	if int64(len(data)) > r.maxBytes {
+		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: the answer is longer than %d KiB; check which process answers at this address", r.host, resp.StatusCode, r.maxBytes>>10)
 	}
 	if r.check != nil {
 		if err := r.check(data); err != nil {

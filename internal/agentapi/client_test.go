@@ -58,11 +58,11 @@ func TestClientStatus(t *testing.T) {
 
 // TestOneConnectionStays: a request sent during a question needs a second connection, and only one of the two is kept.
 func TestOneConnectionStays(t *testing.T) {
-	asked, told := make(chan struct{}), make(chan struct{})
+	asked, reported := make(chan struct{}), make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == PathStatus {
 			close(asked)
-			<-told
+			<-reported
 		}
 		reply(w, http.StatusOK, Report{})
 	}))
@@ -83,10 +83,10 @@ func TestOneConnectionStays(t *testing.T) {
 		answered <- err
 	}()
 	<-asked
-	if err := c.TellPrimary(t.Context(), host, "shop-0"); err != nil {
+	if err := c.ReportPrimary(t.Context(), host, "shop-0"); err != nil {
 		t.Fatal(err)
 	}
-	close(told)
+	close(reported)
 	if err := <-answered; err != nil {
 		t.Fatal(err)
 	}

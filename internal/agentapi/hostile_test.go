@@ -15,7 +15,7 @@ func all(c *Client, host string) map[string]error {
 	ctx := context.Background()
 	_, status := c.Status(ctx, host, -1, 0)
 	_, order := c.Order(ctx, host, Order{})
-	return map[string]error{"status": status, "order": order, "primary": c.TellPrimary(ctx, host, "a"), "evict": c.Evict(ctx, host, Eviction{})}
+	return map[string]error{"status": status, "order": order, "primary": c.ReportPrimary(ctx, host, "a"), "evict": c.Evict(ctx, host, Eviction{})}
 }
 
 // TestRedirectsAreNotFollowed: a server in an agent's place sends the operator nowhere.

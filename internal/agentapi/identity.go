@@ -63,6 +63,6 @@ func (n NodeConfig) Group() string {
 	if n.UID == "" {
 		return n.Cluster
 	}
-	cut := func(s string, most int) string { return strings.Trim(s[:min(len(s), most)], "-") }
+	cut := func(s string, limit int) string { return strings.Trim(s[:min(len(s), limit)], "-") }
 	return cut(n.Namespace, longestPart) + "." + cut(n.Cluster, longestPart) + "." + cut(strings.ReplaceAll(n.UID, "-", ""), uidPart)
 }

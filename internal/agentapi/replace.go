@@ -22,8 +22,8 @@ const PathAgent = "/v1/agent"
 // LargestProgram is the largest program an agent takes, in bytes.
 const LargestProgram = 128 << 20
 
-// sendTime bounds the transport of a program, and the agent's check whether it can take over.
-const sendTime = time.Minute
+// sendTimeout bounds the transport of a program, and the agent's check whether it can take over.
+const sendTimeout = time.Minute
 
 // NotNow is part of the reason of an agent that is in the middle of something: it is to be asked again shortly.
 const NotNow = "not now: "
@@ -58,7 +58,7 @@ func ReadProgram(path, version, arch string) (*Program, error) {
 // Replace sends an agent the program of its successor. An error explains why the agent goes on as it is: most often
 // that it is in the middle of something, and is to be asked again later.
 func (c *Client) Replace(ctx context.Context, host string, p *Program) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	data, err := os.ReadFile(p.path)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Client) Replace(ctx context.Context, host string, p *Program) error {
 	}
 	var result ReplaceResult
 	status, err := c.do(ctx, request{method: http.MethodPost, host: host, path: PathAgent, query: url.Values{"sha256": {p.Digest}},
-		body: data, most: maxAnswer}, &result)
+		body: data, maxBytes: maxAnswer}, &result)
 	if err == nil && status != http.StatusAccepted {
 		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 	}

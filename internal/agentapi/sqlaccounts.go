@@ -165,11 +165,11 @@ const (
 var (
 	owners = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[a-z0-9][-a-z0-9.]*(#[-0-9A-Za-z]{1,64})?$`)
 	// hosts are in lower case, as the server keeps them: otherwise one account would have two names.
-	hosts      = regexp.MustCompile(`^[a-z0-9.:%_/-]+$`)
-	privileges = regexp.MustCompile(`^[A-Za-z]+( [A-Za-z]+)*$`)
-	words      = regexp.MustCompile(`^[A-Za-z0-9_]*$`)
-	subjects   = regexp.MustCompile(`^(/[A-Z]+=[a-z0-9][-a-z0-9.]*)*$`)
-	issuers    = regexp.MustCompile(`^(/CN=[a-z0-9][-a-z0-9.]* clients CA)?$`)
+	hosts         = regexp.MustCompile(`^[a-z0-9.:%_/-]+$`)
+	privileges    = regexp.MustCompile(`^[A-Za-z]+( [A-Za-z]+)*$`)
+	reservedWords = regexp.MustCompile(`^[A-Za-z0-9_]*$`)
+	subjects      = regexp.MustCompile(`^(/[A-Z]+=[a-z0-9][-a-z0-9.]*)*$`)
+	issuers       = regexp.MustCompile(`^(/CN=[a-z0-9][-a-z0-9.]* clients CA)?$`)
 	// kept is what the plugins keep of a password: hexadecimal digits, base64, and parsec's parts.
 	kept = map[string]*regexp.Regexp{
 		"mysql_native_password": regexp.MustCompile(`^(\*[0-9A-F]{40})?$`),
@@ -236,7 +236,7 @@ func (d SQLDatabase) Check() error {
 	return errors.Join(
 		d.check(),
 		must(name(d.Name, maxIdentifier) && !reserved(d.Name, ownDatabases) && !strings.HasPrefix(d.Name, rawName), "name"),
-		must(words.MatchString(d.CharacterSet) && words.MatchString(d.Collation), "character set or collation"),
+		must(reservedWords.MatchString(d.CharacterSet) && reservedWords.MatchString(d.Collation), "character set or collation"),
 	)
 }
 
@@ -249,8 +249,8 @@ func must(good bool, what string) error {
 
 // name reports whether the server can take a name: identifiers have no characters beyond U+FFFF and no space at their
 // end.
-func name(s string, most int) bool {
-	return s != "" && utf8.ValidString(s) && utf8.RuneCountInString(s) <= most && !strings.HasSuffix(s, " ") &&
+func name(s string, limit int) bool {
+	return s != "" && utf8.ValidString(s) && utf8.RuneCountInString(s) <= limit && !strings.HasSuffix(s, " ") &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f || r > 0xffff })
 }
 

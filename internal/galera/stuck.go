@@ -25,8 +25,8 @@ const (
 	// Killed means that mariadbd was sent SIGKILL and has not ended. It never runs another instruction; only what the
 	// kernel was doing for it, a write to its own volume, may still come to its end.
 	Killed Inability = "Killed"
-	// SlowLook means that the examination of the data directory takes too long. It continues.
-	SlowLook Inability = "SlowLook"
+	// SlowExamination means that the examination of the data directory takes too long. It continues.
+	SlowExamination Inability = "SlowLook"
 	// Frozen means that the data volume does not answer writes.
 	Frozen Inability = "Frozen"
 	// ReadOnly means that the data volume refuses writes.
@@ -60,7 +60,7 @@ func (m Member) AtRest(epoch int64) bool {
 	switch {
 	case m.Phase == PhaseStopped:
 		return true
-	case m.CannotAct == Killed, m.CannotAct == SlowLook && m.Phase == PhaseExamining:
+	case m.CannotAct == Killed, m.CannotAct == SlowExamination && m.Phase == PhaseExamining:
 		return m.Order.Kind == "Stop"
 	}
 	return false

@@ -47,9 +47,9 @@ type agent struct {
 	up    bool
 	boot  int16
 	phase phase
-	// blurred reports whether the position cannot be read.
-	blurred bool
-	failure failure
+	// positionUnknown reports whether the position cannot be read.
+	positionUnknown bool
+	failure         failure
 	// loaded is the configuration the agent has read, running the one mariadbd was started with.
 	loaded, running published
 	// pair was taken over from the mounted volume.
@@ -75,7 +75,7 @@ func (a *agent) serverGone() {
 // boot starts the agent on its volume.
 func (w *platform) boot(i int) {
 	n := &w.nodes[i]
-	n.agent = agent{up: true, boot: n.agent.boot + 1, blurred: n.agent.blurred, loaded: w.api.config, pair: n.agent.pair}
+	n.agent = agent{up: true, boot: n.agent.boot + 1, positionUnknown: n.agent.positionUnknown, loaded: w.api.config, pair: n.agent.pair}
 	w.interrupt(i)
 }
 
@@ -99,17 +99,17 @@ func (w *agents) stepAgent(i int) bool {
 			return true
 		}
 	}
-	if did, held := w.heldUp(i); held {
+	if did, held := w.blockedFor(i); held {
 		return did
 	}
 	switch n.agent.phase {
 	case phaseExamining:
 		w.examined(i)
 	case phaseWaiting, phaseFailed, phaseStopped:
-		if n.vol.book.held || n.vol.book.damaged || n.agent.blurred && n.vol.data == dataPresent {
+		if n.vol.book.held || n.vol.book.damaged || n.agent.positionUnknown && n.vol.data == dataPresent {
 			return w.decide(i, nil) // the answers of the others change nothing
 		}
-		return w.decide(i, w.heard(i))
+		return w.decide(i, w.peerAnswers(i))
 	case phaseInitialising:
 		w.initialised(i)
 	case phaseStarting:
@@ -188,7 +188,7 @@ func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 func (w *agents) primaryPeer(i int) int {
 	for j := range w.n {
 		p := &w.nodes[j]
-		if j != i && w.reach(i, j) && p.agent.up && p.srv.on && !p.srv.hung && p.srv.view.primary && p.srv.donor == 0 && !p.pod.terminating {
+		if j != i && w.connected(i, j) && p.agent.up && p.srv.on && !p.srv.hung && p.srv.view.primary && p.srv.donor == 0 && !p.pod.terminating {
 			return j
 		}
 	}
@@ -202,7 +202,7 @@ func (w *agents) initialised(i int) {
 		return
 	}
 	n.vol.data, n.vol.head, n.vol.cacheFrom = dataPresent, w.past.begin(1), 1
-	n.odds.freshData()
+	n.rare.freshData()
 	n.agent.phase, n.agent.alone = phaseStarting, true
 }
 
@@ -243,7 +243,7 @@ func (n *node) awaitsCopy() bool { return n.srv.on && (n.vol.marked || n.vol.vot
 
 // giveUp ends a server that leads nowhere, by the shipped decision.
 func (w *agents) giveUp(i int) bool {
-	why, _ := lifecycle.GiveUp(lifecycle.Run{Joining: true, Peers: w.heard(i)})
+	why, _ := lifecycle.GiveUp(lifecycle.Run{Joining: true, Peers: w.peerAnswers(i)})
 	if why != "" {
 		w.drop(i)
 	}
@@ -309,7 +309,7 @@ func (w *agents) adoptLines(i int) bool {
 	n := &w.nodes[i]
 	for j := range w.n {
 		p := &w.nodes[j]
-		if n.srv.view.primary && p.srv.on && p.srv.view.id == n.srv.view.id && w.reach(i, j) && p.vol.book.lines[0].epoch > n.vol.book.lines[0].epoch {
+		if n.srv.view.primary && p.srv.on && p.srv.view.id == n.srv.view.id && w.connected(i, j) && p.vol.book.lines[0].epoch > n.vol.book.lines[0].epoch {
 			n.vol.book.lines = p.vol.book.lines
 			return true
 		}

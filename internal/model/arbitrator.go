@@ -105,7 +105,7 @@ func (w *cluster) members() (p voter.Peers, counted bool) {
 	p.Down = true
 	for j := range w.size() {
 		n := &w.nodes[j]
-		if !w.reach(w.n, j) || !n.agent.up {
+		if !w.connected(w.n, j) || !n.agent.up {
 			p.Down = false
 			continue
 		}
@@ -130,9 +130,9 @@ func (w *database) stale() bool {
 func (w *group) endGarbd() {
 	n := &w.nodes[w.n]
 	v := n.srv.view
-	told := w.whole(v)
+	reported := w.whole(v)
 	n.srv = server{}
-	if rest := v.members &^ (1 << w.n); told && rest != 0 {
+	if rest := v.members &^ (1 << w.n); reported && rest != 0 {
 		w.newView(rest, v.primary)
 	}
 }

@@ -35,13 +35,13 @@ func (m mode) meets(o mode) bool { return m == o || m == modeDynamic || o == mod
 
 // linked reports whether two members' servers find each other.
 func (w *database) linked(i, j int) bool {
-	return w.reach(i, j) && !w.nodes[i].srv.hung && !w.nodes[j].srv.hung && w.nodes[i].agent.running.mode.meets(w.nodes[j].agent.running.mode)
+	return w.connected(i, j) && !w.nodes[i].srv.hung && !w.nodes[j].srv.hung && w.nodes[i].agent.running.mode.meets(w.nodes[j].agent.running.mode)
 }
 
 // verified reports whether the member sees every other one answer with TLS.
 func (w *platform) verified(i int) bool {
 	for j := range w.size() {
-		if j != i && (!w.reach(i, j) || !w.nodes[j].srv.on || w.nodes[j].agent.running.mode == modePlain) {
+		if j != i && (!w.connected(i, j) || !w.nodes[j].srv.on || w.nodes[j].agent.running.mode == modePlain) {
 			return false
 		}
 	}

@@ -86,11 +86,11 @@ const (
 	Promote    // another primary is asked for
 	AskRestart // a rolling restart of the members A is asked for
 	// around the cluster
-	NoHost   // Kubernetes finds no host for a new pod of the member
-	FindHost // it does again
-	SetClock // an operator's clock is set an hour ahead, back, or right
-	Minute   // a minute passes: who was to answer has had time for it
-	Odd      // a rare state of the member A begins, or ends: the oddity B
+	NoHost    // Kubernetes finds no host for a new pod of the member
+	FindHost  // it does again
+	SetClock  // an operator's clock is set an hour ahead, back, or right
+	Minute    // a minute passes: who was to answer has had time for it
+	RareState // a rare state of the member A begins, or ends: the oddity B
 	kinds
 )
 
@@ -151,19 +151,19 @@ func (w *World) happen(e Event, p Planner) bool {
 	case SeePod:
 		w.seePod(k, int(e.B)%w.places)
 	case Hear:
-		w.hear(k, int(e.B)%w.places)
+		w.readReport(k, int(e.B)%w.places)
 	case SeeSecrets:
 		w.seeSecrets(k)
 	case Load:
 		return w.load(place)
 	case LookAround:
-		w.lookAround(k)
+		w.refreshAll(k)
 	case Reconcile:
 		return w.reconcile(k, p, noCrash)
 	case Tick:
 		w.tick()
 	case Minute:
-		for range patience {
+		for range answerTicks {
 			w.tick()
 		}
 	case CrashBeforeActing:
@@ -247,7 +247,7 @@ func (w *World) diskOrPerson(e Event) bool {
 		return w.swap(i)
 	case Blur:
 		w.killAgent(i)
-		n.agent.blurred = true
+		n.agent.positionUnknown = true
 	case PurgeCache:
 		n.vol.cacheFrom = w.past.seqno(n.vol.head) + 1
 	case LoseStatus:
@@ -283,11 +283,11 @@ func (w *World) diskOrPerson(e Event) bool {
 	case AskRestart:
 		w.api.askRestart(set(e.A) & (1<<w.n - 1))
 	case Hang, HangHard, LookHangs, Freeze, Protect, Thaw:
-		return w.seize(i, e.Kind)
+		return w.setAgentFault(i, e.Kind)
 	case FailStart:
 		return w.failStart(i)
-	case Odd:
-		return w.odd(i, oddity(e.B)%oddities)
+	case RareState:
+		return w.setRareState(i, rareState(e.B)%rareStates)
 	case CutAlter:
 		return w.cutAlter(set(e.A)&(1<<w.n-1), set(e.B))
 	}

@@ -7,20 +7,20 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// tellEvictions sends the evictions, which are planned in addition to the action.
-func (w *controllers) tellEvictions(o *operator, s galera.Snapshot) bool {
+// sendEvictions sends the evictions, which are planned in addition to the action.
+func (w *controllers) sendEvictions(o *operator, s galera.Snapshot) bool {
 	evictions := plan.Evictions(s)
 	if w.careless {
 		evictions = carelessEvictions(withoutViews(s))
 	}
-	told := false
+	reported := false
 	for _, e := range evictions {
 		i := nameNumber(e.Member)
 		if !o.mute.has(i) && o.pods[i].uid == w.nodes[i].pod.uid {
-			told = w.evict(i, nameNumber(e.Gone), int16(e.ViewID)) || told
+			reported = w.evict(i, nameNumber(e.Gone), int16(e.ViewID)) || reported
 		}
 	}
-	return told
+	return reported
 }
 
 // carelessEvictions sends all evictions to the same member.

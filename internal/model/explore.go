@@ -12,8 +12,8 @@ type Explorer struct {
 	Events []Event
 	// Converge lets every so-many-th state converge; 0 for none.
 	Converge uint64
-	// Most bounds the number of states.
-	Most int
+	// MaxStates bounds the number of states.
+	MaxStates int
 
 	// States and Steps count what was explored; Found is the first schedule that broke a promise.
 	States, Steps int
@@ -53,7 +53,7 @@ func (x *Explorer) visit(w *World, depth int) bool {
 				x.States++
 				x.settle(*next, h)
 			}
-			if x.States >= x.Most {
+			if x.States >= x.MaxStates {
 				return false
 			}
 			if !x.visit(next, depth-1) {
@@ -98,7 +98,7 @@ func (w World) canonical() World {
 	slices.Sort(views.ids[:views.n])
 	for i := range w.places {
 		n := &w.nodes[i]
-		n.srv.view.id, n.srv.last.id = views.of(n.srv.view.id), views.of(n.srv.last.id)
+		n.srv.view.id, n.srv.last.id = views.renumber(n.srv.view.id), views.renumber(n.srv.last.id)
 	}
 	for k := range w.ops {
 		o := &w.ops[k]
@@ -113,7 +113,7 @@ func (w World) canonical() World {
 		o.status.lostAt = since(w.clock+o.skew, o.status.lostAt, 3)
 		o.lost, o.record = since(w.clock, o.lost, 3), since(w.clock+o.skew, o.record, 3)
 		for i := range o.silent {
-			o.silent[i], o.since[i] = since(w.clock, o.silent[i], patience), since(w.clock, o.since[i], patience)
+			o.silent[i], o.since[i] = since(w.clock, o.silent[i], answerTicks), since(w.clock, o.since[i], answerTicks)
 		}
 	}
 	for k := range w.wire {
@@ -129,7 +129,7 @@ func (w World) canonical() World {
 	}
 	w.api.status.lostAt = since(w.clock, w.api.status.lostAt, 3)
 	w.runs = 0
-	if w.api.wish.restarts == 0 { // then the planner sees no run
+	if w.api.requests.restarts == 0 { // then the planner sees no run
 		for i := range w.places {
 			w.nodes[i].srv.run = 0
 		}
@@ -144,11 +144,11 @@ func (w World) canonical() World {
 }
 
 // since is how many Ticks have passed, up to a number that makes no difference.
-func since(now, tick, most int16) int16 {
+func since(now, tick, limit int16) int16 {
 	if tick == never {
 		return -1
 	}
-	return max(min(now-tick, most), -1)
+	return max(min(now-tick, limit), -1)
 }
 
 func same(a, b int16) int16 {
@@ -171,6 +171,6 @@ func (r *renamer) add(id int16) {
 	}
 }
 
-func (r *renamer) of(id int16) int16 {
+func (r *renamer) renumber(id int16) int16 {
 	return int16(slices.Index(r.ids[:r.n], id) + 1)
 }

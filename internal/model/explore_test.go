@@ -89,7 +89,7 @@ func explore(t *testing.T, th theme, eager bool) {
 	for _, e := range th.before {
 		w.Step(e, plan.Plan)
 	}
-	x := &Explorer{Planner: plan.Plan, Events: th.events, Converge: 16, Most: 1 << 20}
+	x := &Explorer{Planner: plan.Plan, Events: th.events, Converge: 16, MaxStates: 1 << 20}
 	depth := th.fast
 	if testing.Short() {
 		depth -= 3

@@ -5,7 +5,7 @@ package model
 func (w *faults) disturb(i int, change func(*volume)) {
 	w.podGone(i)
 	change(&w.nodes[i].vol)
-	w.nodes[i].odds.freshData()
+	w.nodes[i].rare.freshData()
 	w.excuse(i)
 	for k := range w.truth.formed {
 		if w.truth.formed[k].member == int8(i) {
@@ -125,7 +125,7 @@ func (w *database) save(i int) bool {
 
 // swap puts another cluster's volume in place, further on than this one.
 func (w *faults) swap(i int) bool {
-	if !w.past.room() {
+	if !w.past.hasSpace() {
 		return false
 	}
 	head := w.past.begin(100)

@@ -49,7 +49,7 @@ func (w *database) whole(v view) bool {
 		if first < 0 {
 			first = i
 		}
-		if !w.nodes[i].srv.on || w.nodes[i].srv.hung || w.nodes[i].srv.view.id != v.id || !w.reach(first, i) {
+		if !w.nodes[i].srv.on || w.nodes[i].srv.hung || w.nodes[i].srv.view.id != v.id || !w.connected(first, i) {
 			return false
 		}
 	}
@@ -100,7 +100,7 @@ func (w *group) newView(members set, primary bool) {
 	for i := range w.places {
 		if members.has(i) {
 			s := &w.nodes[i].srv
-			s.view, w.nodes[i].odds.unnamed = v, false
+			s.view, w.nodes[i].rare.unnamed = v, false
 			if primary {
 				s.last, s.evicted = v, 0
 			}
@@ -212,14 +212,14 @@ func (w *group) quorum(carriers, last set, still bool) bool {
 func (w *group) leave(i int) {
 	n := &w.nodes[i]
 	v := n.srv.view
-	told := w.whole(v)
+	reported := w.whole(v)
 	if n.srv.donor == 0 {
 		n.vol.head = n.srv.received
-		n.vol.safe = told && v.primary && v.members == 1<<i
+		n.vol.safe = reported && v.primary && v.members == 1<<i
 	}
 	w.transferEnds(i)
 	n.srv, n.agent.ended = server{}, 0
-	if rest := v.members &^ (1 << i); told && rest != 0 {
+	if rest := v.members &^ (1 << i); reported && rest != 0 {
 		w.newView(rest, v.primary)
 	}
 	w.endTransfers(i)
@@ -243,7 +243,7 @@ func (w *group) crash(i int) {
 // acknowledged to the client; without, the member had no time for either.
 func (w *group) replicate(i int, commit bool) bool {
 	n := &w.nodes[i]
-	if !w.serves(i) || n.srv.donor != 0 || n.trouble == frozen || !w.past.room() {
+	if !w.serves(i) || n.srv.donor != 0 || n.trouble == frozen || !w.past.hasSpace() {
 		return false
 	}
 	if n.srv.received != n.vol.head && !w.applyAll(i) {

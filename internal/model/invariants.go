@@ -71,7 +71,7 @@ func (w *platform) checkBootstrap(i int, r record) {
 	if n.cannotStart() != nil && r.kind != orderRebuild {
 		w.violate(UnfitStart)
 	}
-	if r.kind == orderInitialise && n.odds.lacks && w.size() > 1 {
+	if r.kind == orderInitialise && n.rare.lacks && w.size() > 1 {
 		w.violate(NoDonor)
 	}
 	head := n.vol.head
@@ -215,7 +215,7 @@ func (w *truth) checkDecision(s galera.Snapshot, d plan.Decision) {
 		}
 		w.checkCordoned(s, a.Primary)
 	}
-	w.checkOdds(s, d)
+	w.checkRareStates(s, d)
 	target, ok := s.Member(name)
 	if !ok || !target.InPrimary() {
 		return

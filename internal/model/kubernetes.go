@@ -51,7 +51,7 @@ type apiServer struct {
 	deployment deployment
 	service    service
 	trust      trust
-	wish       wish
+	requests   userRequests
 	certs      secrets
 	// serials counts issued leaves.
 	serials int16
@@ -112,7 +112,7 @@ func (w *platform) stepKubelet(i int) bool {
 func (w *platform) place(i int) {
 	n := &w.nodes[i]
 	n.pod.unplaced, n.vol.bound = false, true
-	n.odds.lacks = n.odds.noTools
+	n.rare.lacks = n.rare.noTools
 	n.pod.version++
 	n.agent.pair = w.api.certs.published // kubelet mounts what is published now
 	w.boot(i)

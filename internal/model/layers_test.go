@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// mostMethods is how many methods a struct of the world may declare.
-const mostMethods = 25
+// maxMethods is how many methods a struct of the world may declare.
+const maxMethods = 25
 
 // TestLayersAreSmall keeps the world in layers: a method goes to the lowest layer that owns what it needs.
 func TestLayersAreSmall(t *testing.T) {
@@ -33,8 +33,8 @@ func TestLayersAreSmall(t *testing.T) {
 		t.Fatal("found no methods of World")
 	}
 	for name, n := range methods {
-		if n > mostMethods {
-			t.Errorf("%s has %d methods, more than %d: split its state", name, n, mostMethods)
+		if n > maxMethods {
+			t.Errorf("%s has %d methods, more than %d: split its state", name, n, maxMethods)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestBookIsTheAgents: the world's compact order book loses nothing of the agent's that decides, as long as it has
+// TestBookKeepsWhatTheAgentsBookDecides: the world's compact order book loses nothing of the agent's that decides, as long as it has
 // space for it.
-func TestBookIsTheAgents(t *testing.T) {
+func TestBookKeepsWhatTheAgentsBookDecides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c orders.Content
 		epoch := int64(0)

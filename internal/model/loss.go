@@ -76,13 +76,13 @@ func (w *controllers) seeWaits(s *galera.Snapshot, o *operator) {
 // Hasty is a broken promise: a user is asked to give up a member whose agent has had no time to answer.
 const Hasty = "a person is asked to give up a member that may just be starting"
 
-// patience is how many Ticks an agent has to answer, and longLoss how many it has though its pods come and go.
-const patience, longLoss = 6, 60
+// answerTicks is how many Ticks an agent has to answer, and longLoss how many it has though its pods come and go.
+const answerTicks, longLoss = 6, 60
 
-// hasty reports whether one of the silent members that a user is asked to give up has had no time to answer.
-func (o *waits) hasty(clock int16, asked set, s *galera.Snapshot) bool {
+// askedTooEarly reports whether one of the silent members that a user is asked to give up has had no time to answer.
+func (o *waits) askedTooEarly(clock int16, asked set, s *galera.Snapshot) bool {
 	for i := range s.Members {
-		if asked.has(i) && !s.Members[i].Known && clock-o.since[i] < patience && s.NoPrimaryFor < longLoss*tickTime {
+		if asked.has(i) && !s.Members[i].Known && clock-o.since[i] < answerTicks && s.NoPrimaryFor < longLoss*tickTime {
 			return true
 		}
 	}

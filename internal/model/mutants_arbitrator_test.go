@@ -12,10 +12,10 @@ import (
 var arbitratorMutants = []mutant{
 	{"an arbitrator that runs alone is not ended before a start", leavesArbitrator, leftAlone, []string{TwoPrimaries}},
 	{"a silent arbitrator counts as gone at once", forgetsSilentArbitrator, leftAlone, []string{TwoPrimaries}},
-	{"the arbitrator is restarted while a node is down", restartsArbitratorAtOnce, arbiterMoods[0], []string{ArbitratorTaken}},
-	{"a node is restarted while the arbitrator is away", ignoresArbitrator, arbiterMoods[0], []string{WithoutVote}},
-	{"an arbitrator that runs with old settings is left alone", leavesStaleArbitrator, arbiterMoods[0], []string{Stuck}},
-	{"a hibernation leaves the arbitrator", hibernatesWithoutArbitrator, arbiterMoods[0], []string{Stuck}},
+	{"the arbitrator is restarted while a node is down", restartsArbitratorAtOnce, arbitratorWeights[0], []string{ArbitratorTaken}},
+	{"a node is restarted while the arbitrator is away", ignoresArbitrator, arbitratorWeights[0], []string{WithoutVote}},
+	{"an arbitrator that runs with old settings is left alone", leavesStaleArbitrator, arbitratorWeights[0], []string{Stuck}},
+	{"a hibernation leaves the arbitrator", hibernatesWithoutArbitrator, arbitratorWeights[0], []string{Stuck}},
 	{"strict sockets are published before the arbitrator is dynamic", strictForArbitrator, switches, []string{Stuck, MixedMembership}},
 	{"an arbitrator that is to go is waited for until it is brought up to date", waitsForUpdate, sizes, []string{Stuck}},
 }
@@ -99,7 +99,7 @@ func removes(a plan.Action) bool { _, ok := a.(plan.RemoveArbitrator); return ok
 var (
 	keepsArbitratorOfOne  = waitsFor(func(s galera.Snapshot, a plan.Action) bool { return removes(a) && len(s.Members) == 1 })
 	keepsArbitratorAsleep = waitsFor(func(s galera.Snapshot, a plan.Action) bool { return removes(a) && len(s.Members) > s.Replicas })
-	waitsBesideOne        = waitsFor(func(s galera.Snapshot, _ plan.Action) bool {
+	waitsWithOneNode      = waitsFor(func(s galera.Snapshot, _ plan.Action) bool {
 		return len(s.Members) == 1 && s.Arbitrator.Wanted && !s.Arbitrator.Counted && s.Operation != nil && s.Operation.Type == galera.OpSwitchTLS && len(outdatedOnes(s)) > 0
 	})
 	waitsInLeave = waitsFor(func(s galera.Snapshot, _ plan.Action) bool {

@@ -6,7 +6,7 @@ import (
 )
 
 func forgetsEpochs(s galera.Snapshot) plan.Decision {
-	return leapless(plan.Plan(members(s, func(m *galera.Member) {
+	return withoutLeap(plan.Plan(members(s, func(m *galera.Member) {
 		m.Line = 0
 		if m.Order != nil {
 			o := *m.Order
@@ -22,8 +22,8 @@ func forgetsLines(s galera.Snapshot) plan.Decision {
 	return plan.Plan(members(s, func(m *galera.Member) { m.Lines = nil }))
 }
 
-// leapless lets a status that has lost its epoch go on right above those remembered.
-func leapless(d plan.Decision) plan.Decision {
+// withoutLeap lets a status that has lost its epoch go on right above those remembered.
+func withoutLeap(d plan.Decision) plan.Decision {
 	if r, ok := d.Action.(plan.RecordUUID); ok {
 		r.Leap = false
 		d.Action = r
@@ -35,7 +35,7 @@ func adoptsReadable(s galera.Snapshot) plan.Decision {
 	if s.ClusterUUID != "" || s.Operation != nil {
 		return plan.Plan(s)
 	}
-	return leapless(plan.Plan(members(s, func(m *galera.Member) {
+	return withoutLeap(plan.Plan(members(s, func(m *galera.Member) {
 		if m.BookDamaged {
 			m.Position = galera.Position{}
 		}

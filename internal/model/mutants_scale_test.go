@@ -38,12 +38,12 @@ func removesFirst(s galera.Snapshot) plan.Decision {
 	return d
 }
 
-// tellsOnce announces a leave with the order that was known before another one came.
-func tellsOnce(s galera.Snapshot) plan.Decision {
+// announcesLeaveOnce announces a leave with the order that was known before another one came.
+func announcesLeaveOnce(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	if o, ok := d.Action.(plan.SendOrder); ok && s.Operation != nil && s.Operation.Type == galera.OpScaleDown && o.Kind == plan.OrderStart {
-		if told := s.Operation.ID + "/" + o.Member + "/start"; strings.HasPrefix(o.ID, told) {
-			o.ID = told
+		if reported := s.Operation.ID + "/" + o.Member + "/start"; strings.HasPrefix(o.ID, reported) {
+			o.ID = reported
 			d.Action = o
 		}
 	}

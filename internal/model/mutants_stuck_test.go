@@ -12,8 +12,8 @@ import (
 var stuckMutants = []mutant{
 	{"a member that hangs counts as busy", hungIsBusy, stuck, []string{HeldUp}},
 	{"a volume that refuses writes is not noticed", cannotWriteIsFine, stuck, []string{HeldUp}},
-	{"a member that cannot write an order is ordered all the same", tellsWhoCannotWrite, stuck, []string{HeldUp}},
-	{"the order does not name who was given up", namesNobody, stuck, []string{HeldUp, Stuck}},
+	{"a member that cannot write an order is ordered all the same", ordersReadOnlyMember, stuck, []string{HeldUp}},
+	{"the order does not name who was given up", omitsMemberNames, stuck, []string{HeldUp, Stuck}},
 	{"a server that hangs is not ended before another one starts", leavesHung, stuckAlone, []string{TwoPrimaries}},
 	{"an approval to end a server counts when its agent is silent", endsUnseen, stuckAlone, []string{TwoPrimaries}},
 	{"an agent that may just be starting is given up", asksAtOnce, disks, []string{Hasty}},
@@ -71,7 +71,7 @@ func cannotWriteIsFine(s galera.Snapshot) plan.Decision {
 	}))
 }
 
-func tellsWhoCannotWrite(s galera.Snapshot) plan.Decision {
+func ordersReadOnlyMember(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	o, ok := d.Action.(plan.SendOrder)
 	if !ok || o.Kind != plan.OrderBootstrap && o.Kind != plan.OrderRebuildQuorum {
@@ -85,7 +85,7 @@ func tellsWhoCannotWrite(s galera.Snapshot) plan.Decision {
 	return d
 }
 
-func namesNobody(s galera.Snapshot) plan.Decision {
+func omitsMemberNames(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	if o, ok := d.Action.(plan.SendOrder); ok {
 		o.GivenUp = nil

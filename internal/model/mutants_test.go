@@ -14,7 +14,7 @@ type mutant struct {
 	name string
 	plan Planner
 	// in is what goes wrong in the schedules the mutant is looked for in.
-	in mood
+	in scheduleWeights
 	// breaks are the promises one of which it must be caught breaking.
 	breaks []string
 }
@@ -30,7 +30,7 @@ var mutants = []mutant{
 	{"bootstrap is ordered without a journal", bootstrapsUnjournalled, oldReports, []string{TwoPrimaries, BehindAnother}},
 	{"another member is chosen when the reply is lost", choosesAgainWhenSilent, anything, []string{TwoPrimaries, BehindAnother}},
 	{"the facts are not looked at again before the order", believesJournal, oldReports, []string{TwoPrimaries, BehindAnother}},
-	{"no member learns of the epoch", tellsNobody, oldReports, []string{TwoPrimaries, BehindAnother}},
+	{"no member learns of the epoch", omitsEpoch, oldReports, []string{TwoPrimaries, BehindAnother}},
 	{"what members remember of epochs is ignored", forgetsEpochs, disks, []string{TwoBootstraps, Stuck}},
 	{"an empty member is initialised when there is no Primary", initialisesEmpty, disks, []string{NewHistory}},
 	{"an incomplete member counts as data", countsIncomplete, disks, []string{Stuck, BadAdvice}},
@@ -170,7 +170,7 @@ func believesJournal(s galera.Snapshot) plan.Decision {
 	return plan.Plan(keep(s, func(m galera.Member) bool { return m.Name == s.Operation.BootstrapMember || m.InPrimary() }))
 }
 
-func tellsNobody(s galera.Snapshot) plan.Decision {
+func omitsEpoch(s galera.Snapshot) plan.Decision {
 	if !forming(s) {
 		return plan.Plan(s)
 	}
@@ -330,7 +330,7 @@ func repeatsStop(s galera.Snapshot) plan.Decision {
 		op.ID = fmt.Sprintf("%s-%d", strings.ToLower(string(op.Type)), op.Epoch)
 		s.Operation = &op
 	}
-	return leapless(plan.Plan(members(s, func(m *galera.Member) {
+	return withoutLeap(plan.Plan(members(s, func(m *galera.Member) {
 		if s.Operation != nil && s.Operation.Type == galera.OpHibernate && m.Order != nil && m.Order.Epoch == s.Operation.Epoch {
 			m.Order = &galera.Order{ID: m.Order.ID, Epoch: m.Order.Epoch, Kind: string(plan.OrderStop), State: m.Order.State}
 		}

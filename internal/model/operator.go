@@ -46,7 +46,7 @@ type operator struct {
 	arbitrator  bool
 	deployment  deployment
 	trust       trust
-	wish        wish
+	requests    userRequests
 	certs       secrets
 	pods        [maxNodes]seenPod
 	reports     [maxNodes]report
@@ -81,7 +81,7 @@ func (o *operator) clear() { *o = operator{mute: o.mute, skew: o.skew, waits: ne
 func (w *controllers) seeStatus(k int) {
 	o := &w.ops[k]
 	o.status, o.hibernate, o.trust = w.api.status, w.api.hibernate, w.api.trust
-	o.wish = w.api.wish
+	o.requests = w.api.requests
 	o.config, o.template = w.api.config, w.api.template
 	o.replicas, o.arbitrator = w.api.replicas, w.api.arbitrator
 	o.wanted, o.rebootstrap = w.api.wanted, w.api.rebootstrap
@@ -97,7 +97,7 @@ func (w *controllers) seeStatus(k int) {
 func (w *controllers) seePod(k, i int) {
 	o := &w.ops[k]
 	before := o.pods[i].uid
-	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i), w.nodes[i].vol.bound, w.nodes[i].odds.cordoned, w.nodes[i].odds.unsettled}
+	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i), w.nodes[i].vol.bound, w.nodes[i].rare.cordoned, w.nodes[i].rare.unsettled}
 	if i == w.n {
 		o.deployment = w.api.deployment
 	}
@@ -113,8 +113,8 @@ func (w *controllers) seePod(k, i int) {
 	}
 }
 
-// hear brings the operator's knowledge of an agent up to date.
-func (w *controllers) hear(k, i int) {
+// readReport brings the operator's knowledge of an agent up to date.
+func (w *controllers) readReport(k, i int) {
 	o := &w.ops[k]
 	if o.mute.has(i) || o.pods[i].uid != w.nodes[i].pod.uid || !o.pods[i].exists {
 		o.reports[i] = report{}
@@ -123,13 +123,13 @@ func (w *controllers) hear(k, i int) {
 	o.reports[i] = w.report(i)
 }
 
-// lookAround refreshes everything an operator can see.
-func (w *controllers) lookAround(k int) {
+// refreshAll refreshes everything an operator can see.
+func (w *controllers) refreshAll(k int) {
 	w.seeStatus(k)
 	w.seeSecrets(k)
 	for i := range w.places {
 		w.seePod(k, i)
-		w.hear(k, i)
+		w.readReport(k, i)
 	}
 }
 
@@ -229,7 +229,7 @@ func (w *controllers) reconcile(k int, planner Planner, at crashPoint) bool {
 	s := w.snapshot(o)
 	d := planner(s)
 	o.blocked, o.advice, o.deletes = d.Blocked, w.advice(o, d), podToDelete(d)
-	if o.hasty(w.clock, o.advice.without, &s) {
+	if o.askedTooEarly(w.clock, o.advice.without, &s) {
 		w.violate(Hasty)
 	}
 	if neverRan(o.advice.without, &s) {
@@ -242,7 +242,7 @@ func (w *controllers) reconcile(k int, planner Planner, at crashPoint) bool {
 		return true
 	}
 	acted := w.act(o, d.Action)
-	acted = w.tellEvictions(o, s) || acted
+	acted = w.sendEvictions(o, s) || acted
 	if at == crashBeforeStatus {
 		o.clear()
 		return true

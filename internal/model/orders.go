@@ -71,13 +71,13 @@ func (w *cluster) deliver(k int, keep bool) bool {
 			w.endOrdered(m.order)
 			return true
 		}
-		w.obey(int(m.to), m.order)
+		w.handleOrder(int(m.to), m.order)
 	}
 	return true
 }
 
-// obey gives an order to the agent, which judges it and begins its execution.
-func (w *agents) obey(i int, o order) {
+// handleOrder gives an order to the agent, which judges it and begins its execution.
+func (w *agents) handleOrder(i int, o order) {
 	n := &w.nodes[i]
 	b := &n.vol.book
 	if b.damaged || !n.records() {

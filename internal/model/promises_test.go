@@ -38,7 +38,7 @@ func TestPromises(t *testing.T) {
 		total.Add(int64(r.Steps))
 		if r.Violation != "" {
 			s.Events = r.Effective
-			t.Fatalf("%s\n%s\n%s", r.Violation, s, Tell(s, plan.Plan, 20))
+			t.Fatalf("%s\n%s\n%s", r.Violation, s, Trace(s, plan.Plan, 20))
 		}
 	})
 }
@@ -52,7 +52,7 @@ func drawSchedule(t *rapid.T) Schedule {
 	if s.Members < maxNodes {
 		s.Arbiter = rapid.IntRange(0, 3).Draw(t, "arbiter") == 1
 	}
-	in := moods[rapid.IntRange(0, len(moods)-1).Draw(t, "mood")]
+	in := allWeights[rapid.IntRange(0, len(allWeights)-1).Draw(t, "mood")]
 	event := rapid.Custom(func(t *rapid.T) Event {
 		return Event{in[rapid.IntRange(0, len(in)-1).Draw(t, "kind")],
 			rapid.Uint8Range(0, 31).Draw(t, "a"), rapid.Uint8Range(0, 4).Draw(t, "b")}.plain(s.Members, s.places())
@@ -67,19 +67,19 @@ func drawSchedule(t *rapid.T) Schedule {
 func TestSeeds(t *testing.T) {
 	if seed, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
 		runSeed(t, seed)
-		t.Log(Tell(scheduleOf(seed), plan.Plan, 20))
+		t.Log(Trace(scheduleOf(seed), plan.Plan, 20))
 		return
 	}
-	seed, most, until := uint64(0), fastSteps, time.Time{}
+	seed, limit, until := uint64(0), fastSteps, time.Time{}
 	if testing.Short() {
-		most = shortSteps
+		limit = shortSteps
 	}
 	if full() > 0 {
 		seed, until = uint64(time.Now().UnixNano()), time.Now().Add(full())
 		t.Logf("the first seed is %d", seed)
 	}
 	reached := runSeeds(t, seed, func(steps int64) bool {
-		return until.IsZero() && steps < int64(most) || time.Now().Before(until)
+		return until.IsZero() && steps < int64(limit) || time.Now().Before(until)
 	})
 	t.Logf("reached: %s", reached)
 	if missed := reachedAll &^ reached &^ ReachedSplit; missed != 0 && !testing.Short() && !t.Failed() {
@@ -121,7 +121,7 @@ func runSeed(t *testing.T, seed uint64) Result {
 	total.Add(int64(r.Steps))
 	if r.Violation != "" {
 		short := Shrink(s, plan.Plan)
-		t.Errorf("seed %d: %s\n%s\n%s", seed, r.Violation, short, Tell(short, plan.Plan, 20))
+		t.Errorf("seed %d: %s\n%s\n%s", seed, r.Violation, short, Trace(short, plan.Plan, 20))
 	}
 	return r
 }

@@ -7,7 +7,7 @@ var arbitratorRegressions = []regression{
 	{"one node is left, and its arbitrator stays", keepsArbitratorOfOne, pairOf(Event{Scale, 0, 0})},
 	{"an arbitrator that is to go is of an earlier template", waitsForUpdate, pairOf(Event{Scale, 0, 0}, Event{Upgrade, 0, 0})},
 	{"an arbitrator is not wanted any more when a hibernation ends", keepsArbitratorAsleep, pairOf(Event{Hibernate, 0, 0}, Event{Scale, 0, 0})},
-	{"one node in the middle of a switch is to become two and an arbitrator", waitsBesideOne, pairOf(
+	{"one node in the middle of a switch is to become two and an arbitrator", waitsWithOneNode, pairOf(
 		Event{Scale, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{SwitchTLS, 0, 0},
 		Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Scale, 1, 0})},
 	{"a node has stopped to leave, and then the arbitrator is to be replaced", waitsInLeave,
@@ -28,7 +28,7 @@ var arbitratorRegressions = []regression{
 		Event{Hibernate, 0, 0}, Event{Round, 0, 0}, Event{Round, 0, 0}, Event{Hibernate, 0, 0}, Event{ReplaceCA, 5, 0}, Event{Round, 0, 0},
 		Event{Partition, 2, 0}, Event{Round, 0, 0}, Event{Load, 1, 0}, Event{Load, 0, 0}, Event{LookAround, 1, 0}, Event{Partition, 0, 0},
 		Event{Round, 0, 0}, Event{ReplaceCA, 0, 0}, Event{Round, 0, 0}, Event{SeeSecrets, 1, 0}, Event{Reconcile, 1, 0})},
-	{"an earlier leader's order comes after the one that announces a leave", tellsOnce,
+	{"an earlier leader's order comes after the one that announces a leave", announcesLeaveOnce,
 		Schedule{Members: 3, Eager: true, Arbiter: true, Events: []Event{
 			{SwitchTLS, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {LookAround, 1, 0}, {SwitchTLS, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Scale, 1, 0}, {Round, 0, 0}, {KillAgent, 2, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},

@@ -48,15 +48,15 @@ var rareRegressions = []regression{
 		}}},
 	{"a hibernated cluster is to wake, and one that was stopped last cannot start", ordersTheUnable,
 		Schedule{Members: 2, Eager: true, Arbiter: true, Stays: true, Events: []Event{
-			{Hibernate, 0, 0}, {Round, 0, 0}, {Blur, 1, 0}, {KillAgent, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Hibernate, 0, 0}, {Odd, 0, 1},
+			{Hibernate, 0, 0}, {Round, 0, 0}, {Blur, 1, 0}, {KillAgent, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Hibernate, 0, 0}, {RareState, 0, 1},
 		}}},
 	{"the pod of the first node is replaced by one whose image lacks tools", ignoresTools,
 		Schedule{Members: 2, Fresh: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
-			{Round, 0, 0}, {KillPod, 0, 0}, {Odd, 0, 4}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {KillPod, 0, 0}, {RareState, 0, 4}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 		}}},
 	{"data that were voted out were given up once, and a second recovery begins behind them", forgetsDiffering,
 		Schedule{Members: 3, Hears: true, Events: []Event{
-			{MachineAway, 2, 0}, {Round, 0, 0}, {Odd, 0, 0}, {Minute, 0, 0}, {Odd, 1, 11}, {Round, 0, 0}, {Approve, 0, 0},
+			{MachineAway, 2, 0}, {Round, 0, 0}, {RareState, 0, 0}, {Minute, 0, 0}, {RareState, 1, 11}, {Round, 0, 0}, {Approve, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAll, 0, 0},
 		}}},
 	{"two members are away, and the one that is there was not among the last", rebuildsBlind,

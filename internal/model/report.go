@@ -10,7 +10,7 @@ type report struct {
 	data            dataState
 	head            write
 	ended           int16
-	blurred         bool
+	positionUnknown bool
 	marked          bool
 	safe, draining  bool
 	server, stuck   bool
@@ -49,9 +49,9 @@ func (w *platform) report(i int) report {
 	}
 	r := report{
 		known: true, boot: n.agent.boot, phase: n.agent.phase, data: n.vol.data, head: n.vol.head,
-		blurred: n.agent.blurred && !n.srv.on || n.agent.phase == phaseExamining,
-		marked:  n.vol.marked && !n.srv.on,
-		safe:    n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,
+		positionUnknown: n.agent.positionUnknown && !n.srv.on || n.agent.phase == phaseExamining,
+		marked:          n.vol.marked && !n.srv.on,
+		safe:            n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,
 		lines: n.vol.book.lines, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
 	}
 	if n.vol.book.damaged {
@@ -59,7 +59,7 @@ func (w *platform) report(i int) report {
 	}
 	r.installed = n.agent.pair
 	r.voted = n.vol.voted && !n.srv.on
-	r.lacks, r.copying, r.upgrading, r.unnamed = n.odds.lacks, n.odds.copying, n.odds.upgrading, n.odds.unnamed
+	r.lacks, r.copying, r.upgrading, r.unnamed = n.rare.lacks, n.rare.copying, n.rare.upgrading, n.rare.unnamed
 	if i == w.n {
 		r.garbd = w.garbd.process
 	}
@@ -132,7 +132,7 @@ func (w *controllers) fill(m *galera.Member, r report) {
 	if r.phase == phaseExamining {
 		m.Data = galera.DataUnknown
 	}
-	if !r.blurred {
+	if !r.positionUnknown {
 		m.Position = w.past.position(r.head)
 	}
 	m.Line, m.Lines, m.Marked = r.lines[0].epoch, r.lines.ids(), r.marked
@@ -147,7 +147,7 @@ func (w *controllers) fill(m *galera.Member, r report) {
 		m.BookDamaged = r.failure == failureBook
 	}
 	m.CannotAct = inabilities[r.cannot]
-	fillOdds(m, r)
+	fillRareStates(m, r)
 	if r.ended != 0 {
 		m.Ended = &galera.Ended{NodeUUID: m.Name, ViewID: int64(r.ended)}
 	}

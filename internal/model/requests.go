@@ -2,9 +2,9 @@ package model
 
 import "github.com/galera-operator/galera-operator/internal/galera"
 
-// wish is what users request by annotation: the member (plus one) that is to be the primary, and the members to
+// userRequests is what users request by annotation: the member (plus one) that is to be the primary, and the members to
 // restart. A new number is a new request.
-type wish struct {
+type userRequests struct {
 	promote, promotes int8
 	restart           set
 	restarts          int8
@@ -12,21 +12,21 @@ type wish struct {
 
 // asked is the record of it in the status: what is pending, and the numbers of the last requests.
 type asked struct {
-	wish
+	userRequests
 	// runs are the servers to be ended, 0 where that is not known yet.
 	runs [maxNodes]int16
 }
 
 // follow is controllers/galeracluster.requests in this world.
 func (a *asked) follow(o *operator, s galera.Snapshot) {
-	if o.wish.promotes != a.promotes {
-		a.promote, a.promotes = o.wish.promote, o.wish.promotes
+	if o.requests.promotes != a.promotes {
+		a.promote, a.promotes = o.requests.promote, o.requests.promotes
 		if o.status.uuid == 0 {
 			a.promote = 0
 		}
 	}
-	if o.wish.restarts != a.restarts {
-		a.restart, a.restarts, a.runs = o.wish.restart, o.wish.restarts, [maxNodes]int16{}
+	if o.requests.restarts != a.restarts {
+		a.restart, a.restarts, a.runs = o.requests.restart, o.requests.restarts, [maxNodes]int16{}
 		if o.status.uuid == 0 {
 			a.restart = 0
 		}
@@ -65,16 +65,18 @@ func (a *asked) show(s *galera.Snapshot, o *operator) {
 // met reports whether all was done that users have asked for; the member to be promoted may have left.
 func (w *platform) met() bool {
 	a := &w.api.status.asked
-	return a.restarts == w.api.wish.restarts && a.promotes == w.api.wish.promotes && a.restart == 0 && (a.promote == 0 || int(a.promote) > w.size())
+	return a.restarts == w.api.requests.restarts && a.promotes == w.api.requests.promotes && a.restart == 0 && (a.promote == 0 || int(a.promote) > w.size())
 }
 
 // askPromotion is a user who names another primary.
 func (w *apiServer) askPromotion(i int) {
-	w.wish.promote, w.wish.promotes = int8(i+1), w.wish.promotes%100+1
+	w.requests.promote, w.requests.promotes = int8(i+1), w.requests.promotes%100+1
 }
 
 // askRestart is a user who wants members to be restarted.
-func (w *apiServer) askRestart(who set) { w.wish.restart, w.wish.restarts = who, w.wish.restarts%100+1 }
+func (w *apiServer) askRestart(who set) {
+	w.requests.restart, w.requests.restarts = who, w.requests.restarts%100+1
+}
 
 // noteMet notes the requests that were met.
 func (w *truth) noteMet(before, after asked) {

@@ -75,7 +75,7 @@ func Run(s Schedule, p Planner) Result {
 		}
 	}
 	if s.Stays && w.truth.violation == "" && !w.truth.split {
-		w.goOn(p)
+		w.continueWithout(p)
 	}
 	if w.truth.violation == "" && !w.truth.split {
 		r.Rounds, _ = w.Converge(p)
@@ -112,8 +112,8 @@ func (e Event) plain(members, places int) Event {
 		return Event{e.Kind, e.A % operators, e.B % 3}
 	case SeePod, Hear, Mute, NotHear:
 		return Event{e.Kind, e.A % operators, e.B % all}
-	case Odd:
-		return Event{e.Kind, e.A % n, e.B % uint8(oddities)}
+	case RareState:
+		return Event{e.Kind, e.A % n, e.B % uint8(rareStates)}
 	case SwitchTLS:
 		return Event{e.Kind, 0, e.B % 2}
 	case Partition:
@@ -150,7 +150,7 @@ func settle(w World) World {
 	for i := range w.n {
 		w.replicate(i, true)
 	}
-	w.lookAround(0)
+	w.refreshAll(0)
 	return w
 }
 
@@ -189,17 +189,17 @@ const arbiters = 4
 
 // Draw makes a schedule from a seed.
 func Draw(seed uint64, length int) Schedule {
-	in := moods[seed%uint64(len(moods))]
-	if round := seed / uint64(len(moods)*arbiters); arbitrated(seed) && round%3 == 0 {
-		in = arbiterMoods[round/3%uint64(len(arbiterMoods))]
+	in := allWeights[seed%uint64(len(allWeights))]
+	if round := seed / uint64(len(allWeights)*arbiters); arbitrated(seed) && round%3 == 0 {
+		in = arbitratorWeights[round/3%uint64(len(arbitratorWeights))]
 	}
 	return drawIn(in, seed, length, arbitrated(seed))
 }
 
 // arbitrated reports whether there may be an arbitrator in the schedule of the seed.
-func arbitrated(seed uint64) bool { return seed/uint64(len(moods))%arbiters == 1 }
+func arbitrated(seed uint64) bool { return seed/uint64(len(allWeights))%arbiters == 1 }
 
-func drawIn(m mood, seed uint64, length int, arbiter bool) Schedule {
+func drawIn(m scheduleWeights, seed uint64, length int, arbiter bool) Schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	sizes := [...]int{3, 3, 3, 3, 3, 3, 2, 5, 4, 1}
 	s := Schedule{Members: sizes[r.IntN(len(sizes))], Eager: r.IntN(2) == 0, Fresh: r.IntN(4) == 0}

@@ -24,12 +24,12 @@ func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.
 	b := &n.vol.book
 	s := lifecycle.Situation{Draining: n.pod.terminating, Held: b.held && !b.damaged, Examined: true}
 	if b.damaged {
-		s.Unusable = &agentapi.Failure{Reason: agentapi.FailureOrderBook}
+		s.StartUnavailable = &agentapi.Failure{Reason: agentapi.FailureOrderBook}
 	}
-	if f := n.cannotStart(); f != nil && s.Unusable == nil {
-		s.Unusable = f
+	if f := n.cannotStart(); f != nil && s.StartUnavailable == nil {
+		s.StartUnavailable = f
 	}
-	if n.agent.blurred && n.vol.data == dataPresent {
+	if n.agent.positionUnknown && n.vol.data == dataPresent {
 		s.Examined, s.ExamineIn = false, later
 		s.Trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery}
 	}
@@ -67,16 +67,16 @@ func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.
 	}
 	verdict := lifecycle.JudgeJoin(self, peers)
 	if verdict.Join {
-		verdict = lifecycle.AwaitDonor(verdict, "", verdict.SST, peers, lifecycle.DonorWish{})
+		verdict = lifecycle.AwaitDonor(verdict, "", verdict.SST, peers, lifecycle.DonorPreferences{})
 	}
 	return verdict
 }
 
-// heard returns the answers of the other agents, if this one asks them now; nil if none answers.
-func (w *agents) heard(i int) map[string]agentapi.PeerView {
+// peerAnswers returns the answers of the other agents, if this one asks them now; nil if none answers.
+func (w *agents) peerAnswers(i int) map[string]agentapi.PeerView {
 	var out map[string]agentapi.PeerView
 	for j := range w.n {
-		if j == i || !w.reach(i, j) {
+		if j == i || !w.connected(i, j) {
 			continue
 		}
 		v, answers := w.answerOf(j)
@@ -95,7 +95,7 @@ func (w *agents) peerView(j int) agentapi.PeerView {
 	r := w.report(j)
 	n := &w.nodes[j]
 	v := agentapi.PeerView{Name: names[j], Cluster: own, Data: dataStates[r.data], Draining: r.draining, Primary: w.api.service.role(j) == rolePrimary}
-	if !r.blurred {
+	if !r.positionUnknown {
 		v.Position = w.past.position(r.head)
 	}
 	if r.server {
@@ -123,7 +123,7 @@ func (w *agents) peerView(j int) agentapi.PeerView {
 func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 	n := &w.nodes[i]
 	f := orders.Facts{
-		Examined: n.agent.phase != phaseExamining && n.agent.phase != phaseInitialising && !n.agent.blurred,
+		Examined: n.agent.phase != phaseExamining && n.agent.phase != phaseInitialising && !n.agent.positionUnknown,
 		Data:     dataStates[n.vol.data], Position: w.past.position(n.vol.head),
 		Alive: n.srv.on || n.agent.phase == phaseStarting || n.agent.phase == phaseInitialising || n.agent.phase == phaseStopping,
 	}
@@ -140,7 +140,7 @@ func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 		f.Current = &agentapi.Order{ID: doing.id, Kind: agentOrders[doing.kind]}
 	}
 	if w.hears && orders.MakesPrimary(o.Kind) {
-		for _, p := range w.heard(i) {
+		for _, p := range w.peerAnswers(i) {
 			f.Peers = append(f.Peers, p)
 		}
 	}

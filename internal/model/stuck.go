@@ -11,22 +11,22 @@ type trouble int8
 
 const (
 	fit trouble = iota
-	// lookHangs: the examination of the data directory does not end.
-	lookHangs
+	// examinationHangs: the examination of the data directory does not end.
+	examinationHangs
 	// frozen: nothing that writes goes on, nor can it be killed.
 	frozen
 	// protected: the volume is read-only.
 	protected
-	// undying: a server that hangs cannot be killed.
-	undying
+	// unkillable: a server that hangs cannot be killed.
+	unkillable
 )
 
 var troubles = [...]string{"", "look hangs", "frozen", "read-only", "undying"}
 
-var inabilities = [...]galera.Inability{galera.Able, galera.Hung, galera.Killed, galera.SlowLook, galera.Frozen, galera.ReadOnly}
+var inabilities = [...]galera.Inability{galera.Able, galera.Hung, galera.Killed, galera.SlowExamination, galera.Frozen, galera.ReadOnly}
 
 // dies reports whether a process on such storage ends when it is killed.
-func (t trouble) dies() bool { return t != frozen && t != undying }
+func (t trouble) dies() bool { return t != frozen && t != unkillable }
 
 // records reports whether the agent can write its order book.
 func (n *node) records() bool { return n.trouble != frozen && n.trouble != protected }
@@ -43,14 +43,14 @@ func (w *database) cannot(i int) int8 {
 		return 5
 	case n.srv.hung && n.agent.failure == failureHung:
 		return 1
-	case n.trouble == lookHangs && n.agent.phase == phaseExamining:
+	case n.trouble == examinationHangs && n.agent.phase == phaseExamining:
 		return 3
 	}
 	return 0
 }
 
-// seize begins or ends a fault in which a member answers and cannot act.
-func (w *agents) seize(i int, k Kind) bool {
+// setAgentFault begins or ends a fault in which a member answers and cannot act.
+func (w *agents) setAgentFault(i int, k Kind) bool {
 	n := &w.nodes[i]
 	switch k {
 	case Hang, HangHard:
@@ -59,10 +59,10 @@ func (w *agents) seize(i int, k Kind) bool {
 		}
 		n.srv.hung = true
 		if k == HangHard {
-			n.trouble = undying
+			n.trouble = unkillable
 		}
 	case LookHangs:
-		n.trouble = lookHangs
+		n.trouble = examinationHangs
 	case Freeze:
 		n.trouble = frozen
 	case Protect:
@@ -93,8 +93,8 @@ func (w *group) release(i int) bool {
 	return did
 }
 
-// heldUp is the agent's step while its storage or its server keeps it from its usual one.
-func (w *agents) heldUp(i int) (did, held bool) {
+// blockedFor is the agent's step while its storage or its server keeps it from its usual one.
+func (w *agents) blockedFor(i int) (did, held bool) {
 	n := &w.nodes[i]
 	switch {
 	case n.srv.killed:
@@ -107,11 +107,11 @@ func (w *agents) heldUp(i int) (did, held bool) {
 		did = n.agent.failure != failureHung
 		n.agent.failure = failureHung
 		return did, true
-	case n.trouble == lookHangs && n.agent.phase == phaseExamining && n.agent.doing != "":
+	case n.trouble == examinationHangs && n.agent.phase == phaseExamining && n.agent.doing != "":
 		w.interrupt(i) // a Stop cuts the look off; what was begun before it has failed
 		n.agent.doing = ""
 		return true, true
-	case n.trouble == lookHangs:
+	case n.trouble == examinationHangs:
 		return false, n.agent.phase == phaseExamining
 	case n.trouble == frozen:
 		return false, n.agent.phase != phaseRunning && n.agent.phase != phaseWaiting && n.agent.phase != phaseStopping
@@ -146,16 +146,16 @@ func numbers(list []string) (out set) {
 // stuckMember is a member whose agent answers and which cannot act, or that has no host; -1 when there is none.
 func (w *cluster) stuckMember() int {
 	for i := range w.size() {
-		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung || n.odds.unfit != 0 && !n.srv.on) && n.agent.up || n.full && n.pod.unplaced {
+		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung || n.rare.unfit != 0 && !n.srv.on) && n.agent.up || n.full && n.pod.unplaced {
 			return i
 		}
 	}
 	return -1
 }
 
-// goOn lets the world run with one member that still cannot act: the others have to continue, by themselves or by the
+// continueWithout lets the world run with one member that still cannot act: the others have to continue, by themselves or by the
 // printed approval, as far as their data allow it.
-func (w *World) goOn(p Planner) {
+func (w *World) continueWithout(p Planner) {
 	keep := w.stuckMember()
 	if keep < 0 {
 		return
@@ -163,7 +163,7 @@ func (w *World) goOn(p Planner) {
 	w.calm(keep)
 	without := w.truth.reached&ReachedApproval == 0
 	for round := range maxRounds {
-		if w.truth.violation != "" || !w.nodes[keep].agent.up && !w.nodes[keep].pod.unplaced || w.goesOn(keep) {
+		if w.truth.violation != "" || !w.nodes[keep].agent.up && !w.nodes[keep].pod.unplaced || w.healthyExcept(keep) {
 			if without && w.truth.reached&ReachedApproval != 0 && w.truth.violation == "" {
 				w.truth.reached |= ReachedWithoutStuck
 			}
@@ -179,8 +179,8 @@ func (w *World) goOn(p Planner) {
 	}
 }
 
-// goesOn reports whether all is well but for one member.
-func (w *cluster) goesOn(keep int) bool {
+// healthyExcept reports whether all is well but for one member.
+func (w *cluster) healthyExcept(keep int) bool {
 	if w.api.hibernate {
 		return w.api.status.hibernated()
 	}

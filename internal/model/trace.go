@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Tell runs a schedule and its convergence, and returns them as a story: every event that
+// Trace runs a schedule and its convergence, and returns them as a story: every event that
 // happened, every decision, and the world after it.
-func Tell(s Schedule, p Planner, rounds int) string {
+func Trace(s Schedule, p Planner, rounds int) string {
 	var b strings.Builder
 	w := s.world()
 	fmt.Fprintf(&b, "begin\n%s", w.String())
 	for _, e := range s.Events {
 		if w.Step(e, p) {
-			w.tell(&b, e.String(), p)
+			w.trace(&b, e.String(), p)
 		}
 	}
 	keep := -1
@@ -26,12 +26,12 @@ func Tell(s Schedule, p Planner, rounds int) string {
 		if round%10 == 9 {
 			w.help()
 		}
-		w.tell(&b, "round", p)
+		w.trace(&b, "round", p)
 	}
 	return b.String()
 }
 
-func (w *World) tell(b *strings.Builder, what string, p Planner) {
+func (w *World) trace(b *strings.Builder, what string, p Planner) {
 	fmt.Fprintf(b, "--- %s\n%s", what, w)
 	for k := range w.ops {
 		if w.ops[k].started {
@@ -49,7 +49,7 @@ func (w *World) tell(b *strings.Builder, what string, p Planner) {
 func (w *World) String() string {
 	var b strings.Builder
 	if w.arbitrated() {
-		fmt.Fprintf(&b, "  %s\n", w.tellArbitrator())
+		fmt.Fprintf(&b, "  %s\n", w.arbitratorString())
 	}
 	for i := range w.n {
 		n := &w.nodes[i]
@@ -99,7 +99,7 @@ func (w *topology) nameOf(i int) string {
 	return names[i]
 }
 
-func (w *cluster) tellArbitrator() string {
+func (w *cluster) arbitratorString() string {
 	n := &w.nodes[w.n]
 	s := fmt.Sprintf("%s wanted=%t %+v side %d pod=%t up=%t terminating=%t", arbitratorName, w.api.arbitrator, w.api.deployment, w.side[w.n], n.pod.exists, n.agent.up, n.pod.terminating)
 	if n.srv.on {

@@ -45,7 +45,7 @@ func TestEveryFactIsVaried(t *testing.T) {
 		}
 		return plan.Plan(s)
 	}
-	for seed := range uint64(8 * len(moods) * arbiters) {
+	for seed := range uint64(8 * len(allWeights) * arbiters) {
 		Run(Draw(seed, 90), watch)
 	}
 	for name := range first {

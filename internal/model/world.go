@@ -121,7 +121,7 @@ type node struct {
 	away, full bool
 	// trouble is the fault of the member's storage.
 	trouble trouble
-	odds    odds
+	rare    rareFacts
 }
 
 // truth is kept for the promises alone: no agent and no operator can see it.
@@ -192,8 +192,8 @@ func (w *platform) size() int { return int(w.api.status.size) }
 // all is the set of all places.
 func (w *topology) all() set { return set(1<<w.places - 1) }
 
-// reach reports whether two members can talk to each other.
-func (w *topology) reach(i, j int) bool { return w.side[i] == w.side[j] }
+// connected reports whether two members can talk to each other.
+func (w *topology) connected(i, j int) bool { return w.side[i] == w.side[j] }
 
 // Violation is the first broken promise, "" while all are kept.
 func (w *truth) Violation() string { return w.violation }

@@ -45,9 +45,11 @@ func uuidNumber(s string) int8 {
 	return 0
 }
 
-// room reports whether the table has space for a write-set, or for another cluster's history; some
+// hasSpace reports whether the table has space for a write-set, or for another cluster's history; some
 // is kept for the histories this cluster may begin.
-func (h *history) room() bool { return h.used < maxWrites-reserve && h.uuids < maxHistories-reserve }
+func (h *history) hasSpace() bool {
+	return h.used < maxWrites-reserve && h.uuids < maxHistories-reserve
+}
 
 func (h *history) add(ws writeSet) write {
 	h.used++

@@ -14,7 +14,7 @@ func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.Back
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	return client.AdmitBackup(ctx, t.Address, a)
 }

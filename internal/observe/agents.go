@@ -35,7 +35,7 @@ type Client interface {
 	// Order sends an order.
 	Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error)
 	// TellPrimary reports to the agent which member clients are sent to.
-	TellPrimary(ctx context.Context, t Target, name string) error
+	ReportPrimary(ctx context.Context, t Target, name string) error
 	// Evict asks the agent to evict a terminated server from its group.
 	Evict(ctx context.Context, t Target, e agentapi.Eviction) error
 	// Replace sends the agent the program of its successor.
@@ -47,10 +47,10 @@ type Client interface {
 const (
 	// longPoll is how long an unchanged agent holds a request; with twice answerTime it bounds the age of the reports.
 	longPoll = 10 * time.Second
-	// answerTime is what is allowed on top of it, and for the one question more, before an agent counts as silent.
-	answerTime = 2 * time.Second
-	retryFirst = 200 * time.Millisecond
-	retryMost  = 2 * time.Second
+	// answerTimeout is what is allowed on top of it, and for the one question more, before an agent counts as silent.
+	answerTimeout = 2 * time.Second
+	initialRetry  = 200 * time.Millisecond
+	maxRetry      = 2 * time.Second
 )
 
 // Seen is the last report of an agent and whether it still holds.
@@ -162,7 +162,7 @@ func (a *Agents) start(key types.NamespacedName, t Target) *follower {
 
 // follow asks until it is cancelled.
 func (a *Agents) follow(ctx context.Context, key types.NamespacedName, f *follower) {
-	retry := retryFirst
+	retry := initialRetry
 	since := int64(-1)
 	pace := newPace()
 	for pace.wait(ctx) {
@@ -177,7 +177,7 @@ func (a *Agents) follow(ctx context.Context, key types.NamespacedName, f *follow
 		}
 		if err == nil {
 			pace.answered(changed, time.Since(asked))
-			since, retry = report.Generation, retryFirst
+			since, retry = report.Generation, initialRetry
 			continue
 		}
 		since = -1 // the agent may be another one now
@@ -185,7 +185,7 @@ func (a *Agents) follow(ctx context.Context, key types.NamespacedName, f *follow
 			continue // at once: an agent that is being replaced takes connections all the time, one that has ended refuses
 		}
 		pause(ctx, retry)
-		retry = min(2*retry, retryMost)
+		retry = min(2*retry, maxRetry)
 	}
 	a.Client.Forget(f.target)
 }
@@ -195,7 +195,7 @@ func (a *Agents) ask(ctx context.Context, t Target, since int64) (agentapi.Repor
 	if since < 0 {
 		wait = 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait+answerTime)
+	ctx, cancel := context.WithTimeout(ctx, wait+answerTimeout)
 	defer cancel()
 	return a.Client.Status(ctx, t, since, wait)
 }

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// lookForCertManager is how often it is asked whether cert-manager's kinds exist, while they do not.
-	lookForCertManager = 3 * time.Second
-	// lookForObjects is the interval of the check whether their objects have been read, readTime the wait before a report.
-	lookForObjects = 100 * time.Millisecond
-	readTime       = 30 * time.Second
+	// certManagerInterval is how often it is asked whether cert-manager's kinds exist, while they do not.
+	certManagerInterval = 3 * time.Second
+	// cacheCheckInterval is the interval of the check whether their objects have been read, readTime the wait before a report.
+	cacheCheckInterval = 100 * time.Millisecond
+	readTimeout        = 30 * time.Second
 )
 
 // CertManager knows whether the kinds of cert-manager can be read. They come and go with its CRDs, and a cache waits for
@@ -61,12 +61,12 @@ func certManagerKinds() []client.Object {
 // objects, and goes on trying.
 func (m *CertManager) Run(ctx context.Context) error {
 	for !m.exist() {
-		if pause(ctx, lookForCertManager); ctx.Err() != nil {
+		if pause(ctx, certManagerInterval); ctx.Err() != nil {
 			return nil //nolint:nilerr // the manager ends
 		}
 	}
 	for begun := time.Now(); !m.read(ctx, time.Since(begun)); {
-		if pause(ctx, lookForObjects); ctx.Err() != nil {
+		if pause(ctx, cacheCheckInterval); ctx.Err() != nil {
 			return nil //nolint:nilerr // the manager ends
 		}
 	}
@@ -95,7 +95,7 @@ func (m *CertManager) read(ctx context.Context, waited time.Duration) bool {
 		if err == nil && informer.HasSynced() {
 			continue
 		}
-		if waited > readTime {
+		if waited > readTimeout {
 			m.set(false, "cert-manager's objects cannot be listed; check its CRDs, and the operator's log and rights")
 		}
 		return false

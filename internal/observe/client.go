@@ -55,14 +55,14 @@ func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (re
 	return client.Order(ctx, t.Address, o)
 }
 
-// TellPrimary implements Client.
-func (c *AgentClient) TellPrimary(ctx context.Context, t Target, name string) (err error) {
+// ReportPrimary implements Client.
+func (c *AgentClient) ReportPrimary(ctx context.Context, t Target, name string) (err error) {
 	defer func(began time.Time) { c.Requests.end("primary", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
 		return err
 	}
-	return client.TellPrimary(ctx, t.Address, name)
+	return client.ReportPrimary(ctx, t.Address, name)
 }
 
 // Evict implements Client.

@@ -17,8 +17,8 @@ func TestClocks(t *testing.T) {
 		"behind":               {-3 * time.Minute, time.Second, true},
 		"far behind":           {-3 * time.Hour, time.Minute, true},
 		"ahead":                {3 * time.Minute, time.Second, true},
-		"old":                  {0, linkEvidenceLasts + time.Second, false},
-		"old, its clock ahead": {3 * time.Minute, linkEvidenceLasts + time.Second, false},
+		"old":                  {0, linkEvidenceTTL + time.Second, false},
+		"old, its clock ahead": {3 * time.Minute, linkEvidenceTTL + time.Second, false},
 	} {
 		there := time.Now().Add(c.skew)
 		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, CheckedAt: there.Add(-c.age)}
@@ -27,7 +27,7 @@ func TestClocks(t *testing.T) {
 		if got := verified(f.get().Report.TLS.Peers["shop-1"], time.Now()); got != c.want {
 			t.Errorf("%s: verified %t, want %t", name, got, c.want)
 		}
-		if verified(f.get().Report.TLS.Peers["shop-1"], time.Now().Add(linkEvidenceLasts)) {
+		if verified(f.get().Report.TLS.Peers["shop-1"], time.Now().Add(linkEvidenceTTL)) {
 			t.Errorf("%s: evidence that is kept here does not grow old", name)
 		}
 	}

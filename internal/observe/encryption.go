@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// linkEvidenceLasts is how long it counts that a member has verified another.
-const linkEvidenceLasts = 3 * time.Minute
+// linkEvidenceTTL is how long it counts that a member has verified another.
+const linkEvidenceTTL = 3 * time.Minute
 
 // firstDynamic is the first provider with socket.dynamic, and wsrepAPI the number of the interface that
 // the provider's version begins with in some builds.
@@ -54,7 +54,7 @@ func observeEncryption(s *galera.Snapshot, f Facts, seen map[string]Seen, config
 
 // verified reports whether the peer answered with TLS and a trusted certificate, a short while ago.
 func verified(f agentapi.ChannelFact, now time.Time) bool {
-	return f.Verified && (f.Observed == agentapi.ObservedTLS || f.Observed == agentapi.ObservedMixed) && now.Sub(f.CheckedAt) < linkEvidenceLasts
+	return f.Verified && (f.Observed == agentapi.ObservedTLS || f.Observed == agentapi.ObservedMixed) && now.Sub(f.CheckedAt) < linkEvidenceTTL
 }
 
 func tlsProblem(t agentapi.TLSReport) string {

@@ -123,13 +123,13 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	return f, nil
 }
 
-// surroundTime bounds the uncached reads of objects that are not the cluster's own.
-const surroundTime = 2 * time.Second
+// surroundingsTimeout bounds the uncached reads of objects that are not the cluster's own.
+const surroundingsTimeout = 2 * time.Second
 
 // surroundings reads objects that a running cluster does not need: those of cert-manager, StorageClasses, and hosts. An error
 // there delays nothing else.
 func (r Readers) surroundings(ctx context.Context, f *Facts) {
-	ctx, cancel := context.WithTimeout(ctx, surroundTime)
+	ctx, cancel := context.WithTimeout(ctx, surroundingsTimeout)
 	defer cancel()
 	var errs []error
 	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes, r.storageClass, r.hosts} {

@@ -12,17 +12,17 @@ import (
 // Limits per cluster, also for a process that answers in an agent's place: one request at a time for each agent, a number of
 // requests per second, and a number of passes. A real agent never reaches them, so its news are never delayed.
 const (
-	// questionsASecond an agent is asked for long, after a burst of questionsAtOnce.
-	questionsASecond = 4
-	questionsAtOnce  = 20
-	// wakesASecond is how many passes per second a cluster's agents may cause, after a burst of wakesAtOnce.
-	wakesASecond = 5
-	wakesAtOnce  = 30
+	// questionRate an agent is asked for long, after a burst of questionsAtOnce.
+	questionRate  = 4
+	questionBurst = 20
+	// wakeRate is how many passes per second a cluster's agents may cause, after a burst of wakesAtOnce.
+	wakeRate  = 5
+	wakeBurst = 30
 	// An agent keeps a question for longPoll when it has no news. One that answers within atOnce without any is asked
 	// again after a pause, which grows from pauseFirst to pauseMost.
-	atOnce     = time.Second
-	pauseFirst = 100 * time.Millisecond
-	pauseMost  = 5 * time.Second
+	immediateAnswer = time.Second
+	initialPause    = 100 * time.Millisecond
+	maxPause        = 5 * time.Second
 )
 
 // pace is when an agent is asked next.
@@ -32,7 +32,7 @@ type pace struct {
 }
 
 func newPace() *pace {
-	return &pace{questions: rate.NewLimiter(questionsASecond, questionsAtOnce)}
+	return &pace{questions: rate.NewLimiter(questionRate, questionBurst)}
 }
 
 // wait returns when the next question may be asked, and false when there is to be none.
@@ -44,12 +44,12 @@ func (p *pace) wait(ctx context.Context) bool {
 // answered notes an answer: whether it was news, and how long it took.
 func (p *pace) answered(news bool, took time.Duration) {
 	switch {
-	case news || took >= atOnce:
+	case news || took >= immediateAnswer:
 		p.pause = 0
 	case p.pause == 0:
-		p.pause = pauseFirst
+		p.pause = initialPause
 	default:
-		p.pause = min(2*p.pause, pauseMost)
+		p.pause = min(2*p.pause, maxPause)
 	}
 }
 
@@ -77,14 +77,14 @@ type waking struct {
 	pending bool
 }
 
-func (w *wakes) wake(key types.NamespacedName, tell func(types.NamespacedName)) {
+func (w *wakes) wake(key types.NamespacedName, report func(types.NamespacedName)) {
 	w.mu.Lock()
 	if w.clusters == nil {
 		w.clusters = map[types.NamespacedName]*waking{}
 	}
 	of := w.clusters[key]
 	if of == nil {
-		of = &waking{limit: rate.NewLimiter(wakesASecond, wakesAtOnce)}
+		of = &waking{limit: rate.NewLimiter(wakeRate, wakeBurst)}
 		w.clusters[key] = of
 	}
 	if of.pending {
@@ -95,14 +95,14 @@ func (w *wakes) wake(key types.NamespacedName, tell func(types.NamespacedName)) 
 	of.pending = later > 0
 	w.mu.Unlock()
 	if later == 0 {
-		tell(key)
+		report(key)
 		return
 	}
 	time.AfterFunc(later, func() {
 		w.mu.Lock()
 		of.pending = false
 		w.mu.Unlock()
-		tell(key)
+		report(key)
 	})
 }
 

@@ -57,8 +57,8 @@ func TestAnswersAtOnce(t *testing.T) {
 		passes     int32
 	}{
 		"without news":           {func(int32) int64 { return 7 }, 8, 3},
-		"with news each time":    {func(n int32) int64 { return int64(n) }, questionsAtOnce + 3*questionsASecond + 2, wakesAtOnce + 3*wakesASecond + 2},
-		"with news now and then": {func(n int32) int64 { return int64(n) / 6 }, questionsAtOnce + 3*questionsASecond + 2, wakesAtOnce + 3*wakesASecond + 2},
+		"with news each time":    {func(n int32) int64 { return int64(n) }, questionBurst + 3*questionRate + 2, wakeBurst + 3*wakeRate + 2},
+		"with news now and then": {func(n int32) int64 { return int64(n) / 6 }, questionBurst + 3*questionRate + 2, wakeBurst + 3*wakeRate + 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,13 +86,13 @@ func TestErrorsBetweenAnswers(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(agentapi.Report{Generation: int64(n.Load())})
 	})
 	time.Sleep(3 * time.Second) // the cost of a time is what is measured
-	if q := questions.Load(); q < 3 || q > questionsAtOnce+3*questionsASecond+2 {
+	if q := questions.Load(); q < 3 || q > questionBurst+3*questionRate+2 {
 		t.Errorf("%d questions", q)
 	}
 }
 
-// TestHonestNews arrive without delay, a dozen in a row, too.
-func TestHonestNews(t *testing.T) {
+// TestHonestAgentsAreNotThrottled arrive without delay, a dozen in a row, too.
+func TestHonestAgentsAreNotThrottled(t *testing.T) {
 	t.Parallel()
 	store := report.New(agentapi.Report{Name: "shop-0"})
 	key, a, questions, _ := followServer(t, 1, func(w http.ResponseWriter, r *http.Request) {

@@ -95,8 +95,8 @@ const (
 	// settleTime is how long a container must have run before its pod counts as settled: one that ends shortly after its
 	// start must not be brought to the next node.
 	settleTime = 30 * time.Second
-	// settleMost bounds the wait for a container that has run for long before it ended.
-	settleMost = 10 * time.Minute
+	// maxSettle bounds the wait for a container that has run for long before it ended.
+	maxSettle = 10 * time.Minute
 )
 
 // unsettled returns why the pod, though it may be ready, cannot show yet that its template is a good one; "" when it can. The
@@ -133,7 +133,7 @@ func restartable(p *corev1.Pod, name string) bool {
 func recent(s corev1.ContainerStatus, now time.Time) bool {
 	needs := settleTime
 	if last := s.LastTerminationState.Terminated; last != nil {
-		needs = min(max(needs, last.FinishedAt.Sub(last.StartedAt.Time)), settleMost)
+		needs = min(max(needs, last.FinishedAt.Sub(last.StartedAt.Time)), maxSettle)
 	}
 	ran := now.Sub(s.State.Running.StartedAt.Time)
 	return ran < needs && ran > -settleTime

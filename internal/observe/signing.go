@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lookAtIssuer is the interval at which the CA of a user's issuer is read: the issuer carries no label of
+// issuerInterval is the interval at which the CA of a user's issuer is read: the issuer carries no label of
 // the operator, so a change sends no event.
-const lookAtIssuer = 20 * time.Second
+const issuerInterval = 20 * time.Second
 
 // SigningCAs remembers for a while with which CA issuers sign.
 type SigningCAs struct {
@@ -54,7 +54,7 @@ func (s *SigningCAs) get(key client.ObjectKey) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.seen[key]
-	return known.crt, ok && time.Since(known.at) < lookAtIssuer
+	return known.crt, ok && time.Since(known.at) < issuerInterval
 }
 
 func (s *SigningCAs) keep(key client.ObjectKey, crt []byte) {

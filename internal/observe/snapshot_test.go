@@ -67,7 +67,7 @@ func given(a galera.Approval) *v1alpha1.GaleraCluster {
 	return c
 }
 
-func TestMembersTellOfMissingTools(t *testing.T) {
+func TestMembersReportMissingTools(t *testing.T) {
 	f := Facts{Cluster: &v1alpha1.GaleraCluster{}}
 	f.Cluster.Name = "shop"
 	for want, missing := range map[bool][]string{true: {"socat"}, false: nil} {

@@ -27,7 +27,7 @@ func inability(r agentapi.Report) galera.Inability {
 		}
 	case agentapi.FailureExamining:
 		if r.Server == nil && r.Phase == galera.PhaseExamining {
-			return galera.SlowLook
+			return galera.SlowExamination
 		}
 	}
 	return galera.Able

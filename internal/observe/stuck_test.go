@@ -29,7 +29,7 @@ func TestInability(t *testing.T) {
 		"it answers again":               {report(agentapi.FailureHung, galera.PhaseRunning, server), galera.Able},
 		"it has ended":                   {report(agentapi.FailureHung, galera.PhaseWaiting, nil), galera.Able},
 		"killed, whatever else there is": {killed, galera.Killed},
-		"examined for long":              {report(agentapi.FailureExamining, galera.PhaseExamining, nil), galera.SlowLook},
+		"examined for long":              {report(agentapi.FailureExamining, galera.PhaseExamining, nil), galera.SlowExamination},
 		"that is over":                   {report(agentapi.FailureExamining, galera.PhaseStopped, nil), galera.Able},
 		"frozen, and it serves":          {report(agentapi.FailureFrozen, galera.PhaseRunning, server), galera.Frozen},
 		"read-only":                      {report(agentapi.FailureReadOnly, galera.PhaseFailed, nil), galera.ReadOnly},

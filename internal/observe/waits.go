@@ -14,8 +14,8 @@ import (
 type Waits struct {
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]waits
-	// strangers are the times at which each was seen first.
-	strangers map[types.NamespacedName]map[string]time.Time
+	// foreign are the times at which each was seen first.
+	foreign map[types.NamespacedName]map[string]time.Time
 }
 
 type waits struct {
@@ -55,5 +55,5 @@ func (w *Waits) Forget(key types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.clusters, key)
-	delete(w.strangers, key)
+	delete(w.foreign, key)
 }

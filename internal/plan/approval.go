@@ -70,10 +70,10 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 		{ReasonPositionUnknown, "holds" + differing, "hold" + differing, v.differing},
 		{ReasonMemberFailed, "runs and does not answer" + remedy(galera.Hung), "run and do not answer" + remedy(galera.Hung), v.hung},
 		{ReasonMemberFailed, "was killed and has not ended" + remedy(galera.Killed), "were killed and have not ended" + remedy(galera.Killed), v.killed},
-		{ReasonMemberFailed, "is still being examined" + remedy(galera.SlowLook), "are still being examined" + remedy(galera.SlowLook), v.slow},
+		{ReasonMemberFailed, "is still being examined" + remedy(galera.SlowExamination), "are still being examined" + remedy(galera.SlowExamination), v.slow},
 		{ReasonMemberFailed, "has a volume that is frozen" + remedy(galera.Frozen), "have a volume that is frozen" + remedy(galera.Frozen), v.frozen},
 		{ReasonMemberFailed, "has" + refusesWrites, "have" + refusesWrites, v.readOnly},
-		{ReasonMemberFailed, "cannot start" + whyUnable(s, v), "cannot start" + whyUnable(s, v), v.unable},
+		{ReasonMemberFailed, "cannot start" + unableMessage(s, v), "cannot start" + unableMessage(s, v), v.unable},
 		{ReasonWaitingForMembers, "does not answer", "do not answer", v.silent},
 	} {
 		switch len(g.names) {
@@ -87,7 +87,7 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 		reason = g.reason
 	}
 	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " + positions(s)
-	if early := unheard(s, v, hearTime); len(early) > 0 {
+	if early := awaitedAnswers(s, v, answerTimeout); len(early) > 0 {
 		return wait(reason, text+". Waiting for the "+agents(early)+", which may be starting")
 	}
 	if !ok {
@@ -106,15 +106,15 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	return Decision{Reason: reason, Message: text, Blocked: true, Approval: approvalFor(s, v, best)}, true
 }
 
-// hearTime is how long an agent may take to answer, while there is no Primary component, before a user is asked to act;
+// answerTimeout is how long an agent may take to answer, while there is no Primary component, before a user is asked to act;
 // startTime is the same for a first start, which may pull images, and after a loss of the status.
 const (
-	hearTime  = time.Minute
-	startTime = 10 * time.Minute
+	answerTimeout     = time.Minute
+	firstStartTimeout = 10 * time.Minute
 )
 
-// unheard are the silent members that have not had their time to answer: no person is asked to give them up.
-func unheard(s galera.Snapshot, v verdict, limit time.Duration) (early []string) {
+// awaitedAnswers are the silent members that have not had their time to answer: no person is asked to give them up.
+func awaitedAnswers(s galera.Snapshot, v verdict, limit time.Duration) (early []string) {
 	for _, name := range v.silent {
 		if m, _ := s.Member(name); m.SilentFor < limit {
 			early = append(early, name)
@@ -150,7 +150,7 @@ func pending(s galera.Snapshot, silent []string) string {
 // waitForAgents waits for silent members without which nothing can be decided: after their time to answer a user is
 // needed.
 func waitForAgents(s galera.Snapshot, v verdict) (Decision, bool) {
-	if len(unheard(s, v, startTime)) > 0 {
+	if len(awaitedAnswers(s, v, firstStartTimeout)) > 0 {
 		return wait(ReasonWaitingForMembers, "waiting for the "+agents(v.silent)+pending(s, v.silent))
 	}
 	return blocked(ReasonWaitingForMembers,

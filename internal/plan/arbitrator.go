@@ -20,10 +20,10 @@ type RemoveArbitrator struct{}
 func (ApplyArbitrator) isAction()  {}
 func (RemoveArbitrator) isAction() {}
 
-// tendArbitrator creates, removes and restarts the arbitrator, only while every node serves: then the
+// reconcileArbitrator creates, removes and restarts the arbitrator, only while every node serves: then the
 // nodes alone have quorum. Nodes are restarted when it is back. None of this is journalled: the facts show
 // what is to be done, and a repeated order names the process it ends.
-func tendArbitrator(s galera.Snapshot) (Decision, bool) {
+func reconcileArbitrator(s galera.Snapshot) (Decision, bool) {
 	a := s.Arbitrator
 	if a == nil || s.Hibernate || !everyoneServes(s) {
 		return Decision{}, false
@@ -102,9 +102,9 @@ func arbitratorFirst(s galera.Snapshot) bool {
 	return away && allServe(s)
 }
 
-// dismissArbitrator removes the arbitrator's pod before the last node stops: otherwise the arbitrator alone would
+// removeArbitratorPod removes the arbitrator's pod before the last node stops: otherwise the arbitrator alone would
 // remain as the Primary component.
-func dismissArbitrator(s galera.Snapshot, reason string) (Decision, bool) {
+func removeArbitratorPod(s galera.Snapshot, reason string) (Decision, bool) {
 	a := s.Arbitrator
 	switch {
 	case a == nil:

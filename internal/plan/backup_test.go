@@ -35,8 +35,8 @@ func TestRestartWaitsForBackup(t *testing.T) {
 	}
 }
 
-// TestBackupIsNoTrouble: a node that is out of step because of a backup leaves the cluster as it should be.
-func TestBackupIsNoTrouble(t *testing.T) {
+// TestBackupKeepsTheClusterHealthy: a node that is out of step because of a backup leaves the cluster as it should be.
+func TestBackupKeepsTheClusterHealthy(t *testing.T) {
 	s := shop()
 	s.Members[2].Server.State = galera.NodeDonor
 	if d := Plan(s); d.Reason == ReasonHealthy {

@@ -22,7 +22,7 @@ func continueBootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 		return followOrder(m, op)
 	}
 	for _, ask := range []func(galera.Snapshot, galera.Operation, galera.Member) (Decision, bool){
-		chooseAgain, stopOthers, tellOthers, endLeftArbitrator,
+		confirmChoice, stopOthers, announceEpoch, endLeftArbitrator,
 	} {
 		if d, ok := ask(s, op, m); ok {
 			return d, true
@@ -62,7 +62,7 @@ func followOrder(m galera.Member, op galera.Operation) (Decision, bool) {
 func followed(m galera.Member, op galera.Operation) (Decision, bool) {
 	switch {
 	case m.CannotAct != galera.Able:
-		return abandon(ReasonRecovering, fmt.Sprintf("%s was chosen to bootstrap the cluster, but %s", m.Name, trouble(m)))
+		return abandon(ReasonRecovering, fmt.Sprintf("%s was chosen to bootstrap the cluster, but %s", m.Name, memberProblem(m)))
 	case m.Order.State == orderRefused, m.Order.State == orderFailed:
 		return abandon(ReasonRecovering, fmt.Sprintf("%s did not carry out %s: %s", m.Name, op.ID, m.Order.Message))
 	case m.Order.State == orderDone && m.Down():
@@ -74,8 +74,8 @@ func followed(m galera.Member, op galera.Operation) (Decision, bool) {
 	}
 }
 
-// chooseAgain checks that the member would still be chosen.
-func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
+// confirmChoice checks that the member would still be chosen.
+func confirmChoice(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	v := sortMembers(s)
 	best, ok := v.best(s)
 	switch {
@@ -99,14 +99,14 @@ func chooseAgain(s galera.Snapshot, op galera.Operation, m galera.Member) (Decis
 	case len(v.busy) > 0:
 		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+" to finish starting or stopping")
 	}
-	if problem := stillFits(s, m, best, op); problem != "" {
+	if problem := changedSinceChosen(s, m, best, op); problem != "" {
 		return abandon(ReasonRecovering, m.Name+": "+problem)
 	}
 	return Decision{}, false
 }
 
-// stillFits returns what has changed since the member was chosen, "" when nothing has.
-func stillFits(s galera.Snapshot, m, best galera.Member, op galera.Operation) string {
+// changedSinceChosen returns what has changed since the member was chosen, "" when nothing has.
+func changedSinceChosen(s galera.Snapshot, m, best galera.Member, op galera.Operation) string {
 	switch {
 	case !m.Known || best.Name == "" || ahead(s, best, m):
 		return "another member would be chosen now"
@@ -126,9 +126,9 @@ func stillFits(s galera.Snapshot, m, best galera.Member, op galera.Operation) st
 func stopOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (Decision, bool) {
 	for _, m := range s.Members {
 		switch {
-		case m.Name == chosen.Name || m.Server != nil && together(chosen, m):
+		case m.Name == chosen.Name || m.Server != nil && inSameComponent(chosen, m):
 		case m.CannotAct != galera.Able && m.MayRun():
-			return endStuck(op, m)
+			return terminateStuck(op, m)
 		case m.Known && m.Server != nil:
 			return order(op, m.Name, OrderStop, galera.Position{}, ReasonRecovering,
 				fmt.Sprintf("stopping %s, which has no quorum and is not in the component of %s", m.Name, chosen.Name))
@@ -137,17 +137,17 @@ func stopOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (D
 	return Decision{}, false
 }
 
-// together reports whether two running nodes are in the same component by the views of both.
-func together(a, b galera.Member) bool {
+// inSameComponent reports whether two running nodes are in the same component by the views of both.
+func inSameComponent(a, b galera.Member) bool {
 	return a.Server != nil && b.Server != nil &&
 		slices.Contains(a.Server.Members, b.Name) && slices.Contains(b.Server.Members, a.Name)
 }
 
-// tellOthers makes the other members remember the operation's epoch, by a Start: an order that changes
+// announceEpoch makes the other members remember the operation's epoch, by a Start: an order that changes
 // nothing for a member that was not stopped by order. A member that cannot read its order book refuses all
 // orders anyhow. One that cannot write it carries none out; and an approval that gives it up is later than any order
 // still on its way to it.
-func tellOthers(s galera.Snapshot, op galera.Operation, chosen galera.Member) (Decision, bool) {
+func announceEpoch(s galera.Snapshot, op galera.Operation, chosen galera.Member) (Decision, bool) {
 	if op.Type == galera.OpFirstStart {
 		return Decision{}, false // there is no data yet that an earlier order could harm
 	}

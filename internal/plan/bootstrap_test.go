@@ -28,11 +28,11 @@ func giving(a Action, up ...string) Action {
 	return o
 }
 
-func gaveUp(t *testing.T, s galera.Snapshot, says string) {
+func gaveUp(t *testing.T, s galera.Snapshot, contains string) {
 	t.Helper()
 	d := Plan(s)
 	if c, ok := d.Action.(Complete); !ok || !c.Abandoned {
-		t.Errorf("got %#v (%s), want the operation given up: %s", d.Action, d.Message, says)
+		t.Errorf("got %#v (%s), want the operation given up: %s", d.Action, d.Message, contains)
 	}
 }
 
@@ -43,15 +43,15 @@ func TestContinueRecover(t *testing.T) {
 		{name: "one after another", s: crashed(db(0, knows(5))), action: send("db-2", "recover-5", 5, OrderStart, none, "start")},
 		{name: "then the order, always with the same ID", s: crashed(db(0, knows(5)), db(2, knows(5))),
 			action: send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap")},
-		{name: "the agent has it", s: crashed(db(1, told("recover-5/db-1/bootstrap", 5, OrderBootstrap, "Accepted"))), reason: ReasonRecovering},
+		{name: "the agent has it", s: crashed(db(1, hasOrder("recover-5/db-1/bootstrap", 5, OrderBootstrap, "Accepted"))), reason: ReasonRecovering},
 		{name: "a running one without quorum is stopped", s: crashed(db(0, nonPrimary(8, "db-0"))),
 			action: send("db-0", "recover-5", 5, OrderStop, none, "stop")},
 		{name: "one is stopping", s: crashed(db(0, phase(galera.PhaseStopping))), reason: ReasonWaitingForMembers},
-		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, blocked: true, says: `"epoch":5`},
+		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, blocked: true, contains: `"epoch":5`},
 		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one cannot read its order book", s: crashed(db(0, damaged(7))), reason: ReasonOrderBook, blocked: true,
-			says: "db-0 cannot read its order book"},
+			contains: "db-0 cannot read its order book"},
 		{name: "the same, approved: it gets no order", s: crashed(db(0, damaged(7)), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one lost its disk", s: crashed(db(0, empty)), reason: ReasonDataLost, blocked: true},
@@ -62,10 +62,10 @@ func TestContinueRecover(t *testing.T) {
 
 func TestGiveUpRecover(t *testing.T) {
 	const order = "recover-5/db-1/bootstrap"
-	gaveUp(t, crashed(db(1, told(order, 5, OrderBootstrap, orderRefused))), "refused")
-	gaveUp(t, crashed(db(1, told(order, 5, OrderBootstrap, orderFailed))), "failed")
-	gaveUp(t, crashed(db(1, told(order, 5, OrderBootstrap, orderDone))), "stopped again")
-	gaveUp(t, crashed(db(1, nonPrimary(9, "db-1"), told(order, 5, OrderBootstrap, orderDone))), "quorum lost again")
+	gaveUp(t, crashed(db(1, hasOrder(order, 5, OrderBootstrap, orderRefused))), "refused")
+	gaveUp(t, crashed(db(1, hasOrder(order, 5, OrderBootstrap, orderFailed))), "failed")
+	gaveUp(t, crashed(db(1, hasOrder(order, 5, OrderBootstrap, orderDone))), "stopped again")
+	gaveUp(t, crashed(db(1, nonPrimary(9, "db-1"), hasOrder(order, 5, OrderBootstrap, orderDone))), "quorum lost again")
 	gaveUp(t, crashed(db(1, down(7))), "its position is another one")
 	gaveUp(t, crashed(db(0, down(12))), "another one is ahead")
 	gaveUp(t, crashed(db(0, knows(6))), "a later epoch is known")

@@ -21,8 +21,8 @@ func at(seqno int64) galera.Position { return galera.Position{UUID: history, Seq
 // change alters a snapshot.
 type change func(*galera.Snapshot)
 
-// is alters a member.
-type is func(*galera.Member)
+// memberOption alters a member.
+type memberOption func(*galera.Member)
 
 // shop is a cluster of three: recorded, at epoch 4, all Synced at 10, db-0 the writer.
 func shop(changes ...change) galera.Snapshot {
@@ -54,7 +54,7 @@ func fresh(changes ...change) galera.Snapshot {
 	}}, changes...)...)
 }
 
-func db(i int, facts ...is) change {
+func db(i int, facts ...memberOption) change {
 	return func(s *galera.Snapshot) {
 		for _, f := range facts {
 			f(&s.Members[i])
@@ -62,7 +62,7 @@ func db(i int, facts ...is) change {
 	}
 }
 
-func all(facts ...is) change {
+func all(facts ...memberOption) change {
 	return func(s *galera.Snapshot) {
 		for i := range s.Members {
 			db(i, facts...)(s)
@@ -91,14 +91,14 @@ func synced(m *galera.Member) {
 }
 
 // in is a Primary component of those members.
-func in(members ...string) is {
+func in(members ...string) memberOption {
 	return func(m *galera.Member) { m.Server.Members, m.Server.Size = members, len(members) }
 }
 
-func state(n galera.NodeState) is { return func(m *galera.Member) { m.Server.State = n } }
+func state(n galera.NodeState) memberOption { return func(m *galera.Member) { m.Server.State = n } }
 
 // nonPrimary runs without quorum in a component of those members.
-func nonPrimary(seqno int64, members ...string) is {
+func nonPrimary(seqno int64, members ...string) memberOption {
 	return func(m *galera.Member) {
 		synced(m)
 		m.Server.Component, m.Server.State = galera.ComponentNonPrimary, galera.NodeJoining
@@ -107,10 +107,10 @@ func nonPrimary(seqno int64, members ...string) is {
 	}
 }
 
-func queue(n int64) is { return func(m *galera.Member) { m.Server.ReceiveQueue = n } }
+func queue(n int64) memberOption { return func(m *galera.Member) { m.Server.ReceiveQueue = n } }
 
 // down has its data and waits.
-func down(seqno int64) is {
+func down(seqno int64) memberOption {
 	return func(m *galera.Member) {
 		m.Server, m.Phase, m.Data, m.Position, m.Pod.Ready = nil, galera.PhaseWaiting, galera.DataPresent, at(seqno), false
 	}
@@ -121,11 +121,11 @@ func copied(m *galera.Member) {
 	m.OtherCluster, m.Failure = true, &galera.Failure{Reason: "OtherCluster", Message: "copied"}
 }
 
-func stopped(seqno int64) is {
+func stopped(seqno int64) memberOption {
 	return func(m *galera.Member) { down(seqno)(m); m.Phase = galera.PhaseStopped }
 }
 
-func phase(p galera.Phase) is { return func(m *galera.Member) { m.Phase = p } }
+func phase(p galera.Phase) memberOption { return func(m *galera.Member) { m.Phase = p } }
 
 func empty(m *galera.Member) {
 	down(0)(m)
@@ -140,19 +140,19 @@ func unreadable(m *galera.Member) {
 }
 
 // damaged has data, and an order book that cannot be read.
-func damaged(seqno int64) is {
+func damaged(seqno int64) memberOption {
 	return func(m *galera.Member) {
 		down(seqno)(m)
 		m.Phase, m.BookDamaged, m.Line, m.Order = galera.PhaseFailed, true, 0, nil
 	}
 }
 
-func foreign(seqno int64) is {
+func foreign(seqno int64) memberOption {
 	return func(m *galera.Member) { down(seqno)(m); m.Position.UUID = other }
 }
 
 func silent(m *galera.Member) {
-	*m = galera.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: m.HeldData, Pod: m.Pod, SilentFor: hearTime}
+	*m = galera.Member{Name: m.Name, Ordinal: m.Ordinal, HeldData: m.HeldData, Pod: m.Pod, SilentFor: answerTimeout}
 	m.Pod.Ready = false
 }
 
@@ -163,7 +163,7 @@ func unplaced(m *galera.Member) {
 }
 
 // starting does not answer, and has not had its time to.
-func starting(m *galera.Member) { silent(m); m.SilentFor = hearTime - time.Second }
+func starting(m *galera.Member) { silent(m); m.SilentFor = answerTimeout - time.Second }
 
 func safe(m *galera.Member)         { m.SafeToBootstrap = true }
 func outdatedPod(m *galera.Member)  { m.Pod.Outdated = true }
@@ -171,28 +171,28 @@ func cordonedHost(m *galera.Member) { m.Pod.Cordoned = true }
 func oldConfig(m *galera.Member)    { m.RestartNeeded = true }
 
 // named is a member of a line that an epoch began, of these names, the latest first.
-func named(epoch int64, ids ...string) is {
+func named(epoch int64, ids ...string) memberOption {
 	return func(m *galera.Member) { m.Line, m.Lines = epoch, ids }
 }
 
-// all2 is true for db-1 and db-2.
-func all2(facts ...is) change {
+// firstTwo is true for db-1 and db-2.
+func firstTwo(facts ...memberOption) change {
 	return func(s *galera.Snapshot) { db(1, facts...)(s); db(2, facts...)(s) }
 }
 
 func inLineOf(id string) change { return func(s *galera.Snapshot) { s.Line = id } }
 
-func line(epoch int64) is { return func(m *galera.Member) { m.Line = epoch } }
+func line(epoch int64) memberOption { return func(m *galera.Member) { m.Line = epoch } }
 
-// told remembers an order.
-func told(id string, epoch int64, kind OrderKind, state string) is {
+// hasOrder remembers an order.
+func hasOrder(id string, epoch int64, kind OrderKind, state string) memberOption {
 	return func(m *galera.Member) {
 		m.Order = &galera.Order{ID: id, Epoch: epoch, Kind: string(kind), State: state}
 	}
 }
 
 // knows remembers an order of the epoch.
-func knows(epoch int64) is { return told("some", epoch, OrderStart, orderDone) }
+func knows(epoch int64) memberOption { return hasOrder("some", epoch, OrderStart, orderDone) }
 
 // row is a situation and what the planner has to make of it.
 type row struct {
@@ -201,8 +201,8 @@ type row struct {
 	action  Action
 	reason  string
 	blocked bool
-	// says is a part of the message.
-	says string
+	// contains is a part of the message.
+	contains string
 }
 
 func check(t *testing.T, rows []row) {
@@ -219,8 +219,8 @@ func check(t *testing.T, rows []row) {
 			if d.Blocked != r.blocked {
 				t.Errorf("blocked %t, want %t", d.Blocked, r.blocked)
 			}
-			if told := d.Message + shown(d.Approval); !strings.Contains(told, r.says) {
-				t.Errorf("message %q does not contain %q", told, r.says)
+			if reported := d.Message + shown(d.Approval); !strings.Contains(reported, r.contains) {
+				t.Errorf("message %q does not contain %q", reported, r.contains)
 			}
 			if strings.Contains(d.Message, "kubectl") {
 				t.Errorf("a command in the message %q: status makes them of typed fields", d.Message)

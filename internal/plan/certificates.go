@@ -52,11 +52,11 @@ func Publish(c galera.Certificates) Publication {
 	case issued.Leaf == "" && published.Leaf == "":
 		return Publication{Step: StepSettled}
 	case issued.Leaf == "":
-		return Publication{CAs: living(published.CAs, c.Expired), Step: StepSettled}
+		return Publication{CAs: unexpired(published.CAs, c.Expired), Step: StepSettled}
 	case published.Leaf == "":
 		return Publication{Issued: true, CAs: issued.CAs, Step: StepSettled}
 	}
-	p := Publication{CAs: living(union(published.CAs, issued.CAs), c.Expired)}
+	p := Publication{CAs: unexpired(union(published.CAs, issued.CAs), c.Expired)}
 	p.Old = without(p.CAs, issued.CAs)
 	switch {
 	case issued.Leaf == published.Leaf:
@@ -108,8 +108,8 @@ func drop(c galera.Certificates, p Publication) Publication {
 	return p
 }
 
-// living leaves out expired CAs, unless none would be left.
-func living(cas, expired []string) []string {
+// unexpired leaves out expired CAs, unless none would be left.
+func unexpired(cas, expired []string) []string {
 	if alive := without(cas, expired); len(alive) > 0 {
 		return alive
 	}
@@ -129,18 +129,18 @@ func waiting(members []galera.CertificateUse, ready func(galera.CertificateUse) 
 }
 
 func without(list, remove []string) []string {
-	return keepIf(list, func(s string) bool { return !slices.Contains(remove, s) })
+	return filter(list, func(s string) bool { return !slices.Contains(remove, s) })
 }
 
 func common(list, other []string) []string {
-	return keepIf(list, func(s string) bool { return slices.Contains(other, s) })
+	return filter(list, func(s string) bool { return slices.Contains(other, s) })
 }
 
 func union(list, add []string) []string {
 	return slices.Concat(list, without(add, list))
 }
 
-func keepIf(list []string, keep func(string) bool) []string {
+func filter(list []string, keep func(string) bool) []string {
 	var out []string
 	for _, s := range list {
 		if keep(s) {

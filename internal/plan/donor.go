@@ -41,12 +41,12 @@ func releasable(s galera.Snapshot, m galera.Member) bool {
 // canStartAgain returns whether the cluster can start again by itself after a restart of m, a stuck donor: another member
 // serves, or all others are known to hold no write-set that m lacks. Otherwise m continues to serve alone.
 func canStartAgain(s galera.Snapshot, m galera.Member) bool {
-	return slices.ContainsFunc(othersThanStuck(s), canWrite) || len(missingBeside(s, m)) == 0
+	return slices.ContainsFunc(membersNotStuck(s), canWrite) || len(missingIfCandidate(s, m)) == 0
 }
 
-// missingBeside are the members that would be missing if all members were down and m were the candidate. A member that
+// missingIfCandidate are the members that would be missing if all members were down and m were the candidate. A member that
 // tries to join again and again counts as down: it is, between two attempts.
-func missingBeside(s galera.Snapshot, m galera.Member) []string {
+func missingIfCandidate(s galera.Snapshot, m galera.Member) []string {
 	var rest []galera.Member
 	for _, o := range s.Members {
 		if o.Name == m.Name {
@@ -64,7 +64,7 @@ func missingBeside(s galera.Snapshot, m galera.Member) []string {
 func aloneAndStuck(s galera.Snapshot, m galera.Member) string {
 	return fmt.Sprintf("%s stays a donor without a joiner, and accepts no joiner before its restart. It serves alone, and after its restart the cluster could not "+
 		"start by itself without %s. Bring their data back; or, to give that data up, accept an outage: "+
-		"delete the pod %s, and then give the approval that is asked for", m.Name, list(missingBeside(s, m)), m.Name)
+		"delete the pod %s, and then give the approval that is asked for", m.Name, list(missingIfCandidate(s, m)), m.Name)
 }
 
 // catchesUp reports whether a node has its data, still applies write-sets, and will become Synced without a donor.
@@ -72,7 +72,7 @@ func catchesUp(m galera.Member) bool {
 	return m.InPrimary() && m.Data != galera.DataIncomplete && !m.Draining && !m.Pod.Terminating && m.Server.State == galera.NodeJoined
 }
 
-func othersThanStuck(s galera.Snapshot) []galera.Member {
+func membersNotStuck(s galera.Snapshot) []galera.Member {
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m galera.Member) bool { return m.StuckDonor })
 }
 
@@ -111,7 +111,7 @@ func waitForOthersOf(s galera.Snapshot, m galera.Member) (Decision, bool) {
 	if !m.StuckDonor {
 		return waitForSynced(s)
 	}
-	others := othersThanStuck(s)
+	others := membersNotStuck(s)
 	if !slices.ContainsFunc(others, canWrite) && !slices.ContainsFunc(others, catchesUp) {
 		return Decision{}, false
 	}

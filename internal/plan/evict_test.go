@@ -8,7 +8,7 @@ import (
 )
 
 func TestEvictions(t *testing.T) {
-	inView := func(id int64) is {
+	inView := func(id int64) memberOption {
 		return func(m *galera.Member) {
 			if m.Server != nil {
 				m.Server.ViewID = id
@@ -27,7 +27,7 @@ func TestEvictions(t *testing.T) {
 			s.Members = append(s.Members, m)
 		}
 	}
-	told := func(by, gone string) Eviction {
+	reported := func(by, gone string) Eviction {
 		return Eviction{Member: by, Gone: gone, NodeUUID: "u-" + gone, ViewID: 7}
 	}
 	for _, tc := range []struct {
@@ -36,14 +36,14 @@ func TestEvictions(t *testing.T) {
 		want []Eviction
 	}{
 		{"all run", shop(all(inView(7))), nil},
-		{"one has ended", shop(all(inView(7)), db(2, ended)), []Eviction{told("db-0", "db-2")}},
-		{"the first one", shop(all(inView(7)), db(0, ended)), []Eviction{told("db-1", "db-0")}},
+		{"one has ended", shop(all(inView(7)), db(2, ended)), []Eviction{reported("db-0", "db-2")}},
+		{"the first one", shop(all(inView(7)), db(0, ended)), []Eviction{reported("db-1", "db-0")}},
 		{"the group has gone on", shop(all(inView(8)), db(2, ended)), nil},
-		{"one of them has", shop(db(0, inView(8)), db(1, inView(7)), db(2, ended)), []Eviction{told("db-1", "db-2")}},
+		{"one of them has", shop(db(0, inView(8)), db(1, inView(7)), db(2, ended)), []Eviction{reported("db-1", "db-2")}},
 		{"no quorum", shop(all(inView(7)), db(2, ended), db(0, nonPrimary(10, "db-0", "db-1")), db(1, nonPrimary(10, "db-0", "db-1"))), nil},
 		{"an arbitrator would remember it", shop(all(inView(7)), db(2, ended), func(s *galera.Snapshot) { s.Arbitrator = &galera.Arbitrator{} }), nil},
-		{"two have ended, and each believes but one", shop(all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0")}},
-		{"two of five have", shop(five, all(inView(7)), db(0, ended), db(2, ended)), []Eviction{told("db-1", "db-0"), told("db-3", "db-2")}},
+		{"two have ended, and each believes but one", shop(all(inView(7)), db(0, ended), db(2, ended)), []Eviction{reported("db-1", "db-0")}},
+		{"two of five have", shop(five, all(inView(7)), db(0, ended), db(2, ended)), []Eviction{reported("db-1", "db-0"), reported("db-3", "db-2")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := Evictions(tc.s); !reflect.DeepEqual(got, tc.want) {

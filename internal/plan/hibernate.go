@@ -14,7 +14,7 @@ func hibernate(s galera.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if s.Hibernated {
-		if d, ok := dismissArbitrator(s, ReasonHibernated); ok {
+		if d, ok := removeArbitratorPod(s, ReasonHibernated); ok {
 			return d, true // an earlier leader may have started it again
 		}
 		return wait(ReasonHibernated, "the cluster is hibernated: all nodes are stopped, the data is kept")
@@ -28,7 +28,7 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	if !s.Hibernate {
 		return abandon(ReasonJoining, "spec.hibernate is false again")
 	}
-	if d, ok := dismissArbitrator(s, ReasonHibernating); ok {
+	if d, ok := removeArbitratorPod(s, ReasonHibernating); ok {
 		return d, true
 	}
 	var running []galera.Member
@@ -45,7 +45,7 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 		case m.Known && !m.Records(), !m.Known && m.Pod.Waiting:
 			untold = append(untold, m)
 		case !m.Known, m.Phase == galera.PhaseStopping:
-			return wait(ReasonHibernating, "waiting for "+m.Name+" to stop"+but(m))
+			return wait(ReasonHibernating, "waiting for "+m.Name+" to stop"+problemSuffix(m))
 		default:
 			running = append(running, m)
 		}
@@ -74,12 +74,12 @@ func completeHibernate(untold []galera.Member) (Decision, bool) {
 	case len(untold) == 0:
 		return complete("all nodes are stopped")
 	case len(untold) == 1:
-		return complete("all nodes are stopped but " + untold[0].Name + ", which ends with its pod" + but(untold[0]))
+		return complete("all nodes are stopped but " + untold[0].Name + ", which ends with its pod" + problemSuffix(untold[0]))
 	case len(mayServe) < 2:
 		return complete("all nodes are stopped but " + list(names(untold)) + ", which end with their pods")
 	}
 	return blocked(ReasonHibernating, fmt.Sprintf("all other nodes are stopped; waiting for %s, which cannot be ordered to stop: "+
-		"at most one such node may be left. %s %s", list(names(mayServe)), mayServe[0].Name, trouble(mayServe[0])))
+		"at most one such node may be left. %s %s", list(names(mayServe)), mayServe[0].Name, memberProblem(mayServe[0])))
 }
 
 // nextToStop is the highest ordinal that is the primary neither by its role nor by the record; then one that is not by its
@@ -105,17 +105,17 @@ func rank(m galera.Member, primary string) int {
 	}
 }
 
-// liftStops lets nodes join again that were stopped by order of an operation that has ended. A hibernation
+// clearStopOrders lets nodes join again that were stopped by order of an operation that has ended. A hibernation
 // must have ended first: if it were wanted again, the agents would ignore its Stops as known orders. The epoch
 // is the journal's, so that an operator with a stale status cannot lift a newer Stop.
-func liftStops(s galera.Snapshot) (Decision, bool) {
+func clearStopOrders(s galera.Snapshot) (Decision, bool) {
 	stopping := s.Hibernate || s.Operation != nil && (s.Operation.Type == galera.OpHibernate || rebootstrapping(*s.Operation))
 	if stopping || !anyPrimary(s) || highestEpoch(s) > s.Epoch {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
 		if m.Known && m.Phase == galera.PhaseStopped && m.Records() && !leaving(s, m) {
-			return lift(s, m)
+			return clearStopOrder(s, m)
 		}
 	}
 	return Decision{}, false
@@ -126,8 +126,8 @@ func leaving(s galera.Snapshot, m galera.Member) bool {
 	return s.Operation != nil && s.Operation.Type == galera.OpScaleDown && s.Operation.Target == m.Name
 }
 
-// lift sends a Start whose ID names the Stop it lifts: another Stop may still be on its way.
-func lift(s galera.Snapshot, m galera.Member) (Decision, bool) {
+// clearStopOrder sends a Start whose ID names the Stop it lifts: another Stop may still be on its way.
+func clearStopOrder(s galera.Snapshot, m galera.Member) (Decision, bool) {
 	op := galera.Operation{ID: fmt.Sprintf("start-%d", s.Epoch), Epoch: s.Epoch}
 	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonJoining, m.Name+" may join again")
 	if m.Order != nil {

@@ -23,10 +23,10 @@ func highestEpoch(s galera.Snapshot) int64 {
 	return epoch
 }
 
-// recordAnew stores the history's UUID in a status that has none. Unless this is the first start, the status was lost or the
+// recordMissingUUID stores the history's UUID in a status that has none. Unless this is the first start, the status was lost or the
 // volumes are of an earlier cluster. Then a member that cannot be asked now, because its order book is damaged or its
 // volume is missing, may remember a higher epoch than the others.
-func recordAnew(s galera.Snapshot, uuid string) RecordUUID {
+func recordMissingUUID(s galera.Snapshot, uuid string) RecordUUID {
 	first := s.Operation != nil && s.Operation.Type == galera.OpFirstStart
 	return RecordUUID{UUID: uuid, Epoch: highestEpoch(s), Leap: !first}
 }

@@ -28,9 +28,9 @@ func inLine(s galera.Snapshot, m galera.Member) bool {
 	return s.Line != "" && slices.Contains(m.Lines, s.Line) || s.Operation != nil && slices.Contains(m.Lines, s.Operation.ID)
 }
 
-// parted reports whether the data of m and best went on in two lines, and whether their epochs do not show which of
+// linesDiverged reports whether the data of m and best went on in two lines, and whether their epochs do not show which of
 // them the cluster is in.
-func parted(s galera.Snapshot, m, best galera.Member) bool {
+func linesDiverged(s galera.Snapshot, m, best galera.Member) bool {
 	if len(m.Lines) == 0 || len(best.Lines) == 0 || slices.Contains(best.Lines, m.Lines[0]) || slices.Contains(m.Lines, best.Lines[0]) {
 		return false
 	}

@@ -82,8 +82,8 @@ var policies = []policy{
 	refuseTwoPrimaries,
 	recordUUID,
 	followWriter,
-	keepJoinable,
-	liftStops,
+	publishJoinableEncryption,
+	clearStopOrders,
 	releaseDonor,
 	releaseOnlyDonor,
 	continueOperation,
@@ -92,7 +92,7 @@ var policies = []policy{
 	replaceStuck,
 	startWithoutPrimary,
 	promote,
-	tendArbitrator,
+	reconcileArbitrator,
 	scale,
 	switchEncryption,
 	restartOutdated,
@@ -117,7 +117,7 @@ func reportMembers(s galera.Snapshot) (Decision, bool) {
 			continue
 		}
 		if m.CannotAct != galera.Able {
-			return Decision{Reason: ReasonMemberFailed, Message: m.Name + " " + trouble(m)}, true
+			return Decision{Reason: ReasonMemberFailed, Message: m.Name + " " + memberProblem(m)}, true
 		}
 		if m.Failure != nil {
 			return Decision{Reason: ReasonMemberFailed, Message: m.Name + ": " + m.Failure.Message}, true

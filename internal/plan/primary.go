@@ -46,7 +46,7 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 				a.Name, a.Server.ClusterUUID, s.ClusterUUID))
 		}
 		for _, b := range s.Members[i+1:] {
-			if b.InPrimary() && apart(a, b) {
+			if b.InPrimary() && inDifferentComponents(a, b) {
 				return blocked(ReasonTwoPrimaries, fmt.Sprintf(
 					"%s and %s are Primary in two different components: the data diverges; the operator does nothing. Stop the clients, keep both volumes, and decide manually which component is right",
 					a.Name, b.Name))
@@ -56,10 +56,10 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// apart reports whether two Primary members are certainly in different components: their histories differ,
+// inDifferentComponents reports whether two Primary members are certainly in different components: their histories differ,
 // or their views have no member in common. Any common member shows that one of them has not reported
 // its latest view yet: the views of a true split never overlap.
-func apart(a, b galera.Member) bool {
+func inDifferentComponents(a, b galera.Member) bool {
 	if a.Server.ClusterUUID != b.Server.ClusterUUID {
 		return true
 	}
@@ -74,7 +74,7 @@ func recordUUID(s galera.Snapshot) (Decision, bool) {
 	m, ok := firstPrimary(s)
 	switch {
 	case ok && s.ClusterUUID == "":
-		return Decision{Action: recordAnew(s, m.Server.ClusterUUID), Reason: ReasonJoining, Message: "the cluster's history is " + m.Server.ClusterUUID}, true
+		return Decision{Action: recordMissingUUID(s, m.Server.ClusterUUID), Reason: ReasonJoining, Message: "the cluster's history is " + m.Server.ClusterUUID}, true
 	case s.ClusterUUID != "" && s.Approval != nil && s.Approval.Epoch == epoch+1 && (ok || noneMissing(s)):
 		// Recording its epoch makes the approval void: it must not be valid when a member is missing the next time.
 		return record(s.ClusterUUID, s.Approval.Epoch, "the approval to start without missing members is no longer needed, and void now")

@@ -12,9 +12,9 @@ func started(s *galera.Snapshot) {
 	s.Operation = &galera.Operation{Type: galera.OpFirstStart, Epoch: 4}
 }
 
-func role(r string) is { return func(m *galera.Member) { m.Pod.Role = r } }
+func role(r string) memberOption { return func(m *galera.Member) { m.Pod.Role = r } }
 
-func inHistory(uuid string) is {
+func inHistory(uuid string) memberOption {
 	return func(m *galera.Member) { m.Server.ClusterUUID, m.Position.UUID = uuid, uuid }
 }
 
@@ -23,7 +23,7 @@ func TestTwoPrimaries(t *testing.T) {
 		{name: "all in one component", s: shop(), reason: ReasonHealthy},
 		{name: "two components that do not know each other",
 			s:      shop(db(0, in("db-0")), db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2"))),
-			reason: ReasonTwoPrimaries, blocked: true, says: "db-0 and db-1"},
+			reason: ReasonTwoPrimaries, blocked: true, contains: "db-0 and db-1"},
 		{name: "nothing is done about an outdated pod meanwhile",
 			s:      shop(db(0, in("db-0")), db(1, in("db-1", "db-2"), outdatedPod), db(2, in("db-1", "db-2"))),
 			reason: ReasonTwoPrimaries, blocked: true},
@@ -32,7 +32,7 @@ func TestTwoPrimaries(t *testing.T) {
 		{name: "old lists that overlap are no second component",
 			s: shop(db(0, down(9), role("replica")), db(1, in("db-0", "db-1"), role("primary")), db(2, in("db-0", "db-2"))), reason: ReasonJoining},
 		{name: "a Primary of another history",
-			s: shop(db(0, down(9)), db(1, down(9)), db(2, inHistory(other))), reason: ReasonForeignData, blocked: true, says: other},
+			s: shop(db(0, down(9)), db(1, down(9)), db(2, inHistory(other))), reason: ReasonForeignData, blocked: true, contains: other},
 		{name: "two histories before one was recorded",
 			s: shop(unrecorded, db(2, inHistory(other))), reason: ReasonTwoPrimaries, blocked: true},
 	})

@@ -56,8 +56,8 @@ func unfit(m galera.Member) string {
 		return "is being stopped"
 	case m.Pod.Cordoned:
 		return "is on a host that is cordoned, from which the primary moves away"
-	case trouble(m) != "":
-		return trouble(m)
+	case memberProblem(m) != "":
+		return memberProblem(m)
 	case m.Server == nil:
 		return "is " + strings.ToLower(string(m.Phase))
 	case m.Backup != "":

@@ -66,12 +66,12 @@ func TestRestartAsked(t *testing.T) {
 		{name: "the order", s: shop(db(1, asked), running(restartOf("db-1"))),
 			action: SendOrder{Member: "db-1", ID: "restart-5/db-1/restart/r1", Epoch: 5, Kind: OrderRestart}},
 		{name: "after a switchover", s: shop(db(0, asked), running(restartOf("db-0"))), action: AssignRoles{Primary: "db-1"}},
-		{name: "not while another is away", s: shop(db(1, asked), db(2, down(9))), reason: ReasonRestarting, says: "db-2"},
-		{name: "while it is down", s: shop(db(1, down(9)), running(restartOf("db-1"))), reason: ReasonRestarting, says: "db-1"},
-		{name: "it is back", s: shop(db(1, told("restart-5/db-1/restart/r1", 5, OrderRestart, orderDone)), running(restartOf("db-1"))),
+		{name: "not while another is away", s: shop(db(1, asked), db(2, down(9))), reason: ReasonRestarting, contains: "db-2"},
+		{name: "while it is down", s: shop(db(1, down(9)), running(restartOf("db-1"))), reason: ReasonRestarting, contains: "db-1"},
+		{name: "it is back", s: shop(db(1, hasOrder("restart-5/db-1/restart/r1", 5, OrderRestart, orderDone)), running(restartOf("db-1"))),
 			action: Complete{Message: "db-1 runs with the current configuration"}},
 	})
 	for _, state := range []string{orderDone, orderFailed} { // it knows the order, and would not carry it out again
-		gaveUp(t, shop(db(1, asked, told("restart-5/db-1/restart/r1", 5, OrderRestart, state)), running(restartOf("db-1"))), "another epoch is needed")
+		gaveUp(t, shop(db(1, asked, hasOrder("restart-5/db-1/restart/r1", 5, OrderRestart, state)), running(restartOf("db-1"))), "another epoch is needed")
 	}
 }

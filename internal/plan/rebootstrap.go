@@ -32,7 +32,7 @@ func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool
 		}
 		return stopForSwitch(op, m)
 	}
-	if d, ok := dismissArbitrator(s, ReasonSwitching); ok {
+	if d, ok := removeArbitratorPod(s, ReasonSwitching); ok {
 		return d, true
 	}
 	if s.Published != s.Wanted {
@@ -52,7 +52,7 @@ func wouldBeMissing(m galera.Member) string {
 	case why != "":
 		return why
 	case m.CannotAct != galera.Able && m.CannotAct != galera.Hung:
-		return trouble(m)
+		return memberProblem(m)
 	case m.Down() && m.Failure != nil && !m.Position.Known() && m.Data != galera.DataEmpty && m.Data != galera.DataIncomplete:
 		return "cannot determine its position"
 	}
@@ -61,7 +61,7 @@ func wouldBeMissing(m galera.Member) string {
 
 func stopForSwitch(op galera.Operation, m galera.Member) (Decision, bool) {
 	if !m.Known || m.Phase == galera.PhaseStopping {
-		return wait(ReasonSwitching, "waiting for "+m.Name+" to stop"+but(m))
+		return wait(ReasonSwitching, "waiting for "+m.Name+" to stop"+problemSuffix(m))
 	}
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
 		return abandon(ReasonSwitching, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))

@@ -164,7 +164,7 @@ func waitForSynced(s galera.Snapshot) (Decision, bool) {
 			continue
 		}
 		if m.CannotAct != galera.Able {
-			return wait(ReasonMemberFailed, fmt.Sprintf("no node is restarted while %s %s", m.Name, trouble(m)))
+			return wait(ReasonMemberFailed, fmt.Sprintf("no node is restarted while %s %s", m.Name, memberProblem(m)))
 		}
 		if m.Failure != nil {
 			return wait(ReasonMemberFailed, fmt.Sprintf("the rolling restart is halted: %s: %s", m.Name, m.Failure.Message))
@@ -172,7 +172,7 @@ func waitForSynced(s galera.Snapshot) (Decision, bool) {
 		if serves {
 			return wait(ReasonUpgrading, "waiting for mariadb-upgrade on "+m.Name+" before the next node is restarted")
 		}
-		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and ready before the next node is restarted"+but(m))
+		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and ready before the next node is restarted"+problemSuffix(m))
 	}
 	return waitForArbitrator(s)
 }
@@ -204,10 +204,10 @@ func waitForConfiguration(s galera.Snapshot) (Decision, bool) {
 func nodesRead(s galera.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.ConfigLoaded != s.ConfigRevision {
-			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration"+but(m))
+			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration"+problemSuffix(m))
 		}
 		if m.StaleTrust && m.Publication != s.Publication {
-			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new certificates"+but(m))
+			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new certificates"+problemSuffix(m))
 		}
 	}
 	return Decision{}, false
@@ -218,7 +218,7 @@ func restart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision,
 		return assign(other)
 	}
 	if _, found := onlyDonor(s); found {
-		return replace(m, "it"+whyOnlyDonor)
+		return replace(m, "it"+onlyDonorMessage)
 	}
 	if d, waiting := waitForSettled(s, m); waiting {
 		return abandon(d.Reason, d.Message)

@@ -63,7 +63,7 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	}
 	for _, o := range s.Members[:m.Ordinal] {
 		if o.CannotAct != galera.Able { // it may take any time, and the leaver may be down already
-			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+trouble(o))
+			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+memberProblem(o))
 		}
 		if why := absent(o); why != "" {
 			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+why)
@@ -83,9 +83,9 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	case !m.Known:
 		return wait(ReasonScaling, m.Name+" is to be removed, but its agent does not answer, so it cannot be ordered to stop. If its host is gone for good, delete the pod by force")
 	case !m.Records():
-		return wait(ReasonMemberFailed, m.Name+" is to be removed, but cannot be ordered to stop: it "+trouble(m)+". Or give it an empty volume")
+		return wait(ReasonMemberFailed, m.Name+" is to be removed, but cannot be ordered to stop: it "+memberProblem(m)+". Or give it an empty volume")
 	case m.Phase == galera.PhaseStopping:
-		return wait(ReasonScaling, "waiting for "+m.Name+" to stop"+but(m))
+		return wait(ReasonScaling, "waiting for "+m.Name+" to stop"+problemSuffix(m))
 	}
 	return order(op, m.Name, OrderStop, galera.Position{}, ReasonScaling, "stopping "+m.Name+" to remove it")
 }
@@ -103,21 +103,21 @@ func completeScaleDown(s galera.Snapshot, op galera.Operation, gone galera.Membe
 	rest := s.Members[:gone.Ordinal]
 	for _, m := range rest {
 		if m.Order == nil || !strings.HasPrefix(m.Order.ID, orderID(op, m.Name, OrderStart)) {
-			return tellOfLeave(op, m, gone)
+			return announceLeave(op, m, gone)
 		}
 	}
 	for _, m := range rest {
 		if !m.Synced() && !upToDate(m) || m.Server.Size != len(rest) || slices.Contains(m.Server.Members, gone.Name) {
-			return wait(ReasonScaling, fmt.Sprintf("%s has stopped; waiting for %s to be Synced in a view without it", gone.Name, m.Name)+but(m))
+			return wait(ReasonScaling, fmt.Sprintf("%s has stopped; waiting for %s to be Synced in a view without it", gone.Name, m.Name)+problemSuffix(m))
 		}
 	}
 	message := gone.Name + " was removed"
 	return Decision{Action: Complete{Message: message, Size: len(rest)}, Reason: ReasonScaling, Message: message}, true
 }
 
-// tellOfLeave sends the Start of completeScaleDown. If the member's last order is of the same epoch, from an earlier leader, it
+// announceLeave sends the Start of completeScaleDown. If the member's last order is of the same epoch, from an earlier leader, it
 // may know the Start already, and would ignore it: then the ID names that last order, too.
-func tellOfLeave(op galera.Operation, m, gone galera.Member) (Decision, bool) {
+func announceLeave(op galera.Operation, m, gone galera.Member) (Decision, bool) {
 	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonScaling, "informing "+m.Name+" that "+gone.Name+" has stopped")
 	if m.Order != nil && m.Order.Epoch == op.Epoch {
 		send := d.Action.(SendOrder)
@@ -133,7 +133,7 @@ func waitForOthers(s galera.Snapshot, leaver galera.Member) (Decision, bool) {
 		if m.Name == leaver.Name || m.Synced() && m.Records() || canWrite(m) && !leaver.Synced() {
 			continue
 		}
-		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s is removed", m.Name, leaver.Name)+but(m))
+		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s is removed", m.Name, leaver.Name)+problemSuffix(m))
 	}
 	if !leaver.InPrimary() {
 		return Decision{}, false // its vote is lost already, and the arbitrator is restored after the removal

@@ -14,10 +14,10 @@ const (
 	stepRebootstrap = "Rebootstrap"
 )
 
-// keepJoinable publishes the encryption of the component that serves, if nodes that start now could not
+// publishJoinableEncryption publishes the encryption of the component that serves, if nodes that start now could not
 // join it, because a switch by re-bootstrap was abandoned half-way. Only a member that has read the published
 // configuration counts: the report of another may be older, even from before a whole switch.
-func keepJoinable(s galera.Snapshot) (Decision, bool) {
+func publishJoinableEncryption(s galera.Snapshot) (Decision, bool) {
 	if s.Operation != nil && rebootstrapping(*s.Operation) || len(s.Members) == 1 {
 		return Decision{}, false
 	}
@@ -71,9 +71,9 @@ func switchEncryption(s galera.Snapshot) (Decision, bool) {
 	return begin(s, op, ReasonSwitching, fmt.Sprintf("switching replication from %s to %s sockets (%s)", s.Published.Socket, s.Wanted.Socket, op.Step))
 }
 
-// awayInRebootstrap is an upper limit of how long the nodes that stop first are away: they come back when the
+// maxRebootstrapOutage is an upper limit of how long the nodes that stop first are away: they come back when the
 // last one has been restarted.
-const awayInRebootstrap = time.Minute
+const maxRebootstrapOutage = time.Minute
 
 // preflight refuses a switch that could not be finished.
 func preflight(s galera.Snapshot) (Decision, bool) {
@@ -87,7 +87,7 @@ func preflight(s galera.Snapshot) (Decision, bool) {
 		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Socket == galera.SocketDynamic && m.Server != nil && !m.DynamicSockets:
 			return blocked(ReasonRebootstrap, m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
 				"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
-		case s.Rebootstrap && m.Name == chooseWriter(s) && m.CacheWindow > 0 && m.CacheWindow < awayInRebootstrap:
+		case s.Rebootstrap && m.Name == chooseWriter(s) && m.CacheWindow > 0 && m.CacheWindow < maxRebootstrapOutage:
 			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched, and nothing was changed: the gcache of %s, the node that serves meanwhile, "+
 				"holds the writes of about %s, so the other nodes would need SST when they come back; raise spec.stateTransfer.istWindow, "+
 				"or switch when less is written", m.Name, m.CacheWindow))
@@ -111,7 +111,7 @@ func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	if to := s.Published.Bridge(s.Wanted); s.Published != s.Wanted && holdingBack(s, to) == "" {
 		return publish(s, to)
 	}
-	if d, ok := tendArbitrator(s); ok {
+	if d, ok := reconcileArbitrator(s); ok {
 		return d, true
 	}
 	if d, ok := finishTurn(s, op); ok {
@@ -153,11 +153,11 @@ func holdingBack(s galera.Snapshot, to galera.Encryption) string {
 		case !m.Known:
 			return "waiting for the agent of " + m.Name
 		case m.ConfigLoaded != s.ConfigRevision:
-			return "waiting for " + m.Name + " to read the new configuration" + but(m)
+			return "waiting for " + m.Name + " to read the new configuration" + problemSuffix(m)
 		case m.Server == nil && m.Running != (galera.Encryption{}):
-			return "waiting for " + m.Name + " to start" + but(m) // it may start with an older configuration
+			return "waiting for " + m.Name + " to start" + problemSuffix(m) // it may start with an older configuration
 		case m.Running != (galera.Encryption{}) && !m.Running.Meets(to):
-			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Socket) + but(m)
+			return fmt.Sprintf("waiting for %s to run with %s sockets", m.Name, s.Published.Socket) + problemSuffix(m)
 		case to.Socket == galera.SocketStrict && s.Published.Socket == galera.SocketDynamic && !m.LinksVerified:
 			return "waiting for " + m.Name + " to verify every other node's certificate"
 		}

@@ -19,13 +19,15 @@ func switching(published, wanted galera.Encryption, changes ...change) galera.Sn
 		all(runs(published), func(m *galera.Member) { m.DynamicSockets, m.LinksVerified = true, true })}, changes...)...)
 }
 
-func runs(e galera.Encryption) is { return func(m *galera.Member) { m.Running = e } }
+func runs(e galera.Encryption) memberOption { return func(m *galera.Member) { m.Running = e } }
 
-func tlsProblem(m *galera.Member)     { m.TLSProblem = "the key does not belong to the certificate" }
-func oldProvider(m *galera.Member)    { m.DynamicSockets = false }
-func unverified(m *galera.Member)     { m.LinksVerified = false }
-func notYetRead(m *galera.Member)     { m.ConfigLoaded = "r0" }
-func cacheOf(window time.Duration) is { return func(m *galera.Member) { m.CacheWindow = window } }
+func tlsProblem(m *galera.Member)  { m.TLSProblem = "the key does not belong to the certificate" }
+func oldProvider(m *galera.Member) { m.DynamicSockets = false }
+func unverified(m *galera.Member)  { m.LinksVerified = false }
+func notYetRead(m *galera.Member)  { m.ConfigLoaded = "r0" }
+func cacheOf(window time.Duration) memberOption {
+	return func(m *galera.Member) { m.CacheWindow = window }
+}
 
 func rebootstrap(s *galera.Snapshot) { s.Rebootstrap = true }
 
@@ -45,15 +47,15 @@ func TestSwitchBegins(t *testing.T) {
 	check(t, []row{
 		{name: "on", s: switching(plain, strict), action: begun(5, "switchtls-5", "Rolling", ""), reason: ReasonSwitching},
 		{name: "by re-bootstrap around the writer", s: switching(plain, strict, rebootstrap), action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
-		{name: "a bad pair", s: switching(plain, strict, db(1, tlsProblem)), reason: ReasonSwitchRefused, blocked: true, says: "nothing was changed: db-1: the key"},
+		{name: "a bad pair", s: switching(plain, strict, db(1, tlsProblem)), reason: ReasonSwitchRefused, blocked: true, contains: "nothing was changed: db-1: the key"},
 		{name: "a bad pair does not keep it on", s: switching(strict, plain, db(1, tlsProblem)), action: begun(5, "switchtls-5", "Rolling", ""), reason: ReasonSwitching},
-		{name: "no dynamic sockets", s: switching(plain, strict, db(2, oldProvider)), reason: ReasonRebootstrap, blocked: true, says: "spec.tls.switchStrategy to Rebootstrap"},
+		{name: "no dynamic sockets", s: switching(plain, strict, db(2, oldProvider)), reason: ReasonRebootstrap, blocked: true, contains: "spec.tls.switchStrategy to Rebootstrap"},
 		{name: "too small a cache to come back from", s: switching(plain, strict, rebootstrap, db(0, cacheOf(30*time.Second))),
-			reason: ReasonSwitchRefused, blocked: true, says: "spec.stateTransfer.istWindow"},
+			reason: ReasonSwitchRefused, blocked: true, contains: "spec.stateTransfer.istWindow"},
 		{name: "a small cache of a node that stops for good", s: switching(plain, strict, rebootstrap, db(1, cacheOf(30*time.Second))),
 			action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
 		{name: "no dynamic sockets needed", s: switching(plain, strict, db(2, oldProvider), rebootstrap), action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
-		{name: "a silent member", s: switching(plain, strict, db(2, silent)), reason: ReasonSwitching, says: "the agent of db-2 before encryption"},
+		{name: "a silent member", s: switching(plain, strict, db(2, silent)), reason: ReasonSwitching, contains: "the agent of db-2 before encryption"},
 		{name: "re-bootstrap waits for all", s: switching(plain, strict, db(2, down(10)), rebootstrap), reason: ReasonRestarting},
 		{name: "nothing runs", s: switching(plain, strict, all(down(10), runs(galera.Encryption{}))), action: PublishEncryption{plain, strict}, reason: ReasonSwitching},
 		{name: "nothing ran before it was published", s: switching(plain, strict, all(down(10), runs(galera.Encryption{})), db(1, notYetRead)),
@@ -70,13 +72,13 @@ func TestRollingSwitch(t *testing.T) {
 		{name: "its restart", s: switching(dynamic, strict, journal("Rolling", "db-2"), all(runs(plain), oldConfig)),
 			action: SendOrder{Member: "db-2", ID: "switchtls-5/db-2/restart/r1", Epoch: 5, Kind: OrderRestart}, reason: ReasonRestarting},
 		{name: "one at a time", s: switching(dynamic, strict, journal("Rolling", "db-2"), all(runs(plain), oldConfig), db(2, down(10), runs(galera.Encryption{}))),
-			reason: ReasonRestarting, says: "waiting for db-2"},
+			reason: ReasonRestarting, contains: "waiting for db-2"},
 		{name: "the configuration first", s: switching(dynamic, strict, rolling, all(runs(plain), oldConfig), db(1, notYetRead)), reason: ReasonConfiguration},
 		{name: "strict when all are dynamic", s: switching(dynamic, strict, rolling), action: PublishEncryption{dynamic, strict}, reason: ReasonSwitching},
 		{name: "not while one is plain", s: switching(dynamic, strict, rolling, db(0, runs(plain), oldConfig)),
 			action: begun(6, "switchtls-6", "Rolling", "db-0"), reason: ReasonSwitching},
-		{name: "not while links are unverified", s: switching(dynamic, strict, rolling, db(1, unverified)), reason: ReasonSwitching, says: "db-1 to verify"},
-		{name: "not while one is silent", s: switching(dynamic, strict, rolling, db(1, silent)), reason: ReasonSwitching, says: "agent of db-1"},
+		{name: "not while links are unverified", s: switching(dynamic, strict, rolling, db(1, unverified)), reason: ReasonSwitching, contains: "db-1 to verify"},
+		{name: "not while one is silent", s: switching(dynamic, strict, rolling, db(1, silent)), reason: ReasonSwitching, contains: "agent of db-1"},
 		{name: "wanted no more: back at once", s: switching(dynamic, plain, rolling, db(0, runs(plain), oldConfig)), action: PublishEncryption{dynamic, plain}, reason: ReasonSwitching},
 		{name: "wanted no more, half strict: over dynamic", s: switching(strict, plain, journal("Rolling", "db-2"), db(0, runs(dynamic), oldConfig), db(2, down(10), runs(galera.Encryption{}))),
 			action: PublishEncryption{strict, dynamic}, reason: ReasonSwitching},
@@ -91,12 +93,12 @@ func TestRollingSwitch(t *testing.T) {
 
 func TestRebootstrap(t *testing.T) {
 	op := journal("Rebootstrap", "db-0")
-	off := []is{stopped(10), runs(galera.Encryption{}), told("switchtls-5/db-1/stop", 5, OrderStop, orderDone)}
+	off := []memberOption{stopped(10), runs(galera.Encryption{}), hasOrder("switchtls-5/db-1/stop", 5, OrderStop, orderDone)}
 	check(t, []row{
 		{name: "the others are stopped", s: switching(plain, strict, op),
 			action: SendOrder{Member: "db-1", ID: "switchtls-5/db-1/stop", Epoch: 5, Kind: OrderStop}, reason: ReasonSwitching},
-		{name: "one after another", s: switching(plain, strict, op, db(1, phase(galera.PhaseStopping))), reason: ReasonSwitching, says: "waiting for db-1 to stop"},
-		{name: "one that may just be slow", s: switching(plain, strict, op, db(1, starting)), reason: ReasonSwitching, says: "waiting for db-1 to stop"},
+		{name: "one after another", s: switching(plain, strict, op, db(1, phase(galera.PhaseStopping))), reason: ReasonSwitching, contains: "waiting for db-1 to stop"},
+		{name: "one that may just be slow", s: switching(plain, strict, op, db(1, starting)), reason: ReasonSwitching, contains: "waiting for db-1 to stop"},
 		{name: "one that is silent", s: switching(plain, strict, op, db(2, silent)), action: Complete{Abandoned: true,
 			Message: "db-2 does not answer: without it the cluster could not start again by itself"}},
 		{name: "one whose new pod has no host", s: switching(plain, strict, op, db(2, starting, func(m *galera.Member) { m.Pod.Waiting = true })),

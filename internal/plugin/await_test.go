@@ -20,8 +20,8 @@ func lease(silent time.Duration) *coordinationv1.Lease {
 		Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-silent)}}}
 }
 
-// TestAwaitTellsWhoIsAway: a wait says once that no operator is at work, whatever it waits for, and at its end that nothing goes on by itself.
-func TestAwaitTellsWhoIsAway(t *testing.T) {
+// TestAwaitNamesMissingMembers: a wait says once that no operator is at work, whatever it waits for, and at its end that nothing goes on by itself.
+func TestAwaitNamesMissingMembers(t *testing.T) {
 	const absent = "no operator has been at work for"
 	for name, c := range map[string]struct {
 		silent, timeout time.Duration

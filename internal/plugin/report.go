@@ -42,7 +42,7 @@ func (e bundles) report() *cobra.Command {
 		if format != "" && file != "-" {
 			return e.print(map[string]any{"file": file, "files": b.Files(), "takenOut": b.Redactor.Summary(), "missing": b.Missing()}, format)
 		}
-		e.tellBundle(b, file)
+		e.printBundle(b, file)
 		return nil
 	})
 	c.Long = "Collect what support needs to know of a cluster: the resource, its objects, events, logs of nodes and operator, and what agents tell without a secret.\n\n" +
@@ -92,7 +92,7 @@ func (e bundles) writeBundle(b *bundle.Bundle, file string, now time.Time) error
 	return b.Write(to, now)
 }
 
-func (e bundles) tellBundle(b *bundle.Bundle, file string) {
+func (e bundles) printBundle(b *bundle.Bundle, file string) {
 	for _, m := range b.Missing() {
 		e.say("missing: %s", m)
 	}

@@ -20,7 +20,7 @@ func (e overview) status() *cobra.Command {
 	var format string
 	var follow bool
 	c := e.onCluster("status", "Show a cluster on one screen: what is wrong, and what to do", func(ctx context.Context, name string) error {
-		e.tellSkew(ctx, name)
+		e.warnVersionSkew(ctx, name)
 		return e.show(ctx, name, format, follow, e.whole(ctx))
 	})
 	outputFlag(c, &format)
@@ -51,8 +51,8 @@ func watchFlag(c *cobra.Command, follow *bool) {
 	c.Flags().BoolVarP(follow, "watch", "w", false, "show it again at every change")
 }
 
-// tellSkew says that this plugin is of another release than the cluster's agents, which are their operator's.
-func (e overview) tellSkew(ctx context.Context, name string) {
+// warnVersionSkew says that this plugin is of another release than the cluster's agents, which are their operator's.
+func (e overview) warnVersionSkew(ctx context.Context, name string) {
 	if c, err := e.cluster(ctx, name); err == nil {
 		if note := skew(version.Version, c); note != "" {
 			e.say("%s", note)

@@ -28,7 +28,7 @@ const (
 	binlogShare   = 10
 	binlogLeast   = 128 << 20
 	fileLeast     = 16 << 20
-	fileMost      = 256 << 20
+	maxFile       = 256 << 20
 )
 
 // BinlogDefaults are settings that spec.mariadb.config may change. sync_binlog is 1 because a transaction that is missing in the binary log after a
@@ -36,5 +36,5 @@ const (
 func BinlogDefaults(c *v1alpha1.GaleraCluster) map[string]string {
 	total := max(c.Spec.Storage.Size.Value()/binlogShare, binlogLeast)
 	return map[string]string{"sync_binlog": "1", "binlog_expire_logs_seconds": strconv.Itoa(binlogSeconds),
-		"loose_max_binlog_total_size": strconv.FormatInt(total, 10), "max_binlog_size": strconv.FormatInt(min(max(total/8, fileLeast), fileMost)/4096*4096, 10)}
+		"loose_max_binlog_total_size": strconv.FormatInt(total, 10), "max_binlog_size": strconv.FormatInt(min(max(total/8, fileLeast), maxFile)/4096*4096, 10)}
 }

@@ -30,7 +30,7 @@ func TestBinlogSettings(t *testing.T) {
 		}
 	}
 	file, err := strconv.Atoi(have["max_binlog_size"])
-	if err != nil || file < fileLeast || file > fileMost || file%4096 != 0 {
+	if err != nil || file < fileLeast || file > maxFile || file%4096 != 0 {
 		t.Errorf("max_binlog_size %s", have["max_binlog_size"])
 	}
 }

@@ -104,7 +104,7 @@ func arbitratorEncrypted(in Input) (verdict, bool) {
 	return verdict{}, true
 }
 
-func andArbitrator(in Input) string {
+func arbitratorSuffix(in Input) string {
 	if a := in.Snapshot.Arbitrator; a == nil || !a.Scheduled || in.Config.TLS.Replication == galera.SocketPlain {
 		return ""
 	}

@@ -120,8 +120,8 @@ func TestArbitratorCertificate(t *testing.T) {
 	}
 }
 
-// TestRemovedArbitratorIsNotTold: its pod is there for a while.
-func TestRemovedArbitratorIsNotTold(t *testing.T) {
+// TestRemovedArbitratorIsNotReported: its pod is there for a while.
+func TestRemovedArbitratorIsNotReported(t *testing.T) {
 	in := arbitrated()
 	a := in.Snapshot.Arbitrator
 	a.Wanted, a.Deployed, a.Scheduled, a.Pod.Outdated = false, false, false, true

@@ -102,7 +102,7 @@ func proved(in Input) verdict {
 		return v
 	}
 	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
-		"observed on all %d nodes%s: %s encrypted with the cluster's certificate%s, plaintext refused", len(in.Snapshot.Members), andArbitrator(in), list(required), proof))
+		"observed on all %d nodes%s: %s encrypted with the cluster's certificate%s, plaintext refused", len(in.Snapshot.Members), arbitratorSuffix(in), list(required), proof))
 }
 
 // RequiredChannels are the channels that Encrypted asks for: those whose policy is Required, and replication unless its sockets are plain.

@@ -106,13 +106,13 @@ func memberEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
 			out = append(out, Event{corev1.EventTypeNormal, "MemberVersion", actionObserve, fmt.Sprintf("%s has MariaDB %s (before: %s)", m.Name, m.Version, was)})
 		}
 		if m.NodeState == "Synced" && old[m.Name] != "Synced" {
-			out = append(out, Event{corev1.EventTypeNormal, "MemberSynced", actionObserve, m.Name + " is Synced" + by(m.Join)})
+			out = append(out, Event{corev1.EventTypeNormal, "MemberSynced", actionObserve, m.Name + " is Synced" + joinKindSuffix(m.Join)})
 		}
 	}
 	return out
 }
 
-func by(j *v1alpha1.JoinStatus) string {
+func joinKindSuffix(j *v1alpha1.JoinStatus) string {
 	if j == nil || j.Kind == "" || j.EndedAt == nil {
 		return ""
 	}

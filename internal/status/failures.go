@@ -13,7 +13,7 @@ import (
 func memberFailure(in Input) *validate.Problem {
 	var first *validate.Problem
 	for _, m := range in.Snapshot.Members {
-		if m.Failure == nil || roomComes(in, m) {
+		if m.Failure == nil || expansionPending(in, m) {
 			continue
 		}
 		p := failureOf(in, m)
@@ -70,7 +70,7 @@ func failureOf(in Input, m galera.Member) *validate.Problem {
 		blocked(p.Reason, kubectl(pod...), ". Repair the volume, then delete the pod. Or, while other nodes "+
 			"serve, delete its claim with it: the node joins by SST")
 	case agentapi.FailureDiskFull:
-		blocked(v1alpha1.ReasonDiskFull, "", makeRoom(in, m))
+		blocked(v1alpha1.ReasonDiskFull, "", freeSpaceAdvice(in, m))
 	case agentapi.FailureCertificate:
 		advice = ". See the condition CertificatesValid; in a state transfer, the refused certificate can be the donor's"
 	case agentapi.FailureTransfer, agentapi.FailureStalled, agentapi.FailureDonorLost:

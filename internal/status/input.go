@@ -48,7 +48,7 @@ type Input struct {
 	// OutdatedAgents says of each agent that is not this operator's why it is not replaced now, "" when it is about to be.
 	OutdatedAgents map[string]string
 	// Strangers are signs that what is not this cluster's has its names or addresses.
-	Strangers observe.Strangers
+	Strangers observe.ForeignMembers
 	// OperatorNamespace is where the operator runs, for hints.
 	OperatorNamespace string
 	Now               time.Time

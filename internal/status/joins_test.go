@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-func TestJoinIsTold(t *testing.T) {
+func TestJoinIsReported(t *testing.T) {
 	began := time.Date(2026, 11, 21, 12, 0, 0, 5, time.UTC)
 	eta := began.Add(90 * time.Second)
 	for name, c := range map[string]struct {
@@ -109,8 +109,8 @@ func TestTransferProblems(t *testing.T) {
 	}
 }
 
-// TestReadyTellsJoins: a copy of an hour is told in Ready, whatever it is for.
-func TestReadyTellsJoins(t *testing.T) {
+// TestReadyReportsJoins: a copy of an hour is told in Ready, whatever it is for.
+func TestReadyReportsJoins(t *testing.T) {
 	const progress = "n-2 joins: SST from n-1, transferring"
 	joining := func(in *Input) {
 		in.Snapshot.Members[2].Server = nil

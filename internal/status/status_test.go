@@ -165,8 +165,8 @@ func says(t *testing.T, p *validate.Problem, want string) {
 	}
 }
 
-// TestExpandingTellsTheRequest: what was asked for once is not taken back.
-func TestExpandingTellsTheRequest(t *testing.T) {
+// TestExpandingReportsTheRequest: what was asked for once is not taken back.
+func TestExpandingReportsTheRequest(t *testing.T) {
 	in := healthy()
 	claim(&in, "1Gi", "2Gi", "1Gi")
 	says(t, expanding(in), "has 1Gi and is being expanded to 2Gi")
@@ -254,7 +254,7 @@ func mustEqual(t *testing.T, got, want string) {
 	}
 }
 
-func TestStatusTellsThePublishedKey(t *testing.T) {
+func TestStatusReportsThePublishedKey(t *testing.T) {
 	in := healthy()
 	in.Published.Key = "RSA-3072"
 	if s := clusterTLS(in, nil); s.Serial != "01" || s.Key != "RSA-3072" {

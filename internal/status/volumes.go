@@ -83,15 +83,15 @@ func resizePending(p *corev1.PersistentVolumeClaim, now time.Time) bool {
 	})
 }
 
-// roomComes says that a member's full volume is being expanded: no manual action is required.
-func roomComes(in Input, m galera.Member) bool {
+// expansionPending says that a member's full volume is being expanded: no manual action is required.
+func expansionPending(in Input, m galera.Member) bool {
 	return m.Failure.Reason == agentapi.FailureDiskFull && awaitsRemount(in, resources.ClaimName(in.cluster(), m.Ordinal)) == nil && slices.ContainsFunc(observe.Expanding(in.Facts), func(p *corev1.PersistentVolumeClaim) bool {
 		return p.Name == resources.ClaimName(in.cluster(), m.Ordinal)
 	})
 }
 
-// makeRoom does not advise a larger volume if the volume cannot be expanded.
-func makeRoom(in Input, m galera.Member) string {
+// freeSpaceAdvice does not advise a larger volume if the volume cannot be expanded.
+func freeSpaceAdvice(in Input, m galera.Member) string {
 	if p := awaitsRemount(in, resources.ClaimName(in.cluster(), m.Ordinal)); p != nil {
 		return ". " + strings.ToUpper(p.Message[:1]) + p.Message[1:]
 	}

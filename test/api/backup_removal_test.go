@@ -94,13 +94,13 @@ func TestCopiedBackup(t *testing.T) {
 	b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, "20261101-000000-0123abcd", "copied-backup/shop/1"
 	must(t, kube.Status().Update(ctx, b))
 	must(t, kube.Delete(ctx, b))
-	told := events.NewFakeRecorder(9)
-	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Events: told, Now: time.Now}
+	reported := events.NewFakeRecorder(9)
+	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Events: reported, Now: time.Now}
 	_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
 	must(t, err)
 	var jobs batchv1.JobList
 	must(t, kube.List(ctx, &jobs, client.InNamespace("copied-backup")))
-	if err := kube.Get(ctx, client.ObjectKeyFromObject(b), b); !apierrors.IsNotFound(err) || len(jobs.Items) != 0 || len(told.Events) != 1 {
-		t.Errorf("%v, %d Jobs, %d events", err, len(jobs.Items), len(told.Events))
+	if err := kube.Get(ctx, client.ObjectKeyFromObject(b), b); !apierrors.IsNotFound(err) || len(jobs.Items) != 0 || len(reported.Events) != 1 {
+		t.Errorf("%v, %d Jobs, %d events", err, len(jobs.Items), len(reported.Events))
 	}
 }

@@ -79,11 +79,11 @@ func TestBackupAdmission(t *testing.T) {
 			mustSay(t, kube.Create(context.Background(), backupKind(t, tc.kind, "valid", tc.spec), client.DryRunAll), tc.want)
 		})
 	}
-	for kind, most := range map[string]int{store: 40, backup: 52, sched: 36} {
+	for kind, limit := range map[string]int{store: 40, backup: 52, sched: 36} {
 		spec := map[string]string{store: `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, backup: `{clusterRef: {name: shop}, storeRef: {name: offsite}}`,
 			sched: `{schedule: "@daily", template: {clusterRef: {name: shop}, storeRef: {name: offsite}}}`}[kind]
-		mustSay(t, kube.Create(context.Background(), backupKind(t, kind, strings.Repeat("a", most), spec), client.DryRunAll), "")
-		mustSay(t, kube.Create(context.Background(), backupKind(t, kind, strings.Repeat("a", most+1), spec), client.DryRunAll), "the name becomes part of")
+		mustSay(t, kube.Create(context.Background(), backupKind(t, kind, strings.Repeat("a", limit), spec), client.DryRunAll), "")
+		mustSay(t, kube.Create(context.Background(), backupKind(t, kind, strings.Repeat("a", limit+1), spec), client.DryRunAll), "the name becomes part of")
 		mustSay(t, kube.Create(context.Background(), backupKind(t, kind, "a.b", spec), client.DryRunAll), "the name becomes part of")
 	}
 }

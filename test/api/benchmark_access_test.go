@@ -71,9 +71,9 @@ func stalledFor(reason, text string) func(*v1alpha1.GaleraBenchmark) bool {
 	}
 }
 
-// TestBenchmarkTakesNothingOfOthers: an object of another owner that has a name the Jobs need is neither changed nor deleted; the
+// TestBenchmarkChangesNoForeignObjects: an object of another owner that has a name the Jobs need is neither changed nor deleted; the
 // benchmark reports it, and goes on when it is gone.
-func TestBenchmarkTakesNothingOfOthers(t *testing.T) {
+func TestBenchmarkChangesNoForeignObjects(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, stranger := range map[string]func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object{

@@ -135,8 +135,8 @@ func TestBenchmarkWaitsForItsCluster(t *testing.T) {
 	s.waitFor("the end", completed)
 }
 
-// TestBenchmarkThatNoNodeTakes reports it at once, and in the end the attempt is over.
-func TestBenchmarkThatNoNodeTakes(t *testing.T) {
+// TestUnschedulableBenchmarkIsReported reports it at once, and in the end the attempt is over.
+func TestUnschedulableBenchmarkIsReported(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "nowhere", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`, "client": `{nodeSelector: {no: such}}`}))
@@ -157,9 +157,9 @@ func TestBenchmarkThatNoNodeTakes(t *testing.T) {
 	}
 }
 
-// TestBenchmarkTellsWhereItWas: the storage class the volumes have got, where the cluster names none, and the hosts and
+// TestBenchmarkReportsItsEnvironment: the storage class the volumes have got, where the cluster names none, and the hosts and
 // images of the pods, as they were when the run was judged.
-func TestBenchmarkTellsWhereItWas(t *testing.T) {
+func TestBenchmarkReportsItsEnvironment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "classy", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`}))

@@ -170,13 +170,13 @@ func TestBenchmarkWithoutItsScript(t *testing.T) {
 	t.Parallel()
 	s := perform(t, benchmark(t, "scripted", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
 		"workloads": `[{name: own, oltp: {profile: Custom, script: {name: scripts, key: own.lua}}}]`}))
-	says := func(text string) func(*v1alpha1.GaleraBenchmark) bool {
+	contains := func(text string) func(*v1alpha1.GaleraBenchmark) bool {
 		return func(b *v1alpha1.GaleraBenchmark) bool {
 			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
 			return c != nil && c.Status == "True" && strings.Contains(c.Message, text)
 		}
 	}
-	s.waitFor("the complaint", says(`the ConfigMap "scripts", which does not exist`))
+	s.waitFor("the complaint", contains(`the ConfigMap "scripts", which does not exist`))
 	scripts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "scripts"}, Data: map[string]string{"own.lua": "-- nothing"}}
 	must(t, kube.Create(context.Background(), scripts))
 	t.Cleanup(func() { _ = kube.Delete(context.Background(), scripts) })

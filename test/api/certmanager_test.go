@@ -159,8 +159,8 @@ func touch(t *testing.T, crd *metav1.PartialObjectMetadata) {
 	must(t, client.IgnoreNotFound(kube.Patch(t.Context(), crd, client.MergeFrom(before))))
 }
 
-// TestCertManagerComesAndGoes: its CRDs are removed under a running operator, are missing when one starts, and come back.
-func TestCertManagerComesAndGoes(t *testing.T) {
+// TestCertManagerIsRemovedAndInstalledAgain: its CRDs are removed under a running operator, are missing when one starts, and come back.
+func TestCertManagerIsRemovedAndInstalledAgain(t *testing.T) {
 	dir, err := moduleDir("github.com/cert-manager/cert-manager")
 	must(t, err)
 	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(dir, "deploy", "crds")}, ErrorIfPathMissing: true, MaxTime: time.Minute}

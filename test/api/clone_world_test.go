@@ -178,13 +178,13 @@ func (w *cloning) eventually(what string, holds func() bool) {
 
 // stalled requires that the clone is Stalled for a reason, that its message contains something, and that it has no
 // pods.
-func (w *cloning) stalled(reason, says string) {
+func (w *cloning) stalled(reason, contains string) {
 	w.Helper()
 	w.eventually("Stalled "+reason, func() bool {
 		c := &v1alpha1.GaleraCluster{}
 		must(w.T, kube.Get(context.Background(), client.ObjectKeyFromObject(w.clone), c))
 		s := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled)
-		return s != nil && s.Status == metav1.ConditionTrue && s.Reason == reason && strings.Contains(s.Message, says)
+		return s != nil && s.Status == metav1.ConditionTrue && s.Reason == reason && strings.Contains(s.Message, contains)
 	})
 	if b := w.backup(); b != nil && b.Status.Phase == v1alpha1.BackupRunning {
 		w.Error("it is copied nevertheless")
@@ -255,7 +255,7 @@ func (w *cloning) gone(name string) {
 }
 
 // end plays a Job that has ended well, and what its pod reports.
-func (w *cloning) end(name, told string) {
+func (w *cloning) end(name, reported string) {
 	w.Helper()
 	ctx := context.Background()
 	j, found := w.find(name)
@@ -266,7 +266,7 @@ func (w *cloning) end(name, told string) {
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	must(w.T, kube.Create(ctx, pod))
 	pod.Status.Phase = corev1.PodSucceeded
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: told}}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: reported}}}}
 	must(w.T, kube.Status().Update(ctx, pod))
 	now := metav1.Now()
 	j.Status.StartTime, j.Status.CompletionTime, j.Status.Succeeded = &now, &now, 1

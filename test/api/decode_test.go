@@ -17,8 +17,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// odd are values that a schema may admit and a type may not hold.
-var odd = map[string][]any{
+// unusual are values that a schema may admit and a type may not hold.
+var unusual = map[string][]any{
 	"integer": {int64(0), int64(1), int64(5), int64(-1), int64(1) << 31, int64(1) << 32, int64(1) << 62, 1e30, float64(3)},
 	"number":  {0.5, 1e300},
 	"boolean": {true},
@@ -41,7 +41,7 @@ func TestWhatIsAdmittedIsDecoded(t *testing.T) {
 				fields++
 				admitted := false
 				for _, v := range values(t, leaf) {
-					o := oddObject(t, k.name, path, v)
+					o := unusualObject(t, k.name, path, v)
 					if !k.admits(o) {
 						continue
 					}
@@ -63,8 +63,8 @@ func TestWhatIsAdmittedIsDecoded(t *testing.T) {
 	}
 }
 
-// oddObject is the smallest object of a kind, with an odd value in one field.
-func oddObject(t *testing.T, kind string, path []step, v any) map[string]any {
+// unusualObject is the smallest object of a kind, with an odd value in one field.
+func unusualObject(t *testing.T, kind string, path []step, v any) map[string]any {
 	t.Helper()
 	o := map[string]any{}
 	must(t, json.Unmarshal([]byte(smallest[kind]), &o))
@@ -129,9 +129,9 @@ func walk(s *apiextensionsv1.JSONSchemaProps, path []step, visit func([]step, *a
 // values are the odd ones of a leaf, and those that it names itself.
 func values(t *testing.T, s *apiextensionsv1.JSONSchemaProps) (out []any) {
 	t.Helper()
-	out = slices.Clone(odd[s.Type])
+	out = slices.Clone(unusual[s.Type])
 	if s.XIntOrString {
-		out = append(slices.Clone(odd["integer"]), odd["string"]...)
+		out = append(slices.Clone(unusual["integer"]), unusual["string"]...)
 	}
 	if s.MinLength != nil {
 		out = append(out, strings.Repeat("a", int(*s.MinLength)))

@@ -98,8 +98,8 @@ func (f *fakeAgents) Order(_ context.Context, t observe.Target, o agentapi.Order
 	return agentapi.OrderResult{State: agentapi.OrderDone}, nil
 }
 
-// TellPrimary implements observe.Client.
-func (f *fakeAgents) TellPrimary(_ context.Context, t observe.Target, name string) error {
+// ReportPrimary implements observe.Client.
+func (f *fakeAgents) ReportPrimary(_ context.Context, t observe.Target, name string) error {
 	f.change(t.Pod, func(r *agentapi.Report) { r.Primary = name })
 	return nil
 }
@@ -148,15 +148,15 @@ func (f *fakeAgents) now() time.Time {
 }
 
 // longestPause is the longest time without a pass since a time.
-func (f *fakeAgents) longestPause(since time.Time) (most time.Duration) {
+func (f *fakeAgents) longestPause(since time.Time) (limit time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, at := range append(slices.Clone(f.passes), time.Now()) {
 		if at.After(since) {
-			most, since = max(most, at.Sub(since)), at
+			limit, since = max(limit, at.Sub(since)), at
 		}
 	}
-	return most
+	return limit
 }
 
 // serve makes a report that of a Synced member.

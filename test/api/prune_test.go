@@ -43,8 +43,8 @@ func (w *world) gone(children ...child) func() bool {
 	}
 }
 
-// TestWhatTheSpecTakesAway goes, and comes again; what holds trust stays.
-func TestWhatTheSpecTakesAway(t *testing.T) {
+// TestObjectsRemovedFromTheSpecAreDeleted goes, and comes again; what holds trust stays.
+func TestObjectsRemovedFromTheSpecAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "taken-away", spec())
 	policy := child{&networkingv1.NetworkPolicy{}, "shop"}
@@ -75,8 +75,8 @@ func TestWhatTheSpecTakesAway(t *testing.T) {
 	w.Eventually(w.there(signer)).Should(BeTrue())
 }
 
-// TestStrangersStay: what has the name, and even the label, but is not the cluster's.
-func TestStrangersStay(t *testing.T) {
+// TestForeignObjectsStay: what has the name, and even the label, but is not the cluster's.
+func TestForeignObjectsStay(t *testing.T) {
 	t.Parallel()
 	off := false
 	s := spec()

@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/apply"
 )
 
-// TestUnmarkedIsTakenOver: an object without a label of its purpose is adopted; it is ours by name and owner.
-func TestUnmarkedIsTakenOver(t *testing.T) {
+// TestUnlabelledObjectsAreAdopted: an object without a label of its purpose is adopted; it is ours by name and owner.
+func TestUnlabelledObjectsAreAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "unmarked", spec())
 	w.bringUp()

@@ -73,8 +73,8 @@ func TestUserAdmission(t *testing.T) {
 	check(t, "a user called root", kube.Create(t.Context(), object(t, "GaleraUser", "root", `{clusterRef: {name: shop}}`), client.DryRunAll), "the server's or the operator's own")
 }
 
-// TestUserIsWhatItIs: what cannot be changed in the server cannot be changed in the spec.
-func TestUserIsWhatItIs(t *testing.T) {
+// TestImmutableUserFields: what cannot be changed in the server cannot be changed in the spec.
+func TestImmutableUserFields(t *testing.T) {
 	u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "fixed"}, Spec: v1alpha1.GaleraUserSpec{ClusterRef: v1alpha1.ClusterReference{Name: "none"}}}
 	must(t, kube.Create(t.Context(), u))
 	t.Cleanup(func() {

@@ -58,7 +58,7 @@ var _ = Describe("A benchmark of connections through a pooling proxy", Label(Slo
 			}}}
 		})
 		inClear := watchArms(ctx, portClients, "SELECT 1")
-		b = waitMeasured(ctx, b, inClear.look)
+		b = waitMeasured(ctx, b, inClear.observe)
 		Expect(b.Status.Results).To(HaveLen(2))
 		for _, r := range b.Status.Results {
 			Expect(r.Samples).To(BeEquivalentTo(1), r.Arm)

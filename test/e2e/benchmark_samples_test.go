@@ -73,7 +73,7 @@ func proveFirstRound(ctx SpecContext, b *v1alpha1.GaleraBenchmark) func(*v1alpha
 		if done {
 			return
 		}
-		inClear.look(b)
+		inClear.observe(b)
 		if r := b.Status.Run; r == nil || r.Round == 1 {
 			return
 		}

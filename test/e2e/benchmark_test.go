@@ -47,7 +47,7 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		inClear := watchReplication(ctx, b)
 		pods := 0
 		b = waitMeasured(ctx, b, func(b *v1alpha1.GaleraBenchmark) {
-			inClear.look(b)
+			inClear.observe(b)
 			pods += holdNoRootPassword(ctx, b, b.Name+"-db")
 		})
 		Expect(pods).To(BeNumerically(">", 0), "pods of Jobs that were looked at")
@@ -271,8 +271,8 @@ func watchArms(ctx context.Context, port uint16, text string) *armWatch {
 	return &armWatch{capture: capture, port: port, byArm: map[string]int{}}
 }
 
-// look attributes what has passed since the last time; between runs no client writes.
-func (w *armWatch) look(b *v1alpha1.GaleraBenchmark) {
+// observe attributes what has passed since the last time; between runs no client writes.
+func (w *armWatch) observe(b *v1alpha1.GaleraBenchmark) {
 	now := w.capture.Counts()[w.port].Markers
 	if r := b.Status.Run; r != nil && r.Step == "Measure" {
 		w.byArm[r.Arm] += now - w.seen

@@ -47,10 +47,10 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 		Expect(err).NotTo(HaveOccurred())
 		member, peer := &pods[0], &pods[1]
 
-		expectReach(ctx, member, map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
+		expectConnections(ctx, member, map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
 			"stranger": anyoneReaches, "elsewhere": anyoneReaches, "itself": dialled},
 			withPods(people, "member", peer, "operator", operator, "itself", member))
-		expectReach(ctx, operator, map[string][]uint16{"member": nobodyReaches, "client": nobodyReaches, "stranger": nobodyReaches,
+		expectConnections(ctx, operator, map[string][]uint16{"member": nobodyReaches, "client": nobodyReaches, "stranger": nobodyReaches,
 			"elsewhere": {agentapi.ProbePort}},
 			withPods(people, "member", peer))
 		refused, err := policies.Refusals(ctx)
@@ -60,7 +60,7 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 		By("naming no clients: every pod is one")
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.NetworkPolicy.ClientsFrom = nil })
 		eventually(ctx, func(o Gomega) {
-			open, err := harness.Reach(ctx, people["stranger"], member.Status.PodIP, portClients, portReplication)
+			open, err := harness.Connects(ctx, people["stranger"], member.Status.PodIP, portClients, portReplication)
 			o.Expect(err).NotTo(HaveOccurred())
 			o.Expect(open).To(Equal(map[uint16]bool{portClients: true, portReplication: false}))
 		})
@@ -101,10 +101,10 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 		arbitrators, err := harness.ArbitratorPods(ctx, pair)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(arbitrators).To(HaveLen(1))
-		expectReach(ctx, &arbitrators[0], map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
+		expectConnections(ctx, &arbitrators[0], map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
 			"stranger": anyoneReaches, "elsewhere": anyoneReaches},
 			withPods(people, "member", member, "operator", operator))
-		expectReach(ctx, member, map[string][]uint16{"arbitrator": membersReach}, withPods(nil, "arbitrator", &arbitrators[0]))
+		expectConnections(ctx, member, map[string][]uint16{"arbitrator": membersReach}, withPods(nil, "arbitrator", &arbitrators[0]))
 	}, SpecTimeout(12*time.Minute))
 
 	It("let a benchmark through, and only its pods to its SSH server", Label(Slow), func(ctx SpecContext) {
@@ -130,7 +130,7 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			}
 			seen = true
 			expectNothingRefused(ctx, policies, kube.Cluster(namespace, b.Name+"-db"))
-			expectReach(ctx, server, map[string][]uint16{"load": {way.SSHPort}, "stranger": nobodyReaches, "client": nobodyReaches,
+			expectConnections(ctx, server, map[string][]uint16{"load": {way.SSHPort}, "stranger": nobodyReaches, "client": nobodyReaches,
 				"elsewhere": nobodyReaches}, withPods(people, "load", load))
 			By("looking for what listens in the load generator, which no policy selects")
 			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(way.SSHPort)))
@@ -219,8 +219,8 @@ func withPods(people map[string]*corev1.Pod, more ...any) map[string]*corev1.Pod
 	return out
 }
 
-// expectReach dials all ports of a pod from each of the pods that are named in want, and compares which let it in.
-func expectReach(ctx context.Context, target *corev1.Pod, want map[string][]uint16, from map[string]*corev1.Pod) {
+// expectConnections dials all ports of a pod from each of the pods that are named in want, and compares which let it in.
+func expectConnections(ctx context.Context, target *corev1.Pod, want map[string][]uint16, from map[string]*corev1.Pod) {
 	GinkgoHelper()
 	expected := map[string]map[uint16]bool{}
 	for who, ports := range want {
@@ -245,7 +245,7 @@ func reachFromAll(ctx context.Context, target *corev1.Pod, who []string, from ma
 	opens, errs := make([]map[uint16]bool, len(who)), make([]error, len(who))
 	var wg sync.WaitGroup
 	for i := range who {
-		wg.Go(func() { opens[i], errs[i] = harness.Reach(ctx, from[who[i]], target.Status.PodIP, dialled...) })
+		wg.Go(func() { opens[i], errs[i] = harness.Connects(ctx, from[who[i]], target.Status.PodIP, dialled...) })
 	}
 	wg.Wait()
 	out := map[string]map[uint16]bool{}

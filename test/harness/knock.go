@@ -21,9 +21,9 @@ import (
 // is lost is sent again after a second.
 const knockTime = 2500 * time.Millisecond
 
-// Reach dials ports of an address from inside a pod's network, all at the same time, and says which let it in. A port on which
+// Connects dials ports of an address from inside a pod's network, all at the same time, and says which let it in. A port on which
 // nothing listens lets in, too, when its host says so: what a network plug-in forbids is never answered.
-func Reach(ctx context.Context, from *corev1.Pod, address string, ports ...uint16) (map[uint16]bool, error) {
+func Connects(ctx context.Context, from *corev1.Pod, address string, ports ...uint16) (map[uint16]bool, error) {
 	pids := podProcesses(from)
 	if len(pids) == 0 {
 		return nil, fmt.Errorf("no process of %s/%s runs on this machine", from.Namespace, from.Name)

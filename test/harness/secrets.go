@@ -59,15 +59,15 @@ func (s *Secrets) take(secret *corev1.Secret) {
 			continue
 		}
 		from := fmt.Sprintf("key %s of the Secret %s/%s", key, secret.Namespace, secret.Name)
-		for _, v := range tellTale(string(value)) {
+		for _, v := range recognizable(string(value)) {
 			s.values[v] = from
 		}
 	}
 }
 
-// tellTale are the texts by which a value is known in a log: itself, on one line, and as Secrets are written in YAML; of a key in PEM each
+// recognizable are the texts by which a value is known in a log: itself, on one line, and as Secrets are written in YAML; of a key in PEM each
 // line of its body.
-func tellTale(value string) []string {
+func recognizable(value string) []string {
 	var out []string
 	add := func(v string) {
 		if len(v) >= shortest {

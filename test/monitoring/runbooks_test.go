@@ -39,8 +39,8 @@ func TestEachAlertHasARunbook(t *testing.T) {
 	}
 }
 
-// TestMonitoringTellsOfEachAlert, with its severity.
-func TestMonitoringTellsOfEachAlert(t *testing.T) {
+// TestMonitoringDescribesEachAlert, with its severity.
+func TestMonitoringDescribesEachAlert(t *testing.T) {
 	text := string(read(t, root, "docs", "monitoring.md"))
 	for _, r := range shipped(t).rules() {
 		if row := "| [" + r.Alert + "](runbooks/" + r.Alert + ".md) | " + r.Labels["severity"] + " | "; !strings.Contains(text, row) {

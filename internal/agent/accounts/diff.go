@@ -12,18 +12,18 @@ import (
 // have is an account as it was read.
 type have struct {
 	login login
-	shown
+	shownGrants
 }
 
 // statements are what makes an account that exists what it is to be: nothing when it is that already. waits names what is not there yet,
 // for which a grant waits. They are pure, and in an order in which an application notices the least: a new right comes before an old one
 // goes, except where the server takes both together.
 func statements(u agentapi.SQLUser, h have, exists objects) (do, waits []string) {
-	who, login := of(u), wantedLogin(u)
+	who, login := quotedAccount(u), wantedLogin(u)
 	if !h.login.equal(login) {
 		do = append(do, "ALTER USER "+who+" "+login.identified()+login.terms())
 	}
-	want, is := wanted(u.Grants), h.shown
+	want, is := wanted(u.Grants), h.shownGrants
 	is.rights = maps.Clone(is.rights)
 	first := narrowed(is.rights, want)
 	extra := minus(is.rights, want)
@@ -80,12 +80,12 @@ func narrowed(is, want rights) rights {
 func roles(u agentapi.SQLUser, is []string, exists objects) (do []string) {
 	for _, r := range u.Roles {
 		if !slices.Contains(is, r) && exists.roles[r] {
-			do = append(do, "GRANT "+ident(r)+" TO "+of(u))
+			do = append(do, "GRANT "+ident(r)+" TO "+quotedAccount(u))
 		}
 	}
 	for _, r := range is {
 		if !slices.Contains(u.Roles, r) {
-			do = append(do, "REVOKE "+ident(r)+" FROM "+of(u))
+			do = append(do, "REVOKE "+ident(r)+" FROM "+quotedAccount(u))
 		}
 	}
 	return do

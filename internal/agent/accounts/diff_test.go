@@ -38,15 +38,15 @@ func TestStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := maps.Clone(is.rights)
-		do, waits := statements(u, have{login: wantedLogin(u), shown: is}, exists)
+		do, waits := statements(u, have{login: wantedLogin(u), shownGrants: is}, exists)
 		if !slices.Equal(do, tc.want) || len(waits) > 0 || !maps.Equal(before, is.rights) {
 			t.Errorf("%s:\n%s", name, strings.Join(do, "\n"))
 		}
 	}
 }
 
-// TestWaits: what does not exist costs no statement, and is named.
-func TestWaits(t *testing.T) {
+// TestMissingObjectsNeedNoStatement: what does not exist costs no statement, and is named.
+func TestMissingObjectsNeedNoStatement(t *testing.T) {
 	exists := objects{databases: map[string]bool{"shop": true}, tables: map[scope]map[string]bool{{database: "shop", table: "t"}: {"a": true}, {database: "shop", table: "later"}: {}}, roles: map[string]bool{"clerk": true}}
 	for name, tc := range map[string]struct {
 		grant agentapi.SQLGrant
@@ -66,7 +66,7 @@ func TestWaits(t *testing.T) {
 			tc.grant.Privileges = []string{"SELECT"}
 		}
 		u := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{"*A"}, Grants: []agentapi.SQLGrant{tc.grant}, Roles: tc.roles}
-		do, waits := statements(u, have{login: wantedLogin(u), shown: shown{rights: rights{}}}, exists)
+		do, waits := statements(u, have{login: wantedLogin(u), shownGrants: shownGrants{rights: rights{}}}, exists)
 		if got := strings.Join(waits, "; "); got != tc.waits || strings.Contains(strings.Join(do, ";"), "later") != (name == "a table that it creates") || strings.Contains(strings.Join(do, ";"), "boss") {
 			t.Errorf("%s: %q, %q", name, do, waits)
 		}
@@ -85,7 +85,7 @@ func TestIssuerOfCertificates(t *testing.T) {
 	for _, issuer := range []string{"", "/CN=other.demo clients CA"} {
 		is := want
 		is.Issuer = issuer
-		do, _ := statements(u, have{login: is, shown: shown{rights: rights{}}}, objects{})
+		do, _ := statements(u, have{login: is, shownGrants: shownGrants{rights: rights{}}}, objects{})
 		if len(do) == 0 || !strings.HasPrefix(do[0], "ALTER USER ") || !strings.Contains(do[0], u.Issuer) {
 			t.Errorf("an account of the issuer %q is left: %q", issuer, do)
 		}

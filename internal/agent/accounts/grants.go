@@ -85,15 +85,15 @@ func wanted(grants []agentapi.SQLGrant) rights {
 	return out
 }
 
-// shown is what SHOW GRANTS shows for an account.
-type shown struct {
+// shownGrants is what SHOW GRANTS shows for an account.
+type shownGrants struct {
 	rights rights
 	roles  []string
 }
 
 // parseGrants reads the lines of SHOW GRANTS. What it does not know, such as PROXY, it leaves alone.
-func parseGrants(lines []string) (shown, error) {
-	out := shown{rights: rights{}}
+func parseGrants(lines []string) (shownGrants, error) {
+	out := shownGrants{rights: rights{}}
 	for _, line := range lines {
 		p := &parser{tokens: tokens(line)}
 		if !p.take("GRANT") || p.at("PROXY") {

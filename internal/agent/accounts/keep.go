@@ -19,8 +19,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// keepTime bounds one request: less than a caller waits.
-const keepTime = 20 * time.Second
+// keepTimeout bounds one request: less than a caller waits.
+const keepTimeout = 20 * time.Second
 
 // maxMessage bounds the message for one account or database.
 const maxMessage = 700
@@ -37,13 +37,13 @@ type Keeper struct {
 
 // Users makes accounts what they are to be, and answers for each of them.
 func (k *Keeper) Users(ctx context.Context, users []agentapi.SQLUser) []agentapi.SQLResult {
-	wishes := make([]*userWish, len(users))
+	requests := make([]*desiredUser, len(users))
 	for i, u := range users {
-		wishes[i] = &userWish{u: u, err: u.Check()}
+		requests[i] = &desiredUser{u: u, err: u.Check()}
 	}
-	unserved := k.keep(ctx, func(ctx context.Context, s session) { keepUsers(ctx, s, k.Logger, wishes) })
+	unserved := k.keep(ctx, func(ctx context.Context, s session) { keepUsers(ctx, s, k.Logger, requests) })
 	out := make([]agentapi.SQLResult, len(users))
-	for i, w := range wishes {
+	for i, w := range requests {
 		out[i] = w.result(unserved)
 	}
 	return out
@@ -64,18 +64,18 @@ func (k *Keeper) Database(ctx context.Context, d agentapi.SQLDatabase) agentapi.
 func (k *Keeper) keep(ctx context.Context, do func(context.Context, session)) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, keepTime)
+	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
 	st, err := k.Status(ctx)
 	if err == nil && (st.Server.Component != galera.ComponentPrimary || !st.Server.Ready) {
 		err = errors.New("this member is not Primary, or takes no queries")
 	}
 	if err != nil {
-		return hindered{agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}}
+		return blockedError{agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}}
 	}
 	s, err := open(ctx, k.DB)
 	if err != nil {
-		return hindered{agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}}
+		return blockedError{agentapi.SQLResult{Reason: agentapi.SQLNotServed, Message: err.Error()}}
 	}
 	defer s.close()
 	do(ctx, s)
@@ -89,19 +89,19 @@ type work struct {
 	done   int
 }
 
-// hindered is why a desired state is not established.
-type hindered struct{ agentapi.SQLResult }
+// blockedError is why a desired state is not established.
+type blockedError struct{ agentapi.SQLResult }
 
-func (h hindered) Error() string { return h.Message }
+func (h blockedError) Error() string { return h.Message }
 
 func refuse(reason, format string, args ...any) error {
-	return hindered{agentapi.SQLResult{Reason: reason, Message: fmt.Sprintf(format, args...)}}
+	return blockedError{agentapi.SQLResult{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
 // result sorts out what an error means for the requester. What the server keeps of passwords is never reported, though
 // its errors may quote it.
 func result(err error, done int, secrets ...string) agentapi.SQLResult {
-	var h hindered
+	var h blockedError
 	var refused *mysql.MySQLError
 	out := agentapi.SQLResult{}
 	switch {
@@ -137,8 +137,8 @@ func meaning(number uint16) string {
 	return agentapi.SQLRefused
 }
 
-// passes reports whether an error is not about the statement: the server accepts none at present.
-func passes(err error) bool {
+// isTransient reports whether an error is not about the statement: the server accepts none at present.
+func isTransient(err error) bool {
 	return err != nil && (number(err) == 0 || meaning(number(err)) == agentapi.SQLNotServed)
 }
 
@@ -150,8 +150,8 @@ func (w *work) do(ctx context.Context, statement string) error {
 	return err
 }
 
-// mine reports whether an owner may change what is marked so, and whether it has to be marked first.
-func mine(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err error) {
+// mayManage reports whether an owner may change what is marked so, and whether it has to be marked first.
+func mayManage(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err error) {
 	switch {
 	case owner == by.Owner:
 		return false, nil
@@ -160,7 +160,7 @@ func mine(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err error
 	case owner != "" && owner != by.Instead && by.Tenant && !by.Has(owner):
 		return false, refuse(agentapi.SQLOwned, "it belongs to another namespace")
 	case owner != "" && owner != by.Instead:
-		return false, hindered{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " + agentapi.Named(owner)}}
+		return false, blockedError{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " + agentapi.Named(owner)}}
 	case owner == "" && exists && !by.Adopt:
 		return false, refuse(agentapi.SQLExists, "it exists, and was not made by this operator")
 	}
@@ -168,7 +168,7 @@ func mine(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err error
 }
 
 func (w *work) claim(ctx context.Context, k key, owner string, by agentapi.SQLOwner, exists bool) error {
-	mark, err := mine(owner, by, exists)
+	mark, err := mayManage(owner, by, exists)
 	if err != nil || !mark {
 		return err
 	}

@@ -22,14 +22,14 @@ func TestResult(t *testing.T) {
 		t.Errorf("%d bytes: %+v", len(r.Message), r)
 	}
 	for _, err := range []error{errors.New("bad connection"), &mysql.MySQLError{Number: 1047}} {
-		if r := result(err, 0); r.Reason != agentapi.SQLNotServed || !passes(err) {
+		if r := result(err, 0); r.Reason != agentapi.SQLNotServed || !isTransient(err) {
 			t.Errorf("%+v", r)
 		}
 	}
 }
 
-// TestMine: one owner, what has no mark on request only, and nothing disclosed to a tenant.
-func TestMine(t *testing.T) {
+// TestMayManage: one owner, what has no mark on request only, and nothing disclosed to a tenant.
+func TestMayManage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		owner  string
 		by     agentapi.SQLOwner
@@ -50,7 +50,7 @@ func TestMine(t *testing.T) {
 		"a name that begins so":   {"team/app2#1", agentapi.SQLOwner{Owner: "team/app#1"}, true, false, agentapi.SQLOwned},
 		"a namespace like it":     {"team-b/app", agentapi.SQLOwner{Owner: "team/app", Tenant: true}, true, false, agentapi.SQLOwned},
 	} {
-		mark, err := mine(tc.owner, tc.by, tc.exists)
+		mark, err := mayManage(tc.owner, tc.by, tc.exists)
 		r := result(err, 0)
 		if mark != tc.mark || r.Reason != tc.reason || tc.by.Tenant && strings.Contains(r.Owner+r.Message, tc.owner) {
 			t.Errorf("%s: %t, %+v", name, mark, r)

@@ -23,7 +23,7 @@ const (
 	// hasAllRights is true for a row of mysql.global_priv that has them.
 	hasAllRights = "CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED) & 536870911 = 536870911"
 
-	ownTime = 10 * time.Second
+	ownTimeout = 10 * time.Second
 	// unreplicated keeps a session's statements on its server. Without wsrep they are carried out on a member without quorum, too.
 	unreplicated = "SET SESSION wsrep_on = OFF, sql_log_bin = 0, sql_mode = '', lock_wait_timeout = 3"
 )
@@ -44,7 +44,7 @@ type Own struct {
 func (o *Own) Keep(ctx context.Context) (restored string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, ownTime)
+	ctx, cancel := context.WithTimeout(ctx, ownTimeout)
 	defer cancel()
 	if o.conn == nil {
 		if o.conn, err = o.open(ctx); err != nil {

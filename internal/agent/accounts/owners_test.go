@@ -157,8 +157,8 @@ func TestDroppedEndsConnections(t *testing.T) {
 	})
 }
 
-// TestWhatDoesNotExistIsWaitedFor, and what does is granted meanwhile; what the server refuses has its number.
-func TestWhatDoesNotExistIsWaitedFor(t *testing.T) {
+// TestMissingObjectsAreWaitedFor, and what does is granted meanwhile; what the server refuses has its number.
+func TestMissingObjectsAreWaitedFor(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		s.exec(t, "CREATE DATABASE shop")
 		for name, tc := range map[string]struct {

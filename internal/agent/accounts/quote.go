@@ -30,4 +30,4 @@ func plain(pattern string) string {
 	return strings.NewReplacer(`\_`, "_", `\%`, "%", `\\`, `\`).Replace(pattern)
 }
 
-func of(u agentapi.SQLUser) string { return account(u.Name, u.Host) }
+func quotedAccount(u agentapi.SQLUser) string { return account(u.Name, u.Host) }

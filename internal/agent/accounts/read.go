@@ -137,7 +137,7 @@ func (s session) user(ctx context.Context, name, host string) (*have, error) {
 	for i, l := range lines {
 		texts[i] = l[0]
 	}
-	h.shown, err = parseGrants(texts)
+	h.shownGrants, err = parseGrants(texts)
 	return h, err
 }
 

@@ -13,14 +13,14 @@ import (
 // nativePassword is the plugin of root: every client can, and it accepts a second password.
 const nativePassword = "mysql_native_password"
 
-// rootTime bounds the statements about root.
-const rootTime = 10 * time.Second
+// rootTimeout bounds the statements about root.
+const rootTimeout = 10 * time.Second
 
 // Root keeps root's accounts on a server but that at localhost.
 type Root struct{ DB *sql.DB }
 
-// RootWish is what root is to accept, and from where.
-type RootWish struct {
+// DesiredRoot is what root is to accept, and from where.
+type DesiredRoot struct {
 	// Hash is that of the password, as mysql.global_priv has it: no log of any kind can hold more.
 	Hash string
 	// Before is the hash of the password that was published before, "" when it is not known. It is accepted for Overlap, which begins
@@ -46,8 +46,8 @@ type rootRow struct {
 
 // Keep gives root its accounts, all privileges and the password. It changes nothing, and replicates nothing, when all is as it should be.
 // It returns how long the password before is accepted yet, 0 when it is not: Keep is to be called again then.
-func (r Root) Keep(ctx context.Context, w RootWish) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, rootTime)
+func (r Root) Keep(ctx context.Context, w DesiredRoot) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, rootTimeout)
 	defer cancel()
 	have, err := r.read(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r Root) Keep(ctx context.Context, w RootWish) (time.Duration, error) {
 
 // statements are those that make root's accounts what they are to be, and when that changes: first those that let root in, then those that
 // keep it out.
-func (w RootWish) statements(have map[string]rootRow) (do []string, again time.Duration) {
+func (w DesiredRoot) statements(have map[string]rootRow) (do []string, again time.Duration) {
 	hosts := w.Hosts
 	if len(hosts) == 0 && !w.Disabled {
 		hosts = []string{everyHost}
@@ -95,7 +95,7 @@ func (w RootWish) statements(have map[string]rootRow) (do []string, again time.D
 }
 
 // admit lets root log in from a host.
-func (w RootWish) admit(host string, have rootRow) (do []string, again time.Duration) {
+func (w DesiredRoot) admit(host string, have rootRow) (do []string, again time.Duration) {
 	name := "root@" + text(host)
 	accepts, again := w.accepts(have.login, have.age)
 	if have.Plugin != nativePassword || !slices.Equal(accepts, have.Accepts) {
@@ -116,7 +116,7 @@ func (w RootWish) admit(host string, have rootRow) (do []string, again time.Dura
 }
 
 // lock keeps root from logging in from hosts that are not named.
-func (w RootWish) lock(have rootRow) (do []string) {
+func (w DesiredRoot) lock(have rootRow) (do []string) {
 	const name = "root@'%'"
 	if have.Plugin == "" {
 		return []string{"CREATE USER IF NOT EXISTS " + name + " IDENTIFIED VIA " + nativePassword + " USING " + text(w.Hash) + " ACCOUNT LOCK"}
@@ -137,7 +137,7 @@ func (r Refused) Error() string { return r.Message }
 
 // refused returns err as a Refused where it is one.
 func refused(err error, hashes []string) error {
-	if passes(err) {
+	if isTransient(err) {
 		return err
 	}
 	r := result(err, 0, hashes...)
@@ -145,7 +145,7 @@ func refused(err error, hashes []string) error {
 }
 
 // accepts are the hashes that an account of root's is to have, and how long until that changes: now it has those of have, for age.
-func (w RootWish) accepts(have login, age time.Duration) ([]string, time.Duration) {
+func (w DesiredRoot) accepts(have login, age time.Duration) ([]string, time.Duration) {
 	native := have.Plugin == nativePassword
 	switch {
 	case native && len(have.Accepts) == 2 && have.Accepts[0] == w.Hash && age < w.Overlap:

@@ -26,27 +26,27 @@ func TestRootRefused(t *testing.T) {
 
 func TestRootAccepts(t *testing.T) {
 	const hour = time.Hour
-	wish := RootWish{Hash: "new", Before: "old", Overlap: hour}
+	desired := DesiredRoot{Hash: "new", Before: "old", Overlap: hour}
 	native := func(accepts ...string) login { return login{Plugin: nativePassword, Accepts: accepts} }
 	for name, tc := range map[string]struct {
-		wish  RootWish
+		wish  DesiredRoot
 		have  login
 		age   time.Duration
 		want  []string
 		again time.Duration
 	}{
-		"there is no root yet":               {wish, login{}, 0, []string{"new"}, 0},
-		"all is as it should be":             {wish, native("new"), hour, []string{"new"}, 0},
-		"a new password":                     {wish, native("old"), 9 * hour, []string{"new", "old"}, hour},
-		"within the overlap":                 {wish, native("new", "old"), hour / 4, []string{"new", "old"}, 3 * hour / 4},
-		"at its end":                         {wish, native("new", "old"), hour, []string{"new"}, 0},
-		"changed by hand":                    {wish, native("theirs"), hour, []string{"new"}, 0},
-		"the one before is not known":        {RootWish{Hash: "new", Overlap: hour}, native("old"), hour, []string{"new"}, 0},
-		"no overlap":                         {RootWish{Hash: "new", Before: "old"}, native("old"), hour, []string{"new"}, 0},
-		"the overlap is cut short":           {RootWish{Hash: "new"}, native("new", "old"), time.Minute, []string{"new"}, 0},
-		"changed again within the overlap":   {RootWish{Hash: "newer", Before: "new", Overlap: hour}, native("new", "old"), time.Minute, []string{"newer", "new"}, hour},
-		"back to the one before":             {RootWish{Hash: "old", Before: "new", Overlap: hour}, native("new", "old"), time.Minute, []string{"old", "new"}, hour},
-		"another plugin, and the same words": {wish, login{Plugin: "ed25519", Accepts: []string{"new"}}, hour, []string{"new"}, 0},
+		"there is no root yet":               {desired, login{}, 0, []string{"new"}, 0},
+		"all is as it should be":             {desired, native("new"), hour, []string{"new"}, 0},
+		"a new password":                     {desired, native("old"), 9 * hour, []string{"new", "old"}, hour},
+		"within the overlap":                 {desired, native("new", "old"), hour / 4, []string{"new", "old"}, 3 * hour / 4},
+		"at its end":                         {desired, native("new", "old"), hour, []string{"new"}, 0},
+		"changed by hand":                    {desired, native("theirs"), hour, []string{"new"}, 0},
+		"the one before is not known":        {DesiredRoot{Hash: "new", Overlap: hour}, native("old"), hour, []string{"new"}, 0},
+		"no overlap":                         {DesiredRoot{Hash: "new", Before: "old"}, native("old"), hour, []string{"new"}, 0},
+		"the overlap is cut short":           {DesiredRoot{Hash: "new"}, native("new", "old"), time.Minute, []string{"new"}, 0},
+		"changed again within the overlap":   {DesiredRoot{Hash: "newer", Before: "new", Overlap: hour}, native("new", "old"), time.Minute, []string{"newer", "new"}, hour},
+		"back to the one before":             {DesiredRoot{Hash: "old", Before: "new", Overlap: hour}, native("new", "old"), time.Minute, []string{"old", "new"}, hour},
+		"another plugin, and the same words": {desired, login{Plugin: "ed25519", Accepts: []string{"new"}}, hour, []string{"new"}, 0},
 	} {
 		got, again := tc.wish.accepts(tc.have, tc.age)
 		if !slices.Equal(got, tc.want) || again != tc.again {
@@ -70,24 +70,24 @@ func TestRootStatements(t *testing.T) {
 			"ALTER USER root@'" + host + "' IDENTIFIED VIA mysql_native_password USING 'new'", "GRANT ALL PRIVILEGES ON *.* TO root@'" + host + "' WITH GRANT OPTION"}
 	}
 	for name, tc := range map[string]struct {
-		wish RootWish
+		wish DesiredRoot
 		have []rootRow
 		want []string
 	}{
-		"a new server":                       {RootWish{}, []rootRow{socket}, made("%")},
-		"nothing to do":                      {RootWish{}, []rootRow{socket, good("%"), theirs}, nil},
-		"a new server, disabled":             {RootWish{Disabled: true}, []rootRow{socket}, []string{"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED VIA mysql_native_password USING 'new' ACCOUNT LOCK"}},
-		"disabled on a living cluster":       {RootWish{Disabled: true}, []rootRow{socket, good("%"), theirs}, []string{lock, revoke, "DROP USER IF EXISTS root@'10.9.%'"}},
-		"disabled already":                   {RootWish{Disabled: true}, []rootRow{socket, locked}, nil},
-		"enabled again":                      {RootWish{}, []rootRow{socket, locked}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION", "ALTER USER root@'%' ACCOUNT UNLOCK"}},
-		"hosts on a living cluster":          {RootWish{Hosts: []string{"10.1.%"}}, []rootRow{socket, good("%")}, append(made("10.1.%"), lock, revoke)},
-		"hosts as they should be":            {RootWish{Hosts: []string{"10.1.%"}}, []rootRow{socket, locked, good("10.1.%")}, nil},
-		"another host":                       {RootWish{Hosts: []string{"10.2.%"}}, []rootRow{locked, good("10.1.%")}, append(made("10.2.%"), "DROP USER IF EXISTS root@'10.1.%'")},
-		"every host and others":              {RootWish{Hosts: []string{"%", "10.1.%"}}, []rootRow{good("%"), good("10.1.%")}, nil},
-		"no choice of hosts after one":       {RootWish{}, []rootRow{good("%"), good("10.1.%"), theirs}, []string{"DROP USER IF EXISTS root@'10.1.%'"}},
-		"rights that somebody has taken":     {RootWish{}, []rootRow{{host: "%", login: good("%").login}}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION"}},
-		"rights that somebody has given":     {RootWish{Disabled: true}, []rootRow{{host: "%", login: good("%").login, locked: true}}, []string{revoke}},
-		"a lock that somebody has taken off": {RootWish{Disabled: true}, []rootRow{{host: "%", login: good("%").login, noRight: true}}, []string{lock}},
+		"a new server":                       {DesiredRoot{}, []rootRow{socket}, made("%")},
+		"nothing to do":                      {DesiredRoot{}, []rootRow{socket, good("%"), theirs}, nil},
+		"a new server, disabled":             {DesiredRoot{Disabled: true}, []rootRow{socket}, []string{"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED VIA mysql_native_password USING 'new' ACCOUNT LOCK"}},
+		"disabled on a living cluster":       {DesiredRoot{Disabled: true}, []rootRow{socket, good("%"), theirs}, []string{lock, revoke, "DROP USER IF EXISTS root@'10.9.%'"}},
+		"disabled already":                   {DesiredRoot{Disabled: true}, []rootRow{socket, locked}, nil},
+		"enabled again":                      {DesiredRoot{}, []rootRow{socket, locked}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION", "ALTER USER root@'%' ACCOUNT UNLOCK"}},
+		"hosts on a living cluster":          {DesiredRoot{Hosts: []string{"10.1.%"}}, []rootRow{socket, good("%")}, append(made("10.1.%"), lock, revoke)},
+		"hosts as they should be":            {DesiredRoot{Hosts: []string{"10.1.%"}}, []rootRow{socket, locked, good("10.1.%")}, nil},
+		"another host":                       {DesiredRoot{Hosts: []string{"10.2.%"}}, []rootRow{locked, good("10.1.%")}, append(made("10.2.%"), "DROP USER IF EXISTS root@'10.1.%'")},
+		"every host and others":              {DesiredRoot{Hosts: []string{"%", "10.1.%"}}, []rootRow{good("%"), good("10.1.%")}, nil},
+		"no choice of hosts after one":       {DesiredRoot{}, []rootRow{good("%"), good("10.1.%"), theirs}, []string{"DROP USER IF EXISTS root@'10.1.%'"}},
+		"rights that somebody has taken":     {DesiredRoot{}, []rootRow{{host: "%", login: good("%").login}}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION"}},
+		"rights that somebody has given":     {DesiredRoot{Disabled: true}, []rootRow{{host: "%", login: good("%").login, locked: true}}, []string{revoke}},
+		"a lock that somebody has taken off": {DesiredRoot{Disabled: true}, []rootRow{{host: "%", login: good("%").login, noRight: true}}, []string{lock}},
 	} {
 		have := map[string]rootRow{}
 		for _, r := range tc.have {

@@ -36,14 +36,14 @@ func TestRootAccessOnAServer(t *testing.T) {
 			return out
 		}
 		for _, step := range []struct {
-			wish RootWish
+			wish DesiredRoot
 			want []string
 		}{
-			{RootWish{}, []string{"% all"}},
-			{RootWish{Hosts: []string{"10.1.%", "10.2.0.0/255.255.0.0"}}, []string{"% locked", "10.1.% all", "10.2.0.0/255.255.0.0 all"}},
-			{RootWish{Disabled: true}, []string{"% locked"}},
-			{RootWish{Hosts: []string{"10.1.%"}}, []string{"% locked", "10.1.% all"}},
-			{RootWish{}, []string{"% all"}},
+			{DesiredRoot{}, []string{"% all"}},
+			{DesiredRoot{Hosts: []string{"10.1.%", "10.2.0.0/255.255.0.0"}}, []string{"% locked", "10.1.% all", "10.2.0.0/255.255.0.0 all"}},
+			{DesiredRoot{Disabled: true}, []string{"% locked"}},
+			{DesiredRoot{Hosts: []string{"10.1.%"}}, []string{"% locked", "10.1.% all"}},
+			{DesiredRoot{}, []string{"% all"}},
 		} {
 			step.wish.Hash = hash
 			if _, err := root.Keep(t.Context(), step.wish); err != nil {

@@ -206,14 +206,14 @@ func grant(database, table string, privileges ...string) agentapi.SQLGrant {
 	return agentapi.SQLGrant{Privileges: privileges, Database: database, Table: table}
 }
 
-// TestFromAnyWishToAnyOther: whatever the state before, SHOW GRANTS and mysql.global_priv show the desired one, and the
+// TestConvergesFromAnyStateToAnyOther: whatever the state before, SHOW GRANTS and mysql.global_priv show the desired one, and the
 // same request again needs no statement.
-func TestFromAnyWishToAnyOther(t *testing.T) {
+func TestConvergesFromAnyStateToAnyOther(t *testing.T) {
 	hostile := "a`b'c\"d\\e%_ü;--"
 	each(t, func(t *testing.T, s *server) {
 		s.exec(t, "CREATE DATABASE shop", "CREATE DATABASE my_shop", "CREATE DATABASE myXshop", "CREATE DATABASE "+ident(hostile), "CREATE TABLE "+ident(hostile)+"."+ident(hostile)+" ("+ident(hostile)+" INT, b INT)",
 			"CREATE TABLE shop.t (a INT, b INT, c INT)", "CREATE ROLE clerk", "CREATE ROLE "+ident("it's"))
-		wishes := map[string]func(*agentapi.SQLUser){
+		requests := map[string]func(*agentapi.SQLUser){
 			"nothing":    nil,
 			"all of one": func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("shop", "*", "all")} },
 			"some of one": func(u *agentapi.SQLUser) {
@@ -257,8 +257,8 @@ func TestFromAnyWishToAnyOther(t *testing.T) {
 				u.Accepts = append(u.Accepts, kept(t, u.Plugin, "old"))
 			},
 		}
-		for from, before := range wishes {
-			for to, edit := range wishes {
+		for from, before := range requests {
+			for to, edit := range requests {
 				if from == to {
 					continue
 				}
@@ -272,7 +272,7 @@ func TestFromAnyWishToAnyOther(t *testing.T) {
 				}
 			}
 		}
-		done(t, s.keepUser(t, app(t, wishes["an underscore"])), -1)
+		done(t, s.keepUser(t, app(t, requests["an underscore"])), -1)
 		client := s.as(t, "app", "word")
 		if _, err := client.Exec("USE my_shop"); err != nil {
 			t.Error(err)

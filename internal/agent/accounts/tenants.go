@@ -27,9 +27,9 @@ func (s session) own(ctx context.Context, u agentapi.SQLUser) (grants []agentapi
 	return grants, foreign, nil
 }
 
-// shadows refuses a tenant an account with the same name as another owner's: the server takes the one with the closer
+// checkShadowing refuses a tenant an account with the same name as another owner's: the server takes the one with the closer
 // host, so that either would stand in the other's way.
-func (s session) shadows(ctx context.Context, u agentapi.SQLUser) error {
+func (s session) checkShadowing(ctx context.Context, u agentapi.SQLUser) error {
 	if !u.Tenant {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (s session) shadows(ctx context.Context, u agentapi.SQLUser) error {
 			return err
 		}
 		if !u.Has(owner) {
-			return hindered{agentapi.SQLResult{Reason: agentapi.SQLOwned, Message: "an account of this name and another host belongs to another owner"}}
+			return blockedError{agentapi.SQLResult{Reason: agentapi.SQLOwned, Message: "an account of this name and another host belongs to another owner"}}
 		}
 	}
 	return nil

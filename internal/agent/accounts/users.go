@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// userWish is one account of a request.
-type userWish struct {
+// desiredUser is one account of a request.
+type desiredUser struct {
 	work
 	u agentapi.SQLUser
 	// is the account as it was read, nil while there is none.
@@ -23,7 +23,7 @@ type userWish struct {
 	err error
 }
 
-func (w *userWish) result(unserved error) agentapi.SQLResult {
+func (w *desiredUser) result(unserved error) agentapi.SQLResult {
 	err := w.err
 	if err == nil {
 		err = unserved
@@ -35,24 +35,24 @@ func (w *userWish) result(unserved error) agentapi.SQLResult {
 }
 
 // keepUsers makes accounts what they are to be. New ones are made together, because each statement stops the whole cluster for a moment.
-func keepUsers(ctx context.Context, s session, logger *slog.Logger, wishes []*userWish) {
-	each := func(do func(*userWish, context.Context) error) {
-		for _, w := range wishes {
+func keepUsers(ctx context.Context, s session, logger *slog.Logger, requests []*desiredUser) {
+	each := func(do func(*desiredUser, context.Context) error) {
+		for _, w := range requests {
 			if w.err == nil {
 				w.err = do(w, ctx)
 			}
 		}
 	}
-	for _, w := range wishes {
+	for _, w := range requests {
 		w.session, w.logger = s, logger
 	}
-	each((*userWish).begin)
-	created(ctx, wishes)
-	each((*userWish).apply)
+	each((*desiredUser).begin)
+	created(ctx, requests)
+	each((*desiredUser).apply)
 }
 
 // begin reads the account and claims it, or drops it.
-func (w *userWish) begin(ctx context.Context) error {
+func (w *desiredUser) begin(ctx context.Context) error {
 	k := key{userMark, w.u.Name, w.u.Host}
 	owner, err := w.owner(ctx, k)
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *userWish) begin(ctx context.Context) error {
 	if w.exists, err = w.objects(ctx, w.u); err != nil {
 		return err
 	}
-	if err := w.shadows(ctx, w.u); err != nil {
+	if err := w.checkShadowing(ctx, w.u); err != nil {
 		return err
 	}
 	if err := w.plugin(ctx, w.u.Plugin); err != nil {
@@ -82,7 +82,7 @@ func (w *userWish) begin(ctx context.Context) error {
 
 // plugin refuses what the server has not loaded: ALTER USER would not report why it fails. mysql_native_password is
 // always there.
-func (w *userWish) plugin(ctx context.Context, name string) error {
+func (w *desiredUser) plugin(ctx context.Context, name string) error {
 	if name == "mysql_native_password" {
 		return nil
 	}
@@ -95,10 +95,10 @@ func (w *userWish) plugin(ctx context.Context, name string) error {
 
 // created makes the accounts that there are not yet: those of the same terms by one statement. If the server refuses that, each is made by
 // itself, to know which one it is about.
-func created(ctx context.Context, wishes []*userWish) {
-	groups := map[string][]*userWish{}
+func created(ctx context.Context, requests []*desiredUser) {
+	groups := map[string][]*desiredUser{}
 	var terms []string // in the order of the request
-	for _, w := range wishes {
+	for _, w := range requests {
 		if w.err != nil || !w.u.Present || w.is != nil {
 			continue
 		}
@@ -111,9 +111,9 @@ func created(ctx context.Context, wishes []*userWish) {
 	for _, t := range terms {
 		group := groups[t]
 		err := create(ctx, group, t)
-		if err != nil && !passes(err) && len(group) > 1 {
+		if err != nil && !isTransient(err) && len(group) > 1 {
 			for _, w := range group {
-				w.err = create(ctx, []*userWish{w}, t)
+				w.err = create(ctx, []*desiredUser{w}, t)
 			}
 			continue
 		}
@@ -125,10 +125,10 @@ func created(ctx context.Context, wishes []*userWish) {
 
 // create makes accounts by one statement. With IF NOT EXISTS a repetition after a lost answer is no error; the next look reads what there
 // is.
-func create(ctx context.Context, group []*userWish, terms string) error {
+func create(ctx context.Context, group []*desiredUser, terms string) error {
 	made := make([]string, len(group))
 	for i, w := range group {
-		made[i] = of(w.u) + " " + wantedLogin(w.u).identified()
+		made[i] = quotedAccount(w.u) + " " + wantedLogin(w.u).identified()
 	}
 	err := group[0].do(ctx, "CREATE USER IF NOT EXISTS "+strings.Join(made, ", ")+terms)
 	for _, w := range group[1:] {
@@ -138,29 +138,29 @@ func create(ctx context.Context, group []*userWish, terms string) error {
 		return err
 	}
 	for _, w := range group {
-		w.is = &have{login: wantedLogin(w.u), shown: shown{rights: rights{}}}
+		w.is = &have{login: wantedLogin(w.u), shownGrants: shownGrants{rights: rights{}}}
 		w.is.login.Role = ""
 	}
 	return nil
 }
 
 // apply makes an account that is there what it is to be.
-func (w *userWish) apply(ctx context.Context) error {
+func (w *desiredUser) apply(ctx context.Context) error {
 	if !w.u.Present {
 		return nil
 	}
 	do, waits := statements(w.u, *w.is, w.exists)
-	var hindrance error
+	var blocker error
 	for _, statement := range do {
 		err := w.do(ctx, statement)
-		if passes(err) {
+		if isTransient(err) {
 			return err
 		}
-		hindrance = errors.Join(hindrance, err) // one grant that waits keeps no other waiting
+		blocker = errors.Join(blocker, err) // one grant that waits keeps no other waiting
 	}
 	switch {
-	case hindrance != nil:
-		return hindrance
+	case blocker != nil:
+		return blocker
 	case len(w.foreign) > 0:
 		return refuse(agentapi.SQLForeign, "%s", strings.Join(w.foreign, ", "))
 	case len(waits) > 0:
@@ -172,7 +172,7 @@ func (w *userWish) apply(ctx context.Context) error {
 }
 
 // settled makes sure that the statements had the effect that is read: otherwise they would be repeated forever.
-func (w *userWish) settled(ctx context.Context) error {
+func (w *desiredUser) settled(ctx context.Context) error {
 	h, err := w.user(ctx, w.u.Name, w.u.Host)
 	if err != nil || h == nil {
 		return err
@@ -188,10 +188,10 @@ func (w *userWish) settled(ctx context.Context) error {
 }
 
 // drop drops the owner's account, and ends the connections that no account allows any more: each node has its own.
-func (w *userWish) drop(ctx context.Context, k key, owner string) error {
+func (w *desiredUser) drop(ctx context.Context, k key, owner string) error {
 	if owner == w.u.Owner {
 		if w.is != nil {
-			if err := w.do(ctx, "DROP USER IF EXISTS "+of(w.u)); err != nil {
+			if err := w.do(ctx, "DROP USER IF EXISTS "+quotedAccount(w.u)); err != nil {
 				return err
 			}
 		}

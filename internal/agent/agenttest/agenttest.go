@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -53,13 +53,13 @@ func Runs(p *mariadbd.Process) bool {
 }
 
 // Loop is a queue nothing is taken from but by Next.
-func Loop() (*room.Queue, room.Loop) {
-	q := room.NewQueue()
+func Loop() (*eventloop.Queue, eventloop.Loop) {
+	q := eventloop.NewQueue()
 	return q, q.Loop(slog.New(slog.DiscardHandler))
 }
 
 // Next handles the next event of a queue.
-func Next(t *testing.T, q *room.Queue) {
+func Next(t *testing.T, q *eventloop.Queue) {
 	t.Helper()
 	select {
 	case event := <-q.Events:

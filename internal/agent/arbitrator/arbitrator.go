@@ -22,6 +22,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
@@ -32,7 +33,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
 	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agent/report"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -56,10 +56,10 @@ const (
 	// paceFast is how often members are asked while garbd is not counted.
 	paceFast = 500 * time.Millisecond
 	paceIdle = 2 * time.Second
-	// stopTime is what garbd is given to leave its group; it needs a tenth of a second.
-	stopTime = 10 * time.Second
-	// pause follows a garbd that ended by itself.
-	pause = 2 * time.Second
+	// stopTimeout is what garbd is given to leave its group; it needs a tenth of a second.
+	stopTimeout = 10 * time.Second
+	// restartPause follows a garbd that ended by itself.
+	restartPause = 2 * time.Second
 )
 
 // arbitrator holds what workers and the loop share.
@@ -76,7 +76,7 @@ type arbitrator struct {
 	pace    atomic.Int64
 	sockets sockets.Set
 
-	handover handover.Room
+	handover handover.Replacer
 	state
 }
 
@@ -179,7 +179,7 @@ func newArbitrator(ctx context.Context, o Options) *arbitrator {
 	})
 	a.version = garbdVersion(ctx, &a.table, a.garbd)
 	a.adoptInstalled()
-	a.handover = handover.New(room.Loop{Post: a.post, Draining: func() bool { return a.draining }, Logger: o.Logger}, handover.Rooms{
+	a.handover = handover.New(eventloop.Loop{Post: a.post, Draining: func() bool { return a.draining }, Logger: o.Logger}, handover.Components{
 		Keepers: []handover.Named{{Name: "garbd", Keeper: keeper{a}}},
 		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.primary },
 	})
@@ -195,7 +195,7 @@ func (a *arbitrator) loop(ctx context.Context) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a broken log pipe must not end it
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	for !a.turn() {
+	for !a.step() {
 		select {
 		case event := <-a.events:
 			event()
@@ -211,8 +211,8 @@ func (a *arbitrator) loop(ctx context.Context) {
 	}
 }
 
-// turn takes the next step, and reports whether it was the last.
-func (a *arbitrator) turn() (done bool) {
+// step takes the next step, and reports whether it was the last.
+func (a *arbitrator) step() (done bool) {
 	a.observe()
 	step := Next(a.situation())
 	switch step.Act {
@@ -284,7 +284,7 @@ func garbdVersion(ctx context.Context, table *procs.Table, path string) string {
 	if path == "" {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	exit, err := mariadbd.Run(ctx, table, mariadbd.Command{Path: path, Args: []string{"--version"}, Env: os.Environ()})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // agree on anything, and than a start that finds no member.
 const uncountedTimeout = 35 * time.Second
 
-// whyUncounted is why such a garbd is stopped.
-const whyUncounted = "no member has counted it for too long"
+// uncountedMessage is why such a garbd is stopped.
+const uncountedMessage = "no member has counted it for too long"
 
 // Situation is all a decision is made from.
 type Situation struct {
@@ -79,7 +79,7 @@ func Next(s Situation) Step {
 	case s.Running && !s.Counted && s.Stale:
 		return Step{Stop, "it is not counted, and runs with old settings"}
 	case s.Running && !s.Counted && s.Uncounted > uncountedTimeout:
-		return Step{Stop, whyUncounted}
+		return Step{Stop, uncountedMessage}
 	case s.Running:
 		return Step{Act: Wait}
 	case s.Draining:

@@ -45,7 +45,7 @@ func view(c galera.ComponentState, members ...string) agentapi.PeerView {
 	return agentapi.PeerView{Component: c, Members: members}
 }
 
-func TestLook(t *testing.T) {
+func TestSummarise(t *testing.T) {
 	both := []agentapi.Peer{{Name: "shop-0"}, {Name: "shop-1"}}
 	const primary, down, apart = galera.ComponentPrimary, galera.ComponentUnknown, galera.ComponentNonPrimary
 	for name, r := range map[string]struct {

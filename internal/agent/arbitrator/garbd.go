@@ -65,7 +65,7 @@ func (a *arbitrator) stop(why string) {
 		a.Logger.Info("garbd is stopped", "process", a.process, "why", why)
 		a.stopping, a.stopWhy = time.Now(), why
 		a.proc.Terminate()
-	case time.Since(a.stopping) > stopTime:
+	case time.Since(a.stopping) > stopTimeout:
 		a.proc.Kill()
 	}
 }
@@ -79,10 +79,10 @@ func (a *arbitrator) onExit(proc *mariadbd.Process) {
 	switch {
 	case a.stopping.IsZero():
 		a.restarts++
-		a.failed(fmt.Sprintf("garbd ended by itself (%s)%s", howItEnded(exit), lastWords(exit.Lines)), exit.Code)
-	case a.stopWhy == whyUncounted:
+		a.failed(fmt.Sprintf("garbd ended by itself (%s)%s", exitMessage(exit), lastWords(exit.Lines)), exit.Code)
+	case a.stopWhy == uncountedMessage:
 		// One that was turned away keeps running, and its output is all there is to report.
-		a.failed(fmt.Sprintf("garbd was stopped: %s%s", whyUncounted, lastWords(exit.Lines)), exit.Code)
+		a.failed(fmt.Sprintf("garbd was stopped: %s%s", uncountedMessage, lastWords(exit.Lines)), exit.Code)
 	}
 	a.proc, a.process, a.counted = nil, "", false
 	a.proved = prove.Result{}
@@ -91,12 +91,12 @@ func (a *arbitrator) onExit(proc *mariadbd.Process) {
 
 func (a *arbitrator) failed(message string, code int) {
 	a.failures++
-	a.retryAt = time.Now().Add(pause)
+	a.retryAt = time.Now().Add(restartPause)
 	a.failure = &agentapi.Failure{Reason: agentapi.FailureStart, Message: message, At: time.Now(), ExitCode: code}
 	a.Logger.Warn(message)
 }
 
-func howItEnded(e mariadbd.Exit) string {
+func exitMessage(e mariadbd.Exit) string {
 	if e.Signal != 0 {
 		return e.Signal.String()
 	}

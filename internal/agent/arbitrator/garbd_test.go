@@ -11,12 +11,12 @@ import (
 )
 
 // running is an arbitrator whose garbd has said something and runs on.
-func running(t *testing.T, says string) *arbitrator {
+func running(t *testing.T, contains string) *arbitrator {
 	t.Helper()
 	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: paths.Places{}}}
 	a.subject.Store(&prove.Subject{})
 	said := make(chan struct{}, 1)
-	proc, err := mariadbd.Start(&a.table, mariadbd.Command{Path: "/bin/sh", Args: []string{"-c", "echo '" + says + "'; exec sleep 60"},
+	proc, err := mariadbd.Start(&a.table, mariadbd.Command{Path: "/bin/sh", Args: []string{"-c", "echo '" + contains + "'; exec sleep 60"},
 		Log: func(string) { said <- struct{}{} }})
 	if err != nil {
 		t.Fatal(err)
@@ -27,9 +27,9 @@ func running(t *testing.T, says string) *arbitrator {
 	return a
 }
 
-// TestTurnedAwayIsTold: a garbd that was turned away keeps running. When its agent ends it for that, its last words are the only
+// TestRejectedArbitratorIsReported: a garbd that was turned away keeps running. When its agent ends it for that, its last words are the only
 // reason there is, and the next one dials another node.
-func TestTurnedAwayIsTold(t *testing.T) {
+func TestRejectedArbitratorIsReported(t *testing.T) {
 	const word = "handshake failed: error:0A000086:SSL routines::certificate verify failed"
 	for _, tc := range []struct {
 		s    Situation
@@ -47,7 +47,7 @@ func TestTurnedAwayIsTold(t *testing.T) {
 		a.stop(step.Why)
 		<-a.proc.Done()
 		a.onExit(a.proc)
-		if told := a.failure != nil && strings.Contains(a.failure.Message, word); told != tc.told || a.failures > 0 != tc.told {
+		if reported := a.failure != nil && strings.Contains(a.failure.Message, word); reported != tc.told || a.failures > 0 != tc.told {
 			t.Errorf("%+v: %+v, %d failures", tc.s, a.failure, a.failures)
 		}
 	}

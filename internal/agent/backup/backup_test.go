@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -34,11 +34,11 @@ const (
 
 // server is an agent's backup port, with a program in the place of mariadb-backup.
 type server struct {
-	room *Room
-	url  string
-	run  *running.Room
-	do   func(func()) // on the loop
-	line galera.Line
+	streamer *Streamer
+	url      string
+	run      *running.Supervisor
+	do       func(func()) // on the loop
+	line     galera.Line
 	// onBegin is called after each question for the line.
 	onBegin func()
 	hash    string
@@ -52,7 +52,7 @@ func start(t *testing.T, program string) *server {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	queue := room.NewQueue()
+	queue := eventloop.NewQueue()
 	go func() {
 		for {
 			select {
@@ -63,14 +63,14 @@ func start(t *testing.T, program string) *server {
 			}
 		}
 	}()
-	run := &running.Room{Proc: &mariadbd.Process{PID: 7}, Status: &agentapi.Server{
+	run := &running.Supervisor{Proc: &mariadbd.Process{PID: 7}, Status: &agentapi.Server{
 		Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: "11111111-2222-4333-8444-555555555555"}}
 	s := &server{run: run, do: func(f func()) {
 		done := make(chan struct{})
 		queue.Post(func() { f(); close(done) })
 		<-done
 	}}
-	s.room = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.Table{}, &image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
+	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.Table{}, &image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
 		func() galera.Line {
 			defer s.onBegin()
 			return s.line
@@ -83,8 +83,8 @@ func start(t *testing.T, program string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewUnstartedServer(s.room.Handler())
-	web.TLS = s.room.TLSConfig(func() *tls.Certificate { return &own })
+	web := httptest.NewUnstartedServer(s.streamer.Handler())
+	web.TLS = s.streamer.TLSConfig(func() *tls.Certificate { return &own })
 	web.StartTLS()
 	t.Cleanup(web.Close)
 	s.url, s.pair, s.hash = web.URL, own, agentapi.KeyHash(own.Leaf) // any pair will do for the caller
@@ -112,13 +112,13 @@ func (s *server) take(ctx context.Context, id string, certificates ...tls.Certif
 
 func (s *server) admit(t *testing.T, id string) {
 	t.Helper()
-	if err := s.room.Admit(agentapi.BackupAdmission{ID: id, KeySHA256: s.hash}); err != nil {
+	if err := s.streamer.Admit(agentapi.BackupAdmission{ID: id, KeySHA256: s.hash}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (s *server) report() (r agentapi.Report) {
-	s.do(func() { s.room.Report(&r) })
+	s.do(func() { s.streamer.Report(&r) })
 	return r
 }
 
@@ -143,8 +143,8 @@ func TestFailedStream(t *testing.T) {
 	}
 }
 
-// TestWhoMayTake: only the key that is admitted, only that backup, and only for a while.
-func TestWhoMayTake(t *testing.T) {
+// TestOnlyTheAdmittedKeyTakesTheBackup: only the key that is admitted, only that backup, and only for a while.
+func TestOnlyTheAdmittedKeyTakesTheBackup(t *testing.T) {
 	s := start(t, complete)
 	if _, _, _, err := s.take(t.Context(), "b1", s.pair); err == nil {
 		t.Error("nothing is admitted, and it is given")
@@ -165,21 +165,21 @@ func TestWhoMayTake(t *testing.T) {
 	if _, _, status, err := s.take(t.Context(), "b2", s.pair); err != nil || status != http.StatusForbidden {
 		t.Errorf("another backup: %d %v", status, err)
 	}
-	s.room.mu.Lock()
-	s.room.until = time.Now().Add(-time.Second)
-	s.room.mu.Unlock()
+	s.streamer.mu.Lock()
+	s.streamer.until = time.Now().Add(-time.Second)
+	s.streamer.mu.Unlock()
 	if _, _, _, err := s.take(t.Context(), "b1", s.pair); err == nil {
 		t.Error("an admission holds for ever")
 	}
 	for _, a := range []agentapi.BackupAdmission{{}, {ID: "../x", KeySHA256: s.hash}, {ID: "b1", KeySHA256: "short"}} {
-		if s.room.Admit(a) == nil {
+		if s.streamer.Admit(a) == nil {
 			t.Errorf("%+v is admitted", a)
 		}
 	}
 }
 
-// TestNotNow: one at a time, and only while the member serves.
-func TestNotNow(t *testing.T) {
+// TestRefusesWhileBusyOrNotServing: one at a time, and only while the member serves.
+func TestRefusesWhileBusyOrNotServing(t *testing.T) {
 	s := start(t, endless)
 	s.admit(t, "b1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -195,7 +195,7 @@ func TestNotNow(t *testing.T) {
 		t.Errorf("a second one: %d %v", status, err)
 	}
 	var busy string
-	if s.do(func() { busy = s.room.Busy() }); busy == "" {
+	if s.do(func() { busy = s.streamer.Busy() }); busy == "" {
 		t.Error("the agent may be replaced meanwhile")
 	}
 	cancel() // the caller goes, and mariadb-backup with it
@@ -225,8 +225,8 @@ func TestLineOfHistory(t *testing.T) {
 	}
 }
 
-// TestServerGone: a backup ends with the server it is of.
-func TestServerGone(t *testing.T) {
+// TestBackupEndsWithItsServer: a backup ends with the server it is of.
+func TestBackupEndsWithItsServer(t *testing.T) {
 	s := start(t, endless)
 	s.admit(t, "b1")
 	ended := make(chan agentapi.BackupEnd, 1)
@@ -237,7 +237,7 @@ func TestServerGone(t *testing.T) {
 	for b := s.report().Backup; b == nil || b.Bytes == 0; b = s.report().Backup {
 		time.Sleep(time.Millisecond)
 	}
-	s.do(func() { s.run.Proc = nil; s.room.Tick() })
+	s.do(func() { s.run.Proc = nil; s.streamer.Tick() })
 	if end := <-ended; !strings.Contains(end.Error, "mariadbd has stopped") {
 		t.Errorf("%+v", end)
 	}

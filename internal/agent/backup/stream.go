@@ -21,13 +21,13 @@ import (
 const (
 	// copyThreads read at the same time: more would take the disk from the server.
 	copyThreads = "2"
-	// takeTime is how long a caller may take nothing of the stream. Meanwhile mariadb-backup cannot follow InnoDB's log.
-	takeTime  = 5 * time.Minute
-	chunkSize = 256 << 10
+	// admissionTTL is how long a caller may take nothing of the stream. Meanwhile mariadb-backup cannot follow InnoDB's log.
+	admissionTTL = 5 * time.Minute
+	chunkSize    = 256 << 10
 )
 
 // TLSConfig admits a client by its key alone. pair is asked at every handshake.
-func (r *Room) TLSConfig(pair func() *tls.Certificate) *tls.Config {
+func (r *Streamer) TLSConfig(pair func() *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -53,13 +53,13 @@ func (r *Room) TLSConfig(pair func() *tls.Certificate) *tls.Config {
 }
 
 // Handler gives backups.
-func (r *Room) Handler() http.Handler {
+func (r *Streamer) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+agentapi.PathBackup+"{id}", r.serve)
 	return mux
 }
 
-func (r *Room) serve(w http.ResponseWriter, q *http.Request) {
+func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 	id := q.PathValue("id")
 	if q.TLS == nil || len(q.TLS.PeerCertificates) == 0 || r.Admitted(agentapi.KeyHash(q.TLS.PeerCertificates[0])) != id {
 		http.Error(w, "this backup is not admitted for this key", http.StatusForbidden)
@@ -75,7 +75,7 @@ func (r *Room) serve(w http.ResponseWriter, q *http.Request) {
 	w.Header().Set("Trailer", agentapi.TrailerBackup)
 	w.Header().Set("Content-Type", "application/octet-stream")
 	end, err := r.stream(ctx, g.version, func(chunk []byte) error {
-		_ = controller.SetWriteDeadline(time.Now().Add(takeTime))
+		_ = controller.SetWriteDeadline(time.Now().Add(admissionTTL))
 		n, err := w.Write(chunk)
 		g.bytes.Add(int64(n))
 		return err
@@ -93,7 +93,7 @@ func (r *Room) serve(w http.ResponseWriter, q *http.Request) {
 }
 
 // stream runs mariadb-backup, and gives what it prints to take.
-func (r *Room) stream(ctx context.Context, version string, take func([]byte) error) (agentapi.BackupEnd, error) {
+func (r *Streamer) stream(ctx context.Context, version string, take func([]byte) error) (agentapi.BackupEnd, error) {
 	end := agentapi.BackupEnd{ServerVersion: version, Arch: runtime.GOARCH}
 	dir, err := os.MkdirTemp(r.places.Tmp, "backup-")
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *Room) stream(ctx context.Context, version string, take func([]byte) err
 		return end, err
 	}
 	defer func() { _ = out.Close() }()
-	said := &words{}
+	said := &positionLog{}
 	proc, err := mariadbd.Start(r.table, mariadbd.Command{
 		Path: tool(), Args: r.args(dir), Env: mariadbd.Env(r.places), Dir: r.places.Tmp, Stdout: in, Log: said.line,
 	})
@@ -115,7 +115,7 @@ func (r *Room) stream(ctx context.Context, version string, take func([]byte) err
 	}
 	stop := context.AfterFunc(ctx, func() { proc.Kill() })
 	defer stop()
-	if err := pour(out, take); err != nil {
+	if err := forEachChunk(out, take); err != nil {
 		proc.Kill()
 		<-proc.Done()
 		return end, errors.Join(err, context.Cause(ctx))
@@ -128,12 +128,12 @@ func (r *Room) stream(ctx context.Context, version string, take func([]byte) err
 	return end, failed(proc.Exit())
 }
 
-func (r *Room) args(dir string) []string {
+func (r *Streamer) args(dir string) []string {
 	return []string{"--defaults-file=" + r.places.MyCnf(), "--backup", "--stream=mbstream", "--galera-info", "--parallel=" + copyThreads,
 		"--user=" + r.user, "--socket=" + r.places.Socket(), "--datadir=" + r.places.Data, "--target-dir=" + filepath.Join(dir, "target")}
 }
 
-func pour(from io.Reader, take func([]byte) error) error {
+func forEachChunk(from io.Reader, take func([]byte) error) error {
 	chunk := make([]byte, chunkSize)
 	for {
 		n, err := from.Read(chunk)
@@ -157,13 +157,13 @@ const galeraInfo = "Writing Galera info succeeded with "
 // binlogInfo is how it logs the position in the binary log, which it writes next to the data: a GTID for each domain.
 const binlogInfo = "GTID of the last change '"
 
-// words keeps what mariadb-backup logs of the position. Its lines come from another goroutine.
-type words struct {
+// positionLog keeps what mariadb-backup logs of the position. Its lines come from another goroutine.
+type positionLog struct {
 	mu         sync.Mutex
 	info, gtid string
 }
 
-func (w *words) line(text string) {
+func (w *positionLog) line(text string) {
 	if _, after, ok := strings.Cut(text, galeraInfo); ok {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -177,7 +177,7 @@ func (w *words) line(text string) {
 }
 
 // position is UUID:SEQNO, and the GTID, "" without a binary log.
-func (w *words) position() (position, gtid string) {
+func (w *positionLog) position() (position, gtid string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	position, _, _ = strings.Cut(w.info, " ") // what follows is the domain alone

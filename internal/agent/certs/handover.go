@@ -21,7 +21,7 @@ type saved struct {
 }
 
 // Busy implements handover.Part.
-func (r *Room) Busy() string {
+func (r *Reloader) Busy() string {
 	if r.reloading || r.loaded.ID != "" && r.loaded.ID != r.installed.ID {
 		return "certificates are being loaded"
 	}
@@ -29,13 +29,13 @@ func (r *Room) Busy() string {
 }
 
 // Save implements handover.Keeper.
-func (r *Room) Save() (any, []int, error) {
+func (r *Reloader) Save() (any, []int, error) {
 	return saved{PID: r.run.pid, Provider: r.run.Provider, Clients: r.run.Clients, OtherKey: r.run.otherKey, KeyKind: r.run.keyKind,
 		Loaded: r.loaded.ID, Serial: r.loaded.Serial, NotAfter: r.loaded.NotAfter, Trusted: r.trusted, Reloads: r.reloads, Took: r.reloadTook}, nil, nil
 }
 
 // Load implements handover.Keeper. A pair that has been installed since is loaded as any new one.
-func (r *Room) Load(data json.RawMessage) error {
+func (r *Reloader) Load(data json.RawMessage) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err

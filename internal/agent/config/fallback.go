@@ -26,7 +26,7 @@ type fallback struct {
 
 // Served notes that the running server serves with its settings. It returns them if they are others than those of the last server that
 // served.
-func (r *Room) Served() (settings map[string]string, changed bool) {
+func (r *Manager) Served() (settings map[string]string, changed bool) {
 	changed = r.back.Served == nil || !maps.Equal(r.back.Served, r.run.Settings)
 	r.back.Served = copied(r.run.Settings)
 	r.back.Failed, r.back.Failures = nil, 0
@@ -34,7 +34,7 @@ func (r *Room) Served() (settings map[string]string, changed bool) {
 }
 
 // Remember sets the settings of the last server that served, as they are on the volume; nil when nothing is known of it.
-func (r *Room) Remember(served map[string]string) {
+func (r *Manager) Remember(served map[string]string) {
 	if served != nil {
 		r.back.Served = served
 	}
@@ -42,7 +42,7 @@ func (r *Room) Remember(served map[string]string) {
 
 // FailedStart notes that a server ended before it served. certain reports whether it blames a setting. The member falls
 // back to the settings it served with last, so that a change of the spec does not cost a node.
-func (r *Room) FailedStart(run Run, certain bool, why string) {
+func (r *Manager) FailedStart(run Run, certain bool, why string) {
 	b := &r.back
 	if b.Served == nil || maps.Equal(run.Settings, b.Served) {
 		return
@@ -60,7 +60,7 @@ func (r *Room) FailedStart(run Run, certain bool, why string) {
 }
 
 // Blame returns what notes that an examination of the data did not succeed with the settings that are in use now.
-func (r *Room) Blame() func(certain bool, why string) {
+func (r *Manager) Blame() func(certain bool, why string) {
 	if r.Node == nil {
 		return func(bool, string) {}
 	}
@@ -69,7 +69,7 @@ func (r *Room) Blame() func(certain bool, why string) {
 }
 
 // refuseFirst falls back when mariadbd does not accept the first settings that the agent reads. One that has others already keeps them.
-func (r *Room) refuseFirst(published map[string]string, err error) {
+func (r *Manager) refuseFirst(published map[string]string, err error) {
 	b := &r.back
 	if r.Node != nil || b.Served == nil || maps.Equal(b.Served, published) || !errors.Is(err, mariadbd.ErrSettings) {
 		return
@@ -79,7 +79,7 @@ func (r *Room) refuseFirst(published map[string]string, err error) {
 }
 
 // fallBack returns the settings to use instead of the published ones, and why; "" when the published ones are to be used.
-func (r *Room) fallBack(published map[string]string) (settings map[string]string, why string) {
+func (r *Manager) fallBack(published map[string]string) (settings map[string]string, why string) {
 	b := &r.back
 	if b.Refused == nil || b.Served == nil || !maps.Equal(b.Refused, published) {
 		b.Refused, b.Why = nil, ""

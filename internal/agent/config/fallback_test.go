@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -24,7 +24,7 @@ type settings = map[string]string
 // configured is a Room that has read a configuration with settings. Its mariadbd refuses the setting unknown.
 type configured struct {
 	*testing.T
-	Room
+	Manager
 	events chan func()
 }
 
@@ -37,11 +37,11 @@ func configure(t *testing.T) *configured {
 	if err := os.WriteFile(server, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	loop := room.Loop{Post: func(event func()) { c.events <- event }, Logger: slog.New(slog.DiscardHandler),
+	loop := eventloop.Loop{Post: func(event func()) { c.events <- event }, Logger: slog.New(slog.DiscardHandler),
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	c.Room = New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"}, &image.Image{Mariadbd: server}, &procs.Table{}, nil,
+	c.Manager = New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"}, &image.Image{Mariadbd: server}, &procs.Table{}, nil,
 		Events{Taken: func() {}})
 	return c
 }

@@ -22,7 +22,7 @@ type saved struct {
 }
 
 // Busy implements handover.Part.
-func (r *Room) Busy() string {
+func (r *Manager) Busy() string {
 	if r.Checking || r.live.busy {
 		return "settings are being changed"
 	}
@@ -30,7 +30,7 @@ func (r *Room) Busy() string {
 }
 
 // Save implements handover.Keeper.
-func (r *Room) Save() (any, []int, error) {
+func (r *Manager) Save() (any, []int, error) {
 	o := r.run.Output
 	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients, Settings: r.run.Settings, Back: r.back}
 	if r.Node != nil {
@@ -40,7 +40,7 @@ func (r *Room) Save() (any, []int, error) {
 }
 
 // Load implements handover.Keeper.
-func (r *Room) Load(data json.RawMessage) error {
+func (r *Manager) Load(data json.RawMessage) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err

@@ -32,25 +32,25 @@ type live struct {
 }
 
 // ForStart is the configuration a server that is started now will have.
-func (r *Room) ForStart() Run {
+func (r *Manager) ForStart() Run {
 	return Run{Output: r.Output, Clients: r.Node.TLS.Clients, Settings: r.Node.Settings}
 }
 
 // Started notes that a server was started.
-func (r *Room) Started(pid int, run Run) {
+func (r *Manager) Started(pid int, run Run) {
 	r.run = run
 	r.run.pid = pid
 	r.live.tried = ""
 }
 
 // Exited notes that it has ended.
-func (r *Room) Exited() { r.run = Run{} }
+func (r *Manager) Exited() { r.run = Run{} }
 
 // Running is the configuration of the running server, zero when there is none.
-func (r *Room) Running() Run { return r.run }
+func (r *Manager) Running() Run { return r.run }
 
 // SetLive gives a server that serves the settings it can take over without a restart.
-func (r *Room) SetLive() {
+func (r *Manager) SetLive() {
 	key := r.liveKey()
 	if r.live.busy || r.Node == nil || r.live.tried == key {
 		return
@@ -83,6 +83,6 @@ func (r *Room) SetLive() {
 }
 
 // liveKey changes when live settings have to be set again.
-func (r *Room) liveKey() string {
+func (r *Manager) liveKey() string {
 	return fmt.Sprint(r.run.Output.Hash, r.Output.Hash, r.Output.Live, r.run.pid)
 }

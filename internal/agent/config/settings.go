@@ -10,8 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// checkTime bounds the check of the settings, which takes a fraction of a second.
-const checkTime = 20 * time.Second
+// checkTimeout bounds the check of the settings, which takes a fraction of a second.
+const checkTimeout = 20 * time.Second
 
 // checked is the last check of settings.
 type checked struct {
@@ -22,7 +22,7 @@ type checked struct {
 // checkSettings lets mariadbd check new settings before they replace the old ones: refused ones
 // must never wait on the disk for the next crash to bring them up. That takes a while: the configuration is
 // read again when it is known.
-func (r *Room) checkSettings(config agentapi.NodeConfig, output servercnf.Output) (known bool, why error) {
+func (r *Manager) checkSettings(config agentapi.NodeConfig, output servercnf.Output) (known bool, why error) {
 	if r.image.Mariadbd == "" || len(config.Settings) == 0 || r.Node != nil && maps.Equal(r.Node.Settings, config.Settings) {
 		return true, nil
 	}
@@ -39,7 +39,7 @@ func (r *Room) checkSettings(config agentapi.NodeConfig, output servercnf.Output
 		return true, err
 	}
 	r.Checking, r.checked = true, checked{text: text}
-	ctx, cancel := r.loop.Work(checkTime)
+	ctx, cancel := r.loop.Work(checkTimeout)
 	path := r.image.Mariadbd
 	go func() {
 		defer cancel()

@@ -10,22 +10,22 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
-// TestSettingsAreCheckedBesideTheLoop: a mariadbd that takes its time is not waited for.
-func TestSettingsAreCheckedBesideTheLoop(t *testing.T) {
+// TestSettingsCheckDoesNotBlockTheLoop: a mariadbd that takes its time is not waited for.
+func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 	dir, events := t.TempDir(), make(chan func(), 1)
 	img := image.Image{Mariadbd: filepath.Join(dir, "mariadbd")}
 	if err := os.WriteFile(img.Mariadbd, []byte("#!/bin/sh\nsleep 1\necho '[ERROR] unknown variable'\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	loop := room.Loop{Post: func(event func()) { events <- event }, Logger: slog.New(slog.DiscardHandler),
+	loop := eventloop.Loop{Post: func(event func()) { events <- event }, Logger: slog.New(slog.DiscardHandler),
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
@@ -48,7 +48,7 @@ func TestSettingsAreCheckedBesideTheLoop(t *testing.T) {
 // TestCopiedConfiguration: the configuration of a cluster of another namespace names that cluster's hosts, and nothing is made of it.
 func TestCopiedConfiguration(t *testing.T) {
 	dir := t.TempDir()
-	loop := room.Loop{Post: func(func()) {}, Logger: slog.New(slog.DiscardHandler)}
+	loop := eventloop.Loop{Post: func(func()) {}, Logger: slog.New(slog.DiscardHandler)}
 	r := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Namespace: "staging"}, &image.Image{},
 		&procs.Table{}, nil, Events{Taken: func() { t.Error("taken") }})
 	document := `{"cluster":"shop","namespace":"prod","uid":"one","revision":"1","members":[{"name":"shop-0","host":"shop-0.prod.svc"}],

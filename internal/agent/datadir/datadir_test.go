@@ -106,7 +106,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestLookAt(t *testing.T) {
+func TestInspect(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
 		want  Contents

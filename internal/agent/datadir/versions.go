@@ -47,12 +47,12 @@ func (m Markers) Versions(dir string) (Versions, error) {
 		if err != nil {
 			return Versions{}, err
 		}
-		told := strings.TrimSpace(strings.Trim(string(data), "\x00"))
-		if v.Used == "" || galera.Older(v.Used, told) {
-			v.Used = told
+		reported := strings.TrimSpace(strings.Trim(string(data), "\x00"))
+		if v.Used == "" || galera.Older(v.Used, reported) {
+			v.Used = reported
 		}
-		if v.Tables == "" || galera.Older(v.Tables, told) {
-			v.Tables = told
+		if v.Tables == "" || galera.Older(v.Tables, reported) {
+			v.Tables = reported
 		}
 	}
 	return v, nil

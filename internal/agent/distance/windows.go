@@ -13,15 +13,15 @@ const (
 	far = 10 * time.Millisecond
 	// perMessage is how much of a far round trip one message fills.
 	perMessage = 1250 * time.Microsecond
-	// most bounds evs.user_send_window: it fills 0.6 s.
-	most = 512
+	// maxUserSendWindow bounds evs.user_send_window: it fills 0.6 s.
+	maxUserSendWindow = 512
 )
 
 var (
 	// together lets write-sets that come while one message is on its way share the next one: each record of TLS costs the same, however small.
 	together = agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}
-	// galeras are Galera's defaults.
-	galeras = agentapi.SendWindows{UserSendWindow: 2, SendWindow: 4}
+	// galeraDefaults are Galera's defaults.
+	galeraDefaults = agentapi.SendWindows{UserSendWindow: 2, SendWindow: 4}
 )
 
 // Windows returns the send windows for a round trip. It keeps the last ones while they are right for a round trip of up to a quarter
@@ -40,9 +40,9 @@ func windows(roundTrip time.Duration) agentapi.SendWindows {
 	case roundTrip < near:
 		return together
 	case roundTrip < far:
-		return galeras
+		return galeraDefaults
 	}
-	user := min(step(int((roundTrip+perMessage-1)/perMessage)), most)
+	user := min(step(int((roundTrip+perMessage-1)/perMessage)), maxUserSendWindow)
 	return agentapi.SendWindows{UserSendWindow: user, SendWindow: 2 * user}
 }
 
@@ -58,9 +58,9 @@ func step(need int) int {
 	}
 }
 
-// Told returns the round trip to report: the one reported last while it is right to a quarter, else the new one to two
+// StableRoundTrip returns the round trip to report: the one reported last while it is right to a quarter, else the new one to two
 // digits. A figure that moved with each measurement would change the report all the time.
-func Told(roundTrip, last time.Duration) time.Duration {
+func StableRoundTrip(roundTrip, last time.Duration) time.Duration {
 	if last*4/5 <= roundTrip && roundTrip <= last*5/4 {
 		return last
 	}

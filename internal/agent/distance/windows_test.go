@@ -54,7 +54,7 @@ func TestWindowsSettle(t *testing.T) {
 	}
 }
 
-func TestTold(t *testing.T) {
+func TestStableRoundTrip(t *testing.T) {
 	for _, c := range []struct{ roundTrip, last, want time.Duration }{
 		{56 * time.Microsecond, 0, 56 * time.Microsecond},
 		{1234 * time.Microsecond, 0, 1200 * time.Microsecond},
@@ -62,7 +62,7 @@ func TestTold(t *testing.T) {
 		{40123 * time.Microsecond, 38 * time.Millisecond, 38 * time.Millisecond},
 		{20 * time.Millisecond, 38 * time.Millisecond, 20 * time.Millisecond},
 	} {
-		if got := Told(c.roundTrip, c.last); got != c.want {
+		if got := StableRoundTrip(c.roundTrip, c.last); got != c.want {
 			t.Errorf("%s after %s: %s, want %s", c.roundTrip, c.last, got, c.want)
 		}
 	}

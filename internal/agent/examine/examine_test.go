@@ -76,12 +76,12 @@ func TestArgsOfACopy(t *testing.T) {
 }
 
 func TestExamineLimit(t *testing.T) {
-	for failures, want := range map[int]time.Duration{0: heldTime, 1: heldTime, 2: 2 * heldTime, 3: 4 * heldTime, 20: recoverTime} {
+	for failures, want := range map[int]time.Duration{0: heldTimeout, 1: heldTimeout, 2: 2 * heldTimeout, 3: 4 * heldTimeout, 20: recoverTimeout} {
 		if got := Limit(true, failures); got != want {
 			t.Errorf("after %d failures: %s", failures, got)
 		}
 	}
-	if Limit(false, 1) != recoverTime {
+	if Limit(false, 1) != recoverTimeout {
 		t.Error("the end of this one is not waited for")
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Busy implements handover.Part.
-func (r *Room) Busy() string {
+func (r *Examiner) Busy() string {
 	if r.examining {
 		return "the data directory is being examined"
 	}
@@ -15,10 +15,10 @@ func (r *Room) Busy() string {
 }
 
 // Save implements handover.Keeper.
-func (r *Room) Save() (any, []int, error) { return r.Versions, nil, nil }
+func (r *Examiner) Save() (any, []int, error) { return r.Versions, nil, nil }
 
 // Load implements handover.Keeper.
-func (r *Room) Load(data json.RawMessage) error {
+func (r *Examiner) Load(data json.RawMessage) error {
 	var v datadir.Versions
 	if err := json.Unmarshal(data, &v); err != nil {
 		return err

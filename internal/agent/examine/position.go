@@ -14,7 +14,7 @@ import (
 
 // data determines what the data directory holds. It changes nothing that could be data. served reports whether the
 // member may have been in a component.
-func (r *Room) data(ctx context.Context, served bool) (Found, error) {
+func (r *Examiner) data(ctx context.Context, served bool) (Found, error) {
 	p := r.places
 	if err := os.RemoveAll(p.InitDir()); err != nil {
 		return Found{}, err
@@ -60,7 +60,7 @@ func newerData(found Found, dir string, note *datadir.Joining) Found {
 }
 
 // findPosition trusts grastate.dat when it names a position, and asks InnoDB otherwise.
-func (r *Room) findPosition(ctx context.Context, found Found, note *datadir.Joining, served bool) (Found, error) {
+func (r *Examiner) findPosition(ctx context.Context, found Found, note *datadir.Joining, served bool) (Found, error) {
 	grastate, grastateErr := datadir.ReadGrastate(r.places.Data)
 	if grastateErr == nil {
 		found.SafeToBootstrap = grastate.SafeToBootstrap
@@ -121,7 +121,7 @@ func judgeRecovered(found Found, pos galera.Position, marked string, note *datad
 // discardUninitialised removes a database that an Initialise order made and that never was in a component: its initialisation
 // was interrupted, or no server starts on it. It holds no write-set: the line of history is recorded before root's password is set, and
 // before a report names the component, so that no client had an account.
-func (r *Room) discardUninitialised() (Found, error) {
+func (r *Examiner) discardUninitialised() (Found, error) {
 	r.loop.Logger.Warn("removing a database whose initialisation did not end: it holds no write-set")
 	if err := os.RemoveAll(r.places.Data); err != nil {
 		return Found{}, err

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -28,7 +28,7 @@ func TestServed(t *testing.T) {
 		"a line of history":  {3, nil, true},
 		"an unreadable book": {0, errors.New("unexpected end of JSON input"), true},
 	} {
-		r := Room{book: func() orders.Content {
+		r := Examiner{book: func() orders.Content {
 			return orders.Content{Lineage: galera.Lineage{Line: galera.Line{Epoch: c.epoch}}}
 		}, damaged: func() error { return c.damaged }}
 		if got := r.served(); got != c.want {
@@ -85,7 +85,7 @@ func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 			if c.interrupted {
 				cancel()
 			}
-			r := Room{loop: room.Loop{Logger: slog.New(slog.DiscardHandler)}, places: p, markers: markers, image: &image.Image{Mariadbd: server}, table: &procs.Table{}}
+			r := Examiner{loop: eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, places: p, markers: markers, image: &image.Image{Mariadbd: server}, table: &procs.Table{}}
 			found, err := r.data(ctx, c.served)
 			if c.server == failing && (err == nil) != c.removed || c.removed && found.Data != galera.DataEmpty ||
 				c.server == unplaced && !c.removed && (err != nil || found.Trouble == nil) {

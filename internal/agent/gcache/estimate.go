@@ -14,8 +14,8 @@ const (
 	// overhead of the cache over the write-sets in it.
 	overhead = 1.2
 
-	// Least is the smallest size of the cache, which is Galera's default.
-	Least = 128 << 20
+	// MinSize is the smallest size of the cache, which is Galera's default.
+	MinSize = 128 << 20
 )
 
 // Estimate is what is remembered of the rate of writes. The zero value knows nothing.
@@ -47,12 +47,12 @@ func (e Estimate) Add(bytes int64, span time.Duration, now time.Time) Estimate {
 // size does not change with every start.
 func Size(e Estimate, window time.Duration, budget, present int64) int64 {
 	if window <= 0 {
-		return Least
+		return MinSize
 	}
-	most := max(budget, Least)
+	limit := max(budget, MinSize)
 	need := e.High * window.Seconds() * overhead
-	want := min(step(need), most)
-	if present > most || want > present || want < present/2 {
+	want := min(step(need), limit)
+	if present > limit || want > present || want < present/2 {
 		return want
 	}
 	return present
@@ -60,7 +60,7 @@ func Size(e Estimate, window time.Duration, budget, present int64) int64 {
 
 // step rounds up to one of few sizes: 1, 1.5, 2, 3, 4, 6 … times the least.
 func step(need float64) int64 {
-	for size := float64(Least); ; size *= 2 {
+	for size := float64(MinSize); ; size *= 2 {
 		switch {
 		case need <= size:
 			return int64(size)

@@ -41,11 +41,11 @@ func TestSize(t *testing.T) {
 		budget, present int64
 		want            int64
 	}{
-		"no desired size":                 {rate(100), 0, gib, gib, Least},
-		"nothing known":                   {Estimate{}, time.Hour, 100 * gib, 0, Least},
+		"no desired size":                 {rate(100), 0, gib, gib, MinSize},
+		"nothing known":                   {Estimate{}, time.Hour, 100 * gib, 0, MinSize},
 		"an hour at 1 MiB/s":              {rate(1), time.Hour, 100 * gib, 0, 6 * gib},
 		"within the budget":               {rate(1), time.Hour, gib, 0, gib},
-		"a tiny volume":                   {rate(1), time.Hour, 1 << 20, 0, Least},
+		"a tiny volume":                   {rate(1), time.Hour, 1 << 20, 0, MinSize},
 		"kept: large enough":              {rate(1), time.Hour, 100 * gib, 8 * gib, 8 * gib},
 		"kept: not twice too large":       {rate(1), time.Hour, 100 * gib, 12 * gib, 12 * gib},
 		"shrinks when more than twice":    {rate(1), time.Hour, 100 * gib, 13 * gib, 6 * gib},

@@ -19,10 +19,10 @@ import (
 
 const (
 	rateFile = "writerate.json"
-	// rateEvery is the least time between two readings of how much was written, keepRate between two
+	// rateInterval is the least time between two readings of how much was written, keepRate between two
 	// writes of the estimate to the volume.
-	rateEvery = 10 * time.Second
-	keepRate  = 5 * time.Minute
+	rateInterval = 10 * time.Second
+	keepRate     = 5 * time.Minute
 )
 
 // Cache is what the member knows of the rate of writes, and of its gcache. Not safe for concurrent use; event loop
@@ -75,7 +75,7 @@ func (c *Cache) Status(s wsrep.Status, now time.Time) {
 	switch span := now.Sub(c.readAt); {
 	case c.readAt.IsZero() || total < c.bytes:
 		c.bytes, c.readAt = total, now // another run of the server
-	case span >= rateEvery:
+	case span >= rateInterval:
 		c.estimate = c.estimate.Add(total-c.bytes, span, now)
 		c.bytes, c.readAt = total, now
 		c.window = Window(c.estimate, c.volume.Sizes().Cache, c.window)
@@ -97,8 +97,8 @@ func (c *Cache) Report(r *agentapi.Report) {
 	r.Cache = &agentapi.Cache{Size: size, Oldest: c.oldest, WindowSeconds: int64(c.window / time.Second)}
 }
 
-// Wish is what the configuration and the join require of the gcache mariadbd is started with.
-type Wish struct {
+// Request is what the configuration and the join require of the gcache mariadbd is started with.
+type Request struct {
 	// Options are the configured wsrep_provider_options.
 	Options string
 	// Window is how long the gcache is to last, Budget the most it may take in bytes.
@@ -111,7 +111,7 @@ type Wish struct {
 
 // Args make mariadbd start with a gcache for the wanted window. The size is not part of the configuration, so that it
 // never is a reason for a restart. A worker calls what is returned: the size depends on what the volume has left.
-func (c *Cache) Args(w Wish) func() []string {
+func (c *Cache) Args(w Request) func() []string {
 	if w.Options == "" || w.Window <= 0 {
 		return func() []string { return nil }
 	}
@@ -119,10 +119,10 @@ func (c *Cache) Args(w Wish) func() []string {
 	return func() []string {
 		s := volume.Measure(places, w.Replaced)
 		size := Size(estimate, w.Window, w.Budget, s.Cache)
-		if size > max(s.Cache, Least) {
-			size = min(size, max(s.Cache+w.room(s), Least))
+		if size > max(s.Cache, MinSize) {
+			size = min(size, max(s.Cache+w.maxGrowth(s), MinSize))
 		}
-		if size <= Least {
+		if size <= MinSize {
 			return nil
 		}
 		logger.Info("cache of write-sets", "bytes", size, "before", s.Cache, "bytesPerSecond", int64(estimate.High))
@@ -130,16 +130,16 @@ func (c *Cache) Args(w Wish) func() []string {
 	}
 }
 
-// room returns what the gcache may grow by: half of what the volume has left, in addition to a full copy that is to
+// maxGrowth returns what the gcache may grow by: half of what the volume has left, in addition to a full copy that is to
 // come. A copy of unknown size gets all of it.
-func (w Wish) room(s volume.Sizes) int64 {
-	room := s.Free
+func (w Request) maxGrowth(s volume.Sizes) int64 {
+	space := s.Free
 	if w.Replaced {
 		if w.Copied == 0 {
 			return 0
 		}
 		// What lies here is removed before the new data come.
-		room += s.Data - w.Copied
+		space += s.Data - w.Copied
 	}
-	return max(room, 0) / 2
+	return max(space, 0) / 2
 }

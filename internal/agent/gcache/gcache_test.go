@@ -11,9 +11,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
 
-// TestCacheLeavesRoomForTheCopy: a copy that fits with the smallest cache is not begun with a cache that leaves no
+// TestCacheLeavesSpaceForTheCopy: a copy that fits with the smallest cache is not begun with a cache that leaves no
 // space for it.
-func TestCacheLeavesRoomForTheCopy(t *testing.T) {
+func TestCacheLeavesSpaceForTheCopy(t *testing.T) {
 	const gib = 1 << 30
 	dir := t.TempDir()
 	places := paths.Places{Volume: dir, Data: dir}
@@ -37,9 +37,9 @@ func TestCacheLeavesRoomForTheCopy(t *testing.T) {
 		"what was missed":           {false, free / 2, 40, 60},
 	} {
 		t.Run(name, func(t *testing.T) {
-			size := int64(Least)
-			wish := Wish{Options: "x=1", Window: time.Hour, Budget: 1 << 50, Replaced: c.replaced, Copied: c.copied}
-			for _, arg := range cache.Args(wish)() {
+			size := int64(MinSize)
+			desired := Request{Options: "x=1", Window: time.Hour, Budget: 1 << 50, Replaced: c.replaced, Copied: c.copied}
+			for _, arg := range cache.Args(desired)() {
 				_, text, _ := strings.Cut(arg, "gcache.size=")
 				n, err := strconv.ParseInt(strings.TrimSuffix(text, "M"), 10, 64)
 				if err != nil {

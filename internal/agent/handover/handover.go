@@ -38,8 +38,8 @@ const (
 	// CheckCommand is the agent's command that reads a State from its standard input and checks whether it could take
 	// over.
 	CheckCommand = "check-handover"
-	// checkTime bounds that.
-	checkTime = 20 * time.Second
+	// checkTimeout bounds that.
+	checkTimeout = 20 * time.Second
 	// programName is what the process is called, as the file is in the pod.
 	programName = "agent"
 )
@@ -53,8 +53,8 @@ type State struct {
 	Report agentapi.Report `json:"report"`
 	// Primary is the member clients are sent to.
 	Primary string `json:"primary,omitempty"`
-	// Rooms holds what each component has written down, by its name.
-	Rooms map[string]json.RawMessage `json:"rooms"`
+	// Components holds what each component has written down, by its name.
+	Components map[string]json.RawMessage `json:"rooms"`
 	// Descriptors are what stays open: listening sockets and the pipe of mariadbd's log. Which is which, their owners know.
 	Descriptors []int `json:"descriptors,omitempty"`
 	// Before is the descriptor of the binary that wrote this, 0 in a state that goes back to it.
@@ -107,17 +107,17 @@ func Check(ctx context.Context, table *procs.Table, binary *os.File, s State) er
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	var says bytes.Buffer
+	var output bytes.Buffer
 	cmd := exec.CommandContext(ctx, path(binary), CheckCommand)
 	cmd.ExtraFiles = nil
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), &says, &says
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(data), &output, &output
 	if err = table.Start(cmd); err == nil {
 		err = table.Wait(cmd)
 	}
 	if err != nil {
-		return fmt.Errorf("the other agent cannot take over: %w: %s", err, bytes.TrimSpace(says.Bytes()))
+		return fmt.Errorf("the other agent cannot take over: %w: %s", err, bytes.TrimSpace(output.Bytes()))
 	}
 	return nil
 }

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// versionTime bounds a program's answer to the question for its version.
-const versionTime = 20 * time.Second
+// versionTimeout bounds a program's answer to the question for its version.
+const versionTimeout = 20 * time.Second
 
 // Image is what is known of the image. Not safe for concurrent use; event loop only.
 type Image struct {
@@ -26,15 +26,15 @@ type Image struct {
 	// OldSocat reports whether socat is older than 1.8.
 	OldSocat bool
 
-	loop  room.Loop
+	loop  eventloop.Loop
 	table *procs.Table
-	// mute is why mariadbd does not print its version, "" when it does.
-	mute   string
-	muteAt time.Time
+	// versionProblem is why mariadbd does not print its version, "" when it does.
+	versionProblem   string
+	versionProblemAt time.Time
 }
 
 // New finds the image's programs.
-func New(loop room.Loop, table *procs.Table) Image {
+func New(loop eventloop.Loop, table *procs.Table) Image {
 	return Image{
 		ImageReport: agentapi.ImageReport{Provider: Provider(), CPUFlags: CPUFlags()},
 		Mariadbd:    Server(), loop: loop, table: table,
@@ -44,7 +44,7 @@ func New(loop room.Loop, table *procs.Table) Image {
 // ReadVersions asks the image's programs for their versions. It is known before anything else happens
 // which mariadbd would run: not every one may touch every data directory.
 func (i *Image) ReadVersions(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	if i.Mariadbd != "" {
 		i.onVersion(ServerVersion(ctx, i.table, i.Mariadbd))
@@ -57,19 +57,19 @@ func (i *Image) ReadVersions(ctx context.Context) {
 }
 
 func (i *Image) onVersion(version string, err error) {
-	i.ServerVersion, i.mute, i.muteAt = version, "", time.Now()
+	i.ServerVersion, i.versionProblem, i.versionProblemAt = version, "", time.Now()
 	if err != nil {
-		i.mute = err.Error()
+		i.versionProblem = err.Error()
 	}
 }
 
 // Tick asks a mariadbd again that did not print its version: the host may have been short of something.
 func (i *Image) Tick() {
-	if i.mute == "" || time.Since(i.muteAt) < versionTime {
+	if i.versionProblem == "" || time.Since(i.versionProblemAt) < versionTimeout {
 		return
 	}
-	i.muteAt = time.Now()
-	ctx, cancel := i.loop.Work(versionTime)
+	i.versionProblemAt = time.Now()
+	ctx, cancel := i.loop.Work(versionTimeout)
 	go func() {
 		defer cancel()
 		v, err := ServerVersion(ctx, i.table, i.Mariadbd)
@@ -82,8 +82,8 @@ func (i *Image) Problem() *agentapi.Failure {
 	switch {
 	case i.Mariadbd == "":
 		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image has no mariadbd"}
-	case i.mute != "":
-		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image's mariadbd cannot be run: " + i.mute}
+	case i.versionProblem != "":
+		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image's mariadbd cannot be run: " + i.versionProblem}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Judge continues a join whose node has the component's state, and ends it when the node has caught up.
-func (r *Room) Judge() {
+func (r *Tracker) Judge() {
 	if lifecycle.HasState(r.Run.Status) && r.Run.Note != nil && r.kindKnown() && r.durable() {
 		r.stateComplete()
 	}
@@ -24,7 +24,7 @@ func (r *Room) Judge() {
 
 // stateComplete is called when the IST or SST is complete (Joined, Donor or Synced). Write-sets received meanwhile may still
 // have to be applied.
-func (r *Room) stateComplete() {
+func (r *Tracker) stateComplete() {
 	if r.completing {
 		return
 	}
@@ -81,7 +81,7 @@ func sstVersions(note *datadir.Joining, j *agentapi.Join, server string, views m
 }
 
 // complete records how the state came, after the joining marker was removed.
-func (r *Room) complete() {
+func (r *Tracker) complete() {
 	note, j := *r.Run.Note, r.Join
 	r.Run.Note, r.Run.Attempts.FailedDonor = nil, ""
 	if j == nil {
@@ -98,7 +98,7 @@ func (r *Room) complete() {
 }
 
 // caughtUp returns whether a join that has not ended is over.
-func caughtUp(j *agentapi.Join, run *running.Room) bool {
+func caughtUp(j *agentapi.Join, run *running.Supervisor) bool {
 	return run.Note == nil && j.EndedAt == nil && run.Status != nil && run.Status.State != galera.NodeJoined
 }
 
@@ -108,7 +108,7 @@ func end(j *agentapi.Join, now time.Time) {
 }
 
 // measureSST starts a worker that adds up the bytes of the SST.
-func (r *Room) measureSST() {
+func (r *Tracker) measureSST() {
 	r.measuring = true
 	proc := r.Run.Proc
 	go func() {

@@ -7,7 +7,7 @@ import (
 )
 
 // Busy implements handover.Part.
-func (r *Room) Busy() string {
+func (r *Tracker) Busy() string {
 	if r.measuring || r.completing || r.recording || r.syncing && !r.synced || r.Join != nil && r.Join.EndedAt == nil {
 		return "the member is joining"
 	}
@@ -15,10 +15,10 @@ func (r *Room) Busy() string {
 }
 
 // Save implements handover.Keeper.
-func (r *Room) Save() (any, []int, error) { return r.Join, nil, nil }
+func (r *Tracker) Save() (any, []int, error) { return r.Join, nil, nil }
 
 // Load implements handover.Keeper.
-func (r *Room) Load(data json.RawMessage) error {
+func (r *Tracker) Load(data json.RawMessage) error {
 	var j *agentapi.Join
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err

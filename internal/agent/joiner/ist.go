@@ -12,14 +12,14 @@ import (
 const istPort = 4568
 
 // EndStalledIST kills mariadbd when its IST has stalled (sst.ISTWatch).
-func (r *Room) EndStalledIST(now time.Time) {
-	if !underWay(r.Run) || r.Config.Node == nil || now.Sub(r.istObservedAt) < showEvery {
+func (r *Tracker) EndStalledIST(now time.Time) {
+	if !underWay(r.Run) || r.Config.Node == nil || now.Sub(r.istObservedAt) < reportInterval {
 		return
 	}
 	r.istObservedAt = now
 	limit := r.Config.Node.StateTransfer.Stall()
 	silent, ok := r.silence(istPort)
-	if !r.ist.See(now, sst.ISTObservation{Connected: ok, Silent: silent, Position: r.Run.Position, Frozen: r.Volume.Frozen()}, showEvery, limit) {
+	if !r.ist.See(now, sst.ISTObservation{Connected: ok, Silent: silent, Position: r.Run.Position, Frozen: r.Volume.Frozen()}, reportInterval, limit) {
 		return
 	}
 	r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureStalled, At: now, Message: fmt.Sprintf(
@@ -45,9 +45,9 @@ func (l lag) closed(earlier lag) *time.Time {
 
 // FollowCatchUp updates now and then how far a joiner has applied what it missed: during IST, and after SST the write-sets that
 // were queued meanwhile.
-func (r *Room) FollowCatchUp(now time.Time) {
+func (r *Tracker) FollowCatchUp(now time.Time) {
 	j, at := r.Join, r.Run.Position
-	if j == nil || j.EndedAt != nil || j.Phase != agentapi.JoinApplying || now.Sub(r.lag.at) < showEvery {
+	if j == nil || j.EndedAt != nil || j.Phase != agentapi.JoinApplying || now.Sub(r.lag.at) < reportInterval {
 		return
 	}
 	ahead := peerNewest(r.Group.Views, at)

@@ -17,11 +17,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// observeEvery is the pause between two observations of a running SST.
-const observeEvery = time.Second
+// observeInterval is the pause between two observations of a running SST.
+const observeInterval = time.Second
 
 // Watch records that an SST has begun, and follows it.
-func (r *Room) Watch() {
+func (r *Tracker) Watch() {
 	if r.Run.Proc == nil || r.Run.Note == nil {
 		return
 	}
@@ -34,7 +34,7 @@ func (r *Room) Watch() {
 	if r.progress == nil {
 		r.progress, r.workers = sst.Begin(time.Now()), &transfer.Workers{}
 	}
-	if r.observing || time.Since(r.observedAt) < observeEvery {
+	if r.observing || time.Since(r.observedAt) < observeInterval {
 		return
 	}
 	r.observing = true
@@ -60,7 +60,7 @@ func istPhase(status *agentapi.Server) string {
 
 // recordSST returns whether this join is an SST, and writes that to the joining marker when it detects one. last is the final
 // check, once the node is Joined, Donor or Synced.
-func (r *Room) recordSST(last bool) bool {
+func (r *Tracker) recordSST(last bool) bool {
 	if r.Run.Note.SST || r.recording || r.completing {
 		return r.Run.Note.SST
 	}
@@ -103,7 +103,7 @@ func (r *Room) recordSST(last bool) bool {
 }
 
 // kindKnown returns whether IST or SST is certain. An SST taken for IST would not be synced to disk.
-func (r *Room) kindKnown() bool {
+func (r *Tracker) kindKnown() bool {
 	if r.Run.Note.SST || r.known {
 		return true
 	}
@@ -141,7 +141,7 @@ func scriptEnded(path string) bool {
 	return ended
 }
 
-func (r *Room) onObservation(l sst.Observation) {
+func (r *Tracker) onObservation(l sst.Observation) {
 	r.observing, r.observedAt = false, l.At
 	before := r.progress.Phase()
 	if r.Run.Status != nil {
@@ -164,7 +164,7 @@ func (r *Room) onObservation(l sst.Observation) {
 		if phase == agentapi.JoinApplying {
 			r.durable() // while the server starts
 		}
-	} else if l.At.Sub(r.shownAt) < showEvery {
+	} else if l.At.Sub(r.shownAt) < reportInterval {
 		return
 	}
 	r.shownAt = l.At
@@ -185,7 +185,7 @@ func showProgress(j *agentapi.Join, p *sst.Progress, now time.Time) {
 }
 
 // EndStalledSST kills mariadbd when its SST has stalled (sst.Stalled).
-func (r *Room) EndStalledSST() {
+func (r *Tracker) EndStalledSST() {
 	p := r.progress
 	if p == nil || !underWay(r.Run) || r.Config.Node == nil {
 		return
@@ -213,7 +213,7 @@ func donorOf(j *agentapi.Join) string {
 // durable returns whether the SST is synced to disk, and starts the sync. Neither mbstream nor rsync syncs, and InnoDB syncs
 // only its own writes: after a power cut a partial SST could count as complete. Until then the joining marker stays, and the
 // node serves no client.
-func (r *Room) durable() bool {
+func (r *Tracker) durable() bool {
 	if r.Run.Note == nil || !r.Run.Note.SST || r.synced {
 		return true
 	}
@@ -230,7 +230,7 @@ func (r *Room) durable() bool {
 
 // onDurable continues the join after the sync. If the sync failed the SST is useless: the kernel reports a failed write once,
 // so a second sync would seem to succeed.
-func (r *Room) onDurable(proc *mariadbd.Process, err error) {
+func (r *Tracker) onDurable(proc *mariadbd.Process, err error) {
 	switch {
 	case r.Run.Proc != proc || r.Run.Leaving():
 	case err != nil:

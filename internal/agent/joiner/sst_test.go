@@ -77,9 +77,9 @@ func TestFailureEndsWithProgress(t *testing.T) {
 	}
 }
 
-// TestCopyIsKept: neither mbstream nor rsync brings what it writes to the disk. A copy that a power cut would leave in pieces
+// TestCopyIsSyncedToDisk: neither mbstream nor rsync brings what it writes to the disk. A copy that a power cut would leave in pieces
 // is not noted as complete.
-func TestCopyIsKept(t *testing.T) {
+func TestCopyIsSyncedToDisk(t *testing.T) {
 	r, next := copied(t)
 	r.Judge()
 	if note, err := r.markers.Joining(); err != nil || note == nil || r.Run.Note == nil {
@@ -97,7 +97,7 @@ func TestCopyIsKept(t *testing.T) {
 }
 
 // copied returns a Room whose server is Synced with a full copy that has just come, and what handles the next event.
-func copied(t *testing.T) (r *Room, next func()) {
+func copied(t *testing.T) (r *Tracker, next func()) {
 	t.Helper()
 	r = joiner(t)
 	q, loop := agenttest.Loop()
@@ -111,8 +111,8 @@ func copied(t *testing.T) (r *Room, next func()) {
 	return r, func() { agenttest.Next(t, q) }
 }
 
-// TestCopyIsKeptWhileTheServerStarts: it is not waited for twice.
-func TestCopyIsKeptWhileTheServerStarts(t *testing.T) {
+// TestCopyIsSyncedOnceWhileTheServerStarts: it is not waited for twice.
+func TestCopyIsSyncedOnceWhileTheServerStarts(t *testing.T) {
 	r, next := copied(t)
 	status, began := r.Run.Status, time.Now()
 	r.Run.Status, r.progress = nil, sst.Begin(began)
@@ -131,8 +131,8 @@ func TestCopyIsKeptWhileTheServerStarts(t *testing.T) {
 	}
 }
 
-// TestCopyCannotBeKept: the server goes, and the note stays.
-func TestCopyCannotBeKept(t *testing.T) {
+// TestCopyThatCannotBeSyncedFails: the server goes, and the note stays.
+func TestCopyThatCannotBeSyncedFails(t *testing.T) {
 	r, next := copied(t)
 	r.places.Data = filepath.Join(t.TempDir(), "gone")
 	r.Judge()
@@ -146,8 +146,8 @@ func TestCopyCannotBeKept(t *testing.T) {
 	}
 }
 
-// TestIncrementIsKeptByTheServer: what is applied one by one is InnoDB's business.
-func TestIncrementIsKeptByTheServer(t *testing.T) {
+// TestISTIsSyncedByTheServer: what is applied one by one is InnoDB's business.
+func TestISTIsSyncedByTheServer(t *testing.T) {
 	r, _ := copied(t)
 	r.places.Data = filepath.Join(t.TempDir(), "gone")
 	r.Run.Note.SST, r.known, r.Join.Kind = false, true, agentapi.JoinIST

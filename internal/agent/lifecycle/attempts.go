@@ -16,7 +16,7 @@ type Attempts struct {
 	Crashed  int
 	ServedAt time.Time
 	// Failure is why mariadbd is down, or was; nil since it served. Sticky is one that only an order lifts.
-	Failure, Sticky *agentapi.Failure
+	Failure, NeedsOrder *agentapi.Failure
 	// Restarts counts the runs that ended without having been asked to, since the agent started.
 	Restarts int
 	// FailedDonor is the donor of the last attempt, when that failed in a transfer the donor may be to blame for.
@@ -55,29 +55,29 @@ func (a *Attempts) Crash(f *agentapi.Failure, now time.Time) {
 	a.Crashed++
 	wait := CrashBackoff(a.Crashed)
 	if wait > RetryAfterCrash {
-		told := *f
-		told.Message += fmt.Sprintf("; that was the end number %d in a row after less than %s of service, "+
+		reported := *f
+		reported.Message += fmt.Sprintf("; that was the end number %d in a row after less than %s of service, "+
 			"and the next attempt waits for %s", a.Crashed, servedLong, wait)
-		f = &told
+		f = &reported
 	}
 	a.Failure = f
 	a.RetryAt = now.Add(wait)
 }
 
-// CutOff records that an SST was interrupted.
-func (a *Attempts) CutOff(now time.Time) { a.QuietUntil = now.Add(RetryAfterTransfer) }
+// RecordInterruptedSST records that an SST was interrupted.
+func (a *Attempts) RecordInterruptedSST(now time.Time) { a.QuietUntil = now.Add(RetryAfterTransfer) }
 
-// Serve forgets what went wrong, but for crashes: the member serves.
-func (a *Attempts) Serve(now time.Time) {
-	a.Failed, a.Failure, a.Sticky, a.RetryAt, a.ServedAt = 0, nil, nil, time.Time{}, now
+// MarkServing forgets what went wrong, but for crashes: the member serves.
+func (a *Attempts) MarkServing(now time.Time) {
+	a.Failed, a.Failure, a.NeedsOrder, a.RetryAt, a.ServedAt = 0, nil, nil, time.Time{}, now
 }
 
 // Stop forgets failed attempts: the server ended in good order.
 func (a *Attempts) Stop() { a.Failed, a.RetryAt = 0, time.Time{} }
 
-// Obey lets the next attempt begin as an order wants it. The operator orders an initialisation that failed again at once: its pause grows.
-func (a *Attempts) Obey(kind agentapi.OrderKind) {
-	a.Sticky = nil
+// ResetForOrder lets the next attempt begin as an order wants it. The operator orders an initialisation that failed again at once: its pause grows.
+func (a *Attempts) ResetForOrder(kind agentapi.OrderKind) {
+	a.NeedsOrder = nil
 	if kind != agentapi.OrderInitialise {
 		a.Failed = 0
 	}
@@ -88,7 +88,7 @@ func (a *Attempts) Retry() { a.RetryAt, a.Crashed = time.Time{}, 0 }
 
 // CrashedIn is how long a bootstrap has to wait: not at all after the first crashes in a row, as nothing serves meanwhile.
 func (a *Attempts) CrashedIn(now time.Time) time.Duration {
-	if a.Crashed <= crashesFree {
+	if a.Crashed <= crashesBeforeBackoff {
 		return 0
 	}
 	return max(0, a.RetryAt.Sub(now))

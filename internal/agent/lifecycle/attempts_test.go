@@ -33,8 +33,8 @@ func TestRetryIn(t *testing.T) {
 		"a transfer failed":                  {func(a *Attempts) { a.FailTransfer(f, "b", now) }, TransferBackoff(1)},
 		"it crashed":                         {func(a *Attempts) { a.Crash(f, now) }, RetryAfterCrash},
 		"failed, then another configuration": {func(a *Attempts) { a.Fail(f, now); a.Retry() }, 0},
-		"a copy was cut off, then another configuration": {func(a *Attempts) { a.CutOff(now); a.Fail(f, now); a.Retry() }, RetryAfterTransfer},
-		"failed, then served":                            {func(a *Attempts) { a.Fail(f, now); a.Serve(now) }, 0},
+		"a copy was cut off, then another configuration": {func(a *Attempts) { a.RecordInterruptedSST(now); a.Fail(f, now); a.Retry() }, RetryAfterTransfer},
+		"failed, then served":                            {func(a *Attempts) { a.Fail(f, now); a.MarkServing(now) }, 0},
 		"failed long ago":                                {func(a *Attempts) { a.Fail(f, now.Add(-time.Hour)) }, 0},
 	} {
 		var a Attempts
@@ -50,7 +50,7 @@ func TestCrashesInARow(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	var a Attempts
 	crash := func(served time.Duration) time.Duration {
-		a.Serve(now)
+		a.MarkServing(now)
 		now = now.Add(served)
 		a.Crash(&agentapi.Failure{Message: "signal 6"}, now)
 		return a.RetryIn(now)
@@ -61,7 +61,7 @@ func TestCrashesInARow(t *testing.T) {
 			t.Errorf("after crash %d: %s, want %s", n+1, got, want)
 		}
 		bootstrap := want // of a member that no other serves for, only then
-		if n < crashesFree {
+		if n < crashesBeforeBackoff {
 			bootstrap = 0
 		}
 		if got := a.CrashedIn(now); got != bootstrap {
@@ -75,13 +75,13 @@ func TestCrashesInARow(t *testing.T) {
 	for range 20 {
 		crash(time.Second)
 	}
-	if got := a.RetryIn(now); got != crashBackoffMost {
-		t.Errorf("after many crashes: %s, want %s", got, crashBackoffMost)
+	if got := a.RetryIn(now); got != maxCrashBackoff {
+		t.Errorf("after many crashes: %s, want %s", got, maxCrashBackoff)
 	}
 	if got := crash(servedLong); got != RetryAfterCrash || a.Failure.Message != "signal 6" {
 		t.Errorf("it served for long: %s, %s", got, a.Failure.Message)
 	}
-	for range crashesFree {
+	for range crashesBeforeBackoff {
 		crash(time.Second)
 	}
 	a.Retry()

@@ -3,7 +3,7 @@ package lifecycle
 import "time"
 
 const (
-	backoffMost = 10 * time.Second
+	maxBackoff = 10 * time.Second
 	// RetryAfterTransfer is waited after a join that failed in a full transfer: its donor may go on
 	// trying to reach us for the ten seconds sockopt allows, and must not find the next attempt.
 	RetryAfterTransfer = 15 * time.Second
@@ -14,31 +14,31 @@ func Backoff(n int) time.Duration {
 	if n < 1 {
 		return 0
 	}
-	return min(backoffMost, 500*time.Millisecond<<min(n-1, 10))
+	return min(maxBackoff, 500*time.Millisecond<<min(n-1, 10))
 }
 
-// transferBackoffMost bounds the wait after failed transfers. It never grows beyond that, nor ends: what
+// maxTransferBackoff bounds the wait after failed transfers. It never grows beyond that, nor ends: what
 // keeps a transfer from ending well goes away silently, and the data are safe elsewhere.
-const transferBackoffMost = 5 * time.Minute
+const maxTransferBackoff = 5 * time.Minute
 
 // TransferBackoff is how long to wait after an attempt that failed in a full transfer, the n-th failed
 // one in a row, n from 1.
 func TransferBackoff(n int) time.Duration {
-	return min(transferBackoffMost, RetryAfterTransfer<<min(max(n, 1)-1, 8))
+	return min(maxTransferBackoff, RetryAfterTransfer<<min(max(n, 1)-1, 8))
 }
 
-// crashesFree is how many servers in a row may crash before the next one waits for longer, and crashBackoffMost bounds that wait. A
+// crashesBeforeBackoff is how many servers in a row may crash before the next one waits for longer, and crashBackoffMost bounds that wait. A
 // server that has served for servedLong is none of them.
 const (
-	crashesFree      = 3
-	crashBackoffMost = 5 * time.Minute
-	servedLong       = 10 * time.Minute
+	crashesBeforeBackoff = 3
+	maxCrashBackoff      = 5 * time.Minute
+	servedLong           = 10 * time.Minute
 )
 
 // CrashBackoff is how long to wait after the n-th server in a row that ended shortly after it had begun to serve, n
 // from 1.
 func CrashBackoff(n int) time.Duration {
-	return min(crashBackoffMost, RetryAfterCrash<<min(max(n-crashesFree, 0), 8))
+	return min(maxCrashBackoff, RetryAfterCrash<<min(max(n-crashesBeforeBackoff, 0), 8))
 }
 
 const (

@@ -9,12 +9,12 @@ func TestBackoff(t *testing.T) {
 	last := time.Duration(0)
 	for n := range 40 {
 		d := Backoff(n)
-		if d < last || d > backoffMost {
+		if d < last || d > maxBackoff {
 			t.Errorf("%d: %s after %s", n, d, last)
 		}
 		last = d
 	}
-	if Backoff(0) != 0 || Backoff(1) == 0 || last != backoffMost {
+	if Backoff(0) != 0 || Backoff(1) == 0 || last != maxBackoff {
 		t.Errorf("%s %s %s", Backoff(0), Backoff(1), last)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// DonorWish are the facts and preferences that decide the order of donors for an SST.
-type DonorWish struct {
+// DonorPreferences are the facts and preferences that decide the order of donors for an SST.
+type DonorPreferences struct {
 	// Preferred come first.
 	Preferred []string
 	// Failed is the donor of the last attempt, when that failed and it may be to blame; "" otherwise.
@@ -21,28 +21,28 @@ type DonorWish struct {
 // among them: Galera takes it when none on the list can be the donor, which the trailing comma allows. It is on the list only
 // when all others are the one that failed, and before that one, unless SST would block it. With an empty list, busy names a
 // member that could be the donor if it were not one already; the one that failed is not waited for, as it may hang.
-func Donors(peers map[string]agentapi.PeerView, wish DonorWish) (names []string, busy string) {
+func Donors(peers map[string]agentapi.PeerView, desired DonorPreferences) (names []string, busy string) {
 	spare, again := "", ""
 	for _, p := range PrimaryPeers(peers) {
 		switch {
 		case p.Draining:
 		case p.Primary:
-			if p.State == galera.NodeSynced && p.Name != wish.Failed && !wish.Blocks {
+			if p.State == galera.NodeSynced && p.Name != desired.Failed && !desired.Blocks {
 				spare = p.Name
 			}
-		case p.State == galera.NodeSynced && p.Name == wish.Failed:
+		case p.State == galera.NodeSynced && p.Name == desired.Failed:
 			again = p.Name
 		case p.State == galera.NodeSynced:
 			names = append(names, p.Name)
-		case p.State == galera.NodeDonor && p.Name != wish.Failed && p.Donation != nil && p.Donation.Kind == agentapi.JoinSST:
+		case p.State == galera.NodeDonor && p.Name != desired.Failed && p.Donation != nil && p.Donation.Kind == agentapi.JoinSST:
 			busy = p.Name
 		}
 	}
 	rank := func(name string) int {
-		if i := slices.Index(wish.Preferred, name); i >= 0 {
+		if i := slices.Index(desired.Preferred, name); i >= 0 {
 			return i
 		}
-		return len(wish.Preferred)
+		return len(desired.Preferred)
 	}
 	slices.SortStableFunc(names, func(x, y string) int { return rank(x) - rank(y) })
 	if again != "" {
@@ -60,9 +60,9 @@ func Donors(peers map[string]agentapi.PeerView, wish DonorWish) (names []string,
 // DonorList returns the value of wsrep_sst_donor for a joiner with an image. others reports whether Galera may take
 // another member when none on the list can give (the trailing comma); it may not when a member is of a later series
 // than the image, so that every able member is on the list then.
-func DonorList(image string, peers map[string]agentapi.PeerView, wish DonorWish) (names []string, others bool) {
+func DonorList(image string, peers map[string]agentapi.PeerView, desired DonorPreferences) (names []string, others bool) {
 	able, later := AbleDonors(image, peers)
-	names, _ = Donors(able, wish)
+	names, _ = Donors(able, desired)
 	if !later {
 		return names, true
 	}
@@ -75,7 +75,7 @@ func DonorList(image string, peers map[string]agentapi.PeerView, wish DonorWish)
 }
 
 // AwaitDonor delays a join while no able member is Synced, and one by SST while only the primary could be its donor.
-func AwaitDonor(v JoinVerdict, image string, sst bool, peers map[string]agentapi.PeerView, wish DonorWish) JoinVerdict {
+func AwaitDonor(v JoinVerdict, image string, sst bool, peers map[string]agentapi.PeerView, desired DonorPreferences) JoinVerdict {
 	able, later := AbleDonors(image, peers)
 	if later && !slices.ContainsFunc(PrimaryPeers(able), func(p agentapi.PeerView) bool { return p.State == galera.NodeSynced }) {
 		return JoinVerdict{Wait: "a member whose MariaDB is not of a later series, to join by"}
@@ -83,7 +83,7 @@ func AwaitDonor(v JoinVerdict, image string, sst bool, peers map[string]agentapi
 	if !sst {
 		return v
 	}
-	if _, busy := Donors(able, wish); busy != "" {
+	if _, busy := Donors(able, desired); busy != "" {
 		return JoinVerdict{Wait: busy + " is the donor of another joiner, and the primary is spared"}
 	}
 	return v

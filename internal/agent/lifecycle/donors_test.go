@@ -47,7 +47,7 @@ func TestDonors(t *testing.T) {
 		for _, p := range c.peers {
 			maps.Copy(peers, p)
 		}
-		got, busy := Donors(peers, DonorWish{Preferred: c.preferred, Failed: c.failed, Blocks: c.blocks})
+		got, busy := Donors(peers, DonorPreferences{Preferred: c.preferred, Failed: c.failed, Blocks: c.blocks})
 		if !slices.Equal(got, c.want) || busy != c.busy {
 			t.Errorf("%s: %v, busy %q; want %v, %q", name, got, busy, c.want, c.busy)
 		}

@@ -17,9 +17,9 @@ func HasState(s *agentapi.Server) bool {
 		(s.State == galera.NodeJoined || s.State == galera.NodeSynced || s.State == galera.NodeDonor)
 }
 
-// Condemn returns the reason why a running server must be stopped at once, nil when it may run. formed is the
+// ReasonToTerminate returns the reason why a running server must be stopped at once, nil when it may run. formed is the
 // UUID it was bootstrapped with, "" when it joined or was initialised.
-func Condemn(s *agentapi.Server, formed string) *agentapi.Failure {
+func ReasonToTerminate(s *agentapi.Server, formed string) *agentapi.Failure {
 	if s == nil || s.Component != galera.ComponentPrimary || !s.Ready && s.State != galera.NodeSynced {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-func TestCondemn(t *testing.T) {
+func TestReasonToTerminate(t *testing.T) {
 	up := agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuidA}
 	for name, c := range map[string]struct {
 		edit   func(*agentapi.Server)
@@ -28,14 +28,14 @@ func TestCondemn(t *testing.T) {
 		s := up
 		c.edit(&s)
 		got := ""
-		if f := Condemn(&s, c.formed); f != nil {
+		if f := ReasonToTerminate(&s, c.formed); f != nil {
 			got = f.Reason
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if Condemn(nil, uuidA) != nil {
+	if ReasonToTerminate(nil, uuidA) != nil {
 		t.Error("a server that does not answer was judged a danger to the data")
 	}
 }

@@ -23,15 +23,15 @@ type Situation struct {
 	Silent bool
 	// Draining: the pod goes. Held: stopped by order. Restart: to be stopped and started again.
 	Draining, Held, Restart bool
-	// Farewell is what an order or the termination of the pod waits for.
-	Farewell Farewell
-	// Condemned reports whether the running server must go: it is a danger to the data.
-	Condemned bool
+	// DrainDelay is what an order or the termination of the pod waits for.
+	DrainDelay DrainDelay
+	// MustTerminate reports whether the running server must go: it is a danger to the data.
+	MustTerminate bool
 	// Hibernated is NodeConfig.Hibernated.
 	Hibernated bool
-	// Blind explains why not even the position can be found out (no configuration, no mariadbd), nil when
+	// PositionUnavailable explains why not even the position can be found out (no configuration, no mariadbd), nil when
 	// it can. Unusable explains why nothing can be started (certificate, provider), nil when it can.
-	Blind, Unusable *agentapi.Failure
+	PositionUnavailable, StartUnavailable *agentapi.Failure
 	// Examined reports whether data and position have been examined since mariadbd was last up.
 	Examined bool
 	// Trouble is why the last examination failed, nil when it did not.
@@ -40,8 +40,8 @@ type Situation struct {
 	Checking bool
 	// Form is the order to form a component with, "" without one.
 	Form agentapi.OrderKind
-	// Sticky is a failure only an order lifts.
-	Sticky *agentapi.Failure
+	// NeedsOrder is a failure only an order lifts.
+	NeedsOrder *agentapi.Failure
 	// RetryIn is how long the next attempt has to wait, after a failed one.
 	RetryIn time.Duration
 	// CrashedIn is how long the next bootstrap has to wait after servers that crashed again and again, soon after they had begun to serve.
@@ -101,14 +101,14 @@ func Next(s Situation) Step {
 		return Step{Phase: galera.PhaseExamining}
 	case s.Held && s.Form == "" && s.stoppedBy() != nil:
 		return Step{Phase: galera.PhaseStopped, Waiting: "an order to start", Failure: s.stoppedBy()}
-	case s.Blind != nil:
-		return Step{Phase: galera.PhaseFailed, Failure: s.Blind}
+	case s.PositionUnavailable != nil:
+		return Step{Phase: galera.PhaseFailed, Failure: s.PositionUnavailable}
 	case !s.Examined && s.ExamineIn > 0:
 		return Step{Phase: galera.PhaseFailed, Waiting: "the next attempt to find out the position"}
 	case !s.Examined:
 		return Step{Act: ActExamine, Phase: galera.PhaseExamining}
-	case s.Unusable != nil:
-		return Step{Phase: galera.PhaseFailed, Failure: s.Unusable}
+	case s.StartUnavailable != nil:
+		return Step{Phase: galera.PhaseFailed, Failure: s.StartUnavailable}
 	case s.Form == agentapi.OrderInitialise && s.RetryIn > 0:
 		return Step{Phase: galera.PhaseWaiting, Waiting: "the next attempt to initialise a database"}
 	case s.Form == agentapi.OrderInitialise:
@@ -119,8 +119,8 @@ func Next(s Situation) Step {
 		return Step{Act: ActBootstrap, Phase: galera.PhaseStarting}
 	case s.Held:
 		return Step{Phase: galera.PhaseStopped, Waiting: "an order to start"}
-	case s.Sticky != nil:
-		return Step{Phase: galera.PhaseFailed, Failure: s.Sticky}
+	case s.NeedsOrder != nil:
+		return Step{Phase: galera.PhaseFailed, Failure: s.NeedsOrder}
 	case s.Join.Failure != nil:
 		return Step{Phase: galera.PhaseFailed, Failure: s.Join.Failure}
 	case s.Hibernated:
@@ -137,12 +137,12 @@ func Next(s Situation) Step {
 // is examined first. It is Stopped all the same: an operation that waits for that must not wait for a user.
 func (s Situation) stoppedBy() *agentapi.Failure {
 	switch {
-	case s.Blind != nil:
-		return s.Blind
+	case s.PositionUnavailable != nil:
+		return s.PositionUnavailable
 	case !s.Examined && s.ExamineIn > 0:
 		return s.Trouble
 	case s.Examined:
-		return s.Unusable
+		return s.StartUnavailable
 	}
 	return nil
 }
@@ -157,9 +157,9 @@ func nextAlive(s Situation) Step {
 	switch {
 	case s.Stopping:
 		return Step{Phase: galera.PhaseStopping}
-	case (s.Draining || s.Held || s.Restart) && !s.Condemned && s.Answers && s.Farewell.Wait() > 0:
+	case (s.Draining || s.Held || s.Restart) && !s.MustTerminate && s.Answers && s.DrainDelay.Wait() > 0:
 		return Step{Phase: galera.PhaseRunning, Waiting: "new clients to be sent to other nodes, before mariadbd is stopped"}
-	case s.Draining, s.Held, s.Restart, s.Condemned:
+	case s.Draining, s.Held, s.Restart, s.MustTerminate:
 		return Step{Act: ActStop, Phase: galera.PhaseStopping}
 	case s.Answers:
 		return Step{Phase: galera.PhaseRunning}

@@ -10,7 +10,7 @@ import (
 func TestNext(t *testing.T) {
 	ready := Situation{Examined: true, Join: JoinVerdict{Join: true}}
 	failure := &agentapi.Failure{Reason: "x"}
-	leaves := Farewell{Serves: true, Others: true, Draining: 1}
+	leaves := DrainDelay{Serves: true, Others: true, Draining: 1}
 	for name, c := range map[string]struct {
 		edit  func(*Situation)
 		act   Act
@@ -29,11 +29,13 @@ func TestNext(t *testing.T) {
 		"held, the look goes on": {func(s *Situation) {
 			s.Held, s.Examined, s.Trouble, s.Job = true, false, failure, JobExamine
 		}, ActNone, galera.PhaseExamining},
-		"held, blind":                      {func(s *Situation) { s.Held, s.Blind, s.Unusable, s.Examined = true, failure, failure, false }, ActNone, galera.PhaseStopped},
-		"held, unusable":                   {func(s *Situation) { s.Held, s.Unusable = true, failure }, ActNone, galera.PhaseStopped},
-		"held, unusable, not looked":       {func(s *Situation) { s.Held, s.Unusable, s.Examined = true, failure, false }, ActExamine, galera.PhaseExamining},
-		"to form, unusable":                {func(s *Situation) { s.Held, s.Unusable, s.Form = true, failure, agentapi.OrderBootstrap }, ActNone, galera.PhaseFailed},
-		"settings are looked at":           {func(s *Situation) { s.Checking, s.Blind, s.Examined = true, failure, false }, ActNone, galera.PhaseExamining},
+		"held, blind": {func(s *Situation) {
+			s.Held, s.PositionUnavailable, s.StartUnavailable, s.Examined = true, failure, failure, false
+		}, ActNone, galera.PhaseStopped},
+		"held, unusable":                   {func(s *Situation) { s.Held, s.StartUnavailable = true, failure }, ActNone, galera.PhaseStopped},
+		"held, unusable, not looked":       {func(s *Situation) { s.Held, s.StartUnavailable, s.Examined = true, failure, false }, ActExamine, galera.PhaseExamining},
+		"to form, unusable":                {func(s *Situation) { s.Held, s.StartUnavailable, s.Form = true, failure, agentapi.OrderBootstrap }, ActNone, galera.PhaseFailed},
+		"settings are looked at":           {func(s *Situation) { s.Checking, s.PositionUnavailable, s.Examined = true, failure, false }, ActNone, galera.PhaseExamining},
 		"hibernated":                       {func(s *Situation) { s.Hibernated = true }, ActNone, galera.PhaseWaiting},
 		"hibernated, bootstrap":            {func(s *Situation) { s.Hibernated, s.Form = true, agentapi.OrderBootstrap }, ActBootstrap, galera.PhaseStarting},
 		"initialise":                       {func(s *Situation) { s.Form = agentapi.OrderInitialise }, ActInitialise, galera.PhaseInitialising},
@@ -41,12 +43,12 @@ func TestNext(t *testing.T) {
 		"bootstrap after a failed attempt": {func(s *Situation) { s.Form, s.RetryIn = agentapi.OrderBootstrap, 1 }, ActBootstrap, galera.PhaseStarting},
 		"initialise, but not yet again":    {func(s *Situation) { s.Form, s.RetryIn = agentapi.OrderInitialise, 1 }, ActNone, galera.PhaseWaiting},
 		"foreign data":                     {func(s *Situation) { s.Join = JoinVerdict{Failure: failure} }, ActNone, galera.PhaseFailed},
-		"sticky failure":                   {func(s *Situation) { s.Sticky = failure }, ActNone, galera.PhaseFailed},
-		"blind":                            {func(s *Situation) { s.Blind, s.Unusable, s.Examined = failure, failure, false }, ActNone, galera.PhaseFailed},
-		"looks though it cannot start":     {func(s *Situation) { s.Unusable, s.Examined = failure, false }, ActExamine, galera.PhaseExamining},
-		"unusable":                         {func(s *Situation) { s.Unusable, s.Form = failure, agentapi.OrderBootstrap }, ActNone, galera.PhaseFailed},
+		"sticky failure":                   {func(s *Situation) { s.NeedsOrder = failure }, ActNone, galera.PhaseFailed},
+		"blind":                            {func(s *Situation) { s.PositionUnavailable, s.StartUnavailable, s.Examined = failure, failure, false }, ActNone, galera.PhaseFailed},
+		"looks though it cannot start":     {func(s *Situation) { s.StartUnavailable, s.Examined = failure, false }, ActExamine, galera.PhaseExamining},
+		"unusable":                         {func(s *Situation) { s.StartUnavailable, s.Form = failure, agentapi.OrderBootstrap }, ActNone, galera.PhaseFailed},
 		"draining, down":                   {func(s *Situation) { s.Draining, s.Form = true, agentapi.OrderBootstrap }, ActExit, galera.PhaseStopped},
-		"draining, unusable":               {func(s *Situation) { s.Draining, s.Unusable = true, failure }, ActExit, galera.PhaseStopped},
+		"draining, unusable":               {func(s *Situation) { s.Draining, s.StartUnavailable = true, failure }, ActExit, galera.PhaseStopped},
 		"a job goes on":                    {func(s *Situation) { s.Job = JobLaunch }, ActNone, galera.PhaseStarting},
 		"a job goes on while draining":     {func(s *Situation) { s.Job, s.Draining = JobInitialise, true }, ActNone, galera.PhaseInitialising},
 		"starting":                         {func(s *Situation) { s.Alive = true }, ActNone, galera.PhaseStarting},
@@ -55,11 +57,11 @@ func TestNext(t *testing.T) {
 		"running, draining":                {func(s *Situation) { s.Alive, s.Answers, s.Draining = true, true, true }, ActStop, galera.PhaseStopping},
 		"running, held":                    {func(s *Situation) { s.Alive, s.Held = true, true }, ActStop, galera.PhaseStopping},
 		"running, to be restarted":         {func(s *Situation) { s.Alive, s.Restart = true, true }, ActStop, galera.PhaseStopping},
-		"running, a danger to the data":    {func(s *Situation) { s.Alive, s.Condemned = true, true }, ActStop, galera.PhaseStopping},
-		"clients follow first":             {func(s *Situation) { s.Alive, s.Answers, s.Draining, s.Farewell = true, true, true, leaves }, ActNone, galera.PhaseRunning},
-		"it does not answer":               {func(s *Situation) { s.Alive, s.Draining, s.Farewell = true, true, leaves }, ActStop, galera.PhaseStopping},
+		"running, a danger to the data":    {func(s *Situation) { s.Alive, s.MustTerminate = true, true }, ActStop, galera.PhaseStopping},
+		"clients follow first":             {func(s *Situation) { s.Alive, s.Answers, s.Draining, s.DrainDelay = true, true, true, leaves }, ActNone, galera.PhaseRunning},
+		"it does not answer":               {func(s *Situation) { s.Alive, s.Draining, s.DrainDelay = true, true, leaves }, ActStop, galera.PhaseStopping},
 		"a danger to the data waits for none": {func(s *Situation) {
-			s.Alive, s.Answers, s.Draining, s.Condemned, s.Farewell = true, true, true, true, leaves
+			s.Alive, s.Answers, s.Draining, s.MustTerminate, s.DrainDelay = true, true, true, true, leaves
 		}, ActStop, galera.PhaseStopping},
 		"stopping once is enough":     {func(s *Situation) { s.Alive, s.Stopping, s.Draining = true, true, true }, ActNone, galera.PhaseStopping},
 		"hibernation stops no server": {func(s *Situation) { s.Alive, s.Answers, s.Hibernated = true, true, true }, ActNone, galera.PhaseRunning},
@@ -70,7 +72,7 @@ func TestNext(t *testing.T) {
 		if step.Act != c.act || step.Phase != c.phase {
 			t.Errorf("%s: %q in %s, want %q in %s", name, step.Act, step.Phase, c.act, c.phase)
 		}
-		if s.Held && step.Phase == galera.PhaseStopped && (s.Trouble != nil || s.Unusable != nil) && step.Failure != failure {
+		if s.Held && step.Phase == galera.PhaseStopped && (s.Trouble != nil || s.StartUnavailable != nil) && step.Failure != failure {
 			t.Errorf("%s: does not report why it could not be started", name)
 		}
 		if (step.Phase == galera.PhaseWaiting || s.Silent) && step.Waiting == "" {

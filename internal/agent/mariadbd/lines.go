@@ -28,14 +28,14 @@ var (
 // stunnel, which scriptEnv makes more verbose, names both of every connection it has accepted (print_cipher in
 // client.c), among much else.
 var (
-	stunnelSuite = regexp.MustCompile(stunnelInfo + `\[\d+\]: (?:Negotiated )?(TLSv\S+) ciphersuite:? (\S+) `)
-	stunnelTalk  = regexp.MustCompile(stunnelInfo + `\[`)
+	stunnelSuite   = regexp.MustCompile(stunnelInfo + `\[\d+\]: (?:Negotiated )?(TLSv\S+) ciphersuite:? (\S+) `)
+	stunnelChatter = regexp.MustCompile(stunnelInfo + `\[`)
 )
 
 const stunnelInfo = `^\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d LOG[56]`
 
 // Chatter reports whether a line is what stunnel logs of healthy connections, a dozen for each.
-func Chatter(line string) bool { return stunnelTalk.MatchString(line) }
+func Chatter(line string) bool { return stunnelChatter.MatchString(line) }
 
 // ParseHandshake finds the TLS of a transfer in a line of the server's log; ok is false for any other line.
 func ParseHandshake(line string) (h Handshake, ok bool) {

@@ -17,9 +17,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
-// drainTime is how long the last lines of a dead server are waited for: an orphaned script may
+// drainTimeout is how long the last lines of a dead server are waited for: an orphaned script may
 // hold the pipe open.
-const drainTime = 500 * time.Millisecond
+const drainTimeout = 500 * time.Millisecond
 
 // Exit is how a process ended.
 type Exit struct {
@@ -143,7 +143,7 @@ func (p *Process) end(wait func() *os.ProcessState, ring *Ring, drained <-chan s
 	p.ended.Store(true)
 	select {
 	case <-drained:
-	case <-time.After(drainTime):
+	case <-time.After(drainTimeout):
 	}
 	p.exit = Exit{Code: -1, Lines: ring.Lines()}
 	if state != nil {

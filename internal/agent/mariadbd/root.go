@@ -10,30 +10,30 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/accounts"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// rootAgain is the pause after an attempt to set root's password that failed.
-const rootAgain = 2 * time.Second
+// rootRetryInterval is the pause after an attempt to set root's password that failed.
+const rootRetryInterval = 2 * time.Second
 
 const (
 	// rootOverlap is how long root's password before is accepted, unless the Secret sets another time.
 	rootOverlap = time.Hour
-	// rootLook is how often the end of an overlap is checked: the Secret may cut it short.
-	rootLook = 10 * time.Second
+	// overlapCheckInterval is how often the end of an overlap is checked: the Secret may cut it short.
+	overlapCheckInterval = 10 * time.Second
 )
 
 // Root keeps root's password equal to the Secret's. Not safe for concurrent use (event loop only), except for Password.
 type Root struct {
-	loop   room.Loop
+	loop   eventloop.Loop
 	places paths.Places
 	keep   KeepRoot
 
 	read, before string // hashes of the password in the Secret, and of the one that was in it before
 	applied      string // what is known to be in force
-	again        time.Time
+	retryPending time.Time
 	busy         bool
 	retryAt      time.Time
 	problem      string
@@ -41,15 +41,15 @@ type Root struct {
 }
 
 // KeepRoot sets root's accounts and their password where they are others. It returns how long the one before is accepted yet, 0 when it is not.
-type KeepRoot func(ctx context.Context, w accounts.RootWish) (time.Duration, error)
+type KeepRoot func(ctx context.Context, w accounts.DesiredRoot) (time.Duration, error)
 
 // NewRoot returns a Root that has not read the Secret.
-func NewRoot(loop room.Loop, places paths.Places, keep KeepRoot) Root {
+func NewRoot(loop eventloop.Loop, places paths.Places, keep KeepRoot) Root {
 	return Root{loop: loop, places: places, keep: keep}
 }
 
-// Look records the passwords of the Secret, so that every member knows which password was the one before.
-func (r *Root) Look() {
+// ReadPasswords records the passwords of the Secret, so that every member knows which password was the one before.
+func (r *Root) ReadPasswords() {
 	if word := r.Password(); word != "" && r.read != agentapi.NativeHash(word) {
 		r.read, r.before = agentapi.NativeHash(word), r.read
 	}
@@ -68,30 +68,30 @@ func (r *Root) Check(access *agentapi.RootAccess, settled func()) {
 		return
 	}
 	hash := agentapi.NativeHash(word)
-	wish := accounts.RootWish{Hash: hash, Before: r.before, Overlap: r.overlap()}
+	desired := accounts.DesiredRoot{Hash: hash, Before: r.before, Overlap: r.overlap()}
 	if access != nil {
-		wish.Hosts, wish.Disabled = access.Hosts, access.Disabled
+		desired.Hosts, desired.Disabled = access.Hosts, access.Disabled
 	}
-	applied := fmt.Sprint(hash, wish.Disabled, wish.Hosts)
-	if r.applied == applied && (r.again.IsZero() || time.Now().Before(r.again)) {
+	applied := fmt.Sprint(hash, desired.Disabled, desired.Hosts)
+	if r.applied == applied && (r.retryPending.IsZero() || time.Now().Before(r.retryPending)) {
 		settled()
 		return
 	}
 	r.busy = true
 	go func() {
-		left, err := r.keep(context.Background(), wish)
+		left, err := r.keep(context.Background(), desired)
 		r.loop.Post(func() {
 			r.busy = false
 			if err != nil {
-				r.retryAt = time.Now().Add(rootAgain)
+				r.retryAt = time.Now().Add(rootRetryInterval)
 				r.loop.Logger.Warn("root's password could not be set", "error", err)
 				r.refused(err)
 				return
 			}
 			r.failure = nil
-			r.applied, r.problem, r.again = applied, "", time.Time{}
+			r.applied, r.problem, r.retryPending = applied, "", time.Time{}
 			if left > 0 {
-				r.again = time.Now().Add(min(left, rootLook))
+				r.retryPending = time.Now().Add(min(left, overlapCheckInterval))
 			}
 			settled()
 		})
@@ -108,8 +108,8 @@ func (r *Root) refused(err error) {
 		Message: "the server refuses to set root's password: " + refused.Message}
 }
 
-// Rest is called on a member that does not set the password: another one does.
-func (r *Root) Rest() { r.failure = nil }
+// ClearProblem is called on a member that does not set the password: another one does.
+func (r *Root) ClearProblem() { r.failure = nil }
 
 // Failure is why the server refuses to set the password, nil when it does not.
 func (r *Root) Failure() *agentapi.Failure { return r.failure }

@@ -143,7 +143,7 @@ func shell(script string) Command {
 	return Command{Path: "/bin/sh", Args: []string{"-c", script}, Env: os.Environ()}
 }
 
-func TestRunTellsHowItEnded(t *testing.T) {
+func TestRunReturnsHowItEnded(t *testing.T) {
 	var table procs.Table
 	exit, err := Run(context.Background(), &table, shell("echo out; echo err >&2; exit 7"))
 	if err != nil || exit.Code != 7 || exit.Signal != 0 {

@@ -13,8 +13,8 @@ import (
 var transferMarks = []string{"WSREP_SST: [ERROR]", "] E ", "] W SSL_", "] N SSL_", "] I SSL_", "mbstream:", "zstd:", "rsync error:", "rsync:", "LOG3[", "command not found",
 	"No space left on device", "Failed to get "}
 
-// socatWord is what socat logs after the time, its process and the weight.
-var socatWord = regexp.MustCompile(`socat\[\d+\] [EWNI] (.*)`)
+// socatMessage is what socat logs after the time, its process and the weight.
+var socatMessage = regexp.MustCompile(`socat\[\d+\] [EWNI] (.*)`)
 
 // transferNoise is what follows every failure.
 var transferNoise = []string{"Cleanup after exit", "Removing ", "exiting with status", "sigterm", "Failed to get current position"}
@@ -64,7 +64,7 @@ func TransferFailure(exit Exit) (reason, message string) {
 			message = m[1] + " ended with exit code " + m[2]
 		}
 	}
-	if said := transferWords(exit.Lines); said != "" {
+	if said := transferMessage(exit.Lines); said != "" {
 		return reason, message + ": " + said
 	}
 	if why := Why(exit.Lines); why != "" {
@@ -73,16 +73,16 @@ func TransferFailure(exit Exit) (reason, message string) {
 	return reason, message
 }
 
-// transferWords picks what the transfer's programs said, the first three different lines: what comes
+// transferMessage picks what the transfer's programs said, the first three different lines: what comes
 // later follows from them.
-func transferWords(lines []string) string {
+func transferMessage(lines []string) string {
 	var found []string
 	for _, line := range lines {
 		if !containsAny(line, transferMarks) || containsAny(line, transferNoise) {
 			continue
 		}
 		line = strip(line)
-		if m := socatWord.FindStringSubmatch(line); m != nil {
+		if m := socatMessage.FindStringSubmatch(line); m != nil {
 			line = "socat: " + m[1]
 		}
 		if !slices.Contains(found, line) && len(found) < keptLines {

@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/room"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
-	// upgradeTime bounds mariadb-upgrade, which checks every table once, and reads none.
-	upgradeTime = 2 * time.Hour
-	// upgradeAgain is the pause after an attempt that failed.
-	upgradeAgain = time.Minute
+	// upgradeTimeout bounds mariadb-upgrade, which checks every table once, and reads none.
+	upgradeTimeout = 2 * time.Hour
+	// upgradeRetryInterval is the pause after an attempt that failed.
+	upgradeRetryInterval = time.Minute
 )
 
 // Upgrade lets mariadb-upgrade run on a member that serves with system tables of another series. Not safe for
@@ -27,7 +27,7 @@ const (
 // mariadb-upgrade runs SET SQL_LOG_BIN=0, WSREP_ON=OFF by itself, so that nothing of it is replicated: each member does
 // it for itself, in its turn, and those that are not upgraded yet see nothing. A second run is harmless.
 type Upgrade struct {
-	loop   room.Loop
+	loop   eventloop.Loop
 	places paths.Places
 	table  *procs.Table
 	user   string
@@ -39,7 +39,7 @@ type Upgrade struct {
 }
 
 // NewUpgrade returns an Upgrade that has not run. user is the account on the socket that needs no password.
-func NewUpgrade(loop room.Loop, places paths.Places, table *procs.Table, user string) Upgrade {
+func NewUpgrade(loop eventloop.Loop, places paths.Places, table *procs.Table, user string) Upgrade {
 	return Upgrade{loop: loop, places: places, table: table, user: user}
 }
 
@@ -71,7 +71,7 @@ func (u *Upgrade) Check(up Upgrading) {
 	u.busy = true
 	u.shown = &agentapi.Upgrade{From: up.From, To: up.To, State: agentapi.UpgradeRunning, StartedAt: time.Now()}
 	u.loop.Logger.Info("mariadb-upgrade begins", "from", u.shown.From, "to", u.shown.To)
-	ctx, cancel := u.loop.Work(upgradeTime)
+	ctx, cancel := u.loop.Work(upgradeTimeout)
 	go func() {
 		defer cancel()
 		err := u.tables(ctx)
@@ -95,7 +95,7 @@ func (u *Upgrade) onEnded(up Upgrading, err error) {
 	if !up.Running() {
 		return // the server has gone; the next one does it
 	}
-	u.retryAt = now.Add(upgradeAgain)
+	u.retryAt = now.Add(upgradeRetryInterval)
 	u.failure = &agentapi.Failure{Reason: agentapi.FailureUpgrade, At: now,
 		Message: fmt.Sprintf("mariadb-upgrade to %s failed, and is tried again: %v", u.shown.To, err)}
 	u.loop.Logger.Error("mariadb-upgrade failed", "error", err)

@@ -10,8 +10,8 @@ import (
 
 const dashboards = "../../../config/grafana"
 
-// TestDashboardsShowWhatThereIs: every metric of ours in a dashboard is one that agents serve. Those of the operator have a test of their own.
-func TestDashboardsShowWhatThereIs(t *testing.T) {
+// TestDashboardsShowExportedMetrics: every metric of ours in a dashboard is one that agents serve. Those of the operator have a test of their own.
+func TestDashboardsShowExportedMetrics(t *testing.T) {
 	known := names()
 	files, err := filepath.Glob(filepath.Join(dashboards, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -31,9 +31,9 @@ func TestDashboardsShowWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestDashboardKnowsNoPace: how often agents are asked is configured in Prometheus, and a rate over a time with one
+// TestDashboardAssumesNoScrapeInterval: how often agents are asked is configured in Prometheus, and a rate over a time with one
 // answer is no rate.
-func TestDashboardKnowsNoPace(t *testing.T) {
+func TestDashboardAssumesNoScrapeInterval(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dashboards, "benchmark.json"))
 	if err != nil {
 		t.Fatal(err)

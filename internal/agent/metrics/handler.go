@@ -17,8 +17,8 @@ const (
 	CollectVariables = "global_variables"
 )
 
-// most is how many scrapes are answered at a time. Each costs memory that is mariadbd's, too.
-const most = 4
+// maxScrapes is how many scrapes are answered at a time. Each costs memory that is mariadbd's, too.
+const maxScrapes = 4
 
 // Handler answers scrapes.
 type Handler struct {
@@ -42,7 +42,7 @@ func NewHandler(own *Collector, db *mysqld.Server) *Handler {
 				s := selection{galera, mysqld.What{Status: status, Variables: variables}}
 				h.ready[s] = promhttp.HandlerFor(h.registry(s), promhttp.HandlerOpts{
 					// A metric that cannot be written keeps no other from being read. Compressing takes more memory than it saves here.
-					ErrorHandling: promhttp.ContinueOnError, DisableCompression: true, MaxRequestsInFlight: most, CoalesceGather: true,
+					ErrorHandling: promhttp.ContinueOnError, DisableCompression: true, MaxRequestsInFlight: maxScrapes, CoalesceGather: true,
 				})
 			}
 		}

@@ -69,8 +69,8 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-// TestEverythingIsThere: of a node of which all is known, no metric is without a series.
-func TestEverythingIsThere(t *testing.T) {
+// TestEveryMetricHasASeries: of a node of which all is known, no metric is without a series.
+func TestEveryMetricHasASeries(t *testing.T) {
 	for name, families := range map[string][]Family{"node": NodeFamilies(), "arbitrator": ArbitratorFamilies()} {
 		c := collector(families, full())
 		for _, f := range families {

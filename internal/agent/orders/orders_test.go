@@ -113,7 +113,7 @@ func TestJudgeRefuses(t *testing.T) {
 
 var at18 = galera.Position{UUID: uuid, Seqno: 18}
 
-func TestWhoWasGivenUpMayBeAhead(t *testing.T) {
+func TestGivenUpMemberMayBeAhead(t *testing.T) {
 	o, f := order(agentapi.OrderBootstrap, at17), down()
 	o.GivenUp = []string{"p", "q"}
 	f.Peers = []agentapi.PeerView{{Name: "q", Data: galera.DataPresent, Position: at18}}
@@ -122,7 +122,7 @@ func TestWhoWasGivenUpMayBeAhead(t *testing.T) {
 	}
 }
 
-func TestOrderIsKnownWhoeverIsGivenUp(t *testing.T) {
+func TestOrderIsKnownWithAnyMembersGivenUp(t *testing.T) {
 	sent := order(agentapi.OrderBootstrap, at17)
 	sent.GivenUp = []string{"q"}
 	book := Content{HighestEpoch: 5, Records: []agentapi.OrderRecord{{Order: sent, State: agentapi.OrderDone}}}
@@ -135,7 +135,7 @@ func TestOrderIsKnownWhoeverIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestJudgeByTheBook(t *testing.T) {
+func TestJudgeAgainstTheOrderBook(t *testing.T) {
 	bootstrap := order(agentapi.OrderBootstrap, at17)
 	known := Content{HighestEpoch: 5, Records: []agentapi.OrderRecord{{Order: bootstrap, State: agentapi.OrderDone}}}
 	changed := bootstrap

@@ -15,35 +15,35 @@ const (
 	PaceIdle    = 15 * time.Second
 )
 
-// Asking asks the other members over and over: quickly while that decides something. Safe for concurrent use; the zero
+// Polling asks the other members over and over: quickly while that decides something. Safe for concurrent use; the zero
 // value asks no peer.
-type Asking struct {
+type Polling struct {
 	Asker
-	self    string
-	members func() (of agentapi.Identity, peers []agentapi.Peer)
-	told    func(asked time.Time, views map[string]agentapi.PeerView)
-	pace    atomic.Int64
-	look    chan struct{} // the others are to be asked now
+	self      string
+	members   func() (of agentapi.Identity, peers []agentapi.Peer)
+	onAnswers func(asked time.Time, views map[string]agentapi.PeerView)
+	pace      atomic.Int64
+	kick      chan struct{} // the others are to be asked now
 }
 
 // Open sets who asks whom: the members of a cluster, whose identity and members come from one configuration. told is
 // called with the answers to a question that was asked at a time.
-func (a *Asking) Open(self string, members func() (of agentapi.Identity, peers []agentapi.Peer),
-	told func(asked time.Time, views map[string]agentapi.PeerView)) {
-	a.Asker, a.self, a.members, a.told, a.look = *New(), self, members, told, make(chan struct{}, 1)
+func (a *Polling) Open(self string, members func() (of agentapi.Identity, peers []agentapi.Peer),
+	reported func(asked time.Time, views map[string]agentapi.PeerView)) {
+	a.Asker, a.self, a.members, a.onAnswers, a.kick = *New(), self, members, reported, make(chan struct{}, 1)
 }
 
 // Run asks until ctx ends.
-func (a *Asking) Run(ctx context.Context) {
+func (a *Polling) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if of, members := a.members(); len(members) > 0 {
 			asked := time.Now()
-			a.told(asked, a.Ask(ctx, of, members, a.self))
+			a.onAnswers(asked, a.Ask(ctx, of, members, a.self))
 		}
 		pause := time.NewTimer(time.Duration(a.pace.Load()))
 		select {
 		case <-ctx.Done():
-		case <-a.look:
+		case <-a.kick:
 		case <-pause.C:
 		}
 		pause.Stop()
@@ -51,22 +51,22 @@ func (a *Asking) Run(ctx context.Context) {
 }
 
 // Set sets the pace. A quicker one begins with a question at once.
-func (a *Asking) Set(pace time.Duration) {
+func (a *Polling) Set(pace time.Duration) {
 	if time.Duration(a.pace.Swap(int64(pace))) > pace {
 		a.Now()
 	}
 }
 
 // Now asks at once.
-func (a *Asking) Now() {
+func (a *Polling) Now() {
 	select {
-	case a.look <- struct{}{}:
+	case a.kick <- struct{}{}:
 	default:
 	}
 }
 
 // AskOnce asks all others now and returns their answers.
-func (a *Asking) AskOnce(ctx context.Context) map[string]agentapi.PeerView {
+func (a *Polling) AskOnce(ctx context.Context) map[string]agentapi.PeerView {
 	of, members := a.members()
 	return a.Ask(ctx, of, members, a.self)
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// watchTime is how long others are polled often after the component has changed.
-const watchTime = 20 * time.Second
+// watchDuration is how long others are polled often after the component has changed.
+const watchDuration = 20 * time.Second
 
 // Group holds what the other members answered last, and how often they are asked. Not safe for concurrent use (event
 // loop only), except for what it embeds.
 type Group struct {
-	Asking
+	Polling
 	// Views are the last answers, by name; those of members that did not answer are missing.
 	Views map[string]agentapi.PeerView
 
@@ -40,15 +40,15 @@ func (g *Group) Forget() { g.Views, g.from = nil, time.Now() }
 // Watch polls the others often for a while: the component has changed, and a member that goes down before it knows of a
 // new line of history would look as if it had gone on without the others.
 func (g *Group) Watch(served bool) {
-	g.watchUntil = time.Now().Add(watchTime)
+	g.watchUntil = time.Now().Add(watchDuration)
 	if served {
 		g.Set(PaceJoining)
 	}
 	g.Now()
 }
 
-// Rest polls the others rarely, once nothing has changed for a while.
-func (g *Group) Rest() {
+// SlowDown polls the others rarely, once nothing has changed for a while.
+func (g *Group) SlowDown() {
 	if time.Now().After(g.watchUntil) {
 		g.Set(PaceIdle)
 	}

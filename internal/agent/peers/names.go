@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// lookupTime is how long a look-up may take, freshTime how long its answer is used without another one, and patience how long a new
+	// lookupTimeout is how long a look-up may take, freshTime how long its answer is used without another one, and patience how long a new
 	// look-up is waited for while there is an earlier answer.
-	lookupTime = 3 * time.Second
-	freshTime  = 2 * time.Second
-	patience   = 200 * time.Millisecond
+	lookupTimeout  = 3 * time.Second
+	lookupTTL      = 2 * time.Second
+	lookupPatience = 200 * time.Millisecond
 )
 
 // names are the addresses of hosts. A slow server of names, or one that does not answer, keeps no member from being asked that was found
@@ -44,9 +44,9 @@ func (n *names) find(ctx context.Context, host string) ([]string, error) {
 	}
 	busy, known := n.begin(host)
 	if busy != nil {
-		limit := lookupTime
+		limit := lookupTimeout
 		if known {
-			limit = patience
+			limit = lookupPatience
 		}
 		timer := time.NewTimer(limit)
 		defer timer.Stop()
@@ -82,14 +82,14 @@ func (n *names) begin(host string) (busy <-chan struct{}, known bool) {
 	switch {
 	case h.busy != nil:
 		return h.busy, known
-	case time.Since(h.found) < freshTime:
+	case time.Since(h.found) < lookupTTL:
 		return nil, known
 	}
 	done := make(chan struct{})
 	h.busy = done
 	go func() {
 		defer close(done)
-		ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
+		ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 		defer cancel()
 		addresses, err := n.lookup(ctx, host)
 		n.mu.Lock()

@@ -39,11 +39,11 @@ func TestNames(t *testing.T) {
 		find("it takes longer than a member's answer", slow, nil)
 		find("it is fresh", 0, nil)
 		slow = time.Hour
-		time.Sleep(freshTime)
-		find("a later one hangs", patience, nil)
-		time.Sleep(lookupTime)
-		find("and failed", patience, nil)
-		time.Sleep(lookupTime)
+		time.Sleep(lookupTTL)
+		find("a later one hangs", lookupPatience, nil)
+		time.Sleep(lookupTimeout)
+		find("and failed", lookupPatience, nil)
+		time.Sleep(lookupTimeout)
 		synctest.Wait()
 	})
 }

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	dialTime = 2 * time.Second
-	// silence is how long a server that speaks first without TLS is waited for. A plain gcomm
+	dialTimeout = 2 * time.Second
+	// serverSpeaksFirstTimeout is how long a server that speaks first without TLS is waited for. A plain gcomm
 	// acceptor answers within a millisecond, a dynamic one after 750 ms; a strict one never.
-	silence = 2500 * time.Millisecond
-	// atOnce is how long a plain acceptor is waited for: longer than it takes, shorter than a dynamic one.
-	atOnce = 300 * time.Millisecond
+	serverSpeaksFirstTimeout = 2500 * time.Millisecond
+	// plainGreetingTimeout is how long a plain acceptor is waited for: longer than it takes, shorter than a dynamic one.
+	plainGreetingTimeout = 300 * time.Millisecond
 )
 
 // Credentials are what the agent presents and trusts: its own node's.
@@ -95,7 +95,7 @@ func GroupTLS(ctx context.Context, addr string, c Credentials, listen bool) agen
 		if speaksPlain(conn) {
 			return agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext, CheckedAt: now}
 		}
-		_ = conn.SetDeadline(time.Now().Add(2 * dialTime))
+		_ = conn.SetDeadline(time.Now().Add(2 * dialTimeout))
 	}
 	secure := tls.Client(conn, c.config())
 	if err := secure.HandshakeContext(ctx); err != nil {
@@ -120,7 +120,7 @@ func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 		return false, err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(silence))
+	_ = conn.SetDeadline(time.Now().Add(serverSpeaksFirstTimeout))
 	said := make([]byte, 64)
 	n, err := conn.Read(said)
 	switch {
@@ -138,7 +138,7 @@ func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 
 // speaksPlain reports whether a plain acceptor speaks to us, which it does at once.
 func speaksPlain(conn net.Conn) bool {
-	_ = conn.SetReadDeadline(time.Now().Add(atOnce))
+	_ = conn.SetReadDeadline(time.Now().Add(plainGreetingTimeout))
 	said := make([]byte, 64)
 	n, _ := conn.Read(said)
 	return n > 0 && !isTLS(said[:n])
@@ -151,7 +151,7 @@ func isTLS(said []byte) bool {
 }
 
 func dial(ctx context.Context, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: dialTime}
+	d := net.Dialer{Timeout: dialTimeout}
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
@@ -159,5 +159,5 @@ func dial(ctx context.Context, addr string) (net.Conn, error) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetNoDelay(true)
 	}
-	return conn, conn.SetDeadline(time.Now().Add(2 * dialTime))
+	return conn, conn.SetDeadline(time.Now().Add(2 * dialTimeout))
 }

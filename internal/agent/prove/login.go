@@ -11,7 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-const loginTime = 5 * time.Second
+const loginTimeout = 5 * time.Second
 
 // clientsPlain asks as little as it can: only a server that would continue with a login is logged in to.
 func clientsPlain(ctx context.Context, addr string, s Subject) (accepted bool, err error) {
@@ -28,7 +28,7 @@ func clientsPlain(ctx context.Context, addr string, s Subject) (accepted bool, e
 func LoginPlain(ctx context.Context, addr, password string, c Credentials) (accepted bool, err error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = probeUser, password, "tcp", addr
-	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = loginTime, loginTime, loginTime
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = loginTimeout, loginTimeout, loginTimeout
 	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
 	encrypted := cfg.Clone()
 	encrypted.TLS = c.config()

@@ -16,14 +16,14 @@ const (
 	groupPort  = "4567"
 	clientPort = "3306"
 
-	// every is the pace of the dials with TLS. They leave no trace on the other side, but for a warning where a node speaks plaintext that did
+	// probeInterval is the pace of the dials with TLS. They leave no trace on the other side, but for a warning where a node speaks plaintext that did
 	// not the last time.
-	every = 30 * time.Second
-	// again is the pause after a look that was not complete: a member that is starting, mostly.
-	again = 4 * time.Second
-	// everyPlain is the pace of the dials without, each of which leaves one line in the other
+	probeInterval = 30 * time.Second
+	// retryInterval is the pause after a look that was not complete: a member that is starting, mostly.
+	retryInterval = 4 * time.Second
+	// plainProbeInterval is the pace of the dials without, each of which leaves one line in the other
 	// side's log.
-	everyPlain = 5 * time.Minute
+	plainProbeInterval = 5 * time.Minute
 	// settled is how long after a change the other members are tried without TLS.
 	settled = 2 * time.Minute
 )
@@ -121,15 +121,15 @@ func (p *Prover) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		p.wait(ctx)
 		s := p.Subject()
-		r := p.look(ctx, s)
+		r := p.probe(ctx, s)
 		// What was begun before a change is no evidence about what is after it, and nothing is known before the first
 		// configuration.
 		if s.Key != 0 && p.Subject().Key == s.Key {
 			p.Seen(r)
 		}
-		next := every*3/4 + rand.N(every/2)
+		next := probeInterval*3/4 + rand.N(probeInterval/2)
 		if s.Running && !r.complete(s) {
-			next = again
+			next = retryInterval
 		}
 		pause := time.NewTimer(next)
 		select {
@@ -157,8 +157,8 @@ func (p *Prover) wait(ctx context.Context) {
 	}
 }
 
-// look dials everything once. The dials do not wait for each other: the slow ones wait for silence.
-func (p *Prover) look(ctx context.Context, s Subject) Result {
+// probe dials everything once. The dials do not wait for each other: the slow ones wait for silence.
+func (p *Prover) probe(ctx context.Context, s Subject) Result {
 	r := Result{Channels: map[string]agentapi.ChannelFact{
 		agentapi.ChannelStateTransfer: transferFact(s.TransferEncrypted, time.Now()),
 	}}
@@ -235,7 +235,7 @@ func (p *Prover) plain(ctx context.Context, s Subject, addr string, wanted bool,
 	p.mu.Lock()
 	last, ok := p.refused[addr]
 	p.mu.Unlock()
-	if !ok || !last.refused || last.key != s.Key || time.Since(last.at) > everyPlain {
+	if !ok || !last.refused || last.key != s.Key || time.Since(last.at) > plainProbeInterval {
 		accepted, err := try(ctx, addr)
 		if err != nil || p.Subject().Key != s.Key {
 			return RefusedUnknown

@@ -10,9 +10,9 @@ import (
 )
 
 // CountEnd counts how a run ended; donor is that of the join it was in, "" when none is known.
-func (r *Room) CountEnd(run Run, exit mariadbd.Exit, orderly bool, donor string) {
+func (r *Supervisor) CountEnd(run Run, exit mariadbd.Exit, orderly bool, donor string) {
 	switch {
-	case run.Condemned, run.GivenUp: // counted when that was decided
+	case run.MustTerminate, run.GivenUp: // counted when that was decided
 	case orderly:
 		r.Attempts.Stop()
 	case run.Served:
@@ -33,7 +33,7 @@ func (r *Room) CountEnd(run Run, exit mariadbd.Exit, orderly bool, donor string)
 		}
 	}
 	if run.Note != nil && run.Note.SST {
-		r.Attempts.CutOff(time.Now())
+		r.Attempts.RecordInterruptedSST(time.Now())
 	}
 }
 
@@ -61,12 +61,12 @@ func brokenTransfer(run Run, exit mariadbd.Exit, donor string) *agentapi.Failure
 }
 
 // Fail counts a failed attempt.
-func (r *Room) Fail(f *agentapi.Failure) {
+func (r *Supervisor) Fail(f *agentapi.Failure) {
 	r.Attempts.Fail(f, time.Now())
 	logDown(r.loop.Logger, f)
 }
 
-func (r *Room) failTransfer(f *agentapi.Failure, donor string) {
+func (r *Supervisor) failTransfer(f *agentapi.Failure, donor string) {
 	r.Attempts.FailTransfer(f, donor, time.Now())
 	logDown(r.loop.Logger, f)
 }

@@ -27,7 +27,7 @@ type saved struct {
 }
 
 // Busy implements handover.Part: a server that serves and answers can be handed over, one that starts, joins or stops cannot.
-func (r *Room) Busy() string {
+func (r *Supervisor) Busy() string {
 	switch {
 	case r.Proc == nil:
 		return ""
@@ -42,7 +42,7 @@ func (r *Room) Busy() string {
 }
 
 // Save implements handover.Keeper.
-func (r *Room) Save() (any, []int, error) {
+func (r *Supervisor) Save() (any, []int, error) {
 	s := saved{Formed: r.Formed, From: r.From, Status: r.Status, Position: r.Position,
 		View: r.View.Save(), Away: r.Service.Save(), Attempts: r.Attempts, Down: r.DownSince, Ended: r.ended}
 	if r.Proc == nil {
@@ -54,7 +54,7 @@ func (r *Room) Save() (any, []int, error) {
 }
 
 // Load implements handover.Keeper. The server has answered a moment ago: its hang timeout starts again.
-func (r *Room) Load(data json.RawMessage) error {
+func (r *Supervisor) Load(data json.RawMessage) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (r *Room) Load(data json.RawMessage) error {
 			return err
 		}
 		r.Proc, r.Run = proc, Run{Formed: s.Formed, From: s.From, Served: true}
-		r.hang = hanging{heardAt: time.Now(), since: time.Now(), answered: true}
+		r.hang = hanging{answeredAt: time.Now(), since: time.Now(), answered: true}
 		r.Status, r.Position = s.Status, s.Position
 		r.View.Load(s.View)
 	}

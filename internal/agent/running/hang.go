@@ -16,11 +16,11 @@ const statusExpires = 30 * time.Second
 
 // hanging is the state of the hang watch over one run of mariadbd.
 type hanging struct {
-	// heardAt is when mariadbd last answered, or was started. since starts the hang timeout: heardAt, or later while the node was
+	// answeredAt is when mariadbd last answered, or was started. since starts the hang timeout: heardAt, or later while the node was
 	// in a state transfer before its first answer, or its volume was frozen.
-	heardAt, since time.Time
-	answered       bool
-	hung           bool
+	answeredAt, since time.Time
+	answered          bool
+	hung              bool
 }
 
 // readings are attempts to read the status of the running mariadbd.
@@ -42,7 +42,7 @@ func (r *readings) failed(err error, now time.Time) {
 
 // LoginFailure describes a mariadbd that refuses the agent's login, nil while it does not.
 func (r *readings) LoginFailure() *agentapi.Failure {
-	if r.refused == "" || r.missed < missedMost {
+	if r.refused == "" || r.missed < maxMissedReadings {
 		return nil
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureLogin, At: r.since,
@@ -51,12 +51,12 @@ func (r *readings) LoginFailure() *agentapi.Failure {
 
 // WatchHang follows the silence of the running mariadbd. inTransfer is true while a state transfer is awaited or running, which
 // has its own stall rules (package sst).
-func (r *Room) WatchHang(now time.Time, inTransfer bool) {
+func (r *Supervisor) WatchHang(now time.Time, inTransfer bool) {
 	if r.Proc == nil {
 		return
 	}
 	h := &r.hang
-	if r.Status != nil && now.Sub(h.heardAt) > statusExpires {
+	if r.Status != nil && now.Sub(h.answeredAt) > statusExpires {
 		r.Status = nil // the question has not come back either
 		r.events.Changed()
 	}
@@ -68,9 +68,9 @@ func (r *Room) WatchHang(now time.Time, inTransfer bool) {
 	}
 	hung, kill := lifecycle.JudgeHang(lifecycle.Hang{Silent: now.Sub(h.since), Answered: h.answered, Refused: r.refused != "",
 		Self: r.name, UUID: r.Position.UUID,
-		Peers: r.group.Views, VolumeAnswers: r.volume.Answers(now.Add(-2 * volume.TryEvery))})
+		Peers: r.group.Views, VolumeAnswers: r.volume.Answers(now.Add(-2 * volume.TryInterval))})
 	if hung && !h.hung {
-		r.loop.Logger.Warn("mariadbd does not answer", "pid", r.Proc.PID, "since", h.heardAt)
+		r.loop.Logger.Warn("mariadbd does not answer", "pid", r.Proc.PID, "since", h.answeredAt)
 		r.group.Set(peers.PaceJoining) // who is Primary, and with whom, decides what becomes of it
 	}
 	h.hung = hung
@@ -80,7 +80,7 @@ func (r *Room) WatchHang(now time.Time, inTransfer bool) {
 }
 
 // killHung kills a mariadbd that the Primary component does not list, or whose position a recovery needs (lifecycle.JudgeHang).
-func (r *Room) killHung(now time.Time) {
+func (r *Supervisor) killHung(now time.Time) {
 	f := &agentapi.Failure{Reason: agentapi.FailureHung, At: r.hang.since, Message: silence(r)}
 	why := "no node is Primary, and recovery needs its position"
 	if len(lifecycle.PrimaryPeers(r.group.Views)) > 0 {
@@ -96,10 +96,10 @@ func (r *Room) killHung(now time.Time) {
 }
 
 // Silent reports whether the running mariadbd answered before, and does not now.
-func (r *Room) Silent() bool { return r.Proc != nil && r.Status == nil && r.hang.answered }
+func (r *Supervisor) Silent() bool { return r.Proc != nil && r.Status == nil && r.hang.answered }
 
 // HungFailure describes a mariadbd that does not answer, nil while it answers.
-func (r *Room) HungFailure() *agentapi.Failure {
+func (r *Supervisor) HungFailure() *agentapi.Failure {
 	h := r.hang
 	if r.Proc == nil || !h.hung || r.GivenUp || r.refused != "" {
 		return nil
@@ -107,7 +107,7 @@ func (r *Room) HungFailure() *agentapi.Failure {
 	return &agentapi.Failure{Reason: agentapi.FailureHung, At: h.since, Message: silence(r)}
 }
 
-func silence(r *Room) string {
+func silence(r *Supervisor) string {
 	return fmt.Sprintf("mariadbd (process %d) runs and has not answered on its socket since %s", r.Proc.PID,
-		r.hang.heardAt.UTC().Format(time.RFC3339))
+		r.hang.answeredAt.UTC().Format(time.RFC3339))
 }

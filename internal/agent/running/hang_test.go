@@ -22,7 +22,7 @@ import (
 
 // member is the Room of shop-0, whose server runs, on a volume that answers; ahead is how far the clock of the volume's
 // watch is.
-func member(t *testing.T) (r *Room, ahead *time.Duration) {
+func member(t *testing.T) (r *Supervisor, ahead *time.Duration) {
 	t.Helper()
 	_, loop := agenttest.Loop()
 	ahead = new(time.Duration)
@@ -30,23 +30,23 @@ func member(t *testing.T) (r *Room, ahead *time.Duration) {
 	v.Watch = volume.NewWatch(func() error { return nil }, func() time.Time { return time.Now().Add(*ahead) })
 	v.Try()
 	group := &peers.Group{Views: agenttest.Primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })}
-	room := New(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, deaf{}, &v, group, Events{Changed: func() {}})
-	room.Proc, room.Position = agenttest.Server(t), agenttest.At(7)
-	return &room, ahead
+	supervisor := New(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, unresponsiveConns{}, &v, group, Events{Changed: func() {}})
+	supervisor.Proc, supervisor.Position = agenttest.Server(t), agenttest.At(7)
+	return &supervisor, ahead
 }
 
-// deaf cannot be asked to send clients away.
-type deaf struct{}
+// unresponsiveConns cannot be asked to send clients away.
+type unresponsiveConns struct{}
 
-func (deaf) CloseIdle(context.Context) error { return errors.New("no answer") }
+func (unresponsiveConns) CloseIdle(context.Context) error { return errors.New("no answer") }
 
-func (deaf) CloseAll(context.Context) error { return errors.New("no answer") }
+func (unresponsiveConns) CloseAll(context.Context) error { return errors.New("no answer") }
 
-// silent returns a Room whose server had answered, and has not for so long.
-func silent(t *testing.T, d time.Duration) (r *Room, ahead *time.Duration) {
+// silentServer returns a Room whose server had answered, and has not for so long.
+func silentServer(t *testing.T, d time.Duration) (r *Supervisor, ahead *time.Duration) {
 	t.Helper()
 	r, ahead = member(t)
-	r.Served, r.hang = true, hanging{heardAt: time.Now().Add(-d), since: time.Now().Add(-d), answered: true}
+	r.Served, r.hang = true, hanging{answeredAt: time.Now().Add(-d), since: time.Now().Add(-d), answered: true}
 	return r, ahead
 }
 
@@ -55,9 +55,9 @@ func without() map[string]agentapi.PeerView {
 	return agenttest.Primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-1", "shop-2"} })
 }
 
-// TestHungServerIsTold, and killed when its group goes on without it.
-func TestHungServerIsTold(t *testing.T) {
-	r, _ := silent(t, 2*lifecycle.HungAfter)
+// TestHungServerIsReported, and killed when its group goes on without it.
+func TestHungServerIsReported(t *testing.T) {
+	r, _ := silentServer(t, 2*lifecycle.HungAfter)
 	r.Status = &agentapi.Server{Component: galera.ComponentPrimary}
 	r.WatchHang(time.Now(), false)
 	if f := r.HungFailure(); r.Status != nil || !r.Silent() || f == nil || f.Reason != agentapi.FailureHung || !agenttest.Runs(r.Proc) {
@@ -73,13 +73,13 @@ func TestHungServerIsTold(t *testing.T) {
 	}
 }
 
-// TestHungServerSaysWhy: it is killed for two causes.
-func TestHungServerSaysWhy(t *testing.T) {
+// TestHungServerReportsItsCause: it is killed for two causes.
+func TestHungServerReportsItsCause(t *testing.T) {
 	for want, views := range map[string]map[string]agentapi.PeerView{
 		"the Primary component does not list it as a member":  without(),
 		"no node is Primary, and recovery needs its position": {"shop-1": {Name: "shop-1", Component: galera.ComponentNonPrimary}},
 	} {
-		r, _ := silent(t, 5*lifecycle.HungAfter)
+		r, _ := silentServer(t, 5*lifecycle.HungAfter)
 		r.group.Views = views
 		r.WatchHang(time.Now(), false)
 		if f := r.Attempts.Failure; f == nil || !strings.HasSuffix(f.Message, want) {
@@ -90,15 +90,15 @@ func TestHungServerSaysWhy(t *testing.T) {
 
 // TestRefusedLogin: a server that answers and refuses the agent is reported as that, at once, and is not killed as one that hangs.
 func TestRefusedLogin(t *testing.T) {
-	r, _ := silent(t, 5*lifecycle.HungAfter)
+	r, _ := silentServer(t, 5*lifecycle.HungAfter)
 	r.group.Views = map[string]agentapi.PeerView{"shop-1": {Name: "shop-1", Component: galera.ComponentNonPrimary}}
 	refusal := &mysql.MySQLError{Number: 1045, Message: "Access denied for user 'mysql'@'localhost'"}
-	r.Missed(refusal)
+	r.HandleMissedReading(refusal)
 	if r.LoginFailure() != nil {
 		t.Error("one answer is no trend")
 	}
-	for range missedMost {
-		r.Missed(refusal)
+	for range maxMissedReadings {
+		r.HandleMissedReading(refusal)
 	}
 	r.WatchHang(time.Now(), false)
 	if f := r.LoginFailure(); f == nil || f.Reason != agentapi.FailureLogin || !strings.Contains(f.Message, "Access denied") {
@@ -107,12 +107,12 @@ func TestRefusedLogin(t *testing.T) {
 	if r.HungFailure() != nil || !agenttest.Runs(r.Proc) {
 		t.Errorf("%+v", r.HungFailure())
 	}
-	r.Missed(context.DeadlineExceeded)
+	r.HandleMissedReading(context.DeadlineExceeded)
 	if r.LoginFailure() != nil || r.HungFailure() == nil {
 		t.Error("it is silent now")
 	}
-	r.Missed(refusal)
-	r.Heard(time.Now(), wsrep.Status{}, "")
+	r.HandleMissedReading(refusal)
+	r.HandleStatus(time.Now(), wsrep.Status{}, "")
 	if r.LoginFailure() != nil {
 		t.Error("it takes the login again")
 	}
@@ -120,7 +120,7 @@ func TestRefusedLogin(t *testing.T) {
 
 // TestFrozenServerIsNotHung: the silence of one whose volume is frozen counts from when that answers.
 func TestFrozenServerIsNotHung(t *testing.T) {
-	r, ahead := silent(t, 2*lifecycle.HungAfter)
+	r, ahead := silentServer(t, 2*lifecycle.HungAfter)
 	r.group.Views = without()
 	r.volume.Begin(time.Now())
 	*ahead = time.Hour
@@ -144,8 +144,8 @@ func TestTransferIsNotHung(t *testing.T) {
 	}
 }
 
-// TestPatienceWithAStop: a server that hangs does not hear that it is to stop.
-func TestPatienceWithAStop(t *testing.T) {
+// TestStopTimeouts: a server that hangs does not hear that it is to stop.
+func TestStopTimeouts(t *testing.T) {
 	for name, c := range map[string]struct {
 		silent  time.Duration
 		answers bool
@@ -156,7 +156,7 @@ func TestPatienceWithAStop(t *testing.T) {
 		"silent for half of it":  {lifecycle.HungAfter / 2, false, lifecycle.HungAfter/2 + stopTimeoutJoiner},
 		"answers, after a pause": {2 * lifecycle.HungAfter, true, stopTimeoutServer},
 	} {
-		r, _ := silent(t, c.silent)
+		r, _ := silentServer(t, c.silent)
 		if c.answers {
 			r.Status = &agentapi.Server{}
 		}
@@ -169,7 +169,7 @@ func TestPatienceWithAStop(t *testing.T) {
 
 // TestHungServerIsKilled by a stop, which it does not hear (SIGSTOP).
 func TestHungServerIsKilled(t *testing.T) {
-	r, _ := silent(t, 2*lifecycle.HungAfter)
+	r, _ := silentServer(t, 2*lifecycle.HungAfter)
 	if err := syscall.Kill(r.Proc.PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -13,14 +13,14 @@ const (
 	// The time mariadbd has for a stop: a joiner has no write to lose, a server that served flushes its pages.
 	stopTimeoutJoiner = 10 * time.Second
 	stopTimeoutServer = 15 * time.Minute
-	// transactionTime is how long a stop waits at most for the clients' transactions to end, closeTime how long closing the
+	// transactionTimeout is how long a stop waits at most for the clients' transactions to end, closeTime how long closing the
 	// connections may delay it after that.
-	transactionTime = 2 * time.Second
-	closeTime       = 300 * time.Millisecond
+	transactionTimeout = 2 * time.Second
+	closeTimeout       = 300 * time.Millisecond
 )
 
 // Stop asks mariadbd to stop.
-func (r *Room) Stop() {
+func (r *Supervisor) Stop() {
 	timeout := stopTimeoutServer
 	if r.Note != nil && !r.Served {
 		timeout = stopTimeoutJoiner
@@ -34,7 +34,7 @@ func (r *Room) Stop() {
 	r.Stopping = true
 	r.leaveService()
 	r.stopTimeout, r.stopAt = timeout, time.Now().Add(timeout)
-	go terminate(r.Proc, r.conn, !r.Condemned && r.Serves())
+	go terminate(r.Proc, r.conn, !r.MustTerminate && r.Serves())
 }
 
 // terminate sends SIGTERM, and closes client connections itself, because mariadbd would wait one second for them: before, each
@@ -50,12 +50,12 @@ func terminate(proc *mariadbd.Process, conn connCloser, serves bool) {
 		}
 	}()
 	closeAll := func() {
-		ctx, cancel := context.WithTimeout(alive, closeTime)
+		ctx, cancel := context.WithTimeout(alive, closeTimeout)
 		defer cancel()
 		_ = conn.CloseAll(ctx) // one that does not answer is stopped all the same
 	}
 	if serves {
-		ctx, cancel := context.WithTimeout(alive, transactionTime)
+		ctx, cancel := context.WithTimeout(alive, transactionTimeout)
 		_ = conn.CloseIdle(ctx) // the rest is closed below
 		cancel()
 	}
@@ -66,7 +66,7 @@ func terminate(proc *mariadbd.Process, conn connCloser, serves bool) {
 
 // EnforceStop kills a mariadbd that takes too long to stop. InnoDB loses nothing by it. While its volume is frozen no process
 // ends, whatever signal it gets; its full time starts again when the volume answers.
-func (r *Room) EnforceStop() {
+func (r *Supervisor) EnforceStop() {
 	if r.Proc == nil || !r.Stopping {
 		return
 	}
@@ -87,14 +87,14 @@ func (r *Run) end(now time.Time) {
 }
 
 // EndTransfer kills mariadbd when its transfer from donor ("" when not known) has failed though the process runs on.
-func (r *Room) EndTransfer(f *agentapi.Failure, donor string) {
+func (r *Supervisor) EndTransfer(f *agentapi.Failure, donor string) {
 	r.failTransfer(f, donor)
 	r.end(time.Now())
 	r.Proc.Kill() // never Synced: no write is lost
 }
 
 // GiveUp ends mariadbd when Galera was disconnected from the group for good, or has no Primary component to join.
-func (r *Room) GiveUp() {
+func (r *Supervisor) GiveUp() {
 	if r.Proc == nil || r.Leaving() {
 		return
 	}
@@ -114,7 +114,7 @@ func (r *Room) GiveUp() {
 	}
 }
 
-func (r *Room) endGivenUp(why string) {
+func (r *Supervisor) endGivenUp(why string) {
 	r.loop.Logger.Warn("ending mariadbd", "why", why)
 	r.end(time.Now())
 	if r.Served {

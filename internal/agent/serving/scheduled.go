@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// scheduledEvery is how often the events of the server are read.
-const scheduledEvery = 10 * time.Second
+// scheduledReadInterval is how often the events of the server are read.
+const scheduledReadInterval = 10 * time.Second
 
 // scheduled is what is known of the server's events.
 type scheduled struct {
@@ -18,7 +18,7 @@ type scheduled struct {
 }
 
 // checkScheduled reads the events of a server that serves. What was read of one that does not serve now is forgotten.
-func (r *Room) checkScheduled(now time.Time) {
+func (r *Maintainer) checkScheduled(now time.Time) {
 	s := &r.scheduled
 	if !r.Run.Serves() || r.Run.Stopping {
 		s.read, s.next = nil, time.Time{}
@@ -27,7 +27,7 @@ func (r *Room) checkScheduled(now time.Time) {
 	if s.busy || now.Before(s.next) {
 		return
 	}
-	s.busy, s.next = true, now.Add(scheduledEvery)
+	s.busy, s.next = true, now.Add(scheduledReadInterval)
 	proc := r.Run.Proc
 	go func() {
 		read, err := r.events.Scheduled(context.Background())
@@ -45,4 +45,4 @@ func (r *Room) checkScheduled(now time.Time) {
 }
 
 // Report adds the events to the report.
-func (r *Room) Report(to *agentapi.Report) { to.Scheduled = r.scheduled.read }
+func (r *Maintainer) Report(to *agentapi.Report) { to.Scheduled = r.scheduled.read }

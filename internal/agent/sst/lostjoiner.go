@@ -5,8 +5,8 @@ import "time"
 const (
 	// graceNoACK is added to the limit when no TCP ACK is outstanding: a live joiner has stopped a stalled SST itself by then.
 	graceNoACK = time.Minute
-	// leastNoACK is the least limit then. Zero-window probes are up to two minutes apart, and one answer may be lost.
-	leastNoACK = 4 * time.Minute
+	// minNoACK is the least limit then. Zero-window probes are up to two minutes apart, and one answer may be lost.
+	minNoACK = 4 * time.Minute
 )
 
 // JoinerWatch is what a donor knows of the joiner its transfer script sends to.
@@ -49,7 +49,7 @@ func (w *JoinerWatch) lost(limit time.Duration) time.Duration {
 		return 0
 	}
 	silent := w.at.Sub(w.silentSince)
-	if silent > max(limit+graceNoACK, leastNoACK) || !w.owedSince.IsZero() && w.at.Sub(w.owedSince) > limit {
+	if silent > max(limit+graceNoACK, minNoACK) || !w.owedSince.IsZero() && w.at.Sub(w.owedSince) > limit {
 		return silent
 	}
 	return 0

@@ -20,10 +20,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
-const installTime = 10 * time.Minute
+const installTimeout = 10 * time.Minute
 
 // ToJoin starts mariadbd to join the component of the verdict.
-func (r *Room) ToJoin(v lifecycle.JoinVerdict) {
+func (r *Starter) ToJoin(v lifecycle.JoinVerdict) {
 	found := &r.Exam.Found
 	found.NeedsSST = v.SST
 	note := r.Join.Prepare()
@@ -78,7 +78,7 @@ func (r *Room) ToJoin(v lifecycle.JoinVerdict) {
 }
 
 // Bootstrap starts the present database as a new component. The order is on the volume already.
-func (r *Room) Bootstrap() {
+func (r *Starter) Bootstrap() {
 	order := *r.Orders.Current
 	pos := order.Position
 	run := running.Run{Kind: agentapi.OrderBootstrap, Order: order.ID, Formed: pos.UUID, From: pos}
@@ -112,7 +112,7 @@ func (r *Room) Bootstrap() {
 }
 
 // OtherPrimary returns which other member is Primary, so that no second component may be formed; "" when none is.
-func (r *Room) OtherPrimary() string {
+func (r *Starter) OtherPrimary() string {
 	if others := lifecycle.PrimaryPeers(r.Group.Views); len(others) > 0 {
 		return others[0].Name + " has become Primary meanwhile"
 	}
@@ -120,7 +120,7 @@ func (r *Room) OtherPrimary() string {
 }
 
 // launchBootstrap starts mariadbd as a component of its own.
-func (r *Room) launchBootstrap(run running.Run, pos galera.Position) {
+func (r *Starter) launchBootstrap(run running.Run, pos galera.Position) {
 	used, judged := r.used(), r.Orders.JudgedAt
 	r.launch(run, func() error {
 		if err := r.markers.SetVersions(used); err != nil {
@@ -135,7 +135,7 @@ func (r *Room) launchBootstrap(run running.Run, pos galera.Position) {
 		if err := r.markers.ClearInitialising(); err != nil { // the data may hold writes from now on
 			return err
 		}
-		if time.Since(judged) > 2*ordering.JudgedLasts { // a frozen volume; the order was recorded in time
+		if time.Since(judged) > 2*ordering.JudgementTTL { // a frozen volume; the order was recorded in time
 			return errors.New("the data volume took too long: another member may have been made Primary since")
 		}
 		return datadir.PermitBootstrap(r.places.Data, pos)
@@ -143,12 +143,12 @@ func (r *Room) launchBootstrap(run running.Run, pos galera.Position) {
 }
 
 // Initialise makes a new database and starts it as the first component.
-func (r *Room) Initialise() {
+func (r *Starter) Initialise() {
 	r.job = lifecycle.JobInitialise
 	order := *r.Orders.Current
 	r.Join.Clear()
 	r.loop.Logger.Info("initialising", "order", order.ID)
-	ctx, cancel := r.loop.Work(installTime)
+	ctx, cancel := r.loop.Work(installTimeout)
 	started, wait, version := time.Now(), r.Volume.After(), r.Image.ServerVersion
 	maker := mariadbd.Maker{Table: r.Table, Places: r.places, Server: r.Image.Mariadbd, User: r.member.User, Version: version,
 		Settings: mycnf.AtCreation(r.Config.Node.Settings), Log: r.events.Install}
@@ -176,7 +176,7 @@ func (r *Room) Initialise() {
 }
 
 // launchInitialised starts mariadbd on a database that was made for an order.
-func (r *Room) launchInitialised(order agentapi.Order) {
+func (r *Starter) launchInitialised(order agentapi.Order) {
 	if r.Orders.Current == nil || r.Orders.Current.ID != order.ID {
 		r.Exam.Done = false // the order was superseded: what was made has no history and goes
 		return
@@ -187,7 +187,7 @@ func (r *Room) launchInitialised(order agentapi.Order) {
 	r.launch(run, func() error { return datadir.Clean(r.places.Data, false) }, []string{"--wsrep-new-cluster"})
 }
 
-func (r *Room) initialiseFailed(id string, err error) {
+func (r *Starter) initialiseFailed(id string, err error) {
 	r.Exam.Done = false
 	f := &agentapi.Failure{Reason: agentapi.FailureInitialisation, Message: err.Error(), At: time.Now()}
 	if strings.Contains(strings.ToLower(err.Error()), "no space left") {

@@ -10,8 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
-// WalkLasts is how long the size of all files is good for.
-const WalkLasts = 10 * time.Second
+// WalkTTL is how long the size of all files is good for.
+const WalkTTL = 10 * time.Second
 
 // gcacheFile is Galera's cache of write-sets.
 const gcacheFile = "galera.cache"

@@ -10,8 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 )
 
-// sizesEvery is the pause between two measurements of the volume's sizes.
-const sizesEvery = 3 * time.Second
+// sizesInterval is the pause between two measurements of the volume's sizes.
+const sizesInterval = 3 * time.Second
 
 // Volume is not safe for concurrent use (event loop only), except for what is documented to be safe. The zero value
 // does everything at once and watches nothing.
@@ -100,7 +100,7 @@ func (v *Volume) Measure(walk bool) {
 
 // Tick measures every few seconds.
 func (v *Volume) Tick() {
-	if time.Since(v.sizes.At) >= sizesEvery {
+	if time.Since(v.sizes.At) >= sizesInterval {
 		v.Measure(false)
 	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// TryEvery is the pause between two small writes to the volume.
-	TryEvery = 10 * time.Second
+	// TryInterval is the pause between two small writes to the volume.
+	TryInterval = 10 * time.Second
 	// FrozenAfter is how long one may take before the volume counts as frozen.
 	FrozenAfter = 15 * time.Second
 	aliveFile   = "alive"
@@ -68,7 +68,7 @@ func Touch(dir string) error {
 
 // Run writes until ctx ends.
 func (d *Watch) Run(ctx context.Context) {
-	pause := time.NewTicker(TryEvery)
+	pause := time.NewTicker(TryInterval)
 	defer pause.Stop()
 	for {
 		d.Try()
@@ -162,5 +162,5 @@ func (d *Watch) Failure() *agentapi.Failure {
 func FrozenFailure(since time.Time, pending time.Duration) *agentapi.Failure {
 	return &agentapi.Failure{Reason: agentapi.FailureFrozen, At: since, Message: fmt.Sprintf(
 		"the data volume has not answered for %s: nothing is killed for it, mariadbd continues when it answers. "+
-			"Look at the storage behind the volume, at the host's kernel log, and for a file system that is frozen (fsfreeze)", pending.Truncate(TryEvery))}
+			"Look at the storage behind the volume, at the host's kernel log, and for a file system that is frozen (fsfreeze)", pending.Truncate(TryInterval))}
 }

@@ -35,15 +35,15 @@ func (keep Accounts) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, agentapi.AccountResult{})
 }
 
-// maxWish is more than MaxUsers accounts take, or one with as many grants as the API allows.
-const maxWish = 8 << 20
+// maxRequest is more than MaxUsers accounts take, or one with as many grants as the API allows.
+const maxRequest = 8 << 20
 
-// wish is a request for a user or a database.
-type wish interface{ Check() error }
+// request is a request for a user or a database.
+type request interface{ Check() error }
 
-// taken reads a request, or answers why it cannot be carried out.
-func taken[W wish](w http.ResponseWriter, r *http.Request, kept bool, refused func(reason, message string) any) (wanted W, ok bool) {
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxWish)).Decode(&wanted)
+// readRequest reads a request, or answers why it cannot be carried out.
+func readRequest[W request](w http.ResponseWriter, r *http.Request, kept bool, refused func(reason, message string) any) (wanted W, ok bool) {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&wanted)
 	if err == nil {
 		err = wanted.Check()
 	}
@@ -60,14 +60,14 @@ func taken[W wish](w http.ResponseWriter, r *http.Request, kept bool, refused fu
 
 func (c Control) users(w http.ResponseWriter, r *http.Request) {
 	refused := func(_, message string) any { return agentapi.SQLResults{Message: message} }
-	if wanted, ok := taken[agentapi.SQLUsers](w, r, c.Users != nil, refused); ok {
+	if wanted, ok := readRequest[agentapi.SQLUsers](w, r, c.Users != nil, refused); ok {
 		answer(w, http.StatusOK, agentapi.SQLResults{Results: c.Users(r.Context(), wanted.Users)})
 	}
 }
 
 func (c Control) databases(w http.ResponseWriter, r *http.Request) {
 	refused := func(reason, message string) any { return agentapi.SQLResult{Reason: reason, Message: message} }
-	wanted, ok := taken[agentapi.SQLDatabase](w, r, c.Databases != nil, refused)
+	wanted, ok := readRequest[agentapi.SQLDatabase](w, r, c.Databases != nil, refused)
 	if !ok {
 		return
 	}

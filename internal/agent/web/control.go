@@ -24,9 +24,9 @@ import (
 const (
 	maxOrder = 64 << 10
 	maxWait  = time.Minute
-	// replaceTime bounds the transport of another agent's program.
-	replaceTime = time.Minute
-	empty       = "{}\n"
+	// replaceTimeout bounds the transport of another agent's program.
+	replaceTimeout = time.Minute
+	empty          = "{}\n"
 )
 
 // Control is the control port's handler.
@@ -141,7 +141,7 @@ func (c Control) replace(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	controller := http.NewResponseController(w)
-	end := time.Now().Add(replaceTime)
+	end := time.Now().Add(replaceTimeout)
 	_ = controller.SetReadDeadline(end) // a recorder of a test has no deadlines
 	_ = controller.SetWriteDeadline(end)
 	commit, err := c.Replace(r.Context(), r.URL.Query().Get("sha256"), r.Body)

@@ -31,9 +31,9 @@ var (
 		idle: 2 * time.Minute, headerBytes: 16 << 10, bodyBytes: maxOrder, programBytes: agentapi.LargestProgram}
 )
 
-// patient gives a question that may wait for news the time to do so. Without it, the time for reading a request would
+// withLongPoll gives a question that may wait for news the time to do so. Without it, the time for reading a request would
 // end the wait: the server goes on reading to see whether the caller has gone.
-func patient(h http.Handler) http.Handler {
+func withLongPoll(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == agentapi.PathStatus {
 			end := time.Now().Add(maxWait + controlLimits.answer)
@@ -91,13 +91,13 @@ func (l *limited) enter(in *conn) *conn {
 	case held[in.from] >= l.limits.each:
 		out = l.oldest(in.from)
 	case len(l.open) >= l.limits.total:
-		most := ""
+		limit := ""
 		for _, c := range l.open { // the oldest holder, among equals
-			if most == "" || held[c.from] > held[most] {
-				most = c.from
+			if limit == "" || held[c.from] > held[limit] {
+				limit = c.from
 			}
 		}
-		out = l.oldest(most)
+		out = l.oldest(limit)
 	}
 	l.open = append(l.open, in)
 	return out
@@ -167,7 +167,7 @@ func (l limits) bounded(h http.Handler) http.Handler {
 // newServer makes the server of a limited port.
 func (l *limited) newServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           l.limits.bounded(patient(h)),
+		Handler:           l.limits.bounded(withLongPoll(h)),
 		ReadHeaderTimeout: l.limits.header,
 		ReadTimeout:       l.limits.body,
 		WriteTimeout:      l.limits.answer,

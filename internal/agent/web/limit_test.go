@@ -148,8 +148,8 @@ func TestWaitOutlastsTheTimeouts(t *testing.T) {
 	}
 }
 
-// TestWhoGoes: an idle connection before one with a request, the oldest first, of the client that holds most.
-func TestWhoGoes(t *testing.T) {
+// TestWhichConnectionIsClosed: an idle connection before one with a request, the oldest first, of the client that holds most.
+func TestWhichConnectionIsClosed(t *testing.T) {
 	l := &limited{limits: limits{total: 4, each: 3}}
 	enter := func(from string) (*conn, *conn) {
 		c := &conn{from: from, port: l}

@@ -22,7 +22,7 @@ func (c *Conn) MakeBenchAccount(ctx context.Context, a agentapi.BenchAccount) (c
 	if err := a.Check(); err != nil {
 		return false, err
 	}
-	there, err := c.benchAccountThere(ctx, a)
+	there, err := c.benchAccountExists(ctx, a)
 	if there || err != nil {
 		return false, err
 	}
@@ -39,9 +39,9 @@ func (c *Conn) MakeBenchAccount(ctx context.Context, a agentapi.BenchAccount) (c
 	return true, nil
 }
 
-// benchAccountThere reports whether the account has its password and its rights.
-func (c *Conn) benchAccountThere(ctx context.Context, a agentapi.BenchAccount) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+// benchAccountExists reports whether the account has its password and its rights.
+func (c *Conn) benchAccountExists(ctx context.Context, a agentapi.BenchAccount) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	rights := make([]string, len(benchRights))
 	for i, r := range benchRights {
@@ -90,7 +90,7 @@ func (c *Conn) DropBenchAccount(ctx context.Context, a agentapi.BenchAccount) (c
 }
 
 func (c *Conn) names(ctx context.Context, query string, args ...any) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	rows, err := c.db.QueryContext(ctx, query, args...)
 	if err != nil {

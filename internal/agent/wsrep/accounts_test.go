@@ -22,10 +22,10 @@ var account = agentapi.BenchAccount{Suffix: "abcdefghij", Hash: agentapi.NativeH
 
 // script is a server that answers questions about accounts and databases, and records its statements.
 type script struct {
-	hash      string
-	users     []string
-	databases []string
-	told      []string
+	hash       string
+	users      []string
+	databases  []string
+	statements []string
 }
 
 func (s *script) Connect(context.Context) (driver.Conn, error) { return s, nil }
@@ -35,7 +35,7 @@ func (s *script) Begin() (driver.Tx, error)                    { return nil, dri
 func (s *script) Close() error                                 { return nil }
 
 func (s *script) ExecContext(_ context.Context, statement string, _ []driver.NamedValue) (driver.Result, error) {
-	s.told = append(s.told, statement)
+	s.statements = append(s.statements, statement)
 	return driver.RowsAffected(0), nil
 }
 
@@ -84,15 +84,15 @@ func TestBenchAccountsAreTheDifferenceOnly(t *testing.T) {
 		c := &Conn{db: sql.OpenDB(&tc.server)}
 		changed, err := tc.ask(c)
 		c.Close()
-		var told []string
-		for _, statement := range tc.server.told {
-			told = append(told, strings.Join(strings.Fields(strings.ReplaceAll(statement, ",", " "))[:2], " "))
+		var reported []string
+		for _, statement := range tc.server.statements {
+			reported = append(reported, strings.Join(strings.Fields(strings.ReplaceAll(statement, ",", " "))[:2], " "))
 			if !strings.Contains(statement, "abcdefghij") || strings.Contains(statement, "shop") {
 				t.Errorf("%s: %s", name, statement)
 			}
 		}
-		if err != nil || changed != (tc.told != nil) || !slices.Equal(told, tc.told) {
-			t.Errorf("%s: %v, changed %t, %v", name, told, changed, err)
+		if err != nil || changed != (tc.told != nil) || !slices.Equal(reported, tc.told) {
+			t.Errorf("%s: %v, changed %t, %v", name, reported, changed, err)
 		}
 	}
 }
@@ -118,8 +118,8 @@ func TestBenchAccountsOnly(t *testing.T) {
 			c := &Conn{db: sql.OpenDB(s)}
 			_, makeErr := c.MakeBenchAccount(t.Context(), a)
 			_, dropErr := c.DropBenchAccount(t.Context(), a)
-			if len(s.told) > 0 || makeErr == nil && present || dropErr == nil && a.Suffix != account.Suffix {
-				t.Errorf("%s: %v, %v, statements %q", name, makeErr, dropErr, s.told)
+			if len(s.statements) > 0 || makeErr == nil && present || dropErr == nil && a.Suffix != account.Suffix {
+				t.Errorf("%s: %v, %v, statements %q", name, makeErr, dropErr, s.statements)
 			}
 			c.Close()
 		}

@@ -23,15 +23,15 @@ type Conn struct {
 	db *sql.DB
 }
 
-// queryTime bounds every statement: a server that does not answer in time is not known.
-const queryTime = 5 * time.Second
+// queryTimeout bounds every statement: a server that does not answer in time is not known.
+const queryTimeout = 5 * time.Second
 
 // Open prepares connections to the server behind the socket as the given passwordless account. It does
 // not connect yet.
 func Open(socket, user string) (*Conn, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Net, cfg.Addr = user, "unix", socket
-	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = queryTime, 2*queryTime, queryTime
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = queryTimeout, 2*queryTimeout, queryTimeout
 	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Conn) Version(ctx context.Context) (string, error) {
 // show runs a SHOW statement, which works on a non-Primary node where SELECT does not, and returns
 // names and values.
 func (c *Conn) show(ctx context.Context, query string) (map[string]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	rows, err := c.db.QueryContext(ctx, query)
 	if err != nil {
@@ -162,8 +162,8 @@ func Refusal(err error) string {
 	return refused.Error()
 }
 
-// commitTime is how long commits that are under way are left to end by themselves.
-const commitTime = 100 * time.Millisecond
+// commitTimeout is how long commits that are under way are left to end by themselves.
+const commitTimeout = 100 * time.Millisecond
 
 // CloseAll refuses queries from now on, and a moment later ends the connections of all clients: one that is killed in
 // the middle of a commit would have to be replayed. A mariadbd that stops waits a whole second when it still has a
@@ -183,14 +183,14 @@ func (c *Conn) CloseAll(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(commitTime):
+	case <-time.After(commitTimeout):
 	}
 	_, err = conn.ExecContext(ctx, "SET GLOBAL wsrep_reject_queries = ALL_KILL")
 	return err
 }
 
 func (c *Conn) exec(ctx context.Context, statement string) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	_, err := c.db.ExecContext(ctx, statement)
 	return err

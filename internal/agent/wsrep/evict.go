@@ -14,17 +14,17 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// evictAgain is how long after an eviction the next one is refused: the view has changed by then, and the status
+// evictionInterval is how long after an eviction the next one is refused: the view has changed by then, and the status
 // has followed.
-const evictAgain = 10 * time.Second
+const evictionInterval = 10 * time.Second
 
 // Evictions evicts terminated servers from the group. It is asked by the operator alone, which has it from the agent
 // that saw its child end. Safe for concurrent use.
 type Evictions struct {
 	Logger *slog.Logger
 	// Status and Tell use the member's own server.
-	Status func(context.Context) (Status, error)
-	Tell   func(ctx context.Context, nodeUUID string) error
+	Status      func(context.Context) (Status, error)
+	EvictServer func(ctx context.Context, nodeUUID string) error
 	// Settling is called before: see Forgetting.
 	Settling func()
 
@@ -49,13 +49,13 @@ func (e *Evictions) Evict(ctx context.Context, v agentapi.Eviction) error {
 	if err := mayEvict(s.Server, v); err != nil {
 		return err
 	}
-	if e.viewID == v.ViewID || time.Since(e.lastAt) < evictAgain {
+	if e.viewID == v.ViewID || time.Since(e.lastAt) < evictionInterval {
 		return fmt.Errorf("a server was evicted from this view, or from one just before it: the group has to find out about %s by itself", v.NodeUUID)
 	}
 	e.viewID, e.lastAt = v.ViewID, time.Now()
 	e.Settling()
 	e.Logger.Info("evicting a terminated server from the group", "uuid", v.NodeUUID, "view", v.ViewID)
-	return e.Tell(ctx, id.String())
+	return e.EvictServer(ctx, id.String())
 }
 
 func mayEvict(s agentapi.Server, v agentapi.Eviction) error {

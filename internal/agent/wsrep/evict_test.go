@@ -33,20 +33,20 @@ func TestEvict(t *testing.T) {
 		"long after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *Evictions) { e.viewID, e.lastAt = 6, time.Now().Add(-time.Minute) }, told: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told := ""
+			reported := ""
 			e := Evictions{Logger: slog.New(slog.DiscardHandler),
 				Status: func(context.Context) (Status, error) {
 					return Status{Server: agentapi.Server{Component: tc.component, ViewID: tc.view, NodeUUID: ownUUID}}, nil
 				},
-				Settling: func() {},
-				Tell:     func(_ context.Context, uuid string) error { told = uuid; return nil },
+				Settling:    func() {},
+				EvictServer: func(_ context.Context, uuid string) error { reported = uuid; return nil },
 			}
 			if tc.before != nil {
 				tc.before(&e)
 			}
 			err := e.Evict(context.Background(), agentapi.Eviction{NodeUUID: tc.gone, ViewID: 7})
-			if (err == nil) != tc.told || (told == tc.gone) != tc.told {
-				t.Errorf("evicted %q, error %v", told, err)
+			if (err == nil) != tc.told || (reported == tc.gone) != tc.told {
+				t.Errorf("evicted %q, error %v", reported, err)
 			}
 		})
 	}

@@ -4,18 +4,18 @@ import (
 	"context"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/room"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 )
 
-// settleMost bounds how long others are kept from joining because of an eviction.
-const settleMost = 10 * time.Second
+// maxSettle bounds how long others are kept from joining because of an eviction.
+const maxSettle = 10 * time.Second
 
 // Forgetting follows the end of an eviction. All members remember who was evicted, and as long as they do, the
 // next one that joins makes them wait for it: five seconds, in which no client can write. So each forgets
 // as soon as the view without the evicted one is there, and joiners wait for that. Not safe for concurrent use; event
 // loop only.
 type Forgetting struct {
-	loop room.Loop
+	loop eventloop.Loop
 	// forget makes the running server forget whom the group has evicted.
 	forget func(context.Context) error
 
@@ -25,13 +25,13 @@ type Forgetting struct {
 }
 
 // NewForgetting returns one that remembers none.
-func NewForgetting(loop room.Loop, forget func(context.Context) error) Forgetting {
+func NewForgetting(loop eventloop.Loop, forget func(context.Context) error) Forgetting {
 	return Forgetting{loop: loop, forget: forget}
 }
 
 // Settling reports whether joiners are to wait.
 func (f *Forgetting) Settling(now time.Time) bool {
-	return !f.since.IsZero() && now.Sub(f.since) < settleMost
+	return !f.since.IsZero() && now.Sub(f.since) < maxSettle
 }
 
 // Begin notes that a server is about to be evicted.

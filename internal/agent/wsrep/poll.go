@@ -12,8 +12,8 @@ const (
 	// fastAfterPoke keeps the fast pace for a while after mariadbd has reported a change, as its
 	// status variables follow a little later.
 	fastAfterPoke = 2 * time.Second
-	// statusTime bounds one reading: a server that hangs takes the connection and does not answer.
-	statusTime = 10 * time.Second
+	// statusTimeout bounds one reading: a server that hangs takes the connection and does not answer.
+	statusTimeout = 10 * time.Second
 )
 
 // Poll reads the status of a running server over and over.
@@ -39,7 +39,7 @@ func (p *Poll) Poke() {
 }
 
 // Run reads until the run of the server is done; told is called with every reading, and when it was asked for.
-func (p *Poll) Run(done <-chan struct{}, told func(asked time.Time, s Status, err error)) {
+func (p *Poll) Run(done <-chan struct{}, reported func(asked time.Time, s Status, err error)) {
 	fastUntil := time.Now()
 	pause := time.NewTimer(pollFast)
 	defer pause.Stop()
@@ -52,10 +52,10 @@ func (p *Poll) Run(done <-chan struct{}, told func(asked time.Time, s Status, er
 		case <-pause.C:
 		}
 		asked := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), statusTime)
+		ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 		status, err := p.Status(ctx)
 		cancel()
-		told(asked, status, err)
+		reported(asked, status, err)
 		pace := pollSlow
 		if err != nil || !p.Serves(status) || time.Now().Before(fastUntil) {
 			pace = pollFast

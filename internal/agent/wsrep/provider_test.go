@@ -26,7 +26,7 @@ type typedOptions struct {
 func (s *typedOptions) Connect(context.Context) (driver.Conn, error) { return s, nil }
 
 func (s *typedOptions) ExecContext(_ context.Context, statement string, _ []driver.NamedValue) (driver.Result, error) {
-	s.told = append(s.told, statement)
+	s.statements = append(s.statements, statement)
 	if strings.Contains(statement, "wsrep_provider_options") && s.number != 0 {
 		return nil, &mysql.MySQLError{Number: s.number, Message: "wsrep_provider_options"}
 	}
@@ -42,8 +42,8 @@ func TestProviderOptions(t *testing.T) {
 		err := c.ReloadProviderTLS(t.Context())
 		c.Close()
 		var refused *mysql.MySQLError
-		if !slices.Equal(s.told, want) || (number == 1047) != errors.As(err, &refused) {
-			t.Errorf("%d: %q, %v", number, s.told, err)
+		if !slices.Equal(s.statements, want) || (number == 1047) != errors.As(err, &refused) {
+			t.Errorf("%d: %q, %v", number, s.statements, err)
 		}
 	}
 }

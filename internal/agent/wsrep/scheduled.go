@@ -14,7 +14,7 @@ func (c *Conn) Scheduled(ctx context.Context) (*agentapi.Scheduled, error) {
 		return nil, err
 	}
 	out := &agentapi.Scheduled{On: v["event_scheduler"] == "ON"}
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	rows, err := c.db.QueryContext(ctx, "SELECT CONCAT(db, '.', name), status, COUNT(*) OVER () FROM mysql.event ORDER BY db, name LIMIT "+
 		fmt.Sprint(agentapi.MaxEvents))

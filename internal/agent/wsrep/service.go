@@ -7,9 +7,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// awayKept is how many times without service are remembered: a switch of the encryption has two
+// maxAway is how many times without service are remembered: a switch of the encryption has two
 // for every member, and some to spare.
-const awayKept = 8
+const maxAway = 8
 
 // Service notes when a server that served stops taking queries, and when it takes them again. A donor that does not block
 // goes on taking them. Not safe for concurrent use; event loop only.
@@ -23,7 +23,7 @@ func (s *Service) Leave() {
 		return
 	}
 	s.away = append(s.away, agentapi.Away{From: time.Now()})
-	s.away = s.away[max(0, len(s.away)-awayKept):]
+	s.away = s.away[max(0, len(s.away)-maxAway):]
 }
 
 // Back notes that it serves again.

@@ -14,7 +14,7 @@ func TestTimesWithoutServiceAreKept(t *testing.T) {
 	if s.Back(); s.Away() || len(s.away) != 0 {
 		t.Fatalf("a start is no loss of service: %+v", s.away)
 	}
-	for range awayKept + 2 {
+	for range maxAway + 2 {
 		s.Leave()
 		s.Leave()
 		if !s.Away() {
@@ -22,7 +22,7 @@ func TestTimesWithoutServiceAreKept(t *testing.T) {
 		}
 		s.Back()
 	}
-	if len(s.away) != awayKept || s.Away() || s.away[0].To.Before(s.away[0].From) {
+	if len(s.away) != maxAway || s.Away() || s.away[0].To.Before(s.away[0].From) {
 		t.Errorf("%+v", s.away)
 	}
 }

@@ -11,15 +11,15 @@ import (
 // View is what is known of the members of the last view. Not safe for concurrent use; event loop only.
 type View struct {
 	// ID is the wsrep_cluster_conf_id of the view, 0 until a status has reported it.
-	ID      int64
-	members []agentapi.GroupMember // of the view the last notification reported
-	primary bool                   // whether that is a Primary component
-	told    time.Time
+	ID         int64
+	members    []agentapi.GroupMember // of the view the last notification reported
+	primary    bool                   // whether that is a Primary component
+	reportedAt time.Time
 }
 
 // Take keeps the members of a new view; the next status shows which one that is.
 func (v *View) Take(members []agentapi.GroupMember, primary bool) {
-	v.members, v.primary, v.ID, v.told = members, primary, 0, time.Now()
+	v.members, v.primary, v.ID, v.reportedAt = members, primary, 0, time.Now()
 }
 
 // Exited forgets the members: another server begins.
@@ -34,12 +34,12 @@ func (v *View) Members(s agentapi.Server, asked time.Time) []agentapi.GroupMembe
 		return nil
 	}
 	if !v.primary {
-		if s.Component != galera.ComponentNonPrimary || asked.Before(v.told) {
+		if s.Component != galera.ComponentNonPrimary || asked.Before(v.reportedAt) {
 			return nil
 		}
 		return v.members
 	}
-	if told := asked.Sub(v.told); told >= 0 && (v.ID == 0 || told < fastAfterPoke) {
+	if reported := asked.Sub(v.reportedAt); reported >= 0 && (v.ID == 0 || reported < fastAfterPoke) {
 		v.ID = s.ViewID
 	}
 	if v.ID != s.ViewID {
@@ -64,16 +64,16 @@ func NodesOf(members []agentapi.GroupMember, peers []agentapi.Peer) []agentapi.G
 
 // SavedView is a View that outlives its process.
 type SavedView struct {
-	ID      int64                  `json:"id"`
-	Group   []agentapi.GroupMember `json:"group,omitempty"`
-	Primary bool                   `json:"primary,omitempty"`
-	Told    time.Time              `json:"told"`
+	ID         int64                  `json:"id"`
+	Group      []agentapi.GroupMember `json:"group,omitempty"`
+	Primary    bool                   `json:"primary,omitempty"`
+	ReportedAt time.Time              `json:"told"`
 }
 
 // Save returns what Load takes.
-func (v *View) Save() SavedView { return SavedView{v.ID, v.members, v.primary, v.told} }
+func (v *View) Save() SavedView { return SavedView{v.ID, v.members, v.primary, v.reportedAt} }
 
 // Load takes over what an agent before knew.
 func (v *View) Load(s SavedView) {
-	v.ID, v.members, v.primary, v.told = s.ID, s.Group, s.Primary, s.Told
+	v.ID, v.members, v.primary, v.reportedAt = s.ID, s.Group, s.Primary, s.ReportedAt
 }

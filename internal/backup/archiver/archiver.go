@@ -21,13 +21,13 @@ import (
 const (
 	// retryFirst is the pause after a failure, which doubles up to retryMost.
 	retryFirst = time.Second
-	retryMost  = 15 * time.Second
-	// hurriedMost is how many attempts are made without a pause.
-	hurriedMost = 20
+	maxRetry   = 15 * time.Second
+	// maxHurried is how many attempts are made without a pause.
+	maxHurried = 20
 	// refusedTime is how long nodes that are away may still have what the others lack, before that is called a gap.
 	refusedTime = 5 * time.Minute
-	// segmentMost is how much of a binary log a segment holds, but for the transaction that goes beyond it.
-	segmentMost = 16 << 20
+	// maxSegment is how much of a binary log a segment holds, but for the transaction that goes beyond it.
+	maxSegment = 16 << 20
 	// throughEvery is how often the store is told that nothing was written.
 	throughEvery = time.Minute
 	// markTime is how long a node may need to give what it has committed.
@@ -116,11 +116,11 @@ func (a *archiver) run(ctx context.Context) {
 		}
 		say("%v", err)
 		a.told.problem(err)
-		if time.Since(began) > retryMost {
+		if time.Since(began) > maxRetry {
 			pause = retryFirst
 		}
 		var at once
-		if hurried++; errors.As(err, &at) && hurried < hurriedMost {
+		if hurried++; errors.As(err, &at) && hurried < maxHurried {
 			continue
 		}
 		hurried = 0
@@ -129,7 +129,7 @@ func (a *archiver) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		pause = min(2*pause, retryMost)
+		pause = min(2*pause, maxRetry)
 	}
 }
 
@@ -299,8 +299,8 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 			h.Foreign, h.From = append(h.Foreign, policy.Foreign(h, there.foreign)...), max(h.From, there.seqno)
 		}
 	}
-	if len(h.Foreign) > binlog.ForeignMost {
-		return fmt.Errorf("%s has the transactions of %d other servers, and an archive is made of a cluster with up to %d", n.name(), len(h.Foreign), binlog.ForeignMost)
+	if len(h.Foreign) > binlog.MaxForeign {
+		return fmt.Errorf("%s has the transactions of %d other servers, and an archive is made of a cluster with up to %d", n.name(), len(h.Foreign), binlog.MaxForeign)
 	}
 	if confirmed {
 		h.Through = now

@@ -39,8 +39,8 @@ const (
 	// heartbeat is how often an idle server says that it is there; silence after how long it is given up.
 	heartbeat = 5 * time.Second
 	silence   = 20 * time.Second
-	// eventsMost is how many events are kept that were not archived yet: each may be a row of many megabytes, and two more are at work.
-	eventsMost = 1
+	// maxEvents is how many events are kept that were not archived yet: each may be a row of many megabytes, and two more are at work.
+	maxEvents = 1
 	// noPosition is what a server answers that does not have what follows a GTID.
 	noPosition = 1236
 )
@@ -235,7 +235,7 @@ func (n *node) open(after []string) (events, error) {
 	config.ServerName = host
 	s := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
 		ServerID: 1<<31 + rand.Uint32N(1<<30), Flavor: gomysql.MariaDBFlavor, Host: host, Port: 3306, User: n.user, TLSConfig: config, //nolint:gosec // it has to differ from others, not to be secret
-		RawModeEnabled: true, DisableRetrySync: true, HeartbeatPeriod: heartbeat, ReadTimeout: silence, EventCacheCount: eventsMost, DiscardGTIDSet: true,
+		RawModeEnabled: true, DisableRetrySync: true, HeartbeatPeriod: heartbeat, ReadTimeout: silence, EventCacheCount: maxEvents, DiscardGTIDSet: true,
 		Localhost: "archiver", DumpCommandFlag: replication.BINLOG_SEND_ANNOTATE_ROWS_EVENT,
 		Logger: slog.New(slog.DiscardHandler), Option: func(*client.Conn) error { return nil },
 	})

@@ -312,7 +312,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	}
 	h.BeforeLast, h.Last, h.LastSum, h.Seqno = r.last, t.GTID, t.Sum, t.Seqno
 	r.last, r.before = t.GTID, r.last
-	if r.open.bytes >= segmentMost || len(h.Holes) >= binlog.HolesMost {
+	if r.open.bytes >= maxSegment || len(h.Holes) >= binlog.MaxHoles {
 		return r.flush(ctx, time.Time{})
 	}
 	return nil
@@ -354,7 +354,7 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 	}
 	r.accepted()
 	if time.Since(r.stored) >= throughEvery { // the store that is away is found by it, too: until it has answered, nothing is told to be archived
-		if err := r.store.tell(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number}); err != nil {
+		if err := r.store.writeThrough(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number}); err != nil {
 			return err
 		}
 		r.stored = time.Now()

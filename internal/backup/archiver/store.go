@@ -161,8 +161,8 @@ func (a *archive) putOnce(ctx context.Context, number uint64, head []byte, s *sp
 	return a.create(ctx, a.bucket, a.key(number), body)
 }
 
-// tell stores how far the archive is while nothing is written.
-func (a *archive) tell(ctx context.Context, t binlog.Through) error {
+// writeThrough stores how far the archive is while nothing is written.
+func (a *archive) writeThrough(ctx context.Context, t binlog.Through) error {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return err

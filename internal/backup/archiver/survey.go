@@ -25,8 +25,8 @@ const (
 	// pruneEvery is how often what nothing needs is removed, and doomedTime for how long nothing has needed it by then: a listing may be late.
 	pruneEvery = 10 * time.Minute
 	doomedTime = time.Hour
-	// headsMost bounds how many heads are kept in memory.
-	headsMost = 4096
+	// maxHeads bounds how many heads are kept in memory.
+	maxHeads = 4096
 )
 
 // surveyor looks which backups the archive goes on from, and removes segments that nothing needs.
@@ -111,7 +111,7 @@ func (s *surveyor) head(ctx context.Context, number uint64) (binlog.Head, error)
 	}
 	h, err := s.store.head(ctx, number)
 	if err == nil {
-		if len(s.heads) >= headsMost {
+		if len(s.heads) >= maxHeads {
 			clear(s.heads)
 		}
 		s.heads[number] = h

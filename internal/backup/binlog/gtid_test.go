@@ -23,13 +23,13 @@ func TestGTID(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	first := Head{Format: FormatVersion, Number: 3, Last: gtid(20), Lines: []Line{{History: "h", ID: "a"}}, Why: strings.Repeat("x", 2*whyMost)}
+	first := Head{Format: FormatVersion, Number: 3, Last: gtid(20), Lines: []Line{{History: "h", ID: "a"}}, Why: strings.Repeat("x", 2*maxWhy)}
 	line, err := first.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	h, size, err := Decode(append(line, "\x00\x01\n"...))
-	if err != nil || size != len(line) || h.Last != gtid(20) || h.Checksum != first.Checksum || h.Checksum == "" || len(h.Why) != whyMost {
+	if err != nil || size != len(line) || h.Last != gtid(20) || h.Checksum != first.Checksum || h.Checksum == "" || len(h.Why) != maxWhy {
 		t.Errorf("%+v, %d: %v", h, size, err)
 	}
 	for bad, says := range map[string]string{"": "no head", "{}\n": "format 0", "{": "no head", "{\"format\":3}\n": "later release", "x\n": "damaged",

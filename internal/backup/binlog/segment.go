@@ -16,14 +16,14 @@ import (
 // FormatVersion is the version of the segments that this package reads and writes.
 const FormatVersion = 2
 
-// HeadMost bounds the head of a segment, in bytes. LinesMost and HolesMost keep it below that.
+// MaxHead bounds the head of a segment, in bytes. LinesMost and MaxHoles keep it below that.
 const (
-	HeadMost    = 32 << 10
-	LinesMost   = 32
-	HolesMost   = 16
-	ForeignMost = 128
-	whyMost     = 1 << 10
-	holeWhyMost = 256
+	MaxHead    = 32 << 10
+	MaxLines   = 32
+	MaxHoles   = 16
+	MaxForeign = 128
+	maxWhy     = 1 << 10
+	maxHoleWhy = 256
 )
 
 // Line is a line of history: what a cluster has committed from one bootstrap, or rebuilt quorum, on. It goes on from the line before it.
@@ -173,12 +173,12 @@ type Through struct {
 
 // Encode is the head's line. It sets the Checksum.
 func (h *Head) Encode() ([]byte, error) {
-	h.Why = cut(h.Why, whyMost)
+	h.Why = cut(h.Why, maxWhy)
 	for i := range h.Holes {
-		h.Holes[i].Why = cut(h.Holes[i].Why, holeWhyMost)
+		h.Holes[i].Why = cut(h.Holes[i].Why, maxHoleWhy)
 	}
 	text, err := json.Marshal(h)
-	if err == nil && len(text) >= HeadMost {
+	if err == nil && len(text) >= MaxHead {
 		err = fmt.Errorf("the head of a segment has %d bytes", len(text))
 	}
 	h.Checksum = checksum(text)

@@ -25,10 +25,10 @@ const (
 	// when it has ended.
 	connectTime  = 2 * time.Minute
 	connectPause = 200 * time.Millisecond
-	// requestMost and endMost bound what either side reads into memory.
-	requestMost = 4 << 10
-	endMost     = 1 << 20
-	bufferSize  = 256 << 10
+	// maxRequest and endMost bound what either side reads into memory.
+	maxRequest = 4 << 10
+	maxEnd     = 1 << 20
+	bufferSize = 256 << 10
 )
 
 // What can be asked for.
@@ -156,7 +156,7 @@ func serve(ctx context.Context, conn net.Conn, answer func(context.Context, Requ
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	var r Request
-	if err := json.NewDecoder(io.LimitReader(conn, requestMost)).Decode(&r); err != nil {
+	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&r); err != nil {
 		return // whoever asks this way gets no answer
 	}
 	w := &Writer{w: bufio.NewWriterSize(conn, bufferSize)}
@@ -231,7 +231,7 @@ func receive(from io.Reader, to Sink) (End, error) {
 				return End{}, err
 			}
 		case kindEnd:
-			return end(io.LimitReader(from, min(n, endMost)), n, have)
+			return end(io.LimitReader(from, min(n, maxEnd)), n, have)
 		default:
 			return End{}, fmt.Errorf("%w: no message of the kind %d is known", ErrBroken, header[0])
 		}

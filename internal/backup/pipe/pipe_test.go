@@ -111,7 +111,7 @@ func TestBroken(t *testing.T) {
 		go func() {
 			conn, err := l.Accept()
 			if err == nil {
-				_, _ = conn.Read(make([]byte, requestMost))
+				_, _ = conn.Read(make([]byte, maxRequest))
 				_, _ = io.WriteString(conn, sent)
 				_ = conn.Close()
 			}
@@ -146,7 +146,7 @@ func TestKilledServer(t *testing.T) {
 // TestStranger: what the other container sends is bounded, and stops no later request.
 func TestStranger(t *testing.T) {
 	name := serving(t, func(_ context.Context, r Request, _ *Writer) End { return End{Error: r.What} })
-	for _, sent := range []string{"", "no JSON", `{"what":"` + strings.Repeat("x", 2*requestMost) + `"}`} {
+	for _, sent := range []string{"", "no JSON", `{"what":"` + strings.Repeat("x", 2*maxRequest) + `"}`} {
 		conn, err := connect(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)

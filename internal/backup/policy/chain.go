@@ -105,8 +105,8 @@ func resumeLine(at binlog.Head, n Node) Verdict {
 		case !hold(later, at):
 			least := slices.MinFunc(later, func(a, b binlog.Line) int { return cmp.Compare(a.Start, b.Start) }).Start
 			return Verdict{Act: Refuse, Why: fmt.Sprintf("the cluster was recovered at the seqno %d, and the archive has transactions up to %d: those after it were lost", least, at.Seqno)}
-		case len(at.Lines)+i > binlog.LinesMost:
-			return Verdict{Act: Begin, Why: fmt.Sprintf("the chain has more than %d lines of history", binlog.LinesMost)}
+		case len(at.Lines)+i > binlog.MaxLines:
+			return Verdict{Act: Begin, Why: fmt.Sprintf("the chain has more than %d lines of history", binlog.MaxLines)}
 		}
 		lines := append([]binlog.Line{}, at.Lines...)
 		for k := i - 1; k >= 0; k-- {

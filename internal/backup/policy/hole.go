@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
-// HoleMost is how many numbers one hole may have.
-const HoleMost = 1000
+// MaxHole is how many numbers one hole may have.
+const MaxHole = 1000
 
 // Answers of a node that is asked what follows a transaction.
 type Answer int
@@ -63,7 +63,7 @@ func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleVerdict 
 	}
 	numbers := fmt.Sprintf("between %s and %s", after, next)
 	switch size := next.Seq - after.Seq - 1; {
-	case size > HoleMost:
+	case size > MaxHole:
 		return HoleVerdict{Act: Begin, Why: fmt.Sprintf("%d transactions %s are on no node", size, numbers)}
 	case len(lack) >= 2:
 		return HoleVerdict{Act: Follow, Why: "no transaction: " + strings.Join(lack, " and ") + " have nothing there"}

@@ -36,7 +36,7 @@ func (a *archiver) drop() { a.open, a.read, a.holes = false, nil, nil }
 func (w *world) step(i, nodeIndex int) {
 	a := &w.archivers[i]
 	switch {
-	case !w.logging || len(w.segments) > beginsMost:
+	case !w.logging || len(w.segments) > maxBegins:
 	case !a.loaded:
 		all := w.archive().Numbers
 		if a.loaded, a.known = true, w.now; len(all) > 0 {
@@ -172,7 +172,7 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 		}
 		asked = append(asked, one)
 	}
-	v := w.hole(after, g, asked, w.now.Sub(a.unsure) >= waitsMost)
+	v := w.hole(after, g, asked, w.now.Sub(a.unsure) >= maxWaits)
 	switch v.Act {
 	case policy.Follow:
 		a.holes = append(a.holes, binlog.Hole{After: after, Next: g, Why: v.Why})

@@ -148,8 +148,8 @@ func (w *world) untold(txs []int) bool {
 	return !w.strict && !slices.ContainsFunc(txs, func(id int) bool { return !w.all[id].unlogged })
 }
 
-// look surveys, and checks that what is reported is so.
-func (w *world) look() {
+// observe surveys, and checks that what is reported is so.
+func (w *world) observe() {
 	a := w.archive()
 	if len(a.Numbers) == 0 {
 		return

@@ -42,9 +42,9 @@ func (w *world) do(e event) {
 	case 16:
 		w.archivers[e.a%2].kill()
 	case 17:
-		w.seldom(e)
+		w.rareEvent(e)
 	case 18:
-		w.look()
+		w.observe()
 	case 19:
 		w.clean()
 	case 20:
@@ -54,8 +54,8 @@ func (w *world) do(e event) {
 	}
 }
 
-// seldom has what may not happen all the time, or no archive becomes long.
-func (w *world) seldom(e event) {
+// rareEvent has what may not happen all the time, or no archive becomes long.
+func (w *world) rareEvent(e event) {
 	switch e.a % 8 {
 	case 0, 1:
 		w.recover(e.b % 4)
@@ -136,7 +136,7 @@ func play(d decisions, schedule []event) *world {
 			return w
 		}
 	}
-	w.look()
+	w.observe()
 	w.check(binlog.Target{Latest: true})
 	for k := range 20 {
 		w.check(binlog.Target{Time: w.now.Add(-time.Duration(k*13) * time.Second).Truncate(time.Second)})

@@ -99,8 +99,8 @@ const (
 	otherOne   = 5
 	window     = 5 * time.Minute
 	doomedTime = 4 * time.Minute
-	waitsMost  = 5 * time.Minute
-	beginsMost = 60 // segments of a schedule
+	maxWaits   = 5 * time.Minute
+	maxBegins  = 60 // segments of a schedule
 )
 
 var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)

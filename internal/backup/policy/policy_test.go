@@ -86,7 +86,7 @@ func base(id string, seq uint64, seconds int) Base {
 	return Base{ID: id, Session: "s", Line: line("a", 0), Seqno: int64(100 * seq), GTID: gtid(seq), Time: at(seconds)}
 }
 
-func of(b Base, l binlog.Line) Base {
+func ofLine(b Base, l binlog.Line) Base {
 	b.Line = l
 	return b
 }
@@ -138,14 +138,14 @@ func TestChoose(t *testing.T) {
 		"a lost line, latest":                 {recovered, base("x", 30, 40), binlog.Target{Latest: true}, 0, 0, "recovered"},
 		"a lost line, a GTID of the next":     {recovered, base("x", 10, 12), binlog.Target{GTID: gtid(12)}, 3, 3, ""},
 		"a lost line, a time of the next":     {recovered, base("x", 30, 40), binlog.Target{Time: at(65)}, 0, 0, "recovered"},
-		"the next line, with its own base":    {recovered, of(base("y", 10, 55), line("b", 800)), binlog.Target{Latest: true}, 6, 7, ""},
+		"the next line, with its own base":    {recovered, ofLine(base("y", 10, 55), line("b", 800)), binlog.Target{Latest: true}, 6, 7, ""},
 		"on again, with a base of before":     {again, b1, binlog.Target{Latest: true}, 0, 0, "it was disabled"},
 		"on again, with a base of its number": {again, base("b3", 30, 40), binlog.Target{Latest: true}, 0, 0, "it was disabled"},
 		"a line that goes on":                 {onwards, b1, binlog.Target{Latest: true}, 3, 6, ""},
 		"a base that the line went without":   {onwards, base("b9", 31, 40), binlog.Target{Latest: true}, 0, 0, "without what the backup b9 has"},
-		"a base of the later line":            {onwards, of(base("b9", 30, 40), line("b", 3000)), binlog.Target{Latest: true}, 6, 6, ""},
-		"a base without a line":               {archive().heads, of(b1, binlog.Line{}), binlog.Target{Latest: true}, 0, 0, "does not name its line"},
-		"a base of another history":           {archive().heads, of(b1, binlog.Line{History: "x", ID: "a"}), binlog.Target{Latest: true}, 0, 0, "does not go back"},
+		"a base of the later line":            {onwards, ofLine(base("b9", 30, 40), line("b", 3000)), binlog.Target{Latest: true}, 6, 6, ""},
+		"a base without a line":               {archive().heads, ofLine(b1, binlog.Line{}), binlog.Target{Latest: true}, 0, 0, "does not name its line"},
+		"a base of another history":           {archive().heads, ofLine(b1, binlog.Line{History: "x", ID: "a"}), binlog.Target{Latest: true}, 0, 0, "does not go back"},
 	} {
 		r, err := Choose(c.heads, c.base, c.target, through)
 		if c.says != "" {
@@ -192,7 +192,7 @@ func TestBefore(t *testing.T) {
 		"an earlier one":        {b, binlog.Target{GTID: gtid(11)}, false},
 		"latest":                {b, binlog.Target{Latest: true}, true},
 		"a base without a GTID": {Base{ID: "b0", Line: line("a", 0), Seqno: 1, Time: at(1)}, binlog.Target{Latest: true}, false},
-		"a base without a line": {of(b, binlog.Line{}), binlog.Target{Latest: true}, false},
+		"a base without a line": {ofLine(b, binlog.Line{}), binlog.Target{Latest: true}, false},
 	} {
 		if (Before(c.base, c.target) == "") != c.want {
 			t.Errorf("%s: not %v", name, c.want)
@@ -206,7 +206,7 @@ func TestResume(t *testing.T) {
 	unknown := end
 	unknown.Seqno = 0
 	many := end
-	many.Lines = slices.Repeat([]binlog.Line{line("a", 0)}, binlog.LinesMost)
+	many.Lines = slices.Repeat([]binlog.Line{line("a", 0)}, binlog.MaxLines)
 	a, b, c := line("a", 0), line("b", 1000), line("c", 1200)
 	for name, x := range map[string]struct {
 		at      binlog.Head
@@ -264,8 +264,8 @@ func TestJudgeHole(t *testing.T) {
 		"the other has purged it":                 {12, []Asked{one("a", Lacks), one("b", Purged)}, false, Begin, "", "b was started, or has purged"},
 		"all were started in between":             {12, []Asked{one("a", Purged), one("b", Purged), one("c", Purged)}, false, Begin, "", "a, b, c was started"},
 		"one node of one: it may be its own":      {12, []Asked{one("a", Lacks)}, false, Begin, "", "a lacks it"},
-		"more than so many statements that fail":  {12 + HoleMost, []Asked{one("a", Lacks), one("b", Lacks), one("c", Lacks)}, false, Begin, "", "on no node"},
-		"as many statements that fail as allowed": {11 + HoleMost, []Asked{one("a", Lacks), one("b", Lacks)}, false, Follow, "", ""},
+		"more than so many statements that fail":  {12 + MaxHole, []Asked{one("a", Lacks), one("b", Lacks), one("c", Lacks)}, false, Begin, "", "on no node"},
+		"as many statements that fail as allowed": {11 + MaxHole, []Asked{one("a", Lacks), one("b", Lacks)}, false, Follow, "", ""},
 	} {
 		v := JudgeHole(gtid(10), gtid(c.next), c.nodes, c.waited)
 		if v.Act != c.want || v.Prefer != c.prefer || !strings.Contains(v.Why, c.says) {
@@ -299,7 +299,7 @@ func TestSurvey(t *testing.T) {
 		"on again, the number is the same":    {s().another("s2", line("a", 0)).begins(30, "disabled").archive(), []Base{base("x", 30, 40)}, 5, "", "disabled"},
 		"one that the line went on without":   {s().continues("b", 3000).archive(), []Base{base("x", 31, 40)}, 1, "", ""},
 		"one that the line went on from":      {s().continues("b", 3000).archive(), []Base{base("x", 12, 40)}, 1, "x", ""},
-		"one without a line is none":          {s().archive(), []Base{of(base("x", 12, 12), binlog.Line{})}, 1, "", ""},
+		"one without a line is none":          {s().archive(), []Base{ofLine(base("x", 12, 12), binlog.Line{})}, 1, "", ""},
 		"one ahead of the archive is a base":  {s().archive(), []Base{base("x", 33, 40)}, 1, "x", ""},
 		"a gap, and a lost segment after it":  {gap().segment(60, 70).archive(6), nil, 7, "", "000000000006 is missing"},
 		"the beginning after a gap is lost":   {gap().archive(5), nil, 6, "", "000000000005 is missing"},

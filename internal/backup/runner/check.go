@@ -18,8 +18,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// tellMost is how many backups a check names.
-const tellMost = 20
+// maxReported is how many backups a check names.
+const maxReported = 20
 
 // check shows by doing it that the store can be written, read and cleaned up.
 func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result, error) {
@@ -49,7 +49,7 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 	}
 	found = slices.DeleteFunc(found, func(p place) bool { return p.broken != nil })
 	out := &task.Checked{Backups: len(found)}
-	for _, f := range found[:min(len(found), tellMost)] {
+	for _, f := range found[:min(len(found), maxReported)] {
 		out.Latest = append(out.Latest, task.Stored{ID: f.id, Dir: f.dir, CompletedAt: f.completed})
 	}
 	return task.Result{Checked: out}, nil

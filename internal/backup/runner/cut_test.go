@@ -41,8 +41,8 @@ func onEach(t *testing.T, test func(t *testing.T, s shelf)) {
 	}
 }
 
-// of is the manifest of a backup of a cluster demo/shop.
-func of(uid, id string) manifest.Manifest {
+// manifestOf is the manifest of a backup of a cluster demo/shop.
+func manifestOf(uid, id string) manifest.Manifest {
 	return manifest.Manifest{Format: 1, ID: id, Namespace: "demo", Cluster: "shop", ClusterUID: uid, Compression: manifest.CompressionNone,
 		Parts: []manifest.Part{{Size: 1}}, CompletedAt: time.Now().UTC()}
 }
@@ -82,7 +82,7 @@ func (s shelf) empty(t *testing.T, m manifest.Manifest) bool {
 // which the next attempt finds.
 func TestKilled(t *testing.T) {
 	onEach(t, func(t *testing.T, s shelf) {
-		half, whole := of("u1", "half"), of("u1", "whole")
+		half, whole := manifestOf("u1", "half"), manifestOf("u1", "whole")
 		s.leave(t, half, false)
 		s.leave(t, whole, true)
 		told, err := check(t.Context(), s.Bucket, task.Check{})
@@ -107,7 +107,7 @@ func TestKilled(t *testing.T) {
 // TestShared: clusters of one name that share a prefix, here or in two Kubernetes, do not mix: what is removed of one stays of the other.
 func TestShared(t *testing.T) {
 	onEach(t, func(t *testing.T, s shelf) {
-		ours, theirs := of("11111111-a", "b1"), of("22222222-b", "b1")
+		ours, theirs := manifestOf("11111111-a", "b1"), manifestOf("22222222-b", "b1")
 		s.leave(t, ours, true)
 		s.leave(t, theirs, true)
 		told, err := check(t.Context(), s.Bucket, task.Check{})

@@ -18,8 +18,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// listMost bounds how many directories are read.
-const listMost = 20000
+// maxListed bounds how many directories are read.
+const maxListed = 20000
 
 // place is where a backup lies.
 type place struct {
@@ -43,8 +43,8 @@ func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error
 			if err != nil {
 				return nil, err
 			}
-			if next = append(next, below...); len(next) > listMost {
-				return nil, fmt.Errorf("more than %d directories: keep backups in a bucket, or under a prefix, of their own", listMost)
+			if next = append(next, below...); len(next) > maxListed {
+				return nil, fmt.Errorf("more than %d directories: keep backups in a bucket, or under a prefix, of their own", maxListed)
 			}
 		}
 		dirs = next
@@ -133,7 +133,7 @@ func pick(found []place, t task.Find) ([]place, error) {
 
 // uids names the clusters of some directories, and when the latest backup of each was complete.
 func uids(dirs []string, found []place) (out []string) {
-	for _, d := range dirs[:min(len(dirs), tellMost)] {
+	for _, d := range dirs[:min(len(dirs), maxReported)] {
 		i := slices.IndexFunc(found, func(p place) bool { return p.dir == d })
 		out = append(out, fmt.Sprintf("%s (latest backup %s, %s)", path.Base(d), found[i].id, found[i].completed.UTC().Format(time.RFC3339)))
 	}
@@ -154,7 +154,7 @@ func directories(ctx context.Context, bucket *store.Bucket, dir string) (out []s
 		o.Prefix = dir + "/"
 	}
 	objects := bucket.List(o)
-	for len(out) <= listMost {
+	for len(out) <= maxListed {
 		object, err := objects.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			break

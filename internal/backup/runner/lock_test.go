@@ -52,7 +52,7 @@ func TestObjectLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = bucket.Close() }()
-	m := of("u1", "b1")
+	m := manifestOf("u1", "b1")
 	shelf{bucket, s}.leave(t, m, true)
 	if err := store.Write(t.Context(), bucket, "large", make([]byte, 35<<20)); err != nil { // in parts
 		t.Error(store.Explain(err))

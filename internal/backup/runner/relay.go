@@ -85,7 +85,7 @@ func (n *noting) Read(to []byte) (int, error) {
 
 // add decrypts a segment, and takes the transactions that are wanted. It is the one of that number, whole, and goes on from the one before.
 func (w *relay) add(from io.Reader, number uint64, keys []age.Identity) error {
-	r := bufio.NewReaderSize(from, binlog.HeadMost)
+	r := bufio.NewReaderSize(from, binlog.MaxHead)
 	line, err := r.ReadSlice('\n')
 	if err != nil {
 		return fmt.Errorf("it has no head: %w", err)

@@ -56,7 +56,7 @@ func restore(ctx context.Context, t task.Restore, p places) (task.Result, error)
 		return task.Result{}, err
 	}
 	defer unlock()
-	if done, err := look(p, t); done != nil || err != nil {
+	if done, err := inspect(p, t); done != nil || err != nil {
 		return task.Result{Restored: done}, err
 	}
 	m, err := p.manifest(ctx)
@@ -108,8 +108,8 @@ func lock(p places) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// look says whether the volume holds this restore already, and refuses one that holds anything else.
-func look(p places, t task.Restore) (*task.Restored, error) {
+// inspect says whether the volume holds this restore already, and refuses one that holds anything else.
+func inspect(p places, t task.Restore) (*task.Restored, error) {
 	l, err := datadir.Inspect(p.Data)
 	if err != nil {
 		return nil, err

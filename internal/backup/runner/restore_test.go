@@ -46,8 +46,8 @@ func TestLock(t *testing.T) {
 	unlock()
 }
 
-// TestLook: a volume with data is refused, unless they are of this very restore.
-func TestLook(t *testing.T) {
+// TestInspect: a volume with data is refused, unless they are of this very restore.
+func TestInspect(t *testing.T) {
 	asked := task.Restore{ID: "b1", History: "h1"}
 	database := func(p places) {
 		if err := os.MkdirAll(filepath.Join(p.Data, "mysql"), 0o750); err != nil {
@@ -85,7 +85,7 @@ func TestLook(t *testing.T) {
 		for _, do := range c.made {
 			do(p)
 		}
-		done, err := look(p, asked)
+		done, err := inspect(p, asked)
 		var f failure
 		if (done != nil) != c.done || errors.As(err, &f) != c.refused || c.refused && (!f.fatal || f.reason != task.ReasonVolumeInUse) {
 			t.Errorf("%s: %+v %v", name, done, err)
@@ -113,8 +113,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestRoom: a volume without room for the data is told before anything is unpacked, and tried again: it may be made larger.
-func TestRoom(t *testing.T) {
+// TestRequiredSpace: a volume without room for the data is told before anything is unpacked, and tried again: it may be made larger.
+func TestRequiredSpace(t *testing.T) {
 	p := volume(t)
 	if err := roomFor(p, 1, "the backup's data"); err != nil {
 		t.Error(err)

@@ -66,7 +66,7 @@ func report(ctx context.Context, do func(context.Context, task.Task) (task.Resul
 		}
 	}
 	result.TookSeconds = time.Since(start).Seconds()
-	return errors.Join(err, tell(result))
+	return errors.Join(err, writeResult(result))
 }
 
 func run(ctx context.Context, t task.Task) (task.Result, error) {
@@ -94,11 +94,11 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 	return task.Result{}, errors.New("the task names nothing to do")
 }
 
-// tell writes the result where kubelet reads it, shortened to what Kubernetes keeps.
-func tell(r task.Result) error {
-	r.Error = strings.ToValidUTF8(r.Error[:min(len(r.Error), task.ResultMost/2)], "")
+// writeResult writes the result where kubelet reads it, shortened to what Kubernetes keeps.
+func writeResult(r task.Result) error {
+	r.Error = strings.ToValidUTF8(r.Error[:min(len(r.Error), task.MaxResult/2)], "")
 	text, err := json.Marshal(r)
-	for err == nil && len(text) > task.ResultMost && r.Checked != nil && len(r.Checked.Latest) > 0 {
+	for err == nil && len(text) > task.MaxResult && r.Checked != nil && len(r.Checked.Latest) > 0 {
 		r.Checked.Latest = r.Checked.Latest[:len(r.Checked.Latest)-1]
 		text, err = json.Marshal(r)
 	}

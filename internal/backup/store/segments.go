@@ -11,7 +11,7 @@ import (
 
 // Head reads the head of a segment of a binary log.
 func Head(ctx context.Context, bucket *blob.Bucket, key string) (binlog.Head, error) {
-	r, err := bucket.NewRangeReader(ctx, key, 0, binlog.HeadMost, nil)
+	r, err := bucket.NewRangeReader(ctx, key, 0, binlog.MaxHead, nil)
 	if err != nil {
 		return binlog.Head{}, err
 	}

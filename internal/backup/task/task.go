@@ -43,8 +43,8 @@ const (
 	KeysDir = "/etc/backup/keys"
 	// ResultFile is read by kubelet as the pod's termination message.
 	ResultFile = "/dev/termination-log"
-	// ResultMost is what Kubernetes keeps of it, in bytes.
-	ResultMost = 4096
+	// MaxResult is what Kubernetes keeps of it, in bytes.
+	MaxResult = 4096
 )
 
 // Task is what one Job does: exactly one of the pointers is set.

@@ -269,7 +269,7 @@ func scriptMap(b *v1alpha1.GaleraBenchmark, p result.Plan) string {
 // placed prefers a host without a database for what loads one, and a database's own to find out how fast its CPU is.
 func placed(c *v1alpha1.GaleraCluster, p result.Plan) *corev1.Affinity {
 	if p.Cipher != nil {
-		return beside(resources.PodName(c, 0))
+		return podAffinity(resources.PodName(c, 0))
 	}
 	return awayFromDatabases(c)
 }

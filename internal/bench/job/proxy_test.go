@@ -40,7 +40,7 @@ func podThrough(t *testing.T, clients v1alpha1.ClientTLS) (pod corev1.PodSpec, s
 	return pod, pod.InitContainers[len(pod.InitContainers)-1], pod.Containers[0]
 }
 
-func TestProxyBesideTheClient(t *testing.T) {
+func TestProxyAlongsideTheClient(t *testing.T) {
 	pod, sidecar, client := podThrough(t, v1alpha1.TLSDisabled)
 	if sidecar.Name != ProxyContainer || sidecar.Image != "proxysql:2" || sidecar.RestartPolicy == nil || *sidecar.RestartPolicy != corev1.ContainerRestartPolicyAlways {
 		t.Errorf("no container that ends with the client: %+v", sidecar)

@@ -165,7 +165,7 @@ func tunnelPod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job strin
 		ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
 		TerminationGracePeriodSeconds: new(tunnelGraceSeconds),
 		SecurityContext:               podSecurity(images), ImagePullSecrets: c.Spec.DeepCopy().ImagePullSecrets,
-		NodeSelector: scheduling.NodeSelector, Tolerations: scheduling.Tolerations, Affinity: beside(target(p)),
+		NodeSelector: scheduling.NodeSelector, Tolerations: scheduling.Tolerations, Affinity: podAffinity(target(p)),
 		Containers: []corev1.Container{{
 			Name: kind.container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Command: command,
 			Ports:           []corev1.ContainerPort{{Name: kind.container, ContainerPort: kind.port, Protocol: kind.protocol}},
@@ -184,8 +184,8 @@ func tunnelVolume(job string, files ...string) corev1.Volume {
 	return corev1.Volume{Name: "tunnel", VolumeSource: corev1.VolumeSource{Secret: source}}
 }
 
-// beside prefers the host of a pod: what the tunnel does not encrypt should not leave it.
-func beside(pod string) *corev1.Affinity {
+// podAffinity prefers the host of a pod: what the tunnel does not encrypt should not leave it.
+func podAffinity(pod string) *corev1.Affinity {
 	return &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
 			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{podNameLabel: pod}},

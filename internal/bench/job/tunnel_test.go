@@ -129,8 +129,8 @@ func TestTunnelServer(t *testing.T) {
 	}
 }
 
-// TestTunnelReach: the Service and the policy are about the server and no other pod of the benchmark or the cluster.
-func TestTunnelReach(t *testing.T) {
+// TestTunnelAccess: the Service and the policy are about the server and no other pod of the benchmark or the cluster.
+func TestTunnelAccess(t *testing.T) {
 	b, c, p := planOverSSH(t)
 	objects := Tunnel(b, c, sshJob, p, Images{})
 	server := kubelabels.Set(serverOf(t, objects).Spec.Template.Labels)

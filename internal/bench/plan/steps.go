@@ -260,7 +260,7 @@ func jobDecision(s State) (Decision, bool) {
 	}
 	why, over := s.over()
 	if !over {
-		keep.Message += told(s)
+		keep.Message += stateMessage(s)
 		return disturb(s, takeData(s, keep)), true
 	}
 	for _, r := range s.Records {
@@ -291,8 +291,8 @@ func (s State) over() (why string, over bool) {
 	return "the Job left no result: " + j.Message, true
 }
 
-// told is what is told of a Job that runs: its own trouble, or that of the cluster which its node has to come back to.
-func told(s State) string {
+// stateMessage is what is told of a Job that runs: its own trouble, or that of the cluster which its node has to come back to.
+func stateMessage(s State) string {
 	if s.Job.Message != "" {
 		return ": " + s.Job.Message
 	}

@@ -14,7 +14,7 @@ import (
 // Compare writes the results of two benchmarks beside each other, as table, md or html: what both have measured, and what was
 // set differently.
 func Compare(w io.Writer, format string, a, b Benchmark) error {
-	rows := beside(a, b)
+	rows := sideBySide(a, b)
 	const compareNote = "Medians with their intervals, the number of rounds and the confidence of the interval. The change is that of the geometric means, with an interval of " +
 		"95 % (Welch's t); what is not significant may be chance (Holm's correction for all changes). The benchmarks share no rounds: what drifted between them is in the change."
 	name := a.Resource.Name + " and " + b.Resource.Name
@@ -47,8 +47,8 @@ func Compare(w io.Writer, format string, a, b Benchmark) error {
 	return fmt.Errorf("unknown format %q of a comparison: use table, md or html", format)
 }
 
-// beside has a heading, and a row for everything both have measured.
-func beside(a, b Benchmark) [][]string {
+// sideBySide has a heading, and a row for everything both have measured.
+func sideBySide(a, b Benchmark) [][]string {
 	rows := [][]string{{"WORKLOAD", "ARM", "FIGURE", strings.ToUpper(a.Resource.Name), strings.ToUpper(b.Resource.Name), "CHANGE (95 % INTERVAL)"}}
 	var all []difference
 	var ps []float64

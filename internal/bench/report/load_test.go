@@ -52,8 +52,8 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestCeilingBesideCopies: what a CPU encrypts stands in the column of what copies bring.
-func TestCeilingBesideCopies(t *testing.T) {
+// TestCeilingAlongsideCopies: what a CPU encrypts stands in the column of what copies bring.
+func TestCeilingAlongsideCopies(t *testing.T) {
 	b := sample()
 	b.Resource.Status.Results = []v1alpha1.BenchmarkResult{
 		{Workload: "copy", Arm: "plain", Figures: []v1alpha1.BenchmarkFigure{{Name: result.FigureMegabytesPerSecond, Median: "95"}}},
@@ -66,8 +66,8 @@ func TestCeilingBesideCopies(t *testing.T) {
 	}
 }
 
-// TestTunnelsAreTold: the cipher of SSH is a part of what was measured.
-func TestTunnelsAreTold(t *testing.T) {
+// TestTunnelsAreReported: the cipher of SSH is a part of what was measured.
+func TestTunnelsAreReported(t *testing.T) {
 	b := sample()
 	b.Records[4].Output = &result.Output{Connect: &result.ConnectResult{Tunnel: "WireGuard, ChaCha20-Poly1305"}}
 	for i := range b.Records[:4] {

@@ -120,8 +120,8 @@ func TestQueriesWhereTheyAreCompared(t *testing.T) {
 	}
 }
 
-// TestKeyExchangesAreTold: what was agreed on is a part of what was measured.
-func TestKeyExchangesAreTold(t *testing.T) {
+// TestKeyExchangesAreReported: what was agreed on is a part of what was measured.
+func TestKeyExchangesAreReported(t *testing.T) {
 	b := sample()
 	for i := range b.Records[:4] {
 		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{Presented: result.Presented{KeyExchange: []string{"X25519MLKEM768", "P-256"}[i%2]}}}

@@ -12,7 +12,7 @@ const fewTransactions = 100
 // carried is the proof by byte counters: what was written went over the group's channel, whose encryption was
 // observed. By any other way, or by none, it would prove nothing of the run.
 func carried(o *Output, l Limits) string {
-	if o.OLTP == nil || !o.TellsReceipts() {
+	if o.OLTP == nil || !o.ReportsReceipts() {
 		return ""
 	}
 	all := o.Receipts()

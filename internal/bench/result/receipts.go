@@ -24,7 +24,7 @@ func (r Receipt) Missed() bool { return r.Due >= receiptLeast && r.Got < receipt
 // Receipts returns those of all nodes. They are nil where there is no node to receive anything or the window is too
 // short to tell, and where a node did not tell its counters at both ends.
 func (o Output) Receipts() map[string]Receipt {
-	if !o.TellsReceipts() {
+	if !o.ReportsReceipts() {
 		return nil
 	}
 	all, given := 0.0, map[string]float64{}
@@ -44,8 +44,8 @@ func (o Output) Receipts() map[string]Receipt {
 	return out
 }
 
-// TellsReceipts says that a run was long enough, and had enough nodes, for their counters to tell who received what.
-func (o Output) TellsReceipts() bool {
+// ReportsReceipts says that a run was long enough, and had enough nodes, for their counters to tell who received what.
+func (o Output) ReportsReceipts() bool {
 	return len(o.Members) > 1 && o.EndedAt.Sub(o.StartedAt) >= receiptWindow
 }
 

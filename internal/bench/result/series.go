@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// seriesMost points are kept of a run: with the rest of it they must fit into a ConfigMap.
-const seriesMost = 3600
+// maxSeries points are kept of a run: with the rest of it they must fit into a ConfigMap.
+const maxSeries = 3600
 
 // Thin shortens what is too long to be kept.
 func (o *Output) Thin() {
@@ -60,11 +60,11 @@ func (s Sample) slim() {
 
 // thinned makes one point of as many neighbours as it takes.
 func thinned[P any](all []P, average func([]P) P) []P {
-	n := (len(all) + seriesMost - 1) / seriesMost
+	n := (len(all) + maxSeries - 1) / maxSeries
 	if n < 2 {
 		return all
 	}
-	out := make([]P, 0, seriesMost)
+	out := make([]P, 0, maxSeries)
 	for ; len(all) > 0; all = all[min(n, len(all)):] {
 		out = append(out, average(all[:min(n, len(all))]))
 	}

@@ -28,8 +28,8 @@ const wantedMetrics = agentapi.PathMetrics + "?collect[]=galera&collect[]=global
 
 const (
 	askTime = 3 * time.Second
-	// missedMost answers in a row make a node one that does not answer; one may be lost to a busy host.
-	missedMost = 3
+	// maxMissed answers in a row make a node one that does not answer; one may be lost to a busy host.
+	maxMissed = 3
 )
 
 func newAgents(members []result.Member) agents {

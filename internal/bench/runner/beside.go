@@ -18,9 +18,9 @@ import (
 // besideTime is what a program has to end after it was asked to.
 const besideTime = 5 * time.Second
 
-// Beside runs a program in a container of its own, and tells every client of a socket what this container has used: no other
+// RunSidecar runs a program in a container of its own, and tells every client of a socket what this container has used: no other
 // container can read that. It returns when the program has ended, with its error, and asks it to end when ctx does.
-func Beside(ctx context.Context, socket string, program []string) error {
+func RunSidecar(ctx context.Context, socket string, program []string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "unix", socket)
 	if err != nil {
@@ -50,8 +50,8 @@ func serveUsage(l net.Listener) {
 	}
 }
 
-// besideUsage asks such a container; "" is none.
-func besideUsage(ctx context.Context, socket string) (u result.Usage, err error) {
+// sidecarUsage asks such a container; "" is none.
+func sidecarUsage(ctx context.Context, socket string) (u result.Usage, err error) {
 	if socket == "" {
 		return u, nil
 	}

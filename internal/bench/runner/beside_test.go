@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-func TestBeside(t *testing.T) {
+func TestSidecar(t *testing.T) {
 	socket := filepath.Join(shortDir(t), "u.sock")
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Beside(ctx, socket, []string{"sleep", "60"}) }()
+	go func() { ended <- RunSidecar(ctx, socket, []string{"sleep", "60"}) }()
 	answered := func() (string, error) {
-		_, err := besideUsage(t.Context(), socket)
+		_, err := sidecarUsage(t.Context(), socket)
 		return inWords(err), nil
 	}
 	if err := await(t.Context(), 10*time.Millisecond, answered); err != nil {
@@ -28,13 +28,13 @@ func TestBeside(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the program was not ended")
 	}
-	if err := Beside(t.Context(), filepath.Join(shortDir(t), "u.sock"), []string{"false"}); err == nil {
+	if err := RunSidecar(t.Context(), filepath.Join(shortDir(t), "u.sock"), []string{"false"}); err == nil {
 		t.Error("a program that failed")
 	}
-	if _, err := besideUsage(t.Context(), socket); err == nil {
+	if _, err := sidecarUsage(t.Context(), socket); err == nil {
 		t.Error("there is no answer any more")
 	}
-	if u, err := besideUsage(t.Context(), ""); err != nil || u.CPUSeconds != 0 {
+	if u, err := sidecarUsage(t.Context(), ""); err != nil || u.CPUSeconds != 0 {
 		t.Errorf("no proxy: %+v, %v", u, err)
 	}
 }

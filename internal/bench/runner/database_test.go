@@ -14,9 +14,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// TestLeftoversAreNoWantOfRoom: what an attempt before has left is removed before there is a look at the disk. Other nodes remove
+// TestLeftoversAreNoLackOfSpace: what an attempt before has left is removed before there is a look at the disk. Other nodes remove
 // it a moment later.
-func TestLeftoversAreNoWantOfRoom(t *testing.T) {
+func TestLeftoversAreNoLackOfSpace(t *testing.T) {
 	const ip = "127.0.0.34"
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(ip, clientPort))

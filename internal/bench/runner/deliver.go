@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// logMost of the load generator's words are kept: a ConfigMap holds 1 MiB.
-	logMost = 256 << 10
+	// maxLog of the load generator's words are kept: a ConfigMap holds 1 MiB.
+	maxLog = 256 << 10
 	// The right to write the ConfigMap may be a moment younger than this pod.
 	deliverTries = 30
 	deliverPause = 2 * time.Second
@@ -53,7 +53,7 @@ func deliver(out result.Output, log string) error {
 func contents(out result.Output, log string) (map[string]string, error) {
 	out.Thin()
 	text, err := json.Marshal(out)
-	return map[string]string{result.KeyOutput: string(text), result.KeyLog: log[max(0, len(log)-logMost):]}, err
+	return map[string]string{result.KeyOutput: string(text), result.KeyLog: log[max(0, len(log)-maxLog):]}, err
 }
 
 func apiClient() (*http.Client, error) {

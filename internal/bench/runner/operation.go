@@ -53,7 +53,7 @@ func (r *runner) operation(ctx context.Context) error {
 	})
 	w.close()
 	if err == nil {
-		w.tell(facts, began, ended)
+		w.describe(facts, began, ended)
 	}
 	return err
 }
@@ -229,8 +229,8 @@ func (w *writers) close() {
 	}
 }
 
-// tell computes what the load was before and during the operation.
-func (w *writers) tell(facts *result.OperationFacts, began, ended time.Time) {
+// describe computes what the load was before and during the operation.
+func (w *writers) describe(facts *result.OperationFacts, began, ended time.Time) {
 	slices.SortFunc(w.commits, func(a, b result.Commit) int { return cmp.Compare(a.At, b.At) })
 	from, to := began.Sub(w.began).Seconds(), ended.Add(afterTime).Sub(w.began).Seconds()
 	facts.Before = result.PartOf(w.commits, connectingTime.Seconds(), from)

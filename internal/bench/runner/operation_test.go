@@ -98,7 +98,7 @@ func TestWriters(t *testing.T) {
 	w.run(t.Context(), w.write)
 	w.close()
 	facts := &result.OperationFacts{}
-	w.tell(facts, begin.Add(500*time.Millisecond), begin.Add(time.Second-afterTime))
+	w.describe(facts, begin.Add(500*time.Millisecond), begin.Add(time.Second-afterTime))
 	if facts.Transactions < 10 || facts.Errors == 0 || facts.LastError == "" || int64(len(w.commits)) != facts.Transactions || facts.During.TPS == 0 {
 		t.Errorf("got %+v", facts)
 	}

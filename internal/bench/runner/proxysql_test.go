@@ -144,7 +144,7 @@ func startProxy(t *testing.T, edit func(*way.ProxySettings)) string {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- Beside(ctx, way.UsageSocket(dir), way.ProxyCommand(dir, file)) }()
+	go func() { ended <- RunSidecar(ctx, way.UsageSocket(dir), way.ProxyCommand(dir, file)) }()
 	t.Cleanup(func() { stop(); t.Log(<-ended) })
 	return way.ProxySocket(dir)
 }

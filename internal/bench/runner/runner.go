@@ -78,15 +78,15 @@ func (r *runner) work(ctx context.Context) error {
 
 // terminationLog is where kubelet reads a container's last message; it keeps 4096 bytes.
 const (
-	terminationLog  = "/dev/termination-log"
-	terminationMost = 3000
+	terminationLog = "/dev/termination-log"
+	maxTermination = 3000
 )
 
 // terminate leaves the reason of a failure for readers of the pod's status.
 func terminate(err error) error {
 	if err != nil {
 		text := err.Error()
-		_ = os.WriteFile(terminationLog, []byte(text[:min(len(text), terminationMost)]), 0o600) // it may not be there
+		_ = os.WriteFile(terminationLog, []byte(text[:min(len(text), maxTermination)]), 0o600) // it may not be there
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	before, selfBefore := r.agents.samples(ctx), self()
 	clientBefore := children()
 	throttled := throttledPeriods()
-	proxyBefore, err := besideUsage(ctx, r.beside)
+	proxyBefore, err := sidecarUsage(ctx, r.beside)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	clientAfter, selfAfter := children(), self()
 	stop()
 	r.out.Noticed, r.out.Load = r.noticed(<-events), <-load
-	proxyAfter, proxyErr := besideUsage(ctx, r.beside)
+	proxyAfter, proxyErr := sidecarUsage(ctx, r.beside)
 	after := r.agents.samples(ctx)
 	r.out.Members = map[string]result.Window{}
 	for _, m := range r.plan.Members {

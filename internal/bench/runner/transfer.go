@@ -120,7 +120,7 @@ func (a *absence) saw(asked time.Time, s result.Sample) {
 	case a.missed == 0:
 		a.since = asked
 	}
-	if a.missed++; s != nil || a.missed >= missedMost {
+	if a.missed++; s != nil || a.missed >= maxMissed {
 		a.began = a.since
 	}
 }

@@ -195,15 +195,15 @@ type lastText struct {
 	text []byte
 }
 
-const lastTextMost = 16 << 10
+const maxLastText = 16 << 10
 
 // Write is io.Writer's.
 func (l *lastText) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = append(l.text, p...)
-	if n := len(l.text); n > lastTextMost {
-		l.text = append([]byte(nil), l.text[n-lastTextMost:]...)
+	if n := len(l.text); n > maxLastText {
+		l.text = append([]byte(nil), l.text[n-maxLastText:]...)
 	}
 	return len(p), nil
 }

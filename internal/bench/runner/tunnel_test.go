@@ -278,7 +278,7 @@ func TestLastText(t *testing.T) {
 		_, _ = l.Write(bytes.Repeat([]byte("x"), 1000))
 	}
 	_, _ = l.Write([]byte("the end"))
-	if got := l.String(); len(got) != lastTextMost || !strings.HasSuffix(got, "xthe end") {
+	if got := l.String(); len(got) != maxLastText || !strings.HasSuffix(got, "xthe end") {
 		t.Errorf("%d bytes, %q", len(got), got[len(got)-10:])
 	}
 }

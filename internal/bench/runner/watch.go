@@ -42,7 +42,7 @@ func (a agents) watch(ctx context.Context) []event {
 				events = add(events, a.judge(m, view)...)
 				continue
 			}
-			if missed[m.Name]++; missed[m.Name] >= missedMost {
+			if missed[m.Name]++; missed[m.Name] >= maxMissed {
 				events = add(events, event{member: m.Name, text: m.Name + " did not answer during the run"})
 			}
 		}

@@ -39,7 +39,7 @@ func Backups(all []v1alpha1.GaleraBackup, stores []v1alpha1.GaleraBackupStore, c
 		const position, store = 6, 2
 		out = s.table(rows, position, store)
 	}
-	return out + besides(stores, known, cluster, s)
+	return out + otherStores(stores, known, cluster, s)
 }
 
 func backupState(b v1alpha1.GaleraBackup) cell {
@@ -83,8 +83,8 @@ func verified(b v1alpha1.GaleraBackup) cell {
 	return cell{"✗ " + c.Reason, red}
 }
 
-// besides are the latest backups of stores that no GaleraBackup is about: of another namespace, another Kubernetes, or a deleted object.
-func besides(stores []v1alpha1.GaleraBackupStore, known map[string]bool, cluster string, s Style) string {
+// otherStores are the latest backups of stores that no GaleraBackup is about: of another namespace, another Kubernetes, or a deleted object.
+func otherStores(stores []v1alpha1.GaleraBackupStore, known map[string]bool, cluster string, s Style) string {
 	rows := [][]cell{{plain("IN STORE"), plain("DIRECTORY"), plain("ID"), plain("AGE")}}
 	out := ""
 	for _, store := range stores {

@@ -9,8 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/related"
 )
 
-// findingsMost is how many findings of an area have room.
-const findingsMost = 3
+// maxFindings is how many findings of an area have room.
+const maxFindings = 3
 
 // areas are the parts of a report with their names, without those there is nothing to say of.
 func areas(r *related.Report) (names []string, of []*related.Area) {
@@ -57,9 +57,9 @@ func noOperator(r *related.Report, s Style) string {
 		return ""
 	}
 	if r.Operator.State == related.Waiting {
-		return "\n" + s.noteWith(yellow, "not seen", told(*r.Operator), r.Operator.Command)
+		return "\n" + s.noteWith(yellow, "not seen", findingLine(*r.Operator), r.Operator.Command)
 	}
-	return "\n" + s.noteWith(red, "NO OPERATOR", told(*r.Operator), r.Operator.Command)
+	return "\n" + s.noteWith(red, "NO OPERATOR", findingLine(*r.Operator), r.Operator.Command)
 }
 
 // findings say what is wrong with what belongs to a cluster. While it accepts no writes everything waits for it, and only failures are told.
@@ -72,7 +72,7 @@ func findings(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 			told = slices.DeleteFunc(slices.Clone(told), func(f related.Finding) bool { return f.State == related.Waiting })
 		}
 		for n, f := range told {
-			if n == findingsMost {
+			if n == maxFindings {
 				b.WriteString("  " + s.wrap(fmt.Sprintf("and %d more: kubectl galera status %s -n %s -o yaml has all, under related", len(told)-n, c.Name, c.Namespace), 2) + "\n")
 				break
 			}
@@ -92,11 +92,11 @@ func finding(c *v1alpha1.GaleraCluster, f related.Finding) string {
 	if f.Kind == "GaleraCluster" {
 		name = ""
 	}
-	return strings.TrimPrefix(name+": ", ": ") + told(f)
+	return strings.TrimPrefix(name+": ", ": ") + findingLine(f)
 }
 
-// told is a finding without the name of its object.
-func told(f related.Finding) string {
+// findingLine is a finding without the name of its object.
+func findingLine(f related.Finding) string {
 	text := f.Reason
 	for _, more := range []string{f.Message, f.Do} {
 		if more == "" {

@@ -65,14 +65,14 @@ func (s Style) noteWith(colour, title, text, command string) string {
 	title = Plain(title)
 	indent := utf8.RuneCountInString(title) + 2
 	between := "  "
-	if s.Width-indent < minRoom {
+	if s.Width-indent < minColumn {
 		indent, between = 2, "\n  "
 	}
 	return s.paint(colour, title) + between + s.message(text, command, indent) + "\n"
 }
 
-// minRoom is the least number of characters that text is wrapped to.
-const minRoom = 30
+// minColumn is the least number of characters that text is wrapped to.
+const minColumn = 30
 
 // wrap breaks text at the screen's width; all lines but the first are indented.
 func (s Style) wrap(text string, indent int) string {

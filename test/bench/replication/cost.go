@@ -71,7 +71,7 @@ func measureCosts(ctx context.Context, o options) (err error) {
 		}
 	}
 	for _, a := range all {
-		if err := a.look(ctx, clients, o.turn); err != nil {
+		if err := a.observe(ctx, clients, o.turn); err != nil {
 			return err
 		}
 	}
@@ -102,8 +102,8 @@ func (a *arm) turn(ctx context.Context, clients int, d time.Duration) error {
 	return nil
 }
 
-// look finds out, in turns of their own because it slows everything, which calls of the kernel a transaction makes, and where the time goes.
-func (a *arm) look(ctx context.Context, clients int, d time.Duration) error {
+// observe finds out, in turns of their own because it slows everything, which calls of the kernel a transaction makes, and where the time goes.
+func (a *arm) observe(ctx context.Context, clients int, d time.Duration) error {
 	pids, err := a.cluster.pids(ctx)
 	if err != nil {
 		return err

@@ -179,13 +179,13 @@ func clientTLS(in Input) []mycnf.Option {
 func backupSection(in Input) mycnf.Section {
 	opts := []mycnf.Option{{Key: "skip-ssl", Bare: true}}
 	if in.OpenFiles > 0 {
-		opts = append(opts, mycnf.Set("open_files_limit", strconv.FormatUint(min(in.OpenFiles, openFilesMost), 10)))
+		opts = append(opts, mycnf.Set("open_files_limit", strconv.FormatUint(min(in.OpenFiles, maxOpenFiles), 10)))
 	}
 	return mycnf.Section{Name: "mariabackup", Options: opts}
 }
 
-// openFilesMost is what the kernel allows a process at most, unless it is configured otherwise (fs.nr_open).
-const openFilesMost = 1 << 20
+// maxOpenFiles is what the kernel allows a process at most, unless it is configured otherwise (fs.nr_open).
+const maxOpenFiles = 1 << 20
 
 // clientSection is for people who run a client in the container.
 func clientSection(in Input) mycnf.Section {

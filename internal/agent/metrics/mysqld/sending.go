@@ -13,16 +13,16 @@ type descs struct {
 	known map[string]*prometheus.Desc
 }
 
-// mostDescs bounds what is kept of a server whose variables change their names.
-const mostDescs = 10000
+// maxDescs bounds what is kept of a server whose variables change their names.
+const maxDescs = 10000
 
-func (d *descs) of(name, help string) *prometheus.Desc {
+func (d *descs) get(name, help string) *prometheus.Desc {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	desc := d.known[name]
 	if desc == nil {
 		desc = prometheus.NewDesc(name, help, nil, nil)
-		if d.known == nil || len(d.known) >= mostDescs {
+		if d.known == nil || len(d.known) >= maxDescs {
 			d.known = map[string]*prometheus.Desc{}
 		}
 		d.known[name] = desc
@@ -46,8 +46,8 @@ type texts struct {
 	cache                                                 float64
 }
 
-// again reports whether a name was there before in this reading.
-func (s *sending) again(name string) bool {
+// seenBefore reports whether a name was there before in this reading.
+func (s *sending) seenBefore(name string) bool {
 	if s.seen[name] {
 		return true
 	}
@@ -63,7 +63,7 @@ func (s *sending) send(d *prometheus.Desc, kind prometheus.ValueType, value floa
 }
 
 func (s *sending) generic(prefix, name, help string, kind prometheus.ValueType, value float64) {
-	s.send(s.descs.of(prefix+name, help), kind, value)
+	s.send(s.descs.get(prefix+name, help), kind, value)
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// patience bounds what a scrape waits for the server: one that hangs is answered for with mysql_up 0.
-const patience = 2 * time.Second
+// scrapeTimeout bounds what a scrape waits for the server: one that hangs is answered for with mysql_up 0.
+const scrapeTimeout = 2 * time.Second
 
 // The statements work on a non-Primary node where SELECT does not, and take no privilege.
 const (
@@ -50,7 +50,7 @@ func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	err := c.server.collect(ctx, c.what, ch)
 	value := 1.0

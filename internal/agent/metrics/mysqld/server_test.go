@@ -257,12 +257,12 @@ func TestHungServer(t *testing.T) {
 			done <- time.Since(began)
 		}()
 	}
-	time.Sleep(patience / 2)
+	time.Sleep(scrapeTimeout / 2)
 	if open := db.Stats().OpenConnections; open > 1 {
 		t.Errorf("%d connections are held by scrapes", open)
 	}
 	for range scrapes {
-		if took := <-done; took > patience+time.Second {
+		if took := <-done; took > scrapeTimeout+time.Second {
 			t.Errorf("a scrape took %s", took)
 		}
 	}

@@ -36,7 +36,7 @@ const poolPrefix = "innodb_buffer_pool_pages_"
 // status takes one row of SHOW GLOBAL STATUS.
 func (s *sending) status(row string, raw []byte) {
 	name := metricName(row)
-	if s.again(statusPrefix + name) {
+	if s.seenBefore(statusPrefix + name) {
 		return
 	}
 	value, ok := number(raw)

@@ -19,7 +19,7 @@ var (
 // variable takes one row of SHOW GLOBAL VARIABLES.
 func (s *sending) variable(row string, raw []byte) {
 	name := metricName(row)
-	if s.again(variablesPrefix + name) {
+	if s.seenBefore(variablesPrefix + name) {
 		return
 	}
 	value, ok := number(raw)

@@ -12,8 +12,8 @@ import (
 const (
 	// settle lets a burst of events pass, so that a change is read once and whole.
 	settle = 100 * time.Millisecond
-	// again is how often everything is checked without any event: one may have been lost.
-	again = 15 * time.Second
+	// rescanInterval is how often everything is checked without any event: one may have been lost.
+	rescanInterval = 15 * time.Second
 )
 
 // Dirs calls changed after something changed in one of the directories, and every now and then
@@ -26,7 +26,7 @@ func Dirs(ctx context.Context, dirs []string, changed func()) {
 	}
 	defer func() { _ = watcher.Close() }()
 	missing := add(watcher, dirs)
-	ticker := time.NewTicker(again)
+	ticker := time.NewTicker(rescanInterval)
 	defer ticker.Stop()
 	quiet := time.NewTimer(settle)
 	defer quiet.Stop()
@@ -58,7 +58,7 @@ func add(w *fsnotify.Watcher, dirs []string) (missing []string) {
 }
 
 func poll(ctx context.Context, changed func()) {
-	ticker := time.NewTicker(again / 5)
+	ticker := time.NewTicker(rescanInterval / 5)
 	defer ticker.Stop()
 	for {
 		changed()

@@ -57,7 +57,7 @@ func TestAnswers(t *testing.T) {
 			_ = joiner.SetReadDeadline(time.Now().Add(time.Second))
 			_, _ = io.Copy(io.Discard, joiner)
 
-			deafen(t, joiner)
+			dropInput(t, joiner)
 			write(t, donor, 1)
 			await(t, "owed an answer", func() bool { a, ok := look(); return ok && a.Owed && a.Silent > time.Second })
 
@@ -85,7 +85,7 @@ func TestAnswersOfNone(t *testing.T) {
 	}
 	port := bound.(*unix.SockaddrInet4).Port
 	dial := func() {
-		if c, err := net.DialTimeout("tcp", net.JoinHostPort(here.String(), strconv.Itoa(port)), soon); err == nil {
+		if c, err := net.DialTimeout("tcp", net.JoinHostPort(here.String(), strconv.Itoa(port)), awaitTimeout); err == nil {
 			_ = c.Close()
 		}
 	}
@@ -113,8 +113,8 @@ func fill(t *testing.T, to net.Conn) {
 	_ = to.SetWriteDeadline(time.Time{})
 }
 
-// deafen lets a socket hear nothing any more, as one on a host that has lost its power.
-func deafen(t *testing.T, socket any) {
+// dropInput lets a socket hear nothing any more, as one on a host that has lost its power.
+func dropInput(t *testing.T, socket any) {
 	t.Helper()
 	raw, err := socket.(interface {
 		SyscallConn() (syscall.RawConn, error)

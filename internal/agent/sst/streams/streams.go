@@ -62,8 +62,8 @@ type Answer struct {
 // Answers returns how a host answers. ok is false when no process has a connection there, or the kernel does not report
 // it.
 func Answers(host net.IP, port uint16) (a Answer, ok bool) {
-	found, told := all()
-	if !told || host == nil {
+	found, reported := all()
+	if !reported || host == nil {
 		return Answer{}, false
 	}
 	for _, s := range found {

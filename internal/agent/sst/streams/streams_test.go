@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-const soon = 10 * time.Second
+const awaitTimeout = 10 * time.Second
 
 // TestSilence follows one connection from its beginning to its end.
 func TestSilence(t *testing.T) {
@@ -51,7 +51,7 @@ func TestSilence(t *testing.T) {
 
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(soon); !ok(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(awaitTimeout); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never %s", what)
 		}

@@ -11,8 +11,8 @@ import (
 const (
 	// slices per second: what one second may carry is spread over it.
 	slices = 10
-	// mostAtOnce bounds the buffer.
-	mostAtOnce = 256 << 10
+	// maxBuffer bounds the buffer.
+	maxBuffer = 256 << 10
 )
 
 // Copy copies from r to w until r ends, at no more than perSecond bytes per second. It returns the
@@ -21,7 +21,7 @@ func Copy(w io.Writer, r io.Reader, perSecond int64) error {
 	if perSecond <= 0 {
 		return errors.New("the rate must be positive")
 	}
-	buf := make([]byte, min(max(perSecond/slices, 1), mostAtOnce))
+	buf := make([]byte, min(max(perSecond/slices, 1), maxBuffer))
 	bucket := bucket{rate: float64(perSecond), last: time.Now()}
 	for {
 		n, err := r.Read(buf)

@@ -1,0 +1,178 @@
+// Package config is the agent's component for the published NodeConfig: it is read, checked, rendered into files, and a
+// running server is given what it can take over without a restart. What goes into the files is package servercnf's.
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Member is whose configuration it is.
+type Member struct {
+	// Name, Namespace and Address are the pod's, User is the account mariadbd runs as.
+	Name, Namespace, Address, User string
+}
+
+// Events are callbacks into the event loop.
+type Events struct {
+	// Taken is called when another configuration has been taken over, Applied when a running server has settings of it.
+	Taken, Applied func()
+}
+
+// Manager is not safe for concurrent use; event loop only.
+type Manager struct {
+	// Node is the configuration in use, nil before the first one. Output is rendered from it.
+	Node   *agentapi.NodeConfig
+	Output servercnf.Output
+	// Checking reports whether mariadbd is looking at new settings.
+	Checking bool
+
+	loop   eventloop.Loop
+	places paths.Places
+	member Member
+	image  *image.Image
+	table  *procs.Table
+	server Server
+	events Events
+
+	problem string
+	back    fallback
+	checked checked
+	run     Run
+	live    live
+}
+
+// New returns a Room without a configuration.
+func New(loop eventloop.Loop, places paths.Places, member Member, image *image.Image, table *procs.Table, server Server, events Events) Manager {
+	return Manager{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
+}
+
+// Read takes a new NodeConfig over. One that cannot be used changes nothing.
+func (r *Manager) Read() {
+	data, err := os.ReadFile(filepath.Join(r.places.Config, agentapi.ConfigKey))
+	if err != nil {
+		r.setProblem(err)
+		return
+	}
+	var config agentapi.NodeConfig
+	if err := json.Unmarshal(data, &config); err != nil {
+		r.setProblem(fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
+		return
+	}
+	if err := cmp.Or(config.CheckNamespace(r.member.Namespace), servercnf.Check(config, r.member.Name)); err != nil {
+		r.setProblem(err)
+		return
+	}
+	var refused string
+	published := config.Settings
+	config.Settings, refused = r.fallBack(published)
+	output := servercnf.Build(servercnf.Input{
+		CPUFlags: r.image.CPUFlags,
+		Config:   config, Name: r.member.Name, Address: r.member.Address, Provider: r.image.Provider, User: r.member.User,
+		Places: r.places, OpenSSLTool: image.Have("openssl"), OldSocat: r.image.OldSocat,
+		OpenFiles: openFiles(),
+	})
+	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
+		r.Node.Hibernated, r.Node.History, r.problem = config.Hibernated, config.History, refused
+		return
+	}
+	if known, err := r.checkSettings(config, output); !known {
+		return
+	} else if err != nil && refused != "" { // a check of the published ones again would have no end
+		r.setProblem(fmt.Errorf("%s; the settings before cannot be used either: %w", r.back.Why, err))
+		return
+	} else if err != nil {
+		r.setProblem(err)
+		r.refuseFirst(published, err)
+		return
+	}
+	r.problem = refused
+	if err := r.write(output); err != nil {
+		r.setProblem(err)
+		return
+	}
+	r.Node, r.Output = &config, output
+	r.image.Missing = servercnf.Missing(servercnf.Needed(config), image.Have)
+	r.events.Taken()
+	r.loop.Logger.Info("configuration read", "revision", config.Revision) // in the format it asks for
+}
+
+// openFiles is how many files a program may open at most that this one starts.
+func openFiles() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return limit.Max
+}
+
+func sameOutput(x, y servercnf.Output) bool {
+	return x.MyCnf.Render() == y.MyCnf.Render() && x.OpenSSL == y.OpenSSL && x.Scripts == y.Scripts
+}
+
+func (r *Manager) setProblem(err error) {
+	if r.problem != err.Error() {
+		r.loop.Logger.Error("the configuration cannot be used", "error", err)
+	}
+	r.problem = err.Error()
+}
+
+// write puts the rendered files where mariadbd, OpenSSL and the scripts read them. The
+// scripts read [sst] at every transfer, so this takes effect for transfers at once.
+func (r *Manager) write(o servercnf.Output) error {
+	for path, text := range map[string]string{
+		r.places.OpenSSLCnf(): o.OpenSSL,
+		r.places.ScriptEnv():  o.Scripts,
+		r.places.MyCnf():      o.MyCnf.Render(),
+	} {
+		if err := datadir.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Identity returns whose member it is.
+func (r *Manager) Identity() agentapi.Identity {
+	if r.Node == nil {
+		return agentapi.Identity{Namespace: r.member.Namespace}
+	}
+	return r.Node.Identity()
+}
+
+// Missing is why there is no configuration, nil when there is one.
+func (r *Manager) Missing() *agentapi.Failure {
+	switch {
+	case r.Node != nil:
+		return nil
+	case r.problem != "":
+		return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: r.problem}
+	}
+	return &agentapi.Failure{Reason: agentapi.FailureConfig, Message: "no configuration has been published yet"}
+}
+
+// Report reports the configuration, and the one the running server has.
+func (r *Manager) Report(to *agentapi.Report) {
+	to.Cluster = r.Identity()
+	c := &to.Config
+	c.Problem = r.problem
+	if r.Node != nil && r.back.Refused == nil { // the revision has settings that are not in use
+		c.Loaded = r.Node.Revision
+	}
+	if r.run.pid != 0 {
+		c.Socket, c.Suites = r.run.Output.Socket, r.run.Output.Suites
+		c.RestartNeeded = r.run.Output.Hash != r.Output.Hash
+	}
+}

@@ -1,0 +1,112 @@
+//go:build integration
+
+package agent_test
+
+import (
+	"context"
+	"database/sql"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// rootPassword: the password before is accepted until the overlap ends.
+func (s *scenario) rootPassword() {
+	const next, overlap = "another one", 6 * time.Second
+	n := s.node(1)
+	publish := func(word, overlap string) {
+		for _, n := range s.world.nodes {
+			n.mount("root", map[string][]byte{agentapi.RootPasswordKey: []byte(word), agentapi.RootOverlapKey: []byte(overlap)})
+		}
+	}
+	until := func(what string, ok func() bool) {
+		s.Helper()
+		for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				s.Fatal(what)
+			}
+		}
+	}
+	publish(next, overlap.String())
+	until("the new password is not accepted", func() bool { return n.login(next) == nil })
+	began := time.Now()
+	check(s.T, n.login(rootPassword))
+	until("the old password is accepted for ever", func() bool { return n.login(rootPassword) != nil })
+	if took := time.Since(began); took < overlap/2 {
+		s.Errorf("the old password was refused after %s", took)
+	}
+	check(s.T, n.login(next))
+	publish(rootPassword, "0s")
+	until("the first password is not accepted again", func() bool { return n.login(rootPassword) == nil })
+	if n.login(next) == nil {
+		s.Error("an overlap that is not wanted")
+	}
+}
+
+// TestDrainDelay is not parallel to others: it is about seconds.
+func TestDrainDelay(t *testing.T) {
+	s := &scenario{T: t, world: newWorld(t, 2, nil)}
+	s.wait()
+	s.form()
+	s.drainDelay()
+}
+
+// drainDelay: the pod of the primary terminates. It serves on until its role has moved, ends idle connections, and lets
+// transactions end: one that was there before, and one that begins meanwhile.
+func (s *scenario) drainDelay() {
+	ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+	defer cancel()
+	report := func(primary string) {
+		for _, n := range s.world.nodes {
+			check(s.T, s.world.client.ReportPrimary(ctx, n.ip, primary))
+		}
+	}
+	n, other := s.node(1), s.node(0)
+	do := func(c *sql.Conn, statement string) {
+		s.Helper()
+		if _, err := c.ExecContext(ctx, statement); err != nil {
+			s.Fatalf("%s: %v", statement, err)
+		}
+	}
+	report(n.name)
+	writer, idle, late := n.session(), n.session(), n.session()
+	do(writer, "CREATE TABLE app.farewell (id INT PRIMARY KEY)")
+	do(writer, "BEGIN")
+	do(writer, "INSERT INTO app.farewell VALUES (1)")
+
+	s.world.run(exec.Command("docker", "kill", "-s", "TERM", n.container()))
+	n.until("on its way out, and serving", 3*time.Second, func(r agentapi.Report) bool {
+		return r.Draining && r.Phase == galera.PhaseRunning && strings.Contains(r.Waiting, "new clients")
+	})
+	if code := n.probe(agentapi.PathReady); code == 200 {
+		s.Error("it is ready for more")
+	}
+	do(n.session(), "INSERT INTO app.farewell VALUES (2)")
+	report(other.name)
+	do(n.session(), "INSERT INTO app.farewell VALUES (3)")
+	asleep := make(chan error, 1)
+	go func() { // until others have been sent away; between two statements of its own it would be idle, and be ended with them
+		_, err := late.ExecContext(ctx, "DO SLEEP(1.8); BEGIN; INSERT INTO app.farewell VALUES (5)")
+		asleep <- err
+	}()
+	for deadline := time.Now().Add(5 * time.Second); idle.PingContext(ctx) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatal("an idle connection is not ended")
+		}
+	}
+	do(writer, "INSERT INTO app.farewell VALUES (4)")
+	do(writer, "COMMIT")
+	check(s.T, <-asleep)
+	time.Sleep(300 * time.Millisecond) // as an application that thinks
+	do(late, "COMMIT")
+	s.Logf("ended %s after that", n.stop(true).Round(time.Millisecond))
+	if got := other.mustSQL("SELECT GROUP_CONCAT(id ORDER BY id) FROM app.farewell"); got != "1,2,3,4,5" {
+		s.Errorf("rows %s", got)
+	}
+	n.start()
+	s.all(60 * time.Second)
+}

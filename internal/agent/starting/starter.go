@@ -1,0 +1,157 @@
+// Package starting starts mariadbd: to join a component, to bootstrap one from the present data, or to
+// initialise a database. It reports what prevents a start.
+package starting
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/accounts"
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/donor"
+	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
+	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/gcache"
+	"github.com/galera-operator/galera-operator/internal/agent/image"
+	"github.com/galera-operator/galera-operator/internal/agent/joiner"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
+	"github.com/galera-operator/galera-operator/internal/agent/peers"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/agent/running"
+	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Dependencies are the components that a start uses.
+type Dependencies struct {
+	Run    *running.Supervisor
+	Join   *joiner.Tracker
+	Donor  *donor.Tracker
+	Config *config.Manager
+	Image  *image.Image
+	Exam   *examine.Examiner
+	Orders *ordering.Store
+	Cache  *gcache.Cache
+	Certs  *certs.Reloader
+	Group  *peers.Group
+	Volume *volume.Volume
+	Table  *procs.Table
+}
+
+// Starter is not safe for concurrent use; event loop only.
+type Starter struct {
+	Dependencies
+
+	job     lifecycle.Job
+	loop    eventloop.Loop
+	places  paths.Places
+	member  config.Member
+	markers datadir.Markers
+	events  Events
+}
+
+// Events are callbacks into the event loop.
+type Events struct {
+	// Launched is called when a server has been started.
+	Launched func(*mariadbd.Process)
+	// Line gets the lines mariadbd prints, Install those of the tools that make the first database. Safe for concurrent use.
+	Line, Install func(line string)
+}
+
+// New returns the Room of a member.
+func New(loop eventloop.Loop, places paths.Places, member config.Member, deps Dependencies, events Events) Starter {
+	return Starter{Dependencies: deps, loop: loop, places: places, member: member, markers: datadir.Markers{Dir: places.State}, events: events}
+}
+
+// Job is what the worker of a start, or of the examination, does at present.
+func (r *Starter) Job() lifecycle.Job {
+	if r.job != lifecycle.JobNone {
+		return r.job
+	}
+	return r.Exam.Job()
+}
+
+// Starts reports whether there is a server, or whether one is about to be started.
+func (r *Starter) Starts() bool { return r.Run.Proc != nil || r.job != lifecycle.JobNone }
+
+// made are the versions of a database made by a server.
+func made(version string) datadir.Versions { return datadir.Versions{Used: version, Tables: version} }
+
+// used are the versions of the data here from the moment the image's server is started on them.
+func (r *Starter) used() datadir.Versions {
+	r.Exam.Versions.Used = r.Image.ServerVersion
+	return r.Exam.Versions
+}
+
+// launch prepares the data directory and starts mariadbd.
+func (r *Starter) launch(run running.Run, prepare func() error, args []string) {
+	r.job = lifecycle.JobLaunch
+	run.Config = r.Config.ForStart()
+	run.Certs = certs.Run{Provider: r.Config.Output.ProviderTLS(), Clients: r.Config.Output.ClientTLS(), Pair: r.Certs.Installed()}
+	p := r.places
+	command := mariadbd.Command{Path: r.Image.Mariadbd, Env: mariadbd.Env(p), Dir: p.Data, Log: r.events.Line}
+	user := r.member.User
+	serverArgs, cacheArgs, wait := mariadbd.Args(p), r.Cache.Args(r.cacheRequest()), r.Volume.After()
+	go func() {
+		wait()
+		command.Args = slices.Concat(serverArgs, cacheArgs(), []string{"--init-file=" + p.InitFile()}, args)
+		proc, err := mariadbd.Launch(r.Table, p, command, func() error {
+			if err := os.WriteFile(p.InitFile(), []byte(accounts.InitFile(user)), 0o600); err != nil {
+				return err
+			}
+			return prepare()
+		})
+		r.loop.Post(func() { r.onLaunched(run, proc, err) })
+	}()
+}
+
+func (r *Starter) onLaunched(run running.Run, proc *mariadbd.Process, err error) {
+	r.job = lifecycle.JobNone
+	if err != nil {
+		r.Run.Fail(notStarted(err))
+		r.endRun(run, err.Error())
+		return
+	}
+	r.Run.Began(run, proc)
+	r.Donor.Began()
+	r.Config.Started(proc.PID, run.Config)
+	r.Certs.Started(proc.PID, run.Certs)
+	r.Exam.Done = false // mariadbd may change what the examination found
+	r.Group.Set(peers.PaceJoining)
+	r.events.Launched(proc)
+}
+
+// notStarted is why mariadbd was not started. The markers, written first, need free space on the volume.
+func notStarted(err error) *agentapi.Failure {
+	f := &agentapi.Failure{Reason: agentapi.FailureStart, Message: "mariadbd could not be started: " + err.Error(), At: time.Now()}
+	if errors.Is(err, syscall.ENOSPC) {
+		f.Reason = agentapi.FailureDiskFull
+	}
+	return f
+}
+
+// endRun ends the order a run was for.
+func (r *Starter) endRun(run running.Run, why string) {
+	if r.Orders.Current != nil && r.Orders.Current.ID == run.Order {
+		r.Orders.Finish(run.Order, agentapi.OrderFailed, why)
+	}
+	if run.Kind != "" {
+		r.Exam.Done = false
+	}
+}
+
+// Busy implements handover.Part.
+func (r *Starter) Busy() string {
+	if r.job != lifecycle.JobNone {
+		return "mariadbd is being started"
+	}
+	return ""
+}

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/plan"
+)
+
+// Deliberate bugs in rare states of members (oddities.go).
+var rareStateMutants = []mutant{
+	{"data that the group has voted out count as any", believesVotedOut, rare, []string{VotedOutStart}},
+	{"a member that cannot start is ordered to", ordersTheUnable, rare, []string{HeldUp, Stuck}},
+	{"data of a later MariaDB count as any", ordersLaterData, rare, []string{HeldUp, Stuck}},
+	{"another cluster's volume counts as any", ordersOtherCluster, rare, []string{HeldUp, Stuck}},
+	{"a node whose image lacks tools is initialised", ignoresTools, rare, []string{NoDonor}},
+	{"the primary moves whatever its host", ignoresCordon, rare, []string{ToCordoned}},
+	{"a pod need not settle", ignoresUnsettled, rare, []string{Unsettling}},
+	{"a backup is not waited for", ignoresBackup, rare, []string{CutBackup}},
+	{"an upgrade of tables is not waited for", ignoresUpgrading, rare, []string{TakenWhileWeak}},
+	{"views that are not known are all alike", guessesViews, rare, []string{TwoPrimaries, BehindAnother, Stuck, HeldUp, TakenWhileWeak}},
+}
+
+func init() { mutants = append(mutants, rareStateMutants...) }
+
+// lies is the real planner with one fact of every member changed.
+func lies(change func(*galera.Member)) Planner {
+	return func(s galera.Snapshot) plan.Decision { return plan.Plan(members(s, change)) }
+}
+
+var (
+	believesVotedOut   = lies(func(m *galera.Member) { m.VotedOut = false })
+	ordersTheUnable    = lies(func(m *galera.Member) { m.CannotStart = "" })
+	ordersLaterData    = lies(func(m *galera.Member) { m.LaterData = false })
+	ordersOtherCluster = lies(func(m *galera.Member) { m.OtherCluster = false })
+	ignoresTools       = lies(func(m *galera.Member) { m.LacksTools = false })
+	ignoresCordon      = lies(func(m *galera.Member) { m.Pod.Cordoned = false })
+	ignoresUnsettled   = lies(func(m *galera.Member) { m.Pod.Unsettled = "" })
+	ignoresBackup      = lies(func(m *galera.Member) { m.Backup = "" })
+	ignoresUpgrading   = lies(func(m *galera.Member) { m.Upgrading = false })
+)
+
+// guessesViews takes the members of a view that is not known for all.
+func guessesViews(s galera.Snapshot) plan.Decision {
+	return plan.Plan(members(s, func(m *galera.Member) {
+		if m.Server != nil && len(m.Server.Members) == 0 {
+			server := *m.Server
+			server.Members = names[:len(s.Members)]
+			m.Server = &server
+		}
+	}))
+}
+
+// TestGullibleMembers shows why a member believes no answer of another cluster's agent, whatever its name.
+func TestGullibleMembers(t *testing.T) {
+	t.Parallel()
+	for n := range searched {
+		s := drawIn(rare, uint64(n), 60+n%100, false)
+		s.Gullible = true
+		if r := Run(s, plan.Plan); r.Violation == JoinsAnother {
+			t.Logf("caught: schedule %d", n+1)
+			return
+		}
+	}
+	t.Errorf("survived %d schedules", searched)
+}

@@ -1,0 +1,284 @@
+package api
+
+import (
+	"context"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/validate"
+)
+
+// The tests here are the lines of docs/security.md: what can be reached by a user who may create GaleraClusters and GaleraBenchmarks
+// in one namespace, and nothing else.
+
+// TestReachOfSpecs: what a pod could be given in addition to its image is no field, and what is one has no dangerous
+// value.
+func TestReachOfSpecs(t *testing.T) {
+	ctx := context.Background()
+	for name, tc := range map[string]struct{ spec, want string }{
+		"a Service that is a name elsewhere": {`{storage: {size: 1Gi}, service: {type: ExternalName}}`, "Unsupported value"},
+		"an issuer of another kind":          {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Secret}}}`, "Unsupported value"},
+		"another node's name as donor":       {`{storage: {size: 1Gi}, stateTransfer: {donors: [kube-system]}}`, "must be names of this cluster's nodes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mustSay(t, kube.Create(ctx, fromYAML(t, "reach", tc.spec), client.DryRunAll), tc.want)
+		})
+	}
+	for _, field := range []string{"serviceAccountName: admin", "hostNetwork: true", "hostPID: true", "podTemplate: {spec: {hostNetwork: true}}",
+		"podTemplate: {serviceAccountName: admin}", "podTemplate: {volumes: [{name: x, secret: {secretName: y}}]}", "podTemplate: {volumes: [{name: x, hostPath: {path: /}}]}",
+		"podTemplate: {sidecars: [{name: x, image: y, securityContext: {privileged: true}}]}", "podTemplate: {sidecars: [{name: x, image: y, envFrom: [{secretRef: {name: z}}]}]}",
+		"podTemplate: {env: [{name: A, valueFrom: {secretKeyRef: {name: x, key: y}}}]}", "volumes: [{hostPath: {path: /}}]",
+		"securityContext: {privileged: true}", "env: [{name: A}]", "namespace: kube-system", "rootPassword: {secretName: x}", "command: [sh]"} {
+		key, _, _ := strings.Cut(field, ":")
+		strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
+		for kind, u := range map[string]*unstructured.Unstructured{
+			"GaleraCluster":   fromYAML(t, "reach", `{storage: {size: 1Gi}, `+field+`}`),
+			"GaleraBenchmark": benchmark(t, "reach", map[string]string{key: strings.TrimSpace(strings.TrimPrefix(field, key+":"))}),
+			"cluster.ref":     benchmark(t, "reach", map[string]string{"cluster": `{ref: {name: shop, ` + field + `}}`}),
+			"client":          benchmark(t, "reach", map[string]string{"client": `{` + field + `}`}),
+		} {
+			if err := strict.Create(ctx, u, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "unknown field") {
+				t.Errorf("%s takes %s: %v", kind, field, err)
+			}
+		}
+	}
+}
+
+// TestReachOfStatus: what the operator has written down is not the writer's of a spec: neither names nor positions.
+func TestReachOfStatus(t *testing.T) {
+	ctx := context.Background()
+	b := benchmark(t, "presets", map[string]string{"suspend": "true"})
+	must(t, unstructured.SetNestedMap(b.Object, map[string]any{"suffix": "known", "account": true}, "status", "resources"))
+	c := fromYAML(t, "presets", `storage: {size: 1Gi}`)
+	must(t, unstructured.SetNestedField(c.Object, history, "status", "clusterUUID"))
+	for _, u := range []*unstructured.Unstructured{b, c} {
+		must(t, kube.Create(ctx, u))
+		t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), u))
+		status, _, _ := unstructured.NestedMap(u.Object, "status")
+		if want := map[string]any{"observedGeneration": int64(-1)}; !reflect.DeepEqual(status, want) {
+			t.Errorf("%s begins with %v, want the default alone: %v", u.GetKind(), status, want)
+		}
+	}
+}
+
+// TestReachOfNames: objects of others that have the names of a cluster's children are neither changed nor taken.
+func TestReachOfNames(t *testing.T) {
+	ctx := context.Background()
+	const namespace = "reach-names"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	theirs := []client.Object{
+		&corev1.ServiceAccount{ObjectMeta: at("shop-galera"), ImagePullSecrets: []corev1.LocalObjectReference{{Name: "theirs"}}},
+		&corev1.ConfigMap{ObjectMeta: at("shop-config"), Data: map[string]string{"of": "others"}},
+		&corev1.Service{ObjectMeta: at("shop-nodes"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}},
+		&corev1.Secret{ObjectMeta: at("shop-tls"), Data: map[string][]byte{"of": []byte("others")}},
+	}
+	before := map[client.Object]client.Object{}
+	for _, o := range theirs {
+		must(t, kube.Create(ctx, o))
+		before[o] = o.DeepCopyObject().(client.Object)
+	}
+	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents()}
+	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: at("shop"), Spec: spec()}
+	startOperator(t, namespace, w.agents)
+	must(t, kube.Create(ctx, w.cluster))
+	w.Eventually(w.condition("Stalled")).WithTimeout(20 * time.Second).Should(Equal("True NameConflict"))
+	must(t, kube.Delete(ctx, w.cluster))
+	w.Eventually(func() bool { return gone(w.cluster) }).Should(BeTrue())
+	for _, o := range theirs {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(o), o))
+		if !equality.Semantic.DeepEqual(before[o], o) {
+			t.Errorf("changed from %+v to %+v", before[o], o)
+		}
+	}
+}
+
+// TestReachOfBenchmarksEndsAtTheirNamespace: a cluster of that name elsewhere is not the one.
+func TestReachOfBenchmarksEndsAtTheirNamespace(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "reach-elsewhere"}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "reach-elsewhere", Name: "far"}}
+	c.Spec.Replicas, c.Spec.Storage.Size = 1, oneGi
+	must(t, kube.Create(ctx, c))
+	s := perform(t, benchmark(t, "reaches", map[string]string{"cluster": `{ref: {name: far, allowPolicyChanges: true}}`, "workloads": oneWrite}))
+	s.waitFor("the complaint", stalledFor(v1alpha1.ReasonClusterNotFound, `no GaleraCluster "far" in this namespace`))
+	before := c.DeepCopy()
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+	if !equality.Semantic.DeepEqual(before, c) {
+		t.Errorf("changed to %+v", c)
+	}
+}
+
+// podsWithUserImages are those of every kind that is made for these resources, with images of the writer's choice.
+func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, all map[string]corev1.PodTemplateSpec) {
+	t.Helper()
+	c = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"}}
+	must(t, yaml.Unmarshal([]byte(`{replicas: 2, image: evil, storage: {size: 1Gi}, arbitrator: {enabled: true}}`), &c.Spec))
+	b = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "1"}}
+	b.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij", Account: true}
+	must(t, yaml.Unmarshal([]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {image: evil}, workloads: [
+		{name: own, oltp: {profile: Custom, threads: [1], script: {name: scripts, key: own.lua}}},
+		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &b.Spec))
+	opts, images := resources.Options{OperatorImage: "operator"}, benchjob.Images{Operator: "operator", Client: "evil", Proxy: "evil"}
+	all = map[string]corev1.PodTemplateSpec{"nodes": resources.StatefulSet(c, opts, resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template}
+	for _, run := range plan.Runs(&b.Spec) {
+		p := benchjob.Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, opts)
+		job, err := benchjob.Job(b, c, run.Wire(1), p, images)
+		must(t, err)
+		all["Job of "+run.Cell.Workload.Name] = job.Spec.Template
+		if p.Connect == nil {
+			continue
+		}
+		p.Connect.Tunnel = &result.Tunnel{}
+		for _, o := range benchjob.Tunnel(b, c, job.Name, p, images) {
+			if d, is := o.(*appsv1.Deployment); is {
+				all["SSH server"] = d.Spec.Template
+			}
+		}
+	}
+	if len(all) != 4 {
+		t.Fatalf("%d kinds of pods", len(all))
+	}
+	return b, c, all
+}
+
+// TestReachOfImages: an image of the writer's choice runs with nothing it could leave its container by, and with no token but
+// the one that writes a benchmark's result.
+func TestReachOfImages(t *testing.T) {
+	_, _, all := podsWithUserImages(t)
+	for name, template := range all {
+		pod := template.Spec
+		if pod.HostNetwork || pod.HostPID || pod.HostIPC || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken ||
+			pod.SecurityContext == nil || !*pod.SecurityContext.RunAsNonRoot || pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+			t.Errorf("%s: %+v", name, pod.SecurityContext)
+		}
+		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+			s := c.SecurityContext
+			if s == nil || s.Privileged != nil || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0 {
+				t.Errorf("%s, %s: %+v", name, c.Name, s)
+			}
+			for _, m := range c.VolumeMounts {
+				if m.Name == "token" && (c.Name != benchjob.ClientContainer || !strings.HasPrefix(name, "Job")) {
+					t.Errorf("%s, %s has a token", name, c.Name)
+				}
+			}
+		}
+		for _, v := range pod.Volumes {
+			switch {
+			case v.HostPath != nil:
+				t.Errorf("%s mounts the host's %s", name, v.HostPath.Path)
+			case v.ConfigMap != nil && v.ConfigMap.Name == "scripts" && (len(v.ConfigMap.Items) != 1 || v.ConfigMap.Items[0].Key != "own.lua"):
+				t.Errorf("%s mounts more than its script: %+v", name, v.ConfigMap)
+			}
+		}
+	}
+}
+
+// TestReachOfBenchmarkPods: none is taken for a node, neither by Services nor by the policy of the network, and none has a
+// Secret of the cluster.
+func TestReachOfBenchmarkPods(t *testing.T) {
+	b, c, all := podsWithUserImages(t)
+	policy := resources.NetworkPolicy(c, resources.Options{})
+	node, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+	must(t, err)
+	own := []string{benchjob.RunnerName(b), benchjob.AccountName(b), benchjob.ProxyName("x-run-002-1"), benchjob.TunnelName("x-run-002-1"), benchjob.ProxyName("x-run-001-1"), benchjob.TunnelName("x-run-001-1")}
+	for name, template := range all {
+		is := labels.Set(template.Labels)
+		if taken := node.Matches(is) || labels.SelectorFromSet(resources.Selector(c)).Matches(is); taken != (name == "nodes") {
+			t.Errorf("%s is taken for a node: %t", name, taken)
+		}
+		if name == "nodes" {
+			continue
+		}
+		for _, v := range template.Spec.Volumes {
+			if v.Secret != nil && !slices.Contains(own, v.Secret.SecretName) {
+				t.Errorf("%s mounts the Secret %s", name, v.Secret.SecretName)
+			}
+		}
+		for _, container := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
+			for _, e := range container.Env {
+				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil || e.ValueFrom.SecretKeyRef.Name != benchjob.AccountName(b)) {
+					t.Errorf("%s takes %s from %+v", name, e.Name, e.ValueFrom)
+				}
+			}
+		}
+	}
+}
+
+// TestReachOfSettings: my.cnf's lines are one setting each, and none that moves files, opens ports or weakens TLS.
+func TestReachOfSettings(t *testing.T) {
+	for name, value := range map[string]string{
+		"max_connections": "1\ninit-file=/etc/passwd", "a\n[sst]\nb": "1", "init_file": "/x", "loose-init-file": "/x", "wsrep_sst_method": "x", "wsrep_notify_cmd": "sh", "wsrep_provider": "/x.so",
+		"plugin_dir": "/x", "datadir": "/x", "require_secure_transport": "OFF", "ssl_ca": "/x", "skip-grant-tables": "1", "extra_port": "1", "user": "root",
+	} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{name: v1alpha1.TextSetting(value)}
+		if validate.Settings(c, agentapi.NodeConfig{}) == nil {
+			t.Errorf("%q: %q reaches my.cnf", name, value)
+		}
+	}
+}
+
+// TestReachOfRoles: the role for users has these kinds and nothing else, and the operator's own lets no user reach more
+// through it: it may neither enter pods nor give away rights it has not.
+func TestReachOfRoles(t *testing.T) {
+	read := func(file string) (r rbacv1.ClusterRole) {
+		text, err := os.ReadFile("../../config/rbac/" + file)
+		must(t, err)
+		must(t, yaml.Unmarshal(text, &r))
+		return r
+	}
+	for _, rule := range read("galeracluster_editor.yaml").Rules {
+		for _, r := range rule.Resources {
+			if !slices.Equal(rule.APIGroups, []string{v1alpha1.GroupVersion.Group}) || strings.Contains(r, "/") && !slices.Equal(rule.Verbs, []string{"get"}) {
+				t.Errorf("people may %v %s of %v", rule.Verbs, r, rule.APIGroups)
+			}
+		}
+	}
+	for _, rule := range slices.Concat(read("role.yaml").Rules, read("../benchmarks/role.yaml").Rules) {
+		if slices.Contains(rule.Resources, "nodes") && !slices.Equal(rule.Verbs, []string{"get", "list", "watch"}) {
+			t.Errorf("the operator may %v hosts", rule.Verbs)
+		}
+		for _, what := range slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs) {
+			if slices.Contains([]string{"*", "bind", "escalate", "impersonate", "pods/exec", "pods/attach", "pods/portforward", "pods/ephemeralcontainers", "serviceaccounts/token", "nodes/proxy",
+				"clusterroles", "clusterrolebindings", "certificatesigningrequests"}, what) {
+				t.Errorf("the operator may %v %v of %v", rule.Verbs, rule.Resources, rule.APIGroups)
+			}
+		}
+	}
+}
+
+// TestReachOfAccounts: a client that speaks with an agent as the operator touches no account but benchmarks' own; see also
+// internal/agent/wsrep, where a real server is asked what such an account may do.
+func TestReachOfAccounts(t *testing.T) {
+	b, _, _ := podsWithUserImages(t)
+	for suffix, good := range map[string]bool{benchjob.Suffix(b): true, "": false, "root": false, "x'@'%": false, "ABCDEFGHIJ": false, "abcdefghi%": false, "abcde_ghij": false} {
+		a := agentapi.BenchAccount{Suffix: suffix, Hash: agentapi.NativeHash("word"), Present: true}
+		if err := a.Check(); (err == nil) != good {
+			t.Errorf("%q: %v", suffix, err)
+		}
+	}
+}
