@@ -4,7 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 // ArbitratorSpec configures the arbitrator.
 type ArbitratorSpec struct {
-	// enabled runs an arbitrator beside the database nodes: Galera's garbd, which has a vote and no data. It needs
+	// enabled runs an arbitrator alongside the database nodes: Galera's garbd, which has a vote and no data. It needs
 	// replicas 2, 4 or 6: two nodes and an arbitrator survive the loss of either node. Encryption and certificates
 	// are those of the nodes. The image must contain garbd (Debian package galera-arbitrator-4).
 	// Default: false.
@@ -22,9 +22,9 @@ type ArbitratorSpec struct {
 
 // ArbitratorStatus is the observed state of the arbitrator.
 type ArbitratorStatus struct {
-	// ready says that the arbitrator is connected, and runs with the published configuration and certificate.
+	// ready reports whether the arbitrator is connected, and runs with the published configuration and certificate.
 	Ready bool `json:"ready"`
-	// connected says that a database node has the arbitrator in its view of the Primary component.
+	// connected reports whether a database node has the arbitrator in its view of the Primary component.
 	Connected bool `json:"connected"`
 	// phase of its agent: Waiting, Starting, Running, Stopping or Failed; Unknown while the agent does not answer.
 	// +optional
@@ -39,7 +39,7 @@ type ArbitratorStatus struct {
 	// version of garbd's Galera library.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// message says what is wrong or what the arbitrator waits for. Empty when all is well.
+	// message describes what is wrong or what the arbitrator waits for. Empty when all is well.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`

@@ -34,7 +34,7 @@ type PointInTime struct {
 	Window *metav1.Duration `json:"window,omitempty"`
 }
 
-// ArchivesBinlog says that the binary log is to be archived.
+// ArchivesBinlog reports whether the binary log is to be archived.
 func (c *GaleraCluster) ArchivesBinlog() bool {
 	return c.Spec.Backup != nil && c.Spec.Backup.PointInTime != nil && c.Spec.Backup.PointInTime.Enabled
 }
@@ -75,7 +75,7 @@ type ArchiveStatus struct {
 	// reason of the message, one of the reasons of the condition PointInTimeRecoverable.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// message says what is wrong, or what the archiver waits for.
+	// message describes what is wrong, or what the archiver waits for.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -172,7 +172,7 @@ type RestoreStatus struct {
 	// reason of a failure, or of a repeated attempt.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// message says what is being done, or what failed and what to do.
+	// message describes what is being done, or what failed and what to do.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// startedAt is when the restore began.

@@ -27,7 +27,7 @@ type GaleraBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says what to back up, and where to. It is immutable, except for deletionPolicy, verify, and an identitySecretRef that is added.
+	// spec defines what to back up, and where to. It is immutable, except for deletionPolicy, verify, and an identitySecretRef that is added.
 	// +required
 	Spec GaleraBackupSpec `json:"spec"`
 	// status is the backup's progress and result.
@@ -90,7 +90,7 @@ const (
 	VerifyRestore         = "Restore"
 )
 
-// GaleraBackupSpec says what to back up.
+// GaleraBackupSpec defines what to back up.
 //
 // +kubebuilder:validation:XValidation:rule="self.verify != 'Restore' || has(self.identitySecretRef)",message="verify: Restore needs identitySecretRef: a Secret with the private key of one of the store's recipients"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.identitySecretRef)||has(self.identitySecretRef)",message="keep identitySecretRef"
@@ -117,13 +117,13 @@ type GaleraBackupSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
-	// deletionPolicy says what happens to the stored data when this object is deleted: Retain keeps them, Delete removes them. The
+	// deletionPolicy defines what happens to the stored data when this object is deleted: Retain keeps them, Delete removes them. The
 	// store's retention removes only backups with Delete. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// verify says how the backup is tested once it is in the store. None: not at all. Checksum: all of it is read again, and
+	// verify defines how the backup is tested once it is in the store. None: not at all. Checksum: all of it is read again, and
 	// compared with its checksums. Restore: it is restored on a temporary volume, and every table is checked. With Checksum and
 	// Restore, retention counts the backup only after it has passed. Default: None.
 	// +optional

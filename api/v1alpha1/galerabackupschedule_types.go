@@ -21,10 +21,10 @@ type GaleraBackupSchedule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says when to make backups, and of what.
+	// spec defines when to make backups, and of what.
 	// +required
 	Spec GaleraBackupScheduleSpec `json:"spec"`
-	// status says when the last backup was made, and when the next one is due.
+	// status reports when the last backup was made, and when the next one is due.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraBackupScheduleStatus `json:"status,omitempty"`
@@ -45,7 +45,7 @@ const (
 	ConcurrencyAllow  = "Allow"
 )
 
-// GaleraBackupScheduleSpec says when backups are made.
+// GaleraBackupScheduleSpec defines when backups are made.
 type GaleraBackupScheduleSpec struct {
 	// schedule in the five fields of cron (minute, hour, day of the month, month, day of the week), for instance "30 2 * * *", or a word like
 	// @daily.
@@ -57,7 +57,7 @@ type GaleraBackupScheduleSpec struct {
 	// +kubebuilder:default=UTC
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
-	// concurrencyPolicy says what happens when a backup is due while the previous one still runs. Forbid: it is skipped. Allow: it
+	// concurrencyPolicy defines what happens when a backup is due while the previous one still runs. Forbid: it is skipped. Allow: it
 	// is made after the previous one. Default: Forbid.
 	// +optional
 	// +kubebuilder:default=Forbid
@@ -90,7 +90,7 @@ type GaleraBackupScheduleStatus struct {
 	// nextTime is when the next backup is due.
 	// +optional
 	NextTime *metav1.Time `json:"nextTime,omitempty"`
-	// retention says what the store's retention removes next. Absent if the store has none.
+	// retention defines what the store's retention removes next. Absent if the store has none.
 	// +optional
 	Retention *ScheduleRetention `json:"retention,omitempty"`
 	// conditions are Reconciling and Stalled.
@@ -100,9 +100,9 @@ type GaleraBackupScheduleStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ScheduleRetention says what retention removes next.
+// ScheduleRetention defines what retention removes next.
 type ScheduleRetention struct {
-	// message says why retention is paused, or which backups it does not remove. Absent if there is nothing to say.
+	// message explains why retention is paused, or which backups it does not remove. Absent if there is nothing to say.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`

@@ -22,7 +22,7 @@ type GaleraBackupStore struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says where the store is, and which keys can read its backups.
+	// spec defines where the store is, and which keys can read its backups.
 	// +required
 	Spec GaleraBackupStoreSpec `json:"spec"`
 	// status is the result of the last check.
@@ -40,7 +40,7 @@ type GaleraBackupStoreList struct {
 	Items           []GaleraBackupStore `json:"items"`
 }
 
-// GaleraBackupStoreSpec says where a store is.
+// GaleraBackupStoreSpec defines where a store is.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.s3), has(self.gcs), has(self.azure), has(self.volume)].filter(is, is).size() == 1",message="name exactly one of s3, gcs, azure and volume"
 // +kubebuilder:validation:XValidation:rule="has(self.s3) == has(oldSelf.s3) && has(self.gcs) == has(oldSelf.gcs) && has(self.azure) == has(oldSelf.azure)",message="the kind of store cannot be changed, because backups are stored there: create another GaleraBackupStore"
@@ -65,7 +65,7 @@ type GaleraBackupStoreSpec struct {
 	// +required
 	Encryption BackupEncryption `json:"encryption"`
 
-	// retention says which backups with deletionPolicy: Delete are kept; the others are removed. Default: all are kept.
+	// retention defines which backups with deletionPolicy: Delete are kept; the others are removed. Default: all are kept.
 	// +optional
 	Retention *BackupRetention `json:"retention,omitempty"`
 
@@ -75,7 +75,7 @@ type GaleraBackupStoreSpec struct {
 	// +optional
 	SingleWriter bool `json:"singleWriter,omitempty"`
 
-	// pods says where the pods run that use the store, and what they may use: checks, backups, tests by checksum, removals and archivers.
+	// pods defines where the pods run that use the store, and what they may use: checks, backups, tests by checksum, removals and archivers.
 	// Default: those of a cluster run where its database pods may; a check, which belongs to no cluster, anywhere.
 	// +optional
 	Pods *BackupPods `json:"pods,omitempty"`
@@ -113,7 +113,7 @@ type BackupPods struct {
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 }
 
-// BackupEncryption says which keys can read the backups.
+// BackupEncryption defines which keys can read the backups.
 type BackupEncryption struct {
 	// recipients are age public keys (X25519, "age1…"), as age-keygen makes them. Any one of their private keys opens a backup.
 	// Only a restore needs a private key (identitySecretRef): keep them outside of this Kubernetes. A change applies to new
@@ -125,7 +125,7 @@ type BackupEncryption struct {
 	Recipients []string `json:"recipients"`
 }
 
-// BackupRetention says which backups of a cluster are kept: all that any of the rules keeps. The latest complete backup is always kept.
+// BackupRetention defines which backups of a cluster are kept: all that any of the rules keeps. The latest complete backup is always kept.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.keepLast) || has(self.keepWithin) || has(self.keepDaily) || has(self.keepWeekly)",message="name at least one of keepLast, keepWithin, keepDaily and keepWeekly"
 type BackupRetention struct {
@@ -165,7 +165,7 @@ type GaleraBackupStoreStatus struct {
 	// +optional
 	// +listType=atomic
 	Latest []StoredBackup `json:"latest,omitempty"`
-	// checking says that a check is in progress.
+	// checking reports whether a check is in progress.
 	// +optional
 	Checking bool `json:"checking,omitempty"`
 	// checks is the number of checks started.

@@ -116,7 +116,7 @@ type BenchmarkResources struct {
 	// account, and bench_…_SUFFIX are the databases of the test data.
 	// +kubebuilder:validation:MaxLength=16
 	Suffix string `json:"suffix"`
-	// account says that the database may have the account bench_SUFFIX. It is set before the account is created, and removed
+	// account reports whether the database may have the account bench_SUFFIX. It is set before the account is created, and removed
 	// after it was dropped.
 	// +optional
 	Account bool `json:"account,omitempty"`

@@ -119,7 +119,7 @@ const (
 	ViaSSHTunnel = "SSHTunnel"
 	// ViaWireGuard connects through a VPN.
 	ViaWireGuard = "WireGuard"
-	// ViaPoolingProxy connects to a ProxySQL beside the client.
+	// ViaPoolingProxy connects to a ProxySQL alongside the client.
 	ViaPoolingProxy = "PoolingProxy"
 )
 

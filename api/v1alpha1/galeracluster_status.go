@@ -153,7 +153,7 @@ type MemberStatus struct {
 	// version of the server, for instance 11.8.6-MariaDB.
 	// +optional
 	Version string `json:"version,omitempty"`
-	// message says what is wrong. Empty when all is well.
+	// message describes what is wrong. Empty when all is well.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
@@ -180,7 +180,7 @@ type AgentStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Version string `json:"version,omitempty"`
-	// message says why the last replacement of the agent failed, or what it waits for. Empty when it succeeded, or none is needed.
+	// message explains why the last replacement of the agent failed, or what it waits for. Empty when it succeeded, or none is needed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
@@ -217,10 +217,10 @@ type ChannelStatus struct {
 	// notAfter is the expiry of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
-	// plaintextRefused says that a connection without TLS was tried, and refused.
+	// plaintextRefused reports whether a connection without TLS was tried, and refused.
 	// +optional
 	PlaintextRefused bool `json:"plaintextRefused,omitempty"`
-	// message says what is wrong. Empty when all is well.
+	// message describes what is wrong. Empty when all is well.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
@@ -259,7 +259,7 @@ type ClusterTLSStatus struct {
 	// notAfter is the expiry of that certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
-	// renewalTime is when cert-manager renews that certificate. Absent while cert-manager has told none.
+	// renewalTime is when cert-manager renews that certificate. Absent while cert-manager has reported none.
 	// +optional
 	RenewalTime *metav1.Time `json:"renewalTime,omitempty"`
 	// override is the policy of a benchmark that measures this cluster, laid over spec.tls until the benchmark ends. To end it at
@@ -272,7 +272,7 @@ type ClusterTLSStatus struct {
 	// lastSwitch is the last completed switch.
 	// +optional
 	LastSwitch *SwitchStatus `json:"lastSwitch,omitempty"`
-	// step of a replacement of the CA. Settled: none is in progress. DistributingTrust: the nodes load the new CA beside the old one.
+	// step of a replacement of the CA. Settled: none is in progress. DistributingTrust: the nodes load the new CA alongside the old one.
 	// RotatingCertificates: the nodes load a certificate of the new CA. AwaitingApproval: spec.tls.dropOldCA is Manual, and the old CA
 	// stays trusted until you approve its removal. RemovingOldCA: nodes are restarted one at a time, because a running node cannot drop
 	// a CA.
@@ -308,7 +308,7 @@ type TrustedCA struct {
 	// notAfter is the expiry of the certificate.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
-	// state is Current for the CA of the issued certificate; Old for one that is published beside it; Dropped for one
+	// state is Current for the CA of the issued certificate; Old for one that is published alongside it; Dropped for one
 	// that is no longer published, but trusted by running nodes until they restart.
 	// +kubebuilder:validation:Enum=Current;Old;Dropped
 	State string `json:"state"`

@@ -24,7 +24,7 @@ type StorageSpec struct {
 	// +optional
 	Temporary *TemporaryStorage `json:"temporary,omitempty"`
 
-	// persistentVolumeClaimRetentionPolicy says whether volumes are kept or deleted after use, like the
+	// persistentVolumeClaimRetentionPolicy defines whether volumes are kept or deleted after use, like the
 	// StatefulSet's field of that name. Default: all are kept.
 	// +optional
 	// +kubebuilder:default={}
@@ -44,15 +44,15 @@ type TemporaryStorage struct {
 	StorageClassName *string `json:"storageClassName,omitempty"`
 }
 
-// ClaimRetentionPolicy says whether volumes are kept or deleted after use.
+// ClaimRetentionPolicy defines whether volumes are kept or deleted after use.
 type ClaimRetentionPolicy struct {
-	// whenDeleted says whether the volumes and the Secret with root's password are kept when the cluster is deleted:
+	// whenDeleted defines whether the volumes and the Secret with root's password are kept when the cluster is deleted:
 	// Retain or Delete. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	WhenDeleted ClaimPolicy `json:"whenDeleted,omitempty"`
-	// whenScaled says whether the volume of a node removed by scaling down is kept: Retain or Delete. With a kept
+	// whenScaled defines whether the volume of a node removed by scaling down is kept: Retain or Delete. With a kept
 	// volume the node can rejoin by IST; without it, it needs SST. A volume is deleted only after the node was seen to
 	// stop gracefully. Default: Retain.
 	// +optional

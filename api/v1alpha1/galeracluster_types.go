@@ -26,7 +26,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of Service and pod names: at most 40 lower-case letters, digits and '-', starting with a letter"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.stateTransfer) || !has(self.spec.stateTransfer.donors) || self.spec.stateTransfer.donors.all(d, d.startsWith(self.metadata.name + '-') && d.size() == self.metadata.name.size() + 2 && d.matches('[0-6]$'))",message="spec.stateTransfer.donors must be names of this cluster's nodes: NAME-0 to NAME-6"
 // +kubebuilder:validation:XValidation:rule="quantity(string(self.spec.storage.size)).compareTo(quantity(string(oldSelf.spec.storage.size))) >= 0 || has(self.status) && has(self.status.volumeSize) && quantity(string(self.spec.storage.size)).compareTo(quantity(string(self.status.volumeSize))) >= 0",fieldPath=".spec.storage.size",message="size can grow, and can be set back as far as status.volumeSize, which every volume has: Kubernetes has no way to make a volume smaller; create a new cluster and restore into it"
-// +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) == has(oldSelf.spec.bootstrapFrom) && (!has(self.spec.bootstrapFrom) || self.spec.bootstrapFrom == oldSelf.spec.bootstrapFrom) || !has(oldSelf.status) || !has(oldSelf.status.clusterUUID) && (!has(oldSelf.status.restore) || oldSelf.status.restore.phase in ['Finding', 'Failed']) || has(oldSelf.status.clusterUUID) && !has(self.spec.bootstrapFrom)",fieldPath=".spec.bootstrapFrom",message="bootstrapFrom says what a new cluster begins with: it cannot be changed once its volumes are being filled, and only be removed once it has started; restore into a new cluster"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) == has(oldSelf.spec.bootstrapFrom) && (!has(self.spec.bootstrapFrom) || self.spec.bootstrapFrom == oldSelf.spec.bootstrapFrom) || !has(oldSelf.status) || !has(oldSelf.status.clusterUUID) && (!has(oldSelf.status.restore) || oldSelf.status.restore.phase in ['Finding', 'Failed']) || has(oldSelf.status.clusterUUID) && !has(self.spec.bootstrapFrom)",fieldPath=".spec.bootstrapFrom",message="bootstrapFrom describes what a new cluster begins with: it cannot be changed once its volumes are being filled, and only be removed once it has started; restore into a new cluster"
 type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -40,7 +40,7 @@ type GaleraCluster struct {
 	Status GaleraClusterStatus `json:"status,omitempty"`
 }
 
-// Paused says that the annotation AnnotationPause keeps the operator from acting on the cluster.
+// Paused reports whether the annotation AnnotationPause keeps the operator from acting on the cluster.
 func (c *GaleraCluster) Paused() bool { return c.Annotations[AnnotationPause] == "true" }
 
 // GaleraClusterList is a list of GaleraCluster.
@@ -55,7 +55,7 @@ type GaleraClusterList struct {
 // GaleraClusterSpec is the desired state of a cluster.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.arbitrator) && has(self.arbitrator.enabled) && self.arbitrator.enabled || self.replicas in [1, 3, 5, 7]",fieldPath=".replicas",message="replicas must be 1, 3, 5 or 7: with an even number the cluster would stop as soon as half of the nodes cannot be reached, unless spec.arbitrator.enabled adds a vote to 2, 4 or 6 of them; and more than 7 synchronous nodes only slow each other down"
-// +kubebuilder:validation:XValidation:rule="!has(self.arbitrator) || !has(self.arbitrator.enabled) || !self.arbitrator.enabled || self.replicas in [2, 4, 6]",fieldPath=".replicas",message="with spec.arbitrator.enabled replicas must be 2, 4 or 6: the arbitrator's vote makes an even number odd; beside an odd number of nodes it would make it even, and beside a single node there would be two votes, of which neither could be lost"
+// +kubebuilder:validation:XValidation:rule="!has(self.arbitrator) || !has(self.arbitrator.enabled) || !self.arbitrator.enabled || self.replicas in [2, 4, 6]",fieldPath=".replicas",message="with spec.arbitrator.enabled replicas must be 2, 4 or 6: the arbitrator's vote makes an even number odd; alongside an odd number of nodes it would make it even, and alongside a single node there would be two votes, of which neither could be lost"
 // +kubebuilder:validation:XValidation:rule="!has(self.monitoring) || !has(self.monitoring.exporter) || !has(self.podTemplate) || !has(self.podTemplate.sidecars) || !self.podTemplate.sidecars.exists(s, s.name == 'exporter' || has(s.port) && s.port == 9104)",fieldPath=".podTemplate",message="with spec.monitoring.exporter no sidecar can be called exporter, or listen on port 9104: remove that sidecar, or the exporter"
 // +kubebuilder:validation:XValidation:rule="!has(self.backup) || !has(self.backup.pointInTime) || !has(self.backup.pointInTime.enabled) || !self.backup.pointInTime.enabled || !has(self.tls) || !has(self.tls.clients) || self.tls.clients != 'Disabled'",fieldPath=".backup.pointInTime.enabled",message="the archiver follows the nodes over TLS with a certificate: set spec.tls.clients to Required or Preferred"
 type GaleraClusterSpec struct {
@@ -181,7 +181,7 @@ type GaleraClusterSpec struct {
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
-	// maintenance says when work may begin that only an upgrade of the operator needs. Default: as soon as the cluster is healthy.
+	// maintenance defines when work may begin that only an upgrade of the operator needs. Default: as soon as the cluster is healthy.
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
@@ -259,7 +259,7 @@ type TLSSpec struct {
 	// +optional
 	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
 
-	// dropOldCA says when the old CA is removed after a replacement of the CA. Automatic: as soon as all nodes
+	// dropOldCA defines when the old CA is removed after a replacement of the CA. Automatic: as soon as all nodes
 	// present a certificate of the new CA. Manual: when the annotation galera-operator.io/drop-old-ca names the
 	// old CA's fingerprint; until then both CAs are trusted. Removing a CA restarts one node at a time, because a
 	// running node cannot drop a CA it has loaded. Default: Automatic.

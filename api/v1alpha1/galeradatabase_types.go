@@ -84,7 +84,7 @@ type GaleraDatabaseSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_]*$`
 	Collation string `json:"collation,omitempty"`
-	// deletionPolicy says what happens to the database when this object is deleted. Retain: it is kept; a later object of the same
+	// deletionPolicy defines what happens to the database when this object is deleted. Retain: it is kept; a later object of the same
 	// name takes it over. Delete: it is dropped with all its data, and GaleraUsers lose their privileges on it. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain

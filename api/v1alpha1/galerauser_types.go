@@ -84,7 +84,7 @@ type GaleraUserSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == self.lowerAscii()",message="host must be in lower case, as the server keeps it"
 	// +kubebuilder:validation:XValidation:rule="self.lowerAscii() != 'localhost'",message="localhost is the database's own pod: no application connects from there"
 	Host string `json:"host,omitempty"`
-	// authentication says where the password comes from. Default: the operator generates one.
+	// authentication defines where the password comes from. Default: the operator generates one.
 	// +optional
 	// +kubebuilder:default={}
 	Authentication AuthenticationSpec `json:"authentication,omitempty"`
@@ -95,7 +95,7 @@ type GaleraUserSpec struct {
 	// +kubebuilder:default=mysql_native_password
 	// +kubebuilder:validation:Enum=mysql_native_password;ed25519;parsec
 	Plugin string `json:"plugin,omitempty"`
-	// require says what a connection must have. TLS: encryption. X509: TLS with the certificate issued for this user. None:
+	// require defines what a connection must have. TLS: encryption. X509: TLS with the certificate issued for this user. None:
 	// nothing, but the cluster's spec.tls.clients may still require TLS. Default: TLS.
 	// +optional
 	// +kubebuilder:default=TLS
@@ -143,7 +143,7 @@ type GaleraUserSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9._-]+)+$`
 	MountPath string `json:"mountPath,omitempty"`
-	// deletionPolicy says what happens to the account when this object is deleted. Delete: it is dropped, and its connections are
+	// deletionPolicy defines what happens to the account when this object is deleted. Delete: it is dropped, and its connections are
 	// ended. Retain: it is kept; a later object of the same name takes it over. Default: Delete.
 	// +optional
 	// +kubebuilder:default=Delete
@@ -155,7 +155,7 @@ type GaleraUserSpec struct {
 	Adopt bool `json:"adopt,omitempty"`
 }
 
-// AuthenticationSpec says where a password comes from.
+// AuthenticationSpec defines where a password comes from.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.passwordSecretRef) ? 1 : 0) + (has(self.generated) && self.generated ? 1 : 0) + (has(self.none) && self.none ? 1 : 0) <= 1",message="set at most one of passwordSecretRef, generated and none"
 type AuthenticationSpec struct {

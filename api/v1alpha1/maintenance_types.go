@@ -9,11 +9,11 @@ const (
 	AgentUpgradeManual    = "Manual"
 )
 
-// MaintenanceSpec says when work may begin that only an upgrade of the operator needs. Your own changes, recovery and the renewal of
+// MaintenanceSpec defines when work may begin that only an upgrade of the operator needs. Your own changes, recovery and the renewal of
 // certificates never wait for it.
 // +kubebuilder:validation:XValidation:rule="self.agentUpgrade != 'Window' || (has(self.windows) && size(self.windows) > 0)",message="agentUpgrade Window needs at least one of windows"
 type MaintenanceSpec struct {
-	// agentUpgrade says when the agents are replaced after an upgrade of the operator. Automatic: as soon as the cluster is
+	// agentUpgrade defines when the agents are replaced after an upgrade of the operator. Automatic: as soon as the cluster is
 	// healthy. Window: within windows. Manual: only together with their pods. Agents are replaced in place, which restarts no
 	// database. Default: Automatic.
 	// +optional
@@ -37,7 +37,7 @@ type MaintenanceWindow struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// schedule says when the window opens, in the five fields of cron (minute, hour, day of the month, month, day of the week),
+	// schedule defines when the window opens, in the five fields of cron (minute, hour, day of the month, month, day of the week),
 	// for instance "0 3 * * 6", or as a word like @daily.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|([0-9A-Za-z*,/?-]+ +){4}[0-9A-Za-z*,/?-]+)$`

@@ -2,7 +2,7 @@ package v1alpha1
 
 // MonitoringSpec adds to the metrics that every node serves by itself.
 type MonitoringSpec struct {
-	// exporter runs Prometheus' mysqld_exporter beside every node. It adds what the agent does not read: statement digests, and
+	// exporter runs Prometheus' mysqld_exporter alongside every node. It adds what the agent does not read: statement digests, and
 	// statistics of tables and indexes. It listens on port 9104. Adding, changing or removing it restarts one node at a time.
 	// Default: none.
 	// +optional

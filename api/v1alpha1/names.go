@@ -21,7 +21,7 @@ const (
 	AnnotationRenew = "galera-operator.io/renew"
 	// AnnotationPrimary requests that the primary is moved: NODE@TOKEN. AnnotationRestart requests a rolling restart: all@TOKEN, or
 	// NODE@TOKEN for one node. TOKEN is any word; each token takes effect once. Without the annotation, a request that has not been met
-	// is cancelled; status.requests tells what became of it.
+	// is cancelled; status.requests reports what became of it.
 	AnnotationPrimary = "galera-operator.io/primary"
 	AnnotationRestart = "galera-operator.io/restart"
 	// AnnotationDropCA lists the old CAs that may be removed when spec.tls.dropOldCA is Manual: their SHA-256

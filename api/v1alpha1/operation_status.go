@@ -39,7 +39,7 @@ type CompletedOperation struct {
 	StartedAt metav1.Time `json:"startedAt"`
 	// completedAt is when its end was observed.
 	CompletedAt metav1.Time `json:"completedAt"`
-	// message says how the operation ended.
+	// message describes how the operation ended.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

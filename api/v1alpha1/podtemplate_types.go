@@ -7,7 +7,7 @@ import corev1 "k8s.io/api/core/v1"
 // the restricted Pod Security Standard, without an API token.
 // +kubebuilder:validation:XValidation:rule="!has(self.sidecars) || self.sidecars.all(s, !has(s.volumeMounts) || s.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name)))",message="sidecars may mount podTemplate.volumes only: add the volume there"
 type PodTemplateSpec struct {
-	// labels of the pods, beside the operator's. Keys of galera-operator.io and kubernetes.io are reserved.
+	// labels of the pods, in addition to the operator's. Keys of galera-operator.io and kubernetes.io are reserved.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.contains('galera-operator.io/') && !k.startsWith('app.kubernetes.io/') && !k.contains('kubernetes.io/'))",message="labels of galera-operator.io and kubernetes.io are reserved: choose another key"
@@ -34,7 +34,7 @@ type PodTemplateSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []SidecarVolume `json:"volumes,omitempty"`
 
-	// sidecars run beside the database. They start before it and end after it. A sidecar that ignores SIGTERM keeps its pod for
+	// sidecars run alongside the database. They start before it and end after it. A sidecar that ignores SIGTERM keeps its pod for
 	// 300 seconds after the database has stopped.
 	// +optional
 	// +listType=map
@@ -79,7 +79,7 @@ type SidecarVolume struct {
 	ConfigMap string `json:"configMap,omitempty"`
 }
 
-// Sidecar is a container beside the database.
+// Sidecar is a container alongside the database.
 type Sidecar struct {
 	// name of the container.
 	// +kubebuilder:validation:MaxLength=50

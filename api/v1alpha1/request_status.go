@@ -35,7 +35,7 @@ type RequestStatus struct {
 	// state is Pending, Done, Expired (not met in time) or Cancelled (the annotation was removed or replaced first).
 	// +kubebuilder:validation:Enum=Pending;Done;Expired;Cancelled
 	State string `json:"state"`
-	// message says what the request waits for, or why it was not met.
+	// message describes what the request waits for, or why it was not met.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// pending are the nodes that have not been restarted yet.

@@ -7,7 +7,7 @@ type RequiredAction struct {
 	// reason in one word, for instance DataLost; docs/conditions.md explains each.
 	// +kubebuilder:validation:MaxLength=128
 	Reason string `json:"reason"`
-	// message says what is wrong, and what to do.
+	// message describes what is wrong, and what to do.
 	// +kubebuilder:validation:MaxLength=32768
 	Message string `json:"message"`
 	// approval, written to spec.recovery.approval, permits the recovery that waits for it; "kubectl galera recover NAME

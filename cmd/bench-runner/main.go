@@ -18,7 +18,7 @@ import (
 const usage = `usage:
   bench-runner run                 carry out BENCH_PLAN
   bench-runner install DIRECTORY   copy this binary to DIRECTORY/bench-runner
-  bench-runner beside SOCKET PROGRAM [ARGUMENT]...
+  bench-runner sidecar SOCKET   PROGRAM [ARGUMENT]...
                                    run PROGRAM, and report on SOCKET what this container has used
   bench-runner wireguard DIRECTORY TARGET
                                    pass connections on to TARGET, through the tunnel whose keys are in DIRECTORY
@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string) error {
 		return runner.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
 		return install.CopyAs(args[1], "bench-runner")
-	case len(args) > 2 && args[0] == "beside":
+	case len(args) > 2 && args[0] == "sidecar":
 		return runner.RunSidecar(ctx, args[1], args[2:])
 	case len(args) == 3 && args[0] == "wireguard":
 		return runner.ServeWireGuard(ctx, args[1], args[2])

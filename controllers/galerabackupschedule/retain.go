@@ -173,7 +173,7 @@ func counts(b *v1alpha1.GaleraBackup) bool {
 		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
 }
 
-// failedTest reports whether a test of a backup has found damage. One that could not be made, for want of a key, a disk
+// failedTest reports whether a test of a backup has found damage. One that could not be made, for lack of a key, a disk
 // or the store, is no verdict on the backup.
 func failedTest(b *v1alpha1.GaleraBackup) bool {
 	v, c := b.Status.Verification, meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)

@@ -103,7 +103,7 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d plan.D
 	}
 }
 
-// noteAccount says whether the Jobs' account may be in the database: before it is made, and after it was dropped.
+// noteAccount reports whether the Jobs' account may be in the database: before it is made, and after it was dropped.
 func noteAccount(s *v1alpha1.GaleraBenchmarkStatus, is bool) {
 	if s.Resources != nil && s.Resources.Account != is {
 		next := *s.Resources

@@ -79,7 +79,7 @@ func (g *generator) rbac(objects []object) error {
 	return nil
 }
 
-// aggregated tells whether a role is for people: part of view, edit or admin.
+// aggregated reports whether a role is for people: part of view, edit or admin.
 func aggregated(o object) bool {
 	labels, _ := o.at("metadata", "labels").(map[string]any)
 	for k := range labels {

@@ -104,7 +104,7 @@ func setDefault(m *yaml.Node, path []string, value any) error {
 	}
 	old := child(m, path[len(path)-1])
 	if old == nil {
-		return fmt.Errorf("add it, with a comment that says what it is")
+		return fmt.Errorf("add it, with a comment that describes what it is")
 	}
 	var is yaml.Node
 	// By way of JSON: numbers of sigs.k8s.io/yaml are floats.

@@ -32,9 +32,9 @@ type Asked struct {
 // Rotation is what to do next.
 type Rotation struct {
 	Passwords
-	// Write says that the Secret is to hold Passwords before anything else is done.
+	// Write reports whether the Secret is to hold Passwords before anything else is done.
 	Write bool
-	// Waiting says that another password waits until the one before the present one is no longer accepted. It is next when that has just
+	// Waiting reports whether another password waits until the one before the present one is no longer accepted. It is next when that has just
 	// ended.
 	Waiting bool
 	// Until is when Previous is no longer accepted; zero while that is not known, or when there is none.

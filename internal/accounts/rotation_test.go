@@ -43,7 +43,7 @@ func TestRotationsAreNotNoticed(t *testing.T) {
 				}
 			}
 		)
-		// pass makes up to so many steps of a pass: the operator is killed after them. It says whether nothing was left to do.
+		// pass makes up to so many steps of a pass: the operator is killed after them. It reports whether nothing was left to do.
 		pass = func(most int) bool {
 			r, err := Rotate(ask())
 			if err != nil || most == 0 {
@@ -51,7 +51,7 @@ func TestRotationsAreNotNoticed(t *testing.T) {
 			}
 			asked := given != "" && given != r.Password || given == "" && token != "" && token != r.Renewed
 			if asked && r.Previous == "" && binding == r.Password && !r.Waiting {
-				t.Fatalf("it is told that all is done, though another password was asked for: %+v", r)
+				t.Fatalf("all is reported as done, though another password was asked for: %+v", r)
 			}
 			if r.Write {
 				secret = &r.Passwords

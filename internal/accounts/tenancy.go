@@ -10,7 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Admits says whether a cluster takes users and databases of a namespace with these labels.
+// Admits reports whether a cluster takes users and databases of a namespace with these labels.
 func Admits(c *v1alpha1.GaleraCluster, namespace string, has map[string]string) (bool, error) {
 	if namespace == c.Namespace {
 		return true, nil
@@ -24,7 +24,7 @@ func Admits(c *v1alpha1.GaleraCluster, namespace string, has map[string]string) 
 
 const rule = "a user from another namespace than the cluster's gets privileges on databases of GaleraDatabases in its own namespace only"
 
-// Overreach says what a user of another namespace asks for and may not have, "" for nothing: it gets privileges on databases, and can give
+// Overreach describes what a user of another namespace asks for and may not have, "" for nothing: it gets privileges on databases, and can give
 // none away. Whose a database is, is marked in the database, and looked up there.
 func Overreach(u *v1alpha1.GaleraUser, clusterNamespace string) string {
 	if u.Namespace == clusterNamespace {
@@ -47,7 +47,7 @@ func Overreach(u *v1alpha1.GaleraUser, clusterNamespace string) string {
 	return ""
 }
 
-// DatabaseOverreach says what a database of another namespace asks for and may not have, "" for nothing.
+// DatabaseOverreach describes what a database of another namespace asks for and may not have, "" for nothing.
 func DatabaseOverreach(d *v1alpha1.GaleraDatabase, clusterNamespace string) string {
 	if d.Namespace == clusterNamespace || !d.Spec.Adopt {
 		return ""
@@ -55,7 +55,7 @@ func DatabaseOverreach(d *v1alpha1.GaleraDatabase, clusterNamespace string) stri
 	return "adopt: a database of the cluster's namespace is not given to another one"
 }
 
-// Foreign says that a user from another namespace asks for privileges on these databases.
+// Foreign reports whether a user from another namespace asks for privileges on these databases.
 func Foreign(databases string) string {
 	return "a grant on " + databases + ": " + rule + ", and none of them has made this one"
 }

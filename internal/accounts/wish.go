@@ -40,7 +40,7 @@ func User(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, passwords []string)
 	return w, nil
 }
 
-// NoUser is the wish that a user's account be gone.
+// NoUser is the desired state that a user's account be gone.
 func NoUser(u *v1alpha1.GaleraUser) agentapi.SQLUser {
 	return agentapi.SQLUser{SQLOwner: userOwner(u), Name: u.AccountName(), Host: u.Spec.Host}
 }
@@ -59,7 +59,7 @@ func limits(l v1alpha1.UserLimits) agentapi.SQLLimits {
 	return out
 }
 
-// Database is what a database is to be; present says whether it is to be there.
+// Database is what a database is to be; present reports whether it is to be there.
 func Database(d *v1alpha1.GaleraDatabase, present bool) agentapi.SQLDatabase {
 	namespace, _ := d.Cluster()
 	return agentapi.SQLDatabase{SQLOwner: owner(d, namespace, d.Spec.Adopt), Name: d.DatabaseName(), Present: present,

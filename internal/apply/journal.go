@@ -11,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// Journal carries out the actions that only change the status. It says whether a was one of
+// Journal carries out the actions that only change the status. It reports whether a was one of
 // them; the caller stores the status before anything else is done.
 func Journal(status *v1alpha1.GaleraClusterStatus, a plan.Action, now time.Time) bool {
 	switch a := a.(type) {

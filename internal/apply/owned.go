@@ -15,7 +15,7 @@ import (
 // deleted.
 type ErrForeign struct{ Kind, Name string }
 
-// Error tells which object is in the way.
+// Error reports which object is in the way.
 func (e ErrForeign) Error() string {
 	return fmt.Sprintf("the %s %q exists and belongs to another owner; it is left unchanged: remove it, or use another name", e.Kind, e.Name)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // assignRoles moves NAME-primary by one write, in the version of the Service that was seen: a cache that is behind
-// ends the attempt, and there is never a second writer, nor a moment without one. The labels, which only tell,
+// ends the attempt, and there is never a second writer, nor a moment without one. The labels, which only report,
 // follow.
 func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string) error {
 	if f.Pods[primary] == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxData is more than any Secret or ConfigMap of a cluster holds. Whoever may create one with the label of a cluster could
+	// maxData is more than any Secret or ConfigMap of a cluster holds. Anyone who may create one with the label of a cluster could
 	// otherwise fill the operator's memory.
 	maxData = 64 << 10
 	// maxAnnotation is the longest annotation that is kept of those that are not the operator's.

@@ -1,6 +1,6 @@
-// Package cached says what the operator's cache keeps of the objects it watches: what is read of them, and not the rest, so that
+// Package cached decides what the operator's cache keeps of the objects it watches: what is read of them, and not the rest, so that
 // its memory grows with its clusters as little as it can. What the cache returns is not whole: such an object is patched, or
-// applied from a wish, and never written back. The operator's roles have no verb for that.
+// applied from a desired state, and never written back. The operator's roles have no verb for that.
 package cached
 
 import (

@@ -14,7 +14,7 @@ type field struct{ of, name string }
 
 func (f field) String() string { return f.of + "." + f.name }
 
-// api says that fields of types of this package count. Metadata is kept as it is.
+// api reports whether fields of types of this package count. Metadata is kept as it is.
 func api(path string) bool { return strings.HasPrefix(path, "k8s.io/api/") }
 
 // fill makes every field of a value not zero, down to where types repeat.

@@ -29,7 +29,7 @@ var readersOf = map[string][]string{
 	"internal/resources": {"LeftBehind", "Owned"},
 }
 
-// listed is a package as go list tells it.
+// listed is a package as go list reports it.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string

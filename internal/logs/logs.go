@@ -24,7 +24,7 @@ const (
 	JSON Format = "json"
 )
 
-// EnvFormat names the format to programs that are told nothing else.
+// EnvFormat names the format to programs that have no other setting.
 const EnvFormat = "GALERA_LOG_FORMAT"
 
 // Parse reads a format; "" is Text.

@@ -1,4 +1,4 @@
-// Package maintenance says whether it is time for work that can wait. It is pure.
+// Package maintenance reports whether it is time for work that can wait. It is pure.
 package maintenance
 
 import (
@@ -10,7 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// AgentUpgrade says why the agents of a cluster are not replaced now, "" when they may be.
+// AgentUpgrade explains why the agents of a cluster are not replaced now, "" when they may be.
 func AgentUpgrade(m *v1alpha1.MaintenanceSpec, now time.Time) (wait string) {
 	switch {
 	case m == nil, m.AgentUpgrade == "", m.AgentUpgrade == v1alpha1.AgentUpgradeAutomatic:
@@ -21,7 +21,7 @@ func AgentUpgrade(m *v1alpha1.MaintenanceSpec, now time.Time) (wait string) {
 	return outside(m.Windows, now)
 }
 
-// Restart says why no node is restarted now for the operator's own sake, "" when one may be: windows hold for that, if there are any.
+// Restart explains why no node is restarted now for the operator's own sake, "" when one may be: windows hold for that, if there are any.
 func Restart(m *v1alpha1.MaintenanceSpec, now time.Time) (wait string) {
 	switch {
 	case m == nil:
@@ -34,7 +34,7 @@ func Restart(m *v1alpha1.MaintenanceSpec, now time.Time) (wait string) {
 	return outside(m.Windows, now)
 }
 
-// outside says when the next window begins, or which one cannot be read; "" inside of one.
+// outside reports when the next window begins, or which one cannot be read; "" inside of one.
 func outside(windows []v1alpha1.MaintenanceWindow, now time.Time) string {
 	var next time.Time
 	wrong := ""

@@ -18,7 +18,7 @@ const lookEvery = time.Second
 // absentAfter is when a wait asks whether an operator is at work.
 const absentAfter = 5 * time.Second
 
-// look says where a task stands: a line for people, and whether that is its end. An error ends it, too.
+// look reports where a task stands: a line for people, and whether that is its end. An error ends it, too.
 type look func(ctx context.Context) (line string, done bool, err error)
 
 // task is what a command waits for.
@@ -26,11 +26,11 @@ type task struct {
 	// cluster is the one it is about.
 	cluster string
 	at      look
-	// late says what has not come about when the time is over, goesOn what becomes of it then.
+	// late describes what has not come about when the time is over, goesOn what becomes of it then.
 	late, goesOn string
 }
 
-// await looks until a task is done, and tells what happens meanwhile. An API server that does not answer for a moment is asked again.
+// await looks until a task is done, and reports what happens meanwhile. An API server that does not answer for a moment is asked again.
 // Whether an operator is at work is asked once, after a while, and again when the time is over.
 func (e *env) await(ctx context.Context, timeout time.Duration, t task) error {
 	within, cancel := context.WithTimeout(ctx, timeout)
@@ -69,7 +69,7 @@ func (e *env) tooLate(ctx context.Context, timeout time.Duration, t task) error 
 	return fmt.Errorf("after %s: %s; %s", timeout, t.late, t.goesOn)
 }
 
-// noOperator says that no operator is at work, and what to look at; "" if one is, or if that cannot be known.
+// noOperator reports whether no operator is at work, and what to look at; "" if one is, or if that cannot be known.
 func (e *env) noOperator(ctx context.Context, cluster string) string {
 	c, err := e.cluster(ctx, cluster)
 	if err != nil {
@@ -93,7 +93,7 @@ func (e *env) lookAt(name string, judge func(*v1alpha1.GaleraCluster) (string, b
 	}
 }
 
-// settle waits until the operator has done what the spec asks for, and tells what it does meanwhile.
+// settle waits until the operator has done what the spec asks for, and reports what it does meanwhile.
 func (e *env) settle(ctx context.Context, name string, timeout time.Duration, done func(*v1alpha1.GaleraCluster) bool) error {
 	return e.await(ctx, timeout, task{
 		cluster: name,
@@ -103,7 +103,7 @@ func (e *env) settle(ctx context.Context, name string, timeout time.Duration, do
 	})
 }
 
-// settled says where a cluster stands on its way to its spec. It is pure.
+// settled reports where a cluster stands on its way to its spec. It is pure.
 func settled(c *v1alpha1.GaleraCluster, done func(*v1alpha1.GaleraCluster) bool) (line string, is bool, err error) {
 	ready, stalled := condition(c, v1alpha1.ConditionReady), condition(c, v1alpha1.ConditionStalled)
 	switch {
@@ -114,7 +114,7 @@ func settled(c *v1alpha1.GaleraCluster, done func(*v1alpha1.GaleraCluster) bool)
 	case stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.ObservedGeneration >= c.Generation:
 		return "", false, fmt.Errorf("%s needs you: %s: %s", c.Name, stalled.Reason, stalled.Message)
 	}
-	if ready.Status == metav1.ConditionTrue { // it describes what was before, or the change goes on beside it
+	if ready.Status == metav1.ConditionTrue { // it describes what was before, or the change goes on alongside it
 		return c.Name + ": waiting for the operator", false, nil
 	}
 	return c.Name + ": " + ready.Reason + ": " + ready.Message, false, nil
@@ -124,7 +124,7 @@ func condition(c *v1alpha1.GaleraCluster, kind string) *metav1.Condition {
 	return meta.FindStatusCondition(c.Status.Conditions, kind)
 }
 
-// ready says that a cluster is as its spec asks.
+// ready reports whether a cluster is as its spec asks.
 func ready(c *v1alpha1.GaleraCluster) bool {
 	return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionReady)
 }

@@ -79,7 +79,7 @@ func (e backups) onlyStore(ctx context.Context) (string, error) {
 	return all.Items[0].Name, nil
 }
 
-// waitBackup waits until a backup is complete, and tested if that is asked for, and tells how far it is.
+// waitBackup waits until a backup is complete, and tested if that is asked for, and reports how far it is.
 func (e backups) waitBackup(ctx context.Context, cluster, name string, timeout time.Duration) error {
 	return e.await(ctx, timeout, task{
 		cluster: cluster,
@@ -95,7 +95,7 @@ func (e backups) waitBackup(ctx context.Context, cluster, name string, timeout t
 	})
 }
 
-// backupLine says where a backup stands, and whether that is its end. It is pure.
+// backupLine reports where a backup stands, and whether that is its end. It is pure.
 func backupLine(b *v1alpha1.GaleraBackup) (line string, done bool, err error) {
 	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
 	if complete == nil {

@@ -40,7 +40,7 @@ func owner(fields []metav1.ManagedFieldsEntry, patch map[string]any) string {
 	return ""
 }
 
-// overlap says whether a patch changes an owned field. In managed fields the field x is called f:x.
+// overlap reports whether a patch changes an owned field. In managed fields the field x is called f:x.
 func overlap(owned, patch map[string]any) bool {
 	for name, value := range patch {
 		under, is := owned["f:"+name].(map[string]any)

@@ -104,7 +104,7 @@ func (e logs) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []co
 	for _, p := range pods {
 		stream, err := set.CoreV1().Pods(p.Namespace).GetLogs(p.Name, &o).Stream(ctx)
 		if err != nil {
-			e.say("%s: %s", p.Name, err) // the others may tell enough
+			e.say("%s: %s", p.Name, err) // the others may report enough
 			continue
 		}
 		err = read(stream, p.Name, func(l logLine) { all = append(all, l) })

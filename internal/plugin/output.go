@@ -103,7 +103,7 @@ type screenful struct {
 	value func(*v1alpha1.GaleraCluster) any
 	// beside is added to the object.
 	beside func(*v1alpha1.GaleraCluster) map[string]any
-	// stale says that something else than the cluster has changed since it was drawn.
+	// stale reports whether something else than the cluster has changed since it was drawn.
 	stale func(*v1alpha1.GaleraCluster) bool
 }
 

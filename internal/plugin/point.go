@@ -43,7 +43,7 @@ func pointTime(text string, now time.Time) (time.Time, error) {
 	case err != nil:
 		return at, fmt.Errorf("--time %s: write it with its offset from UTC, as 2026-11-24T12:30:00Z or 2026-11-24T13:30:00+01:00", text)
 	case at.Nanosecond() != 0:
-		return at, fmt.Errorf("--time %s: transactions are told apart by whole seconds. For a point within a second name the transaction with --gtid", text)
+		return at, fmt.Errorf("--time %s: transactions are distinguished by whole seconds. For a point within a second name the transaction with --gtid", text)
 	case at.After(now):
 		return at, fmt.Errorf("--time %s is later than now, %s. Look at the offset from UTC; --latest restores all that was archived", text, now.UTC().Format(time.RFC3339))
 	}

@@ -64,7 +64,7 @@ func apiServer(t *testing.T, cluster string) string {
 	return server.URL
 }
 
-// TestOtherReleases: beside an operator of a later or an earlier release the plugin shows what it knows, and words that it does not know as they are.
+// TestOtherReleases: alongside an operator of a later or an earlier release the plugin shows what it knows, and words that it does not know as they are.
 func TestOtherReleases(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	for name, c := range map[string]struct {

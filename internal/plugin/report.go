@@ -45,16 +45,16 @@ func (e bundles) report() *cobra.Command {
 		e.printBundle(b, file)
 		return nil
 	})
-	c.Long = "Collect what support needs to know of a cluster: the resource, its objects, events, logs of nodes and operator, and what agents tell without a secret.\n\n" +
+	c.Long = "Collect what support needs to know of a cluster: the resource, its objects, events, logs of nodes and operator, and what agents report without a secret.\n\n" +
 		"Secrets are never in it. With the right to read them, their values are taken out of all texts, too; without, only what looks like a password, a key or a token is. " +
-		"README.txt says what was taken out, and what could not be read."
+		"README.txt describes what was taken out, and what could not be read."
 	outputFlag(c, &format)
 	c.Flags().StringVarP(&file, "file", "f", "", "where to write it, - for standard output. Default: NAME-report-TIME.tar.gz")
 	c.Flags().DurationVar(&since, "since", 24*time.Hour, "how far back logs go; of each container at most the last 2 MiB")
 	return c
 }
 
-// collect fills a bundle. What cannot be read is told in it, and the rest goes on.
+// collect fills a bundle. What cannot be read is reported in it, and the rest goes on.
 func (e bundles) collect(ctx context.Context, c *v1alpha1.GaleraCluster, b *bundle.Bundle, since time.Duration) error {
 	config, err := e.flags.ToRESTConfig()
 	if err != nil {
@@ -101,6 +101,6 @@ func (e bundles) printBundle(b *bundle.Bundle, file string) {
 		e.say("%s", l)
 	}
 	if file != "-" {
-		e.say("%s has %d files; README.txt in it says what was taken out. Have a look before you send it", file, len(b.Files())+1)
+		e.say("%s has %d files; README.txt in it describes what was taken out. Have a look before you send it", file, len(b.Files())+1)
 	}
 }

@@ -52,7 +52,7 @@ func sourcesOf(set kubernetes.Interface) sources {
 	}
 }
 
-// nodes has the logs of the cluster's pods, and what their agents tell without a secret.
+// nodes has the logs of the cluster's pods, and what their agents report without a secret.
 func (r *reporter) nodes(ctx context.Context) {
 	var pods corev1.PodList
 	if err := r.env.kube.List(ctx, &pods, client.InNamespace(r.env.namespace), client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}); err != nil {
@@ -107,7 +107,7 @@ func last(text string, most int) string {
 	return fmt.Sprintf("[the first %d bytes are left out]\n", len(text)-len(cut)) + cut
 }
 
-// agent has what a node's agent tells without a secret, through the API server: its view of the group, and its metrics.
+// agent has what a node's agent reports without a secret, through the API server: its view of the group, and its metrics.
 func (r *reporter) agent(ctx context.Context, pod string) {
 	ctx, cancel := context.WithTimeout(ctx, proxyTime)
 	defer cancel()

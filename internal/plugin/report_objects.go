@@ -134,7 +134,7 @@ func (r *reporter) related(ctx context.Context) {
 	}
 }
 
-// names says that an object's clusterRef, its template's, or a benchmark's is the cluster.
+// names reports whether an object's clusterRef, its template's, or a benchmark's is the cluster.
 func names(o map[string]any, cluster string) bool {
 	for _, path := range [][]string{{"spec", "clusterRef", "name"}, {"spec", "template", "clusterRef", "name"}, {"spec", "cluster", "ref", "name"}, {"spec", "clusterRef"}} {
 		if name, found, err := unstructured.NestedString(o, path...); found && err == nil && name == cluster {

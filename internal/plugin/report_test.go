@@ -174,11 +174,11 @@ func TestReport(t *testing.T) {
 		t.Error("another cluster's user")
 	}
 	if !strings.Contains(files["README.txt"], "previous terminated container not found") {
-		t.Errorf("it does not say what is missing:\n%s", files["README.txt"])
+		t.Errorf("it does not describe what is missing:\n%s", files["README.txt"])
 	}
 }
 
-// TestReportWithoutRights: what may not be read is told, and the rest goes on; what looks like a secret goes without knowing it.
+// TestReportWithoutRights: what may not be read is reported, and the rest goes on; what looks like a secret goes without knowing it.
 func TestReportWithoutRights(t *testing.T) {
 	files := made(t, func(kind string) error {
 		if kind == "Secret" || kind == "Event" {

@@ -16,7 +16,7 @@ import (
 // requests are the commands promote and restart.
 type requests struct{ *env }
 
-// unseenFor is how long a request may stay unrecorded before that is told.
+// unseenFor is how long a request may stay unrecorded before that is reported.
 const unseenFor = 30 * time.Second
 
 // promote asks for another primary.
@@ -106,7 +106,7 @@ func (e requests) awaitRequest(ctx context.Context, name, kind, token string, ti
 	})
 }
 
-// requestLine says where a request stands, and whether that is its end. It is pure.
+// requestLine reports where a request stands, and whether that is its end. It is pure.
 func requestLine(c *v1alpha1.GaleraCluster, kind, token string, waited time.Duration) (line string, done bool, err error) {
 	i := slices.IndexFunc(c.Status.Requests, func(r v1alpha1.RequestStatus) bool { return r.Kind == kind && r.Token == token })
 	if i < 0 {

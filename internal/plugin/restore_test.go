@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew")
 
-// TestPoint: what cannot be a point is refused before a cluster is made, and says what to write instead.
+// TestPoint: what cannot be a point is refused before a cluster is made, and describes what to write instead.
 func TestPoint(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags   pointFlags

@@ -92,7 +92,7 @@ func (e *env) style() screen.Style {
 	return s
 }
 
-// say tells a person something, without control characters that others may have put into it.
+// say reports a person something, without control characters that others may have put into it.
 func (e *env) say(format string, args ...any) {
 	_, _ = fmt.Fprintln(e.err, screen.Lines(fmt.Sprintf(format, args...)))
 }

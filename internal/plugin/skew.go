@@ -8,8 +8,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// skew says that a plugin is of an earlier or later minor release than the latest agent of a cluster, "" when it is of the same one, or it is not
-// known. Agents are replaced by their operator's, so the latest tells the operator's release. It is pure.
+// skew reports whether a plugin is of an earlier or later minor release than the latest agent of a cluster, "" when it is of the same one, or it is not
+// known. Agents are replaced by their operator's, so the latest reports the operator's release. It is pure.
 func skew(plugin string, c *v1alpha1.GaleraCluster) string {
 	latest := ""
 	for _, m := range c.Status.Members {

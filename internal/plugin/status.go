@@ -51,7 +51,7 @@ func watchFlag(c *cobra.Command, follow *bool) {
 	c.Flags().BoolVarP(follow, "watch", "w", false, "show it again at every change")
 }
 
-// warnVersionSkew says that this plugin is of another release than the cluster's agents, which are their operator's.
+// warnVersionSkew reports whether this plugin is of another release than the cluster's agents, which are their operator's.
 func (e overview) warnVersionSkew(ctx context.Context, name string) {
 	if c, err := e.cluster(ctx, name); err == nil {
 		if note := skew(version.Version, c); note != "" {

@@ -26,7 +26,7 @@ func (e switches) switches() []*cobra.Command {
 	}
 }
 
-// simple is a command that makes one change. done says when it has taken effect; nil for at once.
+// simple is a command that makes one change. done reports when it has taken effect; nil for at once.
 func (e switches) simple(use, short string, patch map[string]any, done func(*v1alpha1.GaleraCluster) bool) *cobra.Command {
 	var wait bool
 	var timeout time.Duration
@@ -57,6 +57,6 @@ func (e switches) simple(use, short string, patch map[string]any, done func(*v1a
 }
 
 func waitFlags(c *cobra.Command, wait *bool, timeout *time.Duration) {
-	c.Flags().BoolVar(wait, "wait", false, "wait until it is done, and tell what happens meanwhile")
+	c.Flags().BoolVar(wait, "wait", false, "wait until it is done, and print what happens meanwhile")
 	c.Flags().DurationVar(timeout, "timeout", 10*time.Minute, "how long to wait")
 }

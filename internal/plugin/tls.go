@@ -158,7 +158,7 @@ func tlsChange(action, channel, strategy string, now time.Time) (map[string]any,
 	return nil, nil, fmt.Errorf("there is no action %q: enable, disable, renew or replace-ca", action)
 }
 
-// renewed says that a renewal is complete, and the CA before is trusted no longer.
+// renewed reports whether a renewal is complete, and the CA before is trusted no longer.
 func renewed(c *v1alpha1.GaleraCluster, of, token string) bool {
 	t := c.Status.TLS
 	if t == nil || t.Step != "Settled" {

@@ -92,7 +92,7 @@ func exported(c *v1alpha1.GaleraCluster, pod corev1.PodSpec) corev1.PodSpec {
 		SecurityContext: containerSecurity(),
 		VolumeMounts:    []corev1.VolumeMount{{Name: volumeExporter, MountPath: exporterDir, ReadOnly: true}},
 	}
-	if c.Spec.TLS.Clients != v1alpha1.TLSDisabled { // versions up to 0.14 cannot be told otherwise to use TLS without a CA
+	if c.Spec.TLS.Clients != v1alpha1.TLSDisabled { // versions up to 0.14 have no other way to use TLS without a CA
 		out.Env = []corev1.EnvVar{{Name: "DATA_SOURCE_NAME", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: ExporterName(c)}, Key: exporterDSN}}}}
 	}

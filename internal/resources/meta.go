@@ -83,7 +83,7 @@ func ownedMeta(c *v1alpha1.GaleraCluster, name string) metav1.ObjectMeta {
 	return m
 }
 
-// retains says that data outlives the cluster, and with it what is needed to read the data.
+// retains reports whether data outlives the cluster, and with it what is needed to read the data.
 func retains(c *v1alpha1.GaleraCluster) bool {
 	return c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted != v1alpha1.ClaimDelete
 }

@@ -48,7 +48,7 @@ func sendWindows(r *v1alpha1.ReplicationSpec) *agentapi.SendWindows {
 	return &agentapi.SendWindows{UserSendWindow: int(r.SendWindows.UserSendWindow), SendWindow: int(r.SendWindows.SendWindow)}
 }
 
-// logText is what agents write when they are told nothing.
+// logText is what agents write when nothing is configured.
 const logText = "text"
 
 // TLSConfig returns the policy of the spec.

@@ -95,7 +95,7 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// TestLogFormat is told to the agents, who restart nothing for it: the pods stay as they are. Text is what they write when they are told nothing,
+// TestLogFormat: the agents get it, and restart nothing for it: the pods stay as they are. Text is what they write when nothing is configured,
 // so that an upgrade of the operator changes nothing.
 func TestLogFormat(t *testing.T) {
 	c, opts := shop(), testOptions

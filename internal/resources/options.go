@@ -14,9 +14,9 @@ type Options struct {
 	OperatorNamespace string
 	// ClusterDomain is the DNS domain of the Kubernetes cluster; "" stands for cluster.local.
 	ClusterDomain string
-	// AssignedUsers says that pods name no user and no group: the namespace assigns them, as on OpenShift.
+	// AssignedUsers reports whether pods name no user and no group: the namespace assigns them, as on OpenShift.
 	AssignedUsers bool
-	// PodLabels and PodAnnotations are what spec.podTemplate may set beside DefaultPodLabels and DefaultPodAnnotations.
+	// PodLabels and PodAnnotations are what spec.podTemplate may set alongside DefaultPodLabels and DefaultPodAnnotations.
 	PodLabels, PodAnnotations []string
 	// LogFormat is how agents, Jobs and sidecars of the operator's choice write their logs: text or json; "" is text.
 	LogFormat string

@@ -33,7 +33,7 @@ func Owned(c *v1alpha1.GaleraCluster, s *corev1.Secret) (refs []metav1.OwnerRefe
 		return slices.DeleteFunc(slices.Clone(s.OwnerReferences), ours), true
 	case wants && !has:
 		ref := metav1.NewControllerRef(c, v1alpha1.GroupVersion.WithKind("GaleraCluster"))
-		ref.Controller, ref.BlockOwnerDeletion = nil, nil // cert-manager may be told to be the controller
+		ref.Controller, ref.BlockOwnerDeletion = nil, nil // cert-manager may be asked to be the controller
 		return append(slices.Clone(s.OwnerReferences), *ref), true
 	}
 	return s.OwnerReferences, false

@@ -11,7 +11,7 @@ import (
 // sidecarVolume keeps the volumes of spec.podTemplate apart from ours.
 const sidecarVolume = "sidecar-"
 
-// extended adds spec.podTemplate to a pod: beside what is there, and never in place of it.
+// extended adds spec.podTemplate to a pod: alongside what is there, and never in place of it.
 func extended(c *v1alpha1.GaleraCluster, pod corev1.PodSpec) corev1.PodSpec {
 	t := c.Spec.PodTemplate.DeepCopy()
 	if t == nil {

@@ -21,7 +21,7 @@ func PrunableCertificates() []client.ObjectList {
 	return []client.ObjectList{&cmv1.IssuerList{}}
 }
 
-// LeftBehind says that an object belongs to a feature that the spec no longer asks for. Only the kinds named here ever
+// LeftBehind reports whether an object belongs to a feature that the spec no longer asks for. Only the kinds named here ever
 // are: no volume, no password but the exporter's, and no CA's Certificate or key, because trust in it may outlive its use.
 func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options, users bool, o client.Object) bool {
 	name, ours := o.GetName(), metav1.IsControlledBy(o, c)

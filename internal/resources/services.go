@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Ports of a database pod, beside the agent's.
+// Ports of a database pod, in addition to the agent's.
 const (
 	PortClients       = 3306
 	PortReplication   = 4567
@@ -45,7 +45,7 @@ func Service(c *v1alpha1.GaleraCluster) *corev1.Service {
 // with each other's certification. It selects by the label that Kubernetes itself puts on a pod of a StatefulSet, so that
 // the primary has its clients again when its pod was made anew and no operator is there.
 //
-// The name alone decides, and not the readiness: it is that of a node that can write, which the probe would tell a
+// The name alone decides, and not the readiness: it is that of a node that can write, which the probe would report a
 // second or two later, and the operator changes it sooner than the probe would take the node out. Without an operator
 // a node that is not ready refuses clients, as a Service without endpoints does.
 func PrimaryService(c *v1alpha1.GaleraCluster, primary string) *corev1.Service {

@@ -21,7 +21,7 @@ type StatefulSetState struct {
 	Claim resource.Quantity
 	// ClaimAnnotations are those that new claims are made with: a template cannot be changed, either.
 	ClaimAnnotations map[string]string
-	// Leaving says that a pod is going which is no member any more.
+	// Leaving reports whether a pod is going which is no member any more.
 	Leaving bool
 }
 

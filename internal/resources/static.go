@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Roles say where the Services lead: Primary is the primary's pod, and Replicas says that others serve.
+// Roles report where the Services lead: Primary is the primary's pod, and Replicas states that others serve.
 type Roles struct {
 	Primary  string
 	Replicas bool

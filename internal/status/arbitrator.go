@@ -61,7 +61,7 @@ func arbitratorProblem(in Input) *validate.Problem {
 	return blocking(v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: "+a.Failure.Message+"; or use an odd number of nodes without an arbitrator")
 }
 
-// arbitratorReady says what keeps the arbitrator from being ready. ok is true if nothing does.
+// arbitratorReady describes what keeps the arbitrator from being ready. ok is true if nothing does.
 func arbitratorReady(in Input) (v verdict, ok bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Wanted {
@@ -111,7 +111,7 @@ func arbitratorSuffix(in Input) string {
 	return " and the arbitrator"
 }
 
-// arbitratorCertificate says that the running garbd presents or trusts other certificates than the published ones. garbd
+// arbitratorCertificate reports whether the running garbd presents or trusts other certificates than the published ones. garbd
 // cannot load new ones; it waits for its restart.
 func arbitratorCertificate(in Input) (v verdict, ok bool) {
 	a := in.Snapshot.Arbitrator

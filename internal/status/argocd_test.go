@@ -13,7 +13,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestArgoCD: in every situation that is recorded for kstatus, Argo CD is told the same. What a person has stopped is Suspended there.
+// TestArgoCD: in every situation that is recorded for kstatus, Argo CD shows the same. What a person has stopped is Suspended there.
 func TestArgoCD(t *testing.T) {
 	words := map[kstatus.Status]string{kstatus.CurrentStatus: "Healthy", kstatus.InProgressStatus: "Progressing", kstatus.FailedStatus: "Degraded", kstatus.TerminatingStatus: "Progressing"}
 	seen := map[string]bool{}
@@ -38,7 +38,7 @@ func TestArgoCD(t *testing.T) {
 	}
 }
 
-// TestArgoCDOfBackups: the resources beside clusters have the same conditions.
+// TestArgoCDOfBackups: the resources alongside clusters have the same conditions.
 func TestArgoCDOfBackups(t *testing.T) {
 	with := func(p Progress, suspend bool) *v1alpha1.GaleraBackupSchedule {
 		s := &v1alpha1.GaleraBackupSchedule{ObjectMeta: metav1.ObjectMeta{Generation: 1}}

@@ -35,7 +35,7 @@ func available(in Input) verdict {
 	return no(v1alpha1.ReasonPrimaryNotServing, primary+", the node behind the Service "+in.cluster().Name+"-primary, does not serve")
 }
 
-// takesWrites says that a node accepts writes and is behind the Services. A donor is while its agent reports it ready.
+// takesWrites reports whether a node accepts writes and is behind the Services. A donor is while its agent reports it ready.
 func takesWrites(m galera.Member) bool {
 	return m.InPrimary() && m.Pod.Ready && !m.Pod.Terminating && (m.Server.State == galera.NodeSynced || m.Server.State == galera.NodeDonor)
 }
@@ -48,7 +48,7 @@ func paused(in Input) verdict {
 	return no(v1alpha1.ReasonNotPaused, "the cluster is not paused")
 }
 
-// withheld says what the operator would do.
+// withheld describes what the operator would do.
 func withheld(in Input) string {
 	return "not done because the cluster is paused: " + in.Decision.Message + ". " + letAct
 }

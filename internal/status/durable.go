@@ -16,7 +16,7 @@ var flushes = []struct {
 	setting string
 	values  []string
 	lost    string
-	// archived says that it matters only with an archive of the binary log.
+	// archived reports whether it matters only with an archive of the binary log.
 	archived bool
 }{
 	{"innodb-flush-log-at-trx-commit", []string{"1", "3"}, "writes acknowledged in the last second are lost if all nodes lose power", false},

@@ -70,7 +70,7 @@ func inAWord(enc verdict) string {
 // Replication and client connections of every node, if required,
 // were dialled, used TLS with a certificate of the trusted CA, and refused plaintext; with strict sockets each node verified
 // every other one, and the arbitrator likewise. SST is never dialled: the configuration of its scripts must require TLS.
-// CertificatesValid says whether the certificates are the newest.
+// CertificatesValid reports whether the certificates are the newest.
 func proved(in Input) verdict {
 	tls := in.Config.TLS
 	required := RequiredChannels(tls)
@@ -120,7 +120,7 @@ func RequiredChannels(t agentapi.TLSConfig) []string {
 	return out
 }
 
-// judgeChannel says why one channel of one member does not count as encrypted. ok is true if it does.
+// judgeChannel explains why one channel of one member does not count as encrypted. ok is true if it does.
 func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict, bool) {
 	f, ok := r.TLS.Channels[channel]
 	if !ok || in.Now.Sub(f.CheckedAt) > evidenceLasts || f.Observed == agentapi.ObservedUnknown {

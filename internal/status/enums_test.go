@@ -46,7 +46,7 @@ func TestEnumsAreTheConstants(t *testing.T) {
 		t.Errorf("GaleraBenchmark status.run.step: the API has %v, code has %v", got, want)
 	}
 	if got := known(galera.Phase("Dreaming"), phasesKnown(), phaseUnknown); got != phaseUnknown {
-		t.Errorf("an agent's phase that is not known is told as %q", got)
+		t.Errorf("an agent's phase that is not known is reported as %q", got)
 	}
 }
 

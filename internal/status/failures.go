@@ -91,7 +91,7 @@ func beingRestarted(in Input, m galera.Member) bool {
 	return op != nil && op.Type == galera.OpRestart && op.Target == m.Name
 }
 
-// startAdvice says what to do about a server that does not start, and whether manual action is required.
+// startAdvice describes what to do about a server that does not start, and whether manual action is required.
 func startAdvice(in Input, m galera.Member) (blocked bool, advice string) {
 	switch {
 	case neverServed(in):
@@ -102,7 +102,7 @@ func startAdvice(in Input, m galera.Member) (blocked bool, advice string) {
 	return false, ""
 }
 
-// settingsAdvice says what to do about a setting that a server does not start with.
+// settingsAdvice describes what to do about a setting that a server does not start with.
 func settingsAdvice(in Input) string {
 	if neverServed(in) {
 		return ". Correct spec.mariadb.config. No node has served yet, so no data can be lost; the start is tried again by itself"

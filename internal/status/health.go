@@ -87,12 +87,12 @@ func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 	return yes(v1alpha1.ReasonReady, galera.AllNodes(len(in.Snapshot.Members))+" Synced")
 }
 
-// asleep says that the cluster is hibernated, and nothing is left to do for it.
+// asleep reports whether the cluster is hibernated, and nothing is left to do for it.
 func asleep(in Input) bool {
 	return in.Snapshot.Hibernate && in.Snapshot.Hibernated && in.Decision.Action == nil && !in.Withheld
 }
 
-// keepsFromReady says that a problem keeps the cluster from what the spec asks for. A refused new pair does not: the old
+// keepsFromReady reports whether a problem keeps the cluster from what the spec asks for. A refused new pair does not: the old
 // one stays in use. Nor does what a hibernated cluster waits for: it comes when the cluster is started.
 func keepsFromReady(in Input, problem *validate.Problem) bool {
 	switch {
@@ -150,7 +150,7 @@ func detail(in Input, m galera.Member) string {
 	}
 }
 
-// silent says that a member's server answered before, and does not now: its agent reports a phase as if it were starting.
+// silent reports whether a member's server answered before, and does not now: its agent reports a phase as if it were starting.
 func silent(in Input, m galera.Member) bool {
 	r := in.report(m.Name)
 	return r != nil && m.Phase == galera.PhaseStarting && r.Waiting != ""

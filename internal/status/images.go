@@ -39,12 +39,12 @@ func imagePull(in Input) *validate.Problem {
 	return nil
 }
 
-// sidecar reports a container that fails beside a server that runs. It stays reported while the container runs between two failures.
+// sidecar reports a container that fails alongside a server that runs. It stays reported while the container runs between two failures.
 func sidecar(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		if s := observe.Failing(p, in.Now); s != nil {
 			return blockingWith(v1alpha1.ReasonSidecarFailing, previousLog(p, *s),
-				"%s: the container %s has restarted %d times%s. The database beside it serves; no other pod is replaced. Correct %s",
+				"%s: the container %s has restarted %d times%s. The database alongside it serves; no other pod is replaced. Correct %s",
 				p.Name, s.Name, s.RestartCount, lastEnd(*s), field(*s))
 		}
 	}
@@ -71,7 +71,7 @@ func field(s corev1.ContainerStatus) string {
 // describePod is the command that shows why a pod does not start.
 func describePod(p *corev1.Pod) string { return kubectl("describe", "pod", p.Name, "-n", p.Namespace) }
 
-// lastEnd says how a container last ended.
+// lastEnd describes how a container last ended.
 func lastEnd(s corev1.ContainerStatus) string {
 	t := s.LastTerminationState.Terminated
 	if t == nil {

@@ -21,29 +21,29 @@ type Input struct {
 	Seen     map[string]observe.Seen
 	Snapshot galera.Snapshot
 	Decision plan.Decision
-	// Withheld says that the cluster is paused and the planner wanted to act: Decision.Action is nil, Decision.Message describes it.
+	// Withheld reports whether the cluster is paused and the planner wanted to act: Decision.Action is nil, Decision.Message describes it.
 	Withheld bool
 	// Config is the NodeConfig that is published.
 	Config agentapi.NodeConfig
-	// Refused says why the last issued pair is not published, nil when it is.
+	// Refused explains why the last issued pair is not published, nil when it is.
 	Refused *validate.Problem
-	// ImageRefused says why spec.image is not published, nil when it is.
+	// ImageRefused explains why spec.image is not published, nil when it is.
 	ImageRefused *validate.Problem
-	// PodMetadataRefused says why labels and annotations of spec.podTemplate are not published, nil when they are.
+	// PodMetadataRefused explains why labels and annotations of spec.podTemplate are not published, nil when they are.
 	PodMetadataRefused *validate.Problem
 	// Published describes the pair the nodes have; nil before there is one.
 	Published *PublishedPair
-	// Renewals is the record of renewals, and RenewalRefused says why a request was refused.
+	// Renewals is the record of renewals, and RenewalRefused explains why a request was refused.
 	Renewals       []v1alpha1.RenewalStatus
 	RenewalRefused *validate.Problem
-	// Requests is the record of requests, and RequestRefused says why an annotation was refused.
+	// Requests is the record of requests, and RequestRefused explains why an annotation was refused.
 	Requests       []v1alpha1.RequestStatus
 	RequestRefused *validate.Problem
 	// Failed is an error of this pass that the user should see.
 	Failed *validate.Problem
 	// RefusedWrite is what the API server has refused for long, nil when there is none.
 	RefusedWrite *validate.Problem
-	// CertManager says why cert-manager cannot be asked for certificates, nil when it can.
+	// CertManager explains why cert-manager cannot be asked for certificates, nil when it can.
 	CertManager *validate.Problem
 	// OutdatedAgents says of each agent that is not this operator's why it is not replaced now, "" when it is about to be.
 	OutdatedAgents map[string]string

@@ -87,7 +87,7 @@ func TestTransferProblems(t *testing.T) {
 		"donor lost": {failing(agentapi.FailureDonorLost), v1alpha1.ReasonTransferFailed, false},
 		"disk":       {failing(agentapi.FailureDiskFull), v1alpha1.ReasonDiskFull, true},
 		"a tool":     {failing(agentapi.FailureToolMissing), v1alpha1.ReasonTransferToolsMissing, true},
-		// Its own or the donor's: only the condition of the certificates can tell.
+		// Its own or the donor's: only the condition of the certificates shows which.
 		"a certificate": {failing(agentapi.FailureCertificate), v1alpha1.ReasonMemberFailed, false},
 		"a tool, before it is needed": {func(in *Input) {
 			s := in.Seen["n-2"]
@@ -101,7 +101,7 @@ func TestTransferProblems(t *testing.T) {
 		if p == nil || p.Reason != c.reason || p.Blocked != c.blocked {
 			t.Errorf("%s: %+v, want %s, blocked %v", name, p, c.reason, c.blocked)
 		} else if strings.HasSuffix(p.Message, "as it is") {
-			t.Errorf("%s: %q does not say what to do", name, p.Message)
+			t.Errorf("%s: %q does not describe what to do", name, p.Message)
 		}
 	}
 	if p := FirstProblem(healthy()); p != nil {
@@ -109,7 +109,7 @@ func TestTransferProblems(t *testing.T) {
 	}
 }
 
-// TestReadyReportsJoins: a copy of an hour is told in Ready, whatever it is for.
+// TestReadyReportsJoins: a copy of an hour is reported in Ready, whatever it is for.
 func TestReadyReportsJoins(t *testing.T) {
 	const progress = "n-2 joins: SST from n-1, transferring"
 	joining := func(in *Input) {

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// kstate is a situation, and what tools and people are told of it: kstatus's word, and the conditions Available, Ready and Stalled.
+// kstate is a situation, and what tools and people are informed of it: kstatus's word, and the conditions Available, Ready and Stalled.
 type kstate struct {
 	change    func(*Input)
 	want      kstatus.Status
@@ -262,6 +262,6 @@ func TestPause(t *testing.T) {
 	var s v1alpha1.GaleraClusterStatus
 	Update(&s, in)
 	if s.TLS.Switch != nil {
-		t.Errorf("a paused cluster's status tells of the switch %v", s.TLS.Switch)
+		t.Errorf("a paused cluster's status describes the switch %v", s.TLS.Switch)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Progress is where an object that is worked on stands, for the conditions that kstatus reads.
 type Progress struct {
-	// Working says that the operator has something to do, Stalled that a person has.
+	// Working reports whether the operator has something to do, Stalled that a person has.
 	Working, Stalled bool
 	Reason, Message  string
 }
@@ -31,7 +31,7 @@ func SetCondition(conditions *[]metav1.Condition, generation int64, kind string,
 	meta.SetStatusCondition(conditions, c)
 }
 
-// StoreProblem says why a store cannot be used as it is now, "" when it can: what its spec names is mounted into Jobs only after it was checked,
+// StoreProblem explains why a store cannot be used as it is now, "" when it can: what its spec names is mounted into Jobs only after it was checked,
 // because credentials go to the endpoint that the spec names, too.
 func StoreProblem(s *v1alpha1.GaleraBackupStore) (reason, message string) {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)

@@ -89,7 +89,7 @@ func requestRefused(in Input) *validate.Problem { return in.RequestRefused }
 
 func forbiddenSettings(in Input) *validate.Problem { return validate.Settings(in.cluster(), in.Config) }
 
-// RootSecretProblem says what is wrong with the Secret that holds root's password.
+// RootSecretProblem describes what is wrong with the Secret that holds root's password.
 func RootSecretProblem(s *corev1.Secret) *validate.Problem {
 	if s == nil || len(s.Data[agentapi.RootPasswordKey]) > 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestIssuerProblem: an issuer that is not ready is told with the command that shows it. With a certificate there is no hurry.
+// TestIssuerProblem: an issuer that is not ready is reported with the command that shows it. With a certificate there is no hurry.
 func TestIssuerProblem(t *testing.T) {
 	in := healthy()
 	in.cluster().Namespace = "demo"

@@ -55,7 +55,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	for name, reason := range constants(t, "../../api/v1alpha1/*.go", "Reason") {
 		api[reason] = true
 		if !strings.Contains(string(page), "`"+reason+"`") {
-			t.Errorf("docs/conditions.md does not tell what %s (%s) means and what to do", reason, name)
+			t.Errorf("docs/conditions.md does not explain what %s (%s) means and what to do", reason, name)
 		}
 	}
 	planned := constants(t, "../plan/*.go", "Reason")

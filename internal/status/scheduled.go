@@ -91,7 +91,7 @@ func scheduled(in Input) (v verdict, any bool) {
 	return judgeEvents(f, in.cluster().Status.EnabledEvents, primary(in)), true
 }
 
-// judgeEvents is told of what may do harm first.
+// judgeEvents is informed of what may do harm first.
 func judgeEvents(f scheduledFacts, known []string, primary string) verdict {
 	var repeated, nowhere, elsewhere, off []string
 	for _, name := range slices.Sorted(maps.Keys(f.events)) {

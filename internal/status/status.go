@@ -142,7 +142,7 @@ func synced(in Input) int32 {
 	return n
 }
 
-// renewalTime is when the published certificate is renewed. cert-manager tells the time for the pair it has issued last, which
+// renewalTime is when the published certificate is renewed. cert-manager reports the time for the pair it has issued last, which
 // the nodes may not have: it was refused.
 func renewalTime(in Input) *metav1.Time {
 	c := in.Facts.Certificate

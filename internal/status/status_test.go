@@ -262,7 +262,7 @@ func TestStatusReportsThePublishedKey(t *testing.T) {
 	}
 }
 
-// TestAgentOfAnotherTime is told: one version before and after is understood.
+// TestAgentOfAnotherTime is reported: one version before and after is understood.
 func TestAgentOfAnotherTime(t *testing.T) {
 	for protocol, told := range map[int]bool{agentapi.Protocol: false, agentapi.Protocol - 1: false, agentapi.Protocol + 1: false, agentapi.Protocol + 2: true} {
 		if a := agent(Input{}, &agentapi.Report{Name: "shop-0", Protocol: protocol}); (a.Message != "") != told {
@@ -271,7 +271,7 @@ func TestAgentOfAnotherTime(t *testing.T) {
 	}
 }
 
-// TestSilentServer: a server that stopped answering is not told as one that starts.
+// TestSilentServer: a server that stopped answering is not reported as one that starts.
 func TestSilentServer(t *testing.T) {
 	for waiting, want := range map[string]string{"": "; b is starting", "mariadbd, which does not answer any more": "; mariadbd of b does not answer"} {
 		in := healthy()

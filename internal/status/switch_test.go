@@ -28,7 +28,7 @@ func switching(running, wanted galera.Encryption) Input {
 	return in
 }
 
-// returned says when, in seconds before noon, a node was away, and how it came back.
+// returned reports when, in seconds before noon, a node was away, and how it came back.
 func returned(in *Input, name string, from, to int, kind string) {
 	seen := in.Seen[name]
 	left := noon.Add(time.Duration(-from) * time.Second)

@@ -112,7 +112,7 @@ func trustStep(in Input) string {
 	return step
 }
 
-// oldTrust says that an old CA is still trusted, and what happens next; "" when none is.
+// oldTrust reports whether an old CA is still trusted, and what happens next; "" when none is.
 func oldTrust(in Input) string {
 	choice := in.Published.Choice
 	switch trustStep(in) {

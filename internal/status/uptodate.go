@@ -67,7 +67,7 @@ func appliedGeneration(in Input, problem *validate.Problem, before int64) int64 
 	return c.Generation
 }
 
-// templateApplied says that Kubernetes knows the present template of the pods, so that a pod of an earlier one is outdated.
+// templateApplied reports whether Kubernetes knows the present template of the pods, so that a pod of an earlier one is outdated.
 func templateApplied(f observe.Facts) bool {
 	s := f.StatefulSet
 	return s != nil && s.Status.ObservedGeneration >= s.Generation && s.Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate] == f.PodTemplate

@@ -22,7 +22,7 @@ func TestUpToDate(t *testing.T) {
 		"a node": {[]func(*Input){outdated}, "Updating", "n-1 is to be restarted"},
 		"a node that waits": {[]func(*Input){outdated, waits}, "MaintenancePending",
 			"n-1 is to be restarted: waits for the window that begins at 3"},
-		"one that waits beside one that does not": {[]func(*Input){outdated, waits, func(in *Input) { in.Snapshot.Members[2].StaleTrust = true }}, "Updating",
+		"one that waits alongside one that does not": {[]func(*Input){outdated, waits, func(in *Input) { in.Snapshot.Members[2].StaleTrust = true }}, "Updating",
 			"n-2 is to be restarted; n-1 is to be restarted: waits for the window that begins at 3"},
 		"a node that has not read it": {[]func(*Input){func(in *Input) { in.Snapshot.Members[1].ConfigLoaded = "r0" }}, "Updating", "n-1 has not read the new configuration yet"},
 		"a node that does not answer": {[]func(*Input){func(in *Input) { in.Snapshot.Members[1].ConfigLoaded, in.Snapshot.Members[1].Known = "", false }}, "UpToDate",

@@ -83,7 +83,7 @@ func resizePending(p *corev1.PersistentVolumeClaim, now time.Time) bool {
 	})
 }
 
-// expansionPending says that a member's full volume is being expanded: no manual action is required.
+// expansionPending reports whether a member's full volume is being expanded: no manual action is required.
 func expansionPending(in Input, m galera.Member) bool {
 	return m.Failure.Reason == agentapi.FailureDiskFull && awaitsRemount(in, resources.ClaimName(in.cluster(), m.Ordinal)) == nil && slices.ContainsFunc(observe.Expanding(in.Facts), func(p *corev1.PersistentVolumeClaim) bool {
 		return p.Name == resources.ClaimName(in.cluster(), m.Ordinal)

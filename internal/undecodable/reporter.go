@@ -20,7 +20,7 @@ import (
 // again is how often the conditions of such objects are written anew: another program may have written their status.
 const again = time.Minute
 
-// Reporter tells of such objects: in the log, as an event, and by their conditions Ready and Stalled.
+// Reporter describes such objects: in the log, as an event, and by their conditions Ready and Stalled.
 type Reporter struct {
 	Objects *Objects
 	// Live reads unstructured objects past the cache.

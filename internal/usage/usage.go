@@ -74,7 +74,7 @@ func SentBytes() (bytes float64, ok bool) {
 	return sentBytes(string(text))
 }
 
-// sentField is the ninth number of an interface: the first of those that tell what was sent.
+// sentField is the ninth number of an interface: the first of those that determine what was sent.
 const sentField = 8
 
 func sentBytes(text string) (sum float64, ok bool) {

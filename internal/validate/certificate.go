@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Certificate says why the issued pair must not be published to the nodes, nil when it may.
+// Certificate explains why the issued pair must not be published to the nodes, nil when it may.
 func Certificate(f observe.Facts, now time.Time) *Problem {
 	if f.Issued == nil {
 		return nil

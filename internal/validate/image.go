@@ -10,7 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Image says why the wanted image is not published to the nodes, nil when it is. A tag is free text: it counts
+// Image explains why the wanted image is not published to the nodes, nil when it is. A tag is free text: it counts
 // only if the tag of the present image names the series that was seen to run. The agents check the rest: they
 // never start an older server with the data.
 func Image(wanted string, f observe.Facts, seen map[string]observe.Seen) *Problem {
@@ -75,7 +75,7 @@ func versionOf(f observe.Facts, seen map[string]observe.Seen, name string) strin
 	return ""
 }
 
-// TooOld says that an image's tag names an older series of MariaDB than that of a version, whose data it could not use. A tag that names no series
+// TooOld reports whether an image's tag names an older series of MariaDB than that of a version, whose data it could not use. A tag that names no series
 // is not too old: who tries it finds out.
 func TooOld(image, version string) bool { return galera.Older(tag(image), version) }
 

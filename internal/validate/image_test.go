@@ -27,7 +27,7 @@ func TestImage(t *testing.T) {
 		"back in the middle of an upgrade": {"mariadb:11.8", "mariadb:10.11", [3]string{older, older, later}, false},
 		"while a node is not known":        {"mariadb:11.8", "mariadb:10.11", [3]string{later, later, ""}, false},
 		"tags that mean something else":    {"acme/db:7.3", "acme/db:7.2", [3]string{later, later, later}, false},
-		"a tag that tells nothing":         {"mariadb:11.8", "mariadb:lts", [3]string{later, later, later}, false},
+		"a tag that reports nothing":       {"mariadb:11.8", "mariadb:lts", [3]string{later, later, later}, false},
 		"no tag":                           {"mariadb:11.8", "reg:5000/mariadb", [3]string{later, later, later}, false},
 		"nothing has been published":       {"", "mariadb:10.11", [3]string{}, false},
 		"two steps at once":                {"mariadb:10.6", "mariadb:11.8", [3]string{"10.6.22-MariaDB", "10.6.22-MariaDB", "10.6.22-MariaDB"}, true},

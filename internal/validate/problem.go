@@ -1,5 +1,5 @@
 // Package validate refuses settings, images and certificates that would harm the nodes. A refused value is not published, the
-// last accepted one stays in force, and the status says why. The package is pure.
+// last accepted one stays in force, and the status explains why. The package is pure.
 package validate
 
 import v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -8,7 +8,7 @@ import v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 type Problem struct {
 	Reason  string
 	Message string
-	// Blocked says that manual action is required.
+	// Blocked reports whether manual action is required.
 	Blocked bool
 	// Command carries out what has to be done, or shows more; "" when there is no single one. It is made of names of
 	// objects only, and never stands in Message, which may quote what others report.

@@ -57,7 +57,7 @@ func hasRun(c *v1alpha1.GaleraCluster) bool {
 	return c.Status.AppliedGeneration > 0 || c.Status.LastOperation != nil
 }
 
-// archives says that the archive of the binary log needs the operator's value of a setting.
+// archives reports whether the archive of the binary log needs the operator's value of a setting.
 func archives(key string) bool {
 	for own := range resources.BinlogSettings() {
 		if mycnf.Normalise(own) == mycnf.Normalise(key) {

@@ -129,7 +129,7 @@ func TestBackupImmutable(t *testing.T) {
 
 // TestBootstrapFrom can be corrected while nothing was filled, and be removed once the cluster has started.
 func TestBootstrapFrom(t *testing.T) {
-	const key, refused = `identitySecretRef: {name: k}`, "bootstrapFrom says what a new cluster begins with"
+	const key, refused = `identitySecretRef: {name: k}`, "bootstrapFrom describes what a new cluster begins with"
 	started := func(s map[string]any) { s["clusterUUID"] = "729f74f0-e5ac-11f1-8d21-87263796a788" }
 	restoring := func(phase string) func(map[string]any) {
 		return func(s map[string]any) { s["restore"] = map[string]any{"phase": phase} }

@@ -12,7 +12,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestUserAdmission: bad input is refused where it is written, with a message that says what to do.
+// TestUserAdmission: bad input is refused where it is written, with a message that describes what to do.
 func TestUserAdmission(t *testing.T) {
 	for spec, want := range map[string]string{
 		`{clusterRef: {name: shop}}`:                                                                                                       "",

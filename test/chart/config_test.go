@@ -45,7 +45,7 @@ func TestDefaultsAreConfigDefault(t *testing.T) {
 	}
 }
 
-// inEffect leaves out what has none: labels that tell where an object comes from, and maps without keys.
+// inEffect leaves out what has none: labels that report where an object comes from, and maps without keys.
 func inEffect(o object) any {
 	out := prune(map[string]any(o)).(map[string]any)
 	meta := out["metadata"].(map[string]any)

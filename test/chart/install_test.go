@@ -196,7 +196,7 @@ func TestTakesOver(t *testing.T) {
 	kubectl(nil, "apply", "--server-side", "--force-conflicts", "-k", "../../config/default")
 	cluster, before := shop(t), operator(t, manager)
 	if _, err := helm("", "upgrade", "--install", release, folder, "--namespace", namespace); err == nil || !strings.Contains(err.Error(), "cannot be imported") {
-		t.Errorf("it takes over without being told: %v", err)
+		t.Errorf("it takes over without being asked: %v", err)
 	}
 	helmOn(t, "{replicas: 3}", "upgrade", "--install", "--take-ownership", release, folder, "--values", "-")
 	after := operator(t, manager)

@@ -114,7 +114,7 @@ func TestNothingNeedsPrometheus(t *testing.T) {
 	}
 }
 
-// holds says whether all of want is in got, which may have defaults beside it.
+// holds reports whether all of want is in got, which may have defaults alongside it.
 func holds(got, want any) bool {
 	switch w := want.(type) {
 	case map[string]any:

@@ -116,7 +116,7 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// tableOfValues are the values that README.md tells of.
+// tableOfValues are the values that README.md describes.
 func tableOfValues(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, "README.md"))

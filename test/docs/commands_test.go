@@ -12,7 +12,7 @@ import (
 // deletesClaim is the beginning of a command whose end waits for the pod that uses the claim.
 var deletesClaim = regexp.MustCompile(`kubectl delete pvc [^\n]*`)
 
-// TestDeletingAClaimDoesNotWait: a claim goes when its pod does, so a command that deletes it and waits hangs for ever, whether a page tells it or a message.
+// TestDeletingAClaimDoesNotWait: a claim goes when its pod does, so a command that deletes it and waits hangs for ever, whether a page reports it or a message.
 func TestDeletingAClaimDoesNotWait(t *testing.T) {
 	all := pages(t)
 	for _, dir := range []string{"api", "cmd", "controllers", "internal"} {
@@ -32,7 +32,7 @@ func TestDeletingAClaimDoesNotWait(t *testing.T) {
 	for where, text := range all {
 		for _, command := range deletesClaim.FindAllString(text, -1) {
 			if found++; !strings.Contains(command, "--wait=false") {
-				t.Errorf("%s tells to run %q: add --wait=false", where, command)
+				t.Errorf("%s asks to run %q: add --wait=false", where, command)
 			}
 		}
 		if strings.Contains(text, "delete the claim data-") || strings.Contains(text, "delete its volume claim") {

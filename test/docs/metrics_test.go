@@ -105,7 +105,7 @@ func operatorTable(t *testing.T) string {
 	return "| metric | type | labels | meaning |\n|---|---|---|---|\n" + strings.Join(rows, "")
 }
 
-// kindOf tells the type by the name, which the conventions allow; promlint checks it beside each metric.
+// kindOf reports the type by the name, which the conventions allow; promlint checks it alongside each metric.
 func kindOf(name string) string {
 	switch {
 	case strings.HasSuffix(name, "_total"):

@@ -18,7 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// Each breaks something, sees alerts fire, mends it, and sees them clear.
+// Each breaks something, sees alerts fire, fixes it, and sees them clear.
 var _ = Describe("Alerts", Label(Slow, Faults), func() {
 	It("are loaded, their metrics arrive, and none of the shipped ones fires while all is well", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)

@@ -26,7 +26,7 @@ var _ = Describe("Azure Blob Storage", Ordered, Label(Slow), func() {
 		DeferCleanup(dropShared) // its store is gone
 	}, NodeTimeout(8*time.Minute))
 
-	It("says what it refuses", Label(Input), func(ctx SpecContext) {
+	It("describes what it refuses", Label(Input), func(ctx SpecContext) {
 		s := &v1alpha1.GaleraBackupStore{}
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: sharedCluster(ctx).Namespace, Name: "offsite"}, s)).To(Succeed())
 		expectRefusals(ctx, s, map[string]refusal{

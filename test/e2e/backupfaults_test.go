@@ -127,7 +127,7 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
 	}, SpecTimeout(8*time.Minute))
 
-	It("says what a store refuses", Label(Input), func(ctx SpecContext) {
+	It("describes what a store refuses", Label(Input), func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		s := &v1alpha1.GaleraBackupStore{}
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: shop.Namespace, Name: "offsite"}, s)).To(Succeed())

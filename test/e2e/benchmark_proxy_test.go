@@ -26,7 +26,7 @@ const (
 )
 
 // loadProxy brings an image with ProxySQL into the local Kubernetes: the one that is named, or the public one where its registry answers. It
-// skips the spec, and says why, where it does not.
+// skips the spec, and explains why, where it does not.
 func loadProxy(ctx context.Context) (image string) {
 	GinkgoHelper()
 	if image = os.Getenv(proxyImageVariable); image == "" {

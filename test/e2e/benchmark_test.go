@@ -237,7 +237,7 @@ func waitMeasuredWithin(ctx context.Context, b *v1alpha1.GaleraBenchmark, limit 
 	return b
 }
 
-// jobRuns says that the program of one of a benchmark's Jobs runs.
+// jobRuns reports whether the program of one of a benchmark's Jobs runs.
 func jobRuns(ctx context.Context, b *v1alpha1.GaleraBenchmark, suffix string) bool {
 	GinkgoHelper()
 	pods := &corev1.PodList{}

@@ -31,7 +31,7 @@ var _ = Describe("A member whose data cannot be read", Label(Slow, Faults), func
 	}, SpecTimeout(12*time.Minute))
 })
 
-// breakMember damages the data of a member and waits until that is told.
+// breakMember damages the data of a member and waits until that is reported.
 func breakMember(ctx context.Context, c *harness.Cluster, pod string) {
 	GinkgoHelper()
 	Expect(c.Volumes().Offline(ctx, pod, func(v harness.Volume) error { return v.Break(ctx) })).To(Succeed())

@@ -31,7 +31,7 @@ func askFor(ctx context.Context, c *harness.Cluster, request string) {
 	})).To(Succeed())
 }
 
-// served says which certificates all nodes were seen to present on both ports.
+// served reports which certificates all nodes were seen to present on both ports.
 func served(s v1alpha1.GaleraClusterStatus) []string {
 	var out []string
 	for _, m := range s.Members {

@@ -149,7 +149,7 @@ type incarnation struct {
 	restarts int32
 }
 
-// incarnations tells, for every container of a cluster's pods, which start it is.
+// incarnations reports, for every container of a cluster's pods, which start it is.
 func incarnations(ctx context.Context, c *harness.Cluster) map[string]incarnation {
 	GinkgoHelper()
 	out := map[string]incarnation{}

@@ -64,7 +64,7 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 			return b.Status.Phase == v1alpha1.BackupRunning && b.Status.Progress != nil, b.Status.Phase, nil
 		})).To(Succeed())
 	}
-	// ready says that the source has been Ready since.
+	// ready reports whether the source has been Ready since.
 	ready := func(ctx context.Context, since time.Time) {
 		GinkgoHelper()
 		is, err := shop.Condition(ctx, v1alpha1.ConditionReady)

@@ -10,7 +10,7 @@ import (
 )
 
 var _ = Describe("A full disk", Label(Slow, Faults), func() {
-	It("takes one node away at most, and the node comes back once there is room", func(ctx SpecContext) {
+	It("takes one node away at most, and the node comes back once there is space", func(ctx SpecContext) {
 		disks, err := harness.CreateSmallDisks(ctx, kube, 800)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) })

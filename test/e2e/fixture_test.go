@@ -126,7 +126,7 @@ func dropShared(ctx context.Context) {
 	}
 }
 
-// sampleCluster is what the documentation tells people to apply, in a namespace of its own.
+// sampleCluster is what the documentation asks people to apply, in a namespace of its own.
 func sampleCluster(namespace string) *v1alpha1.GaleraCluster {
 	GinkgoHelper()
 	return sample(namespace, "galera.yaml")
@@ -164,7 +164,7 @@ func stopAndCheck(ctx context.Context, w *harness.Writer, since time.Time) {
 	Expect(w.Check(ctx)).To(Succeed())
 }
 
-// eventually asks until the answer is right: what the operator, an agent, Kubernetes or another node tells comes by a way of its
+// eventually asks until the answer is right: what the operator, an agent, Kubernetes or another node reports comes by a way of its
 // own, a moment after what was awaited. It is not for what must never be seen.
 func eventually(ctx context.Context, check func(o Gomega)) {
 	GinkgoHelper()

@@ -12,7 +12,7 @@ import (
 
 // Storage that stands still for minutes is an everyday fault of networks of disks. MariaDB waits, and goes on.
 var _ = Describe("Frozen disks", Label(Slow, Faults), func() {
-	It("of all nodes, for four minutes, are told and cost no restart", func(ctx SpecContext) {
+	It("of all nodes, for four minutes, are reported and cost no restart", func(ctx SpecContext) {
 		disks, err := harness.CreateFreezableDisks(ctx, kube, 1200)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) })

@@ -66,7 +66,7 @@ var _ = Describe("A cluster that went down altogether", Label(Core, Faults), fun
 	}, SpecTimeout(8*time.Minute))
 })
 
-// expectRecovery waits until all is well again after a full crash, and tells how long it took.
+// expectRecovery waits until all is well again after a full crash, and reports how long it took.
 func expectRecovery(ctx context.Context, c *harness.Cluster, w *harness.Writer, crashed time.Time) {
 	GinkgoHelper()
 	Expect(w.WaitForMore(ctx, 20, recoverTime)).To(Succeed(), "the cluster must take writes again")

@@ -23,7 +23,7 @@ var _ = Describe("Google Cloud Storage", Ordered, Label(Slow), func() {
 		a = &archived{shop: archivedIn(ctx, objects)}
 	}, NodeTimeout(12*time.Minute))
 
-	It("says what it refuses", Label(Input), func(ctx SpecContext) {
+	It("describes what it refuses", Label(Input), func(ctx SpecContext) {
 		s := &v1alpha1.GaleraBackupStore{}
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: a.shop.Namespace, Name: "offsite"}, s)).To(Succeed())
 		expectRefusals(ctx, s, map[string]refusal{

@@ -11,7 +11,7 @@ import (
 
 // A process that exists and does not answer is worse than one that has died: nothing notices by itself.
 var _ = Describe("A mariadbd that hangs", Label(Slow, Faults), func() {
-	It("while the others serve, is told, killed and Synced again", func(ctx SpecContext) {
+	It("while the others serve, is reported, killed and Synced again", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})

@@ -139,7 +139,7 @@ func copyDefaultClass(ctx context.Context, name string) error {
 	return harness.ErrRequirement
 }
 
-// expectStalled waits until a person is told to act, in words that contain all of texts; and
+// expectStalled waits until a person is asked to act, in words that contain all of texts; and
 // checks that Ready says the same.
 func expectStalled(ctx context.Context, c *harness.Cluster, reason string, texts ...string) {
 	GinkgoHelper()

@@ -43,7 +43,7 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 	}, SpecTimeout(14*time.Minute))
 
-	It("may last longer than any probe is patient, and tell how far they are", func(ctx SpecContext) {
+	It("may last longer than any probe is patient, and report how far they are", func(ctx SpecContext) {
 		const mebibytes, perSecond = 2048, 10 << 20 // three minutes and a half; the most patient probe waits for two
 		large := create(ctx, harness.Build(newNamespace(ctx, "large"), "large", harness.Size("6Gi"), func(s *v1alpha1.GaleraClusterSpec) {
 			s.StateTransfer.RateLimit = resource.NewQuantity(perSecond, resource.BinarySI)
@@ -72,7 +72,7 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 		m, err := large.Member(ctx, joiner)
 		Expect(err).NotTo(HaveOccurred())
 		took := m.Join.EndedAt.Sub(m.Join.StartedAt.Time)
-		progress("a full transfer of %s took %s; %d different figures were told on the way", m.Join.BytesDone, took, len(seen))
+		progress("a full transfer of %s took %s; %d different figures were reported on the way", m.Join.BytesDone, took, len(seen))
 		Expect(took).To(BeNumerically(">", 150*time.Second))
 		Expect(len(seen)).To(BeNumerically(">", 8))
 		Expect(len(seen)).To(BeNumerically("<=", int(took/(8*time.Second))), "the status was written too often")
@@ -88,7 +88,7 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 })
 
 // watchJoin follows a node's full transfer in the status until it has joined, and returns every
-// different figure that was told while the data came.
+// different figure that was reported while the data came.
 func watchJoin(ctx context.Context, c *harness.Cluster, pod string, since time.Time, timeout time.Duration) []v1alpha1.JoinStatus {
 	GinkgoHelper()
 	var seen []v1alpha1.JoinStatus

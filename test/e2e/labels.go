@@ -1,5 +1,5 @@
 // Package e2e tests galera-operator on a real Kubernetes with real database nodes, real clients,
-// real faults and captured packets. One file tells one behaviour.
+// real faults and captured packets. One file reports one behaviour.
 //
 //	make test-e2e                     the core, two specs side by side
 //	make test-e2e E2E='slow && wire'  some others, one after the other

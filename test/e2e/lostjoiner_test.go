@@ -42,7 +42,7 @@ var _ = Describe("A donor by rsync", Label(Slow, Faults), func() {
 		gone := time.Now()
 		Consistently(func() bool { return client(ctx, c).NodeState(ctx, t.donor).Synced(2) }).
 			WithContext(ctx).WithTimeout(noticeTime).WithPolling(time.Second).Should(BeFalse(), "the network may come back")
-		// A minute where the joiner had room, and four where it had none.
+		// A minute where the joiner had space, and four where it had none.
 		Eventually(func() bool { return client(ctx, c).NodeState(ctx, t.donor).Synced(2) }).
 			WithContext(ctx).WithTimeout(6*time.Minute).WithPolling(time.Second).Should(BeTrue(), "the donor is to serve again")
 		progress("the donor was Synced %s after its joiner was gone", time.Since(gone).Round(time.Second))

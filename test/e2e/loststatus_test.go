@@ -12,7 +12,7 @@ import (
 
 // A restore of the resource without its status, or a person with kubectl, takes away what the operator has written down.
 var _ = Describe("A cluster whose status is lost", Label(Slow, Faults), func() {
-	It("gets it back from what its nodes tell while they serve", func(ctx SpecContext) {
+	It("gets it back from what its nodes report while they serve", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before := status(ctx, shop)
 		runs, err := shop.Pods().Runs(ctx)

@@ -91,7 +91,7 @@ func expectValues(s harness.Scrape, want map[string]float64) {
 }
 
 // The real exporter, for what agents do not read.
-var _ = Describe("mysqld_exporter beside the nodes", Label(Slow), func() {
+var _ = Describe("mysqld_exporter alongside the nodes", Label(Slow), func() {
 	It("has an account of its own, serves digests, and no metric of the agent's", func(ctx SpecContext) {
 		Expect(harness.LoadExporter(ctx)).To(Succeed())
 		c := sampleCluster(newNamespace(ctx, "exporter"))
@@ -138,7 +138,7 @@ var _ = Describe("mysqld_exporter beside the nodes", Label(Slow), func() {
 	}, SpecTimeout(12*time.Minute))
 })
 
-// runStatements gives a node's performance_schema something to tell: the exporter counts statements by their default database.
+// runStatements gives a node's performance_schema something to report: the exporter counts statements by their default database.
 func runStatements(ctx context.Context, c *harness.Cluster, pod string) {
 	GinkgoHelper()
 	to, err := client(ctx, c).Pod(ctx, pod, shortly)

@@ -56,7 +56,7 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 		expectRecovery(ctx, shop, w, killed)
 		stopAndCheck(ctx, w, start)
 
-		By("making three points that the archive must tell apart")
+		By("making three points that the archive must distinguish")
 		Expect(cl.Exec(ctx, shop.Name+"-primary", "INSERT INTO kept.t (v) SELECT SHA1(seq) FROM kept.seq_1_to_1000", "INSERT INTO kept.points (id) VALUES (1)")).To(Succeed())
 		eventually(ctx, func(o Gomega) {
 			passed, err := cl.QueryPod(ctx, shop.Name+"-0", "SELECT IF(NOW(6) > at + INTERVAL 3 SECOND, 'later', 'soon') FROM kept.points WHERE id = 1")

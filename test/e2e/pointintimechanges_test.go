@@ -46,7 +46,7 @@ var _ = Describe("The archive of a cluster that is changed", Ordered, Label(Slow
 		})
 	}, SpecTimeout(10*time.Minute))
 
-	It("says that the store is away, and goes on from the nodes' binary logs when it is back", func(ctx SpecContext) {
+	It("states that the store is away, and goes on from the nodes' binary logs when it is back", func(ctx SpecContext) {
 		a.through(ctx, func() {
 			Expect(a.objects.CutOff(ctx)).To(Succeed())
 			DeferCleanup(kube.Network().Heal)

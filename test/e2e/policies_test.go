@@ -37,7 +37,7 @@ var _ = Describe("The policy of TLS", Label(Slow, Wire), func() {
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(25*time.Minute))
 
-	It("says which versions are taken", func(ctx SpecContext) {
+	It("reports which versions are taken", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		pod := podNames(ctx, shop)[0]
 		for _, port := range []string{harness.PortReplication, harness.PortClients} {

@@ -54,7 +54,7 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 		Expect(older.Delete(ctx)).To(Succeed())
 	}, SpecTimeout(6*time.Minute))
 
-	It("waits for room on full disks, keeps its backup from deletion meanwhile, and goes on", func(ctx SpecContext) {
+	It("waits for space on full disks, keeps its backup from deletion meanwhile, and goes on", func(ctx SpecContext) {
 		disks, err := harness.CreateSmallDisks(ctx, kube, 800)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) }, NodeTimeout(4*time.Minute))
@@ -86,7 +86,7 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 			expectLogin(ctx, back, pod)
 		}
 		eventually(ctx, func(o Gomega) {
-			o.Expect(apierrors.IsNotFound(kube.Get(ctx, kubeclient.ObjectKeyFromObject(backup), backup))).To(BeTrue(), "it goes once nobody needs it")
+			o.Expect(apierrors.IsNotFound(kube.Get(ctx, kubeclient.ObjectKeyFromObject(backup), backup))).To(BeTrue(), "it goes once no one needs it")
 		})
 	}, SpecTimeout(14*time.Minute))
 })

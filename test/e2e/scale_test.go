@@ -107,7 +107,7 @@ func expectSpared(ctx context.Context, c *harness.Cluster, primary string, joine
 	GinkgoHelper()
 	Expect(c.Primary(ctx)).To(Equal(primary), "the same all the time")
 	for _, joiner := range joiners {
-		eventually(ctx, func(o Gomega) { // the donor of a short copy may be told of after it
+		eventually(ctx, func(o Gomega) { // the donor of a short copy may be reported after it
 			m := joined(ctx, o, c, joiner)
 			progress("%s: %s from %q, the primary is %s", joiner, m.Join.Kind, m.Join.Donor, primary)
 			if m.Join.Kind == "SST" {

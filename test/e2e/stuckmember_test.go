@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// toldTime bounds how long a server may hang before it is told: half of it is the agent's patience.
+// toldTime bounds how long a server may hang before it is reported: half of it is the agent's patience.
 const toldTime = 4 * time.Minute
 
 var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), func() {
@@ -78,7 +78,7 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		removeApproval(ctx, shop)
 	}, SpecTimeout(12*time.Minute))
 
-	It("hangs: that is told, and the others recover without it after the approval", func(ctx SpecContext) {
+	It("hangs: that is reported, and the others recover without it after the approval", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		before := status(ctx, shop)
 		start := time.Now()

@@ -90,7 +90,7 @@ func watchOthers(ctx context.Context, c *harness.Cluster, joiner string) *copyin
 	return out
 }
 
-// awaitData waits until data arrive, and the status tells from whom.
+// awaitData waits until data arrive, and the status reports from whom.
 func (t *copying) awaitData(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// someCopy is more than what is told before the data themselves, and far less than these.
+	// someCopy is more than what is reported before the data themselves, and far less than these.
 	someCopy = 1 << 20
 	// askTime is what a donor may take to begin; one that refuses says so sooner.
 	askTime = time.Minute
@@ -74,7 +74,7 @@ var _ = Describe("A stranger on the port of full transfers", Label(Slow, Wire), 
 
 var _ = Describe("A node with a wrong certificate", Label(Slow, Faults), func() {
 	// With replication in clear the node is let into the group, and it is the full transfer that finds out.
-	It("gets no copy, says why, tries less and less often, and joins once it has the right one", func(ctx SpecContext) {
+	It("gets no copy, explains why, tries less and less often, and joins once it has the right one", func(ctx SpecContext) {
 		c := create(ctx, harness.Build(newNamespace(ctx, "wrong"), "wrong", func(s *v1alpha1.GaleraClusterSpec) {
 			s.TLS.Replication, s.TLS.StateTransfer = v1alpha1.TLSDisabled, v1alpha1.TLSRequired
 		}))

@@ -20,7 +20,7 @@ const (
 )
 
 var _ = Describe("A new volume that is too small for the data", Label(Slow, Faults), func() {
-	It("is reported before a donor is troubled, and when it fills up on the way; with room the node joins", func(ctx SpecContext) {
+	It("is reported before a donor is troubled, and when it fills up on the way; with space the node joins", func(ctx SpecContext) {
 		var disk *harness.NextDisk
 		DeferCleanup(func(ctx SpecContext) { // after the namespace
 			if disk != nil {
@@ -65,7 +65,7 @@ var _ = Describe("A new volume that is too small for the data", Label(Slow, Faul
 		t.expectNoDonorAsked(ctx, given)
 		t.expectQuorum(ctx, w)
 
-		By("making room")
+		By("making space")
 		Expect(disk.Free(ctx)).To(Succeed())
 		t.expectRetries(ctx, recoverTime)
 		Expect(c.WaitHealthy(ctx, recoverTime)).To(Succeed())

@@ -40,7 +40,7 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(12*time.Minute))
 
-	It("whose backup breaks off at the donor is begun again by another one, and the reason is told", func(ctx SpecContext) {
+	It("whose backup breaks off at the donor is begun again by another one, and the reason is reported", func(ctx SpecContext) {
 		shop := slowTransfers(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
@@ -90,7 +90,7 @@ var _ = Describe("A full state transfer", Label(Slow, Faults), func() {
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(12*time.Minute))
 
-	It("for which the image lacks a program is not tried; the reason says which, and another image mends it", func(ctx SpecContext) {
+	It("for which the image lacks a program is not tried; the reason reports which, and another image fixes it", func(ctx SpecContext) {
 		makeNoSocatImage(ctx)
 		c := create(ctx, harness.Build(newNamespace(ctx, "nosocat"), "shop", harness.Image(noSocatImage)))
 		expectStalled(ctx, c, v1alpha1.ReasonTransferToolsMissing, "socat", "use another image, or change spec.stateTransfer")

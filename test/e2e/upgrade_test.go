@@ -14,7 +14,7 @@ import (
 const (
 	// crashingImage answers when it is asked for its version, and ends at once otherwise.
 	crashingImage = "galera-test-crashing:11.8"
-	// untoldImage is of the older series, which its name does not tell.
+	// untoldImage is of the older series, which its name does not report.
 	untoldImage = "galera-test-database:previous"
 	// missingImage exists nowhere.
 	missingImage = "galera-test-missing:11.8"
@@ -69,7 +69,7 @@ var _ = Describe("Another image", Label(Slow), func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(most).To(BeZero(), "nothing may be restarted for a refused image: %v", together)
 
-		By("refusing it at the first node when the image's name does not tell")
+		By("refusing it at the first node when the image's name does not name its series")
 		Expect(harness.LoadVariant(ctx, untoldImage, harness.OldImage, "LABEL test=untold")).To(Succeed())
 		setImage(ctx, shop, untoldImage)
 		expectStalled(ctx, shop, v1alpha1.ReasonDowngradeRefused, "shop-2", "nothing was touched")
@@ -124,7 +124,7 @@ func setImage(ctx context.Context, c *harness.Cluster, image string) {
 	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.Image = image })
 }
 
-// halted gives a cluster an image that does not work: the first node says why, the others serve and are
+// halted gives a cluster an image that does not work: the first node explains why, the others serve and are
 // left alone.
 func halted(ctx context.Context, c *harness.Cluster, w *harness.Writer, image, reason string) {
 	GinkgoHelper()

@@ -78,7 +78,7 @@ func (c Peers) listenFor(ctx context.Context, pod string, shown Pair, enough int
 		return nil, err
 	}
 	var dialer net.Dialer
-	probe, err := dialer.DialContext(ctx, "udp", net.JoinHostPort(p.Status.PodIP, transferPort)) // sends nothing, and tells the route
+	probe, err := dialer.DialContext(ctx, "udp", net.JoinHostPort(p.Status.PodIP, transferPort)) // sends nothing, and reports the route
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (r *receiver) take(conn *tls.Conn) {
 	}
 }
 
-// count says whether there is enough.
+// count reports whether there is enough.
 func (r *receiver) count(n int, refusal error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

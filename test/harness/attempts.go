@@ -20,7 +20,7 @@ var (
 	failedLine  = regexp.MustCompile(`msg="mariadbd is down" .*`)
 )
 
-// notStarted is what an attempt says that has ended before there was a server: it troubled no node.
+// notStarted is what an attempt states that has ended before there was a server: it troubled no node.
 const notStarted = "mariadbd could not be started"
 
 // Attempts returns when a node has begun to join since a moment, with a server that was started. Its pod's log reaches

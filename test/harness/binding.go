@@ -106,7 +106,7 @@ func (b *Binding) Login(ctx context.Context) error {
 type Knocker struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	// Logins is how often it got in, Failures what it was told otherwise.
+	// Logins is how often it got in, Failures what it got otherwise.
 	Logins   int
 	Failures []string
 }

@@ -117,7 +117,7 @@ func (c *Cluster) WaitReady(ctx context.Context, timeout time.Duration) error {
 	return c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionTrue, "", timeout)
 }
 
-// Summary tells in one line how a cluster is.
+// Summary reports in one line how a cluster is.
 func Summary(c *v1alpha1.GaleraCluster) string {
 	out := fmt.Sprintf("%d of %d nodes Synced", c.Status.ReadyReplicas, c.Status.Replicas)
 	if op := c.Status.Operation; op != nil {
@@ -194,7 +194,7 @@ func (c *Cluster) Member(ctx context.Context, pod string) (*v1alpha1.MemberStatu
 	return nil, nil
 }
 
-// Ready says that the cluster is Ready for the spec as it is now.
+// Ready reports whether the cluster is Ready for the spec as it is now.
 func Ready(c *v1alpha1.GaleraCluster) bool {
 	cond := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
 	return cond != nil && cond.Status == metav1.ConditionTrue && cond.ObservedGeneration == c.Generation

@@ -41,7 +41,7 @@ func (c Data) Grow(ctx context.Context, mebibytes int) error {
 	return cl.Exec(ctx, c.cluster.Name+"-primary", statements...)
 }
 
-// BulkSum tells rows and contents of what Grow has written, as one node has it.
+// BulkSum reports rows and contents of what Grow has written, as one node has it.
 func (c Data) BulkSum(ctx context.Context, pod string) (sum string, err error) {
 	cl, err := c.cluster.Client(ctx)
 	if err != nil {

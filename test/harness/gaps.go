@@ -12,7 +12,7 @@ const worthNoting = 100 * time.Millisecond
 type Gap struct {
 	Start  time.Time
 	Length time.Duration
-	// Failed says that a statement failed in it; otherwise writes only waited.
+	// Failed reports whether a statement failed in it; otherwise writes only waited.
 	Failed bool
 }
 
@@ -20,7 +20,7 @@ type Gap struct {
 type gapMeter struct {
 	mu   sync.Mutex
 	last time.Time
-	// failed says that a statement failed since last.
+	// failed reports whether a statement failed since last.
 	failed bool
 	gaps   []Gap
 	// ended is when the writing was ended on purpose: a silence after that is no gap.

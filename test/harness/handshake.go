@@ -68,7 +68,7 @@ func (c Peers) loginWith(ctx context.Context, address string, config *tls.Config
 	return conn.Close()
 }
 
-// KeyKind says what kind of key the certificate has that a node presents on a port, for instance RSA-2048.
+// KeyKind describes what kind of key the certificate has that a node presents on a port, for instance RSA-2048.
 func (c Peers) KeyKind(ctx context.Context, pod, port string) (string, error) {
 	state, err := c.Handshake(ctx, pod, port, tls.VersionTLS13)
 	if err != nil {

@@ -64,7 +64,7 @@ func (k Hosts) Start(ctx context.Context, nodes ...string) error {
 	return err
 }
 
-// Cordon says whether a node takes new pods.
+// Cordon reports whether a node takes new pods.
 func (k Hosts) Cordon(ctx context.Context, node string, cordoned bool) error {
 	n := &corev1.Node{}
 	if err := k.kube.Get(ctx, client.ObjectKey{Name: node}, n); err != nil {

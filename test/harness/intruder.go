@@ -72,7 +72,7 @@ func intruderConfig(pair *Pair) (*tls.Config, error) {
 	}, nil
 }
 
-// knock says whether the port answered.
+// knock reports whether the port answered.
 func (in *Intruder) knock(ctx context.Context, address string, config *tls.Config) bool {
 	dialer := net.Dialer{Timeout: GreetingTime}
 	conn, err := dialer.DialContext(ctx, "tcp", address)

@@ -21,7 +21,7 @@ import (
 // is lost is sent again after a second.
 const knockTime = 2500 * time.Millisecond
 
-// Connects dials ports of an address from inside a pod's network, all at the same time, and says which let it in. A port on which
+// Connects dials ports of an address from inside a pod's network, all at the same time, and reports which let it in. A port on which
 // nothing listens lets in, too, when its host says so: what a network plug-in forbids is never answered.
 func Connects(ctx context.Context, from *corev1.Pod, address string, ports ...uint16) (map[uint16]bool, error) {
 	pids := podProcesses(from)

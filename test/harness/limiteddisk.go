@@ -122,7 +122,7 @@ func (d *NextDisk) Resize(ctx context.Context, mebibytes int) error {
 // Fill uses up what is free.
 func (d *NextDisk) Fill(ctx context.Context) error { return d.disk.fill(ctx) }
 
-// Free gives the room back.
+// Free gives the space back.
 func (d *NextDisk) Free(ctx context.Context) error { return d.disk.free(ctx) }
 
 // Remove unmounts it. No pod may use it any more.

@@ -20,12 +20,12 @@ type NodeState struct {
 	Err         error
 }
 
-// Synced says that the node is up to date in a Primary component of that many nodes.
+// Synced reports whether the node is up to date in a Primary component of that many nodes.
 func (n NodeState) Synced(size int) bool {
 	return n.Err == nil && n.Component == "Primary" && n.State == "Synced" && n.Size == fmt.Sprint(size)
 }
 
-// String tells the state in a few words.
+// String reports the state in a few words.
 func (n NodeState) String() string {
 	if n.Err != nil {
 		return n.Pod + " does not answer"
@@ -47,7 +47,7 @@ func (cl *Client) NodeState(ctx context.Context, pod string) NodeState {
 	return out
 }
 
-// status reads the server's status variables that tell about the cluster.
+// status reads the server's status variables that report about the cluster.
 func (cl *Client) status(ctx context.Context, pod string) (out map[string]string, err error) {
 	db, err := open(cl.Pod(ctx, pod, answerTimeout))
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 
 // Greeting is what a node's replication port answers to a peer that dials it.
 type Greeting struct {
-	// Welcomed says that the node sent its part of the group's handshake.
+	// Welcomed reports whether the node sent its part of the group's handshake.
 	Welcomed bool
 	// Refusal is why not, in the words of the connection.
 	Refusal string
@@ -86,7 +86,7 @@ func awaitGreeting(conn net.Conn) Greeting {
 }
 
 // TryArbitrator lets a real garbd, a member without data, try to join the cluster: without TLS
-// when pair is nil, else with this certificate. It says whether the cluster counted it within patience.
+// when pair is nil, else with this certificate. It reports whether the cluster counted it within patience.
 func (c Peers) TryArbitrator(ctx context.Context, image string, pair *Pair, patience time.Duration) (joined bool, output string, err error) {
 	stranger, err := c.startStranger(ctx, image, pair)
 	if err != nil {

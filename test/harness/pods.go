@@ -84,7 +84,7 @@ func (c Pods) WaitReplaced(ctx context.Context, name string, old types.UID, time
 	})
 }
 
-// PodReady says that Kubernetes sends the pod traffic.
+// PodReady reports whether Kubernetes sends the pod traffic.
 func PodReady(p *corev1.Pod) bool {
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == corev1.PodReady {

@@ -31,7 +31,7 @@ func signalProgram(ctx context.Context, c *Cluster, pod, program string, signal 
 	return err
 }
 
-// hasProcess says whether a process whose command line contains text runs in a pod.
+// hasProcess reports whether a process whose command line contains text runs in a pod.
 func hasProcess(ctx context.Context, c *Cluster, pod, text string) (bool, error) {
 	p, err := c.Pod(ctx, pod)
 	if err != nil {

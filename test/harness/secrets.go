@@ -95,7 +95,7 @@ func recognizable(value string) []string {
 	return out
 }
 
-// InLogs says where a secret stands in a log of a namespace's pods, without saying it, or a panic. What a pod has not said yet, or no more, is not
+// InLogs reports where a secret stands in a log of a namespace's pods, without saying it, or a panic. What a pod has not said yet, or no more, is not
 // looked at.
 func (s *Secrets) InLogs(ctx context.Context, namespace string) ([]string, error) {
 	var pods corev1.PodList
@@ -123,7 +123,7 @@ func (s *Secrets) InLogs(ctx context.Context, namespace string) ([]string, error
 	return found, nil
 }
 
-// in says whose values a text has, and whether it tells of a panic.
+// in says whose values a text has, and whether it describes a panic.
 func (s *Secrets) in(text string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

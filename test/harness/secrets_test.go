@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestSecretsAreFound: passwords, keys in PEM, and a password that was replaced; not what is told to everyone.
+// TestSecretsAreFound: passwords, keys in PEM, and a password that was replaced; not what is asked to everyone.
 func TestSecretsAreFound(t *testing.T) {
 	const key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIKeyKeyKeyKeyKeyKeyKeyKey\n-----END EC PRIVATE KEY-----\n"
 	s := &Secrets{values: map[string]string{}}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// runQuery tells which run of mariadbd answers: Galera gives every one an ID of its own.
+// runQuery reports which run of mariadbd answers: Galera gives every one an ID of its own.
 const runQuery = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_GCOMM_UUID'"
 
 // Servers are the mariadbd of a cluster's pods.
@@ -48,7 +48,7 @@ func (c Servers) Signal(ctx context.Context, pod string, signal syscall.Signal) 
 	return signalProgram(ctx, c.cluster, pod, serverProgram, signal)
 }
 
-// Runs tells of each node which run of mariadbd answers.
+// Runs describes each node which run of mariadbd answers.
 func (c Servers) Runs(ctx context.Context) (map[string]string, error) {
 	cl, err := c.cluster.Client(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c Servers) Runs(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
-// ScrapeExporter scrapes the mysqld_exporter beside a node.
+// ScrapeExporter scrapes the mysqld_exporter alongside a node.
 func (c Servers) ScrapeExporter(ctx context.Context, pod string) (Scrape, error) {
 	p, err := c.cluster.Pod(ctx, pod)
 	if err != nil {

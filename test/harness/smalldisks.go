@@ -71,7 +71,7 @@ func (d *SmallDisks) volume(node string, mebibytes int) *corev1.PersistentVolume
 // Fill uses up what is free on one node's small disk.
 func (d *SmallDisks) Fill(ctx context.Context, node string) error { return d.on(node).fill(ctx) }
 
-// Free gives the room back.
+// Free gives the space back.
 func (d *SmallDisks) Free(ctx context.Context, node string) error { return d.on(node).free(ctx) }
 
 // Freeze lets all writes to all of them wait.

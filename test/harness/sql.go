@@ -33,7 +33,7 @@ func init() {
 	_ = mysql.SetLogger(log.New(io.Discard, "", 0))
 }
 
-// Encryption says how a client connects.
+// Encryption describes how a client connects.
 type Encryption int
 
 // Ways of connecting.

@@ -63,7 +63,7 @@ func (c Transfers) GivenBy(ctx context.Context, kind string, pods ...string) (ma
 	return out, nil
 }
 
-// Gives says that a node is giving a full copy of its data right now.
+// Gives reports whether a node is giving a full copy of its data right now.
 func (c Transfers) Gives(ctx context.Context, pod string) (bool, error) {
 	return hasProcess(ctx, c.cluster, pod, backupProcess)
 }

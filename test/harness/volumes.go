@@ -124,7 +124,7 @@ func (v Volume) Restore(ctx context.Context, from Volume) error {
 	return err
 }
 
-// Has says whether a file, or a directory, is on a volume.
+// Has reports whether a file, or a directory, is on a volume.
 func (v Volume) Has(ctx context.Context, name string) (bool, error) {
 	out, err := onNode(ctx, v.Node, `if [ -e "$1/$2" ]; then echo yes; fi`, v.Path, name)
 	return strings.TrimSpace(out) == "yes", err
@@ -140,14 +140,14 @@ chown --reference=. ibdata1 grastate.dat`
 	return err
 }
 
-// Break damages a database so that no server can read it, nor tell where it stands. The pod must not be running.
+// Break damages a database so that no server can read it, nor report where it stands. The pod must not be running.
 func (v Volume) Break(ctx context.Context) error {
 	const script = `cd "$1/data"; sed -i 's/^seqno:.*/seqno:   -1/' grastate.dat; dd if=/dev/urandom of=ibdata1 bs=65536 count=32 conv=notrunc 2>/dev/null`
 	_, err := onNode(ctx, v.Node, script, v.Path)
 	return err
 }
 
-// Wipe removes the database from a volume, also under a running pod, and leaves what the agent keeps beside it.
+// Wipe removes the database from a volume, also under a running pod, and leaves what the agent keeps alongside it.
 func (v Volume) Wipe(ctx context.Context) error {
 	_, err := onNode(ctx, v.Node, `find "$1/data" -mindepth 1 -delete`, v.Path)
 	return err

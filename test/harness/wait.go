@@ -10,8 +10,8 @@ import (
 // pollEvery is the resolution of every wait, and therefore of every measured duration.
 const pollEvery = 200 * time.Millisecond
 
-// Check looks once. It says whether the wait is over and, in a few words, how things are; an
-// error is only told when the time is over, because a thing that is being broken on purpose fails
+// Check looks once. It reports whether the wait is over and, in a few words, how things are; an
+// error is only reported when the time is over, because a thing that is being broken on purpose fails
 // in many ways meanwhile.
 type Check func(ctx context.Context) (done bool, progress string, err error)
 

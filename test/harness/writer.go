@@ -25,7 +25,7 @@ const (
 	perWorker = 40
 )
 
-// WriterOptions say how a Writer writes.
+// WriterOptions describe how a Writer writes.
 type WriterOptions struct {
 	// Connections that write at the same time. Default: 2.
 	Connections int

@@ -10,7 +10,7 @@ import (
 // mostExamples bounds how many wrong rows an error names.
 const mostExamples = 5
 
-// Check says whether every acknowledged row is on every node exactly once, no other row exists
+// Check reports whether every acknowledged row is on every node exactly once, no other row exists
 // but those whose answer was lost, and all nodes hold the same. The writer must be stopped.
 func (w *Writer) Check(ctx context.Context) error {
 	cl, err := w.cluster.Client(ctx)
@@ -77,7 +77,7 @@ func countIDs(result *sql.Rows) (map[int64]int, error) {
 	return out, result.Err()
 }
 
-// compare judges the rows of one node by what its clients were told.
+// compare judges the rows of one node by what its clients were reported.
 func (w *Writer) compare(pod string, rows map[int64]int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

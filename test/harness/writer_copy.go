@@ -18,7 +18,7 @@ func (w *Writer) Snapshot() []int64 {
 	return out
 }
 
-// CheckCopy says whether every node of another cluster holds what the writer's had at one moment: the rows that were acknowledged before, nothing
+// CheckCopy reports whether every node of another cluster holds what the writer's had at one moment: the rows that were acknowledged before, nothing
 // that the writer's cluster has not, and of each connection's rows all up to the last that is there. It returns how many there are. The writer must
 // be stopped.
 func (w *Writer) CheckCopy(ctx context.Context, of *Cluster, before []int64) (int, error) {
@@ -84,7 +84,7 @@ func (w *Writer) contents(ctx context.Context, cl *Client, pod string) (out map[
 	return out, rows.Err()
 }
 
-// partOf says whether have is what source had at one moment after the rows before were there.
+// partOf reports whether have is what source had at one moment after the rows before were there.
 func partOf(source, have map[int64]string, before []int64) error {
 	var strange, differ, lost, holes []int64
 	last := map[int64]int64{} // by connection

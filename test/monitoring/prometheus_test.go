@@ -42,7 +42,7 @@ func TestPrometheusLoadsTheAlerts(t *testing.T) {
 	}
 }
 
-// notEvaluated says what keeps the alerts from having been evaluated without an error.
+// notEvaluated describes what keeps the alerts from having been evaluated without an error.
 func notEvaluated(ctx context.Context, from prometheus.API, want int) (out []string) {
 	loaded, err := from.Rules(ctx, nil)
 	if err != nil {

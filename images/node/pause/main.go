@@ -1,4 +1,4 @@
-// Command pause holds a pod's namespaces open: it waits to be told to stop, and
+// Command pause holds a pod's namespaces open: it waits to be asked to stop, and
 // reaps orphans, because it is process 1 where a pod's containers share processes.
 package main
 

@@ -74,20 +74,20 @@ func TestRootStatements(t *testing.T) {
 		have []rootRow
 		want []string
 	}{
-		"a new server":                       {DesiredRoot{}, []rootRow{socket}, made("%")},
-		"nothing to do":                      {DesiredRoot{}, []rootRow{socket, good("%"), theirs}, nil},
-		"a new server, disabled":             {DesiredRoot{Disabled: true}, []rootRow{socket}, []string{"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED VIA mysql_native_password USING 'new' ACCOUNT LOCK"}},
-		"disabled on a living cluster":       {DesiredRoot{Disabled: true}, []rootRow{socket, good("%"), theirs}, []string{lock, revoke, "DROP USER IF EXISTS root@'10.9.%'"}},
-		"disabled already":                   {DesiredRoot{Disabled: true}, []rootRow{socket, locked}, nil},
-		"enabled again":                      {DesiredRoot{}, []rootRow{socket, locked}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION", "ALTER USER root@'%' ACCOUNT UNLOCK"}},
-		"hosts on a living cluster":          {DesiredRoot{Hosts: []string{"10.1.%"}}, []rootRow{socket, good("%")}, append(made("10.1.%"), lock, revoke)},
-		"hosts as they should be":            {DesiredRoot{Hosts: []string{"10.1.%"}}, []rootRow{socket, locked, good("10.1.%")}, nil},
-		"another host":                       {DesiredRoot{Hosts: []string{"10.2.%"}}, []rootRow{locked, good("10.1.%")}, append(made("10.2.%"), "DROP USER IF EXISTS root@'10.1.%'")},
-		"every host and others":              {DesiredRoot{Hosts: []string{"%", "10.1.%"}}, []rootRow{good("%"), good("10.1.%")}, nil},
-		"no choice of hosts after one":       {DesiredRoot{}, []rootRow{good("%"), good("10.1.%"), theirs}, []string{"DROP USER IF EXISTS root@'10.1.%'"}},
-		"rights that somebody has taken":     {DesiredRoot{}, []rootRow{{host: "%", login: good("%").login}}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION"}},
-		"rights that somebody has given":     {DesiredRoot{Disabled: true}, []rootRow{{host: "%", login: good("%").login, locked: true}}, []string{revoke}},
-		"a lock that somebody has taken off": {DesiredRoot{Disabled: true}, []rootRow{{host: "%", login: good("%").login, noRight: true}}, []string{lock}},
+		"a new server":                      {DesiredRoot{}, []rootRow{socket}, made("%")},
+		"nothing to do":                     {DesiredRoot{}, []rootRow{socket, good("%"), theirs}, nil},
+		"a new server, disabled":            {DesiredRoot{Disabled: true}, []rootRow{socket}, []string{"CREATE USER IF NOT EXISTS root@'%' IDENTIFIED VIA mysql_native_password USING 'new' ACCOUNT LOCK"}},
+		"disabled on a living cluster":      {DesiredRoot{Disabled: true}, []rootRow{socket, good("%"), theirs}, []string{lock, revoke, "DROP USER IF EXISTS root@'10.9.%'"}},
+		"disabled already":                  {DesiredRoot{Disabled: true}, []rootRow{socket, locked}, nil},
+		"enabled again":                     {DesiredRoot{}, []rootRow{socket, locked}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION", "ALTER USER root@'%' ACCOUNT UNLOCK"}},
+		"hosts on a living cluster":         {DesiredRoot{Hosts: []string{"10.1.%"}}, []rootRow{socket, good("%")}, append(made("10.1.%"), lock, revoke)},
+		"hosts as they should be":           {DesiredRoot{Hosts: []string{"10.1.%"}}, []rootRow{socket, locked, good("10.1.%")}, nil},
+		"another host":                      {DesiredRoot{Hosts: []string{"10.2.%"}}, []rootRow{locked, good("10.1.%")}, append(made("10.2.%"), "DROP USER IF EXISTS root@'10.1.%'")},
+		"every host and others":             {DesiredRoot{Hosts: []string{"%", "10.1.%"}}, []rootRow{good("%"), good("10.1.%")}, nil},
+		"no choice of hosts after one":      {DesiredRoot{}, []rootRow{good("%"), good("10.1.%"), theirs}, []string{"DROP USER IF EXISTS root@'10.1.%'"}},
+		"rights that someone has taken":     {DesiredRoot{}, []rootRow{{host: "%", login: good("%").login}}, []string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION"}},
+		"rights that someone has given":     {DesiredRoot{Disabled: true}, []rootRow{{host: "%", login: good("%").login, locked: true}}, []string{revoke}},
+		"a lock that someone has taken off": {DesiredRoot{Disabled: true}, []rootRow{{host: "%", login: good("%").login, noRight: true}}, []string{lock}},
 	} {
 		have := map[string]rootRow{}
 		for _, r := range tc.have {

@@ -10,7 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestRootAccessOnAServer: root's accounts follow the wish, there and back, and a second pass finds nothing to do.
+// TestRootAccessOnAServer: root's accounts follow the desired state, there and back, and a second pass finds nothing to do.
 func TestRootAccessOnAServer(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		root := Root{DB: s.root}

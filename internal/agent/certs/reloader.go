@@ -71,7 +71,7 @@ func (r *Reloader) Open(loop eventloop.Loop, places paths.Places, server Server,
 }
 
 // Adopt takes over the private copy an earlier run of this container has made, so that a bad pair
-// published meanwhile does not keep the member down, and no caller is turned away for want of an identity.
+// published meanwhile does not keep the member down, and no caller is turned away for lack of an identity.
 func (r *Reloader) Adopt() {
 	if material, err := Read(r.places.PrivateTLS()); err == nil && len(material.Cert) > 0 {
 		if b := Judge(material, time.Now()); b.Problem == nil {

@@ -193,6 +193,6 @@ func TestNotAlone(t *testing.T) {
 		}
 	}
 	if got := NotAlone(nil); got != "" {
-		t.Errorf("nobody answers: %q", got)
+		t.Errorf("no one answers: %q", got)
 	}
 }

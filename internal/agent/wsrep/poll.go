@@ -38,7 +38,7 @@ func (p *Poll) Poke() {
 	}
 }
 
-// Run reads until the run of the server is done; told is called with every reading, and when it was asked for.
+// Run reads until the run of the server is done; reported is called with every reading, and when it was asked for.
 func (p *Poll) Run(done <-chan struct{}, reported func(asked time.Time, s Status, err error)) {
 	fastUntil := time.Now()
 	pause := time.NewTimer(pollFast)

@@ -125,7 +125,7 @@ func TestWrongKey(t *testing.T) {
 	}
 }
 
-// TestStoreFails: what failed first is what is told, and the writer does not hang.
+// TestStoreFails: what failed first is what is reported, and the writer does not hang.
 func TestStoreFails(t *testing.T) {
 	for _, at := range []int{0, 3, 20} {
 		s := &shelf{parts: map[int][]byte{}, fail: at}

@@ -48,7 +48,7 @@ func Write(ctx context.Context, src io.Reader, o Options) (Written, error) {
 	if endErr := parts.end(err == nil); err == nil {
 		err = endErr
 	} else if cause := parts.failure(); cause != nil {
-		err = cause // what failed first: the pipeline only says that it cannot write
+		err = cause // what failed first: the pipeline only states that it cannot write
 	}
 	return Written{Parts: parts.done, StreamBytes: n, StreamSHA256: hex.EncodeToString(sum.Sum(nil))}, err
 }

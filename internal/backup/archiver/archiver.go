@@ -28,7 +28,7 @@ const (
 	refusedTime = 5 * time.Minute
 	// maxSegment is how much of a binary log a segment holds, but for the transaction that goes beyond it.
 	maxSegment = 16 << 20
-	// throughEvery is how often the store is told that nothing was written.
+	// throughEvery is how often the store is reported that nothing was written.
 	throughEvery = time.Minute
 	// markTime is how long a node may need to give what it has committed.
 	markTime = time.Minute
@@ -54,7 +54,7 @@ type archiver struct {
 	unsure  unsure            // a hole that is not explained yet
 	foreign foreign           // what was replicated from other servers
 	through time.Time         // until when the archive has all; the store may know an earlier time
-	stored  time.Time         // when the store was told last how far the archive is
+	stored  time.Time         // when the store was reported last how far the archive is
 	known   time.Time         // when at was the end of the archive
 }
 
@@ -188,7 +188,7 @@ func (a *archiver) session(ctx context.Context) error {
 	return err
 }
 
-// begun is told when the archive has begun, or begun anew.
+// begun is reported when the archive has begun, or begun anew.
 type begun struct{ error }
 
 // gap is why the archive begins anew.
@@ -230,7 +230,7 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 	return a.follow(ctx, node, all, now)
 }
 
-// foreignTo tells what another server has written since the chain began: it is not archived. Once that has ended, the archive begins anew.
+// foreignTo reports what another server has written since the chain began: it is not archived. Once that has ended, the archive begins anew.
 func (a *archiver) foreignTo(node source, now position) error {
 	later := policy.Foreign(a.at.Head, now.foreign)
 	if len(later) == 0 {
@@ -286,7 +286,7 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 		return errors.New("nothing was written to the cluster since its binary log is on: the archive begins with the first transaction")
 	}
 	if len(at.Lines) == 0 || !at.Lines[0].Known() {
-		return fmt.Errorf("%s does not tell its line of history: the archive begins when it does", n.name())
+		return fmt.Errorf("%s does not report its line of history: the archive begins when it does", n.name())
 	}
 	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1], Foreign: at.foreign, From: at.seqno}
 	confirmed := len(all) == 1 && len(a.task.Nodes) == 1 // otherwise by another node

@@ -6,7 +6,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// TestThroughAway: while the store is away, nothing is told to be archived, though there is nothing to store.
+// TestThroughAway: while the store is away, nothing is asked to be archived, though there is nothing to store.
 func TestThroughAway(t *testing.T) {
 	play(t, func(w *world) {
 		told := func() task.Archived {
@@ -20,12 +20,12 @@ func TestThroughAway(t *testing.T) {
 		old := told()
 		w.pass(5 * throughEvery)
 		if away := told(); away.Through != old.Through || away.Reason == "" || away.Problem == "" {
-			t.Errorf("the store is away, and told is %+v", away)
+			t.Errorf("the store is away, and reported is %+v", away)
 		}
 		comeBack()
 		w.pass(throughEvery)
 		if now := told(); now.Problem != "" || now.Reason != "" || now.Through.Sub(old.Through) < 5*throughEvery {
-			t.Errorf("the store is back, and told is %+v", now)
+			t.Errorf("the store is back, and reported is %+v", now)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func (b *board) set(change func(*task.Archived)) {
 	change(&b.now)
 }
 
-// archived says what the store has. With a new chain, what was found about the one before is void.
+// archived describes what the store has. With a new chain, what was found about the one before is void.
 func (b *board) archived(at place) {
 	b.set(func(a *task.Archived) {
 		a.GTID, a.Segment, a.Problem, a.Reason = at.Last.String(), at.Number, "", ""
@@ -71,7 +71,7 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 	})
 }
 
-// serve tells it until ctx ends, under the certificate that the archiver logs in with: the operator knows it. Nothing of it is secret.
+// serve reports it until ctx ends, under the certificate that the archiver logs in with: the operator knows it. Nothing of it is secret.
 func (b *board) serve(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+task.PathArchived, func(w http.ResponseWriter, _ *http.Request) {

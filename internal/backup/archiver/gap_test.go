@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
-// TestGap: the archive begins anew only when no node has what follows, and says why.
+// TestGap: the archive begins anew only when no node has what follows, and explains why.
 func TestGap(t *testing.T) {
 	for name, c := range map[string]struct {
 		script func(w *world)
@@ -68,7 +68,7 @@ func TestGap(t *testing.T) {
 			}
 			w.archiver, w.stop = w.start()
 			w.pass(time.Minute)
-			w.expect("@5 6-6") // nothing tells so yet
+			w.expect("@5 6-6") // nothing has reported it yet
 			w.commit(7)
 			w.pass(2 * time.Minute)
 		}, "@5 6-6 @7", "after 0-1-5 comes 0-1-7 here, and 0-1-6 in the archive"},

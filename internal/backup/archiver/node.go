@@ -36,7 +36,7 @@ const (
 	port = "3306"
 	// askTime bounds a question to a node.
 	askTime = 15 * time.Second
-	// heartbeat is how often an idle server says that it is there; silence after how long it is given up.
+	// heartbeat is how often an idle server states that it is there; silence after how long it is given up.
 	heartbeat = 5 * time.Second
 	silence   = 20 * time.Second
 	// maxEvents is how many events are kept that were not archived yet: each may be a row of many megabytes, and two more are at work.
@@ -201,7 +201,7 @@ func (n *node) group(ctx context.Context, at *position) error {
 	return nil
 }
 
-// lineage is what a node's agent tells to the other agents, and to whoever asks.
+// lineage is what a node's agent reports to the other agents, and to anyone who asks.
 func lineage(ctx context.Context, host string) (galera.Lineage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

@@ -318,7 +318,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	return nil
 }
 
-// accepted says that the node goes on from the archive.
+// accepted reports whether the node goes on from the archive.
 func (r *reader) accepted() {
 	r.told.follows(r.node.name())
 	if r.avoid == r.node.name() {
@@ -353,7 +353,7 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		return nil
 	}
 	r.accepted()
-	if time.Since(r.stored) >= throughEvery { // the store that is away is found by it, too: until it has answered, nothing is told to be archived
+	if time.Since(r.stored) >= throughEvery { // the store that is away is found by it, too: until it has answered, nothing is asked to be archived
 		if err := r.store.writeThrough(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number}); err != nil {
 			return err
 		}

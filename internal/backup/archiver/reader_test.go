@@ -81,7 +81,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestSegment: a segment is a binary log of the cluster's transactions, without those that are a node's own, and its head tells of it.
+// TestSegment: a segment is a binary log of the cluster's transactions, without those that are a node's own, and its head describes it.
 func TestSegment(t *testing.T) {
 	play(t, func(w *world) {
 		own := binlog.GTID{Domain: 1, Server: 1, Seq: 1}
@@ -105,7 +105,7 @@ func TestSegment(t *testing.T) {
 	})
 }
 
-// TestThrough: a time is told as archived once all that was committed before is in the store, and not while a transaction is open.
+// TestThrough: a time is reported as archived once all that was committed before is in the store, and not while a transaction is open.
 func TestThrough(t *testing.T) {
 	play(t, func(w *world) {
 		through := func() time.Time {
@@ -166,7 +166,7 @@ func TestSource(t *testing.T) {
 			w.c.commit(7)
 			w.pass(time.Minute)
 		}, "@5 6-6 7-7", "b"},
-		"it says that it has more, and gives nothing": {func(w *world) {
+		"it states that it has more, and gives nothing": {func(w *world) {
 			w.pass(interval)
 			w.a.do(func() { w.a.silent = true })
 			w.commit(6)
@@ -253,7 +253,7 @@ func TestGoesOn(t *testing.T) {
 				w.pass(3 * time.Minute)
 			}
 			if w.told.now.Reason == "" || w.told.now.GTID != "0-1-6" || strings.Contains(w.told.now.Problem, "\n") {
-				w.t.Errorf("the store is away, and told is %+v", w.told.now)
+				w.t.Errorf("the store is away, and reported is %+v", w.told.now)
 			}
 			comeBack()
 			w.pass(time.Minute)

@@ -15,7 +15,7 @@ type source interface {
 	name() string
 	// position is where it is now: it has all that was committed anywhere before.
 	position(ctx context.Context) (position, error)
-	// open asks for what follows a position, one GTID for each domain. A refusal says that the node does not have it.
+	// open asks for what follows a position, one GTID for each domain. A refusal states that the node does not have it.
 	open(after []string) (events, error)
 	close()
 }

@@ -31,7 +31,7 @@ var errTaken = errors.New("the segment exists")
 // place is where the archive ends: the head of its last segment.
 type place struct{ binlog.Head }
 
-// verifies says that the last transaction can be compared with the node's.
+// verifies reports whether the last transaction can be compared with the node's.
 func (p place) verifies() bool { return p.LastSum != "" && p.BeforeLast != binlog.GTID{} }
 
 // resume is the transaction after which a node is followed.

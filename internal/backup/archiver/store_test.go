@@ -145,7 +145,7 @@ func surveying(a *archive, window time.Duration) *surveyor {
 	return newSurveyor(a, b, task.Archive{WindowSeconds: int64(window / time.Second), Session: "s1"})
 }
 
-// TestSurvey: what is told comes from the store, so that a restart, or a segment that is lost, is told as it is.
+// TestSurvey: what is reported comes from the store, so that a restart, or a segment that is lost, is reported as it is.
 func TestSurvey(t *testing.T) {
 	ctx, a := context.Background(), newStore(t)
 	ten(t, a)
@@ -178,7 +178,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// TestSurveyFails: what cannot be read changes nothing that is told.
+// TestSurveyFails: what cannot be read changes nothing that is reported.
 func TestSurveyFails(t *testing.T) {
 	ctx, a := context.Background(), newStore(t)
 	ten(t, a)
@@ -194,7 +194,7 @@ func TestSurveyFails(t *testing.T) {
 	}
 }
 
-// TestSurveyOfBefore: what was found before the archive has begun anew is not told of the new chain.
+// TestSurveyOfBefore: what was found before the archive has begun anew does not count for the new chain.
 func TestSurveyOfBefore(t *testing.T) {
 	var b board
 	b.archived(place{binlog.Head{Number: 5, Last: gtid(50)}})
@@ -207,7 +207,7 @@ func TestSurveyOfBefore(t *testing.T) {
 	}
 }
 
-// TestSurveyOfAnotherSession: what the archive had before it was disabled is not told of the one that has not begun yet.
+// TestSurveyOfAnotherSession: what the archive had before it was disabled does not count for the one that has not begun yet.
 func TestSurveyOfAnotherSession(t *testing.T) {
 	a := newStore(t)
 	ten(t, a)

@@ -40,7 +40,7 @@ type Event []byte
 // ErrEvent is returned for bytes that are no event.
 var ErrEvent = errors.New("not an event of a binary log")
 
-// Check says whether the length is what the header says.
+// Check reports whether the length is what the header says.
 func (e Event) Check() error {
 	if len(e) < headerSize || int(binary.LittleEndian.Uint32(e[9:])) != len(e) {
 		return ErrEvent
@@ -53,10 +53,10 @@ func (e Event) kind() byte { return e[4] }
 // Time is when the statement of the event began.
 func (e Event) Time() time.Time { return time.Unix(int64(binary.LittleEndian.Uint32(e)), 0).UTC() }
 
-// IsFormat says that the event describes the format of those that follow.
+// IsFormat reports whether the event describes the format of those that follow.
 func (e Event) IsFormat() bool { return e.kind() == typeFormat }
 
-// Sums says whether the events after a format description carry checksums: the byte before its own says so.
+// Sums reports whether the events after a format description carry checksums: the byte before its own says so.
 func (e Event) Sums() bool { return len(e) > headerSize+sumSize && e[len(e)-sumSize-1] == 1 }
 
 // GTID returns the GTID that an event begins, and whether it begins one.
@@ -92,7 +92,7 @@ func (e Event) query(sums bool) []byte {
 	return nil
 }
 
-// ends says that an event is the last of its group.
+// ends reports whether an event is the last of its group.
 func (e Event) ends(alone, sums bool) bool {
 	switch e.kind() {
 	case typeXid, typeXAPrepare:
@@ -154,7 +154,7 @@ const (
 	End
 )
 
-// See takes the next event, and says what it is. At End, Done is what has ended.
+// See takes the next event, and describes what it is. At End, Done is what has ended.
 func (g *Grouper) See(e Event) (kind int, err error) {
 	if err := e.Check(); err != nil {
 		return Outside, err
@@ -188,7 +188,7 @@ func (g *Grouper) See(e Event) (kind int, err error) {
 // Done is the transaction that is open, or has ended last.
 func (g *Grouper) Done() Transaction { return g.now }
 
-// Open says that a transaction has begun, and not ended.
+// Open reports whether a transaction has begun, and not ended.
 func (g *Grouper) Open() bool { return g.open }
 
 // Next reads the next event of a binary log after its Magic. io.EOF is its end.

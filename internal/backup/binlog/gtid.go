@@ -21,7 +21,7 @@ func (g GTID) String() string {
 	return fmt.Sprintf("%d-%d-%d", g.Domain, g.Server, g.Seq)
 }
 
-// Follows says that g is later than before in one sequence. Numbers may be left out: a DDL statement that fails on every node takes one.
+// Follows reports whether g is later than before in one sequence. Numbers may be left out: a DDL statement that fails on every node takes one.
 func (g GTID) Follows(before GTID) bool {
 	return g.Domain == before.Domain && (before.Seq == 0 || g.Server == before.Server && g.Seq > before.Seq)
 }

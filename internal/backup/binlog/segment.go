@@ -55,7 +55,7 @@ type Hole struct {
 	// After and Next are the transactions on both sides.
 	After GTID `json:"after"`
 	Next  GTID `json:"next"`
-	// Why tells which nodes lack them, and what follows from it.
+	// Why reports which nodes lack them, and what follows from it.
 	Why string `json:"why"`
 }
 
@@ -131,7 +131,7 @@ func (h Head) Start() GTID {
 	return h.Previous
 }
 
-// End is the latest time that the segment tells of.
+// End is the latest time that the segment describes.
 func (h Head) End() time.Time { return Later(h.LastTime, h.Through, h.Ceiling) }
 
 // Empty reports whether the segment has no binary log.
@@ -161,7 +161,7 @@ func Number(name string) (uint64, bool) {
 	return n, err == nil && len(base) == digits
 }
 
-// ThroughName is the object that says how far the archive is while nothing is written to the database.
+// ThroughName is the object that describes how far the archive is while nothing is written to the database.
 const ThroughName = "through.json"
 
 // Through is what it holds: until Time nothing was committed after Last, where the segment of that number ends.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestLargestHead: whatever a segment has to tell, its head can be written, and read.
+// TestLargestHead: whatever a segment has to report, its head can be written, and read.
 func TestLargestHead(t *testing.T) {
 	g := GTID{Domain: math.MaxUint32, Server: math.MaxUint32, Seq: math.MaxUint64}
 	at := time.Date(2026, 11, 24, 12, 0, 0, 123456789, time.UTC)

@@ -13,7 +13,7 @@ type Target struct {
 	Latest bool `json:"latest,omitempty"`
 }
 
-// String tells of the target.
+// String describes the target.
 func (t Target) String() string {
 	switch {
 	case !t.Time.IsZero():

@@ -5,7 +5,7 @@ import "time"
 // ClockSlack is how far the clocks of a node and of the archiver may differ.
 const ClockSlack = 5 * time.Second
 
-// Times bound when the transactions of a segment were committed, by the archiver's clock: a transaction tells any time that its client has set
+// Times bound when the transactions of a segment were committed, by the archiver's clock: a transaction reports any time that its client has set
 // (SET timestamp).
 type Times struct {
 	// Floor is not after, and Ceiling not before the commit of any of them. Low is Floor without what the segments before say.

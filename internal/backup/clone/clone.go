@@ -21,12 +21,12 @@ func Source(c *v1alpha1.GaleraCluster) (namespace, name string) {
 	return cmp.Or(from.Namespace, c.Namespace), from.Name
 }
 
-// Admits says whether a cluster, nil for none, may be cloned in a namespace: its owner has said so, or it is the cluster's own.
+// Admits reports whether a cluster, nil for none, may be cloned in a namespace: its owner has said so, or it is the cluster's own.
 func Admits(source *v1alpha1.GaleraCluster, namespace string) bool {
 	return source != nil && (source.Namespace == namespace || slices.Contains(source.Spec.AllowedCloneNamespaces, namespace))
 }
 
-// Refusal is what a namespace is told that a cluster does not admit: the same whether there is such a cluster or not.
+// Refusal is what a namespace is reported that a cluster does not admit: the same whether there is such a cluster or not.
 func Refusal(namespace, name, from string) string {
 	return fmt.Sprintf("no GaleraCluster %s/%s may be cloned in the namespace %s: its owner must add %q to its spec.allowedCloneNamespaces", namespace, name, from, from)
 }
@@ -59,7 +59,7 @@ func Owner(b *v1alpha1.GaleraBackup) *metav1.OwnerReference {
 	return o
 }
 
-// Fits says that a backup is the one that a cluster, nil for none, asks for now: what it is of, where it goes, and whose it is. A cluster that has
+// Fits reports whether a backup is the one that a cluster, nil for none, asks for now: what it is of, where it goes, and whose it is. A cluster that has
 // started asks for none.
 func Fits(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) bool {
 	o := Owner(b)

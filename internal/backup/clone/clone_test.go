@@ -25,11 +25,11 @@ func TestAdmits(t *testing.T) {
 		from    string
 		want    bool
 	}{
-		"its own namespace":        {nil, "prod", true},
-		"a namespace that is told": {[]string{"x", "dev"}, "dev", true},
-		"another one":              {[]string{"dev"}, "dev2", false},
-		"nothing is said":          {nil, "dev", false},
-		"a star is a name":         {[]string{"*"}, "dev", false},
+		"its own namespace":            {nil, "prod", true},
+		"a namespace that is reported": {[]string{"x", "dev"}, "dev", true},
+		"another one":                  {[]string{"dev"}, "dev2", false},
+		"nothing is said":              {nil, "dev", false},
+		"a star is a name":             {[]string{"*"}, "dev", false},
 	} {
 		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop"}}
 		c.Spec.AllowedCloneNamespaces = tc.allowed

@@ -16,7 +16,7 @@ type Sources struct {
 	Namespaces []string
 }
 
-// Watches says whether clusters of a namespace can be seen.
+// Watches reports whether clusters of a namespace can be seen.
 func (s Sources) Watches(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }

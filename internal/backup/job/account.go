@@ -28,7 +28,7 @@ func Account(s *v1alpha1.GaleraBackupStore) *corev1.ServiceAccount {
 	}
 }
 
-// AccountAllowed reports whether a store may name a ServiceAccount: its name has to say that it is for this purpose, or an
+// AccountAllowed reports whether a store may name a ServiceAccount: its name has to state that it is for this purpose, or an
 // administrator allows it.
 func AccountAllowed(name string, o Options) bool {
 	return strings.HasSuffix(name, resources.AccountSuffix) || slices.Contains(o.ServiceAccounts, name)

@@ -18,7 +18,7 @@ import (
 const (
 	volumeClient = "client"
 	volumeTmp    = "tmp"
-	// archiverGraceSeconds is for what was read to be stored when the pod is told to stop.
+	// archiverGraceSeconds is for what was read to be stored when the pod is asked to stop.
 	archiverGraceSeconds = int64(30)
 	defaultInterval      = 10 * time.Second
 	defaultWindow        = 720 * time.Hour

@@ -56,11 +56,11 @@ const (
 type Options struct {
 	// Image is the operator's, which has the program.
 	Image string
-	// AssignedUsers says that pods name no user: resources.Options.
+	// AssignedUsers reports whether pods name no user: resources.Options.
 	AssignedUsers bool
 	// LogFormat is how it writes its log: text or json; "" is text.
 	LogFormat string
-	// ServiceAccounts are those that a store may name beside those whose names end in resources.AccountSuffix.
+	// ServiceAccounts are those that a store may name in addition to those whose names end in resources.AccountSuffix.
 	ServiceAccounts []string
 }
 
@@ -163,7 +163,7 @@ func render(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.Galer
 	}, nil
 }
 
-// environment is what a container's program is told.
+// environment is what a container's program is reported.
 func environment(t task.Task, o Options) ([]corev1.EnvVar, error) {
 	text, err := json.Marshal(t)
 	return []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}, {Name: logs.EnvFormat, Value: o.LogFormat}}, err

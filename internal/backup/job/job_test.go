@@ -161,7 +161,7 @@ func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev
 			t.Errorf("%s has the variable %+v", name, e)
 		}
 		if err := json.Unmarshal([]byte(e.Value), &told); e.Name == task.EnvTask && (err != nil || told.Store != task.Store{}) {
-			t.Errorf("%s is told of the store: %s", name, e.Value)
+			t.Errorf("%s is informed of the store: %s", name, e.Value)
 		}
 	}
 	if len(c.EnvFrom) > 0 || template.Spec.ShareProcessNamespace != nil {
@@ -172,7 +172,7 @@ func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev
 	}
 }
 
-// TestLogFormat is told to the program in the Job.
+// TestLogFormat is asked to the program in the Job.
 func TestLogFormat(t *testing.T) {
 	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "s"}}
 	store.Spec.Volume = &v1alpha1.VolumeStore{ClaimName: "backups"}

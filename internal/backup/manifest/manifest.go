@@ -38,7 +38,7 @@ type Manifest struct {
 	Format int `json:"format"`
 	// ID is the backup's, unique in its store.
 	ID string `json:"id"`
-	// Namespace and Cluster are where the data come from, ClusterUID says which of that name.
+	// Namespace and Cluster are where the data come from, ClusterUID reports which of that name.
 	Namespace  string `json:"namespace"`
 	Cluster    string `json:"cluster"`
 	ClusterUID string `json:"clusterUID"`
@@ -48,7 +48,7 @@ type Manifest struct {
 	Position string `json:"position"`
 	GTID     string `json:"gtid,omitempty"`
 	// Line is the line of history of the data, and Session the time in which the cluster's binary log was archived without a break, "" when it was
-	// not: both say which archive the backup is a base of.
+	// not: both report which archive the backup is a base of.
 	Line    binlog.Line `json:"line,omitzero"`
 	Session string      `json:"session,omitempty"`
 	// ServerVersion that wrote the data, and the processor it ran on (GOARCH).
@@ -75,7 +75,7 @@ type Part struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Dir is where the backups of a cluster lie in a store. Clusters of one name, here or in another Kubernetes, are told apart by their UID.
+// Dir is where the backups of a cluster lie in a store. Clusters of one name, here or in another Kubernetes, are distinguished by their UID.
 func Dir(namespace, cluster, uid string) string {
 	return path.Join(namespace, cluster, strings.SplitN(uid, "-", 2)[0])
 }
@@ -106,7 +106,7 @@ func Checksum(text []byte) string {
 // maxPart is larger than any object of a store, so that sums of sizes are sizes.
 const maxPart = 1 << 45
 
-// Parse reads a manifest. The error says what is wrong with one that cannot be used.
+// Parse reads a manifest. The error describes what is wrong with one that cannot be used.
 func Parse(text []byte) (Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -130,7 +130,7 @@ func Parse(text []byte) (Manifest, error) {
 	return m, nil
 }
 
-// Later says whether the backup was written by a later series of MariaDB than version, which could not read it. Versions that cannot be
+// Later reports whether the backup was written by a later series of MariaDB than version, which could not read it. Versions that cannot be
 // read are not compared.
 func Later(backup, version string) bool {
 	a, okA := series(backup)

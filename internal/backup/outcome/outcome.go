@@ -23,9 +23,9 @@ const startTime = time.Minute
 
 // Outcome of a Job.
 type Outcome struct {
-	// Exists says that there is a Job; Done that it has ended, well if Result.Error is "".
+	// Exists reports whether there is a Job; Done that it has ended, well if Result.Error is "".
 	Exists, Done bool
-	// Foreign says that the Job is of another object, which may have had the same name: it counts for nothing, and none can be made.
+	// Foreign reports whether the Job is of another object, which may have had the same name: it counts for nothing, and none can be made.
 	Foreign bool
 	Result  task.Result
 	// Waits is why its pod does not start, "" when it runs or has just been made.

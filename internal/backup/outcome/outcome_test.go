@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 		"runs":                                   {jobIs(""), nil, false, "", ""},
 		"its pod has ended, not it":              {jobIs(""), []corev1.Pod{ended(1, `{"error":"no"}`)}, false, "", ""},
 		"ended well":                             {jobIs(batchv1.JobComplete), []corev1.Pod{ended(0, `{"backup":{"id":"x","dir":"d"}}`)}, true, "", ""},
-		"failed, and says why":                   {jobIs(batchv1.JobFailed), []corev1.Pod{ended(1, `{"error":"no bucket","reason":"StoreRefused"}`)}, true, "no bucket", ""},
+		"failed, and explains why":               {jobIs(batchv1.JobFailed), []corev1.Pod{ended(1, `{"error":"no bucket","reason":"StoreRefused"}`)}, true, "no bucket", ""},
 		"was killed":                             {jobIs(batchv1.JobFailed), []corev1.Pod{ended(137, "last words")}, true, "exit code 137 (Error): last words", ""},
 		"refused before the image ran":           {jobIs(batchv1.JobFailed), []corev1.Pod{initial(job.ContainerOpen, 1, `{"error":"no key","reason":"WrongKey","fatal":true}`)}, true, "no key", ""},
 		"killed before the image ran":            {jobIs(batchv1.JobFailed), []corev1.Pod{initial(job.ContainerOpen, 137, "")}, true, "exit code 137 (OOMKilled)", ""},

@@ -157,7 +157,7 @@ func serve(ctx context.Context, conn net.Conn, answer func(context.Context, Requ
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	var r Request
 	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&r); err != nil {
-		return // whoever asks this way gets no answer
+		return // anyone who asks this way gets no answer
 	}
 	w := &Writer{w: bufio.NewWriterSize(conn, bufferSize)}
 	e := answer(ctx, r, w)

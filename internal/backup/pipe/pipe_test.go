@@ -123,7 +123,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestKilledServer: an answer that is cut off because its container is told to stop has no end.
+// TestKilledServer: an answer that is cut off because its container is asked to stop has no end.
 func TestKilledServer(t *testing.T) {
 	ctx, kill := context.WithCancel(t.Context())
 	name, ended := socket(t), make(chan error, 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
-// Break tells why a segment does not go on from the one before it, "" when it does.
+// Break reports why a segment does not go on from the one before it, "" when it does.
 func Break(before, h binlog.Head) string {
 	name := binlog.Name(h.Number)
 	switch {
@@ -42,7 +42,7 @@ func missing(from, to uint64) string {
 	return fmt.Sprintf("the segments %s to %s are missing in the store", binlog.Name(from), binlog.Name(to))
 }
 
-// Node is what a node that can be followed tells.
+// Node is what a node that can be followed reports.
 type Node struct {
 	// Lines of history that its data belong to, the present one first; nil when they are not known.
 	Lines []binlog.Line
@@ -76,7 +76,7 @@ type Verdict struct {
 // Resume decides how the archive goes on with a node. at is its last segment, the zero Head for an empty archive.
 func Resume(at binlog.Head, session string, n Node) Verdict {
 	if len(n.Lines) == 0 || !n.Lines[0].Known() {
-		return Verdict{Act: Wait, Why: "its agent does not tell its line of history"}
+		return Verdict{Act: Wait, Why: "its agent does not report its line of history"}
 	}
 	switch {
 	case at.Number == 0:

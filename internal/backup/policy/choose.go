@@ -10,7 +10,7 @@ import (
 // NotBefore is why a base that was complete after a target cannot serve it.
 const NotBefore = "it is not before it"
 
-// Before tells why a base cannot serve a target, "" when it can.
+// Before reports why a base cannot serve a target, "" when it can.
 func Before(b Base, t binlog.Target) string {
 	if why := b.why(); why != "" {
 		return why
@@ -79,7 +79,7 @@ type walk struct {
 	passed    bool
 }
 
-// add tells why the segment i does not go on from what was taken, "" when it does.
+// add reports why the segment i does not go on from what was taken, "" when it does.
 func (w *walk) add(heads []binlog.Head, i int) string {
 	if i > 0 {
 		if why := Break(heads[i-1], heads[i]); why != "" {

@@ -26,7 +26,7 @@ type Cut struct {
 	time  time.Time
 }
 
-// Segment begins the next segment. The error tells why it is not the next one.
+// Segment begins the next segment. The error reports why it is not the next one.
 func (c *Cut) Segment(h binlog.Head, number uint64) error {
 	if h.Number != number {
 		return fmt.Errorf("it names itself the segment %s", binlog.Name(h.Number))
@@ -88,7 +88,7 @@ func (c *Cut) next(g binlog.GTID) error {
 	return fmt.Errorf("the transactions between %s and %s are missing", before, g)
 }
 
-// End ends the segment. The error tells what it lacks.
+// End ends the segment. The error reports what it lacks.
 func (c *Cut) End() error {
 	want := c.head.Last
 	if c.head.Empty() {

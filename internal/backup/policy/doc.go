@@ -22,7 +22,7 @@ type Base struct {
 	Time time.Time
 }
 
-// why tells why a backup cannot be the base of anything, "" when it can.
+// why reports why a backup cannot be the base of anything, "" when it can.
 func (b Base) why() string {
 	switch {
 	case b.GTID == binlog.GTID{}:
@@ -54,7 +54,7 @@ func reachedBy(h binlog.Head, b Base) bool {
 
 func atOrAfter(g, other binlog.GTID) bool { return g == other || g.Follows(other) }
 
-// BaseOf is what a backup tells of itself, as the base of an archive of a domain.
+// BaseOf is what a backup describes itself, as the base of an archive of a domain.
 func BaseOf(m manifest.Manifest, domain uint32) Base {
 	b := Base{ID: m.ID, Session: m.Session, Line: m.Line, Time: m.CompletedAt}
 	b.GTID, _ = binlog.In(m.GTID, domain)

@@ -44,7 +44,7 @@ type HoleVerdict struct {
 
 // JudgeHole decides what numbers mean that a node lacks. A transaction made with sql_log_bin=0 is missing on its own node only; a statement that
 // has failed everywhere takes a number, and is in no binary log. So what two nodes lack that ran with a binary log is no transaction. Where that
-// cannot be shown, transactions may be missing: waited says that those that are away were waited for.
+// cannot be shown, transactions may be missing: waited states that those that are away were waited for.
 func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleVerdict {
 	var lack, purged, unknown []string
 	for _, n := range nodes {

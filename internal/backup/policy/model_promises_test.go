@@ -87,7 +87,7 @@ func (w *world) check(t binlog.Target) {
 	}
 }
 
-// end is the last transaction that is archived. A backup may hold a later one, made with sql_log_bin=0 on its node, which nothing tells yet.
+// end is the last transaction that is archived. A backup may hold a later one, made with sql_log_bin=0 on its node, which nothing reports yet.
 func (w *world) end() binlog.GTID {
 	all := w.archive().Numbers
 	return w.segments[all[len(all)-1]].Last

@@ -189,7 +189,7 @@ func (w *world) last(txs []int) int64 {
 	return w.all[txs[len(txs)-1]].seqno
 }
 
-// lineage is what a node's agent tells.
+// lineage is what a node's agent reports.
 func (w *world) lineage() (out []binlog.Line) {
 	for i := len(w.lines) - 1; i >= 0 && len(out) < 8; i-- {
 		out = append(out, w.lines[i].Line)

@@ -217,9 +217,9 @@ func TestResume(t *testing.T) {
 	}{
 		"the same line":                {end, "s", Node{Lines: []binlog.Line{a}}, Follow, ""},
 		"an empty archive":             {binlog.Head{}, "s", Node{Lines: []binlog.Line{a}}, Begin, "first"},
-		"an empty archive, no line":    {binlog.Head{}, "s", Node{}, Wait, "does not tell"},
-		"no line":                      {end, "s", Node{}, Wait, "does not tell"},
-		"a line without an id":         {end, "s", Node{Lines: []binlog.Line{{History: "h"}}}, Wait, "does not tell"},
+		"an empty archive, no line":    {binlog.Head{}, "s", Node{}, Wait, "does not report"},
+		"no line":                      {end, "s", Node{}, Wait, "does not report"},
+		"a line without an id":         {end, "s", Node{Lines: []binlog.Line{{History: "h"}}}, Wait, "does not report"},
 		"another session":              {end, "s2", Node{Lines: []binlog.Line{a}}, Begin, "enabled again"},
 		"another domain":               {end, "s", Node{Lines: []binlog.Line{a}, Domain: 7}, Refuse, "domain 7"},
 		"a line that goes on":          {end, "s", Node{Lines: []binlog.Line{b, a}}, Continue, ""},

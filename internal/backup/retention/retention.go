@@ -1,4 +1,4 @@
-// Package retention says which backups are kept. It is pure.
+// Package retention decides which backups are kept. It is pure.
 package retention
 
 import (
@@ -63,7 +63,7 @@ type span struct {
 
 func spans(n int) *span { return &span{left: n} }
 
-// first says that a backup is the last of a day that is still to be kept. Days come in falling order.
+// first reports whether a backup is the last of a day that is still to be kept. Days come in falling order.
 func (s *span) first(day int) bool {
 	if s.any && s.last == day || s.left == 0 {
 		return false

@@ -149,7 +149,7 @@ func taken(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored
 	return describe(m, text, path.Dir(base)), nil
 }
 
-// describe tells of a backup that lies in a directory, whatever it says of itself.
+// describe describes a backup that lies in a directory, whatever it says of itself.
 func describe(m manifest.Manifest, text []byte, dir string) *task.Stored {
 	return &task.Stored{ID: m.ID, Dir: dir, Node: m.Node, Position: m.Position, GTID: m.GTID,
 		ServerVersion: m.ServerVersion, StartedAt: m.StartedAt, CompletedAt: m.CompletedAt, StreamBytes: m.StreamBytes, StoredBytes: m.StoredBytes(),

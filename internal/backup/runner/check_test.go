@@ -121,7 +121,7 @@ func TestLatest(t *testing.T) {
 	var why failure
 	_, err := latest(task.Find{Dir: "demo/shop/u1"})
 	if !errors.As(err, &why) || why.reason != task.ReasonDamaged || !strings.Contains(err.Error(), "u1/newer") {
-		t.Errorf("beside one that cannot be read: %v", err)
+		t.Errorf("alongside one that cannot be read: %v", err)
 	}
 	if got, err := latest(task.Find{Dir: "demo/shop/u1", ID: "late"}); got != "demo/shop/u1/late" || err != nil {
 		t.Errorf("by its ID: %s %v", got, err)

@@ -71,7 +71,7 @@ func (s shelf) leave(t *testing.T, m manifest.Manifest, whole bool) {
 	}
 }
 
-// empty says that nothing of a backup is there.
+// empty reports whether nothing of a backup is there.
 func (s shelf) empty(t *testing.T, m manifest.Manifest) bool {
 	t.Helper()
 	_, err := s.List(&blob.ListOptions{Prefix: base(m) + "/"}).Next(t.Context())

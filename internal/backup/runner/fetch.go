@@ -70,7 +70,7 @@ func withFetcher(ctx context.Context, t task.Task, do func(fetcher, context.Cont
 	return do(f, ctx)
 }
 
-// Fetch answers the container that restores, until it is told to stop.
+// Fetch answers the container that restores, until it is asked to stop.
 func Fetch(ctx context.Context) error {
 	var t task.Task
 	if err := json.Unmarshal([]byte(os.Getenv(task.EnvTask)), &t); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// find tells which backup a restore is of, and shows that the private keys open it: before any volume is filled.
+// find reports which backup a restore is of, and shows that the private keys open it: before any volume is filled.
 func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, error) {
 	base, replay, err := locate(ctx, bucket, t)
 	if err != nil {

@@ -20,13 +20,13 @@ const (
 	// startTime bounds the start of the server on the prepared data, stopTime its end.
 	startTime = 15 * time.Minute
 	stopTime  = 5 * time.Minute
-	// synced is what mariadbd says when it has written the first view of the new history, and serving when it waits for signals.
+	// synced is what mariadbd reports when it has written the first view of the new history, and serving when it waits for signals.
 	synced  = "WSREP: Synchronized with group, ready for connections"
 	serving = "mariadbd: ready for connections"
 )
 
 // begin gives the data a history of their own: mariadbd is started on them once, alone and without a network, from the position of the backup in a
-// history of another name, and stopped. InnoDB and grastate.dat tell the new position then. It is the same on every node that restores the
+// history of another name, and stopped. InnoDB and grastate.dat report the new position then. It is the same on every node that restores the
 // same backup, so that all of them go on from there without a copy of each other's data.
 func begin(ctx context.Context, p places, history string) (source, position galera.Position, err error) {
 	source, err = recovered(ctx, p)
@@ -136,7 +136,7 @@ func runOnce(ctx context.Context, p places, from galera.Position) error {
 }
 
 // whenStarted reads a server's log, and calls done once, when the server is Synced and waits for signals. The two come in any order, and one
-// that was told to stop before the second was seen to hang.
+// that was asked to stop before the second was seen to hang.
 func whenStarted(done func()) func(line string) {
 	missing := map[string]bool{synced: true, serving: true}
 	return func(line string) {

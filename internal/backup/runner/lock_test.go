@@ -37,7 +37,7 @@ func locked(t *testing.T, s *storetest.Service) string {
 	return name
 }
 
-// TestObjectLock: a store that locks objects, and keeps no versions beside them, refuses a deletion; that is told, and nothing is lost.
+// TestObjectLock: a store that locks objects, and keeps no versions alongside them, refuses a deletion; that is reported, and nothing is lost.
 func TestObjectLock(t *testing.T) {
 	s := storetest.Start(t, task.ServiceS3)
 	s.Bucket = locked(t, s)

@@ -114,7 +114,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestRelayDamage: a segment that was altered, cut off or exchanged is an error, and says which.
+// TestRelayDamage: a segment that was altered, cut off or exchanged is an error, and reports which.
 func TestRelayDamage(t *testing.T) {
 	log := func(content ...[]byte) []byte {
 		s := newSegments(t, 3)

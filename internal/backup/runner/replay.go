@@ -63,7 +63,7 @@ func replay(ctx context.Context, t task.Restore, m manifest.Manifest, p places) 
 	return have.Last.String(), have.Late, apply(ctx, p, r, have.Last, have.Count)
 }
 
-// binlogInfo is the position in the binary log that mariadb-backup has written beside the data.
+// binlogInfo is the position in the binary log that mariadb-backup has written alongside the data.
 func binlogInfo(dir string) string {
 	for _, name := range []string{"mariadb_backup_binlog_info", "xtrabackup_binlog_info"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -151,7 +151,7 @@ func settings(all map[string]string) (out []string) {
 	return out
 }
 
-// follow waits until the server has applied the last transaction. The server itself says which one that is.
+// follow waits until the server has applied the last transaction. The server itself reports which one that is.
 func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog.GTID, count int) error {
 	moved, told := time.Now(), time.Now()
 	var before binlog.GTID

@@ -23,7 +23,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// restoredFile is the note beside the data that they come from a backup. It is written before they become the data directory.
+// restoredFile is the note alongside the data that they come from a backup. It is written before they become the data directory.
 const restoredFile = "restored.json"
 
 // places of a restore.
@@ -108,7 +108,7 @@ func lock(p places) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// inspect says whether the volume holds this restore already, and refuses one that holds anything else.
+// inspect reports whether the volume holds this restore already, and refuses one that holds anything else.
 func inspect(p places, t task.Restore) (*task.Restored, error) {
 	l, err := datadir.Inspect(p.Data)
 	if err != nil {
@@ -169,14 +169,14 @@ func fits(m manifest.Manifest, version, arch string) error {
 	return nil
 }
 
-// roomFor refuses what the volume has no room for.
+// roomFor refuses what the volume has no space for.
 func roomFor(p places, bytes int64, what string) error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(p.Volume, &fs); err != nil {
 		return err
 	}
 	if free := int64(fs.Bavail) * fs.Bsize; free < bytes { //nolint:gosec // no file system has 2^63 blocks
-		return because(task.ReasonDiskFull, fmt.Errorf("the volume has room for %d MiB, and %s take %d MiB: give the cluster larger volumes (spec.storage.size)",
+		return because(task.ReasonDiskFull, fmt.Errorf("the volume has space for %d MiB, and %s take %d MiB: give the cluster larger volumes (spec.storage.size)",
 			free>>20, what, bytes>>20))
 	}
 	return nil

@@ -113,7 +113,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestRequiredSpace: a volume without room for the data is told before anything is unpacked, and tried again: it may be made larger.
+// TestRequiredSpace: a volume without space for the data is reported before anything is unpacked, and tried again: it may be made larger.
 func TestRequiredSpace(t *testing.T) {
 	p := volume(t)
 	if err := roomFor(p, 1, "the backup's data"); err != nil {

@@ -1,5 +1,5 @@
 // Package runner is the program of a backup's Jobs: it checks a store, takes a backup from a node, fills a volume from one, or removes one.
-// It tells its Result in the pod's termination message, and needs no token of Kubernetes.
+// It reports its Result in the pod's termination message, and needs no token of Kubernetes.
 package runner
 
 import (
@@ -62,7 +62,7 @@ func report(ctx context.Context, do func(context.Context, task.Task) (task.Resul
 		result = task.Result{Error: err.Error()}
 		result.Reason, result.Fatal = explain(err)
 		if ctx.Err() != nil {
-			result.Error, result.Fatal = "the Job was told to stop: "+result.Error, false
+			result.Error, result.Fatal = "the Job was asked to stop: "+result.Error, false
 		}
 	}
 	result.TookSeconds = time.Since(start).Seconds()

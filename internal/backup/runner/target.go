@@ -129,7 +129,7 @@ func (w *walk) head(ctx context.Context, number uint64) (h binlog.Head, err erro
 	return h, err
 }
 
-// choose reads heads, the last ones first, until they go back to the base, and to the segment before it, which tells when the base's last
+// choose reads heads, the last ones first, until they go back to the base, and to the segment before it, which reports when the base's last
 // transaction was made.
 func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r policy.Range, why, err error) {
 	var heads []binlog.Head
@@ -182,7 +182,7 @@ func readBase(m manifest.Manifest, info string, domain uint32) (binlog.GTID, err
 	have, _ := binlog.In(info, domain)
 	want, _ := binlog.In(m.GTID, domain)
 	if have != want || have == (binlog.GTID{}) {
-		return have, fatal(task.ReasonDamaged, fmt.Errorf("the copy says that it is at the GTID %q, and its manifest says %q", info, m.GTID))
+		return have, fatal(task.ReasonDamaged, fmt.Errorf("the copy states that it is at the GTID %q, and its manifest says %q", info, m.GTID))
 	}
 	return have, nil
 }

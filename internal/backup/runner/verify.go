@@ -120,7 +120,7 @@ func connectAs(ctx context.Context, user, password, socket string, proc *mariadb
 	}
 }
 
-// denied says whether the server refuses the account.
+// denied reports whether the server refuses the account.
 func denied(err error) bool {
 	var answer *mysql.MySQLError
 	return errors.As(err, &answer) && slices.Contains([]uint16{codeDenied, codeDeniedNoPassword, codeNoPlugin}, answer.Number)
@@ -150,7 +150,7 @@ func checkTables(ctx context.Context, db *sql.DB) (int, error) {
 	return len(tables), nil
 }
 
-// checkTable says what is wrong with a table, "" for nothing.
+// checkTable describes what is wrong with a table, "" for nothing.
 func checkTable(ctx context.Context, db *sql.DB, table string) (string, error) {
 	rows, err := db.QueryContext(ctx, "CHECK TABLE "+table)
 	if err != nil {
@@ -170,7 +170,7 @@ func checkTable(ctx context.Context, db *sql.DB, table string) (string, error) {
 	return strings.Join(bad, ", "), rows.Err()
 }
 
-// good says whether a line of CHECK TABLE tells of no damage. A storage engine that cannot be checked says so in a note.
+// good reports whether a line of CHECK TABLE describes no damage. A storage engine that cannot be checked says so in a note.
 func good(kind, text string) bool {
 	switch strings.ToLower(kind) {
 	case "error":

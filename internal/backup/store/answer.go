@@ -52,7 +52,7 @@ func answerOf(err error) (answer, bool) {
 	return answer{}, false
 }
 
-// ofTokens is what a service says that gives none.
+// ofTokens is what a service states that gives none.
 func ofTokens(body []byte) string {
 	var said struct {
 		Error       string `json:"error"`

@@ -83,7 +83,7 @@ func (a *accountKey) Do(req *policy.Request) (*http.Response, error) {
 	return req.Next()
 }
 
-// sasTransport adds the token to requests, after everything that could tell their URLs.
+// sasTransport adds the token to requests, after everything that could determine their URLs.
 type sasTransport struct {
 	place
 	next http.RoundTripper

@@ -17,15 +17,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// fullCodes are what services answer when there is no room, passingCodes what they answer with a status of 4xx and take back by themselves.
+// fullCodes are what services answer when there is no space, passingCodes what they answer with a status of 4xx and take back by themselves.
 var (
 	fullCodes    = []string{"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage", "AccountLimitExceeded"}
 	passingCodes = []string{"RequestTimeout", "SlowDown", "OperationAborted", "ConditionalRequestConflict", "rateLimitExceeded", "userRateLimitExceeded", "OperationTimedOut"}
-	// credentialCodes say that credentials are not accepted: they may be about to be renewed, or a clock may be wrong for a while.
+	// credentialCodes report whether credentials are not accepted: they may be about to be renewed, or a clock may be wrong for a while.
 	credentialCodes = []string{"ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId",
 		"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "RequestTimeTooSkewed", "RequestExpired",
 		"AuthenticationFailed", "InvalidAuthenticationInfo", "authError", noToken}
-	// placeCodes say that the bucket is missing, not the object.
+	// placeCodes report whether the bucket is missing, not the object.
 	placeCodes = []string{"NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "ResourceNotFound"}
 )
 
@@ -35,7 +35,7 @@ const noToken = "no token is given"
 // refused is an error that only a change of the Secret cures.
 type refused struct{ error }
 
-// Reason classifies an error of a store: whether it can be reached, refuses, or is full. Fatal says that only a change of the store, or of its
+// Reason classifies an error of a store: whether it can be reached, refuses, or is full. Fatal states that only a change of the store, or of its
 // credentials, cures it.
 func Reason(err error) (reason string, fatal bool) {
 	var no refused
@@ -59,12 +59,12 @@ func Reason(err error) (reason string, fatal bool) {
 	return task.ReasonStoreUnreachable, false
 }
 
-// passes says that the service will answer otherwise after a while.
+// passes reports whether the service will answer otherwise after a while.
 func (a answer) passes() bool {
 	return a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout || a.status == http.StatusTooManyRequests || a.is(passingCodes)
 }
 
-// unknown reports whether a refusal does not tell whether it is about rights, or about credentials that have expired: S3 gives no reason to HEAD.
+// unknown reports whether a refusal does not determine whether it is about rights, or about credentials that have expired: S3 gives no reason to HEAD.
 func (a answer) unknown() bool {
 	return a.bare && (a.status == http.StatusForbidden || a.status == http.StatusBadRequest)
 }
@@ -95,7 +95,7 @@ func Explain(err error) string {
 	return query.ReplaceAllString(text, "$1")
 }
 
-// Missing says that there is no such object. Google's 403, which the library takes for it, and a bucket that is away are none of that.
+// Missing reports whether there is no such object. Google's 403, which the library takes for it, and a bucket that is away are none of that.
 func Missing(err error) bool {
 	if gcerrors.Code(err) != gcerrors.NotFound {
 		return false
@@ -107,7 +107,7 @@ func Missing(err error) bool {
 	return said.status == http.StatusNotFound && !said.is(placeCodes) && !strings.Contains(said.message, "bucket does not exist")
 }
 
-// Taken says that an object was not created because there is one.
+// Taken reports whether an object was not created because there is one.
 func Taken(err error) bool {
 	if errors.Is(err, errTaken) {
 		return true
@@ -120,7 +120,7 @@ func Taken(err error) bool {
 	return code == gcerrors.FailedPrecondition || code == gcerrors.AlreadyExists
 }
 
-// Exists says whether there is an object.
+// Exists reports whether there is an object.
 func Exists(ctx context.Context, b *Bucket, key string) (bool, error) {
 	_, err := b.Attributes(ctx, key)
 	if Missing(err) {
@@ -129,7 +129,7 @@ func Exists(ctx context.Context, b *Bucket, key string) (bool, error) {
 	return err == nil, err
 }
 
-// isNet says that the network has failed. An error of the file system is one of a volume, though its number calls itself the network's, too.
+// isNet reports whether the network has failed. An error of the file system is one of a volume, though its number calls itself the network's, too.
 func isNet(err error) bool {
 	var n net.Error
 	var file *fs.PathError

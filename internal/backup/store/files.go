@@ -25,7 +25,7 @@ type file struct {
 }
 
 // end makes sure that the content survives a loss of power before the file gets its name. A name is taken by a link, which fails where there is a
-// file, whoever has made it: the library would look first, and overwrite what another process has created since.
+// file, anyone who has made it: the library would look first, and overwrite what another process has created since.
 func (f file) end() error {
 	if err := f.Sync(); err != nil {
 		return err

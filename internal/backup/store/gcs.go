@@ -38,7 +38,7 @@ func (p place) gcs(ctx context.Context) (*Bucket, error) {
 	return gcsblob.OpenBucket(ctx, nil, p.Bucket, &gcsblob.Options{Client: client})
 }
 
-// forTokens reaches the service that gives tokens: Google's own, or one beside a private endpoint. It gets no key, only what is signed by it.
+// forTokens reaches the service that gives tokens: Google's own, or one alongside a private endpoint. It gets no key, only what is signed by it.
 func (p place) forTokens() *http.Transport {
 	t := public()
 	if ca, err := p.read(task.CA); err == nil {

@@ -188,7 +188,7 @@ func TestRefusals(t *testing.T) {
 		none := &storetest.Service{Store: s.Store, Dir: s.Dir}
 		none.Bucket = "no-such-bucket"
 		for what, err := range refusals(t.Context(), open(t, none)) {
-			// That the bucket is missing is not told where an object is asked for.
+			// That the bucket is missing is not reported where an object is asked for.
 			if reason, final := Reason(err); strings.Contains(what, "write") && (reason != task.ReasonStoreRefused || !final) || err == nil && what != "exists" {
 				t.Errorf("no bucket, %s: %s %v %v", what, reason, final, err)
 			}
@@ -240,7 +240,7 @@ func readOnly(t *testing.T, s *storetest.Service) {
 	s.Refuse(nil)
 }
 
-// TestToken: a SAS token is used, and never told; one that has expired is refused.
+// TestToken: a SAS token is used, and never reported; one that has expired is refused.
 func TestToken(t *testing.T) {
 	s := storetest.Start(t, task.ServiceAzure)
 	key, err := container.NewSharedKeyCredential(s.Account, s.Good[task.AccountKey])
@@ -279,7 +279,7 @@ func TestToken(t *testing.T) {
 	for what, err := range refusals(t.Context(), b) {
 		for _, text := range []string{err.Error(), Explain(err)} {
 			if strings.Contains(text, "sig=") {
-				t.Errorf("%s tells the token: %s", what, text)
+				t.Errorf("%s reports the token: %s", what, text)
 			}
 		}
 	}

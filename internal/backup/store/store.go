@@ -44,7 +44,7 @@ func (p place) open(ctx context.Context) (*Bucket, error) {
 	case task.ServiceAzure:
 		return p.azure(ctx)
 	case "":
-		// Temporary files beside the others: another directory may be another file system, or read-only. The metadata of a
+		// Temporary files alongside the others: another directory may be another file system, or read-only. The metadata of a
 		// file would be a second file.
 		return fileblob.OpenBucket(task.VolumeDir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
 	}

@@ -23,7 +23,7 @@ type mode int
 
 const (
 	replace mode = iota
-	// create is an error then; exclusive is, too, and where the store cannot tell what others create at the same time.
+	// create is an error then; exclusive is, too, and where the store cannot determine what others create at the same time.
 	create
 	exclusive
 )
@@ -49,7 +49,7 @@ func CreateAlone(ctx context.Context, b *Bucket, key string, from io.Reader) err
 	return write(ctx, b, key, from, replace)
 }
 
-// Exclusive shows that a store creates an object only if there is none of its name, whoever has made that. It returns ErrShared if not.
+// Exclusive shows that a store creates an object only if there is none of its name, anyone who has made that. It returns ErrShared if not.
 func Exclusive(ctx context.Context, b *Bucket, key string) error {
 	for i, text := range []string{"first", "second"} {
 		err := write(ctx, b, key, strings.NewReader(text), exclusive)
@@ -67,7 +67,7 @@ func Exclusive(ctx context.Context, b *Bucket, key string) error {
 // ErrShared is the error of a store in which two that create an object of one name both succeed.
 var ErrShared = errors.New("it does not refuse to create an object that exists")
 
-// unconditionalCodes say that a service does not know the condition.
+// unconditionalCodes report whether a service does not know the condition.
 var unconditionalCodes = []string{"NotImplemented", "InvalidArgument", "InvalidRequest"}
 
 // write is the only way to store anything. The library's writers, which are written to, panic when Azure refuses; and what they are given is stored

@@ -1,4 +1,4 @@
-// Package task is what a Job of a backup is told, and what it tells: the vocabulary of the operator and of the program in the Job.
+// Package task is what a Job of a backup is reported, and what it reports: the vocabulary of the operator and of the program in the Job.
 package task
 
 import (
@@ -32,7 +32,7 @@ const (
 	AgentDir = "/etc/backup/agent"
 	// ClientDir has the archiver's certificate and its key, and the CA of the nodes.
 	ClientDir = "/etc/backup/client"
-	// ArchiverPort is where the archiver tells Archived.
+	// ArchiverPort is where the archiver reports Archived.
 	ArchiverPort = 8445
 	// PathArchived is the path there.
 	PathArchived = "/archived"
@@ -77,7 +77,7 @@ type Store struct {
 	Endpoint  string `json:"endpoint,omitempty"`
 	Region    string `json:"region,omitempty"`
 	PathStyle bool   `json:"pathStyle,omitempty"`
-	// Credentials says that they are in StoreDir; otherwise they are those of the pod's identity.
+	// Credentials reports whether they are in StoreDir; otherwise they are those of the pod's identity.
 	Credentials bool `json:"credentials,omitempty"`
 }
 
@@ -151,7 +151,7 @@ type Verify struct {
 	Dir      string `json:"dir"`
 	ID       string `json:"id"`
 	Checksum string `json:"checksum,omitempty"`
-	// Restore says that it is restored, and every table checked; otherwise it is read only.
+	// Restore reports whether it is restored, and every table checked; otherwise it is read only.
 	Restore bool `json:"restore,omitempty"`
 	// History is a UUID for the data while they are restored.
 	History string `json:"history,omitempty"`
@@ -182,7 +182,7 @@ type Archive struct {
 	SingleWriter bool `json:"singleWriter,omitempty"`
 }
 
-// Archived is what the archiver tells.
+// Archived is what the archiver reports.
 type Archived struct {
 	// Node is the one that is followed, "" for none.
 	Node string `json:"node,omitempty"`
@@ -193,7 +193,7 @@ type Archived struct {
 	// Chain is the number of the segment from which on nothing is missing. Gap is why no backup leads there, though there was an archive before.
 	Chain uint64 `json:"chain,omitempty"`
 	Gap   string `json:"gap,omitempty"`
-	// Base is the earliest backup that the archive goes on from, complete at From; "" for none. Surveyed says that all of these were looked for.
+	// Base is the earliest backup that the archive goes on from, complete at From; "" for none. Surveyed states that all of these were looked for.
 	Base     string    `json:"base,omitempty"`
 	From     time.Time `json:"from,omitzero"`
 	Surveyed bool      `json:"surveyed,omitempty"`
@@ -202,12 +202,12 @@ type Archived struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// Result is what a Job tells.
+// Result is what a Job reports.
 type Result struct {
-	// Error says why it has failed, "" when it has not; Reason is one of the Reason constants.
+	// Error explains why it has failed, "" when it has not; Reason is one of the Reason constants.
 	Error  string `json:"error,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Fatal says that another attempt would fail as well.
+	// Fatal reports whether another attempt would fail as well.
 	Fatal bool `json:"fatal,omitempty"`
 	// TookSeconds is how long the program was at work.
 	TookSeconds float64 `json:"tookSeconds,omitempty"`
@@ -219,7 +219,7 @@ type Result struct {
 	Verified *Verified `json:"verified,omitempty"`
 }
 
-// Stored is a backup as a status tells of it.
+// Stored is a backup as a status describes it.
 type Stored struct {
 	ID            string    `json:"id"`
 	Dir           string    `json:"dir"`

@@ -19,16 +19,16 @@ type Line struct {
 	// Path of the setting below spec, for instance tls.cipher.
 	Path  string
 	Value any
-	// Why is one sentence or more; it says when nothing was measured.
+	// Why is one sentence or more; it reports when nothing was measured.
 	Why string
-	// Measured says that results of this benchmark are the reason.
+	// Measured reports whether results of this benchmark are the reason.
 	Measured bool
 }
 
 // Advice for one cluster.
 type Advice struct {
 	Lines []Line
-	// Notes are what a person should know beside the settings.
+	// Notes are what a person should know alongside the settings.
 	Notes []string
 }
 
@@ -37,7 +37,7 @@ type subject struct {
 	spec *v1alpha1.GaleraBenchmarkSpec
 	// results that have runs, by arm.
 	results []v1alpha1.BenchmarkResult
-	// arms with the CPU's AES instructions; others tell of other CPUs.
+	// arms with the CPU's AES instructions; others describe other CPUs.
 	arms []arm
 	env  *v1alpha1.BenchmarkEnvironment
 
@@ -111,7 +111,7 @@ func (s *subject) compare() {
 type channel struct {
 	path, name string
 	of         func(v1alpha1.TLSSpec) string
-	// kind says which workloads show its cost.
+	// kind reports which workloads show its cost.
 	shows func(v1alpha1.BenchmarkWorkload) bool
 }
 
@@ -161,8 +161,8 @@ func (s subject) price(c channel) (out []string) {
 	return out
 }
 
-// alone says that no other channel is encrypted by an arm that the baseline leaves in clear, except that copies may follow replication
-// where the workloads tell them apart.
+// alone reports whether no other channel is encrypted by an arm that the baseline leaves in clear, except that copies may follow replication
+// where the workloads distinguish them.
 func (s subject) alone(c channel, base, a arm) bool {
 	for _, other := range channels {
 		if other.path == c.path || other.of(base.tls) == other.of(a.tls) {

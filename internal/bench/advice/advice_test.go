@@ -146,7 +146,7 @@ func TestFor(t *testing.T) {
 				costing(measured("connect", "", "ecdsa", "connectionsPerSecond", "343", "340", "350"), "59", "53", "65", true),
 				costing(measured("connect", "", "rsa", "connectionsPerSecond", "183", "180", "190"), "78", "74", "82", true)),
 			[]string{"* tls.clients: Required. Encrypting clients costs, as a part of what is measured: connect −59.0 % connections/s (±6.0).", "algorithm: ECDSA. No key was proved to be faster than ECDSA 256.",
-				"Connections are dear (connect, ecdsa: 59 % fewer or slower): keep them open"}, []string{"* tls.certificate.privateKey.size"},
+				"Connections are expensive (connect, ecdsa: 59 % fewer or slower): keep them open"}, []string{"* tls.certificate.privateKey.size"},
 		},
 		"a faster key": {
 			benchmark(arms(keyed("ecdsa", "ECDSA", 256), keyed("rsa", "RSA", 2048)), list(connect), measured("connect", "", "ecdsa", "connectionsPerSecond", "300", "290", "310"), measured("connect", "", "rsa", "connectionsPerSecond", "600", "590", "610")),

@@ -19,7 +19,7 @@ type choice struct {
 	pairs []pair
 }
 
-// pair is a choice beside the usual value, with the ratios of their figures in the rounds that have both.
+// pair is a choice alongside the usual value, with the ratios of their figures in the rounds that have both.
 type pair struct {
 	usual, other v1alpha1.BenchmarkResult
 	ratios       summary.Paired
@@ -151,7 +151,7 @@ func without(r v1alpha1.BenchmarkResult, key string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.HasPrefix(p, key+"=") }), ",")
 }
 
-// faster tells of a choice what proves it.
+// faster describes a choice what proves it.
 func (s subject) faster(c choice, gain float64, usual string) string {
 	for _, p := range c.pairs {
 		if _, proved := s.gain(p); proved > 0 {

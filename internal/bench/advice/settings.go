@@ -16,7 +16,7 @@ const (
 	auto     = "Auto"
 	aes128   = "TLS_AES_128_GCM_SHA256"
 	chacha20 = "TLS_CHACHA20_POLY1305_SHA256"
-	// aesFlag is that of an x86 CPU with AES instructions; those of ARM are not told apart, and have them as a rule.
+	// aesFlag is that of an x86 CPU with AES instructions; those of ARM are not distinguished, and have them as a rule.
 	aesFlag = "aes"
 )
 
@@ -82,7 +82,7 @@ func (s subject) ciphers() []choice {
 	return slices.DeleteFunc(choices, s.onlyCPU)
 }
 
-// onlyCPU says that a choice was measured by workloads of the kind cipher alone: they show the CPU and no cluster.
+// onlyCPU reports whether a choice was measured by workloads of the kind cipher alone: they show the CPU and no cluster.
 func (s subject) onlyCPU(c choice) bool {
 	return !slices.ContainsFunc(c.pairs, func(p pair) bool {
 		w := s.workload(p.usual.Workload)
@@ -191,7 +191,7 @@ func (s subject) notes() (out []string) {
 		if w == nil || !direct(*w) || r.Significant == nil || !*r.Significant || number(r.OverheadPercent) < dear {
 			continue
 		}
-		out = append(out, fmt.Sprintf("connections are dear (%s, %s: %s %% fewer or slower): keep them open in a pool, or let clients resume their TLS sessions", title(r), r.Arm, r.OverheadPercent))
+		out = append(out, fmt.Sprintf("connections are expensive (%s, %s: %s %% fewer or slower): keep them open in a pool, or let clients resume their TLS sessions", title(r), r.Arm, r.OverheadPercent))
 		break
 	}
 	if c, gain, ok := s.pick(s.choices[ofResumption]); ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
-// HasBackups says that any run of a benchmark makes a backup.
+// HasBackups reports whether any run of a benchmark makes a backup.
 func HasBackups(b *v1alpha1.GaleraBenchmark) bool {
 	return slices.ContainsFunc(plan.Cells(&b.Spec), func(c plan.Cell) bool { return c.Operation == v1alpha1.OperationBackup })
 }

@@ -24,7 +24,7 @@ import (
 type Images struct {
 	// Operator brings the runner, Client has the load generator, Proxy the pooling proxy where a run has one.
 	Operator, Client, Proxy string
-	// AssignedUsers says that pods name no user: resources.Options.
+	// AssignedUsers reports whether pods name no user: resources.Options.
 	AssignedUsers bool
 	// LogFormat is how the runner writes its log: text or json; "" is text.
 	LogFormat string
@@ -86,7 +86,7 @@ func Cluster(b *v1alpha1.GaleraBenchmark, run plan.Run) *v1alpha1.GaleraCluster 
 // Accelerate hides the CPU's AES instructions where a run wants it so.
 func Accelerate(c *v1alpha1.GaleraCluster, run plan.Run) {
 	if run.Cell.Kind == result.KindCipher {
-		return // is measured beside the nodes
+		return // is measured alongside the nodes
 	}
 	if !run.WithoutAccelerator() {
 		delete(c.Annotations, v1alpha1.AnnotationCPUAcceleration)

@@ -23,7 +23,7 @@ const (
 	defaultConnectSeconds = 30
 )
 
-// Plan returns what a Job is told.
+// Plan returns what a Job is reported.
 func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJob, opts resources.Options) result.Plan {
 	a.Data.Database = Database(b, a.Data.Database)
 	p := result.Plan{Kind: a.Wire.Kind, User: agentapi.BenchAccount{Suffix: Suffix(b)}.Name(), TLS: plan.ClientsUseTLS(plan.InForce(b, c)), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: plan.Bytes(a.Data)}
@@ -95,7 +95,7 @@ func connect(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, cell plan.C
 // patience is what an operation may take, in seconds: cert-manager and kubelet have their time in it.
 const patience = 900
 
-// early is by how much sooner than asked for an operation is taken to begin, in seconds: a container's start is told in whole
+// early is by how much sooner than asked for an operation is taken to begin, in seconds: a container's start is reported in whole
 // seconds, so that the operator may act before the runner expects it.
 const early = 2
 

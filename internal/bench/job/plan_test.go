@@ -42,7 +42,7 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 		if p.Transfer != nil && p.Transfer.PatienceSeconds >= int(deadline(p)) {
-			t.Error("the runner could not say why")
+			t.Error("the runner could not explain why")
 		}
 	}
 }

@@ -35,7 +35,7 @@ func ProxyOf(c plan.Cell) *v1alpha1.BenchmarkProxy {
 	return c.Workload.Connect.Proxy
 }
 
-// HasProxies says that any run of a benchmark goes through a pooling proxy.
+// HasProxies reports whether any run of a benchmark goes through a pooling proxy.
 func HasProxies(b *v1alpha1.GaleraBenchmark) bool {
 	return slices.ContainsFunc(plan.Cells(&b.Spec), func(c plan.Cell) bool { return ProxyOf(c) != nil })
 }
@@ -54,7 +54,7 @@ func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, passwor
 		Data: map[string][]byte{way.ProxyConfigFile: way.ProxyConfig(way.ProxyDir, s)}}
 }
 
-// Parts returns the names of all there may be beside one Job, to be deleted.
+// Parts returns the names of all there may be alongside one Job, to be deleted.
 func Parts(b *v1alpha1.GaleraBenchmark, job string) (parts []client.Object) {
 	if HasTunnels(b) {
 		parts = TunnelParts(b, job)
@@ -68,7 +68,7 @@ func Parts(b *v1alpha1.GaleraBenchmark, job string) (parts []client.Object) {
 	return parts
 }
 
-// addProxy puts the proxy beside the client in a Job's pod: a container that starts before the client, and ends with it.
+// addProxy puts the proxy alongside the client in a Job's pod: a container that starts before the client, and ends with it.
 func addProxy(b *v1alpha1.GaleraBenchmark, pod *corev1.PodSpec, job string, p result.Plan, images Images) {
 	limit := resource.MustParse("64Mi")
 	meeting := corev1.VolumeMount{Name: "proxy", MountPath: way.ProxyDir}
@@ -76,14 +76,14 @@ func addProxy(b *v1alpha1.GaleraBenchmark, pod *corev1.PodSpec, job string, p re
 	pod.Volumes = append(pod.Volumes,
 		corev1.Volume{Name: meeting.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}}},
 		corev1.Volume{Name: config.Name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ProxyName(job), DefaultMode: new(int32(0o440))}}})
-	// The runner starts the proxy, and tells what its container has used.
+	// The runner starts the proxy, and reports what its container has used.
 	mounts := []corev1.VolumeMount{meeting, config, {Name: "tools", MountPath: result.ToolsDir, ReadOnly: true}}
 	if p.TLS {
 		mounts = append(mounts, corev1.VolumeMount{Name: "ca", MountPath: result.CADir, ReadOnly: true})
 	}
 	pod.InitContainers = append(pod.InitContainers, corev1.Container{
 		Name: ProxyContainer, Image: images.Proxy, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: way.ProxyDir,
-		Command: append([]string{path.Join(result.ToolsDir, "bench-runner"), "beside", way.UsageSocket(way.ProxyDir)},
+		Command: append([]string{path.Join(result.ToolsDir, "bench-runner"), "sidecar", way.UsageSocket(way.ProxyDir)},
 			way.ProxyCommand(way.ProxyDir, path.Join(way.ProxyConfigDir, way.ProxyConfigFile))...),
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		// Its last words are all that is left of it when it crashes.

@@ -56,7 +56,7 @@ func TestProxyAlongsideTheClient(t *testing.T) {
 	}
 	// The password the client logs in with is nowhere near.
 	if len(sidecar.Env) != 0 || !slices.Equal(sidecar.Command[3:], way.ProxyCommand("/run/galera-proxy", "/etc/galera-operator/proxy/proxysql.cnf")) ||
-		!slices.Equal(sidecar.Command[:3], []string{"/opt/galera-operator/bench-runner", "beside", "/run/galera-proxy/usage.sock"}) {
+		!slices.Equal(sidecar.Command[:3], []string{"/opt/galera-operator/bench-runner", "sidecar", "/run/galera-proxy/usage.sock"}) {
 		t.Errorf("got %+v", sidecar)
 	}
 	paths := func(c corev1.Container) (writable, readOnly []string) {

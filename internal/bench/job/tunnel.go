@@ -49,7 +49,7 @@ func tunnelOf(t result.Tunnel) tunnel {
 	return tunnel{TunnelContainer, way.SSHPort, corev1.ProtocolTCP, way.SSHDir, []string{way.HostKey, way.AuthorizedKeys}, []string{way.Identity, way.KnownHosts}}
 }
 
-// UsesTunnel says that connections of a cell go through SSH or a VPN.
+// UsesTunnel reports whether connections of a cell go through SSH or a VPN.
 func UsesTunnel(c plan.Cell) bool {
 	return c.Kind == result.KindConnect && c.Workload != nil && (c.Workload.Connect.Via == v1alpha1.ViaSSHTunnel || usesVPN(c))
 }
@@ -64,7 +64,7 @@ func TunnelFiles(c plan.Cell) (map[string][]byte, error) {
 	return way.NewSSHFiles()
 }
 
-// HasTunnels says that any run of a benchmark goes through SSH or a VPN.
+// HasTunnels reports whether any run of a benchmark goes through SSH or a VPN.
 func HasTunnels(b *v1alpha1.GaleraBenchmark) bool {
 	for _, c := range plan.Cells(&b.Spec) {
 		if UsesTunnel(c) {

@@ -38,7 +38,7 @@ func TestTheAccountIsDroppedAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestAnAccountThatCannotBeDropped is told at the end, and tried again at the deletion.
+// TestAnAccountThatCannotBeDropped is reported at the end, and tried again at the deletion.
 func TestAnAccountThatCannotBeDropped(t *testing.T) {
 	w := atTheEnd(t)
 	w.Now = w.Now.Add(3 * time.Hour)

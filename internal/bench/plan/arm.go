@@ -53,7 +53,7 @@ func prepare(s State, run Run, d Decision) (_ Decision, ok bool) {
 // refusedTime is how long a re-bootstrap has to be refused: a certificate that is not there yet is no reason.
 const refusedTime = 30 * time.Second
 
-// refusesRebootstrap says that the private cluster cannot be switched by a re-bootstrap: its write-set cache may be too small for
+// refusesRebootstrap reports whether the private cluster cannot be switched by a re-bootstrap: its write-set cache may be too small for
 // what was written. The other way takes longer and needs no cache.
 func refusesRebootstrap(s State, c *metav1.Condition) bool {
 	return s.Benchmark.Spec.Cluster.Template != nil && c.Reason == v1alpha1.ReasonSwitchRefused &&
@@ -76,8 +76,8 @@ func unproved(s State, r result.Record) string {
 	return Proof(s.Benchmark, s.Cluster)
 }
 
-// acceleration says that nodes still run the other way. An annotation asks for it, which does not change the
-// generation of the cluster: only its pods tell. A cipher is measured beside them, whatever they run with.
+// acceleration reports whether nodes still run the other way. An annotation asks for it, which does not change the
+// generation of the cluster: only its pods report. A cipher is measured alongside them, whatever they run with.
 func acceleration(s State, run Run) string {
 	if s.Benchmark.Spec.Cluster.Template == nil || run.Cell.Kind == result.KindCipher {
 		return ""
@@ -92,7 +92,7 @@ func acceleration(s State, run Run) string {
 	return ""
 }
 
-// Has says that the cluster's policy is already what a run needs.
+// Has reports whether the cluster's policy is already what a run needs.
 func Has(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run Run) bool {
 	if b.Spec.Cluster.Template == nil {
 		return SamePolicy(InForce(b, c), c.Spec.TLS.With(run.Arm.TLS))
@@ -251,7 +251,7 @@ func owned(s State, cell Cell) result.DataSet {
 	return data
 }
 
-// made says that a data set is there, in this very cluster.
+// made reports whether a data set is there, in this very cluster.
 func (s State) made(name string) bool {
 	for _, d := range s.Benchmark.Status.DataSets {
 		if d.Name == name && d.ClusterUUID == s.Cluster.Status.ClusterUUID {

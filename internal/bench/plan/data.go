@@ -42,7 +42,7 @@ func DataSet(c Cell) result.DataSet {
 	return result.DataSet{}
 }
 
-// Writes says that every transaction of a workload changes data. What a user's script does is not known.
+// Writes reports whether every transaction of a workload changes data. What a user's script does is not known.
 func Writes(s *v1alpha1.GaleraBenchmarkSpec, workload string) bool {
 	for _, w := range s.Workloads {
 		if w.Name == workload && w.OLTP != nil {
@@ -73,10 +73,10 @@ func DiskNeeded(s *v1alpha1.GaleraBenchmarkSpec) int64 {
 	return sum + ownBytes
 }
 
-// NotEnoughDisk says that a data set was refused for want of room.
+// NotEnoughDisk reports whether a data set was refused for lack of space.
 func NotEnoughDisk(reason string) bool { return strings.HasPrefix(reason, result.NotEnoughDisk) }
 
-// Versions says which client would be refused by which arm of a cluster with a policy of its own, "" when none would.
+// Versions reports which client would be refused by which arm of a cluster with a policy of its own, "" when none would.
 func Versions(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
 	for _, w := range s.Workloads {
 		if w.Connect == nil || !slices.Contains(w.Connect.TLSVersions, "1.2") {

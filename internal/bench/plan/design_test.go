@@ -119,7 +119,7 @@ func TestOneArmNeedsNoPreparation(t *testing.T) {
 	}
 }
 
-// TestARestartThatNeverEnds is given up, and says what it waited for.
+// TestARestartThatNeverEnds is given up, and describes what it waited for.
 func TestARestartThatNeverEnds(t *testing.T) {
 	w := newWorld(nil)
 	w.until(t, func(a Action) bool { _, is := a.(Request); return is })
@@ -133,7 +133,7 @@ func TestARestartThatNeverEnds(t *testing.T) {
 	}
 }
 
-// TestComparisonOfWhatDoesNotExist ends the benchmark before anything is made, and says what there is.
+// TestComparisonOfWhatDoesNotExist ends the benchmark before anything is made, and describes what there is.
 func TestComparisonOfWhatDoesNotExist(t *testing.T) {
 	for want, c := range map[string]v1alpha1.BenchmarkCompare{
 		`spec.compare[0]: the workload "write" has no variant "threads=9"; it has: ""`:   {Of: v1alpha1.BenchmarkCell{Workload: "write", Variant: "threads=9", Arm: "plain"}, With: v1alpha1.BenchmarkCellPart{Arm: new("encrypted")}},

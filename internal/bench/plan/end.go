@@ -110,7 +110,7 @@ const (
 	cleanupPatience = 10 * time.Minute
 )
 
-// patienceOver says that putting everything back is not waited for any longer: a benchmark must be able to end, and one
+// patienceOver reports whether putting everything back is not waited for any longer: a benchmark must be able to end, and one
 // that is deleted sooner.
 func patienceOver(s State) bool {
 	b := s.Benchmark
@@ -140,7 +140,7 @@ func cleanups(s State) int {
 	return n
 }
 
-// hasAccount says that the Jobs' account is in the database, or may be. That of a private cluster goes with the cluster.
+// hasAccount reports whether the Jobs' account is in the database, or may be. That of a private cluster goes with the cluster.
 func hasAccount(s State) bool {
 	r := s.Benchmark.Status.Resources
 	return r != nil && r.Account && s.Benchmark.Spec.Cluster.Ref != nil
@@ -166,7 +166,7 @@ func leftData(s State) (names []string) {
 	return names
 }
 
-// NothingLeft says that a benchmark has ended, and that its deletion would put nothing back. What belongs to it goes by itself.
+// NothingLeft reports whether a benchmark has ended, and that its deletion would put nothing back. What belongs to it goes by itself.
 // Test data that could not be removed is tried once more at the deletion, unless that was tried too often.
 func NothingLeft(s State) bool {
 	switch {

@@ -30,7 +30,7 @@ func (w *world) until(t *testing.T, is func(Action) bool) {
 
 func restored(a Action) bool { _, is := a.(EndOverride); return is }
 
-// TestEndWithoutItsCluster: a failed benchmark of a cluster that stays unwell ends, and says what it left there.
+// TestEndWithoutItsCluster: a failed benchmark of a cluster that stays unwell ends, and describes what it left there.
 func TestEndWithoutItsCluster(t *testing.T) {
 	for name, tc := range map[string]struct {
 		trouble func(*world)

@@ -47,7 +47,7 @@ type Run struct {
 	Cell  Cell
 }
 
-// WithoutAccelerator says that the CPU's AES instructions are hidden from the nodes, and from the load generator.
+// WithoutAccelerator reports whether the CPU's AES instructions are hidden from the nodes, and from the load generator.
 func (r Run) WithoutAccelerator() bool {
 	return r.Cell.WithoutAccelerator || r.Arm != nil && r.Arm.CPUAcceleration == v1alpha1.AccelerationOff
 }
@@ -109,7 +109,7 @@ func Cells(s *v1alpha1.GaleraBenchmarkSpec) []Cell {
 	return out
 }
 
-// variant joins those names that tell something apart.
+// variant joins those names that distinguish something.
 func variant(parts ...string) string {
 	var out []string
 	for _, p := range parts {

@@ -135,12 +135,12 @@ func BackupProblem(b *v1alpha1.GaleraBackup) string {
 	return "the backup is not complete: " + message
 }
 
-// backupOver says that a Job's backup is complete, or never will be.
+// backupOver reports whether a Job's backup is complete, or never will be.
 func backupOver(b *v1alpha1.GaleraBackup) bool {
 	return b == nil || b.Status.Phase == v1alpha1.BackupCompleted || b.Status.Phase == v1alpha1.BackupFailed
 }
 
-// changesNodes says that a run leaves nodes behind of which nothing was observed yet.
+// changesNodes reports whether a run leaves nodes behind of which nothing was observed yet.
 func changesNodes(kind string) bool {
 	return slices.Contains([]string{result.KindTransfer, result.KindOperation}, kind)
 }

@@ -78,7 +78,7 @@ func TestNodesTakenAway(t *testing.T) {
 	}
 }
 
-// TestSwitchedThereAndBack: back once it is proved, and by whoever comes after a process that was killed in between.
+// TestSwitchedThereAndBack: back once it is proved, and by anyone who comes after a process that was killed in between.
 func TestSwitchedThereAndBack(t *testing.T) {
 	w := due(t, "Switch")
 	w.Benchmark.Spec.Cluster.Template.TLS.SwitchStrategy = v1alpha1.SwitchRolling
@@ -141,7 +141,7 @@ func TestBackups(t *testing.T) {
 	}
 	w.Backup.Status.Phase = v1alpha1.BackupFailed
 	if why, over := w.over(); !over || why == "" {
-		t.Errorf("the Job goes on beside a backup that failed: %q", why)
+		t.Errorf("the Job goes on alongside a backup that failed: %q", why)
 	}
 }
 

@@ -14,7 +14,7 @@ func InForce(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) v1alpha1.TL
 	return c.Spec.TLS.With(*b.Status.Override)
 }
 
-// overrideSeen says that the operator of the cluster has seen what the benchmark lays over its policy, or that nothing is any more.
+// overrideSeen reports whether the operator of the cluster has seen what the benchmark lays over its policy, or that nothing is any more.
 func overrideSeen(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) bool {
 	var seen *v1alpha1.TLSOverride
 	if c.Status.TLS != nil {

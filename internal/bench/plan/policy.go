@@ -27,7 +27,7 @@ func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec
 	return s
 }
 
-// TemplateSum tells one template from another.
+// TemplateSum identifies a template.
 func TemplateSum(t *v1alpha1.GaleraClusterSpec) string {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -37,7 +37,7 @@ func TemplateSum(t *v1alpha1.GaleraClusterSpec) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// SamePolicy says that two policies lead to the same encryption.
+// SamePolicy reports whether two policies lead to the same encryption.
 func SamePolicy(a, b v1alpha1.TLSSpec) bool {
 	a, b = Normal(a), Normal(b)
 	return a.Replication == b.Replication && a.StateTransfer == b.StateTransfer && a.Clients == b.Clients &&
@@ -74,5 +74,5 @@ func Key(t v1alpha1.TLSSpec) (algorithm string, size int) {
 	return key.Algorithm, int(key.Size)
 }
 
-// ClientsUseTLS says that load generators speak TLS under a policy.
+// ClientsUseTLS reports whether load generators speak TLS under a policy.
 func ClientsUseTLS(t v1alpha1.TLSSpec) bool { return Normal(t).Clients != v1alpha1.TLSDisabled }

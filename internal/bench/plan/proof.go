@@ -11,7 +11,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Settled says why a cluster is not yet what its spec, and the benchmark's override, say, "" when it is.
+// Settled explains why a cluster is not yet what its spec, and the benchmark's override, say, "" when it is.
 func Settled(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
 	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
@@ -33,8 +33,8 @@ func Settled(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
 	return ""
 }
 
-// Proof says why a cluster's encryption is not proved to be what is in force (InForce), "" when it is.
-// What counts is what every node was observed to do, and not what it was told.
+// Proof explains why a cluster's encryption is not proved to be what is in force (InForce), "" when it is.
+// What counts is what every node was observed to do, and not what it was reported.
 func Proof(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
 	if why := Settled(b, c); why != "" {
 		return why
@@ -69,8 +69,8 @@ func Proof(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
 	return ""
 }
 
-// certified says that the nodes still have, or show, a certificate of before: cert-manager takes its time to make one with another
-// key, and nothing else tells of it.
+// certified reports whether the nodes still have, or show, a certificate of before: cert-manager takes its time to make one with another
+// key, and nothing else describes it.
 func certified(c *v1alpha1.GaleraCluster, want v1alpha1.TLSSpec) string {
 	have := c.Status.TLS
 	if have == nil || have.Key == "" {
@@ -92,7 +92,7 @@ func certified(c *v1alpha1.GaleraCluster, want v1alpha1.TLSSpec) string {
 	return ""
 }
 
-// Copied says why the full copy a node has got last is not proved to have come as its cluster's spec.tls says, "" when it is.
+// Copied explains why the full copy a node has got last is not proved to have come as its cluster's spec.tls says, "" when it is.
 func Copied(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, node string) string {
 	i := slices.IndexFunc(c.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == node })
 	if i < 0 || c.Status.Members[i].Join == nil {
@@ -133,7 +133,7 @@ func contradicts(policy string, f v1alpha1.ChannelStatus, dialled bool) string {
 	return ""
 }
 
-// handshake says how the one that was made differs from a policy. The one that dialled it has noted what was spoken: without
+// handshake describes how the one that was made differs from a policy. The one that dialled it has noted what was spoken: without
 // that, there was none.
 func handshake(f v1alpha1.ChannelStatus, want v1alpha1.TLSSpec) string {
 	switch least := "TLSv" + want.MinVersion; {

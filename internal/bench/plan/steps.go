@@ -1,4 +1,4 @@
-// Package plan says what a benchmark measures, in which order, and what it does next. It is pure: the same spec and seed give the same
+// Package plan decides what a benchmark measures, in which order, and what it does next. It is pure: the same spec and seed give the same
 // runs; the facts and the spec go in, and one action or the reason for waiting comes out. A process that forgets everything and asks
 // again gets the same answer.
 package plan
@@ -30,9 +30,9 @@ type State struct {
 	Benchmark *v1alpha1.GaleraBenchmark
 	// Cluster that is measured; nil when there is none.
 	Cluster *v1alpha1.GaleraCluster
-	// Going says that the private cluster is being deleted, and still there.
+	// Going reports whether the private cluster is being deleted, and still there.
 	Going bool
-	// HolderGone says that the benchmark the cluster is marked with has ended without taking the mark away.
+	// HolderGone reports whether the benchmark the cluster is marked with has ended without taking the mark away.
 	HolderGone bool
 	// Missing is what a Job would wait for in vain, in words.
 	Missing string
@@ -44,7 +44,7 @@ type State struct {
 	Backup *v1alpha1.GaleraBackup
 	// Records of all attempts so far, those without a verdict included.
 	Records []result.Record
-	// Judged says which records (by Name) have a verdict.
+	// Judged reports which records (by Name) have a verdict.
 	Judged map[string]bool
 	Now    time.Time
 }
@@ -60,9 +60,9 @@ type Job struct {
 	// WaitingSince is when its pod began to wait for a node, for what kubelet complains of, or for its own end; zero when
 	// it does neither.
 	WaitingSince time.Time
-	// Victim is the node that is to lose its data, as the Job was told; "" for none.
+	// Victim is the node that is to lose its data, as the Job was reported; "" for none.
 	Victim string
-	// Operation is what the Job watches, as it was told; nil for nothing.
+	// Operation is what the Job watches, as it was reported; nil for nothing.
 	Operation *result.Operation
 	// Message is why it failed, or why its pod does not start.
 	Message string
@@ -79,7 +79,7 @@ func Name(benchmark string, r result.Run) string {
 	return fmt.Sprintf("%s-run-%03d-%d", benchmark, r.Index, r.Attempt)
 }
 
-// Decision is what to do, and what to tell about it.
+// Decision is what to do, and what to report about it.
 type Decision struct {
 	// Action is nil while something is waited for.
 	Action Action
@@ -87,11 +87,11 @@ type Decision struct {
 	Run *v1alpha1.BenchmarkRun
 	// Reason and Message are the condition's.
 	Reason, Message string
-	// Failed says that the benchmark ends with Reason without having measured everything.
+	// Failed reports whether the benchmark ends with Reason without having measured everything.
 	Failed bool
-	// Stalled says that a person has to act.
+	// Stalled reports whether a person has to act.
 	Stalled bool
-	// Ending says that everything is being put back.
+	// Ending reports whether everything is being put back.
 	Ending bool
 	// Again is when to look again at the latest; 0: when something changes.
 	Again time.Duration
@@ -280,7 +280,7 @@ func jobDecision(s State) (Decision, bool) {
 	return keep, true
 }
 
-// over says that the Job's attempt has ended, and why it did when it left no result. One that has a verdict is over, whatever
+// over reports whether the Job's attempt has ended, and why it did when it left no result. One that has a verdict is over, whatever
 // has become well since.
 func (s State) over() (why string, over bool) {
 	j := s.Job
@@ -291,7 +291,7 @@ func (s State) over() (why string, over bool) {
 	return "the Job left no result: " + j.Message, true
 }
 
-// stateMessage is what is told of a Job that runs: its own trouble, or that of the cluster which its node has to come back to.
+// stateMessage describes a Job that runs: its own trouble, or that of the cluster which its node has to come back to.
 func stateMessage(s State) string {
 	if s.Job.Message != "" {
 		return ": " + s.Job.Message
@@ -313,7 +313,7 @@ const startTime = 5 * time.Minute
 // policy back all the same.
 const lostTime = 10 * time.Minute
 
-// hopeless says that a Job is not waited for any longer.
+// hopeless reports whether a Job is not waited for any longer.
 func (j *Job) hopeless(now time.Time) bool {
 	return !j.WaitingSince.IsZero() && now.Sub(j.WaitingSince) >= startTime
 }

@@ -80,19 +80,19 @@ func TestAccelerationIsSeen(t *testing.T) {
 	}
 }
 
-// TestAccelerationOfAnArm: every kind of workload has it, and a cipher, which is measured beside the nodes, changes nothing of it.
+// TestAccelerationOfAnArm: every kind of workload has it, and a cipher, which is measured alongside the nodes, changes nothing of it.
 func TestAccelerationOfAnArm(t *testing.T) {
 	for name, tc := range map[string]struct {
 		workload              v1alpha1.BenchmarkWorkload
 		arm                   string
 		annotated, has, waits bool
 	}{
-		"hidden and wanted":       {oltpWorkload(), "Off", true, true, false},
-		"not hidden yet":          {oltpWorkload(), "Off", false, false, false},
-		"hidden, and not wanted":  {oltpWorkload(), "On", true, false, true},
-		"not hidden":              {oltpWorkload(), "On", false, true, true},
-		"a cipher beside hidden":  {cipherWorkload(), "On", true, true, false},
-		"a cipher beside another": {cipherWorkload(), "On", false, true, false},
+		"hidden and wanted":          {oltpWorkload(), "Off", true, true, false},
+		"not hidden yet":             {oltpWorkload(), "Off", false, false, false},
+		"hidden, and not wanted":     {oltpWorkload(), "On", true, false, true},
+		"not hidden":                 {oltpWorkload(), "On", false, true, true},
+		"a cipher alongside hidden":  {cipherWorkload(), "On", true, true, false},
+		"a cipher alongside another": {cipherWorkload(), "On", false, true, false},
 	} {
 		w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Workloads = []v1alpha1.BenchmarkWorkload{tc.workload}
@@ -171,8 +171,8 @@ func TestAVictimThatNeverComesBack(t *testing.T) {
 		after   time.Duration
 		ends    bool
 	}{
-		"no room for a while":  {true, v1alpha1.ReasonUnschedulable, 19 * time.Minute, false},
-		"no room at all":       {true, v1alpha1.ReasonUnschedulable, 20 * time.Minute, true},
+		"no space for a while": {true, v1alpha1.ReasonUnschedulable, 19 * time.Minute, false},
+		"no space at all":      {true, v1alpha1.ReasonUnschedulable, 20 * time.Minute, true},
 		"a glimpse of wrong":   {true, v1alpha1.ReasonSettingsRefused, 59 * time.Second, false},
 		"wrong for good":       {true, v1alpha1.ReasonSettingsRefused, time.Minute, true},
 		"a long transfer":      {false, v1alpha1.ReasonJoining, 12 * time.Hour, false},

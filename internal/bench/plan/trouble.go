@@ -15,9 +15,9 @@ import (
 // A cluster that is switched, or whose node is gone, may look stalled for a while and heal by itself; so a
 // benchmark has patience with it.
 const (
-	// hopelessTime is for what only another spec can mend; a glimpse of it is not enough.
+	// hopelessTime is for what only another spec can fix; a glimpse of it is not enough.
 	hopelessTime = time.Minute
-	// stalledTime is for what a user, or time, may mend.
+	// stalledTime is for what a user, or time, may fix.
 	stalledTime = 20 * time.Minute
 	// switchTime is for a cluster with which nothing is wrong, and which is not what a run needs all the same.
 	switchTime = 2 * time.Hour
@@ -68,7 +68,7 @@ func trouble(s State, next Run) Decision {
 	return Decision{}
 }
 
-// tooLong says that a cluster has been stalled, and waited for, longer than a benchmark has patience; "" while it has.
+// tooLong reports whether a cluster has been stalled, and waited for, longer than a benchmark has patience; "" while it has.
 func tooLong(s State, c *metav1.Condition, waited time.Duration) string {
 	since, patience := s.Now.Sub(c.LastTransitionTime.Time), stalledTime
 	if slices.Contains(hopeless, c.Reason) {
@@ -80,7 +80,7 @@ func tooLong(s State, c *metav1.Condition, waited time.Duration) string {
 	return fmt.Sprintf("the cluster has been stalled for %s: %s: %s", since.Round(time.Second), c.Reason, c.Message)
 }
 
-// stuck says that the node whose data a running Job took, or that it let restart, does not come back, "" while it is waited for. The transfer
+// stuck reports whether the node whose data a running Job took, or that it let restart, does not come back, "" while it is waited for. The transfer
 // itself makes the cluster not Ready, and a failed one is tried again: only Stalled counts, which asks for manual action.
 func stuck(s State) string {
 	j := s.Job
@@ -120,12 +120,12 @@ func busy(s State) string {
 	return ""
 }
 
-// claimed says that a referenced cluster is marked as measured by this benchmark.
+// claimed reports whether a referenced cluster is marked as measured by this benchmark.
 func claimed(s State) bool {
 	return s.Cluster.Annotations[v1alpha1.AnnotationBenchmark] == s.Benchmark.Name
 }
 
-// templateChanged says that the private cluster was made from another template. One that was made before there were
+// templateChanged reports whether the private cluster was made from another template. One that was made before there were
 // such sums is believed.
 func templateChanged(s State) bool {
 	made := s.Cluster.Annotations[v1alpha1.AnnotationTemplate]

@@ -95,7 +95,7 @@ func TestNeverProved(t *testing.T) {
 	}
 }
 
-// TestRefusedByTheAPI: an admission policy admits no cluster, or no change of it; or its operator restarts no node. No message tells.
+// TestRefusedByTheAPI: an admission policy admits no cluster, or no change of it; or its operator restarts no node. No message reports.
 func TestRefusedByTheAPI(t *testing.T) {
 	for name, tc := range map[string]struct {
 		begin func() *world

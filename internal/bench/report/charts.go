@@ -144,7 +144,7 @@ func once(list []string, s string) []string {
 	return append(list, s)
 }
 
-// series is what a run tells second by second, nil when it tells nothing.
+// series is what a run reports second by second, nil when it reports nothing.
 func series(o *result.Output) (points plotter.XYs) {
 	var all []result.Point
 	switch {

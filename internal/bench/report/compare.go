@@ -11,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
-// Compare writes the results of two benchmarks beside each other, as table, md or html: what both have measured, and what was
+// Compare writes the results of two benchmarks side by side, as table, md or html: what both have measured, and what was
 // set differently.
 func Compare(w io.Writer, format string, a, b Benchmark) error {
 	rows := sideBySide(a, b)

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// palette has colours that can be told apart with any kind of colour vision (Okabe and Ito).
+// palette has colours that can be distinguished with any kind of colour vision (Okabe and Ito).
 var palette = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, {86, 180, 233, 255}, {90, 90, 90, 255},
 }
@@ -99,7 +99,7 @@ func oneBar(p *plot.Plot, b bar, x float64, offset, width vg.Length) error {
 	return nil
 }
 
-// whisker is the interval of a bar that stands beside others; plotter's error bars cannot be moved aside.
+// whisker is the interval of a bar that stands alongside others; plotter's error bars cannot be moved aside.
 type whisker struct {
 	x, low, high float64
 	offset       vg.Length
@@ -116,10 +116,10 @@ func (w whisker) Plot(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLine2(style, x-end, high, x+end, high)
 }
 
-// DataRange makes room for it.
+// DataRange makes space for it.
 func (w whisker) DataRange() (xmin, xmax, ymin, ymax float64) { return w.x, w.x, w.low, w.high }
 
-// letters is how many letters there is room for below the bars.
+// letters is how many letters there is space for below the bars.
 const letters = 70
 
 // nominal writes names below the bars; many or long ones slanted, so that they do not run into each other.

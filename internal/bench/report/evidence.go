@@ -37,7 +37,7 @@ func Read(r io.Reader) (Benchmark, error) {
 	return b, nil
 }
 
-// evidence says what the intervals hold, and what significant means.
+// evidence describes what the intervals hold, and what significant means.
 func evidence(b Benchmark) string {
 	n := 0
 	for _, r := range b.Resource.Status.Results {

@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// machinery tells what measuring itself took: the time outside measured windows, and the processor time of
-// the process that starts and watches the load generator, beside that of the load generator. In other
+// machinery reports what measuring itself took: the time outside measured windows, and the processor time of
+// the process that starts and watches the load generator, in addition to that of the load generator. In other
 // workloads than oltp that process is the client itself.
 func machinery(b Benchmark) (out [][2]string) {
 	var measured, wall time.Duration

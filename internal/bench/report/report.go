@@ -98,7 +98,7 @@ func grid(b Benchmark) [][]string {
 	return out
 }
 
-// shown says that a figure of a result has a place in the short forms. Queries per second have one where they are what is compared:
+// shown reports whether a figure of a result has a place in the short forms. Queries per second have one where they are what is compared:
 // transactions are made of a fixed number of them.
 func shown(r v1alpha1.BenchmarkResult, name string) bool {
 	return figure(r, name) != nil && (name != result.FigureQPS || r.Metric == name)

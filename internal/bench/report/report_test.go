@@ -47,7 +47,7 @@ func sample() Benchmark {
 	return b
 }
 
-// TestConnectionsOverTime: they have a chart of their own, and it says what it counts.
+// TestConnectionsOverTime: they have a chart of their own, and it describes what it counts.
 func TestConnectionsOverTime(t *testing.T) {
 	b := sample()
 	for i := range b.Records {
@@ -62,7 +62,7 @@ func TestConnectionsOverTime(t *testing.T) {
 	}
 }
 
-// TestTransfers: what the donor lost is beside what all lost.
+// TestTransfers: what the donor lost is alongside what all lost.
 func TestTransfers(t *testing.T) {
 	b := sample()
 	b.Resource.Status.Results = []v1alpha1.BenchmarkResult{{Workload: "copy", Arm: "plain", Samples: 1, Figures: []v1alpha1.BenchmarkFigure{

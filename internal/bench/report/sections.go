@@ -103,7 +103,7 @@ func handshakes(b Benchmark, w *v1alpha1.BenchmarkWorkload, arm string) (out []h
 	return out
 }
 
-// plaintext says that the clients of an arm speak no TLS, as far as the benchmark itself tells.
+// plaintext reports whether the clients of an arm speak no TLS, as far as the benchmark itself reports.
 func plaintext(b Benchmark, arm string) bool {
 	own := v1alpha1.TLSSpec{}
 	if t := b.Resource.Spec.Cluster.Template; t != nil {

@@ -76,7 +76,7 @@ func sized() Benchmark {
 	})
 }
 
-// TestSizes: what an answer costs and what its bytes do are told apart, and drawn.
+// TestSizes: what an answer costs and what its bytes do are distinguished, and drawn.
 func TestSizes(t *testing.T) {
 	b := sized()
 	md := written(t, "md", b)

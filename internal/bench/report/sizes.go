@@ -40,7 +40,7 @@ func bySize(b Benchmark) (out []*plot.Plot, err error) {
 	return out, nil
 }
 
-// curve adds a line for every arm with two points at least, and says how many there are.
+// curve adds a line for every arm with two points at least, and describes how many there are.
 func curve(p *plot.Plot, b Benchmark, w *v1alpha1.BenchmarkWorkload, name string) (lines int, err error) {
 	for i, arm := range b.Resource.Status.ArmNames {
 		var points plotter.XYs

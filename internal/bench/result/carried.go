@@ -28,7 +28,7 @@ func carried(o *Output, l Limits) string {
 	case !l.Writes || o.OLTP.Transactions < fewTransactions:
 		return ""
 	case all == nil:
-		return "not every node told how many bytes it replicated and received: it is not proved which way the data went"
+		return "not every node reported how many bytes it replicated and received: it is not proved which way the data went"
 	case !sent:
 		return "no node replicated anything: what was written did not go over the channel whose encryption is proved"
 	}

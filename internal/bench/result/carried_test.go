@@ -20,7 +20,7 @@ func wrote() *Output {
 	return o
 }
 
-// TestCarried: the nodes' counters say that what was written went over the group's channel.
+// TestCarried: the nodes' counters state that what was written went over the group's channel.
 func TestCarried(t *testing.T) {
 	grows := func(o *Output, node string, replicated, received float64) {
 		w := o.Members[node]
@@ -52,10 +52,10 @@ func TestCarried(t *testing.T) {
 			delete(o.Members, "x-1")
 			delete(o.Members, "x-2")
 		}, ""},
-		"not received, not told":   {func(o *Output) { delete(o.Members["x-1"].After, MetricReceived) }, "not every node told"},
-		"not replicated, not told": {func(o *Output) { delete(o.Members["x-1"].Before, MetricReplicated) }, "not every node told"},
-		"counts anew":              {func(o *Output) { grows(o, "x-1", -1e6, 20e6) }, "not every node told"},
-		"no answer comes first":    {func(o *Output) { o.Members["x-1"] = Window{Before: o.Members["x-1"].Before} }, "x-1 did not answer"},
+		"not received, not reported":   {func(o *Output) { delete(o.Members["x-1"].After, MetricReceived) }, "not every node reported"},
+		"not replicated, not reported": {func(o *Output) { delete(o.Members["x-1"].Before, MetricReplicated) }, "not every node reported"},
+		"counts anew":                  {func(o *Output) { grows(o, "x-1", -1e6, 20e6) }, "not every node reported"},
+		"no answer comes first":        {func(o *Output) { o.Members["x-1"] = Window{Before: o.Members["x-1"].Before} }, "x-1 did not answer"},
 		"no transactions": {func(o *Output) {
 			all(o, 10e6, 0)
 			o.OLTP, o.Connect = nil, &ConnectResult{Connections: 10}

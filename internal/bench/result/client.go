@@ -42,7 +42,7 @@ type ConnectResult struct {
 	Resumed    int64  `json:"resumed,omitempty"`
 	// Tunnel is the SSH server's own name, or WireGuard, and the cipher; "" where there is none.
 	Tunnel string `json:"tunnel,omitempty"`
-	// Pooled says that connections went to a pooling proxy; Backend counts those that the database got meanwhile.
+	// Pooled reports whether connections went to a pooling proxy; Backend counts those that the database got meanwhile.
 	Pooled  bool    `json:"pooled,omitempty"`
 	Backend float64 `json:"backend,omitempty"`
 }

@@ -34,7 +34,7 @@ const (
 	FigureGapBefore            = "longestGapBeforeMs"
 )
 
-// CipherFigures are the figures of records, by their sizes in bytes. What is compared, and stands beside the rates of copies, are the
+// CipherFigures are the figures of records, by their sizes in bytes. What is compared, and stands alongside the rates of copies, are the
 // largest that TLS has.
 var CipherFigures = map[int]string{
 	16: "megabytesPerSecond16B", 64: "megabytesPerSecond64B", 256: "megabytesPerSecond256B", 1024: "megabytesPerSecond1KiB",
@@ -111,7 +111,7 @@ func (o Output) Operations() float64 {
 	return 0
 }
 
-// Victim says that a node's data was taken for a transfer: its pod is another one since.
+// Victim reports whether a node's data was taken for a transfer: its pod is another one since.
 func (o Output) Victim(member string) bool { return o.Transfer != nil && o.Transfer.Victim == member }
 
 // Figures computes what is compared; a figure that is not known is not there.

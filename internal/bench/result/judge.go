@@ -11,11 +11,11 @@ import (
 type Limits struct {
 	// FailedPercent is the share of failed operations above which a run does not count.
 	FailedPercent float64
-	// Writes says that every transaction of the workload changes data.
+	// Writes reports whether every transaction of the workload changes data.
 	Writes bool
 }
 
-// Judge says whether a finished run counts.
+// Judge reports whether a finished run counts.
 func Judge(o *Output, l Limits) Verdict {
 	if o == nil {
 		return Verdict{Reason: "the Job left no result"}
@@ -39,7 +39,7 @@ func failed(o *Output, _ Limits) string {
 	return ""
 }
 
-// lastError is what the client said last: it tells why, where a number of failures does not.
+// lastError is what the client said last: it reports why, where a number of failures does not.
 func lastError(o *Output) string {
 	switch {
 	case o.Connect != nil && o.Connect.LastError != "":
@@ -70,7 +70,7 @@ func members(o *Output, _ Limits) string {
 	return ""
 }
 
-// member says what happened to one node: it is another server now, or has seen nodes come or go. A transfer makes some of it
+// member describes what happened to one node: it is another server now, or has seen nodes come or go. A transfer makes some of it
 // on purpose: the node it is about is another one after it, the view changes, and who gave the data may still catch up.
 func member(o *Output, name string, w Window) string {
 	t := o.Transfer
@@ -151,7 +151,7 @@ func failures(o *Output, l Limits) string {
 	return ""
 }
 
-// ofLoad counts the transactions beside a transfer: those that failed, and those that were made.
+// ofLoad counts the transactions alongside a transfer: those that failed, and those that were made.
 func ofLoad(t *TransferFacts) (bad, all float64) {
 	for _, p := range t.Series {
 		bad, all = bad+p.Errors+p.Reconnects, all+p.TPS

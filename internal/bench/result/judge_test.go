@@ -53,7 +53,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestAnswers: failed queries count, and the client's last words are told.
+// TestAnswers: failed queries count, and the client's last words are reported.
 func TestAnswers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result AnswersResult
@@ -71,7 +71,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestConnections: what the client said is told, and sessions are resumed as the workload wants it.
+// TestConnections: what the client said is reported, and sessions are resumed as the workload wants it.
 func TestConnections(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result ConnectResult

@@ -35,7 +35,7 @@ const (
 // rejoins is how a node comes back that an operation takes away.
 var rejoins = map[string]string{OperationRestart: "IST", OperationJoinIST: "IST", OperationJoinSST: "SST"}
 
-// Absent says that an operation takes its node away for a while.
+// Absent reports whether an operation takes its node away for a while.
 func Absent(operation string) bool { return rejoins[operation] != "" }
 
 // OperationFacts is what was seen of one.
@@ -99,23 +99,23 @@ func (f *OperationFacts) addTo(to map[string]float64) {
 	}
 }
 
-// Restarts says that a node was restarted on purpose: a switch may restart each.
+// Restarts reports whether a node was restarted on purpose: a switch may restart each.
 func (o Output) Restarts(member string) bool {
 	f := o.Operation
 	return f != nil && (f.Name == OperationSwitch || Absent(f.Name) && f.Node == member)
 }
 
-// Rejoins says that nodes leave and join on purpose.
+// Rejoins reports whether nodes leave and join on purpose.
 func (o Output) Rejoins() bool {
 	return o.Transfer != nil || o.Operation != nil && (o.Operation.Name == OperationSwitch || Absent(o.Operation.Name))
 }
 
-// Gives says that an operation makes nodes give something: their state to a joiner, or a backup.
+// Gives reports whether an operation makes nodes give something: their state to a joiner, or a backup.
 func (o Output) Gives() bool {
 	return o.Operation != nil && (o.Rejoins() || o.Operation.Name == OperationBackup)
 }
 
-// rejoined says that the node came back by another kind of transfer than the operation is about.
+// rejoined reports whether the node came back by another kind of transfer than the operation is about.
 func rejoined(o *Output, _ Limits) string {
 	if f := o.Operation; f != nil && f.Kind != rejoins[f.Name] {
 		return fmt.Sprintf("%s came back by %s instead of %s", f.Node, f.Kind, rejoins[f.Name])

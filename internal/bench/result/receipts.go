@@ -18,11 +18,11 @@ const (
 	receiptShare = 0.25
 )
 
-// Missed says that so little was received that the others' writes took another way, or none.
+// Missed reports whether so little was received that the others' writes took another way, or none.
 func (r Receipt) Missed() bool { return r.Due >= receiptLeast && r.Got < receiptShare*r.Due }
 
 // Receipts returns those of all nodes. They are nil where there is no node to receive anything or the window is too
-// short to tell, and where a node did not tell its counters at both ends.
+// short to report, and where a node did not report its counters at both ends.
 func (o Output) Receipts() map[string]Receipt {
 	if !o.ReportsReceipts() {
 		return nil
@@ -44,12 +44,12 @@ func (o Output) Receipts() map[string]Receipt {
 	return out
 }
 
-// ReportsReceipts says that a run was long enough, and had enough nodes, for their counters to tell who received what.
+// ReportsReceipts reports whether a run was long enough, and had enough nodes, for their counters to report who received what.
 func (o Output) ReportsReceipts() bool {
 	return len(o.Members) > 1 && o.EndedAt.Sub(o.StartedAt) >= receiptWindow
 }
 
-// growth is by how much a counter of one server grew. ok is false when it was not told at both ends, or began anew.
+// growth is by how much a counter of one server grew. ok is false when it was not reported at both ends, or began anew.
 func (w Window) growth(metric string) (grown float64, ok bool) {
 	before, ok1 := w.Before[metric]
 	after, ok2 := w.After[metric]

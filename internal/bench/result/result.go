@@ -45,7 +45,7 @@ const (
 	// KeyOutput is the key of the Output in its ConfigMap, KeyLog that of the load generator's own words.
 	KeyOutput = "output.json"
 	KeyLog    = "output.txt"
-	// KeyProof, KeyRun and KeyVerdict are the operator's keys beside them.
+	// KeyProof, KeyRun and KeyVerdict are the operator's keys alongside them.
 	KeyProof   = "proof.json"
 	KeyRun     = "run.json"
 	KeyVerdict = "verdict.json"
@@ -62,13 +62,13 @@ type Plan struct {
 	Hosts []string `json:"hosts"`
 	// User is the benchmark's account in the database.
 	User string `json:"user"`
-	// TLS says that clients speak TLS; it is verified against the CA in CADir.
+	// TLS reports whether clients speak TLS; it is verified against the CA in CADir.
 	TLS  bool    `json:"tls"`
 	Data DataSet `json:"data"`
 	Seed int64   `json:"seed"`
 	// RequiredBytes that must be free on every node before data is made.
 	RequiredBytes int64 `json:"requiredBytes,omitempty"`
-	// WithoutAcceleration says that the AES instructions are hidden from the Job as well.
+	// WithoutAcceleration reports whether the AES instructions are hidden from the Job as well.
 	WithoutAcceleration bool `json:"withoutAcceleration,omitempty"`
 
 	OLTP       *OLTP      `json:"oltp,omitempty"`
@@ -136,7 +136,7 @@ type Connect struct {
 	KeyExchange string `json:"keyExchange,omitempty"`
 	// Latency is added to every round trip.
 	Latency time.Duration `json:"latency,omitempty"`
-	// NoQuery says that clients log in and close.
+	// NoQuery reports whether clients log in and close.
 	NoQuery bool `json:"noQuery,omitempty"`
 	// Tunnel the connections go through; nil: none.
 	Tunnel *Tunnel `json:"tunnel,omitempty"`
@@ -162,7 +162,7 @@ type Tunnel struct {
 	Target string `json:"target"`
 	// Cipher is the only one that both ends of SSH offer.
 	Cipher string `json:"cipher,omitempty"`
-	// VPN says that it is WireGuard and not SSH.
+	// VPN reports whether it is WireGuard and not SSH.
 	VPN bool `json:"vpn,omitempty"`
 }
 
@@ -188,7 +188,7 @@ type Transfer struct {
 // Output is what one Job found.
 type Output struct {
 	Kind string `json:"kind"`
-	// Error says why there is no result, "" when there is one. LastLines are the load generator's last words.
+	// Error explains why there is no result, "" when there is one. LastLines are the load generator's last words.
 	Error     string   `json:"error,omitempty"`
 	LastLines []string `json:"lastLines,omitempty"`
 	// StartedAt and EndedAt bound the measured window.
@@ -207,7 +207,7 @@ type Output struct {
 
 	// Members holds every node's counters around the window.
 	Members map[string]Window `json:"members,omitempty"`
-	// Client is what the load generator used, Runner what this program used beside it.
+	// Client is what the load generator used, Runner what this program used alongside it.
 	Client Usage `json:"client"`
 	Runner Usage `json:"runner"`
 	// Proxy is the pooling proxy's, which is a part of the client's; zero where there is none.
@@ -301,7 +301,7 @@ type TransferFacts struct {
 	Bytes   float64 `json:"bytes"`
 	// Donor is the node that gave its own, "" when it is not known.
 	Donor string `json:"donor,omitempty"`
-	// LoadBefore and LoadDuring are transactions per second of the load beside it. Without LoadBefore neither is known.
+	// LoadBefore and LoadDuring are transactions per second of the load alongside it. Without LoadBefore neither is known.
 	LoadBefore float64 `json:"loadBefore,omitempty"`
 	LoadDuring float64 `json:"loadDuring,omitempty"`
 	// NodeLoads are the parts of the nodes, by their names; of one that is not there too little was seen.
@@ -345,7 +345,7 @@ type Pod struct {
 	Images map[string]string `json:"images"`
 }
 
-// Run says what a ConfigMap with an Output is the result of.
+// Run describes what a ConfigMap with an Output is the result of.
 type Run struct {
 	Index    int    `json:"index"`
 	Attempt  int    `json:"attempt"`
@@ -358,7 +358,7 @@ type Run struct {
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 }
 
-// Verdict says whether a run counts.
+// Verdict reports whether a run counts.
 type Verdict struct {
 	Valid  bool   `json:"valid"`
 	Reason string `json:"reason,omitempty"`

@@ -89,5 +89,5 @@ func averageLoad(some []LoadPoint) LoadPoint {
 	return LoadPoint{Second: some[len(some)-1].Second, CPU: rounded(sum.CPU / n), Sent: rounded(sum.Sent / n)}
 }
 
-// rounded is as exact as sysbench's own figures: all digits of a quotient would take more room than the points saved.
+// rounded is as exact as sysbench's own figures: all digits of a quotient would take more space than the points saved.
 func rounded(v float64) float64 { return math.Round(v*100) / 100 }

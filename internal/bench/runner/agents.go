@@ -17,7 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// agents reads what the nodes' agents tell every client.
+// agents reads what the nodes' agents report every client.
 type agents struct {
 	members []result.Member
 	client  *http.Client

@@ -47,7 +47,7 @@ func (r *runner) openssl(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// firstLine is what a version is told in; unknown is "".
+// firstLine is what a version is reported in; unknown is "".
 func firstLine(text string, _ error) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

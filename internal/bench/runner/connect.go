@@ -40,7 +40,7 @@ type route struct {
 	dial func(context.Context) (net.Conn, error)
 	// lost is closed when nothing can be measured any more; nil: never.
 	lost <-chan struct{}
-	// pooled says that clients speak no TLS on it: what is at its end does, on connections of its own, which opened counts.
+	// pooled reports whether clients speak no TLS on it: what is at its end does, on connections of its own, which opened counts.
 	pooled bool
 	opened func(context.Context) (float64, error)
 }
@@ -200,7 +200,7 @@ func (c *connector) observe(s tls.ConnectionState) error {
 	return nil
 }
 
-// wrongTLS says how what was presented differs from the arm, "" when it does not.
+// wrongTLS describes how what was presented differs from the arm, "" when it does not.
 func (c *connector) wrongTLS(wanted bool) string {
 	if !wanted {
 		return ""

@@ -104,7 +104,7 @@ func TestResumption(t *testing.T) {
 	}
 }
 
-// TestKeyExchange: the client offers the one it is told, and what both ends agreed on is told; a server that has another refuses.
+// TestKeyExchange: the client offers the one it is reported, and what both ends agreed on is reported; a server that has another refuses.
 func TestKeyExchange(t *testing.T) {
 	dir := newAuthority(t)
 	for _, tc := range []struct {
@@ -171,7 +171,7 @@ func TestPooled(t *testing.T) {
 	if c := r.out.Connect; !c.Pooled || c.Backend != 2 {
 		t.Errorf("got %+v", c)
 	}
-	// Where there are no counters nothing can be told.
+	// Where there are no counters nothing can be reported.
 	if u, known := usage.CPU(); known && u.CPUSeconds > 0 && (r.out.Proxy.CPUSeconds <= 0 || r.out.Client.CPUSeconds <= r.out.Proxy.CPUSeconds) {
 		t.Errorf("the proxy %+v, the client %+v", r.out.Proxy, r.out.Client)
 	}
@@ -179,7 +179,7 @@ func TestPooled(t *testing.T) {
 	t.Log(<-ended)
 	ended <- nil
 	if err := (connecting{r}).connections(t.Context(), w); err == nil || !strings.Contains(err.Error(), "asking the proxy's container") {
-		t.Errorf("a proxy that tells nothing: %v", err)
+		t.Errorf("a proxy that reports nothing: %v", err)
 	}
 }
 

@@ -79,7 +79,7 @@ func (r *target) withDB(host string, do func(*sql.DB) error) error {
 	return do(db)
 }
 
-// emptyDatabase makes it anew, if there is room. What an interrupted attempt left is removed before: it has its share of the disk.
+// emptyDatabase makes it anew, if there is space. What an interrupted attempt left is removed before: it has its share of the disk.
 func (r *runner) emptyDatabase(ctx context.Context) error {
 	if err := r.cleanUp(ctx); err != nil {
 		return fmt.Errorf("removing what was left of the database: %w", err)
@@ -93,20 +93,20 @@ func (r *runner) emptyDatabase(ctx context.Context) error {
 	return nil
 }
 
-// The other nodes remove their files a moment after the one that was told to.
+// The other nodes remove their files a moment after the one that was asked to.
 const (
 	diskTime = 20 * time.Second
 	diskPace = time.Second
 )
 
-// checkDisk refuses before anything is written when a node has not enough room.
+// checkDisk refuses before anything is written when a node has not enough space.
 func (r *runner) checkDisk(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, diskTime)
 	defer cancel()
 	return await(ctx, diskPace, func() (string, error) { return r.fullDisk(ctx), nil })
 }
 
-// fullDisk names a node without enough room, "" when there is none.
+// fullDisk names a node without enough space, "" when there is none.
 func (r *runner) fullDisk(ctx context.Context) string {
 	for name, s := range r.agents.samples(ctx) {
 		free, known := s[result.MetricFree]

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// TestADayFitsIntoAConfigMap: its proof, run and verdict need room, too.
+// TestADayFitsIntoAConfigMap: its proof, run and verdict need space, too.
 func TestADayFitsIntoAConfigMap(t *testing.T) {
 	o := &result.OLTPResult{}
 	for second := range 24 * 3600 {

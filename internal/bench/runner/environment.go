@@ -37,7 +37,7 @@ func machine(s result.Sample) result.Machine {
 	return result.Machine{Kernel: label(s, "release"), CPU: label(s, "model"), CPUs: int(s[result.MetricProcessors]), CPUFlags: label(s, "flags")}
 }
 
-// dataBytes is what the tables take on the first node's disk as the server estimates it, 0 when it cannot be told. To see the
+// dataBytes is what the tables take on the first node's disk as the server estimates it, 0 when it cannot be reported. To see the
 // sizes of files takes the right to see the queries of all users, which a benchmark has not.
 func (r *target) dataBytes(ctx context.Context) (bytes int64) {
 	_ = r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error { // unknown is 0

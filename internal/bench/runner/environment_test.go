@@ -25,13 +25,13 @@ func (h hosts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 }
 
-// TestEnvironmentOfAllNodes: each node's host is told, and the client's own beside them.
+// TestEnvironmentOfAllNodes: each node's host is reported, and the client's own alongside them.
 func TestEnvironmentOfAllNodes(t *testing.T) {
 	r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "127.0.0.1"}, {Name: "x-1", Host: "x-1"}, {Name: "x-2", Host: "x-2"}}}}}
 	r.agents = newAgents(r.plan.Members)
 	r.agents.client.Transport = hosts{
 		"127.0.0.1": "galera_agent_info{server=\"11.8\",provider=\"26.4\"} 1\ngalera_host_cpus{model=\"Big\",flags=\"aes avx2\"} 64\ngalera_kernel_info{release=\"6.1\"} 1\n",
-		"x-1":       "galera_host_cpus{model=\"Small\",flags=\"aes\"} 2\n", // of an agent that tells no kernel
+		"x-1":       "galera_host_cpus{model=\"Small\",flags=\"aes\"} 2\n", // of an agent that reports no kernel
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop() // there is no database to be asked

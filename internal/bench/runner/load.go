@@ -32,7 +32,7 @@ func (a agents) record(ctx context.Context) (points []result.LoadPoint) {
 	}
 }
 
-// loadBetween is what all nodes used between two readings. ok is false when a node did not tell, or is another one.
+// loadBetween is what all nodes used between two readings. ok is false when a node did not report, or is another one.
 func loadBetween(before, after map[string]result.Sample, span time.Duration) (p result.LoadPoint, ok bool) {
 	if len(after) == 0 || span <= 0 {
 		return p, false

@@ -29,6 +29,6 @@ func TestLoadBetween(t *testing.T) {
 		}
 	}
 	if p, ok := loadBetween(map[string]result.Sample{"a": {result.MetricCPU: 1}}, map[string]result.Sample{"a": {result.MetricCPU: 3}}, time.Second); !ok || p.CPU != 2 || p.Sent != 0 {
-		t.Errorf("an agent that tells nothing of the network: %+v, %v", p, ok)
+		t.Errorf("an agent that reports nothing of the network: %+v, %v", p, ok)
 	}
 }

@@ -35,7 +35,7 @@ type loop struct {
 const patienceAtEnd = 30 * time.Second
 
 // run lets all threads work until time or number is over, or the way is lost. What has begun when the time is over is finished, and
-// counted: otherwise a rate would be that of the whole operations that fit into the time. do is told how many have begun, itself
+// counted: otherwise a rate would be that of the whole operations that fit into the time. do is reported how many have begun, itself
 // included, and its thread, from 0.
 func (l *loop) run(ctx context.Context, do func(ctx context.Context, n int64, thread int) error) {
 	l.began = time.Now()
@@ -90,7 +90,7 @@ func (l *loop) thread(ctx context.Context, thread int, last time.Time, do func(c
 	}
 }
 
-// over says that ctx has ended. On a busy host it learns of its deadline late, while all that heeds the deadline
+// over reports whether ctx has ended. On a busy host it learns of its deadline late, while all that heeds the deadline
 // fails already.
 func over(ctx context.Context) bool {
 	end, has := ctx.Deadline()

@@ -14,7 +14,7 @@ const (
 	// countTime is what an answer may take: a later one may have counted at any time since the question.
 	countTime = 400 * time.Millisecond
 	// spanLeast has to lie between the first count and the last, and commitsLeast transactions before the node went: of fewer
-	// no rate can be told.
+	// no rate can be reported.
 	spanLeast    = 2 * time.Second
 	commitsLeast = 50
 	// connectingTime after its start a load has all of its connections.
@@ -27,7 +27,7 @@ type count struct {
 	n  float64
 }
 
-// countCommits asks all nodes but one until ctx ends. The load itself does not tell which of its transactions was made where.
+// countCommits asks all nodes but one until ctx ends. The load itself does not determine which of its transactions was made where.
 func (r *target) countCommits(ctx context.Context, but result.Member) map[string][]count {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -24,7 +24,7 @@ func counts(start time.Time, until, to, before, during float64, told func(second
 	return out
 }
 
-// TestNodeLoads: rates are those of the time before the victim went, and until it was back; of a node that told too little
+// TestNodeLoads: rates are those of the time before the victim went, and until it was back; of a node that reported too little
 // there are none.
 func TestNodeLoads(t *testing.T) {
 	start := time.Unix(1000, 0)
@@ -47,8 +47,8 @@ func TestNodeLoads(t *testing.T) {
 		"too few":                 {counts(start, 10, 30, 5, 5, nil), 10, 20, nil},
 		"no load":                 {counts(start, 10, 30, 0, 0, nil), 10, 20, nil},
 		"never gone":              {counts(start, 10, 30, 40, 10, nil), -1000, -1000, nil},
-		"nothing told":            {nil, 10, 20, nil},
-		"some not told":           {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 5 || s > 6 && s < 12 || s > 16 }), 10, 20, &result.NodeLoad{Before: 40, During: 10}},
+		"nothing reported":        {nil, 10, 20, nil},
+		"some not reported":       {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 5 || s > 6 && s < 12 || s > 16 }), 10, 20, &result.NodeLoad{Before: 40, During: 10}},
 		"silent while it gives":   {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 10 || s > 16 }), 10, 20, nil},
 		"one answer while it did": {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 10.5 || s > 20 }), 10, 20, nil},
 		"another server":          {anew, 10, 28, nil},

@@ -94,7 +94,7 @@ func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[s
 	return began, ended, nil
 }
 
-// halfway says what is missing until an operation may end that puts everything back: without having been elsewhere it looks over
+// halfway describes what is missing until an operation may end that puts everything back: without having been elsewhere it looks over
 // before it begins.
 func halfway(facts *result.OperationFacts, before, now map[string]result.Sample) string {
 	giving := false

@@ -69,7 +69,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestChannelsAreKeptApart: the same metric tells of each.
+// TestChannelsAreKeptApart: the same metric describes each.
 func TestChannelsAreKeptApart(t *testing.T) {
 	s := parseMetrics("galera_channel_encrypted{channel=\"replication\"} 1\ngalera_channel_encrypted{channel=\"clients\"} 0\ngalera_channel_info{channel=\"replication\",protocol=\"TLSv1.3\",cipher=\"x\"} 1\n")
 	if encrypted(s) != 2 || s["galera_channel_encrypted:clients"] != 0 {

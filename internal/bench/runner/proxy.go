@@ -18,7 +18,7 @@ const (
 	proxyPace = 100 * time.Millisecond
 )
 
-// connectPooled measures connections to a pooling proxy beside this program, once it is shown that what
+// connectPooled measures connections to a pooling proxy alongside this program, once it is shown that what
 // the proxy speaks with the database is what the arm says.
 func (r connecting) connectPooled(ctx context.Context, socket string) error {
 	// The key the servers present is not seen through the proxy, which is asked for nothing until they have the arm's.
@@ -92,7 +92,7 @@ func (r connecting) behind(ctx context.Context, w route) (b backend, err error) 
 	return b, b.wrong(r.plan.TLS)
 }
 
-// wrong says how a proxy's connections differ from the arm.
+// wrong describes how a proxy's connections differ from the arm.
 func (b backend) wrong(wanted bool) error {
 	switch encrypted := b.cipher != ""; {
 	case wanted && !encrypted:

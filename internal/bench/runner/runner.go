@@ -1,4 +1,4 @@
-// Package runner is the program in a benchmark's Jobs. It is told a result.Plan and leaves a
+// Package runner is the program in a benchmark's Jobs. It is reported a result.Plan and leaves a
 // result.Output in a ConfigMap; what it cannot do it says there, and in its termination message.
 package runner
 

@@ -125,7 +125,7 @@ func (a *absence) saw(asked time.Time, s result.Sample) {
 	}
 }
 
-// loadResult is the load that runs beside a transfer.
+// loadResult is the load that runs alongside a transfer.
 type loadResult struct {
 	started time.Time
 	series  []result.Point
@@ -147,7 +147,7 @@ func (r *runner) load(ctx context.Context) loadResult {
 	result, _ := sysbench.Parse(text) // it never comes to its end
 	l.series = result.Series
 	if ctx.Err() == nil {
-		l.err = fmt.Errorf("the load beside the transfer ended: %w", firstOf(text, err))
+		l.err = fmt.Errorf("the load alongside the transfer ended: %w", firstOf(text, err))
 	}
 	return l
 }

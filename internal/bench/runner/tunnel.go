@@ -77,7 +77,7 @@ type sshTunnel struct {
 func openTunnel(ctx context.Context, dir string, spec result.Tunnel, local string) (*sshTunnel, error) {
 	banner, err := awaitServer(ctx, spec.Server)
 	if err != nil {
-		return nil, fmt.Errorf("the SSH server beside the database did not answer: %w", err)
+		return nil, fmt.Errorf("the SSH server alongside the database did not answer: %w", err)
 	}
 	args, err := way.SSHClientCommand(dir, spec.Server, local, spec.Target, spec.Cipher)
 	if err != nil {

@@ -16,7 +16,7 @@ const watchPace = time.Second
 // event is what was not as it should be with a node.
 type event struct {
 	member, text string
-	// gives says that the node gave its state, or caught up with what came meanwhile.
+	// gives reports whether the node gave its state, or caught up with what came meanwhile.
 	gives bool
 }
 
@@ -58,7 +58,7 @@ func add(events []event, more ...event) []event {
 	return events
 }
 
-// judge says what is wrong by one node's account: with itself, and with those it does not see.
+// judge describes what is wrong by one node's account: with itself, and with those it does not see.
 func (a agents) judge(m result.Member, v agentapi.PeerView) (out []event) {
 	switch {
 	case v.Component != galera.ComponentPrimary:
@@ -85,7 +85,7 @@ func (r *runner) noticed(events []event) (out []string) {
 	return out
 }
 
-// wanted says that an event is a part of the transfer, or of the operation, that is measured.
+// wanted reports whether an event is a part of the transfer, or of the operation, that is measured.
 func (r *runner) wanted(e event) bool {
 	if r.out.Restarts(e.member) || r.out.Gives() && e.gives {
 		return true

@@ -151,7 +151,7 @@ func (v vpn) awaitServer(ctx context.Context) error {
 		return "", c.Close()
 	})
 	if err != nil {
-		return fmt.Errorf("the VPN's server beside the database did not answer: %w", err)
+		return fmt.Errorf("the VPN's server alongside the database did not answer: %w", err)
 	}
 	return nil
 }

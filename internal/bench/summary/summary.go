@@ -300,7 +300,7 @@ func difference(base, t v1alpha1.TLSSpec) string {
 	return ""
 }
 
-// transferDifference is difference for full copies, whatever replication does beside them.
+// transferDifference is difference for full copies, whatever replication does alongside them.
 func transferDifference(base, t v1alpha1.TLSSpec) string {
 	if t.Clients == base.Clients && encrypts(transfers(t), transfers(base)) {
 		return "state transfer TLS"

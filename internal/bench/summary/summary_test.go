@@ -239,7 +239,7 @@ func TestDifferencesOfAnExistingCluster(t *testing.T) {
 	}
 }
 
-// TestDifferencesOfTransfers: what is told is what protects the copy, not what replication does beside it.
+// TestDifferencesOfTransfers: what is reported is what protects the copy, not what replication does alongside it.
 func TestDifferencesOfTransfers(t *testing.T) {
 	type arm = v1alpha1.BenchmarkTLS
 	for name, tc := range map[string]struct {

@@ -40,7 +40,7 @@ func ProxyCommand(dir, file string) []string {
 // ProxySocket is where clients connect to a proxy that writes to dir.
 func ProxySocket(dir string) string { return path.Join(dir, "mysql.sock") }
 
-// UsageSocket is where the proxy's container tells what it has used.
+// UsageSocket is where the proxy's container reports what it has used.
 func UsageSocket(dir string) string { return path.Join(dir, "usage.sock") }
 
 // ProxyConfig returns the configuration of a proxy that writes to dir.
@@ -58,7 +58,7 @@ func ProxyConfig(dir string, s ProxySettings) []byte {
 		{"monitor_enabled", "false"},
 		// All connections stay: a tenth of them by default.
 		{"free_connections_pct", "100"},
-		// The first failure goes to the client: it says why, and what is tried again is in no figure.
+		// The first failure goes to the client: it explains why, and what is tried again is in no figure.
 		{"connect_retries_on_failure", "0"},
 		{"connect_timeout_server", "10000"},
 	}, verification(s)...))

@@ -1,4 +1,4 @@
-// Package way says how a benchmark's connections go where they do not go straight: through OpenSSH, as people used it in place of TLS
+// Package way decides how a benchmark's connections go where they do not go straight: through OpenSSH, as people used it in place of TLS
 // (keys and command lines of both ends), or through ProxySQL (its configuration and command line).
 package way
 

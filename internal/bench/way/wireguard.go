@@ -29,7 +29,7 @@ var (
 )
 
 // NewWireGuardFiles makes two key pairs, and returns what both ends need to know of them, by the name of the file. Where the server is, the
-// client is told when it starts.
+// client is informed when it starts.
 func NewWireGuardFiles() (map[string][]byte, error) {
 	server, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package bundle is an archive for support: texts without secrets, and a page that says what is in it, what was taken out, and what is missing.
+// Package bundle is an archive for support: texts without secrets, and a page that describes what is in it, what was taken out, and what is missing.
 package bundle
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/redact"
 )
 
-// Readme is the page that says what is in a bundle.
+// Readme is the page that describes what is in a bundle.
 const Readme = "README.txt"
 
 // Bundle collects files in memory. Each passes the Redactor: nothing gets past it.
@@ -34,7 +34,7 @@ func New(name, title string, r *redact.Redactor) *Bundle {
 // Add adds a file without its secrets.
 func (b *Bundle) Add(path, text string) { b.files[path] = b.Redactor.Text(text) }
 
-// Miss says what could not be had, and why.
+// Miss describes what could not be had, and why.
 func (b *Bundle) Miss(what string, err error) {
 	b.missing = append(b.missing, b.Redactor.Text(fmt.Sprintf("%s: %s", what, err)))
 }
@@ -45,7 +45,7 @@ func (b *Bundle) Missing() []string { return b.missing }
 // Files are the names of the files, in order.
 func (b *Bundle) Files() []string { return slices.Sorted(maps.Keys(b.files)) }
 
-// page says what is in the bundle.
+// page describes what is in the bundle.
 func (b *Bundle) page() string {
 	var s strings.Builder
 	section := func(title string, lines []string, none string) {

@@ -25,7 +25,7 @@ type value struct {
 	word *regexp.Regexp
 }
 
-// Lengths of values, in bytes: shorter ones than least are told by their place alone (password=…), shorter ones than free are replaced as whole
+// Lengths of values, in bytes: shorter ones than least are reported by their place alone (password=…), shorter ones than free are replaced as whole
 // words, and a line of a longer value is replaced by itself from line on.
 const (
 	least = 3
@@ -36,7 +36,7 @@ const (
 // New returns a Redactor that knows no values.
 func New() *Redactor { return &Redactor{taken: map[string]int{}} }
 
-// Know adds a secret value; label tells people what it was, for instance Secret shop-root/password.
+// Know adds a secret value; label reports people what it was, for instance Secret shop-root/password.
 func (r *Redactor) Know(label, text string) {
 	forms := []string{text, url.QueryEscape(text), url.PathEscape(text), base64.StdEncoding.EncodeToString([]byte(text)), strings.TrimSpace(text)}
 	if len(text) >= line {
@@ -119,7 +119,7 @@ func (r *Redactor) Text(text string) string {
 	return text
 }
 
-// Object takes secrets out of an object, in place: environment variables whose names say that they are secret, and annotations that hold a copy of the
+// Object takes secrets out of an object, in place: environment variables whose names state that they are secret, and annotations that hold a copy of the
 // whole object. What is secret by its look is left to Text.
 func (r *Redactor) Object(o map[string]any) {
 	if metadata, is := o["metadata"].(map[string]any); is {
@@ -156,7 +156,7 @@ func (r *Redactor) walk(at any) {
 	}
 }
 
-// Summary says what was taken out, one line for each kind, without any of it.
+// Summary describes what was taken out, one line for each kind, without any of it.
 func (r *Redactor) Summary() (lines []string) {
 	for _, what := range slices.Sorted(maps.Keys(r.taken)) {
 		if n := r.taken[what]; n > 0 {

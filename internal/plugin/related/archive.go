@@ -23,14 +23,14 @@ func archive(c *v1alpha1.GaleraCluster, o Objects) *Area {
 	able := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionPointInTimeRecoverable)
 	switch {
 	case able == nil:
-		found = append(found, about("GaleraCluster", c, Waiting, v1alpha1.ReasonArchiverStarting, "the operator has not told yet whether the archive keeps up"))
+		found = append(found, about("GaleraCluster", c, Waiting, v1alpha1.ReasonArchiverStarting, "the operator has not reported yet whether the archive keeps up"))
 	case able.Status != metav1.ConditionTrue:
 		found = append(found, behind(c, *able))
 	}
 	return area(found, o.unread(store))
 }
 
-// behind says why not every point in time can be restored.
+// behind explains why not every point in time can be restored.
 func behind(c *v1alpha1.GaleraCluster, able metav1.Condition) Finding {
 	f := about("GaleraCluster", c, Failing, able.Reason, able.Message)
 	switch able.Reason {

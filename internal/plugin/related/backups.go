@@ -51,7 +51,7 @@ func usedByBackups(o Objects, all []v1alpha1.GaleraBackup) (names []string) {
 	return slices.Compact(names)
 }
 
-// scheduled says what is wrong with a schedule.
+// scheduled describes what is wrong with a schedule.
 func scheduled(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupSchedule, now time.Time) (found []Finding) {
 	if stalled := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
 		f := about(schedule, s, Failing, stalled.Reason, stalled.Message)
@@ -72,7 +72,7 @@ func scheduled(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupSchedule, now 
 	return found
 }
 
-// latest judges the last backup that has ended, and one that has not. storeTold says that the store is what it waits for, and was told.
+// latest judges the last backup that has ended, and one that has not. storeTold states that the store is what it waits for, and was reported.
 func latest(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraBackup, storeTold bool) (found []Finding) {
 	for i := range all {
 		b := &all[i]
@@ -86,7 +86,7 @@ func latest(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraBackup, storeTold bo
 		switch b.Status.Phase {
 		case v1alpha1.BackupFailed:
 			f := about(backup, b, Failing, complete.Reason, complete.Message)
-			f.Do, f.Command = "When that is mended, make another one", fmt.Sprintf("kubectl galera backup %s -n %s --store %s", c.Name, c.Namespace, b.Spec.StoreRef.Name)
+			f.Do, f.Command = "When that is fixed, make another one", fmt.Sprintf("kubectl galera backup %s -n %s --store %s", c.Name, c.Namespace, b.Spec.StoreRef.Name)
 			if by := b.Labels[v1alpha1.LabelSchedule]; by != "" {
 				f.Do = "The schedule " + by + " makes the next one; to make one now"
 			}

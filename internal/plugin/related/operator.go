@@ -64,7 +64,7 @@ func operator(c *v1alpha1.GaleraCluster, leases []coordinationv1.Lease, now time
 	return &f
 }
 
-// unseen says that the operator has not judged the present spec.
+// unseen reports whether the operator has not judged the present spec.
 func unseen(c *v1alpha1.GaleraCluster) *Finding {
 	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.ObservedGeneration >= c.Generation {

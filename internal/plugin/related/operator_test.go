@@ -23,7 +23,7 @@ func lease(namespace string, ago time.Duration, seconds int32) coordinationv1.Le
 		Spec: coordinationv1.LeaseSpec{RenewTime: new(metav1.NewMicroTime(noon.Add(-ago))), LeaseDurationSeconds: &seconds}}
 }
 
-// TestOperator: an operator that is away is told, and none that is only slow, or not known.
+// TestOperator: an operator that is away is reported, and none that is only slow, or not known.
 func TestOperator(t *testing.T) {
 	unseen, seen := cluster(), cluster()
 	unseen.Generation, seen.Generation = 2, 2
@@ -52,7 +52,7 @@ func TestOperator(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", name, got, c.want)
 		}
 		if got != nil && c.want == "OperatorAbsent" && got.Namespace != "ops" {
-			t.Errorf("%s: told of %s, want the operator that was there last", name, got.Namespace)
+			t.Errorf("%s: named %s, want the operator that was there last", name, got.Namespace)
 		}
 	}
 }

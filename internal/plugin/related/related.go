@@ -1,4 +1,4 @@
-// Package related finds what belongs to a cluster beside its nodes, and says what is wrong with it: backups, the archive, users and databases.
+// Package related finds what belongs to a cluster alongside its nodes, and describes what is wrong with it: backups, the archive, users and databases.
 package related
 
 import (
@@ -25,7 +25,7 @@ var order = []string{OK, Waiting, Unknown, Failing}
 
 // Report is what was found, one area for each question that people ask. An area is absent where there is nothing to ask about.
 type Report struct {
-	// Operator says that no operator is at work; absent if one is, or if that could not be found out.
+	// Operator reports whether no operator is at work; absent if one is, or if that could not be found out.
 	Operator *Finding `json:"operator,omitempty"`
 	Backups  *Area    `json:"backups,omitempty"`
 	Archive  *Area    `json:"archive,omitempty"`
@@ -60,7 +60,7 @@ type Finding struct {
 	State     string `json:"state"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message,omitempty"`
-	// Do says what mends it, beyond the message.
+	// Do describes what fixes it, beyond the message.
 	Do string `json:"do,omitempty"`
 	// Command is the next one to run.
 	Command string `json:"command,omitempty"`
@@ -80,7 +80,7 @@ type Objects struct {
 	Leases []coordinationv1.Lease
 }
 
-// Judge says what is wrong. It is pure.
+// Judge describes what is wrong. It is pure.
 func Judge(c *v1alpha1.GaleraCluster, o Objects, now time.Time) Report {
 	r := Report{Unread: o.Unread, Operator: operator(c, o.Leases, now)}
 	r.Backups, r.Archive = backups(c, o, now), archive(c, o)
@@ -108,7 +108,7 @@ func about(kind string, o client.Object, state, reason, message string) Finding 
 	return Finding{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Reason: reason, Message: message}
 }
 
-// unread says that one of these kinds could not be read.
+// unread reports whether one of these kinds could not be read.
 func (o Objects) unread(kinds ...string) bool {
 	return slices.ContainsFunc(o.Unread, func(u Unread) bool { return slices.Contains(kinds, u.Kind) })
 }

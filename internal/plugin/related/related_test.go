@@ -178,15 +178,15 @@ func TestArchive(t *testing.T) {
 		o       Objects
 		want    string
 	}{
-		"none is wanted":            {cluster(), Objects{Stores: stores}, "-"},
-		"all is well":               {cluster(archiving(true, "Archiving", "")), Objects{Stores: stores}, "OK"},
-		"it is not told yet":        {cluster(archiving(true, "", ""), func(c *v1alpha1.GaleraCluster) { c.Status.Conditions = nil }), Objects{Stores: stores}, "Waiting; GaleraCluster/shop Waiting ArchiverStarting"},
-		"its first backup is made":  {cluster(archiving(false, "BaseMissing", "")), Objects{Stores: stores}, "Waiting; GaleraCluster/shop Waiting BaseMissing"},
-		"it has a gap":              {cluster(archiving(false, "ArchiveGap", "")), Objects{Stores: stores}, "Failing; GaleraCluster/shop Failing ArchiveGap"},
-		"its store is cut off":      {cluster(archiving(true, "Archiving", "")), Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreUnreachable", ""))}}, "Failing; GaleraBackupStore/offsite Failing StoreUnreachable"},
-		"which the backups told":    {cluster(archiving(false, "ArchiveLags", "")), Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreUnreachable", ""))}, Schedules: []v1alpha1.GaleraBackupSchedule{aSchedule()}}, "Failing; GaleraCluster/shop Failing ArchiveLags"},
-		"its store is not there":    {cluster(archiving(true, "Archiving", "")), Objects{}, "Failing; GaleraBackupStore/offsite Failing StoreNotFound"},
-		"its store may not be read": {cluster(archiving(true, "Archiving", "")), Objects{Unread: []Unread{{Kind: "GaleraBackupStore"}}}, "Unknown"},
+		"none is wanted":             {cluster(), Objects{Stores: stores}, "-"},
+		"all is well":                {cluster(archiving(true, "Archiving", "")), Objects{Stores: stores}, "OK"},
+		"it is not reported yet":     {cluster(archiving(true, "", ""), func(c *v1alpha1.GaleraCluster) { c.Status.Conditions = nil }), Objects{Stores: stores}, "Waiting; GaleraCluster/shop Waiting ArchiverStarting"},
+		"its first backup is made":   {cluster(archiving(false, "BaseMissing", "")), Objects{Stores: stores}, "Waiting; GaleraCluster/shop Waiting BaseMissing"},
+		"it has a gap":               {cluster(archiving(false, "ArchiveGap", "")), Objects{Stores: stores}, "Failing; GaleraCluster/shop Failing ArchiveGap"},
+		"its store is cut off":       {cluster(archiving(true, "Archiving", "")), Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreUnreachable", ""))}}, "Failing; GaleraBackupStore/offsite Failing StoreUnreachable"},
+		"which the backups reported": {cluster(archiving(false, "ArchiveLags", "")), Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(away("StoreUnreachable", ""))}, Schedules: []v1alpha1.GaleraBackupSchedule{aSchedule()}}, "Failing; GaleraCluster/shop Failing ArchiveLags"},
+		"its store is not there":     {cluster(archiving(true, "Archiving", "")), Objects{}, "Failing; GaleraBackupStore/offsite Failing StoreNotFound"},
+		"its store may not be read":  {cluster(archiving(true, "Archiving", "")), Objects{Unread: []Unread{{Kind: "GaleraBackupStore"}}}, "Unknown"},
 	} {
 		if got := words(Judge(c.cluster, c.o, noon).Archive); got != c.want {
 			t.Errorf("%s: %s, want %s", what, got, c.want)

@@ -31,7 +31,7 @@ func stores(c *v1alpha1.GaleraCluster, o Objects, names []string) (found []Findi
 	return found
 }
 
-// unreachable says why a store cannot be used.
+// unreachable explains why a store cannot be used.
 func unreachable(s *v1alpha1.GaleraBackupStore) (Finding, bool) {
 	r := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
 	switch {
@@ -41,7 +41,7 @@ func unreachable(s *v1alpha1.GaleraBackupStore) (Finding, bool) {
 		return Finding{}, false
 	}
 	f := about(store, s, Failing, r.Reason, r.Message)
-	if !strings.HasSuffix(r.Message, ": create it") && !strings.HasSuffix(r.Message, ": name another one") { // else it says what to do
+	if !strings.HasSuffix(r.Message, ": create it") && !strings.HasSuffix(r.Message, ": name another one") { // else it describes what to do
 		f.Do = storeAdvice(s, r.Reason)
 	}
 	f.Command = fmt.Sprintf("kubectl describe galerabackupstore %s -n %s", s.Name, s.Namespace)
@@ -76,7 +76,7 @@ func storeAdvice(s *v1alpha1.GaleraBackupStore, reason string) string {
 	case v1alpha1.ReasonStoreUnreachable:
 		return fmt.Sprintf("Check the endpoint (%s): its name in DNS, its certificate (caBundle), and that NetworkPolicies let Jobs reach it", o.endpoint)
 	case v1alpha1.ReasonStoreFull:
-		return "Make room, or keep fewer backups (spec.retention)"
+		return "Make space, or keep fewer backups (spec.retention)"
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func users(o Objects, now time.Time) *Area {
 	return area(found, unread)
 }
 
-// account says why a user or a database is not Ready.
+// account explains why a user or a database is not Ready.
 func account(kind string, o client.Object, conditions []metav1.Condition) []Finding {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {

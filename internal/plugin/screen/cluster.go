@@ -72,7 +72,7 @@ func condition(c *v1alpha1.GaleraCluster, kind string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown}
 }
 
-// troubles says why the cluster is not as it should be, the most urgent first, each message once. What conditions say
+// troubles explains why the cluster is not as it should be, the most urgent first, each message once. What conditions say
 // of the required actions is not shown again.
 func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 	var b strings.Builder
@@ -195,7 +195,7 @@ func nodeRow(c *v1alpha1.GaleraCluster, m v1alpha1.MemberStatus) []cell {
 	return []cell{plain(m.Name), state, plain(m.ComponentState), plain(short(m.Position)), plain(m.Version), plain(join)}
 }
 
-// short leaves of a position what tells positions of one history apart.
+// short leaves of a position what distinguishes positions of one history.
 func short(position string) string {
 	uuid, seqno, ok := strings.Cut(position, ":")
 	if !ok || len(uuid) < 8 {

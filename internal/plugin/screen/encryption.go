@@ -20,7 +20,7 @@ func Encryption(c *v1alpha1.GaleraCluster, s Style) string {
 	return s.table(out) + strings.Join(wrong, "") + s.wrap("✓ TLS was observed, = and plaintext was refused", 0) + "\n" + certificates(c, s)
 }
 
-// detail is how much of a channel has room.
+// detail is how much of a channel has space.
 type detail int
 
 const (

@@ -9,7 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/related"
 )
 
-// maxFindings is how many findings of an area have room.
+// maxFindings is how many findings of an area have space.
 const maxFindings = 3
 
 // areas are the parts of a report with their names, without those there is nothing to say of.
@@ -51,7 +51,7 @@ func areaMark(name, state string) cell {
 	return cell{"? " + name, yellow}
 }
 
-// noOperator comes before all that an operator has told.
+// noOperator comes before all that an operator has reported.
 func noOperator(r *related.Report, s Style) string {
 	if r == nil || r.Operator == nil {
 		return ""
@@ -62,7 +62,7 @@ func noOperator(r *related.Report, s Style) string {
 	return "\n" + s.noteWith(red, "NO OPERATOR", findingLine(*r.Operator), r.Operator.Command)
 }
 
-// findings say what is wrong with what belongs to a cluster. While it accepts no writes everything waits for it, and only failures are told.
+// findings describe what is wrong with what belongs to a cluster. While it accepts no writes everything waits for it, and only failures are reported.
 func findings(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	var b strings.Builder
 	names, of := areas(r)
@@ -111,7 +111,7 @@ func findingLine(f related.Finding) string {
 	return text
 }
 
-// lastBackup says when the last backup was complete, or that there is none.
+// lastBackup reports when the last backup was complete, or that there is none.
 func lastBackup(r *related.Report, s Style) string {
 	switch {
 	case r == nil || r.Backups == nil && len(r.Unread) > 0:

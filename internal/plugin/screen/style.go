@@ -14,7 +14,7 @@ import (
 type Style struct {
 	// Width in characters. Text is wrapped at it; tables lose columns, and become lists. Commands stay whole: they are to be copied.
 	Width int
-	// Colour says that the screen is a terminal's.
+	// Colour reports whether the screen is a terminal's.
 	Colour bool
 	// Now is the time that ages are counted from.
 	Now time.Time
@@ -57,7 +57,7 @@ func (s Style) words(pieces []cell) string {
 	return b.String() + "\n"
 }
 
-// note is a message behind a title, or below it where there is no room for it.
+// note is a message behind a title, or below it where there is no space for it.
 func (s Style) note(colour, title, text string) string { return s.noteWith(colour, title, text, "") }
 
 // noteWith is a note with a command below it.
@@ -142,7 +142,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// since is how long ago a time was; "an unknown time" where an operator of another release tells none.
+// since is how long ago a time was; "an unknown time" where an operator of another release reports none.
 func (s Style) since(t time.Time) string {
 	if t.IsZero() {
 		return "an unknown time"
@@ -155,7 +155,7 @@ type cell struct{ text, colour string }
 
 func plain(text string) cell { return cell{text: text} }
 
-// table aligns rows; the first one is the heading. Colours take no room. On a narrow screen the columns named in drop are left out, one
+// table aligns rows; the first one is the heading. Colours take no space. On a narrow screen the columns named in drop are left out, one
 // after the other; what is still too wide becomes a list.
 func (s Style) table(rows [][]cell, drop ...int) string {
 	rows = clean(rows)
@@ -225,7 +225,7 @@ func widths(rows [][]cell) map[int]int {
 	return w
 }
 
-// tooWide says that rows do not fit as they are. Without a width, all do.
+// tooWide reports whether rows do not fit as they are. Without a width, all do.
 func (s Style) tooWide(rows [][]cell) bool {
 	sum := -2
 	for _, w := range widths(rows) {

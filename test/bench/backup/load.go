@@ -17,7 +17,7 @@ import (
 // loadRows is how many rows the load's table has.
 const loadRows = 20000
 
-// again says that a transaction has met another one, and is not counted: sysbench goes on after the same errors.
+// again reports whether a transaction has met another one, and is not counted: sysbench goes on after the same errors.
 func again(err error) bool {
 	const recordChanged, lockTimeout, deadlock = 1020, 1205, 1213
 	var answer *mysql.MySQLError

@@ -38,7 +38,7 @@ func (b *bench) byOperator(ctx context.Context, round int) (*v1alpha1.GaleraBack
 	return backup, took, err
 }
 
-// program is how long the program of a Job was at work, as it has told.
+// program is how long the program of a Job was at work, as it has reported.
 func (b *bench) program(ctx context.Context, job string) (time.Duration, error) {
 	var pods corev1.PodList
 	if err := b.kube.List(ctx, &pods, client.InNamespace(b.namespace), client.MatchingLabels{batchv1.JobNameLabel: job}); err != nil {

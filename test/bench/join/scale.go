@@ -84,7 +84,7 @@ func scaleTo(ctx context.Context, c *harness.Cluster, replicas int32) (float64, 
 	return time.Since(start).Seconds(), err
 }
 
-// print writes the medians beside those of the best known operator.
+// print writes the medians in addition to those of the best known operator.
 func (s *scaling) print(to io.Writer) error {
 	if len(s.gap) == 0 {
 		return nil
@@ -99,6 +99,6 @@ func (s *scaling) print(to io.Writer) error {
 		m := median(row.values)
 		_, _ = fmt.Fprintf(t, "%s\t%.1f\t%.1f\t%.1f\t%.2f\n", row.name, m, row.values, row.best, m/row.best)
 	}
-	_, _ = fmt.Fprintf(t, "nodes restarted beside those that came and went\t%d\n", s.replaced)
+	_, _ = fmt.Fprintf(t, "nodes restarted in addition to those that came and went\t%d\n", s.replaced)
 	return t.Flush()
 }

@@ -65,7 +65,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	return b.cluster.Data().Grow(ctx, b.options.mebibytes)
 }
 
-// measure takes all ways in turns, so that what the machine does beside strikes all alike.
+// measure takes all ways in turns, so that what the machine does alongside strikes all alike.
 func (b *bench) measure(ctx context.Context) ([]result, error) {
 	var out []result
 	for round := range b.options.rounds {

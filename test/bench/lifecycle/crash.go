@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// measureFullCrash kills every mariadbd at once, and does the same by hand beside it.
+// measureFullCrash kills every mariadbd at once, and does the same by hand alongside it.
 func measureFullCrash(ctx context.Context, b *bench) ([]Figure, error) {
 	pods, err := b.cluster.PodNames(ctx)
 	if err != nil {

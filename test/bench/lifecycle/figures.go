@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Figure is one measured number beside what it is compared with.
+// Figure is one measured number alongside what it is compared with.
 type Figure struct {
-	// Name says what was measured.
+	// Name describes what was measured.
 	Name string `json:"name"`
 	// Unit of all numbers of this figure.
 	Unit string `json:"unit"`
@@ -23,7 +23,7 @@ type Figure struct {
 	BestKnown *float64 `json:"bestKnown,omitempty"`
 	// Goal is what this project wants to reach.
 	Goal *float64 `json:"goal,omitempty"`
-	// Note says what a reader should know.
+	// Note describes what a reader should know.
 	Note string `json:"note,omitempty"`
 }
 

@@ -150,7 +150,7 @@ func (n handNode) write(ctx context.Context, rows int) (err error) {
 	return nil
 }
 
-// synced says what is missing to be Synced in a component of that size. Before there is a user to
+// synced describes what is missing to be Synced in a component of that size. Before there is a user to
 // log in over the network, the node is asked from inside.
 func (n handNode) synced(size int) error {
 	out, err := n.sh.run(`mariadb -N -S /run/mysqld/mysqld.sock -e "SHOW STATUS WHERE Variable_name IN ('wsrep_local_state_comment', 'wsrep_cluster_size')" 2>&1`)

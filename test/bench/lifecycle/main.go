@@ -1,6 +1,6 @@
 // Command lifecycle measures, on the local Kubernetes, how fast a cluster starts, how it gets over
-// losses, and what the idle operator costs. It prints the figures beside those of the best known
-// operator and beside the goals; it asserts nothing. make bench-lifecycle runs it.
+// losses, and what the idle operator costs. It prints the figures in addition to those of the best known
+// operator and alongside the goals; it asserts nothing. make bench-lifecycle runs it.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 // switchTime is what six restarts may take at most.
 const switchTime = 5 * time.Minute
 
-// measureSwitches switches the encryption of replication off and on by both strategies, beside an
+// measureSwitches switches the encryption of replication off and on by both strategies, alongside an
 // ordinary rolling restart, and one node's restart by hand, in the same run.
 func measureSwitches(ctx context.Context, b *bench) ([]Figure, error) {
 	var restart, took, gaps, outages []float64

@@ -188,13 +188,13 @@ func (b *bench) measureCrash(ctx context.Context, p *point) error {
 	return b.until(ctx, p.clusters, v1alpha1.ConditionReady, crashed)
 }
 
-// measureSlow takes one cluster down, beside others whose agents answer slowly.
+// measureSlow takes one cluster down, alongside others whose agents answer slowly.
 func (b *bench) measureSlow(ctx context.Context, p *point) error {
 	slow := min(slowClusters, p.clusters-1)
 	if slow == 0 {
 		return nil
 	}
-	progress("%d clusters: one crashes beside %d with slow agents", p.clusters, slow)
+	progress("%d clusters: one crashes alongside %d with slow agents", p.clusters, slow)
 	for i := range slow {
 		b.world.slow(name(i), slowness)
 		b.world.crash(name(i))
@@ -210,7 +210,7 @@ func (b *bench) measureSlow(ctx context.Context, p *point) error {
 	return errors.Join(err, b.until(ctx, p.clusters, v1alpha1.ConditionReady, func(int) bool { return true }))
 }
 
-// measureTakeOver kills the leader beside another operator.
+// measureTakeOver kills the leader alongside another operator.
 func (b *bench) measureTakeOver(ctx context.Context, p *point) error {
 	progress("%d clusters: another operator takes over", p.clusters)
 	standby, err := b.startOperator()

@@ -64,7 +64,7 @@ func newCluster(key types.NamespacedName, n int) *cluster {
 
 func (c *cluster) member(i int) *agent { return c.members[i] }
 
-// change changes the cluster, and tells.
+// change changes the cluster, and reports.
 func (c *cluster) change(edit func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *cluster) crash() {
 	})
 }
 
-// whole says that all servers are Primary.
+// whole reports whether all servers are Primary.
 func (c *cluster) whole() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

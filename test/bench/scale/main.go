@@ -33,7 +33,7 @@ func main() {
 	flag.IntVar(&o.crash, "crash", 50, "how many clusters lose all servers at once")
 	flag.DurationVar(&o.idle, "idle", time.Minute, "how long the idle operator is watched")
 	flag.StringVar(&o.manager, "manager", "bin/manager", "the operator's program")
-	flag.Int64Var(&o.limit, "limit", 384, "the operator's limit of memory in MiB, which it is told as in its Deployment")
+	flag.Int64Var(&o.limit, "limit", 384, "the operator's limit of memory in MiB, as its Deployment sets it")
 	flag.DurationVar(&o.longest, "longest", 10*time.Minute, "how long any one step may take")
 	flag.Parse()
 	for _, word := range strings.Split(*sizes, ",") {
@@ -81,7 +81,7 @@ type point struct {
 	crashed  window
 	crash    int
 	back     time.Duration // until the crashed ones were Available
-	slow     time.Duration // until one was Available again, beside clusters whose agents answer slowly
+	slow     time.Duration // until one was Available again, alongside clusters whose agents answer slowly
 	lead     time.Duration // until the other operator was the leader
 	seen     time.Duration // until it had looked at every cluster
 	resident int64         // bytes at most
@@ -98,7 +98,7 @@ type window struct {
 
 func (p point) String() string {
 	return fmt.Sprintf("%d clusters: %d new ones Ready in %.0f s; idle: pass p99 %.3f s, %.1f requests per cluster and minute, %.1f %% of a processor; "+
-		"%d crash: p99 %.3f s, back in %.1f s; one beside slow agents: %.1f s; take-over: leader in %.1f s, all seen in %.1f s; %d MiB",
+		"%d crash: p99 %.3f s, back in %.1f s; one alongside slow agents: %.1f s; take-over: leader in %.1f s, all seen in %.1f s; %d MiB",
 		p.clusters, p.added, p.created.Seconds(), p.idle.p99, p.perMinute(), p.share(),
 		p.crash, p.crashed.p99, p.back.Seconds(), p.slow.Seconds(), p.lead.Seconds(), p.seen.Seconds(), p.resident>>20)
 }

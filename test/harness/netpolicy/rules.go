@@ -1,4 +1,4 @@
-// Package netpolicy says what NetworkPolicies mean, as nftables rules for the nodes of the local cluster, which has no network
+// Package netpolicy decides what NetworkPolicies mean, as nftables rules for the nodes of the local cluster, which has no network
 // plug-in that enforces them.
 package netpolicy
 
@@ -133,7 +133,7 @@ func (w World) live() []corev1.Pod {
 	return out
 }
 
-// concerns says whether a policy restricts a direction. Where it names none, it is Ingress, and Egress if it has such rules.
+// concerns reports whether a policy restricts a direction. Where it names none, it is Ingress, and Egress if it has such rules.
 func concerns(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) bool {
 	if len(p.Spec.PolicyTypes) > 0 {
 		return slices.Contains(p.Spec.PolicyTypes, direction)

@@ -28,7 +28,7 @@ func Event(kind byte, server, second uint32, body ...byte) []byte {
 	return e
 }
 
-// FormatDescription says that checksums follow.
+// FormatDescription reports whether checksums follow.
 func FormatDescription() []byte { return Event(Format, 1, 1, 4, 0, 1) }
 
 // Begin is the first event of the transaction DOMAIN-SERVER-SEQ.

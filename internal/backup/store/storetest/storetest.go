@@ -70,7 +70,7 @@ func (s *Service) Refuse(decide func(*http.Request) (status int, body string)) {
 // Down stops all answers.
 func (s *Service) Down() { s.front.server.Close() }
 
-// program starts an emulator with a certificate of its own, behind a front that can refuse. arguments are told a free port and the files of the pair.
+// program starts an emulator with a certificate of its own, behind a front that can refuse. arguments are reported a free port and the files of the pair.
 func (s *Service) program(t *testing.T, env []string, name string, arguments func(port, cert, key, dir string) []string) {
 	t.Helper()
 	path, err := exec.LookPath(name)

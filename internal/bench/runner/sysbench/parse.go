@@ -45,7 +45,7 @@ func Parse(text string) (result.OLTPResult, error) {
 	return r, nil
 }
 
-// readTotals reads a line of the final report, and says whether it was the total time.
+// readTotals reads a line of the final report, and reports whether it was the total time.
 func readTotals(r *result.OLTPResult, line string) bool {
 	if m := totalTime.FindStringSubmatch(line); m != nil {
 		r.Seconds = decimal(m[1])

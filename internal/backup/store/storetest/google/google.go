@@ -63,7 +63,7 @@ func (j *Judge) CreateBucket(ctx context.Context, client *http.Client, endpoint,
 	return nil
 }
 
-// signed says whether the assertion (RFC 7523) of a request for a token is signed by the key.
+// signed reports whether the assertion (RFC 7523) of a request for a token is signed by the key.
 func (j *Judge) signed(r *http.Request) bool {
 	var body bytes.Buffer
 	_, _ = body.ReadFrom(r.Body)
