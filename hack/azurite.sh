@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Azurite, the emulator of Azure Blob Storage, in the cache, and azurite-blob beside the other programs (hack/tools.sh path).
+# Installs Azurite, the emulator of Azure Blob Storage, in the cache, and azurite-blob alongside the other programs (hack/tools.sh path).
 # The packages are pinned, with their hashes, in hack/azurite/package-lock.json; none of their scripts is run.
 set -euo pipefail
 # shellcheck source=hack/lib.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that a Docker engine runs: installs it from the distribution's packages
-# and starts it, where that is possible; otherwise says what to do.
+# and starts it, where that is possible; otherwise describes what to do.
 set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -10,7 +10,7 @@ REQUIREMENTS="$HACK_DIR/docs/requirements.txt"
 VENV="$CACHE/docs/$(folder_hash "$REQUIREMENTS")"
 export MERMAID="$CACHE/docs/mermaid-$MERMAID_VERSION.min.js"
 
-# python_env: the pinned packages, checked against their hashes. The last line says that all are there.
+# python_env: the pinned packages, checked against their hashes. The last line reports that all are there.
 python_env() {
   [ ! -e "$VENV/complete" ] || return 0
   rm -rf "$VENV"

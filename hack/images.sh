@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# An image says which inputs it was made from.
+# An image names which inputs it was made from.
 LABEL=io.galera-operator.inputs
 
 up_to_date() {
@@ -147,7 +147,7 @@ monitoring_image() {
   rm -r "$out"
 }
 
-# drivers: what Debian does not have of them is fetched here, by the pinned versions beside the programs.
+# drivers: what Debian does not have of them is fetched here, by the pinned versions alongside the programs.
 drivers() {
   local folder="$REPO_DIR/images/drivers" base="debian:$DATABASE_DEBIAN-slim" hash out
   hash=$(image_hash "$folder" "$base")

@@ -20,7 +20,7 @@ export PATH="$BIN:$PATH"
 CLUSTER=galera
 CONTEXT="kind-$CLUSTER"
 CLUSTER_KUBECONFIG="$CACHE/kubeconfig"
-# For how many seconds each part of the local Kubernetes is waited for. It may start beside the tests of `make test`.
+# For how many seconds each part of the local Kubernetes is waited for. It may start alongside the tests of `make test`.
 PATIENCE=180
 
 # Progress goes to stderr, so that a script's stdout stays its answer.

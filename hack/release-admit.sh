@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Refuses a release that nobody has reviewed: the tag has to be a version, and the commit it names has to be on the main branch.
+# Refuses a release that no one has reviewed: the tag has to be a version, and the commit it names has to be on the main branch.
 #   hack/release-admit.sh TAG MAIN
 set -euo pipefail
 tag=$1 main=$2

@@ -47,7 +47,7 @@ image() {
   crane digest "$IMAGE:$VERSION" >"$OUT/digest"
 }
 
-# sign_image: the signature and the list of what is in it lie beside the image.
+# sign_image: the signature and the list of what is in it lie alongside the image.
 sign_image() {
   local at
   at=$IMAGE@$(cat "$OUT/digest")

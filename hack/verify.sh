@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates again what is generated, beside the tree, and compares; renders every kustomization.
+# Generates again what is generated, alongside the tree, and compares; renders every kustomization.
 #   hack/verify.sh CONTROLLER_GEN KUSTOMIZE CRD_REF_DOCS
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

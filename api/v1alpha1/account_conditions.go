@@ -4,8 +4,8 @@ package v1alpha1
 const (
 	// ConditionApplied is True when the account or the database is in the server as the spec asks for.
 	ConditionApplied = "Applied"
-	// ConditionPasswordRotated is True when the account accepts one password, and the binding Secret holds it. It is False while two are
-	// accepted, and while a new one is waited for.
+	// ConditionPasswordRotated is True when the account accepts one password, and the binding Secret holds it. It is False
+	// while two are accepted, and while a new one is waited for.
 	ConditionPasswordRotated = "PasswordRotated"
 )
 

@@ -59,5 +59,6 @@ const (
 	ReasonArbitratorAway = "ArbitratorAway"
 )
 
-// AnnotationArbitratorRevision is a hash of the arbitrator's pod template, without the image the agent is taken from. A new template is applied when no node is being restarted.
+// AnnotationArbitratorRevision is a hash of the arbitrator's pod template, without the image the agent is taken from. A
+// new template is applied when no node is being restarted.
 const AnnotationArbitratorRevision = "galera-operator.io/arbitrator-revision"

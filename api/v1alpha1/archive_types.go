@@ -18,17 +18,17 @@ type ClusterBackup struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.interval) || duration(self.interval) >= duration('1s') && duration(self.interval) <= duration('10m')",message="interval must be between 1s and 10m"
 // +kubebuilder:validation:XValidation:rule="!has(self.window) || duration(self.window) >= duration('1h')",message="window must be at least 1h"
 type PointInTime struct {
-	// enabled has every node write a binary log with GTIDs, which restarts one node at a time, and a Deployment NAME-archiver that follows it. A
-	// node keeps what was not archived yet for three days and in a tenth of its volume (at least 128Mi; MariaDB 11.4 or later). Needs
-	// spec.tls.clients other than Disabled. Default: false.
+	// enabled has every node write a binary log with GTIDs, which restarts one node at a time, and a Deployment
+	// NAME-archiver that follows it. A node keeps what was not archived yet for three days and in a tenth of its volume
+	// (at least 128Mi; MariaDB 11.4 or later). Needs spec.tls.clients other than Disabled. Default: false.
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 	// interval is how often what was committed is stored: what a disaster may cost. 1s to 10m. Default: 10s.
 	// +optional
 	// +kubebuilder:default="10s"
 	Interval *metav1.Duration `json:"interval,omitempty"`
-	// window is for how long every point in time stays in the store, as long as there are backups to begin with: what is older is removed,
-	// except what the latest backup from before needs. At least 1h. Default: 720h.
+	// window is for how long every point in time stays in the store, as long as there are backups to begin with: what is
+	// older is removed, except what the latest backup from before needs. At least 1h. Default: 720h.
 	// +optional
 	// +kubebuilder:default="720h"
 	Window *metav1.Duration `json:"window,omitempty"`
@@ -50,8 +50,8 @@ type ArchiveStatus struct {
 	// lag is how far archivedThrough was behind the present at the archiver's last answer.
 	// +optional
 	Lag *metav1.Duration `json:"lag,omitempty"`
-	// recoverableFrom is the earliest point in time that can be restored: that of the first backup which the archive continues
-	// without a gap.
+	// recoverableFrom is the earliest point in time that can be restored: that of the first backup which the archive
+	// continues without a gap.
 	// +optional
 	RecoverableFrom *metav1.Time `json:"recoverableFrom,omitempty"`
 	// base is the id of that backup.
@@ -69,7 +69,8 @@ type ArchiveStatus struct {
 	// chain is the number of the segment from which on nothing is missing.
 	// +optional
 	Chain int64 `json:"chain,omitempty"`
-	// gap is why no backup leads to what is archived now, though there was an archive before. Empty once a later backup makes up for it.
+	// gap is why no backup leads to what is archived now, though there was an archive before. Empty once a later backup
+	// makes up for it.
 	// +optional
 	Gap string `json:"gap,omitempty"`
 	// reason of the message, one of the reasons of the condition PointInTimeRecoverable.

@@ -1,6 +1,7 @@
 package v1alpha1
 
-// ConditionReachable of a GaleraBackupStore is True when an object was written, read and deleted there at the last check.
+// ConditionReachable of a GaleraBackupStore is True when an object was written, read and deleted there at the last
+// check.
 const ConditionReachable = "Reachable"
 
 // ConditionVerified of a GaleraBackup is True when it has passed the test that spec.verify asks for.

@@ -5,8 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BootstrapFrom names the backup, or the living cluster, that a new cluster begins with. Every node restores it on its own volume. The cluster
-// then forms with a new history, without any SST. If that cannot be done, the cluster is Stalled with the reason. It never comes up empty.
+// BootstrapFrom names the backup, or the living cluster, that a new cluster begins with. Every node restores it on its
+// own volume. The cluster then forms with a new history, without any SST. If that cannot be done, the cluster is
+// Stalled with the reason. It never comes up empty.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.backup) ? 1 : 0) + (has(self.store) ? 1 : 0) + (has(self.cluster) ? 1 : 0) == 1",message="name exactly one of backup, store and cluster"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster) || !has(self.pointInTime)",message="pointInTime does not go with cluster: a clone holds what its source holds when it is copied; for a point in time name the store of the source's backups"
@@ -14,21 +15,22 @@ type BootstrapFrom struct {
 	// backup is a completed GaleraBackup in the cluster's namespace.
 	// +optional
 	Backup *LocalName `json:"backup,omitempty"`
-	// store names a backup in a GaleraBackupStore of the cluster's namespace. The backup may be that of a deleted cluster, or from
-	// another Kubernetes.
+	// store names a backup in a GaleraBackupStore of the cluster's namespace. The backup may be that of a deleted cluster,
+	// or from another Kubernetes.
 	// +optional
 	Store *BootstrapStore `json:"store,omitempty"`
-	// cluster is a living GaleraCluster to clone, in this namespace or another one. It is copied once, with all accounts and their passwords
-	// but root's, and stays in service.
+	// cluster is a living GaleraCluster to clone, in this namespace or another one. It is copied once, with all accounts
+	// and their passwords but root's, and stays in service.
 	// +optional
 	Cluster *BootstrapCluster `json:"cluster,omitempty"`
-	// identitySecretRef names a Secret in the cluster's namespace with the private key of one of the recipients (an age identity,
-	// "AGE-SECRET-KEY-1…"). Only the Jobs of the restore mount it. You can delete it when the cluster has started.
+	// identitySecretRef names a Secret in the cluster's namespace with the private key of one of the recipients (an age
+	// identity, "AGE-SECRET-KEY-1…"). Only the Jobs of the restore mount it. You can delete it when the cluster has
+	// started.
 	// +required
 	IdentitySecretRef SecretKey `json:"identitySecretRef"`
 	// pointInTime continues from the backup to a later point in time, with the archive of the binary log that
-	// spec.backup.pointInTime made. Without backup.name and store.id the operator takes the latest backup before that point.
-	// Default: none; the data are those of the backup.
+	// spec.backup.pointInTime made. Without backup.name and store.id the operator takes the latest backup before that
+	// point. Default: none; the data are those of the backup.
 	// +optional
 	PointInTime *RestorePoint `json:"pointInTime,omitempty"`
 }
@@ -38,9 +40,10 @@ type BootstrapFrom struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.time) ? 1 : 0) + (has(self.gtid) ? 1 : 0) + (has(self.latest) && self.latest ? 1 : 0) == 1",message="name exactly one of time, gtid and latest: true"
 // +kubebuilder:validation:XValidation:rule="!has(self.time) || self.time.getMilliseconds() == 0",message="time has whole seconds, as transactions have: for a point within a second set gtid"
 type RestorePoint struct {
-	// time: everything that was committed before it is restored, for instance before 2026-11-24T12:30:00Z. Transactions name whole seconds: the
-	// restore ends before the first one of the named second, or of a later one. So a time has no fraction of a second; for a point within
-	// a second set gtid. The time of a transaction is when its last statement began.
+	// time: everything that was committed before it is restored, for instance before 2026-11-24T12:30:00Z. Transactions
+	// name whole seconds: the restore ends before the first one of the named second, or of a later one. So a time has no
+	// fraction of a second; for a point within a second set gtid. The time of a transaction is when its last statement
+	// began.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
 	// gtid: the restore ends with this transaction, for instance 0-1-4711.
@@ -82,8 +85,9 @@ type BootstrapStore struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Cluster string `json:"cluster,omitempty"`
-	// clusterUID is the metadata.uid of the backup's cluster, or its first eight characters, which are the last part of a directory in the
-	// store's status. It is needed if the store has backups of several clusters of that namespace and name. Default: the only one.
+	// clusterUID is the metadata.uid of the backup's cluster, or its first eight characters, which are the last part of a
+	// directory in the store's status. It is needed if the store has backups of several clusters of that namespace and
+	// name. Default: the only one.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}(-[0-9a-f]{4}){0,3}(-[0-9a-f]{12})?$`
 	// +kubebuilder:validation:MaxLength=36
@@ -95,23 +99,25 @@ type BootstrapStore struct {
 	ID string `json:"id,omitempty"`
 }
 
-// BootstrapCluster is a living cluster to clone. The clone's operator makes a temporary GaleraBackup of it, NAME-clone in the clone's namespace,
-// and removes it from the store when the clone is Ready.
+// BootstrapCluster is a living cluster to clone. The clone's operator makes a temporary GaleraBackup of it, NAME-clone
+// in the clone's namespace, and removes it from the store when the clone is Ready.
 type BootstrapCluster struct {
 	// name of the GaleraCluster to clone.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
-	// namespace of that GaleraCluster. Another namespace than this cluster's is accepted only if spec.allowedCloneNamespaces of that cluster
-	// names this one. Default: this cluster's.
+	// namespace of that GaleraCluster. Another namespace than this cluster's is accepted only if
+	// spec.allowedCloneNamespaces of that cluster names this one. Default: this cluster's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
-	// storeRef names a GaleraBackupStore in this cluster's namespace, which the copy goes through, encrypted for the store's recipients.
+	// storeRef names a GaleraBackupStore in this cluster's namespace, which the copy goes through, encrypted for the
+	// store's recipients.
 	// +required
 	StoreRef LocalName `json:"storeRef"`
-	// rateLimit is the most that is read from the source's node, in bytes per second, for instance 50Mi. At least 64Ki. Default: no limit.
+	// rateLimit is the most that is read from the source's node, in bytes per second, for instance 50Mi. At least 64Ki.
+	// Default: no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
@@ -127,11 +133,12 @@ const (
 
 // RestoreStatus is the progress of spec.bootstrapFrom.
 type RestoreStatus struct {
-	// phase is Finding (the backup is looked for, or a clone's is made), Restoring (the volumes are filled), Completed or Failed.
+	// phase is Finding (the backup is looked for, or a clone's is made), Restoring (the volumes are filled), Completed or
+	// Failed.
 	// +kubebuilder:validation:Enum=Finding;Restoring;Completed;Failed
 	Phase string `json:"phase"`
-	// observedGeneration is the generation of the spec that this status describes. A failed restore begins again when the spec
-	// changes.
+	// observedGeneration is the generation of the spec that this status describes. A failed restore begins again when the
+	// spec changes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// id of the backup.
@@ -162,7 +169,8 @@ type RestoreStatus struct {
 	// attempts is how often failed parts were repeated.
 	// +optional
 	Attempts int32 `json:"attempts,omitempty"`
-	// memberAttempts is the number of the attempt at each node's volume, by the node's name. A node without an entry has that of attempts.
+	// memberAttempts is the number of the attempt at each node's volume, by the node's name. A node without an entry has
+	// that of attempts.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	MemberAttempts map[string]int32 `json:"memberAttempts,omitempty"`
@@ -204,7 +212,8 @@ type ReplayStatus struct {
 	// reached is the GTID of the last applied transaction, the same on every node.
 	// +optional
 	Reached string `json:"reached,omitempty"`
-	// late is how many transactions after it name a time before the target: they were committed after one that does not, and are left out.
+	// late is how many transactions after it name a time before the target: they were committed after one that does not,
+	// and are left out.
 	// +optional
 	Late int64 `json:"late,omitempty"`
 }

@@ -9,7 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestEverythingIsBounded: each string, list and map of a spec has a bound, because the operator keeps all specs in its memory.
+// TestEverythingIsBounded: each string, list and map of a spec has a bound, because the operator keeps all specs in its
+// memory.
 func TestEverythingIsBounded(t *testing.T) {
 	files, err := filepath.Glob("../../config/crd/bases/*.yaml")
 	if err != nil || len(files) < 7 {

@@ -22,16 +22,17 @@ const (
 	ConditionCertificatesValid = "CertificatesValid"
 	// ConditionQuorumHealthy is True when the cluster is one Primary component.
 	ConditionQuorumHealthy = "QuorumHealthy"
-	// ConditionUpToDate is True when every node runs with what the spec and this operator ask for, and every agent is the operator's. It is
-	// False while a restart or the replacement of an agent waits for a maintenance window: the cluster is Ready meanwhile.
+	// ConditionUpToDate is True when every node runs with what the spec and this operator ask for, and every agent is the
+	// operator's. It is False while a restart or the replacement of an agent waits for a maintenance window: the cluster
+	// is Ready meanwhile.
 	ConditionUpToDate = "UpToDate"
 	// ConditionDurable is True when the settings put an acknowledged write on the disk of the node that acknowledged it.
 	ConditionDurable = "Durable"
-	// ConditionCPUStarved is True while a node's container got no processor for a second or longer within the last minute. A node
-	// that gets none for five seconds is evicted by the others.
+	// ConditionCPUStarved is True while a node's container got no processor for a second or longer within the last minute.
+	// A node that gets none for five seconds is evicted by the others.
 	ConditionCPUStarved = "CPUStarved"
-	// ConditionPointInTimeRecoverable is True when the archive of the binary log goes on from a backup without a gap, and keeps up. It
-	// is there with spec.backup.pointInTime only.
+	// ConditionPointInTimeRecoverable is True when the archive of the binary log goes on from a backup without a gap, and
+	// keeps up. It is there with spec.backup.pointInTime only.
 	ConditionPointInTimeRecoverable = "PointInTimeRecoverable"
 )
 

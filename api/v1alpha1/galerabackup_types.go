@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// GaleraBackup is one backup of a cluster. A Synced node, not the primary where there is another one, streams a copy of its data
-// (mariadb-backup) to a Job, which compresses, encrypts and stores it. The cluster stays in service.
+// GaleraBackup is one backup of a cluster. A Synced node, not the primary where there is another one, streams a copy of
+// its data (mariadb-backup) to a Job, which compresses, encrypts and stores it. The cluster stays in service.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -27,7 +27,8 @@ type GaleraBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec defines what to back up, and where to. It is immutable, except for deletionPolicy, verify, and an identitySecretRef that is added.
+	// spec defines what to back up, and where to. It is immutable, except for deletionPolicy, verify, and an
+	// identitySecretRef that is added.
 	// +required
 	Spec GaleraBackupSpec `json:"spec"`
 	// status is the backup's progress and result.
@@ -59,8 +60,8 @@ type BackupClusterRef struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// namespace of the GaleraCluster. Another namespace than this backup's is only for the operator, which makes a clone with it
-	// (spec.bootstrapFrom.cluster of a GaleraCluster); it is refused otherwise. Default: this backup's namespace.
+	// namespace of the GaleraCluster. Another namespace than this backup's is only for the operator, which makes a clone
+	// with it (spec.bootstrapFrom.cluster of a GaleraCluster); it is refused otherwise. Default: this backup's namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
@@ -102,8 +103,8 @@ type GaleraBackupSpec struct {
 	// storeRef is the GaleraBackupStore.
 	// +required
 	StoreRef LocalName `json:"storeRef"`
-	// method of the backup: Stream. mariadb-backup's copy goes to the store as one stream, and needs no space on any volume.
-	// Default: Stream.
+	// method of the backup: Stream. mariadb-backup's copy goes to the store as one stream, and needs no space on any
+	// volume. Default: Stream.
 	// +optional
 	// +kubebuilder:default=Stream
 	// +kubebuilder:validation:Enum=Stream
@@ -113,27 +114,27 @@ type GaleraBackupSpec struct {
 	// +kubebuilder:default=Zstd
 	// +kubebuilder:validation:Enum=Zstd;None
 	Compression string `json:"compression,omitempty"`
-	// rateLimit is the most that is read from the node, in bytes per second, for instance 50Mi. At least 64Ki. Default: no limit.
+	// rateLimit is the most that is read from the node, in bytes per second, for instance 50Mi. At least 64Ki. Default: no
+	// limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
-	// deletionPolicy defines what happens to the stored data when this object is deleted: Retain keeps them, Delete removes them. The
-	// store's retention removes only backups with Delete. Default: Retain.
+	// deletionPolicy defines what happens to the stored data when this object is deleted: Retain keeps them, Delete
+	// removes them. The store's retention removes only backups with Delete. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// verify defines how the backup is tested once it is in the store. None: not at all. Checksum: all of it is read again, and
-	// compared with its checksums. Restore: it is restored on a temporary volume, and every table is checked. With Checksum and
-	// Restore, retention counts the backup only after it has passed. Default: None.
+	// verify defines how the backup is tested once it is in the store. None: not at all. Checksum: all of it is read
+	// again, and compared with its checksums. Restore: it is restored on a temporary volume, and every table is checked.
+	// With Checksum and Restore, retention counts the backup only after it has passed. Default: None.
 	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:Enum=None;Checksum;Restore
 	Verify string `json:"verify,omitempty"`
 	// identitySecretRef names a Secret in this namespace with the private key of one of the recipients (an age identity,
-	// "AGE-SECRET-KEY-1…"). Only verify: Restore needs it. It cannot be changed once it is set, and a Secret that belongs to a cluster is
-	// refused. Use a key pair of its own for that, and add its public key to the
-	// store's recipients.
+	// "AGE-SECRET-KEY-1…"). Only verify: Restore needs it. It cannot be changed once it is set, and a Secret that belongs
+	// to a cluster is refused. Use a key pair of its own for that, and add its public key to the store's recipients.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="identitySecretRef cannot be changed once it is set"
 	IdentitySecretRef *SecretKey `json:"identitySecretRef,omitempty"`

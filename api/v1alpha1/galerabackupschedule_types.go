@@ -47,8 +47,8 @@ const (
 
 // GaleraBackupScheduleSpec defines when backups are made.
 type GaleraBackupScheduleSpec struct {
-	// schedule in the five fields of cron (minute, hour, day of the month, month, day of the week), for instance "30 2 * * *", or a word like
-	// @daily.
+	// schedule in the five fields of cron (minute, hour, day of the month, month, day of the week), for instance "30 2 * *
+	// *", or a word like @daily.
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|([0-9A-Za-z*,/?-]+ +){4}[0-9A-Za-z*,/?-]+)$`
 	Schedule string `json:"schedule"`
@@ -57,8 +57,8 @@ type GaleraBackupScheduleSpec struct {
 	// +kubebuilder:default=UTC
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
-	// concurrencyPolicy defines what happens when a backup is due while the previous one still runs. Forbid: it is skipped. Allow: it
-	// is made after the previous one. Default: Forbid.
+	// concurrencyPolicy defines what happens when a backup is due while the previous one still runs. Forbid: it is
+	// skipped. Allow: it is made after the previous one. Default: Forbid.
 	// +optional
 	// +kubebuilder:default=Forbid
 	// +kubebuilder:validation:Enum=Forbid;Allow
@@ -66,7 +66,8 @@ type GaleraBackupScheduleSpec struct {
 	// suspend stops the schedule: no further backups are made. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
-	// template is the spec of each backup. Set deletionPolicy: Delete in it, or the store's retention removes none of them.
+	// template is the spec of each backup. Set deletionPolicy: Delete in it, or the store's retention removes none of
+	// them.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="!has(self.clusterRef.__namespace__)",message="a schedule makes backups of clusters in its own namespace: remove clusterRef.namespace"
 	Template GaleraBackupSpec `json:"template"`
@@ -77,8 +78,8 @@ type GaleraBackupScheduleStatus struct {
 	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen it.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// lastScheduleTime is when the last backup was due. Backups that were due while the operator did not run are made up for by
-	// one.
+	// lastScheduleTime is when the last backup was due. Backups that were due while the operator did not run are made up
+	// for by one.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 	// lastBackup is the name of the GaleraBackup created then.
@@ -106,8 +107,8 @@ type ScheduleRetention struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// expiring are the backups that no rule keeps, at most 100, the oldest first. Each is listed here for the time between two
-	// backups of the schedule, at most a day, before it is removed. To keep one, set its deletionPolicy to Retain.
+	// expiring are the backups that no rule keeps, at most 100, the oldest first. Each is listed here for the time between
+	// two backups of the schedule, at most a day, before it is removed. To keep one, set its deletionPolicy to Retain.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// GaleraBackupStore is a place for the backups of its namespace's clusters: a bucket of S3 or Google Cloud Storage, a container of Azure
-// Blob Storage, or a volume. Backups are encrypted for the public keys in encryption.recipients before they leave the Kubernetes cluster.
-// The Jobs that make backups cannot read them again.
+// GaleraBackupStore is a place for the backups of its namespace's clusters: a bucket of S3 or Google Cloud Storage, a
+// container of Azure Blob Storage, or a volume. Backups are encrypted for the public keys in encryption.recipients
+// before they leave the Kubernetes cluster. The Jobs that make backups cannot read them again.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -69,26 +69,29 @@ type GaleraBackupStoreSpec struct {
 	// +optional
 	Retention *BackupRetention `json:"retention,omitempty"`
 
-	// singleWriter allows a store that cannot refuse to create an object that exists: a service that does not know If-None-Match, or a volume
-	// without hard links. Set it only if nothing but this Kubernetes cluster writes there: two writers could overwrite each other's objects, and
-	// the archive of the binary log could lose transactions. Default: false; such a store is refused.
+	// singleWriter allows a store that cannot refuse to create an object that exists: a service that does not know
+	// If-None-Match, or a volume without hard links. Set it only if nothing but this Kubernetes cluster writes there: two
+	// writers could overwrite each other's objects, and the archive of the binary log could lose transactions. Default:
+	// false; such a store is refused.
 	// +optional
 	SingleWriter bool `json:"singleWriter,omitempty"`
 
-	// pods defines where the pods run that use the store, and what they may use: checks, backups, tests by checksum, removals and archivers.
-	// Default: those of a cluster run where its database pods may; a check, which belongs to no cluster, anywhere.
+	// pods defines where the pods run that use the store, and what they may use: checks, backups, tests by checksum,
+	// removals and archivers. Default: those of a cluster run where its database pods may; a check, which belongs to no
+	// cluster, anywhere.
 	// +optional
 	Pods *BackupPods `json:"pods,omitempty"`
 
-	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for the cloud's workload identity. The Jobs get no
-	// token for the Kubernetes API. Its name ends in -galera, unless the administrator allows another one. Default: one that the
-	// operator creates for the store, without any rights.
+	// serviceAccountName is the ServiceAccount of the Jobs that use the store, for the cloud's workload identity. The Jobs
+	// get no token for the Kubernetes API. Its name ends in -galera, unless the administrator allows another one. Default:
+	// one that the operator creates for the store, without any rights.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
-// BackupPods configures the pods that use a store. Each field that is set replaces what the cluster's database pods have.
+// BackupPods configures the pods that use a store. Each field that is set replaces what the cluster's database pods
+// have.
 type BackupPods struct {
 	// nodeSelector selects the hosts by label. Default: spec.scheduling.nodeSelector of the cluster.
 	// +optional
@@ -102,22 +105,23 @@ type BackupPods struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	PriorityClassName string `json:"priorityClassName,omitempty"`
-	// imagePullSecrets names Secrets with credentials for the registry of the operator's image, in the store's namespace. Default:
-	// spec.imagePullSecrets of the cluster.
+	// imagePullSecrets names Secrets with credentials for the registry of the operator's image, in the store's namespace.
+	// Default: spec.imagePullSecrets of the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
-	// resources of each pod's container: requests and limits. An archiver needs memory for about four times the largest row. Default: requests of
-	// 50m cpu and 64Mi memory, limits of 1500m cpu and 512Mi memory, each unless it is given here.
+	// resources of each pod's container: requests and limits. An archiver needs memory for about four times the largest
+	// row. Default: requests of 50m cpu and 64Mi memory, limits of 1500m cpu and 512Mi memory, each unless it is given
+	// here.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 }
 
 // BackupEncryption defines which keys can read the backups.
 type BackupEncryption struct {
-	// recipients are age public keys (X25519, "age1…"), as age-keygen makes them. Any one of their private keys opens a backup.
-	// Only a restore needs a private key (identitySecretRef): keep them outside of this Kubernetes. A change applies to new
-	// backups only.
+	// recipients are age public keys (X25519, "age1…"), as age-keygen makes them. Any one of their private keys opens a
+	// backup. Only a restore needs a private key (identitySecretRef): keep them outside of this Kubernetes. A change
+	// applies to new backups only.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
@@ -125,7 +129,8 @@ type BackupEncryption struct {
 	Recipients []string `json:"recipients"`
 }
 
-// BackupRetention defines which backups of a cluster are kept: all that any of the rules keeps. The latest complete backup is always kept.
+// BackupRetention defines which backups of a cluster are kept: all that any of the rules keeps. The latest complete
+// backup is always kept.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.keepLast) || has(self.keepWithin) || has(self.keepDaily) || has(self.keepWeekly)",message="name at least one of keepLast, keepWithin, keepDaily and keepWeekly"
 type BackupRetention struct {

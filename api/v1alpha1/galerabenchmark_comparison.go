@@ -10,8 +10,8 @@ type BenchmarkDesign struct {
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:validation:items:MaxLength=512
 	Rounds []string `json:"rounds,omitempty"`
-	// balanced reports whether every arm is measured equally often at every place of a round, and equally often directly after
-	// every other arm of the round.
+	// balanced reports whether every arm is measured equally often at every place of a round, and equally often directly
+	// after every other arm of the round.
 	Balanced bool `json:"balanced"`
 }
 

@@ -28,7 +28,8 @@ const (
 const (
 	// LabelBenchmark names the GaleraBenchmark an object belongs to.
 	LabelBenchmark = "galera-operator.io/benchmark"
-	// LabelBenchmarkUID is the UID of that GaleraBenchmark, on the Secret cert-manager writes for it, which has no owner at first.
+	// LabelBenchmarkUID is the UID of that GaleraBenchmark, on the Secret cert-manager writes for it, which has no owner
+	// at first.
 	LabelBenchmarkUID = "galera-operator.io/benchmark-uid"
 	// LabelTunnel is the name of the tunnel's server, on its pod.
 	LabelTunnel = "galera-operator.io/tunnel"

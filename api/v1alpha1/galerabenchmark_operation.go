@@ -18,15 +18,16 @@ const (
 	OperationBackup = "Backup"
 )
 
-// OperationWorkload writes through NAME-primary, one row in each transaction, and measures what an operation costs while it lasts.
+// OperationWorkload writes through NAME-primary, one row in each transaction, and measures what an operation costs
+// while it lasts.
 //
 // +kubebuilder:validation:XValidation:rule="('Backup' in self.operations) == has(self.storeRef)",message="the operation Backup needs storeRef, the GaleraBackupStore to back up to, and only Backup takes one"
 type OperationWorkload struct {
-	// operations lists Renewal (a new certificate for all nodes), Restart (of one node that is not the primary; it rejoins by
-	// IST), Promotion (another node becomes the primary), Switch (replication's encryption is switched the other way and back,
-	// by the template's tls.switchStrategy), JoinIST (a node that is not the primary is away for 20 seconds, and joins by IST), JoinSST
-	// (its volume is replaced, and it joins by SST) and Backup (a GaleraBackup, removed with its data afterwards). Each is
-	// measured. Default: Renewal, Restart and Promotion.
+	// operations lists Renewal (a new certificate for all nodes), Restart (of one node that is not the primary; it rejoins
+	// by IST), Promotion (another node becomes the primary), Switch (replication's encryption is switched the other way
+	// and back, by the template's tls.switchStrategy), JoinIST (a node that is not the primary is away for 20 seconds, and
+	// joins by IST), JoinSST (its volume is replaced, and it joins by SST) and Backup (a GaleraBackup, removed with its
+	// data afterwards). Each is measured. Default: Renewal, Restart and Promotion.
 	// +optional
 	// +kubebuilder:default={"Renewal","Restart","Promotion"}
 	// +listType=set

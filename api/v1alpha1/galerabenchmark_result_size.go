@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ResultSizeWorkload asks for one value of a chosen size repeatedly, as fast as possible, on connections that stay open. No table
-// is read: what is measured is the way of the answer to the client.
+// ResultSizeWorkload asks for one value of a chosen size repeatedly, as fast as possible, on connections that stay
+// open. No table is read: what is measured is the way of the answer to the client.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 2h, in whole seconds"
 type ResultSizeWorkload struct {

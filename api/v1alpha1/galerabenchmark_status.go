@@ -7,7 +7,8 @@ import (
 
 // GaleraBenchmarkStatus holds the results so far. Every measured number is decimal text.
 type GaleraBenchmarkStatus struct {
-	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen the benchmark.
+	// observedGeneration is the generation of the spec that this status describes; -1 before the operator has seen the
+	// benchmark.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -39,8 +40,8 @@ type GaleraBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxLength=512
 	Verdict string `json:"verdict,omitempty"`
 
-	// estimatedTime is how long the benchmark takes by its spec: all runs, the switches between arms and the creation of the test data.
-	// It is an estimate for two cores, set before anything is created.
+	// estimatedTime is how long the benchmark takes by its spec: all runs, the switches between arms and the creation of
+	// the test data. It is an estimate for two cores, set before anything is created.
 	// +optional
 	EstimatedTime *metav1.Duration `json:"estimatedTime,omitempty"`
 
@@ -64,13 +65,14 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 
-	// measuredTime is the total length of the measured windows so far, in whole seconds, for instance 3m0s. Creating clusters
-	// and data, and switching arms, is not part of it.
+	// measuredTime is the total length of the measured windows so far, in whole seconds, for instance 3m0s. Creating
+	// clusters and data, and switching arms, is not part of it.
 	// +optional
 	MeasuredTime *metav1.Duration `json:"measuredTime,omitempty"`
 
-	// override is laid over the spec.tls of the referenced cluster, which stays as it is: the cluster runs with both together until this
-	// field is empty, the benchmark has ended, or it is deleted. The cluster repeats what it runs with in its status.tls.override.
+	// override is laid over the spec.tls of the referenced cluster, which stays as it is: the cluster runs with both
+	// together until this field is empty, the benchmark has ended, or it is deleted. The cluster repeats what it runs with
+	// in its status.tls.override.
 	// +optional
 	Override *BenchmarkTLS `json:"override,omitempty"`
 
@@ -116,8 +118,8 @@ type BenchmarkResources struct {
 	// account, and bench_…_SUFFIX are the databases of the test data.
 	// +kubebuilder:validation:MaxLength=16
 	Suffix string `json:"suffix"`
-	// account reports whether the database may have the account bench_SUFFIX. It is set before the account is created, and removed
-	// after it was dropped.
+	// account reports whether the database may have the account bench_SUFFIX. It is set before the account is created, and
+	// removed after it was dropped.
 	// +optional
 	Account bool `json:"account,omitempty"`
 }
@@ -146,7 +148,8 @@ type BenchmarkRun struct {
 	// variant of the workload, for instance threads=8.
 	// +optional
 	Variant string `json:"variant,omitempty"`
-	// step: Switch (apply the arm's policy), Prepare (create the data set), Measure, Transfer (SST to a node), Operation (one was requested), SwitchBack (the second half of the operation Switch) or CleanUp.
+	// step: Switch (apply the arm's policy), Prepare (create the data set), Measure, Transfer (SST to a node), Operation
+	// (one was requested), SwitchBack (the second half of the operation Switch) or CleanUp.
 	// +kubebuilder:validation:Enum=Switch;Prepare;Measure;Transfer;Operation;SwitchBack;CleanUp
 	Step string `json:"step"`
 	// startedAt is when the step began.
@@ -211,13 +214,13 @@ type BenchmarkResult struct {
 
 	// figures by name, each as median with a confidence interval over the rounds: tps, qps, latencyAvgMs, latencyP50Ms,
 	// latencyP95Ms, latencyP99Ms, latencyMaxMs, errors, reconnects, deadlocks, serverCPUMicros, clientCPUMicros and
-	// proxyCPUMicros (per transaction or connection; the client's includes the proxy's), replicatedBytes and sentBytes (per
-	// transaction: write-sets, and everything the nodes' network interfaces sent), flowControlPausedPercent, seconds,
-	// connectionsPerSecond, sessionsResumedPercent, backendConnectionsPercent (connections that a pooling proxy opened to the
-	// database, of those it took), megabytesPerSecond (of a cipher: with records of 16384 bytes), megabytesPerSecond16B
-	// to megabytesPerSecond8KiB (of a cipher, with smaller records), loadLossPercent (throughput lost on all nodes
-	// during an SST), donorLoadLossPercent (throughput lost on the donor; absent without loadThreads, or if the donor had
-	// too little load), cpuSeconds (CPU time of all nodes during an SST, the load included).
+	// proxyCPUMicros (per transaction or connection; the client's includes the proxy's), replicatedBytes and sentBytes
+	// (per transaction: write-sets, and everything the nodes' network interfaces sent), flowControlPausedPercent, seconds,
+	// connectionsPerSecond, sessionsResumedPercent, backendConnectionsPercent (connections that a pooling proxy opened to
+	// the database, of those it took), megabytesPerSecond (of a cipher: with records of 16384 bytes),
+	// megabytesPerSecond16B to megabytesPerSecond8KiB (of a cipher, with smaller records), loadLossPercent (throughput
+	// lost on all nodes during an SST), donorLoadLossPercent (throughput lost on the donor; absent without loadThreads, or
+	// if the donor had too little load), cpuSeconds (CPU time of all nodes during an SST, the load included).
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -231,8 +234,8 @@ type BenchmarkFigure struct {
 	Name string `json:"name"`
 	// median over the rounds.
 	Median string `json:"median"`
-	// low end of the median's confidence interval. With fewer than 6 rounds it is the smallest value, and the confidence is
-	// less than 95 % (5 rounds: 94 %, 4: 88 %, 3: 75 %).
+	// low end of the median's confidence interval. With fewer than 6 rounds it is the smallest value, and the confidence
+	// is less than 95 % (5 rounds: 94 %, 4: 88 %, 3: 75 %).
 	// +optional
 	Low string `json:"low,omitempty"`
 	// high end of the interval.
@@ -322,14 +325,15 @@ type BenchmarkHost struct {
 	// name of the host: its Kubernetes Node.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// pods that ran on the host: database nodes by their names, "client" for the load generator, "ssh" for the SSH server of
-	// a workload via SSHTunnel, "vpn" for that of WireGuard.
+	// pods that ran on the host: database nodes by their names, "client" for the load generator, "ssh" for the SSH server
+	// of a workload via SSHTunnel, "vpn" for that of WireGuard.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=9
 	// +kubebuilder:validation:items:MaxLength=63
 	Pods []string `json:"pods,omitempty"`
-	// kernel release. This and the following fields are empty if unknown, for instance for a host with the SSH server only.
+	// kernel release. This and the following fields are empty if unknown, for instance for a host with the SSH server
+	// only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=96
 	Kernel string `json:"kernel,omitempty"`

@@ -87,31 +87,32 @@ type GaleraBenchmarkSpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Workloads []BenchmarkWorkload `json:"workloads"`
 
-	// compare lists pairs of cells to compare, besides every arm with the baseline: SSH with TLS, rsync with MariaBackup, a cipher with
-	// another. Each is compared round by round, and has a confidence interval in status.comparisons. Default: in every cell, each arm but the
-	// baseline with the first of these arms, up to 32 comparisons.
+	// compare lists pairs of cells to compare, besides every arm with the baseline: SSH with TLS, rsync with MariaBackup,
+	// a cipher with another. Each is compared round by round, and has a confidence interval in status.comparisons.
+	// Default: in every cell, each arm but the baseline with the first of these arms, up to 32 comparisons.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Compare []BenchmarkCompare `json:"compare,omitempty"`
 
-	// rounds is how often every combination is measured, 1 to 20. With 1 round there is no confidence interval, and no difference is
-	// significant; use 6 or more. The order is balanced with an even number of rounds for two arms, and with a multiple of 6, 4, 10, 6, 14
-	// and 8 for 3, 4, 5, 6, 7 and 8 arms (see order). Default: 6.
+	// rounds is how often every combination is measured, 1 to 20. With 1 round there is no confidence interval, and no
+	// difference is significant; use 6 or more. The order is balanced with an even number of rounds for two arms, and with
+	// a multiple of 6, 4, 10, 6, 14 and 8 for 3, 4, 5, 6, 7 and 8 arms (see order). Default: 6.
 	// +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	Rounds int32 `json:"rounds,omitempty"`
 
-	// order of the runs: Interleaved or Sequential. Interleaved measures every arm once per round, so that drift (caches, neighbours,
-	// temperature) affects all arms alike. The orders of the rounds are the rows of Williams squares: when rounds is a multiple of the
-	// number of arms (of twice that number if it is odd), every arm is equally often at every place of a round, and equally often directly
-	// after every other one; otherwise as nearly as the rounds allow, and status.design says so. All nodes of a private cluster are
-	// restarted before the first run of an arm in a round, whether the policy changes or not; an existing cluster (cluster.ref) is only
-	// switched. Sequential measures all rounds of one arm before the next arm, with the fewest switches: drift then looks like a
-	// difference of the arms. Default: Interleaved.
+	// order of the runs: Interleaved or Sequential. Interleaved measures every arm once per round, so that drift (caches,
+	// neighbours, temperature) affects all arms alike. The orders of the rounds are the rows of Williams squares: when
+	// rounds is a multiple of the number of arms (of twice that number if it is odd), every arm is equally often at every
+	// place of a round, and equally often directly after every other one; otherwise as nearly as the rounds allow, and
+	// status.design says so. All nodes of a private cluster are restarted before the first run of an arm in a round,
+	// whether the policy changes or not; an existing cluster (cluster.ref) is only switched. Sequential measures all
+	// rounds of one arm before the next arm, with the fewest switches: drift then looks like a difference of the arms.
+	// Default: Interleaved.
 	// +optional
 	// +kubebuilder:default=Interleaved
 	// +kubebuilder:validation:Enum=Interleaved;Sequential
@@ -124,8 +125,9 @@ type GaleraBenchmarkSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	Seed int64 `json:"seed,omitempty"`
 
-	// maxRetries is how often an invalid run is repeated, 0 to 10. A run is invalid if it was disturbed: a restart, a
-	// node that left, CPU throttling, a state transfer, too many failed transactions; docs/benchmarks.md has the whole list. Default: 2.
+	// maxRetries is how often an invalid run is repeated, 0 to 10. A run is invalid if it was disturbed: a restart, a node
+	// that left, CPU throttling, a state transfer, too many failed transactions; docs/benchmarks.md has the whole list.
+	// Default: 2.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
@@ -145,8 +147,8 @@ type GaleraBenchmarkSpec struct {
 	// +kubebuilder:default={}
 	Client BenchmarkClient `json:"client,omitempty"`
 
-	// ttlAfterFinished is how long the benchmark and its results are kept after its end, for instance 168h. 0s deletes it at once.
-	// Default: for ever.
+	// ttlAfterFinished is how long the benchmark and its results are kept after its end, for instance 168h. 0s deletes it
+	// at once. Default: for ever.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="ttlAfterFinished must be 0s or more, in hours, minutes and seconds (168h, not 7d)"
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`
@@ -208,9 +210,9 @@ type BenchmarkClusterRef struct {
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
 
-	// allowPolicyChanges lets the benchmark lay the policy of each arm over the cluster's spec.tls, which is not changed. The
-	// override ends with the benchmark, even if that fails or is deleted. Without it, arms whose policy differs from the cluster's
-	// are refused. Default: false.
+	// allowPolicyChanges lets the benchmark lay the policy of each arm over the cluster's spec.tls, which is not changed.
+	// The override ends with the benchmark, even if that fails or is deleted. Without it, arms whose policy differs from
+	// the cluster's are refused. Default: false.
 	// +optional
 	// +kubebuilder:default=false
 	AllowPolicyChanges bool `json:"allowPolicyChanges,omitempty"`
@@ -269,8 +271,8 @@ type BenchmarkTLS struct {
 
 // BenchmarkClient configures the pods that generate the load.
 type BenchmarkClient struct {
-	// image of the Jobs. It must contain sysbench, and for workloads via SSHTunnel OpenSSH's client and server. Workloads of
-	// the kind cipher use the database image instead. Default: the operator's --benchmark-image.
+	// image of the Jobs. It must contain sysbench, and for workloads via SSHTunnel OpenSSH's client and server. Workloads
+	// of the kind cipher use the database image instead. Default: the operator's --benchmark-image.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`

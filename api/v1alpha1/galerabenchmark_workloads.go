@@ -171,18 +171,18 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:Maximum=100000000
 	Connections int64 `json:"connections,omitempty"`
 
-	// via is how clients reach the database: Direct, SSHTunnel, WireGuard or PoolingProxy. SSHTunnel: OpenSSH's client forwards a
-	// port to an SSH server, on the database node's host if possible. WireGuard: the same with a VPN. Both of its ends have a
-	// network stack of their own, so that no pod needs a privilege; a kernel's WireGuard takes less CPU. PoolingProxy: a ProxySQL
-	// beside the client keeps connections to the database open; clients connect to its local socket without TLS. The arm's policy
-	// applies to the connection to the database. Default: Direct.
+	// via is how clients reach the database: Direct, SSHTunnel, WireGuard or PoolingProxy. SSHTunnel: OpenSSH's client
+	// forwards a port to an SSH server, on the database node's host if possible. WireGuard: the same with a VPN. Both of
+	// its ends have a network stack of their own, so that no pod needs a privilege; a kernel's WireGuard takes less CPU.
+	// PoolingProxy: a ProxySQL beside the client keeps connections to the database open; clients connect to its local
+	// socket without TLS. The arm's policy applies to the connection to the database. Default: Direct.
 	// +optional
 	// +kubebuilder:default=Direct
 	// +kubebuilder:validation:Enum=Direct;SSHTunnel;WireGuard;PoolingProxy
 	Via string `json:"via,omitempty"`
 
-	// sshCiphers lists ciphers of the SSH tunnel by OpenSSH's names. Each is measured; both ends offer nothing else. Only with via
-	// SSHTunnel. Default: ["chacha20-poly1305@openssh.com"], which is what OpenSSH chooses by itself.
+	// sshCiphers lists ciphers of the SSH tunnel by OpenSSH's names. Each is measured; both ends offer nothing else. Only
+	// with via SSHTunnel. Default: ["chacha20-poly1305@openssh.com"], which is what OpenSSH chooses by itself.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -190,8 +190,8 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:items:Enum="chacha20-poly1305@openssh.com";"aes128-gcm@openssh.com";"aes256-gcm@openssh.com";"aes128-ctr";"aes256-ctr";"aes256-cbc"
 	SSHCiphers []string `json:"sshCiphers,omitempty"`
 
-	// query is what clients send on each connection: Select1 (SELECT 1) or None. With None they log in and close. A pooling
-	// proxy may then open no connection to the database at all. Default: Select1.
+	// query is what clients send on each connection: Select1 (SELECT 1) or None. With None they log in and close. A
+	// pooling proxy may then open no connection to the database at all. Default: Select1.
 	// +optional
 	// +kubebuilder:default=Select1
 	// +kubebuilder:validation:Enum=Select1;None
@@ -221,9 +221,9 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:items:Enum=On;Off
 	SessionResumption []string `json:"sessionResumption,omitempty"`
 
-	// keyExchanges lists key exchanges of the handshake: X25519MLKEM768 (which a quantum computer does not break), X25519 and
-	// P-256. Each is measured; the client offers nothing else, and the server has to agree (OpenSSL 3.5 for X25519MLKEM768).
-	// Default: the client's own order, which begins with X25519MLKEM768.
+	// keyExchanges lists key exchanges of the handshake: X25519MLKEM768 (which a quantum computer does not break), X25519
+	// and P-256. Each is measured; the client offers nothing else, and the server has to agree (OpenSSL 3.5 for
+	// X25519MLKEM768). Default: the client's own order, which begins with X25519MLKEM768.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -262,8 +262,8 @@ type BenchmarkProxy struct {
 
 // StateTransferWorkload deletes a node's data, and measures the SST that restores it.
 type StateTransferWorkload struct {
-	// databases is the number of databases in the data set, 1 to 16, each with the same tables. Rsync copies one database per
-	// process, so parallel has no effect on it with a single database. The load runs on the first one. Default: 1.
+	// databases is the number of databases in the data set, 1 to 16, each with the same tables. Rsync copies one database
+	// per process, so parallel has no effect on it with a single database. The load runs on the first one. Default: 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -293,8 +293,8 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Enum=MariaBackup;Rsync
 	Methods []string `json:"methods,omitempty"`
 
-	// parallel lists numbers of threads that copy files, each 1 to 64. Each is measured with MariaBackup. Rsync copies whole
-	// databases in parallel: with one database it is measured once, with the last of these numbers. Default: [4].
+	// parallel lists numbers of threads that copy files, each 1 to 64. Each is measured with MariaBackup. Rsync copies
+	// whole databases in parallel: with one database it is measured once, with the last of these numbers. Default: [4].
 	// +optional
 	// +kubebuilder:default={4}
 	// +listType=set
@@ -323,24 +323,24 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Enum=On;Off
 	CPUAcceleration []string `json:"cpuAcceleration,omitempty"`
 
-	// loadThreads is the number of threads that run read-write transactions on the other nodes during the SST, 0 to 256. It
-	// shows how much the SST slows those nodes down. Threads are assigned to the nodes in turn: with fewer threads
-	// than nodes, the donor may have no load. Default: 0.
+	// loadThreads is the number of threads that run read-write transactions on the other nodes during the SST, 0 to 256.
+	// It shows how much the SST slows those nodes down. Threads are assigned to the nodes in turn: with fewer threads than
+	// nodes, the donor may have no load. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=256
 	LoadThreads int32 `json:"loadThreads,omitempty"`
 }
 
-// CipherWorkload measures the CPU alone: one process of "openssl speed" in the database image, on the host of a database node if
-// possible. No policy changes its result, so it runs once per round, with the baseline.
+// CipherWorkload measures the CPU alone: one process of "openssl speed" in the database image, on the host of a
+// database node if possible. No policy changes its result, so it runs once per round, with the baseline.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('60s') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 60s, in whole seconds"
 type CipherWorkload struct {
-	// ciphers lists the suites of TLS 1.3 and AES-128-CTR, which TLS does not use. Each is measured with records of 16, 64, 256, 1024,
-	// 8192 and 16384 bytes, of which the last is the largest that TLS has. Published figures of "openssl speed" are usually those of
-	// aes-128-gcm with 8192 bytes: compare them with TLS_AES_128_GCM_SHA256 and megabytesPerSecond8KiB.
-	// Default: the three suites.
+	// ciphers lists the suites of TLS 1.3 and AES-128-CTR, which TLS does not use. Each is measured with records of 16,
+	// 64, 256, 1024, 8192 and 16384 bytes, of which the last is the largest that TLS has. Published figures of "openssl
+	// speed" are usually those of aes-128-gcm with 8192 bytes: compare them with TLS_AES_128_GCM_SHA256 and
+	// megabytesPerSecond8KiB. Default: the three suites.
 	// +optional
 	// +kubebuilder:default={"TLS_AES_128_GCM_SHA256","TLS_AES_256_GCM_SHA384","TLS_CHACHA20_POLY1305_SHA256"}
 	// +listType=set
@@ -359,7 +359,8 @@ type CipherWorkload struct {
 	// +kubebuilder:validation:items:Enum=On;Off
 	CPUAcceleration []string `json:"cpuAcceleration,omitempty"`
 
-	// duration of the measurement of one record size, 1s to 60s in whole seconds; a run takes six times as long. Default: 1s.
+	// duration of the measurement of one record size, 1s to 60s in whole seconds; a run takes six times as long. Default:
+	// 1s.
 	// +optional
 	// +kubebuilder:default="1s"
 	Duration *metav1.Duration `json:"duration,omitempty"`

@@ -7,8 +7,8 @@ import (
 
 // GaleraClusterStatus is the observed state of a cluster.
 type GaleraClusterStatus struct {
-	// observedGeneration is the generation of the spec the operator acts on; -1 before it has seen the cluster. It does not
-	// change while the cluster is paused (annotation galera-operator.io/pause).
+	// observedGeneration is the generation of the spec the operator acts on; -1 before it has seen the cluster. It does
+	// not change while the cluster is paused (annotation galera-operator.io/pause).
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -36,8 +36,9 @@ type GaleraClusterStatus struct {
 	// +optional
 	ClusterUUID string `json:"clusterUUID,omitempty"`
 
-	// identity is the UID of the resource that the cluster was created with. It is part of the name of its group, and stays when the
-	// resource is deleted and created again while its pods run. Agents believe nothing that a cluster of another identity says.
+	// identity is the UID of the resource that the cluster was created with. It is part of the name of its group, and
+	// stays when the resource is deleted and created again while its pods run. Agents believe nothing that a cluster of
+	// another identity says.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Identity string `json:"identity,omitempty"`
@@ -106,16 +107,17 @@ type GaleraClusterStatus struct {
 	// +optional
 	LastOperation *CompletedOperation `json:"lastOperation,omitempty"`
 
-	// requests were made by the annotations galera-operator.io/primary and galera-operator.io/restart, and by kubectl rollout restart of the
-	// StatefulSet: the last of each kind.
+	// requests were made by the annotations galera-operator.io/primary and galera-operator.io/restart, and by kubectl
+	// rollout restart of the StatefulSet: the last of each kind.
 	// +optional
 	// +listType=map
 	// +listMapKey=kind
 	// +kubebuilder:validation:MaxItems=3
 	Requests []RequestStatus `json:"requests,omitempty"`
 
-	// enabledEvents are the scheduled events, as DATABASE.EVENT, that were enabled when a node last knew. A node that disables an event because
-	// another node runs it does not know whether it is enabled, and the node that ran it may be lost. At most 64 are kept.
+	// enabledEvents are the scheduled events, as DATABASE.EVENT, that were enabled when a node last knew. A node that
+	// disables an event because another node runs it does not know whether it is enabled, and the node that ran it may be
+	// lost. At most 64 are kept.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -157,7 +159,8 @@ type MemberStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// agent is the program in the pod that runs the server. An upgrade of the operator replaces it in place; the server continues.
+	// agent is the program in the pod that runs the server. An upgrade of the operator replaces it in place; the server
+	// continues.
 	// +optional
 	Agent *AgentStatus `json:"agent,omitempty"`
 	// join is the node's last or current join.
@@ -166,7 +169,8 @@ type MemberStatus struct {
 	// cache is the node's gcache: the write-sets it can send as a donor of IST.
 	// +optional
 	Cache *CacheStatus `json:"cache,omitempty"`
-	// replication is how far the other nodes are, and the send windows that the node runs with. Absent until they are known.
+	// replication is how far the other nodes are, and the send windows that the node runs with. Absent until they are
+	// known.
 	// +optional
 	Replication *MemberReplicationStatus `json:"replication,omitempty"`
 	// tls is the observed encryption, per channel.
@@ -180,7 +184,8 @@ type AgentStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Version string `json:"version,omitempty"`
-	// message explains why the last replacement of the agent failed, or what it waits for. Empty when it succeeded, or none is needed.
+	// message explains why the last replacement of the agent failed, or what it waits for. Empty when it succeeded, or
+	// none is needed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
@@ -262,8 +267,8 @@ type ClusterTLSStatus struct {
 	// renewalTime is when cert-manager renews that certificate. Absent while cert-manager has reported none.
 	// +optional
 	RenewalTime *metav1.Time `json:"renewalTime,omitempty"`
-	// override is the policy of a benchmark that measures this cluster, laid over spec.tls until the benchmark ends. To end it at
-	// once, delete the benchmark. Absent when spec.tls alone is in force.
+	// override is the policy of a benchmark that measures this cluster, laid over spec.tls until the benchmark ends. To
+	// end it at once, delete the benchmark. Absent when spec.tls alone is in force.
 	// +optional
 	Override *TLSOverride `json:"override,omitempty"`
 	// switch of replication's encryption in progress.
@@ -272,10 +277,10 @@ type ClusterTLSStatus struct {
 	// lastSwitch is the last completed switch.
 	// +optional
 	LastSwitch *SwitchStatus `json:"lastSwitch,omitempty"`
-	// step of a replacement of the CA. Settled: none is in progress. DistributingTrust: the nodes load the new CA alongside the old one.
-	// RotatingCertificates: the nodes load a certificate of the new CA. AwaitingApproval: spec.tls.dropOldCA is Manual, and the old CA
-	// stays trusted until you approve its removal. RemovingOldCA: nodes are restarted one at a time, because a running node cannot drop
-	// a CA.
+	// step of a replacement of the CA. Settled: none is in progress. DistributingTrust: the nodes load the new CA
+	// alongside the old one. RotatingCertificates: the nodes load a certificate of the new CA. AwaitingApproval:
+	// spec.tls.dropOldCA is Manual, and the old CA stays trusted until you approve its removal. RemovingOldCA: nodes are
+	// restarted one at a time, because a running node cannot drop a CA.
 	// +optional
 	// +kubebuilder:validation:Enum=Settled;DistributingTrust;RotatingCertificates;AwaitingApproval;RemovingOldCA
 	Step string `json:"step,omitempty"`
@@ -359,8 +364,8 @@ type SwitchStatus struct {
 	// completedAt is when all nodes ran with the new encryption and were Synced.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
-	// outage is how long no node served, as measured by the agents, to the millisecond, for instance 2.4s; 0s if at least one
-	// node always served.
+	// outage is how long no node served, as measured by the agents, to the millisecond, for instance 2.4s; 0s if at least
+	// one node always served.
 	// +optional
 	Outage *metav1.Duration `json:"outage,omitempty"`
 	// joinsByIST is the number of nodes that last rejoined without SST.

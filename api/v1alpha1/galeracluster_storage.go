@@ -18,9 +18,9 @@ type StorageSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
-	// temporary is a volume of each node for temporary files: sorts that do not fit in memory, and ALTER TABLE. It is made with the pod
-	// and deleted with it. When it is full, the statement fails. A change restarts the nodes one at a time. Default: none; temporary
-	// files are on the host's disk, and Kubernetes evicts pods when that is full.
+	// temporary is a volume of each node for temporary files: sorts that do not fit in memory, and ALTER TABLE. It is made
+	// with the pod and deleted with it. When it is full, the statement fails. A change restarts the nodes one at a time.
+	// Default: none; temporary files are on the host's disk, and Kubernetes evicts pods when that is full.
 	// +optional
 	Temporary *TemporaryStorage `json:"temporary,omitempty"`
 

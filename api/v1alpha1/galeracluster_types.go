@@ -100,8 +100,8 @@ type GaleraClusterSpec struct {
 	// +optional
 	Scheduling SchedulingSpec `json:"scheduling,omitempty"`
 
-	// rootAccess says from where root may log in over the network. A change restarts nothing. Default: from everywhere, with the password in the
-	// Secret NAME-root.
+	// rootAccess says from where root may log in over the network. A change restarts nothing. Default: from everywhere,
+	// with the password in the Secret NAME-root.
 	// +optional
 	RootAccess *RootAccess `json:"rootAccess,omitempty"`
 
@@ -144,19 +144,20 @@ type GaleraClusterSpec struct {
 	// +optional
 	PrimaryService ServiceSpec `json:"primaryService,omitempty"`
 
-	// readOnlyService configures the Service NAME-readonly, which selects the Synced nodes that are not the primary, and the
-	// primary when there is no other. It does not refuse writes, because every node accepts them.
+	// readOnlyService configures the Service NAME-readonly, which selects the Synced nodes that are not the primary, and
+	// the primary when there is no other. It does not refuse writes, because every node accepts them.
 	// +optional
 	ReadOnlyService ServiceSpec `json:"readOnlyService,omitempty"`
 
-	// allowedNamespaces selects, by label, the other namespaces whose GaleraUsers and GaleraDatabases may name this cluster. Their
-	// accounts get privileges on their own GaleraDatabases only. {} selects all namespaces. Default: none but this cluster's own.
+	// allowedNamespaces selects, by label, the other namespaces whose GaleraUsers and GaleraDatabases may name this
+	// cluster. Their accounts get privileges on their own GaleraDatabases only. {} selects all namespaces. Default: none
+	// but this cluster's own.
 	// +optional
 	AllowedNamespaces *metav1.LabelSelector `json:"allowedNamespaces,omitempty"`
 
 	// allowedCloneNamespaces are the names of the other namespaces whose new clusters may be clones of this one
-	// (spec.bootstrapFrom.cluster). A clone has all data of this cluster, with the password hashes of its accounts. There is no wildcard.
-	// Default: none; this cluster's own namespace needs no entry.
+	// (spec.bootstrapFrom.cluster). A clone has all data of this cluster, with the password hashes of its accounts. There
+	// is no wildcard. Default: none; this cluster's own namespace needs no entry.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -169,29 +170,30 @@ type GaleraClusterSpec struct {
 	// +kubebuilder:default={}
 	NetworkPolicy NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
-	// hibernate stops all nodes gracefully, one after another, and keeps the data. Set it to false to start the cluster again,
-	// from the node that stopped last. To stop the operator and keep the nodes running, set the annotation
+	// hibernate stops all nodes gracefully, one after another, and keeps the data. Set it to false to start the cluster
+	// again, from the node that stopped last. To stop the operator and keep the nodes running, set the annotation
 	// galera-operator.io/pause=true instead. Default: false.
 	// +optional
 	Hibernate bool `json:"hibernate,omitempty"`
 
-	// deletionProtection makes the API server refuse to delete this resource while it is true. A deletion of its namespace waits.
-	// The ValidatingAdmissionPolicy for this is installed with the operator. It does not protect against a deletion of the CRD.
-	// Default: false.
+	// deletionProtection makes the API server refuse to delete this resource while it is true. A deletion of its namespace
+	// waits. The ValidatingAdmissionPolicy for this is installed with the operator. It does not protect against a deletion
+	// of the CRD. Default: false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
-	// maintenance defines when work may begin that only an upgrade of the operator needs. Default: as soon as the cluster is healthy.
+	// maintenance defines when work may begin that only an upgrade of the operator needs. Default: as soon as the cluster
+	// is healthy.
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
-	// bootstrapFrom is the backup, or the living cluster, that a new cluster begins with. It may be removed once the cluster has started. Default: none;
-	// the cluster begins empty.
+	// bootstrapFrom is the backup, or the living cluster, that a new cluster begins with. It may be removed once the
+	// cluster has started. Default: none; the cluster begins empty.
 	// +optional
 	BootstrapFrom *BootstrapFrom `json:"bootstrapFrom,omitempty"`
 
-	// backup archives the cluster's binary log, for point-in-time recovery. For the backups themselves create a GaleraBackup or a
-	// GaleraBackupSchedule.
+	// backup archives the cluster's binary log, for point-in-time recovery. For the backups themselves create a
+	// GaleraBackup or a GaleraBackupSchedule.
 	// +optional
 	Backup *ClusterBackup `json:"backup,omitempty"`
 
@@ -345,8 +347,8 @@ type CertificateSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`
 	DNSNames []string `json:"dnsNames,omitempty"`
-	// ipAddresses are IPv4 or IPv6 addresses in the certificate, for clients that connect to an address. The issuer must accept
-	// them.
+	// ipAddresses are IPv4 or IPv6 addresses in the certificate, for clients that connect to an address. The issuer must
+	// accept them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -371,8 +373,8 @@ type PrivateKeySpec struct {
 
 // NetworkPolicySpec restricts who can connect to the nodes.
 type NetworkPolicySpec struct {
-	// enabled creates a NetworkPolicy. It admits the cluster's nodes to the replication ports, the operator to the agent's port,
-	// and clientsFrom to 3306. With false the policy is removed. Default: true.
+	// enabled creates a NetworkPolicy. It admits the cluster's nodes to the replication ports, the operator to the agent's
+	// port, and clientsFrom to 3306. With false the policy is removed. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	Enabled *bool `json:"enabled,omitempty"`

@@ -43,8 +43,8 @@ type ClusterReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
-	// namespace of the GaleraCluster. Another namespace than this object's is accepted only if the cluster's spec.allowedNamespaces selects
-	// this one. Default: this object's namespace.
+	// namespace of the GaleraCluster. Another namespace than this object's is accepted only if the cluster's
+	// spec.allowedNamespaces selects this one. Default: this object's namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
@@ -72,26 +72,27 @@ type GaleraDatabaseSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['mysql', 'sys', 'information_schema', 'performance_schema', 'galera_operator', 'lost+found']) && !self.lowerAscii().startsWith('bench_') && !self.startsWith('#mysql50#')",message="this database is the server's or the operator's own: choose another name"
 	// +kubebuilder:validation:XValidation:rule="!self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot end with a space, and cannot have control characters or characters beyond U+FFFF"
 	Name string `json:"name,omitempty"`
-	// characterSet is the default for new tables, for instance utf8mb4. A change does not affect existing tables. Default: the
-	// server's.
+	// characterSet is the default for new tables, for instance utf8mb4. A change does not affect existing tables. Default:
+	// the server's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_]*$`
 	CharacterSet string `json:"characterSet,omitempty"`
-	// collation is the default for new tables, for instance utf8mb4_unicode_ci. A change does not affect existing tables. Default:
-	// that of the character set.
+	// collation is the default for new tables, for instance utf8mb4_unicode_ci. A change does not affect existing tables.
+	// Default: that of the character set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_]*$`
 	Collation string `json:"collation,omitempty"`
-	// deletionPolicy defines what happens to the database when this object is deleted. Retain: it is kept; a later object of the same
-	// name takes it over. Delete: it is dropped with all its data, and GaleraUsers lose their privileges on it. Default: Retain.
+	// deletionPolicy defines what happens to the database when this object is deleted. Retain: it is kept; a later object
+	// of the same name takes it over. Delete: it is dropped with all its data, and GaleraUsers lose their privileges on
+	// it. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// adopt takes over an existing database that belongs to no other GaleraDatabase. Its data are not changed. It works in the
-	// cluster's namespace only. Default: false.
+	// adopt takes over an existing database that belongs to no other GaleraDatabase. Its data are not changed. It works in
+	// the cluster's namespace only. Default: false.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 }

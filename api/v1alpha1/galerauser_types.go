@@ -73,9 +73,9 @@ type GaleraUserSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['root', 'mysql', 'mariadb.sys', 'public', 'galera', 'system user', 'event_scheduler', 'unauthenticated user']) && !self.lowerAscii().startsWith('bench_')",message="this account is the server's or the operator's own: choose another name"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith(' ') && !self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot begin or end with a space, and cannot have control characters or characters beyond U+FFFF"
 	Name string `json:"name,omitempty"`
-	// host from which the account may connect: an address, a network (10.0.0.0/255.0.0.0), or a pattern with % and _, in lower
-	// case. A name works only if the server resolves names, which it does not by default. It cannot be changed. Default: "%", any
-	// host.
+	// host from which the account may connect: an address, a network (10.0.0.0/255.0.0.0), or a pattern with % and _, in
+	// lower case. A name works only if the server resolves names, which it does not by default. It cannot be changed.
+	// Default: "%", any host.
 	// +optional
 	// +kubebuilder:default="%"
 	// +kubebuilder:validation:MinLength=1
@@ -89,14 +89,14 @@ type GaleraUserSpec struct {
 	// +kubebuilder:default={}
 	Authentication AuthenticationSpec `json:"authentication,omitempty"`
 	// plugin checks the password: mysql_native_password, ed25519 or parsec (MariaDB 11.6 or later). Every driver supports
-	// mysql_native_password. The other two protect passwords better, but need a driver that supports them, such as MariaDB's own.
-	// Default: mysql_native_password.
+	// mysql_native_password. The other two protect passwords better, but need a driver that supports them, such as
+	// MariaDB's own. Default: mysql_native_password.
 	// +optional
 	// +kubebuilder:default=mysql_native_password
 	// +kubebuilder:validation:Enum=mysql_native_password;ed25519;parsec
 	Plugin string `json:"plugin,omitempty"`
-	// require defines what a connection must have. TLS: encryption. X509: TLS with the certificate issued for this user. None:
-	// nothing, but the cluster's spec.tls.clients may still require TLS. Default: TLS.
+	// require defines what a connection must have. TLS: encryption. X509: TLS with the certificate issued for this user.
+	// None: nothing, but the cluster's spec.tls.clients may still require TLS. Default: TLS.
 	// +optional
 	// +kubebuilder:default=TLS
 	// +kubebuilder:validation:Enum=TLS;X509;None
@@ -125,32 +125,34 @@ type GaleraUserSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Database string `json:"database,omitempty"`
-	// endpoint selects the Service in the binding Secret. Primary: CLUSTER-primary, one node, for all applications that write.
-	// Any: CLUSTER, all Synced nodes. ReadOnly: CLUSTER-readonly, the Synced nodes that are not the primary. Default: Primary.
+	// endpoint selects the Service in the binding Secret. Primary: CLUSTER-primary, one node, for all applications that
+	// write. Any: CLUSTER, all Synced nodes. ReadOnly: CLUSTER-readonly, the Synced nodes that are not the primary.
+	// Default: Primary.
 	// +optional
 	// +kubebuilder:default=Primary
 	// +kubebuilder:validation:Enum=Primary;Any;ReadOnly
 	Endpoint string `json:"endpoint,omitempty"`
-	// secretName is the name of the binding Secret, which the operator creates. It cannot be changed. Default: NAME-binding.
+	// secretName is the name of the binding Secret, which the operator creates. It cannot be changed. Default:
+	// NAME-binding.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	SecretName string `json:"secretName,omitempty"`
-	// mountPath is where the application mounts the binding Secret: jdbc-url and sqlalchemy-url refer to ca.crt below it. Default:
-	// /bindings/NAME.
+	// mountPath is where the application mounts the binding Secret: jdbc-url and sqlalchemy-url refer to ca.crt below it.
+	// Default: /bindings/NAME.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9._-]+)+$`
 	MountPath string `json:"mountPath,omitempty"`
-	// deletionPolicy defines what happens to the account when this object is deleted. Delete: it is dropped, and its connections are
-	// ended. Retain: it is kept; a later object of the same name takes it over. Default: Delete.
+	// deletionPolicy defines what happens to the account when this object is deleted. Delete: it is dropped, and its
+	// connections are ended. Retain: it is kept; a later object of the same name takes it over. Default: Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// adopt takes over an existing account that belongs to no other GaleraUser. Its password, privileges and limits are replaced
-	// by those of this object. It works in the cluster's namespace only. Default: false.
+	// adopt takes over an existing account that belongs to no other GaleraUser. Its password, privileges and limits are
+	// replaced by those of this object. It works in the cluster's namespace only. Default: false.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 }
@@ -159,18 +161,19 @@ type GaleraUserSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.passwordSecretRef) ? 1 : 0) + (has(self.generated) && self.generated ? 1 : 0) + (has(self.none) && self.none ? 1 : 0) <= 1",message="set at most one of passwordSecretRef, generated and none"
 type AuthenticationSpec struct {
-	// passwordSecretRef names a Secret in this namespace with the password. After a change the account accepts the old and the new
-	// password for overlap.
+	// passwordSecretRef names a Secret in this namespace with the password. After a change the account accepts the old and
+	// the new password for overlap.
 	// +optional
 	PasswordSecretRef *PasswordKey `json:"passwordSecretRef,omitempty"`
-	// generated lets the operator generate the password. The annotation galera-operator.io/renew: password@WORD requests a new
-	// one; each WORD takes effect once. Default: true, if neither passwordSecretRef nor none is set.
+	// generated lets the operator generate the password. The annotation galera-operator.io/renew: password@WORD requests a
+	// new one; each WORD takes effect once. Default: true, if neither passwordSecretRef nor none is set.
 	// +optional
 	Generated bool `json:"generated,omitempty"`
 	// none gives the account no password: its certificate is enough. Needs require: X509. Default: false.
 	// +optional
 	None bool `json:"none,omitempty"`
-	// overlap is how long the old password is still accepted after the binding Secret has the new one. 1s to 720h. Default: 1h.
+	// overlap is how long the old password is still accepted after the binding Secret has the new one. 1s to 720h.
+	// Default: 1h.
 	// +optional
 	// +kubebuilder:default="1h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('720h')",message="overlap must be from 1s to 720h"
@@ -193,7 +196,8 @@ type PasswordKey struct {
 
 // UserCertificateSpec configures a user's certificate.
 type UserCertificateSpec struct {
-	// duration is how long the certificate is valid. At least 1h. It is renewed after two thirds of that time. Default: 2160h.
+	// duration is how long the certificate is valid. At least 1h. It is renewed after two thirds of that time. Default:
+	// 2160h.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="duration must be at least 1h: cert-manager issues nothing shorter"
 	Duration *metav1.Duration `json:"duration,omitempty"`

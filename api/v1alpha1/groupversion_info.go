@@ -15,7 +15,8 @@ var GroupVersion = schema.GroupVersion{Group: "galera-operator.io", Version: "v1
 // AddToScheme registers the types of this package.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &GaleraCluster{}, &GaleraClusterList{}, &GaleraBenchmark{}, &GaleraBenchmarkList{},
-		&GaleraBackupStore{}, &GaleraBackupStoreList{}, &GaleraBackup{}, &GaleraBackupList{}, &GaleraBackupSchedule{}, &GaleraBackupScheduleList{},
+		&GaleraBackupStore{}, &GaleraBackupStoreList{}, &GaleraBackup{}, &GaleraBackupList{}, &GaleraBackupSchedule{},
+		&GaleraBackupScheduleList{},
 		&GaleraDatabase{}, &GaleraDatabaseList{}, &GaleraUser{}, &GaleraUserList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

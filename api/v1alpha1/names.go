@@ -19,22 +19,22 @@ const (
 	// a new CA of the operator and new certificates under it; or both, separated by a comma.
 	// TOKEN is any word; each token takes effect once.
 	AnnotationRenew = "galera-operator.io/renew"
-	// AnnotationPrimary requests that the primary is moved: NODE@TOKEN. AnnotationRestart requests a rolling restart: all@TOKEN, or
-	// NODE@TOKEN for one node. TOKEN is any word; each token takes effect once. Without the annotation, a request that has not been met
-	// is cancelled; status.requests reports what became of it.
+	// AnnotationPrimary requests that the primary is moved: NODE@TOKEN. AnnotationRestart requests a rolling restart:
+	// all@TOKEN, or NODE@TOKEN for one node. TOKEN is any word; each token takes effect once. Without the annotation, a
+	// request that has not been met is cancelled; status.requests reports what became of it.
 	AnnotationPrimary = "galera-operator.io/primary"
 	AnnotationRestart = "galera-operator.io/restart"
 	// AnnotationDropCA lists the old CAs that may be removed when spec.tls.dropOldCA is Manual: their SHA-256
 	// fingerprints from status.tls.trustedCAs, or at least the first 16 characters.
 	AnnotationDropCA = "galera-operator.io/drop-old-ca"
-	// AnnotationPause "true" on a GaleraCluster stops the operator from acting: it sends nothing to the nodes, writes nothing but the
-	// status, and continues to observe. Any other value, or none, lets it act.
+	// AnnotationPause "true" on a GaleraCluster stops the operator from acting: it sends nothing to the nodes, writes
+	// nothing but the status, and continues to observe. Any other value, or none, lets it act.
 	AnnotationPause = "galera-operator.io/pause"
-	// AnnotationTooLarge marks, in the operator's cache only, a Secret or ConfigMap with more data than any cluster has: the data
-	// were not kept.
+	// AnnotationTooLarge marks, in the operator's cache only, a Secret or ConfigMap with more data than any cluster has:
+	// the data were not kept.
 	AnnotationTooLarge = "galera-operator.io/too-large"
-	// AnnotationPodTemplate on the pods of a cluster is a hash of their template without the image the agent is taken from: that image does
-	// not make a pod outdated, because an agent is replaced in place.
+	// AnnotationPodTemplate on the pods of a cluster is a hash of their template without the image the agent is taken
+	// from: that image does not make a pod outdated, because an agent is replaced in place.
 	AnnotationPodTemplate = "galera-operator.io/pod-template"
 	// AnnotationSync is changed on a pod to make kubelet refresh its mounted configuration at once.
 	AnnotationSync = "galera-operator.io/sync"

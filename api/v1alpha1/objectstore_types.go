@@ -28,17 +28,18 @@ type S3Store struct {
 	// credentials in a Secret. Default: those of serviceAccountName's workload identity.
 	// +optional
 	Credentials *S3Credentials `json:"credentials,omitempty"`
-	// caBundle holds the CA of the endpoint's certificate. Then no other CA is trusted. Default: the public CAs (Mozilla's list).
+	// caBundle holds the CA of the endpoint's certificate. Then no other CA is trusted. Default: the public CAs (Mozilla's
+	// list).
 	// +optional
 	CABundle *CABundle `json:"caBundle,omitempty"`
-	// forcePathStyle puts the bucket's name into the path instead of the host name. Most services other than Amazon's need it.
-	// Default: false.
+	// forcePathStyle puts the bucket's name into the path instead of the host name. Most services other than Amazon's need
+	// it. Default: false.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
 }
 
-// S3Credentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it; database pods
-// do not.
+// S3Credentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it;
+// database pods do not.
 type S3Credentials struct {
 	// secretName is the name of the Secret.
 	// +kubebuilder:validation:MinLength=1
@@ -72,7 +73,8 @@ type GCSStore struct {
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*)?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="must not contain '.' or '..' between slashes"
 	Prefix string `json:"prefix,omitempty"`
-	// endpoint of the service, for instance a private one: https://HOST[:PORT]. Default: Google's, https://storage.googleapis.com.
+	// endpoint of the service, for instance a private one: https://HOST[:PORT]. Default: Google's,
+	// https://storage.googleapis.com.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^https://[][A-Za-z0-9.:-]+/?$`
@@ -80,13 +82,14 @@ type GCSStore struct {
 	// credentials in a Secret. Default: those of serviceAccountName's workload identity.
 	// +optional
 	Credentials *GCSCredentials `json:"credentials,omitempty"`
-	// caBundle holds the CA of the endpoint's certificate. Then no other CA is trusted for it. Default: the public CAs (Mozilla's list).
+	// caBundle holds the CA of the endpoint's certificate. Then no other CA is trusted for it. Default: the public CAs
+	// (Mozilla's list).
 	// +optional
 	CABundle *CABundle `json:"caBundle,omitempty"`
 }
 
-// GCSCredentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it; database pods
-// do not.
+// GCSCredentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it;
+// database pods do not.
 type GCSCredentials struct {
 	// secretName is the name of the Secret.
 	// +kubebuilder:validation:MinLength=1
@@ -118,8 +121,9 @@ type AzureStore struct {
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*)?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('(^|/)[.][.]?(/|$)')",message="must not contain '.' or '..' between slashes"
 	Prefix string `json:"prefix,omitempty"`
-	// endpoint of the account, for instance in another cloud of Azure's: https://HOST[:PORT], or https://HOST[:PORT]/ACCOUNT where the
-	// service is reached by an address. Default: https://ACCOUNT.blob.core.windows.net.
+	// endpoint of the account, for instance in another cloud of Azure's: https://HOST[:PORT], or
+	// https://HOST[:PORT]/ACCOUNT where the service is reached by an address. Default:
+	// https://ACCOUNT.blob.core.windows.net.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^https://[][A-Za-z0-9.:-]+(/[a-z0-9]+)?/?$`
@@ -127,13 +131,14 @@ type AzureStore struct {
 	// credentials in a Secret. Default: those of serviceAccountName's workload identity.
 	// +optional
 	Credentials *AzureCredentials `json:"credentials,omitempty"`
-	// caBundle holds the CA of the endpoint's certificate. Then no other CA is trusted for it. Default: the public CAs (Mozilla's list).
+	// caBundle holds the CA of the endpoint's certificate. Then no other CA is trusted for it. Default: the public CAs
+	// (Mozilla's list).
 	// +optional
 	CABundle *CABundle `json:"caBundle,omitempty"`
 }
 
-// AzureCredentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it; database pods
-// do not.
+// AzureCredentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it;
+// database pods do not.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.accountKeyKey) || !has(self.sasTokenKey)",message="name at most one of accountKeyKey and sasTokenKey"
 type AzureCredentials struct {
@@ -145,8 +150,8 @@ type AzureCredentials struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	AccountKeyKey string `json:"accountKeyKey,omitempty"`
-	// sasTokenKey is the key of a token (shared access signature) for the container that may read, add, create, write, delete and list.
-	// Default: none.
+	// sasTokenKey is the key of a token (shared access signature) for the container that may read, add, create, write,
+	// delete and list. Default: none.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	SASTokenKey string `json:"sasTokenKey,omitempty"`

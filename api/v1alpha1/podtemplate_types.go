@@ -2,9 +2,9 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// PodTemplateSpec adds to the database pods. A change restarts one node at a time, the primary last. It cannot change what the operator
-// needs: names, ports, mounts and security context of the pod and of the database container are its own, and every container runs under
-// the restricted Pod Security Standard, without an API token.
+// PodTemplateSpec adds to the database pods. A change restarts one node at a time, the primary last. It cannot change
+// what the operator needs: names, ports, mounts and security context of the pod and of the database container are its
+// own, and every container runs under the restricted Pod Security Standard, without an API token.
 // +kubebuilder:validation:XValidation:rule="!has(self.sidecars) || self.sidecars.all(s, !has(s.volumeMounts) || s.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name)))",message="sidecars may mount podTemplate.volumes only: add the volume there"
 type PodTemplateSpec struct {
 	// labels of the pods, in addition to the operator's. Keys of galera-operator.io and kubernetes.io are reserved.
@@ -13,14 +13,15 @@ type PodTemplateSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.contains('galera-operator.io/') && !k.startsWith('app.kubernetes.io/') && !k.contains('kubernetes.io/'))",message="labels of galera-operator.io and kubernetes.io are reserved: choose another key"
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// annotations of the pods, for instance for a service mesh or a log collector. Keys of galera-operator.io are reserved.
+	// annotations of the pods, for instance for a service mesh or a log collector. Keys of galera-operator.io are
+	// reserved.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.contains('galera-operator.io/'))",message="annotations of galera-operator.io are reserved for the operator: choose another key"
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// env of the database container, with plain values. Names that begin with POD_, MARIADB_, MYSQL_, WSREP_, GALERA_, LD_ or OPENSSL_, and PATH, are
-	// refused: mariadbd, its scripts and the agent read them.
+	// env of the database container, with plain values. Names that begin with POD_, MARIADB_, MYSQL_, WSREP_, GALERA_, LD_
+	// or OPENSSL_, and PATH, are refused: mariadbd, its scripts and the agent read them.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -34,8 +35,8 @@ type PodTemplateSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Volumes []SidecarVolume `json:"volumes,omitempty"`
 
-	// sidecars run alongside the database. They start before it and end after it. A sidecar that ignores SIGTERM keeps its pod for
-	// 300 seconds after the database has stopped.
+	// sidecars run alongside the database. They start before it and end after it. A sidecar that ignores SIGTERM keeps its
+	// pod for 300 seconds after the database has stopped.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -66,8 +67,8 @@ type EnvValue struct {
 	Value string `json:"value,omitempty"`
 }
 
-// SidecarVolume is an empty directory, or the files of a ConfigMap. Secrets cannot be mounted, because a user who may create a GaleraCluster
-// may have no right to read them.
+// SidecarVolume is an empty directory, or the files of a ConfigMap. Secrets cannot be mounted, because a user who may
+// create a GaleraCluster may have no right to read them.
 type SidecarVolume struct {
 	// name of the volume.
 	// +kubebuilder:validation:MaxLength=50
@@ -106,8 +107,8 @@ type Sidecar struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Env []EnvValue `json:"env,omitempty"`
-	// port on which the container listens. It gets a name, for monitoring. The ports of the database and the agent are refused.
-	// Default: 0, none.
+	// port on which the container listens. It gets a name, for monitoring. The ports of the database and the agent are
+	// refused. Default: 0, none.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65535

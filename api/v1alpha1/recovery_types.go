@@ -26,7 +26,8 @@ type RecoveryApproval struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Seqno int64 `json:"seqno"`
-	// epoch is the number of the operation that is approved: the one after status.epoch. Any other operation makes the approval void.
+	// epoch is the number of the operation that is approved: the one after status.epoch. Any other operation makes the
+	// approval void.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch"`
@@ -46,8 +47,8 @@ type GivenUpMember struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
-	// as is the state in which the member is given up. Gone: its server does not run; make sure of that yourself.
-	// Running: its server may run and does not answer; the operator ends it first. Unable: its position is known and the latest,
+	// as is the state in which the member is given up. Gone: its server does not run; make sure of that yourself. Running:
+	// its server may run and does not answer; the operator ends it first. Unable: its position is known and the latest,
 	// but mariadbd cannot start with its data; the writes only it holds are lost. Default: Gone.
 	// +optional
 	// +kubebuilder:default=Gone

@@ -22,8 +22,8 @@ const AllNodes = "all"
 
 // RequestStatus is the state of a request by annotation. The operator records a request before it acts on it.
 type RequestStatus struct {
-	// kind is Promote (the primary is moved), Restart (nodes are restarted, one at a time), or Rollout (all nodes are restarted likewise:
-	// kubectl rollout restart was run on the StatefulSet).
+	// kind is Promote (the primary is moved), Restart (nodes are restarted, one at a time), or Rollout (all nodes are
+	// restarted likewise: kubectl rollout restart was run on the StatefulSet).
 	// +kubebuilder:validation:Enum=Promote;Restart;Rollout
 	Kind string `json:"kind"`
 	// node that the request names; "all" for a restart of every node.
@@ -46,7 +46,8 @@ type RequestStatus struct {
 	Pending []PendingRestart `json:"pending,omitempty"`
 	// requestedAt is when the request was recorded.
 	RequestedAt metav1.Time `json:"requestedAt"`
-	// expiresAt is when the request is given up: 10 minutes after it was recorded for Promote, 24 hours for Restart and Rollout.
+	// expiresAt is when the request is given up: 10 minutes after it was recorded for Promote, 24 hours for Restart and
+	// Rollout.
 	ExpiresAt metav1.Time `json:"expiresAt"`
 	// endedAt is when the request was met, expired or was cancelled.
 	// +optional
@@ -57,8 +58,8 @@ type RequestStatus struct {
 type PendingRestart struct {
 	// name of the node.
 	Name string `json:"name"`
-	// startedAt is the start time of the mariadbd to restart; a later one shows that the restart has happened. Absent while
-	// unknown.
+	// startedAt is the start time of the mariadbd to restart; a later one shows that the restart has happened. Absent
+	// while unknown.
 	// +optional
 	StartedAt *metav1.MicroTime `json:"startedAt,omitempty"`
 }

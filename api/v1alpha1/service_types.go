@@ -26,13 +26,13 @@ type ServiceSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
-	// externalTrafficPolicy of a Service of type NodePort or LoadBalancer: Cluster or Local. Local keeps the clients' addresses,
-	// and answers only on hosts that run a selected node. Default: Cluster.
+	// externalTrafficPolicy of a Service of type NodePort or LoadBalancer: Cluster or Local. Local keeps the clients'
+	// addresses, and answers only on hosts that run a selected node. Default: Cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=Cluster;Local
 	ExternalTrafficPolicy corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
-	// internalTrafficPolicy: Cluster or Local. With Local a client pod reaches nodes on its own host only, and none if the host
-	// runs none. Default: Cluster.
+	// internalTrafficPolicy: Cluster or Local. With Local a client pod reaches nodes on its own host only, and none if the
+	// host runs none. Default: Cluster.
 	// +optional
 	// +kubebuilder:validation:Enum=Cluster;Local
 	InternalTrafficPolicy corev1.ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty"`

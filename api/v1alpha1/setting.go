@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Setting is the value of a server's setting: a string, or an integer. It keeps the digits of a number as they were written,
-// and is written as the kind of value that it was read from, so that GitOps tools see no difference.
-// An integer is at most 9007199254740992, which every JSON program keeps exactly: write a larger one as a string.
+// Setting is the value of a server's setting: a string, or an integer. It keeps the digits of a number as they were
+// written, and is written as the kind of value that it was read from, so that GitOps tools see no difference. An
+// integer is at most 9007199254740992, which every JSON program keeps exactly: write a larger one as a string.
 //
 // +kubebuilder:validation:XIntOrString
 // +kubebuilder:validation:Type=""

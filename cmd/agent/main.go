@@ -101,8 +101,9 @@ func runArbitrator() error {
 	if err != nil {
 		return err
 	}
-	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Namespace: o.Namespace, Address: o.Address,
-		Places: o.Places, Version: o.Version, Digest: o.Digest, Logger: o.Logger, Output: o.Output, LogFormat: o.LogFormat})
+	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Namespace: o.Namespace,
+		Address: o.Address,
+		Places:  o.Places, Version: o.Version, Digest: o.Digest, Logger: o.Logger, Output: o.Output, LogFormat: o.LogFormat})
 }
 
 // options are the same for both kinds of agent: the pod's environment, and where the lines go, those of the server

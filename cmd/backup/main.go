@@ -1,6 +1,6 @@
-// Command backup is what the Jobs of backups run: it checks a store, takes a backup, restores one, or removes one. The init containers of a
-// restore, which have the operator's image, install it next to mariadb-backup, try the private key, and hand over the
-// backup's plaintext.
+// Command backup is what the Jobs of backups run: it checks a store, takes a backup, restores one, or removes one. The
+// init containers of a restore, which have the operator's image, install it next to mariadb-backup, try the private
+// key, and hand over the backup's plaintext.
 package main
 
 import (

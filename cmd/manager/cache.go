@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/cached"
 )
 
-// cacheOptions keep only objects with the cluster label, without their managed fields and what is not read of them here: the
-// operator's memory grows with its clusters and not with everything else in Kubernetes.
+// cacheOptions keep only objects with the cluster label, without their managed fields and what is not read of them
+// here: the operator's memory grows with its clusters and not with everything else in Kubernetes.
 func cacheOptions(opts *options) cache.Options {
 	hasCluster, err := labels.NewRequirement(v1alpha1.LabelCluster, selection.Exists, nil)
 	if err != nil {
@@ -28,7 +28,8 @@ func cacheOptions(opts *options) cache.Options {
 	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{
 		Transform: cached.Bounded(galerabenchmark.SlimResults(cache.TransformStripManagedFields()))}
 	o.ByObject[&corev1.Node{}] = cache.ByObject{Label: labels.Everything(), Transform: slimHost}
-	for _, all := range []client.Object{&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}} {
+	for _, all := range []client.Object{&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{},
+		&v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}} {
 		o.ByObject[all] = cache.ByObject{Label: labels.Everything()}
 	}
 	if opts.benchmarks {

@@ -32,8 +32,10 @@ func bindLogFlags(fs *flag.FlagSet) func(format string) {
 // encoder writes text for users, or JSON with the keys of the agents' records.
 func encoder(format logs.Format) zap.NewEncoderFunc {
 	return func(more ...zap.EncoderConfigOption) zapcore.Encoder {
-		c := zapcore.EncoderConfig{TimeKey: "time", LevelKey: "level", NameKey: "logger", MessageKey: "msg", StacktraceKey: "stacktrace",
-			EncodeTime: zapcore.RFC3339NanoTimeEncoder, EncodeLevel: zapcore.CapitalLevelEncoder, EncodeDuration: zapcore.StringDurationEncoder}
+		c := zapcore.EncoderConfig{TimeKey: "time", LevelKey: "level", NameKey: "logger", MessageKey: "msg",
+			StacktraceKey: "stacktrace",
+			EncodeTime:    zapcore.RFC3339NanoTimeEncoder, EncodeLevel: zapcore.CapitalLevelEncoder,
+			EncodeDuration: zapcore.StringDurationEncoder}
 		for _, option := range more {
 			option(&c)
 		}

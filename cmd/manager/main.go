@@ -19,8 +19,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
-// The usual times of client-go. A container that is restarted in its pod has the same identity and goes on at once; when
-// a pod is lost, another one takes over after leaseDuration and at most 2.2 of retryPeriod.
+// The usual times of client-go. A container that is restarted in its pod has the same identity and goes on at once;
+// when a pod is lost, another one takes over after leaseDuration and at most 2.2 of retryPeriod.
 const (
 	leaseName     = "galera-operator"
 	leaseDuration = 15 * time.Second
@@ -62,7 +62,8 @@ func run(opts *options) error {
 	if err := setUp(mgr, opts); err != nil {
 		return err
 	}
-	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "operatorImage", opts.operatorImage, "defaultImage", opts.defaultImage)
+	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "operatorImage", opts.operatorImage,
+		"defaultImage", opts.defaultImage)
 	return mgr.Start(ctx)
 }
 

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// growth is by how many percent the heap may grow between two collections. The heap is objects that stay, so that Go's own 100
-	// would have the operator take twice what it needs; it costs processor time only while much happens.
+	// growth is by how many percent the heap may grow between two collections. The heap is objects that stay, so that Go's
+	// own 100 would have the operator take twice what it needs; it costs processor time only while much happens.
 	growth = 40
-	// reserve is what of the container's limit is left for what Go does not count, the program itself first of all, and for a burst. From
-	// the rest on Go collects as often as it must.
+	// reserve is what of the container's limit is left for what Go does not count, the program itself first of all, and
+	// for a burst. From the rest on Go collects as often as it must.
 	reserve = 128 << 20
 	// memoryLimit names the variable with the container's limit in bytes.
 	memoryLimit = "MEMORY_LIMIT"

@@ -18,11 +18,13 @@ func TestLimitMemory(t *testing.T) {
 		limit   int64
 		fails   bool
 	}{
-		"no limit":           {percent: growth, limit: math.MaxInt64},
-		"a limit":            {env: map[string]string{"MEMORY_LIMIT": "402653184"}, percent: growth, limit: 256 << 20},
-		"a small limit":      {env: map[string]string{"MEMORY_LIMIT": "1000"}, percent: growth, limit: 500},
-		"Go's own go first":  {env: map[string]string{"MEMORY_LIMIT": "1000", "GOMEMLIMIT": "2GiB", "GOGC": "70"}, percent: 100, limit: math.MaxInt64},
-		"no number of bytes": {env: map[string]string{"MEMORY_LIMIT": "384Mi"}, percent: growth, limit: math.MaxInt64, fails: true},
+		"no limit":      {percent: growth, limit: math.MaxInt64},
+		"a limit":       {env: map[string]string{"MEMORY_LIMIT": "402653184"}, percent: growth, limit: 256 << 20},
+		"a small limit": {env: map[string]string{"MEMORY_LIMIT": "1000"}, percent: growth, limit: 500},
+		"Go's own go first": {env: map[string]string{"MEMORY_LIMIT": "1000", "GOMEMLIMIT": "2GiB", "GOGC": "70"},
+			percent: 100, limit: math.MaxInt64},
+		"no number of bytes": {env: map[string]string{"MEMORY_LIMIT": "384Mi"}, percent: growth, limit: math.MaxInt64,
+			fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			debug.SetGCPercent(100)

@@ -44,23 +44,42 @@ type options struct {
 func bindFlags(fs *flag.FlagSet) *options {
 	o := &options{}
 	fs.StringVar(&o.defaultImage, "default-image", "mariadb:11.8", "database image of clusters that name none")
-	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"), "image that contains the agent; default: the environment variable OPERATOR_IMAGE")
-	fs.StringVar(&o.benchmarkImage, "benchmark-image", os.Getenv("BENCHMARK_IMAGE"), "image with sysbench for benchmarks that name none; default: the environment variable BENCHMARK_IMAGE")
-	fs.StringVar(&o.agentProgram, "agent", "/agent", "the agent's program that replaces those of an earlier operator in place; empty: agents are replaced with their pods only")
-	fs.IntVar(&o.agentClusters, "agent-upgrade-concurrency", 3, "in how many clusters an agent is replaced at the same time, one of each; at least 1")
-	fs.StringVar(&o.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the operator; default: the environment variable POD_NAMESPACE")
+	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"),
+		"image that contains the agent; default: the environment variable OPERATOR_IMAGE")
+	fs.StringVar(&o.benchmarkImage, "benchmark-image", os.Getenv("BENCHMARK_IMAGE"),
+		"image with sysbench for benchmarks that name none; default: the environment variable BENCHMARK_IMAGE")
+	fs.StringVar(&o.agentProgram, "agent", "/agent",
+		"the agent's program that replaces those of an earlier operator in place; empty: agents are replaced with their "+
+			"pods only")
+	fs.IntVar(&o.agentClusters, "agent-upgrade-concurrency", 3,
+		"in how many clusters an agent is replaced at the same time, one of each; at least 1")
+	fs.StringVar(&o.namespace, "operator-namespace", os.Getenv("POD_NAMESPACE"),
+		"namespace of the operator; default: the environment variable POD_NAMESPACE")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty: all")
 	fs.StringVar(&o.clusterDomain, "cluster-domain", "cluster.local", "DNS domain of the Kubernetes cluster")
-	fs.StringVar(&o.podUsers, "pod-users", podUsersAuto, "user and group of the pods of clusters and benchmarks: fixed, those of the official images; assigned, none is named, so that Kubernetes assigns them; auto: assigned on OpenShift, else fixed")
-	fs.StringVar(&o.podLabels, "allow-pod-labels", "", "comma-separated labels that spec.podTemplate may set, in addition to those that docs/pods.md lists: keys, and beginnings of keys that end in / or *")
+	fs.StringVar(&o.podUsers, "pod-users", podUsersAuto,
+		"user and group of the pods of clusters and benchmarks: fixed, those of the official images; assigned, none is "+
+			"named, so that Kubernetes assigns them; auto: assigned on OpenShift, else fixed")
+	fs.StringVar(&o.podLabels, "allow-pod-labels", "",
+		"comma-separated labels that spec.podTemplate may set, in addition to those that docs/pods.md lists: keys, and "+
+			"beginnings of keys that end in / or *")
 	fs.StringVar(&o.podAnnotations, "allow-pod-annotations", "", "as --allow-pod-labels, for annotations")
-	fs.StringVar(&o.accounts, "allow-service-accounts", "", "comma-separated ServiceAccounts that the Jobs of a GaleraBackupStore may run under, in addition to those whose names end in -galera")
-	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control", "directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
+	fs.StringVar(&o.accounts, "allow-service-accounts", "",
+		"comma-separated ServiceAccounts that the Jobs of a GaleraBackupStore may run under, in addition to those whose "+
+			"names end in -galera")
+	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control",
+		"directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
-	fs.StringVar(&o.pprofAddress, "pprof-bind-address", "", "address of Go's profiles, under /debug/pprof: who reaches it reads the operator's memory, secrets included, so that 127.0.0.1:6060 with kubectl port-forward is best; empty: none")
-	fs.StringVar(&o.logFormat, "log-format", string(logs.Text), "how the operator, the agents, their databases and the Jobs write their logs: text or json; nothing is restarted for it")
-	fs.BoolVar(&o.benchmarks, "benchmarks", true, "run GaleraBenchmarks; if false, the operator needs neither their CRD nor config/benchmarks, the role that may delete volumes and create RoleBindings")
+	fs.StringVar(&o.pprofAddress, "pprof-bind-address", "",
+		"address of Go's profiles, under /debug/pprof: who reaches it reads the operator's memory, secrets included, so "+
+			"that 127.0.0.1:6060 with kubectl port-forward is best; empty: none")
+	fs.StringVar(&o.logFormat, "log-format", string(logs.Text),
+		"how the operator, the agents, their databases and the Jobs write their logs: text or json; nothing is restarted "+
+			"for it")
+	fs.BoolVar(&o.benchmarks, "benchmarks", true,
+		"run GaleraBenchmarks; if false, the operator needs neither their CRD nor config/benchmarks, the role that may "+
+			"delete volumes and create RoleBindings")
 	fs.BoolVar(&o.leaderElect, "leader-elect", false, "elect a leader, so that only one of several operators acts")
 	return o
 }

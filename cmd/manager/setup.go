@@ -45,7 +45,8 @@ import (
 
 func scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme,
+		v1alpha1.AddToScheme} {
 		if err := add(s); err != nil {
 			panic(err) // a programming error: two types of one name
 		}
@@ -55,7 +56,8 @@ func scheme() *runtime.Scheme {
 
 // setUp wires the parts together.
 func setUp(mgr ctrl.Manager, opts *options) error {
-	cert, err := certwatcher.New(filepath.Join(opts.controlCertDir, "tls.crt"), filepath.Join(opts.controlCertDir, "tls.key"))
+	cert, err := certwatcher.New(filepath.Join(opts.controlCertDir, "tls.crt"),
+		filepath.Join(opts.controlCertDir, "tls.key"))
 	if err != nil {
 		return err
 	}
@@ -78,7 +80,8 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		PodLabels: list(opts.podLabels), PodAnnotations: list(opts.podAnnotations),
 	}
 	if opts.benchmarks {
-		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(), Calls: galerabenchmark.KeepOn(asker.KeepAccount)}); err != nil {
+		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(),
+			Calls: galerabenchmark.KeepOn(asker.KeepAccount)}); err != nil {
 			return err
 		}
 	}
@@ -95,7 +98,8 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	return (&galeracluster.Reconciler{
 		Replacing: replacing,
 		Client:    mgr.GetClient(),
-		Readers:   observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}, Benchmarks: opts.benchmarks},
+		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{},
+			Benchmarks: opts.benchmarks},
 		Agents:    agents,
 		Objects:   &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Actor:     apply.Actor{Client: mgr.GetClient(), Agents: agents},
@@ -129,7 +133,8 @@ func assignedUsers(how string, config *rest.Config) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("asking the API server for its groups: %w", err)
 	}
-	return slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == "security.openshift.io" }), nil
+	return slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == "security.openshift.io" }),
+		nil
 }
 
 // replacing knows the agent's program, nil where agents are not to be replaced in place.
@@ -145,39 +150,52 @@ func replacing(opts *options) (*galeracluster.Replacing, error) {
 }
 
 // backups adds the controllers of backups, their stores and schedules, and of restores.
-func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agents *observe.Agents, asker *observe.AgentClient) error {
-	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(), job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers, LogFormat: rendering.LogFormat, ServiceAccounts: list(opts.accounts)}
+func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agents *observe.Agents,
+	asker *observe.AgentClient) error {
+	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(),
+		job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers, LogFormat: rendering.LogFormat,
+			ServiceAccounts: list(opts.accounts)}
 	sources := clone.Sources{Reader: c, Namespaces: opts.namespaces()}
 	return errors.Join(
 		register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),
 		register(galerabackupschedule.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
-		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Sources: sources, Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
-		(&galerabackupschedule.Reconciler{Client: c, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
+		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Sources: sources,
+			Admit: asker.AdmitBackup, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
+		(&galerabackupschedule.Reconciler{Client: c, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).
+			SetupWithManager(mgr),
 		metrics.Registry.Register(galeraarchive.Metrics{Reader: c, Leads: mgr.Elected()}),
-		(&galeraarchive.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs, Options: rendering, Now: time.Now,
-			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (task.Archived, error) {
+		(&galeraarchive.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
+			Options: rendering, Now: time.Now,
+			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (
+				task.Archived, error) {
 				return galeraarchive.Ask(ctx, address, []byte(leaf))
 			})}}).SetupWithManager(mgr),
-		(&galerarestore.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).SetupWithManager(mgr),
+		(&galerarestore.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).
+			SetupWithManager(mgr),
 	)
 }
 
 // users adds the controllers of users and databases.
 func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient) error {
 	c, events := mgr.GetClient(), mgr.GetEventRecorder("galera-operator")
-	to := accounts.ClusterResolver{Reader: c, Live: mgr.GetAPIReader(), Agents: agents, Labels: &accounts.Labels{Now: time.Now}}
+	to := accounts.ClusterResolver{Reader: c, Live: mgr.GetAPIReader(), Agents: agents,
+		Labels: &accounts.Labels{Now: time.Now}}
 	return errors.Join(
 		(&galeradatabase.Reconciler{Client: c, ClusterResolver: to,
-			Calls: &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(asker.KeepDatabase)}, Events: events}).SetupWithManager(mgr),
+			Calls:  &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(asker.KeepDatabase)},
+			Events: events}).SetupWithManager(mgr),
 		(&galerauser.Reconciler{Client: c, ClusterResolver: to, Now: time.Now,
-			Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: asker.KeepUsers, BatchSize: agentapi.MaxUsers, Weight: agentapi.SQLUser.Weight}, Events: events}).SetupWithManager(mgr),
+			Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: asker.KeepUsers,
+				BatchSize: agentapi.MaxUsers, Weight: agentapi.SQLUser.Weight}, Events: events}).SetupWithManager(mgr),
 	)
 }
 
 // benchmarks adds the controller of GaleraBenchmarks.
-func benchmarks(mgr ctrl.Manager, opts *options, rendering resources.Options, nodes galerabenchmark.BenchmarkNodes) error {
+func benchmarks(mgr ctrl.Manager, opts *options, rendering resources.Options,
+	nodes galerabenchmark.BenchmarkNodes) error {
 	return (&galerabenchmark.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Options: rendering, Image: opts.benchmarkImage, Now: time.Now, Nodes: nodes,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Options: rendering, Image: opts.benchmarkImage, Now: time.Now,
+		Nodes: nodes,
 	}).SetupWithManager(mgr)
 }

@@ -21,7 +21,8 @@ import (
 // TestTheCacheLeavesOutWhatIsLong: the memory of the operator has a limit, and what benchmarks leave has none.
 func TestTheCacheLeavesOutWhatIsLong(t *testing.T) {
 	cm := &corev1.ConfigMap{Data: map[string]string{result.KeyLog: "words", result.KeyRun: "{}"}}
-	cm.Labels, cm.ManagedFields = map[string]string{v1alpha1.LabelBenchmark: "x"}, []metav1.ManagedFieldsEntry{{Manager: "m"}}
+	cm.Labels, cm.ManagedFields = map[string]string{v1alpha1.LabelBenchmark: "x"},
+		[]metav1.ManagedFieldsEntry{{Manager: "m"}}
 	o := cacheOptions(&options{})
 	for of, by := range o.ByObject {
 		if _, is := of.(*corev1.ConfigMap); !is || by.Transform == nil {
@@ -39,12 +40,14 @@ func TestTheCacheLeavesOutWhatIsLong(t *testing.T) {
 // TestLogKeys: the operator's JSON has the keys and the words of the agents' (package logs).
 func TestLogKeys(t *testing.T) {
 	var out bytes.Buffer
-	zap.New(zap.WriteTo(&out), zap.Encoder(encoder(logs.JSON)())).WithName("setup").Error(errors.New("broken"), "it stops", "cluster", "demo/shop")
+	zap.New(zap.WriteTo(&out), zap.Encoder(encoder(logs.JSON)())).WithName("setup").Error(errors.New("broken"), "it stops",
+		"cluster", "demo/shop")
 	var got map[string]any
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("%s: %v", out.String(), err)
 	}
-	if got["level"] != "ERROR" || got["msg"] != "it stops" || got["logger"] != "setup" || got["error"] != "broken" || got["cluster"] != "demo/shop" {
+	if got["level"] != "ERROR" || got["msg"] != "it stops" || got["logger"] != "setup" || got["error"] != "broken" ||
+		got["cluster"] != "demo/shop" {
 		t.Errorf("%v", got)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, fmt.Sprint(got["time"])); err != nil {

@@ -10,11 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// labelsHold is how long the labels of a namespace are taken for what they are: consent that is given or withdrawn by them has effect later by
-// this time at most.
+// labelsHold is how long the labels of a namespace are taken for what they are: consent that is given or withdrawn by
+// them has effect later by this time at most.
 const labelsHold = time.Minute
 
-// Labels are those of namespaces. They are read past the cache, which would watch all namespaces, once a minute at most. Safe for concurrent use.
+// Labels are those of namespaces. They are read past the cache, which would watch all namespaces, once a minute at
+// most. Safe for concurrent use.
 type Labels struct {
 	// Now is the clock.
 	Now func() time.Time

@@ -1,5 +1,5 @@
-// Package accounts is what the controllers of GaleraUsers and GaleraDatabases have in common: which cluster, whether it may be changed
-// now, and what an agent's answer means.
+// Package accounts is what the controllers of GaleraUsers and GaleraDatabases have in common: which cluster, whether it
+// may be changed now, and what an agent's answer means.
 package accounts
 
 import (
@@ -30,7 +30,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 
 const (
-	// WaitInterval is the first interval while something is waited for that sends no event; the intervals grow (retry.Pauses).
+	// WaitInterval is the first interval while something is waited for that sends no event; the intervals grow
+	// (retry.Pauses).
 	WaitInterval = 3 * time.Second
 	// RefusedInterval is how often a refusal by the server is tried again: each try may stop the cluster for a moment.
 	RefusedInterval = time.Minute
@@ -62,9 +63,10 @@ type ClusterResolver struct {
 	Labels *Labels
 }
 
-// Cluster returns the cluster that an object of a namespace names, nil when there is none. The hindrance is empty when the cluster takes
-// changes from that namespace now.
-func (r ClusterResolver) Cluster(ctx context.Context, from, namespace, name string) (*v1alpha1.GaleraCluster, Blocker, error) {
+// Cluster returns the cluster that an object of a namespace names, nil when there is none. The hindrance is empty when
+// the cluster takes changes from that namespace now.
+func (r ClusterResolver) Cluster(ctx context.Context, from, namespace, name string) (*v1alpha1.GaleraCluster, Blocker,
+	error) {
 	c := &v1alpha1.GaleraCluster{}
 	err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, c)
 	if client.IgnoreNotFound(err) != nil {
@@ -78,12 +80,15 @@ func (r ClusterResolver) Cluster(ctx context.Context, from, namespace, name stri
 		admitted, err := r.admitted(ctx, c, from)
 		if err != nil || !admitted {
 			return nil, Blocker{Reason: v1alpha1.ReasonNamespaceRefused, RetryAfter: ResyncPeriod,
-				Message: fmt.Sprintf("no GaleraCluster %s/%s takes users and databases from the namespace %s: its spec.allowedNamespaces must select this namespace's labels", namespace, name, from)}, err
+				Message: fmt.Sprintf(
+					"no GaleraCluster %s/%s takes users and databases from the namespace %s: its spec.allowedNamespaces must select "+
+						"this namespace's labels", namespace, name, from)}, err
 		}
 	}
 	if c == nil {
 		return nil, Blocker{Reason: v1alpha1.ReasonClusterNotFound, RetryAfter: ResyncPeriod,
-			Message: fmt.Sprintf("there is no GaleraCluster %q in the namespace %s: create it, or delete this object", name, namespace)}, nil
+			Message: fmt.Sprintf("there is no GaleraCluster %q in the namespace %s: create it, or delete this object", name,
+				namespace)}, nil
 	}
 	return c, busy(c), nil
 }
@@ -102,7 +107,8 @@ func (r ClusterResolver) admitted(ctx context.Context, c *v1alpha1.GaleraCluster
 // busy returns the reason why nothing is written to a cluster now. One that has not begun yet, though a cluster of its
 // name may have been there before, has nothing that was applied.
 func busy(c *v1alpha1.GaleraCluster) Blocker {
-	h := Blocker{Reason: v1alpha1.ReasonWaitingCluster, Transient: c.Status.ClusterUUID != "", RetryAfter: ResyncPeriod} // its end is an event: Turns
+	// its end is an event: Turns
+	h := Blocker{Reason: v1alpha1.ReasonWaitingCluster, Transient: c.Status.ClusterUUID != "", RetryAfter: ResyncPeriod}
 	switch op := c.Status.Operation; {
 	case c.DeletionTimestamp != nil:
 		h.Message = "the cluster is being deleted"
@@ -136,7 +142,8 @@ func (r ClusterResolver) Primary(c *v1alpha1.GaleraCluster) (observe.Target, Blo
 func (r ClusterResolver) Others(c *v1alpha1.GaleraCluster) (out []observe.Target) {
 	key := client.ObjectKeyFromObject(c)
 	for pod, seen := range r.Agents.Seen(key) {
-		if t, followed := r.Agents.Target(key, pod); followed && seen.Live && seen.Report.Server != nil && pod != c.Status.Primary {
+		if t, followed := r.Agents.Target(key, pod); followed && seen.Live && seen.Report.Server != nil &&
+			pod != c.Status.Primary {
 			out = append(out, t)
 		}
 	}
@@ -155,28 +162,37 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Blocker {
 	}
 	switch {
 	case errors.Is(err, calls.ErrPending): // the answer itself ends the wait
-		return Blocker{Reason: v1alpha1.ReasonAgentUnreachable, Message: "waiting for the primary's agent: " + err.Error(), Transient: true, RetryAfter: ResyncPeriod}
+		return Blocker{Reason: v1alpha1.ReasonAgentUnreachable, Message: "waiting for the primary's agent: " + err.Error(),
+			Transient: true, RetryAfter: ResyncPeriod}
 	case err != nil:
-		return Blocker{Reason: v1alpha1.ReasonAgentUnreachable, Message: err.Error(), Transient: true, RetryAfter: WaitInterval}
+		return Blocker{Reason: v1alpha1.ReasonAgentUnreachable, Message: err.Error(), Transient: true,
+			RetryAfter: WaitInterval}
 	case result.Reason == "":
 		return Blocker{}
 	case result.Reason == agentapi.SQLNotServed:
 		return Blocker{Reason: v1alpha1.ReasonWaitingCluster, Message: message, Transient: true, RetryAfter: WaitInterval}
 	case result.Reason == agentapi.SQLExists:
 		return Blocker{Reason: v1alpha1.ReasonExistsAlready, RetryAfter: RefusedInterval,
-			Message: fmt.Sprintf("%s exists and was not made by a %s: choose another name, or take it over with spec.adopt: true", what, kind)}
+			Message: fmt.Sprintf(
+				"%s exists and was not made by a %s: choose another name, or take it over with spec.adopt: true", what, kind)}
 	case result.Reason == agentapi.SQLOwned:
 		return Blocker{Reason: v1alpha1.ReasonOwnedByAnother, RetryAfter: RefusedInterval,
-			Message: fmt.Sprintf("%s belongs to %s: choose another name, delete that one, or, once it is gone, take this over with spec.adopt: true", what, owner)}
+			Message: fmt.Sprintf(
+				"%s belongs to %s: choose another name, delete that one, or, once it is gone, take this over with spec.adopt: true",
+				what, owner)}
 	case result.Reason == agentapi.SQLForeign:
 		return Blocker{Reason: v1alpha1.ReasonGrantRefused, RetryAfter: RefusedInterval, Message: accounts.Foreign(message)}
 	case result.Reason == agentapi.SQLNoPlugin:
 		return Blocker{Reason: v1alpha1.ReasonPluginMissing, RetryAfter: RefusedInterval,
-			Message: message + ": load it with spec.mariadb.config of the cluster (plugin_load_add: auth_ed25519 or auth_parsec), or choose another spec.plugin"}
+			Message: message +
+				": load it with spec.mariadb.config of the cluster (plugin_load_add: auth_ed25519 or auth_parsec), or choose " +
+				"another spec.plugin"}
 	case result.Reason == agentapi.SQLWaits:
-		return Blocker{Reason: v1alpha1.ReasonMissingObject, RetryAfter: 10 * time.Second, Message: message + "; it is granted when it exists"}
+		return Blocker{Reason: v1alpha1.ReasonMissingObject, RetryAfter: 10 * time.Second,
+			Message: message + "; it is granted when it exists"}
 	}
-	return Blocker{Reason: v1alpha1.ReasonServerRefused, RetryAfter: RefusedInterval, Message: message + "; correct the spec"}
+	return Blocker{Reason: v1alpha1.ReasonServerRefused, RetryAfter: RefusedInterval,
+		Message: message + "; correct the spec"}
 }
 
 // Waiting reports whether an object of a cluster is reconciled when the cluster changes: it waits for it, or the
@@ -187,12 +203,13 @@ func Waiting(c client.Object, o client.Object, observed int64, conditions []meta
 		!meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady)
 }
 
-// MayEndWait lets through the changes of a cluster that may end a wait for it: its spec, its primary, and whether it takes changes now. Its status
-// changes far more often.
+// MayEndWait lets through the changes of a cluster that may end a wait for it: its spec, its primary, and whether it
+// takes changes now. Its status changes far more often.
 var MayEndWait = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, is := e.ObjectOld.(*v1alpha1.GaleraCluster)
 	after, too := e.ObjectNew.(*v1alpha1.GaleraCluster)
-	return !is || !too || before.Generation != after.Generation || before.UID != after.UID || before.Status.Primary != after.Status.Primary ||
+	return !is || !too || before.Generation != after.Generation || before.UID != after.UID ||
+		before.Status.Primary != after.Status.Primary ||
 		before.Status.ClusterUUID != after.Status.ClusterUUID || (busy(before).Reason == "") != (busy(after).Reason == "")
 }}
 

@@ -1,5 +1,5 @@
-// Package calls carries out the controllers' requests to agents and archivers outside of their workers: a cluster that answers late, or never,
-// costs other clusters no time.
+// Package calls carries out the controllers' requests to agents and archivers outside of their workers: a cluster that
+// answers late, or never, costs other clusters no time.
 package calls
 
 import (
@@ -36,8 +36,8 @@ const (
 // ErrPending means that the answer has not arrived yet. The object is reconciled again when it has.
 var ErrPending = errors.New("the answer has not arrived yet")
 
-// Quiet reports whether nothing has to be reported of a pass that ended with err: the answer has not arrived yet, and is
-// not late.
+// Quiet reports whether nothing has to be reported of a pass that ended with err: the answer has not arrived yet, and
+// is not late.
 func Quiet(err error) bool { return err == ErrPending } //nolint:errorlint // one that is late is wrapped
 
 // By is who asks: an object, about a cluster.

@@ -17,7 +17,8 @@ import (
 )
 
 func of(cluster string, object int) By {
-	return By{types.NamespacedName{Namespace: "data", Name: cluster}, types.NamespacedName{Namespace: "team", Name: cluster + fmt.Sprint(object)}}
+	return By{types.NamespacedName{Namespace: "data", Name: cluster},
+		types.NamespacedName{Namespace: "team", Name: cluster + fmt.Sprint(object)}}
 }
 
 // dialer answers for every cluster but one, which is silent.
@@ -29,7 +30,8 @@ func dialer(ctx context.Context, cluster string, questions []int) ([]int, error)
 	return questions, nil
 }
 
-// TestASilentClusterDelaysNoOther: one worker serves a thousand objects of a cluster whose agents never answer, and one of another cluster.
+// TestASilentClusterDelaysNoOther: one worker serves a thousand objects of a cluster whose agents never answer, and one
+// of another cluster.
 func TestASilentClusterDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Calls[string, int, int]{Do: dialer}
@@ -68,7 +70,8 @@ func (c *Calls[T, Q, A]) drain() {
 	time.Sleep(callTimeout)
 }
 
-// TestOneRequestForEachCluster: questions about one cluster follow each other, whatever node they go to; those of two clusters do not.
+// TestOneRequestForEachCluster: questions about one cluster follow each other, whatever node they go to; those of two
+// clusters do not.
 func TestOneRequestForEachCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
@@ -96,7 +99,8 @@ func TestOneRequestForEachCluster(t *testing.T) {
 	})
 }
 
-// TestLateAnswers: an object is reconciled again when its answer arrives, and a pass of two questions asks each of them once.
+// TestLateAnswers: an object is reconciled again when its answer arrives, and a pass of two questions asks each of them
+// once.
 func TestLateAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []int
@@ -174,11 +178,12 @@ func TestWeights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []int
 		gate := make(chan struct{})
-		c := &Calls[string, int, int]{BatchSize: 64, Weight: func(q int) int { return q }, Do: func(_ context.Context, _ string, questions []int) ([]int, error) {
-			<-gate
-			got = append(got, len(questions))
-			return questions, nil
-		}}
+		c := &Calls[string, int, int]{BatchSize: 64, Weight: func(q int) int { return q },
+			Do: func(_ context.Context, _ string, questions []int) ([]int, error) {
+				<-gate
+				got = append(got, len(questions))
+				return questions, nil
+			}}
 		for i, weight := range []int{1, MaxWeight + 1, 1, 1, MaxWeight + 1, 1} {
 			_, _ = c.Ask(t.Context(), of("shop", i), "a", weight)
 		}

@@ -23,23 +23,26 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
-// Ask asks an archiver. It shows the certificate that it logs in with, which the operator knows: no other one is believed.
+// Ask asks an archiver. It shows the certificate that it logs in with, which the operator knows: no other one is
+// believed.
 func Ask(ctx context.Context, address string, leaf []byte) (out task.Archived, err error) {
 	block, _ := pem.Decode(leaf)
 	if block == nil {
 		return out, errors.New("the archiver's Secret holds no certificate")
 	}
-	client := &http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
-		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared: it names no host
-		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
-			if len(raw) == 0 || !bytes.Equal(raw[0], block.Bytes) {
-				return errors.New("it shows another certificate than that of its account; after a renewal that passes")
-			}
-			return nil
-		},
-	}}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(address, strconv.Itoa(task.ArchiverPort))+task.PathArchived, nil)
+	client := &http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{
+			MinVersion:         tls.VersionTLS13,
+			InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared: it names no host
+			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+				if len(raw) == 0 || !bytes.Equal(raw[0], block.Bytes) {
+					return errors.New("it shows another certificate than that of its account; after a renewal that passes")
+				}
+				return nil
+			},
+		}}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"https://"+net.JoinHostPort(address, strconv.Itoa(task.ArchiverPort))+task.PathArchived, nil)
 	if err != nil {
 		return out, err
 	}

@@ -16,7 +16,8 @@ import (
 const (
 	// maxBackupName is how long the name of a GaleraBackup may be.
 	maxBackupName = 52
-	// basesAtOnce is how many bases are asked for without delay; later ones follow after baseEvery. Each is a full backup that stays.
+	// basesAtOnce is how many bases are asked for without delay; later ones follow after baseEvery. Each is a full backup
+	// that stays.
 	basesAtOnce  = 3
 	baseInterval = time.Hour
 	// maxDamaged bounds how many damaged backups the archiver is named.
@@ -28,7 +29,8 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string)
 	reason, message = v1alpha1.ReasonBaseMissing, "the archive has begun, and needs a backup to continue from"
 	if to.Gap != "" {
 		reason = v1alpha1.ReasonArchiveGap
-		message = "transactions are missing in the archive (" + to.Gap + "): points in time from the next backup on can be restored"
+		message = "transactions are missing in the archive (" + to.Gap +
+			"): points in time from the next backup on can be restored"
 	}
 	name := baseName(f.cluster, f.store, to.Chain)
 	b := f.backup(name)
@@ -36,7 +38,9 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string)
 	case b == nil && !meta.IsStatusConditionTrue(f.cluster.Status.Conditions, v1alpha1.ConditionReady):
 		message += ", which is asked for when the cluster is Ready: until then a node may not write a binary log yet"
 	case b == nil && f.nextBase().After(f.now):
-		message += fmt.Sprintf("; the backup %s is asked for at %s: the archive has had a gap several times, and a full backup is made once an hour then",
+		message += fmt.Sprintf(
+			"; the backup %s is asked for at %s: the archive has had a gap several times, and a full backup is made once an "+
+				"hour then",
 			name, f.nextBase().UTC().Format(time.RFC3339))
 	case b == nil:
 		base = name
@@ -45,7 +49,8 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string)
 		message += "; the backup " + name + " has failed: see it, and make another one"
 	case b.Damaged():
 		message += "; the backup " + name + " is damaged: make another one"
-	case b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && f.now.Sub(b.Status.CompletedAt.Time) > startTimeout:
+	case b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil &&
+		f.now.Sub(b.Status.CompletedAt.Time) > startTimeout:
 		message += "; the archive cannot continue from the backup " + name + ": make another one"
 	case b.Status.Phase == v1alpha1.BackupCompleted:
 		message += "; the backup " + name + " is complete, and is being checked"
@@ -64,8 +69,8 @@ func (f facts) backup(name string) *v1alpha1.GaleraBackup {
 	return &f.backups[i]
 }
 
-// nextBase returns the earliest time of the next base. Where statements fail again and again on a cluster of one node, the archive begins anew
-// each time.
+// nextBase returns the earliest time of the next base. Where statements fail again and again on a cluster of one node,
+// the archive begins anew each time.
 func (f facts) nextBase() (at time.Time) {
 	asked := 0
 	for _, b := range f.backups {
@@ -83,7 +88,8 @@ func (f facts) nextBase() (at time.Time) {
 	return at
 }
 
-// damaged returns the IDs of the cluster's backups that were found damaged, and whether there are more than the archiver is named.
+// damaged returns the IDs of the cluster's backups that were found damaged, and whether there are more than the
+// archiver is named.
 func (f facts) damaged() (ids []string, more bool) {
 	for i := range f.backups {
 		if b := &f.backups[i]; b.Damaged() && b.Status.ClusterUID == string(f.cluster.UID) && b.Status.ID != "" {

@@ -1,5 +1,5 @@
-// Package galeraarchive has the binary log of a GaleraCluster archived: it keeps the archiver's account and its Deployment, asks it how far it is,
-// and asks for the backup that the archive goes on from.
+// Package galeraarchive has the binary log of a GaleraCluster archived: it keeps the archiver's account and its
+// Deployment, asks it how far it is, and asks for the backup that the archive goes on from.
 package galeraarchive
 
 import (
@@ -110,8 +110,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return retry.Pass(askInterval, err)
 }
 
-// beginSession writes down that the archive is enabled from now on, before anything is archived: what was committed before, while no node had a
-// binary log, is in no chain of this session.
+// beginSession writes down that the archive is enabled from now on, before anything is archived: what was committed
+// before, while no node had a binary log, is in no chain of this session.
 func (r *Reconciler) beginSession(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	next := c.DeepCopy()
 	if next.Status.Backup == nil {
@@ -127,7 +127,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 	s := &v1alpha1.GaleraBackupStore{}
 	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.StoreRef.Name}, s)
 	if apierrors.IsNotFound(err) {
-		f.problem = problem{v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore " + c.Spec.Backup.StoreRef.Name + " in this namespace"}
+		f.problem = problem{v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore " + c.Spec.Backup.StoreRef.Name +
+			" in this namespace"}
 		return f, nil
 	}
 	if err != nil {
@@ -145,7 +146,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 	binding := &corev1.Secret{}
 	err = r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: job.ArchiverUser(c).BindingName()}, binding)
 	if apierrors.IsNotFound(err) || err == nil && len(binding.Data[corev1.TLSCertKey]) == 0 {
-		f.problem = problem{v1alpha1.ReasonArchiverStarting, "waiting for the archiver's account and certificate (GaleraUser " + resources.ArchiverName(c) + ")"}
+		f.problem = problem{v1alpha1.ReasonArchiverStarting,
+			"waiting for the archiver's account and certificate (GaleraUser " + resources.ArchiverName(c) + ")"}
 		return f, nil
 	}
 	if err != nil {
@@ -169,7 +171,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 // ask asks the pod of the archiver.
 func (r *Reconciler) ask(ctx context.Context, f facts, leaf []byte) (facts, error) {
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(f.cluster.Namespace), client.MatchingLabels(job.ArchiverLabels(f.cluster))); err != nil {
+	if err := r.List(ctx, &pods, client.InNamespace(f.cluster.Namespace),
+		client.MatchingLabels(job.ArchiverLabels(f.cluster))); err != nil {
 		return f, err
 	}
 	f.silent = "there is no pod of the Deployment " + resources.ArchiverName(f.cluster)
@@ -208,7 +211,9 @@ func podFailure(p *corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil {
 			if t := c.LastTerminationState.Terminated; t != nil && t.Reason == "OOMKilled" {
-				return fmt.Sprintf("it needed more memory than its limit of %s. The largest row needs about four times its size: raise spec.pods.resources of the GaleraBackupStore",
+				return fmt.Sprintf(
+					"it needed more memory than its limit of %s. The largest row needs about four times its size: raise "+
+						"spec.pods.resources of the GaleraBackupStore",
 					limitOf(p, c.Name))
 			}
 			return w.Reason + " " + w.Message
@@ -237,7 +242,8 @@ func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, na
 	b := &v1alpha1.GaleraBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: map[string]string{
 			v1alpha1.LabelCluster: c.Name, v1alpha1.LabelArchiveOf: string(c.UID)}},
-		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef, DeletionPolicy: v1alpha1.BackupRetain},
+		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef,
+			DeletionPolicy: v1alpha1.BackupRetain},
 	}
 	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
 }
@@ -248,7 +254,8 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 		return nil
 	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
-	if err := errors.Join(apply.Remove(ctx, r.Client, r.Live, c.UID, d), apply.Remove(ctx, r.Client, r.Live, c.UID, job.ArchiverUser(c))); err != nil {
+	if err := errors.Join(apply.Remove(ctx, r.Client, r.Live, c.UID, d), apply.Remove(ctx, r.Client, r.Live, c.UID,
+		job.ArchiverUser(c))); err != nil {
 		return err
 	}
 	next := c.DeepCopy()
@@ -259,11 +266,13 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 // stopArchiver stops the archiver of a cluster that hibernates. It goes on from the nodes' binary logs.
 func (r *Reconciler) stopArchiver(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
-	if err := apply.Remove(ctx, r.Client, r.Live, c.UID, d); err != nil || c.Status.Backup == nil || c.Status.Backup.Reason == v1alpha1.ReasonHibernated {
+	if err := apply.Remove(ctx, r.Client, r.Live, c.UID, d); err != nil || c.Status.Backup == nil ||
+		c.Status.Backup.Reason == v1alpha1.ReasonHibernated {
 		return err
 	}
 	next := c.DeepCopy()
-	next.Status.Backup.Reason, next.Status.Backup.Message, next.Status.Backup.Node = v1alpha1.ReasonHibernated, "the cluster hibernates", ""
+	next.Status.Backup.Reason, next.Status.Backup.Message, next.Status.Backup.Node = v1alpha1.ReasonHibernated,
+		"the cluster hibernates", ""
 	return r.Status().Update(ctx, next)
 }
 

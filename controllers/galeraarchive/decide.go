@@ -26,7 +26,8 @@ func decide(to *v1alpha1.ArchiveStatus, f facts) (base string) {
 			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(a.Through)
 		}
 		if a.Surveyed {
-			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base, timeOf(a.From) //nolint:gosec // as above
+			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base,
+				timeOf(a.From) //nolint:gosec // as above
 		}
 	}
 	lag(to, f.now)
@@ -65,11 +66,14 @@ func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
 	case a.Base == "":
 		return unbased(to, f)
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag && a.Problem != "":
-		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverFailing), fmt.Sprintf("nothing is archived since %s: %s", clock(to.ArchivedThrough), a.Problem), ""
+		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverFailing), fmt.Sprintf("nothing is archived since %s: %s",
+			clock(to.ArchivedThrough), a.Problem), ""
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag:
-		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s", clock(to.ArchivedThrough)), ""
+		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s",
+			clock(to.ArchivedThrough)), ""
 	}
-	return v1alpha1.ReasonArchiving, "any point in time from " + clock(to.RecoverableFrom) + " on can be restored, up to status.backup.archivedThrough", ""
+	return v1alpha1.ReasonArchiving, "any point in time from " + clock(to.RecoverableFrom) +
+		" on can be restored, up to status.backup.archivedThrough", ""
 }
 
 func firstNonEmpty(a, b string) string {

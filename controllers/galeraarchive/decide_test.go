@@ -19,11 +19,13 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // with are the facts of an archive that is well, with changes.
 func with(changes ...func(*facts)) facts {
-	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, store: &v1alpha1.GaleraBackupStore{}, archived: &task.Archived{Node: "shop-1", Through: noon.Add(-5 * time.Second), GTID: "0-1-30", Segment: 9,
-		Chain: 1, Surveyed: true, Base: "b1", From: noon.Add(-time.Hour)}}
+	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, store: &v1alpha1.GaleraBackupStore{},
+		archived: &task.Archived{Node: "shop-1", Through: noon.Add(-5 * time.Second), GTID: "0-1-30", Segment: 9,
+			Chain: 1, Surveyed: true, Base: "b1", From: noon.Add(-time.Hour)}}
 	f.cluster.Name, f.cluster.UID = "shop", "a54080f9-1111"
 	f.store.Name, f.store.UID = "minio", "c54080f9-1111"
-	f.cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "minio"}, PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	f.cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "minio"},
+		PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	f.cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	for _, change := range changes {
 		change(&f)
@@ -40,27 +42,43 @@ func TestDecide(t *testing.T) {
 		before             v1alpha1.ArchiveStatus
 		reason, says, base string
 	}{
-		"all is well":                      {with(), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiving, "from 2026-11-24T11:00:00Z on", ""},
-		"it starts":                        {with(silent), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "does not answer", ""},
-		"it is silent":                     {with(silent), v1alpha1.ArchiveStatus{ArchivedThrough: timeOf(noon.Add(-3 * time.Minute))}, v1alpha1.ReasonArchiverFailing, "does not answer", ""},
-		"the store is gone":                {with(silent, func(f *facts) { f.problem = problem{v1alpha1.ReasonStoreNotFound, "there is none"} }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonStoreNotFound, "there is none", ""},
-		"it needs a base":                  {with(func(f *facts) { f.archived.Base = "" }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonBaseMissing, first, first},
-		"the cluster is not ready for one": {with(func(f *facts) { f.archived.Base, f.cluster.Status.Conditions = "", nil }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonBaseMissing, "when the cluster is Ready", ""},
-		"it surveys the archive":           {with(func(f *facts) { f.archived.Surveyed = false }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "determines", ""},
-		"a gap":                            {with(gap), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveGap, "purged", second},
-		"the base is being made": {with(gap, func(f *facts) { f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}}} }), v1alpha1.ArchiveStatus{},
+		"all is well": {with(), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiving,
+			"from 2026-11-24T11:00:00Z on", ""},
+		"it starts": {with(silent), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting,
+			"does not answer", ""},
+		"it is silent": {with(silent),
+			v1alpha1.ArchiveStatus{ArchivedThrough: timeOf(noon.Add(-3 * time.Minute))}, v1alpha1.ReasonArchiverFailing,
+			"does not answer", ""},
+		"the store is gone": {with(silent,
+			func(f *facts) { f.problem = problem{v1alpha1.ReasonStoreNotFound, "there is none"} }), v1alpha1.ArchiveStatus{},
+			v1alpha1.ReasonStoreNotFound, "there is none", ""},
+		"it needs a base": {with(func(f *facts) { f.archived.Base = "" }), v1alpha1.ArchiveStatus{},
+			v1alpha1.ReasonBaseMissing, first, first},
+		"the cluster is not ready for one": {with(func(f *facts) { f.archived.Base, f.cluster.Status.Conditions = "", nil }),
+			v1alpha1.ArchiveStatus{}, v1alpha1.ReasonBaseMissing, "when the cluster is Ready", ""},
+		"it surveys the archive": {with(func(f *facts) { f.archived.Surveyed = false }), v1alpha1.ArchiveStatus{},
+			v1alpha1.ReasonArchiverStarting, "determines", ""},
+		"a gap": {with(gap), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveGap, "purged",
+			second},
+		"the base is being made": {with(gap,
+			func(f *facts) { f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}}} }),
+			v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonArchiveGap, "is being made", ""},
 		"the base has failed": {with(gap, func(f *facts) {
-			f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}, Status: v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupFailed}}}
+			f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second},
+				Status: v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupFailed}}}
 		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveGap, "has failed", ""},
-		"it is late": {with(func(f *facts) { f.archived.Through = noon.Add(-2 * time.Minute) }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveLags, "11:58", ""},
+		"it is late": {with(func(f *facts) { f.archived.Through = noon.Add(-2 * time.Minute) }), v1alpha1.ArchiveStatus{},
+			v1alpha1.ReasonArchiveLags, "11:58", ""},
 		"the store is away": {with(func(f *facts) {
-			f.archived.Through, f.archived.Problem, f.archived.Reason = noon.Add(-2*time.Minute), "no answer", task.ReasonStoreUnreachable
+			f.archived.Through, f.archived.Problem, f.archived.Reason = noon.Add(-2*time.Minute), "no answer",
+				task.ReasonStoreUnreachable
 		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonStoreUnreachable, "no answer", ""},
 		"the store is away when the archiver starts": {with(func(f *facts) {
 			f.archived.Surveyed, f.archived.Problem, f.archived.Reason = false, "no answer", task.ReasonStoreUnreachable
 		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonStoreUnreachable, "no answer", ""},
-		"nothing was written yet": {with(func(f *facts) { f.archived = &task.Archived{Problem: "nothing was written"} }), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "nothing was written", ""},
+		"nothing was written yet": {with(func(f *facts) { f.archived = &task.Archived{Problem: "nothing was written"} }),
+			v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "nothing was written", ""},
 	} {
 		to := c.before
 		base := decide(&to, c.f)
@@ -70,7 +88,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestGapIsKeptUntilTheArchiverHasLooked: an archiver that was started again reports no gap until it has looked; meanwhile it stays.
+// TestGapIsKeptUntilTheArchiverHasLooked: an archiver that was started again reports no gap until it has looked;
+// meanwhile it stays.
 func TestGapIsKeptUntilTheArchiverHasLooked(t *testing.T) {
 	to := v1alpha1.ArchiveStatus{Gap: "purged", Chain: 5}
 	decide(&to, with(func(f *facts) {
@@ -96,7 +115,8 @@ func TestUnchangedStatusIsNotWritten(t *testing.T) {
 func asked(store string, hours ...float64) func(*facts) {
 	return func(f *facts) {
 		for i, h := range hours {
-			b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(store, i), Labels: map[string]string{v1alpha1.LabelArchiveOf: string(f.cluster.UID)},
+			b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(store, i),
+				Labels:            map[string]string{v1alpha1.LabelArchiveOf: string(f.cluster.UID)},
 				CreationTimestamp: metav1.NewTime(noon.Add(-time.Duration(h * float64(time.Hour))))}}
 			b.Spec.StoreRef.Name = store
 			f.backups = append(f.backups, b)
@@ -112,12 +132,14 @@ func TestManyGaps(t *testing.T) {
 		asks  bool
 		until string
 	}{
-		"the second gap":                     {with(gap, asked("minio", 1, 0.1)), true, ""},
-		"the third gap":                      {with(gap, asked("minio", 2, 1, 0.5)), false, "2026-11-24T12:30:00Z"},
-		"the third gap, an hour later":       {with(gap, asked("minio", 3, 2, 1)), true, ""},
-		"those of another store":             {with(gap, asked("minio", 1), asked("other", 1, 0.5, 0.1)), true, ""},
-		"those of an earlier cluster":        {with(gap, asked("minio", 1, 0.5, 0.1), func(f *facts) { f.cluster.UID = "d54080f9-1111" }), true, ""},
-		"a backup that was made by a person": {with(gap, asked("minio", 1, 0.5, 0.1), func(f *facts) { delete(f.backups[0].Labels, v1alpha1.LabelArchiveOf) }), true, ""},
+		"the second gap":               {with(gap, asked("minio", 1, 0.1)), true, ""},
+		"the third gap":                {with(gap, asked("minio", 2, 1, 0.5)), false, "2026-11-24T12:30:00Z"},
+		"the third gap, an hour later": {with(gap, asked("minio", 3, 2, 1)), true, ""},
+		"those of another store":       {with(gap, asked("minio", 1), asked("other", 1, 0.5, 0.1)), true, ""},
+		"those of an earlier cluster": {with(gap, asked("minio", 1, 0.5, 0.1),
+			func(f *facts) { f.cluster.UID = "d54080f9-1111" }), true, ""},
+		"a backup that was made by a person": {with(gap, asked("minio", 1, 0.5, 0.1),
+			func(f *facts) { delete(f.backups[0].Labels, v1alpha1.LabelArchiveOf) }), true, ""},
 	} {
 		var to v1alpha1.ArchiveStatus
 		base := decide(&to, c.f)
@@ -130,12 +152,14 @@ func TestManyGaps(t *testing.T) {
 // TestDamaged: the archiver is named the cluster's backups that were found damaged, and whether these are all.
 func TestDamaged(t *testing.T) {
 	bad := func(id, uid, reason string) v1alpha1.GaleraBackup {
-		return v1alpha1.GaleraBackup{Status: v1alpha1.GaleraBackupStatus{ID: id, ClusterUID: uid, Conditions: []metav1.Condition{
-			{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Reason: reason}}}}
+		return v1alpha1.GaleraBackup{Status: v1alpha1.GaleraBackupStatus{ID: id, ClusterUID: uid,
+			Conditions: []metav1.Condition{
+				{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Reason: reason}}}}
 	}
 	f := with()
 	uid := string(f.cluster.UID)
-	f.backups = []v1alpha1.GaleraBackup{bad("b2", uid, v1alpha1.ReasonBackupDamaged), bad("b1", uid, v1alpha1.ReasonBackupDamaged),
+	f.backups = []v1alpha1.GaleraBackup{bad("b2", uid, v1alpha1.ReasonBackupDamaged),
+		bad("b1", uid, v1alpha1.ReasonBackupDamaged),
 		bad("other", "other", v1alpha1.ReasonBackupDamaged), bad("unknown", uid, v1alpha1.ReasonWrongKey), {}}
 	if ids, more := f.damaged(); strings.Join(ids, " ") != "b1 b2" || more {
 		t.Errorf("%v %v", ids, more)
@@ -151,8 +175,11 @@ func TestDamaged(t *testing.T) {
 // TestWhy: an archiver that needs more memory is named with what to do.
 func TestWhy(t *testing.T) {
 	p := &corev1.Pod{}
-	p.Spec.Containers = []corev1.Container{{Name: "archiver", Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")}}}}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "archiver", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "m"}}}}
+	p.Spec.Containers = []corev1.Container{{Name: "archiver",
+		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(
+			"512Mi")}}}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "archiver",
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "m"}}}}
 	if got := podFailure(p); got != "CrashLoopBackOff m" {
 		t.Error(got)
 	}
@@ -162,7 +189,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestBaseName: the backup that is asked for has a name that is taken, of its own for each cluster, store and chain, whatever the cluster's name.
+// TestBaseName: the backup that is asked for has a name that is taken, of its own for each cluster, store and chain,
+// whatever the cluster's name.
 func TestBaseName(t *testing.T) {
 	seen := map[string]bool{}
 	for _, length := range []int{1, 36, 37, 40} {

@@ -18,11 +18,15 @@ type Metrics struct {
 }
 
 var (
-	perCluster      = []string{"namespace", "cluster"}
-	through         = prometheus.NewDesc("galera_operator_archive_through_timestamp_seconds", "Time until which everything that was committed is in the archive of the binary log.", perCluster, nil)
-	recoverableFrom = prometheus.NewDesc("galera_operator_archive_recoverable_from_timestamp_seconds", "Earliest point in time that can be restored; 0 for none.", perCluster, nil)
-	gap             = prometheus.NewDesc("galera_operator_archive_gap", "Whether transactions are missing in the archive that no backup makes up for yet.", perCluster, nil)
-	segments        = prometheus.NewDesc("galera_operator_archive_segments", "Number of the last segment of the archive.", perCluster, nil)
+	perCluster = []string{"namespace", "cluster"}
+	through    = prometheus.NewDesc("galera_operator_archive_through_timestamp_seconds",
+		"Time until which everything that was committed is in the archive of the binary log.", perCluster, nil)
+	recoverableFrom = prometheus.NewDesc("galera_operator_archive_recoverable_from_timestamp_seconds",
+		"Earliest point in time that can be restored; 0 for none.", perCluster, nil)
+	gap = prometheus.NewDesc("galera_operator_archive_gap",
+		"Whether transactions are missing in the archive that no backup makes up for yet.", perCluster, nil)
+	segments = prometheus.NewDesc("galera_operator_archive_segments", "Number of the last segment of the archive.",
+		perCluster, nil)
 )
 
 // collectTimeout bounds how long a scrape waits for the cache.

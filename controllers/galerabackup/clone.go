@@ -24,8 +24,8 @@ func (r *Reconciler) cloneOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1
 	return c, nil
 }
 
-// other names a backup of the same cluster that runs. Those of the cluster's own namespace do not wait for clones elsewhere, which may be as slow as
-// their authors like: the node that is read is left out, and another one taken.
+// other names a backup of the same cluster that runs. Those of the cluster's own namespace do not wait for clones
+// elsewhere, which may be as slow as their authors like: the node that is read is left out, and another one taken.
 func (r *Reconciler) other(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {
 	var all v1alpha1.GaleraBackupList
 	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -57,7 +57,9 @@ func unwanted(f facts) string {
 	case f.clone != nil && namespace != b.Namespace:
 		return clone.Refusal(namespace, name, b.Namespace)
 	case namespace != b.Namespace:
-		return fmt.Sprintf("a backup is of a cluster in its own namespace: to copy the cluster %s/%s, create a GaleraCluster with spec.bootstrapFrom.cluster, and delete this backup", namespace, name)
+		return fmt.Sprintf(
+			"a backup is of a cluster in its own namespace: to copy the cluster %s/%s, create a GaleraCluster with "+
+				"spec.bootstrapFrom.cluster, and delete this backup", namespace, name)
 	case f.clone == nil && clone.Owner(b) != nil:
 		return fmt.Sprintf("no GaleraCluster %q asks for this backup: delete it", clone.Owner(b).Name)
 	}

@@ -24,7 +24,8 @@ func (c cached) List(ctx context.Context, to client.ObjectList, opts ...client.L
 // TestOther: one backup of a cluster at a time, and none of the owner's waits for a clone elsewhere.
 func TestOther(t *testing.T) {
 	one := func(namespace, name, of, phase string) v1alpha1.GaleraBackup {
-		b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + name)}}
+		b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+			UID: types.UID(namespace + name)}}
 		b.Spec.ClusterRef, b.Status.Phase = v1alpha1.BackupClusterRef{Name: "shop", Namespace: of}, phase
 		return b
 	}

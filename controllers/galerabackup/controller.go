@@ -44,7 +44,8 @@ import (
 // Finalizer holds a GaleraBackup with deletionPolicy Delete until its data are removed from the store.
 const Finalizer = "galera-operator.io/remove-backup"
 
-// whileWaiting is the interval while waiting for something that sends no event; an admission lasts longer (agentapi.BackupAdmitted).
+// whileWaiting is the interval while waiting for something that sends no event; an admission lasts longer
+// (agentapi.BackupAdmitted).
 const whileWaiting = 5 * time.Second
 
 // Agents are those of the clusters.
@@ -142,7 +143,8 @@ func (r *Reconciler) announce(before string, b *v1alpha1.GaleraBackup) {
 func (r *Reconciler) announceVerification(before, b *v1alpha1.GaleraBackup) {
 	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
 	v := before.Status.Verification
-	if c == nil || b.Status.Verification.Phase == v1alpha1.VerifyRunning || v != nil && v.Phase == b.Status.Verification.Phase {
+	if c == nil || b.Status.Verification.Phase == v1alpha1.VerifyRunning || v != nil &&
+		v.Phase == b.Status.Verification.Phase {
 		return
 	}
 	kind := corev1.EventTypeNormal
@@ -170,13 +172,15 @@ func (r *Reconciler) keepFinalizer(ctx context.Context, b *v1alpha1.GaleraBackup
 	return true, r.patchFinalizers(ctx, b, change)
 }
 
-func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBackup, change func(client.Object, string) bool) error {
+func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBackup,
+	change func(client.Object, string) bool) error {
 	before := b.DeepCopy()
 	change(b, Finalizer)
 	return r.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// tidy removes the key once no Job uses it: a backup that has failed for another reason than its Job's end may have one at work.
+// tidy removes the key once no Job uses it: a backup that has failed for another reason than its Job's end may have one
+// at work.
 func (r *Reconciler) tidy(ctx context.Context, b *v1alpha1.GaleraBackup) error {
 	if _, err := r.stop(ctx, b); err != nil {
 		return err
@@ -242,8 +246,9 @@ func (r *Reconciler) run(ctx context.Context, f facts) error {
 	t := task.Backup{
 		Address: agentAddress(f.cluster, b.Status.Node), ServerName: resources.ServerName(f.cluster, b.Status.Node),
 		Dir: b.Status.Directory,
-		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: f.cluster.Namespace, Cluster: f.cluster.Name, ClusterUID: string(f.cluster.UID),
-			Node: b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
+		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: f.cluster.Namespace, Cluster: f.cluster.Name,
+			ClusterUID: string(f.cluster.UID),
+			Node:       b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
 	}
 	if a := f.cluster.Status.Backup; a != nil {
 		t.Manifest.Session = a.Session
@@ -264,14 +269,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.GaleraBackup{}).
 		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
 		Owns(&batchv1.Job{}).
-		Watches(&v1alpha1.GaleraBackupStore{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			return r.waiting(ctx, o.GetNamespace(), func(b *v1alpha1.GaleraBackup) bool { return b.Spec.StoreRef.Name == o.GetName() })
-		})).
+		Watches(&v1alpha1.GaleraBackupStore{}, handler.EnqueueRequestsFromMapFunc(
+			func(ctx context.Context, o client.Object) []reconcile.Request {
+				return r.waiting(ctx, o.GetNamespace(),
+					func(b *v1alpha1.GaleraBackup) bool { return b.Spec.StoreRef.Name == o.GetName() })
+			})).
 		Complete(r)
 }
 
 // waiting finds the backups of a namespace that are not over.
-func (r *Reconciler) waiting(ctx context.Context, namespace string, of func(*v1alpha1.GaleraBackup) bool) (out []reconcile.Request) {
+func (r *Reconciler) waiting(ctx context.Context, namespace string, of func(*v1alpha1.GaleraBackup) bool) (
+	out []reconcile.Request) {
 	var all v1alpha1.GaleraBackupList
 	if r.List(ctx, &all, client.InNamespace(namespace)) != nil {
 		return nil // asked again shortly

@@ -19,14 +19,15 @@ import (
 )
 
 const (
-	// maxAttempts is after how many attempts a backup has failed, awayMost for how long a store that is away or full is waited for.
+	// maxAttempts is after how many attempts a backup has failed, awayMost for how long a store that is away or full is
+	// waited for.
 	maxAttempts    = 5
 	maxUnavailable = 6 * time.Hour
 	// attemptFirst is the pause after the first attempt, which doubles up to attemptPause.
 	attemptFirst = 10 * time.Second
 	attemptPause = 5 * time.Minute
-	// healthyWait is how long a backup waits for all nodes to be Synced; then any that is will do, after primaryWait the primary, too:
-	// before a cluster is rebuilt from its last node, a backup is needed most.
+	// healthyWait is how long a backup waits for all nodes to be Synced; then any that is will do, after primaryWait the
+	// primary, too: before a cluster is rebuilt from its last node, a backup is needed most.
 	healthyWait = 10 * time.Minute
 	primaryWait = 20 * time.Minute
 	// progressInterval is how often progress is written down.
@@ -81,9 +82,11 @@ func blockingReason(f facts) (reason, message string, stalled bool) {
 	case refused != "":
 		return v1alpha1.ReasonNamespaceRefused, refused, true
 	case f.cluster == nil:
-		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf("there is no GaleraCluster %q in this namespace: create it, or delete this backup", b.Spec.ClusterRef.Name), true
+		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf(
+			"there is no GaleraCluster %q in this namespace: create it, or delete this backup", b.Spec.ClusterRef.Name), true
 	case f.store == nil:
-		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace: create it, or delete this backup", b.Spec.StoreRef.Name), true
+		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf(
+			"there is no GaleraBackupStore %q in this namespace: create it, or delete this backup", b.Spec.StoreRef.Name), true
 	case f.cluster.Paused():
 		return v1alpha1.ReasonClusterPaused, "the cluster is paused (annotation galera-operator.io/pause)", false
 	case f.cluster.Spec.Hibernate:
@@ -95,8 +98,8 @@ func blockingReason(f facts) (reason, message string, stalled bool) {
 	return reason, message, false
 }
 
-// choose names the node to read from: Synced, giving nothing else, and not the primary if there is another one; not the one of the
-// attempt before, either. Otherwise it returns what it waits for.
+// choose names the node to read from: Synced, giving nothing else, and not the primary if there is another one; not the
+// one of the attempt before, either. Otherwise it returns what it waits for.
 func choose(f facts) (node, why string) {
 	c := f.cluster
 	if op := c.Status.Operation; op != nil {
@@ -116,7 +119,10 @@ func choose(f facts) (node, why string) {
 	}
 	slices.Sort(good)
 	last := f.backup.Status.Node
-	slices.SortStableFunc(good, func(a, b string) int { return rank(a, c.Status.Primary, last) - rank(b, c.Status.Primary, last) })
+	slices.SortStableFunc(good, func(a, b string) int {
+		return rank(a, c.Status.Primary, last) - rank(b, c.Status.Primary,
+			last)
+	})
 	switch {
 	case len(good) == 0:
 		return "", "waiting for a Synced node"
@@ -139,7 +145,8 @@ func rank(name, primary, last string) int {
 
 func serves(s observe.Seen) bool {
 	r := s.Report
-	return s.Live && r.Server != nil && r.Server.State == galera.NodeSynced && r.Server.Ready && r.Donation == nil && !r.Draining &&
+	return s.Live && r.Server != nil && r.Server.State == galera.NodeSynced && r.Server.Ready && r.Donation == nil &&
+		!r.Draining &&
 		(r.Backup == nil || !r.Backup.Running)
 }
 
@@ -163,8 +170,8 @@ func ID(b *v1alpha1.GaleraBackup) string {
 	return b.CreationTimestamp.UTC().Format("20060102-150405-") + strings.SplitN(string(b.UID), "-", 2)[0]
 }
 
-// directory is where the backup lies in its store. That of a clone lies with the clone: the source's own backups, and the archive that goes on
-// from them, may lie in the same bucket, and are not to be mixed with what is short-lived.
+// directory is where the backup lies in its store. That of a clone lies with the clone: the source's own backups, and
+// the archive that goes on from them, may lie in the same bucket, and are not to be mixed with what is short-lived.
 func directory(f facts) string {
 	of := f.cluster
 	if f.clone != nil {
@@ -177,7 +184,8 @@ func directory(f facts) string {
 func running(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	switch refused := unwanted(f); {
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil && f.job.Result.Backup.ID != to.ID:
-		failed(to, f, task.Result{Error: fmt.Sprintf("the Job has stored the backup %q, not %s", f.job.Result.Backup.ID, to.ID)})
+		failed(to, f, task.Result{Error: fmt.Sprintf("the Job has stored the backup %q, not %s", f.job.Result.Backup.ID,
+			to.ID)})
 		return decision{requeueAfter: time.Second}
 	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil:
 		complete(to, f, *f.job.Result.Backup)
@@ -218,7 +226,8 @@ func failed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
 	to.Progress = nil
 	if r.Fatal || last(to, f, reason) {
 		to.Phase = v1alpha1.BackupFailed
-		setConditions(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup", r.Error, to.Attempts), true)
+		setConditions(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup", r.Error,
+			to.Attempts), true)
 		return
 	}
 	to.Phase = v1alpha1.BackupPending
@@ -238,13 +247,15 @@ func complete(to *v1alpha1.GaleraBackupStatus, f facts, s task.Stored) {
 	to.Node, to.Position, to.GTID, to.ServerVersion, to.Checksum = s.Node, s.Position, s.GTID, s.ServerVersion, s.Checksum
 	to.StartedAt, to.CompletedAt = new(metav1.NewTime(s.StartedAt)), new(metav1.NewTime(s.CompletedAt))
 	to.DataSize, to.StoredSize = size(s.StreamBytes), size(s.StoredBytes)
-	setConditions(to, f, v1alpha1.ReasonBackupDone, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize, s.Node, s.Position), false)
+	setConditions(to, f, v1alpha1.ReasonBackupDone, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize,
+		s.Node, s.Position), false)
 }
 
 // progress records how far the node's agent is.
 func progress(to *v1alpha1.GaleraBackupStatus, f facts) {
 	r := f.agents[to.Node].Report
-	if r.Backup == nil || r.Backup.ID != to.ID || !r.Backup.Running || to.Progress != nil && f.now.Sub(updated(to, f)) < progressInterval {
+	if r.Backup == nil || r.Backup.ID != to.ID || !r.Backup.Running || to.Progress != nil &&
+		f.now.Sub(updated(to, f)) < progressInterval {
 		return
 	}
 	took := f.now.Sub(r.Backup.Since)
@@ -256,7 +267,8 @@ func progress(to *v1alpha1.GaleraBackupStatus, f facts) {
 		p.BytesTotal = size(total)
 		p.Summary = fmt.Sprintf("%d%%", min(99, 100*r.Backup.Bytes/total))
 		if rate := rate(p); rate > 0 && total > r.Backup.Bytes {
-			p.ETA = new(metav1.NewTime(f.now.Add(time.Duration((total-r.Backup.Bytes)/rate) * time.Second).Truncate(time.Second)))
+			p.ETA = new(metav1.NewTime(f.now.Add(time.Duration((total-r.Backup.Bytes)/rate) * time.Second).
+				Truncate(time.Second)))
 		}
 	}
 	to.Progress = p
@@ -293,5 +305,6 @@ func setConditions(to *v1alpha1.GaleraBackupStatus, f facts, reason, message str
 	done := to.Phase == v1alpha1.BackupCompleted
 	g := f.backup.Generation
 	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionComplete, done, reason, message)
-	status.SetProgress(&to.Conditions, g, status.Progress{Working: !done && to.Phase != v1alpha1.BackupFailed, Stalled: stalled, Reason: reason, Message: message})
+	status.SetProgress(&to.Conditions, g, status.Progress{Working: !done && to.Phase != v1alpha1.BackupFailed,
+		Stalled: stalled, Reason: reason, Message: message})
 }

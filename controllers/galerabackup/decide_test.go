@@ -20,18 +20,23 @@ import (
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func synced() observe.Seen {
-	return observe.Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced, Ready: true}, DataBytes: 1000}}
+	return observe.Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced,
+		Ready: true}, DataBytes: 1000}}
 }
 
 // pending are the facts of a backup of a healthy cluster that has just been made.
 func pending(changes ...func(*facts)) facts {
-	f := facts{now: noon, backup: &v1alpha1.GaleraBackup{}, cluster: &v1alpha1.GaleraCluster{}, store: &v1alpha1.GaleraBackupStore{},
+	f := facts{now: noon, backup: &v1alpha1.GaleraBackup{}, cluster: &v1alpha1.GaleraCluster{},
+		store:  &v1alpha1.GaleraBackupStore{},
 		agents: map[string]observe.Seen{"shop-0": synced(), "shop-1": synced(), "shop-2": synced()}}
-	f.backup.Name, f.backup.Namespace, f.backup.UID, f.backup.CreationTimestamp = "b", "demo", "0123-45", metav1.NewTime(noon.Add(-time.Minute))
+	f.backup.Name, f.backup.Namespace, f.backup.UID, f.backup.CreationTimestamp = "b", "demo", "0123-45",
+		metav1.NewTime(noon.Add(-time.Minute))
 	f.cluster.Name, f.cluster.UID = "shop", "abcd-ef"
 	f.cluster.Status.Primary, f.cluster.Status.Replicas = "shop-0", 3
-	meta.SetStatusCondition(&f.cluster.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue})
-	meta.SetStatusCondition(&f.store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionTrue})
+	meta.SetStatusCondition(&f.cluster.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
+		Status: metav1.ConditionTrue})
+	meta.SetStatusCondition(&f.store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
+		Status: metav1.ConditionTrue})
 	f.store.Spec.Encryption.Recipients = []string{"age1x"}
 	for _, c := range changes {
 		c(&f)
@@ -42,7 +47,8 @@ func pending(changes ...func(*facts)) facts {
 func underWay(changes ...func(*facts)) facts {
 	return pending(append([]func(*facts){func(f *facts) {
 		s := &f.backup.Status
-		s.Phase, s.Node, s.Attempts, s.AttemptedAt, s.ID = v1alpha1.BackupRunning, "shop-1", 1, new(metav1.NewTime(noon.Add(-time.Minute))), "b1"
+		s.Phase, s.Node, s.Attempts, s.AttemptedAt, s.ID = v1alpha1.BackupRunning, "shop-1", 1,
+			new(metav1.NewTime(noon.Add(-time.Minute))), "b1"
 		f.job.Exists = true
 	}}, changes...)...)
 }
@@ -50,9 +56,11 @@ func underWay(changes ...func(*facts)) facts {
 // elsewhere makes it the backup of a clone, dev/copy of demo/shop.
 func elsewhere(f *facts) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "copy", UID: "fedc-ba"}}
-	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "demo", StoreRef: v1alpha1.LocalName{Name: "own"}}}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "demo",
+		StoreRef: v1alpha1.LocalName{Name: "own"}}}
 	b := clone.Backup(c)
-	f.backup.ObjectMeta.Namespace, f.backup.ObjectMeta.Name, f.backup.OwnerReferences, f.backup.Spec = b.Namespace, b.Name, b.OwnerReferences, b.Spec
+	f.backup.ObjectMeta.Namespace, f.backup.ObjectMeta.Name, f.backup.OwnerReferences, f.backup.Spec = b.Namespace, b.Name,
+		b.OwnerReferences, b.Spec
 	f.cluster.Namespace, f.cluster.Spec.AllowedCloneNamespaces, f.clone = "demo", []string{"dev"}, c
 }
 
@@ -71,7 +79,8 @@ func TestDirectory(t *testing.T) {
 
 func failedOnce(f *facts) {
 	s := &f.backup.Status
-	s.Phase, s.Node, s.Attempts, s.AttemptedAt, s.ID = v1alpha1.BackupPending, "shop-1", 1, new(metav1.NewTime(noon.Add(-time.Minute))), "b1"
+	s.Phase, s.Node, s.Attempts, s.AttemptedAt, s.ID = v1alpha1.BackupPending, "shop-1", 1,
+		new(metav1.NewTime(noon.Add(-time.Minute))), "b1"
 }
 
 func ended(r task.Result) func(*facts) {
@@ -106,32 +115,52 @@ func TestDecide(t *testing.T) {
 		says        string
 		run         bool
 	}{
-		"begins with the first that is not the primary": {pending(), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "copying the data of shop-1", false},
+		"begins with the first that is not the primary": {pending(), v1alpha1.BackupRunning, "shop-1",
+			v1alpha1.ReasonBackupRunning, "copying the data of shop-1", false},
 		"the primary, where it is the only node": {pending(func(f *facts) {
 			f.cluster.Status.Replicas = 1
 			f.agents = map[string]observe.Seen{"shop-0": synced()}
 		}), v1alpha1.BackupRunning, "shop-0", v1alpha1.ReasonBackupRunning, "", false},
-		"no cluster":                           {pending(func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonClusterNotFound, "create it", false},
-		"of a cluster elsewhere, for no clone": {pending(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "spec.bootstrapFrom.cluster", false},
-		"for a clone that asks no more":        {pending(elsewhere, func(f *facts) { f.clone, f.backup.Spec.ClusterRef.Namespace = nil, "" }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "delete it", false},
-		"for a clone elsewhere":                {pending(elsewhere), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "", false},
-		"for a clone elsewhere, without consent": {pending(elsewhere, func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused,
+		"no cluster": {pending(func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "",
+			v1alpha1.ReasonClusterNotFound, "create it", false},
+		"of a cluster elsewhere, for no clone": {pending(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupPending,
+			"", v1alpha1.ReasonNamespaceRefused, "spec.bootstrapFrom.cluster", false},
+		"for a clone that asks no more": {pending(elsewhere,
+			func(f *facts) { f.clone, f.backup.Spec.ClusterRef.Namespace = nil, "" }), v1alpha1.BackupPending, "",
+			v1alpha1.ReasonNamespaceRefused, "delete it", false},
+		"for a clone elsewhere": {pending(elsewhere), v1alpha1.BackupRunning, "shop-1",
+			v1alpha1.ReasonBackupRunning, "", false},
+		"for a clone elsewhere, without consent": {pending(elsewhere,
+			func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupPending, "",
+			v1alpha1.ReasonNamespaceRefused,
 			"allowedCloneNamespaces", false},
-		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false},
-		"consent is withdrawn in the middle": {underWay(elsewhere, func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonNamespaceRefused,
+		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *facts) { f.cluster = nil }),
+			v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false},
+		"consent is withdrawn in the middle": {underWay(elsewhere,
+			func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupFailed, "shop-1",
+			v1alpha1.ReasonNamespaceRefused,
 			"allowedCloneNamespaces", false},
 		"consent is withdrawn too late": {underWay(elsewhere, withdrawn, storedAs("b1")), completed, "shop-1",
 			v1alpha1.ReasonBackupDone, "", false},
-		"the clone is made something else": {underWay(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonNamespaceRefused, "", false},
-		"no store":                         {pending(func(f *facts) { f.store = nil }), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreNotFound, "create it", false},
+		"the clone is made something else": {underWay(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupFailed,
+			"shop-1", v1alpha1.ReasonNamespaceRefused, "", false},
+		"no store": {pending(func(f *facts) { f.store = nil }), v1alpha1.BackupPending, "",
+			v1alpha1.ReasonStoreNotFound, "create it", false},
 		"a store that cannot be used": {pending(func(f *facts) {
-			meta.SetStatusCondition(&f.store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonStoreRefused, Message: "AccessDenied"})
+			meta.SetStatusCondition(&f.store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
+				Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonStoreRefused, Message: "AccessDenied"})
 		}), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreRefused, "AccessDenied", false},
-		"a store that was changed since its check": {pending(func(f *facts) { f.store.Generation = 2 }), v1alpha1.BackupPending, "", v1alpha1.ReasonChecking, "check of the store", false},
-		"changed before there is a Job":            {underWay(func(f *facts) { f.store.Generation, f.job.Exists = 2, false }), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "check of the store", false},
-		"another backup":                           {pending(func(f *facts) { f.other = "a" }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "the backup a", false},
-		"an operation":                             {pending(func(f *facts) { f.cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Recover"} }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "Recover", false},
-		"a node that is away":                      {pending(func(f *facts) { delete(f.agents, "shop-1") }), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "2 of 3", false},
+		"a store that was changed since its check": {pending(func(f *facts) { f.store.Generation = 2 }),
+			v1alpha1.BackupPending, "", v1alpha1.ReasonChecking, "check of the store", false},
+		"changed before there is a Job": {underWay(func(f *facts) { f.store.Generation, f.job.Exists = 2, false }),
+			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "check of the store", false},
+		"another backup": {pending(func(f *facts) { f.other = "a" }), v1alpha1.BackupPending, "",
+			v1alpha1.ReasonBackupWaiting, "the backup a", false},
+		"an operation": {pending(
+			func(f *facts) { f.cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Recover"} }), v1alpha1.BackupPending,
+			"", v1alpha1.ReasonBackupWaiting, "Recover", false},
+		"a node that is away": {pending(func(f *facts) { delete(f.agents, "shop-1") }),
+			v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "2 of 3", false},
 		"a node that is away for long": {pending(func(f *facts) {
 			delete(f.agents, "shop-1")
 			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
@@ -144,22 +173,34 @@ func TestDecide(t *testing.T) {
 			f.agents = map[string]observe.Seen{"shop-0": synced()}
 			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-primaryWait))
 		}), v1alpha1.BackupRunning, "shop-0", v1alpha1.ReasonBackupRunning, "", false},
-		"another node after a failure": {pending(failedOnce), v1alpha1.BackupRunning, "shop-2", v1alpha1.ReasonBackupRunning, "", false},
-		"its node becomes the primary": {underWay(func(f *facts) { f.cluster.Status.Primary = "shop-1" }), v1alpha1.BackupRunning, "shop-1", "", "", true},
-		"runs":                         {underWay(), v1alpha1.BackupRunning, "shop-1", "", "", true},
-		"is complete":                  {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupDone, "u:5", false},
-		"fails, and is tried again":    {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNode})), v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "attempt 1 has failed", false},
-		"fails for good":               {underWay(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused, Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "no bucket", false},
-		"fails for the last time":      {underWay(ended(task.Result{Error: "gone"}), func(f *facts) { f.backup.Status.Attempts = maxAttempts }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonBackupFailed, "attempt 5", false},
-		"waits for a store that is away": {underWay(ended(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}), func(f *facts) { f.backup.Status.Attempts = 4 * maxAttempts }),
+		"another node after a failure": {pending(failedOnce), v1alpha1.BackupRunning, "shop-2", v1alpha1.ReasonBackupRunning,
+			"", false},
+		"its node becomes the primary": {underWay(func(f *facts) { f.cluster.Status.Primary = "shop-1" }),
+			v1alpha1.BackupRunning, "shop-1", "", "", true},
+		"runs": {underWay(), v1alpha1.BackupRunning, "shop-1", "", "", true},
+		"is complete": {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupDone, "u:5",
+			false},
+		"fails, and is tried again": {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNode})),
+			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "attempt 1 has failed", false},
+		"fails for good": {underWay(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused,
+			Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "no bucket", false},
+		"fails for the last time": {underWay(ended(task.Result{Error: "gone"}),
+			func(f *facts) { f.backup.Status.Attempts = maxAttempts }), v1alpha1.BackupFailed, "shop-1",
+			v1alpha1.ReasonBackupFailed, "attempt 5", false},
+		"waits for a store that is away": {underWay(ended(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}),
+			func(f *facts) { f.backup.Status.Attempts = 4 * maxAttempts }),
 			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonStoreUnreachable, "made again", false},
 		"but not for ever": {underWay(ended(task.Result{Error: "quota", Reason: task.ReasonStoreFull}), func(f *facts) {
 			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-maxUnavailable))
 		}), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreFull, "quota", false},
-		"ended without a word of it":     {underWay(ended(task.Result{})), v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonBackupFailed, "", false},
-		"the cluster is deleted":         {underWay(func(f *facts) { f.cluster = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonClusterNotFound, "", false},
-		"the store is deleted":           {underWay(func(f *facts) { f.store = nil }), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreNotFound, "nothing is stored that counts", false},
-		"the pod of the Job is kept off": {underWay(func(f *facts) { f.job.Waits = "no such Secret" }), v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "no such Secret", true},
+		"ended without a word of it": {underWay(ended(task.Result{})), v1alpha1.BackupPending, "shop-1",
+			v1alpha1.ReasonBackupFailed, "", false},
+		"the cluster is deleted": {underWay(func(f *facts) { f.cluster = nil }), v1alpha1.BackupFailed, "shop-1",
+			v1alpha1.ReasonClusterNotFound, "", false},
+		"the store is deleted": {underWay(func(f *facts) { f.store = nil }), v1alpha1.BackupFailed, "shop-1",
+			v1alpha1.ReasonStoreNotFound, "nothing is stored that counts", false},
+		"the pod of the Job is kept off": {underWay(func(f *facts) { f.job.Waits = "no such Secret" }),
+			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "no such Secret", true},
 	} {
 		next := c.f.backup.Status.DeepCopy()
 		d := decide(next, c.f)
@@ -167,7 +208,8 @@ func TestDecide(t *testing.T) {
 		if complete == nil {
 			complete = &metav1.Condition{}
 		}
-		if next.Phase != c.phase || next.Node != c.node || d.run != c.run || complete.Reason != c.reason || !strings.Contains(complete.Message, c.says) {
+		if next.Phase != c.phase || next.Node != c.node || d.run != c.run || complete.Reason != c.reason ||
+			!strings.Contains(complete.Message, c.says) {
 			t.Errorf("%s: %s on %q, run %v, %s: %s", name, next.Phase, next.Node, d.run, complete.Reason, complete.Message)
 		}
 		if next.Phase == v1alpha1.BackupRunning && next.ID == "" {
@@ -181,7 +223,8 @@ func TestPause(t *testing.T) {
 	f := pending(failedOnce, func(f *facts) { f.now = f.backup.Status.AttemptedAt.Add(attemptFirst - time.Second) })
 	next := f.backup.Status.DeepCopy()
 	setConditions(next, f, v1alpha1.ReasonNodeFailed, "gone", false)
-	if decide(next, f); next.Phase != v1alpha1.BackupPending || meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionComplete).Reason != v1alpha1.ReasonNodeFailed {
+	if decide(next, f); next.Phase != v1alpha1.BackupPending || meta.FindStatusCondition(next.Conditions,
+		v1alpha1.ConditionComplete).Reason != v1alpha1.ReasonNodeFailed {
 		t.Errorf("%+v", next)
 	}
 }
@@ -194,7 +237,8 @@ func TestProgress(t *testing.T) {
 	})
 	next := f.backup.Status.DeepCopy()
 	decide(next, f)
-	if p := next.Progress; p == nil || p.Summary != "40%" || p.Rate.Value() != 40 || !p.ETA.Time.Equal(noon.Add(15*time.Second)) {
+	if p := next.Progress; p == nil || p.Summary != "40%" || p.Rate.Value() != 40 ||
+		!p.ETA.Time.Equal(noon.Add(15*time.Second)) {
 		t.Errorf("%+v", p)
 	}
 	f.agents["shop-1"].Report.Backup.Since = noon
@@ -208,7 +252,8 @@ func TestProgress(t *testing.T) {
 // TestReplacedCluster: a backup lies where the cluster that it is of has its backups.
 func TestReplacedCluster(t *testing.T) {
 	f := pending(failedOnce, func(f *facts) {
-		f.cluster.UID, f.backup.Status.Directory, f.backup.Status.ClusterUID = "22222222-x", "demo/shop/11111111", "11111111-x"
+		f.cluster.UID, f.backup.Status.Directory, f.backup.Status.ClusterUID = "22222222-x", "demo/shop/11111111",
+			"11111111-x"
 	})
 	next := f.backup.Status.DeepCopy()
 	if decide(next, f); next.ClusterUID != "22222222-x" || !strings.HasSuffix(next.Directory, "/22222222") {

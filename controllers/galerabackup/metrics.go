@@ -57,7 +57,8 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 	defer cancel()
 	var backups v1alpha1.GaleraBackupList
 	var stores v1alpha1.GaleraBackupStoreList
-	if m.Reader.List(ctx, &backups, client.UnsafeDisableDeepCopy) != nil || m.Reader.List(ctx, &stores, client.UnsafeDisableDeepCopy) != nil {
+	if m.Reader.List(ctx, &backups, client.UnsafeDisableDeepCopy) != nil ||
+		m.Reader.List(ctx, &stores, client.UnsafeDisableDeepCopy) != nil {
 		return // the next scrape has them
 	}
 	for of, s := range sum(backups.Items) {

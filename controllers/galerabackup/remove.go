@@ -24,7 +24,8 @@ import (
 // removeRetryInterval is the pause after a removal that failed.
 const removeRetryInterval = time.Minute
 
-// remove deletes the stored data of a backup that is being deleted, and lets it go then. A store, or a namespace, that is gone keeps nothing.
+// remove deletes the stored data of a backup that is being deleted, and lets it go then. A store, or a namespace, that
+// is gone keeps nothing.
 func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(b, Finalizer) {
 		return 0, nil
@@ -46,7 +47,8 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return whileWaiting, err // what it still writes would stay
 	}
 	if by, err := r.inUse(ctx, b); by != "" || err != nil {
-		return whileWaiting, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(), fmt.Sprintf("the cluster %s is being restored from it", by)))
+		return whileWaiting, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(),
+			fmt.Sprintf("the cluster %s is being restored from it", by)))
 	}
 	seen, err := outcome.Of(ctx, r.Client, b, job.RemoveName(b), r.Now())
 	switch {
@@ -105,11 +107,12 @@ func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (runnin
 	}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.Name(b, b.Status.Attempts)}}
 	// It stays to be seen until its pods are gone.
-	return true, apply.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
+	return true, apply.Remove(ctx, r.Client, r.Live, b.UID, j,
+		client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
 
-// inUse names a cluster whose volumes are being filled with the backup, "" for none. It may be in another namespace, whose store is the same place:
-// an ID is that of one backup everywhere.
+// inUse names a cluster whose volumes are being filled with the backup, "" for none. It may be in another namespace,
+// whose store is the same place: an ID is that of one backup everywhere.
 func (r *Reconciler) inUse(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {
 	var all v1alpha1.GaleraClusterList
 	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -117,7 +120,8 @@ func (r *Reconciler) inUse(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 	}
 	for i := range all.Items {
 		c := &all.Items[i]
-		if s := c.Status.Restore; s != nil && s.Phase == v1alpha1.RestoreRestoring && s.ID == b.Status.ID && c.DeletionTimestamp == nil {
+		if s := c.Status.Restore; s != nil && s.Phase == v1alpha1.RestoreRestoring && s.ID == b.Status.ID &&
+			c.DeletionTimestamp == nil {
 			if c.Namespace != b.Namespace {
 				return c.Namespace + "/" + c.Name, nil
 			}
@@ -145,8 +149,10 @@ func (r *Reconciler) removalWaits(ctx context.Context, b *v1alpha1.GaleraBackup,
 }
 
 func (r *Reconciler) reportRemoval(ctx context.Context, b, next *v1alpha1.GaleraBackup, why string) error {
-	message := "the data could not be removed from the store, and it is tried again: " + why + ". To keep them there and let this object go, set deletionPolicy to Retain"
-	status.SetProgress(&next.Status.Conditions, b.Generation, status.Progress{Working: true, Stalled: true, Reason: v1alpha1.ReasonBackupRemoving, Message: message})
+	message := "the data could not be removed from the store, and it is tried again: " + why +
+		". To keep them there and let this object go, set deletionPolicy to Retain"
+	status.SetProgress(&next.Status.Conditions, b.Generation, status.Progress{Working: true, Stalled: true,
+		Reason: v1alpha1.ReasonBackupRemoving, Message: message})
 	if equality.Semantic.DeepEqual(b.Status, next.Status) {
 		return nil
 	}

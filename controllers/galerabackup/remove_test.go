@@ -10,7 +10,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestInUse: a backup is not removed while any cluster is being restored from it, in whatever namespace, by a store of whatever name.
+// TestInUse: a backup is not removed while any cluster is being restored from it, in whatever namespace, by a store of
+// whatever name.
 func TestInUse(t *testing.T) {
 	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "b1"}}
 	b.Spec.StoreRef.Name, b.Status.ID = "minio", "20261124-1"

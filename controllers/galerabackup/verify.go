@@ -22,7 +22,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// maxVerifyFailures is after how many failures in a row a test is given up; what a test finds in the backup itself is final at once.
+// maxVerifyFailures is after how many failures in a row a test is given up; what a test finds in the backup itself is
+// final at once.
 const maxVerifyFailures = 5
 
 // verify brings the test of a complete backup a step further.
@@ -46,7 +47,8 @@ func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	case !d.run && f.job.Exists:
 		// The Job goes at once, and the volume with it.
 		old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.VerifyName(b)}}
-		return d.requeueAfter, apply.Remove(ctx, r.Client, r.Live, b.UID, old, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		return d.requeueAfter, apply.Remove(ctx, r.Client, r.Live, b.UID, old,
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}
 	return d.requeueAfter, nil
 }
@@ -71,8 +73,8 @@ func (r *Reconciler) observeVerification(ctx context.Context, b *v1alpha1.Galera
 	return f, err
 }
 
-// identity is what is wrong with the Secret of the private key, "" for nothing. Its Job runs the cluster's image, which must not get a
-// Secret of a cluster.
+// identity is what is wrong with the Secret of the private key, "" for nothing. Its Job runs the cluster's image, which
+// must not get a Secret of a cluster.
 func (r *Reconciler) identity(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {
 	ref := b.Spec.IdentitySecretRef
 	if ref == nil || b.Spec.Verify != v1alpha1.VerifyRestore {
@@ -85,7 +87,8 @@ func (r *Reconciler) identity(ctx context.Context, b *v1alpha1.GaleraBackup) (st
 	case apierrors.IsNotFound(err):
 		return fmt.Sprintf("spec.identitySecretRef names the Secret %q, which does not exist: create it", ref.Name), nil
 	case err == nil && of != "":
-		return fmt.Sprintf("the Secret %q belongs to the cluster %q: create a GaleraBackup that names one with the private key",
+		return fmt.Sprintf(
+			"the Secret %q belongs to the cluster %q: create a GaleraBackup that names one with the private key",
 			ref.Name, of), nil
 	}
 	return "", err
@@ -101,7 +104,8 @@ func decideVerification(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 			stop(to, f)
 			return decision{}
 		}
-		next := &v1alpha1.BackupVerification{Method: b.Spec.Verify, Phase: v1alpha1.VerifyRunning, Attempts: 1, AttemptedAt: new(metav1.NewTime(f.now))}
+		next := &v1alpha1.BackupVerification{Method: b.Spec.Verify, Phase: v1alpha1.VerifyRunning, Attempts: 1,
+			AttemptedAt: new(metav1.NewTime(f.now))}
 		if v != nil {
 			next.Attempts = v.Attempts + 1 // the Job before may still be there
 		}
@@ -155,11 +159,14 @@ func verificationPause(v *v1alpha1.BackupVerification, now time.Time) time.Durat
 func verificationBlockingReason(f facts) (reason, message string) {
 	switch {
 	case f.store == nil:
-		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace: create it, or set verify to None", f.backup.Spec.StoreRef.Name)
+		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf(
+			"there is no GaleraBackupStore %q in this namespace: create it, or set verify to None", f.backup.Spec.StoreRef.Name)
 	case f.identity != "":
 		return v1alpha1.ReasonWrongKey, f.identity
 	case f.cluster == nil && f.backup.Status.Verification.Method == v1alpha1.VerifyRestore:
-		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf("there is no GaleraCluster %q in this namespace, whose image and volumes the test uses: create it, or set verify to Checksum or None", f.backup.Spec.ClusterRef.Name)
+		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf(
+			"there is no GaleraCluster %q in this namespace, whose image and volumes the test uses: create it, or set verify "+
+				"to Checksum or None", f.backup.Spec.ClusterRef.Name)
 	}
 	return status.StoreProblem(f.store)
 }
@@ -201,13 +208,15 @@ func setVerified(to *v1alpha1.GaleraBackupStatus, f facts, is bool, reason, mess
 	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionVerified, is, reason, message)
 	running := to.Verification.Phase == v1alpha1.VerifyRunning
 	stalled := !is && reason != v1alpha1.ReasonVerifying
-	status.SetProgress(&to.Conditions, g, status.Progress{Working: running, Stalled: stalled, Reason: reason, Message: message})
+	status.SetProgress(&to.Conditions, g, status.Progress{Working: running, Stalled: stalled, Reason: reason,
+		Message: message})
 }
 
 // runVerification has the Job of the present test there.
 func (r *Reconciler) runVerification(ctx context.Context, f facts) error {
 	b := f.backup
-	t := task.Verify{Dir: b.Status.Directory, ID: b.Status.ID, Checksum: b.Status.Checksum, Restore: b.Status.Verification.Method == v1alpha1.VerifyRestore}
+	t := task.Verify{Dir: b.Status.Directory, ID: b.Status.ID, Checksum: b.Status.Checksum,
+		Restore: b.Status.Verification.Method == v1alpha1.VerifyRestore}
 	if t.Restore {
 		t.History = uuid.NewSHA1(uuid.NameSpaceOID, []byte(b.UID)).String()
 	}

@@ -23,7 +23,8 @@ func tested(method string, changes ...func(*facts)) facts {
 
 func testing1(method string) func(*facts) {
 	return func(f *facts) {
-		f.backup.Status.Verification = &v1alpha1.BackupVerification{Method: method, Phase: v1alpha1.VerifyRunning, Attempts: 1, AttemptedAt: new(metav1.NewTime(noon))}
+		f.backup.Status.Verification = &v1alpha1.BackupVerification{Method: method, Phase: v1alpha1.VerifyRunning,
+			Attempts: 1, AttemptedAt: new(metav1.NewTime(noon))}
 	}
 }
 
@@ -60,25 +61,43 @@ func TestDecideVerification(t *testing.T) {
 		says     string
 		run      bool
 	}{
-		"none is asked for":    {tested(none), "", 0, "", "", false},
-		"begins":               {tested(checksum), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "tested", false},
-		"runs":                 {tested(restore, testing1(restore)), v1alpha1.VerifyRunning, 1, "", "", true},
-		"its pod is kept off":  {tested(restore, testing1(restore), func(f *facts) { f.job = outcome.Outcome{Exists: true, Waits: "no such Secret"} }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "no such Secret", true},
-		"has passed":           {tested(restore, testing1(restore), withResult(hasPassed)), succeeded, 1, verified, "7 tables", false},
-		"was read":             {tested(checksum, testing1(checksum), withResult(wasRead)), succeeded, 1, v1alpha1.ReasonVerified, "2s", false},
-		"is damaged":           {tested(checksum, testing1(checksum), withResult(task.Result{Error: "part-000000", Reason: task.ReasonDamaged, Fatal: true})), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonBackupDamaged, "part-000000", false},
-		"the store is away":    {tested(checksum, testing1(checksum), withResult(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonStoreUnreachable, "made again", false},
-		"ended without a word": {tested(checksum, testing1(checksum), withResult(task.Result{})), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifyFailed, "made again", false},
-		"for the last time": {tested(checksum, testing1(checksum), withResult(task.Result{Error: "timeout"}), func(f *facts) { f.backup.Status.Verification.Failures = maxVerifyFailures - 1 }),
+		"none is asked for": {tested(none), "", 0, "", "", false},
+		"begins":            {tested(checksum), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "tested", false},
+		"runs":              {tested(restore, testing1(restore)), v1alpha1.VerifyRunning, 1, "", "", true},
+		"its pod is kept off": {tested(restore, testing1(restore),
+			func(f *facts) { f.job = outcome.Outcome{Exists: true, Waits: "no such Secret"} }), v1alpha1.VerifyRunning, 1,
+			v1alpha1.ReasonVerifying, "no such Secret", true},
+		"has passed": {tested(restore, testing1(restore), withResult(hasPassed)), succeeded, 1, verified,
+			"7 tables", false},
+		"was read": {tested(checksum, testing1(checksum), withResult(wasRead)), succeeded, 1,
+			v1alpha1.ReasonVerified, "2s", false},
+		"is damaged": {tested(checksum, testing1(checksum),
+			withResult(task.Result{Error: "part-000000", Reason: task.ReasonDamaged, Fatal: true})), v1alpha1.VerifyFailed, 1,
+			v1alpha1.ReasonBackupDamaged, "part-000000", false},
+		"the store is away": {tested(checksum, testing1(checksum),
+			withResult(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable})), v1alpha1.VerifyRunning, 2,
+			v1alpha1.ReasonStoreUnreachable, "made again", false},
+		"ended without a word": {tested(checksum, testing1(checksum), withResult(task.Result{})), v1alpha1.VerifyRunning, 2,
+			v1alpha1.ReasonVerifyFailed, "made again", false},
+		"for the last time": {tested(checksum, testing1(checksum), withResult(task.Result{Error: "timeout"}),
+			func(f *facts) { f.backup.Status.Verification.Failures = maxVerifyFailures - 1 }),
 			v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifyFailed, "timeout", false},
-		"after a pause":   {tested(checksum, testing1(checksum), func(f *facts) { f.backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
-		"no store":        {tested(checksum, testing1(checksum), func(f *facts) { f.store = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonStoreNotFound, "create it", false},
-		"a changed store": {tested(checksum, testing1(checksum), func(f *facts) { f.store.Generation = 2 }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonChecking, "check of the store", false},
-		"no cluster":      {tested(restore, testing1(restore), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonClusterNotFound, "Checksum", false},
-		"none to read":    {tested(checksum, testing1(checksum), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1, "", "", true},
-		"another test":    {tested(restore, testing1(checksum)), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifying, "tested", false},
-		"no more":         {tested(none, testing1(checksum)), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifying, "stopped", false},
-		"a Secret of a cluster": {tested(restore, testing1(restore), func(f *facts) { f.identity = "belongs to the cluster" }),
+		"after a pause": {tested(checksum, testing1(checksum),
+			func(f *facts) { f.backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
+		"no store": {tested(checksum, testing1(checksum), func(f *facts) { f.store = nil }), v1alpha1.VerifyRunning, 1,
+			v1alpha1.ReasonStoreNotFound, "create it", false},
+		"a changed store": {tested(checksum, testing1(checksum), func(f *facts) { f.store.Generation = 2 }),
+			v1alpha1.VerifyRunning, 1, v1alpha1.ReasonChecking, "check of the store", false},
+		"no cluster": {tested(restore, testing1(restore), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1,
+			v1alpha1.ReasonClusterNotFound, "Checksum", false},
+		"none to read": {tested(checksum, testing1(checksum), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning,
+			1, "", "", true},
+		"another test": {tested(restore, testing1(checksum)), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifying,
+			"tested", false},
+		"no more": {tested(none, testing1(checksum)), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifying, "stopped",
+			false},
+		"a Secret of a cluster": {tested(restore, testing1(restore),
+			func(f *facts) { f.identity = "belongs to the cluster" }),
 			v1alpha1.VerifyRunning, 1, v1alpha1.ReasonWrongKey, "belongs to", false},
 	} {
 		next := c.f.backup.Status.DeepCopy()
@@ -90,7 +109,8 @@ func TestDecideVerification(t *testing.T) {
 		if verified == nil {
 			verified = &metav1.Condition{}
 		}
-		if v.Phase != c.phase || v.Attempts != c.attempts || d.run != c.run || verified.Reason != c.reason || !strings.Contains(verified.Message, c.says) {
+		if v.Phase != c.phase || v.Attempts != c.attempts || d.run != c.run || verified.Reason != c.reason ||
+			!strings.Contains(verified.Message, c.says) {
 			t.Errorf("%s: %+v, run %v, %s: %s", name, v, d.run, verified.Reason, verified.Message)
 		}
 		if good := v.Phase == v1alpha1.VerifySucceeded; good != (verified.Status == metav1.ConditionTrue) {
@@ -101,7 +121,8 @@ func TestDecideVerification(t *testing.T) {
 
 // TestVerifyAgain: a test that has ended is made anew after verify was None, by a Job of another name.
 func TestVerifyAgain(t *testing.T) {
-	f := tested(v1alpha1.VerifyChecksum, testing1(v1alpha1.VerifyChecksum), withResult(task.Result{Error: "x", Reason: task.ReasonDamaged, Fatal: true}))
+	f := tested(v1alpha1.VerifyChecksum, testing1(v1alpha1.VerifyChecksum),
+		withResult(task.Result{Error: "x", Reason: task.ReasonDamaged, Fatal: true}))
 	s := f.backup.Status.DeepCopy()
 	decideVerification(s, f)
 	f.job = outcome.Outcome{}

@@ -1,5 +1,5 @@
-// Package galerabackupschedule reconciles GaleraBackupSchedules: it makes a GaleraBackup when one is due, and deletes those that the store's
-// retention does not keep.
+// Package galerabackupschedule reconciles GaleraBackupSchedules: it makes a GaleraBackup when one is due, and deletes
+// those that the store's retention does not keep.
 package galerabackupschedule
 
 import (
@@ -102,8 +102,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.GaleraBackupSchedu
 
 func (r *Reconciler) make(ctx context.Context, s *v1alpha1.GaleraBackupSchedule, name string) error {
 	b := &v1alpha1.GaleraBackup{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.Namespace, Labels: map[string]string{v1alpha1.LabelSchedule: s.Name, v1alpha1.LabelCluster: s.Spec.Template.ClusterRef.Name}},
-		Spec:       *s.Spec.Template.DeepCopy(),
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.Namespace,
+			Labels: map[string]string{v1alpha1.LabelSchedule: s.Name, v1alpha1.LabelCluster: s.Spec.Template.ClusterRef.Name}},
+		Spec: *s.Spec.Template.DeepCopy(),
 	}
 	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
 }
@@ -143,12 +144,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraBackupSchedule{}).
 		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
-		Watches(&v1alpha1.GaleraBackup{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			name := o.GetLabels()[v1alpha1.LabelSchedule]
-			if name == "" {
-				return nil
-			}
-			return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: name}}}
-		})).
+		Watches(&v1alpha1.GaleraBackup{}, handler.EnqueueRequestsFromMapFunc(
+			func(_ context.Context, o client.Object) []reconcile.Request {
+				name := o.GetLabels()[v1alpha1.LabelSchedule]
+				if name == "" {
+					return nil
+				}
+				return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: name}}}
+			})).
 		Complete(r)
 }

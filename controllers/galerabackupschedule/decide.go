@@ -24,7 +24,8 @@ type decision struct {
 }
 
 // decide returns what is due. It is pure.
-func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup, now time.Time) decision {
+func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup,
+	now time.Time) decision {
 	to.ObservedGeneration = s.Generation
 	running := succeeded(to, s, all)
 	next, err := parse(s.Spec)
@@ -44,7 +45,9 @@ func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 	case due.IsZero():
 	case running != "" && s.Spec.ConcurrencyPolicy != v1alpha1.ConcurrencyAllow:
 		to.LastScheduleTime = new(metav1.NewTime(due))
-		setConditions(to, s, false, v1alpha1.ReasonScheduled, fmt.Sprintf("the backup of %s was left out, because %s was still under way", due.UTC().Format(time.RFC3339), running))
+		setConditions(to, s, false, v1alpha1.ReasonScheduled,
+			fmt.Sprintf("the backup of %s was left out, because %s was still under way", due.UTC().Format(time.RFC3339),
+				running))
 	default:
 		d.make = s.Name + "-" + due.UTC().Format("20060102-1504")
 		to.LastScheduleTime, to.LastBackup = new(metav1.NewTime(due)), d.make
@@ -88,7 +91,8 @@ func last(next cron.Schedule, since, now time.Time) (due time.Time) {
 }
 
 // succeeded notes the last backup that is complete, and returns one that is under way, "" for none.
-func succeeded(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (running string) {
+func succeeded(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (
+	running string) {
 	for _, b := range all {
 		if b.Labels[v1alpha1.LabelSchedule] != s.Name {
 			continue
@@ -105,6 +109,7 @@ func succeeded(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackup
 	return running
 }
 
-func setConditions(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, stalled bool, reason, message string) {
+func setConditions(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, stalled bool, reason,
+	message string) {
 	status.SetProgress(&to.Conditions, s.Generation, status.Progress{Stalled: stalled, Reason: reason, Message: message})
 }

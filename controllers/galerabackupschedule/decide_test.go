@@ -50,17 +50,29 @@ func TestDecide(t *testing.T) {
 		next    string // "" for none
 		stalled bool
 	}{
-		"not yet":                           {nightly(), nil, "2026-11-20T23:00:00Z", "", "2026-11-21T02:30:00Z", false},
-		"due":                               {nightly(), nil, "2026-11-21T02:30:01Z", "nightly-20261121-0230", "2026-11-22T02:30:00Z", false},
-		"several were missed":               {nightly(), nil, "2026-11-23T09:00:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
-		"made already":                      {nightly(last), nil, "2026-11-22T09:00:00Z", "", "2026-11-23T02:30:00Z", false},
-		"the one before still runs":         {nightly(last), []v1alpha1.GaleraBackup{made(v1alpha1.BackupRunning, "")}, "2026-11-23T02:31:00Z", "", "2026-11-24T02:30:00Z", false},
-		"it runs, and both are wanted":      {nightly(last, allow), []v1alpha1.GaleraBackup{made(v1alpha1.BackupRunning, "")}, "2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
-		"the one before failed":             {nightly(last), []v1alpha1.GaleraBackup{made(v1alpha1.BackupFailed, "")}, "2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
-		"suspended":                         {nightly(func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.Suspend = true }), nil, "2026-11-23T02:31:00Z", "", "", false},
-		"no schedule":                       {nightly(func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.Schedule = "61 2 * * *" }), nil, "2026-11-23T02:31:00Z", "", "", true},
-		"no time zone":                      {nightly(func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.TimeZone = "Europe/Atlantis" }), nil, "2026-11-23T02:31:00Z", "", "", true},
-		"in another time zone, an hour off": {nightly(func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.TimeZone = "Europe/Vienna" }), nil, "2026-11-21T01:30:00Z", "nightly-20261121-0130", "2026-11-22T01:30:00Z", false},
+		"not yet": {nightly(), nil, "2026-11-20T23:00:00Z", "", "2026-11-21T02:30:00Z", false},
+		"due": {nightly(), nil, "2026-11-21T02:30:01Z", "nightly-20261121-0230",
+			"2026-11-22T02:30:00Z", false},
+		"several were missed": {nightly(), nil, "2026-11-23T09:00:00Z", "nightly-20261123-0230",
+			"2026-11-24T02:30:00Z", false},
+		"made already": {nightly(last), nil, "2026-11-22T09:00:00Z", "", "2026-11-23T02:30:00Z", false},
+		"the one before still runs": {nightly(last), []v1alpha1.GaleraBackup{made(v1alpha1.BackupRunning, "")},
+			"2026-11-23T02:31:00Z", "", "2026-11-24T02:30:00Z", false},
+		"it runs, and both are wanted": {nightly(last, allow), []v1alpha1.GaleraBackup{made(v1alpha1.BackupRunning, "")},
+			"2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
+		"the one before failed": {nightly(last), []v1alpha1.GaleraBackup{made(v1alpha1.BackupFailed, "")},
+			"2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
+		"suspended": {nightly(func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.Suspend = true }), nil,
+			"2026-11-23T02:31:00Z", "", "", false},
+		"no schedule": {nightly(
+			func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.Schedule = "61 2 * * *" }), nil, "2026-11-23T02:31:00Z", "", "",
+			true},
+		"no time zone": {nightly(
+			func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.TimeZone = "Europe/Atlantis" }), nil, "2026-11-23T02:31:00Z", "", "",
+			true},
+		"in another time zone, an hour off": {nightly(
+			func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.TimeZone = "Europe/Vienna" }), nil, "2026-11-21T01:30:00Z",
+			"nightly-20261121-0130", "2026-11-22T01:30:00Z", false},
 	} {
 		next := c.s.Status.DeepCopy()
 		d := decide(next, c.s, c.backups, at(c.now))
@@ -68,7 +80,8 @@ func TestDecide(t *testing.T) {
 		if next.NextTime != nil {
 			reported = next.NextTime.UTC().Format(time.RFC3339)
 		}
-		if d.make != c.make || reported != c.next || meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionStalled) != c.stalled {
+		if d.make != c.make || reported != c.next || meta.IsStatusConditionTrue(next.Conditions,
+			v1alpha1.ConditionStalled) != c.stalled {
 			t.Errorf("%s: makes %q, next %s, %+v", name, d.make, reported, next.Conditions)
 		}
 	}

@@ -22,10 +22,12 @@ var (
 	perSchedule = []string{"namespace", "schedule", "cluster", "store"}
 
 	nextDue = prometheus.NewDesc("galera_operator_backup_schedule_due_timestamp_seconds",
-		"When the first backup after the last successful one is, or was, due, in seconds since 1970; no series while the schedule is suspended or invalid, or its cluster does not exist.",
+		"When the first backup after the last successful one is, or was, due, in seconds since 1970; no series while the "+
+			"schedule is suspended or invalid, or its cluster does not exist.",
 		perSchedule, nil)
 	verifies = prometheus.NewDesc("galera_operator_backup_schedule_verify",
-		"Whether the backups of a schedule are tested (verify of its template); no series where there is none of the due time.", perSchedule, nil)
+		"Whether the backups of a schedule are tested (verify of its template); no series where there is none of the due "+
+			"time.", perSchedule, nil)
 )
 
 // collectTimeout bounds how long a scrape waits for the cache.
@@ -48,7 +50,8 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 	defer cancel()
 	var schedules v1alpha1.GaleraBackupScheduleList
 	var clusters v1alpha1.GaleraClusterList
-	if m.Reader.List(ctx, &schedules, client.UnsafeDisableDeepCopy) != nil || m.Reader.List(ctx, &clusters, client.UnsafeDisableDeepCopy) != nil {
+	if m.Reader.List(ctx, &schedules, client.UnsafeDisableDeepCopy) != nil || m.Reader.List(ctx, &clusters,
+		client.UnsafeDisableDeepCopy) != nil {
 		return // the next scrape has them
 	}
 	there := map[client.ObjectKey]bool{}
@@ -67,7 +70,8 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 			tests = 1
 		}
 		for desc, value := range map[*prometheus.Desc]float64{nextDue: float64(due.Unix()), verifies: tests} {
-			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, s.Namespace, s.Name, cluster.Name, s.Spec.Template.StoreRef.Name)
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, s.Namespace, s.Name, cluster.Name,
+				s.Spec.Template.StoreRef.Name)
 		}
 	}
 }

@@ -32,7 +32,8 @@ func (l lists) List(_ context.Context, to client.ObjectList, _ ...client.ListOpt
 func TestMetrics(t *testing.T) {
 	monday := time.Date(2026, time.November, 23, 0, 0, 0, 0, time.UTC)
 	one := func(name string, change func(*v1alpha1.GaleraBackupSchedule)) v1alpha1.GaleraBackupSchedule {
-		s := v1alpha1.GaleraBackupSchedule{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, CreationTimestamp: metav1.NewTime(monday)}}
+		s := v1alpha1.GaleraBackupSchedule{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name,
+			CreationTimestamp: metav1.NewTime(monday)}}
 		s.Spec.Schedule, s.Spec.TimeZone = "30 2 * * *", "UTC"
 		s.Spec.Template.ClusterRef.Name, s.Spec.Template.StoreRef.Name = "shop", "s3"
 		change(&s)

@@ -24,8 +24,9 @@ const (
 	failuresKept = 3
 )
 
-// retain brings status.retention up to date, and returns the backups to delete now. It is pure. Retention is about the backups of the
-// cluster that exists now: those of one that is gone are all that is left of it, and those of an earlier one are not the schedule's.
+// retain brings status.retention up to date, and returns the backups to delete now. It is pure. Retention is about the
+// backups of the cluster that exists now: those of one that is gone are all that is left of it, and those of an earlier
+// one are not the schedule's.
 func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha1.GaleraBackup) {
 	if f.store == nil || f.store.Spec.Retention == nil {
 		to.Retention = nil
@@ -40,7 +41,8 @@ func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha
 	own, earlier := f.completeBackups(f.cluster.UID)
 	next := &v1alpha1.ScheduleRetention{}
 	if earlier > 0 {
-		next.Message = fmt.Sprintf("%d backups are of an earlier cluster %q, and are kept until you delete them", earlier, name)
+		next.Message = fmt.Sprintf("%d backups are of an earlier cluster %q, and are kept until you delete them", earlier,
+			name)
 	}
 	notice := notice(f.schedule, f.now)
 	for _, b := range expired(own, *f.store.Spec.Retention, f.now) {
@@ -58,7 +60,8 @@ func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha
 	return append(remove, failures(f.schedule, f.backups)...)
 }
 
-// completeBackups returns the schedule's backups of a cluster that are complete, and how many there are of others of its name.
+// completeBackups returns the schedule's backups of a cluster that are complete, and how many there are of others of
+// its name.
 func (f facts) completeBackups(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
 	t := f.schedule.Spec.Template
 	for i := range f.backups {
@@ -113,9 +116,11 @@ func untilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 	return again
 }
 
-// expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete are removed; the
-// others count as kept. One that has failed its test does not count; it goes when a later one has replaced it, except for the last few.
-func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now time.Time) (out []*v1alpha1.GaleraBackup) {
+// expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete
+// are removed; the others count as kept. One that has failed its test does not count; it goes when a later one has
+// replaced it, except for the last few.
+func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now time.Time) (
+	out []*v1alpha1.GaleraBackup) {
 	slices.SortFunc(own, func(a, b *v1alpha1.GaleraBackup) int {
 		return cmp.Or(a.Status.CompletedAt.Compare(b.Status.CompletedAt.Time), cmp.Compare(a.Name, b.Name))
 	})
@@ -144,8 +149,12 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now t
 			out = append(out, b)
 		}
 	}
-	out = slices.DeleteFunc(out, func(b *v1alpha1.GaleraBackup) bool { return b.Spec.DeletionPolicy != v1alpha1.BackupDelete })
-	slices.SortStableFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return a.Status.CompletedAt.Compare(b.Status.CompletedAt.Time) })
+	out = slices.DeleteFunc(out,
+		func(b *v1alpha1.GaleraBackup) bool { return b.Spec.DeletionPolicy != v1alpha1.BackupDelete })
+	slices.SortStableFunc(out, func(a, b *v1alpha1.GaleraBackup) int {
+		return a.Status.CompletedAt.Compare(
+			b.Status.CompletedAt.Time)
+	})
 	return out
 }
 
@@ -158,11 +167,15 @@ func failures(s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (ou
 			out = append(out, b)
 		}
 	}
-	slices.SortFunc(out, func(a, b *v1alpha1.GaleraBackup) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	slices.SortFunc(out, func(a, b *v1alpha1.GaleraBackup) int {
+		return a.CreationTimestamp.Compare(
+			b.CreationTimestamp.Time)
+	})
 	return out[:max(0, len(out)-failuresKept)]
 }
 
-// stored reports whether a backup lies in the store. That of a clone goes when the clone is Ready, and is none of these.
+// stored reports whether a backup lies in the store. That of a clone goes when the clone is Ready, and is none of
+// these.
 func stored(b *v1alpha1.GaleraBackup) bool {
 	return b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && clone.Owner(b) == nil
 }

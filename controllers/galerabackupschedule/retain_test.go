@@ -53,13 +53,15 @@ func failing(reason string) func(*v1alpha1.GaleraBackup) {
 	return func(b *v1alpha1.GaleraBackup) {
 		b.Spec.Verify = v1alpha1.VerifyChecksum
 		b.Status.Verification = &v1alpha1.BackupVerification{Method: v1alpha1.VerifyChecksum, Phase: v1alpha1.VerifyFailed}
-		b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Reason: reason}}
+		b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse,
+			Reason: reason}}
 	}
 }
 
 // temporary is that of a clone, which goes when the clone is Ready.
 func temporary(b *v1alpha1.GaleraBackup) {
-	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster", Name: "copy", Controller: new(true)}
+	owner := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster", Name: "copy",
+		Controller: new(true)}
 	b.OwnerReferences = []metav1.OwnerReference{owner}
 }
 
@@ -81,7 +83,8 @@ func TestRetain(t *testing.T) {
 		says     string
 	}{
 		"of this cluster and store, to be deleted": {
-			kept(old, has("mine", "02", policy(v1alpha1.BackupRetain)), has("other", "01", ofCluster("bar", "new")), last), "old", ""},
+			kept(old, has("mine", "02", policy(v1alpha1.BackupRetain)), has("other", "01", ofCluster("bar", "new")), last),
+			"old", ""},
 		"of an earlier cluster of its name": {
 			kept(earlier("a", "01"), earlier("b", "02"), has("c", "03"), has("d", "04")), "c", "2 backups"},
 		"all of them are of an earlier one": {kept(earlier("a", "01"), earlier("b", "02")), "", "2 backups"},
@@ -125,7 +128,8 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// TestNotice: what no rule keeps is removed after it has been announced for the schedule's interval, if no rule keeps it then.
+// TestNotice: what no rule keeps is removed after it has been announced for the schedule's interval, if no rule keeps
+// it then.
 func TestNotice(t *testing.T) {
 	f := kept(has("old", "01"), has("last", "20"))
 	step := func(after time.Duration) []string {
@@ -165,7 +169,8 @@ func TestFailures(t *testing.T) {
 	var all []v1alpha1.GaleraBackup
 	for i, day := range []string{"05", "01", "04", "02", "03"} {
 		b := made(v1alpha1.BackupFailed, "")
-		b.Name, b.CreationTimestamp, b.Spec.DeletionPolicy = day, metav1.NewTime(at("2026-11-"+day+"T00:00:00Z")), v1alpha1.BackupDelete
+		b.Name, b.CreationTimestamp, b.Spec.DeletionPolicy = day, metav1.NewTime(at("2026-11-"+day+"T00:00:00Z")),
+			v1alpha1.BackupDelete
 		if i == 0 {
 			b.Spec.DeletionPolicy = v1alpha1.BackupRetain
 		}

@@ -86,7 +86,8 @@ func (z zoned) instant(clock time.Time) (at time.Time, note string) {
 		return other, ""
 	}
 	at, _ = other.ZoneBounds()
-	return at, fmt.Sprintf("%s is left out in %s: %s counts", clock.Format("2006-01-02 15:04"), z.zone, at.In(z.zone).Format("15:04"))
+	return at, fmt.Sprintf("%s is left out in %s: %s counts", clock.Format("2006-01-02 15:04"), z.zone,
+		at.In(z.zone).Format("15:04"))
 }
 
 // instantAt is the instant of a clock that is as far off UTC as clocks are some time away.

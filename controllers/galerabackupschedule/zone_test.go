@@ -8,7 +8,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestClockChanges: a time of the day comes once a day, also when clocks are set; what is for every hour comes every hour.
+// TestClockChanges: a time of the day comes once a day, also when clocks are set; what is for every hour comes every
+// hour.
 func TestClockChanges(t *testing.T) {
 	for name, c := range map[string]struct {
 		schedule, zone, after string
@@ -19,7 +20,8 @@ func TestClockChanges(t *testing.T) {
 			[]string{"2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"}, 1},
 		"set back, a time that comes twice": {"30 2 * * *", "Europe/Vienna", "2026-10-23T12:00:00Z",
 			[]string{"2026-10-24T00:30:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"}, 1},
-		"set back, asked in between": {"30 2 * * *", "Europe/Vienna", "2026-10-25T01:10:00Z", []string{"2026-10-26T01:30:00Z"}, 0},
+		"set back, asked in between": {"30 2 * * *", "Europe/Vienna", "2026-10-25T01:10:00Z",
+			[]string{"2026-10-26T01:30:00Z"}, 0},
 		"west of Greenwich": {"30 1 * * *", "America/New_York", "2026-10-31T12:00:00Z",
 			[]string{"2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"}, 1},
 		"half an hour": {"15 2 * * *", "Australia/Lord_Howe", "2026-10-02T18:00:00Z",

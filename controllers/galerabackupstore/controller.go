@@ -1,4 +1,5 @@
-// Package galerabackupstore reconciles GaleraBackupStores: now and then a Job shows that the store can be written, read and cleaned up.
+// Package galerabackupstore reconciles GaleraBackupStores: now and then a Job shows that the store can be written, read
+// and cleaned up.
 package galerabackupstore
 
 import (
@@ -29,8 +30,8 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 
 const (
-	// checkInterval is the interval between checks of a store that can be used; one that failed is checked again after failedFirst, twice that, and
-	// so on up to failedMost.
+	// checkInterval is the interval between checks of a store that can be used; one that failed is checked again after
+	// failedFirst, twice that, and so on up to failedMost.
 	checkInterval         = time.Hour
 	initialFailedInterval = 20 * time.Second
 	maxFailedInterval     = 10 * time.Minute
@@ -82,13 +83,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return retry.Pass(again, err)
 	case !s.Status.Checking && seen.Exists:
 		old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
-		return retry.Pass(again, apply.Remove(ctx, r.Client, r.Live, s.UID, old, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		return retry.Pass(again, apply.Remove(ctx, r.Client, r.Live, s.UID, old,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // step decides the next status, and when to reconcile again. It is pure.
-func step(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, refused string, seen outcome.Outcome, now time.Time) time.Duration {
+func step(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, refused string, seen outcome.Outcome,
+	now time.Time) time.Duration {
 	switch {
 	case s.Status.Checking && seen.Done:
 		to.Checking = false
@@ -146,14 +149,17 @@ func end(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, r 
 	to.Backups = new(int32(min(r.Checked.Backups, 1<<30))) //nolint:gosec // bounded
 	to.Latest = nil
 	for _, b := range r.Checked.Latest {
-		to.Latest = append(to.Latest, v1alpha1.StoredBackup{ID: b.ID, Directory: b.Dir, CompletedAt: metav1.NewTime(b.CompletedAt)})
+		to.Latest = append(to.Latest, v1alpha1.StoredBackup{ID: b.ID, Directory: b.Dir,
+			CompletedAt: metav1.NewTime(b.CompletedAt)})
 	}
 	setConditions(to, s, true, v1alpha1.ReasonReachable, "an object was written, read and deleted")
 }
 
-func setConditions(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, reachable bool, reason, message string) {
+func setConditions(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, reachable bool, reason,
+	message string) {
 	status.SetCondition(&to.Conditions, s.Generation, v1alpha1.ConditionReachable, reachable, reason, message)
-	status.SetProgress(&to.Conditions, s.Generation, status.Progress{Working: !reachable, Stalled: !reachable && reason != v1alpha1.ReasonChecking, Reason: reason, Message: message})
+	status.SetProgress(&to.Conditions, s.Generation, status.Progress{Working: !reachable, Stalled: !reachable &&
+		reason != v1alpha1.ReasonChecking, Reason: reason, Message: message})
 }
 
 // SetupWithManager registers the reconciler.

@@ -49,17 +49,23 @@ func (r *Reconciler) account(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 	case s.Spec.ServiceAccountName == "":
 		err := apply.Keep(ctx, r.Client, r.Live, s.UID, job.Account(s))
 		if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
-			return fmt.Sprintf("the ServiceAccount %q belongs to another owner: delete it, or name it in spec.serviceAccountName to have the Jobs run under it", name), nil
+			return fmt.Sprintf(
+				"the ServiceAccount %q belongs to another owner: delete it, or name it in spec.serviceAccountName to have the "+
+					"Jobs run under it", name), nil
 		}
 		return "", err
 	case !job.AccountAllowed(name, r.Jobs):
-		return fmt.Sprintf("spec.serviceAccountName is %q, and Jobs run only under ServiceAccounts whose names end in %s, so that a store grants no one the rights of another one: "+
-			"use a ServiceAccount of such a name, or ask the administrator to allow this one (--allow-service-accounts)", name, resources.AccountSuffix), nil
+		return fmt.Sprintf(
+			"spec.serviceAccountName is %q, and Jobs run only under ServiceAccounts whose names end in %s, so that a store "+
+				"grants no one the rights of another one: "+
+				"use a ServiceAccount of such a name, or ask the administrator to allow this one (--allow-service-accounts)", name,
+			resources.AccountSuffix), nil
 	}
 	return r.checkReference(ctx, s, "ServiceAccount", name)
 }
 
-func (r *Reconciler) checkReference(ctx context.Context, s *v1alpha1.GaleraBackupStore, kind, name string) (string, error) {
+func (r *Reconciler) checkReference(ctx context.Context, s *v1alpha1.GaleraBackupStore, kind, name string) (string,
+	error) {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind})
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, o)
@@ -69,7 +75,8 @@ func (r *Reconciler) checkReference(ctx context.Context, s *v1alpha1.GaleraBacku
 	case err != nil:
 		return "", err
 	case o.Labels[v1alpha1.LabelCluster] != "" && kind != "ConfigMap" && kind != "ServiceAccount":
-		return fmt.Sprintf("the %s %q belongs to the cluster %q: name another one", kind, name, o.Labels[v1alpha1.LabelCluster]), nil
+		return fmt.Sprintf("the %s %q belongs to the cluster %q: name another one", kind, name,
+			o.Labels[v1alpha1.LabelCluster]), nil
 	}
 	return "", nil
 }

@@ -37,14 +37,16 @@ func TestStep(t *testing.T) {
 	if !s.Status.Checking || s.Status.Checks != 1 {
 		t.Fatalf("%+v", s.Status)
 	}
-	pass("", outcome.Outcome{Exists: true, Done: true, Result: task.Result{Error: "AccessDenied", Reason: task.ReasonStoreRefused, Fatal: true}})
+	pass("", outcome.Outcome{Exists: true, Done: true, Result: task.Result{Error: "AccessDenied",
+		Reason: task.ReasonStoreRefused, Fatal: true}})
 	contains(metav1.ConditionFalse, v1alpha1.ReasonStoreRefused)
 	if again := pass("", outcome.Outcome{}); again != initialFailedInterval || s.Status.Checking {
 		t.Errorf("again after %s, %+v", again, s.Status)
 	}
 	now = now.Add(initialFailedInterval)
 	pass("", outcome.Outcome{})
-	pass("", outcome.Outcome{Exists: true, Done: true, Result: task.Result{Checked: &task.Checked{Backups: 2, Latest: []task.Stored{{ID: "a"}}}}})
+	pass("", outcome.Outcome{Exists: true, Done: true,
+		Result: task.Result{Checked: &task.Checked{Backups: 2, Latest: []task.Stored{{ID: "a"}}}}})
 	contains(metav1.ConditionTrue, v1alpha1.ReasonReachable)
 	if *s.Status.Backups != 2 || len(s.Status.Latest) != 1 {
 		t.Errorf("%+v", s.Status)

@@ -26,8 +26,8 @@ const suffixLength = 10
 // accessRetryInterval is the interval at which what a Job waits for is checked.
 const accessRetryInterval = 5 * time.Second
 
-// chooseSuffix writes down, before anything is made, what the names of all that is made for the Jobs end with. A benchmark that
-// is over, or being deleted, and has none has made nothing.
+// chooseSuffix writes down, before anything is made, what the names of all that is made for the Jobs end with. A
+// benchmark that is over, or being deleted, and has none has made nothing.
 func (r *Reconciler) chooseSuffix(ctx context.Context, b *v1alpha1.GaleraBenchmark) (chosen bool, err error) {
 	if b.Status.Resources != nil || b.Status.CompletedAt != nil || b.DeletionTimestamp != nil {
 		return false, nil
@@ -37,9 +37,10 @@ func (r *Reconciler) chooseSuffix(ctx context.Context, b *v1alpha1.GaleraBenchma
 	return true, r.Status().Update(ctx, next)
 }
 
-// readied looks, before a Job is begun, whether all it needs is there, and makes its account; and it drops the account before that
-// is written down as done. What it waits for takes the place of the decision, and is reported.
-func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (plan.Decision, error) {
+// readied looks, before a Job is begun, whether all it needs is there, and makes its account; and it drops the account
+// before that is written down as done. What it waits for takes the place of the decision, and is reported.
+func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (
+	plan.Decision, error) {
 	switch a := d.Action.(type) {
 	case plan.StartJob:
 		if b.Status.Resources == nil || !b.Status.Resources.Account {
@@ -57,14 +58,16 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.NoAccount(b)); calls.Quiet(err) {
 			return d, err
 		} else if err != nil {
-			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
+			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+
+				err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
 		}
 	}
 	return d, nil
 }
 
 // access is a Job's way into the database: the cluster knows the CA of its certificate, and the account is there.
-func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (plan.Decision, error) {
+func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (
+	plan.Decision, error) {
 	if plan.ClientsUseTLS(plan.InForce(seen.Benchmark, seen.Cluster)) {
 		why, err := r.Nodes.TrustClients(ctx, seen.Cluster)
 		if err != nil {
@@ -78,10 +81,12 @@ func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 	if err != nil {
 		return d, err
 	}
-	if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.Account(b, password)); calls.Quiet(err) {
+	if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.Account(b, password)); calls.Quiet(
+		err) {
 		return d, err
 	} else if err != nil {
-		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
+		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+
+			err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
 	}
 	return d, nil
 }
@@ -116,7 +121,8 @@ func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark
 }
 
 // makeAccess makes what lets a Job write its result, and where clients speak TLS their certificate.
-func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, output string) error {
+func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster,
+	output string) error {
 	objects := job.Access(b, output)
 	if plan.ClientsUseTLS(plan.InForce(b, c)) {
 		objects = append(objects, job.Certificate(b, c))

@@ -25,7 +25,8 @@ import (
 func actionName(a plan.Action) string { return strings.TrimPrefix(fmt.Sprintf("%T", a), "plan.") }
 
 // actBenchmark carries out one action. Every one may be repeated.
-func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a plan.Action) error {
+func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
+	a plan.Action) error {
 	switch a := a.(type) {
 	case plan.MakeCluster:
 		return r.makeCluster(ctx, b, a.Run)
@@ -49,7 +50,8 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 	case plan.Expire:
 		return client.IgnoreNotFound(r.Delete(ctx, b))
 	case plan.Claim, plan.Release:
-		return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == plan.Action(plan.Claim{})) })
+		return r.patchCluster(ctx, seen.Cluster,
+			func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == plan.Action(plan.Claim{})) })
 	case plan.GiveUp, plan.Finish, plan.DropAccount, plan.EndOverride:
 		return nil // are written into the status
 	}
@@ -71,9 +73,10 @@ func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmar
 	return nil
 }
 
-// changeCluster gives the private cluster the spec of a run. A referenced cluster's is its users': what an arm changes is written into the
-// benchmark's status.override.
-func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.ChangeCluster) error {
+// changeCluster gives the private cluster the spec of a run. A referenced cluster's is its users': what an arm changes
+// is written into the benchmark's status.override.
+func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster,
+	a plan.ChangeCluster) error {
 	if b.Spec.Cluster.Template == nil {
 		return nil
 	}
@@ -99,14 +102,17 @@ func mark(c *v1alpha1.GaleraCluster, name string, is bool) {
 }
 
 // patchCluster changes exactly the version that was seen.
-func (r *Reconciler) patchCluster(ctx context.Context, c *v1alpha1.GaleraCluster, change func(*v1alpha1.GaleraCluster)) error {
+func (r *Reconciler) patchCluster(ctx context.Context, c *v1alpha1.GaleraCluster,
+	change func(*v1alpha1.GaleraCluster)) error {
 	next := c.DeepCopy()
 	change(next)
-	return r.Patch(ctx, next, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner))
+	return r.Patch(ctx, next, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}),
+		client.FieldOwner(apply.FieldOwner))
 }
 
 // startJob makes what a Job needs, and the Job last.
-func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, a plan.StartJob) error {
+func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
+	a plan.StartJob) error {
 	c := seen.Cluster
 	output, err := job.Output(b, c, a.Wire)
 	if err != nil {
@@ -118,7 +124,8 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err := r.parts().makeAccess(ctx, b, c, output.Name); err != nil {
 		return err
 	}
-	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image, AssignedUsers: r.Options.AssignedUsers, LogFormat: r.Options.LogFormat}
+	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image, AssignedUsers: r.Options.AssignedUsers,
+		LogFormat: r.Options.LogFormat}
 	if b.Spec.Client.Image != "" {
 		images.Client = b.Spec.Client.Image
 	}
@@ -138,9 +145,10 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	return apply.Keep(ctx, r.Client, r.Live, b.UID, job)
 }
 
-// judgeRun writes down whether an attempt counts, and the pods that took part: some may be elsewhere for the next one. The
-// proof must still hold.
-func (r *Reconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.Record) error {
+// judgeRun writes down whether an attempt counts, and the pods that took part: some may be elsewhere for the next one.
+// The proof must still hold.
+func (r *Reconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
+	record result.Record) error {
 	verdict := verdictOf(b, seen, record)
 	text, err := json.Marshal(verdict)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// SlimResults leaves out of the cache what only reports show of a benchmark's results: a long benchmark leaves more of it than
-// the operator has memory. Reports are made from the API. What the cache returns is not whole, so that such a ConfigMap must
-// never be written back: it is created, and its keys are patched. next is done as well.
+// SlimResults leaves out of the cache what only reports show of a benchmark's results: a long benchmark leaves more of
+// it than the operator has memory. Reports are made from the API. What the cache returns is not whole, so that such a
+// ConfigMap must never be written back: it is created, and its keys are patched. next is done as well.
 func SlimResults(next toolscache.TransformFunc) toolscache.TransformFunc {
 	return func(o any) (any, error) {
 		if cm, is := o.(*corev1.ConfigMap); is && cm.Labels[v1alpha1.LabelBenchmark] != "" {
@@ -24,8 +24,9 @@ func SlimResults(next toolscache.TransformFunc) toolscache.TransformFunc {
 	}
 }
 
-// maxOutput is the longest result that is kept before there is a verdict. A longer one is read from the API (lateResult): with
-// it, the ConfigMap would lose all of its data (cached.Bounded), and the run would begin again and again.
+// maxOutput is the longest result that is kept before there is a verdict. A longer one is read from the API
+// (lateResult): with it, the ConfigMap would lose all of its data (cached.Bounded), and the run would begin again and
+// again.
 const maxOutput = 32 << 10
 
 // slimOutput keeps of a run's result what the verdict and the figures are made of. What cannot be read stays as it is.

@@ -53,7 +53,8 @@ func tenMinutes(t *testing.T, kind string, judged bool) *corev1.ConfigMap {
 			w.Before[name], w.After[name] = float64(i), float64(i)
 		}
 	}
-	cm := &corev1.ConfigMap{Data: map[string]string{result.KeyLog: strings.Repeat("[ 1s ] thds: 8 tps: 1\n", 3000), result.KeyProof: strings.Repeat("[]", 2000)}}
+	cm := &corev1.ConfigMap{Data: map[string]string{result.KeyLog: strings.Repeat("[ 1s ] thds: 8 tps: 1\n", 3000),
+		result.KeyProof: strings.Repeat("[]", 2000)}}
 	cm.Name, cm.Labels = "x-run-001-1", map[string]string{v1alpha1.LabelBenchmark: "x"}
 	put := func(key string, value any) {
 		text, err := json.Marshal(value)
@@ -84,7 +85,8 @@ func TestTheCacheIsSmall(t *testing.T) {
 			if limit := 20 << 10; size > limit {
 				t.Errorf("%s, judged %t: %d bytes", kind, judged, size)
 			}
-			a, b := benchmarkFacts{State: plan.State{Judged: map[string]bool{}}}, benchmarkFacts{State: plan.State{Judged: map[string]bool{}}}
+			a, b := benchmarkFacts{State: plan.State{Judged: map[string]bool{}}},
+				benchmarkFacts{State: plan.State{Judged: map[string]bool{}}}
 			a.addRecord(whole)
 			b.addRecord(kept)
 			if len(b.Records) == 0 {
@@ -98,8 +100,10 @@ func TestTheCacheIsSmall(t *testing.T) {
 				}
 				continue
 			}
-			if !reflect.DeepEqual(a.Judged, b.Judged) || !reflect.DeepEqual(x.Pods, y.Pods) || x.Run != y.Run || x.Verdict != y.Verdict ||
-				!reflect.DeepEqual(x.Output.Figures(), y.Output.Figures()) || !reflect.DeepEqual(x.Output.Environment, y.Output.Environment) || !x.Output.EndedAt.Equal(y.Output.EndedAt) {
+			if !reflect.DeepEqual(a.Judged, b.Judged) || !reflect.DeepEqual(x.Pods, y.Pods) || x.Run != y.Run ||
+				x.Verdict != y.Verdict ||
+				!reflect.DeepEqual(x.Output.Figures(), y.Output.Figures()) || !reflect.DeepEqual(x.Output.Environment,
+				y.Output.Environment) || !x.Output.EndedAt.Equal(y.Output.EndedAt) {
 				t.Errorf("%s, judged %t: something is missing", kind, judged)
 			}
 			v, w := verdictOf(&v1alpha1.GaleraBenchmark{}, a, x), verdictOf(&v1alpha1.GaleraBenchmark{}, b, y)

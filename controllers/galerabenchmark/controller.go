@@ -1,4 +1,5 @@
-// Package galerabenchmark reconciles GaleraBenchmarks: it prepares clusters and Jobs, takes results in, and judges them.
+// Package galerabenchmark reconciles GaleraBenchmarks: it prepares clusters and Jobs, takes results in, and judges
+// them.
 package galerabenchmark
 
 import (
@@ -88,7 +89,8 @@ func (r *Reconciler) pass(ctx context.Context, b *v1alpha1.GaleraBenchmark) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if b.DeletionTimestamp == nil && controllerutil.ContainsFinalizer(b, benchmarkFinalizer) && plan.NothingLeft(seen.State) {
+	if b.DeletionTimestamp == nil && controllerutil.ContainsFinalizer(b, benchmarkFinalizer) &&
+		plan.NothingLeft(seen.State) {
 		// Once the operator is removed, nothing would take it away at the deletion, nor at that of the namespace.
 		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
@@ -119,7 +121,8 @@ func (r *Reconciler) pass(ctx context.Context, b *v1alpha1.GaleraBenchmark) (ctr
 
 // ensureFinalizer is needed only where something that is not ours is changed.
 func (r *Reconciler) ensureFinalizer(ctx context.Context, b *v1alpha1.GaleraBenchmark) (added bool, err error) {
-	if b.Spec.Cluster.Ref == nil || b.DeletionTimestamp != nil || b.Status.CompletedAt != nil || controllerutil.ContainsFinalizer(b, benchmarkFinalizer) {
+	if b.Spec.Cluster.Ref == nil || b.DeletionTimestamp != nil || b.Status.CompletedAt != nil ||
+		controllerutil.ContainsFinalizer(b, benchmarkFinalizer) {
 		return false, nil
 	}
 	return true, r.patchFinalizers(ctx, b, controllerutil.AddFinalizer)
@@ -127,14 +130,16 @@ func (r *Reconciler) ensureFinalizer(ctx context.Context, b *v1alpha1.GaleraBenc
 
 // patchFinalizers leaves the spec alone: what a user wrote, 60s for instance, is not what we would write, 1m0s, and it
 // may not be changed.
-func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBenchmark, change func(client.Object, string) bool) error {
+func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBenchmark,
+	change func(client.Object, string) bool) error {
 	before := b.DeepCopy()
 	change(b, benchmarkFinalizer)
 	return r.Patch(ctx, b, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 // updateBenchmark writes the status when it differs, and reports whether it did.
-func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (bool, error) {
+func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
+	d plan.Decision) (bool, error) {
 	next := b.DeepCopy()
 	benchmarkStatus(&next.Status, b, seen, d, r.Now())
 	if equality.Semantic.DeepEqual(b.Status, next.Status) {
@@ -146,7 +151,8 @@ func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenc
 	return true, nil
 }
 
-// SetupWithManager registers the reconciler: it is woken by the benchmark, its Jobs, and the clusters that are measured.
+// SetupWithManager registers the reconciler: it is woken by the benchmark, its Jobs, and the clusters that are
+// measured.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraBenchmark{}).
@@ -165,7 +171,8 @@ func (r *Reconciler) byCluster(ctx context.Context, o client.Object) (out []reco
 	}
 	for i := range all.Items {
 		if job.ClusterName(&all.Items[i]) == o.GetName() {
-			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: all.Items[i].Name}})
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(),
+				Name: all.Items[i].Name}})
 		}
 	}
 	return out

@@ -70,7 +70,8 @@ func (d disturbance) takeData(ctx context.Context, member string) error {
 		if err != nil {
 			return err
 		}
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: claimName(d.seen.Cluster, ordinal)}}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace,
+			Name: claimName(d.seen.Cluster, ordinal)}}
 		if err := client.IgnoreNotFound(d.Delete(ctx, claim)); err != nil {
 			return err
 		}
@@ -105,7 +106,8 @@ func (d disturbance) makeBackup(ctx context.Context, a plan.MakeBackup) error {
 }
 
 // backupOf is the backup that was made for a Job, nil when there is none.
-func (r *Reconciler) backupOf(ctx context.Context, b *v1alpha1.GaleraBenchmark, j *plan.Job) (*v1alpha1.GaleraBackup, error) {
+func (r *Reconciler) backupOf(ctx context.Context, b *v1alpha1.GaleraBenchmark, j *plan.Job) (*v1alpha1.GaleraBackup,
+	error) {
 	if j.Operation == nil || j.Operation.Name != result.OperationBackup {
 		return nil, nil
 	}

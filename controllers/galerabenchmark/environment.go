@@ -15,7 +15,8 @@ import (
 )
 
 // environment returns what all runs that count have reported so far. Of versions the first one reported counts.
-func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, measured []result.Record) *v1alpha1.BenchmarkEnvironment {
+func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts,
+	measured []result.Record) *v1alpha1.BenchmarkEnvironment {
 	measured = slices.DeleteFunc(slices.Clone(measured), func(r result.Record) bool { return !r.Valid || r.Output == nil })
 	if len(measured) == 0 {
 		return before
@@ -26,7 +27,8 @@ func environment(before *v1alpha1.BenchmarkEnvironment, seen benchmarkFacts, mea
 	}
 	for _, r := range measured {
 		x := r.Output.Environment
-		e.MariaDB, e.Galera, e.OpenSSL = cmp.Or(e.MariaDB, x.MariaDB), cmp.Or(e.Galera, x.Galera), cmp.Or(e.OpenSSL, x.OpenSSL)
+		e.MariaDB, e.Galera, e.OpenSSL = cmp.Or(e.MariaDB, x.MariaDB), cmp.Or(e.Galera, x.Galera),
+			cmp.Or(e.OpenSSL, x.OpenSSL)
 		e.Sysbench = cmp.Or(e.Sysbench, x.Sysbench)
 	}
 	placed(e, measured)
@@ -52,8 +54,8 @@ func clipped(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
-// storageClass is that of the first node's volume, which knows what the default was when it was made; "" when there is no
-// volume, and no name.
+// storageClass is that of the first node's volume, which knows what the default was when it was made; "" when there is
+// no volume, and no name.
 func (r *Reconciler) storageClass(ctx context.Context, c *v1alpha1.GaleraCluster) (string, error) {
 	if c == nil {
 		return "", nil

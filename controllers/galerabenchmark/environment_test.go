@@ -18,29 +18,36 @@ import (
 
 // recordWith is a record of a run that counts, and of its environment.
 func recordWith(e result.Environment) result.Record {
-	return result.Record{Run: result.Run{Index: 1, Kind: result.KindOLTP}, Verdict: result.Verdict{Valid: true}, Output: &result.Output{Environment: e}}
+	return result.Record{Run: result.Run{Index: 1, Kind: result.KindOLTP}, Verdict: result.Verdict{Valid: true},
+		Output: &result.Output{Environment: e}}
 }
 
 func TestEnvironmentOfAllRuns(t *testing.T) {
 	failed := recordWith(result.Environment{MariaDB: "of a run that does not count"})
 	failed.Valid = false
-	prepared := result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: 1, Workload: "bench_1x10"}, Verdict: result.Verdict{Valid: true},
-		Output: &result.Output{Data: &result.DataSet{Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}}
-	seen := benchmarkFacts{State: plan.State{Benchmark: &v1alpha1.GaleraBenchmark{}, Cluster: &v1alpha1.GaleraCluster{}, Records: []result.Record{prepared}}}
+	prepared := result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: 1, Workload: "bench_1x10"},
+		Verdict: result.Verdict{Valid: true},
+		Output:  &result.Output{Data: &result.DataSet{Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}}
+	seen := benchmarkFacts{State: plan.State{Benchmark: &v1alpha1.GaleraBenchmark{}, Cluster: &v1alpha1.GaleraCluster{},
+		Records: []result.Record{prepared}}}
 	seen.Cluster.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	if e := environment(nil, seen, []result.Record{failed}); e != nil {
 		t.Errorf("nothing counts: %+v", e)
 	}
-	runs := []result.Record{failed, {Verdict: result.Verdict{Valid: true}}, recordWith(result.Environment{MariaDB: "11.4"}), recordWith(result.Environment{MariaDB: "11.5", Galera: "26.4"})}
+	runs := []result.Record{failed, {Verdict: result.Verdict{Valid: true}},
+		recordWith(result.Environment{MariaDB: "11.4"}), recordWith(result.Environment{MariaDB: "11.5", Galera: "26.4"})}
 	e := environment(nil, seen, runs)
-	if e.MariaDB != "11.4" || e.Galera != "26.4" || !e.Limits.Cpu().Equal(resource.MustParse("2")) || e.StorageClass != "default" {
+	if e.MariaDB != "11.4" || e.Galera != "26.4" || !e.Limits.Cpu().Equal(resource.MustParse("2")) ||
+		e.StorageClass != "default" {
 		t.Errorf("got %+v", e)
 	}
-	if want := []v1alpha1.BenchmarkDataSet{{Name: "bench_1x10", Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}; !slices.Equal(e.DataSets, want) {
+	if want := []v1alpha1.BenchmarkDataSet{{Name: "bench_1x10", Tables: 1, Rows: 10, Bytes: 3e6,
+		Checksum: "abc"}}; !slices.Equal(e.DataSets, want) {
 		t.Errorf("data: %+v", e.DataSets)
 	}
 	seen.Cluster = nil // removed by now
-	if got := environment(e, seen, append(runs, recordWith(result.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" || got.MariaDB != "11.4" || !got.Limits.Cpu().Equal(*e.Limits.Cpu()) {
+	if got := environment(e, seen, append(runs, recordWith(result.Environment{Sysbench: "1.0"}))); got.Sysbench != "1.0" ||
+		got.MariaDB != "11.4" || !got.Limits.Cpu().Equal(*e.Limits.Cpu()) {
 		t.Errorf("later: %+v", got)
 	}
 	seen.Cluster, seen.StorageClass = &v1alpha1.GaleraCluster{}, "standard"
@@ -79,7 +86,8 @@ func TestSpentAfterAFailure(t *testing.T) {
 func TestTroubleOfTheScheduler(t *testing.T) {
 	since := metav1.NewTime(time.Unix(1e9, 0))
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
-	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available", LastTransitionTime: since}
+	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+		Message: "0/3 nodes are available", LastTransitionTime: since}
 	describe := func() *plan.Job {
 		pod.Status.Conditions = []corev1.PodCondition{scheduled}
 		f := benchmarkFacts{Pods: []corev1.Pod{pod}}
@@ -105,14 +113,20 @@ func TestTroubleOfJobsWithoutAPod(t *testing.T) {
 	}{
 		"just made":        {10 * time.Second, batchv1.JobStatus{}, nil, false},
 		"made a while ago": {2 * time.Minute, batchv1.JobStatus{}, nil, true},
-		"with its pod":     {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}}, false},
-		"with another's":   {2 * time.Minute, batchv1.JobStatus{}, []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: "x-run-001-1-tunnel"}}}}, true},
-		"not seen yet":     {2 * time.Minute, batchv1.JobStatus{Active: 1}, nil, false},
-		"it has failed":    {2 * time.Minute, batchv1.JobStatus{Failed: 1}, nil, false},
+		"with its pod": {2 * time.Minute, batchv1.JobStatus{},
+			[]corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}},
+			false},
+		"with another's": {2 * time.Minute, batchv1.JobStatus{},
+			[]corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: "x-run-001-1-tunnel"}}}},
+			true},
+		"not seen yet":  {2 * time.Minute, batchv1.JobStatus{Active: 1}, nil, false},
+		"it has failed": {2 * time.Minute, batchv1.JobStatus{Failed: 1}, nil, false},
 	} {
 		f := benchmarkFacts{State: plan.State{Now: made.Add(tc.after)}, Pods: tc.pods}
-		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1", CreationTimestamp: metav1.NewTime(made)}, Status: tc.status})
-		if got.WaitingSince.Equal(made) != tc.waits || strings.Contains(got.Message, "kubectl describe job x-run-001-1") != tc.waits {
+		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1",
+			CreationTimestamp: metav1.NewTime(made)}, Status: tc.status})
+		if got.WaitingSince.Equal(made) != tc.waits || strings.Contains(got.Message,
+			"kubectl describe job x-run-001-1") != tc.waits {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
@@ -132,12 +146,15 @@ func TestTroubleOfVolumes(t *testing.T) {
 		"begun":       {2 * time.Minute, corev1.PodPending, corev1.ConditionTrue, false},
 		"ended":       {2 * time.Minute, corev1.PodSucceeded, corev1.ConditionFalse, false},
 	} {
-		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x-pod", Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x-pod",
+			Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
 		p.Status.Phase, p.Status.StartTime = tc.phase, &metav1.Time{Time: since}
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: tc.ready, LastTransitionTime: metav1.NewTime(since)}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: tc.ready,
+			LastTransitionTime: metav1.NewTime(since)}}
 		f := benchmarkFacts{State: plan.State{Now: since.Add(tc.after)}, Pods: []corev1.Pod{p}}
 		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
-		if got.WaitingSince.Equal(since) != tc.waits || strings.Contains(got.Message, "kubectl describe pod x-pod") != tc.waits {
+		if got.WaitingSince.Equal(since) != tc.waits || strings.Contains(got.Message,
+			"kubectl describe pod x-pod") != tc.waits {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}

@@ -9,17 +9,20 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestTheFinalizerGoesWithItsReason: as long as there is something to put back it stays, and nothing brings it back after.
+// TestTheFinalizerGoesWithItsReason: as long as there is something to put back it stays, and nothing brings it back
+// after.
 func TestTheFinalizerGoesWithItsReason(t *testing.T) {
 	for name, restore := range map[string]*v1alpha1.BenchmarkTLS{"nothing to restore": nil, "a policy to restore": {}} {
 		p := newPlay(t, 0, false)
 		ref := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
 		p.must(p.kube.Get(p.Context(), client.ObjectKeyFromObject(ref), ref))
-		ref.Spec.Cluster, ref.Finalizers = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}}, []string{"others/own", benchmarkFinalizer}
+		ref.Spec.Cluster, ref.Finalizers = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}},
+			[]string{"others/own", benchmarkFinalizer}
 		p.must(p.kube.Update(p.Context(), ref))
 		ref.Status.CompletedAt, ref.Status.Override = &metav1.Time{Time: p.now}, restore
 		p.must(p.kube.Status().Update(p.Context(), ref))
-		p.must(p.kube.Create(p.Context(), &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "ns"}}))
+		p.must(p.kube.Create(p.Context(), &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop",
+			Namespace: "ns"}}))
 		for range 3 {
 			p.pass()
 		}

@@ -80,7 +80,8 @@ func placed(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 	}
 	e.Hosts = nil
 	for _, h := range hosts[:min(len(hosts), maxHosts)] {
-		e.Hosts = append(e.Hosts, v1alpha1.BenchmarkHost{Name: h.name, Pods: h.pods, Kernel: clipped(h.machine.Kernel, 96), CPU: clipped(h.machine.CPU, 96),
+		e.Hosts = append(e.Hosts, v1alpha1.BenchmarkHost{Name: h.name, Pods: h.pods, Kernel: clipped(h.machine.Kernel, 96),
+			CPU:  clipped(h.machine.CPU, 96),
 			CPUs: int32(h.machine.CPUs), CPUFlags: flags(h.machine.CPUFlags)}) //nolint:gosec // no host has more
 	}
 }

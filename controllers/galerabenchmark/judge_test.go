@@ -31,15 +31,22 @@ func TestVerdicts(t *testing.T) {
 		out    *result.Output
 		want   string
 	}{
-		"no result":        {result.KindOLTP, "the Job left no result: OOMKilled", nil, "the Job left no result: OOMKilled"},
-		"quiet":            {result.KindOLTP, "", &result.Output{OLTP: &result.OLTPResult{Transactions: 1}, Members: map[string]result.Window{"x-0": window(1)}}, ""},
-		"sysbench fails":   {result.KindOLTP, "", &result.Output{Error: "exit status 1", LastLines: []string{"FATAL: 1047", "bye"}}, "exit status 1; the last lines were: FATAL: 1047 / bye"},
-		"no data":          {result.KindPrepare, "", &result.Output{Error: "sysbench prepare: exit status 1", LastLines: []string{"FATAL"}}, "sysbench prepare: exit status 1; the last lines were: FATAL"},
-		"a node is lost":   {result.KindOLTP, "", &result.Output{Error: "exit status 1", LastLines: []string{"FATAL: 2013"}, Members: map[string]result.Window{"x-0": window(2)}}, "left or joined during the run (seen by x-0); exit status 1; the last lines were: FATAL: 2013"},
+		"no result": {result.KindOLTP, "the Job left no result: OOMKilled", nil, "the Job left no result: OOMKilled"},
+		"quiet": {result.KindOLTP, "", &result.Output{OLTP: &result.OLTPResult{Transactions: 1},
+			Members: map[string]result.Window{"x-0": window(1)}}, ""},
+		"sysbench fails": {result.KindOLTP, "",
+			&result.Output{Error: "exit status 1", LastLines: []string{"FATAL: 1047", "bye"}},
+			"exit status 1; the last lines were: FATAL: 1047 / bye"},
+		"no data": {result.KindPrepare, "", &result.Output{Error: "sysbench prepare: exit status 1",
+			LastLines: []string{"FATAL"}}, "sysbench prepare: exit status 1; the last lines were: FATAL"},
+		"a node is lost": {result.KindOLTP, "", &result.Output{Error: "exit status 1", LastLines: []string{"FATAL: 2013"},
+			Members: map[string]result.Window{"x-0": window(2)}},
+			"left or joined during the run (seen by x-0); exit status 1; the last lines were: FATAL: 2013"},
 		"data":             {result.KindPrepare, "", &result.Output{Data: &result.DataSet{}}, ""},
 		"nothing was left": {result.KindCleanup, "", &result.Output{}, ""},
 	} {
-		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{}, result.Record{Run: result.Run{Kind: tc.kind}, Verdict: result.Verdict{Reason: tc.reason}, Output: tc.out})
+		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{}, result.Record{Run: result.Run{Kind: tc.kind},
+			Verdict: result.Verdict{Reason: tc.reason}, Output: tc.out})
 		if v.Valid != (tc.want == "") || !strings.HasSuffix(v.Reason, tc.want) {
 			t.Errorf("%s: %+v, want %q", name, v, tc.want)
 		}
@@ -57,9 +64,11 @@ func TestDisturbedMemberIsReadFromTheJob(t *testing.T) {
 	}
 	since := metav1.NewTime(time.Unix(1e9, 0))
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: j.Name}}}
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "bench", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "bench",
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}}}
 	f := benchmarkFacts{Pods: []corev1.Pod{pod}}
-	if got := f.describe(j); got.Victim != "x-db-1" || !got.RunningSince.Equal(since.Time) || !got.GoingSince.IsZero() || got.Finished {
+	if got := f.describe(j); got.Victim != "x-db-1" || !got.RunningSince.Equal(since.Time) || !got.GoingSince.IsZero() ||
+		got.Finished {
 		t.Errorf("got %+v", got)
 	}
 	j.DeletionTimestamp = &since
@@ -78,7 +87,8 @@ func TestOperationIsReadFromTheJob(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "default"}}
 	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindOperation}
-	j, err := job.Job(b, c, run, result.Plan{Kind: run.Kind, Operation: &result.Operation{Name: "Restart", Node: "x-db-1"}}, job.Images{})
+	j, err := job.Job(b, c, run, result.Plan{Kind: run.Kind, Operation: &result.Operation{Name: "Restart",
+		Node: "x-db-1"}}, job.Images{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +101,10 @@ func TestOperationIsReadFromTheJob(t *testing.T) {
 // TestOnlyAPrivateClusterIsDisturbed: whatever was decided.
 func TestOnlyAPrivateClusterIsDisturbed(t *testing.T) {
 	seen := benchmarkFacts{}
-	seen.Benchmark, seen.Cluster = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}, &v1alpha1.GaleraCluster{}
-	for _, a := range []plan.Action{plan.Request{Annotation: v1alpha1.AnnotationRestart, Value: "all@x"}, plan.TakeData{Member: "x-0"}, plan.TakePod{Member: "x-0"},
+	seen.Benchmark, seen.Cluster = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}},
+		&v1alpha1.GaleraCluster{}
+	for _, a := range []plan.Action{plan.Request{Annotation: v1alpha1.AnnotationRestart, Value: "all@x"},
+		plan.TakeData{Member: "x-0"}, plan.TakePod{Member: "x-0"},
 		plan.SwitchReplication{}, plan.MakeBackup{}} {
 		if err := (&Reconciler{}).actBenchmark(t.Context(), seen.Benchmark, seen, a); !errors.Is(err, errNotPrivate) {
 			t.Errorf("%T of a user's cluster: %v", a, err)
@@ -100,8 +112,8 @@ func TestOnlyAPrivateClusterIsDisturbed(t *testing.T) {
 	}
 }
 
-// TestTheNewerJobIsObserved: one that is deleted may stay for long, and so may several of them. The order of the list is
-// the cache's, which is none.
+// TestTheNewerJobIsObserved: one that is deleted may stay for long, and so may several of them. The order of the list
+// is the cache's, which is none.
 func TestTheNewerJobIsObserved(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db"}}
@@ -147,7 +159,9 @@ func TestTheNewerJobIsObserved(t *testing.T) {
 // reported.
 func TestRecordsAreInOrder(t *testing.T) {
 	var f benchmarkFacts
-	for _, r := range []result.Run{{Index: 1000, Attempt: 1}, {Kind: result.KindPrepare, Attempt: 10}, {Index: 999, Attempt: 10}, {Index: 999, Attempt: 2}, {Kind: result.KindPrepare, Attempt: 9}, {Kind: result.KindCleanup, Attempt: 1}} {
+	for _, r := range []result.Run{{Index: 1000, Attempt: 1}, {Kind: result.KindPrepare, Attempt: 10},
+		{Index: 999, Attempt: 10}, {Index: 999, Attempt: 2}, {Kind: result.KindPrepare, Attempt: 9},
+		{Kind: result.KindCleanup, Attempt: 1}} {
 		f.Records = append(f.Records, result.Record{Run: r})
 	}
 	f.sortRecords()
@@ -155,7 +169,8 @@ func TestRecordsAreInOrder(t *testing.T) {
 	for _, r := range f.Records {
 		got = append(got, plan.Name("x", r.Run))
 	}
-	if want := []string{"x-cleanup-1", "x-prepare-9", "x-prepare-10", "x-run-999-2", "x-run-999-10", "x-run-1000-1"}; !slices.Equal(got, want) {
+	if want := []string{"x-cleanup-1", "x-prepare-9", "x-prepare-10", "x-run-999-2", "x-run-999-10",
+		"x-run-1000-1"}; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -164,11 +179,14 @@ func TestRecordsAreInOrder(t *testing.T) {
 func TestTroubleOfTheSSHServer(t *testing.T) {
 	waiting := func(tunnel string) corev1.Pod {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelTunnel: tunnel}}}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "sshd", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "sshd",
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff",
+				Message: "no such image"}}}}
 		return p
 	}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}}
-	for tunnel, want := range map[string]string{"x-run-001-1-tunnel": "ImagePullBackOff: no such image", "x-run-002-1-tunnel": "", "": ""} {
+	for tunnel, want := range map[string]string{"x-run-001-1-tunnel": "ImagePullBackOff: no such image",
+		"x-run-002-1-tunnel": "", "": ""} {
 		f := benchmarkFacts{Pods: []corev1.Pod{waiting(tunnel)}}
 		if got := f.describe(j); got.Message != want || !got.RunningSince.IsZero() {
 			t.Errorf("%q: got %+v", tunnel, got)
@@ -176,11 +194,13 @@ func TestTroubleOfTheSSHServer(t *testing.T) {
 	}
 }
 
-// TestTroubleOfTheProxy: a client that waits for its image is known since when, and what a proxy that crashed said last.
+// TestTroubleOfTheProxy: a client that waits for its image is known since when, and what a proxy that crashed said
+// last.
 func TestTroubleOfTheProxy(t *testing.T) {
 	since := metav1.NewTime(time.Unix(1e9, 0))
 	ended := func(code int32) corev1.ContainerState {
-		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: "[INFO] hello\n[ERROR] no disk\nbye\n"}}
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code,
+			Message: "[INFO] hello\n[ERROR] no disk\nbye\n"}}
 	}
 	waiting := func(message string) corev1.ContainerState {
 		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "X", Message: message}}
@@ -201,7 +221,8 @@ func TestTroubleOfTheProxy(t *testing.T) {
 	} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
 		pod.Status.StartTime = &since
-		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ProxyContainer, State: tc.proxy, LastTerminationState: tc.before}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ProxyContainer, State: tc.proxy,
+			LastTerminationState: tc.before}}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.ClientContainer, State: tc.client}}
 		f := benchmarkFacts{Pods: []corev1.Pod{pod}}
 		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
@@ -209,8 +230,10 @@ func TestTroubleOfTheProxy(t *testing.T) {
 			t.Errorf("%s: %q, %+v", name, f.ProxyWords, got)
 		}
 	}
-	failed := result.Record{Run: result.Run{Kind: result.KindConnect}, Output: &result.Output{Error: "connecting to x: no such file"}}
-	if v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{ProxyWords: "no disk"}, failed); v.Reason != "connecting to x: no such file; the proxy crashed: no disk" {
+	failed := result.Record{Run: result.Run{Kind: result.KindConnect},
+		Output: &result.Output{Error: "connecting to x: no such file"}}
+	if v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{ProxyWords: "no disk"},
+		failed); v.Reason != "connecting to x: no such file; the proxy crashed: no disk" {
 		t.Errorf("got %q", v.Reason)
 	}
 }
@@ -226,7 +249,8 @@ func TestAccelerationOfAllPods(t *testing.T) {
 	for _, tc := range []struct {
 		want string
 		pods []corev1.Pod
-	}{{"On", []corev1.Pod{on, job, on}}, {"Off", []corev1.Pod{job, off}}, {"", []corev1.Pod{on, off, on}}, {"", []corev1.Pod{off, before}}, {"", []corev1.Pod{before}}} {
+	}{{"On", []corev1.Pod{on, job, on}}, {"Off", []corev1.Pod{job, off}}, {"", []corev1.Pod{on, off, on}},
+		{"", []corev1.Pod{off, before}}, {"", []corev1.Pod{before}}} {
 		if got := acceleration(tc.pods); got != tc.want {
 			t.Errorf("got %q, want %q", got, tc.want)
 		}

@@ -19,7 +19,8 @@ func (r *Reconciler) missing(ctx context.Context, b *v1alpha1.GaleraBenchmark) (
 	}
 	for i := range b.Spec.Workloads {
 		w := &b.Spec.Workloads[i]
-		for _, look := range []func(context.Context, client.Reader, string, *v1alpha1.BenchmarkWorkload) (string, error){missingScript, missingStore} {
+		for _, look := range []func(context.Context, client.Reader, string, *v1alpha1.BenchmarkWorkload) (string,
+			error){missingScript, missingStore} {
 			if why, err := look(ctx, r.Live, b.Namespace, w); why != "" || err != nil {
 				return why, err
 			}
@@ -29,7 +30,8 @@ func (r *Reconciler) missing(ctx context.Context, b *v1alpha1.GaleraBenchmark) (
 }
 
 // missingScript is what a workload lacks that runs a user's own.
-func missingScript(ctx context.Context, live client.Reader, namespace string, w *v1alpha1.BenchmarkWorkload) (string, error) {
+func missingScript(ctx context.Context, live client.Reader, namespace string, w *v1alpha1.BenchmarkWorkload) (string,
+	error) {
 	if w.OLTP == nil || w.OLTP.Script == nil {
 		return "", nil
 	}
@@ -41,20 +43,24 @@ func missingScript(ctx context.Context, live client.Reader, namespace string, w 
 	case err != nil:
 		return "", err
 	case cm.Data[script.Key] == "":
-		return fmt.Sprintf("the workload %s needs the key %q of the ConfigMap %q, which is not there or empty", w.Name, script.Key, script.Name), nil
+		return fmt.Sprintf("the workload %s needs the key %q of the ConfigMap %q, which is not there or empty", w.Name,
+			script.Key, script.Name), nil
 	}
 	return "", nil
 }
 
 // missingStore is what a workload lacks that makes backups.
-func missingStore(ctx context.Context, live client.Reader, namespace string, w *v1alpha1.BenchmarkWorkload) (string, error) {
+func missingStore(ctx context.Context, live client.Reader, namespace string, w *v1alpha1.BenchmarkWorkload) (string,
+	error) {
 	if w.Operation == nil || w.Operation.StoreRef == nil {
 		return "", nil
 	}
 	store := &v1alpha1.GaleraBackupStore{}
 	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: w.Operation.StoreRef.Name}, store)
 	if apierrors.IsNotFound(err) {
-		return fmt.Sprintf("the workload %s needs the GaleraBackupStore %q, which does not exist; create it, or make another benchmark without the operation Backup",
+		return fmt.Sprintf(
+			"the workload %s needs the GaleraBackupStore %q, which does not exist; create it, or make another benchmark "+
+				"without the operation Backup",
 			w.Name, w.Operation.StoreRef.Name), nil
 	}
 	if err != nil {

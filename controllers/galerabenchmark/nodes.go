@@ -38,7 +38,8 @@ func (n AgentNodes) EndPass(b types.NamespacedName) { n.Calls.EndPass(b) }
 func (n AgentNodes) Source() source.Source { return n.Calls.Source() }
 
 // KeepOn makes a function that asks one agent for an account that of AgentNodes.Calls.
-func KeepOn(keep func(context.Context, observe.Target, agentapi.BenchAccount) error) *calls.Calls[observe.Target, agentapi.BenchAccount, struct{}] {
+func KeepOn(keep func(context.Context, observe.Target,
+	agentapi.BenchAccount) error) *calls.Calls[observe.Target, agentapi.BenchAccount, struct{}] {
 	return &calls.Calls[observe.Target, agentapi.BenchAccount, struct{}]{
 		Do: calls.One(func(ctx context.Context, t observe.Target, a agentapi.BenchAccount) (struct{}, error) {
 			ctx, cancel := context.WithTimeout(ctx, accountTimeout)
@@ -83,7 +84,8 @@ func (n AgentNodes) TrustClients(ctx context.Context, c *v1alpha1.GaleraCluster)
 }
 
 // KeepAccount implements BenchmarkNodes: what one node does is replicated.
-func (n AgentNodes) KeepAccount(ctx context.Context, b types.NamespacedName, c *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
+func (n AgentNodes) KeepAccount(ctx context.Context, b types.NamespacedName, c *v1alpha1.GaleraCluster,
+	a agentapi.BenchAccount) error {
 	var problems []string
 	for i := range int(c.Spec.Replicas) {
 		name := resources.PodName(c, i)

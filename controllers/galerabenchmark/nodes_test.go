@@ -24,7 +24,8 @@ type loadedAgents struct {
 	loaded map[string]string
 }
 
-func (l loadedAgents) Status(ctx context.Context, t observe.Target, since int64, _ time.Duration) (agentapi.Report, error) {
+func (l loadedAgents) Status(ctx context.Context, t observe.Target, since int64, _ time.Duration) (agentapi.Report,
+	error) {
 	publication, is := l.loaded[t.Pod]
 	if !is {
 		return agentapi.Report{}, errors.New("no answer")
@@ -40,7 +41,8 @@ func (l loadedAgents) Forget(observe.Target) {}
 // nodesOf follows the two nodes of a cluster whose certificate is published, until both have been asked.
 func nodesOf(t *testing.T, published *corev1.Secret, loaded map[string]string) (AgentNodes, *v1alpha1.GaleraCluster) {
 	t.Helper()
-	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "shop"}, Spec: v1alpha1.GaleraClusterSpec{Replicas: 2}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "shop"},
+		Spec: v1alpha1.GaleraClusterSpec{Replicas: 2}}
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -50,7 +52,8 @@ func nodesOf(t *testing.T, published *corev1.Secret, loaded map[string]string) (
 		live = live.WithObjects(published)
 	}
 	news := make(chan struct{}, 16)
-	agents := &observe.Agents{Client: loadedAgents{loaded: loaded}, Changed: func(types.NamespacedName) { news <- struct{}{} }}
+	agents := &observe.Agents{Client: loadedAgents{loaded: loaded},
+		Changed: func(types.NamespacedName) { news <- struct{}{} }}
 	key := types.NamespacedName{Namespace: "ns", Name: "shop"}
 	agents.Follow(key, []observe.Target{{Pod: "shop-0"}, {Pod: "shop-1"}})
 	t.Cleanup(func() { agents.Follow(key, nil) })
@@ -63,7 +66,8 @@ func nodesOf(t *testing.T, published *corev1.Secret, loaded map[string]string) (
 // TestNodesTrustClients when the CA of clients is published, and all of them have loaded that.
 func TestNodesTrustClients(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "shop-tls"},
-		Data: map[string][]byte{"tls.crt": []byte("crt"), "tls.key": []byte("key"), "ca.crt": []byte("ca"), agentapi.ClientCAKey: []byte("clients")}}
+		Data: map[string][]byte{"tls.crt": []byte("crt"), "tls.key": []byte("key"), "ca.crt": []byte("ca"),
+			agentapi.ClientCAKey: []byte("clients")}}
 	without := secret.DeepCopy()
 	delete(without.Data, agentapi.ClientCAKey)
 	now, before := observe.Publication(secret), observe.Publication(without)
@@ -98,12 +102,14 @@ func TestOneNodeKeepsTheAccount(t *testing.T) {
 		return nil
 	})
 	b := types.NamespacedName{Namespace: "demo", Name: "b"}
-	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err != nil || strings.Join(asked, " ") != "shop-0 shop-1" {
+	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err != nil ||
+		strings.Join(asked, " ") != "shop-0 shop-1" {
 		t.Errorf("asked %v, %v", asked, err)
 	}
 	nodes.EndPass(b)
 	refuse["shop-1"] = true
-	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err == nil || err.Error() != "shop-0: not Primary; shop-1: not Primary" {
+	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err == nil ||
+		err.Error() != "shop-0: not Primary; shop-1: not Primary" {
 		t.Errorf("got %v", err)
 	}
 	nodes.EndPass(b)

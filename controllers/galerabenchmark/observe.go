@@ -57,7 +57,9 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 			return f, err
 		}
 		if f.Cluster == nil && c.UID != "" && c.DeletionTimestamp == nil {
-			f.Missing = fmt.Sprintf("the GaleraCluster %q exists and is not this benchmark's, whose private cluster would have this name; remove that one, or give the benchmark another name", c.Name)
+			f.Missing = fmt.Sprintf(
+				"the GaleraCluster %q exists and is not this benchmark's, whose private cluster would have this name; remove "+
+					"that one, or give the benchmark another name", c.Name)
 		}
 	}
 	var maps corev1.ConfigMapList
@@ -71,7 +73,8 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 	}
 	f.sortRecords()
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: job.ClusterName(b)}); err != nil {
+	if err := r.List(ctx, &pods, client.InNamespace(b.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: job.ClusterName(b)}); err != nil {
 		return f, err
 	}
 	f.Pods, f.Acceleration = pods.Items, acceleration(pods.Items)
@@ -89,8 +92,8 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 	return f, err
 }
 
-// lateResult reads the result of a Job that has ended from the API server if the cache has none: the two are watched apart, and the
-// Job's end may be seen first.
+// lateResult reads the result of a Job that has ended from the API server if the cache has none: the two are watched
+// apart, and the Job's end may be seen first.
 func (r *Reconciler) lateResult(ctx context.Context, b *v1alpha1.GaleraBenchmark, f *benchmarkFacts) error {
 	at := slices.IndexFunc(f.Records, func(rec result.Record) bool { return plan.Name(b.Name, rec.Run) == f.Job.Name })
 	if !f.Job.Finished || at < 0 || f.Records[at].Output != nil || f.Judged[f.Job.Name] {
@@ -131,16 +134,20 @@ func newer(j, than *batchv1.Job) bool {
 }
 
 // holderGone reports whether the benchmark a cluster is marked with is not at work any more.
-func (r *Reconciler) holderGone(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) (bool, error) {
-	if c == nil || c.Annotations[v1alpha1.AnnotationBenchmark] == "" || c.Annotations[v1alpha1.AnnotationBenchmark] == b.Name {
+func (r *Reconciler) holderGone(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) (bool,
+	error) {
+	if c == nil || c.Annotations[v1alpha1.AnnotationBenchmark] == "" ||
+		c.Annotations[v1alpha1.AnnotationBenchmark] == b.Name {
 		return false, nil
 	}
 	other := &v1alpha1.GaleraBenchmark{}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: c.Annotations[v1alpha1.AnnotationBenchmark]}, other)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: c.Annotations[v1alpha1.AnnotationBenchmark]},
+		other)
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}
-	return err == nil && (other.Status.CompletedAt != nil || other.Spec.Cluster.Ref == nil || other.Spec.Cluster.Ref.Name != c.Name), err
+	return err == nil && (other.Status.CompletedAt != nil || other.Spec.Cluster.Ref == nil ||
+		other.Spec.Cluster.Ref.Name != c.Name), err
 }
 
 // addRecord reads one attempt; documents that are not written yet are not there, nor is what the cache leaves out.
@@ -224,13 +231,14 @@ func crashed(s corev1.ContainerStatus) string {
 	return ""
 }
 
-// clientWaits reports whether the client's container has not started, and whether kubelet complains of one: of an image,
-// mostly.
+// clientWaits reports whether the client's container has not started, and whether kubelet complains of one: of an
+// image, mostly.
 func clientWaits(p *corev1.Pod) bool {
 	ofClient := func(s corev1.ContainerStatus) bool { return s.Name == job.ClientContainer && s.State.Waiting != nil }
 	complains := func(s corev1.ContainerStatus) bool { return s.State.Waiting != nil && s.State.Waiting.Message != "" }
 	return slices.ContainsFunc(p.Status.ContainerStatuses, ofClient) &&
-		(slices.ContainsFunc(p.Status.InitContainerStatuses, complains) || slices.ContainsFunc(p.Status.ContainerStatuses, complains))
+		(slices.ContainsFunc(p.Status.InitContainerStatuses, complains) || slices.ContainsFunc(p.Status.ContainerStatuses,
+			complains))
 }
 
 // unscheduled is the scheduler's complaint that no node takes a pod, nil when there is none.

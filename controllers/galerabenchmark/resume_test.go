@@ -40,7 +40,8 @@ type simulation struct {
 	*testing.T
 	kube client.WithWatch
 	now  time.Time
-	// writes counts those of the operator; it is killed at the one with the number kill, before or after it was carried out.
+	// writes counts those of the operator; it is killed at the one with the number kill, before or after it was carried
+	// out.
 	writes, kill int
 	after        bool
 	// nodes are those of the cluster.
@@ -52,19 +53,25 @@ type simulation struct {
 func newPlay(t *testing.T, kill int, after bool) *simulation {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, rbacv1.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, rbacv1.AddToScheme,
+		certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	workload := v1alpha1.OLTPWorkload{Profile: "WriteOnly", Tables: 1, TableSize: 10, Threads: []int32{1}, Target: "AllNodes", Distribution: "Uniform"}
-	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns", UID: "u", Generation: 1}, Spec: v1alpha1.GaleraBenchmarkSpec{
-		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 1, Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}}},
-		Arms:    []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
-		Rounds:  2, Order: "Interleaved", Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
-	}}
+	workload := v1alpha1.OLTPWorkload{Profile: "WriteOnly", Tables: 1, TableSize: 10, Threads: []int32{1},
+		Target: "AllNodes", Distribution: "Uniform"}
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns", UID: "u", Generation: 1},
+		Spec: v1alpha1.GaleraBenchmarkSpec{
+			Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 1,
+				Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}}},
+			Arms: []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}},
+				{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
+			Rounds: 2, Order: "Interleaved", Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
+		}}
 	p := &simulation{T: t, now: time.Unix(1e9, 0), kill: kill, after: after}
-	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithStatusSubresource(&v1alpha1.GaleraBenchmark{}, &v1alpha1.GaleraCluster{}, &batchv1.Job{}).Build()
+	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithStatusSubresource(&v1alpha1.GaleraBenchmark{},
+		&v1alpha1.GaleraCluster{}, &batchv1.Job{}).Build()
 	return p
 }
 
@@ -106,17 +113,20 @@ func (p *simulation) pass() {
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return p.write(func() error { return c.Delete(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			return p.write(func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
 		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 			return p.write(func() error { return nil }) // roles, which are not asked for here
 		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
+			opts ...client.SubResourceUpdateOption) error {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	r := &Reconciler{Client: seen, Live: seen, Nodes: &p.nodes, Image: "sysbench", Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return p.now }}
+	r := &Reconciler{Client: seen, Live: seen, Nodes: &p.nodes, Image: "sysbench",
+		Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return p.now }}
 	_, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
 	if err != nil && !errors.Is(err, errKilled) {
 		p.Fatal(err)
@@ -136,7 +146,8 @@ func (f *fakeNodes) TrustClients(context.Context, *v1alpha1.GaleraCluster) (stri
 	return f.untrusted, nil
 }
 
-func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
+func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1alpha1.GaleraCluster,
+	a agentapi.BenchAccount) error {
 	if err := errors.Join(f.refusal, a.Check()); err != nil {
 		return err
 	}
@@ -183,13 +194,15 @@ func (p *simulation) others() {
 // result is what a Job finds; of the second run the first attempt is disturbed.
 func (p *simulation) result(job string) result.Output {
 	if strings.Contains(job, "-prepare-") {
-		return result.Output{Kind: result.KindPrepare, Data: &result.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10, Checksum: "abc"}}
+		return result.Output{Kind: result.KindPrepare, Data: &result.DataSet{Database: "bench_1x10", Tables: 1, Rows: 10,
+			Checksum: "abc"}}
 	}
 	at := result.Sample{result.MetricStarted: 1, result.MetricView: 1, result.MetricSynced: 1}
 	var run int
 	_, err := fmt.Sscanf(job, "x-run-%03d-", &run)
 	p.must(err)
-	o := result.Output{Kind: result.KindOLTP, OLTP: &result.OLTPResult{Transactions: 1000, TPS: 100 + float64(run)}, StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+9, 0),
+	o := result.Output{Kind: result.KindOLTP, OLTP: &result.OLTPResult{Transactions: 1000, TPS: 100 + float64(run)},
+		StartedAt: time.Unix(1e9, 0), EndedAt: time.Unix(1e9+9, 0),
 		Members: map[string]result.Window{"x-db-0": {Before: at, After: at}}}
 	if job == "x-run-002-1" {
 		o.Noticed = []string{"x-db-0 was Donor instead of Synced during the run"}
@@ -200,10 +213,12 @@ func (p *simulation) result(job string) result.Output {
 // observedAs makes a cluster Ready, as its spec asks.
 func observedAs(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraCluster {
 	seen := proved()
-	c.Status.ObservedGeneration, c.Status.ClusterUUID, c.Status.Conditions, c.Status.Members = c.Generation, "history", seen.Status.Conditions, seen.Status.Members
+	c.Status.ObservedGeneration, c.Status.ClusterUUID, c.Status.Conditions, c.Status.Members = c.Generation, "history",
+		seen.Status.Conditions, seen.Status.Members
 	c.Status.Conditions[0].Reason, c.Status.Conditions[0].LastTransitionTime = "Ready", metav1.NewTime(time.Unix(1e9, 0))
 	if token, all := strings.CutPrefix(c.Annotations[v1alpha1.AnnotationRestart], "all@"); all {
-		c.Status.Requests = []v1alpha1.RequestStatus{{Kind: v1alpha1.RequestRestart, Node: v1alpha1.AllNodes, Token: token, State: v1alpha1.RequestDone}}
+		c.Status.Requests = []v1alpha1.RequestStatus{{Kind: v1alpha1.RequestRestart, Node: v1alpha1.AllNodes, Token: token,
+			State: v1alpha1.RequestDone}}
 	}
 	if c.Spec.TLS.Replication == v1alpha1.TLSDisabled {
 		plain := &v1alpha1.ChannelStatus{Observed: "Plaintext"}
@@ -244,8 +259,10 @@ func (p *simulation) outcome() string {
 		}
 		slices.Sort(verdicts)
 		s := b.Status
-		text, err := json.MarshalIndent(map[string]any{"jobs": p.started, "verdicts": verdicts, "clusters": len(clusters.Items), "results": s.Results,
-			"data": s.DataSets, "invalid": s.InvalidRuns, "verdict": s.Verdict, "progress": s.Progress, "reason": s.Conditions[0].Reason, "message": s.Conditions[0].Message}, "", " ")
+		text, err := json.MarshalIndent(map[string]any{"jobs": p.started, "verdicts": verdicts,
+			"clusters": len(clusters.Items), "results": s.Results,
+			"data": s.DataSets, "invalid": s.InvalidRuns, "verdict": s.Verdict, "progress": s.Progress,
+			"reason": s.Conditions[0].Reason, "message": s.Conditions[0].Message}, "", " ")
 		p.must(err)
 		return string(text)
 	}
@@ -253,12 +270,13 @@ func (p *simulation) outcome() string {
 	return ""
 }
 
-// TestResumes kills the operator before and after each of its writes. The next one has nothing but the objects, and the same
-// comes out: each run is made once, with the same results.
+// TestResumes kills the operator before and after each of its writes. The next one has nothing but the objects, and the
+// same comes out: each run is made once, with the same results.
 func TestResumes(t *testing.T) {
 	whole := newPlay(t, 0, false)
 	want := whole.outcome()
-	for _, part := range []string{`"x-prepare-1",`, `"x-run-002-1",`, `"x-run-002-2"`, `"progress": "4/4"`, `"reason": "Measured"`, `"clusters": 0`, `x-run-002-2 {\"valid\":true}`} {
+	for _, part := range []string{`"x-prepare-1",`, `"x-run-002-1",`, `"x-run-002-2"`, `"progress": "4/4"`,
+		`"reason": "Measured"`, `"clusters": 0`, `x-run-002-2 {\"valid\":true}`} {
 		if !strings.Contains(want, part) {
 			t.Fatalf("%s is missing in\n%s", part, want)
 		}

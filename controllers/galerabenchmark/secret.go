@@ -27,7 +27,8 @@ type clientSecrets struct {
 func (r *Reconciler) clientSecrets() clientSecrets { return clientSecrets{r.Client, r.Live} }
 
 // keepClientSecret keeps the client's private key for as long as the benchmark measures.
-func (keys clientSecrets) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) error {
+func (keys clientSecrets) keepClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
+	d plan.Decision) error {
 	if _, over := d.Action.(plan.Finish); over {
 		return keys.removeClientSecret(ctx, b)
 	}
@@ -37,8 +38,8 @@ func (keys clientSecrets) keepClientSecret(ctx context.Context, b *v1alpha1.Gale
 	return nil
 }
 
-// ownClientSecret makes the client's private key go with the benchmark, whenever that is deleted: cert-manager writes it
-// without an owner.
+// ownClientSecret makes the client's private key go with the benchmark, whenever that is deleted: cert-manager writes
+// it without an owner.
 func (keys clientSecrets) ownClientSecret(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
 	if job.Suffix(b) == "" {
 		return nil
@@ -51,7 +52,8 @@ func (keys clientSecrets) ownClientSecret(ctx context.Context, b *v1alpha1.Galer
 	ref.Controller, ref.BlockOwnerDeletion = nil, nil // cert-manager may be configured to be the controller
 	owned := have.DeepCopy()
 	owned.OwnerReferences = []metav1.OwnerReference{*ref}
-	return client.IgnoreNotFound(keys.Patch(ctx, owned, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
+	return client.IgnoreNotFound(keys.Patch(ctx, owned,
+		client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
 }
 
 // removeClientSecret removes the client's certificate and its private key: a benchmark that has ended may be kept for
@@ -61,7 +63,8 @@ func (keys clientSecrets) removeClientSecret(ctx context.Context, b *v1alpha1.Ga
 		return nil // nothing was made
 	}
 	certificate := &cmv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.RunnerName(b)}}
-	if err := apply.Remove(ctx, keys.Client, keys.Live, b.UID, certificate); err != nil && !observe.WithoutCertManager(err) {
+	if err := apply.Remove(ctx, keys.Client, keys.Live, b.UID, certificate); err != nil &&
+		!observe.WithoutCertManager(err) {
 		return err
 	}
 	account := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.AccountName(b)}}

@@ -76,9 +76,11 @@ func (s *schema) refuses(path string, value any) string {
 // long is a name of the greatest length, with a number at its end.
 func long(length, n int) string { return strings.Repeat("x", length-2) + fmt.Sprintf("%02d", n) }
 
-// largest are specs whose matrix is as large as may be, 56 combinations, with the longest names. Sequential or not is all one.
+// largest are specs whose matrix is as large as may be, 56 combinations, with the longest names. Sequential or not is
+// all one.
 func largest() map[string]v1alpha1.GaleraBenchmarkSpec {
-	s := v1alpha1.GaleraBenchmarkSpec{Rounds: 20, Seed: 1<<63 - 1, Order: "Sequential", Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 7}}}
+	s := v1alpha1.GaleraBenchmarkSpec{Rounds: 20, Seed: 1<<63 - 1, Order: "Sequential",
+		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 7}}}
 	arms := func(n int) (out []v1alpha1.BenchmarkArm) {
 		for i := range n {
 			out = append(out, v1alpha1.BenchmarkArm{Name: long(32, i)})
@@ -88,15 +90,19 @@ func largest() map[string]v1alpha1.GaleraBenchmarkSpec {
 	oltp, connect, transfer := s, s, s
 	oltp.Arms = arms(7)
 	for i := range 8 {
-		oltp.Workloads = append(oltp.Workloads, v1alpha1.BenchmarkWorkload{Name: long(32, i), OLTP: &v1alpha1.OLTPWorkload{Profile: "Custom",
-			Script: &corev1.ConfigMapKeySelector{Key: "own.lua"}, Tables: 256, TableSize: 1e9, Threads: []int32{1024}}})
+		oltp.Workloads = append(oltp.Workloads, v1alpha1.BenchmarkWorkload{Name: long(32, i),
+			OLTP: &v1alpha1.OLTPWorkload{Profile: "Custom",
+				Script: &corev1.ConfigMapKeySelector{Key: "own.lua"}, Tables: 256, TableSize: 1e9, Threads: []int32{1024}}})
 	}
 	connect.Arms = arms(3)
-	connect.Workloads = []v1alpha1.BenchmarkWorkload{{Name: long(32, 0), Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1000, 1024}, TLSVersions: []string{"1.2", "1.3"},
-		SessionResumption: []string{"Off", "On"}, Latency: []string{"1000.123456789ms", "2000.123456789ms"}}}}
+	connect.Workloads = []v1alpha1.BenchmarkWorkload{{Name: long(32, 0),
+		Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1000, 1024}, TLSVersions: []string{"1.2", "1.3"},
+			SessionResumption: []string{"Off", "On"}, Latency: []string{"1000.123456789ms", "2000.123456789ms"}}}}
 	transfer.Arms = arms(7)
-	transfer.Workloads = []v1alpha1.BenchmarkWorkload{{Name: long(32, 0), StateTransfer: &v1alpha1.StateTransferWorkload{Tables: 256, TableSize: 1e9, Methods: []string{"MariaBackup", "Rsync"},
-		Parallel: []int32{62, 63, 64}, CPUAcceleration: []string{"On", "Off"}, Ciphers: []string{"TLS_CHACHA20_POLY1305_SHA256"}, LoadThreads: 256}}}
+	transfer.Workloads = []v1alpha1.BenchmarkWorkload{{Name: long(32, 0),
+		StateTransfer: &v1alpha1.StateTransferWorkload{Tables: 256, TableSize: 1e9, Methods: []string{"MariaBackup", "Rsync"},
+			Parallel: []int32{62, 63, 64}, CPUAcceleration: []string{"On", "Off"},
+			Ciphers: []string{"TLS_CHACHA20_POLY1305_SHA256"}, LoadThreads: 256}}}
 	return map[string]v1alpha1.GaleraBenchmarkSpec{"oltp": oltp, "connect": connect, "stateTransfer": transfer}
 }
 
@@ -117,7 +123,8 @@ func pods(round int) (out []result.Pod) {
 	for i := range 7 {
 		out = append(out, result.Pod{Name: long(39, i), Host: long(253, (round+i)%20), Images: images("mariadb", "agent")})
 	}
-	return append(out, result.Pod{Name: "job", Host: long(253, round), Images: images("bench", "runner", "proxy")}, result.Pod{Name: "ssh", Host: long(253, round), Images: images("sshd")})
+	return append(out, result.Pod{Name: "job", Host: long(253, round), Images: images("bench", "runner", "proxy")},
+		result.Pod{Name: "ssh", Host: long(253, round), Images: images("sshd")})
 }
 
 // wordy is an output whose figures take many digits, all of them.
@@ -126,21 +133,28 @@ func wordy(kind string, round int) *result.Output {
 	n := int64(1e9) + int64(round)
 	points := []result.Point{{Second: 1, TPS: v}}
 	o := &result.Output{StartedAt: time.Unix(0, 0), EndedAt: time.Unix(86400, 0), Client: result.Usage{CPUSeconds: 1e4},
-		Environment: result.Environment{MariaDB: long(128, 0), Galera: long(128, 0), OpenSSL: long(128, 0), Sysbench: long(128, 0), Machine: machine(n), Members: map[string]result.Machine{}}}
+		Environment: result.Environment{MariaDB: long(128, 0), Galera: long(128, 0), OpenSSL: long(128, 0),
+			Sysbench: long(128, 0), Machine: machine(n), Members: map[string]result.Machine{}}}
 	for i := range 7 {
 		o.Environment.Members[long(39, i)] = machine(n + int64(i))
 	}
 	switch kind {
 	case result.KindOLTP:
-		o.OLTP = &result.OLTPResult{Seconds: v, Transactions: n, TPS: v, QPS: v, LatencyAvg: v, P50: v, P95: v, P99: v, LatencyMax: v, Errors: n, Reconnects: n, Series: points}
+		o.OLTP = &result.OLTPResult{Seconds: v, Transactions: n, TPS: v, QPS: v, LatencyAvg: v, P50: v, P95: v, P99: v,
+			LatencyMax: v, Errors: n, Reconnects: n, Series: points}
 	case result.KindConnect:
-		o.Connect = &result.ConnectResult{Connections: n, Paced: result.Paced{Seconds: v, PerSecond: v, P50: v, P95: v, P99: v, Max: v, Errors: n}, Resumption: result.ResumptionOn, Resumed: n, Pooled: true, Backend: 1e9 * v}
+		o.Connect = &result.ConnectResult{Connections: n, Paced: result.Paced{Seconds: v, PerSecond: v, P50: v, P95: v,
+			P99: v, Max: v, Errors: n}, Resumption: result.ResumptionOn, Resumed: n, Pooled: true, Backend: 1e9 * v}
 		o.Proxy = result.Usage{CPUSeconds: 1e4}
 	case result.KindTransfer:
-		o.Transfer = &result.TransferFacts{Victim: "x-1", Kind: "SST", Seconds: v, Bytes: 1e12, LoadBefore: 1000, LoadDuring: v, Donor: "x-0", NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 1000, During: v}}, Series: points}
+		o.Transfer = &result.TransferFacts{Victim: "x-1", Kind: "SST", Seconds: v, Bytes: 1e12, LoadBefore: 1000,
+			LoadDuring: v, Donor: "x-0", NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 1000, During: v}}, Series: points}
 	}
-	grows := result.Sample{result.MetricCPU: 1e4 + float64(round), result.MetricReplicated: 1e9 + float64(round), result.MetricSent: 1e9 + float64(round), result.MetricPaused: 1e9, result.MetricCertFailure: 1e9, result.MetricBFAborts: 1e9}
-	o.Members = map[string]result.Window{"x-0": {Before: result.Sample{result.MetricCPU: 0, result.MetricReplicated: 0, result.MetricSent: 0, result.MetricPaused: 0, result.MetricCertFailure: 0, result.MetricBFAborts: 0}, After: grows}}
+	grows := result.Sample{result.MetricCPU: 1e4 + float64(round), result.MetricReplicated: 1e9 + float64(round),
+		result.MetricSent: 1e9 + float64(round), result.MetricPaused: 1e9, result.MetricCertFailure: 1e9,
+		result.MetricBFAborts: 1e9}
+	o.Members = map[string]result.Window{"x-0": {Before: result.Sample{result.MetricCPU: 0, result.MetricReplicated: 0,
+		result.MetricSent: 0, result.MetricPaused: 0, result.MetricCertFailure: 0, result.MetricBFAborts: 0}, After: grows}}
 	return o
 }
 
@@ -150,8 +164,10 @@ func everything(spec v1alpha1.GaleraBenchmarkSpec) (*v1alpha1.GaleraBenchmark, b
 	b.Name = long(34, 0)
 	now := metav1.NewTime(time.Unix(2e9, 0))
 	b.Status.StartedAt, b.Status.EndingSince, b.Status.Override = &now, &now, &v1alpha1.BenchmarkTLS{}
-	b.Status.Failure = &v1alpha1.BenchmarkFailure{Reason: v1alpha1.ReasonPolicyChangeRefused, Message: shortened(strings.Repeat("é", 9999))}
-	seen := benchmarkFacts{State: plan.State{Benchmark: b, Judged: map[string]bool{}, Now: now.Time, Cluster: &v1alpha1.GaleraCluster{}}, StorageClass: long(253, 0)}
+	b.Status.Failure = &v1alpha1.BenchmarkFailure{Reason: v1alpha1.ReasonPolicyChangeRefused,
+		Message: shortened(strings.Repeat("é", 9999))}
+	seen := benchmarkFacts{State: plan.State{Benchmark: b, Judged: map[string]bool{}, Now: now.Time,
+		Cluster: &v1alpha1.GaleraCluster{}}, StorageClass: long(253, 0)}
 	add := func(r result.Record) {
 		seen.Records = append(seen.Records, r)
 		seen.Judged[plan.Name(b.Name, r.Run)] = true
@@ -159,25 +175,29 @@ func everything(spec v1alpha1.GaleraBenchmarkSpec) (*v1alpha1.GaleraBenchmark, b
 	for i, c := range plan.Cells(&b.Spec) {
 		if d := plan.DataSet(c); d.Database != "" && i < 8 {
 			d.Bytes, d.Checksum = 1<<55, long(16, 0)
-			add(result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: i + 1, Workload: d.Database, ClusterUUID: long(36, 0)}, Verdict: result.Verdict{Valid: true}, Output: &result.Output{Data: &d}})
+			add(result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: i + 1, Workload: d.Database,
+				ClusterUUID: long(36, 0)}, Verdict: result.Verdict{Valid: true}, Output: &result.Output{Data: &d}})
 		}
 	}
 	for _, run := range plan.Runs(&b.Spec) {
 		for attempt := 1; attempt < 3; attempt++ {
 			add(result.Record{Run: run.Wire(attempt), Verdict: result.Verdict{Reason: strings.Repeat("é", 5000)}})
 		}
-		add(result.Record{Run: run.Wire(3), Verdict: result.Verdict{Valid: true}, Output: wordy(run.Cell.Kind, run.Round), Pods: pods(run.Round)})
+		add(result.Record{Run: run.Wire(3), Verdict: result.Verdict{Valid: true}, Output: wordy(run.Cell.Kind, run.Round),
+			Pods: pods(run.Round)})
 	}
 	return b, seen
 }
 
-// TestStatusStaysSmall: the status of the largest benchmark there can be is admitted by the CRD, and has less than 120 KiB.
+// TestStatusStaysSmall: the status of the largest benchmark there can be is admitted by the CRD, and has less than 120
+// KiB.
 func TestStatusStaysSmall(t *testing.T) {
 	admitted := statusSchema(t)
 	for kind, spec := range largest() {
 		b, seen := everything(spec)
 		run := v1alpha1.BenchmarkRun{Arm: long(32, 0), Workload: long(32, 0), Variant: long(100, 0), Step: plan.StepTransfer}
-		d := plan.Decision{Run: &run, Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused, Message: strings.Repeat("é", 9999)}
+		d := plan.Decision{Run: &run, Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
+			Message: strings.Repeat("é", 9999)}
 		s := b.Status.DeepCopy()
 		benchmarkStatus(s, b, seen, d, seen.Now)
 
@@ -185,7 +205,9 @@ func TestStatusStaysSmall(t *testing.T) {
 		if kind == "connect" {
 			full = 3 * 16 // a fourth arm would be too much
 		}
-		if len(s.Results) != full || len(s.InvalidRuns) != *admitted.Properties["invalidRuns"].MaxItems || len(s.Conditions) != 3 || len(s.Environment.Hosts) != *admitted.Properties["environment"].Properties["hosts"].MaxItems {
+		if len(s.Results) != full || len(s.InvalidRuns) != *admitted.Properties["invalidRuns"].MaxItems ||
+			len(s.Conditions) != 3 ||
+			len(s.Environment.Hosts) != *admitted.Properties["environment"].Properties["hosts"].MaxItems {
 			t.Fatalf("%s: not the largest: %d results, %d invalid runs", kind, len(s.Results), len(s.InvalidRuns))
 		}
 		for _, r := range s.Results {

@@ -19,7 +19,8 @@ import (
 func claimName(c *v1alpha1.GaleraCluster, ordinal int) string { return resources.ClaimName(c, ordinal) }
 
 // benchmarkStatus computes the status of what is known and decided.
-func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision, now time.Time) {
+func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
+	d plan.Decision, now time.Time) {
 	s.ObservedGeneration = b.Generation
 	if s.CompletedAt != nil {
 		return // what was measured is measured
@@ -65,7 +66,8 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	benchmarkConditions(s, b, d)
 }
 
-// spent is the time that counts for the estimate: until the end of the last run, so that the text changes with runs only.
+// spent is the time that counts for the estimate: until the end of the last run, so that the text changes with runs
+// only.
 func spent(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, now time.Time) time.Duration {
 	if s.StartedAt == nil {
 		return 0
@@ -132,15 +134,17 @@ func dataSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
 func madeSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
 	made := map[string]result.Record{}
 	for _, r := range seen.Records {
-		if r.Valid && r.Kind == result.KindPrepare && r.Output != nil && r.Output.Data != nil && r.Attempt > made[r.Workload].Attempt {
+		if r.Valid && r.Kind == result.KindPrepare && r.Output != nil && r.Output.Data != nil &&
+			r.Attempt > made[r.Workload].Attempt {
 			made[r.Workload] = r
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		r := made[name]
 		d := r.Output.Data
-		out = append(out, v1alpha1.BenchmarkDataSet{Name: name, ClusterUUID: r.ClusterUUID, Tables: int32(d.Tables), Databases: int32(d.Databases), //nolint:gosec // at most 256
-			Rows: d.Rows, Bytes: d.Bytes, Checksum: d.Checksum})
+		out = append(out, v1alpha1.BenchmarkDataSet{Name: name, ClusterUUID: r.ClusterUUID, Tables: int32(d.Tables),
+			Databases: int32(d.Databases), //nolint:gosec // at most 256
+			Rows:      d.Rows, Bytes: d.Bytes, Checksum: d.Checksum})
 	}
 	return out
 }
@@ -162,7 +166,8 @@ func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBe
 		if is {
 			status = metav1.ConditionTrue
 		}
-		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: b.Generation})
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,
+			ObservedGeneration: b.Generation})
 	}
 	_, over := d.Action.(plan.Finish)
 	set(v1alpha1.ConditionComplete, over && !d.Failed, d.Reason)

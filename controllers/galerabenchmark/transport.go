@@ -16,7 +16,8 @@ import (
 
 // makeWay makes what a Job's connections go through, and adds it to the Job's plan and images. It may be repeated until
 // the Job is there.
-func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell plan.Cell, jobName string, p *result.Plan, images *job.Images) error {
+func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell plan.Cell,
+	jobName string, p *result.Plan, images *job.Images) error {
 	if job.UsesTunnel(cell) {
 		return own.makeTunnel(ctx, b, seen, jobName, cell, p, *images)
 	}
@@ -39,7 +40,8 @@ func (own parts) makeProxy(ctx context.Context, b *v1alpha1.GaleraBenchmark, job
 // removeParts removes what a Job's connections went through.
 func (own parts) removeParts(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
 	for _, o := range job.Parts(b, jobName) {
-		if err := apply.Remove(ctx, own.Client, own.Live, b.UID, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		if err := apply.Remove(ctx, own.Client, own.Live, b.UID, o,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return err
 		}
 	}

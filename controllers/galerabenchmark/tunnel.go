@@ -12,7 +12,8 @@ import (
 
 // makeTunnel makes the tunnel's server of a Job, and adds it to the Job's plan. It may be repeated until the Job is
 // there.
-func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string, cell plan.Cell, p *result.Plan, images job.Images) error {
+func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string,
+	cell plan.Cell, p *result.Plan, images job.Images) error {
 	if err := job.RouteThrough(p, b, jobName, cell, seen.Pods); err != nil {
 		return err
 	}
@@ -28,7 +29,8 @@ func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 }
 
 // makeTunnelKeys keeps the keys that are there: the server may have read them.
-func (own parts) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string, cell plan.Cell) error {
+func (own parts) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string,
+	cell plan.Cell) error {
 	files, err := job.TunnelFiles(cell)
 	if err != nil {
 		return err

@@ -14,7 +14,8 @@ const startGrace = time.Minute
 
 // podless reports a Job whose pod was never made: a quota, or a policy, may refuse it, and only an event shows which.
 func podless(j *batchv1.Job, out *plan.Job, pods []corev1.Pod, now time.Time) {
-	if out.Finished || j.Status.Active > 0 || j.Status.Failed > 0 || j.Status.Succeeded > 0 || now.Sub(j.CreationTimestamp.Time) < startGrace {
+	if out.Finished || j.Status.Active > 0 || j.Status.Failed > 0 || j.Status.Succeeded > 0 ||
+		now.Sub(j.CreationTimestamp.Time) < startGrace {
 		return
 	}
 	for _, p := range pods {
@@ -29,9 +30,11 @@ func podless(j *batchv1.Job, out *plan.Job, pods []corev1.Pod, now time.Time) {
 // containers report nothing of it.
 func unready(p *corev1.Pod, out *plan.Job, now time.Time) {
 	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse && p.Status.Phase == corev1.PodPending &&
+		if c.Type == corev1.PodReadyToStartContainers && c.Status == corev1.ConditionFalse &&
+			p.Status.Phase == corev1.PodPending &&
 			now.Sub(c.LastTransitionTime.Time) >= startGrace {
-			out.WaitingSince, out.Message = c.LastTransitionTime.Time, "its volumes or its network are not there; kubectl describe pod "+p.Name+" shows why"
+			out.WaitingSince, out.Message = c.LastTransitionTime.Time,
+				"its volumes or its network are not there; kubectl describe pod "+p.Name+" shows why"
 		}
 	}
 }

@@ -20,24 +20,24 @@ import (
 const (
 	// replaceTimeout bounds the replacement of one agent, the transport of its program included.
 	replaceTimeout = time.Minute
-	// replaceRetryInterval and replaceMost are the first and the longest pause after an agent that was not replaced; one that is only busy is asked
-	// again after replaceAgain.
+	// replaceRetryInterval and replaceMost are the first and the longest pause after an agent that was not replaced; one
+	// that is only busy is asked again after replaceAgain.
 	replaceRetryInterval = 5 * time.Second
 	maxReplacements      = 10 * time.Minute
-	// unhealthyWait is how long after its start an operator leaves the agents of clusters alone that are not healthy: the others come
-	// first.
+	// unhealthyWait is how long after its start an operator leaves the agents of clusters alone that are not healthy: the
+	// others come first.
 	unhealthyWait = time.Minute
 	// keepTries is how long an attempt is remembered after the next one was due.
 	keepTries = time.Hour
-	// A cluster whose attempts took time and replaced nothing waits wasteFactor times that, maxWaste at most. Clusters of a namespace that has
-	// wasted more than slowWaste leave a place to others.
+	// A cluster whose attempts took time and replaced nothing waits wasteFactor times that, maxWaste at most. Clusters of
+	// a namespace that has wasted more than slowWaste leave a place to others.
 	wasteFactor = 4
 	maxWaste    = time.Hour
 	slowWaste   = time.Minute
 )
 
-// Replacing replaces the agents of an earlier operator in place, so that no database is restarted for an upgrade of the operator.
-// Safe for concurrent use.
+// Replacing replaces the agents of an earlier operator in place, so that no database is restarted for an upgrade of the
+// operator. Safe for concurrent use.
 type Replacing struct {
 	// Program is the agent's that this operator brings along.
 	Program *agentapi.Program
@@ -80,7 +80,8 @@ func (r *Replacing) agents(in status.Input) []plan.Agent {
 	var out []plan.Agent
 	for _, name := range names {
 		s, ok := in.Seen[name]
-		a := plan.Agent{Name: name, Answers: ok && s.Live, Digest: s.Report.AgentDigest, Arch: s.Report.AgentArch, Primary: name == in.Facts.Cluster.Status.Primary}
+		a := plan.Agent{Name: name, Answers: ok && s.Live, Digest: s.Report.AgentDigest, Arch: s.Report.AgentArch,
+			Primary: name == in.Facts.Cluster.Status.Primary}
 		if p := podOf(in, name); p != nil {
 			t, tried := r.tries[p.UID]
 			a.Wait = tried && t.digest == a.Digest && in.Now.Before(t.next)
@@ -196,10 +197,11 @@ func (r *Replacing) end(key types.NamespacedName, pod types.UID, digest string, 
 	r.tries[pod] = t
 }
 
-// replaceAgents lets the next agent be replaced that is not the one this operator brings along. Nothing waits for it: an agent that was
-// replaced reports its new digest, and wakes us.
+// replaceAgents lets the next agent be replaced that is not the one this operator brings along. Nothing waits for it:
+// an agent that was replaced reports its new digest, and wakes us.
 func (r *Reconciler) replaceAgents(ctx context.Context, in status.Input) {
-	if r.Replacing == nil || in.Decision.Action != nil || in.Facts.Cluster.Status.Operation != nil || maintenance.AgentUpgrade(in.Facts.Cluster.Spec.Maintenance, in.Now) != "" {
+	if r.Replacing == nil || in.Decision.Action != nil || in.Facts.Cluster.Status.Operation != nil ||
+		maintenance.AgentUpgrade(in.Facts.Cluster.Spec.Maintenance, in.Now) != "" {
 		return
 	}
 	program, key, now := r.Replacing.Program, client.ObjectKeyFromObject(in.Facts.Cluster), in.Now
@@ -221,7 +223,8 @@ func (r *Reconciler) replaceAgents(ctx context.Context, in status.Input) {
 			return
 		}
 		logger.Info("the agent is replaced in place", "from", before.AgentVersion, "to", program.Version)
-		r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "AgentReplaced", "ReplaceAgent", "the agent of %s is replaced in place: from %s to %s",
+		r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "AgentReplaced", "ReplaceAgent",
+			"the agent of %s is replaced in place: from %s to %s",
 			name, before.AgentVersion, program.Version)
 	}()
 }

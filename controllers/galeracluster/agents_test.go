@@ -18,7 +18,8 @@ func TestReplacingTakesTurns(t *testing.T) {
 	if r.begin(key("ill"), false, now) {
 		t.Error("an unhealthy cluster comes first")
 	}
-	if !r.begin(key("a"), true, now) || r.begin(key("a"), true, now) || !r.begin(key("b"), true, now) || r.begin(key("c"), true, now) {
+	if !r.begin(key("a"), true, now) || r.begin(key("a"), true, now) || !r.begin(key("b"), true, now) ||
+		r.begin(key("c"), true, now) {
 		t.Errorf("busy: %v", r.busy)
 	}
 	r.end(key("a"), "pod", "old", nil, now)
@@ -41,7 +42,8 @@ func TestReplacingWaits(t *testing.T) {
 		err    error
 		want   time.Duration
 	}{
-		{"old", busy, replaceRetryInterval}, {"old", busy, replaceRetryInterval}, {"old", broken, 2 * replaceRetryInterval}, {"old", broken, 4 * replaceRetryInterval},
+		{"old", busy, replaceRetryInterval}, {"old", busy, replaceRetryInterval}, {"old", broken, 2 * replaceRetryInterval},
+		{"old", broken, 4 * replaceRetryInterval},
 		{"other", broken, replaceRetryInterval}, {"other", nil, replaceRetryInterval},
 	} {
 		if got := end(c.digest, c.err); got != c.want {

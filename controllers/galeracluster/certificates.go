@@ -27,7 +27,8 @@ type tlsPublication struct {
 
 // publishTLS publishes the pair and the CAs that the planner chooses, from the published pair and the
 // issued one. An invalid pair is never published.
-func (pub publisher) publishTLS(f observe.Facts, seen map[string]observe.Seen, now time.Time) (out tlsPublication, err error) {
+func (pub publisher) publishTLS(f observe.Facts, seen map[string]observe.Seen, now time.Time) (out tlsPublication,
+	err error) {
 	controlCA, err := pub.ControlCA()
 	if err != nil {
 		return out, fmt.Errorf("reading the operator's own certificate: %w", err)
@@ -36,7 +37,8 @@ func (pub publisher) publishTLS(f observe.Facts, seen map[string]observe.Seen, n
 	if problem != nil {
 		issued = nil
 	}
-	if problem != nil && problem.Reason != v1alpha1.ReasonCertificateExpired { // of an expired one, which the nodes have, the date is enough
+	if problem != nil && problem.Reason != v1alpha1.ReasonCertificateExpired {
+		// of an expired one, which the nodes have, the date is enough
 		out.refused = problem
 	}
 	if f.Cluster.Paused() {

@@ -28,8 +28,8 @@ const (
 	whileUnknown = 200 * time.Millisecond
 )
 
-// certificateKeeper asks cert-manager for what a cluster needs. It is a controller of its own, with workers and a back-off
-// of its own: however slowly cert-manager's webhook fails, nothing else of the cluster waits for it.
+// certificateKeeper asks cert-manager for what a cluster needs. It is a controller of its own, with workers and a
+// back-off of its own: however slowly cert-manager's webhook fails, nothing else of the cluster waits for it.
 type certificateKeeper struct {
 	*Reconciler
 }
@@ -51,7 +51,8 @@ func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 		return ctrl.Result{}, err
 	}
 	refused, err := k.publisher().applyAll(ctx, c, resources.Certificates(c, k.Options, facts.Users))
-	err = errors.Join(err, k.publisher().prune(ctx, c, published(facts.Config), facts.Users, resources.PrunableCertificates()), k.renew(ctx, facts, k.Now()))
+	err = errors.Join(err, k.publisher().prune(ctx, c, published(facts.Config), facts.Users,
+		resources.PrunableCertificates()), k.renew(ctx, facts, k.Now()))
 	var none observe.ErrNoCertManager
 	if errors.As(err, &none) && none.Why == "" {
 		return ctrl.Result{RequeueAfter: whileUnknown}, nil
@@ -87,8 +88,8 @@ func renewing(c *v1alpha1.GaleraCluster) bool {
 	return false
 }
 
-// asking remembers what came of asking cert-manager, for the status that another controller writes. The zero value is ready
-// for use.
+// asking remembers what came of asking cert-manager, for the status that another controller writes. The zero value is
+// ready for use.
 type asking struct {
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]asked
@@ -156,7 +157,8 @@ func troubleWith(err error) *validate.Problem {
 	var none observe.ErrNoCertManager
 	switch {
 	case errors.As(err, &none):
-		return &validate.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Message: none.Why + servingMeanwhile, Blocked: true}
+		return &validate.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Message: none.Why + servingMeanwhile,
+			Blocked: true}
 	case observe.WithoutCertManager(err):
 		return &validate.Problem{Reason: v1alpha1.ReasonCertManagerMissing, Blocked: true,
 			Message: "cert-manager is not installed: its kinds are gone from the API server; install it" + servingMeanwhile}

@@ -36,10 +36,12 @@ func TestAsking(t *testing.T) {
 		want  string
 	}
 	for name, steps := range map[string][]step{
-		"what passes is not reported": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""}, {reportDelay, errWebhook, false, ""}},
+		"what passes is not reported": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""},
+			{reportDelay, errWebhook, false, ""}},
 		"what stays is": {{0, errWebhook, false, ""}, {reportDelay, errWebhook, true, v1alpha1.ReasonCertManagerFails},
 			{2 * reportDelay, errWebhook, false, v1alpha1.ReasonCertManagerFails}, {3 * reportDelay, nil, true, ""}},
-		"no kind":        {{0, errNoKind, true, v1alpha1.ReasonCertManagerMissing}, {1, errNoKind, false, v1alpha1.ReasonCertManagerMissing}, {2, nil, true, ""}},
+		"no kind": {{0, errNoKind, true, v1alpha1.ReasonCertManagerMissing},
+			{1, errNoKind, false, v1alpha1.ReasonCertManagerMissing}, {2, nil, true, ""}},
 		"kinds are gone": {{0, gone, true, v1alpha1.ReasonCertManagerMissing}},
 		"known missing":  {{0, observe.ErrNoCertManager{Why: "it is not"}, true, v1alpha1.ReasonCertManagerMissing}},
 		"a lost race":    {{0, conflict, false, ""}, {reportDelay, conflict, false, ""}},
@@ -60,7 +62,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestNextReconcile: a lost race of one part is tried again at once, an error at the latest when the plan wants to look.
+// TestNextReconcile: a lost race of one part is tried again at once, an error at the latest when the plan wants to
+// look.
 func TestNextReconcile(t *testing.T) {
 	problem := &validate.Problem{}
 	decided := func(d plan.Decision) status.Input {

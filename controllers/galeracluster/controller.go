@@ -118,7 +118,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // input collects the findings of this pass, and makes the decision.
-func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen, now time.Time) status.Input {
+func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen,
+	now time.Time) status.Input {
 	record, renewalRefused := renewals(f, now)
 	snapshot := observe.Snapshot(f, seen, given.config, now)
 	r.waits.See(client.ObjectKeyFromObject(f.Cluster), &snapshot, f, now)
@@ -126,7 +127,8 @@ func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]o
 	in := status.Input{
 		Facts: f, Seen: seen, Snapshot: snapshot, Decision: plan.Plan(snapshot),
 		Config: given.config, Published: given.pair,
-		Refused: given.refused, ImageRefused: given.imageRefused, PodMetadataRefused: given.metadataRefused, Failed: given.failed,
+		Refused: given.refused, ImageRefused: given.imageRefused, PodMetadataRefused: given.metadataRefused,
+		Failed:   given.failed,
 		Renewals: record, RenewalRefused: renewalRefused,
 		Requests: asked, RequestRefused: requestRefused,
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
@@ -144,7 +146,10 @@ const identityTimeout = time.Minute
 
 // unidentified takes the place of the planner's decision while it is not known whose group the running nodes are in.
 func unidentified(i observe.Identity, s galera.Snapshot) plan.Decision {
-	early := slices.ContainsFunc(s.Members, func(m galera.Member) bool { return slices.Contains(i.Unheard, m.Name) && m.SilentFor < identityTimeout })
+	early := slices.ContainsFunc(s.Members, func(m galera.Member) bool {
+		return slices.Contains(i.Unheard, m.Name) &&
+			m.SilentFor < identityTimeout
+	})
 	return plan.Decision{Reason: v1alpha1.ReasonIdentityUnknown, Message: i.Message(), Blocked: !early}
 }
 

@@ -29,11 +29,13 @@ func (r *Reconciler) requestEvictions(ctx context.Context, in status.Input) {
 		all.Go(func() {
 			err := r.Agents.Client.Evict(ctx, target, agentapi.Eviction{NodeUUID: e.NodeUUID, ViewID: e.ViewID})
 			if err != nil {
-				log.FromContext(ctx).V(1).Info("eviction not delivered: the member refused it or did not answer", "ended", e.Gone, "member", e.Member, "error", err.Error())
+				log.FromContext(ctx).V(1).Info("eviction not delivered: the member refused it or did not answer", "ended", e.Gone,
+					"member", e.Member, "error", err.Error())
 				return
 			}
 			log.FromContext(ctx).Info("evicted a server that has ended", "ended", e.Gone, "by", e.Member)
-			r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "Evicted", "Evict", "the mariadbd of %s has ended; %s has evicted it from the group", e.Gone, e.Member)
+			r.Events.Eventf(in.Facts.Cluster, nil, corev1.EventTypeNormal, "Evicted", "Evict",
+				"the mariadbd of %s has ended; %s has evicted it from the group", e.Gone, e.Member)
 		})
 	}
 }

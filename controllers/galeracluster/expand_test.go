@@ -29,7 +29,8 @@ func TestExpandAllowsNoWayBack(t *testing.T) {
 			p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 			p.Status.Phase = corev1.ClaimBound
 			kube := fake.NewClientBuilder().WithObjects(p).WithInterceptorFuncs(interceptor.Funcs{
-				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+					opts ...client.PatchOption) error {
 					if tc.refuse {
 						return apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), o.GetName(), nil)
 					}

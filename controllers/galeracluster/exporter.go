@@ -21,7 +21,8 @@ func (pub publisher) ensureExporterSecret(ctx context.Context, c *v1alpha1.Galer
 	}
 	want := resources.ExporterSecret(c, rand.Text())
 	have := &corev1.Secret{}
-	if err := pub.Readers.Cached.Get(ctx, client.ObjectKeyFromObject(want), have); err == nil && metav1.IsControlledBy(have, c) {
+	if err := pub.Readers.Cached.Get(ctx, client.ObjectKeyFromObject(want), have); err == nil &&
+		metav1.IsControlledBy(have, c) {
 		return nil
 	}
 	err := apply.Keep(ctx, pub.Client, pub.Readers.Live, c.UID, want)

@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// Metrics exports every cluster to Prometheus as of its last pass, and counts what has happened to them since the operator started. The
-// series of a deleted cluster end. A nil one ignores everything.
+// Metrics exports every cluster to Prometheus as of its last pass, and counts what has happened to them since the
+// operator started. The series of a deleted cluster end. A nil one ignores everything.
 type Metrics struct {
 	history
 
@@ -23,7 +23,8 @@ type Metrics struct {
 	clusters map[types.NamespacedName][]sample
 }
 
-// sample is one series of a cluster. Only these are kept from one pass to the next: what they are made of is hundreds of times as large.
+// sample is one series of a cluster. Only these are kept from one pass to the next: what they are made of is hundreds
+// of times as large.
 type sample struct {
 	series *prometheus.Desc
 	value  float64
@@ -40,7 +41,8 @@ var (
 	perMember  = []string{"namespace", "cluster", "member"}
 
 	conditionNow = prometheus.NewDesc("galera_operator_condition",
-		"Whether a condition of a GaleraCluster is True (1) or False (0); no series while it is Unknown.", append(perCluster, "condition"), nil)
+		"Whether a condition of a GaleraCluster is True (1) or False (0); no series while it is Unknown.",
+		append(perCluster, "condition"), nil)
 	nodesWanted = prometheus.NewDesc("galera_operator_nodes_wanted",
 		"Nodes that the spec asks for, 0 of a hibernated cluster.", perCluster, nil)
 	nodesSynced = prometheus.NewDesc("galera_operator_nodes_synced",
@@ -50,15 +52,18 @@ var (
 	operationStart = prometheus.NewDesc("galera_operator_operation_start_timestamp_seconds",
 		"When the running operation began, in seconds since 1970; no series without one.", append(perCluster, "type"), nil)
 	certificateExpiration = prometheus.NewDesc("galera_operator_certificate_expiration_timestamp_seconds",
-		"End of validity in seconds since 1970: of the published leaf, and of each CA that a node trusts.", append(perCluster, "kind", "id"), nil)
+		"End of validity in seconds since 1970: of the published leaf, and of each CA that a node trusts.",
+		append(perCluster, "kind", "id"), nil)
 	memberInfo = prometheus.NewDesc("galera_operator_member_info",
 		"Versions of a node's agent, of its mariadbd, and of Galera.", append(perMember, "agent", "server", "provider"), nil)
 	agentUp = prometheus.NewDesc("galera_operator_agent_up",
 		"Whether a node's agent answers the operator.", perMember, nil)
 	agentOutdated = prometheus.NewDesc("galera_operator_agent_outdated",
-		"Whether a node's agent is not the one of this operator; no series while it does not answer.", append(perMember, "version"), nil)
+		"Whether a node's agent is not the one of this operator; no series while it does not answer.",
+		append(perMember, "version"), nil)
 	plaintextAccepted = prometheus.NewDesc("galera_operator_plaintext_accepted",
-		"Whether a channel of a node was seen to accept connections without TLS; no series while unknown.", append(perMember, "channel"), nil)
+		"Whether a channel of a node was seen to accept connections without TLS; no series while unknown.",
+		append(perMember, "channel"), nil)
 	reloads = prometheus.NewDesc("galera_operator_certificate_reloads_total",
 		"Certificates a node's server has loaded while running, since its agent started.", perMember, nil)
 	reloadSeconds = prometheus.NewDesc("galera_operator_certificate_reload_seconds",
@@ -67,7 +72,8 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
+	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, operationStart,
+		certificateExpiration, memberInfo, agentUp, agentOutdated,
 		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal} {
 		ch <- d
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// history counts what has happened to clusters since the operator started, from one written status to the next. What happens while no
-// operator runs is counted by the next one, because the journal is in the status; an outage only if its beginning was seen.
+// history counts what has happened to clusters since the operator started, from one written status to the next. What
+// happens while no operator runs is counted by the next one, because the journal is in the status; an outage only if
+// its beginning was seen.
 type history struct {
 	operations     *prometheus.CounterVec
 	operationTimes *prometheus.HistogramVec
@@ -44,13 +45,16 @@ func newHistory() history {
 	return history{
 		outages: map[types.NamespacedName]metav1.Time{},
 		operations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "galera_operator_operations_total",
-			Help: "Operations that have ended, by type and result (Completed, Abandoned)."}, append(perCluster, "type", "result")),
+			Help: "Operations that have ended, by type and result (Completed, Abandoned)."},
+			append(perCluster, "type", "result")),
 		operationTimes: histogram("galera_operator_operation_duration_seconds",
 			"Duration of completed operations, by type; Recover and RebuildQuorum are recoveries.", taskBuckets, "type"),
 		switchTimes: histogram("galera_operator_switch_duration_seconds",
-			"Duration of switches of replication's encryption, until all nodes were Synced with the new one.", taskBuckets, "strategy"),
+			"Duration of switches of replication's encryption, until all nodes were Synced with the new one.", taskBuckets,
+			"strategy"),
 		switchOutages: histogram("galera_operator_switch_outage_seconds",
-			"Time in which no node served during a switch of replication's encryption, as the agents measured it.", outageBuckets, "strategy"),
+			"Time in which no node served during a switch of replication's encryption, as the agents measured it.",
+			outageBuckets, "strategy"),
 		outageTimes: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "galera_operator_outage_duration_seconds",
 			Help: "How long the condition Available was False, hibernation aside.", Buckets: outageBuckets}),
 		primaryMoves: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "galera_operator_primary_moves_total",
@@ -59,7 +63,8 @@ func newHistory() history {
 }
 
 func (h *history) collectors() []prometheus.Collector {
-	return []prometheus.Collector{h.operations, h.operationTimes, h.switchTimes, h.switchOutages, h.outageTimes, h.primaryMoves}
+	return []prometheus.Collector{h.operations, h.operationTimes, h.switchTimes, h.switchOutages, h.outageTimes,
+		h.primaryMoves}
 }
 
 // count takes a status that was written after another one. A nil Metrics counts nothing.

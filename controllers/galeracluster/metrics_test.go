@@ -28,16 +28,21 @@ func TestMetrics(t *testing.T) {
 	m, key := NewMetrics(), types.NamespacedName{Namespace: "demo", Name: "shop"}
 	end := metav1.NewTime(time.Now().Add(time.Hour))
 	spec := v1alpha1.GaleraClusterSpec{Replicas: 3}
-	m.see(key, status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{Spec: spec}}, Seen: map[string]observe.Seen{
-		"shop-0": {Live: true, Report: agentapi.Report{TLS: agentapi.TLSReport{Reloads: 2, ReloadSeconds: 0.1, Channels: map[string]agentapi.ChannelFact{
-			agentapi.ChannelReplication: {Observed: agentapi.ObservedTLS}, agentapi.ChannelClients: {Observed: agentapi.ObservedMixed},
-			agentapi.ChannelStateTransfer: {Observed: agentapi.ObservedUnknown}}}}},
-		"shop-1": {},
-	}}, v1alpha1.GaleraClusterStatus{
-		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse},
+	m.see(key, status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{Spec: spec}},
+		Seen: map[string]observe.Seen{
+			"shop-0": {Live: true, Report: agentapi.Report{TLS: agentapi.TLSReport{Reloads: 2, ReloadSeconds: 0.1,
+				Channels: map[string]agentapi.ChannelFact{
+					agentapi.ChannelReplication:   {Observed: agentapi.ObservedTLS},
+					agentapi.ChannelClients:       {Observed: agentapi.ObservedMixed},
+					agentapi.ChannelStateTransfer: {Observed: agentapi.ObservedUnknown}}}}},
+			"shop-1": {},
+		}}, v1alpha1.GaleraClusterStatus{
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionTrue},
+			{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse},
 			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown}},
 		ReadyReplicas: 2, Operation: &v1alpha1.OperationStatus{Type: "Recover", StartedAt: metav1.Unix(1800000000, 0)},
-		TLS: &v1alpha1.ClusterTLSStatus{Serial: "01", NotAfter: &end, TrustedCAs: []v1alpha1.TrustedCA{{Fingerprint: "aa", NotAfter: &end}}},
+		TLS: &v1alpha1.ClusterTLSStatus{Serial: "01", NotAfter: &end,
+			TrustedCAs: []v1alpha1.TrustedCA{{Fingerprint: "aa", NotAfter: &end}}},
 	})
 	want := `# HELP galera_operator_agent_up Whether a node's agent answers the operator.
 # TYPE galera_operator_agent_up gauge
@@ -64,8 +69,10 @@ galera_operator_plaintext_accepted{channel="replication",cluster="shop",member="
 # TYPE galera_operator_certificate_reloads_total counter
 galera_operator_certificate_reloads_total{cluster="shop",member="shop-0",namespace="demo"} 2
 `
-	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "galera_operator_agent_up", "galera_operator_condition", "galera_operator_nodes_synced",
-		"galera_operator_nodes_wanted", "galera_operator_operation_start_timestamp_seconds", "galera_operator_plaintext_accepted", "galera_operator_certificate_reloads_total"); err != nil {
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "galera_operator_agent_up",
+		"galera_operator_condition", "galera_operator_nodes_synced",
+		"galera_operator_nodes_wanted", "galera_operator_operation_start_timestamp_seconds",
+		"galera_operator_plaintext_accepted", "galera_operator_certificate_reloads_total"); err != nil {
 		t.Error(err)
 	}
 	if n := testutil.CollectAndCount(m, "galera_operator_certificate_expiration_timestamp_seconds"); n != 2 {
@@ -80,11 +87,12 @@ galera_operator_certificate_reloads_total{cluster="shop",member="shop-0",namespa
 	}
 }
 
-// TestHostileAgentsMakeFewSeries: a hostile agent makes as many series as another one, with labels that are clipped: channels that do not exist are
-// dropped when its report arrives.
+// TestHostileAgentsMakeFewSeries: a hostile agent makes as many series as another one, with labels that are clipped:
+// channels that do not exist are dropped when its report arrives.
 func TestHostileAgentsMakeFewSeries(t *testing.T) {
 	long := strings.Repeat("v", 4096)
-	report := agentapi.Report{AgentVersion: long, Image: agentapi.ImageReport{ServerVersion: long, ProviderVersion: long + "\xff"},
+	report := agentapi.Report{AgentVersion: long, Image: agentapi.ImageReport{ServerVersion: long,
+		ProviderVersion: long + "\xff"},
 		TLS: agentapi.TLSReport{Channels: map[string]agentapi.ChannelFact{}}}
 	for _, channel := range append(slices.Clone(agentapi.Channels), "a", "b", long) {
 		report.TLS.Channels[channel] = agentapi.ChannelFact{Observed: agentapi.ObservedTLS}
@@ -95,7 +103,8 @@ func TestHostileAgentsMakeFewSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, key := NewMetrics(), types.NamespacedName{Namespace: "demo", Name: "shop"}
-	m.see(key, status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{}}, Seen: map[string]observe.Seen{"shop-0": {Live: true, Report: got}}}, v1alpha1.GaleraClusterStatus{})
+	m.see(key, status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{}},
+		Seen: map[string]observe.Seen{"shop-0": {Live: true, Report: got}}}, v1alpha1.GaleraClusterStatus{})
 	if n := testutil.CollectAndCount(m, "galera_operator_plaintext_accepted"); n != len(agentapi.Channels) {
 		t.Errorf("%d series for %d channels", n, len(agentapi.Channels))
 	}
@@ -119,7 +128,8 @@ func TestHostileAgentsMakeFewSeries(t *testing.T) {
 // hostileAgent serves a report that no agent makes.
 func hostileAgent(t *testing.T, report agentapi.Report) (string, *agentapi.Client) {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(report) }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(report) }))
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -132,22 +142,31 @@ func hostileAgent(t *testing.T, report agentapi.Report) (string, *agentapi.Clien
 func TestHistory(t *testing.T) {
 	at := func(seconds int64) metav1.Time { return metav1.Unix(1800000000+seconds, 0) }
 	condition := func(s metav1.ConditionStatus, reason string, since int64) []metav1.Condition {
-		return []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: s, Reason: reason, LastTransitionTime: at(since)}}
+		return []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: s, Reason: reason,
+			LastTransitionTime: at(since)}}
 	}
 	running := func(id, kind string, epoch int64) *v1alpha1.OperationStatus {
 		return &v1alpha1.OperationStatus{ID: id, Type: kind, Epoch: epoch, StartedAt: at(0)}
 	}
 	switching := &v1alpha1.SwitchStatus{Strategy: "Rolling", StartedAt: at(0)}
-	switched := &v1alpha1.SwitchStatus{Strategy: "Rolling", StartedAt: at(0), CompletedAt: new(at(40)), Outage: &metav1.Duration{Duration: 300 * time.Millisecond}}
+	switched := &v1alpha1.SwitchStatus{Strategy: "Rolling", StartedAt: at(0), CompletedAt: new(at(40)),
+		Outage: &metav1.Duration{Duration: 300 * time.Millisecond}}
 	statuses := []v1alpha1.GaleraClusterStatus{
 		{Primary: "shop-0", Conditions: condition(metav1.ConditionTrue, "Available", 0)},
-		{Primary: "shop-0", Conditions: condition(metav1.ConditionFalse, "QuorumLost", 10), Operation: running("a", "Recover", 1)},
-		{Primary: "shop-1", Conditions: condition(metav1.ConditionFalse, "PrimaryNotServing", 10), LastOperation: &v1alpha1.CompletedOperation{Type: "Recover", Epoch: 1, CompletedAt: at(7)}},
-		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18), Operation: running("b", "SwitchTLS", 2), TLS: &v1alpha1.ClusterTLSStatus{Switch: switching},
+		{Primary: "shop-0", Conditions: condition(metav1.ConditionFalse, "QuorumLost", 10),
+			Operation: running("a", "Recover", 1)},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionFalse, "PrimaryNotServing", 10),
+			LastOperation: &v1alpha1.CompletedOperation{Type: "Recover", Epoch: 1, CompletedAt: at(7)}},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18),
+			Operation: running("b", "SwitchTLS", 2), TLS: &v1alpha1.ClusterTLSStatus{Switch: switching},
 			LastOperation: &v1alpha1.CompletedOperation{Type: "Recover", Epoch: 1}},
-		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18), Operation: running("c", "SwitchTLS", 3), TLS: &v1alpha1.ClusterTLSStatus{Switch: switching}}, // its next node
-		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18), TLS: &v1alpha1.ClusterTLSStatus{LastSwitch: switched}, LastOperation: &v1alpha1.CompletedOperation{Epoch: 1}},
-		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18), TLS: &v1alpha1.ClusterTLSStatus{LastSwitch: switched}},
+		// its next node
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18),
+			Operation: running("c", "SwitchTLS", 3), TLS: &v1alpha1.ClusterTLSStatus{Switch: switching}},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18),
+			TLS: &v1alpha1.ClusterTLSStatus{LastSwitch: switched}, LastOperation: &v1alpha1.CompletedOperation{Epoch: 1}},
+		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 18),
+			TLS: &v1alpha1.ClusterTLSStatus{LastSwitch: switched}},
 		{Primary: "shop-1", Conditions: condition(metav1.ConditionFalse, v1alpha1.ReasonHibernated, 50)},
 		{Primary: "shop-1", Conditions: condition(metav1.ConditionTrue, "Available", 500)},
 	}
@@ -163,7 +182,8 @@ galera_operator_operations_total{cluster="shop",namespace="demo",result="Complet
 # TYPE galera_operator_primary_moves_total counter
 galera_operator_primary_moves_total{cluster="shop",namespace="demo"} 1
 `
-	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "galera_operator_operations_total", "galera_operator_primary_moves_total"); err != nil {
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "galera_operator_operations_total",
+		"galera_operator_primary_moves_total"); err != nil {
 		t.Error(err)
 	}
 	for name, of := range map[string]struct{ count, sum float64 }{
@@ -175,7 +195,8 @@ galera_operator_primary_moves_total{cluster="shop",namespace="demo"} 1
 		}
 	}
 	m.forget(key)
-	if n := testutil.CollectAndCount(m, "galera_operator_operations_total", "galera_operator_primary_moves_total"); n != 0 {
+	if n := testutil.CollectAndCount(m, "galera_operator_operations_total",
+		"galera_operator_primary_moves_total"); n != 0 {
 		t.Errorf("%d series of a cluster that is gone", n)
 	}
 }
@@ -199,13 +220,15 @@ func histogram(t *testing.T, c prometheus.Collector, name string) (count, sum fl
 	return count, sum
 }
 
-// TestMetricsKeepNumbers: what a pass has read goes with it; of hundreds of clusters it would be most of the operator's memory.
+// TestMetricsKeepNumbers: what a pass has read goes with it; of hundreds of clusters it would be most of the operator's
+// memory.
 func TestMetricsKeepNumbers(t *testing.T) {
 	m, gone := NewMetrics(), make(chan struct{})
 	func() {
 		c, p := &v1alpha1.GaleraCluster{}, &corev1.Pod{}
 		runtime.AddCleanup(p, func(gone chan struct{}) { close(gone) }, gone)
-		m.see(types.NamespacedName{Namespace: "demo", Name: "shop"}, status.Input{Facts: observe.Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": p}}}, c.Status)
+		m.see(types.NamespacedName{Namespace: "demo", Name: "shop"},
+			status.Input{Facts: observe.Facts{Cluster: c, Pods: map[string]*corev1.Pod{"shop-0": p}}}, c.Status)
 	}()
 	for range 100 {
 		runtime.GC()

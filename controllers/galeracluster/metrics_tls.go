@@ -23,7 +23,8 @@ var (
 func collectTLS(send sender, in status.Input, reported v1alpha1.GaleraClusterStatus) {
 	if in.Config.TLS.Replication != "" { // something is published
 		required := status.RequiredChannels(in.Config.TLS)
-		for _, channel := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
+		for _, channel := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer,
+			agentapi.ChannelClients} {
 			send(encryptionRequired, flag(slices.Contains(required, channel)), channel)
 		}
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// reportTimeout bounds the calls to all agents, which answer from memory: an agent that does not answer delays no other.
+// reportTimeout bounds the calls to all agents, which answer from memory: an agent that does not answer delays no
+// other.
 const reportTimeout = 2 * time.Second
 
-// reportPrimary reports to the agents which member is the primary: it is the last choice as a donor, and one that was it
-// until a moment ago serves on until clients are sent to the new one. An agent that could not be reached is asked again
-// in the next pass.
+// reportPrimary reports to the agents which member is the primary: it is the last choice as a donor, and one that was
+// it until a moment ago serves on until clients are sent to the new one. An agent that could not be reached is asked
+// again in the next pass.
 func (r *Reconciler) reportPrimary(ctx context.Context, in status.Input, actErr error) {
 	primary := primaryAfter(in, actErr)
 	if primary == "" {

@@ -21,14 +21,18 @@ func TestPrimaryAfter(t *testing.T) {
 		err               error
 		want              string
 	}{
-		"there has been none":          {want: ""},
-		"it stays":                     {recorded: "shop-1", service: "shop-1", want: "shop-1"},
-		"the status is behind":         {recorded: "shop-1", service: "shop-2", want: "shop-2"},
-		"it is moved":                  {recorded: "shop-1", service: "shop-1", action: plan.AssignRoles{Primary: "shop-2"}, want: "shop-2"},
-		"it could not be moved":        {recorded: "shop-1", service: "shop-1", action: plan.AssignRoles{Primary: "shop-2"}, err: failed, want: "shop-1"},
-		"the first one could not be":   {service: "shop-0", action: plan.AssignRoles{Primary: "shop-2"}, err: failed, want: ""},
-		"the first one is chosen":      {action: plan.AssignRoles{Primary: "shop-2"}, want: "shop-2"},
-		"something else could not be":  {recorded: "shop-1", service: "shop-1", action: plan.SendOrder{}, err: failed, want: "shop-1"},
+		"there has been none":  {want: ""},
+		"it stays":             {recorded: "shop-1", service: "shop-1", want: "shop-1"},
+		"the status is behind": {recorded: "shop-1", service: "shop-2", want: "shop-2"},
+		"it is moved": {recorded: "shop-1", service: "shop-1", action: plan.AssignRoles{Primary: "shop-2"},
+			want: "shop-2"},
+		"it could not be moved": {recorded: "shop-1", service: "shop-1", action: plan.AssignRoles{Primary: "shop-2"},
+			err: failed, want: "shop-1"},
+		"the first one could not be": {service: "shop-0", action: plan.AssignRoles{Primary: "shop-2"}, err: failed,
+			want: ""},
+		"the first one is chosen": {action: plan.AssignRoles{Primary: "shop-2"}, want: "shop-2"},
+		"something else could not be": {recorded: "shop-1", service: "shop-1", action: plan.SendOrder{}, err: failed,
+			want: "shop-1"},
 		"the Service was just deleted": {recorded: "shop-1", want: "shop-1"},
 	} {
 		in := status.Input{}

@@ -14,13 +14,15 @@ import (
 )
 
 // prune deletes objects of features that the spec no longer asks for: exactly the objects that were seen.
-func (pub publisher) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, users bool, kinds []client.ObjectList) error {
+func (pub publisher) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, users bool,
+	kinds []client.ObjectList) error {
 	if config.Revision == "" {
 		return nil // nothing was made yet
 	}
 	var errs []error
 	for _, list := range kinds {
-		if err := pub.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
+		if err := pub.List(ctx, list, client.InNamespace(c.Namespace),
+			client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -71,7 +71,8 @@ func (r *Reconciler) publisher() publisher {
 // publishAll applies every object but the certificates as the spec asks for. A webhook that does not answer may delay
 // it for a limited time, and never the recovery after it. A refusal by cert-manager is reported unless the spec itself
 // is wrong.
-func (pub publisher) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, refused *validate.Problem, now time.Time) (publication, error) {
+func (pub publisher) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen,
+	refused *validate.Problem, now time.Time) (publication, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	given, notApplied, err := pub.publish(ctx, f, seen, now)
@@ -87,16 +88,18 @@ func (pub publisher) publishAll(ctx context.Context, f observe.Facts, seen map[s
 	return given, errors.Join(append(errs, err)...)
 }
 
-// publish applies every child object but those for cert-manager, and returns what the nodes have been given, why anything
-// was held back, and the first object that the API server refuses. For a paused cluster it returns what is published already,
-// and applies nothing.
-func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (given publication, notApplied *validate.Problem, err error) {
+// publish applies every child object but those for cert-manager, and returns what the nodes have been given, why
+// anything was held back, and the first object that the API server refuses. For a paused cluster it returns what is
+// published already, and applies nothing.
+func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (
+	given publication, notApplied *validate.Problem, err error) {
 	c := f.Cluster
 	var objects []client.Object
 
 	given.config = published(f.Config)
 	given.identity = observe.IdentityOf(f, seen, given.config)
-	if given.identity.Known() && validate.Settings(c, given.config) == nil && (!c.Paused() || given.config.Revision == "") {
+	if given.identity.Known() && validate.Settings(c, given.config) == nil &&
+		(!c.Paused() || given.config.Revision == "") {
 		given.config = pub.rendered(f, seen, resources.Encryption(given.config.TLS))
 	}
 	if given.config.Revision != "" {
@@ -109,7 +112,8 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	var imaged *v1alpha1.GaleraCluster
 	imaged, given.imageRefused = pub.imaged(f, seen)
 	imaged, given.metadataRefused = pub.labelled(imaged, f.StatefulSet)
-	given.arbitratorRevision, given.podTemplate = resources.ArbitratorRevision(imaged, pub.Options), resources.PodTemplateHash(imaged, pub.Options)
+	given.arbitratorRevision, given.podTemplate = resources.ArbitratorRevision(imaged, pub.Options),
+		resources.PodTemplateHash(imaged, pub.Options)
 	given.agentImage = pub.Options.OperatorImage
 	if c.Paused() {
 		return given, nil, err
@@ -118,7 +122,8 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	rootRefused := refusal(rootErr)
 	restoring := restoring(f)
 	given.failed = cmp.Or(rootRefused, restoring)
-	if given.config.Revision != "" && rootErr == nil && restoring == nil && (given.metadataRefused == nil || f.StatefulSet != nil) {
+	if given.config.Revision != "" && rootErr == nil && restoring == nil &&
+		(given.metadataRefused == nil || f.StatefulSet != nil) {
 		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))
 	}
 	if rootRefused != nil {
@@ -129,7 +134,8 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 }
 
 // imaged is the cluster with the image its nodes are given: the present one while another is refused, with the reason.
-func (pub publisher) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster, *validate.Problem) {
+func (pub publisher) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster,
+	*validate.Problem) {
 	c := f.Cluster
 	refused := validate.Image(resources.Image(c, pub.Options), f, seen)
 	if refused != nil {
@@ -139,8 +145,10 @@ func (pub publisher) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1a
 	return c, refused
 }
 
-// labelled is the cluster with the labels and annotations its pods are given: the present ones while others are refused, with the reason.
-func (pub publisher) labelled(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet) (*v1alpha1.GaleraCluster, *validate.Problem) {
+// labelled is the cluster with the labels and annotations its pods are given: the present ones while others are
+// refused, with the reason.
+func (pub publisher) labelled(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet) (*v1alpha1.GaleraCluster,
+	*validate.Problem) {
 	refused := validate.PodMetadata(c, pub.Options)
 	if refused != nil && have != nil {
 		c = resources.WithPodMetadata(c, have)
@@ -165,9 +173,10 @@ func guard(objects []client.Object, f observe.Facts) {
 	}
 }
 
-// applyAll applies what it can. The first object that is refused for good becomes a Problem, and is not retried at once. No pod is created
-// or changed to run under a ServiceAccount that is not the cluster's.
-func (pub publisher) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (*validate.Problem, error) {
+// applyAll applies what it can. The first object that is refused for good becomes a Problem, and is not retried at
+// once. No pod is created or changed to run under a ServiceAccount that is not the cluster's.
+func (pub publisher) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (
+	*validate.Problem, error) {
 	var refused *validate.Problem
 	var errs []error
 	ownAccount := true
@@ -219,7 +228,8 @@ func (pub publisher) expand(ctx context.Context, f observe.Facts) (map[string]*c
 
 // statefulSet is what of the StatefulSet depends on more than the spec.
 func statefulSet(f observe.Facts) resources.StatefulSetState {
-	s := resources.StatefulSetState{Replicas: replicas(f), Claim: f.Cluster.Spec.Storage.Size, ClaimAnnotations: resources.NotPruned()}
+	s := resources.StatefulSetState{Replicas: replicas(f), Claim: f.Cluster.Spec.Storage.Size,
+		ClaimAnnotations: resources.NotPruned()}
 	have := f.StatefulSet
 	if have == nil {
 		return s
@@ -295,7 +305,8 @@ func (pub publisher) ensureRootSecret(ctx context.Context, f observe.Facts) erro
 	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.RootSecretName(f.Cluster)}
 	err := pub.Readers.Live.Get(ctx, key, have)
 	if apierrors.IsNotFound(err) {
-		return client.IgnoreAlreadyExists(pub.Create(ctx, resources.RootSecret(f.Cluster, rand.Text()), client.FieldOwner(apply.FieldOwner)))
+		return client.IgnoreAlreadyExists(pub.Create(ctx, resources.RootSecret(f.Cluster, rand.Text()),
+			client.FieldOwner(apply.FieldOwner)))
 	}
 	if err != nil {
 		return err
@@ -334,7 +345,8 @@ func (r *Reconciler) targets(f observe.Facts) []observe.Target {
 		if p == nil || p.Status.PodIP == "" {
 			continue
 		}
-		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP, ServerName: resources.ServerName(f.Cluster, name), CA: trust})
+		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP,
+			ServerName: resources.ServerName(f.Cluster, name), CA: trust})
 	}
 	if t, ok := arbitratorTarget(f, trust); ok {
 		out = append(out, t)

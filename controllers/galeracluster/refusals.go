@@ -13,8 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// refusals remember since when the API server refuses writes for a cluster that may still succeed: such a write is tried again all
-// the time, and it is reported when it has not helped for tellAfter. The zero value is ready for use.
+// refusals remember since when the API server refuses writes for a cluster that may still succeed: such a write is
+// tried again all the time, and it is reported when it has not helped for tellAfter. The zero value is ready for use.
 type refusals struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]time.Time
@@ -40,7 +40,8 @@ func (r *refusals) note(key types.NamespacedName, err error, now time.Time) *val
 		return nil
 	}
 	return &validate.Problem{Reason: v1alpha1.ReasonAdmissionRefused, Blocked: true, Message: fmt.Sprintf(
-		"for more than %.0f seconds the API server has refused a change for this cluster: %s. Correct what it names: a quota, a range of addresses that is used up, a policy, "+
+		"for more than %.0f seconds the API server has refused a change for this cluster: %s. Correct what it names: a "+
+			"quota, a range of addresses that is used up, a policy, "+
 			"or a webhook that does not answer; the change is tried again meanwhile", reportDelay.Seconds(), refused)}
 }
 
@@ -65,7 +66,8 @@ func refusedWrite(err error) error {
 	switch {
 	case !errors.As(err, &answer):
 		return nil // it was not reached
-	case apierrors.IsConflict(err), apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err), apierrors.IsServiceUnavailable(err):
+	case apierrors.IsConflict(err), apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err),
+		apierrors.IsTimeout(err), apierrors.IsServiceUnavailable(err):
 		return nil
 	}
 	return err

@@ -31,14 +31,15 @@ const (
 // askRetryInterval is how long after a failed attempt cert-manager is asked again.
 const askRetryInterval = time.Minute
 
-// renewals returns the record of renewals brought up to date, and what is wrong with a request. Renewed is what is asked
-// for by annotation, and a leaf that became necessary because the issuer signs with another CA, which cert-manager does
-// not notice.
+// renewals returns the record of renewals brought up to date, and what is wrong with a request. Renewed is what is
+// asked for by annotation, and a leaf that became necessary because the issuer signs with another CA, which
+// cert-manager does not notice.
 func renewals(f observe.Facts, now time.Time) (record []v1alpha1.RenewalStatus, refused *validate.Problem) {
 	if f.Cluster.Status.TLS != nil {
 		record = slices.Clone(f.Cluster.Status.TLS.Renewals)
 	}
-	for _, word := range strings.FieldsFunc(f.Cluster.Annotations[v1alpha1.AnnotationRenew], func(r rune) bool { return r == ',' || r == ' ' }) {
+	for _, word := range strings.FieldsFunc(f.Cluster.Annotations[v1alpha1.AnnotationRenew],
+		func(r rune) bool { return r == ',' || r == ' ' }) {
 		of, token, _ := strings.Cut(word, "@")
 		if why := wrongRequest(f.Cluster, of, token); why != "" {
 			refused = &validate.Problem{Reason: v1alpha1.ReasonRenewalRefused, Blocked: true,
@@ -73,7 +74,8 @@ func wrongRequest(c *v1alpha1.GaleraCluster, of, token string) string {
 }
 
 // request records a renewal, once for each token.
-func request(record []v1alpha1.RenewalStatus, f observe.Facts, of, token string, now time.Time) []v1alpha1.RenewalStatus {
+func request(record []v1alpha1.RenewalStatus, f observe.Facts, of, token string,
+	now time.Time) []v1alpha1.RenewalStatus {
 	i := slices.IndexFunc(record, func(r v1alpha1.RenewalStatus) bool { return r.Of == of })
 	if i >= 0 && record[i].Token == token {
 		return record
@@ -135,7 +137,8 @@ func (r *Reconciler) replaceCA(ctx context.Context, pair *corev1.Secret) error {
 	if pair == nil {
 		return nil
 	}
-	return client.IgnoreNotFound(r.Delete(ctx, pair, client.Preconditions{UID: &pair.UID, ResourceVersion: &pair.ResourceVersion}))
+	return client.IgnoreNotFound(r.Delete(ctx, pair,
+		client.Preconditions{UID: &pair.UID, ResourceVersion: &pair.ResourceVersion}))
 }
 
 // reissue makes cert-manager issue a certificate now, the way its own command line does.
@@ -145,14 +148,17 @@ func (r *Reconciler) reissue(ctx context.Context, cert *certmanagerv1.Certificat
 	}
 	issuing := certmanagerv1.CertificateCondition{
 		Type: certmanagerv1.CertificateConditionIssuing, Status: cmmeta.ConditionTrue, Reason: "ManuallyTriggered",
-		Message: "galera-operator requests a new certificate", ObservedGeneration: cert.Generation, LastTransitionTime: &metav1.Time{Time: now},
+		Message: "galera-operator requests a new certificate", ObservedGeneration: cert.Generation,
+		LastTransitionTime: &metav1.Time{Time: now},
 	}
 	changed := cert.DeepCopy()
-	i := slices.IndexFunc(changed.Status.Conditions, func(c certmanagerv1.CertificateCondition) bool { return c.Type == issuing.Type })
+	i := slices.IndexFunc(changed.Status.Conditions,
+		func(c certmanagerv1.CertificateCondition) bool { return c.Type == issuing.Type })
 	switch {
 	case i < 0:
 		changed.Status.Conditions = append(changed.Status.Conditions, issuing)
-	case changed.Status.Conditions[i].Status == cmmeta.ConditionTrue, since(changed.Status.Conditions[i].LastTransitionTime, now) < askRetryInterval:
+	case changed.Status.Conditions[i].Status == cmmeta.ConditionTrue,
+		since(changed.Status.Conditions[i].LastTransitionTime, now) < askRetryInterval:
 		return nil
 	default:
 		changed.Status.Conditions[i] = issuing

@@ -18,7 +18,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// How long a request may wait. A primary that moves an hour later surprises; a rolling restart of large nodes takes hours.
+// How long a request may wait. A primary that moves an hour later surprises; a rolling restart of large nodes takes
+// hours.
 const (
 	promoteTimeout = 10 * time.Minute
 	restartTimeout = 24 * time.Hour
@@ -27,9 +28,10 @@ const (
 // maxToken bounds a token, in bytes.
 const maxToken = 100
 
-// requests returns the record of requests brought up to date, and what is wrong with an annotation. It is pure. What is recorded is
-// acted upon in the next pass: each token takes effect once, whenever the operator is killed.
-func requests(f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, now time.Time) (record []v1alpha1.RequestStatus, refused *validate.Problem) {
+// requests returns the record of requests brought up to date, and what is wrong with an annotation. It is pure. What is
+// recorded is acted upon in the next pass: each token takes effect once, whenever the operator is killed.
+func requests(f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, now time.Time) (
+	record []v1alpha1.RequestStatus, refused *validate.Problem) {
 	record = slices.Clone(f.Cluster.Status.Requests)
 	for i := range record {
 		record[i].Pending = slices.Clone(record[i].Pending)
@@ -54,7 +56,8 @@ func requests(f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, 
 				Message: fmt.Sprintf("the annotation %s is %q: %s; correct or remove it", kind.annotation, value, why)}
 			token = ""
 		}
-		record = follow(record, v1alpha1.RequestStatus{Kind: kind.name, Node: node, Token: token, State: v1alpha1.RequestPending,
+		record = follow(record, v1alpha1.RequestStatus{Kind: kind.name, Node: node, Token: token,
+			State:       v1alpha1.RequestPending,
 			RequestedAt: metav1.NewTime(now), ExpiresAt: metav1.NewTime(now.Add(kind.time))}, f, now)
 	}
 	for i := range record {
@@ -68,8 +71,8 @@ func requests(f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, 
 // rolloutAnnotation is what kubectl rollout restart sets in a template of pods.
 const rolloutAnnotation = "kubectl.kubernetes.io/restartedAt"
 
-// rollout is the request that kubectl rollout restart of the StatefulSet stands for, "" for none. The annotation stays in the template: its time
-// is the token.
+// rollout is the request that kubectl rollout restart of the StatefulSet stands for, "" for none. The annotation stays
+// in the template: its time is the token.
 func rollout(f observe.Facts) string {
 	if f.StatefulSet == nil {
 		return ""
@@ -82,7 +85,8 @@ func rollout(f observe.Facts) string {
 }
 
 func wrongTarget(kind, node, token string) string {
-	form := map[string]string{v1alpha1.RequestPromote: "NODE@TOKEN", v1alpha1.RequestRestart: "all@TOKEN or NODE@TOKEN"}[kind]
+	form := map[string]string{v1alpha1.RequestPromote: "NODE@TOKEN",
+		v1alpha1.RequestRestart: "all@TOKEN or NODE@TOKEN"}[kind]
 	switch {
 	case len(content.IsDNS1123Label(node)) > 0, kind == v1alpha1.RequestPromote && node == v1alpha1.AllNodes:
 		return "write " + form
@@ -92,8 +96,10 @@ func wrongTarget(kind, node, token string) string {
 	return ""
 }
 
-// follow makes the record follow the annotation: a new token is a new request, and ends one before; without a token a pending one is cancelled.
-func follow(record []v1alpha1.RequestStatus, asked v1alpha1.RequestStatus, f observe.Facts, now time.Time) []v1alpha1.RequestStatus {
+// follow makes the record follow the annotation: a new token is a new request, and ends one before; without a token a
+// pending one is cancelled.
+func follow(record []v1alpha1.RequestStatus, asked v1alpha1.RequestStatus, f observe.Facts,
+	now time.Time) []v1alpha1.RequestStatus {
 	i := slices.IndexFunc(record, func(r v1alpha1.RequestStatus) bool { return r.Kind == asked.Kind })
 	switch {
 	case i >= 0 && record[i].Token == asked.Token && record[i].Node == asked.Node:
@@ -134,7 +140,8 @@ func end(r *v1alpha1.RequestStatus, state, message string, now time.Time) {
 }
 
 // advance compares a pending request with what is observed.
-func advance(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot, now time.Time) {
+func advance(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]observe.Seen, s galera.Snapshot,
+	now time.Time) {
 	var waits string
 	if r.Kind != v1alpha1.RequestPromote {
 		waits = restartWaits(r, f, seen, s)
@@ -153,7 +160,8 @@ func advance(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]observe
 		}
 		end(r, v1alpha1.RequestDone, met, now)
 	case !now.Before(r.ExpiresAt.Time):
-		end(r, v1alpha1.RequestExpired, "it could not be met in "+r.ExpiresAt.Sub(r.RequestedAt.Time).String()+": "+waits, now)
+		end(r, v1alpha1.RequestExpired, "it could not be met in "+r.ExpiresAt.Sub(r.RequestedAt.Time).String()+": "+waits,
+			now)
 	default:
 		r.Message = waits
 	}
@@ -164,7 +172,8 @@ func restartWaits(r *v1alpha1.RequestStatus, f observe.Facts, seen map[string]ob
 	r.Pending = slices.DeleteFunc(r.Pending, func(p v1alpha1.PendingRestart) bool {
 		_, member := s.Member(p.Name)
 		run := observe.RunOf(serverOf(seen, p.Name))
-		return !member && (r.Node == v1alpha1.AllNodes || p.StartedAt != nil) || p.StartedAt != nil && run != nil && !run.Equal(p.StartedAt)
+		return !member && (r.Node == v1alpha1.AllNodes || p.StartedAt != nil) || p.StartedAt != nil && run != nil &&
+			!run.Equal(p.StartedAt)
 	})
 	if _, member := s.Member(r.Node); r.Node != v1alpha1.AllNodes && !member && len(r.Pending) > 0 {
 		return r.Node + " is not a node of this cluster"

@@ -30,12 +30,15 @@ var nodesOf = []string{"db-0", "db-1", "db-2"}
 func begin(t *testing.T) *simulation {
 	c := &v1alpha1.GaleraCluster{}
 	c.Name, c.Spec.Replicas, c.Status.Replicas, c.Status.ClusterUUID = "db", 3, 3, "x"
-	y := &simulation{t: t, f: observe.Facts{Cluster: c, PrimaryService: &corev1.Service{}}, seen: map[string]observe.Seen{}, now: time.Unix(1_800_000_000, 0)}
+	y := &simulation{t: t, f: observe.Facts{Cluster: c, PrimaryService: &corev1.Service{}},
+		seen: map[string]observe.Seen{}, now: time.Unix(1_800_000_000, 0)}
 	y.s.Replicas, y.s.ClusterUUID = 3, "x"
 	for i, name := range nodesOf {
 		y.starts(name)
-		y.s.Members = append(y.s.Members, galera.Member{Name: name, Ordinal: i, Known: true, Data: galera.DataPresent, Phase: galera.PhaseRunning,
-			Server: &galera.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: "x"}, Pod: galera.Pod{Exists: true, Ready: true, Role: v1alpha1.RoleReplica}})
+		y.s.Members = append(y.s.Members, galera.Member{Name: name, Ordinal: i, Known: true, Data: galera.DataPresent,
+			Phase:  galera.PhaseRunning,
+			Server: &galera.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: "x"},
+			Pod:    galera.Pod{Exists: true, Ready: true, Role: v1alpha1.RoleReplica}})
 	}
 	y.s.Members[0].Pod.Role = v1alpha1.RolePrimary
 	return y
@@ -44,7 +47,8 @@ func begin(t *testing.T) *simulation {
 // starts gives a node a new mariadbd.
 func (y *simulation) starts(name string) {
 	y.now = y.now.Add(time.Second)
-	y.seen[name] = observe.Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{StartedAt: y.now.Add(123456789)}}}
+	y.seen[name] = observe.Seen{Live: true,
+		Report: agentapi.Report{Server: &agentapi.Server{StartedAt: y.now.Add(123456789)}}}
 }
 
 func (y *simulation) ask(annotation, value string) {
@@ -123,7 +127,8 @@ func TestRestartRequest(t *testing.T) {
 	y.pass(v1alpha1.RequestDone, "")
 }
 
-// TestRequestsOfACluster that was never started: a status that was lost, or an object that was made anew, knows no token.
+// TestRequestsOfACluster that was never started: a status that was lost, or an object that was made anew, knows no
+// token.
 func TestRequestsOfANewCluster(t *testing.T) {
 	y := begin(t)
 	y.f.Cluster.Status.ClusterUUID = ""
@@ -134,7 +139,8 @@ func TestRequestsOfANewCluster(t *testing.T) {
 }
 
 func TestWrongRequests(t *testing.T) {
-	for value, want := range map[string]string{"db-1": "token", "@a": "write NODE@TOKEN", "all@a": "write NODE@TOKEN", "db_1@a": "write NODE@TOKEN", "db-1@" + strings.Repeat("a", 101): "1 to 100"} {
+	for value, want := range map[string]string{"db-1": "token", "@a": "write NODE@TOKEN", "all@a": "write NODE@TOKEN",
+		"db_1@a": "write NODE@TOKEN", "db-1@" + strings.Repeat("a", 101): "1 to 100"} {
 		y := begin(t)
 		y.ask(v1alpha1.AnnotationPrimary, "db-1@first")
 		y.pass(v1alpha1.RequestPending, "")
@@ -146,7 +152,8 @@ func TestWrongRequests(t *testing.T) {
 	}
 }
 
-// TestRollout: kubectl rollout restart of the StatefulSet restarts every node once, though its annotation stays, and whatever else was asked for.
+// TestRollout: kubectl rollout restart of the StatefulSet restarts every node once, though its annotation stays, and
+// whatever else was asked for.
 func TestRollout(t *testing.T) {
 	y := begin(t)
 	y.f.StatefulSet = &appsv1.StatefulSet{}
@@ -163,7 +170,8 @@ func TestRollout(t *testing.T) {
 		y.f.Cluster.Status.Requests = record
 		return record[1]
 	}
-	if r := last(); r.Kind != v1alpha1.RequestRollout || r.State != v1alpha1.RequestPending || len(r.Pending) != 3 || r.Token != "2026-11-26T15:04:05+01:00" {
+	if r := last(); r.Kind != v1alpha1.RequestRollout || r.State != v1alpha1.RequestPending || len(r.Pending) != 3 ||
+		r.Token != "2026-11-26T15:04:05+01:00" {
 		t.Errorf("%+v", r)
 	}
 	last() // notes which servers are to be restarted

@@ -8,8 +8,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// restoring is why there are no pods yet: the volumes of a new cluster are filled with a backup first (controllers/galerarestore). An empty
-// volume under a pod would become an empty database.
+// restoring is why there are no pods yet: the volumes of a new cluster are filled with a backup first
+// (controllers/galerarestore). An empty volume under a pod would become an empty database.
 func restoring(f observe.Facts) *validate.Problem {
 	c := f.Cluster
 	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || f.StatefulSet != nil {
@@ -18,11 +18,13 @@ func restoring(f observe.Facts) *validate.Problem {
 	s := c.Status.Restore
 	switch {
 	case s == nil:
-		return &validate.Problem{Reason: v1alpha1.ReasonRestoring, Message: "the backup that spec.bootstrapFrom names is about to be restored"}
+		return &validate.Problem{Reason: v1alpha1.ReasonRestoring,
+			Message: "the backup that spec.bootstrapFrom names is about to be restored"}
 	case s.Phase == v1alpha1.RestoreCompleted:
 		return nil
 	}
 	// A reason next to a message describes what is wrong, or missing.
 	return &validate.Problem{Reason: cmp.Or(s.Reason, v1alpha1.ReasonRestoring), Message: s.Message,
-		Blocked: s.Phase == v1alpha1.RestoreFailed || s.Phase == v1alpha1.RestoreFinding && s.Reason != "" && s.Reason != v1alpha1.ReasonChecking}
+		Blocked: s.Phase == v1alpha1.RestoreFailed || s.Phase == v1alpha1.RestoreFinding && s.Reason != "" &&
+			s.Reason != v1alpha1.ReasonChecking}
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
-// concurrentClusters is the number of clusters reconciled in parallel. It is large because a pass waits for the agents it sends
-// orders to: the recovery of a cluster must not wait behind others whose agents answer slowly.
+// concurrentClusters is the number of clusters reconciled in parallel. It is large because a pass waits for the agents
+// it sends orders to: the recovery of a cluster must not wait behind others whose agents answer slowly.
 const concurrentClusters = 64
 
 // SetupWithManager registers the reconciler, which is woken by the cluster itself, by everything that carries the
@@ -47,7 +47,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentClusters, RateLimiter: retry.BackOff()}).
 		WatchesRawSource(source.Channel(news, &handler.EnqueueRequestForObject{}))
 	for _, child := range []client.Object{
-		&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{},
+		&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{},
+		&corev1.PersistentVolumeClaim{},
 		&appsv1.StatefulSet{}, &appsv1.Deployment{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
 	} {
 		b = b.Watches(child, handler.EnqueueRequestsFromMapFunc(byLabel))
@@ -129,7 +130,8 @@ func byReference(_ context.Context, o client.Object) []reconcile.Request {
 	if !ok || b.Spec.Cluster.Ref == nil {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.Cluster.Ref.Name}}}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: b.Namespace,
+		Name: b.Spec.Cluster.Ref.Name}}}
 }
 
 // byUser finds the cluster whose clients' CA issues a user's certificate.

@@ -27,8 +27,9 @@ func (r *Reconciler) sync(ctx context.Context, in status.Input) error {
 	return errors.Join(errs...)
 }
 
-// mounted names what a member's volumes are to hold: configuration, certificates and root's password; "" until the first two are published.
-// The password is named by the version of its Secret: a hash in an annotation could be tried against a list of words.
+// mounted names what a member's volumes are to hold: configuration, certificates and root's password; "" until the
+// first two are published. The password is named by the version of its Secret: a hash in an annotation could be tried
+// against a list of words.
 func mounted(in status.Input) string {
 	publication := observe.Publication(in.Facts.Published)
 	if publication == "" || in.Config.Revision == "" {
@@ -52,6 +53,7 @@ func stale(in status.Input, name string, p *corev1.Pod) bool {
 	case p.Annotations[v1alpha1.AnnotationSync] != "":
 		return true // a report contains no password; and an agent that refused a configuration reports the one it runs with
 	}
-	// A pod gets its first annotation, from which a later password's differs, when its start is over, or waits for a password.
+	// A pod gets its first annotation, from which a later password's differs, when its start is over, or waits for a
+	// password.
 	return observe.PodReady(p) || in.Facts.Root != nil && len(in.Facts.Root.Data[agentapi.RootPasswordKey]) == 0
 }

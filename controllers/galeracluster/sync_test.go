@@ -59,7 +59,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestMounted: each of configuration, certificates and root's Secret is another version of what is mounted; the password itself is not in it.
+// TestMounted: each of configuration, certificates and root's Secret is another version of what is mounted; the
+// password itself is not in it.
 func TestMounted(t *testing.T) {
 	version := func(revision, pair, root string) string {
 		in := status.Input{}
@@ -68,7 +69,8 @@ func TestMounted(t *testing.T) {
 			in.Facts.Published = &corev1.Secret{Data: map[string][]byte{"tls.crt": []byte(pair)}}
 		}
 		if root != "" {
-			in.Facts.Root = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{ResourceVersion: root}, Data: map[string][]byte{agentapi.RootPasswordKey: []byte("secret" + root)}}
+			in.Facts.Root = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{ResourceVersion: root},
+				Data: map[string][]byte{agentapi.RootPasswordKey: []byte("secret" + root)}}
 		}
 		return mounted(in)
 	}
@@ -76,7 +78,8 @@ func TestMounted(t *testing.T) {
 		t.Error("something is mounted before it is published")
 	}
 	seen := map[string]bool{}
-	for _, v := range []string{version("r", "p", ""), version("r", "p", "1"), version("r", "p", "2"), version("r", "q", "1"), version("s", "p", "1")} {
+	for _, v := range []string{version("r", "p", ""), version("r", "p", "1"), version("r", "p", "2"),
+		version("r", "q", "1"), version("s", "p", "1")} {
 		if v == "" || seen[v] {
 			t.Errorf("%q is another one's version", v)
 		}

@@ -85,19 +85,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return retry.Pass(r.Pauses.Grow(req.NamespacedName, again), r.updateStatus(ctx, d, h))
 }
 
-func (r *Reconciler) finalizer(ctx context.Context, d *v1alpha1.GaleraDatabase, change func(client.Object, string) bool) error {
+func (r *Reconciler) finalizer(ctx context.Context, d *v1alpha1.GaleraDatabase,
+	change func(client.Object, string) bool) error {
 	before := d.DeepCopy()
 	change(d, Finalizer)
-	return client.IgnoreNotFound(r.Patch(ctx, d, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+	return client.IgnoreNotFound(r.Patch(ctx, d,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
 // keep has the database there, or gone.
-func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1alpha1.GaleraDatabase, present bool) (reach.Blocker, error) {
+func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1alpha1.GaleraDatabase, present bool) (
+	reach.Blocker, error) {
 	target, h := r.Primary(c)
 	if h.Reason != "" {
 		return h, nil
 	}
-	desired, by := accounts.Database(d, present), calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(d)}
+	desired, by := accounts.Database(d, present), calls.By{Cluster: client.ObjectKeyFromObject(c),
+		Object: client.ObjectKeyFromObject(d)}
 	result, err := r.Calls.Ask(ctx, by, target, desired)
 	if err == nil && result.Reason == agentapi.SQLOwned && d.Spec.Adopt {
 		gone, goneErr := reach.GoneForGood(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
@@ -125,25 +129,28 @@ func (r *Reconciler) updateStatus(ctx context.Context, d *v1alpha1.GaleraDatabas
 	next.Status.ObservedGeneration = d.Generation
 	status, kind := metav1.ConditionTrue, corev1.EventTypeNormal
 	if h.Reason == "" {
-		h = reach.Blocker{Reason: v1alpha1.ReasonApplied, Message: "the database " + d.DatabaseName() + " is in the cluster as the spec asks for"}
+		h = reach.Blocker{Reason: v1alpha1.ReasonApplied, Message: "the database " + d.DatabaseName() +
+			" is in the cluster as the spec asks for"}
 	} else {
 		status, kind = metav1.ConditionFalse, corev1.EventTypeWarning
 	}
 	for _, condition := range []string{v1alpha1.ConditionApplied, v1alpha1.ConditionReady} {
-		meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: condition, Status: status, Reason: h.Reason, Message: h.Message, ObservedGeneration: d.Generation})
+		meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: condition, Status: status, Reason: h.Reason,
+			Message: h.Message, ObservedGeneration: d.Generation})
 	}
 	if equality.Semantic.DeepEqual(d.Status, next.Status) {
 		return nil
 	}
 	err := r.Status().Update(ctx, next)
-	if before := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady); err == nil && (before == nil || before.Reason != h.Reason) {
+	if before := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady); err == nil &&
+		(before == nil || before.Reason != h.Reason) {
 		r.Events.Eventf(d, nil, kind, h.Reason, "Apply", "%s", h.Message)
 	}
 	return err
 }
 
-// remove drops the database and lets the object go. With Retain the database stays, and stays marked: this object can be made again, and no
-// other takes it over without being asked to.
+// remove drops the database and lets the object go. With Retain the database stays, and stays marked: this object can
+// be made again, and no other takes it over without being asked to.
 func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(d, Finalizer) {
 		return 0, nil
@@ -173,8 +180,11 @@ func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (ti
 // reportWait reports what the deletion waits for, and what ends it.
 func (r *Reconciler) reportWait(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Blocker) error {
 	next := d.DeepCopy()
-	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: d.Generation,
-		Message: fmt.Sprintf("waiting for the cluster to take changes: %s. To delete this object without that, remove its finalizer %s; the database then stays", h.Message, Finalizer)})
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: d.Generation,
+		Message: fmt.Sprintf(
+			"waiting for the cluster to take changes: %s. To delete this object without that, remove its finalizer %s; the "+
+				"database then stays", h.Message, Finalizer)})
 	if equality.Semantic.DeepEqual(d.Status, next.Status) {
 		return nil
 	}
@@ -186,7 +196,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraDatabase{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
-		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.waiting), builder.WithPredicates(reach.MayEndWait)).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.waiting),
+			builder.WithPredicates(reach.MayEndWait)).
 		WatchesRawSource(r.Calls.Source()).
 		Complete(r)
 }
@@ -200,7 +211,8 @@ func (r *Reconciler) waiting(ctx context.Context, cluster client.Object) (out []
 	for i := range all.Items {
 		d := &all.Items[i]
 		namespace, name := d.Cluster()
-		if namespace == cluster.GetNamespace() && name == cluster.GetName() && reach.Waiting(cluster, d, d.Status.ObservedGeneration, d.Status.Conditions) {
+		if namespace == cluster.GetNamespace() && name == cluster.GetName() && reach.Waiting(cluster, d,
+			d.Status.ObservedGeneration, d.Status.Conditions) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(d)})
 		}
 	}

@@ -51,12 +51,14 @@ func newPlay(t *testing.T, edit func(*v1alpha1.GaleraDatabase)) *simulation {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "shop"}}
 	c.Spec.AllowedNamespaces = &metav1.LabelSelector{}
 	c.Status.ClusterUUID, c.Status.Primary = "729f74f0-e5ac-11f1-8d21-87263796a788", "shop-0"
-	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "x"})
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
+		Status: metav1.ConditionTrue, Reason: "x"})
 	d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "app", UID: "db", Generation: 1}}
 	d.Spec.ClusterRef = v1alpha1.ClusterReference{Name: "shop", Namespace: "data"}
 	edit(d)
 	p := &simulation{T: t, d: d, has: map[string]string{}}
-	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, d, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}).
+	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, d,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}).
 		WithStatusSubresource(d, c).Build()
 	return p
 }
@@ -73,7 +75,8 @@ func (p *simulation) write(do func() error) error {
 	return err
 }
 
-func (p *simulation) keep(_ context.Context, _ observe.Target, d agentapi.SQLDatabase) (r agentapi.SQLResult, err error) {
+func (p *simulation) keep(_ context.Context, _ observe.Target, d agentapi.SQLDatabase) (r agentapi.SQLResult,
+	err error) {
 	p.asked++
 	owner, is := p.has[d.Name]
 	switch {
@@ -86,7 +89,8 @@ func (p *simulation) keep(_ context.Context, _ observe.Target, d agentapi.SQLDat
 }
 
 func (p *simulation) Seen(types.NamespacedName) map[string]observe.Seen {
-	return map[string]observe.Seen{"shop-0": {Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced}}}}
+	return map[string]observe.Seen{"shop-0": {Live: true,
+		Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced}}}}
 }
 
 func (p *simulation) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
@@ -97,17 +101,22 @@ func (p *simulation) Target(_ types.NamespacedName, pod string) (observe.Target,
 func (p *simulation) run() {
 	p.Helper()
 	kube := interceptor.NewClient(p.kube, interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			return p.write(func() error { return c.Patch(ctx, o, patch, opts...) })
 		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
+			opts ...client.SubResourceUpdateOption) error {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	r := &Reconciler{Client: kube, ClusterResolver: reach.ClusterResolver{Reader: kube, Live: kube, Agents: p}, Calls: &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(p.keep)}, Events: events.NewFakeRecorder(100)}
+	r := &Reconciler{Client: kube, ClusterResolver: reach.ClusterResolver{Reader: kube, Live: kube, Agents: p},
+		Calls:  &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(p.keep)},
+		Events: events.NewFakeRecorder(100)}
 	for range 20 {
 		result, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(p.d)})
-		if errors.Is(err, errKilled) || err == nil && (result.RequeueAfter == 0 || result.RequeueAfter >= reach.WaitInterval) {
+		if errors.Is(err, errKilled) || err == nil &&
+			(result.RequeueAfter == 0 || result.RequeueAfter >= reach.WaitInterval) {
 			return
 		}
 		if err != nil {
@@ -129,7 +138,8 @@ func (p *simulation) reason() string {
 	return ""
 }
 
-// TestKilledAnywhere: an operator that was killed is followed by one that goes on, and a database that is to go is not forgotten.
+// TestKilledAnywhere: an operator that was killed is followed by one that goes on, and a database that is to go is not
+// forgotten.
 func TestKilledAnywhere(t *testing.T) {
 	for _, policy := range []string{"", v1alpha1.AccountRetain, v1alpha1.AccountDelete} {
 		for kill, ended := 1, false; !ended; kill++ {
@@ -154,7 +164,8 @@ func TestKilledAnywhere(t *testing.T) {
 				_, left := p.has["app"]
 				gone := apierrors.IsNotFound(p.kube.Get(t.Context(), client.ObjectKeyFromObject(p.d), p.d))
 				if !gone || left != (made && policy == v1alpha1.AccountRetain) || policy == v1alpha1.AccountRetain && p.asked > 0 {
-					t.Errorf("%s, killed at write %d, after it %t: gone %t, left %v, asked %d times", policy, kill, after, gone, p.has, p.asked)
+					t.Errorf("%s, killed at write %d, after it %t: gone %t, left %v, asked %d times", policy, kill, after, gone, p.has,
+						p.asked)
 				}
 			}
 			if kill > 20 {

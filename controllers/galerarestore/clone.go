@@ -18,8 +18,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// A clone is a backup followed by a restore: a GaleraBackup of the clone's own namespace copies the living cluster into a store of that namespace.
-// The consent of the source is asked for here, so that nothing is begun without it, and again by the controller of backups at each of its passes.
+// A clone is a backup followed by a restore: a GaleraBackup of the clone's own namespace copies the living cluster into
+// a store of that namespace. The consent of the source is asked for here, so that nothing is begun without it, and
+// again by the controller of backups at each of its passes.
 
 // copied is what is known of the copy that a clone begins with.
 type copied struct {
@@ -64,13 +65,16 @@ func (r *Reconciler) observeClone(ctx context.Context, f *facts) (err error) {
 	return nil
 }
 
-// lostCopy is the problem that the copy is gone whose restore has begun. Another one would begin another history than that
-// of the volumes which are filled.
+// lostCopy is the problem that the copy is gone whose restore has begun. Another one would begin another history than
+// that of the volumes which are filled.
 func lostCopy(s *v1alpha1.RestoreStatus, b *v1alpha1.GaleraBackup) problem {
 	if b != nil && b.Status.ID == s.ID && b.Status.Phase == v1alpha1.BackupCompleted {
 		return problem{}
 	}
-	return problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("the copy %s was deleted before every volume was filled with it: delete this cluster and its claims, and create it again", s.ID)}
+	return problem{v1alpha1.ReasonBackupNotFound,
+		fmt.Sprintf(
+			"the copy %s was deleted before every volume was filled with it: delete this cluster and its claims, and create "+
+				"it again", s.ID)}
 }
 
 // copyOf returns the backup of that name, nil when there is none.
@@ -94,17 +98,22 @@ func cloning(c *v1alpha1.GaleraCluster, k copied) step {
 	reason, message, stalled := backupStatus(b)
 	switch {
 	case b.DeletionTimestamp != nil && stalled:
-		return step{problem: problem{reason, fmt.Sprintf("waiting for the GaleraBackup %q of an earlier copy to go: %s", b.Name, message)}}
+		return step{problem: problem{reason, fmt.Sprintf("waiting for the GaleraBackup %q of an earlier copy to go: %s",
+			b.Name, message)}}
 	case b.DeletionTimestamp != nil:
 		return step{message: fmt.Sprintf("waiting for the GaleraBackup %q of an earlier copy to go", b.Name)}
 	case clone.Owner(b) == nil || clone.Owner(b).UID != c.UID:
-		return step{problem: problem{v1alpha1.ReasonNameConflict, fmt.Sprintf("the GaleraBackup %q was not made for this cluster: delete it, or choose another name for the cluster", b.Name)}}
+		return step{problem: problem{v1alpha1.ReasonNameConflict,
+			fmt.Sprintf("the GaleraBackup %q was not made for this cluster: delete it, or choose another name for the cluster",
+				b.Name)}}
 	case !clone.Fits(b, c):
 		return step{drop: true, message: "removing the copy that spec.bootstrapFrom named before"}
 	case b.Status.Phase == v1alpha1.BackupCompleted:
 		return step{find: &task.Find{Dir: b.Status.Directory, ID: b.Status.ID}}
 	case b.Status.Phase == v1alpha1.BackupFailed:
-		return step{drop: true, failed: true, since: b.CreationTimestamp, problem: problem{cmp.Or(reason, v1alpha1.ReasonBackupFailed), fmt.Sprintf("the cluster %s could not be copied, and that is tried again: %s", named(c), message)}}
+		return step{drop: true, failed: true, since: b.CreationTimestamp,
+			problem: problem{cmp.Or(reason, v1alpha1.ReasonBackupFailed),
+				fmt.Sprintf("the cluster %s could not be copied, and that is tried again: %s", named(c), message)}}
 	case b.Status.Phase == v1alpha1.BackupRunning:
 		return step{message: fmt.Sprintf("copying the cluster %s: %s", named(c), message)}
 	}
@@ -119,7 +128,8 @@ func cloning(c *v1alpha1.GaleraCluster, k copied) step {
 
 // backupStatus returns what a backup reports.
 func backupStatus(b *v1alpha1.GaleraBackup) (reason, message string, stalled bool) {
-	if s := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); s != nil && s.Status == metav1.ConditionTrue {
+	if s := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled); s != nil &&
+		s.Status == metav1.ConditionTrue {
 		return s.Reason, s.Message, true
 	}
 	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete); c != nil {
@@ -135,23 +145,39 @@ func refused(c *v1alpha1.GaleraCluster, k copied) problem {
 	s := k.source
 	switch {
 	case !k.watched:
-		return problem{v1alpha1.ReasonNamespaceRefused, fmt.Sprintf("the operator does not watch the namespace %s, and cannot clone what is there: have it watch both namespaces", namespace)}
+		return problem{v1alpha1.ReasonNamespaceRefused,
+			fmt.Sprintf(
+				"the operator does not watch the namespace %s, and cannot clone what is there: have it watch both namespaces",
+				namespace)}
 	case namespace != c.Namespace && !clone.Admits(s, c.Namespace):
 		return problem{v1alpha1.ReasonNamespaceRefused, clone.Refusal(namespace, name, c.Namespace)}
 	case s == nil:
-		return problem{v1alpha1.ReasonClusterNotFound, fmt.Sprintf("there is no GaleraCluster %q in this namespace: create it, or correct spec.bootstrapFrom.cluster", name)}
+		return problem{v1alpha1.ReasonClusterNotFound,
+			fmt.Sprintf("there is no GaleraCluster %q in this namespace: create it, or correct spec.bootstrapFrom.cluster",
+				name)}
 	case s.UID == c.UID:
-		return problem{v1alpha1.ReasonClusterNotFound, "spec.bootstrapFrom.cluster names this cluster itself: name another one, or remove it for an empty cluster"}
+		return problem{v1alpha1.ReasonClusterNotFound,
+			"spec.bootstrapFrom.cluster names this cluster itself: name another one, or remove it for an empty cluster"}
 	case s.DeletionTimestamp != nil:
-		return problem{v1alpha1.ReasonClusterNotFound, fmt.Sprintf("the cluster %s is being deleted: name another one", named(c))}
+		return problem{v1alpha1.ReasonClusterNotFound, fmt.Sprintf("the cluster %s is being deleted: name another one",
+			named(c))}
 	case validate.TooOld(k.image, version(s)):
-		return problem{v1alpha1.ReasonVersionRefused, fmt.Sprintf("the cluster %s runs MariaDB %s, and spec.image is %s, an earlier series, which cannot read its data: set spec.image to that series or a later one", named(c), version(s), k.image)}
+		return problem{v1alpha1.ReasonVersionRefused,
+			fmt.Sprintf(
+				"the cluster %s runs MariaDB %s, and spec.image is %s, an earlier series, which cannot read its data: set "+
+					"spec.image to that series or a later one", named(c), version(s), k.image)}
 	case s.Paused():
-		return problem{v1alpha1.ReasonClusterPaused, fmt.Sprintf("the cluster %s is paused (annotation %s): it is copied when that is removed", named(c), v1alpha1.AnnotationPause)}
+		return problem{v1alpha1.ReasonClusterPaused,
+			fmt.Sprintf("the cluster %s is paused (annotation %s): it is copied when that is removed", named(c),
+				v1alpha1.AnnotationPause)}
 	case s.Spec.Hibernate:
-		return problem{v1alpha1.ReasonBackupWaiting, fmt.Sprintf("the cluster %s hibernates: it is copied when it serves again (spec.hibernate: false)", named(c))}
+		return problem{v1alpha1.ReasonBackupWaiting,
+			fmt.Sprintf("the cluster %s hibernates: it is copied when it serves again (spec.hibernate: false)", named(c))}
 	case !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionAvailable):
-		return problem{v1alpha1.ReasonBackupWaiting, fmt.Sprintf("the cluster %s does not accept writes (its condition Available explains why): it is copied when it does", named(c))}
+		return problem{v1alpha1.ReasonBackupWaiting,
+			fmt.Sprintf(
+				"the cluster %s does not accept writes (its condition Available explains why): it is copied when it does",
+				named(c))}
 	}
 	return problem{}
 }

@@ -21,11 +21,14 @@ import (
 func asking() (*v1alpha1.GaleraCluster, copied) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "copy", UID: "u1", Generation: 1}}
 	c.Spec.Replicas = 3
-	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "prod", StoreRef: v1alpha1.LocalName{Name: "own"}}}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "prod",
+		StoreRef: v1alpha1.LocalName{Name: "own"}}}
 	s := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "shop", UID: "u0"}}
 	s.Spec.AllowedCloneNamespaces = []string{"dev"}
-	s.Status.Members = []v1alpha1.MemberStatus{{Name: "shop-0", Version: "11.8.9-MariaDB"}, {Name: "shop-1", Version: "11.4.2-MariaDB"}}
-	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue})
+	s.Status.Members = []v1alpha1.MemberStatus{{Name: "shop-0", Version: "11.8.9-MariaDB"},
+		{Name: "shop-1", Version: "11.4.2-MariaDB"}}
+	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
+		Status: metav1.ConditionTrue})
 	return c, copied{source: s, watched: true, image: "mariadb:11.8"}
 }
 
@@ -34,7 +37,8 @@ func made(c *v1alpha1.GaleraCluster, phase string, stalled bool, reason, message
 	b := clone.Backup(c)
 	b.CreationTimestamp = metav1.NewTime(noon)
 	b.Status.Phase, b.Status.ID, b.Status.Directory = phase, "b1", "dev/copy/u1"
-	reported := metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	reported := metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason,
+		Message: message}
 	meta.SetStatusCondition(&b.Status.Conditions, reported)
 	if reported.Type = v1alpha1.ConditionStalled; stalled {
 		reported.Status = metav1.ConditionTrue
@@ -69,7 +73,8 @@ func TestCloning(t *testing.T) {
 			v1alpha1.ReasonNamespaceRefused, "does not watch the namespace prod", false, false, false},
 		"a later MariaDB": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:11.4@sha256:00" },
 			v1alpha1.ReasonVersionRefused, "set spec.image", false, false, false},
-		"an image without a series in its tag": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:stable" }, none, "copy the cluster", true, false, false},
+		"an image without a series in its tag": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:stable" },
+			none, "copy the cluster", true, false, false},
 		"a source that does not serve": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Status.Conditions = nil },
 			v1alpha1.ReasonBackupWaiting, "does not accept writes", false, false, false},
 		"a source that sleeps": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Spec.Hibernate = true },
@@ -77,19 +82,24 @@ func TestCloning(t *testing.T) {
 		"a source that is paused": {func(_ *v1alpha1.GaleraCluster, k *copied) {
 			k.source.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 		}, v1alpha1.ReasonClusterPaused, "paused", false, false, false},
-		"a source that goes": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.DeletionTimestamp = new(metav1.NewTime(noon)) },
+		"a source that goes": {func(_ *v1alpha1.GaleraCluster,
+			k *copied) {
+			k.source.DeletionTimestamp = new(metav1.NewTime(noon))
+		},
 			v1alpha1.ReasonClusterNotFound, "being deleted", false, false, false},
 		"begun": {func(c *v1alpha1.GaleraCluster, k *copied) {
 			k.backup = made(c, v1alpha1.BackupPending, false, v1alpha1.ReasonBackupWaiting, "2 of 3 are Synced")
 		}, none, "2 of 3 are Synced", false, false, false},
 		"begun, and the consent is gone": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.source.Spec.AllowedCloneNamespaces, k.backup = nil, made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonNamespaceRefused, "no")
+			k.source.Spec.AllowedCloneNamespaces, k.backup = nil,
+				made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonNamespaceRefused, "no")
 		}, v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false, false, false},
 		"begun, and stalled": {func(c *v1alpha1.GaleraCluster, k *copied) {
 			k.backup = made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonStoreNotFound, "no store")
 		}, v1alpha1.ReasonStoreNotFound, "no store", false, false, false},
 		"under way": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.source.Status.Conditions, k.backup = nil, made(c, v1alpha1.BackupRunning, false, v1alpha1.ReasonBackupRunning, "the data of shop-1")
+			k.source.Status.Conditions, k.backup = nil, made(c, v1alpha1.BackupRunning, false, v1alpha1.ReasonBackupRunning,
+				"the data of shop-1")
 		}, none, "the data of shop-1", false, false, false},
 		"complete, whatever became of the source": {func(c *v1alpha1.GaleraCluster, k *copied) {
 			k.source, k.watched, k.backup = nil, false, made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
@@ -117,7 +127,8 @@ func TestCloning(t *testing.T) {
 		c, k := asking()
 		tc.change(c, &k)
 		s := cloning(c, k)
-		if s.problem.reason != tc.reason || !strings.Contains(s.problem.message+s.message, tc.says) || s.make != tc.make || s.drop != tc.drop || (s.find != nil) != tc.found {
+		if s.problem.reason != tc.reason || !strings.Contains(s.problem.message+s.message, tc.says) || s.make != tc.make ||
+			s.drop != tc.drop || (s.find != nil) != tc.found {
 			t.Errorf("%s: %+v", name, s)
 		}
 		if s.find != nil && *s.find != (task.Find{Dir: "dev/copy/u1", ID: "b1"}) {
@@ -129,16 +140,20 @@ func TestCloning(t *testing.T) {
 	}
 }
 
-// TestRefusalsDiscloseNothing: a namespace without consent does not learn whether there is such a cluster, nor how it is.
+// TestRefusalsDiscloseNothing: a namespace without consent does not learn whether there is such a cluster, nor how it
+// is.
 func TestRefusalsDiscloseNothing(t *testing.T) {
 	c, k := asking()
 	k.source = nil
 	want := cloning(c, k)
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
-		"it serves":    func(*v1alpha1.GaleraCluster) {},
-		"it does not":  func(s *v1alpha1.GaleraCluster) { s.Status.Conditions = nil },
-		"it is paused": func(s *v1alpha1.GaleraCluster) { s.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} },
-		"it is later":  func(s *v1alpha1.GaleraCluster) { s.Status.Members[0].Version = "99.1" },
+		"it serves":   func(*v1alpha1.GaleraCluster) {},
+		"it does not": func(s *v1alpha1.GaleraCluster) { s.Status.Conditions = nil },
+		"it is paused": func(
+			s *v1alpha1.GaleraCluster) {
+			s.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+		},
+		"it is later": func(s *v1alpha1.GaleraCluster) { s.Status.Members[0].Version = "99.1" },
 	} {
 		c, k := asking()
 		k.source.Spec.AllowedCloneNamespaces = []string{"others"}
@@ -171,7 +186,8 @@ func TestNeeded(t *testing.T) {
 	if !needed(c) {
 		t.Error("while it is made")
 	}
-	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue})
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+		Status: metav1.ConditionTrue})
 	if needed(c) {
 		t.Error("once the clone is Ready")
 	}
@@ -228,7 +244,8 @@ func (s *cloned) pass() {
 	}
 	for _, i := range d.restore {
 		r := s.cluster.Status.Restore
-		s.make(fmt.Sprint("restore-", i, "-", r.ObservedGeneration, "-", r.Attempts), &jobRun{member: i, id: r.ID, history: r.History})
+		s.make(fmt.Sprint("restore-", i, "-", r.ObservedGeneration, "-", r.Attempts),
+			&jobRun{member: i, id: r.ID, history: r.History})
 	}
 }
 
@@ -279,8 +296,9 @@ func (s *cloned) calm() {
 	}
 }
 
-// TestClonePromises: whatever is withdrawn, deleted or killed, a clone is complete only with one copy, taken with consent, on all volumes; and once
-// nothing happens any more it comes to an end, or reports that what it was filled with is gone.
+// TestClonePromises: whatever is withdrawn, deleted or killed, a clone is complete only with one copy, taken with
+// consent, on all volumes; and once nothing happens any more it comes to an end, or reports that what it was filled
+// with is gone.
 func TestClonePromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := beginClone()
@@ -298,7 +316,8 @@ func TestClonePromises(t *testing.T) {
 			"the source serves":    func(*rapid.T) { _, k := asking(); s.source.Status = k.source.Status },
 			"a Job ends": func(t *rapid.T) {
 				if open := s.open(); len(open) > 0 {
-					s.end(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom([]string{"well", "killed before", "killed after"}).Draw(t, "how"))
+					s.end(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom([]string{"well", "killed before", "killed after"}).
+						Draw(t, "how"))
 				}
 			},
 			"": func(t *rapid.T) {

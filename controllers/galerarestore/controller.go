@@ -1,5 +1,6 @@
-// Package galerarestore fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, or that it has made of the living
-// cluster named there, before there is a pod of a database. The cluster's own controller makes its StatefulSet when that is done.
+// Package galerarestore fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, or that
+// it has made of the living cluster named there, before there is a pod of a database. The cluster's own controller
+// makes its StatefulSet when that is done.
 package galerarestore
 
 import (
@@ -41,7 +42,8 @@ import (
 
 const whileWaiting = 5 * time.Second
 
-// histories is the name space of the histories that restores begin: one backup, restored into one cluster, always begins the same one.
+// histories is the name space of the histories that restores begin: one backup, restored into one cluster, always
+// begins the same one.
 var histories = uuid.MustParse("8f0f7c8e-9a0e-4a55-9c39-3f6a8f8a2d11")
 
 // Reconciler brings the restore of one GaleraCluster a step further, every time it is asked.
@@ -96,7 +98,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return retry.Pass(0, err)
 	}
-	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || c.Status.Restore != nil && c.Status.Restore.Phase == v1alpha1.RestoreCompleted {
+	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || c.Status.Restore != nil &&
+		c.Status.Restore.Phase == v1alpha1.RestoreCompleted {
 		return ctrl.Result{}, nil
 	}
 	if started, err := r.started(ctx, c); started || err != nil {
@@ -159,11 +162,14 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 		err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.Backup.Name}, b)
 		switch {
 		case apierrors.IsNotFound(err):
-			return s, problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("spec.bootstrapFrom names the GaleraBackup %q, which does not exist in this namespace", from.Backup.Name)}, nil
+			return s, problem{v1alpha1.ReasonBackupNotFound,
+				fmt.Sprintf("spec.bootstrapFrom names the GaleraBackup %q, which does not exist in this namespace",
+					from.Backup.Name)}, nil
 		case err != nil:
 			return s, problem{}, err
 		case b.Status.Phase != v1alpha1.BackupCompleted:
-			return s, problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("the GaleraBackup %q is not complete: it is %s", b.Name, b.Status.Phase)}, nil
+			return s, problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("the GaleraBackup %q is not complete: it is %s", b.Name,
+				b.Status.Phase)}, nil
 		}
 		name, s.find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
 	default:
@@ -171,7 +177,8 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 	}
 	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, s.store)
 	if apierrors.IsNotFound(err) {
-		return s, problem{v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace", name)}, nil
+		return s, problem{v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace",
+			name)}, nil
 	}
 	if err != nil {
 		return s, problem{}, err
@@ -187,7 +194,8 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 	return r.identity(ctx, c, s)
 }
 
-// directory is where the backups of the cluster lie that spec.bootstrapFrom.store names: of all clusters of its name, if it names no UID.
+// directory is where the backups of the cluster lie that spec.bootstrapFrom.store names: of all clusters of its name,
+// if it names no UID.
 func directory(c *v1alpha1.GaleraCluster) string {
 	from := c.Spec.BootstrapFrom.Store
 	return manifest.Dir(cmp.Or(from.Namespace, c.Namespace), cmp.Or(from.Cluster, c.Name), from.ClusterUID)
@@ -204,7 +212,8 @@ func (r *Reconciler) identity(ctx context.Context, c *v1alpha1.GaleraCluster, s 
 		return s, problem{v1alpha1.ReasonWrongKey, why}, nil
 	}
 	if apierrors.IsNotFound(err) {
-		return s, problem{v1alpha1.ReasonWrongKey, fmt.Sprintf("spec.bootstrapFrom.identitySecretRef names the Secret %q, which does not exist", ref.Name)}, nil
+		return s, problem{v1alpha1.ReasonWrongKey,
+			fmt.Sprintf("spec.bootstrapFrom.identitySecretRef names the Secret %q, which does not exist", ref.Name)}, nil
 	}
 	return s, problem{}, err
 }
@@ -223,7 +232,8 @@ func (r *Reconciler) act(ctx context.Context, f facts, d decision) error {
 	case d.copy:
 		return apply.Keep(ctx, r.Client, r.Live, c.UID, clone.Backup(c))
 	case d.drop:
-		return apply.Remove(ctx, r.Client, r.Live, c.UID, &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: clone.BackupName(c)}})
+		return apply.Remove(ctx, r.Client, r.Live, c.UID,
+			&v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: clone.BackupName(c)}})
 	}
 	var errs []error
 	for _, ordinal := range d.restore {
@@ -235,14 +245,16 @@ func (r *Reconciler) act(ctx context.Context, f facts, d decision) error {
 // restore has the volume of a member, and the Job that fills it.
 func (r *Reconciler) restore(ctx context.Context, f facts, ordinal int) error {
 	c, s := f.cluster, f.cluster.Status.Restore
-	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal), client.FieldOwner(apply.FieldOwner))); err != nil {
+	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal),
+		client.FieldOwner(apply.FieldOwner))); err != nil {
 		return err
 	}
 	replay, err := replay(c)
 	if err != nil {
 		return err
 	}
-	j, err := job.Restore(c, f.source.store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History, Replay: replay}, r.Options, r.Jobs)
+	j, err := job.Restore(c, f.source.store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History,
+		Replay: replay}, r.Options, r.Jobs)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,8 @@ func decide(to *v1alpha1.GaleraClusterStatus, f facts) decision {
 		if to.Restore != nil {
 			attempts = to.Restore.Attempts + 1 // Jobs of the failed attempts may still be there
 		}
-		to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: c.Generation, Attempts: attempts,
+		to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: c.Generation,
+			Attempts:  attempts,
 			StartedAt: new(metav1.NewTime(f.now)), Message: "looking for the backup"}
 		return decision{requeueAfter: time.Second}
 	}
@@ -64,7 +65,8 @@ func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 		return copying(s, f)
 	case f.find.Done && f.find.Result.Error == "" && f.find.Result.Backup != nil:
 		b := f.find.Result.Backup
-		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.source.store.Name, b.Position
+		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.source.store.Name,
+			b.Position
 		s.Replay = replayStatus(f.find.Result.Replay)
 		s.History, s.ObservedGeneration = history(f.cluster, b.ID, s.Replay), f.cluster.Generation
 		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(s))
@@ -78,7 +80,8 @@ func finding(s *v1alpha1.RestoreStatus, f facts) decision {
 	case attemptPause(s, 1, f.now) <= 0:
 		s.Reason, s.Message = "", "looking for the backup"
 	}
-	return decision{find: !f.find.Exists && attemptPause(s, 1, f.now) <= 0, requeueAfter: min(whileWaiting, max(time.Second, attemptPause(s, 1, f.now)))}
+	return decision{find: !f.find.Exists && attemptPause(s, 1, f.now) <= 0,
+		requeueAfter: min(whileWaiting, max(time.Second, attemptPause(s, 1, f.now)))}
 }
 
 // copying has a clone's copy made, after a pause where one has failed: until then the reason is reported.
@@ -107,7 +110,8 @@ func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decis
 	}
 	if r.Fatal {
 		s.Phase, s.ObservedGeneration = v1alpha1.RestoreFailed, f.cluster.Generation
-		s.Message += "; the cluster is not started. Change spec.bootstrapFrom, or what is said to be wrong and then anything in spec"
+		s.Message += "; the cluster is not started. Change spec.bootstrapFrom, or what is said to be wrong and then " +
+			"anything in spec"
 		return decision{}
 	}
 	s.Attempts++
@@ -130,11 +134,13 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil:
 			if s.Position != "" && s.Position != o.Result.Restored.Position {
 				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonRestoreFailed,
-					Error: fmt.Sprintf("it was restored to %s, and another node to %s", o.Result.Restored.Position, s.Position)}, name+": ")
+					Error: fmt.Sprintf("it was restored to %s, and another node to %s", o.Result.Restored.Position, s.Position)},
+					name+": ")
 			}
 			if r := s.Replay; r != nil && r.Reached != "" && r.Reached != o.Result.Restored.GTID {
 				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonReplayFailed,
-					Error: fmt.Sprintf("it has the archive up to %s, and another node up to %s", o.Result.Restored.GTID, r.Reached)}, name+": ")
+					Error: fmt.Sprintf("it has the archive up to %s, and another node up to %s", o.Result.Restored.GTID, r.Reached)},
+					name+": ")
 			}
 			if s.Replay != nil {
 				s.Replay.Reached, s.Replay.Late = o.Result.Restored.GTID, int64(o.Result.Restored.Late)
@@ -160,11 +166,14 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 	switch {
 	case len(s.Restored) >= len(f.members):
 		s.Phase, s.Reason, s.CompletedAt = v1alpha1.RestoreCompleted, "", new(metav1.NewTime(f.now))
-		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on %s at %s", s.ID, s.Source, allVolumes(len(f.members)), s.Position)
+		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on %s at %s", s.ID, s.Source, allVolumes(len(f.members)),
+			s.Position)
 		if r := s.Replay; r != nil {
 			s.Message += fmt.Sprintf(", with the archive up to the GTID %s (%s was asked for)", r.Reached, r.Target)
 			if r.Late > 0 {
-				s.Message += fmt.Sprintf("; %d later transactions name a time before that, and were left out: they were committed after one that does not", r.Late)
+				s.Message += fmt.Sprintf(
+					"; %d later transactions name a time before that, and were left out: they were committed after one that does not",
+					r.Late)
 			}
 		}
 		return decision{}
@@ -173,7 +182,8 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 	case attemptPause(s, len(f.members), f.now) > 0:
 		d.restore, d.requeueAfter = nil, min(d.requeueAfter, attemptPause(s, len(f.members), f.now))
 	case s.Reason == "":
-		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", describeSource(s), len(s.Restored), len(f.members), list(s.Restored))
+		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", describeSource(s), len(s.Restored),
+			len(f.members), list(s.Restored))
 	case len(d.restore) > 0:
 		s.Reason = ""
 	}
@@ -193,7 +203,8 @@ func numbered(s *v1alpha1.RestoreStatus, f facts) {
 	}
 }
 
-// renameAttempt gives the next Job of a member another name. Those of the others are at work on their volumes, and keep theirs.
+// renameAttempt gives the next Job of a member another name. Those of the others are at work on their volumes, and keep
+// theirs.
 func renameAttempt(s *v1alpha1.RestoreStatus, name string) {
 	s.Attempts++
 	s.MemberAttempts[name] = s.Attempts

@@ -25,7 +25,8 @@ func restored(position string) outcome.Outcome {
 
 // in are the facts of a cluster of three in a phase.
 func in(phase string, changes ...func(*facts)) facts {
-	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, source: source{store: &v1alpha1.GaleraBackupStore{}}, members: make([]outcome.Outcome, 3)}
+	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, source: source{store: &v1alpha1.GaleraBackupStore{}},
+		members: make([]outcome.Outcome, 3)}
 	f.cluster.Name, f.cluster.UID, f.cluster.Generation = "shop", "u1", 4
 	f.source.store.Name = "offsite"
 	if phase != "" {
@@ -46,23 +47,36 @@ func TestDecide(t *testing.T) {
 		find         bool
 		restore      []int
 	}{
-		"it begins":            {in(""), v1alpha1.RestoreFinding, "", "looking", false, nil},
-		"something is missing": {in(v1alpha1.RestoreFinding, func(f *facts) { f.blocker = problem{v1alpha1.ReasonStoreNotFound, "no store"} }), v1alpha1.RestoreFinding, v1alpha1.ReasonStoreNotFound, "no store", false, nil},
-		"it is there again": {in(v1alpha1.RestoreFinding, func(f *facts) { f.cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
+		"it begins": {in(""), v1alpha1.RestoreFinding, "", "looking", false, nil},
+		"something is missing": {in(v1alpha1.RestoreFinding,
+			func(f *facts) { f.blocker = problem{v1alpha1.ReasonStoreNotFound, "no store"} }), v1alpha1.RestoreFinding,
+			v1alpha1.ReasonStoreNotFound, "no store", false, nil},
+		"it is there again": {in(v1alpha1.RestoreFinding,
+			func(f *facts) { f.cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
 			v1alpha1.RestoreFinding, "", "looking", true, nil},
-		"looks":        {in(v1alpha1.RestoreFinding), v1alpha1.RestoreFinding, "", "", true, nil},
-		"is looking":   {in(v1alpha1.RestoreFinding, func(f *facts) { f.find.Exists = true }), v1alpha1.RestoreFinding, "", "", false, nil},
-		"has found it": {in(v1alpha1.RestoreFinding, func(f *facts) { f.find = found }), v1alpha1.RestoreRestoring, "", "b1", false, nil},
+		"looks": {in(v1alpha1.RestoreFinding), v1alpha1.RestoreFinding, "", "", true, nil},
+		"is looking": {in(v1alpha1.RestoreFinding, func(f *facts) { f.find.Exists = true }), v1alpha1.RestoreFinding, "",
+			"", false, nil},
+		"has found it": {in(v1alpha1.RestoreFinding, func(f *facts) { f.find = found }), v1alpha1.RestoreRestoring, "", "b1",
+			false, nil},
 		"the wrong key": {in(v1alpha1.RestoreFinding, func(f *facts) {
 			f.find = done(task.Result{Error: "none opens it", Reason: task.ReasonWrongKey, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonWrongKey, "not started", false, nil},
-		"the store is away":              {in(v1alpha1.RestoreFinding, func(f *facts) { f.find = done(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}) }), v1alpha1.RestoreFinding, v1alpha1.ReasonStoreUnreachable, "tried again", false, nil},
-		"a failed one stays so":          {in(v1alpha1.RestoreFailed), v1alpha1.RestoreFailed, "", "", false, nil},
-		"until the spec is changed":      {in(v1alpha1.RestoreFailed, func(f *facts) { f.cluster.Generation = 5 }), v1alpha1.RestoreFinding, "", "looking", false, nil},
-		"all volumes, side by side":      {in(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 3", false, []int{0, 1, 2}},
-		"only those that are missing":    {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[1].Exists, f.members[0] = true, restored("new:8") }), v1alpha1.RestoreRestoring, "", "1 of 3", false, []int{2}},
-		"one is left of another restore": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[0] = restored("old:8") }), v1alpha1.RestoreRestoring, "", "", false, nil},
-		"one failed": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull}) }),
+		"the store is away": {in(v1alpha1.RestoreFinding,
+			func(f *facts) { f.find = done(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}) }),
+			v1alpha1.RestoreFinding, v1alpha1.ReasonStoreUnreachable, "tried again", false, nil},
+		"a failed one stays so": {in(v1alpha1.RestoreFailed), v1alpha1.RestoreFailed, "", "", false, nil},
+		"until the spec is changed": {in(v1alpha1.RestoreFailed, func(f *facts) { f.cluster.Generation = 5 }),
+			v1alpha1.RestoreFinding, "", "looking", false, nil},
+		"all volumes, side by side": {in(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 3", false,
+			[]int{0, 1, 2}},
+		"only those that are missing": {in(v1alpha1.RestoreRestoring,
+			func(f *facts) { f.members[1].Exists, f.members[0] = true, restored("new:8") }), v1alpha1.RestoreRestoring, "",
+			"1 of 3", false, []int{2}},
+		"one is left of another restore": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[0] = restored("old:8") }),
+			v1alpha1.RestoreRestoring, "", "", false, nil},
+		"one failed": {in(v1alpha1.RestoreRestoring,
+			func(f *facts) { f.members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull}) }),
 			v1alpha1.RestoreRestoring, task.ReasonDiskFull, "shop-1: no space; it is tried again", false, nil},
 		"one holds other data": {in(v1alpha1.RestoreRestoring, func(f *facts) {
 			f.members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeInUse, Fatal: true})
@@ -72,7 +86,8 @@ func TestDecide(t *testing.T) {
 				f.members[i] = restored("new:8")
 			}
 		}), v1alpha1.RestoreCompleted, "", "all 3 volumes at new:8", false, nil},
-		"to different positions": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[0], f.members[1] = restored("new:8"), restored("new:9") }),
+		"to different positions": {in(v1alpha1.RestoreRestoring,
+			func(f *facts) { f.members[0], f.members[1] = restored("new:8"), restored("new:9") }),
 			v1alpha1.RestoreFailed, v1alpha1.ReasonRestoreFailed, "new:9", false, nil},
 		"with the archive": {in(v1alpha1.RestoreRestoring, func(f *facts) {
 			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4}
@@ -82,7 +97,8 @@ func TestDecide(t *testing.T) {
 			}
 		}), v1alpha1.RestoreCompleted, "", "up to the GTID 0-1-30", false, nil},
 		"with the archive, and not as far": {in(v1alpha1.RestoreRestoring, func(f *facts) {
-			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4, Reached: "0-1-29"}
+			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4,
+				Reached: "0-1-29"}
 			f.members[0] = restored("new:8")
 			f.members[0].Result.Restored.GTID = "0-1-30"
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonReplayFailed, "0-1-30", false, nil},
@@ -91,22 +107,26 @@ func TestDecide(t *testing.T) {
 			f.members[0] = restored("new:8")
 		}), v1alpha1.RestoreRestoring, "", "", false, nil},
 		"a pause after a failure": {in(v1alpha1.RestoreRestoring, func(f *facts) {
-			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = 1, new(metav1.NewTime(noon.Add(-time.Second)))
+			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = 1,
+				new(metav1.NewTime(noon.Add(-time.Second)))
 			f.cluster.Status.Restore.Reason = task.ReasonDiskFull
 		}), v1alpha1.RestoreRestoring, task.ReasonDiskFull, "", false, nil},
 	} {
 		next := c.f.cluster.Status.DeepCopy()
 		d := decide(next, c.f)
 		s := next.Restore
-		if s.Phase != c.phase || s.Reason != c.reason || !strings.Contains(s.Message, c.says) || d.find != c.find || !slices.Equal(d.restore, c.restore) {
+		if s.Phase != c.phase || s.Reason != c.reason || !strings.Contains(s.Message, c.says) || d.find != c.find ||
+			!slices.Equal(d.restore, c.restore) {
 			t.Errorf("%s: %s %s %q, find %v, restore %v", name, s.Phase, s.Reason, s.Message, d.find, d.restore)
 		}
 	}
 }
 
-// TestPause: members that fail together wait as long as one does. The pause doubles with the rounds, not with the members.
+// TestPause: members that fail together wait as long as one does. The pause doubles with the rounds, not with the
+// members.
 func TestPause(t *testing.T) {
-	for attempts, want := range map[int32]time.Duration{1: 10 * time.Second, 3: 10 * time.Second, 6: 20 * time.Second, 30: maxAttemptPause} {
+	for attempts, want := range map[int32]time.Duration{1: 10 * time.Second, 3: 10 * time.Second, 6: 20 * time.Second,
+		30: maxAttemptPause} {
 		f := in(v1alpha1.RestoreRestoring, func(f *facts) {
 			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = attempts, new(metav1.NewTime(noon))
 		})
@@ -120,7 +140,8 @@ func TestPause(t *testing.T) {
 // TestHistory: a restore that is begun anew begins the same history, and no other one does.
 func TestHistory(t *testing.T) {
 	f := in("")
-	if history(f.cluster, "b1", nil) != history(f.cluster.DeepCopy(), "b1", nil) || history(f.cluster, "b1", nil) == history(f.cluster, "b2", nil) {
+	if history(f.cluster, "b1", nil) != history(f.cluster.DeepCopy(), "b1", nil) ||
+		history(f.cluster, "b1", nil) == history(f.cluster, "b2", nil) {
 		t.Error("of one cluster")
 	}
 	other := f.cluster.DeepCopy()

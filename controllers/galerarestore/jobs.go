@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 )
 
-// tidyJobs removes the Jobs that have filled a volume, or are not to fill it any more: their pods hold the members' claims, also when
-// they have ended. busy are the members of which one may still be at work.
+// tidyJobs removes the Jobs that have filled a volume, or are not to fill it any more: their pods hold the members'
+// claims, also when they have ended. busy are the members of which one may still be at work.
 func (r *Reconciler) tidyJobs(ctx context.Context, c *v1alpha1.GaleraCluster) (busy map[string]bool, err error) {
 	if c.Status.Restore == nil {
 		return nil, nil
@@ -30,14 +30,16 @@ func (r *Reconciler) tidyJobs(ctx context.Context, c *v1alpha1.GaleraCluster) (b
 			continue
 		}
 		// It stays to be seen until its pods are gone.
-		if err := apply.Remove(ctx, r.Client, r.Live, c.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		if err := apply.Remove(ctx, r.Client, r.Live, c.UID, j,
+			client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 			return nil, err
 		}
 	}
 	return busy, nil
 }
 
-// leftover returns the Jobs that are not needed any more, and the members whose volume one of these may still fill. It is pure.
+// leftover returns the Jobs that are not needed any more, and the members whose volume one of these may still fill. It
+// is pure.
 func leftover(c *v1alpha1.GaleraCluster, all []batchv1.Job) (remove []*batchv1.Job, busy map[string]bool) {
 	s := c.Status.Restore
 	busy = map[string]bool{}
@@ -47,7 +49,8 @@ func leftover(c *v1alpha1.GaleraCluster, all []batchv1.Job) (remove []*batchv1.J
 		if member == "" || !metav1.IsControlledBy(j, c) {
 			continue
 		}
-		if j.Name == job.RestoreNameOf(c, member) && s.Phase == v1alpha1.RestoreRestoring && !slices.Contains(s.Restored, member) {
+		if j.Name == job.RestoreNameOf(c, member) && s.Phase == v1alpha1.RestoreRestoring && !slices.Contains(s.Restored,
+			member) {
 			continue
 		}
 		remove = append(remove, j)

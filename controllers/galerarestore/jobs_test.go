@@ -17,7 +17,8 @@ import (
 // filling is a Job of a member's volume, by its name.
 func filling(c *v1alpha1.GaleraCluster, member, name string, end batchv1.JobConditionType) batchv1.Job {
 	j := batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelMember: member}}}
-	j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(c, v1alpha1.GroupVersion.WithKind("GaleraCluster"))}
+	j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(c,
+		v1alpha1.GroupVersion.WithKind("GaleraCluster"))}
 	if end != "" {
 		j.Status.Conditions = []batchv1.JobCondition{{Type: end, Status: corev1.ConditionTrue}}
 	}
@@ -52,7 +53,8 @@ func TestLeftover(t *testing.T) {
 	}
 }
 
-// TestOneFails: the Jobs of the other members keep their names, and their work. A volume that an earlier Job may fill is waited for.
+// TestOneFails: the Jobs of the other members keep their names, and their work. A volume that an earlier Job may fill
+// is waited for.
 func TestOneFails(t *testing.T) {
 	f := in(v1alpha1.RestoreRestoring, func(f *facts) {
 		f.members[0].Exists, f.members[2].Exists = true, true

@@ -17,7 +17,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// volume is what a node's volume holds: nothing, or the data of a history, which a restore of a backup, and of the archive after it, has begun.
+// volume is what a node's volume holds: nothing, or the data of a history, which a restore of a backup, and of the
+// archive after it, has begun.
 type volume struct{ history, id, gtid string }
 
 // jobRun is a Job as Kubernetes has it.
@@ -41,7 +42,8 @@ type simulated struct {
 }
 
 func begin(nodes int) *simulated {
-	s := &simulated{cluster: &v1alpha1.GaleraCluster{}, jobs: map[string]*jobRun{}, volumes: make([]volume, nodes), now: noon, latest: "b1"}
+	s := &simulated{cluster: &v1alpha1.GaleraCluster{}, jobs: map[string]*jobRun{}, volumes: make([]volume, nodes),
+		now: noon, latest: "b1"}
 	s.cluster.Name, s.cluster.UID, s.cluster.Generation, s.cluster.Spec.Replicas = "shop", types.UID("u1"), 1, int32(nodes)
 	s.cluster.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{}
 	return s
@@ -104,7 +106,8 @@ func (s *simulated) end(name, how string) {
 		if s.volumes[j.member] == (volume{}) {
 			s.volumes[j.member] = volume{j.history, j.id, reached(j.replay)}
 		}
-		j.result = task.Result{Restored: &task.Restored{ID: j.id, Position: j.history + ":8", Source: "old:7", GTID: s.volumes[j.member].gtid}}
+		j.result = task.Result{Restored: &task.Restored{ID: j.id, Position: j.history + ":8", Source: "old:7",
+			GTID: s.volumes[j.member].gtid}}
 	default:
 		j.result = task.Result{Error: "it holds a database", Reason: task.ReasonVolumeInUse, Fatal: true}
 	}
@@ -142,8 +145,9 @@ func (s *simulated) open() (names []string) {
 	return names
 }
 
-// TestPromises: whatever is killed, forgotten or late, a restore is complete only when every volume holds the same backup in the same history; and
-// once nothing is killed any more it comes to an end; one that was refused does when a user has made space.
+// TestPromises: whatever is killed, forgotten or late, a restore is complete only when every volume holds the same
+// backup in the same history; and once nothing is killed any more it comes to an end; one that was refused does when a
+// user has made space.
 func TestPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := begin(rapid.SampledFrom([]int{1, 3, 5}).Draw(t, "nodes"))
@@ -154,7 +158,8 @@ func TestPromises(t *testing.T) {
 			"time": func(*rapid.T) { s.now = s.now.Add(7 * time.Second) },
 			"a Job ends": func(t *rapid.T) {
 				if open := s.open(); len(open) > 0 {
-					s.end(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom([]string{"well", "killed before", "killed after"}).Draw(t, "how"))
+					s.end(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom([]string{"well", "killed before", "killed after"}).
+						Draw(t, "how"))
 				}
 			},
 			"a Job is deleted": func(t *rapid.T) {
@@ -178,7 +183,8 @@ func TestPromises(t *testing.T) {
 				if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
 					for i, v := range s.volumes {
 						if v != (volume{r.History, r.ID, reached(r.Replay)}) || r.Replay != nil && r.Replay.Reached != reached(r.Replay) {
-							t.Fatalf("complete, and the volume of %d holds %+v instead of %s in %s with %+v", i, v, r.ID, r.History, r.Replay)
+							t.Fatalf("complete, and the volume of %d holds %+v instead of %s in %s with %+v", i, v, r.ID, r.History,
+								r.Replay)
 						}
 					}
 				}

@@ -36,7 +36,8 @@ func replay(c *v1alpha1.GaleraCluster) (*task.Replay, error) {
 	if wrong != "" || t == nil {
 		return nil, errors.New("spec.bootstrapFrom.pointInTime has been changed during the restore")
 	}
-	r := &task.Replay{Target: *t, From: uint64(s.From), To: uint64(s.To), Bytes: s.Bytes, Sum: s.Sum, Domain: uint32(s.Domain)} //nolint:gosec // they were written from such
+	r := &task.Replay{Target: *t, From: uint64(s.From), To: uint64(s.To), Bytes: s.Bytes, Sum: s.Sum,
+		Domain: uint32(s.Domain)} //nolint:gosec // they were written from such
 	r.Settings = map[string]string{}
 	for name, value := range c.Spec.MariaDB.Config {
 		r.Settings[name] = value.String()
@@ -48,5 +49,6 @@ func replayStatus(r *task.Replay) *v1alpha1.ReplayStatus {
 	if r == nil {
 		return nil
 	}
-	return &v1alpha1.ReplayStatus{Target: r.Target.String(), From: int64(r.From), To: int64(r.To), Bytes: r.Bytes, Sum: r.Sum, Domain: int64(r.Domain)} //nolint:gosec // numbers of segments are small
+	return &v1alpha1.ReplayStatus{Target: r.Target.String(), From: int64(r.From), To: int64(r.To), Bytes: r.Bytes,
+		Sum: r.Sum, Domain: int64(r.Domain)} //nolint:gosec // numbers of segments are small
 }

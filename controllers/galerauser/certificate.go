@@ -19,8 +19,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// certificate has the user's certificate requested, and returns it once it is issued. Without it the application waits, and the account does
-// not.
+// certificate has the user's certificate requested, and returns it once it is issued. Without it the application waits,
+// and the account does not.
 func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error) {
 	if p.user.Spec.Require != v1alpha1.RequireX509 {
 		return nil, p.dropCertificate(ctx)
@@ -28,7 +28,8 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	want := resources.UserCertificate(p.cluster, p.user)
 	err = apply.Own(ctx, p.Client, p.Live, p.cluster.UID, want)
 	if meta.IsNoMatchError(err) {
-		p.bindingProblem = reach.Blocker{Reason: v1alpha1.ReasonCertManagerMissing, Message: "cert-manager is not installed", RetryAfter: reach.RefusedInterval}
+		p.bindingProblem = reach.Blocker{Reason: v1alpha1.ReasonCertManagerMissing, Message: "cert-manager is not installed",
+			RetryAfter: reach.RefusedInterval}
 		return nil, nil
 	}
 	if err != nil {
@@ -45,8 +46,9 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), have); client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	p.bindingProblem = reach.Blocker{Reason: v1alpha1.ReasonCertificateWaits, RetryAfter: reach.WaitInterval, Message: "waiting for cert-manager to issue the user's certificate (Certificate " +
-		want.Name + " in the namespace " + want.Namespace + ")" + refusal(have)}
+	p.bindingProblem = reach.Blocker{Reason: v1alpha1.ReasonCertificateWaits, RetryAfter: reach.WaitInterval,
+		Message: "waiting for cert-manager to issue the user's certificate (Certificate " +
+			want.Name + " in the namespace " + want.Namespace + ")" + refusal(have)}
 	return nil, nil
 }
 
@@ -55,13 +57,15 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 func issued(pair *corev1.Secret, u *v1alpha1.GaleraUser) bool {
 	crt, key, _ := observe.PairOf(pair)
 	leaf := pki.Parse(crt)
-	return len(leaf) > 0 && len(key) > 0 && leaf[0].Subject.CommonName == u.Name && slices.Equal(leaf[0].Subject.Organization, []string{u.Namespace})
+	return len(leaf) > 0 && len(key) > 0 && leaf[0].Subject.CommonName == u.Name &&
+		slices.Equal(leaf[0].Subject.Organization, []string{u.Namespace})
 }
 
 // refusal returns what cert-manager reports of an issuance that failed, "" of one that goes on.
 func refusal(c *cmv1.Certificate) string {
 	for _, condition := range c.Status.Conditions {
-		if condition.Type == cmv1.CertificateConditionIssuing && condition.Status == cmmeta.ConditionFalse && condition.Message != "" {
+		if condition.Type == cmv1.CertificateConditionIssuing && condition.Status == cmmeta.ConditionFalse &&
+			condition.Message != "" {
 			return ". cert-manager reports: " + condition.Message
 		}
 	}
@@ -80,7 +84,8 @@ func (r *Reconciler) dropIssued(ctx context.Context, c *v1alpha1.GaleraCluster, 
 	return errors.Join(err, client.IgnoreNotFound(r.Delete(ctx, key)))
 }
 
-// dropCertificate removes what was made for an earlier spec. Whether anything was is not known before the status is about this one.
+// dropCertificate removes what was made for an earlier spec. Whether anything was is not known before the status is
+// about this one.
 func (p *pass) dropCertificate(ctx context.Context) error {
 	if p.user.Status.CertificateNotAfter == nil && p.user.Status.ObservedGeneration == p.user.Generation {
 		return nil

@@ -1,5 +1,5 @@
-// Package galerauser reconciles GaleraUsers: the account in the cluster, its password and its certificate, and the Secret for the
-// application.
+// Package galerauser reconciles GaleraUsers: the account in the cluster, its password and its certificate, and the
+// Secret for the application.
 package galerauser
 
 import (
@@ -66,7 +66,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !controllerutil.ContainsFinalizer(u, Finalizer) {
 		before := u.DeepCopy()
 		controllerutil.AddFinalizer(u, Finalizer)
-		return retry.Pass(time.Millisecond, r.Patch(ctx, u, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+		return retry.Pass(time.Millisecond, r.Patch(ctx, u,
+			client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 	}
 	p := &pass{Reconciler: r, user: u, now: r.Now()}
 	again, err := p.make(ctx)
@@ -82,7 +83,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		p.announce(u, next)
 	}
 	if p.drifted(next) {
-		r.Events.Eventf(u, nil, corev1.EventTypeWarning, "DriftCorrected", "Apply", "the account %s had been changed by hand, and is again as the spec asks for", next.Status.Account)
+		r.Events.Eventf(u, nil, corev1.EventTypeWarning, "DriftCorrected", "Apply",
+			"the account %s had been changed by hand, and is again as the spec asks for", next.Status.Account)
 	}
 	return retry.Pass(p.due(r.Pauses.Grow(req.NamespacedName, again)), nil)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestKilledAnywhere: an operator that was killed before or after any of its writes is followed by one that goes on. Deleted at that
-// moment, the user leaves no account behind.
+// TestKilledAnywhere: an operator that was killed before or after any of its writes is followed by one that goes on.
+// Deleted at that moment, the user leaves no account behind.
 func TestKilledAnywhere(t *testing.T) {
 	for _, none := range []bool{false, true} {
 		for _, deleted := range []bool{false, true} {
@@ -79,12 +79,14 @@ func TestKilledWhileRotating(t *testing.T) {
 				t.Errorf("killed at write %d, after it %t: the published password is refused", kill, after)
 			}
 			w.settle(w.operator(), u)
-			if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "False OldPasswordAccepted" || !w.opens() || string(w.secret("data", "app-binding")["password"]) == before {
+			if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "False OldPasswordAccepted" || !w.opens() ||
+				string(w.secret("data", "app-binding")["password"]) == before {
 				t.Errorf("killed at write %d, after it %t: %s", kill, after, got)
 			}
 			w.now = w.now.Add(2 * time.Hour)
 			w.settle(w.operator(), u)
-			if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "True Rotated" || len(w.accounts["app"].Accepts) != 1 || !w.opens() {
+			if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "True Rotated" ||
+				len(w.accounts["app"].Accepts) != 1 || !w.opens() {
 				t.Errorf("killed at write %d, after it %t: %s", kill, after, got)
 			}
 		}
@@ -111,7 +113,8 @@ func TestDriftIsReported(t *testing.T) {
 		w.settle(r, u)
 		w.now = w.now.Add(2 * time.Hour)
 	}
-	if w.condition(u, v1alpha1.ConditionPasswordRotated) != "True Rotated" || len(w.accounts["app"].Accepts) != 1 || w.hasEvent("DriftCorrected") {
+	if w.condition(u, v1alpha1.ConditionPasswordRotated) != "True Rotated" || len(w.accounts["app"].Accepts) != 1 ||
+		w.hasEvent("DriftCorrected") {
 		t.Error("a rotation is no drift")
 	}
 	delete(w.accounts, "app")
@@ -132,7 +135,8 @@ func TestGivenPassword(t *testing.T) {
 	if got := w.condition(u, v1alpha1.ConditionReady); got != "False PasswordMissing" || len(w.accounts) > 0 {
 		t.Errorf("%s, %v", got, w.accounts)
 	}
-	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "mine"}, Data: map[string][]byte{"word": []byte("one\n")}}
+	mine := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "mine"},
+		Data: map[string][]byte{"word": []byte("one\n")}}
 	w.must(w.kube.Create(t.Context(), mine))
 	w.settle(r, u)
 	if string(w.secret("data", "app-binding")["password"]) != "one" || !w.opens() {
@@ -140,7 +144,8 @@ func TestGivenPassword(t *testing.T) {
 	}
 	w.must(w.kube.Delete(t.Context(), mine))
 	w.settle(r, u)
-	if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "False PasswordMissing" || w.condition(u, v1alpha1.ConditionReady) != "True Ready" || !w.opens() {
+	if got := w.condition(u, v1alpha1.ConditionPasswordRotated); got != "False PasswordMissing" ||
+		w.condition(u, v1alpha1.ConditionReady) != "True Ready" || !w.opens() {
 		t.Errorf("deleted later: %s", got)
 	}
 }
@@ -148,14 +153,16 @@ func TestGivenPassword(t *testing.T) {
 // TestForeignSecrets are neither overwritten nor used.
 func TestForeignSecrets(t *testing.T) {
 	for _, name := range []string{"app-binding", "app-password"} {
-		theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: name}, Data: map[string][]byte{"password": []byte("theirs")}}
+		theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: name},
+			Data: map[string][]byte{"password": []byte("theirs")}}
 		u := user(nil)
 		w := newWorld(t, u, theirs)
 		r := w.operator()
 		if again := w.settle(r, u); again < reach.WaitInterval {
 			t.Errorf("%s is in the way: looked at again after %s", name, again)
 		}
-		if got := w.condition(u, v1alpha1.ConditionReady); got != "False NameTaken" || len(w.accounts) > 0 || string(w.secret("data", name)["password"]) != "theirs" {
+		if got := w.condition(u, v1alpha1.ConditionReady); got != "False NameTaken" || len(w.accounts) > 0 ||
+			string(w.secret("data", name)["password"]) != "theirs" {
 			t.Errorf("%s: %s, %v", name, got, w.accounts)
 		}
 		w.must(w.kube.Delete(t.Context(), theirs)) // which sends no event
@@ -163,7 +170,8 @@ func TestForeignSecrets(t *testing.T) {
 			t.Errorf("%s was removed", name)
 		}
 	}
-	clusters := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "shop-root", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}, Data: map[string][]byte{"password": []byte("root's")}}
+	clusters := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "shop-root",
+		Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}, Data: map[string][]byte{"password": []byte("root's")}}
 	u := user(func(u *v1alpha1.GaleraUser) {
 		u.Spec.Authentication.PasswordSecretRef = &v1alpha1.PasswordKey{Name: "shop-root", Key: "password"}
 	})
@@ -174,8 +182,8 @@ func TestForeignSecrets(t *testing.T) {
 	}
 }
 
-// TestAnotherClusterOfTheName: one that was made anew, from a backup of before the user or from nothing, gets the account again, with the
-// password that applications have.
+// TestAnotherClusterOfTheName: one that was made anew, from a backup of before the user or from nothing, gets the
+// account again, with the password that applications have.
 func TestAnotherClusterOfTheName(t *testing.T) {
 	u := user(nil)
 	w := newWorld(t, u)
@@ -201,7 +209,8 @@ func TestAnotherClusterOfTheName(t *testing.T) {
 		t.Errorf("woken by what it waits for: %v", woken)
 	}
 	w.settle(r, u)
-	if got := w.condition(u, v1alpha1.ConditionReady); got != "True Ready" || !w.opens() || string(w.secret("data", "app-binding")["password"]) != before {
+	if got := w.condition(u, v1alpha1.ConditionReady); got != "True Ready" || !w.opens() ||
+		string(w.secret("data", "app-binding")["password"]) != before {
 		t.Errorf("%s, %v", got, w.accounts)
 	}
 	if woken := r.byCluster(t.Context(), c); len(woken) != 0 {
@@ -209,8 +218,8 @@ func TestAnotherClusterOfTheName(t *testing.T) {
 	}
 }
 
-// TestTLSUnavailable: a user is not Ready as soon as its cluster is to offer clients no TLS, though the cluster is busy with
-// coming to that; and is Ready again when it offers it again.
+// TestTLSUnavailable: a user is not Ready as soon as its cluster is to offer clients no TLS, though the cluster is busy
+// with coming to that; and is Ready again when it offers it again.
 func TestTLSUnavailable(t *testing.T) {
 	u := user(nil)
 	w := newWorld(t, u)
@@ -240,7 +249,8 @@ func TestTLSUnavailable(t *testing.T) {
 	}
 }
 
-// TestNotAdmitted: a namespace that the cluster does not admit reaches nothing of it, hears nothing of it, and waits for nothing.
+// TestNotAdmitted: a namespace that the cluster does not admit reaches nothing of it, hears nothing of it, and waits
+// for nothing.
 func TestNotAdmitted(t *testing.T) {
 	u := user(func(u *v1alpha1.GaleraUser) { u.Namespace = "team" })
 	w := newWorld(t, u)
@@ -294,16 +304,20 @@ func TestCertificates(t *testing.T) {
 	w.must(w.kube.Get(t.Context(), client.ObjectKey{Namespace: "data", Name: "shop"}, c))
 	cert := resources.UserCertificate(c, u)
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(cert), cert))
-	cert.Status.Conditions = []cmv1.CertificateCondition{{Type: cmv1.CertificateConditionIssuing, Status: cmmeta.ConditionFalse, Reason: "Denied", Message: "denied by policy"}}
+	cert.Status.Conditions = []cmv1.CertificateCondition{{Type: cmv1.CertificateConditionIssuing,
+		Status: cmmeta.ConditionFalse, Reason: "Denied", Message: "denied by policy"}}
 	w.must(w.kube.Update(t.Context(), cert))
 	w.settle(r, u)
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u))
-	if ready := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady); ready.Reason != v1alpha1.ReasonCertificateWaits || !strings.Contains(ready.Message, "denied by policy") {
+	if ready := meta.FindStatusCondition(u.Status.Conditions,
+		v1alpha1.ConditionReady); ready.Reason != v1alpha1.ReasonCertificateWaits || !strings.Contains(ready.Message,
+		"denied by policy") {
 		t.Errorf("%+v", ready)
 	}
 	pair := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: cert.Name}, Data: map[string][]byte{}}
 	issue := func(organization, name string) {
-		pair.Data["tls.crt"], pair.Data["tls.key"] = pkitest.NewCA("clients").Issue(pkitest.Leaf{Subject: pkix.Name{CommonName: name, Organization: []string{organization}}})
+		pair.Data["tls.crt"], pair.Data["tls.key"] = pkitest.NewCA("clients").
+			Issue(pkitest.Leaf{Subject: pkix.Name{CommonName: name, Organization: []string{organization}}})
 	}
 	issue("data", "other")
 	w.must(w.kube.Create(t.Context(), pair))
@@ -314,7 +328,8 @@ func TestCertificates(t *testing.T) {
 	issue("data", "app")
 	w.must(w.kube.Update(t.Context(), pair))
 	w.settle(r, u)
-	if got := w.condition(u, v1alpha1.ConditionReady); got != "True Ready" || len(w.secret("data", "app-binding")["tls.key"]) == 0 {
+	if got := w.condition(u, v1alpha1.ConditionReady); got != "True Ready" ||
+		len(w.secret("data", "app-binding")["tls.key"]) == 0 {
 		t.Error(got)
 	}
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u))

@@ -10,8 +10,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// current are the versions of Secrets as they were last read past the cache, or written. A Secret in the cache is believed only while it is that
-// version: an older one has a password that applications no longer use.
+// current are the versions of Secrets as they were last read past the cache, or written. A Secret in the cache is
+// believed only while it is that version: an older one has a password that applications no longer use.
 type current struct {
 	mu       sync.Mutex
 	versions map[client.ObjectKey]string

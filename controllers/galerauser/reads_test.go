@@ -18,7 +18,8 @@ import (
 // countReads counts an operator's reads past the cache.
 func (w *testServer) countReads(r *Reconciler) *int {
 	n := new(int)
-	live := interceptor.NewClient(w.kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	live := interceptor.NewClient(w.kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch,
+		key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 		*n++
 		return c.Get(ctx, key, o, opts...)
 	}})
@@ -28,15 +29,16 @@ func (w *testServer) countReads(r *Reconciler) *int {
 
 // given is a user whose password is a person's.
 func givenPassword(namespace string) (*v1alpha1.GaleraUser, *corev1.Secret) {
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"}, Data: map[string][]byte{"password": []byte("first-password")}}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mine"},
+		Data: map[string][]byte{"password": []byte("first-password")}}
 	return user(func(u *v1alpha1.GaleraUser) {
 		u.Namespace = namespace
 		u.Spec.Authentication.PasswordSecretRef = &v1alpha1.PasswordKey{Name: "mine", Key: "password"}
 	}), s
 }
 
-// TestAnIdleUserReadsOnlyThePersonsSecret: once a user is as it is to be, a pass reads nothing past the cache but the Secret that is not cached,
-// and its passes become rarer.
+// TestAnIdleUserReadsOnlyThePersonsSecret: once a user is as it is to be, a pass reads nothing past the cache but the
+// Secret that is not cached, and its passes become rarer.
 func TestAnIdleUserReadsOnlyThePersonsSecret(t *testing.T) {
 	u, s := givenPassword("data")
 	w := newWorld(t, u, s)
@@ -64,25 +66,28 @@ func TestStaleSecretsAreNotBelieved(t *testing.T) {
 		old[name] = &corev1.Secret{}
 		w.must(w.kube.Get(t.Context(), client.ObjectKey{Namespace: "data", Name: name}, old[name]))
 	}
-	r.Client = interceptor.NewClient(w.kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-		if have, is := o.(*corev1.Secret); is && old[key.Name] != nil {
-			old[key.Name].DeepCopyInto(have)
-			return nil
-		}
-		return c.Get(ctx, key, o, opts...)
-	}})
+	r.Client = interceptor.NewClient(w.kube,
+		interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
+			if have, is := o.(*corev1.Secret); is && old[key.Name] != nil {
+				old[key.Name].DeepCopyInto(have)
+				return nil
+			}
+			return c.Get(ctx, key, o, opts...)
+		}})
 	s.Data["password"] = []byte("second-password")
 	w.must(w.kube.Update(t.Context(), s))
 	w.settle(r, u)
 	w.now = w.now.Add(2 * time.Hour)
 	w.settle(r, u)
-	if got := string(w.secret("data", "app-binding")["password"]); got != "second-password" || !w.opens() || len(w.accounts["app"].Accepts) != 1 {
+	if got := string(w.secret("data", "app-binding")["password"]); got != "second-password" || !w.opens() ||
+		len(w.accounts["app"].Accepts) != 1 {
 		t.Errorf("the binding has %s, and the account accepts it: %t", got, w.opens())
 	}
 }
 
-// TestUsersOfAHibernatedCluster: they read nothing past the cache but their namespace's labels, once a minute for all of them, and wait for the
-// cluster's change instead of polling.
+// TestUsersOfAHibernatedCluster: they read nothing past the cache but their namespace's labels, once a minute for all
+// of them, and wait for the cluster's change instead of polling.
 func TestUsersOfAHibernatedCluster(t *testing.T) {
 	u, s := givenPassword("team")
 	w := newWorld(t, u, s)

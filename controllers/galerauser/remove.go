@@ -18,8 +18,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// remove drops the account of a GaleraUser that is being deleted, ends its connections on every node, and lets the object go. With Retain
-// the account stays, and stays marked: this object can be made again, and no other takes it over without being asked to.
+// remove drops the account of a GaleraUser that is being deleted, ends its connections on every node, and lets the
+// object go. With Retain the account stays, and stays marked: this object can be made again, and no other takes it over
+// without being asked to.
 func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.Duration, error) {
 	if !controllerutil.ContainsFinalizer(u, Finalizer) {
 		return 0, nil
@@ -39,19 +40,23 @@ func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.D
 			return r.Pauses.Grow(client.ObjectKeyFromObject(u), h.RetryAfter), r.reportWait(ctx, u, h)
 		}
 	}
-	r.current.forget(client.ObjectKey{Namespace: u.Namespace, Name: u.BindingName()}, client.ObjectKey{Namespace: u.Namespace, Name: passwordName(u)},
-		client.ObjectKey{Namespace: namespace, Name: resources.UserIssuedName(&v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, u)})
+	r.current.forget(client.ObjectKey{Namespace: u.Namespace, Name: u.BindingName()},
+		client.ObjectKey{Namespace: u.Namespace, Name: passwordName(u)},
+		client.ObjectKey{Namespace: namespace, Name: resources.UserIssuedName(
+			&v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, u)})
 	c.Namespace, c.Name = namespace, name
 	if err := r.dropIssued(ctx, c, u); err != nil {
 		return 0, err
 	}
 	before := u.DeepCopy()
 	controllerutil.RemoveFinalizer(u, Finalizer)
-	return 0, client.IgnoreNotFound(r.Patch(ctx, u, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
+	return 0, client.IgnoreNotFound(r.Patch(ctx, u,
+		client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 }
 
 // drop has the account gone. What the primary drops, the other nodes hear of: they are asked to end its connections.
-func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) (reach.Blocker, error) {
+func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) (reach.Blocker,
+	error) {
 	if u.Status.Account == "" || u.Spec.DeletionPolicy == v1alpha1.AccountRetain {
 		return reach.Blocker{}, nil // nothing was ever asked for, or it stays
 	}
@@ -89,8 +94,11 @@ func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1a
 // reportWait reports what the deletion waits for, and what ends it.
 func (r *Reconciler) reportWait(ctx context.Context, u *v1alpha1.GaleraUser, h reach.Blocker) error {
 	next := u.DeepCopy()
-	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: u.Generation,
-		Message: fmt.Sprintf("the account is dropped when the cluster takes changes again: %s. To delete this object without that, remove its finalizer %s; the account then stays", h.Message, Finalizer)})
+	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: u.Generation,
+		Message: fmt.Sprintf(
+			"the account is dropped when the cluster takes changes again: %s. To delete this object without that, remove its "+
+				"finalizer %s; the account then stays", h.Message, Finalizer)})
 	if equality.Semantic.DeepEqual(u.Status, next.Status) {
 		return nil
 	}

@@ -60,7 +60,8 @@ func (p *pass) write(ctx context.Context, name string, kind corev1.SecretType, d
 		s := &corev1.Secret{Type: kind, Data: data}
 		s.Namespace, s.Name = p.user.Namespace, name
 		s.Labels = map[string]string{v1alpha1.LabelCluster: p.cluster.Name, v1alpha1.LabelUser: p.user.Name}
-		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(p.user, v1alpha1.GroupVersion.WithKind("GaleraUser"))}
+		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(p.user,
+			v1alpha1.GroupVersion.WithKind("GaleraUser"))}
 		return true, p.wrote(s, p.Create(ctx, s, client.FieldOwner(apply.FieldOwner)))
 	}
 	if maps.EqualFunc(have.Data, data, func(a, b []byte) bool { return string(a) == string(b) }) {
@@ -68,7 +69,8 @@ func (p *pass) write(ctx context.Context, name string, kind corev1.SecretType, d
 	}
 	changed := have.DeepCopy()
 	changed.Data = data
-	return true, p.wrote(changed, p.Patch(ctx, changed, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner)))
+	return true, p.wrote(changed, p.Patch(ctx, changed,
+		client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner)))
 }
 
 // wrote notes the version of a Secret that was written. After a failure nothing is known of it.
@@ -87,7 +89,8 @@ func (p *pass) foreignSecret(err error) error {
 	if !errors.As(err, &foreign) {
 		return err
 	}
-	p.blocker = reach.Blocker{Reason: v1alpha1.ReasonNameTaken, Message: foreign.Error(), RetryAfter: reach.RefusedInterval}
+	p.blocker = reach.Blocker{Reason: v1alpha1.ReasonNameTaken, Message: foreign.Error(),
+		RetryAfter: reach.RefusedInterval}
 	return nil
 }
 
@@ -124,14 +127,16 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 	}
 	if s != nil {
 		since, _ := time.Parse(time.RFC3339, string(s.Data[keySince]))
-		ask.Have = &accounts.Passwords{Password: string(s.Data[keyPassword]), Previous: string(s.Data[keyPrevious]), Since: since, Renewed: string(s.Data[keyRenewed])}
+		ask.Have = &accounts.Passwords{Password: string(s.Data[keyPassword]), Previous: string(s.Data[keyPrevious]),
+			Since: since, Renewed: string(s.Data[keyRenewed])}
 	}
 	if ref := spec.PasswordSecretRef; ref != nil {
 		if ask.Given, p.missingPassword, err = p.readPassword(ctx, *ref); err != nil {
 			return false, err
 		}
 		if p.missingPassword != "" && s == nil {
-			p.blocker = reach.Blocker{Reason: v1alpha1.ReasonPasswordMissing, Message: p.missingPassword, RetryAfter: passwordReadInterval}
+			p.blocker = reach.Blocker{Reason: v1alpha1.ReasonPasswordMissing, Message: p.missingPassword,
+				RetryAfter: passwordReadInterval}
 			return false, nil
 		}
 		if p.missingPassword != "" {
@@ -173,7 +178,8 @@ func (p *pass) readPassword(ctx context.Context, ref v1alpha1.PasswordKey) (pass
 	case err != nil:
 		return "", "", err
 	case s.Labels[v1alpha1.LabelCluster] != "" && !exporters(p.cluster, p.user, s):
-		return "", fmt.Sprintf("the Secret %q belongs to the cluster %q: name another one", ref.Name, s.Labels[v1alpha1.LabelCluster]), nil
+		return "", fmt.Sprintf("the Secret %q belongs to the cluster %q: name another one", ref.Name,
+			s.Labels[v1alpha1.LabelCluster]), nil
 	}
 	password = agentapi.RootPassword(s.Data[ref.Key])
 	if password == "" {
@@ -209,7 +215,8 @@ func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 		login.Password = p.rotation.Password
 	}
 	ca := &corev1.ConfigMap{}
-	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.cluster.Namespace, Name: resources.CAConfigMapName(p.cluster)}, ca)
+	err := p.Client.Get(ctx, client.ObjectKey{Namespace: p.cluster.Namespace, Name: resources.CAConfigMapName(p.cluster)},
+		ca)
 	if client.IgnoreNotFound(err) != nil {
 		return false, err
 	}
@@ -231,7 +238,8 @@ func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) reach.Blocker {
 	if accounts.LacksTLS(u, c) {
 		return reach.Blocker{Reason: v1alpha1.ReasonTLSUnavailable, RetryAfter: reach.ResyncPeriod,
-			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or spec.require of this user to None"}
+			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or " +
+				"spec.require of this user to None"}
 	}
 	if why := accounts.Overreach(u, c.Namespace); why != "" {
 		return reach.Blocker{Reason: v1alpha1.ReasonGrantRefused, Message: why, RetryAfter: reach.RefusedInterval}

@@ -19,14 +19,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// SetupWithManager registers the reconciler. It is woken by the user and its Secrets; by its certificate and the cluster's CA; and, while it
-// waits, or its cluster takes its TLS away, by its cluster; and by databases.
+// SetupWithManager registers the reconciler. It is woken by the user and its Secrets; by its certificate and the
+// cluster's CA; and, while it waits, or its cluster takes its TLS away, by its cluster; and by databases.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraUser{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
 		Owns(&corev1.Secret{}).
-		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster), builder.WithPredicates(reach.MayEndWait)).
+		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster),
+			builder.WithPredicates(reach.MayEndWait)).
 		Watches(&v1alpha1.GaleraDatabase{}, handler.EnqueueRequestsFromMapFunc(r.byDatabase)).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.byCA)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.byCertificate)).
@@ -46,7 +47,8 @@ func (r *Reconciler) byDatabase(ctx context.Context, o client.Object) []reconcil
 	d := o.(*v1alpha1.GaleraDatabase)
 	namespace, name := d.Cluster()
 	return r.usersOf(ctx, namespace, name, func(u *v1alpha1.GaleraUser) bool {
-		return reach.Waiting(nil, u, u.Status.ObservedGeneration, u.Status.Conditions) || u.Namespace == d.Namespace && d.DeletionTimestamp != nil
+		return reach.Waiting(nil, u, u.Status.ObservedGeneration, u.Status.Conditions) || u.Namespace == d.Namespace &&
+			d.DeletionTimestamp != nil
 	})
 }
 
@@ -65,11 +67,13 @@ func (r *Reconciler) byCertificate(ctx context.Context, o client.Object) []recon
 	if c.Name == "" || !strings.HasPrefix(o.GetName(), c.Name+"-user-") {
 		return nil
 	}
-	return r.usersOf(ctx, o.GetNamespace(), c.Name, func(u *v1alpha1.GaleraUser) bool { return resources.UserIssuedName(c, u) == o.GetName() })
+	return r.usersOf(ctx, o.GetNamespace(), c.Name,
+		func(u *v1alpha1.GaleraUser) bool { return resources.UserIssuedName(c, u) == o.GetName() })
 }
 
 // usersOf finds users of a cluster.
-func (r *Reconciler) usersOf(ctx context.Context, namespace, name string, which func(*v1alpha1.GaleraUser) bool) (out []reconcile.Request) {
+func (r *Reconciler) usersOf(ctx context.Context, namespace, name string, which func(*v1alpha1.GaleraUser) bool) (
+	out []reconcile.Request) {
 	var all v1alpha1.GaleraUserList
 	if r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy) != nil {
 		return nil // asked again shortly

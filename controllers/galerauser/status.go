@@ -16,7 +16,8 @@ import (
 func (p *pass) setConditions(to *v1alpha1.GaleraUserStatus) {
 	u := p.user
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
-		meta.SetStatusCondition(&to.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: u.Generation})
+		meta.SetStatusCondition(&to.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,
+			ObservedGeneration: u.Generation})
 	}
 	if p.begins {
 		to.Account = accounts.Account(u) // a deletion asks for it
@@ -27,7 +28,8 @@ func (p *pass) setConditions(to *v1alpha1.GaleraUserStatus) {
 	}
 	p.setPasswordCondition(to, set)
 	ready := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)
-	if p.blocker.Transient && ready != nil && ready.Status == metav1.ConditionTrue && to.ObservedGeneration == u.Generation {
+	if p.blocker.Transient && ready != nil && ready.Status == metav1.ConditionTrue &&
+		to.ObservedGeneration == u.Generation {
 		return // a busy cluster is no evidence of what was applied
 	}
 	if p.blocker.Reason == "" && (p.begins || p.rotation != nil && p.rotation.Write) {
@@ -39,19 +41,23 @@ func (p *pass) setConditions(to *v1alpha1.GaleraUserStatus) {
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, h.Reason, h.Message)
 		return
 	}
-	set(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonApplied, "the account "+to.Account+" is in the cluster as the spec asks for")
+	set(v1alpha1.ConditionApplied, metav1.ConditionTrue, v1alpha1.ReasonApplied, "the account "+to.Account+
+		" is in the cluster as the spec asks for")
 	if h := p.bindingProblem; h.Reason != "" {
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, h.Reason, h.Message)
 		return
 	}
-	set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "the Secret "+u.BindingName()+" has all that an application needs to connect")
+	set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "the Secret "+u.BindingName()+
+		" has all that an application needs to connect")
 }
 
-func (p *pass) setPasswordCondition(to *v1alpha1.GaleraUserStatus, set func(kind string, status metav1.ConditionStatus, reason, message string)) {
+func (p *pass) setPasswordCondition(to *v1alpha1.GaleraUserStatus, set func(kind string, status metav1.ConditionStatus,
+	reason, message string)) {
 	r := p.rotation
 	if p.user.Spec.Authentication.None {
 		to.OldPasswordUntil, to.PasswordChangedAt = nil, nil
-		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionTrue, v1alpha1.ReasonNoPassword, "the account has no password: its certificate is enough")
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionTrue, v1alpha1.ReasonNoPassword,
+			"the account has no password: its certificate is enough")
 		return
 	}
 	if r == nil {
@@ -68,23 +74,32 @@ func (p *pass) setPasswordCondition(to *v1alpha1.GaleraUserStatus, set func(kind
 	}
 	switch {
 	case p.missingPassword != "":
-		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonPasswordMissing, p.missingPassword+"; the account keeps the password it has")
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonPasswordMissing,
+			p.missingPassword+"; the account keeps the password it has")
 	case r.Waiting && r.Until.IsZero():
 		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating, "the next password is made")
 	case r.Waiting:
-		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating, fmt.Sprintf("another password waits until the old one is no longer accepted, at %s: spec.authentication.overlap can be made shorter", r.Until.UTC().Format(time.RFC3339)))
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating,
+			fmt.Sprintf(
+				"another password waits until the old one is no longer accepted, at %s: spec.authentication.overlap can be made "+
+					"shorter", r.Until.UTC().Format(time.RFC3339)))
 	case r.Previous != "" && published:
-		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonOverlap, fmt.Sprintf("the binding Secret has the new password; the old one is accepted until %s", r.Until.UTC().Format(time.RFC3339)))
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonOverlap,
+			fmt.Sprintf("the binding Secret has the new password; the old one is accepted until %s",
+				r.Until.UTC().Format(time.RFC3339)))
 	case !published:
-		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating, "the binding Secret gets the password as soon as the account accepts it")
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonRotating,
+			"the binding Secret gets the password as soon as the account accepts it")
 	case !r.Write: // else the account is yet to be reported
-		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionTrue, v1alpha1.ReasonRotated, "the account accepts the binding Secret's password and no other")
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionTrue, v1alpha1.ReasonRotated,
+			"the account accepts the binding Secret's password and no other")
 	}
 }
 
 // announce makes an event of what became of a user, and of drift that was corrected.
 func (p *pass) announce(before, after *v1alpha1.GaleraUser) {
-	was, is := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
+	was, is := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady),
+		meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return
 	}
@@ -103,7 +118,8 @@ func (p *pass) drifted(after *v1alpha1.GaleraUser) bool {
 			return false
 		}
 	}
-	return p.repaired && before.ObservedGeneration == p.user.Generation && meta.IsStatusConditionTrue(before.Conditions, v1alpha1.ConditionReady)
+	return p.repaired && before.ObservedGeneration == p.user.Generation && meta.IsStatusConditionTrue(before.Conditions,
+		v1alpha1.ConditionReady)
 }
 
 func moment(t time.Time) *metav1.Time {

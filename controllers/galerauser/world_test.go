@@ -41,7 +41,8 @@ type testServer struct {
 	// accounts are those in the database, by name; asked counts the requests about them.
 	accounts map[string]agentapi.SQLUser
 	asked    int
-	// writes counts those of the operator, to the API server and to the database. It is killed at one of them: before it, or after.
+	// writes counts those of the operator, to the API server and to the database. It is killed at one of them: before it,
+	// or after.
 	writes, kill int
 	after        bool
 }
@@ -56,18 +57,22 @@ func newWorld(t *testing.T, objects ...client.Object) *testServer {
 	}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "shop", UID: "cluster"}}
 	c.Status.ClusterUUID, c.Status.Primary = "729f74f0-e5ac-11f1-8d21-87263796a788", "shop-0"
-	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: "x"})
-	ca := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "shop-ca"}, Data: map[string]string{"ca.crt": "CA"}}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
+		Status: metav1.ConditionTrue, Reason: "x"})
+	ca := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "shop-ca"},
+		Data: map[string]string{"ca.crt": "CA"}}
 	team := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: map[string]string{"team": "a"}}}
 	w := &testServer{T: t, now: time.Unix(1.8e9, 0), accounts: map[string]agentapi.SQLUser{}}
-	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, c, ca, team)...).WithStatusSubresource(&v1alpha1.GaleraUser{}, &v1alpha1.GaleraCluster{}).Build()
+	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, c, ca, team)...).WithStatusSubresource(
+		&v1alpha1.GaleraUser{}, &v1alpha1.GaleraCluster{}).Build()
 	return w
 }
 
 // user is app of the cluster's namespace.
 func user(edit func(*v1alpha1.GaleraUser)) *v1alpha1.GaleraUser {
 	u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "data", Name: "app", UID: "user", Generation: 1}}
-	u.Spec.ClusterRef, u.Spec.Host, u.Spec.Plugin, u.Spec.Require = v1alpha1.ClusterReference{Name: "shop", Namespace: "data"}, "%", v1alpha1.PluginNative, v1alpha1.RequireTLS
+	u.Spec.ClusterRef, u.Spec.Host, u.Spec.Plugin, u.Spec.Require = v1alpha1.ClusterReference{Name: "shop",
+		Namespace: "data"}, "%", v1alpha1.PluginNative, v1alpha1.RequireTLS
 	if edit != nil {
 		edit(u)
 	}
@@ -94,17 +99,21 @@ func (w *testServer) operator() *Reconciler {
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			return w.write(func() error { return c.Create(ctx, o, opts...) })
 		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
+			opts ...client.PatchOption) error {
 			return w.write(func() error { return c.Patch(ctx, o, p, opts...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
 			return w.write(func() error { return c.Delete(ctx, o, opts...) })
 		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object,
+			opts ...client.SubResourceUpdateOption) error {
 			return w.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	return &Reconciler{Client: kube, ClusterResolver: reach.ClusterResolver{Reader: kube, Live: kube, Agents: w}, Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: calls.One(w.keep)}, Events: w.events, Now: func() time.Time { return w.now }}
+	return &Reconciler{Client: kube, ClusterResolver: reach.ClusterResolver{Reader: kube, Live: kube, Agents: w},
+		Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: calls.One(w.keep)}, Events: w.events,
+		Now: func() time.Time { return w.now }}
 }
 
 // keep is the agent of the primary.
@@ -119,7 +128,8 @@ func (w *testServer) keep(_ context.Context, _ observe.Target, u agentapi.SQLUse
 		r.Statements, err = 1, w.write(func() error { delete(w.accounts, u.Name); return nil })
 	case u.Present && is && have.Owner != u.Owner:
 		r.Reason, r.Owner = agentapi.SQLOwned, have.Owner
-	case u.Present && (!is || !slices.Equal(have.Accepts, u.Accepts) || have.Subject != u.Subject || have.Issuer != u.Issuer):
+	case u.Present && (!is || !slices.Equal(have.Accepts, u.Accepts) || have.Subject != u.Subject ||
+		have.Issuer != u.Issuer):
 		r.Statements, err = 1, w.write(func() error { w.accounts[u.Name] = u; return nil })
 	}
 	return r, err
@@ -127,14 +137,16 @@ func (w *testServer) keep(_ context.Context, _ observe.Target, u agentapi.SQLUse
 
 // Seen and Target are those of the primary's agent, which answers.
 func (w *testServer) Seen(types.NamespacedName) map[string]observe.Seen {
-	return map[string]observe.Seen{"shop-0": {Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced}}}}
+	return map[string]observe.Seen{"shop-0": {Live: true,
+		Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced}}}}
 }
 
 func (w *testServer) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
 	return observe.Target{Pod: pod}, pod == "shop-0"
 }
 
-// settle makes passes until nothing is left to do for a while, or the operator is killed. It returns when the next look is due, 0 for never.
+// settle makes passes until nothing is left to do for a while, or the operator is killed. It returns when the next look
+// is due, 0 for never.
 func (w *testServer) settle(r *Reconciler, u *v1alpha1.GaleraUser) time.Duration {
 	w.Helper()
 	for range 30 {
@@ -170,7 +182,8 @@ func (w *testServer) condition(u *v1alpha1.GaleraUser, kind string) string {
 func (w *testServer) secret(namespace, name string) map[string][]byte {
 	w.Helper()
 	s := &corev1.Secret{}
-	if err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s); client.IgnoreNotFound(err) != nil {
+	if err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: namespace, Name: name}, s); client.IgnoreNotFound(
+		err) != nil {
 		w.Fatal(err)
 	}
 	return s.Data

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workers is how many objects of a kind a controller reconciles at the same time. No pass waits for an agent (package calls).
+// Workers is how many objects of a kind a controller reconciles at the same time. No pass waits for an agent (package
+// calls).
 const Workers = 16
 
 const (
@@ -25,8 +26,8 @@ type Pauses struct {
 
 type paused struct{ first, last time.Duration }
 
-// Grow returns the pause to make: it doubles each time it is asked for in a row, up to MostPause. An object that looks again at once, or not
-// for long, does not poll.
+// Grow returns the pause to make: it doubles each time it is asked for in a row, up to MostPause. An object that looks
+// again at once, or not for long, does not poll.
 func (p *Pauses) Grow(of types.NamespacedName, pause time.Duration) time.Duration {
 	if pause < time.Second {
 		return pause

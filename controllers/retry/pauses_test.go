@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestPausesGrow: an object that polls does so ever less often; another reason to wait begins anew, and other objects are not concerned.
+// TestPausesGrow: an object that polls does so ever less often; another reason to wait begins anew, and other objects
+// are not concerned.
 func TestPausesGrow(t *testing.T) {
 	var p Pauses
 	var got []time.Duration

@@ -1,5 +1,6 @@
-// The program bounds gives every string, list and map of the specs in the generated CRDs a bound, where its type has none: types
-// of Kubernetes' own API, such as affinity, cannot carry markers. It narrows the pattern of quantities to what can be decoded.
+// The program bounds gives every string, list and map of the specs in the generated CRDs a bound, where its type has
+// none: types of Kubernetes' own API, such as affinity, cannot carry markers. It narrows the pattern of quantities to
+// what can be decoded.
 //
 //	go run ./hack/bounds config/crd/bases
 package main

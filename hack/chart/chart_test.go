@@ -41,16 +41,19 @@ func TestRightsAreSplit(t *testing.T) {
 		}
 		return text
 	}
-	if got := show(inside); !strings.Contains(got, "secrets") || !strings.Contains(got, "pods/log") || strings.Contains(got, "storageclasses") || len(inside) != 2 {
+	if got := show(inside); !strings.Contains(got, "secrets") || !strings.Contains(got, "pods/log") ||
+		strings.Contains(got, "storageclasses") || len(inside) != 2 {
 		t.Errorf("in namespaces:\n%s", got)
 	}
-	if got := show(outside); !strings.Contains(got, "storageclasses") || !strings.Contains(got, "/x") || strings.Contains(got, "secrets") || len(outside) != 2 {
+	if got := show(outside); !strings.Contains(got, "storageclasses") || !strings.Contains(got, "/x") ||
+		strings.Contains(got, "secrets") || len(outside) != 2 {
 		t.Errorf("in none:\n%s", got)
 	}
 }
 
 func TestTemplateText(t *testing.T) {
-	text, err := render(object{"a": expression("$.Values.a"), "b": block("b"), "list": []any{"x", "«lines y»"}, "message": "{{pod}}"})
+	text, err := render(object{"a": expression("$.Values.a"), "b": block("b"), "list": []any{"x", "«lines y»"},
+		"message": "{{pod}}"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +84,8 @@ func TestValuesAreDocumented(t *testing.T) {
 		dir := t.TempDir()
 		for file, text := range map[string]string{
 			"values.yaml": test.values, "values.schema.json": test.schema,
-			"Chart.yaml": "version: 0\nappVersion: 0\n", "README.md": "before\n" + tableBegins + "old\n" + tableEnds + "\nafter\n",
+			"Chart.yaml": "version: 0\nappVersion: 0\n", "README.md": "before\n" + tableBegins + "old\n" + tableEnds +
+				"\nafter\n",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -106,7 +110,8 @@ func TestValuesAreDocumented(t *testing.T) {
 		}
 		for file, want := range map[string]string{
 			"values.yaml": "# What it is.\na: 2\n", "Chart.yaml": "version: 1.2.3\nappVersion: v1.2.3\n",
-			"README.md": "before\n" + tableBegins + "| value | default | meaning |\n|---|---|---|\n| `a` | `2` | What it is. |\n" + tableEnds + "\nafter\n",
+			"README.md": "before\n" + tableBegins +
+				"| value | default | meaning |\n|---|---|---|\n| `a` | `2` | What it is. |\n" + tableEnds + "\nafter\n",
 		} {
 			if got, _ := os.ReadFile(filepath.Join(dir, file)); string(got) != want {
 				t.Errorf("%s is:\n%s\nwant:\n%s", file, got, want)

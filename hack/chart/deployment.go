@@ -38,7 +38,8 @@ func (g *generator) deployment(o object) error {
 		return err
 	}
 	args, _ := o.at(under(container, "args")...).([]any)
-	for path, with := range map[string]any{"image": expression(`include "galera-operator.image" $`), "args": append(args, "«lines galera-operator.args»")} {
+	for path, with := range map[string]any{"image": expression(`include "galera-operator.image" $`),
+		"args": append(args, "«lines galera-operator.args»")} {
 		if err := o.set(with, under(container, path)...); err != nil {
 			return err
 		}
@@ -65,7 +66,8 @@ func (g *generator) deployment(o object) error {
 // environment replaces the images that the operator hands on.
 func (g *generator) environment(o object, container []string) error {
 	env := append(append([]string{}, container...), "env")
-	for variable, value := range map[string]string{"DEFAULT_IMAGE": "databaseImage", "BENCHMARK_IMAGE": "benchmarkImage", "OPERATOR_IMAGE": ""} {
+	for variable, value := range map[string]string{"DEFAULT_IMAGE": "databaseImage", "BENCHMARK_IMAGE": "benchmarkImage",
+		"OPERATOR_IMAGE": ""} {
 		path := append(append([]string{}, env...), "name="+variable, "value")
 		was := o.at(path...)
 		with := expression(`include "galera-operator.image" $ | quote`)

@@ -12,7 +12,8 @@ type generator struct {
 	names    []string
 }
 
-// add turns one object into a template. A kind that is not known here is an error: nothing of config/ is left out unnoticed.
+// add turns one object into a template. A kind that is not known here is an error: nothing of config/ is left out
+// unnoticed.
 func (g *generator) add(o object) error {
 	switch o.kind() {
 	case "Namespace":
@@ -109,8 +110,10 @@ func (g *generator) crd(o object) error {
 // operatorPolicy limits the release's own service account.
 func (g *generator) operatorPolicy(o object) error {
 	text := map[string]string{
-		configNamespace + ":" + configName + "-controller-manager": expression("$.Release.Namespace") + ":" + expression(serviceAccountName),
-		"variables.account in []":                                  "variables.account in " + expression("toJson $.Values.allowServiceAccounts"),
+		configNamespace + ":" + configName + "-controller-manager": expression("$.Release.Namespace") + ":" +
+			expression(serviceAccountName),
+		"variables.account in []": "variables.account in " +
+			expression("toJson $.Values.allowServiceAccounts"),
 	}
 	return g.write("operator-policies.yaml", "$.Values.admissionPolicies.enabled", replaced(map[string]any(o), text).(map[string]any))
 }

@@ -2,8 +2,9 @@
 //
 //	kustomize build config/default | go run ./hack/chart -chart charts/galera-operator -monitors config/prometheus -dashboards config/grafana
 //
-// It generates templates (the CRDs, RBAC, Deployment, certificates, network policy, monitors, alerts), sets the defaults in values.yaml
-// that config/ decides, copies the dashboards, and writes the table of values in README.md. Everything else in the chart is written by hand.
+// It generates templates (the CRDs, RBAC, Deployment, certificates, network policy, monitors, alerts), sets the
+// defaults in values.yaml that config/ decides, copies the dashboards, and writes the table of values in README.md.
+// Everything else in the chart is written by hand.
 package main
 
 import (
@@ -130,7 +131,10 @@ func writeTemplates(folder string, files map[string]string) error {
 // templates returns the generated files by name, and the defaults of values.yaml by path.
 func templates(objects []object) (map[string]string, map[string]any, error) {
 	g := &generator{files: map[string]string{}, defaults: map[string]any{}, names: ownNames(objects)}
-	slices.SortStableFunc(objects, func(a, b object) int { return strings.Compare(a.kind()+"/"+a.name(), b.kind()+"/"+b.name()) })
+	slices.SortStableFunc(objects, func(a, b object) int {
+		return strings.Compare(a.kind()+"/"+a.name(),
+			b.kind()+"/"+b.name())
+	})
 	if err := g.rbac(objects); err != nil {
 		return nil, nil, err
 	}

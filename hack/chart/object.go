@@ -52,7 +52,8 @@ func (o object) set(value any, path ...string) error {
 	return nil
 }
 
-// ownNames are the names that begin with the chart's full name: of every object, and of the Secrets that certificates bring.
+// ownNames are the names that begin with the chart's full name: of every object, and of the Secrets that certificates
+// bring.
 func ownNames(objects []object) []string {
 	var out []string
 	for _, o := range objects {
@@ -61,7 +62,10 @@ func ownNames(objects []object) []string {
 			out = append(out, secret)
 		}
 	}
-	return slices.DeleteFunc(out, func(n string) bool { return !strings.HasPrefix(n, configName+"-") || n == configNamespace })
+	return slices.DeleteFunc(out, func(n string) bool {
+		return !strings.HasPrefix(n, configName+"-") ||
+			n == configNamespace
+	})
 }
 
 // What the names and the namespace in config/ are made of.
@@ -122,16 +126,19 @@ func render(o object) (string, error) {
 		return fmt.Sprintf("%s{{- include \"galera-operator.labels\" $ | nindent %d }}", m[1], len(m[1]))
 	})
 	sub(moreLine, func(m []string) string {
-		return fmt.Sprintf("%[1]s{{- with $.Values.%[2]s }}\n%[1]s{{- toYaml . | nindent %[3]d }}\n%[1]s{{- end }}", m[1], m[2], len(m[1]))
+		return fmt.Sprintf("%[1]s{{- with $.Values.%[2]s }}\n%[1]s{{- toYaml . | nindent %[3]d }}\n%[1]s{{- end }}", m[1],
+			m[2], len(m[1]))
 	})
 	sub(itemsLine, func(m []string) string {
-		return fmt.Sprintf("%[1]s{{- with $.Values.%[2]s }}\n%[1]s{{- toYaml . | nindent %[3]d }}\n%[1]s{{- end }}", m[1], m[2], len(m[1]))
+		return fmt.Sprintf("%[1]s{{- with $.Values.%[2]s }}\n%[1]s{{- toYaml . | nindent %[3]d }}\n%[1]s{{- end }}", m[1],
+			m[2], len(m[1]))
 	})
 	sub(linesLine, func(m []string) string {
 		return fmt.Sprintf("%s{{- include \"%s\" $ | nindent %d }}", m[1], m[2], len(m[1]))
 	})
 	sub(blockLine, func(m []string) string {
-		return fmt.Sprintf("%[1]s{{- with $.Values.%[2]s }}\n%[1]s%[3]s:\n%[1]s  {{- toYaml . | nindent %[4]d }}\n%[1]s{{- end }}",
+		return fmt.Sprintf(
+			"%[1]s{{- with $.Values.%[2]s }}\n%[1]s%[3]s:\n%[1]s  {{- toYaml . | nindent %[4]d }}\n%[1]s{{- end }}",
 			m[1], m[3], m[2], len(m[1])+2)
 	})
 	text = token.ReplaceAllString(text, "{{ $1 }}")

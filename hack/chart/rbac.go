@@ -6,9 +6,11 @@ import (
 	"strings"
 )
 
-// clusterScoped are the resources that no Role can give: they keep a ClusterRole when only named namespaces are watched.
+// clusterScoped are the resources that no Role can give: they keep a ClusterRole when only named namespaces are
+// watched.
 var clusterScoped = []string{
-	"clusterissuers", "customresourcedefinitions", "namespaces", "nodes", "persistentvolumes", "priorityclasses", "storageclasses", "volumeattachments",
+	"clusterissuers", "customresourcedefinitions", "namespaces", "nodes", "persistentvolumes", "priorityclasses",
+	"storageclasses", "volumeattachments",
 }
 
 const (
@@ -29,8 +31,8 @@ func wanted(role string) string {
 	return "and " + rbacCreate
 }
 
-// rbac writes the roles. What a ClusterRoleBinding gives the operator everywhere becomes, when namespaces are named, a Role in each
-// of them, and a ClusterRole for what is in no namespace.
+// rbac writes the roles. What a ClusterRoleBinding gives the operator everywhere becomes, when namespaces are named, a
+// Role in each of them, and a ClusterRole for what is in no namespace.
 func (g *generator) rbac(objects []object) error {
 	bindings := map[string]object{}
 	for _, o := range objects {
@@ -105,7 +107,8 @@ func (g *generator) namespaced(role, binding object) error {
 	rules, _ := role["rules"].([]any)
 	inside, outside := split(rules)
 	roleOf := func(kind, name string, rules []any) object {
-		return object{"apiVersion": role["apiVersion"], "kind": kind, "metadata": map[string]any{"name": name}, "rules": rules}
+		return object{"apiVersion": role["apiVersion"], "kind": kind, "metadata": map[string]any{"name": name},
+			"rules": rules}
 	}
 	bind := func(kind, to, name string) object {
 		return object{
@@ -146,11 +149,13 @@ func (g *generator) writeEach(condition string, o object) error {
 	if err != nil {
 		return err
 	}
-	g.files[rbacFile] += fmt.Sprintf("{{- if %s }}\n{{- range $.Values.watchNamespaces }}\n---\n%s{{- end }}\n{{- end }}\n", condition, text)
+	g.files[rbacFile] += fmt.Sprintf(
+		"{{- if %s }}\n{{- range $.Values.watchNamespaces }}\n---\n%s{{- end }}\n{{- end }}\n", condition, text)
 	return nil
 }
 
-// split divides rules into those of resources in namespaces and the others. Every rule names resources; there are no URLs.
+// split divides rules into those of resources in namespaces and the others. Every rule names resources; there are no
+// URLs.
 func split(rules []any) (inside, outside []any) {
 	for _, r := range rules {
 		rule := r.(map[string]any)

@@ -12,7 +12,8 @@ const (
 	rulesSwitch = "$.Values." + rulesValue + "enabled"
 )
 
-// rules puts values in the place of what people set: labels of the object and of its alerts, where runbooks are, and which alerts are left out.
+// rules puts values in the place of what people set: labels of the object and of its alerts, where runbooks are, and
+// which alerts are left out.
 func (g *generator) rules(o object) error {
 	g.label(o)["«more "+rulesValue+"labels»"] = nil
 	groups, _ := o.at("spec", "groups").([]any)

@@ -16,8 +16,8 @@ import (
 // appVersion is the path, among the defaults, of the version in Chart.yaml.
 const appVersion = "Chart.yaml appVersion"
 
-// writeValues sets in values.yaml what config/ decides, the application's version in Chart.yaml, and the table in README.md. Every
-// value must have a comment, and a place in values.schema.json.
+// writeValues sets in values.yaml what config/ decides, the application's version in Chart.yaml, and the table in
+// README.md. Every value must have a comment, and a place in values.schema.json.
 func writeValues(chart string, defaults map[string]any) error {
 	version, _ := defaults[appVersion].(string)
 	delete(defaults, appVersion)
@@ -233,7 +233,8 @@ func writeReadme(name string, rows []row) error {
 	var b strings.Builder
 	b.WriteString(before + tableBegins + "| value | default | meaning |\n|---|---|---|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", r.path, strings.ReplaceAll(r.standard, "|", `\|`), strings.ReplaceAll(r.meaning, "|", `\|`))
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", r.path, strings.ReplaceAll(r.standard, "|", `\|`),
+			strings.ReplaceAll(r.meaning, "|", `\|`))
 	}
 	b.WriteString(tableEnds + after)
 	return os.WriteFile(name, []byte(b.String()), 0o644)

@@ -1,5 +1,5 @@
-// Command google-store is fake-gcs-server behind TLS, with one bucket, and with tokens for one service account: for the end-to-end tests, in a
-// pod (images/google-store).
+// Command google-store is fake-gcs-server behind TLS, with one bucket, and with tokens for one service account: for the
+// end-to-end tests, in a pod (images/google-store).
 package main
 
 import (
@@ -40,7 +40,8 @@ func run(ctx context.Context, external string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", keyFile, err)
 	}
-	cmd := exec.CommandContext(ctx, "/fake-gcs-server", "-scheme", "http", "-host", "127.0.0.1", "-port", "4443", "-backend", "memory", "-external-url", external, "-log-level", "error")
+	cmd := exec.CommandContext(ctx, "/fake-gcs-server", "-scheme", "http", "-host", "127.0.0.1", "-port", "4443",
+		"-backend", "memory", "-external-url", external, "-log-level", "error")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		return err
@@ -62,16 +63,17 @@ func run(ctx context.Context, external string) error {
 		return err
 	}
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
-	server := &http.Server{Addr: ":9000", ReadHeaderTimeout: headers, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, body := judge.Admit(r)
-		if status == 0 {
-			pass.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	})}
+	server := &http.Server{Addr: ":9000", ReadHeaderTimeout: headers,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			status, body := judge.Admit(r)
+			if status == 0 {
+				pass.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		})}
 	go func() { ended <- server.ListenAndServeTLS("/tls/tls.crt", "/tls/tls.key") }()
 	return <-ended
 }

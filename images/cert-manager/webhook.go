@@ -24,7 +24,8 @@ func runWebhook(ctx context.Context) error {
 	config.MetricsListenAddress = "0"
 	config.TLSConfig.Dynamic.SecretNamespace = namespace
 	config.TLSConfig.Dynamic.SecretName = webhookName + "-ca"
-	config.TLSConfig.Dynamic.DNSNames = []string{webhookName, webhookName + "." + namespace, webhookName + "." + namespace + ".svc"}
+	config.TLSConfig.Dynamic.DNSNames = []string{webhookName, webhookName + "." + namespace,
+		webhookName + "." + namespace + ".svc"}
 	server, err := webhook.NewCertManagerWebhookServer(logf.Log, *config)
 	if err != nil {
 		return err

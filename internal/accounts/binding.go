@@ -1,5 +1,5 @@
-// Package accounts decides what becomes of GaleraUsers and GaleraDatabases: what an account is to be, how its password changes without
-// a login being refused, and what an application is given to connect with. All of it is pure.
+// Package accounts decides what becomes of GaleraUsers and GaleraDatabases: what an account is to be, how its password
+// changes without a login being refused, and what an application is given to connect with. All of it is pure.
 package accounts
 
 import (
@@ -25,15 +25,16 @@ type Login struct {
 	CA, Cert, Key []byte
 }
 
-// Binding returns the contents of a user's binding Secret: everything an application needs, and nothing else. Every address in it makes
-// the driver verify the server, as far as a driver's address can say so.
+// Binding returns the contents of a user's binding Secret: everything an application needs, and nothing else. Every
+// address in it makes the driver verify the server, as far as a driver's address can say so.
 func Binding(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, l Login) map[string][]byte {
 	b := binding{host: host(c, u), user: u.AccountName(), password: l.Password, database: database(u), dir: mountPath(u),
 		tls: c.Spec.TLS.Clients != v1alpha1.TLSDisabled, certificate: len(l.Cert) > 0}
 	out := map[string][]byte{
 		"type": []byte("mysql"), "provider": []byte("galera-operator"),
 		"host": []byte(b.host), "port": []byte(port), "username": []byte(b.user),
-		"uri": []byte(b.uri("mysql", nil)), "jdbc-url": []byte(b.jdbc()), "go-dsn": []byte(b.goDSN()), "sqlalchemy-url": []byte(b.sqlAlchemy()),
+		"uri": []byte(b.uri("mysql", nil)), "jdbc-url": []byte(b.jdbc()), "go-dsn": []byte(b.goDSN()),
+		"sqlalchemy-url": []byte(b.sqlAlchemy()),
 	}
 	put := func(key string, value []byte) {
 		if len(value) > 0 {
@@ -92,15 +93,16 @@ func mountPath(u *v1alpha1.GaleraUser) string {
 }
 
 func (b binding) uri(scheme string, query url.Values) string {
-	u := url.URL{Scheme: scheme, User: url.UserPassword(b.user, b.password), Host: net.JoinHostPort(b.host, port), Path: "/" + b.database, RawQuery: query.Encode()}
+	u := url.URL{Scheme: scheme, User: url.UserPassword(b.user, b.password), Host: net.JoinHostPort(b.host, port),
+		Path: "/" + b.database, RawQuery: query.Encode()}
 	if b.password == "" {
 		u.User = url.User(b.user)
 	}
 	return u.String()
 }
 
-// jdbc is for MariaDB Connector/J, which takes the values of parameters as they are, without decoding them. The account is not in it: its
-// name and its password are properties of their own, in which every character means itself.
+// jdbc is for MariaDB Connector/J, which takes the values of parameters as they are, without decoding them. The account
+// is not in it: its name and its password are properties of their own, in which every character means itself.
 func (b binding) jdbc() string {
 	out := "jdbc:mariadb://" + net.JoinHostPort(b.host, port) + "/" + url.PathEscape(b.database)
 	if b.tls {
@@ -110,18 +112,21 @@ func (b binding) jdbc() string {
 	return out
 }
 
-// goDSN is for go-sql-driver. A CA of one's own has to be registered under the name galera: docs/connecting.md shows how.
+// goDSN is for go-sql-driver. A CA of one's own has to be registered under the name galera: docs/connecting.md shows
+// how.
 func (b binding) goDSN() string {
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.DBName = b.user, b.password, "tcp", net.JoinHostPort(b.host, port), b.database
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.DBName = b.user, b.password, "tcp", net.JoinHostPort(b.host, port),
+		b.database
 	if b.tls {
 		cfg.TLSConfig = "galera"
 	}
 	return cfg.FormatDSN()
 }
 
-// sqlAlchemy is for PyMySQL below SQLAlchemy. With a CA PyMySQL verifies by default. Its own parameters ssl_verify_cert and
-// ssl_verify_identity must not be there: SQLAlchemy hands them on without the CA, and PyMySQL would take the system's.
+// sqlAlchemy is for PyMySQL below SQLAlchemy. With a CA PyMySQL verifies by default. Its own parameters ssl_verify_cert
+// and ssl_verify_identity must not be there: SQLAlchemy hands them on without the CA, and PyMySQL would take the
+// system's.
 func (b binding) sqlAlchemy() string {
 	query := url.Values{"charset": {"utf8mb4"}}
 	if b.tls {

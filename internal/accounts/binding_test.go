@@ -17,7 +17,8 @@ func TestBinding(t *testing.T) {
 	for _, word := range []string{"plain", `p@ss:w/o?r&d=%2F#'"\`, "ünï cödé"} {
 		u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app"}}
 		user := strings.ReplaceAll(word, ":", "") // which a DSN of go-sql-driver cannot have in a name
-		u.Spec.Name, u.Spec.Grants = user, []v1alpha1.GrantSpec{{Privileges: []string{"PROCESS"}, Database: "*"}, {Privileges: []string{"SELECT"}, Database: "my_db"}}
+		u.Spec.Name, u.Spec.Grants = user, []v1alpha1.GrantSpec{{Privileges: []string{"PROCESS"}, Database: "*"},
+			{Privileges: []string{"SELECT"}, Database: "my_db"}}
 		b := Binding(c, u, Login{Password: word, CA: []byte("ca")})
 		for _, key := range []string{"uri", "sqlalchemy-url"} {
 			at, err := url.Parse(string(b[key]))
@@ -28,23 +29,27 @@ func TestBinding(t *testing.T) {
 			if at.User.Username() != user || password != word || at.Host != "shop-primary.data.svc:3306" || at.Path != "/my_db" {
 				t.Errorf("%s: %s", key, at)
 			}
-			if q := at.Query(); key == "sqlalchemy-url" && (q.Get("ssl_ca") != "/bindings/app/ca.crt" || q.Get("ssl_check_hostname") != "true" || q.Has("ssl_verify_cert") || q.Has("ssl_cert")) {
+			if q := at.Query(); key == "sqlalchemy-url" && (q.Get("ssl_ca") != "/bindings/app/ca.crt" ||
+				q.Get("ssl_check_hostname") != "true" || q.Has("ssl_verify_cert") || q.Has("ssl_cert")) {
 				t.Errorf("%s", at)
 			}
 		}
 		dsn := string(b["go-dsn"])
 		cfg, err := mysql.ParseDSN(strings.Replace(dsn, "tls=galera", "tls=true", 1))
-		if err != nil || cfg.User != user || cfg.Passwd != word || cfg.DBName != "my_db" || !strings.Contains(dsn, "tls=galera") {
+		if err != nil || cfg.User != user || cfg.Passwd != word || cfg.DBName != "my_db" ||
+			!strings.Contains(dsn, "tls=galera") {
 			t.Errorf("%s: %v", dsn, err)
 		}
-		if got := string(b["jdbc-url"]); got != "jdbc:mariadb://shop-primary.data.svc:3306/my_db?useSsl=true&sslMode=verify-full&serverSslCert=/bindings/app/ca.crt" {
+		if got := string(
+			b["jdbc-url"]); got != "jdbc:mariadb://shop-primary.data.svc:3306/my_db?useSsl=true&sslMode=verify-full&serverSslCert=/bindings/app/ca.crt" {
 			t.Error(got)
 		}
 	}
 	u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Name: "app"}}
 	u.Spec.Endpoint, u.Spec.MountPath = v1alpha1.EndpointAny, "/b"
 	b := Binding(c, u, Login{CA: []byte("ca"), Cert: []byte("c"), Key: []byte("k")})
-	if _, has := b["password"]; has || string(b["host"]) != "shop.data.svc" || string(b["tls.crt"]) != "c" || !strings.Contains(string(b["sqlalchemy-url"]), "ssl_cert=%2Fb%2Ftls.crt") {
+	if _, has := b["password"]; has || string(b["host"]) != "shop.data.svc" || string(b["tls.crt"]) != "c" ||
+		!strings.Contains(string(b["sqlalchemy-url"]), "ssl_cert=%2Fb%2Ftls.crt") {
 		t.Errorf("%s", b)
 	}
 	u.Spec.Endpoint = v1alpha1.EndpointReadOnly
@@ -52,7 +57,8 @@ func TestBinding(t *testing.T) {
 		t.Error(host)
 	}
 	c.Spec.TLS.Clients = v1alpha1.TLSDisabled
-	if b := Binding(c, u, Login{CA: []byte("ca")}); strings.Contains(string(b["jdbc-url"])+string(b["go-dsn"])+string(b["sqlalchemy-url"]), "ssl") || len(b["ca.crt"]) > 0 {
+	if b := Binding(c, u, Login{CA: []byte("ca")}); strings.Contains(string(b["jdbc-url"])+string(b["go-dsn"])+
+		string(b["sqlalchemy-url"]), "ssl") || len(b["ca.crt"]) > 0 {
 		t.Errorf("without TLS: %s", b)
 	}
 }
@@ -81,14 +87,17 @@ func TestTenancy(t *testing.T) {
 		spec v1alpha1.GaleraUserSpec
 		good bool
 	}{
-		"nothing":                {v1alpha1.GaleraUserSpec{}, true},
-		"a database":             {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine"}}}, true},
-		"all":                    {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine"}, {Database: "*"}}}, false},
-		"unset":                  {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{}}}, false},
-		"give away":              {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine", WithGrantOption: true}}}, false},
-		"give away, by its name": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine", Privileges: []string{"SELECT", "Grant Option"}}}}, false},
-		"roles":                  {v1alpha1.GaleraUserSpec{Roles: []string{"admin"}}, false},
-		"adopt":                  {v1alpha1.GaleraUserSpec{Adopt: true}, false},
+		"nothing":    {v1alpha1.GaleraUserSpec{}, true},
+		"a database": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine"}}}, true},
+		"all": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine"}, {Database: "*"}}},
+			false},
+		"unset": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{}}}, false},
+		"give away": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine",
+			WithGrantOption: true}}}, false},
+		"give away, by its name": {v1alpha1.GaleraUserSpec{Grants: []v1alpha1.GrantSpec{{Database: "mine",
+			Privileges: []string{"SELECT", "Grant Option"}}}}, false},
+		"roles": {v1alpha1.GaleraUserSpec{Roles: []string{"admin"}}, false},
+		"adopt": {v1alpha1.GaleraUserSpec{Adopt: true}, false},
 	} {
 		u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app"}, Spec: tc.spec}
 		if why := Overreach(u, "data"); (why == "") != tc.good {
@@ -101,7 +110,8 @@ func TestTenancy(t *testing.T) {
 	}
 	for _, adopt := range []bool{false, true} {
 		for _, namespace := range []string{"data", "team"} {
-			d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}, Spec: v1alpha1.GaleraDatabaseSpec{Adopt: adopt}}
+			d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"},
+				Spec: v1alpha1.GaleraDatabaseSpec{Adopt: adopt}}
 			if why := DatabaseOverreach(d, "data"); (why != "") != (adopt && namespace == "team") {
 				t.Errorf("a database of %s, adopt %t: %q", namespace, adopt, why)
 			}

@@ -20,7 +20,8 @@ func TestRecipes(t *testing.T) {
 		t.Fatalf("%v: %v", programs, err)
 	}
 	for _, path := range programs {
-		if slices.Contains([]string{"Dockerfile", "again.sh", "package.json", "package-lock.json", "requirements.txt"}, filepath.Base(path)) {
+		if slices.Contains([]string{"Dockerfile", "again.sh", "package.json", "package-lock.json", "requirements.txt"},
+			filepath.Base(path)) {
 			continue
 		}
 		text, err := os.ReadFile(path)

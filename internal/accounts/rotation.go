@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Passwords is what a user's Secret NAME-password holds: the password, the one before it as long as that is accepted, and which request of
-// the annotation it was made for. It is written before the account is changed.
+// Passwords is what a user's Secret NAME-password holds: the password, the one before it as long as that is accepted,
+// and which request of the annotation it was made for. It is written before the account is changed.
 type Passwords struct {
 	Password string
 	Previous string
@@ -21,7 +21,8 @@ type Asked struct {
 	Have *Passwords
 	// Published is the binding Secret's password, "" when there is none.
 	Published string
-	// Given is the password of the person's Secret, "" when the operator makes it; Token that of the annotation, "" for none.
+	// Given is the password of the person's Secret, "" when the operator makes it; Token that of the annotation, "" for
+	// none.
 	Given, Token string
 	// Fresh makes a password.
 	Fresh   func() (string, error)
@@ -34,14 +35,15 @@ type Rotation struct {
 	Passwords
 	// Write reports whether the Secret is to hold Passwords before anything else is done.
 	Write bool
-	// Waiting reports whether another password waits until the one before the present one is no longer accepted. It is next when that has just
-	// ended.
+	// Waiting reports whether another password waits until the one before the present one is no longer accepted. It is
+	// next when that has just ended.
 	Waiting bool
 	// Until is when Previous is no longer accepted; zero while that is not known, or when there is none.
 	Until time.Time
 }
 
-// Accepted are the passwords of the account: the published one first, because some drivers get in with the first one only.
+// Accepted are the passwords of the account: the published one first, because some drivers get in with the first one
+// only.
 func (r Rotation) Accepted(published string) []string {
 	switch {
 	case r.Previous == "":
@@ -52,8 +54,8 @@ func (r Rotation) Accepted(published string) []string {
 	return []string{r.Password, r.Previous}
 }
 
-// Rotate decides the next step of a password's life. The one that applications have, which is the published one, is accepted at every
-// moment, whatever is asked for and wherever the operator was killed.
+// Rotate decides the next step of a password's life. The one that applications have, which is the published one, is
+// accepted at every moment, whatever is asked for and wherever the operator was killed.
 func Rotate(a Asked) (r Rotation, err error) {
 	if a.Have == nil {
 		return begin(a)
@@ -99,7 +101,8 @@ func Rotate(a Asked) (r Rotation, err error) {
 	return r, nil
 }
 
-// begin makes the first password, or another one when the Secret was deleted: what applications have stays accepted meanwhile.
+// begin makes the first password, or another one when the Secret was deleted: what applications have stays accepted
+// meanwhile.
 func begin(a Asked) (r Rotation, err error) {
 	r.Password, r.Renewed, r.Write = a.Given, a.Token, true
 	if r.Password == "" {

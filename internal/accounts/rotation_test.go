@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRotationsAreNotNoticed: with passwords changed by request and by a person, the operator killed between any two steps and Secrets
-// deleted, the password in the binding Secret, and the one that was there until an overlap ago, always open the account; and at rest the
-// account accepts one.
+// TestRotationsAreNotNoticed: with passwords changed by request and by a person, the operator killed between any two
+// steps and Secrets deleted, the password in the binding Secret, and the one that was there until an overlap ago,
+// always open the account; and at rest the account accepts one.
 func TestRotationsAreNotNoticed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const overlap = time.Hour
@@ -43,7 +43,8 @@ func TestRotationsAreNotNoticed(t *testing.T) {
 				}
 			}
 		)
-		// pass makes up to so many steps of a pass: the operator is killed after them. It reports whether nothing was left to do.
+		// pass makes up to so many steps of a pass: the operator is killed after them. It reports whether nothing was left to
+		// do.
 		pass = func(most int) bool {
 			r, err := Rotate(ask())
 			if err != nil || most == 0 {

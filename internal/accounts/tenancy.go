@@ -22,10 +22,11 @@ func Admits(c *v1alpha1.GaleraCluster, namespace string, has map[string]string) 
 	return err == nil && selector.Matches(labels.Set(has)), err
 }
 
-const rule = "a user from another namespace than the cluster's gets privileges on databases of GaleraDatabases in its own namespace only"
+const rule = "a user from another namespace than the cluster's gets privileges on databases of GaleraDatabases in " +
+	"its own namespace only"
 
-// Overreach describes what a user of another namespace asks for and may not have, "" for nothing: it gets privileges on databases, and can give
-// none away. Whose a database is, is marked in the database, and looked up there.
+// Overreach describes what a user of another namespace asks for and may not have, "" for nothing: it gets privileges on
+// databases, and can give none away. Whose a database is, is marked in the database, and looked up there.
 func Overreach(u *v1alpha1.GaleraUser, clusterNamespace string) string {
 	if u.Namespace == clusterNamespace {
 		return ""
@@ -34,7 +35,8 @@ func Overreach(u *v1alpha1.GaleraUser, clusterNamespace string) string {
 		switch {
 		case g.Database == "" || g.Database == "*":
 			return "a grant on all databases: " + rule
-		case g.WithGrantOption || slices.ContainsFunc(g.Privileges, func(p string) bool { return strings.EqualFold(p, "GRANT OPTION") }):
+		case g.WithGrantOption || slices.ContainsFunc(g.Privileges,
+			func(p string) bool { return strings.EqualFold(p, "GRANT OPTION") }):
 			return "the grant option: " + rule + ", and cannot give them away"
 		}
 	}

@@ -35,7 +35,8 @@ func User(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, passwords []string)
 		w.Accepts = append(w.Accepts, kept)
 	}
 	for _, g := range u.Spec.Grants {
-		w.Grants = append(w.Grants, agentapi.SQLGrant{Privileges: g.Privileges, Database: g.Database, Table: g.Table, Columns: g.Columns, WithGrant: g.WithGrantOption})
+		w.Grants = append(w.Grants, agentapi.SQLGrant{Privileges: g.Privileges, Database: g.Database, Table: g.Table,
+			Columns: g.Columns, WithGrant: g.WithGrantOption})
 	}
 	return w, nil
 }

@@ -199,12 +199,14 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.volume.Open(o.Places, a.queue.Post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
 	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
 	a.image = image.New(loop, &a.table)
-	a.reports = report.New(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace}, AgentVersion: o.Version,
-		AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Image: a.image.ImageReport,
+	a.reports = report.New(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
+		AgentVersion: o.Version,
+		AgentDigest:  o.Digest, AgentArch: runtime.GOARCH, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
 	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
 	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
-	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, EvictServer: conn.Evict, Settling: func() { a.queue.Post(a.evicted.Begin) }}
+	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, EvictServer: conn.Evict,
+		Settling: func() { a.queue.Post(a.evicted.Begin) }}
 	a.distance = distance.New(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
 	a.prove.Open(a.queue.Post)
 	members := func() (agentapi.Identity, []agentapi.Peer) { s := a.prove.Subject(); return s.Cluster, s.Peers }
@@ -213,29 +215,39 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	})
 	member := config.Member{Name: o.Name, Namespace: o.Namespace, Address: o.Address, User: a.user}
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
-	a.config = config.New(loop, o.Places, member, &a.image, &a.table, conn, config.Events{Taken: a.onConfig, Applied: a.updateSubject})
+	a.config = config.New(loop, o.Places, member, &a.image, &a.table, conn,
+		config.Events{Taken: a.onConfig, Applied: a.updateSubject})
 	a.orders = ordering.New(loop, &a.volume)
-	a.run = running.New(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group, running.Events{Changed: a.updateSubject, Line: a.serverLine})
-	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts, func() orders.Content { return a.orders.Content() },
+	a.run = running.New(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group,
+		running.Events{Changed: a.updateSubject, Line: a.serverLine})
+	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts,
+		func() orders.Content { return a.orders.Content() },
 		func() error { return a.orders.Damaged() }, a.config.Blame)
 	a.joiner = joiner.New(loop, o.Places, o.Address, silence, joiner.Dependencies{
-		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam}, joiner.Events{Judge: a.judgeServer})
+		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam},
+		joiner.Events{Judge: a.judgeServer})
 	a.donor = donor.New(loop, o.Places, &a.run, &a.config, answers)
 	a.start = starting.New(loop, o.Places, member, starting.Dependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
 		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
 	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
 	a.commands = commands.New(loop, commands.Dependencies{
-		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config}, conn.RebuildQuorum)
+		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config},
+		conn.RebuildQuorum)
 	own := &accounts.Own{DB: conn.DB(), User: a.user}
-	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep), mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
-		serving.Dependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image, Orders: &a.orders, Volume: &a.volume},
+	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep),
+		mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
+		serving.Dependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
+			Orders: &a.orders, Volume: &a.volume},
 		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduled: conn.Scheduled, Judge: a.judgeServer})
-	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user, func() galera.Line { return a.orders.Content().Lineage.Line })
+	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
+		func() galera.Line { return a.orders.Content().Lineage.Line })
 	a.handover = handover.New(loop, handover.Components{
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},
-		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config}, {Name: "certs", Keeper: &a.certs},
-			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove}, {Name: "running", Keeper: &a.run}},
+		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config},
+			{Name: "certs", Keeper: &a.certs},
+			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove},
+			{Name: "running", Keeper: &a.run}},
 		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.role.primary },
 	})
 }
@@ -267,13 +279,15 @@ func (a *agent) serve(ctx context.Context) error {
 		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
 			a.queue.Post(func() { a.role.setPrimary(a.Name, name, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
-		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount, Drop: a.conn.DropBenchAccount}.Keep}
+		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount,
+			Drop: a.conn.DropBenchAccount}.Keep}
 	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })
 	if err := web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
 		return err
 	}
 	given := a.backup.TLSConfig(func() *tls.Certificate { return a.certs.Identity().Pair })
-	// Not handed over: an agent is not replaced during a backup, and a successor that does not know a socket would keep it open.
+	// Not handed over: an agent is not replaced during a backup, and a successor that does not know a socket would keep it
+	// open.
 	if err := web.Serve(ctx, &sockets.Set{}, agentapi.BackupPort, a.backup.Handler(), given, a.Logger); err != nil {
 		return err
 	}

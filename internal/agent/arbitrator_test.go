@@ -31,7 +31,8 @@ func TestArbitrator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2, nil)
 	ip := w.nodes[0].ip
-	arb := &node{w: w, image: image, name: "shop-arbitrator", ip: ip[:strings.LastIndex(ip, ".")] + ".60", command: "arbitrator"}
+	arb := &node{w: w, image: image, name: "shop-arbitrator", ip: ip[:strings.LastIndex(ip, ".")] + ".60",
+		command: "arbitrator"}
 	arb.base = filepath.Join(w.dir, arb.name)
 	w.nodes = append(w.nodes, arb)
 	w.publishConfig(func(c *agentapi.NodeConfig) { c.Arbitrator = &agentapi.Peer{Name: arb.name, Host: arb.name} })
@@ -96,7 +97,10 @@ func (s *arbitration) form() {
 	s.node(1).until("waiting", time.Minute, waiting)
 	s.epoch++
 	s.node(0).send(agentapi.OrderInitialise, s.epoch, galera.Position{}, "")
-	s.uuid = s.node(0).until("Primary", 2*time.Minute, func(r agentapi.Report) bool { return r.Server != nil && r.Server.State == galera.NodeSynced }).Server.ClusterUUID
+	s.uuid = s.node(0).until("Primary", 2*time.Minute, func(r agentapi.Report) bool {
+		return r.Server != nil &&
+			r.Server.State == galera.NodeSynced
+	}).Server.ClusterUUID
 	r := s.whole()
 	if r.Image.ProviderVersion == "" || r.Config.Socket != galera.SocketStrict {
 		s.Errorf("%+v %+v", r.Image, r.Config)
@@ -110,10 +114,12 @@ func (s *arbitration) prove() {
 	proved := func(f agentapi.ChannelFact) bool { return f.Observed == agentapi.ObservedTLS && f.Verified }
 	s.arb.until("proved", time.Minute, func(r agentapi.Report) bool {
 		own := r.TLS.Channels[agentapi.ChannelReplication]
-		return proved(own) && own.PlaintextRefused && own.Serial == r.TLS.LoadedSerial && proved(r.TLS.Peers["shop-0"]) && proved(r.TLS.Peers["shop-1"])
+		return proved(own) && own.PlaintextRefused && own.Serial == r.TLS.LoadedSerial && proved(r.TLS.Peers["shop-0"]) &&
+			proved(r.TLS.Peers["shop-1"])
 	})
 	for i := range 2 {
-		s.node(i).until("verifying the arbitrator", time.Minute, func(r agentapi.Report) bool { return proved(r.TLS.Peers[s.arb.name]) })
+		s.node(i).until("verifying the arbitrator", time.Minute,
+			func(r agentapi.Report) bool { return proved(r.TLS.Peers[s.arb.name]) })
 	}
 }
 
@@ -149,7 +155,8 @@ func (s *arbitration) replace() {
 			if err != nil {
 				continue // the connection of the agent before
 			}
-			if r = got; !counted(r) || r.Arbitration.Process != before.Arbitration.Process || len(r.TLS.Channels) == 0 || r.Config.RestartNeeded ||
+			if r = got; !counted(r) || r.Arbitration.Process != before.Arbitration.Process || len(r.TLS.Channels) == 0 ||
+				r.Config.RestartNeeded ||
 				r.TLS.LoadedSerial != before.TLS.LoadedSerial || r.Boot != before.Boot {
 				s.Fatalf("in between: %+v", r)
 			}
@@ -160,7 +167,8 @@ func (s *arbitration) replace() {
 	}
 	check(s.T, s.arb.replace(built.refuses(s.T)))
 	s.arb.until("back", 20*time.Second, func(r agentapi.Report) bool {
-		return counted(r) && strings.Contains(r.HandoverProblem, "changed its mind") && r.Arbitration.Process == before.Arbitration.Process
+		return counted(r) && strings.Contains(r.HandoverProblem, "changed its mind") &&
+			r.Arbitration.Process == before.Arbitration.Process
 	})
 	s.whole()
 }
@@ -184,9 +192,11 @@ func (s *arbitration) renew() {
 	before := s.whole()
 	s.w.publishCertificate(s.w.leaf())
 	s.node(0).until("a new certificate", time.Minute, func(r agentapi.Report) bool {
-		return r.TLS.LoadedSerial != "" && r.TLS.LoadedSerial == r.TLS.PublishedSerial && r.TLS.LoadedSerial != before.TLS.LoadedSerial
+		return r.TLS.LoadedSerial != "" && r.TLS.LoadedSerial == r.TLS.PublishedSerial &&
+			r.TLS.LoadedSerial != before.TLS.LoadedSerial
 	})
-	needed := s.arb.until("in need of a restart", time.Minute, func(r agentapi.Report) bool { return r.Config.RestartNeeded && counted(r) })
+	needed := s.arb.until("in need of a restart", time.Minute,
+		func(r agentapi.Report) bool { return r.Config.RestartNeeded && counted(r) })
 	if needed.Arbitration.Process != before.Arbitration.Process || needed.TLS.LoadedSerial != before.TLS.LoadedSerial {
 		s.Errorf("%+v was restarted without an order", needed.Arbitration)
 	}
@@ -197,7 +207,8 @@ func (s *arbitration) renew() {
 		s.Errorf("the order: %s", got)
 	}
 	s.arb.until("restarted", time.Minute, func(r agentapi.Report) bool {
-		return counted(r) && r.TLS.LoadedSerial == r.TLS.PublishedSerial && !r.Config.RestartNeeded && r.Arbitration.Process != before.Arbitration.Process
+		return counted(r) && r.TLS.LoadedSerial == r.TLS.PublishedSerial && !r.Config.RestartNeeded &&
+			r.Arbitration.Process != before.Arbitration.Process
 	})
 	s.whole()
 	if got := s.restart(before.Arbitration.Process); got != agentapi.OrderDone {
@@ -209,7 +220,8 @@ func (s *arbitration) foreign() {
 	before := s.whole()
 	stranger := newAuthority(s.T, "a stranger", nil)
 	certPEM, keyPEM := stranger.issue(s.T, "shop", "shop", "shop-nodes")
-	s.arb.mount("tls", map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": stranger.pem, agentapi.ControlCAKey: s.w.control.pem})
+	s.arb.mount("tls", map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": stranger.pem,
+		agentapi.ControlCAKey: s.w.control.pem})
 	s.eventually("the order", func() bool { return s.arb.tryRestart(stranger.pem, before.Arbitration.Process) })
 	for i := range 2 {
 		s.node(i).until("without the arbitrator", time.Minute, func(r agentapi.Report) bool { return synced(2)(r) })
@@ -254,7 +266,10 @@ func (s *arbitration) stopAll() {
 		s.node(i).send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)
 		s.node(i).until("stopped", time.Minute, func(r agentapi.Report) bool { return r.Phase == galera.PhaseStopped })
 	}
-	r := s.arb.until("ended", time.Minute, func(r agentapi.Report) bool { return r.Arbitration == nil && r.Phase == galera.PhaseWaiting })
+	r := s.arb.until("ended", time.Minute, func(r agentapi.Report) bool {
+		return r.Arbitration == nil &&
+			r.Phase == galera.PhaseWaiting
+	})
 	if r.Restarts != 1 {
 		s.Errorf("garbd ended by itself: %+v", r)
 	}
@@ -269,9 +284,11 @@ func (s *arbitration) stopAll() {
 
 // switchTLS goes there and back, the arbitrator first each time.
 func (s *arbitration) switchTLS() {
-	for _, mode := range []galera.SocketMode{galera.SocketDynamic, galera.SocketPlain, galera.SocketDynamic, galera.SocketStrict} {
+	for _, mode := range []galera.SocketMode{galera.SocketDynamic, galera.SocketPlain, galera.SocketDynamic,
+		galera.SocketStrict} {
 		s.w.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Replication = mode })
-		old := s.arb.until("in need of a restart", time.Minute, func(r agentapi.Report) bool { return r.Config.RestartNeeded })
+		old := s.arb.until("in need of a restart", time.Minute,
+			func(r agentapi.Report) bool { return r.Config.RestartNeeded })
 		s.restart(old.Arbitration.Process)
 		s.arb.until("restarted", time.Minute, func(r agentapi.Report) bool { return counted(r) && r.Config.Socket == mode })
 		s.whole()
@@ -279,7 +296,8 @@ func (s *arbitration) switchTLS() {
 			s.epoch++
 			s.node(i).until("in need of a restart", time.Minute, func(r agentapi.Report) bool { return r.Config.RestartNeeded })
 			s.node(i).send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
-			s.node(i).until("restarted", 2*time.Minute, func(r agentapi.Report) bool { return joined(3)(r) && r.Config.Socket == mode })
+			s.node(i).until("restarted", 2*time.Minute,
+				func(r agentapi.Report) bool { return joined(3)(r) && r.Config.Socket == mode })
 			s.whole()
 			s.write(1 - i)
 		}

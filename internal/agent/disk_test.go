@@ -12,7 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestOrderThatCannotBeWrittenIsAnsweredWithAnError: the book cannot be written, the order is answered with an error, and the volume is tried at once.
+// TestOrderThatCannotBeWrittenIsAnsweredWithAnError: the book cannot be written, the order is answered with an error,
+// and the volume is tried at once.
 func TestOrderThatCannotBeWrittenIsAnsweredWithAnError(t *testing.T) {
 	s := onSlowVolume(t)
 	s.release()
@@ -20,9 +21,11 @@ func TestOrderThatCannotBeWrittenIsAnsweredWithAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	var answer error
-	s.commands.Accept(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}, time.Now(), func(_ agentapi.OrderResult, err error) { answer = err })
+	s.commands.Accept(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}, time.Now(),
+		func(_ agentapi.OrderResult, err error) { answer = err })
 	agenttest.Next(t, s.queue)
-	if answer == nil || s.orders.Current != nil || s.orders.Recording() != nil || s.orders.Content().Held || !s.volume.Suspected() {
+	if answer == nil || s.orders.Current != nil || s.orders.Recording() != nil || s.orders.Content().Held ||
+		!s.volume.Suspected() {
 		t.Errorf("%v; %+v", answer, s.orders.Content())
 	}
 	touch := func() error { return volume.Touch(s.Places.State) }

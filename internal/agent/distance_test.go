@@ -8,14 +8,17 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// sendWindows: members of one host run with the windows for that; those of the configuration take their place and go again, and no server is
-// restarted for it.
+// sendWindows: members of one host run with the windows for that; those of the configuration take their place and go
+// again, and no server is restarted for it.
 func (s *scenario) sendWindows() {
 	n, near := s.node(2), agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}
 	before := n.serverPID()
 	await := func(what string, want agentapi.SendWindows) {
 		s.Helper()
-		r := n.until(what, 40*time.Second, func(r agentapi.Report) bool { return r.Replication != nil && r.Replication.SendWindows == want })
+		r := n.until(what, 40*time.Second, func(r agentapi.Report) bool {
+			return r.Replication != nil &&
+				r.Replication.SendWindows == want
+		})
 		if rtt := r.Replication.RoundTripMicroseconds; rtt <= 0 || rtt > 20_000 {
 			s.Errorf("%s: a round trip of %d µs on one host", what, rtt)
 		}
@@ -25,7 +28,8 @@ func (s *scenario) sendWindows() {
 	}
 	inForce := func(want string) {
 		s.Helper()
-		if got := n.mustSQL("SELECT @@global.wsrep_provider_evs_user_send_window, @@global.wsrep_provider_evs_send_window"); got != want {
+		if got := n.mustSQL(
+			"SELECT @@global.wsrep_provider_evs_user_send_window, @@global.wsrep_provider_evs_send_window"); got != want {
 			s.Errorf("the server has %q, want %q", got, want)
 		}
 	}

@@ -89,7 +89,8 @@ func (s *scenario) drainDelay() {
 	report(other.name)
 	do(n.session(), "INSERT INTO app.farewell VALUES (3)")
 	asleep := make(chan error, 1)
-	go func() { // until others have been sent away; between two statements of its own it would be idle, and be ended with them
+	go func() {
+		// until others have been sent away; between two statements of its own it would be idle, and be ended with them
 		_, err := late.ExecContext(ctx, "DO SLEEP(1.8); BEGIN; INSERT INTO app.farewell VALUES (5)")
 		asleep <- err
 	}()

@@ -67,7 +67,8 @@ func (s *scenario) cutInitialise() {
 		if r.Data != galera.DataEmpty || r.Position.Known() {
 			s.Fatalf("neither empty nor a database: %s %s", r.Data, r.Position)
 		}
-		if again := n.resend(o); again.State == agentapi.OrderAccepted || again.State == agentapi.OrderDone && r.Data == galera.DataEmpty {
+		if again := n.resend(o); again.State == agentapi.OrderAccepted || again.State == agentapi.OrderDone &&
+			r.Data == galera.DataEmpty {
 			s.Fatalf("the old order is carried out again: %+v", again)
 		}
 	}
@@ -90,7 +91,8 @@ func (s *scenario) formAgain() {
 	s.uuid = n.until("formed", 60*time.Second, done(o.ID)).Server.ClusterUUID
 	deadline := time.Now().Add(20 * time.Second)
 	for time.Now().Before(deadline) {
-		if _, err = n.sql("CREATE DATABASE app; CREATE TABLE app.t (id INT PRIMARY KEY, filler LONGBLOB) ENGINE=InnoDB"); err == nil {
+		if _, err = n.sql(
+			"CREATE DATABASE app; CREATE TABLE app.t (id INT PRIMARY KEY, filler LONGBLOB) ENGINE=InnoDB"); err == nil {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -139,7 +141,8 @@ func (s *scenario) cutTransfer() {
 		n.start()
 		r := n.until("examined", 30*time.Second, func(r agentapi.Report) bool { return r.Data != galera.DataUnknown })
 		s.Logf("cut %d ms into the transfer (%s): %s, %s", delay, last.Data, r.Data, r.Position)
-		if last.Data == galera.DataIncomplete && (r.Data == galera.DataPresent || r.Position.Known()) && (r.Server == nil || r.Server.State != galera.NodeSynced) {
+		if last.Data == galera.DataIncomplete && (r.Data == galera.DataPresent || r.Position.Known()) &&
+			(r.Server == nil || r.Server.State != galera.NodeSynced) {
 			s.Fatalf("half a transfer is taken for data: %+v", r)
 		}
 		n.until("joined after all", 90*time.Second, synced(3))
@@ -167,7 +170,8 @@ func (s *scenario) killDonor() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.StateTransfer.RateLimit = limited })
 	s.awaitConfig()
 	s.inTransfer(n)
-	r := n.until("knowing its donor", 10*time.Second, func(r agentapi.Report) bool { return r.Join != nil && r.Join.Donor != "" || r.Server != nil })
+	r := n.until("knowing its donor", 10*time.Second,
+		func(r agentapi.Report) bool { return r.Join != nil && r.Join.Donor != "" || r.Server != nil })
 	if r.Server != nil {
 		s.Fatal("the transfer was over too soon")
 	}
@@ -233,7 +237,8 @@ func (s *scenario) diverge() {
 	alone.stop(true)
 	s.epoch++
 	n := s.node(1)
-	o := agentapi.Order{ID: "trusted", Epoch: s.epoch, Kind: agentapi.OrderBootstrap, Position: at, ClusterUUID: s.uuid, GivenUp: []string{alone.name}}
+	o := agentapi.Order{ID: "trusted", Epoch: s.epoch, Kind: agentapi.OrderBootstrap, Position: at, ClusterUUID: s.uuid,
+		GivenUp: []string{alone.name}}
 	if r := n.resend(o); r.State != agentapi.OrderAccepted {
 		s.Fatalf("%+v", r)
 	}
@@ -247,7 +252,10 @@ func (s *scenario) diverge() {
 	}
 	s.beginLine(1, 0) // its start is past the other's seqno, too: only the line before distinguishes them
 	alone.start()
-	r := alone.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseFailed && r.Failure != nil })
+	r := alone.until("kept out", 30*time.Second, func(r agentapi.Report) bool {
+		return r.Phase == galera.PhaseFailed &&
+			r.Failure != nil
+	})
 	if r.Failure.Reason != agentapi.FailureDiverged || r.Server != nil || r.Data != galera.DataPresent {
 		s.Fatalf("%+v", r)
 	}
@@ -266,7 +274,8 @@ func (s *scenario) tearBook(n *node, at galera.Position) {
 	book := filepath.Join(n.base, "volume", "agent", "orders.json")
 	check(s.T, os.WriteFile(book, []byte(`{"highestEpoch":`), 0o600))
 	n.start()
-	r := n.until("complaining of its book", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseFailed && r.Failure != nil })
+	r := n.until("complaining of its book", 30*time.Second,
+		func(r agentapi.Report) bool { return r.Phase == galera.PhaseFailed && r.Failure != nil })
 	if r.Failure.Reason != agentapi.FailureOrderBook || r.Server != nil || r.Position != at {
 		s.Errorf("%+v", r)
 	}
@@ -311,7 +320,10 @@ func (s *scenario) foreign() {
 	}
 	s.node(0).until("initialised", 60*time.Second, done(o.ID))
 	n.start()
-	r := n.until("kept out", 30*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseFailed && r.Failure != nil })
+	r := n.until("kept out", 30*time.Second, func(r agentapi.Report) bool {
+		return r.Phase == galera.PhaseFailed &&
+			r.Failure != nil
+	})
 	if r.Failure.Reason != agentapi.FailureForeignUUID || r.Position.UUID != s.uuid || r.Data != galera.DataPresent {
 		s.Fatalf("%+v", r)
 	}

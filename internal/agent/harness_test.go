@@ -61,7 +61,8 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *test
 		t.Fatalf("no docker, or no image %s: %v: %s", image, err, out)
 	}
 	//nolint:usetesting // GAGENT_KEEP leaves it behind
-	w := &testCluster{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t), network: fmt.Sprintf("gagent-%d-%d", os.Getpid(), worlds.Add(1))}
+	w := &testCluster{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t),
+		network: fmt.Sprintf("gagent-%d-%d", os.Getpid(), worlds.Add(1))}
 	check(t, os.Chmod(w.dir, 0o755))
 	t.Cleanup(w.remove)
 	w.install()
@@ -174,7 +175,8 @@ func (n *node) mountConfig(c agentapi.NodeConfig) {
 func (w *testCluster) publishCertificate(certPEM, keyPEM []byte) {
 	w.t.Helper()
 	for _, n := range w.nodes {
-		n.mount("tls", map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": w.root.pem, agentapi.ControlCAKey: w.control.pem})
+		n.mount("tls", map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": w.root.pem,
+			agentapi.ControlCAKey: w.control.pem})
 	}
 }
 
@@ -215,7 +217,8 @@ func (n *node) start() {
 	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network, "--ip", n.ip,
 		"--network-alias", n.name, "--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
 		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.RunDir, mysqlUID),
-		"--tmpfs", agentapi.TmpDir, "-v", filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v", volume + ":" + agentapi.VolumeDir,
+		"--tmpfs", agentapi.TmpDir, "-v", filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v",
+		volume + ":" + agentapi.VolumeDir,
 		"-e", agentapi.EnvPodName + "=" + n.name, "-e", agentapi.EnvPodNamespace + "=test",
 		"-e", agentapi.EnvPodIP + "=" + n.ip, "--entrypoint", agentapi.BinDir + "/agent"}
 	for _, name := range slices.Sorted(maps.Keys(mounts)) {
@@ -313,10 +316,12 @@ func waiting(r agentapi.Report) bool {
 }
 
 // send sends an order with a fresh id in the given epoch.
-func (n *node) send(kind agentapi.OrderKind, epoch int64, pos galera.Position, uuid string) (agentapi.Order, agentapi.OrderResult) {
+func (n *node) send(kind agentapi.OrderKind, epoch int64, pos galera.Position, uuid string) (agentapi.Order,
+	agentapi.OrderResult) {
 	n.w.t.Helper()
 	n.order++
-	o := agentapi.Order{ID: fmt.Sprintf("%s-%d-%d", n.name, epoch, n.order), Epoch: epoch, Kind: kind, Position: pos, ClusterUUID: uuid}
+	o := agentapi.Order{ID: fmt.Sprintf("%s-%d-%d", n.name, epoch, n.order), Epoch: epoch, Kind: kind, Position: pos,
+		ClusterUUID: uuid}
 	return o, n.resend(o)
 }
 

@@ -12,8 +12,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestImportedAccounts: a dump of the schema mysql replaces all accounts on one node, and removes them on the others. Each agent restores its own
-// account, and members restart, recover and are copied. Passwords are validated by a plugin meanwhile.
+// TestImportedAccounts: a dump of the schema mysql replaces all accounts on one node, and removes them on the others.
+// Each agent restores its own account, and members restart, recover and are copied. Passwords are validated by a plugin
+// meanwhile.
 func TestImportedAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, func(c *agentapi.NodeConfig) { c.Settings["plugin_load_add"] = "simple_password_check" })
@@ -66,9 +67,11 @@ func (n *node) removeAccount() {
 }
 
 func (s *scenario) hashedAccount() {
-	s.node(0).mustSQL("CREATE USER app@'%' IDENTIFIED VIA mysql_native_password USING '" + agentapi.NativeHash("weak") + "'")
+	s.node(0).mustSQL("CREATE USER app@'%' IDENTIFIED VIA mysql_native_password USING '" + agentapi.NativeHash("weak") +
+		"'")
 	for _, n := range s.world.nodes {
-		if got := n.mustSQL("SET SESSION wsrep_sync_wait = 1; SELECT COUNT(*) FROM mysql.global_priv WHERE User = 'app'"); got != "1" {
+		if got := n.mustSQL(
+			"SET SESSION wsrep_sync_wait = 1; SELECT COUNT(*) FROM mysql.global_priv WHERE User = 'app'"); got != "1" {
 			s.Errorf("%s: %s accounts", n.name, got)
 		}
 	}
@@ -84,7 +87,8 @@ func (s *scenario) importAccounts() {
 	}
 	var table, create, root string
 	check(s.T, conn.QueryRowContext(context.Background(), "SHOW CREATE TABLE mysql.global_priv").Scan(&table, &create))
-	check(s.T, conn.QueryRowContext(context.Background(), "SELECT Priv FROM mysql.global_priv WHERE (User, Host) = ('root', '%')").Scan(&root))
+	check(s.T, conn.QueryRowContext(context.Background(),
+		"SELECT Priv FROM mysql.global_priv WHERE (User, Host) = ('root', '%')").Scan(&root))
 	do("USE mysql")
 	do("DROP TABLE mysql.global_priv")
 	do(create)
@@ -97,8 +101,9 @@ func (s *scenario) importAccounts() {
 	// The others have no accounts but the agent's own. The operator restores root's; this test does it by hand.
 	row := strings.NewReplacer(`\`, `\\`, "'", "''").Replace(root)
 	for _, n := range s.world.nodes[1:] {
-		if out, err := n.socket("SET SESSION wsrep_on = OFF; INSERT INTO mysql.global_priv (Host, User, Priv) VALUES ('%', 'root', '" + row +
-			"'); FLUSH LOCAL PRIVILEGES"); err != nil {
+		if out, err := n.socket(
+			"SET SESSION wsrep_on = OFF; INSERT INTO mysql.global_priv (Host, User, Priv) VALUES ('%', 'root', '" + row +
+				"'); FLUSH LOCAL PRIVILEGES"); err != nil {
 			s.Fatalf("%s: %s: %v", n.name, out, err)
 		}
 	}
@@ -113,7 +118,10 @@ func (s *scenario) killWithoutAccount() {
 	n.removeAccount()
 	n.killServer()
 	// A report of before the kill is Synced, too.
-	n.until("back after the kill", 2*time.Minute, func(r agentapi.Report) bool { return r.Restarts > before.Restarts && synced(3)(r) })
+	n.until("back after the kill", 2*time.Minute, func(r agentapi.Report) bool {
+		return r.Restarts > before.Restarts &&
+			synced(3)(r)
+	})
 	n.ownAccount(time.Minute)
 	s.intact()
 }
@@ -128,14 +136,17 @@ func (s *scenario) killAllWithoutAccount() {
 	}
 }
 
-// refusedLogin takes the agent's sessions away with its account. The server serves its clients meanwhile, and is not killed; the next one restores
-// the account.
+// refusedLogin takes the agent's sessions away with its account. The server serves its clients meanwhile, and is not
+// killed; the next one restores the account.
 func (s *scenario) refusedLogin() {
 	n := s.node(1)
 	pid := n.serverPID()
-	n.mustSQL("SET SESSION wsrep_on = OFF; DELETE FROM mysql.global_priv WHERE User = 'mysql'; FLUSH LOCAL PRIVILEGES; KILL HARD USER mysql")
+	n.mustSQL(
+		"SET SESSION wsrep_on = OFF; DELETE FROM mysql.global_priv WHERE User = 'mysql'; FLUSH LOCAL PRIVILEGES; KILL HARD " +
+			"USER mysql")
 	n.until("refused", time.Minute, func(r agentapi.Report) bool {
-		return r.Failure != nil && r.Failure.Reason == agentapi.FailureLogin && strings.Contains(r.Failure.Message, "Access denied for user 'mysql'@'localhost'")
+		return r.Failure != nil && r.Failure.Reason == agentapi.FailureLogin && strings.Contains(r.Failure.Message,
+			"Access denied for user 'mysql'@'localhost'")
 	})
 	s.write(1)
 	if n.serverPID() != pid {

@@ -187,7 +187,8 @@ func (s *scenario) form() {
 		r := n.until("reporting its join", 10*time.Second, func(r agentapi.Report) bool {
 			return r.Join != nil && r.Join.Kind == "SST" && r.Join.EndedAt != nil && r.Join.Bytes > 1<<20
 		})
-		s.Logf("%s: %s from %q in %s, %d bytes", n.name, r.Join.Kind, r.Join.Donor, r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond), r.Join.Bytes)
+		s.Logf("%s: %s from %q in %s, %d bytes", n.name, r.Join.Kind, r.Join.Donor, r.Join.EndedAt.Sub(r.Join.StartedAt).
+			Round(time.Millisecond), r.Join.Bytes)
 		encrypted := s.world.config.TLS.StateTransfer == galera.PolicyRequired
 		if encrypted != (r.Join.Protocol == "TLSv1.3") || encrypted != strings.HasPrefix(r.Join.Cipher, "TLS_") {
 			s.Errorf("%s: the copy came over %q with %q", n.name, r.Join.Protocol, r.Join.Cipher)
@@ -206,7 +207,8 @@ func (s *scenario) prove() {
 	for _, n := range s.world.nodes {
 		r := n.until("proved", 60*time.Second, func(r agentapi.Report) bool {
 			for _, ch := range []string{agentapi.ChannelReplication, agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
-				if f := r.TLS.Channels[ch]; f.Observed != agentapi.ObservedTLS || !f.PlaintextRefused && ch != agentapi.ChannelStateTransfer || f.Problem != "" {
+				if f := r.TLS.Channels[ch]; f.Observed != agentapi.ObservedTLS || !f.PlaintextRefused &&
+					ch != agentapi.ChannelStateTransfer || f.Problem != "" {
 					return false
 				}
 			}
@@ -219,7 +221,8 @@ func (s *scenario) prove() {
 		})
 		for _, ch := range []string{agentapi.ChannelReplication, agentapi.ChannelClients} {
 			f := r.TLS.Channels[ch]
-			if f.Protocol != "TLSv1.3" || f.Cipher == "" || f.Serial != r.TLS.PublishedSerial || !f.Verified || r.TLS.LoadedSerial != f.Serial {
+			if f.Protocol != "TLSv1.3" || f.Cipher == "" || f.Serial != r.TLS.PublishedSerial || !f.Verified ||
+				r.TLS.LoadedSerial != f.Serial {
 				s.Errorf("%s: %s: %+v", n.name, ch, f)
 			}
 		}
@@ -244,7 +247,8 @@ func (s *scenario) repeat() {
 	if _, r := s.node(1).send(agentapi.OrderInitialise, 2, galera.Position{}, ""); r.State != agentapi.OrderRefused {
 		s.Errorf("initialise on a running member: %+v", r)
 	}
-	if _, r := s.node(1).send(agentapi.OrderRebuildQuorum, 2, galera.Position{UUID: s.uuid, Seqno: 1}, s.uuid); r.State != agentapi.OrderRefused {
+	if _, r := s.node(1).send(agentapi.OrderRebuildQuorum, 2, galera.Position{UUID: s.uuid, Seqno: 1},
+		s.uuid); r.State != agentapi.OrderRefused {
 		s.Errorf("rebuild on a Primary member: %+v", r)
 	}
 	if _, r := s.node(1).send(agentapi.OrderRestart, 1, galera.Position{}, s.uuid); r.State != agentapi.OrderRefused {
@@ -276,8 +280,12 @@ func (s *scenario) evict(n *node, ended *agentapi.Ended) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	check(s.T, s.world.client.Evict(ctx, n.ip, agentapi.Eviction(*ended)))
-	n.until("settled without it", 10*time.Second, func(r agentapi.Report) bool { return r.Server != nil && r.Server.Size == 2 && !r.Settling })
-	if got := n.mustSQL("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'wsrep_evs_evict_list'"); got != "" {
+	n.until("settled without it", 10*time.Second, func(r agentapi.Report) bool {
+		return r.Server != nil &&
+			r.Server.Size == 2 && !r.Settling
+	})
+	if got := n.mustSQL(
+		"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'wsrep_evs_evict_list'"); got != "" {
 		s.Errorf("not forgotten: %q", got)
 	}
 	if err := s.world.client.Evict(ctx, n.ip, agentapi.Eviction(*ended)); err == nil {
@@ -305,93 +313,4 @@ func (s *scenario) restart() {
 		s.Errorf("max_connections is %s", got)
 	}
 	s.all(30 * time.Second)
-}
-
-func (s *scenario) liveSettings() {
-	n := s.node(2)
-	pid := n.serverPID()
-	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = galera.PolicyPreferred })
-	n.until("open for clients without TLS", 60*time.Second, func(r agentapi.Report) bool {
-		return r.TLS.Channels[agentapi.ChannelClients].Observed == agentapi.ObservedMixed && !r.Config.RestartNeeded
-	})
-	if _, err := n.plainSQL("SELECT 1"); err != nil {
-		s.Errorf("a login without TLS: %v", err)
-	}
-	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.TLS.Clients = galera.PolicyRequired })
-	n.until("closed again", 60*time.Second, func(r agentapi.Report) bool {
-		f := r.TLS.Channels[agentapi.ChannelClients]
-		return f.Observed == agentapi.ObservedTLS && f.PlaintextRefused
-	})
-	if err := n.refusesPlaintext(); err != nil {
-		s.Error(err)
-	}
-	if n.serverPID() != pid {
-		s.Error("mariadbd was restarted")
-	}
-}
-
-func (s *scenario) renew() {
-	before := map[string]string{}
-	for _, n := range s.world.nodes {
-		before[n.name] = n.serverPID()
-	}
-	old, err := s.node(0).report()
-	check(s.T, err)
-	began := time.Now()
-	s.world.publishCertificate(s.world.leaf())
-	for _, n := range s.world.nodes {
-		r := n.until("serving the new certificate", 60*time.Second, func(r agentapi.Report) bool {
-			return r.TLS.PublishedSerial != old.TLS.PublishedSerial && r.TLS.LoadedSerial == r.TLS.PublishedSerial &&
-				r.TLS.Channels[agentapi.ChannelReplication].Serial == r.TLS.PublishedSerial &&
-				r.TLS.Channels[agentapi.ChannelClients].Serial == r.TLS.PublishedSerial
-		})
-		if r.Server.Size != 3 || n.serverPID() != before[n.name] {
-			s.Errorf("%s: size %d, pid %s, was %s", n.name, r.Server.Size, n.serverPID(), before[n.name])
-		}
-	}
-	s.Logf("published to observed on all: %s", time.Since(began).Round(time.Millisecond))
-	s.write(0)
-	s.intact()
-}
-
-func (s *scenario) badPair() {
-	good, goodKey := s.world.leaf()
-	other, _ := s.world.leaf()
-	loaded, err := s.node(0).report()
-	check(s.T, err)
-	s.world.publishCertificate(other, goodKey)
-	for _, n := range s.world.nodes {
-		r := n.until("complaining", 30*time.Second, func(r agentapi.Report) bool { return r.TLS.Problem != "" })
-		if r.TLS.LoadedSerial != loaded.TLS.LoadedSerial || r.Server == nil {
-			s.Errorf("%s: %+v", n.name, r.TLS)
-		}
-	}
-	s.world.publishCertificate(good, goodKey)
-	for _, n := range s.world.nodes {
-		n.until("content", 30*time.Second, func(r agentapi.Report) bool {
-			return r.TLS.Problem == "" && r.TLS.LoadedSerial != loaded.TLS.LoadedSerial
-		})
-	}
-}
-
-func (s *scenario) stopStart() {
-	n := s.node(1)
-	began := time.Now()
-	o, _ := n.send(agentapi.OrderStop, s.epoch, galera.Position{}, s.uuid)
-	r := n.until("stopped", 60*time.Second, done(o.ID))
-	s.Logf("stop: %s", time.Since(began).Round(time.Millisecond))
-	if r.Phase != galera.PhaseStopped || !r.Position.Known() || r.Data != galera.DataPresent {
-		s.Errorf("%+v", r)
-	}
-	n.stop(true)
-	n.start()
-	n.until("stopped still, after a new pod", 20*time.Second, func(r agentapi.Report) bool { return r.Phase == galera.PhaseStopped })
-	s.write(0)
-	if _, r := n.send(agentapi.OrderBootstrap, s.epoch+1, r.Position, s.uuid); r.State != agentapi.OrderRefused {
-		s.Errorf("bootstrap next to a Primary component: %+v", r)
-	}
-	s.epoch++
-	n.send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)
-	n.until("started", 60*time.Second, synced(3))
-	s.intact()
 }

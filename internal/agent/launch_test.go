@@ -24,8 +24,8 @@ done
 echo "$method" >"$(dirname "$conf")/method.tmp" && mv "$(dirname "$conf")/method.tmp" "$(dirname "$conf")/method"
 `
 
-// TestJoinUsesTheMethodItNoted: the option file may be another one by the time mariadbd reads it. By rsync a copy is written over
-// the data, and only the note shows then that they are none any more.
+// TestJoinUsesTheMethodItNoted: the option file may be another one by the time mariadbd reads it. By rsync a copy is
+// written over the data, and only the note shows then that they are none any more.
 func TestJoinUsesTheMethodItNoted(t *testing.T) {
 	names := map[string]string{servercnf.MariaBackup: "mariabackup", servercnf.Rsync: "rsync"}
 	for noted, later := range map[string]string{

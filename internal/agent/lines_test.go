@@ -19,11 +19,13 @@ func fresh(t *testing.T) *agent {
 	t.Helper()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	p := paths.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"), Config: at("config"), TLS: at("tls"), Root: at("root")}
+	p := paths.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"),
+		Config: at("config"), TLS: at("tls"), Root: at("root")}
 	if err := os.MkdirAll(p.Run, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	a, err := newAgent(Options{Name: "a-cluster-with-a-long-name-shop-0", Address: "10.0.0.7", Places: p, Logger: slog.New(slog.DiscardHandler), Output: func(string) {}})
+	a, err := newAgent(Options{Name: "a-cluster-with-a-long-name-shop-0", Address: "10.0.0.7", Places: p,
+		Logger: slog.New(slog.DiscardHandler), Output: func(string) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,8 @@ func TestHandshakesAreReadFromTheLog(t *testing.T) {
 // TestRejectedJoinIsRetried: Galera itself would wait forever.
 func TestRejectedJoinIsRetried(t *testing.T) {
 	said := func(name string) string {
-		return "2026-11-22 12:15:04 0 [Warning] WSREP: Rejecting JOIN message from 0.0 (" + name + "): new State Transfer required."
+		return "2026-11-22 12:15:04 0 [Warning] WSREP: Rejecting JOIN message from 0.0 (" + name +
+			"): new State Transfer required."
 	}
 	a := joinerAgent(t)
 	a.handleLogLine(said("shop-1"))
@@ -82,8 +85,10 @@ func TestRejectedJoinIsRetried(t *testing.T) {
 	}
 	a.handleLogLine(said(agentapi.GroupName(a.Name)))
 	<-a.run.Proc.Done()
-	if !a.run.GivenUp || a.run.Attempts.Failed != 1 || a.run.Attempts.Failure == nil || a.run.Attempts.Failure.Reason != agentapi.FailureTransfer || a.run.Proc.Exit().Signal != syscall.SIGKILL {
-		t.Errorf("given up: %v, failures: %d, %+v, ended by %v", a.run.GivenUp, a.run.Attempts.Failed, a.run.Attempts.Failure, a.run.Proc.Exit())
+	if !a.run.GivenUp || a.run.Attempts.Failed != 1 || a.run.Attempts.Failure == nil ||
+		a.run.Attempts.Failure.Reason != agentapi.FailureTransfer || a.run.Proc.Exit().Signal != syscall.SIGKILL {
+		t.Errorf("given up: %v, failures: %d, %+v, ended by %v", a.run.GivenUp, a.run.Attempts.Failed, a.run.Attempts.Failure,
+			a.run.Proc.Exit())
 	}
 	a.handleLogLine(said(agentapi.GroupName(a.Name)))
 	if a.run.Attempts.Failed != 1 {

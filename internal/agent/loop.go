@@ -112,9 +112,12 @@ func (a *agent) step() bool {
 // situation gathers what Next decides from.
 func (a *agent) situation() lifecycle.Situation {
 	s := lifecycle.Situation{
-		Job: a.start.Job(), Alive: a.run.Proc != nil, Stopping: a.run.Stopping, Answers: a.run.Status != nil, Silent: a.run.Silent(),
-		Draining: a.queue.Draining(), Held: a.orders.Content().Held, Restart: a.commands.Restart, MustTerminate: a.run.MustTerminate,
-		Hibernated: a.config.Node != nil && a.config.Node.Hibernated, PositionUnavailable: a.start.PositionUnavailable(), StartUnavailable: a.start.StartUnavailable(), Examined: a.exam.Done,
+		Job: a.start.Job(), Alive: a.run.Proc != nil, Stopping: a.run.Stopping, Answers: a.run.Status != nil,
+		Silent:   a.run.Silent(),
+		Draining: a.queue.Draining(), Held: a.orders.Content().Held, Restart: a.commands.Restart,
+		MustTerminate: a.run.MustTerminate,
+		Hibernated:    a.config.Node != nil && a.config.Node.Hibernated, PositionUnavailable: a.start.PositionUnavailable(),
+		StartUnavailable: a.start.StartUnavailable(), Examined: a.exam.Done,
 		Trouble: a.exam.Trouble, Checking: a.config.Node == nil && a.config.Checking,
 		NeedsOrder: a.run.Attempts.NeedsOrder, RetryIn: a.run.Attempts.RetryIn(time.Now()),
 		CrashedIn: a.run.Attempts.CrashedIn(time.Now()), ExamineIn: max(0, time.Until(a.exam.RetryAt)),

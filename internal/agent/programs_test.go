@@ -76,7 +76,8 @@ func (p *programs) first(t *testing.T) *agentapi.Program {
 // next is the same agent with another version.
 func (p *programs) next(t *testing.T) *agentapi.Program {
 	t.Helper()
-	return p.read(t, "next", "-ldflags=-X github.com/galera-operator/galera-operator/internal/version.Version=next", agentPackage)
+	return p.read(t, "next", "-ldflags=-X github.com/galera-operator/galera-operator/internal/version.Version=next",
+		agentPackage)
 }
 
 // refuses is one that changes its mind when it is to take over.

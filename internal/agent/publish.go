@@ -21,7 +21,8 @@ func (a *agent) publish(step lifecycle.Step) {
 	}
 	found := a.exam.Found
 	r := agentapi.Report{
-		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH, Phase: step.Phase, Waiting: step.Waiting,
+		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH,
+		Phase: step.Phase, Waiting: step.Waiting,
 		Data: found.Data, Position: found.Position, SafeToBootstrap: found.SafeToBootstrap,
 		Draining: a.queue.Draining(), Primary: a.role.primary,
 	}
@@ -79,7 +80,8 @@ func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
 		blocksOrders = nil
 	}
-	f := cmp.Or(blocksOrders, step.Failure, a.run.LoginFailure(), a.run.HungFailure(), disk, a.exam.Slow(time.Now()), a.run.Attempts.Failure,
+	f := cmp.Or(blocksOrders, step.Failure, a.run.LoginFailure(), a.run.HungFailure(), disk, a.exam.Slow(time.Now()),
+		a.run.Attempts.Failure,
 		a.serving.Upgrade.Failure(), a.serving.Root.Failure())
 	if f == nil {
 		return nil
@@ -99,7 +101,8 @@ func (a *agent) updateSubject() {
 	config, output, run := a.config.Node, a.config.Output, a.config.Running()
 	s := prove.Subject{Address: a.Address, Cluster: config.Identity(), Arbitrator: config.Arbitrator,
 		Credentials: prove.Credentials{Roots: a.certs.Installed().Roots},
-		Password:    a.serving.Root.Password, Running: a.run.Status != nil && a.run.Proc != nil, TransferEncrypted: servercnf.TransferEncrypted(output.MyCnf)}
+		Password:    a.serving.Root.Password, Running: a.run.Status != nil && a.run.Proc != nil,
+		TransferEncrypted: servercnf.TransferEncrypted(output.MyCnf)}
 	for _, p := range config.Members {
 		if p.Name != a.Name {
 			s.Peers = append(s.Peers, p)
@@ -115,7 +118,8 @@ func (a *agent) updateSubject() {
 		pair := a.certs.Installed().Pair
 		s.Pair = &pair
 	}
-	a.prove.Set(s, fmt.Sprint(s.Running, s.Socket, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID, a.certs.Installed().ID, a.run.PID(), s.Peers,
+	a.prove.Set(s, fmt.Sprint(s.Running, s.Socket, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID,
+		a.certs.Installed().ID, a.run.PID(), s.Peers,
 		config.Arbitrator != nil))
 	a.vitals.SetDonorReady(config.StateTransfer.Method == servercnf.MariaBackup)
 }

@@ -27,7 +27,8 @@ func (s *scenario) killAll() {
 	best := s.node(0)
 	var top galera.Position
 	for _, n := range s.world.nodes {
-		r := n.until("waiting with its position", 60*time.Second, func(r agentapi.Report) bool { return waiting(r) && r.Position.Known() })
+		r := n.until("waiting with its position", 60*time.Second,
+			func(r agentapi.Report) bool { return waiting(r) && r.Position.Known() })
 		if r.Position.UUID != s.uuid || r.Data != galera.DataPresent || r.Server != nil {
 			s.Fatalf("%s: %+v", n.name, r)
 		}
@@ -84,15 +85,19 @@ func (s *scenario) refuseWrongBootstraps(best *node, top galera.Position) {
 	}
 }
 
-// cutStatement kills everything while a statement changes tables. Galera has marked all data; one member is gone on from, and the others get
-// full copies.
+// cutStatement kills everything while a statement changes tables. Galera has marked all data; one member is gone on
+// from, and the others get full copies.
 func (s *scenario) cutStatement() {
-	s.node(0).mustSQL("CREATE DATABASE cut; CREATE TABLE cut.t (id INT PRIMARY KEY); INSERT INTO cut.t SELECT seq FROM cut.seq_1_to_400")
+	s.node(0).
+		mustSQL(
+			"CREATE DATABASE cut; CREATE TABLE cut.t (id INT PRIMARY KEY); INSERT INTO cut.t SELECT seq FROM cut.seq_1_to_400")
 	go func() {
-		_, _ = s.node(1).sql("ALTER TABLE cut.t ADD COLUMN slow CHAR(32) AS (MD5(REPEAT(MD5(id), 400000))) STORED") // it is cut off
+		// it is cut off
+		_, _ = s.node(1).sql("ALTER TABLE cut.t ADD COLUMN slow CHAR(32) AS (MD5(REPEAT(MD5(id), 400000))) STORED")
 	}()
 	for _, n := range s.world.nodes {
-		for end := time.Now().Add(20 * time.Second); n.mustSQL("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER TABLE cut%'") == "0"; {
+		for end := time.Now().Add(20 * time.Second); n.mustSQL(
+			"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER TABLE cut%'") == "0"; {
 			if time.Now().After(end) {
 				s.Fatalf("%s: the statement does not run", n.name)
 			}
@@ -108,7 +113,8 @@ func (s *scenario) cutStatement() {
 		n.start()
 	}
 	for _, n := range s.world.nodes {
-		r := n.until("waiting with marked data", time.Minute, func(r agentapi.Report) bool { return waiting(r) && r.Position.Known() })
+		r := n.until("waiting with marked data", time.Minute,
+			func(r agentapi.Report) bool { return waiting(r) && r.Position.Known() })
 		if at = r.Position; !r.Marked || r.VotedOut {
 			s.Fatalf("%s at %s: marked %v, voted out %v", n.name, at, r.Marked, r.VotedOut)
 		}
@@ -123,7 +129,8 @@ func (s *scenario) cutStatement() {
 		if r.Marked || n != s.node(2) && r.Join.Kind != agentapi.JoinSST || !r.Lineage.Copied {
 			s.Errorf("%s: marked %v, %+v, %+v", n.name, r.Marked, r.Join, r.Lineage)
 		}
-		tables[n.mustSQL("SELECT (SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'cut'), COUNT(*) FROM cut.t")] = true
+		tables[n.mustSQL(
+			"SELECT (SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'cut'), COUNT(*) FROM cut.t")] = true
 	}
 	if len(tables) != 1 {
 		s.Errorf("the members differ: %v", tables)
@@ -142,7 +149,8 @@ func (s *scenario) newVolume() {
 	if r.Join == nil || r.Join.Kind != "SST" || r.Server.ClusterUUID != s.uuid {
 		s.Errorf("%+v", r.Join)
 	}
-	s.Logf("full transfer: %s, %d bytes, from %q", r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond), r.Join.Bytes, r.Join.Donor)
+	s.Logf("full transfer: %s, %d bytes, from %q", r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond),
+		r.Join.Bytes, r.Join.Donor)
 	s.write(0)
 	s.intact()
 }
@@ -153,7 +161,10 @@ func (s *scenario) expel() {
 	began := time.Now()
 	n.mustSQL(fmt.Sprintf("SET SESSION wsrep_on=OFF; INSERT INTO app.t VALUES (%d)", s.rows+1))
 	s.write(0)
-	n.until("reported that it was voted out", time.Minute, func(r agentapi.Report) bool { return r.VotedOut && r.Marked && r.Position.Known() })
+	n.until("reported that it was voted out", time.Minute, func(r agentapi.Report) bool {
+		return r.VotedOut && r.Marked &&
+			r.Position.Known()
+	})
 	r := n.until("back by a full transfer", 90*time.Second, func(r agentapi.Report) bool {
 		return synced(3)(r) && r.Join != nil && r.Join.Kind == "SST" && r.Join.StartedAt.After(began)
 	})
@@ -172,7 +183,8 @@ func (s *scenario) quorum() {
 	}
 	n := s.node(0)
 	r := n.until("without quorum", 30*time.Second, func(r agentapi.Report) bool {
-		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && slices.Equal(r.Server.Members, []string{n.name})
+		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && slices.Equal(r.Server.Members,
+			[]string{n.name})
 	})
 	if code := n.probe(agentapi.PathReady); code == http.StatusOK {
 		s.Error("ready without quorum")

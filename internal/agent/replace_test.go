@@ -23,8 +23,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestReplaced: an agent is replaced by another one, and back, while its mariadbd serves: no server is restarted, no write fails, and the
-// new agent does all that the old one did.
+// TestReplaced: an agent is replaced by another one, and back, while its mariadbd serves: no server is restarted, no
+// write fails, and the new agent does all that the old one did.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, nil)
@@ -46,14 +46,18 @@ func TestReplaced(t *testing.T) {
 	n := w.nodes[2]
 	pid := n.serverPID()
 	check(t, n.replace(built.refuses(t)))
-	r := n.until("back", 20*time.Second, func(r agentapi.Report) bool { return strings.Contains(r.HandoverProblem, "changed its mind") })
+	r := n.until("back", 20*time.Second, func(r agentapi.Report) bool {
+		return strings.Contains(r.HandoverProblem,
+			"changed its mind")
+	})
 	if r.AgentDigest != second.Digest || n.serverPID() != pid || !synced(3)(r) {
 		t.Errorf("refused: %+v", r)
 	}
 	n = w.nodes[0]
 	garbage := filepath.Join(w.dir, "garbage")
 	check(t, os.WriteFile(garbage, []byte("#!/bin/false\n"), 0o700))
-	if err := n.replace(got(agentapi.ReadProgram(garbage, "", runtime.GOARCH))(t)); err == nil || !strings.Contains(err.Error(), "cannot take over") {
+	if err := n.replace(got(agentapi.ReadProgram(garbage, "", runtime.GOARCH))(t)); err == nil ||
+		!strings.Contains(err.Error(), "cannot take over") {
 		t.Errorf("garbage: %v", err)
 	}
 	wrong := *second
@@ -83,7 +87,8 @@ func (n *node) replace(p *agentapi.Program) error {
 func (n *node) replaced(p *agentapi.Program, version string, count int) {
 	n.w.t.Helper()
 	before := n.until("synced and proved", time.Minute, func(r agentapi.Report) bool {
-		return synced(3)(r) && (r.Join == nil || r.Join.EndedAt != nil) && r.TLS.Channels[agentapi.ChannelReplication].Observed != ""
+		return synced(3)(r) && (r.Join == nil || r.Join.EndedAt != nil) &&
+			r.TLS.Channels[agentapi.ChannelReplication].Observed != ""
 	})
 	pid, began := n.serverPID(), time.Now()
 	for { // until it is not in the middle of something
@@ -109,7 +114,8 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 			}
 		}
 		r, err := n.report()
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // the connection of the agent before
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+			// the connection of the agent before
 			n.w.t.Errorf("%s: turned away: %v", n.name, err)
 		}
 		if err == nil {
@@ -118,13 +124,16 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 		}
 	}
 	if after.AgentVersion != version || after.Handovers != count || after.HandoverProblem != "" {
-		n.w.t.Errorf("%s: version %s, handovers %d, problem %q", n.name, after.AgentVersion, after.Handovers, after.HandoverProblem)
+		n.w.t.Errorf("%s: version %s, handovers %d, problem %q", n.name, after.AgentVersion, after.Handovers,
+			after.HandoverProblem)
 	}
 	if name := n.exec("cat", "/proc/1/comm"); name != "agent" {
 		n.w.t.Errorf("%s: the process is called %s", n.name, name)
 	}
-	if now := n.serverPID(); now != pid || after.Restarts != before.Restarts || !after.Server.StartedAt.Equal(before.Server.StartedAt) ||
-		after.Config.RestartNeeded || after.Config.Socket != before.Config.Socket || fmt.Sprint(after.TLS.TrustedCAs) != fmt.Sprint(before.TLS.TrustedCAs) ||
+	if now := n.serverPID(); now != pid || after.Restarts != before.Restarts ||
+		!after.Server.StartedAt.Equal(before.Server.StartedAt) ||
+		after.Config.RestartNeeded || after.Config.Socket != before.Config.Socket ||
+		fmt.Sprint(after.TLS.TrustedCAs) != fmt.Sprint(before.TLS.TrustedCAs) ||
 		after.Tables != before.Tables || len(after.Server.Members) != 3 || (after.Join == nil) != (before.Join == nil) {
 		n.w.t.Errorf("%s: pid %s was %s; %+v was %+v", n.name, now, pid, after.Config, before.Config)
 	}
@@ -134,12 +143,16 @@ func (n *node) replaced(p *agentapi.Program, version string, count int) {
 // unchanged wants a report to equal the one before, except for the agent.
 func (n *node) unchanged(before, r agentapi.Report) {
 	n.w.t.Helper()
-	if !synced(3)(r) || len(r.TLS.Channels) != len(before.TLS.Channels) || r.Draining || r.Boot != before.Boot || r.TLS.Loaded != before.TLS.Loaded ||
-		r.Config.RestartNeeded || r.Config.Loaded != before.Config.Loaded || r.Image.ProviderVersion != before.Image.ProviderVersion {
-		n.w.t.Errorf("%s: in between: generation %d, restart needed: %v, %d channels", n.name, r.Generation, r.Config.RestartNeeded, len(r.TLS.Channels))
+	if !synced(3)(r) || len(r.TLS.Channels) != len(before.TLS.Channels) || r.Draining || r.Boot != before.Boot ||
+		r.TLS.Loaded != before.TLS.Loaded ||
+		r.Config.RestartNeeded || r.Config.Loaded != before.Config.Loaded ||
+		r.Image.ProviderVersion != before.Image.ProviderVersion {
+		n.w.t.Errorf("%s: in between: generation %d, restart needed: %v, %d channels", n.name, r.Generation,
+			r.Config.RestartNeeded, len(r.TLS.Channels))
 	}
 	for name, c := range before.TLS.Channels {
-		if got := r.TLS.Channels[name]; got.Observed != c.Observed || got.Verified != c.Verified || got.Serial != c.Serial || got.Problem != c.Problem {
+		if got := r.TLS.Channels[name]; got.Observed != c.Observed || got.Verified != c.Verified || got.Serial != c.Serial ||
+			got.Problem != c.Problem {
 			n.w.t.Errorf("%s: %s: %+v, was %+v", n.name, name, got, c)
 		}
 	}

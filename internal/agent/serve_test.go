@@ -17,7 +17,8 @@ func TestCopiedMemberServes(t *testing.T) {
 	if err := os.MkdirAll(a.Places.Data, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	a.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: agenttest.UUID, Index: 1}
+	a.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
+		ClusterUUID: agenttest.UUID, Index: 1}
 	a.run.Position = agenttest.At(7)
 	if a.judgeServer(); a.run.Served {
 		t.Fatal("before it is on the disk")
@@ -28,7 +29,8 @@ func TestCopiedMemberServes(t *testing.T) {
 	}
 }
 
-// TestStopEndsWithoutAPosition: a member that is stopped by order runs nothing, whether or not its position can be found out.
+// TestStopEndsWithoutAPosition: a member that is stopped by order runs nothing, whether or not its position can be
+// found out.
 func TestStopEndsWithoutAPosition(t *testing.T) {
 	stop := &agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderStop}
 	trouble := &agentapi.Failure{Reason: agentapi.FailureRecovery}
@@ -36,11 +38,12 @@ func TestStopEndsWithoutAPosition(t *testing.T) {
 		edit func(*agent)
 		ends bool
 	}{
-		"not looked at yet":                  {func(*agent) {}, false},
-		"looked at":                          {func(a *agent) { a.exam.Done = true }, true},
-		"the look failed":                    {func(a *agent) { a.exam.Trouble = trouble }, true},
-		"another look goes on":               {func(a *agent) { a.exam.Trouble = trouble; a.exam.Begin() }, false},
-		"a server runs":                      {func(a *agent) { a.exam.Trouble, a.run.Proc = trouble, agenttest.Server(t) }, false},
+		"not looked at yet":    {func(*agent) {}, false},
+		"looked at":            {func(a *agent) { a.exam.Done = true }, true},
+		"the look failed":      {func(a *agent) { a.exam.Trouble = trouble }, true},
+		"another look goes on": {func(a *agent) { a.exam.Trouble = trouble; a.exam.Begin() }, false},
+		"a server runs": {func(a *agent) { a.exam.Trouble, a.run.Proc = trouble, agenttest.Server(t) },
+			false},
 		"there is no mariadbd to look with":  {func(a *agent) { a.image.Mariadbd = "" }, true},
 		"the first settings are looked at":   {func(a *agent) { a.config.Node, a.config.Checking = nil, true }, false},
 		"there is no configuration to go by": {func(a *agent) { a.config.Node = nil }, true},

@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestSettings: the first database is made with the settings it keeps, and knows time zones by name. A member that cannot start with new settings
-// continues with those before.
+// TestSettings: the first database is made with the settings it keeps, and knows time zones by name. A member that
+// cannot start with new settings continues with those before.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {
@@ -41,12 +41,15 @@ func (s *scenario) badFirstStart() {
 	n := s.node(0)
 	for range 2 {
 		s.epoch++
-		if _, result := n.send(agentapi.OrderInitialise, s.epoch, galera.Position{}, ""); result.State != agentapi.OrderAccepted {
+		if _, result := n.send(agentapi.OrderInitialise, s.epoch, galera.Position{},
+			""); result.State != agentapi.OrderAccepted {
 			s.Fatalf("%+v", result)
 		}
 		n.until("empty again", 60*time.Second, func(r agentapi.Report) bool {
-			return r.Phase == galera.PhaseWaiting && r.Data == galera.DataEmpty && r.Order.State == agentapi.OrderFailed && r.Order.Epoch == s.epoch && r.Failure != nil &&
-				r.Failure.Reason == agentapi.FailureSettings && strings.Contains(r.Failure.Message, "Illegal or unknown default time zone 'Europe/Nowhere'")
+			return r.Phase == galera.PhaseWaiting && r.Data == galera.DataEmpty && r.Order.State == agentapi.OrderFailed &&
+				r.Order.Epoch == s.epoch && r.Failure != nil &&
+				r.Failure.Reason == agentapi.FailureSettings && strings.Contains(r.Failure.Message,
+				"Illegal or unknown default time zone 'Europe/Nowhere'")
 		})
 	}
 }
@@ -54,7 +57,8 @@ func (s *scenario) badFirstStart() {
 func (s *scenario) goodFirstStart() {
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.Settings["default_time_zone"] = "Europe/Vienna" })
 	n := s.node(0)
-	n.until("corrected", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
+	n.until("corrected", 30*time.Second,
+		func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
 	s.epoch++
 	o, result := n.send(agentapi.OrderInitialise, s.epoch, galera.Position{}, "")
 	if result.State != agentapi.OrderAccepted {
@@ -62,7 +66,8 @@ func (s *scenario) goodFirstStart() {
 	}
 	s.uuid = n.until("initialised", 60*time.Second, done(o.ID)).Server.ClusterUUID
 	s.all(90 * time.Second)
-	const values = "SELECT CONCAT_WS(' ', @@innodb_page_size, @@lower_case_table_names, @@time_zone, CONVERT_TZ('2026-07-01 12:00:00', 'UTC', 'Asia/Tokyo'), @@secure_file_priv)"
+	const values = "SELECT CONCAT_WS(' ', @@innodb_page_size, @@lower_case_table_names, @@time_zone, " +
+		"CONVERT_TZ('2026-07-01 12:00:00', 'UTC', 'Asia/Tokyo'), @@secure_file_priv)"
 	for _, n := range s.world.nodes {
 		if got, want := n.mustSQL(values), "32768 1 Europe/Vienna 2026-07-01 21:00:00 /var/lib/mysql/files/"; got != want {
 			s.Errorf("%s: %q, want %q", n.name, got, want)
@@ -78,7 +83,8 @@ func (s *scenario) unusableSetting() {
 		return r.Config.Loaded == s.world.config.Revision && r.Config.RestartNeeded
 	})
 	s.epoch++
-	if _, result := n.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid); result.State != agentapi.OrderAccepted {
+	if _, result := n.send(agentapi.OrderRestart, s.epoch, galera.Position{},
+		s.uuid); result.State != agentapi.OrderAccepted {
 		s.Fatalf("%+v", result)
 	}
 	r := n.until("serving with the settings before", 60*time.Second, func(r agentapi.Report) bool {

@@ -39,7 +39,8 @@ func onSlowVolume(t *testing.T) *slowVolume {
 	a := fresh(t)
 	a.volume.Open(a.Places, a.queue.Post, nil)
 	a.image.Mariadbd, a.image.Provider = "/bin/false", "/bin/false"
-	a.config.Node, a.exam.Done = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, Clients: galera.PolicyDisabled}}, true
+	a.config.Node, a.exam.Done = &agentapi.NodeConfig{TLS: agentapi.TLSConfig{Replication: galera.SocketPlain,
+		Clients: galera.PolicyDisabled}}, true
 	s := &slowVolume{agent: a}
 	frozen, end := context.WithCancel(t.Context())
 	s.release = end
@@ -100,10 +101,13 @@ func TestFrozenVolume(t *testing.T) {
 	if r, err := s.commands.Take(short, stop); err == nil {
 		t.Errorf("answered before it is recorded: %+v", r)
 	}
-	if r, err := s.commands.Take(t.Context(), agentapi.Order{ID: "start", Epoch: 1, Kind: agentapi.OrderStart}); err == nil || !strings.Contains(err.Error(), "being recorded") {
+	if r, err := s.commands.Take(t.Context(),
+		agentapi.Order{ID: "start", Epoch: 1, Kind: agentapi.OrderStart}); err == nil || !strings.Contains(err.Error(),
+		"being recorded") {
 		t.Errorf("another order meanwhile: %+v, %v", r, err)
 	}
-	probe := web.Probe{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady, Metrics: http.NotFoundHandler()}.Handler()
+	probe := web.Probe{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady,
+		Metrics: http.NotFoundHandler()}.Handler()
 	before := s.vitals.Alive()
 	agenttest.Until(t, "the loop turns", func() bool { return s.vitals.Alive().After(before.Add(2 * time.Second)) })
 	w := httptest.NewRecorder()
@@ -130,8 +134,8 @@ func TestFrozenVolume(t *testing.T) {
 	}
 }
 
-// TestOrdersThatFormAreNotCarriedOutLate: while one is on its way to the disk others see the member as Forming, and one that has taken too
-// long is over: another member may be Primary by then.
+// TestOrdersThatFormAreNotCarriedOutLate: while one is on its way to the disk others see the member as Forming, and one
+// that has taken too long is over: another member may be Primary by then.
 func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind agentapi.OrderKind
@@ -147,14 +151,16 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
 			done := false
-			s.commands.Accept(agentapi.Order{ID: "x", Epoch: 1, Kind: c.kind}, time.Now().Add(-c.ago), func(r agentapi.OrderResult, err error) {
-				done = true
-				if err != nil || r.State != c.want {
-					t.Errorf("%+v, %v; want %s", r, err, c.want)
-				}
-			})
+			s.commands.Accept(agentapi.Order{ID: "x", Epoch: 1, Kind: c.kind}, time.Now().Add(-c.ago),
+				func(r agentapi.OrderResult, err error) {
+					done = true
+					if err != nil || r.State != c.want {
+						t.Errorf("%+v, %v; want %s", r, err, c.want)
+					}
+				})
 			s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
-			if forming := web.PeerView(s.reports.Get()).Forming; forming != (orders.MakesPrimary(c.kind) && c.want == agentapi.OrderAccepted) {
+			if forming := web.PeerView(s.reports.Get()).Forming; forming != (orders.MakesPrimary(c.kind) &&
+				c.want == agentapi.OrderAccepted) {
 				t.Errorf("forming: %v", forming)
 			}
 			s.release()
@@ -172,10 +178,12 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 func TestRefusedOrderIsNotForming(t *testing.T) {
 	s := onSlowVolume(t)
 	refused := false
-	s.commands.Judge(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}, nil, time.Now(), func(r agentapi.OrderResult, err error) {
-		refused = err == nil && r.State == agentapi.OrderRefused
-	})
-	if s.publish(lifecycle.Step{Phase: galera.PhaseWaiting}); s.orders.Recording() == nil || web.PeerView(s.reports.Get()).Forming || refused {
+	s.commands.Judge(agentapi.Order{ID: "x", Epoch: 1, Kind: agentapi.OrderBootstrap}, nil, time.Now(),
+		func(r agentapi.OrderResult, err error) {
+			refused = err == nil && r.State == agentapi.OrderRefused
+		})
+	if s.publish(lifecycle.Step{Phase: galera.PhaseWaiting}); s.orders.Recording() == nil || web.PeerView(s.reports.Get()).
+		Forming || refused {
 		t.Errorf("recording %v, answered %v", s.orders.Recording(), refused)
 	}
 	s.release()
@@ -203,14 +211,16 @@ func TestLineIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestBootstrapIsOnTheDiskFirst: no server is started before the new line is recorded, nor when another member has become Primary
-// by then.
+// TestBootstrapIsOnTheDiskFirst: no server is started before the new line is recorded, nor when another member has
+// become Primary by then.
 func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
-	for name, others := range map[string]map[string]agentapi.PeerView{"alone": nil, "another is Primary": agenttest.Primary("shop-1", nil)} {
+	for name, others := range map[string]map[string]agentapi.PeerView{"alone": nil,
+		"another is Primary": agenttest.Primary("shop-1", nil)} {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
 			s.exam.Found = examine.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
-			s.orders.Current, s.orders.JudgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap, Position: agenttest.At(7)}, time.Now()
+			s.orders.Current, s.orders.JudgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap,
+				Position: agenttest.At(7)}, time.Now()
 			if err := s.markers().SetInitialising(); err != nil {
 				t.Fatal(err)
 			}
@@ -252,7 +262,8 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 	s := onSlowVolume(t)
 	s.run.Proc = agenttest.Server(t)
 	s.run.Run = running.Run{Kind: agentapi.OrderInitialise, Line: galera.Line{ID: "firststart-1-a", Epoch: 1}}
-	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: agenttest.UUID}
+	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
+		ClusterUUID: agenttest.UUID}
 	s.judgeServer()
 	s.publish(lifecycle.Step{Phase: galera.PhaseRunning})
 	if r := s.reports.Get(); r.Server != nil || s.run.Served {
@@ -282,8 +293,8 @@ func TestNotesKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestCopyIsNotedBeforeTheStateCounts: a join that gets a full copy instead of write-sets is never completed as if it had got those, however
-// slow the look at the directory is.
+// TestCopyIsNotedBeforeTheStateCounts: a join that gets a full copy instead of write-sets is never completed as if it
+// had got those, however slow the look at the directory is.
 func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	s := onSlowVolume(t)
 	s.run.Proc = agenttest.Server(t)
@@ -294,7 +305,8 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	s.run.Run = running.Run{Note: &note}
 	s.joiner.Join = &agentapi.Join{Kind: agentapi.JoinIST}
 	s.joiner.Watch()
-	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: agenttest.UUID}
+	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
+		ClusterUUID: agenttest.UUID}
 	s.judgeServer()
 	if s.run.Note == nil || s.run.Served {
 		t.Fatal("complete before the look")

@@ -45,8 +45,8 @@ func (n *node) session() *sql.Conn {
 	return got(db.Conn(context.Background()))(n.w.t)
 }
 
-// sql runs statements on a connection of their own, over TLS with the node's name verified. It returns what they select: columns are
-// divided by tabs, rows by ends of lines.
+// sql runs statements on a connection of their own, over TLS with the node's name verified. It returns what they
+// select: columns are divided by tabs, rows by ends of lines.
 func (n *node) sql(statements string) (string, error) {
 	n.w.t.Helper()
 	roots := x509.NewCertPool()

@@ -27,13 +27,15 @@ func TestStuckDonor(t *testing.T) {
 	lone := donor.until("without quorum", 60*time.Second, func(r agentapi.Report) bool {
 		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && r.Donation != nil
 	})
-	donor.exec("bash", "-c", `for p in /proc/[0-9]*; do if [ "$(cat "$p/comm")" = socat ]; then kill -9 "${p#/proc/}"; fi; done`)
+	donor.exec("bash", "-c",
+		`for p in /proc/[0-9]*; do if [ "$(cat "$p/comm")" = socat ]; then kill -9 "${p#/proc/}"; fi; done`)
 	donor.until("done with giving", 30*time.Second, func(r agentapi.Report) bool { return r.Donation == nil })
 	joiner.stop(false)
 
 	s.epoch++
 	o, _ := donor.send(agentapi.OrderRebuildQuorum, s.epoch, lone.Position, s.uuid)
-	r := donor.until("known to be a donor for ever", 90*time.Second, func(r agentapi.Report) bool { return done(o.ID)(r) && r.StuckDonor })
+	r := donor.until("known to be a donor for ever", 90*time.Second,
+		func(r agentapi.Report) bool { return done(o.ID)(r) && r.StuckDonor })
 	if r.Server.State != galera.NodeDonor || r.Server.Component != galera.ComponentPrimary {
 		t.Errorf("%+v", *r.Server)
 	}
@@ -42,7 +44,8 @@ func TestStuckDonor(t *testing.T) {
 	donor.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
 	r = donor.until("down", 60*time.Second, waiting) // and not back: there is no peer to join
 	s.epoch++
-	if _, result := donor.send(agentapi.OrderBootstrap, s.epoch, r.Position, s.uuid); result.State != agentapi.OrderAccepted {
+	if _, result := donor.send(agentapi.OrderBootstrap, s.epoch, r.Position,
+		s.uuid); result.State != agentapi.OrderAccepted {
 		t.Fatalf("%+v", result)
 	}
 	donor.until("Synced", 60*time.Second, func(r agentapi.Report) bool { return synced(1)(r) && !r.StuckDonor })

@@ -46,7 +46,8 @@ func TestSwitch(t *testing.T) {
 func (s *scenario) observe(channel, want string) {
 	s.Helper()
 	for _, n := range s.world.nodes {
-		n.until(channel+" "+want, 60*time.Second, func(r agentapi.Report) bool { return r.TLS.Channels[channel].Observed == want })
+		n.until(channel+" "+want, 60*time.Second,
+			func(r agentapi.Report) bool { return r.TLS.Channels[channel].Observed == want })
 	}
 }
 
@@ -54,7 +55,8 @@ func (s *scenario) observe(channel, want string) {
 func (s *scenario) roll() {
 	s.Helper()
 	for _, n := range s.world.nodes {
-		n.until("reported", 30*time.Second, func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
+		n.until("reported", 30*time.Second,
+			func(r agentapi.Report) bool { return r.Config.Loaded == s.world.config.Revision })
 	}
 	for _, n := range s.world.nodes {
 		o, result := n.send(agentapi.OrderRestart, s.epoch, galera.Position{}, s.uuid)
@@ -131,7 +133,8 @@ func (s *scenario) replaceCA() {
 	w.publishCertificate(certPEM, keyPEM)
 	for _, n := range w.nodes {
 		n.until("presenting the new leaf", 30*time.Second, func(r agentapi.Report) bool {
-			return r.TLS.LoadedSerial == r.TLS.PublishedSerial && r.TLS.Channels[agentapi.ChannelReplication].Serial == r.TLS.PublishedSerial
+			return r.TLS.LoadedSerial == r.TLS.PublishedSerial &&
+				r.TLS.Channels[agentapi.ChannelReplication].Serial == r.TLS.PublishedSerial
 		})
 	}
 	w.root = newRoot

@@ -18,7 +18,8 @@ func (n *node) small(mebibytes int) {
 	n.w.t.Helper()
 	volume := filepath.Join(n.base, "volume")
 	check(n.w.t, os.MkdirAll(volume, 0o770))
-	n.w.run(exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,uid=%d,gid=%d,mode=0770", mebibytes, mysqlUID, mysqlUID), "tmpfs", volume))
+	n.w.run(exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,uid=%d,gid=%d,mode=0770", mebibytes, mysqlUID,
+		mysqlUID), "tmpfs", volume))
 	n.w.t.Cleanup(func() { _ = exec.Command("umount", "-l", volume).Run() })
 }
 
@@ -55,7 +56,8 @@ func (s *scenario) fillUp() {
 	n.wipe()
 	n.small(800)
 	n.start()
-	n.until("in a transfer", 60*time.Second, func(r agentapi.Report) bool { return r.Join != nil && r.Join.Phase == agentapi.JoinTransferring })
+	n.until("in a transfer", 60*time.Second,
+		func(r agentapi.Report) bool { return r.Join != nil && r.Join.Phase == agentapi.JoinTransferring })
 	filler := filepath.Join(n.base, "volume", "filler")
 	_ = exec.Command("dd", "if=/dev/zero", "of="+filler, "bs=1M").Run()
 	f := s.failing(n, agentapi.FailureDiskFull, 60*time.Second)

@@ -98,7 +98,8 @@ func (s *scenario) increment() {
 	n.send(agentapi.OrderStart, s.epoch, galera.Position{}, s.uuid)
 	r := n.until("back", 60*time.Second, joined(3))
 	s.Logf("%+v", *r.Join)
-	if r.Join.Kind != agentapi.JoinIST || r.Join.WriteSets < 5 || r.Join.WriteSets > 8 || r.Join.Phase != "" || r.Join.Bytes != 0 {
+	if r.Join.Kind != agentapi.JoinIST || r.Join.WriteSets < 5 || r.Join.WriteSets > 8 || r.Join.Phase != "" ||
+		r.Join.Bytes != 0 {
 		s.Errorf("%+v", *r.Join)
 	}
 	donors := 0
@@ -128,7 +129,8 @@ func (s *scenario) growCache() {
 	})
 	s.awaitConfig() // with no restart needed
 	n := s.node(1)
-	before := n.until("reported its cache", 30*time.Second, func(r agentapi.Report) bool { return r.Cache != nil && r.Cache.WindowSeconds > 0 })
+	before := n.until("reported its cache", 30*time.Second,
+		func(r agentapi.Report) bool { return r.Cache != nil && r.Cache.WindowSeconds > 0 })
 	var last agentapi.Cache
 	for range 2 {
 		s.epoch++
@@ -152,7 +154,10 @@ func (s *scenario) growCache() {
 		}
 		last = *r.Cache
 	}
-	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.StateTransfer.WindowSeconds, c.StateTransfer.CacheBudget = 0, 0 })
+	s.world.publishConfig(func(c *agentapi.NodeConfig) {
+		c.StateTransfer.WindowSeconds, c.StateTransfer.CacheBudget = 0,
+			0
+	})
 	s.awaitConfig()
 	s.intact()
 }
@@ -190,7 +195,8 @@ func (s *scenario) spare() {
 			s.Errorf("from %q: %+v", r.Join.Donor, s.given(1))
 		}
 		// The later ones may be over before they are asked for.
-		if !slices.IsSorted(ranks(phases)) || !slices.Contains(phases, agentapi.JoinWaiting) || r.Join.Bytes < rows*rowMiB<<20 {
+		if !slices.IsSorted(ranks(phases)) || !slices.Contains(phases, agentapi.JoinWaiting) ||
+			r.Join.Bytes < rows*rowMiB<<20 {
 			s.Errorf("phases %v", phases)
 		}
 	}
@@ -213,7 +219,8 @@ func ranks(phases []string) []int {
 func (s *scenario) limit() {
 	pid := s.node(1).serverPID()
 	s.world.publishConfig(func(c *agentapi.NodeConfig) {
-		c.StateTransfer.Compression, c.StateTransfer.RateLimit, c.StateTransfer.PrepareMemory = agentapi.CompressionZstd, limited, 64<<20
+		c.StateTransfer.Compression, c.StateTransfer.RateLimit, c.StateTransfer.PrepareMemory = agentapi.CompressionZstd,
+			limited, 64<<20
 	})
 	s.awaitConfig()
 	var shown []agentapi.Join
@@ -241,7 +248,8 @@ func (s *scenario) limit() {
 	})
 	took = r.Join.EndedAt.Sub(r.Join.StartedAt)
 	s.Logf("%v %+v, took %s", phases, *r.Join, took)
-	if want := time.Duration(r.Join.Bytes/limited) * time.Second; took < want*8/10 || !slices.Contains(phases, agentapi.JoinTransferring) {
+	if want := time.Duration(r.Join.Bytes/limited) * time.Second; took < want*8/10 ||
+		!slices.Contains(phases, agentapi.JoinTransferring) {
 		s.Errorf("%d bytes in %s, in the phases %v", r.Join.Bytes, took, phases)
 	}
 	moving := slices.ContainsFunc(shown, func(j agentapi.Join) bool {
@@ -268,7 +276,10 @@ func (s *scenario) awaitConfig() {
 // failing waits for a failure of a transfer to a member.
 func (s *scenario) failing(n *node, reason string, limit time.Duration) agentapi.Failure {
 	s.Helper()
-	r := n.until("failed with "+reason, limit, func(r agentapi.Report) bool { return r.Failure != nil && r.Failure.Reason == reason })
+	r := n.until("failed with "+reason, limit, func(r agentapi.Report) bool {
+		return r.Failure != nil &&
+			r.Failure.Reason == reason
+	})
 	s.Logf("%s", r.Failure.Message)
 	if r.Server != nil && r.Server.State == galera.NodeSynced {
 		s.Errorf("Synced, with a failed transfer: %+v", r)
@@ -287,7 +298,8 @@ func (s *scenario) stall() {
 	n.until("in a transfer", 60*time.Second, func(r agentapi.Report) bool {
 		return r.Join != nil && r.Join.Phase == agentapi.JoinTransferring && r.Join.Donor == "shop-1"
 	})
-	s.node(1).exec("bash", "-c", "until pgrep -x mariadb-backup; do sleep 0.05; done; kill -STOP $(pgrep -x mariadb-backup)")
+	s.node(1).exec("bash", "-c",
+		"until pgrep -x mariadb-backup; do sleep 0.05; done; kill -STOP $(pgrep -x mariadb-backup)")
 	f := s.failing(n, agentapi.FailureStalled, 60*time.Second)
 	if !strings.Contains(f.Message, "shop-1") || !strings.Contains(f.Message, "12s") {
 		s.Errorf("%s", f.Message)
@@ -306,10 +318,14 @@ func (s *scenario) cutNetwork() {
 	n := s.node(2)
 	s.inTransfer(n)
 	s.world.run(exec.Command("docker", "network", "disconnect", "-f", s.world.network, n.container()))
-	s.node(0).until("without it", 30*time.Second, func(r agentapi.Report) bool { return r.Server != nil && r.Server.Size == 2 })
+	s.node(0).until("without it", 30*time.Second, func(r agentapi.Report) bool {
+		return r.Server != nil &&
+			r.Server.Size == 2
+	})
 	s.write2(0)
 	time.Sleep(15 * time.Second) // beyond the patience with a transfer that stands still
-	s.world.run(exec.Command("docker", "network", "connect", "--ip", n.ip, "--alias", n.name, s.world.network, n.container()))
+	s.world.run(exec.Command("docker", "network", "connect", "--ip", n.ip, "--alias", n.name, s.world.network,
+		n.container()))
 	r, _ := s.followJoin(n, 2*time.Minute, nil)
 	s.Logf("%+v", *r.Join)
 	s.intact()
@@ -342,7 +358,8 @@ func (s *scenario) foreignCertificate() {
 	n := s.node(2)
 	other := newAuthority(s.T, "another authority", nil)
 	certPEM, keyPEM := other.issue(s.T, "shop", "shop", "shop-nodes", n.name)
-	files := map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": slices.Concat(other.pem, s.world.root.pem), agentapi.ControlCAKey: s.world.control.pem}
+	files := map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": slices.Concat(other.pem, s.world.root.pem),
+		agentapi.ControlCAKey: s.world.control.pem}
 	n.stop(true)
 	n.wipe()
 	n.mount("tls", files)

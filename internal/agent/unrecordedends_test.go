@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestEndThatCannotBeRecorded: an order that makes a member Primary and is over keeps no member from being made so, though its end
-// cannot be written; it is written as soon as it can.
+// TestEndThatCannotBeRecorded: an order that makes a member Primary and is over keeps no member from being made so,
+// though its end cannot be written; it is written as soon as it can.
 func TestEndThatCannotBeRecorded(t *testing.T) {
 	s := onSlowVolume(t)
 	s.release()

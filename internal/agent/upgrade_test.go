@@ -77,10 +77,12 @@ func (s *scenario) upgrade(i int) {
 	})
 	acked := stop()
 	if r.Join.Kind != agentapi.JoinIST || r.Upgrade.State != agentapi.UpgradeDone || r.Failure != nil ||
-		!strings.HasPrefix(r.Upgrade.From, "10.11.") || r.Upgrade.To != r.Image.ServerVersion || r.Tables != r.Image.ServerVersion {
+		!strings.HasPrefix(r.Upgrade.From, "10.11.") || r.Upgrade.To != r.Image.ServerVersion ||
+		r.Tables != r.Image.ServerVersion {
 		s.Fatalf("join %+v, upgrade %+v, tables %s, failure %+v", r.Join, r.Upgrade, r.Tables, r.Failure)
 	}
-	s.Logf("%s: from %s by %s, %d write-sets, in %s; mariadb-upgrade to %s took %s; %d rows written meanwhile", n.name, r.Join.Donor, r.Join.Kind,
+	s.Logf("%s: from %s by %s, %d write-sets, in %s; mariadb-upgrade to %s took %s; %d rows written meanwhile", n.name,
+		r.Join.Donor, r.Join.Kind,
 		r.Join.WriteSets, r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond),
 		r.Upgrade.To, r.Upgrade.EndedAt.Sub(r.Upgrade.StartedAt).Round(time.Millisecond), acked)
 	s.runs(n, image)
@@ -91,7 +93,8 @@ func (s *scenario) upgrade(i int) {
 func (s *scenario) runs(n *node, image string) {
 	s.Helper()
 	series := strings.TrimPrefix(image, "galera-mariadb:")
-	columns := n.mustSQL("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'sys' OR table_schema = 'mysql'")
+	columns := n.mustSQL(
+		"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'sys' OR table_schema = 'mysql'")
 	r, err := n.report()
 	check(s.T, err)
 	if !strings.HasPrefix(r.Image.ServerVersion, series+".") || !strings.HasPrefix(r.Tables, series+".") {
@@ -136,7 +139,8 @@ func (s *scenario) refuseOlder(i int) {
 	n.image = oldImage
 	n.start()
 	r := n.until("refused", 30*time.Second, failedBy(agentapi.FailureDowngrade))
-	if !strings.Contains(r.Failure.Message, "10.11.") || !strings.Contains(r.Failure.Message, "has used the data") || r.Position.UUID != s.uuid {
+	if !strings.Contains(r.Failure.Message, "10.11.") || !strings.Contains(r.Failure.Message, "has used the data") ||
+		r.Position.UUID != s.uuid {
 		s.Errorf("%+v at %s", r.Failure, r.Position)
 	}
 	s.Logf("%s", r.Failure.Message)
@@ -150,7 +154,8 @@ func (s *scenario) refuseOlder(i int) {
 	}
 	n.image = image
 	n.start()
-	if r := n.until("back", time.Minute, joined(3)); r.Join.Kind == agentapi.JoinSST || r.Failure != nil || r.Upgrade != nil {
+	if r := n.until("back", time.Minute, joined(3)); r.Join.Kind == agentapi.JoinSST || r.Failure != nil ||
+		r.Upgrade != nil {
 		s.Errorf("join %+v, upgrade %+v, failure %+v", r.Join, r.Upgrade, r.Failure)
 	}
 }
@@ -165,7 +170,8 @@ func failedBy(reason string) func(agentapi.Report) bool {
 func (n *node) fingerprint() string {
 	n.w.t.Helper()
 	data := filepath.Join(n.base, "volume", "data")
-	return n.w.run(exec.Command("bash", "-c", "cd "+data+" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum"))
+	return n.w.run(exec.Command("bash", "-c",
+		"cd "+data+" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum"))
 }
 
 // TestUpgradeByCopy: a member of a later series takes a full copy of an older one's data, and never the
@@ -177,7 +183,10 @@ func TestUpgradeByCopy(t *testing.T) {
 	later.image = image
 	s.wait()
 	s.form()
-	r := later.until("upgraded", time.Minute, func(r agentapi.Report) bool { return r.Upgrade != nil && r.Upgrade.State == agentapi.UpgradeDone })
+	r := later.until("upgraded", time.Minute, func(r agentapi.Report) bool {
+		return r.Upgrade != nil &&
+			r.Upgrade.State == agentapi.UpgradeDone
+	})
 	if !strings.HasPrefix(r.Upgrade.From, "10.11.") {
 		t.Errorf("%+v", r.Upgrade)
 	}

@@ -35,7 +35,9 @@ func (a BenchAccount) Name() string { return "bench_" + a.Suffix }
 func (a BenchAccount) Check() error {
 	switch {
 	case !benchSuffix.MatchString(a.Suffix):
-		return errors.New("a benchmark's account is called bench_ and ten to sixteen lower-case letters and digits, and nothing else is made or dropped")
+		return errors.New(
+			"a benchmark's account is called bench_ and ten to sixteen lower-case letters and digits, and nothing else is " +
+				"made or dropped")
 	case a.Present && !nativeHash.MatchString(a.Hash):
 		return errors.New("hash must be a mysql_native_password hash")
 	}

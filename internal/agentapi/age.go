@@ -53,7 +53,8 @@ func (r Report) withoutForgedHistories() Report {
 	if r.Position.UUID != "" && uuid.Validate(r.Position.UUID) != nil {
 		r.Position = galera.Position{}
 	}
-	if r.Server != nil && (r.Server.ClusterUUID != "" && uuid.Validate(r.Server.ClusterUUID) != nil || r.Server.NodeUUID != "" && uuid.Validate(r.Server.NodeUUID) != nil) {
+	if r.Server != nil && (r.Server.ClusterUUID != "" && uuid.Validate(r.Server.ClusterUUID) != nil ||
+		r.Server.NodeUUID != "" && uuid.Validate(r.Server.NodeUUID) != nil) {
 		r.Server = nil
 	}
 	return r

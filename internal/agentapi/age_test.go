@@ -11,12 +11,14 @@ import (
 // TestAges sends a report from a host whose clock is wrong.
 func TestAges(t *testing.T) {
 	here := time.Now()
-	for name, skew := range map[string]time.Duration{"right": 0, "behind": -3 * time.Minute, "ahead": 3 * time.Minute, "a year behind": -365 * 24 * time.Hour} {
+	for name, skew := range map[string]time.Duration{"right": 0, "behind": -3 * time.Minute, "ahead": 3 * time.Minute,
+		"a year behind": -365 * 24 * time.Hour} {
 		there := here.Add(skew)
 		fact := ChannelFact{CheckedAt: there.Add(-20 * time.Second)}
 		r := Report{
-			TLS:  TLSReport{Channels: map[string]ChannelFact{"c": fact}, Peers: map[string]ChannelFact{"p": fact}},
-			Away: []Away{{From: there.Add(-time.Minute), To: there.Add(-30 * time.Second)}, {From: there.Add(-10 * time.Second)}},
+			TLS: TLSReport{Channels: map[string]ChannelFact{"c": fact}, Peers: map[string]ChannelFact{"p": fact}},
+			Away: []Away{{From: there.Add(-time.Minute), To: there.Add(-30 * time.Second)},
+				{From: there.Add(-10 * time.Second)}},
 			Join: &Join{StartedAt: there.Add(-time.Minute)},
 		}
 		data, err := json.Marshal(r.Sent(there))
@@ -79,10 +81,12 @@ func TestForgedHistories(t *testing.T) {
 		position, cluster, node string
 		keeps, serves           bool
 	}{
-		{good, good, good, true, true}, {"", "", "", true, true}, {bad, good, good, false, true}, {good, bad, good, true, false}, {good, good, bad, true, false},
+		{good, good, good, true, true}, {"", "", "", true, true}, {bad, good, good, false, true},
+		{good, bad, good, true, false}, {good, good, bad, true, false},
 		{galera.ZeroUUID, good, good, true, true},
 	} {
-		r := Report{Position: galera.Position{UUID: c.position, Seqno: 7}, Server: &Server{ClusterUUID: c.cluster, NodeUUID: c.node}}.Received(time.Now())
+		r := Report{Position: galera.Position{UUID: c.position, Seqno: 7},
+			Server: &Server{ClusterUUID: c.cluster, NodeUUID: c.node}}.Received(time.Now())
 		if keeps := r.Position.Seqno == 7; keeps != c.keeps || (r.Server != nil) != c.serves {
 			t.Errorf("%+v: %+v, server %v", c, r.Position, r.Server)
 		}

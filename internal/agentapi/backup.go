@@ -21,8 +21,8 @@ const BackupPort = 8444
 const (
 	// PathBackups takes POST of a BackupAdmission on ControlPort.
 	PathBackups = "/v1/backups"
-	// PathBackup followed by the id of an admitted backup, answers GET on BackupPort with mariadb-backup's stream, and after it the
-	// trailer TrailerBackup with a BackupEnd.
+	// PathBackup followed by the id of an admitted backup, answers GET on BackupPort with mariadb-backup's stream, and
+	// after it the trailer TrailerBackup with a BackupEnd.
 	PathBackup = "/v1/backup/"
 	// TrailerBackup is absent when the stream was cut off.
 	TrailerBackup = "Galera-Backup"

@@ -29,7 +29,10 @@ func countable(data []byte) error {
 
 // bound clips the texts of a report, drops channels that do not exist, and refuses lists and maps that are too long.
 func (r *Report) bound() error {
-	maps.DeleteFunc(r.TLS.Channels, func(channel string, _ ChannelFact) bool { return !slices.Contains(Channels, channel) })
+	maps.DeleteFunc(r.TLS.Channels, func(channel string, _ ChannelFact) bool {
+		return !slices.Contains(Channels,
+			channel)
+	})
 	return boundValue(reflect.ValueOf(r).Elem(), 0)
 }
 

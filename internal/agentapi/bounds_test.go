@@ -33,7 +33,8 @@ func TestReportsAreBounded(t *testing.T) {
 func TestTextsOfReportsAreClipped(t *testing.T) {
 	long := strings.Repeat("ä", maxText)
 	sent := Report{Name: "shop-0", Waiting: long, Failure: &Failure{Message: long}, TLS: TLSReport{
-		Channels: map[string]ChannelFact{ChannelClients: {}, "made-up": {}}, Peers: map[string]ChannelFact{"shop-1": {Protocol: long}}}}
+		Channels: map[string]ChannelFact{ChannelClients: {}, "made-up": {}},
+		Peers:    map[string]ChannelFact{"shop-1": {Protocol: long}}}}
 	host, pool := agentServer(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, sent) })
 	c := NewClient(tls.Certificate{}, pool, "example.com")
 	defer c.Close()
@@ -54,12 +55,14 @@ func TestTextsOfReportsAreClipped(t *testing.T) {
 
 // FuzzReport: no bytes in a report's place make the operator fail, or keep more than the bounds allow.
 func FuzzReport(f *testing.F) {
-	whole, err := json.Marshal(Report{Name: "shop-0", Boot: "b", Position: galera.Position{}, Donations: map[string]int64{"IST": 1},
-		TLS: TLSReport{Channels: map[string]ChannelFact{ChannelClients: {}}, TrustedCAs: []string{"a"}}})
+	whole, err := json.Marshal(Report{Name: "shop-0", Boot: "b", Position: galera.Position{},
+		Donations: map[string]int64{"IST": 1},
+		TLS:       TLSReport{Channels: map[string]ChannelFact{ChannelClients: {}}, TrustedCAs: []string{"a"}}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range [][]byte{whole, []byte(`{}`), []byte(`{"away":[{}]}`), []byte(`{"position":{"seqno":1e9}}`), []byte(`[]`)} {
+	for _, seed := range [][]byte{whole, []byte(`{}`), []byte(`{"away":[{}]}`), []byte(`{"position":{"seqno":1e9}}`),
+		[]byte(`[]`)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

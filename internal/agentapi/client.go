@@ -75,8 +75,8 @@ func NewClient(certificate tls.Certificate, roots *x509.CertPool, serverName str
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Status asks the agent at host (a name or an address, with or without a port) for its Report. With since ≥ 0 and wait > 0 the agent
-// answers when Report.Generation differs from since, at the latest after wait.
+// Status asks the agent at host (a name or an address, with or without a port) for its Report. With since ≥ 0 and wait
+// > 0 the agent answers when Report.Generation differs from since, at the latest after wait.
 func (c *Client) Status(ctx context.Context, host string, since int64, wait time.Duration) (Report, error) {
 	query := url.Values{}
 	if wait > 0 && since >= 0 {
@@ -86,7 +86,8 @@ func (c *Client) Status(ctx context.Context, host string, since int64, wait time
 	ctx, cancel := context.WithTimeout(ctx, min(wait, maxWait)+answerTimeout)
 	defer cancel()
 	var report Report
-	ask := request{method: http.MethodGet, host: host, path: PathStatus, query: query, maxBytes: maxReport, check: countable}
+	ask := request{method: http.MethodGet, host: host, path: PathStatus, query: query, maxBytes: maxReport,
+		check: countable}
 	status, err := c.do(ctx, ask, &report)
 	if err == nil {
 		err = report.bound()
@@ -179,14 +180,18 @@ func (c *Client) do(ctx context.Context, r request, into any) (int, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode/100 == 3 {
-		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: redirects are never followed; check which process answers at this address", r.host, resp.StatusCode)
+		return resp.StatusCode,
+			fmt.Errorf("agent at %s: HTTP %d: redirects are never followed; check which process answers at this address", r.host,
+				resp.StatusCode)
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, r.maxBytes+1))
 	if err != nil {
 		return 0, fmt.Errorf("agent at %s: %w", r.host, err)
 	}
 	if int64(len(data)) > r.maxBytes {
-		return resp.StatusCode, fmt.Errorf("agent at %s: HTTP %d: the answer is longer than %d KiB; check which process answers at this address", r.host, resp.StatusCode, r.maxBytes>>10)
+		return resp.StatusCode,
+			fmt.Errorf("agent at %s: HTTP %d: the answer is longer than %d KiB; check which process answers at this address",
+				r.host, resp.StatusCode, r.maxBytes>>10)
 	}
 	if r.check != nil {
 		if err := r.check(data); err != nil {

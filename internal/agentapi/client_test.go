@@ -51,7 +51,8 @@ func TestClientStatus(t *testing.T) {
 	if _, err := NewClient(tls.Certificate{}, pool, "other.name").Status(context.Background(), host, -1, 0); err == nil {
 		t.Error("an agent with another name was believed")
 	}
-	if _, err := NewClient(tls.Certificate{}, x509.NewCertPool(), "example.com").Status(context.Background(), host, -1, 0); err == nil {
+	if _, err := NewClient(tls.Certificate{}, x509.NewCertPool(), "example.com").Status(context.Background(), host, -1,
+		0); err == nil {
 		t.Error("an agent of another CA was believed")
 	}
 }
@@ -130,7 +131,8 @@ func TestClientOrder(t *testing.T) {
 }
 
 func TestWithPort(t *testing.T) {
-	for in, want := range map[string]string{"10.0.0.1": "10.0.0.1:8443", "fd00::1": "[fd00::1]:8443", "shop-0.nodes": "shop-0.nodes:8443", "127.0.0.1:99": "127.0.0.1:99"} {
+	for in, want := range map[string]string{"10.0.0.1": "10.0.0.1:8443", "fd00::1": "[fd00::1]:8443",
+		"shop-0.nodes": "shop-0.nodes:8443", "127.0.0.1:99": "127.0.0.1:99"} {
 		if got := withPort(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}

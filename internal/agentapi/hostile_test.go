@@ -15,7 +15,8 @@ func all(c *Client, host string) map[string]error {
 	ctx := context.Background()
 	_, status := c.Status(ctx, host, -1, 0)
 	_, order := c.Order(ctx, host, Order{})
-	return map[string]error{"status": status, "order": order, "primary": c.ReportPrimary(ctx, host, "a"), "evict": c.Evict(ctx, host, Eviction{})}
+	return map[string]error{"status": status, "order": order, "primary": c.ReportPrimary(ctx, host, "a"),
+		"evict": c.Evict(ctx, host, Eviction{})}
 }
 
 // TestRedirectsAreNotFollowed: a server in an agent's place sends the operator nowhere.
@@ -25,7 +26,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		asked.Add(1)
 		reply(w, http.StatusOK, Report{Name: "forged"})
 	})
-	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect} {
 		host, pool := agentServer(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://"+elsewhere+r.URL.Path, code)
 		})

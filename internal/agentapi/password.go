@@ -21,11 +21,12 @@ func NativeHash(password string) string {
 	return "*" + strings.ToUpper(hex.EncodeToString(second[:]))
 }
 
-// RootPassword is what a Secret's key RootPasswordKey holds without the end of its last line, which editors and echo add.
+// RootPassword is what a Secret's key RootPasswordKey holds without the end of its last line, which editors and echo
+// add.
 func RootPassword(raw []byte) string { return strings.TrimRight(string(raw), "\r\n") }
 
-// Kept returns what the server keeps of a password with a plugin: mysql_native_password, ed25519 or parsec. The salt, which parsec alone
-// needs, is one for an account: a caller that asks twice gets the same.
+// Kept returns what the server keeps of a password with a plugin: mysql_native_password, ed25519 or parsec. The salt,
+// which parsec alone needs, is one for an account: a caller that asks twice gets the same.
 func Kept(plugin, password, salt string) (string, error) {
 	switch plugin {
 	case "mysql_native_password":
@@ -41,8 +42,8 @@ func Kept(plugin, password, salt string) (string, error) {
 	return "", fmt.Errorf("unknown plugin %q", plugin)
 }
 
-// ed25519Key is the public key of MariaDB's ed25519 plugin: that of ref10, in which the password itself takes the place of the 32
-// random bytes (plugin/auth_ed25519 in MariaDB's source).
+// ed25519Key is the public key of MariaDB's ed25519 plugin: that of ref10, in which the password itself takes the place
+// of the 32 random bytes (plugin/auth_ed25519 in MariaDB's source).
 func ed25519Key(password string) (string, error) {
 	h := sha512.Sum512([]byte(password))
 	s, err := edwards25519.NewScalar().SetBytesWithClamping(h[:32])
@@ -54,8 +55,8 @@ func ed25519Key(password string) (string, error) {
 
 const parsecSalt = 18
 
-// parsecKey is what MariaDB's parsec plugin keeps: P0, its salt, and the public ed25519 key whose seed is PBKDF2-HMAC-SHA512 of the
-// password with 1024 rounds (plugin/auth_parsec in MariaDB's source).
+// parsecKey is what MariaDB's parsec plugin keeps: P0, its salt, and the public ed25519 key whose seed is
+// PBKDF2-HMAC-SHA512 of the password with 1024 rounds (plugin/auth_parsec in MariaDB's source).
 func parsecKey(password, salt string) (string, error) {
 	sum := sha256.Sum256([]byte(salt))
 	seed, err := pbkdf2.Key(sha512.New, password, sum[:parsecSalt], 1024, ed25519.SeedSize)
@@ -63,5 +64,6 @@ func parsecKey(password, salt string) (string, error) {
 		return "", err
 	}
 	public := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
-	return "P0:" + base64.StdEncoding.EncodeToString(sum[:parsecSalt]) + ":" + base64.RawStdEncoding.EncodeToString(public), nil
+	return "P0:" + base64.StdEncoding.EncodeToString(sum[:parsecSalt]) + ":" + base64.RawStdEncoding.EncodeToString(
+		public), nil
 }

@@ -29,7 +29,8 @@ type PeerView struct {
 	Settling bool `json:"settling,omitempty"`
 	// Donation is the state transfer of which the member is the donor now.
 	Donation *Donation `json:"giving,omitempty"`
-	// LastDonation is the last one that ended, nil while Donation is set: a short transfer may begin and end between two questions of its joiner.
+	// LastDonation is the last one that ended, nil while Donation is set: a short transfer may begin and end between two
+	// questions of its joiner.
 	LastDonation *Donation `json:"gave,omitempty"`
 	// Version is that of the image's mariadbd, Tables that of the system tables; "" while not known.
 	Version string `json:"version,omitempty"`

@@ -15,8 +15,8 @@ import (
 // Understands reports whether both sides of a protocol version understand each other.
 func Understands(protocol int) bool { return protocol >= Protocol-1 && protocol <= Protocol+1 }
 
-// PathAgent takes POST of an agent's program, with the query parameter sha256. 202 means that it is about to replace the agent, which
-// shows in Report.AgentDigest; 409 that it does not, with the reason.
+// PathAgent takes POST of an agent's program, with the query parameter sha256. 202 means that it is about to replace
+// the agent, which shows in Report.AgentDigest; 409 that it does not, with the reason.
 const PathAgent = "/v1/agent"
 
 // LargestProgram is the largest program an agent takes, in bytes.
@@ -65,8 +65,9 @@ func (c *Client) Replace(ctx context.Context, host string, p *Program) error {
 		return err
 	}
 	var result ReplaceResult
-	status, err := c.do(ctx, request{method: http.MethodPost, host: host, path: PathAgent, query: url.Values{"sha256": {p.Digest}},
-		body: data, maxBytes: maxAnswer}, &result)
+	status, err := c.do(ctx, request{method: http.MethodPost, host: host, path: PathAgent,
+		query: url.Values{"sha256": {p.Digest}},
+		body:  data, maxBytes: maxAnswer}, &result)
 	if err == nil && status != http.StatusAccepted {
 		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
 	}

@@ -2,7 +2,8 @@ package agentapi
 
 // SendWindows bound how many messages of the group are on their way at once.
 type SendWindows struct {
-	// UserSendWindow is evs.user_send_window: messages with write-sets that one member has sent and the others have not acknowledged.
+	// UserSendWindow is evs.user_send_window: messages with write-sets that one member has sent and the others have not
+	// acknowledged.
 	UserSendWindow int `json:"userSendWindow"`
 	// SendWindow is evs.send_window: all messages, those of recovery included. It is never the smaller one.
 	SendWindow int `json:"sendWindow"`

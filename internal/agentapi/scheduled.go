@@ -1,7 +1,7 @@
 package agentapi
 
-// Scheduled is what one server's event scheduler has. MariaDB runs an event on the node that its last CREATE or ALTER EVENT came from:
-// the others apply the statement and disable the event.
+// Scheduled is what one server's event scheduler has. MariaDB runs an event on the node that its last CREATE or ALTER
+// EVENT came from: the others apply the statement and disable the event.
 type Scheduled struct {
 	// On reports whether the scheduler runs (event_scheduler).
 	On bool `json:"on,omitempty"`

@@ -21,8 +21,8 @@ const (
 
 // SQLOwner is whose an account or a database is to be.
 type SQLOwner struct {
-	// Owner marks whose it is, as NAMESPACE/NAME#UID. No other owner changes it. A resource that was created again under its name takes it over; one
-	// that was deleted drops nothing of its successor's.
+	// Owner marks whose it is, as NAMESPACE/NAME#UID. No other owner changes it. A resource that was created again under
+	// its name takes it over; one that was deleted drops nothing of its successor's.
 	Owner string `json:"owner"`
 	// Instead is an owner whose mark may be replaced, because that owner is gone; "" for none.
 	Instead string `json:"instead,omitempty"`
@@ -142,7 +142,8 @@ type SQLResults struct {
 
 // SQLResult is the answer.
 type SQLResult struct {
-	// Statements is how many statements were carried out, each of them in every node. One that made several accounts counts for each.
+	// Statements is how many statements were carried out, each of them in every node. One that made several accounts
+	// counts for each.
 	Statements int `json:"statements"`
 	// Reason is one of those above, "" when all is done. Message describes what it is about.
 	Reason  string `json:"reason,omitempty"`
@@ -177,7 +178,8 @@ var (
 		"parsec":                regexp.MustCompile(`^P[0-9]:[A-Za-z0-9+/=]{24}:[A-Za-z0-9+/=]{43,44}$`),
 	}
 	// ownUsers are accounts of the server and of the operator, and what PROCESSLIST calls the server's threads.
-	ownUsers     = []string{"root", "mysql", "mariadb.sys", "public", "galera", "system user", "event_scheduler", "unauthenticated user"}
+	ownUsers = []string{"root", "mysql", "mariadb.sys", "public", "galera", "system user", "event_scheduler",
+		"unauthenticated user"}
 	ownDatabases = []string{"mysql", "sys", "information_schema", "performance_schema", MarksDatabase, "lost+found"}
 )
 
@@ -203,7 +205,8 @@ func (u SQLUser) Check() error {
 		return errors.Join(errs...)
 	}
 	form := kept[u.Plugin]
-	errs = append(errs, must(form != nil && (len(u.Accepts) == 1 || len(u.Accepts) == 2), "plugin"), must(subjects.MatchString(u.Subject), "subject"),
+	errs = append(errs, must(form != nil && (len(u.Accepts) == 1 || len(u.Accepts) == 2), "plugin"),
+		must(subjects.MatchString(u.Subject), "subject"),
 		must(issuers.MatchString(u.Issuer) && (u.Subject == "") == (u.Issuer == ""), "issuer"),
 		must(len(u.Grants) <= maxGrants && len(u.Roles) <= maxGrants, "number of grants"))
 	for _, a := range u.Accepts {
@@ -217,11 +220,13 @@ func (u SQLUser) Check() error {
 		errs = append(errs, must(name(r, maxUserName), "role"))
 	}
 	l := u.Limits
-	return errors.Join(append(errs, must(min(l.ConnectionsPerHour, l.QueriesPerHour, l.UpdatesPerHour, l.UserConnections, l.StatementMillis) >= 0, "limits"))...)
+	return errors.Join(append(errs, must(min(l.ConnectionsPerHour, l.QueriesPerHour, l.UpdatesPerHour, l.UserConnections,
+		l.StatementMillis) >= 0, "limits"))...)
 }
 
 func (g SQLGrant) check() error {
-	errs := []error{must(name(g.Database, maxIdentifier) && name(g.Table, maxIdentifier) && len(g.Privileges) > 0, "grant")}
+	errs := []error{must(name(g.Database, maxIdentifier) && name(g.Table, maxIdentifier) && len(g.Privileges) > 0,
+		"grant")}
 	for _, p := range g.Privileges {
 		errs = append(errs, must(privileges.MatchString(p), "privilege"))
 	}
@@ -236,7 +241,8 @@ func (d SQLDatabase) Check() error {
 	return errors.Join(
 		d.check(),
 		must(name(d.Name, maxIdentifier) && !reserved(d.Name, ownDatabases) && !strings.HasPrefix(d.Name, rawName), "name"),
-		must(reservedWords.MatchString(d.CharacterSet) && reservedWords.MatchString(d.Collation), "character set or collation"),
+		must(reservedWords.MatchString(d.CharacterSet) && reservedWords.MatchString(d.Collation),
+			"character set or collation"),
 	)
 }
 
@@ -264,7 +270,8 @@ func (c *Client) KeepUsers(ctx context.Context, host string, users []SQLUser) ([
 	var out SQLResults
 	status, err := c.keepSQL(ctx, host, PathUsers, SQLUsers{users}, &out)
 	if err == nil && len(out.Results) != len(users) {
-		err = fmt.Errorf("agent at %s: HTTP %d: %d answers about %d accounts: %s", host, status, len(out.Results), len(users), out.Message)
+		err = fmt.Errorf("agent at %s: HTTP %d: %d answers about %d accounts: %s", host, status, len(out.Results), len(users),
+			out.Message)
 	}
 	return out.Results, err
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Protocol is the version of this protocol. It grows with a change that the other side cannot ignore; each side understands the
-// version before and after its own. Report.Protocol is the agent's, the header ProtocolHeader the operator's.
+// Protocol is the version of this protocol. It grows with a change that the other side cannot ignore; each side
+// understands the version before and after its own. Report.Protocol is the agent's, the header ProtocolHeader the
+// operator's.
 const Protocol = 1
 
 // ProtocolHeader is sent with every request to the control port.
@@ -55,11 +56,13 @@ const (
 type NodeConfig struct {
 	// Revision is a hash of everything else, set by the operator.
 	Revision string `json:"revision"`
-	// Cluster and Namespace name the resource. UID is that of the resource that the cluster was created with: see Identity.
+	// Cluster and Namespace name the resource. UID is that of the resource that the cluster was created with: see
+	// Identity.
 	Cluster   string `json:"cluster"`
 	Namespace string `json:"namespace"`
 	UID       string `json:"uid,omitempty"`
-	// History is status.clusterUUID, "" before the first start: an empty member joins no other history. It is not part of Revision.
+	// History is status.clusterUUID, "" before the first start: an empty member joins no other history. It is not part of
+	// Revision.
 	History string `json:"history,omitempty"`
 	// Members lists all members in ordinal order, this one included.
 	Members []Peer `json:"members"`
@@ -73,7 +76,8 @@ type NodeConfig struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	// Hibernated keeps a starting agent from joining by itself.
 	Hibernated bool `json:"hibernated,omitempty"`
-	// SendWindows fixes the send windows of every member; nil lets each follow the distance it measures. Nothing is restarted for it.
+	// SendWindows fixes the send windows of every member; nil lets each follow the distance it measures. Nothing is
+	// restarted for it.
 	SendWindows *SendWindows `json:"sendWindows,omitempty"`
 	// LogFormat is how the agent writes its log and its server's: text or json; "" is text. Nothing is restarted for it.
 	LogFormat string `json:"logFormat,omitempty"`
@@ -107,13 +111,13 @@ type Report struct {
 	Generation int64 `json:"generation"`
 	// Protocol is the agent's version of this protocol, 0 of agents before the first one.
 	Protocol int `json:"protocol,omitempty"`
-	// AgentVersion is the build version of the agent, AgentDigest the SHA-256 of its program in hexadecimal, AgentArch the processor it is
-	// for (GOARCH).
+	// AgentVersion is the build version of the agent, AgentDigest the SHA-256 of its program in hexadecimal, AgentArch the
+	// processor it is for (GOARCH).
 	AgentVersion string `json:"agentVersion"`
 	AgentDigest  string `json:"agentDigest,omitempty"`
 	AgentArch    string `json:"agentArch,omitempty"`
-	// Handovers counts how often an agent has replaced another one in this container; HandoverProblem is why the last one did not, ""
-	// when it did.
+	// Handovers counts how often an agent has replaced another one in this container; HandoverProblem is why the last one
+	// did not, "" when it did.
 	Handovers       int    `json:"handovers,omitempty"`
 	HandoverProblem string `json:"handoverProblem,omitempty"`
 
@@ -330,69 +334,4 @@ const (
 	ObservedPlaintext = "Plaintext"
 	ObservedMixed     = "Mixed"
 	ObservedUnknown   = "Unknown"
-)
-
-// Failure is why a member cannot run, from facts.
-type Failure struct {
-	// Reason is one of the Failure… constants.
-	Reason string `json:"reason"`
-	// Message is a sentence for the user.
-	Message string    `json:"message"`
-	At      time.Time `json:"at"`
-	// ExitCode of mariadbd or of the tool that failed, where there was one.
-	ExitCode int `json:"exitCode,omitempty"`
-}
-
-// Reasons of a Failure.
-const (
-	FailureNoProvider     = "GaleraProviderMissing" // the image has no libgalera_smm.so
-	FailureNoServer       = "MariaDBMissing"        // the image has no mariadbd that could be run
-	FailureToolMissing    = "ToolMissing"           // mariadb-backup, socat, rsync, stunnel …
-	FailureInitialisation = "InitialisationFailed"
-	FailureRecovery       = "PositionUnknown" // mariadbd --wsrep-recover failed
-	FailureStart          = "ServerExited"    // mariadbd exited before it was Synced
-	FailureSettings       = "SettingsRefused" // mariadbd names a setting it does not know or accept
-	FailureZeroUUID       = "ZeroClusterUUID" // Primary with the zero UUID: stopped
-	FailureForeignUUID    = "ForeignClusterUUID"
-	FailureCertificate    = "CertificateUnusable"
-	FailureDiskFull       = "DiskFull"
-	// FailureTransfer: a state transfer (SST or IST) broke off; the message contains the exit code and the
-	// output of its programs.
-	FailureTransfer = "TransferFailed"
-	// FailureStalled: an SST or IST made no progress for StateTransferConfig.Stall, and mariadbd was killed (package sst). Conditions show it
-	// with the reason TransferFailed.
-	FailureStalled = "TransferStalled"
-	// FailureDonorLost: the donor left the group, or gave up, in the middle of a transfer.
-	FailureDonorLost = "TransferDonorLost"
-	// FailureOtherCluster: the data are those of another cluster, by the record on the volume.
-	FailureOtherCluster = "OtherCluster"
-	// FailureDiverged: the member holds write-sets the Primary component never had (same UUID).
-	FailureDiverged = "HistoryDiverged"
-	// FailureInconsistent: the group has voted the member out because its data differ from the others'. It rejoins by SST, and is
-	// never bootstrapped.
-	FailureInconsistent = "Inconsistent"
-	// FailureLeft: a member that had served lost its group, and was restarted.
-	FailureLeft = "LeftTheGroup"
-	// FailureOrderBook: the order book on the volume cannot be read. The member refuses orders and does not
-	// start: it might repeat a bootstrap, or not know that its data were given up.
-	FailureOrderBook = "OrderBookDamaged"
-	// FailureDowngrade: the image's mariadbd is of an older series than one that has used the data here, or
-	// than all possible donors.
-	FailureDowngrade = "Downgrade"
-	// FailureUpgrade: mariadb-upgrade failed. The member serves, with system tables of an earlier version.
-	FailureUpgrade = "UpgradeFailed"
-	// FailureConfig: the published NodeConfig cannot be read, or does not name this member.
-	FailureConfig = "ConfigUnusable"
-	// FailureHung: mariadbd runs and has not answered on its socket for too long.
-	FailureHung = "ServerHung"
-	// FailureLogin: mariadbd runs, and refuses the agent's login. What it serves is not known.
-	FailureLogin = "LoginRefused"
-	// FailureRoot: the server refuses the statements that set root's password. The member serves.
-	FailureRoot = "RootRefused"
-	// FailureExamining: the examination of the data directory (mariadbd --wsrep-recover) takes too long. It continues.
-	FailureExamining = "ExaminationSlow"
-	// FailureFrozen: the data volume has not answered a small write for too long. The server is not killed.
-	FailureFrozen = "VolumeFrozen"
-	// FailureReadOnly: the data volume refuses writes, so that no order can be recorded, and none is taken.
-	FailureReadOnly = "VolumeReadOnly"
 )

@@ -19,7 +19,8 @@ func Journal(status *v1alpha1.GaleraClusterStatus, a plan.Action, now time.Time)
 		op := a.Operation // epochs, and so the planner's ids, repeat when the status goes back
 		status.Epoch = op.Epoch
 		status.Operation = &v1alpha1.OperationStatus{
-			ID: op.ID + "-" + strings.ToLower(rand.Text()[:12]), Type: string(op.Type), Target: op.Target, Step: op.Step, Epoch: op.Epoch,
+			ID: op.ID + "-" + strings.ToLower(rand.Text()[:12]), Type: string(op.Type), Target: op.Target, Step: op.Step,
+			Epoch:           op.Epoch,
 			BootstrapMember: op.BootstrapMember, StartedAt: metav1.NewTime(now),
 		}
 		if op.Position.Known() {

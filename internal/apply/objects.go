@@ -34,9 +34,12 @@ type ErrNameTaken struct {
 // Error names the object that has the name.
 func (e ErrNameTaken) Error() string {
 	if e.Purpose != "" {
-		return fmt.Sprintf("the %s %q has another purpose in this cluster (%s=%s); choose another name in the spec", e.Kind, e.Name, v1alpha1.LabelPurpose, e.Purpose)
+		return fmt.Sprintf("the %s %q has another purpose in this cluster (%s=%s); choose another name in the spec", e.Kind,
+			e.Name, v1alpha1.LabelPurpose, e.Purpose)
 	}
-	return fmt.Sprintf("the %s %q exists and does not belong to this cluster; remove it, or choose another name for the cluster", e.Kind, e.Name)
+	return fmt.Sprintf(
+		"the %s %q exists and does not belong to this cluster; remove it, or choose another name for the cluster", e.Kind,
+		e.Name)
 }
 
 // memory is how long an object is remembered at least that is not applied any more: the owner of every other one is
@@ -90,7 +93,8 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 		return err
 	}
 	u.SetResourceVersion(version)
-	if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
+	if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner),
+		client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying %s: %w", key, err)
 	}
 	o.remember(key, applied{desired, state(u)})
@@ -124,7 +128,8 @@ func mustBeOurs(owner types.UID, want, have client.Object) error {
 	if !ours && !kept {
 		return taken
 	}
-	if purpose := have.GetLabels()[v1alpha1.LabelPurpose]; purpose != "" && purpose != want.GetLabels()[v1alpha1.LabelPurpose] {
+	if purpose := have.GetLabels()[v1alpha1.LabelPurpose]; purpose != "" &&
+		purpose != want.GetLabels()[v1alpha1.LabelPurpose] {
 		taken.Purpose = purpose
 		return taken
 	}
@@ -168,7 +173,8 @@ func (o *Objects) keep(key string, a applied) {
 // API server counts one, so that status updates do not matter, else the resource version.
 func state(o client.Object) string {
 	if g := o.GetGeneration(); g > 0 {
-		meta, _ := fingerprint(map[string]any{"l": o.GetLabels(), "a": o.GetAnnotations(), "o": o.GetOwnerReferences(), "u": o.GetUID()})
+		meta, _ := fingerprint(map[string]any{"l": o.GetLabels(), "a": o.GetAnnotations(), "o": o.GetOwnerReferences(),
+			"u": o.GetUID()})
 		return fmt.Sprintf("%d/%s", g, meta)
 	}
 	return o.GetResourceVersion()

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// TestObjectsForgetsWhatIsNoLongerApplied: an object in use costs no request, however long its owner lives; one whose owner
-// is gone is not remembered for ever.
+// TestObjectsForgetsWhatIsNoLongerApplied: an object in use costs no request, however long its owner lives; one whose
+// owner is gone is not remembered for ever.
 func TestObjectsForgetsWhatIsNoLongerApplied(t *testing.T) {
 	ctx := context.Background()
 	requests, now := 0, time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
@@ -30,7 +30,8 @@ func TestObjectsForgetsWhatIsNoLongerApplied(t *testing.T) {
 		t.Helper()
 		before := requests
 		err := objects.Apply(ctx, "owner", &corev1.ConfigMap{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns",
+				Name: name},
 		})
 		if err != nil || requests-before != want {
 			t.Fatalf("%s at %s: %d requests, want %d; error %v", name, now.Format(time.TimeOnly), requests-before, want, err)

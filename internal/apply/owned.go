@@ -11,13 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ErrForeign is returned for an object that exists and that its would-be owner does not control: it is neither changed nor
-// deleted.
+// ErrForeign is returned for an object that exists and that its would-be owner does not control: it is neither changed
+// nor deleted.
 type ErrForeign struct{ Kind, Name string }
 
 // Error reports which object is in the way.
 func (e ErrForeign) Error() string {
-	return fmt.Sprintf("the %s %q exists and belongs to another owner; it is left unchanged: remove it, or use another name", e.Kind, e.Name)
+	return fmt.Sprintf(
+		"the %s %q exists and belongs to another owner; it is left unchanged: remove it, or use another name", e.Kind, e.Name)
 }
 
 // Own makes an object as wanted for exactly one owner. One that is not there is created, never applied: an object that
@@ -49,9 +50,10 @@ func Keep(ctx context.Context, c client.Client, live client.Reader, owner types.
 	return c.Create(ctx, want, client.FieldOwner(FieldOwner))
 }
 
-// Remove deletes the object that was seen to belong to the owner, and no other of its name. One of another owner is left alone
-// without a word: it was never ours.
-func Remove(ctx context.Context, c client.Client, live client.Reader, owner types.UID, o client.Object, opts ...client.DeleteOption) error {
+// Remove deletes the object that was seen to belong to the owner, and no other of its name. One of another owner is
+// left alone without a word: it was never ours.
+func Remove(ctx context.Context, c client.Client, live client.Reader, owner types.UID, o client.Object,
+	opts ...client.DeleteOption) error {
 	have, err := Theirs(ctx, c, live, owner, o)
 	if foreign := (ErrForeign{}); errors.As(err, &foreign) {
 		return nil
@@ -64,7 +66,8 @@ func Remove(ctx context.Context, c client.Client, live client.Reader, owner type
 
 // Theirs reads what is known of an object past the cache: nil when there is none, ErrForeign when the owner does not
 // control it.
-func Theirs(ctx context.Context, c client.Client, live client.Reader, owner types.UID, o client.Object) (*metav1.PartialObjectMetadata, error) {
+func Theirs(ctx context.Context, c client.Client, live client.Reader, owner types.UID, o client.Object) (
+	*metav1.PartialObjectMetadata, error) {
 	kind, err := c.GroupVersionKindFor(o)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,8 @@ func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string)
 		if err != nil {
 			return err
 		}
-		if err := x.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership); err != nil {
+		if err := x.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner),
+			client.ForceOwnership); err != nil {
 			return fmt.Errorf("moving %s to %s: %w", service.Name, primary, err)
 		}
 	}

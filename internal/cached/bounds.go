@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxData is more than any Secret or ConfigMap of a cluster holds. Anyone who may create one with the label of a cluster could
-	// otherwise fill the operator's memory.
+	// maxData is more than any Secret or ConfigMap of a cluster holds. Anyone who may create one with the label of a
+	// cluster could otherwise fill the operator's memory.
 	maxData = 64 << 10
 	// maxAnnotation is the longest annotation that is kept of those that are not the operator's.
 	maxAnnotation = 1 << 10
 )
 
-// Bounded is a transform that keeps no data beyond what a cluster needs, and no long annotations of others. An object with more
-// data keeps its metadata and the annotation AnnotationTooLarge. next is done before.
+// Bounded is a transform that keeps no data beyond what a cluster needs, and no long annotations of others. An object
+// with more data keeps its metadata and the annotation AnnotationTooLarge. next is done before.
 func Bounded(next toolscache.TransformFunc) toolscache.TransformFunc {
 	return func(o any) (any, error) {
 		o, err := next(o)

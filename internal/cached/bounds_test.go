@@ -18,7 +18,8 @@ func TestDataOfStrangersIsNotKept(t *testing.T) {
 	large := strings.Repeat("a", maxData)
 	of := func() metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: "x", Labels: map[string]string{v1alpha1.LabelCluster: "shop"},
-			Annotations: map[string]string{"example.org/notes": large, "galera-operator.io/renew": large, "example.org/team": "a"}}
+			Annotations: map[string]string{"example.org/notes": large, "galera-operator.io/renew": large,
+				"example.org/team": "a"}}
 	}
 	for name, o := range map[string]client.Object{
 		"a Secret":    &corev1.Secret{ObjectMeta: of(), Data: map[string][]byte{"k": []byte(large)}},

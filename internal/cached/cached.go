@@ -1,6 +1,7 @@
-// Package cached decides what the operator's cache keeps of the objects it watches: what is read of them, and not the rest, so that
-// its memory grows with its clusters as little as it can. What the cache returns is not whole: such an object is patched, or
-// applied from a desired state, and never written back. The operator's roles have no verb for that.
+// Package cached decides what the operator's cache keeps of the objects it watches: what is read of them, and not the
+// rest, so that its memory grows with its clusters as little as it can. What the cache returns is not whole: such an
+// object is patched, or applied from a desired state, and never written back. The operator's roles have no verb for
+// that.
 package cached
 
 import (
@@ -41,7 +42,8 @@ func pod(p *corev1.Pod) *corev1.Pod {
 	s := p.Status
 	return &corev1.Pod{ObjectMeta: object(p.ObjectMeta), Spec: podSpec(p.Spec), Status: corev1.PodStatus{
 		Phase: s.Phase, PodIP: s.PodIP, StartTime: s.StartTime, Conditions: podConditions(s.Conditions),
-		InitContainerStatuses: containerStatuses(s.InitContainerStatuses), ContainerStatuses: containerStatuses(s.ContainerStatuses),
+		InitContainerStatuses: containerStatuses(s.InitContainerStatuses),
+		ContainerStatuses:     containerStatuses(s.ContainerStatuses),
 	}}
 }
 
@@ -58,14 +60,16 @@ func claim(c *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
 		Spec: corev1.PersistentVolumeClaimSpec{
 			StorageClassName: c.Spec.StorageClassName, Resources: c.Spec.Resources, VolumeName: c.Spec.VolumeName,
 		},
-		Status: corev1.PersistentVolumeClaimStatus{Phase: c.Status.Phase, Capacity: c.Status.Capacity, Conditions: c.Status.Conditions},
+		Status: corev1.PersistentVolumeClaimStatus{Phase: c.Status.Phase, Capacity: c.Status.Capacity,
+			Conditions: c.Status.Conditions},
 	}
 }
 
 func statefulSet(s *appsv1.StatefulSet) *appsv1.StatefulSet {
 	slim := &appsv1.StatefulSet{ObjectMeta: object(s.ObjectMeta),
-		Spec:   appsv1.StatefulSetSpec{Replicas: s.Spec.Replicas, Template: template(s.Spec.Template)},
-		Status: appsv1.StatefulSetStatus{ObservedGeneration: s.Status.ObservedGeneration, UpdateRevision: s.Status.UpdateRevision},
+		Spec: appsv1.StatefulSetSpec{Replicas: s.Spec.Replicas, Template: template(s.Spec.Template)},
+		Status: appsv1.StatefulSetStatus{ObservedGeneration: s.Status.ObservedGeneration,
+			UpdateRevision: s.Status.UpdateRevision},
 	}
 	for i := range s.Spec.VolumeClaimTemplates {
 		slim.Spec.VolumeClaimTemplates = append(slim.Spec.VolumeClaimTemplates, *claim(&s.Spec.VolumeClaimTemplates[i]))
@@ -74,7 +78,8 @@ func statefulSet(s *appsv1.StatefulSet) *appsv1.StatefulSet {
 }
 
 func deployment(d *appsv1.Deployment) *appsv1.Deployment {
-	return &appsv1.Deployment{ObjectMeta: object(d.ObjectMeta), Spec: appsv1.DeploymentSpec{Replicas: d.Spec.Replicas, Template: template(d.Spec.Template)}}
+	return &appsv1.Deployment{ObjectMeta: object(d.ObjectMeta), Spec: appsv1.DeploymentSpec{Replicas: d.Spec.Replicas,
+		Template: template(d.Spec.Template)}}
 }
 
 func disruptionBudget(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {

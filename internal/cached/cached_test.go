@@ -18,7 +18,8 @@ import (
 
 // ofOurs are types that the operator reads of its own resources only, which are kept whole.
 var ofOurs = map[string]bool{
-	"k8s.io/api/core/v1.ConfigMapKeySelector": true, "k8s.io/api/core/v1.LocalObjectReference": true, // a benchmark's script
+	// a benchmark's script
+	"k8s.io/api/core/v1.ConfigMapKeySelector": true, "k8s.io/api/core/v1.LocalObjectReference": true,
 	"k8s.io/api/core/v1.ResourceRequirements": true, // spec.resources
 }
 
@@ -30,7 +31,8 @@ func TestWhatIsReadIsKept(t *testing.T) {
 		fill(whole.Elem(), 0)
 		walk(whole.Elem(), func(f field, zero bool) { there[f] = there[f] || !zero })
 		slim := map[field]bool{}
-		walk(reflect.ValueOf(transform(t, by.Transform, whole.Interface())), func(f field, zero bool) { slim[f] = slim[f] || !zero })
+		walk(reflect.ValueOf(transform(t, by.Transform, whole.Interface())),
+			func(f field, zero bool) { slim[f] = slim[f] || !zero })
 		for f, is := range slim {
 			if before, known := kept[f]; known && before != is {
 				t.Errorf("%s is kept of some kinds, and not of %T", f, kind)
@@ -101,7 +103,8 @@ func names(t *testing.T, rule rbacv1.PolicyRule, kind client.Object) bool {
 		t.Fatal(err)
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
-	return slices.Contains(rule.APIGroups, gvk.Group) && (slices.Contains(rule.Resources, resource.Resource) || slices.Contains(rule.Resources, "*"))
+	return slices.Contains(rule.APIGroups, gvk.Group) && (slices.Contains(rule.Resources, resource.Resource) ||
+		slices.Contains(rule.Resources, "*"))
 }
 
 func transform(t *testing.T, by toolscache.TransformFunc, o any) any {

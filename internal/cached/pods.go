@@ -7,7 +7,8 @@ func template(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 }
 
 func podSpec(s corev1.PodSpec) corev1.PodSpec {
-	return corev1.PodSpec{NodeName: s.NodeName, InitContainers: containers(s.InitContainers), Containers: containers(s.Containers)}
+	return corev1.PodSpec{NodeName: s.NodeName, InitContainers: containers(s.InitContainers),
+		Containers: containers(s.Containers)}
 }
 
 func containers(all []corev1.Container) (out []corev1.Container) {
@@ -29,7 +30,8 @@ func values(all []corev1.EnvVar) (out []corev1.EnvVar) {
 
 func podConditions(all []corev1.PodCondition) (out []corev1.PodCondition) {
 	for _, c := range all {
-		out = append(out, corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, LastTransitionTime: c.LastTransitionTime})
+		out = append(out, corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime})
 	}
 	return out
 }

@@ -21,7 +21,8 @@ import (
 const module = "github.com/galera-operator/galera-operator/"
 
 // readers are the packages that read objects from the cache. What renders objects reads its own.
-var readers = []string{"controllers/...", "internal/observe", "internal/apply", "internal/status", "internal/validate", "internal/accounts", "internal/backup/outcome"}
+var readers = []string{"controllers/...", "internal/observe", "internal/apply", "internal/status", "internal/validate",
+	"internal/accounts", "internal/backup/outcome"}
 
 // readersOf are the functions of other packages that are given such objects.
 var readersOf = map[string][]string{
@@ -67,7 +68,8 @@ func reads(t *testing.T) map[field]string {
 	}
 	found := map[field]string{}
 	files := token.NewFileSet()
-	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	imports := importer.ForCompiler(files, "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	for _, p := range packages {
 		readsOf(t, files, imports, p, found)
 	}

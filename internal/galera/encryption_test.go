@@ -3,7 +3,8 @@ package galera
 import "testing"
 
 func TestBridge(t *testing.T) {
-	plain, dynamic, strict := Encryption{Socket: SocketPlain}, Encryption{Socket: SocketDynamic}, Encryption{Socket: SocketStrict}
+	plain, dynamic, strict := Encryption{Socket: SocketPlain}, Encryption{Socket: SocketDynamic},
+		Encryption{Socket: SocketStrict}
 	only := func(s SocketMode, suites ...string) Encryption { return NewEncryption(s, suites) }
 	for _, r := range []struct{ from, to, step Encryption }{
 		{plain, strict, dynamic},
@@ -29,7 +30,8 @@ func TestBridge(t *testing.T) {
 }
 
 func TestMeets(t *testing.T) {
-	plain, dynamic, strict := Encryption{Socket: SocketPlain}, Encryption{Socket: SocketDynamic}, Encryption{Socket: SocketStrict}
+	plain, dynamic, strict := Encryption{Socket: SocketPlain}, Encryption{Socket: SocketDynamic},
+		Encryption{Socket: SocketStrict}
 	a, b := NewEncryption(SocketStrict, []string{"A"}), NewEncryption(SocketStrict, []string{"B"})
 	for _, r := range []struct {
 		x, y  Encryption

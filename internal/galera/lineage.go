@@ -8,7 +8,8 @@ const RememberedLines = 8
 
 // Line is a stretch of a cluster's history between one bootstrap (or rebuilt quorum) and the next.
 type Line struct {
-	// ID of the operation that began the line. It is random: two lines never share it, although epochs repeat when the status goes back.
+	// ID of the operation that began the line. It is random: two lines never share it, although epochs repeat when the
+	// status goes back.
 	ID string `json:"id,omitempty"`
 	// Epoch of the order that began the line; 0 when there is none.
 	Epoch int64 `json:"epoch,omitempty"`
@@ -50,7 +51,8 @@ func (l Lineage) Then(next Line) Lineage {
 	return Lineage{Line: next, Earlier: Forget(append([]Line{l.Line}, l.Earlier...), RememberedLines-1)}
 }
 
-// Forget keeps the latest lines, so many. Who does not come from a Copied one that is forgotten does not come from the last one kept.
+// Forget keeps the latest lines, so many. Who does not come from a Copied one that is forgotten does not come from the
+// last one kept.
 func Forget(lines []Line, keep int) []Line {
 	if len(lines) <= keep {
 		return lines
@@ -66,7 +68,10 @@ func Forget(lines []Line, keep int) []Line {
 // that both come from, one of them has gone on from marked data.
 func (l Lineage) Copies(own Lineage) bool {
 	common := int64(0)
-	if i := slices.IndexFunc(own.Lines(), func(line Line) bool { return slices.ContainsFunc(l.Lines(), line.same) }); i >= 0 {
+	if i := slices.IndexFunc(own.Lines(), func(line Line) bool {
+		return slices.ContainsFunc(l.Lines(),
+			line.same)
+	}); i >= 0 {
 		common = own.Lines()[i].Epoch
 	}
 	since := func(line Line) bool { return line.Copied && line.Epoch > common }
@@ -95,9 +100,9 @@ func (l Lineage) Equal(other Lineage) bool {
 	return l.Line == other.Line && slices.Equal(l.Earlier, other.Earlier)
 }
 
-// Forgotten reports whether the lines that own knows are all older than those that l remembers: whether its data parted from l's cannot be
-// known. beyond reports whether they reach beyond the start of a line that l remembers. Otherwise a copy of l's data
-// loses nothing that was not given up: each of those bootstraps was approved without this member.
+// Forgotten reports whether the lines that own knows are all older than those that l remembers: whether its data parted
+// from l's cannot be known. beyond reports whether they reach beyond the start of a line that l remembers. Otherwise a
+// copy of l's data loses nothing that was not given up: each of those bootstraps was approved without this member.
 func (l Lineage) Forgotten(own Lineage, p Position) (forgotten, beyond bool) {
 	lines := l.Lines()
 	if own.Epoch == 0 || l.Earlier == nil || len(lines) == 0 {
@@ -106,7 +111,10 @@ func (l Lineage) Forgotten(own Lineage, p Position) (forgotten, beyond bool) {
 	if oldest := lines[len(lines)-1]; oldest.Start.Seqno == 0 || own.Epoch >= oldest.Epoch {
 		return false, false
 	}
-	return true, slices.ContainsFunc(lines, func(line Line) bool { return line.Start.UUID == p.UUID && p.Seqno > line.Start.Seqno })
+	return true, slices.ContainsFunc(lines, func(line Line) bool {
+		return line.Start.UUID == p.UUID &&
+			p.Seqno > line.Start.Seqno
+	})
 }
 
 // Diverged reports whether data of the lineage own that reach to p hold write-sets that l never had, and

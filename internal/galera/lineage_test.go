@@ -30,22 +30,23 @@ func TestDiverged(t *testing.T) {
 		peer Lineage
 		from int64 // -1: one history
 	}{
-		"the same line":                          {lineage(1, 0), 50, lineage(1, 0), -1},
-		"before a later line's start":            {lineage(1, 0), 39, lineage(1, 0, 5, 40), -1},
-		"at its start":                           {lineage(1, 0), 40, lineage(1, 0, 5, 40), -1},
-		"beyond it":                              {lineage(1, 0), 41, lineage(1, 0, 5, 40), 40},
-		"beyond that of an earlier one":          {lineage(1, 0), 41, lineage(1, 0, 5, 40, 9, 60), 40},
-		"beyond one, on the other":               {lineage(1, 0, 5, 40), 50, lineage(1, 0, 5, 40, 9, 60), -1},
-		"a line that ended, untouched":           {lineage(1, 0, 4, 30), 30, lineage(1, 0, 5, 40), -1},
-		"a line that ended, written to":          {lineage(1, 0, 4, 30), 31, lineage(1, 0, 5, 40), 30},
-		"the later line is the given up one":     {lineage(1, 0, 7, 30), 35, lineage(1, 0, 5, 40), 30},
-		"two lines of one epoch":                 {lineage(1, 0, 5, 30), 35, lineage(1, 0, 5, 40), 30},
-		"the first of two untouched lines":       {lineage(1, 0, 3, 20, 4, 30), 30, lineage(1, 0, 5, 40), 20},
-		"the peer knows nothing":                 {lineage(1, 0), 1, Lineage{}, 0},
-		"nothing is known":                       {Lineage{}, 50, Lineage{}, -1},
-		"an old book, before the peer's line":    {Lineage{}, 40, lineage(1, 40), -1},
-		"an old book, beyond it":                 {Lineage{}, 41, lineage(1, 40), 40},
-		"the peer's book was lost before it":     {lineage(1, 0, 7, 20), 40, Lineage{}.Then(Line{Epoch: 9, Start: pos(40)}), -1},
+		"the same line":                       {lineage(1, 0), 50, lineage(1, 0), -1},
+		"before a later line's start":         {lineage(1, 0), 39, lineage(1, 0, 5, 40), -1},
+		"at its start":                        {lineage(1, 0), 40, lineage(1, 0, 5, 40), -1},
+		"beyond it":                           {lineage(1, 0), 41, lineage(1, 0, 5, 40), 40},
+		"beyond that of an earlier one":       {lineage(1, 0), 41, lineage(1, 0, 5, 40, 9, 60), 40},
+		"beyond one, on the other":            {lineage(1, 0, 5, 40), 50, lineage(1, 0, 5, 40, 9, 60), -1},
+		"a line that ended, untouched":        {lineage(1, 0, 4, 30), 30, lineage(1, 0, 5, 40), -1},
+		"a line that ended, written to":       {lineage(1, 0, 4, 30), 31, lineage(1, 0, 5, 40), 30},
+		"the later line is the given up one":  {lineage(1, 0, 7, 30), 35, lineage(1, 0, 5, 40), 30},
+		"two lines of one epoch":              {lineage(1, 0, 5, 30), 35, lineage(1, 0, 5, 40), 30},
+		"the first of two untouched lines":    {lineage(1, 0, 3, 20, 4, 30), 30, lineage(1, 0, 5, 40), 20},
+		"the peer knows nothing":              {lineage(1, 0), 1, Lineage{}, 0},
+		"nothing is known":                    {Lineage{}, 50, Lineage{}, -1},
+		"an old book, before the peer's line": {Lineage{}, 40, lineage(1, 40), -1},
+		"an old book, beyond it":              {Lineage{}, 41, lineage(1, 40), 40},
+		"the peer's book was lost before it": {lineage(1, 0, 7, 20), 40, Lineage{}.Then(Line{Epoch: 9, Start: pos(40)}),
+			-1},
 		"the peer kept one line, before it":      {lineage(1, 0, 7, 20), 40, old, -1},
 		"the peer kept one line, beyond it":      {lineage(1, 0, 7, 20), 41, old, 40},
 		"the peer kept one line, an earlier one": {lineage(1, 0, 10, 41), 42, old, 41},
@@ -92,7 +93,8 @@ func TestLineageIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestCopies: a member whose data do not come from marked ones gets a copy of what came of them, however long ago that was.
+// TestCopies: a member whose data do not come from marked ones gets a copy of what came of them, however long ago that
+// was.
 func TestCopies(t *testing.T) {
 	marked := lineage(1, 0).Then(Line{Epoch: 5, Start: pos(40), Copied: true})
 	later := marked.Then(Line{Epoch: 6, Start: pos(50)})
@@ -144,8 +146,8 @@ func TestLinesHaveNames(t *testing.T) {
 	}
 }
 
-// TestForgotten: a member that was away for more bootstraps than are remembered gets a copy, unless it is further on than one of
-// them began.
+// TestForgotten: a member that was away for more bootstraps than are remembered gets a copy, unless it is further on
+// than one of them began.
 func TestForgotten(t *testing.T) {
 	own := lineage(1, 0, 2, 10)
 	much := own

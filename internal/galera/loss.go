@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Loss is what one process of the operator remembers of the loss of the Primary component: since when it has seen none, and what
-// was recorded then.
+// Loss is what one process of the operator remembers of the loss of the Primary component: since when it has seen none,
+// and what was recorded then.
 type Loss struct{ Since, Recorded time.Time }
 
-// SeeLoss sets NoPrimarySince, which is recorded and shown, and NoPrimaryFor, which decides. recorded is the time that an earlier
-// pass of any process found, zero when it saw a Primary component. seen is what the last pass of this process returned: processes
-// have different clocks, so each measures for itself, as long as the record stays as it saw it. A Primary component of a minority
-// counts, too: the time begins with its end. A hibernated cluster has none, as it is asked to: the time begins when it is to start
-// again.
+// SeeLoss sets NoPrimarySince, which is recorded and shown, and NoPrimaryFor, which decides. recorded is the time that
+// an earlier pass of any process found, zero when it saw a Primary component. seen is what the last pass of this
+// process returned: processes have different clocks, so each measures for itself, as long as the record stays as it saw
+// it. A Primary component of a minority counts, too: the time begins with its end. A hibernated cluster has none, as it
+// is asked to: the time begins when it is to start again.
 func (s *Snapshot) SeeLoss(recorded time.Time, seen Loss, now time.Time) Loss {
 	s.NoPrimarySince, s.NoPrimaryFor = time.Time{}, 0
 	if s.Hibernate && s.Hibernated || slices.ContainsFunc(s.Members, Member.InPrimary) {
@@ -31,12 +31,13 @@ func (s *Snapshot) SeeLoss(recorded time.Time, seen Loss, now time.Time) Loss {
 	return Loss{Since: seen.Since, Recorded: s.NoPrimarySince}
 }
 
-// longLoss is how long there must be no Primary component before a member whose pods come and go counts as one that does not answer.
+// longLoss is how long there must be no Primary component before a member whose pods come and go counts as one that
+// does not answer.
 const longLoss = 10 * time.Minute
 
-// SeeSilence sets SilentFor of the i-th member, and returns since when this process has waited for its agent; seen is what it returned
-// last, and samePod reports whether the pod is the same since. Another pod has its own time to start, but not again and
-// again forever. In a hibernated cluster nothing is waited for.
+// SeeSilence sets SilentFor of the i-th member, and returns since when this process has waited for its agent; seen is
+// what it returned last, and samePod reports whether the pod is the same since. Another pod has its own time to start,
+// but not again and again forever. In a hibernated cluster nothing is waited for.
 func (s *Snapshot) SeeSilence(i int, seen time.Time, samePod bool, now time.Time) time.Time {
 	s.Members[i].SilentFor = 0
 	switch {

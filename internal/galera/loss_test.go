@@ -47,7 +47,8 @@ func TestSeeLoss(t *testing.T) {
 		t.Errorf("another process has seen a Primary component since, and its loss: %s", another.NoPrimaryFor)
 	}
 	s := Snapshot{Hibernate: true, Hibernated: true, Members: []Member{{}, {}}}
-	if next := s.SeeLoss(before(time.Hour), Loss{}, now).Since; !next.IsZero() || !s.NoPrimarySince.IsZero() || s.NoPrimaryFor != 0 {
+	if next := s.SeeLoss(before(time.Hour), Loss{}, now).Since; !next.IsZero() || !s.NoPrimarySince.IsZero() ||
+		s.NoPrimaryFor != 0 {
 		t.Errorf("a hibernated cluster: %s, %s", next, s.NoPrimaryFor)
 	}
 }
@@ -66,7 +67,8 @@ func TestSeeSilence(t *testing.T) {
 		"its pods come and go, and nothing serves": {ago: 11 * time.Minute, lost: 11 * time.Minute, want: 11 * time.Minute},
 		"the clock was set back":                   {same: true, ago: -time.Minute},
 	} {
-		s := Snapshot{Hibernate: tc.hibernate, Hibernated: tc.hibernate, NoPrimaryFor: tc.lost, Members: []Member{{Known: tc.known}}}
+		s := Snapshot{Hibernate: tc.hibernate, Hibernated: tc.hibernate, NoPrimaryFor: tc.lost,
+			Members: []Member{{Known: tc.known}}}
 		next := s.SeeSilence(0, now.Add(-tc.ago), tc.same, now)
 		if got := s.Members[0].SilentFor; got != tc.want || next.IsZero() != (tc.known || tc.hibernate) {
 			t.Errorf("%s: silent for %s since %s, want %s", name, got, next, tc.want)

@@ -1,5 +1,5 @@
-// Package logs writes the log of every program of this project but the operator's, as text or as JSON, one record a line. The operator's
-// (cmd/manager) has the same keys.
+// Package logs writes the log of every program of this project but the operator's, as text or as JSON, one record a
+// line. The operator's (cmd/manager) has the same keys.
 package logs
 
 import (
@@ -38,8 +38,8 @@ func Parse(s string) (Format, error) {
 	return Text, fmt.Errorf("a log is written as %s or %s, not as %q", Text, JSON, s)
 }
 
-// Sink is where a program's records go, and the lines of the programs it runs. Nothing is torn, and nothing is held back. Safe for
-// concurrent use.
+// Sink is where a program's records go, and the lines of the programs it runs. Nothing is torn, and nothing is held
+// back. Safe for concurrent use.
 type Sink struct {
 	mu   sync.Mutex
 	w    *bufio.Writer
@@ -91,7 +91,8 @@ type Entry struct {
 	Text string
 }
 
-// Line writes a line of another program: as it is, or, as JSON, taken apart by parse. The line is called that of source.
+// Line writes a line of another program: as it is, or, as JSON, taken apart by parse. The line is called that of
+// source.
 func (s *Sink) Line(source, line string, parse func(line string) Entry) {
 	if !s.json.Load() {
 		_, _ = s.Write(append([]byte(line), '\n')) // a log that cannot be written keeps nothing from being done

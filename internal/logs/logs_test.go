@@ -14,7 +14,8 @@ func parse(line string) Entry {
 	return Entry{Time: time.Unix(1800000000, 0).UTC(), Level: slog.LevelWarn, Subsystem: "WSREP", Thread: "7", Text: line}
 }
 
-// TestFormats: the same records as text and as JSON; the format may change at any time, also for loggers that were made before.
+// TestFormats: the same records as text and as JSON; the format may change at any time, also for loggers that were made
+// before.
 func TestFormats(t *testing.T) {
 	var out bytes.Buffer
 	s := New(&out)
@@ -28,12 +29,14 @@ func TestFormats(t *testing.T) {
 	s.SetFormat(Text)
 	logger.Info("three")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 6 || !strings.Contains(lines[0], "msg=one member=shop-0 g.a=1") || lines[1] != "a line" || !strings.Contains(lines[5], "msg=three") {
+	if len(lines) != 6 || !strings.Contains(lines[0], "msg=one member=shop-0 g.a=1") || lines[1] != "a line" ||
+		!strings.Contains(lines[5], "msg=three") {
 		t.Fatalf("%q", lines)
 	}
 	for i, want := range map[int]map[string]any{
 		2: {"level": "WARN", "msg": "two", "member": "shop-0", "g": map[string]any{"a": 2.0}},
-		3: {"time": "2027-01-15T08:00:00Z", "level": "WARN", "msg": `a "line" \xff`, "source": "mariadbd", "subsystem": "WSREP", "thread": "7"},
+		3: {"time": "2027-01-15T08:00:00Z", "level": "WARN", "msg": `a "line" \xff`, "source": "mariadbd",
+			"subsystem": "WSREP", "thread": "7"},
 		4: {"level": "INFO", "msg": "no form", "source": "mariadbd"},
 	} {
 		var got map[string]any

@@ -21,7 +21,8 @@ func AgentUpgrade(m *v1alpha1.MaintenanceSpec, now time.Time) (wait string) {
 	return outside(m.Windows, now)
 }
 
-// Restart explains why no node is restarted now for the operator's own sake, "" when one may be: windows hold for that, if there are any.
+// Restart explains why no node is restarted now for the operator's own sake, "" when one may be: windows hold for that,
+// if there are any.
 func Restart(m *v1alpha1.MaintenanceSpec, now time.Time) (wait string) {
 	switch {
 	case m == nil:

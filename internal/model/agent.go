@@ -39,7 +39,8 @@ const (
 	failureOther
 )
 
-var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "PositionUnknown", "OrderBookDamaged", "ServerHung", "CertificateUnusable", "Downgrade", "OtherCluster"}
+var failures = [...]string{"", "ForeignClusterUUID", "HistoryDiverged", "PositionUnknown", "OrderBookDamaged",
+	"ServerHung", "CertificateUnusable", "Downgrade", "OtherCluster"}
 
 // agent is PID 1 of the member's container.
 type agent struct {
@@ -75,7 +76,8 @@ func (a *agent) serverGone() {
 // boot starts the agent on its volume.
 func (w *platform) boot(i int) {
 	n := &w.nodes[i]
-	n.agent = agent{up: true, boot: n.agent.boot + 1, positionUnknown: n.agent.positionUnknown, loaded: w.api.config, pair: n.agent.pair}
+	n.agent = agent{up: true, boot: n.agent.boot + 1, positionUnknown: n.agent.positionUnknown, loaded: w.api.config,
+		pair: n.agent.pair}
 	w.interrupt(i)
 }
 
@@ -188,7 +190,8 @@ func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 func (w *agents) primaryPeer(i int) int {
 	for j := range w.n {
 		p := &w.nodes[j]
-		if j != i && w.connected(i, j) && p.agent.up && p.srv.on && !p.srv.hung && p.srv.view.primary && p.srv.donor == 0 && !p.pod.terminating {
+		if j != i && w.connected(i, j) && p.agent.up && p.srv.on && !p.srv.hung && p.srv.view.primary && p.srv.donor == 0 &&
+			!p.pod.terminating {
 			return j
 		}
 	}
@@ -309,7 +312,8 @@ func (w *agents) adoptLines(i int) bool {
 	n := &w.nodes[i]
 	for j := range w.n {
 		p := &w.nodes[j]
-		if n.srv.view.primary && p.srv.on && p.srv.view.id == n.srv.view.id && w.connected(i, j) && p.vol.book.lines[0].epoch > n.vol.book.lines[0].epoch {
+		if n.srv.view.primary && p.srv.on && p.srv.view.id == n.srv.view.id && w.connected(i, j) &&
+			p.vol.book.lines[0].epoch > n.vol.book.lines[0].epoch {
 			n.vol.book.lines = p.vol.book.lines
 			return true
 		}

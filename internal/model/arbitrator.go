@@ -83,7 +83,8 @@ func (w *cluster) stepArbitrator() bool {
 	}
 	switch voter.Next(voter.Situation{
 		Draining: n.pod.terminating, Running: n.srv.on, Ordered: w.garbd.ordered == w.garbd.process,
-		Stale: n.srv.on && w.stale(), Counted: counted, Uncounted: time.Duration(w.clock-w.garbd.counted) * 10 * time.Second, Peers: peers,
+		Stale: n.srv.on && w.stale(), Counted: counted, Uncounted: time.Duration(w.clock-w.garbd.counted) * 10 * time.Second,
+		Peers: peers,
 	}).Act {
 	case voter.Start:
 		w.garbd.process++
@@ -137,7 +138,8 @@ func (w *group) endGarbd() {
 	}
 }
 
-// tick is ten seconds. An agent decides more often than that: a garbd that is in no node's view ends once its limit has passed.
+// tick is ten seconds. An agent decides more often than that: a garbd that is in no node's view ends once its limit has
+// passed.
 func (w *cluster) tick() {
 	w.clock++
 	if w.arbitrated() && w.nodes[w.n].srv.on {
@@ -181,12 +183,14 @@ func (w *controllers) seenArbitrator(o *operator, s *galera.Snapshot) *galera.Ar
 	if !d.exists && !o.arbitrator && !p.exists {
 		return nil
 	}
-	a := &galera.Arbitrator{Name: arbitratorName, Wanted: o.arbitrator, Deployed: d.exists, Scheduled: d.exists && d.scheduled,
+	a := &galera.Arbitrator{Name: arbitratorName, Wanted: o.arbitrator, Deployed: d.exists, Scheduled: d.exists &&
+		d.scheduled,
 		Outdated: d.exists && d.template != o.template}
 	if !p.exists {
 		return a
 	}
-	a.Pod = galera.Pod{Exists: true, Terminating: p.terminating, Ready: true, Outdated: !d.exists || p.template != d.template}
+	a.Pod = galera.Pod{Exists: true, Terminating: p.terminating, Ready: true, Outdated: !d.exists ||
+		p.template != d.template}
 	if !r.known {
 		return a
 	}
@@ -264,7 +268,8 @@ func (w *truth) checkArbitrator(s galera.Snapshot, a plan.Action) {
 	case plan.RemoveArbitrator:
 		taken = true
 	}
-	if !taken || s.Hibernate || s.Operation != nil && s.Operation.Step == "Rebootstrap" || !slices.ContainsFunc(s.Members, galera.Member.InPrimary) {
+	if !taken || s.Hibernate || s.Operation != nil && s.Operation.Step == "Rebootstrap" || !slices.ContainsFunc(s.Members,
+		galera.Member.InPrimary) {
 		return
 	}
 	for _, m := range s.Members {

@@ -75,14 +75,16 @@ func (w *database) newServer(i int) server {
 // certificates is internal/observe.Certificates in this world.
 func (w *controllers) certificates(o *operator) galera.Certificates {
 	known := o.certs.published.trusts | o.certs.issued.trusts
-	c := galera.Certificates{Valid: true, Published: o.certs.published.pair("published", known), Issued: o.certs.issued.pair("issued", known)}
+	c := galera.Certificates{Valid: true, Published: o.certs.published.pair("published", known),
+		Issued: o.certs.issued.pair("issued", known)}
 	if o.certs.issued.serial == o.certs.published.serial {
 		c.Issued.Leaf = c.Published.Leaf
 	}
 	for i := range o.status.size {
 		u := galera.CertificateUse{Name: names[i]}
 		if r := o.reports[i]; r.known && o.pods[i].exists {
-			u.Loaded = r.installed == o.certs.published && (!r.server || r.pair == r.installed) && (r.server || r.phase != phaseStarting)
+			u.Loaded = r.installed == o.certs.published && (!r.server || r.pair == r.installed) &&
+				(r.server || r.phase != phaseStarting)
 			u.Serves = u.Loaded
 		}
 		c.Members = append(c.Members, u)
@@ -151,7 +153,8 @@ func (w *platform) checkDropped() {
 	}
 }
 
-// checkTrust: every running server trusts what every other one presents. One that was killed presents nothing, and asks nothing.
+// checkTrust: every running server trusts what every other one presents. One that was killed presents nothing, and asks
+// nothing.
 func (w *database) checkTrust() {
 	presented, trusted := cas(0), ^cas(0)
 	for i := range w.places {

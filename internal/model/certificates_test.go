@@ -19,9 +19,12 @@ type publisherMutant struct {
 
 var publisherMutants = []publisherMutant{
 	{"a leaf of a new CA is published before it is trusted", presentsAtOnce, plan.Plan, []string{UntrustedLeaf}},
-	{"members that do not answer count as trusting", lying(func(u *galera.CertificateUse) { u.Loaded = true }), plan.Plan, []string{UntrustedLeaf}},
+	{"members that do not answer count as trusting", lying(func(u *galera.CertificateUse) { u.Loaded = true }), plan.Plan,
+		[]string{UntrustedLeaf}},
 	{"the old CA is dropped with the new leaf", dropsAtOnce, plan.Plan, []string{CADropped, UntrustedLeaf}},
-	{"the old CA is dropped before the new leaf is served", lying(func(u *galera.CertificateUse) { u.Loaded, u.Serves = true, true }), plan.Plan, []string{CADropped, UntrustedLeaf}},
+	{"the old CA is dropped before the new leaf is served",
+		lying(func(u *galera.CertificateUse) { u.Loaded, u.Serves = true, true }), plan.Plan,
+		[]string{CADropped, UntrustedLeaf}},
 	{"a renewed CA replaces the old one at once", replacesBundle, plan.Plan, []string{CADropped, UntrustedLeaf}},
 	{"members go on trusting what was dropped", plan.Publish, neverForgets, []string{Stuck}},
 }

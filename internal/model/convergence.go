@@ -18,7 +18,8 @@ func (w *World) Round(p Planner) bool {
 // Unreported is a broken promise: nothing serves and nothing happens, and no person is asked to do anything.
 const Unreported = "the cluster waits for a person, and does not report it"
 
-// maxIdleRounds is how many Rounds nothing may happen before that has to be reported: first starts wait for agents for that long.
+// maxIdleRounds is how many Rounds nothing may happen before that has to be reported: first starts wait for agents for
+// that long.
 const maxIdleRounds = 70
 
 // watch is a Round without faults, after which the operator must report what it waits for.
@@ -133,12 +134,14 @@ func (w *World) arrived() bool {
 			}
 			continue
 		}
-		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.config || !w.renewed(i) || n.pod.template != w.api.template {
+		if !w.ready(i) || !w.serves(i) || n.agent.running != w.api.config || !w.renewed(i) ||
+			n.pod.template != w.api.template {
 			return false
 		}
 	}
 	w.truth.reached |= ReachedSynced
-	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writer() && w.met() && !w.api.status.working && w.wireEmpty()
+	return w.api.config.mode == w.api.wanted && w.api.status.size == w.api.replicas && w.settled() && w.writer() &&
+		w.met() && !w.api.status.working && w.wireEmpty()
 }
 
 func (w *cluster) hibernated() bool {

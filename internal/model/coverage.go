@@ -43,9 +43,11 @@ const (
 )
 
 var situations = [...]string{"first start", "recovery", "rebuilt quorum", "IST", "SST", "rolling restart", "approval",
-	"hibernation", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced", "CA replaced", "scaled up", "scaled down", "donor for ever", "eviction",
+	"hibernation", "blocked", "partition", "split by hand", "lost status", "switch of encryption", "all Synced",
+	"CA replaced", "scaled up", "scaled down", "donor for ever", "eviction",
 	"an arbitrator counted", "an arbitrator ended by order", "an arbitrator alone Primary",
-	"a member that cannot act", "started without one", "a start that failed", "a statement cut off", "a start from marked data",
+	"a member that cannot act", "started without one", "a start that failed", "a statement cut off",
+	"a start from marked data",
 	"a primary named by a person", "a restart asked for by a person",
 	"a status set back", "a rare state of a member"}
 

@@ -12,7 +12,8 @@ const (
 	modeStrict
 )
 
-var encryptions = [...]galera.Encryption{{}, {Socket: galera.SocketPlain}, {Socket: galera.SocketDynamic}, {Socket: galera.SocketStrict}}
+var encryptions = [...]galera.Encryption{{}, {Socket: galera.SocketPlain}, {Socket: galera.SocketDynamic},
+	{Socket: galera.SocketStrict}}
 
 func modeOf(e galera.Encryption) mode {
 	for i, known := range encryptions {
@@ -35,7 +36,8 @@ func (m mode) meets(o mode) bool { return m == o || m == modeDynamic || o == mod
 
 // linked reports whether two members' servers find each other.
 func (w *database) linked(i, j int) bool {
-	return w.connected(i, j) && !w.nodes[i].srv.hung && !w.nodes[j].srv.hung && w.nodes[i].agent.running.mode.meets(w.nodes[j].agent.running.mode)
+	return w.connected(i, j) && !w.nodes[i].srv.hung && !w.nodes[j].srv.hung && w.nodes[i].agent.running.mode.meets(
+		w.nodes[j].agent.running.mode)
 }
 
 // verified reports whether the member sees every other one answer with TLS.

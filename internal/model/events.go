@@ -94,10 +94,13 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", "Apply", "ApplyAll", "Write", "Replicate", "Transfer", "Deliver",
-	"SeeStatus", "SeePod", "Hear", "SeeSecrets", "LookAround", "Load", "Reconcile", "Tick", "KillServer", "KillAgent", "KillPod", "KillAll", "Drain",
+var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", "Apply", "ApplyAll", "Write",
+	"Replicate", "Transfer", "Deliver",
+	"SeeStatus", "SeePod", "Hear", "SeeSecrets", "LookAround", "Load", "Reconcile", "Tick", "KillServer", "KillAgent",
+	"KillPod", "KillAll", "Drain",
 	"MachineAway", "MachineBack", "Partition", "Shatter", "Heal", "Mute", "Unmute", "NotHear", "Duplicate", "DropMessage",
-	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache", "LoseStatus",
+	"CrashBeforeActing", "CrashBeforeStatus", "CrashOperator", "Wipe", "Save", "RollBack", "Swap", "Blur", "PurgeCache",
+	"LoseStatus",
 	"SaveStatus", "RollBackStatus", "DamageBook",
 	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
 	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart", "CutAlter",

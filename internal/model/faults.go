@@ -79,8 +79,8 @@ func (w *platform) damageBook(i int) bool {
 	return true
 }
 
-// cutAlter ends servers while a statement that changes tables runs on all members of the Primary component: Galera has marked their data,
-// and parts holds those whose data have a part of it. The others finish it.
+// cutAlter ends servers while a statement that changes tables runs on all members of the Primary component: Galera has
+// marked their data, and parts holds those whose data have a part of it. The others finish it.
 func (w *group) cutAlter(ends, parts set) bool {
 	origin := -1
 	for i := range w.n {
@@ -158,7 +158,8 @@ func (w *faults) saveStatus() bool {
 	return true
 }
 
-// rollBackStatus restores etcd, as far as the planner reads the status back. The number of members has not changed since.
+// rollBackStatus restores etcd, as far as the planner reads the status back. The number of members has not changed
+// since.
 func (w *faults) rollBackStatus() bool {
 	st, saved := &w.api.status, w.api.saved
 	if saved.uuid == 0 || saved.uuid != st.uuid || saved.size != st.size || saved.epoch == st.epoch {

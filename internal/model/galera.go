@@ -84,7 +84,8 @@ func (w *database) donates(i int) bool {
 
 func (w *database) synced(i int) bool {
 	n := &w.nodes[i]
-	return n.srv.on && n.srv.view.primary && n.srv.donor == 0 && n.vol.head == n.srv.received && !w.donates(i) && !n.srv.stuck
+	return n.srv.on && n.srv.view.primary && n.srv.donor == 0 && n.vol.head == n.srv.received && !w.donates(i) &&
+		!n.srv.stuck
 }
 
 // newView gives the members a common view.
@@ -126,7 +127,8 @@ func (w *group) regroup(i int) bool {
 		return false
 	}
 	carriers, last, still := w.carriers(present)
-	primary := w.complete(carriers) != 0 && (w.quorum(carriers, last.members, still) || carriers == last.members&^w.evicted(carriers))
+	primary := w.complete(carriers) != 0 && (w.quorum(carriers, last.members, still) ||
+		carriers == last.members&^w.evicted(carriers))
 	w.newView(present, primary)
 	if primary {
 		w.transfer(carriers, present)

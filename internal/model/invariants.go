@@ -32,9 +32,10 @@ const (
 	ArbitratorTaken = "the arbitrator taken down while a node was not Synced"
 	WithoutVote     = "a node taken down while the arbitrator was not counted"
 	HeldUp          = "one member that cannot act holds up the rest"
-	HalfStatement   = "a member with a part of a statement, or without one that the others have, joined without a full copy"
-	PrimaryUnfit    = "the primary's role was given to a node that does not serve"
-	RemovedAhead    = "a member removed that alone holds an acknowledged write"
+	HalfStatement   = "a member with a part of a statement, or without one that the others have, joined without a full " +
+		"copy"
+	PrimaryUnfit = "the primary's role was given to a node that does not serve"
+	RemovedAhead = "a member removed that alone holds an acknowledged write"
 )
 
 // checkAlways checks the promises that hold in every state.
@@ -92,7 +93,8 @@ func (w *platform) checkBootstrap(i int, r record) {
 	trusted := w.approves(i, n.vol.head)
 	for j := range w.size() {
 		other := w.furthest(j)
-		given := w.nodes[j].vol.book.lines[0].epoch < n.vol.book.lines.before(r.epoch) // a user gave up its further write-sets
+		// a user gave up its further write-sets
+		given := w.nodes[j].vol.book.lines[0].epoch < n.vol.book.lines.before(r.epoch)
 		if !trusted && !given && w.past.uuid(other) == uuid && w.past.seqno(other) > w.past.seqno(head) {
 			w.violate(BehindAnother)
 		}
@@ -210,7 +212,8 @@ func (w *truth) checkDecision(s galera.Snapshot, d plan.Decision) {
 	case plan.DeletePod:
 		name = a.Member
 	case plan.AssignRoles:
-		if m, ok := s.Member(a.Primary); !ok || !m.InPrimary() || m.Draining || m.Pod.Terminating || m.Server.State != galera.NodeSynced && m.Server.State != galera.NodeDonor {
+		if m, ok := s.Member(a.Primary); !ok || !m.InPrimary() || m.Draining || m.Pod.Terminating ||
+			m.Server.State != galera.NodeSynced && m.Server.State != galera.NodeDonor {
 			w.violate(PrimaryUnfit)
 		}
 		w.checkCordoned(s, a.Primary)
@@ -249,7 +252,8 @@ func (w *truth) checkStopOrder(s galera.Snapshot, a plan.SendOrder) {
 		return
 	}
 	for _, m := range s.Members {
-		if m.Name != a.Member && m.CannotAct == galera.Able && m.Synced() && m.Phase == galera.PhaseRunning && m.Pod.Role != roles[rolePrimary] {
+		if m.Name != a.Member && m.CannotAct == galera.Able && m.Synced() && m.Phase == galera.PhaseRunning &&
+			m.Pod.Role != roles[rolePrimary] {
 			w.violate(WriterTaken)
 		}
 	}

@@ -32,7 +32,8 @@ func tickOf(t time.Time) int16 {
 
 // waits is what a process of the operator remembers of its waits: internal/observe.Waits in this world.
 type waits struct {
-	// lost, since record was recorded, and silent are Ticks; that its clock is set changes nothing in what it measures itself.
+	// lost, since record was recorded, and silent are Ticks; that its clock is set changes nothing in what it measures
+	// itself.
 	lost, record int16
 	silent       [maxNodes]int16
 	// newPods are those that it has seen for the first time since its last pass.

@@ -12,11 +12,14 @@ import (
 var arbitratorMutants = []mutant{
 	{"an arbitrator that runs alone is not ended before a start", leavesArbitrator, leftAlone, []string{TwoPrimaries}},
 	{"a silent arbitrator counts as gone at once", forgetsSilentArbitrator, leftAlone, []string{TwoPrimaries}},
-	{"the arbitrator is restarted while a node is down", restartsArbitratorAtOnce, arbitratorWeights[0], []string{ArbitratorTaken}},
+	{"the arbitrator is restarted while a node is down", restartsArbitratorAtOnce, arbitratorWeights[0],
+		[]string{ArbitratorTaken}},
 	{"a node is restarted while the arbitrator is away", ignoresArbitrator, arbitratorWeights[0], []string{WithoutVote}},
-	{"an arbitrator that runs with old settings is left alone", leavesStaleArbitrator, arbitratorWeights[0], []string{Stuck}},
+	{"an arbitrator that runs with old settings is left alone", leavesStaleArbitrator, arbitratorWeights[0],
+		[]string{Stuck}},
 	{"a hibernation leaves the arbitrator", hibernatesWithoutArbitrator, arbitratorWeights[0], []string{Stuck}},
-	{"strict sockets are published before the arbitrator is dynamic", strictForArbitrator, switches, []string{Stuck, MixedMembership}},
+	{"strict sockets are published before the arbitrator is dynamic", strictForArbitrator, switches,
+		[]string{Stuck, MixedMembership}},
 	{"an arbitrator that is to go is waited for until it is brought up to date", waitsForUpdate, sizes, []string{Stuck}},
 }
 
@@ -97,10 +100,17 @@ func waitsFor(when func(s galera.Snapshot, a plan.Action) bool) Planner {
 func removes(a plan.Action) bool { _, ok := a.(plan.RemoveArbitrator); return ok }
 
 var (
-	keepsArbitratorOfOne  = waitsFor(func(s galera.Snapshot, a plan.Action) bool { return removes(a) && len(s.Members) == 1 })
-	keepsArbitratorAsleep = waitsFor(func(s galera.Snapshot, a plan.Action) bool { return removes(a) && len(s.Members) > s.Replicas })
-	waitsWithOneNode      = waitsFor(func(s galera.Snapshot, _ plan.Action) bool {
-		return len(s.Members) == 1 && s.Arbitrator.Wanted && !s.Arbitrator.Counted && s.Operation != nil && s.Operation.Type == galera.OpSwitchTLS && len(outdatedOnes(s)) > 0
+	keepsArbitratorOfOne = waitsFor(func(s galera.Snapshot, a plan.Action) bool {
+		return removes(a) &&
+			len(s.Members) == 1
+	})
+	keepsArbitratorAsleep = waitsFor(func(s galera.Snapshot, a plan.Action) bool {
+		return removes(a) &&
+			len(s.Members) > s.Replicas
+	})
+	waitsWithOneNode = waitsFor(func(s galera.Snapshot, _ plan.Action) bool {
+		return len(s.Members) == 1 && s.Arbitrator.Wanted && !s.Arbitrator.Counted && s.Operation != nil &&
+			s.Operation.Type == galera.OpSwitchTLS && len(outdatedOnes(s)) > 0
 	})
 	waitsInLeave = waitsFor(func(s galera.Snapshot, _ plan.Action) bool {
 		m, ok := leaver(s)
@@ -116,8 +126,8 @@ func outdatedOnes(s galera.Snapshot) []galera.Member {
 	return keep(s, func(m galera.Member) bool { return m.RestartNeeded || m.Pod.Outdated }).Members
 }
 
-// TestArbitratorsVote: two nodes and an arbitrator go on without one of the three, and a write is acknowledged by who is
-// left; no two of them are missed. Without data nothing is begun.
+// TestArbitratorsVote: two nodes and an arbitrator go on without one of the three, and a write is acknowledged by who
+// is left; no two of them are missed. Without data nothing is begun.
 func TestArbitratorsVote(t *testing.T) {
 	for _, loss := range []Kind{KillServer, KillAgent, KillPod, MachineAway, Drain} {
 		for lost := range uint8(3) {

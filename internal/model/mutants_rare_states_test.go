@@ -18,7 +18,8 @@ var rareStateMutants = []mutant{
 	{"a pod need not settle", ignoresUnsettled, rare, []string{Unsettling}},
 	{"a backup is not waited for", ignoresBackup, rare, []string{CutBackup}},
 	{"an upgrade of tables is not waited for", ignoresUpgrading, rare, []string{TakenWhileWeak}},
-	{"views that are not known are all alike", guessesViews, rare, []string{TwoPrimaries, BehindAnother, Stuck, HeldUp, TakenWhileWeak}},
+	{"views that are not known are all alike", guessesViews, rare, []string{TwoPrimaries, BehindAnother, Stuck, HeldUp,
+		TakenWhileWeak}},
 }
 
 func init() { mutants = append(mutants, rareStateMutants...) }

@@ -8,7 +8,8 @@ import (
 // Deliberate bugs of requests by annotation.
 var requestMutants = []mutant{
 	{"a node that does not serve is promoted", promotesUnfit, requests, []string{PrimaryUnfit}},
-	{"a restart that was asked for does not wait", restartsAskedAtOnce, requests, []string{TakenWhileWeak, TwoTaken, WriterTaken}},
+	{"a restart that was asked for does not wait", restartsAskedAtOnce, requests,
+		[]string{TakenWhileWeak, TwoTaken, WriterTaken}},
 	{"a restart that was cut off counts as under way", awaitsCutRestarts, requests, []string{Stuck}},
 	{"requests are recorded and forgotten", forgetsRequests, requests, []string{Stuck}},
 }
@@ -16,7 +17,8 @@ var requestMutants = []mutant{
 func init() { mutants = append(mutants, requestMutants...) }
 
 func promotesUnfit(s galera.Snapshot) plan.Decision {
-	if m, ok := s.Member(s.Promote); ok && m.Pod.Exists && m.Pod.Role != roles[rolePrimary] && !noPrimary(s) && !seesTwoPrimaries(s) {
+	if m, ok := s.Member(s.Promote); ok && m.Pod.Exists && m.Pod.Role != roles[rolePrimary] && !noPrimary(s) &&
+		!seesTwoPrimaries(s) {
 		return plan.Decision{Action: plan.AssignRoles{Primary: m.Name}}
 	}
 	return plan.Plan(s)
@@ -25,7 +27,8 @@ func promotesUnfit(s galera.Snapshot) plan.Decision {
 func restartsAskedAtOnce(s galera.Snapshot) plan.Decision {
 	for _, m := range s.Members {
 		if m.RestartAsked && m.InPrimary() && s.Operation != nil && !seesTwoPrimaries(s) {
-			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/" + m.Name + "/now", Epoch: s.Operation.Epoch, Kind: plan.OrderRestart}}
+			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/" + m.Name + "/now",
+				Epoch: s.Operation.Epoch, Kind: plan.OrderRestart}}
 		}
 	}
 	return plan.Plan(s)

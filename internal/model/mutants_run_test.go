@@ -99,11 +99,12 @@ var evictions = only(map[Kind]int{
 	Round: 2, Elapse: 10, Regroup: 30, Agent: 10, Hear: 40, Reconcile: 40, Write: 20, Apply: 4, ApplyAll: 4,
 	KillServer: 20, Partition: 12, Heal: 2, SeeStatus: 4, SeePod: 2})
 
-// TestMiscountedLoss: a count that began when the majority was lost, not the component, is noticed; so is one that another process has
-// begun by another clock.
+// TestMiscountedLoss: a count that began when the majority was lost, not the component, is noticed; so is one that
+// another process has begun by another clock.
 func TestMiscountedLoss(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]counting{"through a minority's": countsMajority, "by another's clock": countsRecorded} {
+	for name, how := range map[string]counting{"through a minority's": countsMajority,
+		"by another's clock": countsRecorded} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for n := range searched {

@@ -12,7 +12,8 @@ var scaleMutants = []mutant{
 	{"a member is removed before it has stopped", removesFirst, sizes, []string{RemovedRunning, RemovedAhead}},
 	{"a member is removed when it stopped, whatever the others report", removesUnseen, sizes, []string{RemovedAhead}},
 	{"old reports of the others are believed", believesOldViews, sizes, []string{RemovedAhead}},
-	{"a removed member does not count in a recovery", forgetsUnwanted, sizes, []string{BehindAnother, LostWrite, Unapproved}},
+	{"a removed member does not count in a recovery", forgetsUnwanted, sizes,
+		[]string{BehindAnother, LostWrite, Unapproved}},
 	{"the last member leaves while another is away", leavesWhileWeak, sizes, []string{TakenWhileWeak}},
 	{"the writer leaves before the role has moved", leavesAsWriter, sizes, []string{WriterTaken}},
 	{"the stop of a leave is lifted", liftsLeaves, sizes, []string{Stuck, RemovedRunning}},
@@ -41,7 +42,8 @@ func removesFirst(s galera.Snapshot) plan.Decision {
 // announcesLeaveOnce announces a leave with the order that was known before another one came.
 func announcesLeaveOnce(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
-	if o, ok := d.Action.(plan.SendOrder); ok && s.Operation != nil && s.Operation.Type == galera.OpScaleDown && o.Kind == plan.OrderStart {
+	if o, ok := d.Action.(plan.SendOrder); ok && s.Operation != nil && s.Operation.Type == galera.OpScaleDown &&
+		o.Kind == plan.OrderStart {
 		if reported := s.Operation.ID + "/" + o.Member + "/start"; strings.HasPrefix(o.ID, reported) {
 			o.ID = reported
 			d.Action = o
@@ -65,7 +67,8 @@ func believesOldViews(s galera.Snapshot) plan.Decision {
 	}
 	return plan.Plan(members(s, func(m *galera.Member) {
 		if m.Name != target.Name && m.Known {
-			m.Order = &galera.Order{ID: s.Operation.ID + "/" + m.Name + "/start", Epoch: s.Operation.Epoch, Kind: string(plan.OrderStart)}
+			m.Order = &galera.Order{ID: s.Operation.ID + "/" + m.Name + "/start", Epoch: s.Operation.Epoch,
+				Kind: string(plan.OrderStart)}
 		}
 	}))
 }
@@ -78,7 +81,8 @@ func forgetsUnwanted(s galera.Snapshot) plan.Decision {
 }
 
 func leavesWhileWeak(s galera.Snapshot) plan.Decision {
-	if target, ok := leaver(s); ok && target.InPrimary() && s.Replicas <= target.Ordinal && target.Pod.Role != roles[rolePrimary] {
+	if target, ok := leaver(s); ok && target.InPrimary() && s.Replicas <= target.Ordinal &&
+		target.Pod.Role != roles[rolePrimary] {
 		return plan.Decision{Action: plan.SendOrder{Member: target.Name, ID: s.Operation.ID + "/" + target.Name + "/stop",
 			Epoch: s.Operation.Epoch, Kind: plan.OrderStop}}
 	}
@@ -89,14 +93,16 @@ func leavesAsWriter(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	target, ok := leaver(s)
 	if _, moves := d.Action.(plan.AssignRoles); ok && moves && target.Pod.Role == roles[rolePrimary] {
-		d.Action = plan.SendOrder{Member: target.Name, ID: s.Operation.ID + "/stop", Epoch: s.Operation.Epoch, Kind: plan.OrderStop}
+		d.Action = plan.SendOrder{Member: target.Name, ID: s.Operation.ID + "/stop", Epoch: s.Operation.Epoch,
+			Kind: plan.OrderStop}
 	}
 	return d
 }
 
 func liftsLeaves(s galera.Snapshot) plan.Decision {
 	if m, ok := leaver(s); ok && m.Phase == galera.PhaseStopped && !noPrimary(s) {
-		return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/lift", Epoch: s.Operation.Epoch, Kind: plan.OrderStart}}
+		return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/lift", Epoch: s.Operation.Epoch,
+			Kind: plan.OrderStart}}
 	}
 	return plan.Plan(s)
 }

@@ -19,7 +19,8 @@ var stuckMutants = []mutant{
 	{"an agent that may just be starting is given up", asksAtOnce, disks, []string{Hasty}},
 	{"a wait for agents is not reported", waitsUnreported, places, []string{Unreported}},
 	{"a member that never had a host is waited for", waitsForUnplaced, places, []string{NeverRan}},
-	{"a member without a host counts as empty, whatever it held", forgetsUnplaced, places, []string{LostWrite, Unapproved, BehindAnother}},
+	{"a member without a host counts as empty, whatever it held", forgetsUnplaced, places,
+		[]string{LostWrite, Unapproved, BehindAnother}},
 }
 
 func init() { mutants = append(mutants, stuckMutants...) }
@@ -79,7 +80,8 @@ func ordersReadOnlyMember(s galera.Snapshot) plan.Decision {
 	}
 	for _, m := range s.Members {
 		if m.Known && !m.BookDamaged && !m.Records() && (m.Order == nil || m.Order.Epoch < o.Epoch) {
-			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/" + m.Name + "/start", Epoch: o.Epoch, Kind: plan.OrderStart}}
+			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/" + m.Name + "/start",
+				Epoch: o.Epoch, Kind: plan.OrderStart}}
 		}
 	}
 	return d

@@ -28,18 +28,23 @@ var mutants = []mutant{
 	{"quorum is rebuilt on every part", rebuildsEverywhere, network, []string{TwoPrimaries}},
 	{"separated nodes are not stopped before quorum is rebuilt", leavesApart, network, []string{TwoPrimaries}},
 	{"bootstrap is ordered without a journal", bootstrapsUnjournalled, oldReports, []string{TwoPrimaries, BehindAnother}},
-	{"another member is chosen when the reply is lost", choosesAgainWhenSilent, anything, []string{TwoPrimaries, BehindAnother}},
-	{"the facts are not looked at again before the order", believesJournal, oldReports, []string{TwoPrimaries, BehindAnother}},
+	{"another member is chosen when the reply is lost", choosesAgainWhenSilent, anything,
+		[]string{TwoPrimaries, BehindAnother}},
+	{"the facts are not looked at again before the order", believesJournal, oldReports,
+		[]string{TwoPrimaries, BehindAnother}},
 	{"no member learns of the epoch", omitsEpoch, oldReports, []string{TwoPrimaries, BehindAnother}},
 	{"what members remember of epochs is ignored", forgetsEpochs, disks, []string{TwoBootstraps, Stuck}},
 	{"an empty member is initialised when there is no Primary", initialisesEmpty, disks, []string{NewHistory}},
 	{"an incomplete member counts as data", countsIncomplete, disks, []string{Stuck, BadAdvice}},
 	{"that a member has held data is forgotten", forgetsHeldData, disks, []string{Unapproved}},
 	{"an approval counts whatever its position", trustsAnyPosition, disks, []string{BehindAnother, Unapproved}},
-	{"an approval counts for any missing member", trustsWithoutAll, disks, []string{TwoPrimaries, BehindAnother, Unapproved}},
+	{"an approval counts for any missing member", trustsWithoutAll, disks,
+		[]string{TwoPrimaries, BehindAnother, Unapproved}},
 	{"an approval counts for ever", trustsForever, disks, []string{BehindAnother, Unapproved}},
-	{"an approval that was not needed is left lying", leavesApproval, network, []string{TwoPrimaries, BehindAnother, Unapproved}},
-	{"a member that cannot read its order book is chosen", ignoresDamage, disks, []string{Stuck, BehindAnother, LostWrite, Unapproved}},
+	{"an approval that was not needed is left lying", leavesApproval, network,
+		[]string{TwoPrimaries, BehindAnother, Unapproved}},
+	{"a member that cannot read its order book is chosen", ignoresDamage, disks, []string{Stuck, BehindAnother, LostWrite,
+		Unapproved}},
 	{"the line of history is ignored", ignoresLine, disks, []string{LostWrite, Unapproved}},
 	{"the first start goes on though there is a history", startsTwice, disks, []string{NewHistory}},
 	{"a quorum lost again is not noticed", waitsForLostQuorum, network, []string{Stuck}},
@@ -54,7 +59,8 @@ var mutants = []mutant{
 	{"an old report of a stop is believed", believesOldStops, oldLeader, []string{Disorderly}},
 	{"a restart waits for what only a Start ends", neverLifts, changes, []string{Stuck}},
 	{"strict sockets are published to plain nodes", strictAtOnce, switches, []string{Stuck, MixedMembership}},
-	{"strict sockets are published before all nodes are dynamic", strictTooEarly, switches, []string{Stuck, MixedMembership}},
+	{"strict sockets are published before all nodes are dynamic", strictTooEarly, switches,
+		[]string{Stuck, MixedMembership}},
 	{"a switch that was given up leaves nodes that cannot be joined", leavesUnjoinable, switches, []string{Stuck}},
 	{"one epoch does for a whole switch", oneEpoch, switches, []string{Stuck}},
 	{"a donor for ever is left alone", leavesDonor, network, []string{Stuck}},
@@ -119,8 +125,9 @@ func rebuildsEverywhere(s galera.Snapshot) plan.Decision {
 	for _, m := range s.Members {
 		if m.Server != nil && m.Server.Component == galera.ComponentNonPrimary && m.Position.Known() {
 			epoch := topEpoch(s) + 1
-			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: fmt.Sprintf("both-%d/%s", epoch, m.Name), Epoch: epoch,
-				Kind: plan.OrderRebuildQuorum, Position: m.Position}}
+			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: fmt.Sprintf("both-%d/%s", epoch, m.Name),
+				Epoch: epoch,
+				Kind:  plan.OrderRebuildQuorum, Position: m.Position}}
 		}
 	}
 	return plan.Plan(s)
@@ -193,7 +200,8 @@ func initialisesEmpty(s galera.Snapshot) plan.Decision {
 	for _, m := range s.Members {
 		if noPrimary(s) && m.Down() && m.Data == galera.DataEmpty && s.ClusterUUID != "" {
 			epoch := topEpoch(s) + 1
-			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: fmt.Sprintf("init-%d", epoch), Epoch: epoch, Kind: plan.OrderInitialise}}
+			return plan.Decision{Action: plan.SendOrder{Member: m.Name, ID: fmt.Sprintf("init-%d", epoch), Epoch: epoch,
+				Kind: plan.OrderInitialise}}
 		}
 	}
 	return plan.Plan(s)
@@ -214,7 +222,8 @@ func forgetsHeldData(s galera.Snapshot) plan.Decision {
 func trustsAnyPosition(s galera.Snapshot) plan.Decision {
 	if s.Approval != nil {
 		if m, ok := s.Member(s.Approval.Member); ok && m.Position.Known() {
-			s.Approval = &galera.Approval{Member: m.Name, Position: m.Position, Epoch: s.Approval.Epoch, Without: s.Approval.Without}
+			s.Approval = &galera.Approval{Member: m.Name, Position: m.Position, Epoch: s.Approval.Epoch,
+				Without: s.Approval.Without}
 		}
 	}
 	return trustsForever(s)
@@ -278,7 +287,8 @@ func restartsTwo(s galera.Snapshot) plan.Decision {
 	}
 	for _, m := range s.Members {
 		if m.RestartNeeded && m.Synced() && m.Name != s.Operation.Target && m.Pod.Role != roles[rolePrimary] {
-			d.Action = plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/" + m.Name, Epoch: s.Operation.Epoch, Kind: plan.OrderRestart}
+			d.Action = plan.SendOrder{Member: m.Name, ID: s.Operation.ID + "/" + m.Name, Epoch: s.Operation.Epoch,
+				Kind: plan.OrderRestart}
 		}
 	}
 	return d
@@ -307,7 +317,8 @@ func restartsWhileWeak(s galera.Snapshot) plan.Decision {
 func restartsWriter(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	if _, ok := d.Action.(plan.AssignRoles); ok && s.Operation != nil && s.Operation.Type == galera.OpRestart {
-		d.Action = plan.SendOrder{Member: s.Operation.Target, ID: s.Operation.ID, Epoch: s.Operation.Epoch, Kind: plan.OrderRestart}
+		d.Action = plan.SendOrder{Member: s.Operation.Target, ID: s.Operation.ID, Epoch: s.Operation.Epoch,
+			Kind: plan.OrderRestart}
 	}
 	return d
 }
@@ -316,7 +327,8 @@ func stopsWriterFirst(s galera.Snapshot) plan.Decision {
 	d := plan.Plan(s)
 	o, ok := d.Action.(plan.SendOrder)
 	for _, m := range s.Members {
-		if ok && o.Kind == plan.OrderStop && s.Hibernate && m.Pod.Role == roles[rolePrimary] && m.Known && m.Phase != galera.PhaseStopped {
+		if ok && o.Kind == plan.OrderStop && s.Hibernate && m.Pod.Role == roles[rolePrimary] && m.Known &&
+			m.Phase != galera.PhaseStopped {
 			o.Member, o.ID = m.Name, s.Operation.ID+"/"+m.Name+"/stop"
 			d.Action = o
 		}
@@ -331,7 +343,8 @@ func repeatsStop(s galera.Snapshot) plan.Decision {
 		s.Operation = &op
 	}
 	return withoutLeap(plan.Plan(members(s, func(m *galera.Member) {
-		if s.Operation != nil && s.Operation.Type == galera.OpHibernate && m.Order != nil && m.Order.Epoch == s.Operation.Epoch {
+		if s.Operation != nil && s.Operation.Type == galera.OpHibernate && m.Order != nil &&
+			m.Order.Epoch == s.Operation.Epoch {
 			m.Order = &galera.Order{ID: m.Order.ID, Epoch: m.Order.Epoch, Kind: string(plan.OrderStop), State: m.Order.State}
 		}
 	})))

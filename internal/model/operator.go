@@ -97,7 +97,8 @@ func (w *controllers) seeStatus(k int) {
 func (w *controllers) seePod(k, i int) {
 	o := &w.ops[k]
 	before := o.pods[i].uid
-	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i), w.nodes[i].vol.bound, w.nodes[i].rare.cordoned, w.nodes[i].rare.unsettled}
+	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i), w.nodes[i].vol.bound, w.nodes[i].rare.cordoned,
+		w.nodes[i].rare.unsettled}
 	if i == w.n {
 		o.deployment = w.api.deployment
 	}
@@ -206,7 +207,8 @@ func podToDelete(d plan.Decision) int8 {
 }
 
 func (w *controllers) trusted(t trust) *galera.Approval {
-	return &galera.Approval{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch, Without: nameSets[t.without], Running: nameSets[t.running], Unable: nameSets[t.unable]}
+	return &galera.Approval{Member: names[t.member-1], Position: w.past.position(t.head), Epoch: t.epoch,
+		Without: nameSets[t.without], Running: nameSets[t.running], Unable: nameSets[t.unable]}
 }
 
 // crashPoint is where an operator is killed during a pass.

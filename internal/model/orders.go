@@ -83,7 +83,8 @@ func (w *agents) handleOrder(i int, o order) {
 	if b.damaged || !n.records() {
 		return
 	}
-	order := agentapi.Order{ID: o.id, Epoch: o.epoch, Kind: agentOrders[o.kind], Position: o.position, GivenUp: nameSets[o.givenUp]}
+	order := agentapi.Order{ID: o.id, Epoch: o.epoch, Kind: agentOrders[o.kind], Position: o.position,
+		GivenUp: nameSets[o.givenUp]}
 	v := w.judgeOrder(i, order)
 	switch v.Decision {
 	case orders.Refuse:
@@ -113,7 +114,8 @@ func (w *agents) carryOut(i int, o order, order agentapi.Order) {
 		n.agent.doing = ""
 	}
 	w.decide(i, nil)
-	if stop := o.kind == orderStop || o.kind == orderRestart; stop && n.agent.phase != phaseStopping && n.agent.phase != phaseInitialising {
+	if stop := o.kind == orderStop || o.kind == orderRestart; stop && n.agent.phase != phaseStopping &&
+		n.agent.phase != phaseInitialising {
 		b.records[0].state = orderDone // nothing runs
 		n.agent.doing = ""
 	}

@@ -87,8 +87,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// runSeeds runs one seed after the other, on every processor, for as long as more are wanted after so many steps. What one
-// processor would run alone is always among them.
+// runSeeds runs one seed after the other, on every processor, for as long as more are wanted after so many steps. What
+// one processor would run alone is always among them.
 func runSeeds(t *testing.T, first uint64, more func(steps int64) bool) Reached {
 	var next atomic.Uint64
 	var steps atomic.Int64

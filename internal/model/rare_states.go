@@ -12,8 +12,8 @@ type rareState uint8
 const (
 	// voted: the group finds the member's data to differ, and its server aborts. Only a full copy ends that.
 	voted rareState = iota
-	// noCertificate, laterData and otherCluster keep the agent from starting a server: it has no usable certificate, a later MariaDB has
-	// used the data, the volume's record names another cluster.
+	// noCertificate, laterData and otherCluster keep the agent from starting a server: it has no usable certificate, a
+	// later MariaDB has used the data, the volume's record names another cluster.
 	noCertificate
 	laterData
 	otherCluster
@@ -31,8 +31,8 @@ const (
 	unnamed
 	// impostor: the address of the member leads to another cluster's node, which is Primary.
 	impostor
-	// flushedLate: the host loses power, and the last write-set was acknowledged and not on the disk yet, as a setting permits (the
-	// condition Durable).
+	// flushedLate: the host loses power, and the last write-set was acknowledged and not on the disk yet, as a setting
+	// permits (the condition Durable).
 	flushedLate
 	rareStates
 )
@@ -100,11 +100,13 @@ func (w *agents) setRareState(i int, what rareState) bool {
 	return true
 }
 
-// loseLast cuts the power of a member whose disk lacks the last write-set it has applied. What is on no other disk is promised no more.
+// loseLast cuts the power of a member whose disk lacks the last write-set it has applied. What is on no other disk is
+// promised no more.
 func loseLast(w *platform, i int) bool {
 	v := &w.nodes[i].vol
 	before := w.past.table[v.head].parent
-	if !w.nodes[i].srv.on || w.nodes[i].srv.donor != 0 || v.data != dataPresent || v.head == 0 || before == 0 || w.nodes[i].trouble != fit {
+	if !w.nodes[i].srv.on || w.nodes[i].srv.donor != 0 || v.data != dataPresent || v.head == 0 || before == 0 ||
+		w.nodes[i].trouble != fit {
 		return false
 	}
 	w.killAgent(i)
@@ -126,7 +128,8 @@ func (o *rareFacts) even(keep bool) {
 	}
 }
 
-var unfitReasons = map[rareState]string{noCertificate: agentapi.FailureCertificate, laterData: agentapi.FailureDowngrade, otherCluster: agentapi.FailureOtherCluster}
+var unfitReasons = map[rareState]string{noCertificate: agentapi.FailureCertificate,
+	laterData: agentapi.FailureDowngrade, otherCluster: agentapi.FailureOtherCluster}
 
 // freshData ends what is wrong with the data that others take the place of.
 func (o *rareFacts) freshData() {
@@ -155,7 +158,8 @@ const anothersHistory = "99999999-0000-4000-8000-000000000000"
 func (w *agents) answerOf(j int) (agentapi.PeerView, bool) {
 	p := &w.nodes[j]
 	if p.rare.impostor {
-		return agentapi.PeerView{Name: names[j], Cluster: another, Component: galera.ComponentPrimary, State: galera.NodeSynced,
+		return agentapi.PeerView{Name: names[j], Cluster: another, Component: galera.ComponentPrimary,
+			State:       galera.NodeSynced,
 			ClusterUUID: anothersHistory, Data: galera.DataPresent}, true
 	}
 	if !p.agent.up {
@@ -203,7 +207,8 @@ func (w *truth) checkRareStates(s galera.Snapshot, d plan.Decision) {
 	case plan.DeletePod:
 		target, _ := s.Member(a.Member)
 		for _, m := range s.Members {
-			if m.Name != a.Member && !m.Pod.Outdated && m.Pod.Unsettled != "" && target.Synced() && !target.StuckDonor && target.Pod.Outdated {
+			if m.Name != a.Member && !m.Pod.Outdated && m.Pod.Unsettled != "" && target.Synced() && !target.StuckDonor &&
+				target.Pod.Outdated {
 				w.violate(Unsettling)
 			}
 		}

@@ -9,24 +9,29 @@ import (
 var rareRegressions = []regression{
 	{"a restart is cut off by a crash in the middle of a statement, and its order comes twice", awaitsCutRestarts,
 		Schedule{Members: 3, Eager: true, Hears: true, Events: []Event{
-			{KillAgent, 2, 0}, {AskRestart, 5, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Duplicate, 0, 0},
+			{KillAgent, 2, 0}, {AskRestart, 5, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Duplicate, 0, 0},
 			{CutAlter, 1, 1}, {AskRestart, 1, 0},
 		}}},
 	{"an approval that is still there, and an old volume in the place of the only one that has gone on", trustsForever,
 		Schedule{Members: 4, Hears: true, Stays: true, Events: []Event{
 			{MachineAway, 0, 0}, {Round, 0, 0}, {DamageBook, 2, 0}, {KillAll, 0, 0}, {Drain, 3, 0}, {Round, 0, 0}, {Minute, 0,
 				0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0},
-			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 3, 0}, {Swap, 3, 0}, {MachineAway, 1, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 3, 0}, {Swap, 3, 0},
+			{MachineAway, 1, 0},
 		}}},
 	{"the status goes back, and the same epoch is approved again on another member", forgetsLines,
 		Schedule{Members: 3, Events: []Event{
 			{SaveStatus, 0, 0}, {MachineAway, 1, 0}, {MachineAway, 2, 0}, {KillAll, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
-			{Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Write, 0, 0}, {Write, 0, 0}, {Write, 0, 0},
 			{MachineAway, 0, 0}, {RollBackStatus, 0, 0}, {MachineBack, 1, 0}, {MachineBack, 2, 0}, {Round, 0, 0},
-			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 1, 0},
-			{KillAll, 0, 0}, {MachineBack, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{KillAll, 0, 0}, {MachineBack, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0},
 		}}},
 	{"an approval of a volume that was swapped since, and a lost status", trustsAnyPosition,
 		Schedule{Members: 2, Eager: true, Hears: true, Stays: true, Events: []Event{
@@ -35,20 +40,24 @@ var rareRegressions = []regression{
 		}}},
 	{"a node whose stop is awaited by a switch is drained, and finds no host", awaitsUnplaced,
 		Schedule{Members: 4, Stays: true, Events: []Event{
-			{CrashBeforeStatus, 0, 0}, {SwitchTLS, 0, 1}, {NoHost, 1, 0}, {Round, 0, 0}, {Drain, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{CrashBeforeStatus, 0, 0}, {SwitchTLS, 0, 1}, {NoHost, 1, 0}, {Round, 0, 0}, {Drain, 1, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0},
 		}}},
 	{"the first node ends as its history is recorded, and finds no host", awaitsFirstStart,
 		Schedule{Members: 3, Eager: true, Fresh: true, Stays: true, Events: []Event{
-			{Round, 0, 0}, {SeeStatus, 0, 0}, {Reconcile, 0, 0}, {NoHost, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Agent, 1, 0},
+			{Round, 0, 0}, {SeeStatus, 0, 0}, {Reconcile, 0, 0}, {NoHost, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Agent, 1, 0},
 			{Mute, 0, 1}, {Elapse, 0, 0}, {KillPod, 0, 0}, {Round, 0, 0},
 		}}},
 	{"one node is stopped to leave, and another finds no host", removesWhileAway,
 		Schedule{Members: 5, Stays: true, Events: []Event{
-			{Scale, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {MachineAway, 1, 0}, {NoHost, 1, 0}, {MachineBack, 1, 0}, {Round, 0, 0}, {MachineAway, 4, 0},
+			{Scale, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {MachineAway, 1, 0}, {NoHost, 1, 0}, {MachineBack, 1, 0}, {Round, 0, 0},
+			{MachineAway, 4, 0},
 		}}},
 	{"a hibernated cluster is to wake, and one that was stopped last cannot start", ordersTheUnable,
 		Schedule{Members: 2, Eager: true, Arbiter: true, Stays: true, Events: []Event{
-			{Hibernate, 0, 0}, {Round, 0, 0}, {Blur, 1, 0}, {KillAgent, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Hibernate, 0, 0}, {RareState, 0, 1},
+			{Hibernate, 0, 0}, {Round, 0, 0}, {Blur, 1, 0}, {KillAgent, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Hibernate, 0, 0}, {RareState, 0, 1},
 		}}},
 	{"the pod of the first node is replaced by one whose image lacks tools", ignoresTools,
 		Schedule{Members: 2, Fresh: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
@@ -56,12 +65,14 @@ var rareRegressions = []regression{
 		}}},
 	{"data that were voted out were given up once, and a second recovery begins behind them", forgetsDiffering,
 		Schedule{Members: 3, Hears: true, Events: []Event{
-			{MachineAway, 2, 0}, {Round, 0, 0}, {RareState, 0, 0}, {Minute, 0, 0}, {RareState, 1, 11}, {Round, 0, 0}, {Approve, 0, 0},
+			{MachineAway, 2, 0}, {Round, 0, 0}, {RareState, 0, 0}, {Minute, 0, 0}, {RareState, 1, 11}, {Round, 0, 0},
+			{Approve, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {KillAll, 0, 0},
 		}}},
 	{"two members are away, and the one that is there was not among the last", rebuildsBlind,
 		Schedule{Members: 3, Stays: true, Events: []Event{
-			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0},
 		}}},
 }
 

@@ -52,7 +52,8 @@ func (w *platform) report(i int) report {
 		positionUnknown: n.agent.positionUnknown && !n.srv.on || n.agent.phase == phaseExamining,
 		marked:          n.vol.marked && !n.srv.on,
 		safe:            n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,
-		lines: n.vol.book.lines, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0], failure: n.agent.failure,
+		lines: n.vol.book.lines, loaded: n.agent.loaded, running: n.agent.running, last: n.vol.book.records[0],
+		failure: n.agent.failure,
 	}
 	if n.vol.book.damaged {
 		r.lines, r.last, r.failure = lines{}, record{}, failureBook
@@ -140,7 +141,8 @@ func (w *controllers) fill(m *galera.Member, r report) {
 	m.ConfigLoaded, m.RestartNeeded = revisions[r.loaded.revision], r.loaded != r.running
 	m.DynamicSockets, m.LinksVerified = true, r.verified
 	if r.last.state != orderNone {
-		m.Order = &galera.Order{ID: r.last.id, Epoch: r.last.epoch, Kind: string(orderKinds[r.last.kind]), State: orderStates[r.last.state]}
+		m.Order = &galera.Order{ID: r.last.id, Epoch: r.last.epoch, Kind: string(orderKinds[r.last.kind]),
+			State: orderStates[r.last.state]}
 	}
 	if r.failure != failureNone {
 		m.Failure = &galera.Failure{Reason: failures[r.failure], Message: failures[r.failure]}

@@ -65,7 +65,8 @@ func (a *asked) show(s *galera.Snapshot, o *operator) {
 // met reports whether all was done that users have asked for; the member to be promoted may have left.
 func (w *platform) met() bool {
 	a := &w.api.status.asked
-	return a.restarts == w.api.requests.restarts && a.promotes == w.api.requests.promotes && a.restart == 0 && (a.promote == 0 || int(a.promote) > w.size())
+	return a.restarts == w.api.requests.restarts && a.promotes == w.api.requests.promotes && a.restart == 0 &&
+		(a.promote == 0 || int(a.promote) > w.size())
 }
 
 // askPromotion is a user who names another primary.

@@ -38,7 +38,8 @@ type Schedule struct {
 // String returns the schedule as Go source.
 func (s Schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Schedule{Members: %d, Eager: %t, Fresh: %t, Arbiter: %t, Hears: %t, Stays: %t, Events: []Event{\n", s.Members, s.Eager, s.Fresh, s.Arbiter, s.Hears, s.Stays)
+	fmt.Fprintf(&b, "Schedule{Members: %d, Eager: %t, Fresh: %t, Arbiter: %t, Hears: %t, Stays: %t, Events: []Event{\n",
+		s.Members, s.Eager, s.Fresh, s.Arbiter, s.Hears, s.Stays)
 	for _, e := range s.Events {
 		fmt.Fprintf(&b, "\t%s,\n", e)
 	}
@@ -100,7 +101,8 @@ func (r *Result) wake(w *World, p Planner) {
 func (e Event) plain(members, places int) Event {
 	n, all := uint8(members), uint8(places)
 	switch e.Kind {
-	case Round, Elapse, Tick, Minute, KillAll, Shatter, Heal, LoseStatus, SaveStatus, RollBackStatus, Hibernate, Configure, Upgrade, Approve, Renew:
+	case Round, Elapse, Tick, Minute, KillAll, Shatter, Heal, LoseStatus, SaveStatus, RollBackStatus, Hibernate, Configure,
+		Upgrade, Approve, Renew:
 		return Event{Kind: e.Kind}
 	case Deliver, Duplicate, DropMessage:
 		return Event{e.Kind, e.A % maxMessages, 0}

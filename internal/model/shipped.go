@@ -94,7 +94,8 @@ func (w *agents) peerAnswers(i int) map[string]agentapi.PeerView {
 func (w *agents) peerView(j int) agentapi.PeerView {
 	r := w.report(j)
 	n := &w.nodes[j]
-	v := agentapi.PeerView{Name: names[j], Cluster: own, Data: dataStates[r.data], Draining: r.draining, Primary: w.api.service.role(j) == rolePrimary}
+	v := agentapi.PeerView{Name: names[j], Cluster: own, Data: dataStates[r.data], Draining: r.draining,
+		Primary: w.api.service.role(j) == rolePrimary}
 	if !r.positionUnknown {
 		v.Position = w.past.position(r.head)
 	}
@@ -118,14 +119,15 @@ func (w *agents) peerView(j int) agentapi.PeerView {
 	return v
 }
 
-// judgeOrder is the agent's own judgement of an order. One that makes a member Primary is also judged by the answers of the others,
-// in half of the schedules: in the other half none answers.
+// judgeOrder is the agent's own judgement of an order. One that makes a member Primary is also judged by the answers of
+// the others, in half of the schedules: in the other half none answers.
 func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 	n := &w.nodes[i]
 	f := orders.Facts{
 		Examined: n.agent.phase != phaseExamining && n.agent.phase != phaseInitialising && !n.agent.positionUnknown,
 		Data:     dataStates[n.vol.data], Position: w.past.position(n.vol.head),
-		Alive: n.srv.on || n.agent.phase == phaseStarting || n.agent.phase == phaseInitialising || n.agent.phase == phaseStopping,
+		Alive: n.srv.on || n.agent.phase == phaseStarting || n.agent.phase == phaseInitialising ||
+			n.agent.phase == phaseStopping,
 	}
 	if why := n.cannotStart(); why != nil {
 		f.Blocked = why.Reason
@@ -155,10 +157,12 @@ func (w *database) edit(i int, change func(*orders.Content)) {
 	b.take(c)
 }
 
-var agentOrders = [...]agentapi.OrderKind{agentapi.OrderInitialise, agentapi.OrderBootstrap, agentapi.OrderRebuildQuorum,
+var agentOrders = [...]agentapi.OrderKind{agentapi.OrderInitialise, agentapi.OrderBootstrap,
+	agentapi.OrderRebuildQuorum,
 	agentapi.OrderRestart, agentapi.OrderStop, agentapi.OrderStart}
 
-var agentStates = [...]agentapi.OrderState{"", agentapi.OrderAccepted, agentapi.OrderDone, agentapi.OrderRefused, agentapi.OrderFailed}
+var agentStates = [...]agentapi.OrderState{"", agentapi.OrderAccepted, agentapi.OrderDone, agentapi.OrderRefused,
+	agentapi.OrderFailed}
 
 // content is the book as the agent has it, of data with a UUID.
 func (b *book) content(uuid string) orders.Content {
@@ -181,17 +185,20 @@ func (b *book) take(c orders.Content) {
 	b.records = [remembered]record{}
 	for k := range min(len(c.Records), remembered) {
 		r := &c.Records[len(c.Records)-1-k]
-		b.records[k] = record{r.ID, r.Epoch, orderKind(slices.Index(agentOrders[:], r.Kind)), orderState(slices.Index(agentStates[:], r.State))}
+		b.records[k] = record{r.ID, r.Epoch, orderKind(slices.Index(agentOrders[:], r.Kind)),
+			orderState(slices.Index(agentStates[:], r.State))}
 	}
 }
 
-// unknownBefore stands behind the first line of a history of which no earlier one is known (galera.Lineage.Earlier is nil).
+// unknownBefore stands behind the first line of a history of which no earlier one is known (galera.Lineage.Earlier is
+// nil).
 const unknownBefore = -1
 
 // lineage are the lines as the agents have them.
 func (l *lines) lineage(uuid string) galera.Lineage {
 	line := func(x lineage) galera.Line {
-		return galera.Line{ID: x.id, Epoch: x.epoch, Start: galera.Position{UUID: uuid, Seqno: int64(x.start)}, Copied: x.copied}
+		return galera.Line{ID: x.id, Epoch: x.epoch, Start: galera.Position{UUID: uuid, Seqno: int64(x.start)},
+			Copied: x.copied}
 	}
 	if l[0].epoch == 0 {
 		return galera.Lineage{}

@@ -23,7 +23,8 @@ const (
 
 var troubles = [...]string{"", "look hangs", "frozen", "read-only", "undying"}
 
-var inabilities = [...]galera.Inability{galera.Able, galera.Hung, galera.Killed, galera.SlowExamination, galera.Frozen, galera.ReadOnly}
+var inabilities = [...]galera.Inability{galera.Able, galera.Hung, galera.Killed, galera.SlowExamination, galera.Frozen,
+	galera.ReadOnly}
 
 // dies reports whether a process on such storage ends when it is killed.
 func (t trouble) dies() bool { return t != frozen && t != unkillable }
@@ -146,15 +147,16 @@ func numbers(list []string) (out set) {
 // stuckMember is a member whose agent answers and which cannot act, or that has no host; -1 when there is none.
 func (w *cluster) stuckMember() int {
 	for i := range w.size() {
-		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung || n.rare.unfit != 0 && !n.srv.on) && n.agent.up || n.full && n.pod.unplaced {
+		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung || n.rare.unfit != 0 && !n.srv.on) && n.agent.up || n.full &&
+			n.pod.unplaced {
 			return i
 		}
 	}
 	return -1
 }
 
-// continueWithout lets the world run with one member that still cannot act: the others have to continue, by themselves or by the
-// printed approval, as far as their data allow it.
+// continueWithout lets the world run with one member that still cannot act: the others have to continue, by themselves
+// or by the printed approval, as far as their data allow it.
 func (w *World) continueWithout(p Planner) {
 	keep := w.stuckMember()
 	if keep < 0 {
@@ -203,12 +205,14 @@ func (w *cluster) healthyExcept(keep int) bool {
 // so.
 func (w *World) nothingWithout(keep int) bool {
 	own := slices.ContainsFunc(w.nodes[:w.size()], func(n node) bool {
-		return n.vol.data == dataPresent && !n.vol.voted && !n.vol.book.damaged && w.past.uuid(n.vol.head) == w.api.status.uuid
+		return n.vol.data == dataPresent && !n.vol.voted && !n.vol.book.damaged &&
+			w.past.uuid(n.vol.head) == w.api.status.uuid
 	})
 	others := false
 	for i := range w.size() {
 		v := &w.nodes[i].vol
-		others = others || i != keep && v.data == dataPresent && !v.voted && !v.book.damaged && w.past.uuid(v.head) == w.api.status.uuid
+		others = others || i != keep && v.data == dataPresent && !v.voted && !v.book.damaged &&
+			w.past.uuid(v.head) == w.api.status.uuid
 	}
 	return w.ops[0].blocked && (!others || !own || w.api.status.uuid == 0)
 }

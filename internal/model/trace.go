@@ -53,7 +53,8 @@ func (w *World) String() string {
 	}
 	for i := range w.n {
 		n := &w.nodes[i]
-		fmt.Fprintf(&b, "  %s side %d %s %s@%d", names[i], w.side[i], dataStates[n.vol.data], short(w.past.uuid(n.vol.head)), w.past.seqno(n.vol.head))
+		fmt.Fprintf(&b, "  %s side %d %s %s@%d", names[i], w.side[i], dataStates[n.vol.data], short(w.past.uuid(n.vol.head)),
+			w.past.seqno(n.vol.head))
 		switch {
 		case n.away:
 			b.WriteString(" [machine away]")
@@ -73,7 +74,8 @@ func (w *World) String() string {
 			b.WriteString(" terminating")
 		}
 		if n.srv.on {
-			fmt.Fprintf(&b, " view %d %03b primary=%t received %d %s", n.srv.view.id, n.srv.view.members, n.srv.view.primary, w.past.seqno(n.srv.received), states[w.state(i)])
+			fmt.Fprintf(&b, " view %d %03b primary=%t received %d %s", n.srv.view.id, n.srv.view.members, n.srv.view.primary,
+				w.past.seqno(n.srv.received), states[w.state(i)])
 		}
 		if r := n.vol.book.records[0]; r.state != orderNone {
 			fmt.Fprintf(&b, " {%s %s}", r.id, orderStates[r.state])
@@ -101,9 +103,11 @@ func (w *topology) nameOf(i int) string {
 
 func (w *cluster) arbitratorString() string {
 	n := &w.nodes[w.n]
-	s := fmt.Sprintf("%s wanted=%t %+v side %d pod=%t up=%t terminating=%t", arbitratorName, w.api.arbitrator, w.api.deployment, w.side[w.n], n.pod.exists, n.agent.up, n.pod.terminating)
+	s := fmt.Sprintf("%s wanted=%t %+v side %d pod=%t up=%t terminating=%t", arbitratorName, w.api.arbitrator,
+		w.api.deployment, w.side[w.n], n.pod.exists, n.agent.up, n.pod.terminating)
 	if n.srv.on {
-		s += fmt.Sprintf(" %s view %d %03b primary=%t stale=%t", garbdName(w.garbd.process), n.srv.view.id, n.srv.view.members, n.srv.view.primary, w.stale())
+		s += fmt.Sprintf(" %s view %d %03b primary=%t stale=%t", garbdName(w.garbd.process), n.srv.view.id,
+			n.srv.view.members, n.srv.view.primary, w.stale())
 	}
 	return s
 }

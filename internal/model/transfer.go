@@ -87,7 +87,8 @@ func (w *group) receive(j, donor int, group write) {
 		n.srv.received = group
 		w.truth.reached |= ReachedIST
 	default:
-		n.vol.data, n.vol.head, n.vol.safe, n.vol.marked, n.vol.half, n.vol.voted = dataIncomplete, 0, false, false, false, false
+		n.vol.data, n.vol.head, n.vol.safe, n.vol.marked, n.vol.half, n.vol.voted = dataIncomplete, 0, false, false, false,
+			false
 		n.rare.freshData()
 		n.srv.received = group
 		n.srv.donor = int8(donor + 1)
@@ -105,7 +106,8 @@ func (w *group) finishTransfer(j int) bool {
 		return false
 	}
 	d := &w.nodes[n.srv.donor-1]
-	if !d.srv.on || d.srv.hung || d.trouble == frozen || d.srv.view.id != n.srv.view.id || !w.connected(j, int(n.srv.donor-1)) {
+	if !d.srv.on || d.srv.hung || d.trouble == frozen || d.srv.view.id != n.srv.view.id ||
+		!w.connected(j, int(n.srv.donor-1)) {
 		w.drop(j)
 		return true
 	}

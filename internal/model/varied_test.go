@@ -10,8 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// unvaried are the facts of a Snapshot that this world does not vary yet, so that no promise is checked against them. Table tests of
-// internal/plan have them. A fact that is added is varied here, or stands in this list.
+// unvaried are the facts of a Snapshot that this world does not vary yet, so that no promise is checked against them.
+// Table tests of internal/plan have them. A fact that is added is varied here, or stands in this list.
 var unvaried = []string{
 	"Snapshot.Namespace", "Snapshot.Name", "Snapshot.RestartsWait",
 	"Member.KeepsOldKey", "Member.CacheWindow", "Member.TLSProblem", "Member.ServerVersion",

@@ -28,8 +28,8 @@ func AtCreation(settings map[string]string) []Option {
 // Kept is a setting that a data directory keeps, with the value it has.
 type Kept struct{ Name, Value string }
 
-// Unchangeable returns the first setting that differs between those a data directory was created with and those that are wanted,
-// nil when none does.
+// Unchangeable returns the first setting that differs between those a data directory was created with and those that
+// are wanted, nil when none does.
 func Unchangeable(created, wanted map[string]string) *Kept {
 	was, is := effective(created), effective(wanted)
 	for _, name := range slices.Sorted(maps.Keys(creation)) {

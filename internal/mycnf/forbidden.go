@@ -13,10 +13,11 @@ const (
 	reasonTLS         = "encryption is configured in spec.tls"
 	reasonLog         = "the server's log goes to the container's output"
 	reasonSafety      = "it would let a node start with damaged, hidden or unprotected data"
-	reasonPasswords   = "it is OFF: a node that refuses the hash of a password does so alone, and the other nodes create the account"
-	reasonFilters     = "with a filter of what is replicated, nodes would hold different data"
-	reasonShortened   = "write the setting's name in full: shortened names could mean one that belongs to the operator"
-	reasonMalformed   = "it is not the name of a setting"
+	reasonPasswords   = "it is OFF: a node that refuses the hash of a password does so alone, and the other nodes " +
+		"create the account"
+	reasonFilters   = "with a filter of what is replicated, nodes would hold different data"
+	reasonShortened = "write the setting's name in full: shortened names could mean one that belongs to the operator"
+	reasonMalformed = "it is not the name of a setting"
 )
 
 // owned lists the settings that only the operator may write, by normalised name.
@@ -28,8 +29,10 @@ var owned = map[string]string{
 	"innodb-data-home-dir": reasonPlaces, "innodb-log-group-home-dir": reasonPlaces,
 	"innodb-undo-directory": reasonPlaces, "aria-log-dir-path": reasonPlaces, "log-basename": reasonPlaces,
 	"secure-file-priv": reasonPlaces, "general-log-file": reasonPlaces, "slow-query-log-file": reasonPlaces,
-	"log-slow-query-file": reasonPlaces, "log-bin-index": reasonPlaces, "log-tc": reasonPlaces, "log-ddl-recovery": reasonPlaces,
-	"relay-log": reasonPlaces, "relay-log-index": reasonPlaces, "relay-log-info-file": reasonPlaces, "master-info-file": reasonPlaces,
+	"log-slow-query-file": reasonPlaces, "log-bin-index": reasonPlaces, "log-tc": reasonPlaces,
+	"log-ddl-recovery": reasonPlaces,
+	"relay-log":        reasonPlaces, "relay-log-index": reasonPlaces, "relay-log-info-file": reasonPlaces,
+	"master-info-file":  reasonPlaces,
 	"slave-load-tmpdir": reasonPlaces, "innodb-tmpdir": reasonPlaces, "innodb-buffer-pool-filename": reasonPlaces,
 	"lc-messages-dir": reasonPlaces, "character-sets-dir": reasonPlaces,
 

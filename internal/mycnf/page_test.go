@@ -13,7 +13,8 @@ var (
 	// setting is a name in backticks.
 	setting = regexp.MustCompile("`([a-z][a-z_]*)`")
 	// withSkip are owned settings whose usual name has the prefix that Normalise drops.
-	withSkip = map[string]string{"networking": "skip_networking", "name-resolve": "skip_name_resolve", "grant-tables": "skip_grant_tables"}
+	withSkip = map[string]string{"networking": "skip_networking", "name-resolve": "skip_name_resolve",
+		"grant-tables": "skip_grant_tables"}
 )
 
 // TestPageListsSettings: docs/settings.md names what is refused, and what of wsrep_* is allowed.

@@ -10,8 +10,9 @@ import (
 const (
 	reasonControl    = "its value contains line breaks or other control characters, which an option file cannot hold"
 	reasonPath       = "its value must be a plain name, without a path: " + reasonPlaces
-	reasonTablespace = "its files must be called ibdata1, ibdata2 …, without a path: by these names the data are recognised"
-	reasonUnsynced   = "with this value InnoDB does not wait for the disk, and a power cut damages the data"
+	reasonTablespace = "its files must be called ibdata1, ibdata2 …, without a path: by these names the data are " +
+		"recognised"
+	reasonUnsynced = "with this value InnoDB does not wait for the disk, and a power cut damages the data"
 )
 
 // values holds the functions that return what is wrong with the value of a setting that users may set, "" when nothing
@@ -60,7 +61,8 @@ func noPath(value string) string {
 
 func systemTablespace(value string) string {
 	files := strings.Split(value, ";")
-	if !strings.HasPrefix(files[0], "ibdata1:") || slices.ContainsFunc(files, func(f string) bool { return !systemFile.MatchString(strings.TrimSpace(f)) }) {
+	if !strings.HasPrefix(files[0], "ibdata1:") ||
+		slices.ContainsFunc(files, func(f string) bool { return !systemFile.MatchString(strings.TrimSpace(f)) }) {
 		return reasonTablespace
 	}
 	return ""

@@ -59,16 +59,18 @@ func TestUnchangeable(t *testing.T) {
 		created, wanted settings
 		name, value     string
 	}{
-		"nothing set":            {nil, nil, "", ""},
-		"another setting":        {settings{"max_connections": "1"}, settings{"max_connections": "2"}, "", ""},
-		"the default, written":   {nil, settings{"innodb_page_size": "16k"}, "", ""},
-		"the default, removed":   {settings{"innodb-page-size": "16384"}, nil, "", ""},
-		"written otherwise":      {settings{"innodb_page_size": "32K"}, settings{"INNODB-page-size": "32768"}, "", ""},
-		"page size changed":      {settings{"innodb_page_size": "32k"}, settings{"innodb_page_size": "16k"}, "innodb_page_size", "32k"},
-		"page size removed":      {settings{"innodb_page_size": "32k"}, nil, "innodb_page_size", "32k"},
-		"page size added":        {nil, settings{"loose_innodb_page_size": "4096"}, "innodb_page_size", "16384"},
-		"names in lower case":    {nil, settings{"lower_case_table_names": "1"}, "lower_case_table_names", "0"},
-		"another file":           {nil, settings{"innodb_data_file_path": "ibdata1:12M;ibdata2:12M:autoextend"}, "innodb_data_file_path", "ibdata1:12M:autoextend"},
+		"nothing set":          {nil, nil, "", ""},
+		"another setting":      {settings{"max_connections": "1"}, settings{"max_connections": "2"}, "", ""},
+		"the default, written": {nil, settings{"innodb_page_size": "16k"}, "", ""},
+		"the default, removed": {settings{"innodb-page-size": "16384"}, nil, "", ""},
+		"written otherwise":    {settings{"innodb_page_size": "32K"}, settings{"INNODB-page-size": "32768"}, "", ""},
+		"page size changed": {settings{"innodb_page_size": "32k"}, settings{"innodb_page_size": "16k"},
+			"innodb_page_size", "32k"},
+		"page size removed":   {settings{"innodb_page_size": "32k"}, nil, "innodb_page_size", "32k"},
+		"page size added":     {nil, settings{"loose_innodb_page_size": "4096"}, "innodb_page_size", "16384"},
+		"names in lower case": {nil, settings{"lower_case_table_names": "1"}, "lower_case_table_names", "0"},
+		"another file": {nil, settings{"innodb_data_file_path": "ibdata1:12M;ibdata2:12M:autoextend"},
+			"innodb_data_file_path", "ibdata1:12M:autoextend"},
 		"refused, so not in use": {nil, settings{"innodb_data_file_path": "x:12M"}, "", ""},
 	} {
 		got := mycnf.Unchangeable(c.created, c.wanted)
@@ -82,8 +84,10 @@ func TestUnchangeable(t *testing.T) {
 }
 
 func TestAtCreation(t *testing.T) {
-	got := mycnf.AtCreation(map[string]string{"max_connections": "5", "innodb_page_size": "32k", "Lower_Case_Table_Names": "1", "innodb_data_file_path": "/x:1M"})
-	if want := []mycnf.Option{mycnf.Set("lower-case-table-names", "1"), mycnf.Set("innodb-page-size", "32k")}; !slices.Equal(got, want) {
+	got := mycnf.AtCreation(map[string]string{"max_connections": "5", "innodb_page_size": "32k",
+		"Lower_Case_Table_Names": "1", "innodb_data_file_path": "/x:1M"})
+	if want := []mycnf.Option{mycnf.Set("lower-case-table-names", "1"),
+		mycnf.Set("innodb-page-size", "32k")}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

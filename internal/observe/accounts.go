@@ -30,7 +30,8 @@ func (c *AgentClient) KeepAccount(ctx context.Context, t Target, a agentapi.Benc
 }
 
 // KeepUsers asks an agent to have accounts as they are to be.
-func (c *AgentClient) KeepUsers(ctx context.Context, t Target, users []agentapi.SQLUser) (results []agentapi.SQLResult, err error) {
+func (c *AgentClient) KeepUsers(ctx context.Context, t Target, users []agentapi.SQLUser) (results []agentapi.SQLResult,
+	err error) {
 	defer func(began time.Time) { c.Requests.end("users", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
@@ -40,7 +41,8 @@ func (c *AgentClient) KeepUsers(ctx context.Context, t Target, users []agentapi.
 }
 
 // KeepDatabase asks an agent to have a database as it is to be.
-func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQLDatabase) (result agentapi.SQLResult, err error) {
+func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQLDatabase) (result agentapi.SQLResult,
+	err error) {
 	defer func(began time.Time) { c.Requests.end("database", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {

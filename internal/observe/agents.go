@@ -205,8 +205,8 @@ func (f *follower) set(r agentapi.Report, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.seen
-	// After one late answer, as from a busy machine, or one that breaks off, as when an agent replaces itself, it is asked again: no
-	// switchover is needed for it. An agent that refuses the connection has ended.
+	// After one late answer, as from a busy machine, or one that breaks off, as when an agent replaces itself, it is asked
+	// again: no switchover is needed for it. An agent that refuses the connection has ended.
 	late := (errors.Is(err, context.DeadlineExceeded) || broken(err)) && before.Live && !f.late
 	f.late = late
 	if late {
@@ -223,7 +223,8 @@ func (f *follower) set(r agentapi.Report, err error) bool {
 
 // broken reports whether a connection ended before the answer did.
 func broken(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 func (f *follower) get() Seen {

@@ -92,9 +92,12 @@ func TestLateAnswer(t *testing.T) {
 		err        error
 		news, live bool
 	}{
-		{nil, true, true}, {late, false, true}, {nil, false, true}, {late, false, true}, {late, true, false}, {late, false, false},
-		{nil, true, true}, {late, false, true}, {errors.New("refused"), true, false}, {nil, true, true}, {errors.New("refused"), true, false},
-		{nil, true, true}, {broken, false, true}, {nil, false, true}, {broken, false, true}, {errors.New("refused"), true, false},
+		{nil, true, true}, {late, false, true}, {nil, false, true}, {late, false, true}, {late, true, false},
+		{late, false, false},
+		{nil, true, true}, {late, false, true}, {errors.New("refused"), true, false}, {nil, true, true},
+		{errors.New("refused"), true, false},
+		{nil, true, true}, {broken, false, true}, {nil, false, true}, {broken, false, true},
+		{errors.New("refused"), true, false},
 	} {
 		if news := f.set(agentapi.Report{Generation: 1}, step.err); news != step.news || f.get().Live != step.live {
 			t.Errorf("step %d, %v: news %v, live %v", i, step.err, news, f.get().Live)

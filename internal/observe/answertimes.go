@@ -14,7 +14,8 @@ type requests struct{ times *prometheus.HistogramVec }
 func newRequests() requests {
 	return requests{prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "galera_operator_agent_request_duration_seconds",
-		Help: "How long agents took to answer, by request and result (ok, error); of a question that waits for news, the time beyond its wait.",
+		Help: "How long agents took to answer, by request and result (ok, error); of a question that waits for news, the " +
+			"time beyond its wait.",
 		// An agent answers from memory; after 2 s it counts as silent.
 		Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30},
 	}, []string{"request", "result"})}
@@ -26,7 +27,8 @@ func (r requests) Describe(ch chan<- *prometheus.Desc) { r.times.Describe(ch) }
 // Collect implements prometheus.Collector.
 func (r requests) Collect(ch chan<- prometheus.Metric) { r.times.Collect(ch) }
 
-// end notes the end of a request that began at a time. One that was answered before its wait was over had news for an unknown time.
+// end notes the end of a request that began at a time. One that was answered before its wait was over had news for an
+// unknown time.
 func (r requests) end(request string, began time.Time, wait time.Duration, err error) {
 	took, result := time.Since(began), "ok"
 	switch {

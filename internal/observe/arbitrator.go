@@ -29,12 +29,14 @@ func (r Readers) arbitrator(ctx context.Context, f *Facts) error {
 		f.Arbitrator = d
 	}
 	var pods corev1.PodList
-	err = r.Cached.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels(resources.ArbitratorSelector(f.Cluster)))
+	err = r.Cached.List(ctx, &pods, client.InNamespace(key.Namespace),
+		client.MatchingLabels(resources.ArbitratorSelector(f.Cluster)))
 	if err != nil {
 		return fmt.Errorf("listing the arbitrator's pods: %w", err)
 	}
 	for i := range pods.Items {
-		if p := &pods.Items[i]; p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded && newer(p, f.ArbitratorPod) {
+		if p := &pods.Items[i]; p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded &&
+			newer(p, f.ArbitratorPod) {
 			f.ArbitratorPod = p
 		}
 	}
@@ -130,7 +132,8 @@ func describe(a *galera.Arbitrator, r agentapi.Report, members []galera.Member, 
 		a.Running = galera.NewEncryption(r.Config.Socket, r.Config.Suites)
 	}
 	a.DynamicSockets, a.TLSProblem = hasDynamicSockets(r.Image.ProviderVersion), tlsProblem(r.TLS)
-	a.LinksVerified = !slices.ContainsFunc(members, func(m galera.Member) bool { return !verified(r.TLS.Peers[m.Name], now) })
+	a.LinksVerified = !slices.ContainsFunc(members,
+		func(m galera.Member) bool { return !verified(r.TLS.Peers[m.Name], now) })
 	if r.Failure != nil {
 		a.LacksGarbd = r.Failure.Reason == agentapi.FailureNoArbitrator
 		a.Failure = &galera.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}

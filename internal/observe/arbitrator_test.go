@@ -29,10 +29,12 @@ func pair() (Facts, map[string]Seen) {
 		ArbitratorPod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "shop-arbitrator-x", Annotations: annotated("r1")}},
 	}
 	node := agentapi.Report{Phase: galera.PhaseRunning, Server: &agentapi.Server{
-		Component: galera.ComponentPrimary, State: galera.NodeSynced, Size: 3, Members: []string{"shop-0", "arbitrator.a", "shop-1"}}}
+		Component: galera.ComponentPrimary, State: galera.NodeSynced, Size: 3, Members: []string{"shop-0", "arbitrator.a",
+			"shop-1"}}}
 	seen := map[string]Seen{"shop-0": {Report: node, Live: true}, "shop-1": {Report: node, Live: true}}
 	seen["shop-arbitrator"] = Seen{Live: true, Report: agentapi.Report{Phase: galera.PhaseRunning,
-		Arbitration: &agentapi.Arbitration{Process: "arbitrator.a"}, Config: agentapi.ConfigReport{Socket: galera.SocketStrict}}}
+		Arbitration: &agentapi.Arbitration{Process: "arbitrator.a"},
+		Config:      agentapi.ConfigReport{Socket: galera.SocketStrict}}}
 	return f, seen
 }
 
@@ -48,7 +50,8 @@ func TestArbitratorIsNoMember(t *testing.T) {
 			t.Errorf("%s: %+v", m.Name, m.Server)
 		}
 	}
-	if !s.Arbitrator.Votes() || s.Arbitrator.Process != "arbitrator.a" || s.Arbitrator.Running.Socket != galera.SocketStrict {
+	if !s.Arbitrator.Votes() || s.Arbitrator.Process != "arbitrator.a" ||
+		s.Arbitrator.Running.Socket != galera.SocketStrict {
 		t.Errorf("%+v", s.Arbitrator)
 	}
 	if got := seen["shop-0"].Report.Server.Members; len(got) != 3 {
@@ -68,12 +71,18 @@ func TestArbitratorIsCountedByTheNodes(t *testing.T) {
 				seen[n].Report.Server.Component = galera.ComponentNonPrimary
 			}
 		},
-		"it does not answer":                func(_ Facts, seen map[string]Seen) { delete(seen, "shop-arbitrator") },
-		"its pod is of an earlier template": func(f Facts, _ map[string]Seen) { f.ArbitratorPod.Annotations = annotated("r0") },
+		"it does not answer": func(_ Facts, seen map[string]Seen) { delete(seen, "shop-arbitrator") },
+		"its pod is of an earlier template": func(f Facts, _ map[string]Seen) {
+			f.ArbitratorPod.Annotations = annotated(
+				"r0")
+		},
 		"its Deployment is of an earlier one": func(f Facts, _ map[string]Seen) {
 			f.Arbitrator.Spec.Template.Annotations, f.ArbitratorPod.Annotations = annotated("r0"), annotated("r0")
 		},
-		"its pod ends": func(f Facts, _ map[string]Seen) { f.ArbitratorPod.DeletionTimestamp = &metav1.Time{Time: time.Now()} },
+		"its pod ends": func(f Facts,
+			_ map[string]Seen) {
+			f.ArbitratorPod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		},
 	} {
 		f, seen := pair()
 		change(f, seen)
@@ -89,7 +98,8 @@ func TestArbitratorAndThePublishedPair(t *testing.T) {
 		tls            agentapi.TLSReport
 		loaded, serves bool
 	}{
-		"it runs with it":             {agentapi.TLSReport{Installed: "", Loaded: "", Channels: fact, LoadedSerial: "1"}, true, true},
+		"it runs with it": {agentapi.TLSReport{Installed: "", Loaded: "", Channels: fact, LoadedSerial: "1"},
+			true, true},
 		"it has another one":          {agentapi.TLSReport{Installed: "x"}, false, false},
 		"it was started with another": {agentapi.TLSReport{Loaded: "x"}, false, false},
 	} {
@@ -114,8 +124,9 @@ func TestArbitratorAndThePublishedPair(t *testing.T) {
 func TestArbitratorWithoutDeployment(t *testing.T) {
 	f, seen := pair()
 	f.Arbitrator, f.Cluster.Spec.Arbitrator.Enabled = nil, false
-	seen["shop-arbitrator"] = Seen{Live: true, Report: agentapi.Report{Arbitration: &agentapi.Arbitration{Process: "arbitrator.a"},
-		TLS: agentapi.TLSReport{Installed: "earlier"}}}
+	seen["shop-arbitrator"] = Seen{Live: true,
+		Report: agentapi.Report{Arbitration: &agentapi.Arbitration{Process: "arbitrator.a"},
+			TLS: agentapi.TLSReport{Installed: "earlier"}}}
 	if u, ok := arbitratorUse(f, seen); !ok || u.Loaded {
 		t.Errorf("a CA would be dropped that it needs: %t %+v", ok, u)
 	}

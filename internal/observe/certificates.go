@@ -88,8 +88,9 @@ func Certificates(f Facts, issued *corev1.Secret, seen map[string]Seen, now time
 	return out
 }
 
-// clientsWait is how much longer clients have to read a CA by which the issued leaf verifies: from when it was first seen
-// published for them, or from now. It ends before the published leaf does, also when nothing can be published for them.
+// clientsWait is how much longer clients have to read a CA by which the issued leaf verifies: from when it was first
+// seen published for them, or from now. It ends before the published leaf does, also when nothing can be published for
+// them.
 func clientsWait(f Facts, anchors []string, now time.Time) time.Duration {
 	delay := resources.ClientTrustDelay(f.Cluster)
 	wait := delay
@@ -107,7 +108,8 @@ func clientsWait(f Facts, anchors []string, now time.Time) time.Duration {
 // replaceMargin is how long before its end a leaf is replaced at the latest; it is a tenth of a short life.
 const replaceMargin = time.Hour
 
-// ReplacedBy returns when the published leaf is replaced at the latest, whatever clients have read by then; zero when there is none.
+// ReplacedBy returns when the published leaf is replaced at the latest, whatever clients have read by then; zero when
+// there is none.
 func ReplacedBy(f Facts) time.Time {
 	crt, _, _ := PairOf(f.Published)
 	leaf := pki.Parse(crt)
@@ -118,8 +120,8 @@ func ReplacedBy(f Facts) time.Time {
 	return end.Add(-min(replaceMargin, end.Sub(leaf[0].NotBefore)/10))
 }
 
-// PublishedToClients is when a CA that clients can read now was first seen where they read it; nil if it is not there, or if
-// that was not recorded yet. A time in the future, by another leader's clock, is as good as now.
+// PublishedToClients is when a CA that clients can read now was first seen where they read it; nil if it is not there,
+// or if that was not recorded yet. A time in the future, by another leader's clock, is as good as now.
 func PublishedToClients(f Facts, fingerprint string) *metav1.Time {
 	if f.ClientTrust == nil || f.Cluster.Status.TLS == nil ||
 		!slices.Contains(pki.Fingerprints([]byte(f.ClientTrust.Data[resources.CAKey])), fingerprint) {
@@ -175,7 +177,8 @@ func tookOver(r agentapi.Report, id string) bool {
 	if r.TLS.Installed != id || r.TLS.Problem != "" {
 		return false
 	}
-	return r.TLS.Loaded == id || r.TLS.Loaded == "" && r.Phase != galera.PhaseStarting && r.Phase != galera.PhaseInitialising
+	return r.TLS.Loaded == id || r.TLS.Loaded == "" && r.Phase != galera.PhaseStarting &&
+		r.Phase != galera.PhaseInitialising
 }
 
 // presents reports whether every channel that speaks TLS was seen presenting the loaded leaf.
@@ -185,7 +188,8 @@ func presents(r agentapi.Report) bool {
 	}
 	for _, ch := range []string{agentapi.ChannelReplication, agentapi.ChannelClients} {
 		fact, ok := r.TLS.Channels[ch]
-		if !ok || fact.Observed == agentapi.ObservedUnknown || fact.Observed != agentapi.ObservedPlaintext && fact.Serial != r.TLS.LoadedSerial {
+		if !ok || fact.Observed == agentapi.ObservedUnknown || fact.Observed != agentapi.ObservedPlaintext &&
+			fact.Serial != r.TLS.LoadedSerial {
 			return false
 		}
 	}

@@ -50,8 +50,8 @@ func TestClientsWait(t *testing.T) {
 	}
 }
 
-// TestClientsWaitEndsBeforeTheLeaf: however long clients have, the new leaf is presented before the published one expires, also when nothing
-// can be published to clients.
+// TestClientsWaitEndsBeforeTheLeaf: however long clients have, the new leaf is presented before the published one
+// expires, also when nothing can be published to clients.
 func TestClientsWaitEndsBeforeTheLeaf(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -66,7 +66,8 @@ func TestClientsWaitEndsBeforeTheLeaf(t *testing.T) {
 	} {
 		end := now.Add(c.left)
 		crt, _ := pkitest.NewCA("old").Issue(pkitest.Leaf{NotBefore: end.Add(-c.lasts), NotAfter: end})
-		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Published: &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: crt}}}
+		f := Facts{Cluster: &v1alpha1.GaleraCluster{},
+			Published: &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: crt}}}
 		f.Cluster.Spec.TLS.ClientTrustDelay = &metav1.Duration{Duration: 24 * time.Hour}
 		if got := clientsWait(f, []string{"new"}, now); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -17,13 +17,14 @@ import (
 const (
 	// certManagerInterval is how often it is asked whether cert-manager's kinds exist, while they do not.
 	certManagerInterval = 3 * time.Second
-	// cacheCheckInterval is the interval of the check whether their objects have been read, readTime the wait before a report.
+	// cacheCheckInterval is the interval of the check whether their objects have been read, readTime the wait before a
+	// report.
 	cacheCheckInterval = 100 * time.Millisecond
 	readTimeout        = 30 * time.Second
 )
 
-// CertManager knows whether the kinds of cert-manager can be read. They come and go with its CRDs, and a cache waits for
-// ever for a kind that does not exist: what does not need them may not wait, too.
+// CertManager knows whether the kinds of cert-manager can be read. They come and go with its CRDs, and a cache waits
+// for ever for a kind that does not exist: what does not need them may not wait, too.
 type CertManager struct {
 	// Mapper knows which kinds exist, and Cache reads their objects.
 	Mapper meta.RESTMapper
@@ -36,8 +37,8 @@ type CertManager struct {
 	trouble string
 }
 
-// ErrNoCertManager is how a read of cert-manager's kinds ends while they cannot be read. Why is "" while that is not known
-// yet.
+// ErrNoCertManager is how a read of cert-manager's kinds ends while they cannot be read. Why is "" while that is not
+// known yet.
 type ErrNoCertManager struct{ Why string }
 
 // Error states what to do.
@@ -80,7 +81,8 @@ func (m *CertManager) exist() bool {
 	for _, kind := range []string{certmanagerv1.CertificateKind, certmanagerv1.IssuerKind} {
 		_, err := m.Mapper.RESTMapping(schema.GroupKind{Group: version.Group, Kind: kind}, version.Version)
 		if meta.IsNoMatchError(err) {
-			m.set(false, fmt.Sprintf("cert-manager is not installed: the API server has no kind %s in %s; install it", kind, version))
+			m.set(false, fmt.Sprintf("cert-manager is not installed: the API server has no kind %s in %s; install it", kind,
+				version))
 		}
 		if err != nil {
 			return false

@@ -19,7 +19,8 @@ import (
 // claims lists the cluster's claims on volumes.
 func (r Readers) claims(ctx context.Context, f *Facts) error {
 	var list corev1.PersistentVolumeClaimList
-	err := r.Cached.List(ctx, &list, client.InNamespace(f.Cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name})
+	err := r.Cached.List(ctx, &list, client.InNamespace(f.Cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name})
 	if err != nil {
 		return fmt.Errorf("listing claims: %w", err)
 	}
@@ -50,16 +51,19 @@ func orAnotherClass(f Facts) string {
 	if f.Cluster.Status.ClusterUUID != "" {
 		return ""
 	}
-	return fmt.Sprintf(". Or delete this cluster, and its claims, which are not bound and hold no data; then create it again with an existing class: "+
-		"kubectl delete pvc -l %s=%s -n %s --wait=false", v1alpha1.LabelCluster, f.Cluster.Name, f.Cluster.Namespace)
+	return fmt.Sprintf(
+		". Or delete this cluster, and its claims, which are not bound and hold no data; then create it again with an "+
+			"existing class: "+
+			"kubectl delete pvc -l %s=%s -n %s --wait=false", v1alpha1.LabelCluster, f.Cluster.Name, f.Cluster.Namespace)
 }
 
-// leftover describes a claim that waits for a StorageClass that does not exist, and is not the spec's: it is of an earlier cluster of this
-// name. It returns "" when there is none.
+// leftover describes a claim that waits for a StorageClass that does not exist, and is not the spec's: it is of an
+// earlier cluster of this name. It returns "" when there is none.
 func (r Readers) leftover(ctx context.Context, f Facts) (string, error) {
 	for i := range Size(f) {
 		p := f.Claims[resources.ClaimName(f.Cluster, i)]
-		if p == nil || p.Status.Phase == corev1.ClaimBound || p.Spec.VolumeName != "" || p.Spec.StorageClassName == nil || *p.Spec.StorageClassName == "" {
+		if p == nil || p.Status.Phase == corev1.ClaimBound || p.Spec.VolumeName != "" || p.Spec.StorageClassName == nil ||
+			*p.Spec.StorageClassName == "" {
 			continue
 		}
 		class, want := *p.Spec.StorageClassName, f.Cluster.Spec.Storage.StorageClassName
@@ -69,8 +73,10 @@ func (r Readers) leftover(ctx context.Context, f Facts) (string, error) {
 		err := r.Live.Get(ctx, client.ObjectKey{Name: class}, &storagev1.StorageClass{})
 		switch {
 		case apierrors.IsNotFound(err):
-			return fmt.Sprintf("the claim %s asks for the StorageClass %q, which does not exist. It is left from an earlier cluster of this name, and was never "+
-				"bound, so it holds no data. To have it made again with the class of spec.storage, run: %s",
+			return fmt.Sprintf(
+				"the claim %s asks for the StorageClass %q, which does not exist. It is left from an earlier cluster of this "+
+					"name, and was never "+
+					"bound, so it holds no data. To have it made again with the class of spec.storage, run: %s",
 				p.Name, class, galera.EmptyVolume(resources.PodName(f.Cluster, i), f.Cluster.Namespace)), nil
 		case err != nil:
 			return "", err

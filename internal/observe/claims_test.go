@@ -19,7 +19,8 @@ func TestVolumeSize(t *testing.T) {
 	has := func(capacity, request string) *corev1.PersistentVolumeClaim {
 		p := &corev1.PersistentVolumeClaim{}
 		p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(request)}
-		p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(capacity)}
+		p.Status.Phase, p.Status.Capacity = corev1.ClaimBound,
+			corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(capacity)}
 		return p
 	}
 	pending := has("1Gi", "1Gi")
@@ -32,10 +33,11 @@ func TestVolumeSize(t *testing.T) {
 		"asked to grow":                    {[]*corev1.PersistentVolumeClaim{has("1Gi", "2Gi"), has("1Gi", "2Gi")}, "2Gi"},
 		"one cannot grow":                  {[]*corev1.PersistentVolumeClaim{has("2Gi", "2Gi"), has("1Gi", "1Gi")}, "1Gi"},
 		"bound to more than was asked for": {[]*corev1.PersistentVolumeClaim{has("5Gi", "1Gi"), has("5Gi", "1Gi")}, "1Gi"},
-		"of a member that has left":        {[]*corev1.PersistentVolumeClaim{has("2Gi", "2Gi"), has("2Gi", "2Gi"), has("1Gi", "1Gi")}, "2Gi"},
-		"one is missing":                   {[]*corev1.PersistentVolumeClaim{has("1Gi", "1Gi")}, "<nil>"},
-		"one is not there yet":             {[]*corev1.PersistentVolumeClaim{has("1Gi", "1Gi"), pending}, "<nil>"},
-		"none":                             {nil, "<nil>"},
+		"of a member that has left": {[]*corev1.PersistentVolumeClaim{has("2Gi", "2Gi"), has("2Gi", "2Gi"),
+			has("1Gi", "1Gi")}, "2Gi"},
+		"one is missing":       {[]*corev1.PersistentVolumeClaim{has("1Gi", "1Gi")}, "<nil>"},
+		"one is not there yet": {[]*corev1.PersistentVolumeClaim{has("1Gi", "1Gi"), pending}, "<nil>"},
+		"none":                 {nil, "<nil>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Claims: map[string]*corev1.PersistentVolumeClaim{}}
@@ -50,10 +52,11 @@ func TestVolumeSize(t *testing.T) {
 	}
 }
 
-// TestMistypedStorageClass: what to do about a class that does not exist, and about the claim that asks for it after the spec was corrected.
-// Claims are never said to hold no data when they may.
+// TestMistypedStorageClass: what to do about a class that does not exist, and about the claim that asks for it after
+// the spec was corrected. Claims are never said to hold no data when they may.
 func TestMistypedStorageClass(t *testing.T) {
-	const left, other = "claim data-shop-0 asks for the StorageClass \"mistyped\"", "kubectl delete pvc -l galera-operator.io/cluster=shop -n demo --wait=false"
+	const left, other = "claim data-shop-0 asks for the StorageClass \"mistyped\"",
+		"kubectl delete pvc -l galera-operator.io/cluster=shop -n demo --wait=false"
 	claim := func(class, volume string) *corev1.PersistentVolumeClaim {
 		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-shop-0"}}
 		p.Spec.StorageClassName, p.Spec.VolumeName, p.Status.Phase = &class, volume, corev1.ClaimPending
@@ -69,11 +72,13 @@ func TestMistypedStorageClass(t *testing.T) {
 		want  []string
 		not   string
 	}{
-		"mistyped":                 {"mistyped", claim("mistyped", ""), "", []string{"does not exist; create it", other}, "data-shop-0"},
-		"mistyped, no claim yet":   {"mistyped", nil, "", []string{other}, ""},
-		"the class was deleted":    {"mistyped", claim("mistyped", "pv-1"), "", []string{"create it"}, "delete"},
-		"the cluster has a past":   {"mistyped", claim("mistyped", ""), "u", []string{"create it"}, "delete"},
-		"corrected":                {"fast", claim("mistyped", ""), "", []string{left, "kubectl delete pvc data-shop-0 -n demo --wait=false"}, "-l "},
+		"mistyped": {"mistyped", claim("mistyped", ""), "", []string{"does not exist; create it", other},
+			"data-shop-0"},
+		"mistyped, no claim yet": {"mistyped", nil, "", []string{other}, ""},
+		"the class was deleted":  {"mistyped", claim("mistyped", "pv-1"), "", []string{"create it"}, "delete"},
+		"the cluster has a past": {"mistyped", claim("mistyped", ""), "u", []string{"create it"}, "delete"},
+		"corrected": {"fast", claim("mistyped", ""), "",
+			[]string{left, "kubectl delete pvc data-shop-0 -n demo --wait=false"}, "-l "},
 		"corrected to the default": {"", claim("mistyped", ""), "", []string{left}, ""},
 		"bound long ago":           {"fast", claim("mistyped", "pv-1"), "", nil, ""},
 		"all is well":              {"fast", claim("fast", ""), "", nil, ""},
@@ -81,9 +86,11 @@ func TestMistypedStorageClass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			live := fake.NewClientBuilder().WithObjects(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fast",
 				Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}}}).Build()
-			f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Claims: map[string]*corev1.PersistentVolumeClaim{}, Pods: map[string]*corev1.Pod{"shop-0": {Status: corev1.PodStatus{
-				Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}}}}}
-			f.Cluster.Name, f.Cluster.Namespace, f.Cluster.Status.Replicas, f.Cluster.Status.ClusterUUID = "shop", "demo", 1, tc.uuid
+			f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Claims: map[string]*corev1.PersistentVolumeClaim{},
+				Pods: map[string]*corev1.Pod{"shop-0": {Status: corev1.PodStatus{
+					Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse}}}}}}
+			f.Cluster.Name, f.Cluster.Namespace, f.Cluster.Status.Replicas, f.Cluster.Status.ClusterUUID = "shop", "demo", 1,
+				tc.uuid
 			if tc.class != "" {
 				f.Cluster.Spec.Storage.StorageClassName = &tc.class
 			}

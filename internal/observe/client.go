@@ -36,7 +36,8 @@ func NewAgentClient(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, er
 }
 
 // Status implements Client.
-func (c *AgentClient) Status(ctx context.Context, t Target, since int64, wait time.Duration) (result agentapi.Report, err error) {
+func (c *AgentClient) Status(ctx context.Context, t Target, since int64, wait time.Duration) (result agentapi.Report,
+	err error) {
 	defer func(began time.Time) { c.Requests.end("status", began, wait, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {

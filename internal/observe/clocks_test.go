@@ -23,7 +23,8 @@ func TestClocks(t *testing.T) {
 		there := time.Now().Add(c.skew)
 		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, CheckedAt: there.Add(-c.age)}
 		f := &follower{}
-		f.set(agentapi.Report{TLS: agentapi.TLSReport{Peers: map[string]agentapi.ChannelFact{"shop-1": fact}}}.Sent(there), nil)
+		f.set(agentapi.Report{TLS: agentapi.TLSReport{Peers: map[string]agentapi.ChannelFact{"shop-1": fact}}}.Sent(there),
+			nil)
 		if got := verified(f.get().Report.TLS.Peers["shop-1"], time.Now()); got != c.want {
 			t.Errorf("%s: verified %t, want %t", name, got, c.want)
 		}

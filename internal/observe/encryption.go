@@ -54,7 +54,8 @@ func observeEncryption(s *galera.Snapshot, f Facts, seen map[string]Seen, config
 
 // verified reports whether the peer answered with TLS and a trusted certificate, a short while ago.
 func verified(f agentapi.ChannelFact, now time.Time) bool {
-	return f.Verified && (f.Observed == agentapi.ObservedTLS || f.Observed == agentapi.ObservedMixed) && now.Sub(f.CheckedAt) < linkEvidenceTTL
+	return f.Verified && (f.Observed == agentapi.ObservedTLS || f.Observed == agentapi.ObservedMixed) &&
+		now.Sub(f.CheckedAt) < linkEvidenceTTL
 }
 
 func tlsProblem(t agentapi.TLSReport) string {

@@ -84,7 +84,8 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	if err != nil {
 		return Facts{}, err
 	}
-	f := Facts{Cluster: c, Override: override, Pods: map[string]*corev1.Pod{}, Claims: map[string]*corev1.PersistentVolumeClaim{}, Rigid: map[string]bool{}}
+	f := Facts{Cluster: c, Override: override, Pods: map[string]*corev1.Pod{},
+		Claims: map[string]*corev1.PersistentVolumeClaim{}, Rigid: map[string]bool{}}
 	get := func(name string, o client.Object) bool {
 		if err != nil {
 			return false
@@ -126,13 +127,14 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 // surroundingsTimeout bounds the uncached reads of objects that are not the cluster's own.
 const surroundingsTimeout = 2 * time.Second
 
-// surroundings reads objects that a running cluster does not need: those of cert-manager, StorageClasses, and hosts. An error
-// there delays nothing else.
+// surroundings reads objects that a running cluster does not need: those of cert-manager, StorageClasses, and hosts. An
+// error there delays nothing else.
 func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	ctx, cancel := context.WithTimeout(ctx, surroundingsTimeout)
 	defer cancel()
 	var errs []error
-	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes, r.storageClass, r.hosts} {
+	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes,
+		r.storageClass, r.hosts} {
 		if err := read(ctx, f); !kindsMissing(err) {
 			errs = append(errs, err)
 		}
@@ -148,7 +150,8 @@ func kindsMissing(err error) bool {
 
 func (r Readers) certificate(ctx context.Context, f *Facts) error {
 	c := &certmanagerv1.Certificate{}
-	err := r.Cached.Get(ctx, client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.IssuedSecretName(f.Cluster)}, c)
+	err := r.Cached.Get(ctx, client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.IssuedSecretName(f.Cluster)},
+		c)
 	if err == nil {
 		f.Certificate = c
 	}
@@ -164,7 +167,8 @@ func found[T any](get func(string, client.Object) bool, name string, o *T) *T {
 
 func (r Readers) pods(ctx context.Context, f *Facts) error {
 	var pods corev1.PodList
-	err := r.Cached.List(ctx, &pods, client.InNamespace(f.Cluster.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name})
+	err := r.Cached.List(ctx, &pods, client.InNamespace(f.Cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name})
 	if err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
@@ -235,7 +239,8 @@ func (r Readers) storageClass(ctx context.Context, f *Facts) error {
 			return nil
 		}
 	}
-	f.StorageClassProblem = "spec.storage.storageClassName is not set and no StorageClass is marked as default; mark one, or name one"
+	f.StorageClassProblem = "spec.storage.storageClassName is not set and no StorageClass is marked as default; mark " +
+		"one, or name one"
 	return nil
 }
 

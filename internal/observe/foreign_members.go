@@ -16,7 +16,8 @@ import (
 type ForeignMembers struct {
 	// Members are in a Primary component of this cluster's nodes, and are none of them.
 	Members []agentapi.GroupMember
-	// Misled are this cluster's nodes that are in no Primary component, and at whose peers' addresses agents of another cluster answer.
+	// Misled are this cluster's nodes that are in no Primary component, and at whose peers' addresses agents of another
+	// cluster answer.
 	Misled []Misled
 }
 
@@ -27,12 +28,13 @@ type Misled struct {
 	Of     agentapi.Identity
 }
 
-// foreignMemberDelay is how long a stranger has to be seen. The group remembers a server that ended for some seconds, and kubelet delivers a
-// configuration, with the cluster's identity, to each node at another time.
+// foreignMemberDelay is how long a stranger has to be seen. The group remembers a server that ended for some seconds,
+// and kubelet delivers a configuration, with the cluster's identity, to each node at another time.
 const foreignMemberDelay = 2 * time.Minute
 
 // ForeignMembers returns those that this process has seen for long.
-func (w *Waits) ForeignMembers(key types.NamespacedName, s galera.Snapshot, seen map[string]Seen, now time.Time) (out ForeignMembers) {
+func (w *Waits) ForeignMembers(key types.NamespacedName, s galera.Snapshot, seen map[string]Seen, now time.Time) (
+	out ForeignMembers) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last, next := w.foreign[key], map[string]time.Time{}

@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestForeignMembers: what is in the component and is no node of the cluster is named by its UUID, once it has been seen for two minutes. A copy
-// has the names of the originals.
+// TestForeignMembers: what is in the component and is no node of the cluster is named by its UUID, once it has been
+// seen for two minutes. A copy has the names of the originals.
 func TestForeignMembers(t *testing.T) {
 	group := func(uuids ...string) (out []agentapi.GroupMember) {
 		for i := 0; i < len(uuids); i += 2 {
@@ -32,12 +32,16 @@ func TestForeignMembers(t *testing.T) {
 		"a copy of a node":                  {group: append(group("c1", "shop-1"), ours...), want: "[c1]"},
 		"one of another name":               {group: append(group("x", "spare"), ours...), want: "[x]"},
 		"a silent node is in the component": {group: ours, silent: true, want: "[]"},
-		"its copy, too":                     {group: append(ours[:2:2], group("c1", "shop-1")...), silent: true, want: "[c1]"},
-		"our arbitrator":                    {group: append(ours[:2:2], group("g", "arbitrator.a")...), arbitrator: garbd, want: "[]"},
-		"another one's":                     {group: append(ours[:2:2], group("g", "arbitrator.b")...), arbitrator: garbd, want: "[g]"},
+		"its copy, too": {group: append(ours[:2:2], group("c1", "shop-1")...), silent: true,
+			want: "[c1]"},
+		"our arbitrator": {group: append(ours[:2:2], group("g", "arbitrator.a")...), arbitrator: garbd,
+			want: "[]"},
+		"another one's": {group: append(ours[:2:2], group("g", "arbitrator.b")...), arbitrator: garbd,
+			want: "[g]"},
 		"an arbitrator, and we have none":   {group: append(ours[:2:2], group("g", "arbitrator.b")...), want: "[g]"},
 		"the members of the view not known": {want: "[]"},
-		"ours does not report its process":  {group: append(ours[:2:2], group("g", "arbitrator.b")...), arbitrator: &galera.Arbitrator{}, want: "[]"},
+		"ours does not report its process": {group: append(ours[:2:2], group("g", "arbitrator.b")...),
+			arbitrator: &galera.Arbitrator{}, want: "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, seen := galera.Snapshot{Arbitrator: tc.arbitrator}, map[string]Seen{}
@@ -45,7 +49,8 @@ func TestForeignMembers(t *testing.T) {
 				m := galera.Member{Name: fmt.Sprintf("shop-%d", i)}
 				if m.Known = i == 0 || !tc.silent; m.Known {
 					m.Server = &galera.Server{Component: galera.ComponentPrimary}
-					seen[m.Name] = Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{NodeUUID: fmt.Sprintf("u%d", i), Group: tc.group}}}
+					seen[m.Name] = Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{NodeUUID: fmt.Sprintf("u%d", i),
+						Group: tc.group}}}
 				}
 				s.Members = append(s.Members, m)
 			}
@@ -72,9 +77,11 @@ func TestForeignMembers(t *testing.T) {
 func TestLongNamesAreNoStrangers(t *testing.T) {
 	const joiner = "a-cluster-with-quite-a-long-name-1"
 	s := galera.Snapshot{Members: []galera.Member{
-		{Name: "a-cluster-with-quite-a-long-name-0", Known: true, Server: &galera.Server{Component: galera.ComponentPrimary}}, {Name: joiner}}}
+		{Name: "a-cluster-with-quite-a-long-name-0", Known: true, Server: &galera.Server{Component: galera.ComponentPrimary}},
+		{Name: joiner}}}
 	group := []agentapi.GroupMember{{UUID: "u0"}, {UUID: "u1", Name: agentapi.GroupName(joiner)}}
-	seen := map[string]Seen{s.Members[0].Name: {Live: true, Report: agentapi.Report{Server: &agentapi.Server{NodeUUID: "u0", Group: group}}}}
+	seen := map[string]Seen{s.Members[0].Name: {Live: true,
+		Report: agentapi.Report{Server: &agentapi.Server{NodeUUID: "u0", Group: group}}}}
 	if got := foreignMembers(s, seen); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -84,7 +91,8 @@ func TestLongNamesAreNoStrangers(t *testing.T) {
 func TestMisled(t *testing.T) {
 	staging := agentapi.Identity{Namespace: "prod", Cluster: "shop", UID: "two"}
 	s := galera.Snapshot{Members: []galera.Member{{Name: "shop-0", Known: true}}}
-	seen := map[string]Seen{"shop-0": {Live: true, Report: agentapi.Report{OtherPeers: map[string]agentapi.Identity{"shop-2": staging, "shop-1": staging}}}}
+	seen := map[string]Seen{"shop-0": {Live: true,
+		Report: agentapi.Report{OtherPeers: map[string]agentapi.Identity{"shop-2": staging, "shop-1": staging}}}}
 	var w Waits
 	key, now := types.NamespacedName{Name: "shop"}, time.Unix(1_800_000_000, 0)
 	if got := w.ForeignMembers(key, s, seen, now); len(got.Misled) != 0 {

@@ -18,7 +18,8 @@ func TestHosts(t *testing.T) {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned}}
 	}
 	on := func(host string) *corev1.Pod { return &corev1.Pod{Spec: corev1.PodSpec{NodeName: host}} }
-	f := Facts{Cluster: &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop"}, Spec: v1alpha1.GaleraClusterSpec{Replicas: 4}},
+	f := Facts{Cluster: &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop"},
+		Spec: v1alpha1.GaleraClusterSpec{Replicas: 4}},
 		Pods: map[string]*corev1.Pod{"shop-0": on("a"), "shop-1": on("b"), "shop-2": on("gone"), "shop-3": on("")}}
 	r := Readers{Cached: fake.NewClientBuilder().WithObjects(host("a", true), host("b", false)).Build()}
 	if err := r.hosts(t.Context(), &f); err != nil {

@@ -21,14 +21,16 @@ type Identity struct {
 	// Unheard are running nodes of which none reports the group it is in. While there are any, nothing is published: with
 	// another identity their group would have another name, and a node that restarts would not find it.
 	Unheard []string
-	// Copied is the cluster whose ConfigMap was copied here, nil when none was, or the cluster begins with a backup, or has begun.
+	// Copied is the cluster whose ConfigMap was copied here, nil when none was, or the cluster begins with a backup, or
+	// has begun.
 	Copied *agentapi.Identity
 	// Mixed names two nodes that are in the groups of two clusters, "" when none are.
 	Mixed string
 }
 
-// IdentityOf returns the identity: as the status has it; after a loss of the status, or of the resource, as the configuration that was
-// published last has it; and when that is lost, too, as the running nodes have it. Without running nodes any will do: all start with it.
+// IdentityOf returns the identity: as the status has it; after a loss of the status, or of the resource, as the
+// configuration that was published last has it; and when that is lost, too, as the running nodes have it. Without
+// running nodes any will do: all start with it.
 func IdentityOf(f Facts, seen map[string]Seen, published agentapi.NodeConfig) Identity {
 	c := f.Cluster
 	if of := copied(f); of != nil {
@@ -68,7 +70,8 @@ func copied(f Facts) *agentapi.Identity {
 		return nil
 	}
 	var n agentapi.NodeConfig
-	if json.Unmarshal([]byte(f.Config.Data[agentapi.ConfigKey]), &n) != nil || n.Namespace == "" || n.Namespace == c.Namespace {
+	if json.Unmarshal([]byte(f.Config.Data[agentapi.ConfigKey]), &n) != nil || n.Namespace == "" ||
+		n.Namespace == c.Namespace {
 		return nil
 	}
 	of := n.Identity()
@@ -82,15 +85,21 @@ func (i Identity) Known() bool { return len(i.Unheard) == 0 && i.Mixed == "" && 
 func (i Identity) Message() string {
 	switch {
 	case i.Copied != nil:
-		return fmt.Sprintf("the ConfigMap with the nodes' configuration is that of the cluster %s: the objects of this cluster were copied from there. "+
-			"It does not begin empty by itself. For a copy of the data, delete it and create it with spec.bootstrapFrom; for an empty "+
-			"cluster, delete the ConfigMap", i.Copied)
+		return fmt.Sprintf(
+			"the ConfigMap with the nodes' configuration is that of the cluster %s: the objects of this cluster were copied "+
+				"from there. "+
+				"It does not begin empty by itself. For a copy of the data, delete it and create it with spec.bootstrapFrom; for "+
+				"an empty "+
+				"cluster, delete the ConfigMap", i.Copied)
 	case i.Mixed != "":
-		return "the nodes run as members of different clusters: " + i.Mixed + ". Nothing is changed. Decide which of them is this cluster, and " +
+		return "the nodes run as members of different clusters: " + i.Mixed +
+			". Nothing is changed. Decide which of them is this cluster, and " +
 			"delete the pods of the other: they start again as this cluster's nodes, with their data"
 	}
-	return "the record of the cluster's identity is lost, and its running nodes do not report it: " + strings.Join(i.Unheard, ", ") + " do not answer. " +
-		"Nothing is published meanwhile. See why the operator cannot connect to their port 8443; or, if no node serves, delete their pods: " +
+	return "the record of the cluster's identity is lost, and its running nodes do not report it: " +
+		strings.Join(i.Unheard, ", ") + " do not answer. " +
+		"Nothing is published meanwhile. See why the operator cannot connect to their port 8443; or, if no node serves, " +
+		"delete their pods: " +
 		"they start again with a new identity, and their data"
 }
 

@@ -13,21 +13,24 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestIdentityOf: a resource that was created again over its running pods keeps the name of their group, also when the ConfigMap is gone;
-// a copied ConfigMap is no evidence; and no configuration is published over running nodes that do not answer.
+// TestIdentityOf: a resource that was created again over its running pods keeps the name of their group, also when the
+// ConfigMap is gone; a copied ConfigMap is no evidence; and no configuration is published over running nodes that do
+// not answer.
 func TestIdentityOf(t *testing.T) {
 	prod := agentapi.NodeConfig{Cluster: "shop", Namespace: "prod", UID: "one"}
-	running := corev1.ContainerStatus{Name: resources.ContainerName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	running := corev1.ContainerStatus{Name: resources.ContainerName,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	for name, tc := range map[string]struct {
 		published agentapi.NodeConfig
 		recorded  string
 		nodes     []string // UIDs, "-" for one that does not answer, "pending" for one that was never started
 		want      string
 	}{
-		"a new cluster":                   {want: "[]"},
-		"created again":                   {published: prod, nodes: []string{"-"}, want: "one[]"},
-		"recorded":                        {published: prod, recorded: "two", want: "two[]"},
-		"another cluster's name":          {published: agentapi.NodeConfig{Cluster: "db", Namespace: "prod", UID: "one"}, want: "[]"},
+		"a new cluster": {want: "[]"},
+		"created again": {published: prod, nodes: []string{"-"}, want: "one[]"},
+		"recorded":      {published: prod, recorded: "two", want: "two[]"},
+		"another cluster's name": {published: agentapi.NodeConfig{Cluster: "db", Namespace: "prod", UID: "one"},
+			want: "[]"},
 		"both are lost, and nodes run":    {nodes: []string{"one", "-", "one"}, want: "one[]"},
 		"and do not answer":               {nodes: []string{"-", "pending"}, want: "[shop-0]"},
 		"and have no configuration":       {nodes: []string{"", "-"}, want: "[shop-1]"},
@@ -59,25 +62,29 @@ func TestIdentityOf(t *testing.T) {
 	}
 }
 
-// TestCopied: the objects of a cluster that were copied into another namespace, with the resource, make no cluster that begins empty by
-// itself.
+// TestCopied: the objects of a cluster that were copied into another namespace, with the resource, make no cluster that
+// begins empty by itself.
 func TestCopied(t *testing.T) {
 	for name, tc := range map[string]struct {
 		document string
 		change   func(*v1alpha1.GaleraCluster)
 		want     bool
 	}{
-		"its own":                 {`{"cluster":"shop","namespace":"staging","uid":"two"}`, nil, false},
-		"unreadable":              {"?", nil, false},
-		"copied":                  {`{"cluster":"shop","namespace":"prod","uid":"one"}`, nil, true},
-		"and begins with backups": {`{"cluster":"shop","namespace":"prod","uid":"one"}`, func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{} }, false},
-		"after it has begun":      {`{"cluster":"shop","namespace":"prod","uid":"one"}`, func(c *v1alpha1.GaleraCluster) { c.Status.Identity = "two" }, false},
+		"its own":    {`{"cluster":"shop","namespace":"staging","uid":"two"}`, nil, false},
+		"unreadable": {"?", nil, false},
+		"copied":     {`{"cluster":"shop","namespace":"prod","uid":"one"}`, nil, true},
+		"and begins with backups": {`{"cluster":"shop","namespace":"prod","uid":"one"}`,
+			func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{} }, false},
+		"after it has begun": {`{"cluster":"shop","namespace":"prod","uid":"one"}`,
+			func(c *v1alpha1.GaleraCluster) { c.Status.Identity = "two" }, false},
 	} {
 		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "staging", Name: "shop"}}
 		if tc.change != nil {
 			tc.change(c)
 		}
-		i := IdentityOf(Facts{Cluster: c, Config: &corev1.ConfigMap{Data: map[string]string{agentapi.ConfigKey: tc.document}}}, nil, agentapi.NodeConfig{})
+		i := IdentityOf(
+			Facts{Cluster: c, Config: &corev1.ConfigMap{Data: map[string]string{agentapi.ConfigKey: tc.document}}}, nil,
+			agentapi.NodeConfig{})
 		if (i.Copied != nil) != tc.want || tc.want && (i.Known() || !strings.Contains(i.Message(), "prod/shop (UID one)")) {
 			t.Errorf("%s: %+v", name, i)
 		}

@@ -11,9 +11,10 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// overridden returns the cluster with the TLS policy that a benchmark lays over its own, and what that is; the cluster as it is when no
-// benchmark does. The policy ends with the benchmark, however that ends: nothing has to be put back.
-func (r Readers) overridden(ctx context.Context, c *v1alpha1.GaleraCluster) (*v1alpha1.GaleraCluster, *v1alpha1.TLSOverride, error) {
+// overridden returns the cluster with the TLS policy that a benchmark lays over its own, and what that is; the cluster
+// as it is when no benchmark does. The policy ends with the benchmark, however that ends: nothing has to be put back.
+func (r Readers) overridden(ctx context.Context, c *v1alpha1.GaleraCluster) (*v1alpha1.GaleraCluster,
+	*v1alpha1.TLSOverride, error) {
 	name := c.Annotations[v1alpha1.AnnotationBenchmark]
 	if name == "" || !r.Benchmarks {
 		return c, nil, nil

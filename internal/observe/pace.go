@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Limits per cluster, also for a process that answers in an agent's place: one request at a time for each agent, a number of
-// requests per second, and a number of passes. A real agent never reaches them, so its news are never delayed.
+// Limits per cluster, also for a process that answers in an agent's place: one request at a time for each agent, a
+// number of requests per second, and a number of passes. A real agent never reaches them, so its news are never
+// delayed.
 const (
 	// questionRate an agent is asked for long, after a burst of questionsAtOnce.
 	questionRate  = 4

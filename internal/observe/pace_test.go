@@ -19,7 +19,8 @@ import (
 )
 
 // followServer follows the agents of one cluster, all of them answered for by a TLS server, and counts what that costs.
-func followServer(t *testing.T, agents int, handler http.HandlerFunc) (key types.NamespacedName, a *Agents, questions, passes *atomic.Int32) {
+func followServer(t *testing.T, agents int, handler http.HandlerFunc) (key types.NamespacedName, a *Agents, questions,
+	passes *atomic.Int32) {
 	t.Helper()
 	questions, passes = &atomic.Int32{}, &atomic.Int32{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +38,8 @@ func followServer(t *testing.T, agents int, handler http.HandlerFunc) (key types
 	}
 	var targets []Target
 	for i := range agents {
-		targets = append(targets, Target{Pod: "shop-" + strconv.Itoa(i), Address: strings.TrimPrefix(server.URL, "https://"), ServerName: "example.com", CA: string(ca)})
+		targets = append(targets, Target{Pod: "shop-" + strconv.Itoa(i), Address: strings.TrimPrefix(server.URL, "https://"),
+			ServerName: "example.com", CA: string(ca)})
 	}
 	a.Follow(key, targets)
 	t.Cleanup(func() {
@@ -56,9 +58,11 @@ func TestAnswersAtOnce(t *testing.T) {
 		questions  int32 // of each agent
 		passes     int32
 	}{
-		"without news":           {func(int32) int64 { return 7 }, 8, 3},
-		"with news each time":    {func(n int32) int64 { return int64(n) }, questionBurst + 3*questionRate + 2, wakeBurst + 3*wakeRate + 2},
-		"with news now and then": {func(n int32) int64 { return int64(n) / 6 }, questionBurst + 3*questionRate + 2, wakeBurst + 3*wakeRate + 2},
+		"without news": {func(int32) int64 { return 7 }, 8, 3},
+		"with news each time": {func(n int32) int64 { return int64(n) }, questionBurst + 3*questionRate + 2,
+			wakeBurst + 3*wakeRate + 2},
+		"with news now and then": {func(n int32) int64 { return int64(n) / 6 }, questionBurst + 3*questionRate + 2,
+			wakeBurst + 3*wakeRate + 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

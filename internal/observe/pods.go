@@ -64,8 +64,8 @@ func containerStatus(p *corev1.Pod, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-// waiting returns whether the pod has no host, or kubelet cannot start its main container, or one that comes before it. While the main
-// container runs, the others do not matter: a sidecar that crashes is no evidence about the server.
+// waiting returns whether the pod has no host, or kubelet cannot start its main container, or one that comes before it.
+// While the main container runs, the others do not matter: a sidecar that crashes is no evidence about the server.
 func waiting(p *corev1.Pod, main string) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -99,13 +99,14 @@ const (
 	maxSettle = 10 * time.Minute
 )
 
-// unsettled returns why the pod, though it may be ready, cannot show yet that its template is a good one; "" when it can. The
-// operator's own containers count at once, unless they were restarted: their probes are known.
+// unsettled returns why the pod, though it may be ready, cannot show yet that its template is a good one; "" when it
+// can. The operator's own containers count at once, unless they were restarted: their probes are known.
 func unsettled(p *corev1.Pod, now time.Time) string {
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		own := resources.OwnContainer(s.Name)
 		switch {
-		case s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 && s.State.Running == nil && !restartable(p, s.Name):
+		case s.State.Terminated != nil && s.State.Terminated.ExitCode == 0 && s.State.Running == nil &&
+			!restartable(p, s.Name):
 			continue // an init container that is done
 		case s.State.Running == nil:
 			return fmt.Sprintf("the container %s does not run%s", s.Name, restarts(s))
@@ -128,8 +129,8 @@ func restartable(p *corev1.Pod, name string) bool {
 	})
 }
 
-// recent returns whether a container has run for less than settleTime, or for less than before it ended last. A start in the future is
-// by another clock: it counts as now, and one far in the future as long ago, so that the wait ends.
+// recent returns whether a container has run for less than settleTime, or for less than before it ended last. A start
+// in the future is by another clock: it counts as now, and one far in the future as long ago, so that the wait ends.
 func recent(s corev1.ContainerStatus, now time.Time) bool {
 	needs := settleTime
 	if last := s.LastTerminationState.Terminated; last != nil {
@@ -163,7 +164,8 @@ func Failing(p *corev1.Pod, now time.Time) *corev1.ContainerStatus {
 	return nil
 }
 
-// unplaced returns whether a member never ran, by Kubernetes: its pod is there and has no host, its claim is there and has no volume.
+// unplaced returns whether a member never ran, by Kubernetes: its pod is there and has no host, its claim is there and
+// has no volume.
 func unplaced(f Facts, ordinal int) bool {
 	p, claim := f.Pods[resources.PodName(f.Cluster, ordinal)], f.Claims[resources.ClaimName(f.Cluster, ordinal)]
 	return p != nil && p.Spec.NodeName == "" && claim != nil && claim.DeletionTimestamp == nil &&

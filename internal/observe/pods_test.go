@@ -36,7 +36,8 @@ func lived(s corev1.ContainerStatus, d time.Duration) corev1.ContainerStatus {
 // dbPod is a pod of the database, an init container that is done, and a sidecar.
 func dbPod(database, sidecar corev1.ContainerStatus, reason string) *corev1.Pod {
 	always := corev1.ContainerRestartPolicyAlways
-	agent := corev1.ContainerStatus{Name: "agent", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
+	agent := corev1.ContainerStatus{Name: "agent",
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
 	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue, Reason: reason}
 	if reason != "" {
 		ready.Status = corev1.ConditionFalse
@@ -45,8 +46,10 @@ func dbPod(database, sidecar corev1.ContainerStatus, reason string) *corev1.Pod 
 		ready.Reason = ""
 	}
 	return &corev1.Pod{
-		Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "agent"}, {Name: sidecar.Name, RestartPolicy: &always}}},
-		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{ready}, ContainerStatuses: []corev1.ContainerStatus{database},
+		Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "agent"},
+			{Name: sidecar.Name, RestartPolicy: &always}}},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{ready},
+			ContainerStatuses:     []corev1.ContainerStatus{database},
 			InitContainerStatuses: []corev1.ContainerStatus{agent, sidecar}},
 	}
 }
@@ -54,7 +57,8 @@ func dbPod(database, sidecar corev1.ContainerStatus, reason string) *corev1.Pod 
 func TestWaiting(t *testing.T) {
 	sidecar := container("log", time.Hour, "", 0)
 	scheduled := func(s corev1.ConditionStatus) *corev1.Pod {
-		return &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: s}}}}
+		return &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled,
+			Status: s}}}}
 	}
 	for name, tc := range map[string]struct {
 		pod  *corev1.Pod
@@ -66,8 +70,9 @@ func TestWaiting(t *testing.T) {
 		"crash loop": {dbPod(container("mariadb", 0, "CrashLoopBackOff", 3), sidecar, "ContainersNotReady"), true},
 		"what comes before it": {dbPod(container("mariadb", 0, "PodInitializing", 0), container("log", 0,
 			"ImagePullBackOff", 0), "ContainersNotReady"), true},
-		"a sidecar of a running server": {dbPod(container("mariadb", time.Hour, "", 0), container("log", 0, "CrashLoopBackOff",
-			3), "ContainersNotReady"), false},
+		"a sidecar of a running server": {dbPod(container("mariadb", time.Hour, "", 0),
+			container("log", 0, "CrashLoopBackOff",
+				3), "ContainersNotReady"), false},
 		"no host":     {scheduled(corev1.ConditionFalse), true},
 		"on its host": {scheduled(corev1.ConditionTrue), false},
 	} {
@@ -86,7 +91,8 @@ func TestServerReady(t *testing.T) {
 		pod  *corev1.Pod
 		want bool
 	}{
-		"all are ready":           {dbPod(container("mariadb", time.Hour, "", 0), container("log", time.Hour, "", 0), ""), true},
+		"all are ready": {dbPod(container("mariadb", time.Hour, "", 0), container("log", time.Hour, "", 0), ""),
+			true},
 		"a sidecar crashes":       {dbPod(container("mariadb", time.Hour, "", 0), crashes, "ContainersNotReady"), true},
 		"its gates are not met":   {dbPod(container("mariadb", time.Hour, "", 0), crashes, "ReadinessGatesNotReady"), true},
 		"the server is not ready": {dbPod(notReady, crashes, "ContainersNotReady"), false},
@@ -116,8 +122,10 @@ func TestUnsettled(t *testing.T) {
 			"the container log does not run, and has restarted 3 times", true},
 		"it lives as long as before": {dbPod(server, lived(container("log", time.Minute, "", 2), 2*time.Minute), ""),
 			"log was started a moment ago, and has restarted 2 times", true},
-		"it has outlived its run before": {dbPod(server, lived(container("log", 3*time.Minute, "", 2), 2*time.Minute), ""), "", false},
-		"it ran for hours before":        {dbPod(server, lived(container("log", 11*time.Minute, "", 2), 5*time.Hour), ""), "", false},
+		"it has outlived its run before": {dbPod(server, lived(container("log", 3*time.Minute, "", 2), 2*time.Minute), ""),
+			"", false},
+		"it ran for hours before": {dbPod(server, lived(container("log", 11*time.Minute, "", 2), 5*time.Hour), ""), "",
+			false},
 		"the host's clock is a moment ahead": {dbPod(server, container("log", -2*time.Second, "", 0), ""),
 			"the container log was started a moment ago", false},
 		"the host's clock is hours ahead": {dbPod(server, container("log", -2*time.Hour, "", 0), ""), "", false},
@@ -147,8 +155,9 @@ func TestUnplaced(t *testing.T) {
 			c *corev1.PersistentVolumeClaim) {
 			c.Status.Phase = corev1.ClaimLost
 		}, false},
-		"its claim is another cluster": {func(_ *corev1.Pod, c *corev1.PersistentVolumeClaim) { c.Name = "data-other-0" }, false},
-		"its pod is not there":         {func(p *corev1.Pod, _ *corev1.PersistentVolumeClaim) { p.Name = "other-0" }, false},
+		"its claim is another cluster": {func(_ *corev1.Pod, c *corev1.PersistentVolumeClaim) { c.Name = "data-other-0" },
+			false},
+		"its pod is not there": {func(p *corev1.Pod, _ *corev1.PersistentVolumeClaim) { p.Name = "other-0" }, false},
 	} {
 		p, c := &corev1.Pod{}, &corev1.PersistentVolumeClaim{}
 		p.Name, c.Name, c.Status.Phase = "shop-0", "data-shop-0", corev1.ClaimPending

@@ -29,7 +29,8 @@ func TestPrimaryPod(t *testing.T) {
 		"by label, and the pod that had it was made anew": {byLabel, "", "shop-1", "shop-1"},
 	} {
 		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Pods: map[string]*corev1.Pod{}}
-		f.Cluster.Name, f.Cluster.Spec.Replicas, f.Cluster.Status.Replicas, f.Cluster.Status.Primary = "shop", 3, 3, tc.recorded
+		f.Cluster.Name, f.Cluster.Spec.Replicas, f.Cluster.Status.Replicas, f.Cluster.Status.Primary = "shop", 3, 3,
+			tc.recorded
 		for _, pod := range []string{"shop-0", "shop-1", "shop-2"} {
 			p := &corev1.Pod{}
 			p.Name = pod

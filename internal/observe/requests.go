@@ -10,7 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// pendingRequest is the recorded request of a kind, nil when there is none to be met. Only what was recorded is acted upon.
+// pendingRequest is the recorded request of a kind, nil when there is none to be met. Only what was recorded is acted
+// upon.
 func pendingRequest(c *v1alpha1.GaleraCluster, kind string, now time.Time) *v1alpha1.RequestStatus {
 	for i := range c.Status.Requests {
 		if r := &c.Status.Requests[i]; r.Kind == kind && r.State == v1alpha1.RequestPending && now.Before(r.ExpiresAt.Time) {

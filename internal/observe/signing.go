@@ -72,7 +72,8 @@ func (r Readers) issuerCA(ctx context.Context, key client.ObjectKey) ([]byte, er
 		return nil, client.IgnoreNotFound(err)
 	}
 	pair := &corev1.Secret{}
-	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: issuer.Spec.CA.SecretName}, pair); err != nil {
+	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: issuer.Spec.CA.SecretName},
+		pair); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return pair.Data[corev1.TLSCertKey], nil

@@ -15,12 +15,13 @@ func TestSize(t *testing.T) {
 		claims              []string
 		want                int
 	}{
-		"new":                             {spec: 3, want: 3},
-		"recorded":                        {recorded: 5, spec: 3, set: 3, claims: []string{"data-shop-6"}, want: 5},
-		"lost, lowered meanwhile":         {spec: 1, set: 3, want: 3},
-		"lost while hibernated":           {spec: 1, claims: []string{"data-shop-0", "data-shop-2"}, want: 3},
-		"kept from an earlier cluster":    {spec: 3, claims: []string{"data-shop-4"}, want: 5},
-		"claims of something else":        {spec: 3, claims: []string{"data-shop-x", "data-shop-04", "data-shop--1", "backup-shop-5"}, want: 3},
+		"new":                          {spec: 3, want: 3},
+		"recorded":                     {recorded: 5, spec: 3, set: 3, claims: []string{"data-shop-6"}, want: 5},
+		"lost, lowered meanwhile":      {spec: 1, set: 3, want: 3},
+		"lost while hibernated":        {spec: 1, claims: []string{"data-shop-0", "data-shop-2"}, want: 3},
+		"kept from an earlier cluster": {spec: 3, claims: []string{"data-shop-4"}, want: 5},
+		"claims of something else": {spec: 3, claims: []string{"data-shop-x", "data-shop-04", "data-shop--1",
+			"backup-shop-5"}, want: 3},
 		"more than a cluster can consist": {spec: 3, claims: []string{"data-shop-11"}, want: 7},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,8 @@ func restartsWait(f Facts, now time.Time) string {
 // operation that was given up later has a later epoch, and may have started nodes.
 func Hibernated(c *v1alpha1.GaleraCluster) bool {
 	last := c.Status.LastOperation
-	return c.Status.Operation == nil && last != nil && last.Type == string(galera.OpHibernate) && last.Epoch == c.Status.Epoch
+	return c.Status.Operation == nil && last != nil && last.Type == string(galera.OpHibernate) &&
+		last.Epoch == c.Status.Epoch
 }
 
 func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Member {
@@ -91,7 +92,8 @@ func member(f Facts, seen map[string]Seen, ordinal int, now time.Time) galera.Me
 	m.LacksTools, m.ServerVersion = len(r.Image.Missing) > 0, r.Image.ServerVersion
 	m.Upgrading = r.Upgrade != nil && r.Upgrade.State != agentapi.UpgradeDone
 	if r.Order != nil {
-		m.Order = &galera.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind), State: string(r.Order.State), Message: r.Order.Message}
+		m.Order = &galera.Order{ID: r.Order.ID, Epoch: r.Order.Epoch, Kind: string(r.Order.Kind),
+			State: string(r.Order.State), Message: r.Order.Message}
 	}
 	if r.Failure != nil {
 		m.Failure = &galera.Failure{Reason: r.Failure.Reason, Message: r.Failure.Message}
@@ -112,13 +114,14 @@ func server(s *agentapi.Server) *galera.Server {
 	}
 }
 
-// outdated compares templates only when the StatefulSet controller has seen the last one. A pod of an operator that wrote no hash is
-// compared by its revision.
+// outdated compares templates only when the StatefulSet controller has seen the last one. A pod of an operator that
+// wrote no hash is compared by its revision.
 func outdated(p *corev1.Pod, sts *appsv1.StatefulSet) bool {
 	if sts == nil || sts.Status.ObservedGeneration < sts.Generation || sts.Status.UpdateRevision == "" {
 		return false
 	}
-	want, have := sts.Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate], p.Annotations[v1alpha1.AnnotationPodTemplate]
+	want, have := sts.Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate],
+		p.Annotations[v1alpha1.AnnotationPodTemplate]
 	if want != "" && have != "" {
 		return have != want
 	}

@@ -20,7 +20,8 @@ import (
 func TestTrust(t *testing.T) {
 	const uuid = "6b4c1a52-0000-11f0-a000-000000000001"
 	down := func(name string, seqno int64) galera.Member {
-		return galera.Member{Name: name, Known: true, HeldData: true, Pod: galera.Pod{Exists: true}, Phase: galera.PhaseWaiting, Data: galera.DataPresent,
+		return galera.Member{Name: name, Known: true, HeldData: true, Pod: galera.Pod{Exists: true},
+			Phase: galera.PhaseWaiting, Data: galera.DataPresent,
 			Position: galera.Position{UUID: uuid, Seqno: seqno}}
 	}
 	silent := galera.Member{Name: "shop-0", HeldData: true, SilentFor: time.Hour, Pod: galera.Pod{Exists: true}}
@@ -56,7 +57,8 @@ func TestTrust(t *testing.T) {
 // given is a cluster with an approval in its spec.
 func given(a galera.Approval) *v1alpha1.GaleraCluster {
 	out := &v1alpha1.RecoveryApproval{Member: a.Member, History: a.Position.UUID, Seqno: a.Position.Seqno, Epoch: a.Epoch}
-	states := map[galera.GivenUpAs][]string{galera.Gone: a.Without, galera.StillRunning: a.Running, galera.Unable: a.Unable}
+	states := map[galera.GivenUpAs][]string{galera.Gone: a.Without, galera.StillRunning: a.Running,
+		galera.Unable: a.Unable}
 	for as, names := range states {
 		for _, name := range names {
 			out.Without = append(out.Without, v1alpha1.GivenUpMember{Name: name, As: string(as)})
@@ -72,7 +74,8 @@ func TestMembersReportMissingTools(t *testing.T) {
 	f.Cluster.Name = "shop"
 	for want, missing := range map[bool][]string{true: {"socat"}, false: nil} {
 		r := agentapi.Report{Image: agentapi.ImageReport{Missing: missing, ServerVersion: "11.8.6"}}
-		if m := member(f, map[string]Seen{"shop-0": {Live: true, Report: r}}, 0, time.Unix(0, 0)); !m.Known || m.LacksTools != want || m.ServerVersion != "11.8.6" {
+		if m := member(f, map[string]Seen{"shop-0": {Live: true, Report: r}}, 0, time.Unix(0, 0)); !m.Known ||
+			m.LacksTools != want || m.ServerVersion != "11.8.6" {
 			t.Errorf("%v: %+v", missing, m)
 		}
 	}
@@ -83,7 +86,8 @@ func TestMembersReportMissingTools(t *testing.T) {
 func TestNoPrimary(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	ago := func(d time.Duration) *metav1.Time { at := metav1.NewTime(now.Add(-d)); return &at }
-	primary := Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{Component: galera.ComponentPrimary, ClusterUUID: "u"}}}
+	primary := Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{Component: galera.ComponentPrimary,
+		ClusterUUID: "u"}}}
 	for name, tc := range map[string]struct {
 		recorded *metav1.Time
 		seen     Seen
@@ -96,7 +100,8 @@ func TestNoPrimary(t *testing.T) {
 	} {
 		f := Facts{Cluster: &v1alpha1.GaleraCluster{}}
 		f.Cluster.Name, f.Cluster.Status.Replicas, f.Cluster.Status.NoPrimarySince = "shop", 3, tc.recorded
-		f.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionQuorumHealthy, Status: metav1.ConditionFalse, LastTransitionTime: *ago(time.Hour)}}
+		f.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionQuorumHealthy,
+			Status: metav1.ConditionFalse, LastTransitionTime: *ago(time.Hour)}}
 		s := Snapshot(f, map[string]Seen{"shop-0": tc.seen}, agentapi.NodeConfig{}, now)
 		new(Waits).See(types.NamespacedName{}, &s, f, now)
 		if got := now.Sub(s.NoPrimarySince); s.NoPrimaryFor != 0 || got != tc.want && !s.NoPrimarySince.IsZero() {
@@ -117,12 +122,13 @@ func TestOutdated(t *testing.T) {
 		set            *appsv1.StatefulSet
 		want           bool
 	}{
-		"the same":                           {"new", "a", set("a"), false},
-		"another operator":                   {"old", "a", set("a"), false},
-		"another template":                   {"old", "b", set("a"), true},
-		"of an operator that wrote no hash":  {"old", "", set("a"), true},
-		"there is no StatefulSet":            {"old", "b", nil, false},
-		"one the controller has not seen":    {"old", "b", func() *appsv1.StatefulSet { s := set("a"); s.Generation = 1; return s }(), false},
+		"the same":                          {"new", "a", set("a"), false},
+		"another operator":                  {"old", "a", set("a"), false},
+		"another template":                  {"old", "b", set("a"), true},
+		"of an operator that wrote no hash": {"old", "", set("a"), true},
+		"there is no StatefulSet":           {"old", "b", nil, false},
+		"one the controller has not seen": {"old", "b",
+			func() *appsv1.StatefulSet { s := set("a"); s.Generation = 1; return s }(), false},
 		"neither has a hash, same revision":  {"new", "", set(""), false},
 		"neither has a hash, other revision": {"old", "", set(""), true},
 	} {

@@ -22,7 +22,8 @@ func inability(r agentapi.Report) galera.Inability {
 	case agentapi.FailureReadOnly:
 		return galera.ReadOnly
 	case agentapi.FailureHung:
-		if r.Server == nil && slices.Contains([]galera.Phase{galera.PhaseStarting, galera.PhaseRunning, galera.PhaseStopping}, r.Phase) {
+		if r.Server == nil && slices.Contains([]galera.Phase{galera.PhaseStarting, galera.PhaseRunning, galera.PhaseStopping},
+			r.Phase) {
 			return galera.Hung
 		}
 	case agentapi.FailureExamining:
@@ -36,7 +37,8 @@ func inability(r agentapi.Report) galera.Inability {
 // cannotStart returns the reason why the agent would refuse to start its data as a component, whatever they are: what
 // it lacks does not come by itself.
 func cannotStart(r agentapi.Report) string {
-	down := r.Phase == galera.PhaseFailed || r.Phase == galera.PhaseStopped // one that was stopped by order, and could not start either
+	// one that was stopped by order, and could not start either
+	down := r.Phase == galera.PhaseFailed || r.Phase == galera.PhaseStopped
 	if !down || r.Failure == nil || r.Server != nil {
 		return ""
 	}

@@ -29,10 +29,11 @@ func TestInability(t *testing.T) {
 		"it answers again":               {report(agentapi.FailureHung, galera.PhaseRunning, server), galera.Able},
 		"it has ended":                   {report(agentapi.FailureHung, galera.PhaseWaiting, nil), galera.Able},
 		"killed, whatever else there is": {killed, galera.Killed},
-		"examined for long":              {report(agentapi.FailureExamining, galera.PhaseExamining, nil), galera.SlowExamination},
-		"that is over":                   {report(agentapi.FailureExamining, galera.PhaseStopped, nil), galera.Able},
-		"frozen, and it serves":          {report(agentapi.FailureFrozen, galera.PhaseRunning, server), galera.Frozen},
-		"read-only":                      {report(agentapi.FailureReadOnly, galera.PhaseFailed, nil), galera.ReadOnly},
+		"examined for long": {report(agentapi.FailureExamining, galera.PhaseExamining, nil),
+			galera.SlowExamination},
+		"that is over":          {report(agentapi.FailureExamining, galera.PhaseStopped, nil), galera.Able},
+		"frozen, and it serves": {report(agentapi.FailureFrozen, galera.PhaseRunning, server), galera.Frozen},
+		"read-only":             {report(agentapi.FailureReadOnly, galera.PhaseFailed, nil), galera.ReadOnly},
 	} {
 		if got := inability(c.r); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -41,7 +42,8 @@ func TestInability(t *testing.T) {
 }
 
 func TestCannotStart(t *testing.T) {
-	r := agentapi.Report{Phase: galera.PhaseFailed, Failure: &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "no provider"}}
+	r := agentapi.Report{Phase: galera.PhaseFailed, Failure: &agentapi.Failure{Reason: agentapi.FailureNoProvider,
+		Message: "no provider"}}
 	if why := cannotStart(r); why != "no provider" {
 		t.Errorf("%q", why)
 	}

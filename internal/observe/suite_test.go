@@ -16,7 +16,8 @@ func TestPreferredSuite(t *testing.T) {
 		seen map[string]Seen
 		want string
 	}{
-		"all accelerate AES":      {map[string]Seen{"shop-0": with("aes"), "shop-1": with("avx2", "aes")}, galera.SuiteAES128},
+		"all accelerate AES": {map[string]Seen{"shop-0": with("aes"), "shop-1": with("avx2", "aes")},
+			galera.SuiteAES128},
 		"one does not":            {map[string]Seen{"shop-0": with("aes"), "shop-1": with()}, galera.SuiteChaCha20},
 		"one is not known yet":    {map[string]Seen{"shop-0": with()}, "before"},
 		"one has never been read": {map[string]Seen{"shop-0": with(), "shop-1": {}}, "before"},

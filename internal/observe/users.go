@@ -32,14 +32,16 @@ func (r Readers) certified(ctx context.Context, c *v1alpha1.GaleraCluster, err e
 	for i := range users.Items {
 		u := &users.Items[i]
 		namespace, name := u.Cluster()
-		if u.Spec.Require == v1alpha1.RequireX509 && u.DeletionTimestamp == nil && namespace == c.Namespace && name == c.Name && admitted(u, c) {
+		if u.Spec.Require == v1alpha1.RequireX509 && u.DeletionTimestamp == nil && namespace == c.Namespace &&
+			name == c.Name && admitted(u, c) {
 			return true, nil
 		}
 	}
 	if unknown == nil {
 		return false, nil
 	}
-	err = r.Cached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.ClientCAPairName(c)}, &corev1.Secret{})
+	err = r.Cached.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.ClientCAPairName(c)},
+		&corev1.Secret{})
 	return err == nil, client.IgnoreNotFound(err)
 }
 

@@ -33,7 +33,8 @@ func TestAdmittedUsers(t *testing.T) {
 		u, c := &v1alpha1.GaleraUser{}, &v1alpha1.GaleraCluster{}
 		u.Namespace, c.Namespace = tc.namespace, "data"
 		if tc.reason != "" {
-			meta.SetStatusCondition(&u.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: tc.reason})
+			meta.SetStatusCondition(&u.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+				Status: metav1.ConditionFalse, Reason: tc.reason})
 		}
 		if got := admitted(u, c); got != tc.want {
 			t.Errorf("%s: %t", name, got)
@@ -69,7 +70,8 @@ func TestCertified(t *testing.T) {
 			}
 			return c.List(ctx, into, opts...)
 		}
-		r := Readers{Cached: fake.NewClientBuilder().WithScheme(s).WithObjects(tc.objects...).WithInterceptorFuncs(interceptor.Funcs{List: list}).Build()}
+		r := Readers{Cached: fake.NewClientBuilder().WithScheme(s).WithObjects(tc.objects...).WithInterceptorFuncs(
+			interceptor.Funcs{List: list}).Build()}
 		if got, err := r.certified(t.Context(), c, nil); got != tc.want || err != nil {
 			t.Errorf("%s: %t, %v", name, got, err)
 		}

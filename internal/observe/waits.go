@@ -9,8 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Waits remembers since when this process waits for what it does not see: a Primary component, and the answers of agents. Safe for
-// concurrent use; the zero value is ready.
+// Waits remembers since when this process waits for what it does not see: a Primary component, and the answers of
+// agents. Safe for concurrent use; the zero value is ready.
 type Waits struct {
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]waits

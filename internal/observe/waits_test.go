@@ -36,7 +36,8 @@ func TestWaits(t *testing.T) {
 	}
 	silent(0, nil)
 	const s = time.Second
-	if lost, got := silent(10*s, map[string]Seen{"shop-1": {Live: true}}); lost != 10*s || got != [3]time.Duration{10 * s, 0, 10 * s} {
+	if lost, got := silent(10*s, map[string]Seen{"shop-1": {Live: true}}); lost != 10*s || got != [3]time.Duration{10 * s,
+		0, 10 * s} {
 		t.Errorf("one answers: %s %v", lost, got)
 	}
 	f.Pods["shop-0"].UID = "c"

@@ -91,7 +91,8 @@ func Anchors(certPEM []byte, cas []*x509.Certificate, now time.Time) []string {
 	return out
 }
 
-// MaxCAs is the most certificates that a file of a pair may hold: while a CA is replaced there are two, with links a few more.
+// MaxCAs is the most certificates that a file of a pair may hold: while a CA is replaced there are two, with links a
+// few more.
 const MaxCAs = 16
 
 // tooMany reports whether a PEM file holds more blocks than that, without reading them.
@@ -117,6 +118,7 @@ func verify(leaf *x509.Certificate, cas, links []*x509.Certificate, usage x509.E
 			between.AddCert(c)
 		}
 	}
-	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{usage}})
 	return err
 }

@@ -82,7 +82,8 @@ func Check(certPEM, keyPEM, caPEM []byte, names []string, now time.Time) (Pair, 
 			"tls.crt or ca.crt holds more than %d certificates; leave those that the chain needs", MaxCAs)}
 	}
 	if isEncrypted(keyPEM) {
-		return Pair{}, &Problem{ReasonKeyEncrypted, "the private key is encrypted with a passphrase; issue it without one, because a server cannot enter it"}
+		return Pair{}, &Problem{ReasonKeyEncrypted,
+			"the private key is encrypted with a passphrase; issue it without one, because a server cannot enter it"}
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
@@ -133,9 +134,12 @@ func checkChain(leaf *x509.Certificate, rest [][]byte, caPEM []byte, now time.Ti
 	cas := Parse(caPEM)
 	switch {
 	case len(cas) == 0:
-		return &Problem{ReasonNoCA, "ca.crt is missing, empty or cut off; the issuer must give its CA, because nodes verify each other by it"}
+		return &Problem{ReasonNoCA,
+			"ca.crt is missing, empty or cut off; the issuer must give its CA, because nodes verify each other by it"}
 	case !slices.ContainsFunc(cas, SelfSigned):
-		return &Problem{ReasonNoRoot, "ca.crt holds no root (self-signed) certificate, only an intermediate one, by which mariadbd verifies nothing; let the issuer give the whole chain"}
+		return &Problem{ReasonNoRoot,
+			"ca.crt holds no root (self-signed) certificate, only an intermediate one, by which mariadbd verifies nothing; " +
+				"let the issuer give the whole chain"}
 	}
 	var links []*x509.Certificate
 	for _, der := range rest {
@@ -156,7 +160,8 @@ func chainProblem(err error) *Problem {
 	if errors.As(err, &invalid) {
 		switch invalid.Reason {
 		case x509.IncompatibleUsage:
-			return &Problem{ReasonWrongUsage, "the certificate lacks server auth or client auth; Galera nodes need both, being server and client to each other"}
+			return &Problem{ReasonWrongUsage,
+				"the certificate lacks server auth or client auth; Galera nodes need both, being server and client to each other"}
 		case x509.Expired:
 			return &Problem{ReasonCAExpired, "a CA certificate of its chain is not valid now: " + err.Error()}
 		}

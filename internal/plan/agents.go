@@ -18,8 +18,8 @@ func (a Agent) Outdated(digest, arch string) bool {
 	return a.Digest != "" && a.Digest != digest && a.Arch == arch
 }
 
-// NextAgent is the agent that is replaced next by the program with a digest, "" when there is none: one node of a cluster at a time,
-// the last one first, the primary last.
+// NextAgent is the agent that is replaced next by the program with a digest, "" when there is none: one node of a
+// cluster at a time, the last one first, the primary last.
 func NextAgent(agents []Agent, digest, arch string) string {
 	next := ""
 	for _, a := range slices.Backward(agents) {

@@ -48,8 +48,9 @@ func noneMissing(s galera.Snapshot) bool { return len(sortMembers(s).missing()) 
 
 // What several members may hold, or have.
 var (
-	laterWrites   = " write-sets that the latest line of the history does not contain"
-	laterMariaDB  = " data that a later MariaDB has used and the image must not open: set spec.image back to the later image"
+	laterWrites  = " write-sets that the latest line of the history does not contain"
+	laterMariaDB = " data that a later MariaDB has used and the image must not open: set spec.image back to the later " +
+		"image"
 	differing     = " data that the group found to differ, further on than all others"
 	refusesWrites = " a volume that refuses writes" + remedy(galera.ReadOnly)
 )
@@ -68,10 +69,14 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 		{ReasonDowngrade, "holds" + laterMariaDB, "hold" + laterMariaDB, v.laterMariaDB},
 		{ReasonPositionUnknown, "cannot determine its position", "cannot determine their position", v.unknown},
 		{ReasonPositionUnknown, "holds" + differing, "hold" + differing, v.differing},
-		{ReasonMemberFailed, "runs and does not answer" + remedy(galera.Hung), "run and do not answer" + remedy(galera.Hung), v.hung},
-		{ReasonMemberFailed, "was killed and has not ended" + remedy(galera.Killed), "were killed and have not ended" + remedy(galera.Killed), v.killed},
-		{ReasonMemberFailed, "is still being examined" + remedy(galera.SlowExamination), "are still being examined" + remedy(galera.SlowExamination), v.slow},
-		{ReasonMemberFailed, "has a volume that is frozen" + remedy(galera.Frozen), "have a volume that is frozen" + remedy(galera.Frozen), v.frozen},
+		{ReasonMemberFailed, "runs and does not answer" + remedy(galera.Hung), "run and do not answer" + remedy(galera.Hung),
+			v.hung},
+		{ReasonMemberFailed, "was killed and has not ended" + remedy(galera.Killed), "were killed and have not ended" +
+			remedy(galera.Killed), v.killed},
+		{ReasonMemberFailed, "is still being examined" + remedy(galera.SlowExamination), "are still being examined" +
+			remedy(galera.SlowExamination), v.slow},
+		{ReasonMemberFailed, "has a volume that is frozen" + remedy(galera.Frozen), "have a volume that is frozen" +
+			remedy(galera.Frozen), v.frozen},
 		{ReasonMemberFailed, "has" + refusesWrites, "have" + refusesWrites, v.readOnly},
 		{ReasonMemberFailed, "cannot start" + unableMessage(s, v), "cannot start" + unableMessage(s, v), v.unable},
 		{ReasonWaitingForMembers, "does not answer", "do not answer", v.silent},
@@ -86,17 +91,20 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 		}
 		reason = g.reason
 	}
-	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " + positions(s)
+	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " +
+		positions(s)
 	if early := awaitedAnswers(s, v, answerTimeout); len(early) > 0 {
 		return wait(reason, text+". Waiting for the "+agents(early)+", which may be starting")
 	}
 	if !ok {
-		text += ". No other member has data to start from: bring the missing members back, or restore a backup into a new cluster"
+		text += ". No other member has data to start from: bring the missing members back, or restore a backup into a new " +
+			"cluster"
 		return Decision{Reason: reason, Message: text, Blocked: true}, true
 	}
 	ends := ""
 	if v.running(s) {
-		ends = " (the operator first ends a server given up as " + string(galera.StillRunning) + ", and takes its position into account if it can be determined then)"
+		ends = " (the operator first ends a server given up as " + string(galera.StillRunning) +
+			", and takes its position into account if it can be determined then)"
 	}
 	if s.Approval != nil {
 		text += ". The approval in spec.recovery is for another situation and has no effect"
@@ -106,8 +114,8 @@ func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decisio
 	return Decision{Reason: reason, Message: text, Blocked: true, Approval: approvalFor(s, v, best)}, true
 }
 
-// answerTimeout is how long an agent may take to answer, while there is no Primary component, before a user is asked to act;
-// startTime is the same for a first start, which may pull images, and after a loss of the status.
+// answerTimeout is how long an agent may take to answer, while there is no Primary component, before a user is asked to
+// act; startTime is the same for a first start, which may pull images, and after a loss of the status.
 const (
 	answerTimeout     = time.Minute
 	firstStartTimeout = 10 * time.Minute

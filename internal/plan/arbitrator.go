@@ -30,20 +30,24 @@ func reconcileArbitrator(s galera.Snapshot) (Decision, bool) {
 	}
 	switch {
 	case !a.Wanted && a.Deployed && (len(s.Members) == s.Replicas || cannotRun(a)):
-		return Decision{Action: RemoveArbitrator{}, Reason: ReasonScaling, Message: fmt.Sprintf("removing the arbitrator: %d nodes need none", s.Replicas)}, true
+		return Decision{Action: RemoveArbitrator{}, Reason: ReasonScaling,
+			Message: fmt.Sprintf("removing the arbitrator: %d nodes need none", s.Replicas)}, true
 	case len(s.Members) == 1:
 		return Decision{}, false // there is nothing to arbitrate yet
 	case a.Wanted && (!a.Deployed || !a.Scheduled):
-		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonScaling, Message: "starting the arbitrator"}, true
+		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonScaling, Message: "starting the arbitrator"},
+			true
 	case a.Wanted && a.Outdated:
-		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonRestarting, Message: "replacing the arbitrator: its pod template has changed"}, true
+		return Decision{Action: ApplyArbitrator{Running: true}, Reason: ReasonRestarting,
+			Message: "replacing the arbitrator: its pod template has changed"}, true
 	case a.Process == "" || !a.RestartNeeded || a.Pod.Outdated || a.Pod.Terminating:
 		return Decision{}, false
 	}
 	if d, waiting := nodesRead(s); waiting {
 		return d, true // the nodes must have the configuration with which it starts again
 	}
-	return endArbitrator(s, ReasonRestarting, "restarting the arbitrator: garbd reads new settings and certificates only when it starts")
+	return endArbitrator(s, ReasonRestarting,
+		"restarting the arbitrator: garbd reads new settings and certificates only when it starts")
 }
 
 // cannotRun reports whether the arbitrator has no vote to lose, and will not get one: a crashed garbd, in contrast, is
@@ -81,7 +85,8 @@ func waitForArbitrator(s galera.Snapshot) (Decision, bool) {
 	case a == nil || !a.Wanted && !a.Deployed || a.Votes() || len(s.Members) == 1:
 		return Decision{}, false
 	case a.Failure != nil:
-		return wait(ReasonArbitratorAway, "the arbitrator must be in the Primary component before a node is stopped: "+a.Failure.Message)
+		return wait(ReasonArbitratorAway, "the arbitrator must be in the Primary component before a node is stopped: "+
+			a.Failure.Message)
 	}
 	return wait(ReasonArbitratorAway, "waiting for the arbitrator before a node is stopped")
 }
@@ -110,7 +115,8 @@ func removeArbitratorPod(s galera.Snapshot, reason string) (Decision, bool) {
 	case a == nil:
 		return Decision{}, false
 	case a.Scheduled:
-		return Decision{Action: ApplyArbitrator{Running: false}, Reason: reason, Message: "stopping the arbitrator before the last node"}, true
+		return Decision{Action: ApplyArbitrator{Running: false}, Reason: reason,
+			Message: "stopping the arbitrator before the last node"}, true
 	case a.Process != "":
 		return wait(reason, "waiting for the arbitrator to stop")
 	}
@@ -161,12 +167,15 @@ func arbitratorRefuses(s galera.Snapshot, bridge galera.Encryption) (Decision, b
 	case !a.Known:
 		return wait(ReasonSwitching, "waiting for the agent of the arbitrator before encryption is switched")
 	case s.Wanted.Socket != galera.SocketPlain && a.TLSProblem != "":
-		return blocked(ReasonSwitchRefused, "encryption is not switched on, and nothing was changed: the arbitrator: "+a.TLSProblem)
+		return blocked(ReasonSwitchRefused, "encryption is not switched on, and nothing was changed: the arbitrator: "+
+			a.TLSProblem)
 	case !s.Rebootstrap && !a.Votes():
-		return wait(ReasonArbitratorAway, "waiting for the arbitrator to join the Primary component before encryption is switched")
+		return wait(ReasonArbitratorAway,
+			"waiting for the arbitrator to join the Primary component before encryption is switched")
 	case !s.Rebootstrap && bridge.Socket == galera.SocketDynamic && !a.DynamicSockets:
-		return blocked(ReasonRebootstrap, "the arbitrator's Galera library has no dynamic sockets, which a rolling switch needs; "+
-			"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
+		return blocked(ReasonRebootstrap,
+			"the arbitrator's Galera library has no dynamic sockets, which a rolling switch needs; "+
+				"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
 	}
 	return Decision{}, false
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestRestartWaitsForBackup: a restart would end the backup that a node gives; the others go first, and the primary stays last.
+// TestRestartWaitsForBackup: a restart would end the backup that a node gives; the others go first, and the primary
+// stays last.
 func TestRestartWaitsForBackup(t *testing.T) {
 	for name, c := range map[string]struct {
 		outdated []int

@@ -28,7 +28,8 @@ func continueBootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 			return d, true
 		}
 	}
-	d, ok := order(op, m.Name, kind, op.Position, ReasonRecovering, fmt.Sprintf("%s bootstraps the cluster at %s", m.Name, op.Position))
+	d, ok := order(op, m.Name, kind, op.Position, ReasonRecovering, fmt.Sprintf("%s bootstraps the cluster at %s", m.Name,
+		op.Position))
 	send := d.Action.(SendOrder)
 	if op.Type == galera.OpRecover {
 		send.GivenUp = sortMembers(s).missing() // chooseAgain has seen that each is approved
@@ -48,8 +49,8 @@ func orderFor(t galera.OperationType) OrderKind {
 	}
 }
 
-// followOrder waits for an order that the agent has accepted, and abandons the operation if the order failed. The line of history has begun
-// all the same: its member may have served before it was seen to.
+// followOrder waits for an order that the agent has accepted, and abandons the operation if the order failed. The line
+// of history has begun all the same: its member may have served before it was seen to.
 func followOrder(m galera.Member, op galera.Operation) (Decision, bool) {
 	d, ok := followed(m, op)
 	if end, ended := d.Action.(Complete); ended && m.Order.State != orderRefused {
@@ -62,7 +63,8 @@ func followOrder(m galera.Member, op galera.Operation) (Decision, bool) {
 func followed(m galera.Member, op galera.Operation) (Decision, bool) {
 	switch {
 	case m.CannotAct != galera.Able:
-		return abandon(ReasonRecovering, fmt.Sprintf("%s was chosen to bootstrap the cluster, but %s", m.Name, memberProblem(m)))
+		return abandon(ReasonRecovering, fmt.Sprintf("%s was chosen to bootstrap the cluster, but %s", m.Name,
+			memberProblem(m)))
 	case m.Order.State == orderRefused, m.Order.State == orderFailed:
 		return abandon(ReasonRecovering, fmt.Sprintf("%s did not carry out %s: %s", m.Name, op.ID, m.Order.Message))
 	case m.Order.State == orderDone && m.Down():
@@ -91,7 +93,8 @@ func confirmChoice(s galera.Snapshot, op galera.Operation, m galera.Member) (Dec
 		}
 		return Decision{}, false
 	case len(v.laterMariaDB) > 0 && !approved(s, v, best, ok):
-		return abandon(ReasonDowngrade, list(v.laterMariaDB)+" cannot be started with this image") // another image has to reach it
+		// another image has to reach it
+		return abandon(ReasonDowngrade, list(v.laterMariaDB)+" cannot be started with this image")
 	case len(v.missing()) > 0 && !approved(s, v, best, ok):
 		return explain(s, v, best, ok)
 	case len(v.missing()) > 0 && best.Name != m.Name:

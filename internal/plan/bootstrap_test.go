@@ -7,9 +7,11 @@ import (
 )
 
 var (
-	recovery = galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-1", Position: at(9)}
-	rebuild  = galera.Operation{ID: "rebuildquorum-5", Type: galera.OpRebuildQuorum, Epoch: 5, BootstrapMember: "db-1", Position: at(9)}
-	first    = galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}
+	recovery = galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-1",
+		Position: at(9)}
+	rebuild = galera.Operation{ID: "rebuildquorum-5", Type: galera.OpRebuildQuorum, Epoch: 5, BootstrapMember: "db-1",
+		Position: at(9)}
+	first = galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}
 )
 
 // crashed is a full stop in which db-1 is ahead, in the middle of its recovery.
@@ -40,22 +42,27 @@ func TestContinueRecover(t *testing.T) {
 	none := galera.Position{}
 	check(t, []row{
 		{name: "the others are ordered first", s: crashed(), action: send("db-0", "recover-5", 5, OrderStart, none, "start")},
-		{name: "one after another", s: crashed(db(0, knows(5))), action: send("db-2", "recover-5", 5, OrderStart, none, "start")},
+		{name: "one after another", s: crashed(db(0, knows(5))), action: send("db-2", "recover-5", 5, OrderStart, none,
+			"start")},
 		{name: "then the order, always with the same ID", s: crashed(db(0, knows(5)), db(2, knows(5))),
 			action: send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap")},
-		{name: "the agent has it", s: crashed(db(1, hasOrder("recover-5/db-1/bootstrap", 5, OrderBootstrap, "Accepted"))), reason: ReasonRecovering},
+		{name: "the agent has it", s: crashed(db(1, hasOrder("recover-5/db-1/bootstrap", 5, OrderBootstrap, "Accepted"))),
+			reason: ReasonRecovering},
 		{name: "a running one without quorum is stopped", s: crashed(db(0, nonPrimary(8, "db-0"))),
 			action: send("db-0", "recover-5", 5, OrderStop, none, "stop")},
 		{name: "one is stopping", s: crashed(db(0, phase(galera.PhaseStopping))), reason: ReasonWaitingForMembers},
-		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, blocked: true, contains: `"epoch":5`},
+		{name: "one is silent again", s: crashed(db(0, silent)), reason: ReasonWaitingForMembers, blocked: true,
+			contains: `"epoch":5`},
 		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one cannot read its order book", s: crashed(db(0, damaged(7))), reason: ReasonOrderBook, blocked: true,
 			contains: "db-0 cannot read its order book"},
-		{name: "the same, approved: it gets no order", s: crashed(db(0, damaged(7)), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
+		{name: "the same, approved: it gets no order", s: crashed(db(0, damaged(7)), db(2, knows(5)),
+			trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
 		{name: "one lost its disk", s: crashed(db(0, empty)), reason: ReasonDataLost, blocked: true},
-		{name: "it is Primary", s: crashed(db(1, synced), db(1, role(rolePrimary)), db(0, role("replica"))), action: Complete{Message: "db-1 is Primary"}},
+		{name: "it is Primary", s: crashed(db(1, synced), db(1, role(rolePrimary)), db(0, role("replica"))),
+			action: Complete{Message: "db-1 is Primary"}},
 		{name: "another member is Primary", s: crashed(db(0, synced)), action: Complete{Message: "db-0 is Primary"}},
 	})
 }
@@ -70,19 +77,23 @@ func TestGiveUpRecover(t *testing.T) {
 	gaveUp(t, crashed(db(0, down(12))), "another one is ahead")
 	gaveUp(t, crashed(db(0, knows(6))), "a later epoch is known")
 	gaveUp(t, crashed(db(1, silent), trust("db-0", at(8), 6, "db-1")), "the approval names another one")
-	gaveUp(t, shop(all(down(8)), running(galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-9"})), "no longer a member")
+	gaveUp(t, shop(all(down(8)), running(galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5,
+		BootstrapMember: "db-9"})), "no longer a member")
 	gaveUp(t, shop(running(galera.Operation{ID: "x-5", Type: "Unheard", Epoch: 5})), "unknown to this version")
 }
 
 func TestContinueRebuildQuorum(t *testing.T) {
 	pair := []string{"db-1", "db-2"}
 	lost := func(changes ...change) galera.Snapshot {
-		return shop(append([]change{db(0, down(8)), db(1, nonPrimary(9, pair...)), db(2, nonPrimary(9, pair...)), running(rebuild)}, changes...)...)
+		return shop(append([]change{db(0, down(8)), db(1, nonPrimary(9, pair...)), db(2, nonPrimary(9, pair...)),
+			running(rebuild)}, changes...)...)
 	}
 	none := galera.Position{}
 	check(t, []row{
-		{name: "the others are ordered", s: lost(db(2, knows(5))), action: send("db-0", "rebuildquorum-5", 5, OrderStart, none, "start")},
-		{name: "the order", s: lost(db(0, knows(5)), db(2, knows(5))), action: send("db-1", "rebuildquorum-5", 5, OrderRebuildQuorum, at(9), "rebuildquorum")},
+		{name: "the others are ordered", s: lost(db(2, knows(5))), action: send("db-0", "rebuildquorum-5", 5, OrderStart,
+			none, "start")},
+		{name: "the order", s: lost(db(0, knows(5)), db(2, knows(5))), action: send("db-1", "rebuildquorum-5", 5,
+			OrderRebuildQuorum, at(9), "rebuildquorum")},
 		{name: "one that is apart is stopped", s: lost(db(2, nonPrimary(9, "db-2")), db(1, nonPrimary(9, "db-1"))),
 			action: send("db-2", "rebuildquorum-5", 5, OrderStop, none, "stop")},
 		{name: "one is silent", s: lost(db(0, silent)), reason: ReasonWaitingForMembers, blocked: true},
@@ -93,7 +104,8 @@ func TestContinueRebuildQuorum(t *testing.T) {
 
 func TestContinueFirstStart(t *testing.T) {
 	check(t, []row{
-		{name: "the order at once", s: fresh(running(first)), action: send("db-0", "firststart-1", 1, OrderInitialise, galera.Position{}, "initialise")},
+		{name: "the order at once", s: fresh(running(first)), action: send("db-0", "firststart-1", 1, OrderInitialise,
+			galera.Position{}, "initialise")},
 		{name: "one is silent", s: fresh(running(first), db(2, silent)), reason: ReasonWaitingForMembers},
 		{name: "done", s: shop(running(first)), action: Complete{Message: "db-0 is Primary"}},
 	})

@@ -238,18 +238,21 @@ func shown(a *galera.Approval) string {
 		return ""
 	}
 	var without []string
-	for as, names := range map[galera.GivenUpAs][]string{galera.Gone: a.Without, galera.StillRunning: a.Running, galera.Unable: a.Unable} {
+	for as, names := range map[galera.GivenUpAs][]string{galera.Gone: a.Without, galera.StillRunning: a.Running,
+		galera.Unable: a.Unable} {
 		for _, name := range names {
 			without = append(without, fmt.Sprintf(`{"name":%q,"as":%q}`, name, as))
 		}
 	}
 	slices.Sort(without)
-	return fmt.Sprintf(`{"spec":{"recovery":{"approval":{"member":%q,"history":%q,"seqno":%d,"epoch":%d,"without":[%s]}}}}`,
+	return fmt.Sprintf(
+		`{"spec":{"recovery":{"approval":{"member":%q,"history":%q,"seqno":%d,"epoch":%d,"without":[%s]}}}}`,
 		a.Member, a.Position.UUID, a.Position.Seqno, a.Epoch, strings.Join(without, ","))
 }
 
 // printed is the approval that a decision asks for.
 func printed(member string, seqno, epoch int64, without string, as galera.GivenUpAs) string {
-	return fmt.Sprintf(`{"spec":{"recovery":{"approval":{"member":%q,"history":%q,"seqno":%d,"epoch":%d,"without":[{"name":%q,"as":%q}]}}}}`,
+	return fmt.Sprintf(
+		`{"spec":{"recovery":{"approval":{"member":%q,"history":%q,"seqno":%d,"epoch":%d,"without":[{"name":%q,"as":%q}]}}}}`,
 		member, history, seqno, epoch, without, as)
 }

@@ -42,10 +42,10 @@ type Publication struct {
 //
 //	old leaf, old CA → old leaf, both CAs → new leaf, both CAs → new leaf, new CA
 //
-// A leaf that verifies by every CA by which the published leaf verifies needs no step of trust: each member
-// trusts those CAs already. It is published at once, even if members are silent, so that a renewal
-// depends on no member. Any other leaf waits until clients have had their time to read its CA, too, unless the published
-// one has expired: then they cannot connect anyway.
+// A leaf that verifies by every CA by which the published leaf verifies needs no step of trust: each member trusts
+// those CAs already. It is published at once, even if members are silent, so that a renewal depends on no member. Any
+// other leaf waits until clients have had their time to read its CA, too, unless the published one has expired: then
+// they cannot connect anyway.
 func Publish(c galera.Certificates) Publication {
 	published, issued := c.Published, c.Issued
 	switch {

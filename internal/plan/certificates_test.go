@@ -13,7 +13,8 @@ import (
 func uses(states ...string) []galera.CertificateUse {
 	var out []galera.CertificateUse
 	for i, s := range states {
-		out = append(out, galera.CertificateUse{Name: fmt.Sprint("n-", i), Loaded: s == "loaded" || s == "serves", Serves: s == "serves"})
+		out = append(out, galera.CertificateUse{Name: fmt.Sprint("n-", i), Loaded: s == "loaded" || s == "serves",
+			Serves: s == "serves"})
 	}
 	return out
 }
@@ -30,36 +31,63 @@ func TestPublish(t *testing.T) {
 		c    galera.Certificates
 		want string // leaf, CAs, step, who is waited for
 	}{
-		"nothing yet":                        {galera.Certificates{}, "published [] Settled []"},
-		"the first":                          {galera.Certificates{Issued: old}, "issued [A] Settled []"},
-		"nothing new":                        {galera.Certificates{Published: old, Valid: true, Issued: old, Members: all}, "issued [A] Settled []"},
-		"refused or gone":                    {galera.Certificates{Published: old, Valid: true, Members: all}, "published [A] Settled []"},
-		"renewed, all there":                 {galera.Certificates{Published: old, Valid: true, Issued: renewed, Members: all}, "issued [A] Settled []"},
-		"renewed, one silent":                {galera.Certificates{Published: old, Valid: true, Issued: renewed, Members: uses("serves", "", "serves")}, "issued [A] Settled []"},
-		"another CA":                         {galera.Certificates{Published: old, Valid: true, Issued: other, Members: all}, "published [A B] DistributingTrust []"},
-		"another CA, no node there":          {galera.Certificates{Published: old, Valid: true, Issued: other, Members: uses("", "")}, "published [A B] DistributingTrust [n-0 n-1]"},
-		"both published, one has not loaded": {galera.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "", "serves")}, "published [A B] DistributingTrust [n-1]"},
-		"both trusted":                       {galera.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "loaded")}, "issued [A B] RotatingCertificates []"},
-		"new leaf, one not seen serving":     {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: uses("serves", "serves", "loaded")}, "issued [A B] RotatingCertificates [n-2]"},
-		"new leaf served by all":             {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all}, "issued [B] Settled []"},
-		"manual":                             {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true}, "issued [A B] AwaitingApproval []"},
-		"manual, another asked for":          {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true, Droppable: []string{"C", "B"}}, "issued [A B] AwaitingApproval []"},
-		"manual, asked for":                  {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Members: all, Manual: true, Droppable: []string{"A"}}, "issued [B] Settled []"},
-		"manual, asked for too early":        {galera.Certificates{Published: both, Valid: true, Issued: other, Members: uses("loaded", "", "serves"), Manual: true, Droppable: []string{"A"}}, "published [A B] DistributingTrust [n-1]"},
-		"a third CA half-way":                {galera.Certificates{Published: both, Valid: true, Issued: certPair("l4", "C", "C"), Members: all}, "published [A B C] DistributingTrust []"},
-		"back to the first half-way":         {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: renewed, Members: uses("loaded", "loaded")}, "issued [A B] RotatingCertificates []"},
-		"back to the first, one not there":   {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: renewed, Members: uses("loaded", "")}, "published [A B] DistributingTrust [n-1]"},
+		"nothing yet": {galera.Certificates{}, "published [] Settled []"},
+		"the first":   {galera.Certificates{Issued: old}, "issued [A] Settled []"},
+		"nothing new": {galera.Certificates{Published: old, Valid: true, Issued: old, Members: all},
+			"issued [A] Settled []"},
+		"refused or gone": {galera.Certificates{Published: old, Valid: true, Members: all},
+			"published [A] Settled []"},
+		"renewed, all there": {galera.Certificates{Published: old, Valid: true, Issued: renewed,
+			Members: all}, "issued [A] Settled []"},
+		"renewed, one silent": {galera.Certificates{Published: old, Valid: true, Issued: renewed,
+			Members: uses("serves", "", "serves")}, "issued [A] Settled []"},
+		"another CA": {galera.Certificates{Published: old, Valid: true, Issued: other, Members: all},
+			"published [A B] DistributingTrust []"},
+		"another CA, no node there": {galera.Certificates{Published: old, Valid: true, Issued: other,
+			Members: uses("", "")}, "published [A B] DistributingTrust [n-0 n-1]"},
+		"both published, one has not loaded": {galera.Certificates{Published: both, Valid: true, Issued: other,
+			Members: uses("loaded", "", "serves")}, "published [A B] DistributingTrust [n-1]"},
+		"both trusted": {galera.Certificates{Published: both, Valid: true, Issued: other,
+			Members: uses("loaded", "loaded")}, "issued [A B] RotatingCertificates []"},
+		"new leaf, one not seen serving": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Issued: other, Members: uses("serves", "serves", "loaded")}, "issued [A B] RotatingCertificates [n-2]"},
+		"new leaf served by all": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Issued: other, Members: all}, "issued [B] Settled []"},
+		"manual": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Issued: other, Members: all, Manual: true}, "issued [A B] AwaitingApproval []"},
+		"manual, another asked for": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Issued: other, Members: all, Manual: true, Droppable: []string{"C", "B"}}, "issued [A B] AwaitingApproval []"},
+		"manual, asked for": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Issued: other, Members: all, Manual: true, Droppable: []string{"A"}}, "issued [B] Settled []"},
+		"manual, asked for too early": {galera.Certificates{Published: both, Valid: true, Issued: other,
+			Members: uses("loaded", "", "serves"), Manual: true, Droppable: []string{"A"}},
+			"published [A B] DistributingTrust [n-1]"},
+		"a third CA half-way": {galera.Certificates{Published: both, Valid: true,
+			Issued: certPair("l4", "C", "C"), Members: all}, "published [A B C] DistributingTrust []"},
+		"back to the first half-way": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Issued: renewed, Members: uses("loaded", "loaded")}, "issued [A B] RotatingCertificates []"},
+		"back to the first, one not there": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Issued: renewed, Members: uses("loaded", "")}, "published [A B] DistributingTrust [n-1]"},
 		// A CA renewed with its key: the leaf verifies by either certificate of it.
-		"CA renewed with its key":        {galera.Certificates{Published: certPair("l1", "A", "A A2"), Valid: true, Issued: certPair("l2", "A2", "A A2"), Members: uses("", "", "")}, "issued [A A2] RotatingCertificates []"},
-		"CA renewed, leaf served":        {galera.Certificates{Published: certPair("l2", "A A2", "A A2"), Valid: true, Issued: certPair("l2", "A2", "A A2"), Members: all}, "issued [A2] Settled []"},
-		"same leaf, another CA with it":  {galera.Certificates{Published: certPair("l1", "A", "A A2"), Valid: true, Issued: certPair("l1", "A2", "A A2"), Members: all}, "issued [A A2] RotatingCertificates []"},
-		"only one of two anchors common": {galera.Certificates{Published: certPair("l1", "A B", "A B"), Valid: true, Issued: other, Members: uses("", "loaded")}, "published [A B] DistributingTrust [n-0]"},
+		"CA renewed with its key": {galera.Certificates{Published: certPair("l1", "A", "A A2"), Valid: true,
+			Issued: certPair("l2", "A2", "A A2"), Members: uses("", "", "")}, "issued [A A2] RotatingCertificates []"},
+		"CA renewed, leaf served": {galera.Certificates{Published: certPair("l2", "A A2", "A A2"), Valid: true,
+			Issued: certPair("l2", "A2", "A A2"), Members: all}, "issued [A2] Settled []"},
+		"same leaf, another CA with it": {galera.Certificates{Published: certPair("l1", "A", "A A2"), Valid: true,
+			Issued: certPair("l1", "A2", "A A2"), Members: all}, "issued [A A2] RotatingCertificates []"},
+		"only one of two anchors common": {galera.Certificates{Published: certPair("l1", "A B", "A B"), Valid: true,
+			Issued: other, Members: uses("", "loaded")}, "published [A B] DistributingTrust [n-0]"},
 		// Expiry.
-		"published has expired, new CA":  {galera.Certificates{Published: certPair("l1", "A", ""), Issued: other, Members: uses("", "", "")}, "issued [A B] RotatingCertificates []"},
-		"and its CA, too":                {galera.Certificates{Published: certPair("l1", "A", ""), Issued: other, Expired: []string{"A"}}, "issued [B] Settled []"},
-		"expired, and nothing new":       {galera.Certificates{Published: certPair("l1", "A", ""), Issued: none, Expired: []string{"A"}}, "published [A] Settled []"},
-		"an expired CA leaves":           {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Issued: other, Expired: []string{"A"}, Manual: true}, "issued [B] Settled []"},
-		"an expired CA leaves by itself": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true, Expired: []string{"A"}}, "published [B] Settled []"},
+		"published has expired, new CA": {galera.Certificates{Published: certPair("l1", "A", ""), Issued: other,
+			Members: uses("", "", "")}, "issued [A B] RotatingCertificates []"},
+		"and its CA, too": {galera.Certificates{Published: certPair("l1", "A", ""), Issued: other,
+			Expired: []string{"A"}}, "issued [B] Settled []"},
+		"expired, and nothing new": {galera.Certificates{Published: certPair("l1", "A", ""), Issued: none,
+			Expired: []string{"A"}}, "published [A] Settled []"},
+		"an expired CA leaves": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Issued: other, Expired: []string{"A"}, Manual: true}, "issued [B] Settled []"},
+		"an expired CA leaves by itself": {galera.Certificates{Published: certPair("l3", "A B", "B"), Valid: true,
+			Expired: []string{"A"}}, "published [B] Settled []"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Publish(tc.c)
@@ -84,11 +112,13 @@ func TestPublishWaitsForClients(t *testing.T) {
 		step   CertificateStep
 		wait   time.Duration
 	}{
-		"all nodes trust it": {galera.Certificates{Published: both, Valid: true, Issued: other}, false, StepDistributingTrust, time.Second},
-		"expired":            {galera.Certificates{Published: both, Issued: other}, true, StepRotatingCertificates, 0},
+		"all nodes trust it": {galera.Certificates{Published: both, Valid: true, Issued: other}, false, StepDistributingTrust,
+			time.Second},
+		"expired": {galera.Certificates{Published: both, Issued: other}, true, StepRotatingCertificates, 0},
 		"of the same CA": {galera.Certificates{Published: certPair("l1", "A", "A"), Valid: true,
 			Issued: certPair("l2", "A", "A")}, true, StepSettled, 0},
-		"it is served": {galera.Certificates{Published: certPair("l3", "B", "B"), Valid: true, Issued: other}, true, StepSettled, 0},
+		"it is served": {galera.Certificates{Published: certPair("l3", "B", "B"), Valid: true, Issued: other}, true,
+			StepSettled, 0},
 	} {
 		tc.c.ClientsWait = time.Second
 		if p := Publish(tc.c); p.Issued != tc.issued || p.Step != tc.step || p.ClientsWait != tc.wait {

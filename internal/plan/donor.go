@@ -38,14 +38,14 @@ func releasable(s galera.Snapshot, m galera.Member) bool {
 	return canStartAgain(s, m)
 }
 
-// canStartAgain returns whether the cluster can start again by itself after a restart of m, a stuck donor: another member
-// serves, or all others are known to hold no write-set that m lacks. Otherwise m continues to serve alone.
+// canStartAgain returns whether the cluster can start again by itself after a restart of m, a stuck donor: another
+// member serves, or all others are known to hold no write-set that m lacks. Otherwise m continues to serve alone.
 func canStartAgain(s galera.Snapshot, m galera.Member) bool {
 	return slices.ContainsFunc(membersNotStuck(s), canWrite) || len(missingIfCandidate(s, m)) == 0
 }
 
-// missingIfCandidate are the members that would be missing if all members were down and m were the candidate. A member that
-// tries to join again and again counts as down: it is, between two attempts.
+// missingIfCandidate are the members that would be missing if all members were down and m were the candidate. A member
+// that tries to join again and again counts as down: it is, between two attempts.
 func missingIfCandidate(s galera.Snapshot, m galera.Member) []string {
 	var rest []galera.Member
 	for _, o := range s.Members {
@@ -62,14 +62,17 @@ func missingIfCandidate(s galera.Snapshot, m galera.Member) []string {
 }
 
 func aloneAndStuck(s galera.Snapshot, m galera.Member) string {
-	return fmt.Sprintf("%s stays a donor without a joiner, and accepts no joiner before its restart. It serves alone, and after its restart the cluster could not "+
-		"start by itself without %s. Bring their data back; or, to give that data up, accept an outage: "+
-		"delete the pod %s, and then give the approval that is asked for", m.Name, list(missingIfCandidate(s, m)), m.Name)
+	return fmt.Sprintf(
+		"%s stays a donor without a joiner, and accepts no joiner before its restart. It serves alone, and after its "+
+			"restart the cluster could not "+
+			"start by itself without %s. Bring their data back; or, to give that data up, accept an outage: "+
+			"delete the pod %s, and then give the approval that is asked for", m.Name, list(missingIfCandidate(s, m)), m.Name)
 }
 
 // catchesUp reports whether a node has its data, still applies write-sets, and will become Synced without a donor.
 func catchesUp(m galera.Member) bool {
-	return m.InPrimary() && m.Data != galera.DataIncomplete && !m.Draining && !m.Pod.Terminating && m.Server.State == galera.NodeJoined
+	return m.InPrimary() && m.Data != galera.DataIncomplete && !m.Draining && !m.Pod.Terminating &&
+		m.Server.State == galera.NodeJoined
 }
 
 func membersNotStuck(s galera.Snapshot) []galera.Member {

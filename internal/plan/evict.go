@@ -34,7 +34,8 @@ func Evictions(s galera.Snapshot) []Eviction {
 		for _, m := range s.Members {
 			if m.InPrimary() && m.Server.ViewID == gone.Ended.ViewID && !asked[m.Name] {
 				asked[m.Name] = true
-				out = append(out, Eviction{Member: m.Name, Gone: gone.Name, NodeUUID: gone.Ended.NodeUUID, ViewID: gone.Ended.ViewID})
+				out = append(out, Eviction{Member: m.Name, Gone: gone.Name, NodeUUID: gone.Ended.NodeUUID,
+					ViewID: gone.Ended.ViewID})
 				break
 			}
 		}

@@ -40,10 +40,14 @@ func TestEvictions(t *testing.T) {
 		{"the first one", shop(all(inView(7)), db(0, ended)), []Eviction{reported("db-1", "db-0")}},
 		{"the group has gone on", shop(all(inView(8)), db(2, ended)), nil},
 		{"one of them has", shop(db(0, inView(8)), db(1, inView(7)), db(2, ended)), []Eviction{reported("db-1", "db-2")}},
-		{"no quorum", shop(all(inView(7)), db(2, ended), db(0, nonPrimary(10, "db-0", "db-1")), db(1, nonPrimary(10, "db-0", "db-1"))), nil},
-		{"an arbitrator would remember it", shop(all(inView(7)), db(2, ended), func(s *galera.Snapshot) { s.Arbitrator = &galera.Arbitrator{} }), nil},
-		{"two have ended, and each believes but one", shop(all(inView(7)), db(0, ended), db(2, ended)), []Eviction{reported("db-1", "db-0")}},
-		{"two of five have", shop(five, all(inView(7)), db(0, ended), db(2, ended)), []Eviction{reported("db-1", "db-0"), reported("db-3", "db-2")}},
+		{"no quorum", shop(all(inView(7)), db(2, ended), db(0, nonPrimary(10, "db-0", "db-1")),
+			db(1, nonPrimary(10, "db-0", "db-1"))), nil},
+		{"an arbitrator would remember it", shop(all(inView(7)), db(2, ended),
+			func(s *galera.Snapshot) { s.Arbitrator = &galera.Arbitrator{} }), nil},
+		{"two have ended, and each believes but one", shop(all(inView(7)), db(0, ended), db(2, ended)),
+			[]Eviction{reported("db-1", "db-0")}},
+		{"two of five have", shop(five, all(inView(7)), db(0, ended), db(2, ended)),
+			[]Eviction{reported("db-1", "db-0"), reported("db-3", "db-2")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := Evictions(tc.s); !reflect.DeepEqual(got, tc.want) {

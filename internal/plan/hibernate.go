@@ -59,9 +59,11 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	}
 	m := nextToStop(running, s.Primary)
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
-		return abandon(ReasonHibernating, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
+		return abandon(ReasonHibernating, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed",
+			op.Epoch, m.Name))
 	}
-	return order(op, m.Name, OrderStop, galera.Position{}, ReasonHibernating, fmt.Sprintf("stopping %s, %d nodes left to stop", m.Name, len(running)))
+	return order(op, m.Name, OrderStop, galera.Position{}, ReasonHibernating,
+		fmt.Sprintf("stopping %s, %d nodes left to stop", m.Name, len(running)))
 }
 
 // completeHibernate completes the hibernation when all nodes that accept a Stop have stopped. One node that cannot get
@@ -74,16 +76,18 @@ func completeHibernate(untold []galera.Member) (Decision, bool) {
 	case len(untold) == 0:
 		return complete("all nodes are stopped")
 	case len(untold) == 1:
-		return complete("all nodes are stopped but " + untold[0].Name + ", which ends with its pod" + problemSuffix(untold[0]))
+		return complete("all nodes are stopped but " + untold[0].Name + ", which ends with its pod" +
+			problemSuffix(untold[0]))
 	case len(mayServe) < 2:
 		return complete("all nodes are stopped but " + list(names(untold)) + ", which end with their pods")
 	}
-	return blocked(ReasonHibernating, fmt.Sprintf("all other nodes are stopped; waiting for %s, which cannot be ordered to stop: "+
-		"at most one such node may be left. %s %s", list(names(mayServe)), mayServe[0].Name, memberProblem(mayServe[0])))
+	return blocked(ReasonHibernating, fmt.Sprintf(
+		"all other nodes are stopped; waiting for %s, which cannot be ordered to stop: "+
+			"at most one such node may be left. %s %s", list(names(mayServe)), mayServe[0].Name, memberProblem(mayServe[0])))
 }
 
-// nextToStop is the highest ordinal that is the primary neither by its role nor by the record; then one that is not by its
-// role; and the primary itself if no other is left.
+// nextToStop is the highest ordinal that is the primary neither by its role nor by the record; then one that is not by
+// its role; and the primary itself if no other is left.
 func nextToStop(members []galera.Member, primary string) galera.Member {
 	last := members[0]
 	for _, m := range members[1:] {
@@ -109,7 +113,8 @@ func rank(m galera.Member, primary string) int {
 // must have ended first: if it were wanted again, the agents would ignore its Stops as known orders. The epoch
 // is the journal's, so that an operator with a stale status cannot lift a newer Stop.
 func clearStopOrders(s galera.Snapshot) (Decision, bool) {
-	stopping := s.Hibernate || s.Operation != nil && (s.Operation.Type == galera.OpHibernate || rebootstrapping(*s.Operation))
+	stopping := s.Hibernate || s.Operation != nil && (s.Operation.Type == galera.OpHibernate ||
+		rebootstrapping(*s.Operation))
 	if stopping || !anyPrimary(s) || highestEpoch(s) > s.Epoch {
 		return Decision{}, false
 	}

@@ -23,9 +23,9 @@ func highestEpoch(s galera.Snapshot) int64 {
 	return epoch
 }
 
-// recordMissingUUID stores the history's UUID in a status that has none. Unless this is the first start, the status was lost or the
-// volumes are of an earlier cluster. Then a member that cannot be asked now, because its order book is damaged or its
-// volume is missing, may remember a higher epoch than the others.
+// recordMissingUUID stores the history's UUID in a status that has none. Unless this is the first start, the status was
+// lost or the volumes are of an earlier cluster. Then a member that cannot be asked now, because its order book is
+// damaged or its volume is missing, may remember a higher epoch than the others.
 func recordMissingUUID(s galera.Snapshot, uuid string) RecordUUID {
 	first := s.Operation != nil && s.Operation.Type == galera.OpFirstStart
 	return RecordUUID{UUID: uuid, Epoch: highestEpoch(s), Leap: !first}
@@ -58,7 +58,8 @@ func blocked(reason, message string) (Decision, bool) {
 
 // order sends an order of the operation in progress. Its ID is the same every time it is sent,
 // so that it can be repeated after a lost reply.
-func order(op galera.Operation, member string, kind OrderKind, pos galera.Position, reason, message string) (Decision, bool) {
+func order(op galera.Operation, member string, kind OrderKind, pos galera.Position, reason, message string) (Decision,
+	bool) {
 	return Decision{Reason: reason, Message: message, Action: SendOrder{
 		Member: member, ID: orderID(op, member, kind), Epoch: op.Epoch, Kind: kind, Position: pos,
 	}}, true

@@ -27,8 +27,8 @@ func memberProblem(m galera.Member) string {
 	return "does not answer"
 }
 
-// absent returns why a node that does not answer may stay away for any time, as the end of a sentence; "" when it may be back in a moment. An
-// operation that keeps other nodes down does not wait for it.
+// absent returns why a node that does not answer may stay away for any time, as the end of a sentence; "" when it may
+// be back in a moment. An operation that keeps other nodes down does not wait for it.
 func absent(m galera.Member) string {
 	switch {
 	case m.Known:
@@ -118,21 +118,27 @@ func describeStuck(s galera.Snapshot, v verdict) string {
 
 // running reports whether a missing member's server may run, and has to be ended before the cluster starts without it.
 func (v verdict) running(s galera.Snapshot) bool {
-	return slices.ContainsFunc(s.Members, func(m galera.Member) bool { return m.MayRun() && slices.Contains(v.missing(), m.Name) })
+	return slices.ContainsFunc(s.Members, func(m galera.Member) bool {
+		return m.MayRun() && slices.Contains(v.missing(),
+			m.Name)
+	})
 }
 
-// terminateStuck ends a server that does not answer, or takes no orders, before the cluster is started without it. It waits
-// until the process has ended, or was sent SIGKILL: such a process never runs another instruction, so it takes no write,
-// forms no component and joins none. Anything less is not enough: the server may be alone in a Primary component that
-// the others have left, and serve there.
+// terminateStuck ends a server that does not answer, or takes no orders, before the cluster is started without it. It
+// waits until the process has ended, or was sent SIGKILL: such a process never runs another instruction, so it takes no
+// write, forms no component and joins none. Anything less is not enough: the server may be alone in a Primary component
+// that the others have left, and serve there.
 func terminateStuck(op galera.Operation, m galera.Member) (Decision, bool) {
 	switch {
 	case m.Pod.Terminating:
-		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the pod %s to end: its server may run. If the pod stays, restart its host", m.Name))
+		return wait(ReasonMemberFailed, fmt.Sprintf(
+			"waiting for the pod %s to end: its server may run. If the pod stays, restart its host", m.Name))
 	case !m.Records():
 		return replace(m, "its server may run, and its volume cannot store an order to stop")
 	case m.Order != nil && m.Order.ID == orderID(op, m.Name, OrderStop):
-		return wait(ReasonMemberFailed, fmt.Sprintf("waiting for the server of %s, which does not answer, to be killed. If it does not end, restart its host", m.Name))
+		return wait(ReasonMemberFailed, fmt.Sprintf(
+			"waiting for the server of %s, which does not answer, to be killed. If it does not end, restart its host", m.Name))
 	}
-	return order(op, m.Name, OrderStop, galera.Position{}, ReasonRecovering, fmt.Sprintf("ending the server of %s, which does not answer", m.Name))
+	return order(op, m.Name, OrderStop, galera.Position{}, ReasonRecovering,
+		fmt.Sprintf("ending the server of %s, which does not answer", m.Name))
 }

@@ -18,17 +18,19 @@ func releaseOnlyDonor(s galera.Snapshot) (Decision, bool) {
 	case op == nil:
 		return begin(s, galera.Operation{Type: galera.OpRestart, Target: m.Name}, ReasonRestarting, m.Name+onlyDonorMessage)
 	case op.Type == galera.OpRestart && op.Target != m.Name, op.Type == galera.OpSwitchTLS && !rebootstrapping(*op):
-		return abandon(ReasonRestarting, fmt.Sprintf("no node can join before %s has another image, so it is restarted first", m.Name))
+		return abandon(ReasonRestarting, fmt.Sprintf("no node can join before %s has another image, so it is restarted first",
+			m.Name))
 	}
 	return Decision{}, false
 }
 
-const onlyDonorMessage = " is the only node with data, and its image lacks programs that state transfers need, so no other node can join: " +
+const onlyDonorMessage = " is the only node with data, and its image lacks programs that state transfers need, so no " +
+	"other node can join: " +
 	"its pod is replaced by one of the current image, though no node serves meanwhile"
 
-// onlyDonor is the member that serves and cannot be a donor, while all others are known to hold no data, to run no server, and
-// to be able to join: its restart loses nothing, nothing else could end their wait, and its new image was seen to run
-// and to have the programs.
+// onlyDonor is the member that serves and cannot be a donor, while all others are known to hold no data, to run no
+// server, and to be able to join: its restart loses nothing, nothing else could end their wait, and its new image was
+// seen to run and to have the programs.
 func onlyDonor(s galera.Snapshot) (donor galera.Member, found bool) {
 	for _, m := range s.Members {
 		if m.Synced() && m.Pod.Ready && m.Pod.Outdated && m.LacksTools && m.Records() {

@@ -14,13 +14,18 @@
 //  6. Continue the journalled operation, until it is observed to be done.
 //  7. No node runs: publish the wanted encryption at once.
 //  8. Stop all nodes in order, if the cluster is to hibernate.
-//  9. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover. All of
-//     them need facts about every member, or an approval; until then nothing happens.
-//  10. Move the primary to the node a user has named.
-//  11. Start, remove or restart the arbitrator, while every node serves.
-//  12. Bring the number of members to the wanted one, one at a time.
-//  13. Switch the encryption of replication.
-//  14. Restart nodes that run with old settings or in an old pod, or that a user has named, one at a time, the primary last.
+//
+// 9. No Primary component: replace pods that cannot start as they are; then first start, rebuild quorum, or recover.
+// All of
+//
+//	   them need facts about every member, or an approval; until then nothing happens.
+//	10. Move the primary to the node a user has named.
+//	11. Start, remove or restart the arbitrator, while every node serves.
+//	12. Bring the number of members to the wanted one, one at a time.
+//	13. Switch the encryption of replication.
+//
+// 14. Restart nodes that run with old settings or in an old pod, or that a user has named, one at a time, the primary
+// last.
 //
 // A node never bootstraps by itself: without a running node only an order can make one Primary. So
 // a slow or stale report can delay a decision, but never make it wrong.

@@ -42,13 +42,15 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 		}
 		if s.ClusterUUID != "" && a.Server.ClusterUUID != s.ClusterUUID {
 			return blocked(ReasonForeignData, fmt.Sprintf(
-				"%s is Primary with the history %s, but this cluster's history is %s; the operator does nothing until this is resolved manually",
+				"%s is Primary with the history %s, but this cluster's history is %s; the operator does nothing until this is "+
+					"resolved manually",
 				a.Name, a.Server.ClusterUUID, s.ClusterUUID))
 		}
 		for _, b := range s.Members[i+1:] {
 			if b.InPrimary() && inDifferentComponents(a, b) {
 				return blocked(ReasonTwoPrimaries, fmt.Sprintf(
-					"%s and %s are Primary in two different components: the data diverges; the operator does nothing. Stop the clients, keep both volumes, and decide manually which component is right",
+					"%s and %s are Primary in two different components: the data diverges; the operator does nothing. Stop the "+
+						"clients, keep both volumes, and decide manually which component is right",
 					a.Name, b.Name))
 			}
 		}
@@ -56,9 +58,9 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 	return Decision{}, false
 }
 
-// inDifferentComponents reports whether two Primary members are certainly in different components: their histories differ,
-// or their views have no member in common. Any common member shows that one of them has not reported
-// its latest view yet: the views of a true split never overlap.
+// inDifferentComponents reports whether two Primary members are certainly in different components: their histories
+// differ, or their views have no member in common. Any common member shows that one of them has not reported its latest
+// view yet: the views of a true split never overlap.
 func inDifferentComponents(a, b galera.Member) bool {
 	if a.Server.ClusterUUID != b.Server.ClusterUUID {
 		return true
@@ -74,14 +76,17 @@ func recordUUID(s galera.Snapshot) (Decision, bool) {
 	m, ok := firstPrimary(s)
 	switch {
 	case ok && s.ClusterUUID == "":
-		return Decision{Action: recordMissingUUID(s, m.Server.ClusterUUID), Reason: ReasonJoining, Message: "the cluster's history is " + m.Server.ClusterUUID}, true
+		return Decision{Action: recordMissingUUID(s, m.Server.ClusterUUID), Reason: ReasonJoining,
+			Message: "the cluster's history is " + m.Server.ClusterUUID}, true
 	case s.ClusterUUID != "" && s.Approval != nil && s.Approval.Epoch == epoch+1 && (ok || noneMissing(s)):
 		// Recording its epoch makes the approval void: it must not be valid when a member is missing the next time.
-		return record(s.ClusterUUID, s.Approval.Epoch, "the approval to start without missing members is no longer needed, and void now")
+		return record(s.ClusterUUID, s.Approval.Epoch,
+			"the approval to start without missing members is no longer needed, and void now")
 	case s.ClusterUUID != "" && s.Operation == nil && epoch > s.Epoch:
 		// No order is sent before its epoch is recorded: the status was set back. Others may remember still later epochs.
 		return Decision{Action: RecordUUID{UUID: s.ClusterUUID, Epoch: epoch, Leap: true}, Reason: ReasonJoining,
-			Message: fmt.Sprintf("members remember epoch %d, and the status %d: it was set back to an earlier state", epoch, s.Epoch)}, true
+			Message: fmt.Sprintf("members remember epoch %d, and the status %d: it was set back to an earlier state", epoch,
+				s.Epoch)}, true
 	}
 	return Decision{}, false
 }
@@ -118,7 +123,8 @@ func isLeaving(s galera.Snapshot, name string) bool {
 	case op.Type == galera.OpScaleDown:
 		return true
 	}
-	restarts := s.Operation.Type == galera.OpRestart || s.Operation.Type == galera.OpSwitchTLS && !rebootstrapping(*s.Operation)
+	restarts := s.Operation.Type == galera.OpRestart || s.Operation.Type == galera.OpSwitchTLS &&
+		!rebootstrapping(*s.Operation)
 	return restarts && outdated(m)
 }
 

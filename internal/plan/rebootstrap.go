@@ -45,15 +45,17 @@ func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool
 		fmt.Sprintf("restarting %s, the last node that serves, with %s sockets", keeper.Name, s.Wanted.Socket))
 }
 
-// wouldBeMissing returns why a member could not take an order, or not determine its position, when the target is bootstrapped; ""
-// when it could. Nodes that were stopped stay down while a silent one is waited for, so that wait is short. A server that hangs is killed by its Stop, and its position examined.
+// wouldBeMissing returns why a member could not take an order, or not determine its position, when the target is
+// bootstrapped; "" when it could. Nodes that were stopped stay down while a silent one is waited for, so that wait is
+// short. A server that hangs is killed by its Stop, and its position examined.
 func wouldBeMissing(m galera.Member) string {
 	switch why := absent(m); {
 	case why != "":
 		return why
 	case m.CannotAct != galera.Able && m.CannotAct != galera.Hung:
 		return memberProblem(m)
-	case m.Down() && m.Failure != nil && !m.Position.Known() && m.Data != galera.DataEmpty && m.Data != galera.DataIncomplete:
+	case m.Down() && m.Failure != nil && !m.Position.Known() && m.Data != galera.DataEmpty &&
+		m.Data != galera.DataIncomplete:
 		return "cannot determine its position"
 	}
 	return ""
@@ -64,7 +66,8 @@ func stopForSwitch(op galera.Operation, m galera.Member) (Decision, bool) {
 		return wait(ReasonSwitching, "waiting for "+m.Name+" to stop"+problemSuffix(m))
 	}
 	if m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop) {
-		return abandon(ReasonSwitching, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
+		return abandon(ReasonSwitching, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed",
+			op.Epoch, m.Name))
 	}
 	return order(op, m.Name, OrderStop, galera.Position{}, ReasonSwitching,
 		fmt.Sprintf("stopping %s while %s serves", m.Name, op.Target))

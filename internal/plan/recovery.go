@@ -47,7 +47,8 @@ func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 // adviseAllEmpty is the advice for a cluster whose members all answer, and none has data.
 func adviseAllEmpty(s galera.Snapshot) (Decision, bool) {
 	return blocked(ReasonDataLost, "no member holds data of this cluster's history "+s.ClusterUUID+": "+positions(s)+
-		". The cluster does not start empty by itself. Bring back a volume that was in use last; or restore a backup into a new cluster; "+
+		". The cluster does not start empty by itself. Bring back a volume that was in use last; or restore a backup into "+
+		"a new cluster; "+
 		"or, if no data are to be kept, delete this cluster and create it again")
 }
 
@@ -77,7 +78,8 @@ type verdict struct {
 // missing are the members that may hold write-sets the candidates lack.
 func (v verdict) missing() []string {
 	var all []string
-	for _, group := range [][]string{v.silent, v.hung, v.killed, v.slow, v.frozen, v.readOnly, v.unknown, v.differing, v.damaged, v.laterMariaDB, v.lost, v.foreign, v.beyond, v.unable} {
+	for _, group := range [][]string{v.silent, v.hung, v.killed, v.slow, v.frozen, v.readOnly, v.unknown, v.differing,
+		v.damaged, v.laterMariaDB, v.lost, v.foreign, v.beyond, v.unable} {
 		all = append(all, group...)
 	}
 	return all
@@ -127,9 +129,9 @@ func sortMembers(s galera.Snapshot) verdict {
 	return v
 }
 
-// separateBeyond moves the candidates of earlier lines that have higher seqnos than the latest line to beyond: an approval gave
-// up their write-sets, or they have not recorded the new line yet. The facts do not distinguish these two. So do
-// those of a line of its own, of which the status does not show whether it is the cluster's.
+// separateBeyond moves the candidates of earlier lines that have higher seqnos than the latest line to beyond: an
+// approval gave up their write-sets, or they have not recorded the new line yet. The facts do not distinguish these
+// two. So do those of a line of its own, of which the status does not show whether it is the cluster's.
 func (v *verdict) separateBeyond(s galera.Snapshot) {
 	best, _ := v.best(s)
 	kept := v.candidates[:0]
@@ -143,14 +145,14 @@ func (v *verdict) separateBeyond(s galera.Snapshot) {
 	v.candidates = kept
 }
 
-// beyond reports whether a member of an earlier line, or of one of its own, may hold write-sets that best lacks. Its agent would refuse to go
-// on from less, unless it is given up.
+// beyond reports whether a member of an earlier line, or of one of its own, may hold write-sets that best lacks. Its
+// agent would refuse to go on from less, unless it is given up.
 func beyond(s galera.Snapshot, m, best galera.Member) bool {
 	return m.Line < best.Line && m.Position.Seqno > best.Position.Seqno || linesDiverged(s, m, best)
 }
 
-// separateDiffering finds the voted-out members that are ahead of all candidates: recovery waits for an approval, because what
-// they hold beyond the inconsistency may be acknowledged, and nowhere else.
+// separateDiffering finds the voted-out members that are ahead of all candidates: recovery waits for an approval,
+// because what they hold beyond the inconsistency may be acknowledged, and nowhere else.
 func (v *verdict) separateDiffering(s galera.Snapshot) {
 	best, ok := v.best(s)
 	for _, m := range v.votedOut {
@@ -160,8 +162,8 @@ func (v *verdict) separateDiffering(s galera.Snapshot) {
 	}
 }
 
-// neverRan returns whether a member has no data because it was never started: it is to be added to a cluster with a history, and found
-// no host yet. One that was seen with data once has lost its volume.
+// neverRan returns whether a member has no data because it was never started: it is to be added to a cluster with a
+// history, and found no host yet. One that was seen with data once has lost its volume.
 func neverRan(s galera.Snapshot, m galera.Member) bool {
 	return !m.Known && m.Unplaced && !m.HeldData && s.ClusterUUID != ""
 }
@@ -174,8 +176,8 @@ func neverStarted(s galera.Snapshot, v verdict) bool {
 	return s.ClusterUUID == "" && len(s.Members) > 0 && v.blank == len(s.Members)
 }
 
-// readyForFirst checks what could not be repaired after a node was initialised, when the others need it as donor: it replaces
-// pods of an earlier template, one after another, and refuses images that cannot be a donor.
+// readyForFirst checks what could not be repaired after a node was initialised, when the others need it as donor: it
+// replaces pods of an earlier template, one after another, and refuses images that cannot be a donor.
 func readyForFirst(s galera.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.Pod.Exists && !m.Pod.Terminating && m.Pod.Outdated {
@@ -187,15 +189,16 @@ func readyForFirst(s galera.Snapshot) (Decision, bool) {
 			return blocked(ReasonMemberFailed, m.Name+" is to be initialised, but cannot start: "+m.CannotStart)
 		}
 		if m.LacksTools && len(s.Members) > 1 {
-			return blocked(ReasonTransferTools, m.Name+": the image lacks programs that state transfers need: a node started with it could not be a donor for the others")
+			return blocked(ReasonTransferTools, m.Name+
+				": the image lacks programs that state transfers need: a node started with it could not be a donor for the others")
 		}
 	}
 	return Decision{}, false
 }
 
-// best is the most advanced candidate of the latest line of history. Ties go to one that Galera has not marked, then the member that the
-// approval names, then one that can start, then safe_to_bootstrap, then a node that still runs, then the last
-// primary, then the lowest ordinal.
+// best is the most advanced candidate of the latest line of history. Ties go to one that Galera has not marked, then
+// the member that the approval names, then one that can start, then safe_to_bootstrap, then a node that still runs,
+// then the last primary, then the lowest ordinal.
 func (v verdict) best(s galera.Snapshot) (galera.Member, bool) {
 	if len(v.candidates) == 0 {
 		return galera.Member{}, false
@@ -253,8 +256,10 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 		uuid = m.Position.UUID
 	}
 	if len(v.candidates) == 0 && len(v.damaged) > 0 {
-		return blocked(ReasonOrderBook, "no other member has data to start from, and these cannot read the order book on their volume: "+list(v.damaged)+
-			"; bring back an earlier state of the volume, or delete it to start with an empty cluster. Positions: "+positions(s))
+		return blocked(ReasonOrderBook,
+			"no other member has data to start from, and these cannot read the order book on their volume: "+list(v.damaged)+
+				"; bring back an earlier state of the volume, or delete it to start with an empty cluster. Positions: "+
+				positions(s))
 	}
 	if stuck := describeStuck(s, v); len(v.candidates) == 0 && stuck != "" {
 		return blocked(ReasonMemberFailed, "no history can be found: "+stuck+"Positions: "+positions(s))
@@ -264,8 +269,11 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 			"; set spec.image back to the later image. Positions: "+positions(s))
 	}
 	if len(v.candidates) == 0 && len(v.votedOut) > 0 {
-		return blocked(ReasonPositionUnknown, "the only data are those that the group found to differ from the other members', and no cluster starts from them by itself: "+
-			list(names(v.votedOut))+"; bring back the volumes of the other members, or restore a backup into a new cluster. Positions: "+positions(s))
+		return blocked(ReasonPositionUnknown,
+			"the only data are those that the group found to differ from the other members', and no cluster starts from them "+
+				"by itself: "+
+				list(names(v.votedOut))+
+				"; bring back the volumes of the other members, or restore a backup into a new cluster. Positions: "+positions(s))
 	}
 	if len(v.candidates) == 0 {
 		return blocked(ReasonPositionUnknown, "the data directories are not empty, but none has a position: "+positions(s)+
@@ -292,20 +300,23 @@ func startAt(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) 
 		return wait(ReasonQuorumLost, "quorum is lost; giving the running nodes time to merge by themselves")
 	}
 	op.Type = galera.OpRebuildQuorum
-	return begin(s, op, ReasonQuorumLost, fmt.Sprintf("quorum is lost; %s is the most advanced at %s and becomes Primary again", best.Name, best.Position))
+	return begin(s, op, ReasonQuorumLost, fmt.Sprintf(
+		"quorum is lost; %s is the most advanced at %s and becomes Primary again", best.Name, best.Position))
 }
 
-// letRunningCatchUp waits while a running node still applies received write-sets: it may become more advanced than best. A node
-// without progress requires manual action: its received write-sets are in memory only.
+// letRunningCatchUp waits while a running node still applies received write-sets: it may become more advanced than
+// best. A node without progress requires manual action: its received write-sets are in memory only.
 func letRunningCatchUp(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) {
 	for _, m := range v.candidates {
 		switch {
 		case !withoutQuorum(m) || m.Server.ReceiveQueue == 0:
 		case s.NoPrimaryFor > catchUpTimeout:
-			return blocked(ReasonQuorumLost, fmt.Sprintf("%s has not applied its received write-sets for %s, and may reach %s. If it makes no progress, delete the pod: "+
-				"it then starts from the data on its volume", m.Name, catchUpTimeout, best.Position))
+			return blocked(ReasonQuorumLost, fmt.Sprintf(
+				"%s has not applied its received write-sets for %s, and may reach %s. If it makes no progress, delete the pod: "+
+					"it then starts from the data on its volume", m.Name, catchUpTimeout, best.Position))
 		default:
-			return wait(ReasonQuorumLost, fmt.Sprintf("%s is still applying received write-sets, and may reach %s", m.Name, best.Position))
+			return wait(ReasonQuorumLost, fmt.Sprintf("%s is still applying received write-sets, and may reach %s", m.Name,
+				best.Position))
 		}
 	}
 	return Decision{}, false

@@ -31,7 +31,8 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	if next.Backup != "" && !broken(next) {
 		other, found := withoutBackup(outdated, chooseWriter(s))
 		if !found {
-			return wait(ReasonRestarting, fmt.Sprintf("%s gives the backup %s, and is restarted when that has ended", next.Name, next.Backup))
+			return wait(ReasonRestarting, fmt.Sprintf("%s gives the backup %s, and is restarted when that has ended", next.Name,
+				next.Backup))
 		}
 		next = other
 		if d, waiting := waitForSettled(s, next); waiting {
@@ -45,7 +46,10 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 // nextToRestart is nextToStop, but prefers a node whose outdated pod is not settled: a sidecar may fail, and
 // only another pod ends that.
 func nextToRestart(outdated []galera.Member, writer string) galera.Member {
-	unsettled := slices.DeleteFunc(slices.Clone(outdated), func(m galera.Member) bool { return !m.Pod.Outdated || m.Pod.Unsettled == "" })
+	unsettled := slices.DeleteFunc(slices.Clone(outdated), func(m galera.Member) bool {
+		return !m.Pod.Outdated ||
+			m.Pod.Unsettled == ""
+	})
 	if len(unsettled) > 0 {
 		if next := nextToStop(unsettled, writer); next.Name != writer {
 			return next
@@ -72,14 +76,16 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	case !ok:
 		return abandon(ReasonRestarting, op.Target+" is no longer a member")
 	case !anyPrimary(s) || s.Hibernate:
-		return abandon(ReasonRecovering, "the rolling restart is abandoned: the Primary component is lost, or the cluster is to hibernate")
+		return abandon(ReasonRecovering,
+			"the rolling restart is abandoned: the Primary component is lost, or the cluster is to hibernate")
 	case broken(m):
 		return replace(m, "it does not run, and its pod template has changed")
 	case m.Synced() && slices.ContainsFunc(s.Members, broken):
 		if d, using := recordRestart(s, op, m); using && !outdated(m) {
 			return d, true
 		}
-		return abandon(ReasonRestarting, "a node that cannot start in its pod is replaced first: "+m.Name+" would wait for it")
+		return abandon(ReasonRestarting, "a node that cannot start in its pod is replaced first: "+m.Name+
+			" would wait for it")
 	case arbitratorFirst(s):
 		return abandon(ReasonRestarting, "the arbitrator does not serve, and is restored first")
 	}
@@ -87,7 +93,8 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 		return d, true
 	}
 	if m.StuckDonor && !canStartAgain(s, m) {
-		return abandon(ReasonRestarting, m.Name+" stays a donor without a joiner, but the cluster could not start by itself after its restart")
+		return abandon(ReasonRestarting, m.Name+
+			" stays a donor without a joiner, but the cluster could not start by itself after its restart")
 	}
 	if !outdated(m) {
 		if d, using := recordRestart(s, op, m); using {
@@ -97,7 +104,8 @@ func continueRestart(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	}
 	if restartRecorded(op, m) {
 		// The node may have had this configuration before the last one; the agent would ignore the order as a known one.
-		return abandon(ReasonRestarting, m.Name+" was restarted, and the configuration has changed again: another epoch is needed")
+		return abandon(ReasonRestarting, m.Name+
+			" was restarted, and the configuration has changed again: another epoch is needed")
 	}
 	return restart(s, op, m)
 }
@@ -122,7 +130,8 @@ func outdatedMembers(s galera.Snapshot) []galera.Member {
 }
 
 func outdated(m galera.Member) bool {
-	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded || m.RestartAsked || m.StaleTrust || m.StuckDonor)
+	return m.Pod.Exists && !m.Pod.Terminating && (m.Pod.Outdated || m.RestartNeeded || m.RestartAsked || m.StaleTrust ||
+		m.StuckDonor)
 }
 
 func names(members []galera.Member) []string {
@@ -172,21 +181,23 @@ func waitForSynced(s galera.Snapshot) (Decision, bool) {
 		if serves {
 			return wait(ReasonUpgrading, "waiting for mariadb-upgrade on "+m.Name+" before the next node is restarted")
 		}
-		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and ready before the next node is restarted"+problemSuffix(m))
+		return wait(ReasonRestarting, "waiting for "+m.Name+" to be Synced and ready before the next node is restarted"+
+			problemSuffix(m))
 	}
 	return waitForArbitrator(s)
 }
 
-// waitForSettled waits, before another pod is replaced by one of the present template, until those that were made from it have shown that
-// it is a good one. An outdated pod need not: it goes itself; nor is a stuck donor kept waiting, without which none joins. A server
-// that is restarted in its pod does not wait: its containers stay.
+// waitForSettled waits, before another pod is replaced by one of the present template, until those that were made from
+// it have shown that it is a good one. An outdated pod need not: it goes itself; nor is a stuck donor kept waiting,
+// without which none joins. A server that is restarted in its pod does not wait: its containers stay.
 func waitForSettled(s galera.Snapshot, next galera.Member) (Decision, bool) {
 	if !next.Pod.Outdated || next.StuckDonor {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
 		if m.Name != next.Name && !m.Pod.Outdated && m.Pod.Unsettled != "" {
-			return wait(ReasonRestarting, fmt.Sprintf("%s serves, but no other pod is replaced yet: %s", m.Name, m.Pod.Unsettled))
+			return wait(ReasonRestarting, fmt.Sprintf("%s serves, but no other pod is replaced yet: %s", m.Name,
+				m.Pod.Unsettled))
 		}
 	}
 	return Decision{}, false
@@ -240,30 +251,34 @@ func restart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision,
 	return d, ok
 }
 
-// recordRestart records the restart order on a node that got its configuration without it: an order of an earlier leader may
-// still be under way, and would stop the node while another one is restarted. A Start, which changes nothing, uses up the
-// order's ID.
+// recordRestart records the restart order on a node that got its configuration without it: an order of an earlier
+// leader may still be under way, and would stop the node while another one is restarted. A Start, which changes
+// nothing, uses up the order's ID.
 func recordRestart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	if !m.Known || !m.Records() || m.Pod.Terminating || seenEpoch(m) >= op.Epoch {
 		return Decision{}, false
 	}
-	return Decision{Reason: ReasonRestarting, Message: m.Name + " runs with the current configuration: its restart is done", Action: SendOrder{
-		Member: m.Name, ID: restartID(s, op, m), Epoch: op.Epoch, Kind: OrderStart,
-	}}, true
+	return Decision{Reason: ReasonRestarting,
+		Message: m.Name + " runs with the current configuration: its restart is done", Action: SendOrder{
+			Member: m.Name, ID: restartID(s, op, m), Epoch: op.Epoch, Kind: OrderStart,
+		}}, true
 }
 
 // restartRecorded reports whether the node was restarted by this operation, or has recorded the order without a
 // restart, or whether something else has ended its server meanwhile: it may know the next order already, and would not
 // carry it out.
 func restartRecorded(op galera.Operation, m galera.Member) bool {
-	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone && m.Order.State != orderFailed || m.Pod.Outdated {
+	if m.Order == nil || m.Order.Epoch != op.Epoch || m.Order.State != orderDone && m.Order.State != orderFailed ||
+		m.Pod.Outdated {
 		return false
 	}
 	// For any configuration: an earlier leader may have sent orders for several, and the node reports the last one only.
-	return m.Order.Kind == string(OrderRestart) || m.Order.Kind == string(OrderStart) && strings.HasPrefix(m.Order.ID, orderID(op, m.Name, OrderRestart)+"/")
+	return m.Order.Kind == string(OrderRestart) || m.Order.Kind == string(OrderStart) && strings.HasPrefix(m.Order.ID,
+		orderID(op, m.Name, OrderRestart)+"/")
 }
 
-// restartID is different for each configuration for which a node is restarted: it may change again before the node is back.
+// restartID is different for each configuration for which a node is restarted: it may change again before the node is
+// back.
 func restartID(s galera.Snapshot, op galera.Operation, m galera.Member) string {
 	id := orderID(op, m.Name, OrderRestart) + "/" + s.ConfigRevision
 	if m.StaleTrust {
@@ -273,10 +288,12 @@ func restartID(s galera.Snapshot, op galera.Operation, m galera.Member) string {
 }
 
 func replace(m galera.Member, why string) (Decision, bool) {
-	return Decision{Action: DeletePod{m.Name}, Reason: ReasonRestarting, Message: "replacing the pod " + m.Name + ": " + why}, true
+	return Decision{Action: DeletePod{m.Name}, Reason: ReasonRestarting, Message: "replacing the pod " + m.Name + ": " +
+		why}, true
 }
 
-// otherWriter is the next primary before the present one is restarted or removed: the one that would be chosen without it.
+// otherWriter is the next primary before the present one is restarted or removed: the one that would be chosen without
+// it.
 func otherWriter(s galera.Snapshot, present string) string {
 	s.Members = slices.DeleteFunc(slices.Clone(s.Members), func(m galera.Member) bool { return m.Name == present })
 	return cmp.Or(chooseWriter(s), present)

@@ -52,11 +52,13 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	case !ok || m.Ordinal != len(s.Members)-1 || m.Ordinal == 0:
 		return abandon(ReasonScaling, op.Target+" is no longer the last member")
 	case !anyPrimary(s) || s.Hibernate:
-		return abandon(ReasonRecovering, "scaling is abandoned: the Primary component is lost, or the cluster is to hibernate")
+		return abandon(ReasonRecovering,
+			"scaling is abandoned: the Primary component is lost, or the cluster is to hibernate")
 	case s.Replicas > m.Ordinal:
 		return abandon(ReasonScaling, "spec.replicas asks for "+m.Name+" again")
 	case m.Order != nil && m.Order.Epoch == op.Epoch && m.Order.Kind != string(OrderStop):
-		return abandon(ReasonScaling, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch, m.Name))
+		return abandon(ReasonScaling, fmt.Sprintf("the Stop of epoch %d was lifted on %s: another epoch is needed", op.Epoch,
+			m.Name))
 	}
 	if arbitratorFirst(s) {
 		return abandon(ReasonScaling, "the arbitrator does not serve, and is restored first")
@@ -77,13 +79,18 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	}
 	switch {
 	case m.BookDamaged:
-		return wait(ReasonOrderBook, m.Name+" is to be removed, but refuses all orders, because it cannot read its order book: give it an empty volume")
+		return wait(ReasonOrderBook,
+			m.Name+" is to be removed, but refuses all orders, because it cannot read its order book: give it an empty volume")
 	case halted(m, op):
 		return completeScaleDown(s, op, m)
 	case !m.Known:
-		return wait(ReasonScaling, m.Name+" is to be removed, but its agent does not answer, so it cannot be ordered to stop. If its host is gone for good, delete the pod by force")
+		return wait(ReasonScaling,
+			m.Name+
+				" is to be removed, but its agent does not answer, so it cannot be ordered to stop. If its host is gone for "+
+				"good, delete the pod by force")
 	case !m.Records():
-		return wait(ReasonMemberFailed, m.Name+" is to be removed, but cannot be ordered to stop: it "+memberProblem(m)+". Or give it an empty volume")
+		return wait(ReasonMemberFailed, m.Name+" is to be removed, but cannot be ordered to stop: it "+memberProblem(m)+
+			". Or give it an empty volume")
 	case m.Phase == galera.PhaseStopping:
 		return wait(ReasonScaling, "waiting for "+m.Name+" to stop"+problemSuffix(m))
 	}
@@ -108,17 +115,19 @@ func completeScaleDown(s galera.Snapshot, op galera.Operation, gone galera.Membe
 	}
 	for _, m := range rest {
 		if !m.Synced() && !upToDate(m) || m.Server.Size != len(rest) || slices.Contains(m.Server.Members, gone.Name) {
-			return wait(ReasonScaling, fmt.Sprintf("%s has stopped; waiting for %s to be Synced in a view without it", gone.Name, m.Name)+problemSuffix(m))
+			return wait(ReasonScaling, fmt.Sprintf("%s has stopped; waiting for %s to be Synced in a view without it", gone.Name,
+				m.Name)+problemSuffix(m))
 		}
 	}
 	message := gone.Name + " was removed"
 	return Decision{Action: Complete{Message: message, Size: len(rest)}, Reason: ReasonScaling, Message: message}, true
 }
 
-// announceLeave sends the Start of completeScaleDown. If the member's last order is of the same epoch, from an earlier leader, it
-// may know the Start already, and would ignore it: then the ID names that last order, too.
+// announceLeave sends the Start of completeScaleDown. If the member's last order is of the same epoch, from an earlier
+// leader, it may know the Start already, and would ignore it: then the ID names that last order, too.
 func announceLeave(op galera.Operation, m, gone galera.Member) (Decision, bool) {
-	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonScaling, "informing "+m.Name+" that "+gone.Name+" has stopped")
+	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonScaling, "informing "+m.Name+" that "+gone.Name+
+		" has stopped")
 	if m.Order != nil && m.Order.Epoch == op.Epoch {
 		send := d.Action.(SendOrder)
 		send.ID += "/" + m.Order.ID
@@ -133,7 +142,8 @@ func waitForOthers(s galera.Snapshot, leaver galera.Member) (Decision, bool) {
 		if m.Name == leaver.Name || m.Synced() && m.Records() || canWrite(m) && !leaver.Synced() {
 			continue
 		}
-		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s is removed", m.Name, leaver.Name)+problemSuffix(m))
+		return wait(ReasonScaling, fmt.Sprintf("waiting for %s to be Synced before %s is removed", m.Name, leaver.Name)+
+			problemSuffix(m))
 	}
 	if !leaver.InPrimary() {
 		return Decision{}, false // its vote is lost already, and the arbitrator is restored after the removal

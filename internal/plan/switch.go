@@ -22,7 +22,8 @@ func publishJoinableEncryption(s galera.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	for _, m := range s.Members {
-		if m.InPrimary() && m.ConfigLoaded == s.ConfigRevision && m.Running != (galera.Encryption{}) && !m.Running.Meets(s.Published) {
+		if m.InPrimary() && m.ConfigLoaded == s.ConfigRevision && m.Running != (galera.Encryption{}) &&
+			!m.Running.Meets(s.Published) {
 			return publish(s, m.Running)
 		}
 	}
@@ -68,7 +69,8 @@ func switchEncryption(s galera.Snapshot) (Decision, bool) {
 		}
 		op.Step, op.Target = stepRebootstrap, chooseWriter(s)
 	}
-	return begin(s, op, ReasonSwitching, fmt.Sprintf("switching replication from %s to %s sockets (%s)", s.Published.Socket, s.Wanted.Socket, op.Step))
+	return begin(s, op, ReasonSwitching, fmt.Sprintf("switching replication from %s to %s sockets (%s)",
+		s.Published.Socket, s.Wanted.Socket, op.Step))
 }
 
 // maxRebootstrapOutage is an upper limit of how long the nodes that stop first are away: they come back when the
@@ -83,14 +85,18 @@ func preflight(s galera.Snapshot) (Decision, bool) {
 		case !m.Known:
 			return wait(ReasonSwitching, "waiting for the agent of "+m.Name+" before encryption is switched")
 		case s.Wanted.Socket != galera.SocketPlain && m.TLSProblem != "":
-			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched on, and nothing was changed: %s: %s", m.Name, m.TLSProblem))
-		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Socket == galera.SocketDynamic && m.Server != nil && !m.DynamicSockets:
+			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched on, and nothing was changed: %s: %s",
+				m.Name, m.TLSProblem))
+		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Socket == galera.SocketDynamic && m.Server != nil &&
+			!m.DynamicSockets:
 			return blocked(ReasonRebootstrap, m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
 				"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
 		case s.Rebootstrap && m.Name == chooseWriter(s) && m.CacheWindow > 0 && m.CacheWindow < maxRebootstrapOutage:
-			return blocked(ReasonSwitchRefused, fmt.Sprintf("encryption is not switched, and nothing was changed: the gcache of %s, the node that serves meanwhile, "+
-				"holds the writes of about %s, so the other nodes would need SST when they come back; raise spec.stateTransfer.istWindow, "+
-				"or switch when less is written", m.Name, m.CacheWindow))
+			return blocked(ReasonSwitchRefused, fmt.Sprintf(
+				"encryption is not switched, and nothing was changed: the gcache of %s, the node that serves meanwhile, "+
+					"holds the writes of about %s, so the other nodes would need SST when they come back; raise "+
+					"spec.stateTransfer.istWindow, "+
+					"or switch when less is written", m.Name, m.CacheWindow))
 		}
 	}
 	return arbitratorRefuses(s, bridge)
@@ -104,7 +110,8 @@ func continueSwitch(s galera.Snapshot, op galera.Operation) (Decision, bool) {
 	case rebootstrapping(op) && s.Published == s.Wanted && allDown(s):
 		return complete("all nodes are stopped and have the new encryption; the recovery bootstraps " + op.Target)
 	case !anyPrimary(s) || s.Hibernate:
-		return abandon(ReasonRecovering, "the switch is abandoned: the Primary component is lost, or the cluster is to hibernate")
+		return abandon(ReasonRecovering,
+			"the switch is abandoned: the Primary component is lost, or the cluster is to hibernate")
 	case rebootstrapping(op):
 		return continueRebootstrap(s, op)
 	}

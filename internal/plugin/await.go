@@ -30,8 +30,8 @@ type task struct {
 	late, goesOn string
 }
 
-// await looks until a task is done, and reports what happens meanwhile. An API server that does not answer for a moment is asked again.
-// Whether an operator is at work is asked once, after a while, and again when the time is over.
+// await looks until a task is done, and reports what happens meanwhile. An API server that does not answer for a moment
+// is asked again. Whether an operator is at work is asked once, after a while, and again when the time is over.
 func (e *env) await(ctx context.Context, timeout time.Duration, t task) error {
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -94,7 +94,8 @@ func (e *env) lookAt(name string, judge func(*v1alpha1.GaleraCluster) (string, b
 }
 
 // settle waits until the operator has done what the spec asks for, and reports what it does meanwhile.
-func (e *env) settle(ctx context.Context, name string, timeout time.Duration, done func(*v1alpha1.GaleraCluster) bool) error {
+func (e *env) settle(ctx context.Context, name string, timeout time.Duration,
+	done func(*v1alpha1.GaleraCluster) bool) error {
 	return e.await(ctx, timeout, task{
 		cluster: name,
 		at:      e.lookAt(name, func(c *v1alpha1.GaleraCluster) (string, bool, error) { return settled(c, done) }),

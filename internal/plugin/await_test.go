@@ -16,11 +16,14 @@ import (
 
 // lease is an operator's, renewed so long ago.
 func lease(silent time.Duration) *coordinationv1.Lease {
-	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "galera-operator-system", Name: "galera-operator"},
-		Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-silent)}}}
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "galera-operator-system",
+		Name: "galera-operator"},
+		Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: new(int32(15)),
+			RenewTime: &metav1.MicroTime{Time: time.Now().Add(-silent)}}}
 }
 
-// TestAwaitNamesMissingMembers: a wait says once that no operator is at work, whatever it waits for, and at its end that nothing goes on by itself.
+// TestAwaitNamesMissingMembers: a wait says once that no operator is at work, whatever it waits for, and at its end
+// that nothing goes on by itself.
 func TestAwaitNamesMissingMembers(t *testing.T) {
 	const absent = "no operator has been at work for"
 	for name, c := range map[string]struct {
@@ -39,7 +42,8 @@ func TestAwaitNamesMissingMembers(t *testing.T) {
 				var said bytes.Buffer
 				e := &env{err: &said, namespace: "db", kube: fakeKube(t, shop, lease(c.silent)).Build()}
 				never := func(context.Context) (string, bool, error) { return "waiting", false, nil }
-				err := e.await(t.Context(), c.timeout, task{cluster: "shop", at: never, late: "nothing has come", goesOn: "it goes on"})
+				err := e.await(t.Context(), c.timeout, task{cluster: "shop", at: never, late: "nothing has come",
+					goesOn: "it goes on"})
 				if err == nil || !strings.HasPrefix(err.Error(), c.end) {
 					t.Errorf("ended with %v, want %s", err, c.end)
 				}
@@ -58,7 +62,8 @@ func TestSettledLine(t *testing.T) {
 	for status, want := range map[metav1.ConditionStatus]string{
 		metav1.ConditionTrue: "shop: waiting for the operator", metav1.ConditionFalse: "shop: Reason: the message",
 	} {
-		c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: "Reason", Message: "the message",
+		c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: status, Reason: "Reason",
+			Message:            "the message",
 			ObservedGeneration: 2}}
 		if line, done, err := settled(c, never); line != want || done || err != nil {
 			t.Errorf("%q %t %v", line, done, err)

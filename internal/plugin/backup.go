@@ -35,7 +35,8 @@ func (e backups) backup() *cobra.Command {
 			name = backupName(cluster, time.Now())
 		}
 		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name},
-			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: cluster}, StoreRef: v1alpha1.LocalName{Name: store}, Verify: verify}}
+			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: cluster},
+				StoreRef: v1alpha1.LocalName{Name: store}, Verify: verify}}
 		if identity != "" {
 			b.Spec.IdentitySecretRef = &v1alpha1.SecretKey{Name: identity}
 		}
@@ -128,7 +129,8 @@ func backupLine(b *v1alpha1.GaleraBackup) (line string, done bool, err error) {
 func (e backups) backups() *cobra.Command {
 	var format string
 	c := &cobra.Command{
-		Use: "backups [CLUSTER]", Short: "List backups, also those in a store that no GaleraBackup is about", Args: cobra.MaximumNArgs(1),
+		Use: "backups [CLUSTER]", Short: "List backups, also those in a store that no GaleraBackup is about",
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: e.clusterNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.connect(); err != nil {
@@ -161,7 +163,8 @@ func (e backups) listBackups(ctx context.Context, cluster, format string) error 
 	return err
 }
 
-// printBackups prints the objects as the API server has them: with fields that this plugin does not know, and without managed fields.
+// printBackups prints the objects as the API server has them: with fields that this plugin does not know, and without
+// managed fields.
 func (e backups) printBackups(ctx context.Context, cluster, format string) error {
 	all := &unstructured.UnstructuredList{}
 	all.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("GaleraBackupList"))

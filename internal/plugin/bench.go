@@ -24,7 +24,8 @@ func (e benchmarks) bench() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Report and compare benchmarks, and read a policy out of one"}
 	var format string
 	one := &cobra.Command{
-		Use: "report NAME|FILE.json", Short: "Write the report of a benchmark, or of one that was written as json", Args: cobra.ExactArgs(1),
+		Use: "report NAME|FILE.json", Short: "Write the report of a benchmark, or of one that was written as json",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := e.load(cmd.Context(), args)
 			if err != nil {
@@ -34,7 +35,8 @@ func (e benchmarks) bench() *cobra.Command {
 		},
 	}
 	two := &cobra.Command{
-		Use: "compare A B", Short: "Compare what two benchmarks, or their reports as json, have measured", Args: cobra.ExactArgs(2),
+		Use: "compare A B", Short: "Compare what two benchmarks, or their reports as json, have measured",
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := e.load(cmd.Context(), args)
 			if err != nil {
@@ -44,7 +46,8 @@ func (e benchmarks) bench() *cobra.Command {
 		},
 	}
 	advise := &cobra.Command{
-		Use: "recommend NAME|FILE.json", Short: "Say which policy the results of a benchmark are for, in words and YAML", Args: cobra.ExactArgs(1),
+		Use: "recommend NAME|FILE.json", Short: "Say which policy the results of a benchmark are for, in words and YAML",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := e.load(cmd.Context(), args)
 			if err != nil {
@@ -97,7 +100,8 @@ func load(ctx context.Context, kube client.Client, key client.ObjectKey) (report
 		return out, err
 	}
 	var maps corev1.ConfigMapList
-	if err := kube.List(ctx, &maps, client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: key.Name}); err != nil {
+	if err := kube.List(ctx, &maps, client.InNamespace(key.Namespace),
+		client.MatchingLabels{v1alpha1.LabelBenchmark: key.Name}); err != nil {
 		return out, err
 	}
 	for _, cm := range maps.Items {

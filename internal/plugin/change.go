@@ -13,7 +13,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// change patches a cluster. Where a tool such as Argo CD or Flux owns a field, which would set it back, the patch is printed instead.
+// change patches a cluster. Where a tool such as Argo CD or Flux owns a field, which would set it back, the patch is
+// printed instead.
 func (e *env) change(ctx context.Context, c *v1alpha1.GaleraCluster, patch map[string]any) error {
 	text, err := json.Marshal(patch)
 	if err != nil {
@@ -21,7 +22,9 @@ func (e *env) change(ctx context.Context, c *v1alpha1.GaleraCluster, patch map[s
 	}
 	if tool := owner(c.ManagedFields, patch); tool != "" {
 		_, _ = fmt.Fprintf(e.out, "%s\n", text)
-		return fmt.Errorf("nothing was changed: %q owns this field of %s and would set it back. Make the change where that tool takes it from (printed above, as a merge patch)", tool, c.Name)
+		return fmt.Errorf(
+			"nothing was changed: %q owns this field of %s and would set it back. Make the change where that tool takes it "+
+				"from (printed above, as a merge patch)", tool, c.Name)
 	}
 	return e.kube.Patch(ctx, c, client.RawPatch("application/merge-patch+json", text), client.FieldOwner("kubectl-galera"))
 }
@@ -29,7 +32,8 @@ func (e *env) change(ctx context.Context, c *v1alpha1.GaleraCluster, patch map[s
 // owner is the manager that has applied one of the fields of a patch, "" when there is none but kubectl.
 func owner(fields []metav1.ManagedFieldsEntry, patch map[string]any) string {
 	for _, m := range fields {
-		if m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil || strings.HasPrefix(m.Manager, "kubectl") {
+		if m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil ||
+			strings.HasPrefix(m.Manager, "kubectl") {
 			continue
 		}
 		var owned map[string]any

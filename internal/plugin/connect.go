@@ -32,41 +32,46 @@ exec mariadb -h "$2" -u "$1" $ask --ssl-ca=/etc/galera-operator/tls/ca.crt --ssl
 func (e connection) connectCommand() *cobra.Command {
 	var user string
 	var local bool
-	c := e.onCluster("connect", "Open a verified TLS session with the primary, from within its pod or from here", func(ctx context.Context, name string) error {
-		c, err := e.cluster(ctx, name)
-		if err != nil {
-			return err
-		}
-		if c.Status.Primary == "" {
-			return fmt.Errorf("%s has no primary: kubectl galera status %s", name, name)
-		}
-		if a := c.Spec.RootAccess; a != nil && a.Disabled && user == "root" {
-			return fmt.Errorf("root cannot log in to %s over the network (spec.rootAccess.disabled): name another account with --user", name)
-		}
-		if local {
-			return e.connectLocally(ctx, c, user)
-		}
-		args := []string{"exec", "-it", "-n", e.namespace, c.Status.Primary, "-c", "mariadb"}
-		for flag, value := range map[string]*string{"--context": e.flags.Context, "--kubeconfig": e.flags.KubeConfig} {
-			if value != nil && *value != "" {
-				args = append(args, flag, *value)
+	c := e.onCluster("connect", "Open a verified TLS session with the primary, from within its pod or from here",
+		func(ctx context.Context, name string) error {
+			c, err := e.cluster(ctx, name)
+			if err != nil {
+				return err
 			}
-		}
-		return run(ctx, "kubectl", append(args, "--", "sh", "-c", session, "sh", user, name+"-primary")...)
-	})
-	c.Flags().StringVarP(&user, "user", "u", "root", "account; every other than root is asked for its password, as root is with --local")
-	c.Flags().BoolVar(&local, "local", false, "run this machine's mariadb, through a port-forward; it asks for the password")
+			if c.Status.Primary == "" {
+				return fmt.Errorf("%s has no primary: kubectl galera status %s", name, name)
+			}
+			if a := c.Spec.RootAccess; a != nil && a.Disabled && user == "root" {
+				return fmt.Errorf(
+					"root cannot log in to %s over the network (spec.rootAccess.disabled): name another account with --user", name)
+			}
+			if local {
+				return e.connectLocally(ctx, c, user)
+			}
+			args := []string{"exec", "-it", "-n", e.namespace, c.Status.Primary, "-c", "mariadb"}
+			for flag, value := range map[string]*string{"--context": e.flags.Context, "--kubeconfig": e.flags.KubeConfig} {
+				if value != nil && *value != "" {
+					args = append(args, flag, *value)
+				}
+			}
+			return run(ctx, "kubectl", append(args, "--", "sh", "-c", session, "sh", user, name+"-primary")...)
+		})
+	c.Flags().StringVarP(&user, "user", "u", "root",
+		"account; every other than root is asked for its password, as root is with --local")
+	c.Flags().BoolVar(&local, "local", false,
+		"run this machine's mariadb, through a port-forward; it asks for the password")
 	return c
 }
 
 func run(ctx context.Context, program string, args ...string) error {
-	c := exec.CommandContext(ctx, program, args...) //nolint:gosec // kubectl is what calls us, and mariadb is found like it
+	c := exec.CommandContext(ctx, program,
+		args...) //nolint:gosec // kubectl is what calls us, and mariadb is found like it
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return c.Run()
 }
 
-// connectLocally forwards a port of the primary's pod, and runs the client of this machine. The server's certificate has the name localhost, so
-// the client verifies it as from anywhere else.
+// connectLocally forwards a port of the primary's pod, and runs the client of this machine. The server's certificate
+// has the name localhost, so the client verifies it as from anywhere else.
 func (e connection) connectLocally(ctx context.Context, c *v1alpha1.GaleraCluster, user string) error {
 	client, err := clientProgram()
 	if err != nil {
@@ -88,7 +93,8 @@ func (e connection) connectLocally(ctx context.Context, c *v1alpha1.GaleraCluste
 		return err
 	}
 	e.say("%s of %s is at localhost:%d while this runs", c.Status.Primary, c.Name, port)
-	return run(ctx, client, "--host=localhost", "--protocol=tcp", "--port="+strconv.Itoa(port), "--user="+user, "--password", "--ssl-ca="+ca, "--ssl-verify-server-cert")
+	return run(ctx, client, "--host=localhost", "--protocol=tcp", "--port="+strconv.Itoa(port), "--user="+user,
+		"--password", "--ssl-ca="+ca, "--ssl-verify-server-cert")
 }
 
 func clientProgram() (string, error) {
@@ -97,7 +103,8 @@ func clientProgram() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("--local needs the program mariadb on this machine; without --local the one in the primary's pod is used")
+	return "",
+		errors.New("--local needs the program mariadb on this machine; without --local the one in the primary's pod is used")
 }
 
 // writeCA writes what verifies the server. It is public: the ConfigMap NAME-ca.
@@ -124,9 +131,11 @@ func (e connection) forward(ctx context.Context, pod string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	url := set.CoreV1().RESTClient().Post().Resource("pods").Namespace(e.namespace).Name(pod).SubResource("portforward").URL()
+	url := set.CoreV1().RESTClient().Post().Resource("pods").Namespace(e.namespace).Name(pod).SubResource("portforward").
+		URL()
 	ready := make(chan struct{})
-	f, err := portforward.NewOnAddresses(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url),
+	f, err := portforward.NewOnAddresses(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost,
+		url),
 		[]string{"localhost"}, []string{fmt.Sprintf("0:%d", databasePort)}, ctx.Done(), ready, nil, e.err)
 	if err != nil {
 		return 0, err

@@ -31,31 +31,35 @@ func (e logs) logs() *cobra.Command {
 	var since time.Duration
 	var follow bool
 	var format string
-	c := e.onCluster("logs", "Print the logs of all nodes, in order of time", func(ctx context.Context, name string) error {
-		var pods corev1.PodList
-		if err := e.kube.List(ctx, &pods, client.InNamespace(e.namespace), client.MatchingLabels{v1alpha1.LabelCluster: name}, client.HasLabels{v1alpha1.LabelRole}); err != nil {
-			return err
-		}
-		if format != "" && format != "json" {
-			return fmt.Errorf("-o %s is not known here: json, one object a line", format)
-		}
-		if len(pods.Items) == 0 {
-			return fmt.Errorf("%s has no database pods: kubectl galera status %s", name, name)
-		}
-		config, err := e.flags.ToRESTConfig()
-		if err != nil {
-			return err
-		}
-		set, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return err
-		}
-		o := corev1.PodLogOptions{Container: "mariadb", Timestamps: true, Follow: follow, SinceSeconds: new(int64(max(1, since/time.Second)))}
-		if follow {
-			return e.followLogs(ctx, set, pods.Items, o, e.lineOf(format))
-		}
-		return e.mergeLogs(ctx, set, pods.Items, o, e.lineOf(format))
-	})
+	c := e.onCluster("logs", "Print the logs of all nodes, in order of time",
+		func(ctx context.Context, name string) error {
+			var pods corev1.PodList
+			if err := e.kube.List(ctx, &pods, client.InNamespace(e.namespace),
+				client.MatchingLabels{v1alpha1.LabelCluster: name},
+				client.HasLabels{v1alpha1.LabelRole}); err != nil {
+				return err
+			}
+			if format != "" && format != "json" {
+				return fmt.Errorf("-o %s is not known here: json, one object a line", format)
+			}
+			if len(pods.Items) == 0 {
+				return fmt.Errorf("%s has no database pods: kubectl galera status %s", name, name)
+			}
+			config, err := e.flags.ToRESTConfig()
+			if err != nil {
+				return err
+			}
+			set, err := kubernetes.NewForConfig(config)
+			if err != nil {
+				return err
+			}
+			o := corev1.PodLogOptions{Container: "mariadb", Timestamps: true, Follow: follow,
+				SinceSeconds: new(int64(max(1, since/time.Second)))}
+			if follow {
+				return e.followLogs(ctx, set, pods.Items, o, e.lineOf(format))
+			}
+			return e.mergeLogs(ctx, set, pods.Items, o, e.lineOf(format))
+		})
 	c.Flags().StringVarP(&format, "output", "o", "", "json: one object a line. Default: text")
 	c.Flags().DurationVar(&since, "since", time.Hour, "how far back")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
@@ -99,7 +103,8 @@ func merge(lines []logLine) {
 	slices.SortStableFunc(lines, func(a, b logLine) int { return strings.Compare(a.at, b.at) })
 }
 
-func (e logs) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions, write func(logLine) error) error {
+func (e logs) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions,
+	write func(logLine) error) error {
 	var all []logLine
 	for _, p := range pods {
 		stream, err := set.CoreV1().Pods(p.Namespace).GetLogs(p.Name, &o).Stream(ctx)
@@ -123,7 +128,8 @@ func (e logs) mergeLogs(ctx context.Context, set kubernetes.Interface, pods []co
 }
 
 // followLogs prints lines as they come, until it is interrupted or every pod has ended.
-func (e logs) followLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions, write func(logLine) error) error {
+func (e logs) followLogs(ctx context.Context, set kubernetes.Interface, pods []corev1.Pod, o corev1.PodLogOptions,
+	write func(logLine) error) error {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for _, p := range pods {

@@ -23,7 +23,9 @@ const home = "\033[H\033[2J"
 // outputFlag is -o, "" for people.
 func outputFlag(c *cobra.Command, format *string) {
 	c.Flags().StringVarP(format, "output", "o", "", "json or yaml. Default: text for people")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	// the flag is there
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"},
+		cobra.ShellCompDirectiveNoFileComp))
 	before := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if before != nil {
@@ -73,7 +75,8 @@ func (e *env) printable(format string) io.Writer {
 	return cleaned{e.out}
 }
 
-// printObject prints an object as the API server has it: with fields that this plugin does not know, and without managed fields.
+// printObject prints an object as the API server has it: with fields that this plugin does not know, and without
+// managed fields.
 func (e *env) printObject(ctx context.Context, o client.Object, format string) error {
 	return e.printWith(ctx, o, nil, format)
 }
@@ -116,7 +119,8 @@ func (e *env) show(ctx context.Context, name, format string, follow bool, view s
 	if err := e.draw(ctx, c, format, view); err != nil || !follow {
 		return err
 	}
-	events, err := e.kube.Watch(ctx, &v1alpha1.GaleraClusterList{}, client.InNamespace(e.namespace), client.MatchingFields{"metadata.name": name})
+	events, err := e.kube.Watch(ctx, &v1alpha1.GaleraClusterList{}, client.InNamespace(e.namespace),
+		client.MatchingFields{"metadata.name": name})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // TestOwner: what a GitOps tool has applied is not changed behind its back; what it left to people is.
 func TestOwner(t *testing.T) {
 	entry := func(manager string, op metav1.ManagedFieldsOperationType, sub, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: op, Subresource: sub, FieldsV1: metav1.NewFieldsV1(fields)}
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: op, Subresource: sub,
+			FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	tls := map[string]any{"spec": map[string]any{"tls": map[string]any{"replication": "Disabled"}}}
 	pause := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationPause: "true"}}}
@@ -29,15 +30,20 @@ func TestOwner(t *testing.T) {
 		patch  map[string]any
 		want   string
 	}{
-		"no tool":         {nil, tls, ""},
-		"Argo CD":         {[]metav1.ManagedFieldsEntry{entry("argocd-controller", apply, "", owned)}, tls, "argocd-controller"},
-		"Flux":            {[]metav1.ManagedFieldsEntry{entry("kustomize-controller", apply, "", `{"f:spec":{"f:tls":{"f:clients":{}}}}`), entry("flux", apply, "", owned)}, tls, "flux"},
-		"kubectl":         {[]metav1.ManagedFieldsEntry{entry("kubectl", apply, "", owned), entry("kubectl-client-side-apply", metav1.ManagedFieldsOperationUpdate, "", owned)}, tls, ""},
-		"another field":   {[]metav1.ManagedFieldsEntry{entry("flux", apply, "", `{"f:spec":{"f:tls":{"f:clients":{}}}}`)}, tls, ""},
+		"no tool": {nil, tls, ""},
+		"Argo CD": {[]metav1.ManagedFieldsEntry{entry("argocd-controller", apply, "", owned)}, tls,
+			"argocd-controller"},
+		"Flux": {[]metav1.ManagedFieldsEntry{entry("kustomize-controller", apply, "",
+			`{"f:spec":{"f:tls":{"f:clients":{}}}}`), entry("flux", apply, "", owned)}, tls, "flux"},
+		"kubectl": {[]metav1.ManagedFieldsEntry{entry("kubectl", apply, "", owned),
+			entry("kubectl-client-side-apply", metav1.ManagedFieldsOperationUpdate, "", owned)}, tls, ""},
+		"another field": {[]metav1.ManagedFieldsEntry{entry("flux", apply, "", `{"f:spec":{"f:tls":{"f:clients":{}}}}`)},
+			tls, ""},
 		"the whole of it": {[]metav1.ManagedFieldsEntry{entry("flux", apply, "", `{"f:spec":{"f:tls":{}}}`)}, tls, "flux"},
 		"an annotation":   {[]metav1.ManagedFieldsEntry{entry("flux", apply, "", owned)}, pause, ""},
-		"that annotation": {[]metav1.ManagedFieldsEntry{entry("flux", apply, "", `{"f:metadata":{"f:annotations":{"f:galera-operator.io/pause":{}}}}`)}, pause, "flux"},
-		"the status":      {[]metav1.ManagedFieldsEntry{entry("galera-operator", apply, "status", owned)}, tls, ""},
+		"that annotation": {[]metav1.ManagedFieldsEntry{entry("flux", apply, "",
+			`{"f:metadata":{"f:annotations":{"f:galera-operator.io/pause":{}}}}`)}, pause, "flux"},
+		"the status": {[]metav1.ManagedFieldsEntry{entry("galera-operator", apply, "status", owned)}, tls, ""},
 	} {
 		if got := owner(c.fields, c.patch); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -47,7 +53,8 @@ func TestOwner(t *testing.T) {
 
 func TestTLSChange(t *testing.T) {
 	for _, tc := range []struct{ action, channel, strategy, patch, refused string }{
-		{"disable", "", "", `{"spec":{"tls":{"clients":"Disabled","replication":"Disabled","stateTransfer":"Disabled"}}}`, ""},
+		{"disable", "", "", `{"spec":{"tls":{"clients":"Disabled","replication":"Disabled","stateTransfer":"Disabled"}}}`,
+			""},
 		{"enable", "replication", "Rolling", `{"spec":{"tls":{"replication":"Required","switchStrategy":"Rolling"}}}`, ""},
 		{"enable", "backups", "", "", "there is no channel"},
 		{"renew", "", "", `{"metadata":{"annotations":{"galera-operator.io/renew":"leaf@20260301-120000"}}}`, ""},
@@ -125,29 +132,39 @@ func TestNewCluster(t *testing.T) {
 		refused string
 		check   func(*v1alpha1.GaleraCluster) bool
 	}{
-		"no key":         {restoreFlags{backup: "b", size: "1Gi"}, nil, "--identity is missing", nil},
-		"nothing":        {restoreFlags{identity: "k", size: "1Gi"}, nil, "one of --backup and --store", nil},
-		"both":           {restoreFlags{identity: "k", size: "1Gi", backup: "b", store: "s"}, nil, "one of --backup and --store", nil},
+		"no key":  {restoreFlags{backup: "b", size: "1Gi"}, nil, "--identity is missing", nil},
+		"nothing": {restoreFlags{identity: "k", size: "1Gi"}, nil, "one of --backup and --store", nil},
+		"both": {restoreFlags{identity: "k", size: "1Gi", backup: "b", store: "s"}, nil,
+			"one of --backup and --store", nil},
 		"an id of an id": {restoreFlags{identity: "k", size: "1Gi", backup: "b", id: "x"}, nil, "go with --store", nil},
 		"no size":        {restoreFlags{identity: "k", backup: "b"}, nil, "name --size", nil},
 		"not a size":     {restoreFlags{identity: "k", backup: "b", size: "big"}, nil, "--size big", nil},
 
 		"a clone without a store": {restoreFlags{identity: "k", size: "1Gi", clone: "shop"}, nil, "--store is missing", nil},
-		"a clone and a backup":    {restoreFlags{identity: "k", size: "1Gi", clone: "shop", backup: "b"}, nil, "--store is missing", nil},
-		"a clone, and both":       {restoreFlags{identity: "k", size: "1Gi", clone: "shop", backup: "b", store: "s"}, nil, "one of --backup and --store", nil},
-		"a clone, and an id":      {restoreFlags{identity: "k", size: "1Gi", clone: "shop", store: "s", id: "i"}, nil, "a clone has none", nil},
-		"a clone at a point": {restoreFlags{identity: "k", size: "1Gi", clone: "shop", store: "s", point: pointFlags{latest: true}}, nil,
+		"a clone and a backup": {restoreFlags{identity: "k", size: "1Gi", clone: "shop", backup: "b"}, nil,
+			"--store is missing", nil},
+		"a clone, and both": {restoreFlags{identity: "k", size: "1Gi", clone: "shop", backup: "b", store: "s"}, nil,
+			"one of --backup and --store", nil},
+		"a clone, and an id": {restoreFlags{identity: "k", size: "1Gi", clone: "shop", store: "s", id: "i"}, nil,
+			"a clone has none", nil},
+		"a clone at a point": {restoreFlags{identity: "k", size: "1Gi", clone: "shop", store: "s",
+			point: pointFlags{latest: true}}, nil,
 			"the moment at which it is copied", nil},
-		"a clone of no name":      {restoreFlags{identity: "k", size: "1Gi", clone: "prod/", store: "s"}, nil, "NAMESPACE/NAME", nil},
-		"a clone of no namespace": {restoreFlags{identity: "k", size: "1Gi", clone: "/shop", store: "s"}, nil, "NAMESPACE/NAME", nil},
-		"a clone of a path":       {restoreFlags{identity: "k", size: "1Gi", clone: "a/b/c", store: "s"}, nil, "NAMESPACE/NAME", nil},
+		"a clone of no name": {restoreFlags{identity: "k", size: "1Gi", clone: "prod/", store: "s"}, nil,
+			"NAMESPACE/NAME", nil},
+		"a clone of no namespace": {restoreFlags{identity: "k", size: "1Gi", clone: "/shop", store: "s"}, nil,
+			"NAMESPACE/NAME", nil},
+		"a clone of a path": {restoreFlags{identity: "k", size: "1Gi", clone: "a/b/c", store: "s"}, nil,
+			"NAMESPACE/NAME", nil},
 
 		"the latest": {restoreFlags{identity: "k", store: "s", size: "1Gi"}, nil, "", func(c *v1alpha1.GaleraCluster) bool {
 			return c.Spec.Replicas == 3 && c.Spec.BootstrapFrom.Store.Name == "s"
 		}},
-		"like another one": {restoreFlags{identity: "k", backup: "b", like: "shop"}, like, "", func(c *v1alpha1.GaleraCluster) bool {
-			return c.Spec.Replicas == 5 && !c.Spec.Hibernate && c.Spec.AllowedCloneNamespaces == nil && c.Spec.Storage.Size.String() == "10Gi" && c.Spec.BootstrapFrom.Backup.Name == "b"
-		}},
+		"like another one": {restoreFlags{identity: "k", backup: "b", like: "shop"}, like, "",
+			func(c *v1alpha1.GaleraCluster) bool {
+				return c.Spec.Replicas == 5 && !c.Spec.Hibernate && c.Spec.AllowedCloneNamespaces == nil &&
+					c.Spec.Storage.Size.String() == "10Gi" && c.Spec.BootstrapFrom.Backup.Name == "b"
+			}},
 		"larger": {restoreFlags{identity: "k", backup: "b", size: "20Gi"}, like, "", func(c *v1alpha1.GaleraCluster) bool {
 			return c.Spec.Storage.Size.String() == "20Gi" && c.Spec.Image == "mariadb:11.8"
 		}},
@@ -172,12 +189,14 @@ func TestApproval(t *testing.T) {
 	if patch, err := approval(c); err == nil || !strings.Contains(err.Error(), "asks for nothing") {
 		t.Error(patch, err)
 	}
-	c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: "MemberFailed", Message: lure + "\x1b[2J", Command: "kubectl patch x"}}
+	c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: "MemberFailed", Message: lure + "\x1b[2J",
+		Command: "kubectl patch x"}}
 	if patch, err := approval(c); err == nil || !strings.Contains(err.Error(), "asks for no approval") ||
 		strings.ContainsRune(err.Error(), 0x1b) {
 		t.Error(patch, err)
 	}
-	c.Status.RequiredActions = append(c.Status.RequiredActions, v1alpha1.RequiredAction{Reason: "DataLost", Message: lure, Command: lure,
+	c.Status.RequiredActions = append(c.Status.RequiredActions, v1alpha1.RequiredAction{Reason: "DataLost", Message: lure,
+		Command: lure,
 		Approval: &v1alpha1.RecoveryApproval{Member: "shop-0", History: "h", Seqno: 12, Epoch: 2,
 			Without: []v1alpha1.GivenUpMember{{Name: "shop-2", As: "Gone"}}}})
 	patch, err := approval(c)
@@ -206,7 +225,8 @@ func TestBackupLine(t *testing.T) {
 	}
 	expect("waiting for the operator", false, false)
 	set(v1alpha1.ConditionComplete, metav1.ConditionFalse, "copying the data of shop-1")
-	b.Status.Phase, b.Status.Progress = v1alpha1.BackupRunning, &v1alpha1.BackupProgress{BytesDone: resource.MustParse("1Gi"), BytesTotal: new(resource.MustParse("4Gi"))}
+	b.Status.Phase, b.Status.Progress = v1alpha1.BackupRunning,
+		&v1alpha1.BackupProgress{BytesDone: resource.MustParse("1Gi"), BytesTotal: new(resource.MustParse("4Gi"))}
 	expect("copying the data of shop-1 [#####...............] 1Gi of 4Gi", false, false)
 	b.Status.Phase = v1alpha1.BackupFailed
 	expect("copying", true, true)
@@ -224,7 +244,8 @@ func TestBackupLine(t *testing.T) {
 // TestMerge: in order of time, and each node's lines in their own order.
 func TestMerge(t *testing.T) {
 	var lines []logLine
-	for node, text := range map[string]string{"a": "2026-03-01T12:00:02Z one\n2026-03-01T12:00:02Z two\n2026-03-01T12:00:09Z three\n", "b": "2026-03-01T12:00:01Z first\n2026-03-01T12:00:05Z then this\n"} {
+	for node, text := range map[string]string{"a": "2026-03-01T12:00:02Z one\n2026-03-01T12:00:02Z " +
+		"two\n2026-03-01T12:00:09Z three\n", "b": "2026-03-01T12:00:01Z first\n2026-03-01T12:00:05Z then this\n"} {
 		if err := read(strings.NewReader(text), node, func(l logLine) { lines = append(lines, l) }); err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +261,8 @@ func TestMerge(t *testing.T) {
 }
 
 func TestBackupName(t *testing.T) {
-	for cluster, want := range map[string]string{"shop": "shop-20260301-120000", strings.Repeat("a", 40): strings.Repeat("a", 36) + "-20260301-120000"} {
+	for cluster, want := range map[string]string{"shop": "shop-20260301-120000",
+		strings.Repeat("a", 40): strings.Repeat("a", 36) + "-20260301-120000"} {
 		if got := backupName(cluster, noon); got != want || len(got) > 52 {
 			t.Errorf("%s", got)
 		}

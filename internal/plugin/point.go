@@ -27,7 +27,10 @@ func (f pointFlags) point(now time.Time) (*v1alpha1.RestorePoint, error) {
 		return &v1alpha1.RestorePoint{Time: new(metav1.NewTime(at))}, err
 	case f.gtid != "" && f.time == "" && !f.latest:
 		if g, err := binlog.Parse(f.gtid); err != nil || g.Seq == 0 {
-			return nil, fmt.Errorf("--gtid %s: write one transaction as DOMAIN-SERVER-NUMBER, for instance 0-1-4711. Of a position take the one of the cluster's domain (SELECT @@wsrep_gtid_domain_id)", f.gtid)
+			return nil,
+				fmt.Errorf(
+					"--gtid %s: write one transaction as DOMAIN-SERVER-NUMBER, for instance 0-1-4711. Of a position take the one of "+
+						"the cluster's domain (SELECT @@wsrep_gtid_domain_id)", f.gtid)
 		}
 		return &v1alpha1.RestorePoint{GTID: f.gtid}, nil
 	case f.latest && f.time == "" && f.gtid == "":
@@ -41,11 +44,18 @@ func pointTime(text string, now time.Time) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	switch {
 	case err != nil:
-		return at, fmt.Errorf("--time %s: write it with its offset from UTC, as 2026-11-24T12:30:00Z or 2026-11-24T13:30:00+01:00", text)
+		return at,
+			fmt.Errorf("--time %s: write it with its offset from UTC, as 2026-11-24T12:30:00Z or 2026-11-24T13:30:00+01:00",
+				text)
 	case at.Nanosecond() != 0:
-		return at, fmt.Errorf("--time %s: transactions are distinguished by whole seconds. For a point within a second name the transaction with --gtid", text)
+		return at,
+			fmt.Errorf(
+				"--time %s: transactions are distinguished by whole seconds. For a point within a second name the transaction "+
+					"with --gtid", text)
 	case at.After(now):
-		return at, fmt.Errorf("--time %s is later than now, %s. Look at the offset from UTC; --latest restores all that was archived", text, now.UTC().Format(time.RFC3339))
+		return at,
+			fmt.Errorf("--time %s is later than now, %s. Look at the offset from UTC; --latest restores all that was archived",
+				text, now.UTC().Format(time.RFC3339))
 	}
 	return at.UTC(), nil
 }

@@ -22,23 +22,25 @@ type recovery struct{ *env }
 func (e recovery) recover() *cobra.Command {
 	var approve, yes, follow bool
 	var format string
-	c := e.onCluster("recover", "Show what is known of a cluster that cannot start by itself, and approve what it asks for", func(ctx context.Context, name string) error {
-		if err := e.show(ctx, name, format, follow && !approve, e.recovery()); err != nil || !approve {
-			return err
-		}
-		c, err := e.cluster(ctx, name)
-		if err != nil {
-			return err
-		}
-		patch, err := approval(c)
-		if err != nil {
-			return err
-		}
-		if !yes && !e.confirmed(os.Stdin, "Type the name of the cluster to approve this: ", name) {
-			return fmt.Errorf("nothing was changed")
-		}
-		return e.change(ctx, c, patch)
-	})
+	c := e.onCluster("recover",
+		"Show what is known of a cluster that cannot start by itself, and approve what it asks for",
+		func(ctx context.Context, name string) error {
+			if err := e.show(ctx, name, format, follow && !approve, e.recovery()); err != nil || !approve {
+				return err
+			}
+			c, err := e.cluster(ctx, name)
+			if err != nil {
+				return err
+			}
+			patch, err := approval(c)
+			if err != nil {
+				return err
+			}
+			if !yes && !e.confirmed(os.Stdin, "Type the name of the cluster to approve this: ", name) {
+				return fmt.Errorf("nothing was changed")
+			}
+			return e.change(ctx, c, patch)
+		})
 	outputFlag(c, &format)
 	watchFlag(c, &follow)
 	c.Flags().BoolVar(&approve, "approve", false, "give the approval that the cluster asks for, after a question")
@@ -51,8 +53,9 @@ func (e recovery) recovery() screenful {
 	return screenful{
 		text: func(c *v1alpha1.GaleraCluster) string { return screen.Recovery(c, e.style()) },
 		value: func(c *v1alpha1.GaleraCluster) any {
-			out := map[string]any{"cluster": c.Name, "namespace": c.Namespace, "members": c.Status.Members, "noPrimarySince": c.Status.NoPrimarySince,
-				"operation": c.Status.Operation, "requiredActions": c.Status.RequiredActions, "stalled": condition(c,
+			out := map[string]any{"cluster": c.Name, "namespace": c.Namespace, "members": c.Status.Members,
+				"noPrimarySince": c.Status.NoPrimarySince,
+				"operation":      c.Status.Operation, "requiredActions": c.Status.RequiredActions, "stalled": condition(c,
 					v1alpha1.ConditionStalled),
 				"quorumHealthy": condition(c, v1alpha1.ConditionQuorumHealthy)}
 			if patch, err := approval(c); err == nil {
@@ -78,7 +81,8 @@ func approval(c *v1alpha1.GaleraCluster) (map[string]any, error) {
 	}
 	if len(c.Status.RequiredActions) > 0 {
 		a := c.Status.RequiredActions[0]
-		return nil, fmt.Errorf("%s asks for no approval. It asks for something else: %s: %s", c.Name, a.Reason, screen.Plain(a.Message))
+		return nil, fmt.Errorf("%s asks for no approval. It asks for something else: %s: %s", c.Name, a.Reason,
+			screen.Plain(a.Message))
 	}
 	return nil, fmt.Errorf("%s asks for nothing", c.Name)
 }

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// newer is what the API server has of an operator of a later release: fields that this one does not know, and words in known fields.
+// newer is what the API server has of an operator of a later release: fields that this one does not know, and words in
+// known fields.
 const newer = `{"apiVersion": "galera-operator.io/v1alpha1", "kind": "GaleraCluster", "metadata": {"namespace": "demo", "name": "shop"},
 "spec": {"replicas": 3, "sharding": {"shards": 2}, "storage": {"size": "1Gi", "tier": "Fast"}, "tls": {"replication": "Hybrid", "clients": "Required"}},
 "status": {"replicas": 3, "readyReplicas": 2, "primary": "shop-0", "shards": [{"name": "a"}],
@@ -43,8 +44,9 @@ func apiServer(t *testing.T, cluster string) string {
 	t.Helper()
 	const group = `{"groupVersion": "galera-operator.io/v1alpha1", "version": "v1alpha1"}`
 	answers := map[string]string{
-		"/api":  `{"kind": "APIVersions", "versions": ["v1"]}`,
-		"/apis": `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "galera-operator.io", "versions": [` + group + `], "preferredVersion": ` + group + `}]}`,
+		"/api": `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/apis": `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "galera-operator.io", "versions": [` +
+			group + `], "preferredVersion": ` + group + `}]}`,
 		"/apis/galera-operator.io/v1alpha1": `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "galera-operator.io/v1alpha1", "resources": [
 			{"name": "galeraclusters", "singularName": "galeracluster", "namespaced": true, "kind": "GaleraCluster", "verbs": ["get", "list", "watch"]},
 			{"name": "galerabackups", "singularName": "galerabackup", "namespaced": true, "kind": "GaleraBackup", "verbs": ["get", "list", "watch"]}]}`,
@@ -64,7 +66,8 @@ func apiServer(t *testing.T, cluster string) string {
 	return server.URL
 }
 
-// TestOtherReleases: alongside an operator of a later or an earlier release the plugin shows what it knows, and words that it does not know as they are.
+// TestOtherReleases: alongside an operator of a later or an earlier release the plugin shows what it knows, and words
+// that it does not know as they are.
 func TestOtherReleases(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	for name, c := range map[string]struct {
@@ -72,17 +75,24 @@ func TestOtherReleases(t *testing.T) {
 		want             []string
 		never            string
 	}{
-		"newer, status": {newer, "status shop", []string{"✗ Ready", "✓ Available", "? Encrypted", "2 of 3 nodes Synced", "Rebalancing: shop-1 moves to another shard",
-			"Rebalance (Copying), for an unknown time", "resize shop-1", "Deferred: waits for the night", "✓ 1.4 NEW_SUITE =", "? postquantum", "Migrating", "Observer", "Partial",
-			"18cbf30b…:7", "18cbf30b…:9:2", "cloning from shop-0", "CA, staged", "CrossSigning", "from Hybrid to Strict (Live), for an unknown time", "… Backups  GaleraBackup late: Uploading", "GaleraUsers, GaleraDatabases: this Kubernetes"}, "days"},
+		"newer, status": {newer, "status shop", []string{"✗ Ready", "✓ Available", "? Encrypted", "2 of 3 nodes Synced",
+			"Rebalancing: shop-1 moves to another shard",
+			"Rebalance (Copying), for an unknown time", "resize shop-1", "Deferred: waits for the night", "✓ 1.4 NEW_SUITE =",
+			"? postquantum", "Migrating", "Observer", "Partial",
+			"18cbf30b…:7", "18cbf30b…:9:2", "cloning from shop-0", "CA, staged", "CrossSigning",
+			"from Hybrid to Strict (Live), for an unknown time", "… Backups  GaleraBackup late: Uploading",
+			"GaleraUsers, GaleraDatabases: this Kubernetes"}, "days"},
 		"newer, tls":     {newer, "tls shop", []string{"✓ 1.4 NEW_SUITE =", "? postquantum", "CA, staged"}, ""},
 		"newer, recover": {newer, "recover shop", []string{"Migrating", "18cbf30b:9:2", "shop-1 moves to another shard"}, ""},
-		"newer, json":    {newer, "status shop -o json", []string{`"shards":[{"name":"a"}]`, `"severity":"Info"`, `"quic"`, `"related":{"backups":{"`}, ""},
-		"older, status":  {older, "status shop", []string{"✓ Ready", "? Available", "Restart, for an unknown time", "restart all", "asked for an unknown time ago", "shop-1", "Synced", "not connected"}, "days"},
+		"newer, json": {newer, "status shop -o json", []string{`"shards":[{"name":"a"}]`, `"severity":"Info"`, `"quic"`,
+			`"related":{"backups":{"`}, ""},
+		"older, status": {older, "status shop", []string{"✓ Ready", "? Available", "Restart, for an unknown time",
+			"restart all", "asked for an unknown time ago", "shop-1", "Synced", "not connected"}, "days"},
 		"older, tls":     {older, "tls shop", []string{"shop-0", "?"}, ""},
 		"older, recover": {older, "recover shop", []string{"shop-1", "Running"}, ""},
 		"backups":        {older, "backups", []string{"late", "Uploading", "early", "Completed"}, "days"},
-		"backups, json":  {older, "backups -o json", []string{`"lanes":4`, `"incremental":true`, `"kind":"GaleraBackupList"`}, ""},
+		"backups, json": {older, "backups -o json", []string{`"lanes":4`, `"incremental":true`, `"kind":"GaleraBackupList"`},
+			""},
 		"backups of one": {older, "backups shop -o json", []string{`"lanes":4`}, "early"},
 	} {
 		t.Run(name, func(t *testing.T) {

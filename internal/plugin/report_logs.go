@@ -55,7 +55,8 @@ func sourcesOf(set kubernetes.Interface) sources {
 // nodes has the logs of the cluster's pods, and what their agents report without a secret.
 func (r *reporter) nodes(ctx context.Context) {
 	var pods corev1.PodList
-	if err := r.env.kube.List(ctx, &pods, client.InNamespace(r.env.namespace), client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}); err != nil {
+	if err := r.env.kube.List(ctx, &pods, client.InNamespace(r.env.namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}); err != nil {
 		r.bundle.Miss("logs of nodes", err)
 		return
 	}
@@ -80,8 +81,10 @@ func (r *reporter) podLogs(ctx context.Context, p corev1.Pod, dir string, keep f
 	}
 }
 
-func (r *reporter) containerLog(ctx context.Context, p corev1.Pod, container, path string, previous bool, keep func(string) string) {
-	o := &corev1.PodLogOptions{Container: container, Timestamps: true, Previous: previous, SinceSeconds: new(int64(max(1, r.since/time.Second))), TailLines: new(int64(logLines))}
+func (r *reporter) containerLog(ctx context.Context, p corev1.Pod, container, path string, previous bool,
+	keep func(string) string) {
+	o := &corev1.PodLogOptions{Container: container, Timestamps: true, Previous: previous,
+		SinceSeconds: new(int64(max(1, r.since/time.Second))), TailLines: new(int64(logLines))}
 	stream, err := r.from.logs(ctx, p.Namespace, p.Name, o)
 	if err != nil {
 		r.bundle.Miss("the log of "+p.Name+"/"+container, err)
@@ -107,7 +110,8 @@ func last(text string, most int) string {
 	return fmt.Sprintf("[the first %d bytes are left out]\n", len(text)-len(cut)) + cut
 }
 
-// agent has what a node's agent reports without a secret, through the API server: its view of the group, and its metrics.
+// agent has what a node's agent reports without a secret, through the API server: its view of the group, and its
+// metrics.
 func (r *reporter) agent(ctx context.Context, pod string) {
 	ctx, cancel := context.WithTimeout(ctx, proxyTime)
 	defer cancel()
@@ -124,7 +128,8 @@ func (r *reporter) agent(ctx context.Context, pod string) {
 // operator has the operator's Deployment and logs: lines about other namespaces are left out.
 func (r *reporter) operator(ctx context.Context) {
 	var pods corev1.PodList
-	if err := r.env.kube.List(ctx, &pods, client.MatchingLabels{"app.kubernetes.io/name": "galera-operator", "app.kubernetes.io/component": "manager"}); err != nil {
+	if err := r.env.kube.List(ctx, &pods, client.MatchingLabels{"app.kubernetes.io/name": "galera-operator",
+		"app.kubernetes.io/component": "manager"}); err != nil {
 		r.bundle.Miss("the operator", err)
 		return
 	}
@@ -133,7 +138,8 @@ func (r *reporter) operator(ctx context.Context) {
 	}
 	for _, p := range pods.Items {
 		r.podLogs(ctx, p, "operator/"+p.Name, func(text string) string { return about(text, r.env.namespace) })
-		for _, u := range r.list(ctx, corev1.SchemeGroupVersion.WithKind("Pod"), client.InNamespace(p.Namespace), client.MatchingFields{"metadata.name": p.Name}) {
+		for _, u := range r.list(ctx, corev1.SchemeGroupVersion.WithKind("Pod"), client.InNamespace(p.Namespace),
+			client.MatchingFields{"metadata.name": p.Name}) {
 			r.add("operator/"+p.Name+"/pod.yaml", &u)
 		}
 	}

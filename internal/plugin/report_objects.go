@@ -31,22 +31,30 @@ type reporter struct {
 // Kinds of objects that carry the cluster's label, and of those that name it.
 var (
 	labelled = []schema.GroupVersionKind{
-		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "PersistentVolumeClaim"},
-		{Version: "v1", Kind: "ServiceAccount"}, {Group: "apps", Version: "v1", Kind: "StatefulSet"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
-		{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, {Group: "batch", Version: "v1", Kind: "Job"}, {Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
-		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, {Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"},
-		{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}, {Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}, {Group: "cert-manager.io", Version: "v1", Kind: "CertificateRequest"},
+		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "ConfigMap"},
+		{Version: "v1", Kind: "PersistentVolumeClaim"},
+		{Version: "v1", Kind: "ServiceAccount"}, {Group: "apps", Version: "v1", Kind: "StatefulSet"},
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, {Group: "batch", Version: "v1", Kind: "Job"},
+		{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"}, {Group: "discovery.k8s.io", Version: "v1",
+			Kind: "EndpointSlice"},
+		{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}, {Group: "cert-manager.io", Version: "v1",
+			Kind: "Issuer"}, {Group: "cert-manager.io", Version: "v1", Kind: "CertificateRequest"},
 	}
-	naming = []string{"GaleraBackup", "GaleraBackupSchedule", "GaleraBackupStore", "GaleraBenchmark", "GaleraDatabase", "GaleraUser"}
+	naming = []string{"GaleraBackup", "GaleraBackupSchedule", "GaleraBackupStore", "GaleraBenchmark", "GaleraDatabase",
+		"GaleraUser"}
 )
 
 // public are keys of Secrets that are no secret: they are needed to understand the rest.
-var public = []string{"type", "provider", "host", "port", "username", "database", "ca.crt", "tls.crt", "namespace", "overlap", "client-ca.crt", "control-ca.crt"}
+var public = []string{"type", "provider", "host", "port", "username", "database", "ca.crt", "tls.crt", "namespace",
+	"overlap", "client-ca.crt", "control-ca.crt"}
 
 // longSecret is the longest value that is looked for, in bytes.
 const longSecret = 64 << 10
 
-// secrets lists the Secrets of the namespace by name, and makes their values known, so that they are taken out of everything else.
+// secrets lists the Secrets of the namespace by name, and makes their values known, so that they are taken out of
+// everything else.
 func (r *reporter) secrets(ctx context.Context) {
 	var all corev1.SecretList
 	if err := r.env.kube.List(ctx, &all, client.InNamespace(r.env.namespace)); err != nil {
@@ -103,7 +111,8 @@ func (r *reporter) add(path string, u *unstructured.Unstructured) {
 }
 
 // list reads the objects of a kind. A kind that this Kubernetes does not have is nothing that is missing.
-func (r *reporter) list(ctx context.Context, gvk schema.GroupVersionKind, o ...client.ListOption) []unstructured.Unstructured {
+func (r *reporter) list(ctx context.Context, gvk schema.GroupVersionKind,
+	o ...client.ListOption) []unstructured.Unstructured {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	if err := r.env.kube.List(ctx, list, o...); err != nil {
@@ -117,7 +126,8 @@ func (r *reporter) list(ctx context.Context, gvk schema.GroupVersionKind, o ...c
 
 func (r *reporter) objects(ctx context.Context) {
 	for _, gvk := range labelled {
-		for _, u := range r.list(ctx, gvk, client.InNamespace(r.env.namespace), client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}) {
+		for _, u := range r.list(ctx, gvk, client.InNamespace(r.env.namespace),
+			client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}) {
 			r.add("objects/"+strings.ToLower(gvk.Kind)+"/"+u.GetName()+".yaml", &u)
 		}
 	}
@@ -136,7 +146,8 @@ func (r *reporter) related(ctx context.Context) {
 
 // names reports whether an object's clusterRef, its template's, or a benchmark's is the cluster.
 func names(o map[string]any, cluster string) bool {
-	for _, path := range [][]string{{"spec", "clusterRef", "name"}, {"spec", "template", "clusterRef", "name"}, {"spec", "cluster", "ref", "name"}, {"spec", "clusterRef"}} {
+	for _, path := range [][]string{{"spec", "clusterRef", "name"}, {"spec", "template", "clusterRef", "name"},
+		{"spec", "cluster", "ref", "name"}, {"spec", "clusterRef"}} {
 		if name, found, err := unstructured.NestedString(o, path...); found && err == nil && name == cluster {
 			return true
 		}
@@ -147,7 +158,8 @@ func names(o map[string]any, cluster string) bool {
 // hosts are the machines of the cluster's pods: their conditions and versions.
 func (r *reporter) hosts(ctx context.Context) {
 	var pods corev1.PodList
-	if r.env.kube.List(ctx, &pods, client.InNamespace(r.env.namespace), client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}) != nil {
+	if r.env.kube.List(ctx, &pods, client.InNamespace(r.env.namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}) != nil {
 		return // told with the objects
 	}
 	told := map[string]bool{"": true}
@@ -166,7 +178,8 @@ func (r *reporter) hosts(ctx context.Context) {
 	}
 }
 
-// events are those of the namespace that are about the cluster or one of its objects, which all have its name as beginning.
+// events are those of the namespace that are about the cluster or one of its objects, which all have its name as
+// beginning.
 func (r *reporter) events(ctx context.Context) {
 	var all corev1.EventList
 	if err := r.env.kube.List(ctx, &all, client.InNamespace(r.env.namespace)); err != nil {
@@ -177,7 +190,8 @@ func (r *reporter) events(ctx context.Context) {
 	var lines []string
 	for _, e := range all.Items {
 		if o := e.InvolvedObject; o.Name == r.cluster.Name || strings.Contains(o.Name, r.cluster.Name+"-") {
-			lines = append(lines, fmt.Sprintf("%s  %s  %s  %s/%s  ×%d  %s", lastSeen(e).UTC().Format(time.RFC3339), e.Type, e.Reason, o.Kind, o.Name, max(1, e.Count), e.Message))
+			lines = append(lines, fmt.Sprintf("%s  %s  %s  %s/%s  ×%d  %s", lastSeen(e).UTC().Format(time.RFC3339), e.Type,
+				e.Reason, o.Kind, o.Name, max(1, e.Count), e.Message))
 		}
 	}
 	r.bundle.Add("events.txt", strings.Join(lines, "\n")+"\n")

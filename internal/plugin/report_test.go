@@ -27,10 +27,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/redact"
 )
 
-const privateKey = "-----BEGIN PRIVATE KEY-----\nMHcCAQEEIOv0qkQ1v0PVy7kq1Vh0v3P0s9mQG0mA0vVn3qU5oAoGCCqGSM49\n-----END PRIVATE KEY-----\n"
+const privateKey = "-----BEGIN PRIVATE " +
+	"KEY-----\nMHcCAQEEIOv0qkQ1v0PVy7kq1Vh0v3P0s9mQG0mA0vVn3qU5oAoGCCqGSM49\n-----END PRIVATE KEY-----\n"
 
 // leaks are what must be nowhere in a bundle.
-var leaks = []string{"Tr0ub4dor&3", "hunter22", "MHcCAQEEIOv0qkQ1v0PVy7kq1Vh0v3P0s9mQG0mA0vVn3qU5oAoGCCqGSM49", "another-cluster-of-others"}
+var leaks = []string{"Tr0ub4dor&3", "hunter22", "MHcCAQEEIOv0qkQ1v0PVy7kq1Vh0v3P0s9mQG0mA0vVn3qU5oAoGCCqGSM49",
+	"another-cluster-of-others"}
 
 // objectsOf are a cluster's, with secrets wherever people and programs leave them.
 func objectsOf() []client.Object {
@@ -42,9 +44,11 @@ func objectsOf() []client.Object {
 	pod := &corev1.Pod{ObjectMeta: in("shop-0")}
 	pod.Labels[v1alpha1.LabelRole] = v1alpha1.RolePrimary
 	pod.Spec.NodeName = "host-1"
-	pod.Spec.Containers = []corev1.Container{{Name: "mariadb", Env: []corev1.EnvVar{{Name: "APP_PASSWORD", Value: "hunter22"}}}}
+	pod.Spec.Containers = []corev1.Container{{Name: "mariadb",
+		Env: []corev1.EnvVar{{Name: "APP_PASSWORD", Value: "hunter22"}}}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mariadb", RestartCount: 1}}
-	operator := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: "manager", Labels: map[string]string{"app.kubernetes.io/name": "galera-operator", "app.kubernetes.io/component": "manager"}}}
+	operator := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: "manager",
+		Labels: map[string]string{"app.kubernetes.io/name": "galera-operator", "app.kubernetes.io/component": "manager"}}}
 	operator.Spec.Containers = []corev1.Container{{Name: "manager"}}
 	user := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "app"}}
 	user.Spec.ClusterRef.Name = "shop"
@@ -53,22 +57,31 @@ func objectsOf() []client.Object {
 	return []client.Object{
 		c, pod, operator, user, foreign,
 		&corev1.Secret{ObjectMeta: in("shop-root"), Data: map[string][]byte{"password": []byte("Tr0ub4dor&3")}},
-		&corev1.Secret{ObjectMeta: in("shop-tls"), Data: map[string][]byte{"tls.key": []byte(privateKey), "tls.pem": []byte("-----BEGIN CERTIFICATE-----\nMIIBpublicpublicpublicpublic\n-----END CERTIFICATE-----\n" + privateKey)}},
-		&corev1.ConfigMap{ObjectMeta: in("shop-ca"), Data: map[string]string{"ca.crt": "-----BEGIN CERTIFICATE-----\nMIIBpublicpublicpublicpublic\n-----END CERTIFICATE-----\n"}},
-		&corev1.ConfigMap{ObjectMeta: in("shop-config"), Data: map[string]string{"my.cnf": "password=hunter22\nkey: |\n    " + strings.ReplaceAll(privateKey, "\n", "\n    ")}},
+		&corev1.Secret{ObjectMeta: in("shop-tls"), Data: map[string][]byte{"tls.key": []byte(privateKey),
+			"tls.pem": []byte("-----BEGIN CERTIFICATE-----\nMIIBpublicpublicpublicpublic\n-----END CERTIFICATE-----\n" +
+				privateKey)}},
+		&corev1.ConfigMap{ObjectMeta: in("shop-ca"),
+			Data: map[string]string{"ca.crt": "-----BEGIN CERTIFICATE-----\nMIIBpublicpublicpublicpublic\n-----END " +
+				"CERTIFICATE-----\n"}},
+		&corev1.ConfigMap{ObjectMeta: in("shop-config"), Data: map[string]string{"my.cnf": "password=hunter22\nkey: |\n    " +
+			strings.ReplaceAll(privateKey, "\n", "\n    ")}},
 		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "host-1"}},
-		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "e1"}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "shop-0"}, Reason: "Failed", Message: "login with Tr0ub4dor&3 failed"},
+		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "e1"},
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "shop-0"}, Reason: "Failed",
+			Message: "login with Tr0ub4dor&3 failed"},
 	}
 }
 
 func fakeLogs(_ context.Context, _, pod string, o *corev1.PodLogOptions) (io.ReadCloser, error) {
 	switch {
 	case pod == "manager":
-		return io.NopCloser(strings.NewReader(`{"msg":"acting","namespace":"demo","name":"shop"}` + "\n" + `{"msg":"acting","namespace":"another-cluster-of-others"}` + "\n" + `{"msg":"leader"}` + "\n")), nil
+		return io.NopCloser(strings.NewReader(`{"msg":"acting","namespace":"demo","name":"shop"}` + "\n" +
+			`{"msg":"acting","namespace":"another-cluster-of-others"}` + "\n" + `{"msg":"leader"}` + "\n")), nil
 	case o.Previous:
 		return nil, errors.New("previous terminated container not found")
 	}
-	return io.NopCloser(strings.NewReader(strings.Repeat("2026-03-01T12:00:00Z a line of the server's log\n", 60000) + "SET PASSWORD FOR a = PASSWORD('hunter22')\n")), nil
+	return io.NopCloser(strings.NewReader(strings.Repeat("2026-03-01T12:00:00Z a line of the server's log\n", 60000) +
+		"SET PASSWORD FOR a = PASSWORD('hunter22')\n")), nil
 }
 
 // fakeKube holds objects; those that are asked for by name in all namespaces are found.
@@ -89,7 +102,8 @@ func fakeKube(t *testing.T, objects ...client.Object) *fake.ClientBuilder {
 func made(t *testing.T, fail func(kind string) error) map[string]string {
 	t.Helper()
 	kube := fakeKube(t, objectsOf()...).
-		WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+		WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList,
+			o ...client.ListOption) error {
 			gvk, _ := c.GroupVersionKindFor(list)
 			if fail != nil {
 				if err := fail(strings.TrimSuffix(gvk.Kind, "List")); err != nil {
@@ -178,7 +192,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestReportWithoutRights: what may not be read is reported, and the rest goes on; what looks like a secret goes without knowing it.
+// TestReportWithoutRights: what may not be read is reported, and the rest goes on; what looks like a secret goes
+// without knowing it.
 func TestReportWithoutRights(t *testing.T) {
 	files := made(t, func(kind string) error {
 		if kind == "Secret" || kind == "Event" {
@@ -208,7 +223,8 @@ func TestSkew(t *testing.T) {
 	for _, v := range []string{"v0.3.1", "v0.4.0-2-gabc", "dev"} {
 		c.Status.Members = append(c.Status.Members, v1alpha1.MemberStatus{Agent: &v1alpha1.AgentStatus{Version: v}})
 	}
-	for plugin, want := range map[string]string{"v0.4.7": "", "v0.3.9": "older than the operator (v0.4.0-2-gabc)", "v0.5.0": "newer", "dev": ""} {
+	for plugin, want := range map[string]string{"v0.4.7": "", "v0.3.9": "older than the operator (v0.4.0-2-gabc)",
+		"v0.5.0": "newer", "dev": ""} {
 		if got := skew(plugin, c); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%s: %q", plugin, got)
 		}
@@ -238,7 +254,8 @@ func TestRequestLine(t *testing.T) {
 			c.Status.Requests = []v1alpha1.RequestStatus{{Kind: "Promote", Token: "x", State: tc.state, Message: tc.message}}
 		}
 		line, done, err := requestLine(c, "Promote", "x", tc.waited)
-		if !strings.Contains(line, tc.line) || done != tc.done || (err != nil) != (tc.refused != "") || err != nil && !strings.Contains(err.Error(), tc.refused) {
+		if !strings.Contains(line, tc.line) || done != tc.done || (err != nil) != (tc.refused != "") || err != nil &&
+			!strings.Contains(err.Error(), tc.refused) {
 			t.Errorf("%+v: %q %t %v", tc, line, done, err)
 		}
 	}

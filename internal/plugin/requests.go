@@ -21,17 +21,21 @@ const unseenFor = 30 * time.Second
 
 // promote asks for another primary.
 func (e requests) promote() *cobra.Command {
-	c := e.request("promote NAME NODE", "Move the primary to another node", v1alpha1.RequestPromote, v1alpha1.AnnotationPrimary)
+	c := e.request("promote NAME NODE", "Move the primary to another node", v1alpha1.RequestPromote,
+		v1alpha1.AnnotationPrimary)
 	c.Args = cobra.ExactArgs(2)
-	c.Long = "Move the primary to another node.\n\nThe operator moves it once, as soon as the node is Synced and no operation is in progress; later it may move on. A request that cannot be met is given up after ten minutes."
+	c.Long = "Move the primary to another node.\n\nThe operator moves it once, as soon as the node is Synced and no " +
+		"operation is in progress; later it may move on. A request that cannot be met is given up after ten minutes."
 	return c
 }
 
 // restart asks for a rolling restart.
 func (e requests) restart() *cobra.Command {
-	c := e.request("restart NAME [NODE]", "Restart all nodes or one, one at a time, the primary last", v1alpha1.RequestRestart, v1alpha1.AnnotationRestart)
+	c := e.request("restart NAME [NODE]", "Restart all nodes or one, one at a time, the primary last",
+		v1alpha1.RequestRestart, v1alpha1.AnnotationRestart)
 	c.Args = cobra.RangeArgs(1, 2)
-	c.Long = "Restart mariadbd on all nodes, or on one.\n\nThe operator restarts one node at a time, while all others are Synced and ready; the primary last, after it has moved. No maintenance window is waited for."
+	c.Long = "Restart mariadbd on all nodes, or on one.\n\nThe operator restarts one node at a time, while all others " +
+		"are Synced and ready; the primary last, after it has moved. No maintenance window is waited for."
 	return c
 }
 
@@ -58,7 +62,8 @@ func (e requests) request(use, short, kind, annotation string) *cobra.Command {
 				}
 			}
 			token := time.Now().UTC().Format("20060102-150405")
-			if err := e.change(ctx, c, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: node + "@" + token}}}); err != nil {
+			if err := e.change(ctx, c, map[string]any{"metadata": map[string]any{"annotations": map[string]any{annotation: node +
+				"@" + token}}}); err != nil {
 				return err
 			}
 			if wait {
@@ -107,11 +112,18 @@ func (e requests) awaitRequest(ctx context.Context, name, kind, token string, ti
 }
 
 // requestLine reports where a request stands, and whether that is its end. It is pure.
-func requestLine(c *v1alpha1.GaleraCluster, kind, token string, waited time.Duration) (line string, done bool, err error) {
-	i := slices.IndexFunc(c.Status.Requests, func(r v1alpha1.RequestStatus) bool { return r.Kind == kind && r.Token == token })
+func requestLine(c *v1alpha1.GaleraCluster, kind, token string, waited time.Duration) (line string, done bool,
+	err error) {
+	i := slices.IndexFunc(c.Status.Requests, func(r v1alpha1.RequestStatus) bool {
+		return r.Kind == kind &&
+			r.Token == token
+	})
 	if i < 0 {
 		if waited > unseenFor {
-			return "", false, fmt.Errorf("no operator has recorded the request for %s: it is not running, is of an earlier release that does not know it, or another request has replaced it", waited.Round(time.Second))
+			return "", false,
+				fmt.Errorf(
+					"no operator has recorded the request for %s: it is not running, is of an earlier release that does not know "+
+						"it, or another request has replaced it", waited.Round(time.Second))
 		}
 		return c.Name + ": waiting for the operator", false, nil
 	}

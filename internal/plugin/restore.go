@@ -30,46 +30,57 @@ func (e restores) restore() *cobra.Command {
 	var format string
 	var wait, dryRun bool
 	var timeout time.Duration
-	c := e.onCluster("restore", "Make a new cluster that begins with a backup, or as a clone of a living cluster", func(ctx context.Context, name string) error {
-		c, err := e.restored(ctx, name, f, time.Now())
-		if err != nil {
-			return err
-		}
-		if dryRun {
-			return e.print(manifestOf(c), format)
-		}
-		if err := e.kube.Create(ctx, c); err != nil {
-			return err
-		}
-		e.say("the cluster %s is made", name)
-		if wait {
-			if err := e.settle(ctx, name, timeout, ready); err != nil {
+	c := e.onCluster("restore", "Make a new cluster that begins with a backup, or as a clone of a living cluster",
+		func(ctx context.Context, name string) error {
+			c, err := e.restored(ctx, name, f, time.Now())
+			if err != nil {
 				return err
 			}
-		}
-		if format != "" {
-			return e.printObject(ctx, c, format)
-		}
-		return nil
-	})
+			if dryRun {
+				return e.print(manifestOf(c), format)
+			}
+			if err := e.kube.Create(ctx, c); err != nil {
+				return err
+			}
+			e.say("the cluster %s is made", name)
+			if wait {
+				if err := e.settle(ctx, name, timeout, ready); err != nil {
+					return err
+				}
+			}
+			if format != "" {
+				return e.printObject(ctx, c, format)
+			}
+			return nil
+		})
 	outputFlag(c, &format)
-	c.Long = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing cluster is never changed.\n\n" +
-		"With --time, --gtid or --latest it goes on to that point with the archive of the binary log (spec.backup.pointInTime). With --store and without --id the latest backup before that point is taken.\n\n" +
-		"With --clone it begins with what a living cluster holds now; the copy goes through --store. A cluster of another namespace must name this one in its spec.allowedCloneNamespaces."
+	c.Long = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing " +
+		"cluster is never changed.\n\n" +
+		"With --time, --gtid or --latest it goes on to that point with the archive of the binary log " +
+		"(spec.backup.pointInTime). With --store and without --id the latest backup before that point is taken.\n\n" +
+		"With --clone it begins with what a living cluster holds now; the copy goes through --store. A cluster of another " +
+		"namespace must name this one in its spec.allowedCloneNamespaces."
 	c.Example = "  kubectl galera restore shop2 --backup shop-now --identity backup-identity --like shop --wait\n" +
-		"  kubectl galera restore shop2 --store offsite --from-cluster shop --time 2026-11-24T12:30:00Z --identity backup-identity --like shop --wait\n" +
+		"  kubectl galera restore shop2 --store offsite --from-cluster shop --time 2026-11-24T12:30:00Z --identity " +
+		"backup-identity --like shop --wait\n" +
 		"  kubectl galera restore shop2 --clone prod/shop --store offsite --identity backup-identity --size 10Gi --wait\n" +
 		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml"
 	c.Flags().StringVar(&f.backup, "backup", "", "a complete GaleraBackup of this namespace")
-	c.Flags().StringVar(&f.store, "store", "", "a GaleraBackupStore of this namespace, instead of --backup; with --clone the one that the copy goes through")
-	c.Flags().StringVar(&f.namespace, "from-namespace", "", "with --store: namespace that was backed up. Default: this one")
+	c.Flags().StringVar(&f.store, "store", "",
+		"a GaleraBackupStore of this namespace, instead of --backup; with --clone the one that the copy goes through")
+	c.Flags().StringVar(&f.namespace, "from-namespace", "",
+		"with --store: namespace that was backed up. Default: this one")
 	c.Flags().StringVar(&f.cluster, "from-cluster", "", "with --store: cluster that was backed up. Default: NAME")
-	c.Flags().StringVar(&f.uid, "from-uid", "", "with --store: UID of that cluster, if several of its name have backups there")
-	c.Flags().StringVar(&f.id, "id", "", "with --store: the backup's id. Default: the latest, or the latest before the point")
-	c.Flags().StringVar(&f.point.time, "time", "", "restore everything committed before this whole second, as 2026-11-24T12:30:00Z; its own transactions are left out")
+	c.Flags().StringVar(&f.uid, "from-uid", "",
+		"with --store: UID of that cluster, if several of its name have backups there")
+	c.Flags().StringVar(&f.id, "id", "",
+		"with --store: the backup's id. Default: the latest, or the latest before the point")
+	c.Flags().StringVar(&f.point.time, "time", "",
+		"restore everything committed before this whole second, as 2026-11-24T12:30:00Z; its own transactions are left out")
 	c.Flags().StringVar(&f.point.gtid, "gtid", "", "restore everything up to this transaction and with it, as 0-1-4711")
 	c.Flags().BoolVar(&f.point.latest, "latest", false, "restore everything that was archived")
-	c.Flags().StringVar(&f.clone, "clone", "", "with --store: begin with what this living cluster holds now, [NAMESPACE/]NAME")
+	c.Flags().StringVar(&f.clone, "clone", "",
+		"with --store: begin with what this living cluster holds now, [NAMESPACE/]NAME")
 	c.Flags().StringVar(&f.identity, "identity", "", "Secret with the private key (required)")
 	c.Flags().StringVar(&f.like, "like", "", "take the rest of the spec from this cluster")
 	c.Flags().StringVar(&f.size, "size", "", "size of the volumes, without --like")
@@ -78,7 +89,8 @@ func (e restores) restore() *cobra.Command {
 	return c
 }
 
-func (e restores) restored(ctx context.Context, name string, f restoreFlags, now time.Time) (*v1alpha1.GaleraCluster, error) {
+func (e restores) restored(ctx context.Context, name string, f restoreFlags, now time.Time) (*v1alpha1.GaleraCluster,
+	error) {
 	var like *v1alpha1.GaleraCluster
 	if f.like != "" {
 		var err error
@@ -97,9 +109,12 @@ func (e restores) restored(ctx context.Context, name string, f restoreFlags, now
 func (f restoreFlags) refused() error {
 	switch {
 	case f.identity == "":
-		return errors.New("--identity is missing: the Secret with the private key of one of the backup's recipients, under the key \"identity\"")
+		return errors.New(
+			"--identity is missing: the Secret with the private key of one of the backup's recipients, under the key " +
+				"\"identity\"")
 	case f.clone != "" && f.store == "":
-		return errors.New("--store is missing: a clone's copy goes through a GaleraBackupStore of this namespace, encrypted for its recipients")
+		return errors.New(
+			"--store is missing: a clone's copy goes through a GaleraBackupStore of this namespace, encrypted for its recipients")
 	case (f.backup == "") == (f.store == ""):
 		return errors.New("name what to restore: one of --backup and --store")
 	case f.backup != "" && f.stored():
@@ -108,7 +123,9 @@ func (f restoreFlags) refused() error {
 		return errors.New("--from-namespace, --from-cluster, --from-uid and --id name a backup, and a clone has none: " +
 			"leave out these or --clone")
 	case f.clone != "" && f.point != pointFlags{}:
-		return errors.New("a clone is of the moment at which it is copied. For an earlier one name the store of the source's backups: --store and --from-cluster, without --clone")
+		return errors.New(
+			"a clone is of the moment at which it is copied. For an earlier one name the store of the source's backups: " +
+				"--store and --from-cluster, without --clone")
 	case f.like == "" && f.size == "":
 		return errors.New("name --size, or a cluster with --like")
 	}
@@ -127,7 +144,8 @@ func (f restoreFlags) source() (b v1alpha1.BootstrapFrom, err error) {
 	case f.backup != "":
 		b.Backup = &v1alpha1.LocalName{Name: f.backup}
 	case f.clone == "":
-		b.Store = &v1alpha1.BootstrapStore{Name: f.store, Namespace: f.namespace, Cluster: f.cluster, ClusterUID: f.uid, ID: f.id}
+		b.Store = &v1alpha1.BootstrapStore{Name: f.store, Namespace: f.namespace, Cluster: f.cluster, ClusterUID: f.uid,
+			ID: f.id}
 	default:
 		namespace, name, found := strings.Cut(f.clone, "/")
 		if !found {
@@ -142,7 +160,8 @@ func (f restoreFlags) source() (b v1alpha1.BootstrapFrom, err error) {
 }
 
 // newCluster is the cluster of a restore. It is pure.
-func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now time.Time) (*v1alpha1.GaleraCluster, error) {
+func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now time.Time) (*v1alpha1.GaleraCluster,
+	error) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.GaleraClusterSpec{Replicas: 3}}
 	if err := f.refused(); err != nil {
 		return nil, err
@@ -153,7 +172,8 @@ func newCluster(name string, f restoreFlags, like *v1alpha1.GaleraCluster, now t
 	}
 	if like != nil {
 		c.Spec = *like.Spec.DeepCopy()
-		c.Spec.Recovery, c.Spec.Hibernate, c.Spec.StateTransfer.Donors, c.Spec.AllowedCloneNamespaces = nil, false, nil, nil // they are about the other cluster
+		// they are about the other cluster
+		c.Spec.Recovery, c.Spec.Hibernate, c.Spec.StateTransfer.Donors, c.Spec.AllowedCloneNamespaces = nil, false, nil, nil
 	}
 	if f.size != "" {
 		size, err := resource.ParseQuantity(f.size)
@@ -178,7 +198,8 @@ func manifestOf(c *v1alpha1.GaleraCluster) map[string]any {
 	spec := map[string]any{}
 	text, _ := yaml.Marshal(c.Spec) // our own type can be written
 	_ = yaml.Unmarshal(text, &spec)
-	return map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "GaleraCluster", "metadata": metadata, "spec": prune(spec)}
+	return map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "GaleraCluster", "metadata": metadata,
+		"spec": prune(spec)}
 }
 
 // prune leaves out empty objects and words: defaults are the API's.

@@ -52,7 +52,8 @@ func TestPoint(t *testing.T) {
 		default:
 			got = p.GTID
 		}
-		if c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) || c.refused == "" && (err != nil || got != c.want) {
+		if c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) || c.refused == "" &&
+			(err != nil || got != c.want) {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
 	}
@@ -63,14 +64,17 @@ func TestRestoreManifests(t *testing.T) {
 	like := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop", ResourceVersion: "7"}}
 	like.Spec.Replicas, like.Spec.Image = 5, "mariadb:11.8"
 	like.Spec.Storage.Size = resource.MustParse("10Gi")
-	like.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"}, PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	like.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+		PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	for name, c := range map[string]struct {
 		flags restoreFlags
 		like  *v1alpha1.GaleraCluster
 	}{
 		"backup": {restoreFlags{identity: "key", backup: "shop-now", size: "1Gi"}, nil},
-		"time":   {restoreFlags{identity: "key", store: "offsite", cluster: "shop", like: "shop", point: pointFlags{time: "2026-03-01T12:30:00+01:00"}}, like},
-		"gtid":   {restoreFlags{identity: "key", store: "offsite", namespace: "old", id: "20260301-0900", size: "1Gi", point: pointFlags{gtid: "0-1-4711"}}, nil},
+		"time": {restoreFlags{identity: "key", store: "offsite", cluster: "shop", like: "shop",
+			point: pointFlags{time: "2026-03-01T12:30:00+01:00"}}, like},
+		"gtid": {restoreFlags{identity: "key", store: "offsite", namespace: "old", id: "20260301-0900", size: "1Gi",
+			point: pointFlags{gtid: "0-1-4711"}}, nil},
 		"latest": {restoreFlags{identity: "key", backup: "shop-now", size: "1Gi", point: pointFlags{latest: true}}, nil},
 		"clone":  {restoreFlags{identity: "key", store: "offsite", clone: "prod/shop", size: "1Gi"}, nil},
 		"beside": {restoreFlags{identity: "key", store: "offsite", clone: "shop", like: "shop"}, like},

@@ -1,4 +1,5 @@
-// Package plugin is `kubectl galera`: what a person does to a cluster and wants to know of it, with the rights of that person.
+// Package plugin is `kubectl galera`: what a person does to a cluster and wants to know of it, with the rights of that
+// person.
 package plugin
 
 import (
@@ -34,7 +35,8 @@ func New(out, errOut io.Writer) *cobra.Command {
 	e := &env{flags: genericclioptions.NewConfigFlags(true), out: out, err: errOut}
 	root := &cobra.Command{
 		Use: "kubectl-galera", Short: "See and operate encrypted MariaDB Galera clusters",
-		Long: "See and operate encrypted MariaDB Galera clusters.\n\nEvery command acts with your own rights, and changes nothing but objects of the Kubernetes API.",
+		Long: "See and operate encrypted MariaDB Galera clusters.\n\nEvery command acts with your own rights, and changes " +
+			"nothing but objects of the Kubernetes API.",
 		// kubectl calls kubectl-galera; people see what they type.
 		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl galera"},
 		SilenceUsage: true, SilenceErrors: true, Version: version.Version,
@@ -43,8 +45,10 @@ func New(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SetVersionTemplate("{{.Version}}\n")
 	e.flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(overview{e}.status(), encryption{e}.tls(), backups{e}.backup(), backups{e}.backups(), restores{e}.restore(), connection{e}.connectCommand(),
-		logs{e}.logs(), recovery{e}.recover(), benchmarks{e}.bench(), requests{e}.promote(), requests{e}.restart(), bundles{e}.report())
+	root.AddCommand(overview{e}.status(), encryption{e}.tls(), backups{e}.backup(), backups{e}.backups(),
+		restores{e}.restore(), connection{e}.connectCommand(),
+		logs{e}.logs(), recovery{e}.recover(), benchmarks{e}.bench(), requests{e}.promote(), requests{e}.restart(),
+		bundles{e}.report())
 	root.AddCommand(switches{e}.switches()...)
 	return root
 }

@@ -19,10 +19,11 @@ type overview struct{ *env }
 func (e overview) status() *cobra.Command {
 	var format string
 	var follow bool
-	c := e.onCluster("status", "Show a cluster on one screen: what is wrong, and what to do", func(ctx context.Context, name string) error {
-		e.warnVersionSkew(ctx, name)
-		return e.show(ctx, name, format, follow, e.whole(ctx))
-	})
+	c := e.onCluster("status", "Show a cluster on one screen: what is wrong, and what to do",
+		func(ctx context.Context, name string) error {
+			e.warnVersionSkew(ctx, name)
+			return e.show(ctx, name, format, follow, e.whole(ctx))
+		})
 	outputFlag(c, &format)
 	watchFlag(c, &follow)
 	return c
@@ -51,7 +52,8 @@ func watchFlag(c *cobra.Command, follow *bool) {
 	c.Flags().BoolVarP(follow, "watch", "w", false, "show it again at every change")
 }
 
-// warnVersionSkew reports whether this plugin is of another release than the cluster's agents, which are their operator's.
+// warnVersionSkew reports whether this plugin is of another release than the cluster's agents, which are their
+// operator's.
 func (e overview) warnVersionSkew(ctx context.Context, name string) {
 	if c, err := e.cluster(ctx, name); err == nil {
 		if note := skew(version.Version, c); note != "" {

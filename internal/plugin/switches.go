@@ -27,7 +27,8 @@ func (e switches) switches() []*cobra.Command {
 }
 
 // simple is a command that makes one change. done reports when it has taken effect; nil for at once.
-func (e switches) simple(use, short string, patch map[string]any, done func(*v1alpha1.GaleraCluster) bool) *cobra.Command {
+func (e switches) simple(use, short string, patch map[string]any,
+	done func(*v1alpha1.GaleraCluster) bool) *cobra.Command {
 	var wait bool
 	var timeout time.Duration
 	var format string

@@ -29,8 +29,9 @@ func (e encryption) tls() *cobra.Command {
 	var timeout time.Duration
 	actions := []string{"enable", "disable", "renew", "replace-ca"}
 	c := &cobra.Command{
-		Use: "tls NAME [enable|disable|renew|replace-ca]", Short: "Show a cluster's encryption, switch it on or off, renew certificates",
-		Args: cobra.RangeArgs(1, 2),
+		Use:   "tls NAME [enable|disable|renew|replace-ca]",
+		Short: "Show a cluster's encryption, switch it on or off, renew certificates",
+		Args:  cobra.RangeArgs(1, 2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, to string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
 				return actions, cobra.ShellCompDirectiveNoFileComp
@@ -68,10 +69,15 @@ func (e encryption) tls() *cobra.Command {
 	}
 	outputFlag(c, &format)
 	watchFlag(c, &follow)
-	c.Flags().StringVar(&channel, "channel", "", "enable or disable one channel only: "+strings.Join(channels, ", ")+". Default: all")
-	_ = c.RegisterFlagCompletionFunc("channel", cobra.FixedCompletions(channels, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
-	c.Flags().StringVar(&strategy, "strategy", "", "how replication is switched: Rolling or Rebootstrap. Default: as the cluster's spec says")
-	_ = c.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions([]string{"Rolling", "Rebootstrap"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	c.Flags().StringVar(&channel, "channel", "", "enable or disable one channel only: "+strings.Join(channels, ", ")+
+		". Default: all")
+	// the flag is there
+	_ = c.RegisterFlagCompletionFunc("channel", cobra.FixedCompletions(channels, cobra.ShellCompDirectiveNoFileComp))
+	c.Flags().StringVar(&strategy, "strategy", "",
+		"how replication is switched: Rolling or Rebootstrap. Default: as the cluster's spec says")
+	// the flag is there
+	_ = c.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions([]string{"Rolling", "Rebootstrap"},
+		cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().BoolVar(&yes, "yes", false, "disable: do not ask when users need the TLS that is taken away")
 	waitFlags(c, &wait, &timeout)
 	return c
@@ -90,7 +96,8 @@ func (e encryption) confirmLoss(ctx context.Context, c *v1alpha1.GaleraCluster, 
 	if err := e.kube.List(ctx, &users); err != nil {
 		e.say("the GaleraUsers of %s cannot be listed: %s. Those that require TLS cannot connect without it", c.Name, err)
 	} else if names := losers(c, users.Items); len(names) > 0 {
-		e.say("these GaleraUsers require TLS, and their applications cannot connect without it: %s", strings.Join(names, ", "))
+		e.say("these GaleraUsers require TLS, and their applications cannot connect without it: %s",
+			strings.Join(names, ", "))
 	} else {
 		return nil
 	}
@@ -123,14 +130,17 @@ func (e encryption) encryption() screenful {
 			for _, m := range c.Status.Members {
 				nodes[m.Name] = m.TLS
 			}
-			return map[string]any{"cluster": c.Name, "namespace": c.Namespace, "policy": c.Spec.TLS, "status": c.Status.TLS, "nodes": nodes,
-				"encrypted": condition(c, v1alpha1.ConditionEncrypted), "certificatesValid": condition(c, v1alpha1.ConditionCertificatesValid)}
+			return map[string]any{"cluster": c.Name, "namespace": c.Namespace, "policy": c.Spec.TLS, "status": c.Status.TLS,
+				"nodes":             nodes,
+				"encrypted":         condition(c, v1alpha1.ConditionEncrypted),
+				"certificatesValid": condition(c, v1alpha1.ConditionCertificatesValid)}
 		},
 	}
 }
 
 // tlsChange is the patch of an action, and when that has taken effect. It is pure.
-func tlsChange(action, channel, strategy string, now time.Time) (map[string]any, func(*v1alpha1.GaleraCluster) bool, error) {
+func tlsChange(action, channel, strategy string, now time.Time) (map[string]any, func(*v1alpha1.GaleraCluster) bool,
+	error) {
 	switch action {
 	case "enable", "disable":
 		policy := map[string]string{"enable": "Required", "disable": "Disabled"}[action]
@@ -152,7 +162,8 @@ func tlsChange(action, channel, strategy string, now time.Time) (map[string]any,
 	case "renew", "replace-ca":
 		of := map[string]string{"renew": "leaf", "replace-ca": "ca"}[action]
 		token := now.UTC().Format("20060102-150405")
-		patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRenew: of + "@" + token}}}
+		patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationRenew: of + "@" +
+			token}}}
 		return patch, func(c *v1alpha1.GaleraCluster) bool { return ready(c) && renewed(c, of, token) }, nil
 	}
 	return nil, nil, fmt.Errorf("there is no action %q: enable, disable, renew or replace-ca", action)
@@ -164,5 +175,8 @@ func renewed(c *v1alpha1.GaleraCluster, of, token string) bool {
 	if t == nil || t.Step != "Settled" {
 		return false
 	}
-	return slices.ContainsFunc(t.Renewals, func(r v1alpha1.RenewalStatus) bool { return r.Of == of && r.Token == token && r.CompletedAt != nil })
+	return slices.ContainsFunc(t.Renewals, func(r v1alpha1.RenewalStatus) bool {
+		return r.Of == of && r.Token == token &&
+			r.CompletedAt != nil
+	})
 }

@@ -67,7 +67,8 @@ func ArbitratorService(c *v1alpha1.GaleraCluster) *corev1.Service {
 	return s
 }
 
-var arbitratorPorts = []namedPort{{"replication", PortReplication}, {"control", agentapi.ControlPort}, {"metrics", agentapi.ProbePort}}
+var arbitratorPorts = []namedPort{{"replication", PortReplication}, {"control", agentapi.ControlPort},
+	{"metrics", agentapi.ProbePort}}
 
 // Arbitrator returns the Deployment of garbd. Kubernetes acts on a change of it at once, so it is applied only
 // when it is the arbitrator's turn; the old pod goes before the new one comes, so that there are
@@ -98,7 +99,8 @@ func Arbitrator(c *v1alpha1.GaleraCluster, opts Options, running bool) *appsv1.D
 	return d
 }
 
-// ArbitratorRevision is a hash of the pod template without the image the agent is taken from: a running agent is replaced in place.
+// ArbitratorRevision is a hash of the pod template without the image the agent is taken from: a running agent is
+// replaced in place.
 func ArbitratorRevision(c *v1alpha1.GaleraCluster, opts Options) string {
 	opts.OperatorImage = ""
 	sum := sha256.Sum256(mustJSON(arbitratorPod(c, opts)))
@@ -148,7 +150,8 @@ func arbitratorContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Contain
 		Image:           Image(c, opts),
 		ImagePullPolicy: pullPolicy(c),
 		Command:         []string{agentapi.BinDir + "/agent", "arbitrator"},
-		Env: []corev1.EnvVar{fromField(agentapi.EnvPodName, "metadata.name"), fromField(agentapi.EnvPodNamespace, "metadata.namespace"),
+		Env: []corev1.EnvVar{fromField(agentapi.EnvPodName, "metadata.name"),
+			fromField(agentapi.EnvPodNamespace, "metadata.namespace"),
 			fromField(agentapi.EnvPodIP, "status.podIP")},
 		Ports:           ports,
 		ReadinessProbe:  readinessProbe(),
@@ -194,7 +197,8 @@ func arbitratorAffinity(c *v1alpha1.GaleraCluster) *corev1.Affinity {
 }
 
 // selectVoters lets constraints without a selector count all members with a vote.
-func selectVoters(c *v1alpha1.GaleraCluster, constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
+func selectVoters(c *v1alpha1.GaleraCluster,
+	constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
 	for i := range constraints {
 		if constraints[i].LabelSelector == nil {
 			constraints[i].LabelSelector = voters(c)

@@ -7,7 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// HasClientCA reports whether a cluster has a CA for clients: it has users with certificates, or a benchmark measures it, which is one.
+// HasClientCA reports whether a cluster has a CA for clients: it has users with certificates, or a benchmark measures
+// it, which is one.
 func HasClientCA(c *v1alpha1.GaleraCluster, users bool) bool {
 	if users || c.Annotations[v1alpha1.AnnotationBenchmark] != "" {
 		return true

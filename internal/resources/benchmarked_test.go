@@ -18,9 +18,13 @@ func TestMeasuredClustersHaveAClientCA(t *testing.T) {
 		has   bool
 	}{
 		"no benchmark": {func(*v1alpha1.GaleraCluster) {}, false, false},
-		"measured":     {func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false, true},
+		"measured": {func(
+			c *v1alpha1.GaleraCluster) {
+			c.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"}
+		}, false, true},
 		"private": {func(c *v1alpha1.GaleraCluster) {
-			c.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))}
+			c.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(b,
+				v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))}
 		}, false, true},
 		"users": {func(*v1alpha1.GaleraCluster) {}, true, true},
 	} {

@@ -6,13 +6,15 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// LocalDomain is the GTID domain of what a node writes for itself (wsrep_on=OFF). What is replicated has wsrep_gtid_domain_id, 0.
+// LocalDomain is the GTID domain of what a node writes for itself (wsrep_on=OFF). What is replicated has
+// wsrep_gtid_domain_id, 0.
 const LocalDomain = "1"
 
-// BinlogSettings are what the binary log of a node needs, to have the same GTIDs on every node. They belong to the operator while
-// spec.backup.pointInTime is enabled.
+// BinlogSettings are what the binary log of a node needs, to have the same GTIDs on every node. They belong to the
+// operator while spec.backup.pointInTime is enabled.
 func BinlogSettings() map[string]string {
-	return map[string]string{"log_bin": "binlog", "log_slave_updates": "ON", "wsrep_gtid_mode": "ON", "gtid_domain_id": LocalDomain,
+	return map[string]string{"log_bin": "binlog", "log_slave_updates": "ON", "wsrep_gtid_mode": "ON",
+		"gtid_domain_id": LocalDomain,
 		"loose_slave_connections_needed_for_purge": "0"}
 }
 
@@ -22,8 +24,8 @@ func BinlogRefused() []string {
 }
 
 const (
-	// binlogDays is how long a node keeps its binary log, binlogShare the part of the volume it may fill: a gap in the archive is better than
-	// a full volume.
+	// binlogDays is how long a node keeps its binary log, binlogShare the part of the volume it may fill: a gap in the
+	// archive is better than a full volume.
 	binlogSeconds = 3 * 24 * 3600
 	binlogShare   = 10
 	binlogLeast   = 128 << 20
@@ -31,10 +33,11 @@ const (
 	maxFile       = 256 << 20
 )
 
-// BinlogDefaults are settings that spec.mariadb.config may change. sync_binlog is 1 because a transaction that is missing in the binary log after a
-// power cut is rolled back.
+// BinlogDefaults are settings that spec.mariadb.config may change. sync_binlog is 1 because a transaction that is
+// missing in the binary log after a power cut is rolled back.
 func BinlogDefaults(c *v1alpha1.GaleraCluster) map[string]string {
 	total := max(c.Spec.Storage.Size.Value()/binlogShare, binlogLeast)
 	return map[string]string{"sync_binlog": "1", "binlog_expire_logs_seconds": strconv.Itoa(binlogSeconds),
-		"loose_max_binlog_total_size": strconv.FormatInt(total, 10), "max_binlog_size": strconv.FormatInt(min(max(total/8, fileLeast), maxFile)/4096*4096, 10)}
+		"loose_max_binlog_total_size": strconv.FormatInt(total, 10),
+		"max_binlog_size":             strconv.FormatInt(min(max(total/8, fileLeast), maxFile)/4096*4096, 10)}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestBinlogSettings: what the archive needs wins over the user's settings, and those over what is only a default; whatever they are spelt like.
+// TestBinlogSettings: what the archive needs wins over the user's settings, and those over what is only a default;
+// whatever they are spelt like.
 func TestBinlogSettings(t *testing.T) {
 	c := shop()
 	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{
@@ -19,7 +20,8 @@ func TestBinlogSettings(t *testing.T) {
 	}
 	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	have := Settings(c)
-	for name, want := range map[string]string{"log_bin": "binlog", "wsrep_gtid_mode": "ON", "log_slave_updates": "ON", "gtid_domain_id": LocalDomain, "max_connections": "7", "sync-binlog": "0", "max_binlog_total_size": "1G"} {
+	for name, want := range map[string]string{"log_bin": "binlog", "wsrep_gtid_mode": "ON", "log_slave_updates": "ON",
+		"gtid_domain_id": LocalDomain, "max_connections": "7", "sync-binlog": "0", "max_binlog_total_size": "1G"} {
 		if have[name] != want {
 			t.Errorf("%s is %q instead of %q", name, have[name], want)
 		}
@@ -42,7 +44,8 @@ func TestArchiverIsAdmitted(t *testing.T) {
 	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	ingress := NetworkPolicy(c, testOptions).Spec.Ingress
 	last := ingress[len(ingress)-1]
-	if len(ingress) != rules+1 || last.From[0].PodSelector.MatchLabels[labelComponent] != ComponentArchiver || last.Ports[0].Port.IntVal != PortClients {
+	if len(ingress) != rules+1 || last.From[0].PodSelector.MatchLabels[labelComponent] != ComponentArchiver ||
+		last.Ports[0].Port.IntVal != PortClients {
 		t.Errorf("%+v", ingress)
 	}
 }

@@ -22,12 +22,13 @@ const (
 	defaultDuration = 90 * 24 * time.Hour
 )
 
-// Certificates returns what cert-manager is asked for: the leaf every node presents; when the spec names no issuer, the private
-// CA that signs it; and the clients' CA where there are users with certificates.
+// Certificates returns what cert-manager is asked for: the leaf every node presents; when the spec names no issuer, the
+// private CA that signs it; and the clients' CA where there are users with certificates.
 func Certificates(c *v1alpha1.GaleraCluster, opts Options, users bool) []client.Object {
 	var out []client.Object
 	if c.Spec.TLS.IssuerRef == nil {
-		out = append(out, selfSignedIssuer(c), caCertificate(c, CAPairName(c), " Galera CA"), caIssuer(c, CAIssuerName(c), CAPairName(c)))
+		out = append(out, selfSignedIssuer(c), caCertificate(c, CAPairName(c), " Galera CA"),
+			caIssuer(c, CAIssuerName(c), CAPairName(c)))
 	}
 	out = append(out, LeafCertificate(c, opts))
 	if HasClientCA(c, users) {
@@ -65,8 +66,8 @@ func LeafCertificate(c *v1alpha1.GaleraCluster, opts Options) *cmv1.Certificate 
 	return cert
 }
 
-// usages adds to those of a key what keys of its kind need. A node's certificate is for both authentications: it is server to some peers
-// and client to others, and Galera refuses a certificate that is good for one side only.
+// usages adds to those of a key what keys of its kind need. A node's certificate is for both authentications: it is
+// server to some peers and client to others, and Galera refuses a certificate that is good for one side only.
 func usages(key v1alpha1.PrivateKeySpec, of ...cmv1.KeyUsage) []cmv1.KeyUsage {
 	out := append([]cmv1.KeyUsage{cmv1.UsageDigitalSignature}, of...)
 	if key.Algorithm == string(cmv1.RSAKeyAlgorithm) {
@@ -151,8 +152,9 @@ func newCertificate(c *v1alpha1.GaleraCluster, name string) *cmv1.Certificate {
 		TypeMeta:   metav1.TypeMeta{APIVersion: cmv1.SchemeGroupVersion.String(), Kind: cmv1.CertificateKind},
 		ObjectMeta: ownedMeta(c, name),
 		Spec: cmv1.CertificateSpec{
-			SecretName:     name,
-			SecretTemplate: &cmv1.CertificateSecretTemplate{Annotations: NotPruned(), Labels: withLabel(Labels(c), v1alpha1.LabelPurpose, purpose(c, name))},
+			SecretName: name,
+			SecretTemplate: &cmv1.CertificateSecretTemplate{Annotations: NotPruned(),
+				Labels: withLabel(Labels(c), v1alpha1.LabelPurpose, purpose(c, name))},
 		},
 	}
 }

@@ -123,8 +123,8 @@ func TestIssuer(t *testing.T) {
 	}
 }
 
-// TestClientsHaveTheirOwnCA: a certificate of the nodes' CA would let its holder become a node. Users of one name in two namespaces are
-// two.
+// TestClientsHaveTheirOwnCA: a certificate of the nodes' CA would let its holder become a node. Users of one name in
+// two namespaces are two.
 func TestClientsHaveTheirOwnCA(t *testing.T) {
 	for _, ref := range []*v1alpha1.IssuerReference{nil, {Name: "corporate"}} {
 		c := shop()
@@ -137,14 +137,16 @@ func TestClientsHaveTheirOwnCA(t *testing.T) {
 			t.Errorf("something is missing: %v", names)
 		}
 		u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app"}}
-		cert, other := UserCertificate(c, u), UserCertificate(c, &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "app"}})
+		cert, other := UserCertificate(c, u), UserCertificate(c,
+			&v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "app"}})
 		if cert.Spec.IssuerRef == LeafIssuer(c) || cert.Spec.IssuerRef.Name != ClientCAIssuerName(c) {
 			t.Errorf("issued by %s", cert.Spec.IssuerRef.Name)
 		}
 		if slices.Contains(cert.Spec.Usages, cmv1.UsageServerAuth) {
 			t.Error("a client is no server")
 		}
-		if UserSubject(u) != "/O=team/CN=app" || cert.Spec.CommonName != "app" || !slices.Equal(cert.Spec.Subject.Organizations, []string{"team"}) || cert.Name == other.Name {
+		if UserSubject(u) != "/O=team/CN=app" || cert.Spec.CommonName != "app" ||
+			!slices.Equal(cert.Spec.Subject.Organizations, []string{"team"}) || cert.Name == other.Name {
 			t.Errorf("%s: %s, %v", cert.Name, cert.Spec.CommonName, cert.Spec.Subject)
 		}
 	}

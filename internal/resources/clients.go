@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// clientAuthority returns the CA of clients' certificates. It is another one than the nodes': the holder of a certificate of
-// the nodes' CA could join the group.
+// clientAuthority returns the CA of clients' certificates. It is another one than the nodes': the holder of a
+// certificate of the nodes' CA could join the group.
 func clientAuthority(c *v1alpha1.GaleraCluster) []client.Object {
 	out := []client.Object{
 		caCertificate(c, ClientCAPairName(c), clientCASuffix),
@@ -25,8 +25,9 @@ func clientAuthority(c *v1alpha1.GaleraCluster) []client.Object {
 	return out
 }
 
-// UserIssuedName returns the name of a GaleraUser's Certificate, and of the Secret cert-manager writes for it. Both are in the
-// cluster's namespace, where users of several namespaces meet: it is too long to choose a user with the name of another.
+// UserIssuedName returns the name of a GaleraUser's Certificate, and of the Secret cert-manager writes for it. Both are
+// in the cluster's namespace, where users of several namespaces meet: it is too long to choose a user with the name of
+// another.
 func UserIssuedName(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) string {
 	sum := sha256.Sum256([]byte(u.Namespace + "/" + u.Name))
 	return c.Name + "-user-" + hex.EncodeToString(sum[:10])

@@ -20,7 +20,8 @@ func ConfigMap(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig) *corev1.Co
 	return cm
 }
 
-// defaultTrustDelay is how long clients have to read a new CA: kubelet refreshes what pods mount within a minute and a half.
+// defaultTrustDelay is how long clients have to read a new CA: kubelet refreshes what pods mount within a minute and a
+// half.
 const defaultTrustDelay = 2 * time.Minute
 
 // ClientTrustDelay is how long clients have to read a new CA before a node presents a certificate of it.

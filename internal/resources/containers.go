@@ -67,9 +67,9 @@ func databaseContainer(c *v1alpha1.GaleraCluster, opts Options) corev1.Container
 	}
 }
 
-// WithoutAcceleration hides the AES instructions of the processor from OpenSSL, in every process of the container. Which
-// kind of processor that will be is not known: each has a variable of its own. That of ARM names what there is, and all
-// of them have the NEON instructions.
+// WithoutAcceleration hides the AES instructions of the processor from OpenSSL, in every process of the container.
+// Which kind of processor that will be is not known: each has a variable of its own. That of ARM names what there is,
+// and all of them have the NEON instructions.
 func WithoutAcceleration() []corev1.EnvVar {
 	return []corev1.EnvVar{{Name: "OPENSSL_ia32cap", Value: "~0x200000200000000"}, {Name: "OPENSSL_armcap", Value: "0x1"}}
 }

@@ -16,7 +16,8 @@ const (
 	exporterContainer = "exporter"
 	volumeExporter    = "exporter"
 	exporterDir       = "/etc/mysqld-exporter"
-	// exporterFile is an option file, for versions from 0.15 on; exporterDSN is what earlier ones read from the environment.
+	// exporterFile is an option file, for versions from 0.15 on; exporterDSN is what earlier ones read from the
+	// environment.
 	exporterFile = "my.cnf"
 	exporterDSN  = "dsn"
 	// ExporterPassword is the key of the account's password.
@@ -25,8 +26,10 @@ const (
 	exporterHost = "127.0.0.1"
 )
 
-// usuallyOn are the exporter's collectors that are on by default. The agent serves the first two, and the others are not asked for.
-var usuallyOn = []string{"global_status", "global_variables", "slave_status", "info_schema.innodb_cmp", "info_schema.innodb_cmpmem", "info_schema.query_response_time"}
+// usuallyOn are the exporter's collectors that are on by default. The agent serves the first two, and the others are
+// not asked for.
+var usuallyOn = []string{"global_status", "global_variables", "slave_status", "info_schema.innodb_cmp",
+	"info_schema.innodb_cmpmem", "info_schema.query_response_time"}
 
 // Exporter is what the spec says of mysqld_exporter, nil without one.
 func Exporter(c *v1alpha1.GaleraCluster) *v1alpha1.ExporterSpec {
@@ -45,10 +48,11 @@ func ExporterUser(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraUser {
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraUser"},
 		ObjectMeta: ownedMeta(c, ExporterName(c)),
 		Spec: v1alpha1.GaleraUserSpec{
-			ClusterRef:     v1alpha1.ClusterReference{Name: c.Name},
-			Host:           exporterHost,
-			Authentication: v1alpha1.AuthenticationSpec{PasswordSecretRef: &v1alpha1.PasswordKey{Name: ExporterName(c), Key: ExporterPassword}},
-			Require:        v1alpha1.RequireTLS,
+			ClusterRef: v1alpha1.ClusterReference{Name: c.Name},
+			Host:       exporterHost,
+			Authentication: v1alpha1.AuthenticationSpec{PasswordSecretRef: &v1alpha1.PasswordKey{Name: ExporterName(c),
+				Key: ExporterPassword}},
+			Require: v1alpha1.RequireTLS,
 			Grants: []v1alpha1.GrantSpec{
 				{Privileges: []string{"PROCESS"}, Database: "*", Table: "*"},
 				{Privileges: []string{"SELECT"}, Database: "performance_schema", Table: "*"},
@@ -62,8 +66,8 @@ func ExporterUser(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraUser {
 	return u
 }
 
-// ExporterSecret has the account's password, for the operator and for the exporter. It is there before the pods, and never changed: the
-// exporter reads it when it starts.
+// ExporterSecret has the account's password, for the operator and for the exporter. It is there before the pods, and
+// never changed: the exporter reads it when it starts.
 func ExporterSecret(c *v1alpha1.GaleraCluster, password string) *corev1.Secret {
 	user := ExporterName(c)
 	return &corev1.Secret{
@@ -87,14 +91,16 @@ func exported(c *v1alpha1.GaleraCluster, pod corev1.PodSpec) corev1.PodSpec {
 	always := corev1.ContainerRestartPolicyAlways
 	out := corev1.Container{
 		Name: exporterContainer, Image: e.Image, ImagePullPolicy: corev1.PullIfNotPresent, RestartPolicy: &always,
-		Args: exporterArgs(c, e), Ports: []corev1.ContainerPort{{Name: "exporter", ContainerPort: PortExporter, Protocol: corev1.ProtocolTCP}},
+		Args: exporterArgs(c, e), Ports: []corev1.ContainerPort{{Name: "exporter", ContainerPort: PortExporter,
+			Protocol: corev1.ProtocolTCP}},
 		Resources:       corev1.ResourceRequirements{Requests: e.Resources.Requests, Limits: e.Resources.Limits},
 		SecurityContext: containerSecurity(),
 		VolumeMounts:    []corev1.VolumeMount{{Name: volumeExporter, MountPath: exporterDir, ReadOnly: true}},
 	}
 	if c.Spec.TLS.Clients != v1alpha1.TLSDisabled { // versions up to 0.14 have no other way to use TLS without a CA
-		out.Env = []corev1.EnvVar{{Name: "DATA_SOURCE_NAME", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: ExporterName(c)}, Key: exporterDSN}}}}
+		out.Env = []corev1.EnvVar{{Name: "DATA_SOURCE_NAME",
+			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: ExporterName(c)}, Key: exporterDSN}}}}
 	}
 	pod.InitContainers = append(pod.InitContainers, out)
 	source := secretVolume(ExporterName(c), false)
@@ -103,8 +109,8 @@ func exported(c *v1alpha1.GaleraCluster, pod corev1.PodSpec) corev1.PodSpec {
 	return pod
 }
 
-// exporterArgs turn off what the agent serves, and turn on what is asked for. The server is in the same pod: no other process can be between, so that
-// its certificate, which may come after the exporter, is not verified.
+// exporterArgs turn off what the agent serves, and turn on what is asked for. The server is in the same pod: no other
+// process can be between, so that its certificate, which may come after the exporter, is not verified.
 func exporterArgs(c *v1alpha1.GaleraCluster, e *v1alpha1.ExporterSpec) []string {
 	args := []string{"--config.my-cnf=" + exporterDir + "/" + exporterFile, "--web.listen-address=:9104"}
 	if c.Spec.TLS.Clients != v1alpha1.TLSDisabled {

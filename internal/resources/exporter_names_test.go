@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCollectorsDoNotCollide: what the field allows are collectors whose metrics begin with mysql_perf_schema_ and mysql_info_schema_; none of
-// the agent's does (test/e2e compares what both serve).
+// TestCollectorsDoNotCollide: what the field allows are collectors whose metrics begin with mysql_perf_schema_ and
+// mysql_info_schema_; none of the agent's does (test/e2e compares what both serve).
 func TestCollectorsDoNotCollide(t *testing.T) {
 	crd, err := os.ReadFile("../../config/crd/bases/galera-operator.io_galeraclusters.yaml")
 	if err != nil {

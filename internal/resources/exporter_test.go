@@ -15,7 +15,8 @@ import (
 func exporting(tls v1alpha1.ClientTLS) *v1alpha1.GaleraCluster {
 	c := shop()
 	c.Spec.TLS.Clients = tls
-	c.Spec.Monitoring = &v1alpha1.MonitoringSpec{Exporter: &v1alpha1.ExporterSpec{Image: "exporter", Collectors: []string{"perf_schema.tableiowaits"}}}
+	c.Spec.Monitoring = &v1alpha1.MonitoringSpec{Exporter: &v1alpha1.ExporterSpec{Image: "exporter",
+		Collectors: []string{"perf_schema.tableiowaits"}}}
 	return c
 }
 
@@ -38,7 +39,8 @@ func TestExporterReadsWhatTheAgentDoesNot(t *testing.T) {
 
 // TestExporterUsesTLSWhereClientsDo, and its account may come from its own pod only, with the least privileges.
 func TestExporterUsesTLSWhereClientsDo(t *testing.T) {
-	for policy, tls := range map[v1alpha1.ClientTLS]bool{v1alpha1.TLSRequired: true, v1alpha1.TLSPreferred: true, v1alpha1.TLSDisabled: false} {
+	for policy, tls := range map[v1alpha1.ClientTLS]bool{v1alpha1.TLSRequired: true, v1alpha1.TLSPreferred: true,
+		v1alpha1.TLSDisabled: false} {
 		c := exporting(policy)
 		u := ExporterUser(c)
 		if (u.Spec.Require == v1alpha1.RequireTLS) != tls || u.Spec.Host != "127.0.0.1" || len(u.Spec.Grants) != 2 {
@@ -50,7 +52,8 @@ func TestExporterUsesTLSWhereClientsDo(t *testing.T) {
 		}
 		pod := podSpec(c, testOptions)
 		sidecar := pod.InitContainers[len(pod.InitContainers)-1]
-		if sidecar.Name != exporterContainer || (len(sidecar.Env) > 0) != tls || *sidecar.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+		if sidecar.Name != exporterContainer || (len(sidecar.Env) > 0) != tls ||
+			*sidecar.RestartPolicy != corev1.ContainerRestartPolicyAlways {
 			t.Errorf("%s: %+v", policy, sidecar)
 		}
 		for _, m := range sidecar.VolumeMounts {
@@ -65,7 +68,8 @@ func TestExporterUsesTLSWhereClientsDo(t *testing.T) {
 func TestExporterSecret(t *testing.T) {
 	c := exporting(v1alpha1.TLSRequired)
 	s := ExporterSecret(c, "PASSWORD")
-	if string(s.Data["password"]) != "PASSWORD" || !strings.Contains(string(s.Data["my.cnf"]), "password=PASSWORD\nhost=127.0.0.1\n") ||
+	if string(s.Data["password"]) != "PASSWORD" || !strings.Contains(string(s.Data["my.cnf"]),
+		"password=PASSWORD\nhost=127.0.0.1\n") ||
 		string(s.Data["dsn"]) != "shop-exporter:PASSWORD@tcp(127.0.0.1:3306)/?tls=skip-verify" {
 		t.Errorf("%s", s.Data)
 	}
@@ -85,7 +89,8 @@ func TestExporterComesAndGoes(t *testing.T) {
 	if users(with) != 1 || users(without) != 0 {
 		t.Errorf("%d and %d users", users(with), users(without))
 	}
-	if !slices.Equal(openPorts(with), []int32{agentapi.ProbePort, PortExporter}) || !slices.Equal(openPorts(without), []int32{agentapi.ProbePort}) {
+	if !slices.Equal(openPorts(with), []int32{agentapi.ProbePort, PortExporter}) || !slices.Equal(openPorts(without),
+		[]int32{agentapi.ProbePort}) {
 		t.Errorf("%v, %v", openPorts(with), openPorts(without))
 	}
 	if PodTemplateHash(with, testOptions) == PodTemplateHash(without, testOptions) {

@@ -52,8 +52,10 @@ func everything() *v1alpha1.GaleraCluster {
 	c.Spec.Storage = v1alpha1.StorageSpec{Size: resource.MustParse("20Gi"), StorageClassName: new("fast"),
 		PersistentVolumeClaimRetentionPolicy: v1alpha1.ClaimRetentionPolicy{WhenDeleted: v1alpha1.ClaimDelete}}
 	c.Spec.Resources = corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("4Gi")},
-		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("4Gi")},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"),
+			corev1.ResourceMemory: resource.MustParse("4Gi")},
+		Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"),
+			corev1.ResourceMemory: resource.MustParse("4Gi")},
 	}
 	c.Spec.Scheduling = everyScheduling()
 	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{
@@ -180,8 +182,9 @@ func withArbitrator() *v1alpha1.GaleraCluster {
 			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
 		},
 		Scheduling: v1alpha1.SchedulingSpec{
-			NodeSelector:              map[string]string{"zone": "c"},
-			TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "rack", WhenUnsatisfiable: corev1.ScheduleAnyway}},
+			NodeSelector: map[string]string{"zone": "c"},
+			TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "rack",
+				WhenUnsatisfiable: corev1.ScheduleAnyway}},
 		},
 	}
 	return c

@@ -63,7 +63,8 @@ func TestInputIsNotShared(t *testing.T) {
 	sts.Spec.Template.Spec.Containers[0].Resources.Limits["cpu"] = sts.Spec.Template.Spec.Containers[0].Resources.Limits["memory"]
 	PrimaryService(c, PodName(c, 0)).Annotations["example.org/internal"] = "changed"
 	PrimaryService(c, PodName(c, 0)).Spec.LoadBalancerSourceRanges[0] = "changed"
-	NetworkPolicy(c, testOptions).Spec.Ingress[3].From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] = "changed"
+	NetworkPolicy(c, testOptions).
+		Spec.Ingress[3].From[0].NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] = "changed"
 	if !bytes.Equal(manifests(t, c), manifests(t, everything())) {
 		t.Error("a rendered object shares memory with the spec")
 	}

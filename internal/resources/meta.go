@@ -61,10 +61,12 @@ func purpose(c *v1alpha1.GaleraCluster, name string) string {
 	return strings.TrimPrefix(name, c.Name+"-")
 }
 
-// NotPruned returns the annotations that keep Argo CD from deleting an object without an owner. With label tracking it takes objects that
-// carry app.kubernetes.io/instance for those of its Application of that name, and prunes what the repository does not have.
+// NotPruned returns the annotations that keep Argo CD from deleting an object without an owner. With label tracking it
+// takes objects that carry app.kubernetes.io/instance for those of its Application of that name, and prunes what the
+// repository does not have.
 func NotPruned() map[string]string {
-	return map[string]string{"argocd.argoproj.io/sync-options": "Prune=false", "argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
+	return map[string]string{"argocd.argoproj.io/sync-options": "Prune=false",
+		"argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
 }
 
 // keptMeta is the metadata of an object that outlives the cluster.

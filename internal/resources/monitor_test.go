@@ -38,18 +38,21 @@ func TestMonitor(t *testing.T) {
 		pod   corev1.PodTemplateSpec
 		ports []string
 	}{
-		"a node":                  {StatefulSet(shop(), testOptions, StatefulSetState{Replicas: 3}).Spec.Template, []string{"metrics"}},
-		"a node with an exporter": {StatefulSet(c, testOptions, StatefulSetState{Replicas: 3}).Spec.Template, []string{"metrics", "exporter"}},
-		"the arbitrator":          {Arbitrator(c, testOptions, true).Spec.Template, []string{"metrics"}},
+		"a node": {StatefulSet(shop(), testOptions, StatefulSetState{Replicas: 3}).Spec.Template,
+			[]string{"metrics"}},
+		"a node with an exporter": {StatefulSet(c, testOptions, StatefulSetState{Replicas: 3}).Spec.Template,
+			[]string{"metrics", "exporter"}},
+		"the arbitrator": {Arbitrator(c, testOptions, true).Spec.Template, []string{"metrics"}},
 	} {
 		if !selector.Matches(labels.Set(tc.pod.Labels)) {
 			t.Errorf("%s is not looked at: %v", name, tc.pod.Labels)
 		}
 		var asked []string
 		for _, e := range monitor.Spec.PodMetricsEndpoints {
-			if slices.ContainsFunc(slices.Concat(tc.pod.Spec.Containers, tc.pod.Spec.InitContainers), func(c corev1.Container) bool {
-				return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == e.Port })
-			}) {
+			if slices.ContainsFunc(slices.Concat(tc.pod.Spec.Containers, tc.pod.Spec.InitContainers),
+				func(c corev1.Container) bool {
+					return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == e.Port })
+				}) {
 				asked = append(asked, e.Port)
 			}
 		}

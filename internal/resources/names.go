@@ -59,8 +59,9 @@ func ServerName(c *v1alpha1.GaleraCluster, pod string) string {
 	return pod + "." + NodesServiceName(c) + "." + c.Namespace + ".svc"
 }
 
-// AccountSuffix ends the name of every ServiceAccount that databases and backups run under: a cluster or a store cannot be named so
-// that its pods run under an account with other rights. config/admission refuses the operator any other name.
+// AccountSuffix ends the name of every ServiceAccount that databases and backups run under: a cluster or a store cannot
+// be named so that its pods run under an account with other rights. config/admission refuses the operator any other
+// name.
 const AccountSuffix = "-galera"
 
 // ServiceAccountName returns the name of the pods' ServiceAccount, which has no rights and no token.

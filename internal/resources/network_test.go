@@ -54,7 +54,8 @@ func TestBackupPort(t *testing.T) {
 			t.Fatalf("%+v", rules)
 		}
 		for _, p := range rules[0].From {
-			if p.PodSelector == nil || p.PodSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" || p.PodSelector.MatchLabels[labelComponent] != ComponentBackup {
+			if p.PodSelector == nil || p.PodSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" ||
+				p.PodSelector.MatchLabels[labelComponent] != ComponentBackup {
 				t.Errorf("other pods than the Jobs of its backups: %+v", p)
 			}
 		}
@@ -68,7 +69,8 @@ func TestBackupPort(t *testing.T) {
 	if len(p) != 2 || len(p[1].NamespaceSelector.MatchExpressions) != 1 {
 		t.Fatalf("%+v", p)
 	}
-	if e := p[1].NamespaceSelector.MatchExpressions[0]; e.Key != "kubernetes.io/metadata.name" || e.Operator != "In" || len(e.Values) != 1 || e.Values[0] != "dev" {
+	if e := p[1].NamespaceSelector.MatchExpressions[0]; e.Key != "kubernetes.io/metadata.name" || e.Operator != "In" ||
+		len(e.Values) != 1 || e.Values[0] != "dev" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -100,7 +102,8 @@ func TestNoPolicy(t *testing.T) {
 	if NetworkPolicy(c, testOptions) != nil {
 		t.Error("a policy that is not wanted")
 	}
-	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions), Roles{PodName(c, 0), true}, testOptions) {
+	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions),
+		Roles{PodName(c, 0), true}, testOptions) {
 		if object.GetObjectKind().GroupVersionKind().Kind == "NetworkPolicy" {
 			t.Error("a policy that is not wanted is applied")
 		}
@@ -109,16 +112,20 @@ func TestNoPolicy(t *testing.T) {
 
 func TestServices(t *testing.T) {
 	c := everything()
-	if s := Service(c); s.Spec.Type != "NodePort" || s.Spec.LoadBalancerClass != nil || s.Spec.Selector[v1alpha1.LabelRole] != "" {
+	if s := Service(c); s.Spec.Type != "NodePort" || s.Spec.LoadBalancerClass != nil ||
+		s.Spec.Selector[v1alpha1.LabelRole] != "" {
 		t.Errorf("got %+v", s.Spec)
 	}
-	if s := PrimaryService(c, PodName(c, 2)); *s.Spec.LoadBalancerClass != "example.org/lb" || s.Spec.Selector[appsv1.StatefulSetPodNameLabel] != PodName(c, 2) ||
+	if s := PrimaryService(c, PodName(c, 2)); *s.Spec.LoadBalancerClass != "example.org/lb" ||
+		s.Spec.Selector[appsv1.StatefulSetPodNameLabel] != PodName(c, 2) ||
 		s.Spec.Selector[v1alpha1.LabelRole] != "" || !s.Spec.PublishNotReadyAddresses ||
 		s.Annotations["example.org/internal"] != "true" {
 		t.Errorf("got %+v", s.Spec)
 	}
-	if s := ReadOnlyService(c, true); s.Spec.Selector[v1alpha1.LabelRole] != v1alpha1.RoleReplica || s.Labels["team"] != "shop" ||
-		s.Labels[v1alpha1.LabelCluster] != "shop" || s.Spec.ExternalTrafficPolicy != "" || *s.Spec.InternalTrafficPolicy != "Local" {
+	if s := ReadOnlyService(c, true); s.Spec.Selector[v1alpha1.LabelRole] != v1alpha1.RoleReplica ||
+		s.Labels["team"] != "shop" ||
+		s.Labels[v1alpha1.LabelCluster] != "shop" || s.Spec.ExternalTrafficPolicy != "" ||
+		*s.Spec.InternalTrafficPolicy != "Local" {
 		t.Errorf("got %+v", s)
 	}
 	if s := ReadOnlyService(c, false); s.Spec.Selector[v1alpha1.LabelRole] != "" || s.Spec.PublishNotReadyAddresses {

@@ -52,7 +52,8 @@ func openPorts(c *v1alpha1.GaleraCluster) []int32 {
 	return ports
 }
 
-// fromMembers includes the arbitrator, which is one, and the clients' port, because members prove to each other what it speaks.
+// fromMembers includes the arbitrator, which is one, and the clients' port, because members prove to each other what it
+// speaks.
 func fromMembers(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
 	return networkingv1.NetworkPolicyIngressRule{
 		From:  []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}},
@@ -75,13 +76,18 @@ func fromOperator(opts Options) networkingv1.NetworkPolicyIngressRule {
 // ComponentBackup is the value of the component's label on the pods of a cluster's backups.
 const ComponentBackup = "backup"
 
-// fromBackups admits the Jobs that take backups of this cluster, those of its clones too; the agent admits one key of them.
+// fromBackups admits the Jobs that take backups of this cluster, those of its clones too; the agent admits one key of
+// them.
 func fromBackups(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
-	jobs := &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name, labelComponent: ComponentBackup}}
-	rule := networkingv1.NetworkPolicyIngressRule{From: []networkingv1.NetworkPolicyPeer{{PodSelector: jobs}}, Ports: policyPorts(agentapi.BackupPort)}
+	jobs := &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name,
+		labelComponent: ComponentBackup}}
+	rule := networkingv1.NetworkPolicyIngressRule{From: []networkingv1.NetworkPolicyPeer{{PodSelector: jobs}},
+		Ports: policyPorts(agentapi.BackupPort)}
 	if also := c.Spec.AllowedCloneNamespaces; len(also) > 0 {
-		rule.From = append(rule.From, networkingv1.NetworkPolicyPeer{PodSelector: jobs.DeepCopy(), NamespaceSelector: &metav1.LabelSelector{
-			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: slices.Clone(also)}}}})
+		rule.From = append(rule.From, networkingv1.NetworkPolicyPeer{PodSelector: jobs.DeepCopy(),
+			NamespaceSelector: &metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelMetadataName,
+					Operator: metav1.LabelSelectorOpIn, Values: slices.Clone(also)}}}})
 	}
 	return rule
 }

@@ -45,7 +45,8 @@ func sendWindows(r *v1alpha1.ReplicationSpec) *agentapi.SendWindows {
 	if r == nil || r.SendWindows == nil {
 		return nil
 	}
-	return &agentapi.SendWindows{UserSendWindow: int(r.SendWindows.UserSendWindow), SendWindow: int(r.SendWindows.SendWindow)}
+	return &agentapi.SendWindows{UserSendWindow: int(r.SendWindows.UserSendWindow),
+		SendWindow: int(r.SendWindows.SendWindow)}
 }
 
 // logText is what agents write when nothing is configured.
@@ -110,8 +111,8 @@ func Settings(c *v1alpha1.GaleraCluster) map[string]string {
 	return out
 }
 
-// revision is a hash of everything in the document but itself, and the history: no server is started otherwise for it. JSON sorts
-// the keys of maps.
+// revision is a hash of everything in the document but itself, and the history: no server is started otherwise for it.
+// JSON sorts the keys of maps.
 func revision(n agentapi.NodeConfig) string {
 	n.Revision, n.History = "", ""
 	sum := sha256.Sum256(mustJSON(n))

@@ -95,8 +95,8 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// TestLogFormat: the agents get it, and restart nothing for it: the pods stay as they are. Text is what they write when nothing is configured,
-// so that an upgrade of the operator changes nothing.
+// TestLogFormat: the agents get it, and restart nothing for it: the pods stay as they are. Text is what they write when
+// nothing is configured, so that an upgrade of the operator changes nothing.
 func TestLogFormat(t *testing.T) {
 	c, opts := shop(), testOptions
 	render := func(format string) (agentapi.NodeConfig, string) {

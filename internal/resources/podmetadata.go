@@ -9,9 +9,9 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// What spec.podTemplate may set without an administrator's consent: keys, and beginnings of keys that end in a slash. A label can make a
-// pod part of any Service or policy of its namespace, and an annotation can bring a cloud's role, secrets of a vault or a network. So
-// only keys that bring no right are here.
+// What spec.podTemplate may set without an administrator's consent: keys, and beginnings of keys that end in a slash. A
+// label can make a pod part of any Service or policy of its namespace, and an annotation can bring a cloud's role,
+// secrets of a vault or a network. So only keys that bring no right are here.
 var (
 	DefaultPodLabels      = []string{"team", "cost-center", "sidecar.istio.io/inject"}
 	DefaultPodAnnotations = []string{
@@ -20,13 +20,15 @@ var (
 	}
 )
 
-// RefusedPodMetadata returns the labels and annotations of spec.podTemplate that the administrator does not allow, sorted.
+// RefusedPodMetadata returns the labels and annotations of spec.podTemplate that the administrator does not allow,
+// sorted.
 func RefusedPodMetadata(c *v1alpha1.GaleraCluster, opts Options) (labels, annotations []string) {
 	t := c.Spec.PodTemplate
 	if t == nil {
 		return nil, nil
 	}
-	return refusedKeys(t.Labels, DefaultPodLabels, opts.PodLabels), refusedKeys(t.Annotations, DefaultPodAnnotations, opts.PodAnnotations)
+	return refusedKeys(t.Labels, DefaultPodLabels, opts.PodLabels), refusedKeys(t.Annotations, DefaultPodAnnotations,
+		opts.PodAnnotations)
 }
 
 func refusedKeys(set map[string]string, allowed ...[]string) (out []string) {
@@ -47,7 +49,8 @@ func allows(entry, key string) bool {
 	return entry == key || strings.HasSuffix(entry, "/") && strings.HasPrefix(key, entry)
 }
 
-// WithPodMetadata returns the cluster with the labels and annotations of its pods as a StatefulSet has them, in place of those of the spec.
+// WithPodMetadata returns the cluster with the labels and annotations of its pods as a StatefulSet has them, in place
+// of those of the spec.
 func WithPodMetadata(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet) *v1alpha1.GaleraCluster {
 	c = c.DeepCopy()
 	t := c.Spec.PodTemplate

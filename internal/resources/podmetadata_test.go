@@ -9,7 +9,8 @@ import (
 
 // TestRefusedPodMetadata: only what is listed passes, and a listed beginning is one of a whole domain.
 func TestRefusedPodMetadata(t *testing.T) {
-	opts := Options{PodLabels: []string{"example.org/", "tier"}, PodAnnotations: []string{"k8s.v1.cni.cncf.io/networks", "log*"}}
+	opts := Options{PodLabels: []string{"example.org/", "tier"}, PodAnnotations: []string{"k8s.v1.cni.cncf.io/networks",
+		"log*"}}
 	for _, tc := range []struct {
 		key               string
 		label, annotation bool // allowed
@@ -40,7 +41,8 @@ func TestRefusedPodMetadata(t *testing.T) {
 			t.Errorf("%s: labels refused %v, annotations refused %v", tc.key, labels, annotations)
 		}
 	}
-	if labels, annotations := RefusedPodMetadata(&v1alpha1.GaleraCluster{}, Options{}); labels != nil || annotations != nil {
+	if labels, annotations := RefusedPodMetadata(&v1alpha1.GaleraCluster{}, Options{}); labels != nil ||
+		annotations != nil {
 		t.Errorf("%v and %v of no template", labels, annotations)
 	}
 }

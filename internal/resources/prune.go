@@ -13,7 +13,8 @@ import (
 
 // Prunable returns one empty list for each kind of which a change of the spec may leave something behind.
 func Prunable() []client.ObjectList {
-	return []client.ObjectList{&networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}, &v1alpha1.GaleraUserList{}, &corev1.SecretList{}}
+	return []client.ObjectList{&networkingv1.NetworkPolicyList{}, &corev1.ServiceList{}, &v1alpha1.GaleraUserList{},
+		&corev1.SecretList{}}
 }
 
 // PrunableCertificates returns the same for cert-manager's kinds.
@@ -21,8 +22,9 @@ func PrunableCertificates() []client.ObjectList {
 	return []client.ObjectList{&cmv1.IssuerList{}}
 }
 
-// LeftBehind reports whether an object belongs to a feature that the spec no longer asks for. Only the kinds named here ever
-// are: no volume, no password but the exporter's, and no CA's Certificate or key, because trust in it may outlive its use.
+// LeftBehind reports whether an object belongs to a feature that the spec no longer asks for. Only the kinds named here
+// ever are: no volume, no password but the exporter's, and no CA's Certificate or key, because trust in it may outlive
+// its use.
 func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Options, users bool, o client.Object) bool {
 	name, ours := o.GetName(), metav1.IsControlledBy(o, c)
 	switch o.(type) {
@@ -33,7 +35,8 @@ func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Opti
 	case *v1alpha1.GaleraUser, *corev1.Secret:
 		return ours && name == ExporterName(c) && Exporter(c) == nil
 	case *cmv1.Issuer: // the right to sign goes
-		return ours && (name == CAIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == ClientCAIssuerName(c) && !HasClientCA(c, users))
+		return ours && (name == CAIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == ClientCAIssuerName(c) &&
+			!HasClientCA(c, users))
 	}
 	return false
 }

@@ -14,7 +14,8 @@ import (
 
 // TestNothingWantedIsLeftBehind: nothing that is rendered is deleted, nor, whatever the spec, what holds trust or data.
 func TestNothingWantedIsLeftBehind(t *testing.T) {
-	for name, c := range map[string]*v1alpha1.GaleraCluster{"default": shop(), "everything": everything(), "plaintext": plaintext(), "arbitrator": withArbitrator()} {
+	for name, c := range map[string]*v1alpha1.GaleraCluster{"default": shop(), "everything": everything(),
+		"plaintext": plaintext(), "arbitrator": withArbitrator()} {
 		c.UID = "u"
 		for _, o := range render(c, testOptions) {
 			config := agentapi.NodeConfig{}
@@ -30,9 +31,12 @@ func TestNothingWantedIsLeftBehind(t *testing.T) {
 	c.UID = "u"
 	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "corporate"}
 	for _, o := range []client.Object{
-		&cmv1.Certificate{ObjectMeta: ownedMeta(c, CAPairName(c))}, &cmv1.Certificate{ObjectMeta: ownedMeta(c, ClientCAPairName(c))},
-		&corev1.Secret{ObjectMeta: ownedMeta(c, CAPairName(c))}, &corev1.Secret{ObjectMeta: ownedMeta(c, ClientCAPairName(c))},
-		&corev1.Secret{ObjectMeta: ownedMeta(c, RootSecretName(c))}, &corev1.Secret{ObjectMeta: ownedMeta(c, TLSSecretName(c))},
+		&cmv1.Certificate{ObjectMeta: ownedMeta(c, CAPairName(c))},
+		&cmv1.Certificate{ObjectMeta: ownedMeta(c, ClientCAPairName(c))},
+		&corev1.Secret{ObjectMeta: ownedMeta(c, CAPairName(c))},
+		&corev1.Secret{ObjectMeta: ownedMeta(c, ClientCAPairName(c))},
+		&corev1.Secret{ObjectMeta: ownedMeta(c, RootSecretName(c))},
+		&corev1.Secret{ObjectMeta: ownedMeta(c, TLSSecretName(c))},
 		&corev1.PersistentVolumeClaim{ObjectMeta: ownedMeta(c, ClaimName(c, 6))},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "theirs", Labels: Labels(c)}},
 	} {

@@ -33,7 +33,8 @@ func TestEveryObjectIsLabelledAndTyped(t *testing.T) {
 	}
 }
 
-// TestNothingIsPruned: a tool that prunes by the label of an instance deletes what has no owner, unless that asks it not to.
+// TestNothingIsPruned: a tool that prunes by the label of an instance deletes what has no owner, unless that asks it
+// not to.
 func TestNothingIsPruned(t *testing.T) {
 	const option = "argocd.argoproj.io/sync-options"
 	kept := func(what string, annotations map[string]string) {
@@ -56,7 +57,8 @@ func TestNothingIsPruned(t *testing.T) {
 }
 
 func TestWhatOutlivesTheCluster(t *testing.T) {
-	for retain, kept := range map[v1alpha1.ClaimPolicy][]string{v1alpha1.ClaimRetain: {"Secret/shop-root"}, v1alpha1.ClaimDelete: nil} {
+	for retain, kept := range map[v1alpha1.ClaimPolicy][]string{v1alpha1.ClaimRetain: {"Secret/shop-root"},
+		v1alpha1.ClaimDelete: nil} {
 		c := shop()
 		c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = retain
 		for _, object := range render(c, testOptions) {
@@ -65,7 +67,8 @@ func TestWhatOutlivesTheCluster(t *testing.T) {
 			switch want := !slices.Contains(kept, name); {
 			case want && owner == nil:
 				t.Errorf("whenDeleted=%v: %s would outlive the cluster", retain, name)
-			case want && (owner.UID != c.UID || owner.Kind != "GaleraCluster" || owner.APIVersion != "galera-operator.io/v1alpha1" || !*owner.BlockOwnerDeletion):
+			case want && (owner.UID != c.UID || owner.Kind != "GaleraCluster" ||
+				owner.APIVersion != "galera-operator.io/v1alpha1" || !*owner.BlockOwnerDeletion):
 				t.Errorf("whenDeleted=%v: %s has the wrong owner %+v", retain, name, owner)
 			case !want && owner != nil:
 				t.Errorf("whenDeleted=%v: %s would be deleted with the cluster", retain, name)

@@ -9,7 +9,8 @@ import (
 // maxCommonName is X.509's limit; a longer name makes the request invalid.
 const maxCommonName = 64
 
-// commonName is for people to read: programs look at the DNS names. That of the clients' CA is also what accounts require of an issuer.
+// commonName is for people to read: programs look at the DNS names. That of the clients' CA is also what accounts
+// require of an issuer.
 func commonName(c *v1alpha1.GaleraCluster, suffix string) string {
 	name := c.Name + "." + c.Namespace + suffix
 	if len(name) > maxCommonName {
@@ -18,9 +19,9 @@ func commonName(c *v1alpha1.GaleraCluster, suffix string) string {
 	return name
 }
 
-// dnsNames lists every name a client or a node may dial: the four Services, and every pod by
-// itself, for as many nodes as a cluster can have, so that scaling asks for no new certificate.
-// There is no wildcard: it would add nothing to the list, and some issuers refuse one. The names that the spec adds come last.
+// dnsNames lists every name a client or a node may dial: the four Services, and every pod by itself, for as many nodes
+// as a cluster can have, so that scaling asks for no new certificate. There is no wildcard: it would add nothing to the
+// list, and some issuers refuse one. The names that the spec adds come last.
 func dnsNames(c *v1alpha1.GaleraCluster, opts Options) []string {
 	short := []string{ServiceName(c), PrimaryServiceName(c), ReadOnlyServiceName(c), NodesServiceName(c)}
 	for i := range MaxReplicas {

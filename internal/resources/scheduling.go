@@ -44,7 +44,8 @@ func topologySpread(c *v1alpha1.GaleraCluster) []corev1.TopologySpreadConstraint
 
 // selectMembers lets constraints without a selector count the cluster's nodes. To Kubernetes such a
 // constraint counts no pod at all, which is never what is meant.
-func selectMembers(c *v1alpha1.GaleraCluster, constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
+func selectMembers(c *v1alpha1.GaleraCluster,
+	constraints []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
 	for i := range constraints {
 		if constraints[i].LabelSelector == nil {
 			constraints[i].LabelSelector = &metav1.LabelSelector{MatchLabels: Selector(c)}

@@ -41,8 +41,8 @@ func Service(c *v1alpha1.GaleraCluster) *corev1.Service {
 	return clientService(c, ServiceName(c), c.Spec.Service, Selector(c))
 }
 
-// PrimaryService returns the Service that leads to the one node of that name. Writers that use it never conflict
-// with each other's certification. It selects by the label that Kubernetes itself puts on a pod of a StatefulSet, so that
+// PrimaryService returns the Service that leads to the one node of that name. Writers that use it never conflict with
+// each other's certification. It selects by the label that Kubernetes itself puts on a pod of a StatefulSet, so that
 // the primary has its clients again when its pod was made anew and no operator is there.
 //
 // The name alone decides, and not the readiness: it is that of a node that can write, which the probe would report a
@@ -55,8 +55,9 @@ func PrimaryService(c *v1alpha1.GaleraCluster, primary string) *corev1.Service {
 	return s
 }
 
-// ReadOnlyService returns the Service that leads to every Synced node but the primary. Without replicas that serve it leads to every
-// Synced node, which is the primary: so a replica that comes back has clients although no operator is there.
+// ReadOnlyService returns the Service that leads to every Synced node but the primary. Without replicas that serve it
+// leads to every Synced node, which is the primary: so a replica that comes back has clients although no operator is
+// there.
 func ReadOnlyService(c *v1alpha1.GaleraCluster, replicas bool) *corev1.Service {
 	selector := Selector(c)
 	if replicas {
@@ -78,7 +79,8 @@ func NodesService(c *v1alpha1.GaleraCluster) *corev1.Service {
 	return s
 }
 
-func clientService(c *v1alpha1.GaleraCluster, name string, spec v1alpha1.ServiceSpec, selector map[string]string) *corev1.Service {
+func clientService(c *v1alpha1.GaleraCluster, name string, spec v1alpha1.ServiceSpec,
+	selector map[string]string) *corev1.Service {
 	s := newService(c, name, selector)
 	s.Annotations = maps.Clone(spec.Annotations)
 	labels := maps.Clone(spec.Labels)

@@ -35,20 +35,22 @@ func StatefulSet(c *v1alpha1.GaleraCluster, opts Options, state StatefulSetState
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "StatefulSet"},
 		ObjectMeta: ownedMeta(c, StatefulSetName(c)),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:                             new(state.Replicas),
-			ServiceName:                          NodesServiceName(c),
-			PodManagementPolicy:                  appsv1.ParallelPodManagement,
-			UpdateStrategy:                       appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
-			RevisionHistoryLimit:                 new(int32(3)),
-			Selector:                             &metav1.LabelSelector{MatchLabels: Selector(c)},
-			Template:                             podTemplate(c, opts),
-			VolumeClaimTemplates:                 []corev1.PersistentVolumeClaim{dataClaim(c, state.Claim, state.ClaimAnnotations)},
+			Replicas:             new(state.Replicas),
+			ServiceName:          NodesServiceName(c),
+			PodManagementPolicy:  appsv1.ParallelPodManagement,
+			UpdateStrategy:       appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
+			RevisionHistoryLimit: new(int32(3)),
+			Selector:             &metav1.LabelSelector{MatchLabels: Selector(c)},
+			Template:             podTemplate(c, opts),
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{dataClaim(c, state.Claim,
+				state.ClaimAnnotations)},
 			PersistentVolumeClaimRetentionPolicy: claimRetention(c, state.Leaving),
 		},
 	}
 }
 
-// PodTemplateHash is a hash of the pods' template without the image the agent is taken from: agents are replaced in place.
+// PodTemplateHash is a hash of the pods' template without the image the agent is taken from: agents are replaced in
+// place.
 func PodTemplateHash(c *v1alpha1.GaleraCluster, opts Options) string {
 	opts.OperatorImage = ""
 	t := corev1.PodTemplateSpec{Spec: podSpec(c, opts)}
@@ -65,7 +67,8 @@ func podTemplate(c *v1alpha1.GaleraCluster, opts Options) corev1.PodTemplateSpec
 }
 
 // dataClaim cannot be changed once the StatefulSet exists.
-func dataClaim(c *v1alpha1.GaleraCluster, size resource.Quantity, annotations map[string]string) corev1.PersistentVolumeClaim {
+func dataClaim(c *v1alpha1.GaleraCluster, size resource.Quantity,
+	annotations map[string]string) corev1.PersistentVolumeClaim {
 	return corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 		ObjectMeta: metav1.ObjectMeta{Name: DataVolume, Labels: Labels(c), Annotations: annotations},

@@ -45,7 +45,8 @@ func TestTemplateIsUntouched(t *testing.T) {
 // TestRestricted checks what Pod Security's level "restricted" demands of every container.
 func TestRestricted(t *testing.T) {
 	pod := StatefulSet(everything(), testOptions, pods(everything(), 3)).Spec.Template.Spec
-	if pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || !*pod.SecurityContext.RunAsNonRoot {
+	if pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault ||
+		!*pod.SecurityContext.RunAsNonRoot {
 		t.Errorf("pod: %+v", pod.SecurityContext)
 	}
 	if pod.HostNetwork || pod.HostPID || pod.HostIPC || *pod.AutomountServiceAccountToken {
@@ -94,7 +95,8 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// TestTemporaryStorage: temporary files are on a volume of the size that the spec names, and on the host's disk otherwise.
+// TestTemporaryStorage: temporary files are on a volume of the size that the spec names, and on the host's disk
+// otherwise.
 func TestTemporaryStorage(t *testing.T) {
 	source := func(c *v1alpha1.GaleraCluster) corev1.VolumeSource {
 		for _, v := range StatefulSet(c, testOptions, pods(c, 3)).Spec.Template.Spec.Volumes {
@@ -116,7 +118,8 @@ func TestTemporaryStorage(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	claim := got.Ephemeral.VolumeClaimTemplate.Spec
-	if size := claim.Resources.Requests[corev1.ResourceStorage]; size.String() != "5Gi" || *claim.StorageClassName != "fast" || claim.AccessModes[0] != corev1.ReadWriteOnce {
+	if size := claim.Resources.Requests[corev1.ResourceStorage]; size.String() != "5Gi" ||
+		*claim.StorageClassName != "fast" || claim.AccessModes[0] != corev1.ReadWriteOnce {
 		t.Errorf("%+v", claim)
 	}
 	if PodTemplateHash(c, testOptions) == before {
@@ -126,11 +129,13 @@ func TestTemporaryStorage(t *testing.T) {
 
 func TestClaimRetention(t *testing.T) {
 	c := shop()
-	if got := StatefulSet(c, testOptions, pods(c, 3)).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Retain" || got.WhenScaled != "Retain" {
+	if got := StatefulSet(c, testOptions, pods(c, 3)).
+		Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Retain" || got.WhenScaled != "Retain" {
 		t.Errorf("got %+v", got)
 	}
 	c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = v1alpha1.ClaimDelete
-	if got := StatefulSet(c, testOptions, pods(c, 3)).Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Delete" || got.WhenScaled != "Retain" {
+	if got := StatefulSet(c, testOptions, pods(c, 3)).
+		Spec.PersistentVolumeClaimRetentionPolicy; got.WhenDeleted != "Delete" || got.WhenScaled != "Retain" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -159,7 +164,8 @@ func TestClaimsOfWhoIsLeaving(t *testing.T) {
 // TestClaimTemplate: a StatefulSet's template cannot be changed when the volumes are to grow.
 func TestClaimTemplate(t *testing.T) {
 	state := StatefulSetState{Replicas: 3, Claim: resource.MustParse("512Mi")}
-	got := StatefulSet(shop(), testOptions, state).Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
+	got := StatefulSet(shop(), testOptions, state).
+		Spec.VolumeClaimTemplates[0].Spec.Resources.Requests[corev1.ResourceStorage]
 	if got.String() != "512Mi" {
 		t.Errorf("got %s", got.String())
 	}
@@ -177,9 +183,11 @@ func TestScheduling(t *testing.T) {
 		t.Error("the user's affinity does not replace the default")
 	}
 	own := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
-	c.Spec.Scheduling.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: "rack"}, {TopologyKey: "row", LabelSelector: own}}
+	c.Spec.Scheduling.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{TopologyKey: "rack"},
+		{TopologyKey: "row", LabelSelector: own}}
 	spread := StatefulSet(c, testOptions, pods(c, 3)).Spec.Template.Spec.TopologySpreadConstraints
-	if spread[0].LabelSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" || !reflect.DeepEqual(spread[1].LabelSelector, own) {
+	if spread[0].LabelSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" || !reflect.DeepEqual(spread[1].LabelSelector,
+		own) {
 		t.Errorf("selectors: %v, %v", spread[0].LabelSelector, spread[1].LabelSelector)
 	}
 	if c.Spec.Scheduling.TopologySpreadConstraints[0].LabelSelector != nil {

@@ -44,13 +44,14 @@ func volumeMounts(opts Options) []corev1.VolumeMount {
 		{Name: volumeRoot, MountPath: agentapi.RootDir, ReadOnly: true},
 	}
 	if opts.AssignedUsers { // the agent logs in to mariadbd by the name of its user, and no image knows an assigned one
-		mounts = append(mounts, corev1.VolumeMount{Name: volumeBin, MountPath: "/etc/passwd", SubPath: agentapi.PasswdFile, ReadOnly: true})
+		mounts = append(mounts, corev1.VolumeMount{Name: volumeBin, MountPath: "/etc/passwd", SubPath: agentapi.PasswdFile,
+			ReadOnly: true})
 	}
 	return mounts
 }
 
-// temporary is the volume of temporary files. On the host's disk it has no limit: the size of sorts depends on the data, and kubelet evicts a pod that
-// exceeds a limit.
+// temporary is the volume of temporary files. On the host's disk it has no limit: the size of sorts depends on the
+// data, and kubelet evicts a pod that exceeds a limit.
 func temporary(t *v1alpha1.TemporaryStorage) corev1.VolumeSource {
 	if t == nil {
 		return emptyDir(corev1.StorageMediumDefault, "")

@@ -19,7 +19,10 @@ const maxActions = 16
 func requiredActions(in Input, unseen bool) []v1alpha1.RequiredAction {
 	var out []v1alpha1.RequiredAction
 	add := func(p *validate.Problem) {
-		known := slices.ContainsFunc(out, func(a v1alpha1.RequiredAction) bool { return a.Reason == p.Reason && a.Message == p.Message })
+		known := slices.ContainsFunc(out, func(a v1alpha1.RequiredAction) bool {
+			return a.Reason == p.Reason &&
+				a.Message == p.Message
+		})
 		if len(out) < maxActions && !known {
 			out = append(out, v1alpha1.RequiredAction{Reason: p.Reason, Message: clip(p.Message, 32768),
 				Approval: p.Approval, Command: p.Command})
@@ -82,11 +85,13 @@ var historyUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 // approvalOf is the approval that a decision asks for, in the API's form; nil if it asks for none, or for one that the
 // API would not admit.
 func approvalOf(a *galera.Approval) *v1alpha1.RecoveryApproval {
-	if a == nil || !historyUUID.MatchString(a.Position.UUID) || a.Position.UUID == galera.ZeroUUID || a.Position.Seqno < 0 || a.Epoch < 1 {
+	if a == nil || !historyUUID.MatchString(a.Position.UUID) || a.Position.UUID == galera.ZeroUUID ||
+		a.Position.Seqno < 0 || a.Epoch < 1 {
 		return nil
 	}
 	out := &v1alpha1.RecoveryApproval{Member: a.Member, History: a.Position.UUID, Seqno: a.Position.Seqno, Epoch: a.Epoch}
-	for as, names := range map[galera.GivenUpAs][]string{galera.Gone: a.Without, galera.StillRunning: a.Running, galera.Unable: a.Unable} {
+	for as, names := range map[galera.GivenUpAs][]string{galera.Gone: a.Without, galera.StillRunning: a.Running,
+		galera.Unable: a.Unable} {
 		for _, name := range names {
 			out.Without = append(out.Without, v1alpha1.GivenUpMember{Name: name, As: string(as)})
 		}

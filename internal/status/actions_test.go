@@ -70,7 +70,8 @@ func TestActionsAreStalled(t *testing.T) {
 		s := in.Facts.Cluster.Status
 		Update(&s, in)
 		c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionStalled)
-		if is := len(s.RequiredActions) > 0; is != (c.Status == metav1.ConditionTrue) || is && s.RequiredActions[0].Reason != c.Reason {
+		if is := len(s.RequiredActions) > 0; is != (c.Status == metav1.ConditionTrue) || is &&
+			s.RequiredActions[0].Reason != c.Reason {
 			t.Errorf("%s: %s %s, %+v", name, c.Status, c.Reason, s.RequiredActions)
 		}
 	}
@@ -120,9 +121,10 @@ func TestRefusedApprovals(t *testing.T) {
 		"zero history": func(a *galera.Approval) { a.Position.UUID = galera.ZeroUUID },
 		"no seqno":     func(a *galera.Approval) { a.Position.Seqno = -1 },
 		"no epoch":     func(a *galera.Approval) { a.Epoch = 0 },
-		"nobody":       func(a *galera.Approval) { a.Without = nil },
+		"no one":       func(a *galera.Approval) { a.Without = nil },
 	} {
-		a := &galera.Approval{Member: "n-0", Position: galera.Position{UUID: uuid, Seqno: 8}, Epoch: 5, Without: []string{"n-2"}}
+		a := &galera.Approval{Member: "n-0", Position: galera.Position{UUID: uuid, Seqno: 8}, Epoch: 5,
+			Without: []string{"n-2"}}
 		if change(a); approvalOf(a) != nil {
 			t.Error(name)
 		}

@@ -58,7 +58,8 @@ func arbitratorProblem(in Input) *validate.Problem {
 	if a == nil || !a.Wanted && !a.Deployed || a.Failure == nil || a.Failure.Reason != agentapi.FailureNoArbitrator {
 		return nil
 	}
-	return blocking(v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: "+a.Failure.Message+"; or use an odd number of nodes without an arbitrator")
+	return blocking(v1alpha1.ReasonArbitratorUnusable, "the arbitrator cannot run: "+a.Failure.Message+
+		"; or use an odd number of nodes without an arbitrator")
 }
 
 // arbitratorReady describes what keeps the arbitrator from being ready. ok is true if nothing does.
@@ -72,13 +73,14 @@ func arbitratorReady(in Input) (v verdict, ok bool) {
 	case !s.Connected:
 		return no(v1alpha1.ReasonArbitratorAway, "the arbitrator is not in the Primary component"+because(s.Message)), false
 	case !s.Ready:
-		return no(v1alpha1.ReasonConfigurationStale, "the arbitrator does not run with the published configuration and certificate yet"+because(s.Message)), false
+		return no(v1alpha1.ReasonConfigurationStale,
+			"the arbitrator does not run with the published configuration and certificate yet"+because(s.Message)), false
 	}
 	return verdict{}, true
 }
 
-// arbitratorEncrypted requires the same evidence from the arbitrator as from every node: its own checks, its handshakes with
-// all nodes, and theirs with it.
+// arbitratorEncrypted requires the same evidence from the arbitrator as from every node: its own checks, its handshakes
+// with all nodes, and theirs with it.
 func arbitratorEncrypted(in Input) (verdict, bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Scheduled || in.Config.TLS.Replication == galera.SocketPlain {
@@ -111,8 +113,8 @@ func arbitratorSuffix(in Input) string {
 	return " and the arbitrator"
 }
 
-// arbitratorCertificate reports whether the running garbd presents or trusts other certificates than the published ones. garbd
-// cannot load new ones; it waits for its restart.
+// arbitratorCertificate reports whether the running garbd presents or trusts other certificates than the published
+// ones. garbd cannot load new ones; it waits for its restart.
 func arbitratorCertificate(in Input) (v verdict, ok bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || a.Process == "" {
@@ -123,12 +125,14 @@ func arbitratorCertificate(in Input) (v verdict, ok bool) {
 		return verdict{}, true
 	}
 	if r.TLS.LoadedSerial != in.Published.Serial {
-		return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("the arbitrator still presents certificate %s; the published one is %s, which it gets with its restart",
-			r.TLS.LoadedSerial, in.Published.Serial)), false
+		return no(v1alpha1.ReasonCertificateNotLive,
+			fmt.Sprintf("the arbitrator still presents certificate %s; the published one is %s, which it gets with its restart",
+				r.TLS.LoadedSerial, in.Published.Serial)), false
 	}
 	for _, fp := range r.TLS.TrustedCAs {
 		if !slices.ContainsFunc(in.Published.CAs, func(c *x509.Certificate) bool { return pki.Fingerprint(c) == fp }) {
-			return no(v1alpha1.ReasonOldCATrusted, "the CA was replaced, and the arbitrator trusts the old one until its restart"), false
+			return no(v1alpha1.ReasonOldCATrusted,
+				"the CA was replaced, and the arbitrator trusts the old one until its restart"), false
 		}
 	}
 	return verdict{}, true
@@ -156,9 +160,11 @@ func arbitratorEvents(before, after *v1alpha1.ArbitratorStatus) []Event {
 	was, is := before != nil && before.Connected, after != nil && after.Connected
 	switch {
 	case is && (!was || before.Process != after.Process):
-		return []Event{{"Normal", "ArbitratorCounted", actionObserve, fmt.Sprintf("the arbitrator (%s) is in the Primary component", after.Process)}}
+		return []Event{{"Normal", "ArbitratorCounted", actionObserve,
+			fmt.Sprintf("the arbitrator (%s) is in the Primary component", after.Process)}}
 	case was && !is && after != nil:
-		return []Event{{"Warning", v1alpha1.ReasonArbitratorAway, actionObserve, "the arbitrator is not in the Primary component" + because(after.Message)}}
+		return []Event{{"Warning", v1alpha1.ReasonArbitratorAway, actionObserve,
+			"the arbitrator is not in the Primary component" + because(after.Message)}}
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ func TestArbitratorInConditions(t *testing.T) {
 		ready, encrypted, quorum metav1.ConditionStatus
 		says                     string
 	}{
-		"all is well": {func(*Input) {}, metav1.ConditionTrue, metav1.ConditionTrue, metav1.ConditionTrue, "2 nodes and the arbitrator"},
+		"all is well": {func(*Input) {}, metav1.ConditionTrue, metav1.ConditionTrue, metav1.ConditionTrue,
+			"2 nodes and the arbitrator"},
 		"it is not counted": {func(in *Input) { in.Snapshot.Arbitrator.Counted = false },
 			metav1.ConditionFalse, metav1.ConditionTrue, metav1.ConditionTrue, "the arbitrator is not in the Primary component"},
 		"it is stale": {func(in *Input) { in.Snapshot.Arbitrator.RestartNeeded = true },
@@ -66,7 +67,11 @@ func TestArbitratorInConditions(t *testing.T) {
 			metav1.ConditionFalse, metav1.ConditionUnknown, metav1.ConditionTrue, "n-arbitrator has not verified n-1"},
 		"a node is lost": {func(in *Input) { in.Snapshot.Members[1].Server = nil },
 			metav1.ConditionFalse, metav1.ConditionUnknown, metav1.ConditionTrue, "2 of 3 nodes, the arbitrator included"},
-		"a node and the arbitrator are lost": {func(in *Input) { in.Snapshot.Members[1].Server = nil; in.Snapshot.Arbitrator.Counted = false },
+		"a node and the arbitrator are lost": {func(
+			in *Input) {
+			in.Snapshot.Members[1].Server = nil
+			in.Snapshot.Arbitrator.Counted = false
+		},
 			metav1.ConditionFalse, metav1.ConditionUnknown, metav1.ConditionFalse, "only 1 of 3"},
 		"it alone is left": {func(in *Input) { in.Snapshot.Members[0].Server, in.Snapshot.Members[1].Server = nil, nil },
 			metav1.ConditionFalse, metav1.ConditionUnknown, metav1.ConditionFalse, ""},
@@ -89,7 +94,8 @@ func TestArbitratorInConditions(t *testing.T) {
 func TestArbitratorWithoutGarbd(t *testing.T) {
 	in := arbitrated()
 	in.Snapshot.Arbitrator.Process, in.Snapshot.Arbitrator.Counted = "", false
-	in.Snapshot.Arbitrator.Failure = &galera.Failure{Reason: agentapi.FailureNoArbitrator, Message: "the image has no garbd"}
+	in.Snapshot.Arbitrator.Failure = &galera.Failure{Reason: agentapi.FailureNoArbitrator,
+		Message: "the image has no garbd"}
 	if p := FirstProblem(in); p == nil || p.Reason != v1alpha1.ReasonArbitratorUnusable || !p.Blocked {
 		t.Errorf("%+v", p)
 	}
@@ -98,7 +104,8 @@ func TestArbitratorWithoutGarbd(t *testing.T) {
 		t.Errorf("of one that was removed: %+v", p)
 	}
 	in = arbitrated()
-	in.Snapshot.Arbitrator.Failure = &galera.Failure{Reason: agentapi.FailureNoArbitrator, Message: "the image has no garbd"}
+	in.Snapshot.Arbitrator.Failure = &galera.Failure{Reason: agentapi.FailureNoArbitrator,
+		Message: "the image has no garbd"}
 	in.Snapshot.Arbitrator.Process, in.Snapshot.Arbitrator.Counted = "", false
 	if s := arbitratorStatus(in, nil); s.Ready || s.Connected || !strings.Contains(s.Message, "no garbd") {
 		t.Errorf("%+v", s)
@@ -131,12 +138,14 @@ func TestRemovedArbitratorIsNotReported(t *testing.T) {
 }
 
 func TestArbitratorEvents(t *testing.T) {
-	none, first, second := (*v1alpha1.ArbitratorStatus)(nil), &v1alpha1.ArbitratorStatus{Connected: true, Process: "a"}, &v1alpha1.ArbitratorStatus{Connected: true, Process: "b"}
+	none, first, second := (*v1alpha1.ArbitratorStatus)(nil), &v1alpha1.ArbitratorStatus{Connected: true, Process: "a"},
+		&v1alpha1.ArbitratorStatus{Connected: true, Process: "b"}
 	away := &v1alpha1.ArbitratorStatus{Process: "a"}
 	for _, c := range []struct {
 		before, after *v1alpha1.ArbitratorStatus
 		want          string
-	}{{none, first, "ArbitratorCounted"}, {first, first, ""}, {first, second, "ArbitratorCounted"}, {first, away, "ArbitratorAway"}, {away, none, ""}, {first, none, ""}} {
+	}{{none, first, "ArbitratorCounted"}, {first, first, ""}, {first, second, "ArbitratorCounted"},
+		{first, away, "ArbitratorAway"}, {away, none, ""}, {first, none, ""}} {
 		got := ""
 		if e := arbitratorEvents(c.before, c.after); len(e) > 0 {
 			got = e[0].Reason

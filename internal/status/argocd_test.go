@@ -13,15 +13,18 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestArgoCD: in every situation that is recorded for kstatus, Argo CD shows the same. What a person has stopped is Suspended there.
+// TestArgoCD: in every situation that is recorded for kstatus, Argo CD shows the same. What a person has stopped is
+// Suspended there.
 func TestArgoCD(t *testing.T) {
-	words := map[kstatus.Status]string{kstatus.CurrentStatus: "Healthy", kstatus.InProgressStatus: "Progressing", kstatus.FailedStatus: "Degraded", kstatus.TerminatingStatus: "Progressing"}
+	words := map[kstatus.Status]string{kstatus.CurrentStatus: "Healthy", kstatus.InProgressStatus: "Progressing",
+		kstatus.FailedStatus: "Degraded", kstatus.TerminatingStatus: "Progressing"}
 	seen := map[string]bool{}
 	for name, tc := range kstates {
 		c := record(tc)
 		want := words[tc.want]
 		switch {
-		case tc.ready == "True Hibernated" && tc.want == kstatus.CurrentStatus, tc.stalled == "True Paused" && tc.want == kstatus.FailedStatus:
+		case tc.ready == "True Hibernated" && tc.want == kstatus.CurrentStatus, tc.stalled == "True Paused" &&
+			tc.want == kstatus.FailedStatus:
 			want = "Suspended"
 		}
 		got, message := health(t, c)
@@ -33,7 +36,8 @@ func TestArgoCD(t *testing.T) {
 	if len(seen) != 4 {
 		t.Errorf("only %v", seen)
 	}
-	if got, _ := health(t, &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Status: v1alpha1.GaleraClusterStatus{ObservedGeneration: -1}}); got != "Progressing" {
+	if got, _ := health(t, &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Generation: 1},
+		Status: v1alpha1.GaleraClusterStatus{ObservedGeneration: -1}}); got != "Progressing" {
 		t.Errorf("%s, before the operator has seen it", got)
 	}
 }

@@ -20,7 +20,8 @@ func available(in Input) verdict {
 		case takesWrites(m):
 			return yes(v1alpha1.ReasonAvailable, m.Name+" accepts writes behind the Service "+in.cluster().Name+"-primary")
 		case !m.Known && m.Pod.Ready && !m.Pod.Terminating:
-			return unknown(v1alpha1.ReasonAgentUnreachable, fmt.Sprintf("the agent of the primary %s does not answer the operator; its pod is ready", m.Name))
+			return unknown(v1alpha1.ReasonAgentUnreachable,
+				fmt.Sprintf("the agent of the primary %s does not answer the operator; its pod is ready", m.Name))
 		}
 	}
 	switch {
@@ -32,12 +33,15 @@ func available(in Input) verdict {
 	case primary == "":
 		return no(v1alpha1.ReasonPrimaryNotServing, "no pod is behind the Service "+in.cluster().Name+"-primary")
 	}
-	return no(v1alpha1.ReasonPrimaryNotServing, primary+", the node behind the Service "+in.cluster().Name+"-primary, does not serve")
+	return no(v1alpha1.ReasonPrimaryNotServing, primary+", the node behind the Service "+in.cluster().Name+
+		"-primary, does not serve")
 }
 
-// takesWrites reports whether a node accepts writes and is behind the Services. A donor is while its agent reports it ready.
+// takesWrites reports whether a node accepts writes and is behind the Services. A donor is while its agent reports it
+// ready.
 func takesWrites(m galera.Member) bool {
-	return m.InPrimary() && m.Pod.Ready && !m.Pod.Terminating && (m.Server.State == galera.NodeSynced || m.Server.State == galera.NodeDonor)
+	return m.InPrimary() && m.Pod.Ready && !m.Pod.Terminating && (m.Server.State == galera.NodeSynced ||
+		m.Server.State == galera.NodeDonor)
 }
 
 // paused is True while an annotation keeps the operator from acting.

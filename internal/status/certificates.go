@@ -27,8 +27,10 @@ func certificatesValid(in Input) verdict {
 		return no(v1alpha1.ReasonOldCATrusted, why)
 	}
 	for _, m := range in.Snapshot.Members {
-		if r := in.report(m.Name); r != nil && r.Server != nil && r.TLS.LoadedSerial != "" && r.TLS.LoadedSerial != in.Published.Serial {
-			return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s still presents certificate %s; the published one is %s", m.Name, r.TLS.LoadedSerial, in.Published.Serial))
+		if r := in.report(m.Name); r != nil && r.Server != nil && r.TLS.LoadedSerial != "" &&
+			r.TLS.LoadedSerial != in.Published.Serial {
+			return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s still presents certificate %s; the published one is %s",
+				m.Name, r.TLS.LoadedSerial, in.Published.Serial))
 		}
 	}
 	if v, ok := arbitratorCertificate(in); !ok {
@@ -43,5 +45,6 @@ func sharedIssuerHint(in Input) string {
 	if in.cluster().Spec.TLS.IssuerRef == nil {
 		return ""
 	}
-	return "; note that Galera checks only the CA of a certificate: the holder of any certificate of this issuer can join the group, so use an issuer for this cluster only"
+	return "; note that Galera checks only the CA of a certificate: the holder of any certificate of this issuer can " +
+		"join the group, so use an issuer for this cluster only"
 }

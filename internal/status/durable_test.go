@@ -36,13 +36,15 @@ func TestDurable(t *testing.T) {
 		var s v1alpha1.GaleraClusterStatus
 		Update(&s, in)
 		got := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionDurable)
-		if (got.Status == metav1.ConditionTrue) != c.want || !c.want && (got.Reason != v1alpha1.ReasonFlushedLate || !strings.Contains(got.Message, "power")) {
+		if (got.Status == metav1.ConditionTrue) != c.want || !c.want && (got.Reason != v1alpha1.ReasonFlushedLate ||
+			!strings.Contains(got.Message, "power")) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-// TestDurableNamesTheSameSetting: of several settings the condition names the same one each time, so that the status rests.
+// TestDurableNamesTheSameSetting: of several settings the condition names the same one each time, so that the status
+// rests.
 func TestDurableNamesTheSameSetting(t *testing.T) {
 	in := healthy()
 	in.cluster().Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
@@ -55,7 +57,8 @@ func TestDurableNamesTheSameSetting(t *testing.T) {
 	}
 }
 
-// TestNeverServed: a cluster whose first server does not start requires manual action, and is never said to have lost data.
+// TestNeverServed: a cluster whose first server does not start requires manual action, and is never said to have lost
+// data.
 func TestNeverServed(t *testing.T) {
 	for _, reason := range []string{agentapi.FailureStart, agentapi.FailureSettings, agentapi.FailureInitialisation} {
 		for name, c := range map[string]struct {
@@ -70,12 +73,17 @@ func TestNeverServed(t *testing.T) {
 			}, true, "No node has served yet"},
 			"it looks at what was left": {func(in *Input) {
 				in.Snapshot.Members[0].Data = ""
-				in.Snapshot.Members[0].Order = &galera.Order{Kind: string(agentapi.OrderInitialise), State: string(agentapi.OrderFailed)}
+				in.Snapshot.Members[0].Order = &galera.Order{Kind: string(agentapi.OrderInitialise),
+					State: string(agentapi.OrderFailed)}
 			}, true, "No node has served yet"},
-			"nothing is known of it": {func(in *Input) { in.Snapshot.Members[0].Data = "" }, reason == agentapi.FailureSettings, ""},
-			"the status was lost":    {func(in *Input) { in.Snapshot.Members[1].Data = galera.DataPresent }, reason == agentapi.FailureSettings, ""},
-			"an agent is silent":     {func(in *Input) { in.Snapshot.Members[1].Known = false }, reason == agentapi.FailureSettings, ""},
-			"it has served":          {func(in *Input) { in.Snapshot.ClusterUUID = "u" }, reason == agentapi.FailureSettings, ""},
+			"nothing is known of it": {func(in *Input) { in.Snapshot.Members[0].Data = "" }, reason == agentapi.FailureSettings,
+				""},
+			"the status was lost": {func(in *Input) { in.Snapshot.Members[1].Data = galera.DataPresent },
+				reason == agentapi.FailureSettings, ""},
+			"an agent is silent": {func(in *Input) { in.Snapshot.Members[1].Known = false },
+				reason == agentapi.FailureSettings, ""},
+			"it has served": {func(in *Input) { in.Snapshot.ClusterUUID = "u" }, reason == agentapi.FailureSettings,
+				""},
 		} {
 			in := healthy()
 			in.Snapshot.ClusterUUID = ""
@@ -85,7 +93,8 @@ func TestNeverServed(t *testing.T) {
 			in.Snapshot.Members[0].Failure = &galera.Failure{Reason: reason, Message: "exit code 1: the server's own line"}
 			c.edit(&in)
 			p := memberFailure(in)
-			if p == nil || p.Blocked != c.blocked || !strings.Contains(p.Message, "the server's own line") || strings.Contains(p.Message, "No node has served") != (c.says != "") {
+			if p == nil || p.Blocked != c.blocked || !strings.Contains(p.Message, "the server's own line") ||
+				strings.Contains(p.Message, "No node has served") != (c.says != "") {
 				t.Errorf("%s, %s: %+v", reason, name, p)
 			}
 		}

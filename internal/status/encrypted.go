@@ -29,14 +29,15 @@ func unknown(reason, message string) verdict {
 }
 func unproved(message string) verdict { return unknown(v1alpha1.ReasonNotYetProved, message) }
 
-// encrypted is True when every channel was proved to carry TLS only, by evidence; with a policy that leaves some of them
-// without, it is False and names them.
+// encrypted is True when every channel was proved to carry TLS only, by evidence; with a policy that leaves some of
+// them without, it is False and names them.
 func encrypted(in Input, proof verdict) verdict {
 	plain := plaintextChannels(in.Config.TLS)
 	if len(plain) == 0 || proof.status != metav1.ConditionTrue {
 		return proof
 	}
-	return no(v1alpha1.ReasonPartlyEncrypted, "the policy leaves connections without TLS: "+strings.Join(plain, ", ")+"; "+proof.message)
+	return no(v1alpha1.ReasonPartlyEncrypted, "the policy leaves connections without TLS: "+strings.Join(plain, ", ")+"; "+
+		proof.message)
 }
 
 // plaintextChannels names the channels that carry, or accept, plaintext by the policy in force.
@@ -67,10 +68,10 @@ func inAWord(enc verdict) string {
 }
 
 // proved is whether the policy was observed to be in force: True only by evidence, at most evidenceLasts old.
-// Replication and client connections of every node, if required,
-// were dialled, used TLS with a certificate of the trusted CA, and refused plaintext; with strict sockets each node verified
-// every other one, and the arbitrator likewise. SST is never dialled: the configuration of its scripts must require TLS.
-// CertificatesValid reports whether the certificates are the newest.
+// Replication and client connections of every node, if required, were dialled, used TLS with a certificate of the
+// trusted CA, and refused plaintext; with strict sockets each node verified every other one, and the arbitrator
+// likewise. SST is never dialled: the configuration of its scripts must require TLS. CertificatesValid reports whether
+// the certificates are the newest.
 func proved(in Input) verdict {
 	tls := in.Config.TLS
 	required := RequiredChannels(tls)
@@ -78,7 +79,8 @@ func proved(in Input) verdict {
 		return no(v1alpha1.ReasonDisabled, "spec.tls requires encryption on no channel")
 	}
 	if tls.Replication == galera.SocketDynamic {
-		return no(v1alpha1.ReasonSwitching, "replication is being switched: with dynamic sockets, connections may be unencrypted")
+		return no(v1alpha1.ReasonSwitching,
+			"replication is being switched: with dynamic sockets, connections may be unencrypted")
 	}
 	proof := ""
 	for _, m := range in.Snapshot.Members {
@@ -102,10 +104,12 @@ func proved(in Input) verdict {
 		return v
 	}
 	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
-		"observed on all %d nodes%s: %s encrypted with the cluster's certificate%s, plaintext refused", len(in.Snapshot.Members), arbitratorSuffix(in), list(required), proof))
+		"observed on all %d nodes%s: %s encrypted with the cluster's certificate%s, plaintext refused",
+		len(in.Snapshot.Members), arbitratorSuffix(in), list(required), proof))
 }
 
-// RequiredChannels are the channels that Encrypted asks for: those whose policy is Required, and replication unless its sockets are plain.
+// RequiredChannels are the channels that Encrypted asks for: those whose policy is Required, and replication unless its
+// sockets are plain.
 func RequiredChannels(t agentapi.TLSConfig) []string {
 	var out []string
 	if t.Replication != galera.SocketPlain {
@@ -128,14 +132,17 @@ func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict
 	}
 	switch {
 	case f.Observed != agentapi.ObservedTLS:
-		return no(v1alpha1.ReasonPlaintextAccepted, fmt.Sprintf("%s: %s accepts plaintext%s", member, channel, because(f.Problem))), false
+		return no(v1alpha1.ReasonPlaintextAccepted, fmt.Sprintf("%s: %s accepts plaintext%s", member, channel,
+			because(f.Problem))), false
 	case channel == agentapi.ChannelStateTransfer:
 		// It listens only during an SST: the agent judges what the scripts are configured to enforce.
 		return verdict{}, true
 	case !f.PlaintextRefused:
-		return unproved(fmt.Sprintf("%s: waiting for the proof that %s refuses plaintext%s", member, channel, because(f.Problem))), false
+		return unproved(fmt.Sprintf("%s: waiting for the proof that %s refuses plaintext%s", member, channel,
+			because(f.Problem))), false
 	case !f.Verified:
-		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s: the certificate on %s is not trusted%s", member, channel, because(f.Problem))), false
+		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s: the certificate on %s is not trusted%s", member, channel,
+			because(f.Problem))), false
 	}
 	return verdict{}, true
 }
@@ -162,7 +169,8 @@ func judgePeer(r *agentapi.Report, member, peer string) (verdict, bool) {
 		return unproved(fmt.Sprintf("%s has not verified %s yet%s", member, peer, because(f.Problem))), false
 	}
 	if f.Observed != agentapi.ObservedTLS || !f.Verified {
-		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s could not verify %s on the replication port%s", member, peer, because(f.Problem))), false
+		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s could not verify %s on the replication port%s", member, peer,
+			because(f.Problem))), false
 	}
 	return verdict{}, true
 }

@@ -27,14 +27,17 @@ func healthy() Input {
 		Now:       noon,
 	}
 	in.Config.Revision = "r1"
-	in.Config.TLS = agentapi.TLSConfig{Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired, Clients: galera.PolicyRequired}
+	in.Config.TLS = agentapi.TLSConfig{Replication: galera.SocketStrict, StateTransfer: galera.PolicyRequired,
+		Clients: galera.PolicyRequired}
 	in.Facts.Cluster.Spec.Replicas, in.Snapshot.Replicas = 3, 3
 	names := []string{"n-0", "n-1", "n-2"}
 	for i, name := range names {
-		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3", Serial: "01", Verified: true, PlaintextRefused: true, CheckedAt: noon.Add(-time.Second)}
-		r := agentapi.Report{Name: name, TLS: agentapi.TLSReport{LoadedSerial: "01", Peers: map[string]agentapi.ChannelFact{}, Channels: map[string]agentapi.ChannelFact{
-			agentapi.ChannelReplication: fact, agentapi.ChannelStateTransfer: fact, agentapi.ChannelClients: fact,
-		}}}
+		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3", Serial: "01", Verified: true,
+			PlaintextRefused: true, CheckedAt: noon.Add(-time.Second)}
+		r := agentapi.Report{Name: name, TLS: agentapi.TLSReport{LoadedSerial: "01", Peers: map[string]agentapi.ChannelFact{},
+			Channels: map[string]agentapi.ChannelFact{
+				agentapi.ChannelReplication: fact, agentapi.ChannelStateTransfer: fact, agentapi.ChannelClients: fact,
+			}}}
 		r.Server = &agentapi.Server{}
 		for _, peer := range names {
 			if peer != name {
@@ -65,18 +68,26 @@ func TestEncrypted(t *testing.T) {
 		change func(*Input)
 		want   string
 	}{
-		"all evidence":         {func(*Input) {}, "True Proved"},
-		"nothing required":     {func(in *Input) { in.Config.TLS = agentapi.TLSConfig{Replication: galera.SocketPlain} }, "False Disabled"},
+		"all evidence": {func(*Input) {}, "True Proved"},
+		"nothing required": {func(in *Input) { in.Config.TLS = agentapi.TLSConfig{Replication: galera.SocketPlain} },
+			"False Disabled"},
 		"replication in clear": {func(in *Input) { in.Config.TLS.Replication = galera.SocketPlain }, "False PartlyEncrypted"},
-		"transfers may be":     {func(in *Input) { in.Config.TLS.StateTransfer = galera.PolicyDisabled }, "False PartlyEncrypted"},
-		"dynamic sockets":      {func(in *Input) { in.Config.TLS.Replication = galera.SocketDynamic }, "False Switching"},
-		"a node is silent":     {func(in *Input) { delete(in.Seen, "n-1") }, "Unknown NotYetProved"},
-		"plaintext on 4567":    {fact("n-2", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed }), "False PlaintextAccepted"},
-		"plaintext on 3306":    {fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedPlaintext }), "False PlaintextAccepted"},
-		"transfers in clear":   {fact("n-0", agentapi.ChannelStateTransfer, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedPlaintext }), "False PlaintextAccepted"},
-		"refusal not tried":    {fact("n-1", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.PlaintextRefused = false }), "Unknown NotYetProved"},
-		"chain not trusted":    {fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.Verified = false }), "False PeerUnverified"},
-		"old evidence":         {fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.CheckedAt = noon.Add(-time.Hour) }), "Unknown NotYetProved"},
+		"transfers may be": {func(in *Input) { in.Config.TLS.StateTransfer = galera.PolicyDisabled },
+			"False PartlyEncrypted"},
+		"dynamic sockets":  {func(in *Input) { in.Config.TLS.Replication = galera.SocketDynamic }, "False Switching"},
+		"a node is silent": {func(in *Input) { delete(in.Seen, "n-1") }, "Unknown NotYetProved"},
+		"plaintext on 4567": {fact("n-2", agentapi.ChannelReplication,
+			func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed }), "False PlaintextAccepted"},
+		"plaintext on 3306": {fact("n-0", agentapi.ChannelClients,
+			func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedPlaintext }), "False PlaintextAccepted"},
+		"transfers in clear": {fact("n-0", agentapi.ChannelStateTransfer,
+			func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedPlaintext }), "False PlaintextAccepted"},
+		"refusal not tried": {fact("n-1", agentapi.ChannelClients,
+			func(f *agentapi.ChannelFact) { f.PlaintextRefused = false }), "Unknown NotYetProved"},
+		"chain not trusted": {fact("n-1", agentapi.ChannelReplication,
+			func(f *agentapi.ChannelFact) { f.Verified = false }), "False PeerUnverified"},
+		"old evidence": {fact("n-1", agentapi.ChannelReplication,
+			func(f *agentapi.ChannelFact) { f.CheckedAt = noon.Add(-time.Hour) }), "Unknown NotYetProved"},
 		"clients may be plain": {both(func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred },
 			fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed })),
 			"False PartlyEncrypted"},
@@ -120,7 +131,8 @@ func TestEncryptedWhateverTheClock(t *testing.T) {
 		fact("n-1", agentapi.ChannelReplication, func(f *agentapi.ChannelFact) { f.CheckedAt = there.Add(-tc.age) })(&in)
 		s := in.Seen["n-1"]
 		in.Seen["n-1"] = observe.Seen{Report: s.Report.Sent(there).Received(noon), At: noon, Live: true}
-		for _, ch := range []string{agentapi.ChannelStateTransfer, agentapi.ChannelClients} { // looked at by the operator's clock above
+		for _, ch := range []string{agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
+			// looked at by the operator's clock above
 			fact("n-1", ch, func(f *agentapi.ChannelFact) { f.CheckedAt = noon })(&in)
 		}
 		v := encrypted(in, proved(in))
@@ -130,8 +142,8 @@ func TestEncryptedWhateverTheClock(t *testing.T) {
 	}
 }
 
-// TestPartlyEncrypted: a policy that leaves a channel in clear is no reason for the cluster not to be Ready, and is never
-// reported as encrypted.
+// TestPartlyEncrypted: a policy that leaves a channel in clear is no reason for the cluster not to be Ready, and is
+// never reported as encrypted.
 func TestPartlyEncrypted(t *testing.T) {
 	in := healthy()
 	in.Decision.Reason = plan.ReasonHealthy
@@ -140,7 +152,8 @@ func TestPartlyEncrypted(t *testing.T) {
 	Update(&s, in)
 	enc := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionEncrypted)
 	const channels = "replication (Disabled), clients (Preferred accepts both)"
-	if s.TLS.Encrypted != v1alpha1.EncryptedPartly || enc.Status != metav1.ConditionFalse || !strings.Contains(enc.Message, channels) {
+	if s.TLS.Encrypted != v1alpha1.EncryptedPartly || enc.Status != metav1.ConditionFalse || !strings.Contains(enc.Message,
+		channels) {
 		t.Errorf("%s, %+v", s.TLS.Encrypted, enc)
 	}
 	if !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionReady) {

@@ -2,7 +2,8 @@ package status
 
 import v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 
-// EndedOperation is the operation that has ended between two statuses, nil when none has. completed is false when it was abandoned.
+// EndedOperation is the operation that has ended between two statuses, nil when none has. completed is false when it
+// was abandoned.
 func EndedOperation(before, after v1alpha1.GaleraClusterStatus) (op *v1alpha1.OperationStatus, completed bool) {
 	op = before.Operation
 	if op == nil || after.Operation != nil && (after.Operation.ID == op.ID || after.Operation.Type == op.Type) {

@@ -12,19 +12,20 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestEnumsAreTheConstants: a word that code writes into a status and the API does not know would keep that status from being
-// written. Words are compared with the constants they come from, so that a new one is not forgotten.
+// TestEnumsAreTheConstants: a word that code writes into a status and the API does not know would keep that status from
+// being written. Words are compared with the constants they come from, so that a new one is not forgotten.
 func TestEnumsAreTheConstants(t *testing.T) {
 	clusters, benchmarks := crd(t, "galeraclusters"), crd(t, "galerabenchmarks")
 	phases := append(words(t, "../galera/states.go", "Phase"), phaseUnknown)
 	operations, observed := words(t, "../galera/snapshot.go", "Op"), words(t, "../agentapi/*.go", "Observed")
 	for path, want := range map[string][]string{
-		"members[].phase":                      phases,
-		"arbitrator.phase":                     phases,
-		"members[].nodeState":                  words(t, "../galera/states.go", "Node"),
-		"members[].componentState":             words(t, "../galera/states.go", "Component"),
-		"members[].join.kind":                  words(t, "../agentapi/*.go", "JoinIST", "JoinSST", "JoinNone"),
-		"members[].join.phase":                 words(t, "../agentapi/*.go", "JoinWaiting", "JoinTransferring", "JoinPreparing", "JoinApplying"),
+		"members[].phase":          phases,
+		"arbitrator.phase":         phases,
+		"members[].nodeState":      words(t, "../galera/states.go", "Node"),
+		"members[].componentState": words(t, "../galera/states.go", "Component"),
+		"members[].join.kind":      words(t, "../agentapi/*.go", "JoinIST", "JoinSST", "JoinNone"),
+		"members[].join.phase": words(t, "../agentapi/*.go", "JoinWaiting", "JoinTransferring",
+			"JoinPreparing", "JoinApplying"),
 		"members[].tls.replication.observed":   observed,
 		"members[].tls.clients.observed":       observed,
 		"members[].tls.stateTransfer.observed": observed,
@@ -42,7 +43,8 @@ func TestEnumsAreTheConstants(t *testing.T) {
 			t.Errorf("GaleraCluster status.%s: the API has %v, code has %v", path, got, sorted(want))
 		}
 	}
-	if got, want := enum(t, benchmarks, "run.step"), sorted(words(t, "../bench/plan/steps.go", "Step")); !slices.Equal(got, want) {
+	if got, want := enum(t, benchmarks, "run.step"), sorted(words(t, "../bench/plan/steps.go", "Step")); !slices.Equal(got,
+		want) {
 		t.Errorf("GaleraBenchmark status.run.step: the API has %v, code has %v", got, want)
 	}
 	if got := known(galera.Phase("Dreaming"), phasesKnown(), phaseUnknown); got != phaseUnknown {
@@ -55,7 +57,8 @@ func phasesKnown() []galera.Phase { return phases }
 // words are the values of constants, without the empty one.
 func words(t *testing.T, pattern string, prefixes ...string) []string {
 	t.Helper()
-	return slices.DeleteFunc(slices.Collect(maps.Values(constants(t, pattern, prefixes...))), func(w string) bool { return w == "" })
+	return slices.DeleteFunc(slices.Collect(maps.Values(constants(t, pattern, prefixes...))),
+		func(w string) bool { return w == "" })
 }
 
 func sorted(words []string) []string {

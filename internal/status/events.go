@@ -30,7 +30,8 @@ func Events(before, after v1alpha1.GaleraClusterStatus) []Event {
 	var out []Event
 	out = append(out, operationEvents(before, after)...)
 	if after.ClusterUUID != before.ClusterUUID {
-		out = append(out, Event{corev1.EventTypeNormal, "HistoryRecorded", actionObserve, "the cluster's history is " + after.ClusterUUID})
+		out = append(out, Event{corev1.EventTypeNormal, "HistoryRecorded", actionObserve, "the cluster's history is " +
+			after.ClusterUUID})
 	}
 	if after.Primary != before.Primary && after.Primary != "" {
 		out = append(out, Event{corev1.EventTypeNormal, "PrimaryMoved", actionFailover,
@@ -39,7 +40,8 @@ func Events(before, after v1alpha1.GaleraClusterStatus) []Event {
 	out = append(out, arbitratorEvents(before.Arbitrator, after.Arbitrator)...)
 	out = append(out, certificateEvents(before.TLS, after.TLS)...)
 	out = append(out, requestEvents(before.Requests, after.Requests)...)
-	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionStalled, v1alpha1.ConditionPaused,
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionAvailable, v1alpha1.ConditionStalled,
+		v1alpha1.ConditionPaused,
 		v1alpha1.ConditionEncrypted, v1alpha1.ConditionCertificatesValid, v1alpha1.ConditionQuorumHealthy} {
 		out = append(out, conditionEvents(kind, before.Conditions, after.Conditions)...)
 	}
@@ -59,7 +61,8 @@ func operationEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
 		out = append(out, Event{corev1.EventTypeNormal, op.Type + "Begun", actionOperate, msg})
 	}
 	if op, completed := EndedOperation(before, after); op != nil {
-		e := Event{corev1.EventTypeWarning, op.Type + "Abandoned", actionOperate, op.ID + " was abandoned; the operator decides again"}
+		e := Event{corev1.EventTypeWarning, op.Type + "Abandoned", actionOperate,
+			op.ID + " was abandoned; the operator decides again"}
 		if completed {
 			e = Event{corev1.EventTypeNormal, op.Type + "Completed", actionOperate, op.ID + ": " + after.LastOperation.Message}
 		}
@@ -88,9 +91,11 @@ func conditionEvents(kind string, before, after []metav1.Condition) []Event {
 	}
 	switch {
 	case now.Status == bad && (kind == v1alpha1.ConditionStalled || turned):
-		return []Event{{corev1.EventTypeWarning, now.Reason, actionObserve, kind + " is " + string(now.Status) + ": " + now.Message}}
+		return []Event{{corev1.EventTypeWarning, now.Reason, actionObserve, kind + " is " + string(now.Status) + ": " +
+			now.Message}}
 	case turned && now.Status != metav1.ConditionUnknown && kind != v1alpha1.ConditionStalled:
-		return []Event{{corev1.EventTypeNormal, now.Reason, actionObserve, kind + " is " + string(now.Status) + ": " + now.Message}}
+		return []Event{{corev1.EventTypeNormal, now.Reason, actionObserve, kind + " is " + string(now.Status) + ": " +
+			now.Message}}
 	}
 	return nil
 }
@@ -103,10 +108,12 @@ func memberEvents(before, after v1alpha1.GaleraClusterStatus) []Event {
 	var out []Event
 	for _, m := range after.Members {
 		if was := versions[m.Name]; was != "" && m.Version != "" && m.Version != was {
-			out = append(out, Event{corev1.EventTypeNormal, "MemberVersion", actionObserve, fmt.Sprintf("%s has MariaDB %s (before: %s)", m.Name, m.Version, was)})
+			out = append(out, Event{corev1.EventTypeNormal, "MemberVersion", actionObserve,
+				fmt.Sprintf("%s has MariaDB %s (before: %s)", m.Name, m.Version, was)})
 		}
 		if m.NodeState == "Synced" && old[m.Name] != "Synced" {
-			out = append(out, Event{corev1.EventTypeNormal, "MemberSynced", actionObserve, m.Name + " is Synced" + joinKindSuffix(m.Join)})
+			out = append(out, Event{corev1.EventTypeNormal, "MemberSynced", actionObserve,
+				m.Name + " is Synced" + joinKindSuffix(m.Join)})
 		}
 	}
 	return out

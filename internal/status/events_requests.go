@@ -14,7 +14,10 @@ const actionRequest = "Request"
 // requestEvents reports what becomes of requests by annotation: PromoteRequested, RestartDone, PromoteExpired …
 func requestEvents(before, after []v1alpha1.RequestStatus) (out []Event) {
 	for _, r := range after {
-		i := slices.IndexFunc(before, func(o v1alpha1.RequestStatus) bool { return o.Kind == r.Kind && o.Token == r.Token && o.Node == r.Node })
+		i := slices.IndexFunc(before, func(o v1alpha1.RequestStatus) bool {
+			return o.Kind == r.Kind && o.Token == r.Token &&
+				o.Node == r.Node
+		})
 		what := fmt.Sprintf("%s@%s", r.Node, r.Token)
 		if i < 0 {
 			out = append(out, Event{corev1.EventTypeNormal, r.Kind + "Requested", actionRequest, what})

@@ -30,13 +30,17 @@ func certificateEvents(before, after *v1alpha1.ClusterTLSStatus) []Event {
 		out = append(out, Event{corev1.EventTypeNormal, reason, actionRenew, message})
 	}
 	if after.Serial != before.Serial && before.Serial != "" {
-		tell("CertificatePublished", fmt.Sprintf("certificate %s is published to the nodes and replaces %s", after.Serial, before.Serial))
+		tell("CertificatePublished", fmt.Sprintf("certificate %s is published to the nodes and replaces %s", after.Serial,
+			before.Serial))
 	}
 	if after.Step != before.Step && before.Step != "" && stepEvents[after.Step] != "" {
 		tell("CA"+after.Step, stepEvents[after.Step])
 	}
 	for _, r := range after.Renewals {
-		i := slices.IndexFunc(before.Renewals, func(o v1alpha1.RenewalStatus) bool { return o.Of == r.Of && o.Token == r.Token })
+		i := slices.IndexFunc(before.Renewals, func(o v1alpha1.RenewalStatus) bool {
+			return o.Of == r.Of &&
+				o.Token == r.Token
+		})
 		switch {
 		case i < 0:
 			tell("RenewalRequested", fmt.Sprintf("a new certificate was requested (%s@%s)", r.Of, r.Token))

@@ -58,14 +58,16 @@ func failureOf(in Input, m galera.Member) *validate.Problem {
 			". Work that needs only the other nodes continues; everything else waits for this one. Check its "+
 				"storage, and delete its pod to restart it")
 	case agentapi.FailureLogin:
-		blocked(p.Reason, kubectl(append(pod, "--wait=false")...), ". What it serves is not known. Its accounts are restored when "+
-			"it starts: delete its pod. An imported dump must leave out the schema mysql (docs/migration.md)")
+		blocked(p.Reason, kubectl(append(pod, "--wait=false")...),
+			". What it serves is not known. Its accounts are restored when "+
+				"it starts: delete its pod. An imported dump must leave out the schema mysql (docs/migration.md)")
 	case agentapi.FailureRoot:
 		blocked(p.Reason, "", ". The statement is repeated; correct spec.mariadb.config")
 	case agentapi.FailureExamining:
 		blocked(p.Reason, "", ". The examination continues and may still succeed; check the storage of its host")
 	case agentapi.FailureFrozen:
-		blocked(p.Reason, "", ". Check the storage of its host. Its server is not killed, and continues when the volume answers again")
+		blocked(p.Reason, "",
+			". Check the storage of its host. Its server is not killed, and continues when the volume answers again")
 	case agentapi.FailureReadOnly:
 		blocked(p.Reason, kubectl(pod...), ". Repair the volume, then delete the pod. Or, while other nodes "+
 			"serve, delete its claim with it: the node joins by SST")
@@ -82,7 +84,8 @@ func failureOf(in Input, m galera.Member) *validate.Problem {
 
 // othersServe returns whether another node is in the Primary component: this one can be filled anew from it.
 func othersServe(in Input, m galera.Member) bool {
-	return slices.ContainsFunc(in.Snapshot.Members, func(o galera.Member) bool { return o.Name != m.Name && o.InPrimary() })
+	return slices.ContainsFunc(in.Snapshot.Members,
+		func(o galera.Member) bool { return o.Name != m.Name && o.InPrimary() })
 }
 
 // beingRestarted returns whether the rolling restart in progress is that of this node.
@@ -95,7 +98,9 @@ func beingRestarted(in Input, m galera.Member) bool {
 func startAdvice(in Input, m galera.Member) (blocked bool, advice string) {
 	switch {
 	case neverServed(in):
-		return true, ". No node has served yet, so no data can be lost. Correct spec.mariadb.config or spec.image; the start is tried again by itself"
+		return true,
+			". No node has served yet, so no data can be lost. Correct spec.mariadb.config or spec.image; the start is tried " +
+				"again by itself"
 	case beingRestarted(in, m):
 		return false, ". The rolling restart is halted: correct the change, or undo it"
 	}
@@ -105,12 +110,14 @@ func startAdvice(in Input, m galera.Member) (blocked bool, advice string) {
 // settingsAdvice describes what to do about a setting that a server does not start with.
 func settingsAdvice(in Input) string {
 	if neverServed(in) {
-		return ". Correct spec.mariadb.config. No node has served yet, so no data can be lost; the start is tried again by itself"
+		return ". Correct spec.mariadb.config. No node has served yet, so no data can be lost; the start is tried again by " +
+			"itself"
 	}
 	return ". Correct spec.mariadb.config; the node is started again by itself"
 }
 
-// neverServed reports whether the cluster is new: it has no history, and no member has data beyond a database that was just made.
+// neverServed reports whether the cluster is new: it has no history, and no member has data beyond a database that was
+// just made.
 func neverServed(in Input) bool {
 	s := in.Snapshot
 	if s.ClusterUUID != "" {
@@ -125,5 +132,6 @@ func neverServed(in Input) bool {
 // initialisationFailed reports whether the member is looking at what a failed initialisation has left.
 func initialisationFailed(m galera.Member) bool {
 	o := m.Order
-	return m.Data == "" && o != nil && o.Kind == string(agentapi.OrderInitialise) && o.State == string(agentapi.OrderFailed)
+	return m.Data == "" && o != nil && o.Kind == string(agentapi.OrderInitialise) &&
+		o.State == string(agentapi.OrderFailed)
 }

@@ -29,7 +29,8 @@ func quorumHealthy(in Input) verdict {
 	case present*2 > all:
 		return yes(v1alpha1.ReasonHealthy, fmt.Sprintf("%d of %d %s form the Primary component", present, all, names))
 	case present > 0:
-		return no(v1alpha1.ReasonNoMajority, fmt.Sprintf("only %d of %d %s are in the Primary component", present, all, names))
+		return no(v1alpha1.ReasonNoMajority, fmt.Sprintf("only %d of %d %s are in the Primary component", present, all,
+			names))
 	case decision(in) != nil:
 		return no(in.Decision.Reason, brief(decision(in)))
 	case in.Decision.Reason != plan.ReasonHealthy && in.Decision.Message != "":
@@ -53,7 +54,8 @@ func ready(in Input, problem *validate.Problem, enc verdict) verdict {
 		return no(v1alpha1.ReasonPaused, withheld(in))
 	}
 	if asleep(in) {
-		return yes(v1alpha1.ReasonHibernated, "all nodes are stopped, as spec.hibernate asks; the data is kept. Set it to false to start the cluster again")
+		return yes(v1alpha1.ReasonHibernated,
+			"all nodes are stopped, as spec.hibernate asks; the data is kept. Set it to false to start the cluster again")
 	}
 	if in.Decision.Action != nil || in.Snapshot.Operation != nil {
 		return no(in.Decision.Reason, in.Decision.Message+runningJoins(in))
@@ -92,8 +94,8 @@ func asleep(in Input) bool {
 	return in.Snapshot.Hibernate && in.Snapshot.Hibernated && in.Decision.Action == nil && !in.Withheld
 }
 
-// keepsFromReady reports whether a problem keeps the cluster from what the spec asks for. A refused new pair does not: the old
-// one stays in use. Nor does what a hibernated cluster waits for: it comes when the cluster is started.
+// keepsFromReady reports whether a problem keeps the cluster from what the spec asks for. A refused new pair does not:
+// the old one stays in use. Nor does what a hibernated cluster waits for: it comes when the cluster is started.
 func keepsFromReady(in Input, problem *validate.Problem) bool {
 	switch {
 	case problem == nil, problem == in.RenewalRefused, problem == in.RequestRefused, asleep(in) && !problem.Blocked:
@@ -120,7 +122,8 @@ func scaling(in Input) string {
 	if in.Decision.Reason == plan.ReasonScaling {
 		return in.Decision.Message
 	}
-	return fmt.Sprintf("scaling from %d to %d nodes; %s", len(in.Snapshot.Members), in.Snapshot.Replicas, in.Decision.Message)
+	return fmt.Sprintf("scaling from %d to %d nodes; %s", len(in.Snapshot.Members), in.Snapshot.Replicas,
+		in.Decision.Message)
 }
 
 // runningJoins describes the progress of all running joins.
@@ -150,7 +153,8 @@ func detail(in Input, m galera.Member) string {
 	}
 }
 
-// silent reports whether a member's server answered before, and does not now: its agent reports a phase as if it were starting.
+// silent reports whether a member's server answered before, and does not now: its agent reports a phase as if it were
+// starting.
 func silent(in Input, m galera.Member) bool {
 	r := in.report(m.Name)
 	return r != nil && m.Phase == galera.PhaseStarting && r.Waiting != ""

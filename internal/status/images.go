@@ -15,8 +15,8 @@ import (
 
 func imageRefused(in Input) *validate.Problem { return in.ImageRefused }
 
-// imagePull reports that kubelet cannot pull an image or start its container. A sidecar of a server that runs is reported later: see
-// sidecar.
+// imagePull reports that kubelet cannot pull an image or start its container. A sidecar of a server that runs is
+// reported later: see sidecar.
 func imagePull(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -30,7 +30,8 @@ func imagePull(in Input) *validate.Problem {
 					"%s cannot pull the image %s: %s. Correct %s, or spec.imagePullSecrets", p.Name, s.Image, w.Message, field(s))
 			case "CrashLoopBackOff":
 				return blockingWith(v1alpha1.ReasonImageUnusable, previousLog(p, s),
-					"%s: the container %s of the image %s crashes repeatedly%s. Correct %s", p.Name, s.Name, s.Image, lastEnd(s), field(s))
+					"%s: the container %s of the image %s crashes repeatedly%s. Correct %s", p.Name, s.Name, s.Image, lastEnd(s),
+					field(s))
 			case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
 				return blockingWith(v1alpha1.ReasonImageUnusable, describePod(p), "%s cannot be started: %s", p.Name, w.Message)
 			}
@@ -39,12 +40,14 @@ func imagePull(in Input) *validate.Problem {
 	return nil
 }
 
-// sidecar reports a container that fails alongside a server that runs. It stays reported while the container runs between two failures.
+// sidecar reports a container that fails alongside a server that runs. It stays reported while the container runs
+// between two failures.
 func sidecar(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		if s := observe.Failing(p, in.Now); s != nil {
 			return blockingWith(v1alpha1.ReasonSidecarFailing, previousLog(p, *s),
-				"%s: the container %s has restarted %d times%s. The database alongside it serves; no other pod is replaced. Correct %s",
+				"%s: the container %s has restarted %d times%s. The database alongside it serves; no other pod is replaced. "+
+					"Correct %s",
 				p.Name, s.Name, s.RestartCount, lastEnd(*s), field(*s))
 		}
 	}

@@ -21,8 +21,9 @@ func TestImages(t *testing.T) {
 			p := &corev1.Pod{}
 			p.Namespace, p.Name = "demo", "n-1"
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mariadb", Image: "acme/db:1",
-				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
-				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 127, Reason: "Error"}}}}
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 127,
+					Reason: "Error"}}}}
 			in.Facts.Pods = map[string]*corev1.Pod{"n-1": p}
 		}
 	}
@@ -34,9 +35,12 @@ func TestImages(t *testing.T) {
 			p.Namespace, p.Name = "demo", "n-1"
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse,
 				Reason: "ContainersNotReady"}}
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "log", Image: "acme/log:1", RestartCount: 3, State: sidecar,
-				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error"}}}}
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mariadb", Ready: database.Running != nil, State: database}}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "log", Image: "acme/log:1", RestartCount: 3,
+				State: sidecar,
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3,
+					Reason: "Error"}}}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "mariadb", Ready: database.Running != nil,
+				State: database}}
 			in.Facts.Pods = map[string]*corev1.Pod{"n-1": p}
 		}
 	}
@@ -61,15 +65,19 @@ func TestImages(t *testing.T) {
 		"an older series, by its tag": {func(in *Input) {
 			in.ImageRefused = &validate.Problem{Reason: v1alpha1.ReasonDowngradeRefused, Message: "put it back", Blocked: true}
 		}, v1alpha1.ReasonDowngradeRefused, "put it back", true},
-		"an older series, by facts": {func(in *Input) { fails(in, agentapi.FailureDowngrade) }, v1alpha1.ReasonDowngradeRefused, "n-1: why", true},
-		"mariadb-upgrade runs":      {func(in *Input) { in.Snapshot.Members[1].Upgrading = true }, v1alpha1.ReasonUpgrading, "n-1 serves", false},
+		"an older series, by facts": {func(in *Input) { fails(in, agentapi.FailureDowngrade) },
+			v1alpha1.ReasonDowngradeRefused, "n-1: why", true},
+		"mariadb-upgrade runs": {func(in *Input) { in.Snapshot.Members[1].Upgrading = true }, v1alpha1.ReasonUpgrading,
+			"n-1 serves", false},
 		"mariadb-upgrade failed": {func(in *Input) {
 			in.Snapshot.Members[1].Upgrading = true
 			in.Snapshot.Members[1].Failure = &galera.Failure{Reason: agentapi.FailureUpgrade, Message: "why"}
 		}, v1alpha1.ReasonUpgradeFailed, "n-1: why. Set spec.image to another image", true},
-		"the server ends, in its turn":                      {both(func(in *Input) { fails(in, agentapi.FailureStart) }, turn), v1alpha1.ReasonMemberFailed, "The rolling restart is halted", false},
-		"a program is missing, and another image is wanted": {lacks, v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
-		"the same, in its turn":                             {both(lacks, turn), v1alpha1.ReasonMemberFailed, "", false},
+		"the server ends, in its turn": {both(func(in *Input) { fails(in, agentapi.FailureStart) },
+			turn), v1alpha1.ReasonMemberFailed, "The rolling restart is halted", false},
+		"a program is missing, and another image is wanted": {lacks, v1alpha1.ReasonTransferToolsMissing,
+			"n-1: the image lacks socat", true},
+		"the same, in its turn": {both(lacks, turn), v1alpha1.ReasonMemberFailed, "", false},
 		"the other image is as bad": {both(lacks, turn, func(in *Input) { in.Snapshot.Members[1].Pod.Outdated = false }),
 			v1alpha1.ReasonTransferToolsMissing, "n-1: the image lacks socat", true},
 		"no such image": {waiting("ImagePullBackOff"), v1alpha1.ReasonImagePullFailed,
@@ -81,7 +89,8 @@ func TestImages(t *testing.T) {
 		"it runs between two failures": {beside(runs, runs), v1alpha1.ReasonSidecarFailing,
 			"Correct spec.podTemplate.sidecars|kubectl logs n-1 -c log -n demo --previous", true},
 		"the database waits for it": {beside(waits, turnOf), v1alpha1.ReasonImageUnusable,
-			"the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error . Correct spec.podTemplate.sidecars", true},
+			"the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error . Correct " +
+				"spec.podTemplate.sidecars", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()

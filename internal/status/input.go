@@ -21,7 +21,8 @@ type Input struct {
 	Seen     map[string]observe.Seen
 	Snapshot galera.Snapshot
 	Decision plan.Decision
-	// Withheld reports whether the cluster is paused and the planner wanted to act: Decision.Action is nil, Decision.Message describes it.
+	// Withheld reports whether the cluster is paused and the planner wanted to act: Decision.Action is nil,
+	// Decision.Message describes it.
 	Withheld bool
 	// Config is the NodeConfig that is published.
 	Config agentapi.NodeConfig

@@ -19,7 +19,8 @@ func join(j *agentapi.Join) *v1alpha1.JoinStatus {
 		return nil
 	}
 	out := &v1alpha1.JoinStatus{
-		Kind: known(j.Kind, joinKinds, ""), Donor: j.Donor, Phase: known(j.Phase, joinPhases, ""), WriteSets: j.WriteSets, WriteSetsBehind: j.Behind, ETA: timeOf(j.ETA),
+		Kind: known(j.Kind, joinKinds, ""), Donor: j.Donor, Phase: known(j.Phase, joinPhases, ""), WriteSets: j.WriteSets,
+		WriteSetsBehind: j.Behind, ETA: timeOf(j.ETA),
 		Protocol: j.Protocol, Cipher: j.Cipher, StartedAt: timeOf(&j.StartedAt), EndedAt: timeOf(j.EndedAt),
 	}
 	if j.Kind == agentapi.JoinSST {
@@ -84,7 +85,8 @@ func cache(c *agentapi.Cache, before v1alpha1.MemberStatus, nodeState string) *v
 	if c.WindowSeconds > 0 {
 		out.Window = &metav1.Duration{Duration: time.Duration(c.WindowSeconds) * time.Second}
 	}
-	if old := before.Cache; old != nil && before.NodeState == nodeState && old.Size.Cmp(out.Size) == 0 && sameWindow(old.Window, out.Window) {
+	if old := before.Cache; old != nil && before.NodeState == nodeState && old.Size.Cmp(out.Size) == 0 &&
+		sameWindow(old.Window, out.Window) {
 		out.OldestSeqno = old.OldestSeqno
 	}
 	return out
@@ -97,7 +99,8 @@ func replication(r *agentapi.Replication) *v1alpha1.MemberReplicationStatus {
 	}
 	w := r.SendWindows
 	out := &v1alpha1.MemberReplicationStatus{
-		SendWindows: v1alpha1.SendWindows{UserSendWindow: within(w.UserSendWindow, 512), SendWindow: within(w.SendWindow, 1024)}}
+		SendWindows: v1alpha1.SendWindows{UserSendWindow: within(w.UserSendWindow, 512),
+			SendWindow: within(w.SendWindow, 1024)}}
 	if r.RoundTripMicroseconds > 0 {
 		out.RoundTrip = &metav1.Duration{Duration: time.Duration(r.RoundTripMicroseconds) * time.Microsecond}
 	}

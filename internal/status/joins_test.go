@@ -21,15 +21,21 @@ func TestJoinIsReported(t *testing.T) {
 		want string
 	}{
 		"waiting": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinWaiting}, "SST, waiting"},
-		"transferring": {agentapi.Join{Kind: "SST", Donor: "shop-1", Phase: agentapi.JoinTransferring, Bytes: 512 << 20, Total: 2 << 30, Rate: 17 << 20, ETA: &eta},
+		"transferring": {agentapi.Join{Kind: "SST", Donor: "shop-1", Phase: agentapi.JoinTransferring, Bytes: 512 << 20,
+			Total: 2 << 30, Rate: 17 << 20, ETA: &eta},
 			"SST from shop-1, transferring, 512 of 2048 MiB (25 %), 17.0 MiB/s, until about 12:01:30 UTC"},
-		"total not known": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinTransferring, Bytes: 3 << 20}, "SST, transferring, 3 MiB"},
-		"more than hoped": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinPreparing, Bytes: 3 << 20, Total: 2 << 20}, "SST, preparing, 3 of 2 MiB (100 %)"},
-		"incremental":     {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying}, "IST from shop-2, applying"},
-		"catching up": {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying, WriteSets: 40, Behind: 60, ETA: &eta},
+		"total not known": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinTransferring, Bytes: 3 << 20},
+			"SST, transferring, 3 MiB"},
+		"more than hoped": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinPreparing, Bytes: 3 << 20, Total: 2 << 20},
+			"SST, preparing, 3 of 2 MiB (100 %)"},
+		"incremental": {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying},
+			"IST from shop-2, applying"},
+		"catching up": {agentapi.Join{Kind: "IST", Donor: "shop-2", Phase: agentapi.JoinApplying, WriteSets: 40, Behind: 60,
+			ETA: &eta},
 			"IST from shop-2, applying, 40 write-sets received, 60 behind, until about 12:01:30 UTC"},
-		"the queue": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinApplying, Bytes: 3 << 20, Behind: 60}, "SST, applying, 3 MiB, 60 write-sets behind"},
-		"over":      {agentapi.Join{Kind: "IST", WriteSets: 12, EndedAt: &eta}, ""},
+		"the queue": {agentapi.Join{Kind: "SST", Phase: agentapi.JoinApplying, Bytes: 3 << 20, Behind: 60},
+			"SST, applying, 3 MiB, 60 write-sets behind"},
+		"over": {agentapi.Join{Kind: "IST", WriteSets: 12, EndedAt: &eta}, ""},
 	} {
 		c.in.StartedAt = began
 		out := join(&c.in)
@@ -51,7 +57,8 @@ func TestJoinIsReported(t *testing.T) {
 
 // TestCacheIsNoNews: the oldest write-set moves all the time.
 func TestCacheIsNoNews(t *testing.T) {
-	before := v1alpha1.MemberStatus{NodeState: "Synced", Cache: cache(&agentapi.Cache{Size: 128 << 20, Oldest: 5, WindowSeconds: 60}, v1alpha1.MemberStatus{}, "Synced")}
+	before := v1alpha1.MemberStatus{NodeState: "Synced",
+		Cache: cache(&agentapi.Cache{Size: 128 << 20, Oldest: 5, WindowSeconds: 60}, v1alpha1.MemberStatus{}, "Synced")}
 	for name, c := range map[string]struct {
 		in    agentapi.Cache
 		state string

@@ -14,7 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
-// kstate is a situation, and what tools and people are informed of it: kstatus's word, and the conditions Available, Ready and Stalled.
+// kstate is a situation, and what tools and people are informed of it: kstatus's word, and the conditions Available,
+// Ready and Stalled.
 type kstate struct {
 	change    func(*Input)
 	want      kstatus.Status
@@ -60,7 +61,8 @@ var kstates = map[string]kstate{
 	}, kstatus.InProgressStatus, "True Available", "False Joining", "False Healthy"},
 	"the primary is down, its role has not moved yet": {func(in *Input) {
 		away(in, 0)
-		in.Decision = plan.Decision{Action: plan.AssignRoles{Primary: "n-1"}, Reason: plan.ReasonJoining, Message: "n-1 becomes the primary"}
+		in.Decision = plan.Decision{Action: plan.AssignRoles{Primary: "n-1"}, Reason: plan.ReasonJoining,
+			Message: "n-1 becomes the primary"}
 	}, kstatus.InProgressStatus, "False PrimaryNotServing", "False Joining", "False Healthy"},
 	"the primary's pod goes": {func(in *Input) {
 		in.Snapshot.Members[0].Pod.Terminating = true
@@ -131,24 +133,28 @@ var kstates = map[string]kstate{
 	"paused, with something to do": {func(in *Input) {
 		pause(in)
 		away(in, 0)
-		in.Decision = plan.Decision{Action: plan.AssignRoles{Primary: "n-1"}, Reason: plan.ReasonJoining, Message: "n-1 becomes the primary"}
+		in.Decision = plan.Decision{Action: plan.AssignRoles{Primary: "n-1"}, Reason: plan.ReasonJoining,
+			Message: "n-1 becomes the primary"}
 	}, kstatus.FailedStatus, "False PrimaryNotServing", "False Paused", "True Paused"},
 	"paused in the middle of a hibernation": {func(in *Input) {
 		pause(in)
 		in.Snapshot.Hibernate, in.Snapshot.Operation = true, &galera.Operation{Type: galera.OpHibernate}
-		in.Decision = plan.Decision{Action: plan.SendOrder{Member: "n-2"}, Reason: plan.ReasonHibernating, Message: "stopping n-2"}
+		in.Decision = plan.Decision{Action: plan.SendOrder{Member: "n-2"}, Reason: plan.ReasonHibernating,
+			Message: "stopping n-2"}
 	}, kstatus.FailedStatus, "True Available", "False Paused", "True Paused"},
 	"paused, and the spec was changed": {func(in *Input) {
 		pause(in)
 		in.Facts.Cluster.Generation++
 	}, kstatus.InProgressStatus, "True Available", "True Ready", "True Paused"},
-	"hibernated and paused": {func(in *Input) { hibernated(in); pause(in) }, kstatus.CurrentStatus, "False Hibernated", "True Hibernated", "False Healthy"},
+	"hibernated and paused": {func(in *Input) { hibernated(in); pause(in) }, kstatus.CurrentStatus, "False Hibernated",
+		"True Hibernated", "False Healthy"},
 
 	"deleting": {func(in *Input) { in.Facts.Cluster.DeletionTimestamp = new(metav1.NewTime(noon)) },
 		kstatus.TerminatingStatus, "True Available", "True Ready", "False Healthy"},
 }
 
-// TestKstatus: tools that know kstatus (Flux, Helm, kpt) wait for the right thing, and only as long as there is something to wait for.
+// TestKstatus: tools that know kstatus (Flux, Helm, kpt) wait for the right thing, and only as long as there is
+// something to wait for.
 func TestKstatus(t *testing.T) {
 	for name, tc := range kstates {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +169,8 @@ func TestKstatus(t *testing.T) {
 					t.Errorf("%s is %q, want %q", kind, got, want)
 				}
 			}
-			if conditionOf(c, v1alpha1.ConditionStalled)[:4] == "True" && conditionOf(c, v1alpha1.ConditionReconciling)[:4] == "True" {
+			if conditionOf(c, v1alpha1.ConditionStalled)[:4] == "True" &&
+				conditionOf(c, v1alpha1.ConditionReconciling)[:4] == "True" {
 				t.Error("Reconciling and Stalled at once")
 			}
 		})
@@ -172,7 +179,8 @@ func TestKstatus(t *testing.T) {
 
 // TestKstatusBeforeTheOperator: what no operator has seen is in progress. The API server fills in -1.
 func TestKstatusBeforeTheOperator(t *testing.T) {
-	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Status: v1alpha1.GaleraClusterStatus{ObservedGeneration: -1}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Generation: 1},
+		Status: v1alpha1.GaleraClusterStatus{ObservedGeneration: -1}}
 	if got := compute(t, c); got != kstatus.InProgressStatus {
 		t.Errorf("kstatus says %s of a cluster that was never seen", got)
 	}
@@ -245,7 +253,8 @@ func pause(in *Input) {
 
 // TestPause: nothing but "true" pauses a cluster.
 func TestPause(t *testing.T) {
-	for value, want := range map[string]bool{"true": true, "True": false, "yes": false, "": false, "false": false, "yes, true": false} {
+	for value, want := range map[string]bool{"true": true, "True": false, "yes": false, "": false, "false": false,
+		"yes, true": false} {
 		in := healthy()
 		in.Facts.Cluster.Annotations = map[string]string{v1alpha1.AnnotationPause: value}
 		in.Decision.Action = plan.DeletePod{Member: "n-1"}

@@ -33,7 +33,8 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 	r := in.report(m.Name)
 	if r == nil {
 		// The position stays: that a member has held data must never be forgotten.
-		out := v1alpha1.MemberStatus{Name: m.Name, Phase: phaseUnknown, Position: before.Position, Version: before.Version, Message: "the agent does not answer"}
+		out := v1alpha1.MemberStatus{Name: m.Name, Phase: phaseUnknown, Position: before.Position, Version: before.Version,
+			Message: "the agent does not answer"}
 		if !m.Pod.Exists {
 			out.Message = "there is no pod"
 		}
@@ -44,13 +45,15 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 		Version: r.Image.ServerVersion, Join: join(r.Join), TLS: memberTLS(in, r, before.TLS),
 	}
 	if m.Server != nil {
-		out.NodeState, out.ComponentState = known(m.Server.State, nodeStates, ""), known(m.Server.Component, componentStates, "")
+		out.NodeState, out.ComponentState = known(m.Server.State, nodeStates, ""), known(m.Server.Component, componentStates,
+			"")
 	}
 	out.Agent = agent(in, r)
 	out.Cache = cache(r.Cache, before, out.NodeState)
 	out.Replication = replication(r.Replication)
 	if silent(in, m) {
-		out.Message = "mariadbd does not answer; when the others go on without it for a minute, its agent ends it and it joins again"
+		out.Message = "mariadbd does not answer; when the others go on without it for a minute, its agent ends it and it " +
+			"joins again"
 	}
 	if m.Upgrading && r.Upgrade != nil {
 		out.Message = "mariadb-upgrade to " + r.Upgrade.To
@@ -62,9 +65,12 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 }
 
 func agent(in Input, r *agentapi.Report) *v1alpha1.AgentStatus {
-	a := &v1alpha1.AgentStatus{Version: clip(r.AgentVersion, 256), Message: clip(cmp.Or(in.OutdatedAgents[r.Name], r.HandoverProblem), 1024)}
+	a := &v1alpha1.AgentStatus{Version: clip(r.AgentVersion, 256),
+		Message: clip(cmp.Or(in.OutdatedAgents[r.Name], r.HandoverProblem), 1024)}
 	if !agentapi.Understands(r.Protocol) {
-		a.Message = fmt.Sprintf("the agent speaks version %d of its protocol, this operator %d: upgrade the operator by one minor version at a time", r.Protocol, agentapi.Protocol)
+		a.Message = fmt.Sprintf(
+			"the agent speaks version %d of its protocol, this operator %d: upgrade the operator by one minor version at a time",
+			r.Protocol, agentapi.Protocol)
 	}
 	if strings.Contains(a.Message, agentapi.NotNow) {
 		a.Message = "" // it is asked again in a moment
@@ -84,7 +90,8 @@ func position(m galera.Member, before v1alpha1.MemberStatus) string {
 		}
 		return now.String()
 	}
-	quiet := m.Server != nil && string(m.Server.State) == before.NodeState && string(m.Server.Component) == before.ComponentState
+	quiet := m.Server != nil && string(m.Server.State) == before.NodeState &&
+		string(m.Server.Component) == before.ComponentState
 	if hadOld && quiet && old.UUID == now.UUID {
 		return before.Position
 	}
@@ -108,10 +115,12 @@ func channel(in Input, r *agentapi.Report, name string, before *v1alpha1.Channel
 		return &v1alpha1.ChannelStatus{Observed: agentapi.ObservedUnknown}
 	}
 	if in.Now.Sub(f.CheckedAt) > evidenceLasts {
-		f = agentapi.ChannelFact{Observed: agentapi.ObservedUnknown, Problem: "the last check is too old", CheckedAt: f.CheckedAt}
+		f = agentapi.ChannelFact{Observed: agentapi.ObservedUnknown, Problem: "the last check is too old",
+			CheckedAt: f.CheckedAt}
 	}
 	out := &v1alpha1.ChannelStatus{
-		Observed: known(f.Observed, observations, agentapi.ObservedUnknown), Protocol: f.Protocol, Cipher: f.Cipher, Serial: f.Serial, NotAfter: timeOf(f.NotAfter),
+		Observed: known(f.Observed, observations, agentapi.ObservedUnknown), Protocol: f.Protocol, Cipher: f.Cipher,
+		Serial: f.Serial, NotAfter: timeOf(f.NotAfter),
 		PlaintextRefused: f.PlaintextRefused, Message: clip(f.Problem, 512), CheckedAt: timeOf(&f.CheckedAt),
 	}
 	if before != nil && sameEvidence(*before, *out) {

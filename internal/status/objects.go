@@ -24,15 +24,16 @@ func SetProgress(conditions *[]metav1.Condition, generation int64, p Progress) {
 
 // SetCondition sets one condition.
 func SetCondition(conditions *[]metav1.Condition, generation int64, kind string, is bool, reason, message string) {
-	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: generation}
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+		ObservedGeneration: generation}
 	if is {
 		c.Status = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(conditions, c)
 }
 
-// StoreProblem explains why a store cannot be used as it is now, "" when it can: what its spec names is mounted into Jobs only after it was checked,
-// because credentials go to the endpoint that the spec names, too.
+// StoreProblem explains why a store cannot be used as it is now, "" when it can: what its spec names is mounted into
+// Jobs only after it was checked, because credentials go to the endpoint that the spec names, too.
 func StoreProblem(s *v1alpha1.GaleraBackupStore) (reason, message string) {
 	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
 	switch {

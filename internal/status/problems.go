@@ -94,7 +94,10 @@ func RootSecretProblem(s *corev1.Secret) *validate.Problem {
 	if s == nil || len(s.Data[agentapi.RootPasswordKey]) > 0 {
 		return nil
 	}
-	return blocking(v1alpha1.ReasonSecretWrongKind, fmt.Sprintf("the Secret %q has no key %q; add the root password under this key, or delete the Secret to have a password generated", s.Name, agentapi.RootPasswordKey))
+	return blocking(v1alpha1.ReasonSecretWrongKind,
+		fmt.Sprintf(
+			"the Secret %q has no key %q; add the root password under this key, or delete the Secret to have a password "+
+				"generated", s.Name, agentapi.RootPasswordKey))
 }
 
 func rootSecret(in Input) *validate.Problem { return RootSecretProblem(in.Facts.Root) }
@@ -109,7 +112,9 @@ func issuer(in Input) *validate.Problem {
 		if in.Facts.Issued != nil {
 			return nil
 		}
-		return blocking(v1alpha1.ReasonIssuerNotFound, fmt.Sprintf("spec.tls.issuerRef names the %s %q, which does not exist; create it, or correct the name", ref.Kind, ref.Name))
+		return blocking(v1alpha1.ReasonIssuerNotFound,
+			fmt.Sprintf("spec.tls.issuerRef names the %s %q, which does not exist; create it, or correct the name", ref.Kind,
+				ref.Name))
 	}
 	for _, c := range in.Facts.Issuer.Conditions {
 		if c.Type == certmanagerv1.IssuerConditionReady && string(c.Status) != "True" {
@@ -137,10 +142,12 @@ func certificate(in Input) *validate.Problem {
 		return in.CertManager
 	}
 	if in.Published == nil {
-		return passing(v1alpha1.ReasonCertificatePending, "waiting for cert-manager to issue the nodes' certificate"+certificateMessage(in))
+		return passing(v1alpha1.ReasonCertificatePending, "waiting for cert-manager to issue the nodes' certificate"+
+			certificateMessage(in))
 	}
 	if in.Now.After(in.Published.NotAfter) {
-		return blockingWith(v1alpha1.ReasonCertificateExpired, kubectl("describe", "certificate", "-n", in.cluster().Namespace),
+		return blockingWith(v1alpha1.ReasonCertificateExpired, kubectl("describe", "certificate", "-n",
+			in.cluster().Namespace),
 			"the nodes' certificate expired at %s and cert-manager has not renewed it%s",
 			in.Published.NotAfter.UTC().Format("2006-01-02 15:04:05"), certificateMessage(in))
 	}
@@ -171,7 +178,8 @@ func scheduling(in Input) *validate.Problem {
 		for _, c := range p.Status.Conditions {
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 				return blocking(v1alpha1.ReasonUnschedulable, fmt.Sprintf(
-					"%s cannot be scheduled: %s. Add hosts or capacity, or relax spec.scheduling and spec.resources", p.Name, c.Message))
+					"%s cannot be scheduled: %s. Add hosts or capacity, or relax spec.scheduling and spec.resources", p.Name,
+					c.Message))
 			}
 		}
 	}
@@ -183,7 +191,8 @@ func configuration(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && r.Config.Problem != "" {
 			return blocking(v1alpha1.ReasonSettingsRefused, fmt.Sprintf(
-				"%s: %s. Correct spec.mariadb.config; until then the nodes keep the last accepted configuration", m.Name, r.Config.Problem))
+				"%s: %s. Correct spec.mariadb.config; until then the nodes keep the last accepted configuration", m.Name,
+				r.Config.Problem))
 		}
 	}
 	return nil

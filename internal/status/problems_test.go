@@ -10,12 +10,14 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestIssuerProblem: an issuer that is not ready is reported with the command that shows it. With a certificate there is no hurry.
+// TestIssuerProblem: an issuer that is not ready is reported with the command that shows it. With a certificate there
+// is no hurry.
 func TestIssuerProblem(t *testing.T) {
 	in := healthy()
 	in.cluster().Namespace = "demo"
 	in.Facts.Issuer = &certmanagerv1.IssuerStatus{Conditions: []certmanagerv1.IssuerCondition{{Type: certmanagerv1.IssuerConditionReady, Status: cmmeta.ConditionFalse, Message: "no Secret"}}}
-	for kind, command := range map[string]string{"Issuer": "kubectl describe issuer company -n demo", "ClusterIssuer": "kubectl describe clusterissuer company"} {
+	for kind, command := range map[string]string{"Issuer": "kubectl describe issuer company -n demo",
+		"ClusterIssuer": "kubectl describe clusterissuer company"} {
 		in.cluster().Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "company", Kind: kind}
 		published := in.Published
 		if p := issuer(in); published != nil && p != nil {

@@ -44,8 +44,8 @@ func constants(t *testing.T, pattern string, prefixes ...string) map[string]stri
 	return out
 }
 
-// TestReasonsAreDocumented: reasons are part of the API. The planner, which imports no Kubernetes, has its own copies; all of
-// them are the API's, and all of the API's are in the table that people look them up in.
+// TestReasonsAreDocumented: reasons are part of the API. The planner, which imports no Kubernetes, has its own copies;
+// all of them are the API's, and all of the API's are in the table that people look them up in.
 func TestReasonsAreDocumented(t *testing.T) {
 	api := map[string]bool{}
 	page, err := os.ReadFile("../../docs/conditions.md")

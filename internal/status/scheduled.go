@@ -19,8 +19,8 @@ const eventsNamed = 5
 // eventName is the longest name, DATABASE.EVENT, in characters.
 const eventName = 64 + 1 + 64
 
-// holders are the nodes that have one event enabled, and those that have it disabled. All others have disabled it because another
-// node's client has created or altered it.
+// holders are the nodes that have one event enabled, and those that have it disabled. All others have disabled it
+// because another node's client has created or altered it.
 type holders struct{ enabled, disabled []string }
 
 // scheduledFacts are what the nodes report of their events.
@@ -59,8 +59,8 @@ func scheduledOf(in Input) scheduledFacts {
 	return f
 }
 
-// enabledEvents returns the events that are enabled, and those that were and are on no node now. One that no node has is
-// kept while not all are known.
+// enabledEvents returns the events that are enabled, and those that were and are on no node now. One that no node has
+// is kept while not all are known.
 func enabledEvents(in Input) []string {
 	f, before := scheduledOf(in), in.cluster().Status.EnabledEvents
 	var enabled []string
@@ -86,7 +86,8 @@ func scheduled(in Input) (v verdict, any bool) {
 	f := scheduledOf(in)
 	if len(f.events) == 0 {
 		before := meta.FindStatusCondition(in.cluster().Status.Conditions, v1alpha1.ConditionEventsScheduled)
-		return unknownEvents(f.silent), before != nil && len(f.silent) > 0 // a node that does not answer may have the events of before
+		// a node that does not answer may have the events of before
+		return unknownEvents(f.silent), before != nil && len(f.silent) > 0
 	}
 	return judgeEvents(f, in.cluster().Status.EnabledEvents, primary(in)), true
 }
@@ -114,21 +115,26 @@ func judgeEvents(f scheduledFacts, known []string, primary string) verdict {
 	at := ". On " + primary + ", run: "
 	switch {
 	case len(repeated) > 0:
-		return no(v1alpha1.ReasonEventsRepeated, "events are enabled on several nodes, and run on each of them: "+several(repeated)+at+enable+
+		return no(v1alpha1.ReasonEventsRepeated, "events are enabled on several nodes, and run on each of them: "+
+			several(repeated)+at+enable+
 			", which disables them on the others")
 	case len(f.silent) > 0:
 		return unknownEvents(f.silent)
 	case len(nowhere) > 0:
-		return no(v1alpha1.ReasonEventsNowhere, "events run on no node; in parentheses is what was last known of them: "+several(nowhere)+at+enable+
+		return no(v1alpha1.ReasonEventsNowhere, "events run on no node; in parentheses is what was last known of them: "+
+			several(nowhere)+at+enable+
 			", or DISABLE")
 	case len(elsewhere) > 0:
-		return no(v1alpha1.ReasonEventsElsewhere, "events run on another node than the primary: "+several(elsewhere)+at+enable)
+		return no(v1alpha1.ReasonEventsElsewhere, "events run on another node than the primary: "+several(elsewhere)+at+
+			enable)
 	case len(off) > 0:
-		return no(v1alpha1.ReasonEventSchedulerOff, "enabled events do not run, because event_scheduler is OFF: "+several(off)+
+		return no(v1alpha1.ReasonEventSchedulerOff, "enabled events do not run, because event_scheduler is OFF: "+
+			several(off)+
 			". Set event_scheduler: \"ON\" in spec.mariadb.config, or drop the events")
 	case f.more > 0:
-		return unknown(v1alpha1.ReasonEventsUnknown, fmt.Sprintf("there are %d more events than are checked; the first %d are as they should be",
-			f.more, agentapi.MaxEvents))
+		return unknown(v1alpha1.ReasonEventsUnknown,
+			fmt.Sprintf("there are %d more events than are checked; the first %d are as they should be",
+				f.more, agentapi.MaxEvents))
 	}
 	return yes(v1alpha1.ReasonEventsOnPrimary, "every enabled event is enabled on the primary "+primary+" only")
 }

@@ -27,21 +27,32 @@ func TestScheduled(t *testing.T) {
 		of         [3]*agentapi.Scheduled
 		want, says string
 	}{
-		"none":                           {[3]*agentapi.Scheduled{has(), has(), nil}, "", ""},
-		"created on the primary":         {[3]*agentapi.Scheduled{has(on), has(away), has(away)}, "True EventsOnPrimary", "n-0"},
-		"disabled":                       {[3]*agentapi.Scheduled{has(off), has(away), has(away)}, "True EventsOnPrimary", ""},
-		"the primary has moved":          {[3]*agentapi.Scheduled{has(away), has(on), has(away)}, "False EventsElsewhere", `"t.e0" on n-1`},
-		"disabled, the primary moved":    {[3]*agentapi.Scheduled{has(away), has(off), has(away)}, "True EventsOnPrimary", ""},
-		"copied by SST":                  {[3]*agentapi.Scheduled{has(on), has(on), has(away)}, "False EventsRepeated", `"t.e0" on n-0, n-1`},
-		"the creator lost its volume":    {[3]*agentapi.Scheduled{has(away), has(away), has(away)}, "False EventsNowhere", `"t.e0"`},
-		"the creator does not answer":    {[3]*agentapi.Scheduled{has(away), has(away), nil}, "Unknown EventsUnknown", "n-2"},
-		"repeated, and one is silent":    {[3]*agentapi.Scheduled{has(on), has(on), nil}, "False EventsRepeated", ""},
-		"on the primary, one is silent":  {[3]*agentapi.Scheduled{has(on), has(away), nil}, "Unknown EventsUnknown", "n-2"},
-		"the scheduler does not run":     {[3]*agentapi.Scheduled{stopped(has(on)), has(away), has(away)}, "False EventSchedulerOff", "event_scheduler"},
-		"disabled, without a scheduler":  {[3]*agentapi.Scheduled{stopped(has(off)), has(away), has(away)}, "True EventsOnPrimary", ""},
-		"nowhere comes before elsewhere": {[3]*agentapi.Scheduled{has(away, away), has(on, away), has(away, away)}, "False EventsNowhere", `"t.e1"`},
-		"more than are checked":          {[3]*agentapi.Scheduled{long, has(away), has(away)}, "Unknown EventsUnknown", "3 more"},
-		"many":                           {[3]*agentapi.Scheduled{has(away, away, away, away, away, away, away), has(), has()}, "False EventsNowhere", "and 2 more"},
+		"none": {[3]*agentapi.Scheduled{has(), has(), nil}, "", ""},
+		"created on the primary": {[3]*agentapi.Scheduled{has(on), has(away), has(away)}, "True EventsOnPrimary",
+			"n-0"},
+		"disabled": {[3]*agentapi.Scheduled{has(off), has(away), has(away)}, "True EventsOnPrimary",
+			""},
+		"the primary has moved": {[3]*agentapi.Scheduled{has(away), has(on), has(away)}, "False EventsElsewhere",
+			`"t.e0" on n-1`},
+		"disabled, the primary moved": {[3]*agentapi.Scheduled{has(away), has(off), has(away)}, "True EventsOnPrimary",
+			""},
+		"copied by SST": {[3]*agentapi.Scheduled{has(on), has(on), has(away)}, "False EventsRepeated",
+			`"t.e0" on n-0, n-1`},
+		"the creator lost its volume": {[3]*agentapi.Scheduled{has(away), has(away), has(away)}, "False EventsNowhere",
+			`"t.e0"`},
+		"the creator does not answer":   {[3]*agentapi.Scheduled{has(away), has(away), nil}, "Unknown EventsUnknown", "n-2"},
+		"repeated, and one is silent":   {[3]*agentapi.Scheduled{has(on), has(on), nil}, "False EventsRepeated", ""},
+		"on the primary, one is silent": {[3]*agentapi.Scheduled{has(on), has(away), nil}, "Unknown EventsUnknown", "n-2"},
+		"the scheduler does not run": {[3]*agentapi.Scheduled{stopped(has(on)), has(away), has(away)},
+			"False EventSchedulerOff", "event_scheduler"},
+		"disabled, without a scheduler": {[3]*agentapi.Scheduled{stopped(has(off)), has(away), has(away)},
+			"True EventsOnPrimary", ""},
+		"nowhere comes before elsewhere": {[3]*agentapi.Scheduled{has(away, away), has(on, away), has(away, away)},
+			"False EventsNowhere", `"t.e1"`},
+		"more than are checked": {[3]*agentapi.Scheduled{long, has(away), has(away)}, "Unknown EventsUnknown",
+			"3 more"},
+		"many": {[3]*agentapi.Scheduled{has(away, away, away, away, away, away, away), has(),
+			has()}, "False EventsNowhere", "and 2 more"},
 	} {
 		in := healthy()
 		in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
@@ -82,7 +93,8 @@ func TestEnabledEvents(t *testing.T) {
 		return &agentapi.Scheduled{On: true, Events: []agentapi.ScheduledEvent{{Name: "t.e", Status: status}}}
 	}
 	none := &agentapi.Scheduled{On: true}
-	long := &agentapi.Scheduled{On: true, Events: []agentapi.ScheduledEvent{{Name: strings.Repeat("e", eventName+1), Status: on}}}
+	long := &agentapi.Scheduled{On: true, Events: []agentapi.ScheduledEvent{{Name: strings.Repeat("e", eventName+1),
+		Status: on}}}
 	in := healthy()
 	in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
 	for _, step := range []struct {
@@ -94,9 +106,11 @@ func TestEnabledEvents(t *testing.T) {
 		{"enabled", [3]*agentapi.Scheduled{has(on), has(away), has(away)}, "t.e", ""},
 		{"the node that runs it is silent", [3]*agentapi.Scheduled{nil, has(away), has(away)}, "t.e", "n-0"},
 		{"all are silent", [3]*agentapi.Scheduled{}, "t.e", "n-0, n-1, n-2"},
-		{"that node has lost its volume", [3]*agentapi.Scheduled{has(away), has(away), has(away)}, "t.e", `"t.e" (was enabled)`},
+		{"that node has lost its volume", [3]*agentapi.Scheduled{has(away), has(away), has(away)}, "t.e",
+			`"t.e" (was enabled)`},
 		{"disabled by a person", [3]*agentapi.Scheduled{has(away), has(off), has(away)}, "", ""},
-		{"the node where it was disabled is lost", [3]*agentapi.Scheduled{has(away), has(away), has(away)}, "", `"t.e" (not known)`},
+		{"the node where it was disabled is lost", [3]*agentapi.Scheduled{has(away), has(away), has(away)}, "",
+			`"t.e" (not known)`},
 		{"enabled again", [3]*agentapi.Scheduled{has(on), has(away), has(away)}, "t.e", ""},
 		{"dropped", [3]*agentapi.Scheduled{none, none, none}, "", ""},
 		{"a name that no server has", [3]*agentapi.Scheduled{long, none, none}, "", ""},
@@ -104,7 +118,8 @@ func TestEnabledEvents(t *testing.T) {
 		events(in, step.of)
 		Update(&in.Facts.Cluster.Status, in)
 		c := meta.FindStatusCondition(in.Facts.Cluster.Status.Conditions, v1alpha1.ConditionEventsScheduled)
-		if got := strings.Join(in.Facts.Cluster.Status.EnabledEvents, ","); got != step.kept || c != nil && !strings.Contains(c.Message, step.says) {
+		if got := strings.Join(in.Facts.Cluster.Status.EnabledEvents, ","); got != step.kept || c != nil &&
+			!strings.Contains(c.Message, step.says) {
 			t.Errorf("%s: kept %q, %+v", step.name, got, c)
 		}
 	}

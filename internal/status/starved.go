@@ -7,8 +7,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// cpuStarved is True while a node's container waits for a processor for so long that the others may evict the node. Nodes
-// whose agent does not answer are left out: why it does not is another condition's.
+// cpuStarved is True while a node's container waits for a processor for so long that the others may evict the node.
+// Nodes whose agent does not answer are left out: why it does not is another condition's.
 func cpuStarved(in Input) verdict {
 	var starved []string
 	answers := 0

@@ -23,12 +23,14 @@ func TestCPUStarved(t *testing.T) {
 		says   string
 	}{
 		"no node waits for a processor": {func(*Input) {}, metav1.ConditionFalse, "processor time when it needs it"},
-		"one node waited":               {func(in *Input) { starve(in, "n-1", 5400*time.Millisecond) }, metav1.ConditionTrue, "n-1 for 5.4 s"},
+		"one node waited": {func(in *Input) { starve(in, "n-1", 5400*time.Millisecond) }, metav1.ConditionTrue,
+			"n-1 for 5.4 s"},
 		"two nodes waited": {func(in *Input) {
 			starve(in, "n-0", time.Second)
 			starve(in, "n-2", 2*time.Second)
 		}, metav1.ConditionTrue, "n-0 for 1.0 s, n-2 for 2.0 s"},
-		"no agent answers": {func(in *Input) { in.Seen = map[string]observe.Seen{} }, metav1.ConditionUnknown, "No agent answers"},
+		"no agent answers": {func(in *Input) { in.Seen = map[string]observe.Seen{} }, metav1.ConditionUnknown,
+			"No agent answers"},
 		"a report that is too old does not count": {func(in *Input) {
 			starve(in, "n-1", 5*time.Second)
 			seen := in.Seen["n-1"]

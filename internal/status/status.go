@@ -142,8 +142,8 @@ func synced(in Input) int32 {
 	return n
 }
 
-// renewalTime is when the published certificate is renewed. cert-manager reports the time for the pair it has issued last, which
-// the nodes may not have: it was refused.
+// renewalTime is when the published certificate is renewed. cert-manager reports the time for the pair it has issued
+// last, which the nodes may not have: it was refused.
 func renewalTime(in Input) *metav1.Time {
 	c := in.Facts.Certificate
 	if c == nil || c.Status.NotAfter == nil || c.Status.RenewalTime == nil {

@@ -28,7 +28,8 @@ func TestUpdate(t *testing.T) {
 			in.Snapshot.Members[1].Server.State = galera.NodeJoining
 			in.Decision.Reason = plan.ReasonJoining
 		}, "False Joining", "True Joining", "False Healthy"},
-		"not published": {func(in *Input) { in.Published = nil }, "False CertificatePending", "True CertificatePending", "False Healthy"},
+		"not published": {func(in *Input) { in.Published = nil }, "False CertificatePending", "True CertificatePending",
+			"False Healthy"},
 		"data lost": {func(in *Input) {
 			in.Decision = plan.Decision{Reason: plan.ReasonDataLost, Message: "gone", Blocked: true}
 		},
@@ -37,20 +38,23 @@ func TestUpdate(t *testing.T) {
 			in.Strangers.Members = []agentapi.GroupMember{{UUID: "x", Name: "n-0", Address: "10.0.0.9:3306"}}
 		}, "False ForeignMembers", "False ForeignMembers", "True ForeignMembers"},
 		"a node that hears other clusters only": {func(in *Input) {
-			in.Strangers.Misled = []observe.Misled{{Member: "n-0", Peers: []string{"n-1"}, Of: agentapi.Identity{Namespace: "prod", Cluster: "shop"}}}
+			in.Strangers.Misled = []observe.Misled{{Member: "n-0", Peers: []string{"n-1"},
+				Of: agentapi.Identity{Namespace: "prod", Cluster: "shop"}}}
 		}, "False ForeignPeers", "False ForeignPeers", "True ForeignPeers"},
-		"a history of its own":              failing(agentapi.FailureDiverged, "ForeignData"),
-		"another cluster's data":            failing(agentapi.FailureForeignUUID, "ForeignData"),
-		"another cluster's volume":          failing(agentapi.FailureOtherCluster, "ForeignData"),
-		"an order book that is not read":    failing(agentapi.FailureOrderBook, "OrderBookDamaged"),
-		"a server that hangs":               failing(agentapi.FailureHung, "MemberFailed"),
-		"an examination that does not end":  failing(agentapi.FailureExamining, "MemberFailed"),
-		"a frozen volume":                   failing(agentapi.FailureFrozen, "MemberFailed"),
-		"a read-only volume":                failing(agentapi.FailureReadOnly, "MemberFailed"),
-		"a server that exited, tried again": {func(in *Input) { fails(in, agentapi.FailureStart) }, "False MemberFailed", "True MemberFailed", "False Healthy"},
+		"a history of its own":             failing(agentapi.FailureDiverged, "ForeignData"),
+		"another cluster's data":           failing(agentapi.FailureForeignUUID, "ForeignData"),
+		"another cluster's volume":         failing(agentapi.FailureOtherCluster, "ForeignData"),
+		"an order book that is not read":   failing(agentapi.FailureOrderBook, "OrderBookDamaged"),
+		"a server that hangs":              failing(agentapi.FailureHung, "MemberFailed"),
+		"an examination that does not end": failing(agentapi.FailureExamining, "MemberFailed"),
+		"a frozen volume":                  failing(agentapi.FailureFrozen, "MemberFailed"),
+		"a read-only volume":               failing(agentapi.FailureReadOnly, "MemberFailed"),
+		"a server that exited, tried again": {func(in *Input) { fails(in, agentapi.FailureStart) }, "False MemberFailed",
+			"True MemberFailed", "False Healthy"},
 		"refused renewal": {func(in *Input) { in.Refused = blocking(v1alpha1.ReasonCertificateRefused, "bad") },
 			"True Ready", "False Done", "True CertificateRefused"},
-		"hibernated":       {func(in *Input) { in.Snapshot.Hibernate, in.Snapshot.Hibernated = true, true }, "True Hibernated", "False Hibernated", "False Healthy"},
+		"hibernated": {func(in *Input) { in.Snapshot.Hibernate, in.Snapshot.Hibernated = true, true },
+			"True Hibernated", "False Hibernated", "False Healthy"},
 		"scaling":          {func(in *Input) { in.Snapshot.Replicas = 5 }, "False Scaling", "True Scaling", "False Healthy"},
 		"volume too small": {rigid, "False VolumeNotExpandable", "False VolumeNotExpandable", "True VolumeNotExpandable"},
 		"volume too small, and a member needs help": {func(in *Input) { rigid(in); fails(in, agentapi.FailureDiverged) },
@@ -69,14 +73,22 @@ func TestUpdate(t *testing.T) {
 			claim(in, "1Gi", "2Gi", "2Gi")
 			in.Decision = plan.Decision{Reason: plan.ReasonDataLost, Message: "gone", Blocked: true}
 		}, "False DataLost", "False DataLost", "True DataLost"},
-		"volume growing, which is what is full": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi"); fails(in, agentapi.FailureDiskFull) },
+		"volume growing, which is what is full": {func(in *Input) {
+			claim(in, "1Gi", "2Gi", "2Gi")
+			fails(in,
+				agentapi.FailureDiskFull)
+		},
 			"False VolumeExpanding", "True VolumeExpanding", "False Healthy"},
 		"volume growing, and another is full": {func(in *Input) {
 			claim(in, "2Gi", "2Gi", "2Gi")
 			fails(in, agentapi.FailureDiskFull)
 			in.Facts.Claims["data-n-0"] = volume("data-n-0", "1Gi", "2Gi")
 		}, "False DiskFull", "False DiskFull", "True DiskFull"},
-		"volume growing, and a member needs help": {func(in *Input) { claim(in, "1Gi", "2Gi", "2Gi"); fails(in, agentapi.FailureForeignUUID) },
+		"volume growing, and a member needs help": {func(in *Input) {
+			claim(in, "1Gi", "2Gi", "2Gi")
+			fails(in,
+				agentapi.FailureForeignUUID)
+		},
 			"False ForeignData", "False ForeignData", "True ForeignData"},
 		"operation": {func(in *Input) {
 			in.Snapshot.Operation = &galera.Operation{Type: galera.OpRestart}
@@ -90,7 +102,8 @@ func TestUpdate(t *testing.T) {
 			var s v1alpha1.GaleraClusterStatus
 			Update(&s, in)
 			for kind, want := range map[string]string{
-				v1alpha1.ConditionReady: tc.ready, v1alpha1.ConditionReconciling: tc.reconciling, v1alpha1.ConditionStalled: tc.stalled,
+				v1alpha1.ConditionReady: tc.ready, v1alpha1.ConditionReconciling: tc.reconciling,
+				v1alpha1.ConditionStalled: tc.stalled,
 			} {
 				c := meta.FindStatusCondition(s.Conditions, kind)
 				if got := string(c.Status) + " " + c.Reason; got != want {
@@ -134,7 +147,8 @@ func volume(name, has, asked string) *corev1.PersistentVolumeClaim {
 	p := &corev1.PersistentVolumeClaim{}
 	p.Name = name
 	p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(asked)}
-	p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(has)}
+	p.Status.Phase, p.Status.Capacity = corev1.ClaimBound,
+		corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(has)}
 	return p
 }
 
@@ -196,11 +210,15 @@ func TestPositionIsRemembered(t *testing.T) {
 	}{
 		"first look":       {func(in *Input) { in.Facts.Cluster.Status.Members = nil; at(in, 9) }, uuid + ":9"},
 		"nothing else new": {func(in *Input) { at(in, 9) }, old},
-		"state changed":    {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server.State = galera.NodeDonor }, uuid + ":9"},
-		"down":             {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server = nil }, uuid + ":9"},
-		"silent":           {func(in *Input) { delete(in.Seen, "n-0") }, old},
-		"volume lost":      {func(in *Input) { in.Snapshot.Members[0].Position = galera.Position{} }, old},
-		"half-way, zero":   {func(in *Input) { in.Snapshot.Members[0].Position = galera.Position{UUID: galera.ZeroUUID, Seqno: -1} }, old},
+		"state changed": {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server.State = galera.NodeDonor },
+			uuid + ":9"},
+		"down":        {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server = nil }, uuid + ":9"},
+		"silent":      {func(in *Input) { delete(in.Seen, "n-0") }, old},
+		"volume lost": {func(in *Input) { in.Snapshot.Members[0].Position = galera.Position{} }, old},
+		"half-way, zero": {func(in *Input) {
+			in.Snapshot.Members[0].Position = galera.Position{UUID: galera.ZeroUUID,
+				Seqno: -1}
+		}, old},
 		"another history": {func(in *Input) {
 			in.Snapshot.Members[0].Position = galera.Position{UUID: strings.Replace(uuid, "6b", "7c", 1), Seqno: 3}
 		}, strings.Replace(uuid, "6b", "7c", 1) + ":3"},
@@ -211,7 +229,8 @@ func TestPositionIsRemembered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()
-			in.Facts.Cluster.Status.Members = []v1alpha1.MemberStatus{{Name: "n-0", Position: old, NodeState: "Synced", ComponentState: "Primary"}}
+			in.Facts.Cluster.Status.Members = []v1alpha1.MemberStatus{{Name: "n-0", Position: old, NodeState: "Synced",
+				ComponentState: "Primary"}}
 			tc.change(&in)
 			if got := members(in)[0].Position; got != tc.want {
 				t.Errorf("position %s, want %s", got, tc.want)
@@ -226,13 +245,17 @@ func at(in *Input, seqno int64) {
 
 func TestEvents(t *testing.T) {
 	before, after := v1alpha1.GaleraClusterStatus{}, v1alpha1.GaleraClusterStatus{Primary: "n-0", ClusterUUID: uuid}
-	after.Operation = &v1alpha1.OperationStatus{ID: "recover-2", Type: "Recover", Epoch: 2, BootstrapMember: "n-0", Position: uuid + ":7"}
-	meta.SetStatusCondition(&before.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Ready"})
-	meta.SetStatusCondition(&after.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "Recovering"})
+	after.Operation = &v1alpha1.OperationStatus{ID: "recover-2", Type: "Recover", Epoch: 2, BootstrapMember: "n-0",
+		Position: uuid + ":7"}
+	meta.SetStatusCondition(&before.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+		Status: metav1.ConditionTrue, Reason: "Ready"})
+	meta.SetStatusCondition(&after.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+		Status: metav1.ConditionFalse, Reason: "Recovering"})
 	mustEqual(t, reasons(Events(before, after)), "RecoverBegun HistoryRecorded PrimaryMoved Recovering")
 
 	done := *after.DeepCopy()
-	done.Operation, done.LastOperation = nil, &v1alpha1.CompletedOperation{Type: "Recover", Epoch: 2, Message: "n-0 is Primary"}
+	done.Operation, done.LastOperation = nil, &v1alpha1.CompletedOperation{Type: "Recover", Epoch: 2,
+		Message: "n-0 is Primary"}
 	mustEqual(t, reasons(Events(after, done)), "RecoverCompleted")
 	done.LastOperation = nil
 	mustEqual(t, reasons(Events(after, done)), "RecoverAbandoned")
@@ -264,7 +287,8 @@ func TestStatusReportsThePublishedKey(t *testing.T) {
 
 // TestAgentOfAnotherTime is reported: one version before and after is understood.
 func TestAgentOfAnotherTime(t *testing.T) {
-	for protocol, told := range map[int]bool{agentapi.Protocol: false, agentapi.Protocol - 1: false, agentapi.Protocol + 1: false, agentapi.Protocol + 2: true} {
+	for protocol, told := range map[int]bool{agentapi.Protocol: false, agentapi.Protocol - 1: false,
+		agentapi.Protocol + 1: false, agentapi.Protocol + 2: true} {
 		if a := agent(Input{}, &agentapi.Report{Name: "shop-0", Protocol: protocol}); (a.Message != "") != told {
 			t.Errorf("%d: %q", protocol, a.Message)
 		}
@@ -273,7 +297,8 @@ func TestAgentOfAnotherTime(t *testing.T) {
 
 // TestSilentServer: a server that stopped answering is not reported as one that starts.
 func TestSilentServer(t *testing.T) {
-	for waiting, want := range map[string]string{"": "; b is starting", "mariadbd, which does not answer any more": "; mariadbd of b does not answer"} {
+	for waiting, want := range map[string]string{"": "; b is starting",
+		"mariadbd, which does not answer any more": "; mariadbd of b does not answer"} {
 		in := healthy()
 		m := &in.Snapshot.Members[1]
 		m.Phase, m.Server = galera.PhaseStarting, nil
@@ -281,7 +306,8 @@ func TestSilentServer(t *testing.T) {
 		seen.Report.Waiting = waiting
 		in.Seen[m.Name] = seen
 		got := strings.ReplaceAll(detail(in, *m), m.Name, "b")
-		if message := memberStatus(in, *m, v1alpha1.MemberStatus{}).Message; got != want || (message != "") != (waiting != "") {
+		if message := memberStatus(in, *m, v1alpha1.MemberStatus{}).Message; got != want ||
+			(message != "") != (waiting != "") {
 			t.Errorf("%q: %q, message %q", waiting, got, message)
 		}
 	}
@@ -294,7 +320,8 @@ func TestRenewalTime(t *testing.T) {
 		t.Errorf("without a Certificate: %v", got)
 	}
 	expiry, renewal := metav1.NewTime(noon.Add(5*time.Hour)), metav1.NewTime(noon.Add(4*time.Hour))
-	in.Facts.Certificate = &certmanagerv1.Certificate{Status: certmanagerv1.CertificateStatus{NotAfter: &expiry, RenewalTime: &renewal}}
+	in.Facts.Certificate = &certmanagerv1.Certificate{Status: certmanagerv1.CertificateStatus{NotAfter: &expiry,
+		RenewalTime: &renewal}}
 	if got := clusterTLS(in, nil).RenewalTime; got == nil || !got.Time.Equal(in.Published.NotAfter.Add(-time.Hour)) {
 		t.Errorf("of the pair that expires at %v: %v", in.Published.NotAfter, got)
 	}

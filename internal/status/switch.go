@@ -19,7 +19,8 @@ func switches(in Input, before *v1alpha1.ClusterTLSStatus) (now, last *v1alpha1.
 	}
 	s := in.Snapshot
 	if begin, ok := in.Decision.Action.(plan.Begin); ok && now == nil && begin.Operation.Type == galera.OpSwitchTLS {
-		now = &v1alpha1.SwitchStatus{From: s.Published.String(), Strategy: begin.Operation.Step, StartedAt: metav1.NewTime(in.Now)}
+		now = &v1alpha1.SwitchStatus{From: s.Published.String(), Strategy: begin.Operation.Step,
+			StartedAt: metav1.NewTime(in.Now)}
 	}
 	if now == nil {
 		return nil, last

@@ -41,7 +41,8 @@ func TestSwitchIsFollowed(t *testing.T) {
 	in := switching(plainSockets, strictSockets)
 	in.Decision.Action = plan.Begin{Operation: galera.Operation{Type: galera.OpSwitchTLS, Step: "Rolling"}}
 	begun, last := switches(in, nil)
-	if begun == nil || last != nil || begun.From != "Plain" || begun.To != "Strict" || begun.Strategy != "Rolling" || !begun.StartedAt.Time.Equal(noon) {
+	if begun == nil || last != nil || begun.From != "Plain" || begun.To != "Strict" || begun.Strategy != "Rolling" ||
+		!begun.StartedAt.Time.Equal(noon) {
 		t.Fatalf("begun %+v, last %+v", begun, last)
 	}
 	before := &v1alpha1.ClusterTLSStatus{Switch: begun}
@@ -69,7 +70,8 @@ func TestSwitchIsFollowed(t *testing.T) {
 				returned(&done, m.Name, tc.away[i][0], tc.away[i][1], tc.kinds[i])
 			}
 			now, last := switches(done, before)
-			if now != nil || last == nil || last.CompletedAt == nil || last.Outage == nil || last.Outage.Duration != tc.outage || last.JoinsBySST != tc.sst {
+			if now != nil || last == nil || last.CompletedAt == nil || last.Outage == nil || last.Outage.Duration != tc.outage ||
+				last.JoinsBySST != tc.sst {
 				t.Errorf("now %+v, last %+v", now, last)
 			}
 		})

@@ -62,7 +62,8 @@ func publishedAt(in Input, fingerprint string) *metav1.Time {
 	return timeOf(&in.Now)
 }
 
-// servedAfter is the earliest time at which a certificate of the new CA is presented, nil when nothing waits for clients.
+// servedAfter is the earliest time at which a certificate of the new CA is presented, nil when nothing waits for
+// clients.
 func servedAfter(in Input) *metav1.Time {
 	if in.Published.Choice.ClientsWait <= 0 {
 		return nil
@@ -85,14 +86,16 @@ func servedAfter(in Input) *metav1.Time {
 }
 
 func describeCA(c *x509.Certificate, state string) v1alpha1.TrustedCA {
-	return v1alpha1.TrustedCA{Fingerprint: pki.Fingerprint(c), Subject: clip(c.Subject.String(), 512), NotAfter: timeOf(&c.NotAfter), State: state}
+	return v1alpha1.TrustedCA{Fingerprint: pki.Fingerprint(c), Subject: clip(c.Subject.String(), 512),
+		NotAfter: timeOf(&c.NotAfter), State: state}
 }
 
 // remembered returns the record of a CA from the time when it was published.
 func remembered(in Input, fingerprint string) v1alpha1.TrustedCA {
 	t := v1alpha1.TrustedCA{Fingerprint: fingerprint}
 	if tls := in.cluster().Status.TLS; tls != nil {
-		if i := slices.IndexFunc(tls.TrustedCAs, func(t v1alpha1.TrustedCA) bool { return t.Fingerprint == fingerprint }); i >= 0 {
+		if i := slices.IndexFunc(tls.TrustedCAs,
+			func(t v1alpha1.TrustedCA) bool { return t.Fingerprint == fingerprint }); i >= 0 {
 			t = tls.TrustedCAs[i]
 		}
 	}
@@ -130,14 +133,16 @@ func oldTrust(in Input) string {
 		if len(choice.Old) == 0 {
 			return ""
 		}
-		return fmt.Sprintf("the CA is being replaced: %s still trusted; waiting for every node to present a certificate of the new one%s",
+		return fmt.Sprintf(
+			"the CA is being replaced: %s still trusted; waiting for every node to present a certificate of the new one%s",
 			areTrusted(in, v1alpha1.CAOld), waitingFor(choice.Waiting))
 	case string(plan.StepAwaitingApproval):
 		return fmt.Sprintf("the CA was replaced, and %s still trusted, because spec.tls.dropOldCA is Manual. To "+
 			"remove it, and restart the nodes one at a time, "+
 			"set the annotation %s", areTrusted(in, v1alpha1.CAOld), v1alpha1.AnnotationDropCA)
 	case stepRemovingOldCA:
-		return fmt.Sprintf("the CA was replaced, and %s still trusted by %s until its next restart", areTrusted(in, v1alpha1.CADropped), list(staleMembers(in)))
+		return fmt.Sprintf("the CA was replaced, and %s still trusted by %s until its next restart",
+			areTrusted(in, v1alpha1.CADropped), list(staleMembers(in)))
 	}
 	return ""
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// upToDate is True when nothing that runs is to be replaced: no node for what the spec or this operator asks for, and no agent.
+// upToDate is True when nothing that runs is to be replaced: no node for what the spec or this operator asks for, and
+// no agent.
 func upToDate(in Input) verdict {
 	var pending, now []string
 	for _, m := range in.Snapshot.Members {
@@ -46,14 +47,15 @@ func upToDate(in Input) verdict {
 	return yes(v1alpha1.ReasonUpToDate, "all nodes and agents are as the spec and this operator ask for")
 }
 
-// appliedGeneration is the generation every node runs with, or the one before while they do not. While a benchmark has the policy
-// overridden it is 0: what the way back needs waits for no window.
+// appliedGeneration is the generation every node runs with, or the one before while they do not. While a benchmark has
+// the policy overridden it is 0: what the way back needs waits for no window.
 func appliedGeneration(in Input, problem *validate.Problem, before int64) int64 {
 	c := in.cluster()
 	switch {
 	case in.Facts.Override != nil:
 		return 0
-	case problem != nil, in.Snapshot.Operation != nil, len(in.Snapshot.Members) != in.Snapshot.Replicas, !templateApplied(in.Facts):
+	case problem != nil, in.Snapshot.Operation != nil, len(in.Snapshot.Members) != in.Snapshot.Replicas,
+		!templateApplied(in.Facts):
 		return before
 	}
 	if a := in.Snapshot.Arbitrator; a != nil && (a.Outdated || a.Pod.Outdated) {
@@ -67,8 +69,10 @@ func appliedGeneration(in Input, problem *validate.Problem, before int64) int64 
 	return c.Generation
 }
 
-// templateApplied reports whether Kubernetes knows the present template of the pods, so that a pod of an earlier one is outdated.
+// templateApplied reports whether Kubernetes knows the present template of the pods, so that a pod of an earlier one is
+// outdated.
 func templateApplied(f observe.Facts) bool {
 	s := f.StatefulSet
-	return s != nil && s.Status.ObservedGeneration >= s.Generation && s.Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate] == f.PodTemplate
+	return s != nil && s.Status.ObservedGeneration >= s.Generation &&
+		s.Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate] == f.PodTemplate
 }

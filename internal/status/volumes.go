@@ -40,14 +40,16 @@ func wayBack(in Input) string {
 	return fmt.Sprintf("; or set spec.storage.size back to %s", size)
 }
 
-// expanding reports a volume that is being expanded. The expansion may wait for its node, so problems of nodes come first.
+// expanding reports a volume that is being expanded. The expansion may wait for its node, so problems of nodes come
+// first.
 func expanding(in Input) *validate.Problem {
 	if p := awaitsRemount(in, ""); p != nil {
 		return p
 	}
 	if growing := observe.Expanding(in.Facts); len(growing) > 0 {
 		p := growing[0]
-		text := fmt.Sprintf("%s has %s and is being expanded to %s", p.Name, p.Status.Capacity.Storage(), p.Spec.Resources.Requests.Storage())
+		text := fmt.Sprintf("%s has %s and is being expanded to %s", p.Name, p.Status.Capacity.Storage(),
+			p.Spec.Resources.Requests.Storage())
 		for _, c := range p.Status.Conditions {
 			if c.Status == corev1.ConditionTrue && c.Message != "" {
 				text += ": " + c.Message
@@ -58,12 +60,12 @@ func expanding(in Input) *validate.Problem {
 	return nil
 }
 
-// remountAfter is how long a volume may wait for its file system to be resized before manual action is required: where that is possible while
-// the volume is in use, kubelet does it within a minute or two.
+// remountAfter is how long a volume may wait for its file system to be resized before manual action is required: where
+// that is possible while the volume is in use, kubelet does it within a minute or two.
 const remountAfter = 5 * time.Minute
 
-// awaitsRemount reports a volume that has been expanded, and whose file system grows only when the volume is mounted again; nil when there is
-// none. name is the claim, "" for any.
+// awaitsRemount reports a volume that has been expanded, and whose file system grows only when the volume is mounted
+// again; nil when there is none. name is the claim, "" for any.
 func awaitsRemount(in Input, name string) *validate.Problem {
 	for i, m := range in.Snapshot.Members {
 		p := in.Facts.Claims[resources.ClaimName(in.cluster(), m.Ordinal)]
@@ -71,23 +73,28 @@ func awaitsRemount(in Input, name string) *validate.Problem {
 			continue
 		}
 		return blocking(v1alpha1.ReasonVolumeExpanding, fmt.Sprintf(
-			"the volume of %s is expanded to %s, but its file system has %s: this storage resizes it only when the volume is mounted again. While all other nodes are Synced, "+
-				"run: kubectl delete pod %s -n %s; one node at a time", p.Name, p.Spec.Resources.Requests.Storage(), p.Status.Capacity.Storage(), in.Snapshot.Members[i].Name, in.cluster().Namespace))
+			"the volume of %s is expanded to %s, but its file system has %s: this storage resizes it only when the volume is "+
+				"mounted again. While all other nodes are Synced, "+
+				"run: kubectl delete pod %s -n %s; one node at a time", p.Name, p.Spec.Resources.Requests.Storage(),
+			p.Status.Capacity.Storage(), in.Snapshot.Members[i].Name, in.cluster().Namespace))
 	}
 	return nil
 }
 
 func resizePending(p *corev1.PersistentVolumeClaim, now time.Time) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PersistentVolumeClaimCondition) bool {
-		return c.Type == corev1.PersistentVolumeClaimFileSystemResizePending && c.Status == corev1.ConditionTrue && now.Sub(c.LastTransitionTime.Time) >= remountAfter
+		return c.Type == corev1.PersistentVolumeClaimFileSystemResizePending && c.Status == corev1.ConditionTrue &&
+			now.Sub(c.LastTransitionTime.Time) >= remountAfter
 	})
 }
 
 // expansionPending reports whether a member's full volume is being expanded: no manual action is required.
 func expansionPending(in Input, m galera.Member) bool {
-	return m.Failure.Reason == agentapi.FailureDiskFull && awaitsRemount(in, resources.ClaimName(in.cluster(), m.Ordinal)) == nil && slices.ContainsFunc(observe.Expanding(in.Facts), func(p *corev1.PersistentVolumeClaim) bool {
-		return p.Name == resources.ClaimName(in.cluster(), m.Ordinal)
-	})
+	return m.Failure.Reason == agentapi.FailureDiskFull &&
+		awaitsRemount(in, resources.ClaimName(in.cluster(), m.Ordinal)) == nil &&
+		slices.ContainsFunc(observe.Expanding(in.Facts), func(p *corev1.PersistentVolumeClaim) bool {
+			return p.Name == resources.ClaimName(in.cluster(), m.Ordinal)
+		})
 }
 
 // freeSpaceAdvice does not advise a larger volume if the volume cannot be expanded.

@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestFileSystemResizePending: storage that resizes a file system only when the volume is mounted again needs a person; storage that does so in
-// use needs none, and neither hides nor excuses a full volume for ever.
+// TestFileSystemResizePending: storage that resizes a file system only when the volume is mounted again needs a person;
+// storage that does so in use needs none, and neither hides nor excuses a full volume for ever.
 func TestFileSystemResizePending(t *testing.T) {
 	for name, c := range map[string]struct {
 		pending time.Duration // 0: not pending
@@ -34,7 +34,8 @@ func TestFileSystemResizePending(t *testing.T) {
 		in.cluster().Spec.Storage.Size = resource.MustParse("2Gi")
 		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-n-1"}}
 		p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
-		p.Status.Phase, p.Status.Capacity = corev1.ClaimBound, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+		p.Status.Phase, p.Status.Capacity = corev1.ClaimBound,
+			corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 		if c.pending > 0 {
 			p.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue,
 				LastTransitionTime: metav1.NewTime(in.Now.Add(-c.pending))}}
@@ -44,7 +45,8 @@ func TestFileSystemResizePending(t *testing.T) {
 			in.Snapshot.Members[1].Failure = &galera.Failure{Reason: agentapi.FailureDiskFull, Message: "no space left"}
 		}
 		got := FirstProblem(in)
-		if got == nil || got.Reason != c.reason || got.Blocked != c.blocked || strings.Contains(got.Message, "kubectl delete pod n-1 -n demo") != c.blocked {
+		if got == nil || got.Reason != c.reason || got.Blocked != c.blocked || strings.Contains(got.Message,
+			"kubectl delete pod n-1 -n demo") != c.blocked {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

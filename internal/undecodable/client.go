@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// NewClient makes the manager's client, whose cached reads fail with the reason for what could not be decoded: of the object
-// itself, and of lists in its namespace. Lists of all namespaces leave it out, so that it concerns no other namespace, unless they
-// ask for a Complete answer.
+// NewClient makes the manager's client, whose cached reads fail with the reason for what could not be decoded: of the
+// object itself, and of lists in its namespace. Lists of all namespaces leave it out, so that it concerns no other
+// namespace, unless they ask for a Complete answer.
 func (o *Objects) NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	c, err := client.New(config, options)
 	if err != nil {
@@ -24,7 +24,8 @@ func (o *Objects) NewClient(config *rest.Config, options client.Options) (client
 	return &guarded{Client: c, objects: o}, nil
 }
 
-// Complete lets a list of all namespaces fail if an object cannot be decoded, too. A client without the guard ignores it.
+// Complete lets a list of all namespaces fail if an object cannot be decoded, too. A client without the guard ignores
+// it.
 type Complete struct{}
 
 // ApplyToList implements client.ListOption.
@@ -53,7 +54,8 @@ func (g *guarded) Get(ctx context.Context, key client.ObjectKey, into client.Obj
 // List implements client.Reader.
 func (g *guarded) List(ctx context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	of := (&client.ListOptions{}).ApplyOptions(opts)
-	if _, live := into.(runtime.Unstructured); live || of.Namespace == "" && !slices.Contains(opts, client.ListOption(Complete{})) {
+	if _, live := into.(runtime.Unstructured); live || of.Namespace == "" &&
+		!slices.Contains(opts, client.ListOption(Complete{})) {
 		return g.Client.List(ctx, into, opts...)
 	}
 	kind, err := apiutil.GVKForObject(into, g.Scheme())

@@ -1,6 +1,6 @@
-// Package undecodable keeps one object that the operator cannot decode, because it was written under a wider schema, from
-// failing the list or the watch that it is a part of. The object is left out of the cache and named: reads of it fail with the
-// reason, so that it is never taken for one that does not exist.
+// Package undecodable keeps one object that the operator cannot decode, because it was written under a wider schema,
+// from failing the list or the watch that it is a part of. The object is left out of the cache and named: reads of it
+// fail with the reason, so that it is never taken for one that does not exist.
 package undecodable
 
 import (
@@ -41,7 +41,8 @@ type Objects struct {
 }
 
 var total = prometheus.NewDesc("galera_operator_undecodable_objects",
-	"Objects that the operator cannot decode and leaves alone, by kind; its log and their conditions name them.", []string{"kind"}, nil)
+	"Objects that the operator cannot decode and leaves alone, by kind; its log and their conditions name them.",
+	[]string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.
 func (o *Objects) Describe(ch chan<- *prometheus.Desc) { ch <- total }

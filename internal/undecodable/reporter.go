@@ -52,14 +52,16 @@ func (r *Reporter) Start(ctx context.Context) error {
 }
 
 func (r *Reporter) report(ctx context.Context, e *Error, told bool) error {
-	message := fmt.Sprintf("this operator cannot decode the resource, and changes nothing of it: %v; correct that field", e.Cause)
+	message := fmt.Sprintf("this operator cannot decode the resource, and changes nothing of it: %v; correct that field",
+		e.Cause)
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(e.Kind)
 	if err := r.Live.Get(ctx, e.NamespacedName, o); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if !told {
-		log.FromContext(ctx).Info("an object cannot be decoded", "kind", e.Kind.Kind, "object", e.NamespacedName, "cause", e.Cause.Error())
+		log.FromContext(ctx).Info("an object cannot be decoded", "kind", e.Kind.Kind, "object", e.NamespacedName, "cause",
+			e.Cause.Error())
 		r.Events.Eventf(o, nil, corev1.EventTypeWarning, v1alpha1.ReasonUndecodable, "Decode", "%s", message)
 	}
 	if e.Kind.Group != v1alpha1.GroupVersion.Group {
@@ -81,7 +83,8 @@ func setConditions(o *unstructured.Unstructured, message string) (bool, error) {
 	var holder struct {
 		Conditions []metav1.Condition `json:"conditions"`
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"conditions": list}, &holder); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"conditions": list},
+		&holder); err != nil {
 		return false, fmt.Errorf("reading its conditions: %w", err)
 	}
 	conditions = holder.Conditions
@@ -91,7 +94,8 @@ func setConditions(o *unstructured.Unstructured, message string) (bool, error) {
 		v1alpha1.ConditionReconciling: metav1.ConditionFalse,
 	} {
 		if meta.SetStatusCondition(&conditions, metav1.Condition{
-			Type: kind, Status: status, Reason: v1alpha1.ReasonUndecodable, Message: message, ObservedGeneration: o.GetGeneration(),
+			Type: kind, Status: status, Reason: v1alpha1.ReasonUndecodable, Message: message,
+			ObservedGeneration: o.GetGeneration(),
 		}) {
 			changed = true
 		}

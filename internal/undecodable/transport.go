@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Wrap returns a transport that leaves objects out of lists and watches which the types of the scheme cannot hold. It is for
-// the cache: resources of CRDs arrive as JSON, and all others pass as they are.
+// Wrap returns a transport that leaves objects out of lists and watches which the types of the scheme cannot hold. It
+// is for the cache: resources of CRDs arrive as JSON, and all others pass as they are.
 func (o *Objects) Wrap(scheme *runtime.Scheme, next http.RoundTripper) http.RoundTripper {
 	return &transport{objects: o, next: next, scheme: scheme,
 		decoder: kubejson.NewSerializerWithOptions(kubejson.DefaultMetaFactory, scheme, scheme, kubejson.SerializerOptions{})}
@@ -45,7 +45,8 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
-	if err != nil || req.Method != http.MethodGet || resp.StatusCode != http.StatusOK || !strings.HasPrefix(req.URL.Path, "/apis/") {
+	if err != nil || req.Method != http.MethodGet || resp.StatusCode != http.StatusOK || !strings.HasPrefix(req.URL.Path,
+		"/apis/") {
 		return resp, err
 	}
 	kind, params, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -166,8 +167,8 @@ func (e *sifted) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (e *sifted) Close() error { return e.body.Close() }
 
-// event returns the event itself, or what takes the place of one that cannot be decoded: for a deletion the object without
-// anything but its metadata, else a bookmark, with which the cache keeps what it had.
+// event returns the event itself, or what takes the place of one that cannot be decoded: for a deletion the object
+// without anything but its metadata, else a bookmark, with which the cache keeps what it had.
 func (t *transport) event(raw []byte) []byte {
 	var e struct {
 		Type   watch.EventType `json:"type"`

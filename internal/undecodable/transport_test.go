@@ -146,7 +146,8 @@ func TestAWatchGoesOn(t *testing.T) {
 
 // TestOthersPass: what is no list of a CRD's resources is not touched.
 func TestOthersPass(t *testing.T) {
-	for _, body := range []string{`{`, `[]`, `{"kind":"Status","apiVersion":"v1"}`, `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+	for _, body := range []string{`{`, `[]`, `{"kind":"Status","apiVersion":"v1"}`,
+		`{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
 		`{"kind":"OddList","apiVersion":"other.io/v1","items":[{"spec":1}]}`, list(object("a", `{}`))} {
 		objects, c := world(t, func() string { return body })
 		raw, err := c.Get().Resource("galeraclusters").DoRaw(t.Context())

@@ -65,7 +65,8 @@ func pairs(path string) map[string]float64 {
 	return out
 }
 
-// SentBytes returns what all network interfaces of this network namespace but the loopback have sent, headers included. ok is false where there are none.
+// SentBytes returns what all network interfaces of this network namespace but the loopback have sent, headers included.
+// ok is false where there are none.
 func SentBytes() (bytes float64, ok bool) {
 	text, err := os.ReadFile("/proc/net/dev")
 	if err != nil {
@@ -110,7 +111,8 @@ type Processor struct {
 }
 
 // flagsThatMatter speed up ciphers.
-var flagsThatMatter = []string{"aes", "vaes", "pclmulqdq", "vpclmulqdq", "avx2", "avx512f", "sha_ni", "asimd", "pmull", "sha2"}
+var flagsThatMatter = []string{"aes", "vaes", "pclmulqdq", "vpclmulqdq", "avx2", "avx512f", "sha_ni", "asimd", "pmull",
+	"sha2"}
 
 // Host reads /proc/cpuinfo.
 func Host() Processor {

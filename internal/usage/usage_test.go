@@ -28,10 +28,13 @@ func TestCPU(t *testing.T) {
 		want  Counters
 		ok    bool
 	}{
-		"version 2": {map[string]string{"cpu.stat": "usage_usec 2500000\nuser_usec 1\nnr_periods 9\nnr_throttled 4\n"}, Counters{2.5, 4}, true},
-		"version 1": {map[string]string{"cpu,cpuacct/cpuacct.usage": "1500000000\n", "cpu,cpuacct/cpu.stat": "nr_periods 3\nnr_throttled 2\nthrottled_time 1\n"}, Counters{1.5, 2}, true},
-		"apart":     {map[string]string{"cpuacct/cpuacct.usage": "1500000000\n", "cpu/cpu.stat": "nr_throttled 2\n"}, Counters{1.5, 2}, true},
-		"nothing":   {nil, Counters{}, false},
+		"version 2": {map[string]string{"cpu.stat": "usage_usec 2500000\nuser_usec 1\nnr_periods 9\nnr_throttled 4\n"},
+			Counters{2.5, 4}, true},
+		"version 1": {map[string]string{"cpu,cpuacct/cpuacct.usage": "1500000000\n",
+			"cpu,cpuacct/cpu.stat": "nr_periods 3\nnr_throttled 2\nthrottled_time 1\n"}, Counters{1.5, 2}, true},
+		"apart": {map[string]string{"cpuacct/cpuacct.usage": "1500000000\n", "cpu/cpu.stat": "nr_throttled 2\n"},
+			Counters{1.5, 2}, true},
+		"nothing": {nil, Counters{}, false},
 	} {
 		got, ok := cpu(write(t, tc.files))
 		if got != tc.want || ok != tc.ok {
@@ -41,21 +44,27 @@ func TestCPU(t *testing.T) {
 }
 
 func TestProcessor(t *testing.T) {
-	got := processor("processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu aes avx2\n\nprocessor\t: 1\nmodel name\t: Some CPU\nflags\t\t: fpu aes avx2\n")
+	got := processor(
+		"processor\t: 0\nmodel name\t: Some CPU\nflags\t\t: fpu aes avx2\n\nprocessor\t: 1\nmodel name\t: Some " +
+			"CPU\nflags\t\t: fpu aes avx2\n")
 	if !reflect.DeepEqual(got, Processor{Model: "Some CPU", Count: 2, Flags: []string{"aes", "avx2"}}) {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestSentBytes(t *testing.T) {
-	head := "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
+	head := "Inter-|   Receive                                                |  Transmit\n face |bytes    packets errs " +
+		"drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
 	for name, tc := range map[string]struct {
 		text string
 		want float64
 		ok   bool
 	}{
-		"a pod":          {head + "    lo:    1000      10    0    0    0     0          0         0     1000      10    0    0    0     0       0          0\n  eth0: 5000 50 0 0 0 0 0 0 7000 70 0 0 0 0 0 0\n", 7000, true},
-		"two":            {head + "eth0:5000 50 0 0 0 0 0 0 7000 70 0 0 0 0 0 0\nnet1: 1 1 0 0 0 0 0 0 500 1 0 0 0 0 0 0\n", 7500, true},
+		"a pod": {head +
+			"    lo:    1000      10    0    0    0     0          0         0     1000      10    0    0    0     0       0  " +
+			"        0\n  eth0: 5000 50 0 0 0 0 0 0 7000 70 0 0 0 0 0 0\n", 7000, true},
+		"two": {head + "eth0:5000 50 0 0 0 0 0 0 7000 70 0 0 0 0 0 0\nnet1: 1 1 0 0 0 0 0 0 500 1 0 0 0 0 0 0\n",
+			7500, true},
 		"loopback alone": {head + "lo: 1 1 0 0 0 0 0 0 500 1 0 0 0 0 0 0\n", 0, false},
 		"nothing":        {"", 0, false},
 	} {

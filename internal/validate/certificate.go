@@ -27,7 +27,8 @@ func Certificate(f observe.Facts, now time.Time) *Problem {
 		return &Problem{Reason: v1alpha1.ReasonCertificateExpired}
 	}
 	return &Problem{Reason: v1alpha1.ReasonCertificateRefused, Blocked: true, Message: fmt.Sprintf(
-		"the certificate in the Secret %q is not published to the nodes (%s): %s", f.Issued.Name, problem.Reason, problem.Message)}
+		"the certificate in the Secret %q is not published to the nodes (%s): %s", f.Issued.Name, problem.Reason,
+		problem.Message)}
 }
 
 // requiredNames are the DNS names that the certificate must contain: the operator dials the agents by them.

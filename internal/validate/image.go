@@ -38,8 +38,8 @@ func Image(wanted string, f observe.Facts, seen map[string]observe.Seen) *Proble
 		"backup into a new cluster", wanted, have))
 }
 
-// A server of a series from newCollations on makes tables with collations that those before collations cannot read. While nodes of both
-// serve, the statement fails on the older ones only.
+// A server of a series from newCollations on makes tables with collations that those before collations cannot read.
+// While nodes of both serve, the statement fails on the older ones only.
 var collations, newCollations = galera.Series{Major: 10, Minor: 10}, galera.Series{Major: 11, Minor: 5}
 
 // tooFar refuses an upgrade that skips the series that knows the collations of both ends, nil when it does not.
@@ -56,7 +56,8 @@ func tooFar(wanted string, f observe.Facts, seen map[string]observe.Seen) *Probl
 		}
 		return blocked(v1alpha1.ReasonUpgradeRefused, fmt.Sprintf("spec.image is %s, but %s runs MariaDB %s, "+
 			"which does not know the default collation of %s (uca1400): "+
-			"a table that is created while nodes of both serve would exist on some of them only. Upgrade to 10.11 first, then to %s; no node was changed",
+			"a table that is created while nodes of both serve would exist on some of them only. Upgrade to 10.11 first, then "+
+			"to %s; no node was changed",
 			wanted, name, from, to, to))
 	}
 	return nil
@@ -75,8 +76,8 @@ func versionOf(f observe.Facts, seen map[string]observe.Seen, name string) strin
 	return ""
 }
 
-// TooOld reports whether an image's tag names an older series of MariaDB than that of a version, whose data it could not use. A tag that names no series
-// is not too old: who tries it finds out.
+// TooOld reports whether an image's tag names an older series of MariaDB than that of a version, whose data it could
+// not use. A tag that names no series is not too old: who tries it finds out.
 func TooOld(image, version string) bool { return galera.Older(tag(image), version) }
 
 // tag is the tag of an image's name, "" without one.

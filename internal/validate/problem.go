@@ -1,5 +1,5 @@
-// Package validate refuses settings, images and certificates that would harm the nodes. A refused value is not published, the
-// last accepted one stays in force, and the status explains why. The package is pure.
+// Package validate refuses settings, images and certificates that would harm the nodes. A refused value is not
+// published, the last accepted one stays in force, and the status explains why. The package is pure.
 package validate
 
 import v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"

@@ -21,8 +21,10 @@ func Settings(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) *Problem
 	for _, k := range keys {
 		if c.ArchivesBinlog() && archives(k) {
 			return blocked(v1alpha1.ReasonForbiddenSetting,
-				fmt.Sprintf("spec.mariadb.config must not contain %q while spec.backup.pointInTime is enabled: the archive needs the value the operator sets. "+
-					"Remove it; until then the last accepted configuration stays in force", k))
+				fmt.Sprintf(
+					"spec.mariadb.config must not contain %q while spec.backup.pointInTime is enabled: the archive needs the value "+
+						"the operator sets. "+
+						"Remove it; until then the last accepted configuration stays in force", k))
 		}
 		value := c.Spec.MariaDB.Config[k]
 		if why := mycnf.Refused(k, value.String()); why != "" {
@@ -36,7 +38,8 @@ func Settings(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) *Problem
 // remove is the advice for a setting that is refused.
 const remove = "Remove it, or correct it; until then the last accepted configuration stays in force"
 
-// keptFromCreation reports a setting that the nodes' data directories were created with, and that cannot change any more.
+// keptFromCreation reports a setting that the nodes' data directories were created with, and that cannot change any
+// more.
 func keptFromCreation(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) *Problem {
 	if c.Status.ClusterUUID == "" || published.Revision == "" || !hasRun(c) {
 		return nil // there is no database yet, or nothing is known of it
@@ -46,13 +49,14 @@ func keptFromCreation(c *v1alpha1.GaleraCluster, published agentapi.NodeConfig) 
 		return nil
 	}
 	return blocked(v1alpha1.ReasonForbiddenSetting, fmt.Sprintf(
-		"spec.mariadb.config must not change %s, which is %q: a data directory keeps the value that it was created with. Set it back; until then the last "+
+		"spec.mariadb.config must not change %s, which is %q: a data directory keeps the value that it was created with. "+
+			"Set it back; until then the last "+
 			"accepted configuration stays in force. To change it, create a new cluster with another value, and "+
 			"copy the data with mariadb-dump", kept.Name, kept.Value))
 }
 
-// hasRun reports whether nodes were seen to run with settings that were published for this cluster. Until then those may lack what the
-// volumes of an earlier cluster were created with, and can be corrected.
+// hasRun reports whether nodes were seen to run with settings that were published for this cluster. Until then those
+// may lack what the volumes of an earlier cluster were created with, and can be corrected.
 func hasRun(c *v1alpha1.GaleraCluster) bool {
 	return c.Status.AppliedGeneration > 0 || c.Status.LastOperation != nil
 }
@@ -64,5 +68,6 @@ func archives(key string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(resources.BinlogRefused(), func(own string) bool { return mycnf.Normalise(own) == mycnf.Normalise(key) })
+	return slices.ContainsFunc(resources.BinlogRefused(),
+		func(own string) bool { return mycnf.Normalise(own) == mycnf.Normalise(key) })
 }

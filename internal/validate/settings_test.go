@@ -10,7 +10,8 @@ import (
 
 // TestArchivedSettings: what the archive of the binary log needs is the operator's while there is one.
 func TestArchivedSettings(t *testing.T) {
-	for key, refused := range map[string]bool{"log_bin": true, "log-bin": true, "skip_log_bin": true, "wsrep_gtid_mode": true, "gtid-domain-id": true, "log_replica_updates": true,
+	for key, refused := range map[string]bool{"log_bin": true, "log-bin": true, "skip_log_bin": true,
+		"wsrep_gtid_mode": true, "gtid-domain-id": true, "log_replica_updates": true,
 		"sync_binlog": false, "max_binlog_size": false, "max_connections": false, "binlog_expire_logs_seconds": false} {
 		c := &v1alpha1.GaleraCluster{}
 		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{key: v1alpha1.NumberSetting(1)}
@@ -41,7 +42,8 @@ func TestSettingsOfADataDirectory(t *testing.T) {
 		t.Error("not refused while a benchmark overrides the policy")
 	}
 	c.Status.LastOperation, c.Status.AppliedGeneration = nil, 1
-	if p := Settings(c, published); p == nil || !p.Blocked || !strings.Contains(p.Message, `must not change innodb_page_size, which is "32k"`) {
+	if p := Settings(c, published); p == nil || !p.Blocked || !strings.Contains(p.Message,
+		`must not change innodb_page_size, which is "32k"`) {
 		t.Errorf("after it: %+v", p)
 	}
 	if p := Settings(c, agentapi.NodeConfig{}); p != nil {

@@ -34,7 +34,8 @@ func TestApprovalReachesTheAgent(t *testing.T) {
 		Without: []v1alpha1.GivenUpMember{{Name: "shop-2", As: "Gone"}}}))
 	_, patch, found := strings.Cut(action.Command, "kubectl patch galera shop -n approval --type=merge -p '")
 	w.Expect(found).To(BeTrue(), action.Command)
-	must(t, kube.Patch(t.Context(), w.cluster.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(strings.TrimSuffix(patch, "'")))))
+	must(t, kube.Patch(t.Context(), w.cluster.DeepCopy(),
+		client.RawPatch(types.MergePatchType, []byte(strings.TrimSuffix(patch, "'")))))
 	w.Eventually(w.agents.bootstraps).Should(Equal([]string{"Initialise shop-0", "Bootstrap shop-1"}))
 	w.agents.mu.Lock()
 	defer w.agents.mu.Unlock()

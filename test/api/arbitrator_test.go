@@ -53,7 +53,8 @@ func TestArbitrator(t *testing.T) {
 	w.Expect(*d.Spec.Replicas).To(BeEquivalentTo(1))
 	w.Expect(w.get(&corev1.Service{}, "shop-arbitrator")).To(Succeed())
 	w.views(3, func(*agentapi.Report) {})
-	w.Consistently(w.agents.given, "1s").ShouldNot(ContainElement("Stop shop-2"), "no node leaves before the arbitrator is counted")
+	w.Consistently(w.agents.given, "1s").ShouldNot(ContainElement("Stop shop-2"),
+		"no node leaves before the arbitrator is counted")
 
 	w.arbitrate(d)
 	w.views(3, func(r *agentapi.Report) {
@@ -76,12 +77,14 @@ func TestArbitrator(t *testing.T) {
 
 	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas, c.Spec.Arbitrator.Enabled = 3, false })
 	w.Eventually(w.pods).Should(BeEquivalentTo(3))
-	w.Consistently(func() error { return w.get(d, "shop-arbitrator") }, "1s").Should(Succeed(), "it stays until the third node serves")
+	w.Consistently(func() error { return w.get(d, "shop-arbitrator") }, "1s").Should(Succeed(),
+		"it stays until the third node serves")
 	w.agents.change("shop-2", serve)
 	w.views(3, func(r *agentapi.Report) {
 		r.Order = nil
 		r.Server.Size, r.Server.Members = 4, []string{"shop-0", "shop-1", "shop-2", arbitratorProcess}
 	})
-	w.Eventually(func() bool { return apierrors.IsNotFound(w.get(d, "shop-arbitrator")) || d.DeletionTimestamp != nil }).Should(BeTrue())
+	w.Eventually(func() bool { return apierrors.IsNotFound(w.get(d, "shop-arbitrator")) || d.DeletionTimestamp != nil }).
+		Should(BeTrue())
 	w.Eventually(func() bool { return apierrors.IsNotFound(w.get(&corev1.Service{}, "shop-arbitrator")) }).Should(BeTrue())
 }

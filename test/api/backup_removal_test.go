@@ -20,8 +20,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// TestBackupRemoval: deletionPolicy Delete holds the object until a Job has removed the data; the deletion of its namespace does not wait for that,
-// and the data stay.
+// TestBackupRemoval: deletionPolicy Delete holds the object until a Job has removed the data; the deletion of its
+// namespace does not wait for that, and the data stay.
 func TestBackupRemoval(t *testing.T) {
 	ctx := context.Background()
 	for name, goes := range map[string]bool{"removal": false, "removal-of-all": true} {
@@ -31,8 +31,10 @@ func TestBackupRemoval(t *testing.T) {
 			store := backupKind(t, "GaleraBackupStore", "offsite", `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`)
 			store.SetNamespace(name)
 			must(t, kube.Create(ctx, store))
-			b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "one"}, Spec: v1alpha1.GaleraBackupSpec{
-				ClusterRef: v1alpha1.BackupClusterRef{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"}, DeletionPolicy: v1alpha1.BackupDelete}}
+			b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "one"},
+				Spec: v1alpha1.GaleraBackupSpec{
+					ClusterRef: v1alpha1.BackupClusterRef{Name: "shop"}, StoreRef: v1alpha1.LocalName{Name: "offsite"},
+					DeletionPolicy: v1alpha1.BackupDelete}}
 			must(t, kube.Create(ctx, b))
 			r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now}
 			r.Events = events.NewFakeRecorder(9)
@@ -56,7 +58,8 @@ func TestBackupRemoval(t *testing.T) {
 			}
 			reachable := &v1alpha1.GaleraBackupStore{}
 			must(t, kube.Get(ctx, client.ObjectKeyFromObject(store), reachable))
-			status.SetCondition(&reachable.Status.Conditions, reachable.Generation, v1alpha1.ConditionReachable, true, v1alpha1.ReasonReachable, "")
+			status.SetCondition(&reachable.Status.Conditions, reachable.Generation, v1alpha1.ConditionReachable, true,
+				v1alpha1.ReasonReachable, "")
 			must(t, kube.Status().Update(ctx, reachable))
 			if goes {
 				must(t, kube.Delete(ctx, ns))
@@ -75,8 +78,8 @@ func TestBackupRemoval(t *testing.T) {
 	}
 }
 
-// TestCopiedBackup: an object that was brought back with the status of another one, as by a restore of Kubernetes' objects,
-// removes no data: they are those of the original.
+// TestCopiedBackup: an object that was brought back with the status of another one, as by a restore of Kubernetes'
+// objects, removes no data: they are those of the original.
 func TestCopiedBackup(t *testing.T) {
 	ctx := context.Background()
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "copied-backup"}}))
@@ -85,22 +88,26 @@ func TestCopiedBackup(t *testing.T) {
 	must(t, kube.Create(ctx, store))
 	reachable := &v1alpha1.GaleraBackupStore{}
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(store), reachable))
-	status.SetCondition(&reachable.Status.Conditions, reachable.Generation, v1alpha1.ConditionReachable, true, v1alpha1.ReasonReachable, "")
+	status.SetCondition(&reachable.Status.Conditions, reachable.Generation, v1alpha1.ConditionReachable, true,
+		v1alpha1.ReasonReachable, "")
 	must(t, kube.Status().Update(ctx, reachable))
 	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "copied-backup", Name: "one"}}
 	b.Finalizers = []string{galerabackup.Finalizer}
 	b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name, b.Spec.DeletionPolicy = "shop", "offsite", v1alpha1.BackupDelete
 	must(t, kube.Create(ctx, b))
-	b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, "20261101-000000-0123abcd", "copied-backup/shop/1"
+	b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, "20261101-000000-0123abcd",
+		"copied-backup/shop/1"
 	must(t, kube.Status().Update(ctx, b))
 	must(t, kube.Delete(ctx, b))
 	reported := events.NewFakeRecorder(9)
-	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Events: reported, Now: time.Now}
+	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Events: reported,
+		Now: time.Now}
 	_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
 	must(t, err)
 	var jobs batchv1.JobList
 	must(t, kube.List(ctx, &jobs, client.InNamespace("copied-backup")))
-	if err := kube.Get(ctx, client.ObjectKeyFromObject(b), b); !apierrors.IsNotFound(err) || len(jobs.Items) != 0 || len(reported.Events) != 1 {
+	if err := kube.Get(ctx, client.ObjectKeyFromObject(b), b); !apierrors.IsNotFound(err) || len(jobs.Items) != 0 ||
+		len(reported.Events) != 1 {
 		t.Errorf("%v, %d Jobs, %d events", err, len(jobs.Items), len(reported.Events))
 	}
 }

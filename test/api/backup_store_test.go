@@ -18,8 +18,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 )
 
-// TestStoreSecrets: credentials go to the endpoint that a store names. What belongs to a cluster is none of them. Jobs run under no
-// ServiceAccount that was not made for them.
+// TestStoreSecrets: credentials go to the endpoint that a store names. What belongs to a cluster is none of them. Jobs
+// run under no ServiceAccount that was not made for them.
 func TestStoreSecrets(t *testing.T) {
 	ctx := context.Background()
 	const ns = "stores"
@@ -36,21 +36,32 @@ func TestStoreSecrets(t *testing.T) {
 	account("cloud-galera")
 	account("backup")
 	account("taken-store-galera")
-	r := galerabackupstore.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator", ServiceAccounts: []string{"backup"}}, Now: time.Now}
+	r := galerabackupstore.Reconciler{Client: kube, Live: kube,
+		Jobs: job.Options{Image: "operator", ServiceAccounts: []string{"backup"}}, Now: time.Now}
 	for name, tc := range map[string]struct{ spec, want, account string }{
-		"root":    {`{s3: {bucket: bbb, credentials: {secretName: shop-root, accessKeyIDKey: password, secretAccessKeyKey: password}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`, ""},
-		"ca":      {`{s3: {bucket: bbb, credentials: {secretName: s3}, caBundle: {secretName: shop-root}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`, ""},
-		"google":  {`{gcs: {bucket: bbb, credentials: {secretName: shop-root}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`, ""},
-		"azure":   {`{azure: {account: aaa, container: bbb, credentials: {secretName: s5}}, encryption: {recipients: [KEY]}}`, `there is no Secret "s5"`, ""},
-		"missing": {`{s3: {bucket: bbb, credentials: {secretName: s4}}, encryption: {recipients: [KEY]}}`, `there is no Secret "s4"`, ""},
-		"map":     {`{s3: {bucket: bbb, caBundle: {configMapName: c}}, encryption: {recipients: [KEY]}}`, `there is no ConfigMap "c"`, ""},
-		"claim":   {`{volume: {claimName: c}, encryption: {recipients: [KEY]}}`, `there is no PersistentVolumeClaim "c"`, ""},
-		"good":    {`{s3: {bucket: bbb, credentials: {secretName: s3}}, encryption: {recipients: [KEY]}}`, "", "good-store-galera"},
-		"rights":  {`{s3: {bucket: bbb}, serviceAccountName: admin, encryption: {recipients: [KEY]}}`, `Jobs run only under ServiceAccounts whose names end in -galera`, ""},
-		"default": {`{s3: {bucket: bbb}, serviceAccountName: default, encryption: {recipients: [KEY]}}`, `Jobs run only under ServiceAccounts whose names end in -galera`, ""},
-		"nobody":  {`{s3: {bucket: bbb}, serviceAccountName: no-galera, encryption: {recipients: [KEY]}}`, `there is no ServiceAccount "no-galera"`, ""},
-		"taken":   {`{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`, `the ServiceAccount "taken-store-galera" belongs to another owner`, ""},
-		"cloud":   {`{s3: {bucket: bbb}, serviceAccountName: cloud-galera, encryption: {recipients: [KEY]}}`, "", "cloud-galera"},
+		"root": {`{s3: {bucket: bbb, credentials: {secretName: shop-root, accessKeyIDKey: password, secretAccessKeyKey: password}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`, ""},
+		"ca":   {`{s3: {bucket: bbb, credentials: {secretName: s3}, caBundle: {secretName: shop-root}}, encryption: {recipients: [KEY]}}`, `the Secret "shop-root" belongs to the cluster "shop"`, ""},
+		"google": {`{gcs: {bucket: bbb, credentials: {secretName: shop-root}}, encryption: {recipients: [KEY]}}`,
+			`the Secret "shop-root" belongs to the cluster "shop"`, ""},
+		"azure": {`{azure: {account: aaa, container: bbb, credentials: {secretName: s5}}, encryption: {recipients: [KEY]}}`,
+			`there is no Secret "s5"`, ""},
+		"missing": {`{s3: {bucket: bbb, credentials: {secretName: s4}}, encryption: {recipients: [KEY]}}`,
+			`there is no Secret "s4"`, ""},
+		"map": {`{s3: {bucket: bbb, caBundle: {configMapName: c}}, encryption: {recipients: [KEY]}}`,
+			`there is no ConfigMap "c"`, ""},
+		"claim": {`{volume: {claimName: c}, encryption: {recipients: [KEY]}}`, `there is no PersistentVolumeClaim "c"`, ""},
+		"good": {`{s3: {bucket: bbb, credentials: {secretName: s3}}, encryption: {recipients: [KEY]}}`, "",
+			"good-store-galera"},
+		"rights": {`{s3: {bucket: bbb}, serviceAccountName: admin, encryption: {recipients: [KEY]}}`,
+			`Jobs run only under ServiceAccounts whose names end in -galera`, ""},
+		"default": {`{s3: {bucket: bbb}, serviceAccountName: default, encryption: {recipients: [KEY]}}`,
+			`Jobs run only under ServiceAccounts whose names end in -galera`, ""},
+		"nobody": {`{s3: {bucket: bbb}, serviceAccountName: no-galera, encryption: {recipients: [KEY]}}`,
+			`there is no ServiceAccount "no-galera"`, ""},
+		"taken": {`{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`,
+			`the ServiceAccount "taken-store-galera" belongs to another owner`, ""},
+		"cloud": {`{s3: {bucket: bbb}, serviceAccountName: cloud-galera, encryption: {recipients: [KEY]}}`, "",
+			"cloud-galera"},
 		"allowed": {`{s3: {bucket: bbb}, serviceAccountName: backup, encryption: {recipients: [KEY]}}`, "", "backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,11 +80,13 @@ func TestStoreSecrets(t *testing.T) {
 			switch {
 			case tc.want == "" && len(jobs.Items) != 1:
 				t.Errorf("%d Jobs, %+v", len(jobs.Items), c)
-			case tc.want != "" && (len(jobs.Items) != 0 || c == nil || c.Reason != v1alpha1.ReasonStoreRefused || !strings.Contains(c.Message, tc.want)):
+			case tc.want != "" && (len(jobs.Items) != 0 || c == nil || c.Reason != v1alpha1.ReasonStoreRefused ||
+				!strings.Contains(c.Message, tc.want)):
 				t.Errorf("%d Jobs, %+v", len(jobs.Items), c)
 			case tc.want == "":
 				pod := jobs.Items[0].Spec.Template.Spec
-				if pod.ServiceAccountName != tc.account || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+				if pod.ServiceAccountName != tc.account || pod.AutomountServiceAccountToken == nil ||
+					*pod.AutomountServiceAccountToken {
 					t.Errorf("the Job runs under %s, want %s", pod.ServiceAccountName, tc.account)
 				}
 				must(t, kube.Get(ctx, client.ObjectKey{Namespace: ns, Name: tc.account}, &corev1.ServiceAccount{}))

@@ -38,7 +38,8 @@ func (f *fakeNodes) TrustClients(context.Context, *v1alpha1.GaleraCluster) (stri
 	return "", nil
 }
 
-func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1alpha1.GaleraCluster, a agentapi.BenchAccount) error {
+func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1alpha1.GaleraCluster,
+	a agentapi.BenchAccount) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.refusal != "" {
@@ -71,8 +72,8 @@ func stalledFor(reason, text string) func(*v1alpha1.GaleraBenchmark) bool {
 	}
 }
 
-// TestBenchmarkChangesNoForeignObjects: an object of another owner that has a name the Jobs need is neither changed nor deleted; the
-// benchmark reports it, and goes on when it is gone.
+// TestBenchmarkChangesNoForeignObjects: an object of another owner that has a name the Jobs need is neither changed nor
+// deleted; the benchmark reports it, and goes on when it is gone.
 func TestBenchmarkChangesNoForeignObjects(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -83,7 +84,8 @@ func TestBenchmarkChangesNoForeignObjects(t *testing.T) {
 		},
 		"role": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
 			at.Name = benchjob.RunnerName(b)
-			return &rbacv1.Role{ObjectMeta: at, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}}}
+			return &rbacv1.Role{ObjectMeta: at, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"},
+				Verbs: []string{"list"}}}}
 		},
 		"secret": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
 			at.Name = benchjob.AccountName(b)
@@ -95,12 +97,14 @@ func TestBenchmarkChangesNoForeignObjects(t *testing.T) {
 		},
 		"job": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
 			at.Name = b.Name + "-prepare-1"
-			pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
+			pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+				Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
 			return &batchv1.Job{ObjectMeta: at, Spec: batchv1.JobSpec{Template: pod}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := perform(t, benchmark(t, "takes-"+name, map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": oneWrite}))
+			s := perform(t, benchmark(t, "takes-"+name, map[string]string{"cluster": onePrivate, "rounds": "1",
+				"workloads": oneWrite}))
 			b := s.waitFor("a suffix", func(b *v1alpha1.GaleraBenchmark) bool { return b.Status.Resources != nil })
 			o := stranger(b, metav1.ObjectMeta{Namespace: home(t)})
 			must(t, kube.Create(ctx, o))
@@ -120,7 +124,8 @@ func TestBenchmarkChangesNoForeignObjects(t *testing.T) {
 	}
 }
 
-// TestBenchmarkDeletesNothingOfOthers: what has the name of a part of an attempt, and is another owner's, outlives the attempt.
+// TestBenchmarkDeletesNothingOfOthers: what has the name of a part of an attempt, and is another owner's, outlives the
+// attempt.
 func TestBenchmarkDeletesNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -137,8 +142,8 @@ func TestBenchmarkDeletesNothingOfOthers(t *testing.T) {
 	}
 }
 
-// TestWhatBenchmarkJobsHold: of the cluster nothing but its CA's certificate, one right in the API, and a certificate with which
-// none of them can join the group.
+// TestWhatBenchmarkJobsHold: of the cluster nothing but its CA's certificate, one right in the API, and a certificate
+// with which none of them can join the group.
 func TestWhatBenchmarkJobsHold(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -147,12 +152,14 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 	b, pod := s.get(), job.Spec.Template.Spec
 	text, err := json.Marshal(job)
 	must(t, err)
-	for _, secret := range []string{"holds-db-root", "holds-db-tls", "holds-db-issued", "holds-db-ca-pair", "holds-db-client-ca-pair"} {
+	for _, secret := range []string{"holds-db-root", "holds-db-tls", "holds-db-issued", "holds-db-ca-pair",
+		"holds-db-client-ca-pair"} {
 		if strings.Contains(string(text), `"`+secret+`"`) {
 			t.Errorf("the Job has the Secret %s", secret)
 		}
 	}
-	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken || pod.ServiceAccountName != benchjob.RunnerName(b) {
+	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken ||
+		pod.ServiceAccountName != benchjob.RunnerName(b) {
 		t.Errorf("every container has the token of %q", pod.ServiceAccountName)
 	}
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
@@ -164,12 +171,14 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 	key := client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(b)}
 	role, certificate := &rbacv1.Role{}, &cmv1.Certificate{}
 	must(t, kube.Get(ctx, key, role))
-	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{job.Name}, Verbs: []string{"patch"}}}
+	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"},
+		ResourceNames: []string{job.Name}, Verbs: []string{"patch"}}}
 	if !equality.Semantic.DeepEqual(role.Rules, want) {
 		t.Errorf("rights: %+v", role.Rules)
 	}
 	must(t, kube.Get(ctx, key, certificate))
-	if certificate.Spec.IssuerRef.Name != "holds-db-client-ca" || !slices.Equal(certificate.Spec.Usages, []cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageClientAuth}) {
+	if certificate.Spec.IssuerRef.Name != "holds-db-client-ca" || !slices.Equal(certificate.Spec.Usages,
+		[]cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageClientAuth}) {
 		t.Errorf("certificate: %+v", certificate.Spec)
 	}
 	for _, o := range []client.Object{role, certificate, &corev1.ServiceAccount{}, &rbacv1.RoleBinding{}} {
@@ -180,12 +189,13 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 	}
 }
 
-// TestBenchmarkDropsItsAccount on a cluster that is not its own: the operator is killed, the nodes refuse for a while, and in the
-// end it is gone.
+// TestBenchmarkDropsItsAccount on a cluster that is not its own: the operator is killed, the nodes refuse for a while,
+// and in the end it is gone.
 func TestBenchmarkDropsItsAccount(t *testing.T) {
 	t.Parallel()
 	existingCluster(t, "account")
-	s := perform(t, benchmark(t, "leaver", map[string]string{"cluster": `{ref: {name: account, allowPolicyChanges: true}}`, "rounds": "1", "order": "Sequential", "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "leaver", map[string]string{"cluster": `{ref: {name: account, allowPolicyChanges: true}}`,
+		"rounds": "1", "order": "Sequential", "workloads": oneWrite}))
 	s.waitFor("the first arm's policy", func(b *v1alpha1.GaleraBenchmark) bool {
 		return b.Status.Override != nil && b.Status.Override.Replication == v1alpha1.TLSDisabled
 	})
@@ -193,7 +203,8 @@ func TestBenchmarkDropsItsAccount(t *testing.T) {
 	s.prove("account")
 	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool {
 		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
-		return c != nil && c.Reason == v1alpha1.ReasonPreparingAccess && strings.Contains(c.Message, "this member is not Primary")
+		return c != nil && c.Reason == v1alpha1.ReasonPreparingAccess && strings.Contains(c.Message,
+			"this member is not Primary")
 	})
 	if !b.Status.Resources.Account {
 		t.Error("made before it was written down")

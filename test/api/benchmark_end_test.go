@@ -32,8 +32,9 @@ func completed(b *v1alpha1.GaleraBenchmark) bool { return b.Status.CompletedAt !
 func TestBenchmarkExpires(t *testing.T) {
 	t.Parallel()
 	existingCluster(t, "lasting")
-	s := perform(t, benchmark(t, "expires", map[string]string{"cluster": `{ref: {name: lasting}}`, "ttlAfterFinished": `2s`,
-		"workloads": `[{name: a, connect: {duration: 60s}}]`}))
+	s := perform(t, benchmark(t, "expires", map[string]string{"cluster": `{ref: {name: lasting}}`,
+		"ttlAfterFinished": `2s`,
+		"workloads":        `[{name: a, connect: {duration: 60s}}]`}))
 	b := s.waitFor("the end", completed)
 	if left := metav1.Now().Sub(b.Status.CompletedAt.Time).Seconds(); left > 1.9 {
 		t.Errorf("the end was seen after %.1f s", left)
@@ -49,12 +50,14 @@ func TestBenchmarkExpires(t *testing.T) {
 func TestBenchmarkKeepsNoPrivateKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := perform(t, benchmark(t, "keyless", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0", "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "keyless", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0",
+		"workloads": oneWrite}))
 	s.prove("keyless-db")
 	prepare := s.job("keyless-prepare-1")
 	certificate := &cmv1.Certificate{}
 	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(s.get())}, certificate))
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: certificate.Spec.SecretName,
+		Labels: certificate.Spec.SecretTemplate.Labels}}
 	must(t, kube.Create(ctx, secret)) // as cert-manager does
 	t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
 	eventually(t, "an owner of the key", func() bool {
@@ -82,7 +85,8 @@ func TestDeletedBenchmarkLeavesNoPrivateKey(t *testing.T) {
 	certificate := &cmv1.Certificate{}
 	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(s.get())}, certificate))
 	secret := func() *corev1.Secret {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: certificate.Spec.SecretName, Labels: certificate.Spec.SecretTemplate.Labels}}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: certificate.Spec.SecretName,
+			Labels: certificate.Spec.SecretTemplate.Labels}}
 		must(t, kube.Create(ctx, secret)) // as cert-manager does
 		t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
 		return secret
@@ -114,7 +118,8 @@ func TestBenchmarkLeavesSecretsOfOthers(t *testing.T) {
 func TestBenchmarkWaitsForItsCluster(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := perform(t, benchmark(t, "tidy", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0", "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "tidy", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0",
+		"workloads": oneWrite}))
 	c := s.cluster("tidy-db")
 	controllerutil.AddFinalizer(c, "test/held")
 	must(t, kube.Update(ctx, c))
@@ -139,15 +144,18 @@ func TestBenchmarkWaitsForItsCluster(t *testing.T) {
 func TestUnschedulableBenchmarkIsReported(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := perform(t, benchmark(t, "nowhere", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`, "client": `{nodeSelector: {no: such}}`}))
+	s := perform(t, benchmark(t, "nowhere", map[string]string{"cluster": onePrivate, "rounds": "1",
+		"workloads": `[{name: a, connect: {}}]`, "client": `{nodeSelector: {no: such}}`}))
 	s.prove("nowhere-db")
 	job := s.job("nowhere-run-001-1")
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "nowhere-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "nowhere-pod",
+		Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
 	p.Labels[batchv1.JobNameLabel] = job.Name
 	p.Spec.ServiceAccountName = ""
 	must(t, kube.Create(ctx, p))
 	t.Cleanup(func() { _ = kube.Delete(ctx, p, client.GracePeriodSeconds(0)) })
-	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+		Reason:  "Unschedulable",
 		Message: "0/3 nodes are available", LastTransitionTime: metav1.NewTime(metav1.Now().Add(-time.Hour))}}
 	must(t, kube.Status().Update(ctx, p))
 	s.job("nowhere-run-001-2")
@@ -157,20 +165,23 @@ func TestUnschedulableBenchmarkIsReported(t *testing.T) {
 	}
 }
 
-// TestBenchmarkReportsItsEnvironment: the storage class the volumes have got, where the cluster names none, and the hosts and
-// images of the pods, as they were when the run was judged.
+// TestBenchmarkReportsItsEnvironment: the storage class the volumes have got, where the cluster names none, and the
+// hosts and images of the pods, as they were when the run was judged.
 func TestBenchmarkReportsItsEnvironment(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s := perform(t, benchmark(t, "classy", map[string]string{"cluster": onePrivate, "rounds": "1", "workloads": `[{name: a, connect: {}}]`}))
+	s := perform(t, benchmark(t, "classy", map[string]string{"cluster": onePrivate, "rounds": "1",
+		"workloads": `[{name: a, connect: {}}]`}))
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "data-classy-db-0"}}
-	claim.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: new("quick"), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: oneGi}}}
+	claim.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: new("quick"),
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: oneGi}}}
 	must(t, kube.Create(ctx, claim))
 	t.Cleanup(func() { _ = kube.Delete(ctx, claim) })
 	s.prove("classy-db")
 	job := s.job("classy-run-001-1")
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "classy-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "classy-pod",
+		Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
 	p.Labels[batchv1.JobNameLabel] = job.Name
 	p.Spec.ServiceAccountName, p.Spec.NodeName = "", "w1"
 	must(t, kube.Create(ctx, p))
@@ -178,7 +189,8 @@ func TestBenchmarkReportsItsEnvironment(t *testing.T) {
 	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "runner", ImageID: "sha256:1"}}
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "bench", ImageID: "sha256:2"}}
 	must(t, kube.Status().Update(ctx, p))
-	s.finish(job, strings.Replace(measured("classy-db-0", "connect"), `"oltp": {"tps": 100, "transactions": 1000}`, `"connect": {"connections": 10}`, 1))
+	s.finish(job, strings.Replace(measured("classy-db-0", "connect"), `"oltp": {"tps": 100, "transactions": 1000}`,
+		`"connect": {"connections": 10}`, 1))
 	b := s.waitFor("a verdict", func(b *v1alpha1.GaleraBenchmark) bool {
 		return b.Status.Environment != nil || len(b.Status.InvalidRuns) > 0
 	})
@@ -186,12 +198,14 @@ func TestBenchmarkReportsItsEnvironment(t *testing.T) {
 	if e == nil || e.StorageClass != "quick" {
 		t.Fatalf("got %+v, %+v", e, b.Status.InvalidRuns)
 	}
-	if len(e.Hosts) != 1 || e.Hosts[0].Name != "w1" || !slices.Equal(e.ClientImages, []string{"sysbench (sha256:2)"}) || len(e.OperatorImages) != 1 || !strings.HasSuffix(e.OperatorImages[0], " (sha256:1)") {
+	if len(e.Hosts) != 1 || e.Hosts[0].Name != "w1" || !slices.Equal(e.ClientImages, []string{"sysbench (sha256:2)"}) ||
+		len(e.OperatorImages) != 1 || !strings.HasSuffix(e.OperatorImages[0], " (sha256:1)") {
 		t.Errorf("got %+v", e)
 	}
 }
 
-// TestBenchmarkGoesWithoutItsOperator: what has ended, and left nothing behind, holds no namespace when the operator is gone.
+// TestBenchmarkGoesWithoutItsOperator: what has ended, and left nothing behind, holds no namespace when the operator is
+// gone.
 func TestBenchmarkGoesWithoutItsOperator(t *testing.T) {
 	t.Parallel()
 	existingCluster(t, "operated")

@@ -22,12 +22,13 @@ import (
 const renewed = `{"kind": "operation", "operation": {"name": "Renewal", "seconds": 3, "transactions": 1000, "before": {"tps": 100, "p95": 4, "gap": 20}, "during": {"tps": 90, "p95": 9, "gap": 300}},
 "members": {"operation-db-0": {"before": {"galera_server_start_time_seconds": 1, "galera_view": 1, "galera_synced": 1}, "after": {"galera_server_start_time_seconds": 1, "galera_view": 1, "galera_synced": 1}}}}`
 
-// TestBenchmarkOperation: once the load has run for long enough the operation is asked for, by an annotation with the Job's name, and what
-// was found is reported.
+// TestBenchmarkOperation: once the load has run for long enough the operation is asked for, by an annotation with the
+// Job's name, and what was found is reported.
 func TestBenchmarkOperation(t *testing.T) {
 	t.Parallel()
-	s := perform(t, benchmark(t, "operation", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
-		"workloads": `[{name: op, operation: {operations: [Renewal], tables: 1, tableSize: 10}}]`}))
+	s := perform(t, benchmark(t, "operation",
+		map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
+			"workloads": `[{name: op, operation: {operations: [Renewal], tables: 1, tableSize: 10}}]`}))
 	s.prove("operation-db")
 	s.finish(s.job("operation-prepare-1"), prepared)
 	run := s.job("operation-run-001-1")
@@ -59,7 +60,8 @@ func (s *stage) running(run *batchv1.Job, since time.Duration) {
 	s.Helper()
 	cluster := s.benchmark.Name + "-db"
 	s.pod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: run.Name, Labels: map[string]string{
-		batchv1.JobNameLabel: run.Name, v1alpha1.LabelCluster: cluster}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "bench", Image: "x"}}}}, since)
+		batchv1.JobNameLabel: run.Name, v1alpha1.LabelCluster: cluster}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "bench", Image: "x"}}}}, since)
 }
 
 // pod makes a pod that runs since some time.
@@ -70,14 +72,16 @@ func (s *stage) pod(pod *corev1.Pod, since time.Duration) {
 	s.Cleanup(func() { _ = kube.Delete(ctx, pod, client.GracePeriodSeconds(0)) })
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Spec.Containers[0].Name,
-		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(time.Now().Add(-since))}}}}
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(
+			time.Now().Add(-since))}}}}
 	must(s.T, kube.Status().Update(ctx, pod))
 }
 
 // operated lets a benchmark of one operation come to its first run, which runs since a minute.
 func operated(t *testing.T, name, replicas, operation string) (*stage, *batchv1.Job) {
 	t.Helper()
-	s := perform(t, benchmark(t, name, map[string]string{"cluster": `{template: {replicas: ` + replicas + `, storage: {size: 1Gi}}}`, "rounds": "1", "arms": `[{name: encrypted}]`,
+	s := perform(t, benchmark(t, name, map[string]string{"cluster": `{template: {replicas: ` + replicas +
+		`, storage: {size: 1Gi}}}`, "rounds": "1", "arms": `[{name: encrypted}]`,
 		"workloads": `[{name: op, operation: {tables: 1, tableSize: 10, ` + operation + `}}]`}))
 	s.proveNodes(name + "-db")
 	s.finish(s.job(name+"-prepare-1"), prepared)
@@ -99,29 +103,36 @@ func (s *stage) proveNodes(name string) {
 	must(s.T, kube.Status().Update(context.Background(), c))
 }
 
-// TestBenchmarkBackup: a backup needs its store, is made once the load has run, counts when it is complete, and goes with the run.
+// TestBenchmarkBackup: a backup needs its store, is made once the load has run, counts when it is complete, and goes
+// with the run.
 func TestBenchmarkBackup(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	missing := perform(t, benchmark(t, "stores-nothing", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
-		"workloads": `[{name: op, operation: {operations: [Backup], storeRef: {name: nowhere}}}]`}))
+	missing := perform(t, benchmark(t, "stores-nothing",
+		map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+			"workloads": `[{name: op, operation: {operations: [Backup], storeRef: {name: nowhere}}}]`}))
 	missing.waitFor("a refusal", func(b *v1alpha1.GaleraBenchmark) bool {
 		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
-		return c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, `needs the GaleraBackupStore "nowhere", which does not exist`)
+		return c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message,
+			`needs the GaleraBackupStore "nowhere", which does not exist`)
 	})
 
-	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "offsite-of-benchmarks"}, Spec: v1alpha1.GaleraBackupStoreSpec{
-		S3: &v1alpha1.S3Store{Bucket: "backups"}, Encryption: v1alpha1.BackupEncryption{Recipients: []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}}}}
+	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "offsite-of-benchmarks"},
+		Spec: v1alpha1.GaleraBackupStoreSpec{
+			S3:         &v1alpha1.S3Store{Bucket: "backups"},
+			Encryption: v1alpha1.BackupEncryption{Recipients: []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}}}}
 	must(t, kube.Create(ctx, store))
 	t.Cleanup(func() { _ = kube.Delete(ctx, store) })
-	meta.SetStatusCondition(&store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionTrue, Reason: "Reachable", ObservedGeneration: store.Generation})
+	meta.SetStatusCondition(&store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
+		Status: metav1.ConditionTrue, Reason: "Reachable", ObservedGeneration: store.Generation})
 	must(t, kube.Status().Update(ctx, store))
 
 	s, run := operated(t, "saves", "1", "operations: [Backup], storeRef: {name: offsite-of-benchmarks}")
 	made := &v1alpha1.GaleraBackup{}
 	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Name}
 	eventually(t, "the backup", func() bool { return kube.Get(ctx, key, made) == nil })
-	if made.Spec.ClusterRef.Name != "saves-db" || made.Spec.StoreRef.Name != store.Name || made.Spec.DeletionPolicy != v1alpha1.BackupDelete || !metav1.IsControlledBy(made, s.get()) {
+	if made.Spec.ClusterRef.Name != "saves-db" || made.Spec.StoreRef.Name != store.Name ||
+		made.Spec.DeletionPolicy != v1alpha1.BackupDelete || !metav1.IsControlledBy(made, s.get()) {
 		t.Errorf("made %+v", made)
 	}
 	made.Status.Phase = v1alpha1.BackupCompleted
@@ -130,11 +141,15 @@ func TestBenchmarkBackup(t *testing.T) {
 	s.waitFor("a run that counts", func(b *v1alpha1.GaleraBenchmark) bool {
 		return len(b.Status.Results) == 1 && b.Status.Results[0].Samples == 1
 	})
-	eventually(t, "the end of the backup", func() bool { s.collect(); return apierrors.IsNotFound(kube.Get(ctx, key, made)) })
+	eventually(t, "the end of the backup", func() bool {
+		s.collect()
+		return apierrors.IsNotFound(
+			kube.Get(ctx, key, made))
+	})
 }
 
-// TestBenchmarkSwitch: the spec of the private cluster is turned the other way, and back when that is proved, also by a controller that
-// begins in between.
+// TestBenchmarkSwitch: the spec of the private cluster is turned the other way, and back when that is proved, also by a
+// controller that begins in between.
 func TestBenchmarkSwitch(t *testing.T) {
 	t.Parallel()
 	s, _ := operated(t, "switches", "3", "operations: [Switch]")
@@ -158,14 +173,20 @@ func TestBenchmarkJoins(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, keeps := range map[string]bool{"JoinIST": true, "JoinSST": false} {
-		s := perform(t, benchmark(t, strings.ToLower(name), map[string]string{"cluster": `{template: {replicas: 3, storage: {size: 1Gi}}}`, "rounds": "1", "arms": `[{name: encrypted}]`,
-			"workloads": `[{name: op, operation: {tables: 1, tableSize: 10, operations: [` + name + `]}}]`}))
+		s := perform(t, benchmark(t, strings.ToLower(name),
+			map[string]string{"cluster": `{template: {replicas: 3, storage: {size: 1Gi}}}`, "rounds": "1",
+				"arms":      `[{name: encrypted}]`,
+				"workloads": `[{name: op, operation: {tables: 1, tableSize: 10, operations: [` + name + `]}}]`}))
 		cluster := s.benchmark.Name + "-db"
 		s.proveNodes(cluster)
-		at := metav1.ObjectMeta{Namespace: s.benchmark.Namespace, Name: cluster + "-2", Labels: map[string]string{v1alpha1.LabelCluster: cluster}}
-		s.pod(&corev1.Pod{ObjectMeta: at, Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)), Containers: []corev1.Container{{Name: "mariadb", Image: "x"}}}}, 0)
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: resources.ClaimName(s.cluster(cluster), 2)}, Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: oneGi}}}}
+		at := metav1.ObjectMeta{Namespace: s.benchmark.Namespace, Name: cluster + "-2",
+			Labels: map[string]string{v1alpha1.LabelCluster: cluster}}
+		s.pod(&corev1.Pod{ObjectMeta: at, Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64(0)),
+			Containers: []corev1.Container{{Name: "mariadb", Image: "x"}}}}, 0)
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace,
+			Name: resources.ClaimName(s.cluster(cluster), 2)}, Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: oneGi}}}}
 		must(t, kube.Create(ctx, claim))
 		t.Cleanup(func() { claim.Finalizers = nil; _ = kube.Delete(ctx, claim) })
 		s.finish(s.job(s.benchmark.Name+"-prepare-1"), prepared)

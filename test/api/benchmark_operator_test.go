@@ -20,9 +20,11 @@ import (
 // TestBenchmarkRuns goes up to the first measured run, with another controller after every Job.
 func TestBenchmarkRuns(t *testing.T) {
 	t.Parallel()
-	s := perform(t, benchmark(t, "runs", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "runs", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+		"rounds": "1", "workloads": oneWrite}))
 	c := s.cluster("runs-db")
-	if c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted != v1alpha1.ClaimDelete || !metav1.IsControlledBy(c, s.get()) {
+	if c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted != v1alpha1.ClaimDelete ||
+		!metav1.IsControlledBy(c, s.get()) {
 		t.Errorf("the private cluster outlives the benchmark: %+v", c.Spec.Storage)
 	}
 	s.prove("runs-db")
@@ -30,7 +32,8 @@ func TestBenchmarkRuns(t *testing.T) {
 	s.restart()
 	run := s.job("runs-run-001-1")
 	for _, env := range run.Spec.Template.Spec.Containers[0].Env {
-		if env.Name == "BENCH_PASSWORD" && (env.Value != "" || env.ValueFrom.SecretKeyRef.Name != benchjob.AccountName(s.get())) {
+		if env.Name == "BENCH_PASSWORD" && (env.Value != "" || env.ValueFrom.SecretKeyRef.Name != benchjob.AccountName(
+			s.get())) {
 			t.Errorf("the password: %+v", env)
 		}
 	}
@@ -39,7 +42,8 @@ func TestBenchmarkRuns(t *testing.T) {
 	b := s.waitFor("a run that counts", func(b *v1alpha1.GaleraBenchmark) bool {
 		return len(b.Status.Results) == 1 && b.Status.Results[0].Samples == 1
 	})
-	if len(b.Status.DataSets) != 1 || b.Status.DataSets[0].Checksum != "abc" || !slices.Equal(b.Status.ArmNames, []string{"plain", "encrypted"}) {
+	if len(b.Status.DataSets) != 1 || b.Status.DataSets[0].Checksum != "abc" || !slices.Equal(b.Status.ArmNames,
+		[]string{"plain", "encrypted"}) {
 		t.Errorf("status: %+v", b.Status)
 	}
 	eventually(t, "the switch to the other arm", func() bool {
@@ -52,7 +56,8 @@ func TestBenchmarkRuns(t *testing.T) {
 // TestBenchmarkTemplateEdited: what was measured on one cluster is not mixed with what another one does.
 func TestBenchmarkTemplateEdited(t *testing.T) {
 	t.Parallel()
-	s := perform(t, benchmark(t, "edited", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "edited", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+		"rounds": "1", "workloads": oneWrite}))
 	s.prove("edited-db")
 	edit := func(config map[string]v1alpha1.Setting) {
 		b := s.get()
@@ -75,20 +80,23 @@ func TestBenchmarkTemplateEdited(t *testing.T) {
 // TestBenchmarkFails: the load generator fails each time; its last lines are in the message, and the cluster goes.
 func TestBenchmarkFails(t *testing.T) {
 	t.Parallel()
-	s := perform(t, benchmark(t, "fails", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "maxRetries": "1", "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "fails", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+		"rounds": "1", "maxRetries": "1", "workloads": oneWrite}))
 	s.prove("fails-db")
 	s.finish(s.job("fails-prepare-1"), prepared)
 	s.finish(s.job("fails-run-001-1"), failing)
 	s.finish(s.job("fails-run-001-2"), failing)
 	b := s.waitFor("the end", func(b *v1alpha1.GaleraBenchmark) bool { s.collect(); return b.Status.CompletedAt != nil })
 	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
-	if complete.Status != "False" || complete.Reason != v1alpha1.ReasonTooManyInvalidRuns || !strings.Contains(complete.Message, "FATAL: mysql_drv_query() returned error 1047") {
+	if complete.Status != "False" || complete.Reason != v1alpha1.ReasonTooManyInvalidRuns ||
+		!strings.Contains(complete.Message, "FATAL: mysql_drv_query() returned error 1047") {
 		t.Errorf("got %+v", complete)
 	}
 	if len(b.Status.InvalidRuns) != 2 || !meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionStalled) {
 		t.Errorf("got %+v, %+v", b.Status.InvalidRuns, b.Status.Conditions)
 	}
-	err := kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: "fails-db"}, &v1alpha1.GaleraCluster{})
+	err := kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: "fails-db"},
+		&v1alpha1.GaleraCluster{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the private cluster is still there: %v", err)
 	}
@@ -102,7 +110,8 @@ func TestBenchmarkWithoutANameForItsCluster(t *testing.T) {
 	s := perform(t, benchmark(t, "taken", map[string]string{"cluster": onePrivate, "workloads": oneWrite}))
 	s.waitFor("the complaint", func(b *v1alpha1.GaleraBenchmark) bool {
 		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
-		return c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, `the GaleraCluster "taken-db" exists and is not this benchmark's`)
+		return c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message,
+			`the GaleraCluster "taken-db" exists and is not this benchmark's`)
 	})
 	must(t, kube.Delete(context.Background(), s.get()))
 	eventually(t, "the end of the benchmark", func() bool { return s.get() == nil })
@@ -126,11 +135,13 @@ func existingCluster(t *testing.T, name string) *v1alpha1.GaleraCluster {
 func TestBenchmarkOfExistingCluster(t *testing.T) {
 	t.Parallel()
 	own := existingCluster(t, "shop").Spec
-	s := perform(t, benchmark(t, "guest", map[string]string{"cluster": `{ref: {name: shop, allowPolicyChanges: true}}`, "rounds": "1", "order": "Sequential", "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "guest", map[string]string{"cluster": `{ref: {name: shop, allowPolicyChanges: true}}`,
+		"rounds": "1", "order": "Sequential", "workloads": oneWrite}))
 	s.waitFor("the first arm's policy", func(b *v1alpha1.GaleraBenchmark) bool {
 		return b.Status.Override != nil && b.Status.Override.Replication == v1alpha1.TLSDisabled
 	})
-	if c := s.cluster("shop"); c.Annotations[v1alpha1.AnnotationBenchmark] != "guest" || !equality.Semantic.DeepEqual(c.Spec, own) {
+	if c := s.cluster("shop"); c.Annotations[v1alpha1.AnnotationBenchmark] != "guest" ||
+		!equality.Semantic.DeepEqual(c.Spec, own) {
 		t.Errorf("not claimed, or another spec: %v, %+v", c.Annotations, c.Spec.TLS)
 	}
 	s.prove("shop")
@@ -146,7 +157,8 @@ func TestBenchmarkOfExistingCluster(t *testing.T) {
 	s.prove("shop")
 	s.finish(s.job("guest-cleanup-1"), cleaned)
 	eventually(t, "the end of the benchmark", func() bool { s.collect(); return s.get() == nil })
-	if c := s.cluster("shop"); c.Annotations[v1alpha1.AnnotationBenchmark] != "" || !equality.Semantic.DeepEqual(c.Spec, own) {
+	if c := s.cluster("shop"); c.Annotations[v1alpha1.AnnotationBenchmark] != "" || !equality.Semantic.DeepEqual(c.Spec,
+		own) {
 		t.Errorf("left behind: %v, %+v", c.Annotations, c.Spec.TLS)
 	}
 }
@@ -157,7 +169,9 @@ func TestBenchmarkWithoutPermission(t *testing.T) {
 	before := existingCluster(t, "closed")
 	s := perform(t, benchmark(t, "stranger", map[string]string{"cluster": `{ref: {name: closed}}`, "workloads": oneWrite}))
 	b := s.waitFor("the refusal", func(b *v1alpha1.GaleraBenchmark) bool { return b.Status.CompletedAt != nil })
-	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete); c.Reason != v1alpha1.ReasonPolicyChangeRefused || !strings.Contains(c.Message, "allowPolicyChanges") {
+	if c := meta.FindStatusCondition(b.Status.Conditions,
+		v1alpha1.ConditionComplete); c.Reason != v1alpha1.ReasonPolicyChangeRefused || !strings.Contains(c.Message,
+		"allowPolicyChanges") {
 		t.Errorf("got %+v", c)
 	}
 	if c := s.cluster("closed"); c.Generation != before.Generation || len(c.Annotations) != 0 {
@@ -168,8 +182,9 @@ func TestBenchmarkWithoutPermission(t *testing.T) {
 // TestBenchmarkWithoutItsScript reports it at once, and begins when it is there.
 func TestBenchmarkWithoutItsScript(t *testing.T) {
 	t.Parallel()
-	s := perform(t, benchmark(t, "scripted", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
-		"workloads": `[{name: own, oltp: {profile: Custom, script: {name: scripts, key: own.lua}}}]`}))
+	s := perform(t, benchmark(t, "scripted",
+		map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+			"workloads": `[{name: own, oltp: {profile: Custom, script: {name: scripts, key: own.lua}}}]`}))
 	contains := func(text string) func(*v1alpha1.GaleraBenchmark) bool {
 		return func(b *v1alpha1.GaleraBenchmark) bool {
 			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
@@ -177,7 +192,8 @@ func TestBenchmarkWithoutItsScript(t *testing.T) {
 		}
 	}
 	s.waitFor("the complaint", contains(`the ConfigMap "scripts", which does not exist`))
-	scripts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "scripts"}, Data: map[string]string{"own.lua": "-- nothing"}}
+	scripts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "scripts"},
+		Data: map[string]string{"own.lua": "-- nothing"}}
 	must(t, kube.Create(context.Background(), scripts))
 	t.Cleanup(func() { _ = kube.Delete(context.Background(), scripts) })
 	s.cluster("scripted-db")

@@ -22,13 +22,15 @@ const throughProxy = `[{name: pool, connect: {via: PoolingProxy, proxy: {image: 
 // onProxy lets a benchmark of one run through a proxy begin.
 func onProxy(t *testing.T, name string) *stage {
 	t.Helper()
-	s := perform(t, benchmark(t, name, map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
-		"arms": `[{name: encrypted}]`, "workloads": throughProxy}))
+	s := perform(t, benchmark(t, name, map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+		"rounds": "1",
+		"arms":   `[{name: encrypted}]`, "workloads": throughProxy}))
 	s.prove(name + "-db")
 	return s
 }
 
-// TestBenchmarkThroughProxy: its configuration is there before the Job and gone with it; the next attempt has another one.
+// TestBenchmarkThroughProxy: its configuration is there before the Job and gone with it; the next attempt has another
+// one.
 func TestBenchmarkThroughProxy(t *testing.T) {
 	t.Parallel()
 	const first, second = "pool-run-001-1", "pool-run-001-2"
@@ -44,7 +46,9 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 	}
 	before := config(first)
 	b := s.get()
-	if hash := s.nodes.hash(benchjob.Account(b, "").Name()); hash == "" || !strings.Contains(before, hash) || !strings.Contains(before, `"bench_`+benchjob.Suffix(b)+`"`) || !strings.Contains(before, "use_ssl=1") || !strings.Contains(before, `address="pool-db-0.`) {
+	if hash := s.nodes.hash(benchjob.Account(b, "").Name()); hash == "" || !strings.Contains(before, hash) ||
+		!strings.Contains(before, `"bench_`+benchjob.Suffix(b)+`"`) || !strings.Contains(before, "use_ssl=1") ||
+		!strings.Contains(before, `address="pool-db-0.`) {
 		t.Errorf("got\n%s", before)
 	}
 	sidecar := job.Spec.Template.Spec.InitContainers[1]
@@ -55,7 +59,8 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 	s.finish(job, `{"kind": "connect", "error": "the proxy did not answer within 1m0s", "lastLines": []}`)
 	next := s.job(second)
 	gone := &corev1.Secret{}
-	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: benchjob.ProxyName(first)}, gone); !apierrors.IsNotFound(err) {
+	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: benchjob.ProxyName(first)},
+		gone); !apierrors.IsNotFound(err) {
 		t.Errorf("the configuration is left: %v", err)
 	}
 	if config(second) == before {
@@ -74,17 +79,20 @@ func TestProxyImageThatCannotBePulled(t *testing.T) {
 	ctx := context.Background()
 	s := onProxy(t, "nopull")
 	job := s.job("nopull-run-001-1")
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "nopull-pod", Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "nopull-pod",
+		Labels: job.Spec.Template.Labels}, Spec: job.Spec.Template.Spec}
 	p.Labels[batchv1.JobNameLabel] = job.Name
 	p.Spec.ServiceAccountName = ""
 	must(t, kube.Create(ctx, p))
 	t.Cleanup(func() { _ = kube.Delete(ctx, p, client.GracePeriodSeconds(0)) })
 	waiting := func(name, reason, message string) corev1.ContainerStatus {
-		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
+		return corev1.ContainerStatus{Name: name,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
 	}
 	long := metav1.NewTime(time.Now().Add(-time.Hour))
 	p.Status.StartTime = &long
-	p.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting(benchjob.ProxyContainer, "ImagePullBackOff", `Back-off pulling image "proxysql:2"`)}
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting(benchjob.ProxyContainer, "ImagePullBackOff",
+		`Back-off pulling image "proxysql:2"`)}
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{waiting(benchjob.ClientContainer, "PodInitializing", "")}
 	must(t, kube.Status().Update(ctx, p))
 	s.job("nopull-run-001-2")

@@ -44,11 +44,13 @@ type stage struct {
 	ahead time.Duration
 }
 
-// home is the test's own namespace. Tests of benchmarks run side by side, each with a controller that sees nothing else.
+// home is the test's own namespace. Tests of benchmarks run side by side, each with a controller that sees nothing
+// else.
 func home(t *testing.T) string {
 	t.Helper()
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
-	must(t, client.IgnoreAlreadyExists(kube.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
+	must(t, client.IgnoreAlreadyExists(kube.Create(context.Background(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})))
 	return name
 }
 
@@ -68,11 +70,14 @@ func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 func (s *stage) begin() {
 	s.Helper()
 	ahead := s.ahead
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cacheOf(s.benchmark.Namespace),
+	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache:      cacheOf(s.benchmark.Namespace),
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)
-	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench", Nodes: s.nodes,
-		Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return time.Now().Add(ahead) }}).SetupWithManager(mgr))
+	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench",
+		Nodes:   s.nodes,
+		Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return time.Now().Add(ahead) }}).
+		SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -118,20 +123,24 @@ func (s *stage) prove(name string) {
 	c := s.cluster(name)
 	fact := func(is bool) *v1alpha1.ChannelStatus {
 		if is {
-			return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3", Cipher: "TLS_AES_128_GCM_SHA256"}
+			return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3",
+				Cipher: "TLS_AES_128_GCM_SHA256"}
 		}
 		return &v1alpha1.ChannelStatus{Observed: "Plaintext"}
 	}
 	c.Status.TLS = nil
 	policy := c.Spec.TLS
 	if b := s.get(); b != nil && b.Spec.Cluster.Ref != nil && b.Status.Override != nil {
-		c.Status.TLS = &v1alpha1.ClusterTLSStatus{Override: &v1alpha1.TLSOverride{Benchmark: b.Name, Policy: *b.Status.Override}}
+		c.Status.TLS = &v1alpha1.ClusterTLSStatus{Override: &v1alpha1.TLSOverride{Benchmark: b.Name,
+			Policy: *b.Status.Override}}
 		policy = policy.With(*b.Status.Override)
 	}
 	encrypted := policy.Replication != v1alpha1.TLSDisabled
 	c.Status.ObservedGeneration, c.Status.ClusterUUID = c.Generation, history
-	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Ready"})
-	c.Status.Members = []v1alpha1.MemberStatus{{Name: name + "-0", TLS: &v1alpha1.MemberTLSStatus{Replication: fact(encrypted), StateTransfer: fact(encrypted), Clients: fact(true)}}}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue,
+		Reason: "Ready"})
+	c.Status.Members = []v1alpha1.MemberStatus{{Name: name + "-0",
+		TLS: &v1alpha1.MemberTLSStatus{Replication: fact(encrypted), StateTransfer: fact(encrypted), Clients: fact(true)}}}
 	must(s.T, kube.Status().Update(context.Background(), c))
 }
 
@@ -149,7 +158,8 @@ func (s *stage) job(name string) *batchv1.Job {
 // collect does what the garbage collector does for a Job without pods.
 func (s *stage) collect() {
 	var all batchv1.JobList
-	must(s.T, kube.List(context.Background(), &all, client.InNamespace(s.benchmark.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: s.benchmark.Name}))
+	must(s.T, kube.List(context.Background(), &all, client.InNamespace(s.benchmark.Namespace),
+		client.MatchingLabels{v1alpha1.LabelBenchmark: s.benchmark.Name}))
 	for i := range all.Items {
 		if j := &all.Items[i]; j.DeletionTimestamp != nil {
 			j.Finalizers = nil
@@ -170,7 +180,8 @@ func (s *stage) finish(j *batchv1.Job, output string) {
 	}
 	now := metav1.Now()
 	j.Status.StartTime, j.Status.CompletionTime, j.Status.Succeeded = &now, &now, 1
-	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: "True"}, {Type: batchv1.JobComplete, Status: "True"}}
+	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: "True"},
+		{Type: batchv1.JobComplete, Status: "True"}}
 	must(s.T, kube.Status().Update(ctx, j))
 }
 
@@ -184,7 +195,8 @@ const (
 // measured is the result of a run on one node.
 func measured(member, kind string) string {
 	window := `{"galera_server_start_time_seconds": 1, "galera_view": 1, "galera_synced": 1}`
-	return `{"kind": "` + kind + `", "oltp": {"tps": 100, "transactions": 1000}, "members": {"` + member + `": {"before": ` + window + `, "after": ` + window + `}}}`
+	return `{"kind": "` + kind + `", "oltp": {"tps": 100, "transactions": 1000}, "members": {"` + member +
+		`": {"before": ` + window + `, "after": ` + window + `}}}`
 }
 
 // oneWrite is the smallest workload.

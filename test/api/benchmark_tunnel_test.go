@@ -19,7 +19,8 @@ import (
 func databasePod(t *testing.T, cluster, name string) {
 	t.Helper()
 	ctx := context.Background()
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: name, Labels: map[string]string{v1alpha1.LabelCluster: cluster}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: name,
+		Labels: map[string]string{v1alpha1.LabelCluster: cluster}}}
 	p.Spec.Containers = []corev1.Container{{Name: "mariadb", Image: "mariadb"}}
 	must(t, kube.Create(ctx, p))
 	t.Cleanup(func() { _ = kube.Delete(ctx, p, client.GracePeriodSeconds(0)) })
@@ -44,13 +45,15 @@ func (s *stage) there(job string) (n int) {
 
 const connected = `{"kind": "connect", "error": "the SSH tunnel broke: Connection to 10.0.0.9 closed by remote host.", "lastLines": []}`
 
-// TestBenchmarkThroughSSH: a tunnel is there before its Job, and gone with it; the next attempt has another one, with other keys.
+// TestBenchmarkThroughSSH: a tunnel is there before its Job, and gone with it; the next attempt has another one, with
+// other keys.
 func TestBenchmarkThroughSSH(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const first, second = "tunnel-run-001-1", "tunnel-run-001-2"
-	s := perform(t, benchmark(t, "tunnel", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1",
-		"arms": `[{name: encrypted}]`, "workloads": `[{name: ssh, connect: {via: SSHTunnel}}]`}))
+	s := perform(t, benchmark(t, "tunnel", map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
+		"rounds": "1",
+		"arms":   `[{name: encrypted}]`, "workloads": `[{name: ssh, connect: {via: SSHTunnel}}]`}))
 	databasePod(t, "tunnel-db", "tunnel-db-0")
 	s.prove("tunnel-db")
 	job := s.job(first)
@@ -64,7 +67,8 @@ func TestBenchmarkThroughSSH(t *testing.T) {
 	}
 	keys := secret(first)
 	for _, env := range job.Spec.Template.Spec.Containers[0].Env {
-		if env.Name == "BENCH_PLAN" && !strings.Contains(env.Value, `"tunnel":{"server":"tunnel-run-001-1-tunnel.`+home(t)+`.svc:2222","target":"10.0.0.9:3306","cipher":"chacha20-poly1305@openssh.com"}`) {
+		if env.Name == "BENCH_PLAN" && !strings.Contains(env.Value, `"tunnel":{"server":"tunnel-run-001-1-tunnel.`+home(t)+
+			`.svc:2222","target":"10.0.0.9:3306","cipher":"chacha20-poly1305@openssh.com"}`) {
 			t.Errorf("the plan: %s", env.Value)
 		}
 	}
@@ -74,11 +78,13 @@ func TestBenchmarkThroughSSH(t *testing.T) {
 	if n := s.there(first); n != 0 {
 		t.Errorf("%d parts of the tunnel are left", n)
 	}
-	if again := secret(second); string(again[way.Identity]) == string(keys[way.Identity]) || string(again[way.HostKey]) == string(keys[way.HostKey]) {
+	if again := secret(second); string(again[way.Identity]) == string(keys[way.Identity]) ||
+		string(again[way.HostKey]) == string(keys[way.HostKey]) {
 		t.Error("the keys of the attempt before")
 	}
 	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })
-	if reason := b.Status.InvalidRuns[0].Reason; !strings.HasPrefix(reason, "the SSH tunnel broke: Connection to 10.0.0.9 closed") {
+	if reason := b.Status.InvalidRuns[0].Reason; !strings.HasPrefix(reason,
+		"the SSH tunnel broke: Connection to 10.0.0.9 closed") {
 		t.Errorf("got %q", reason)
 	}
 	must(t, kube.Delete(ctx, next, client.PropagationPolicy(metav1.DeletePropagationBackground)))

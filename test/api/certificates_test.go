@@ -72,14 +72,16 @@ func TestCAReplacement(t *testing.T) {
 	w.Expect(w.condition("CertificatesValid")()).To(Equal("False OldCATrusted"))
 	w.load("shop-0")
 	w.load("shop-1")
-	w.Consistently(func() string { leaf, _, _ := w.published(); return leaf }, time.Second).Should(Equal(oldLeaf), "shop-2 does not trust it yet")
+	w.Consistently(func() string { leaf, _, _ := w.published(); return leaf }, time.Second).Should(Equal(oldLeaf),
+		"shop-2 does not trust it yet")
 	w.load("shop-2")
 	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("; clients have until "))
 	w.Expect(w.status().TLS.NewCAServedAfter.Time).To(BeTemporally(">", time.Now().Add(20*time.Minute)))
 	trust := &corev1.ConfigMap{}
 	must(t, w.get(trust, "shop-ca"))
 	w.Expect(pki.Fingerprints([]byte(trust.Data["ca.crt"]))).To(Equal(both), "clients can read it meanwhile")
-	w.Consistently(func() string { leaf, _, _ := w.published(); return leaf }, time.Second).Should(Equal(oldLeaf), "clients have their time")
+	w.Consistently(func() string { leaf, _, _ := w.published(); return leaf }, time.Second).Should(Equal(oldLeaf),
+		"clients have their time")
 	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.ClientTrustDelay.Duration = 0 })
 
 	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(oldLeaf))
@@ -88,7 +90,8 @@ func TestCAReplacement(t *testing.T) {
 	w.Expect(cas).To(Equal(both))
 	w.load("shop-0")
 	w.load("shop-1")
-	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("(shop-2)"), "names who is waited for")
+	w.Eventually(func() string { return w.message("CertificatesValid") }).Should(ContainSubstring("(shop-2)"),
+		"names who is waited for")
 	w.load("shop-2")
 
 	w.Eventually(w.step).Should(Equal("AwaitingApproval"))
@@ -129,7 +132,8 @@ func TestExpiry(t *testing.T) {
 	second, _, _ := w.published()
 	w.Eventually(w.condition("CertificatesValid")).Should(Equal("False CertificateExpired"))
 	issueUntil(pkitest.NewCA("second"), time.Now().Add(time.Hour))
-	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(second), "another CA, as no node can use the old leaf")
+	w.Eventually(func() string { leaf, _, _ := w.published(); return leaf }).ShouldNot(Equal(second),
+		"another CA, as no node can use the old leaf")
 	_, cas, _ := w.published()
 	w.Expect(cas).To(HaveLen(2), "and the old one stays trusted")
 }
@@ -140,8 +144,9 @@ func TestRenewals(t *testing.T) {
 	w := newWorld(t, "renewals", spec())
 	putCA := func(ca pkitest.CA) {
 		must(t, kube.Create(t.Context(), &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "renewals", Name: "shop-ca-pair", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}},
-			Data:       map[string][]byte{"tls.crt": ca.PEM, "ca.crt": ca.PEM},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "renewals", Name: "shop-ca-pair",
+				Labels: map[string]string{v1alpha1.LabelCluster: "shop"}},
+			Data: map[string][]byte{"tls.crt": ca.PEM, "ca.crt": ca.PEM},
 		}))
 	}
 	putCA(w.ca)
@@ -168,10 +173,12 @@ func TestRenewals(t *testing.T) {
 	w.Consistently(w.issuing, time.Second).Should(BeFalse(), "once for each token")
 
 	annotate("leaf@1,ca@1")
-	w.Eventually(func() error { return w.get(&corev1.Secret{}, "shop-ca-pair") }).ShouldNot(Succeed(), "cert-manager makes another")
+	w.Eventually(func() error { return w.get(&corev1.Secret{}, "shop-ca-pair") }).ShouldNot(Succeed(),
+		"cert-manager makes another")
 	next := pkitest.NewCA("private")
 	putCA(next)
-	w.Eventually(asked("leaf-of-ca", print1(next.PEM)[:16])).Should(BeTrue(), "cert-manager does not renew a leaf because its CA is another")
+	w.Eventually(asked("leaf-of-ca", print1(next.PEM)[:16])).Should(BeTrue(),
+		"cert-manager does not renew a leaf because its CA is another")
 	w.Eventually(w.issuing).Should(BeTrue())
 	w.Expect(asked("ca", "1")()).To(BeFalse())
 	issue(t, w.cluster, next)

@@ -35,7 +35,8 @@ func (w *world) crash(seqno int64) {
 func (w *world) bootstraps(epoch int64) {
 	w.t.Helper()
 	w.Eventually(func() int64 { return w.status().Epoch }, 10*time.Second).Should(Equal(epoch))
-	w.Eventually(w.agents.bootstraps, 10*time.Second).Should(And(HaveLen(int(epoch)), HaveEach(Or(Equal("Bootstrap shop-1"), Equal("Initialise shop-0")))))
+	w.Eventually(w.agents.bootstraps, 10*time.Second).
+		Should(And(HaveLen(int(epoch)), HaveEach(Or(Equal("Bootstrap shop-1"), Equal("Initialise shop-0")))))
 }
 
 // recovers requires that a crashed cluster gets its bootstrap, and all it needs after it.
@@ -60,17 +61,21 @@ func (w *world) refuseCertificates(hook admissionv1.WebhookClientConfig) *admiss
 	return config
 }
 
-var nowhere = admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default", Name: "nowhere"}}
+var nowhere = admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: "default",
+	Name: "nowhere"}}
 
-func (w *world) judge(hook admissionv1.WebhookClientConfig, group, resource string) *admissionv1.ValidatingWebhookConfiguration {
+func (w *world) judge(hook admissionv1.WebhookClientConfig, group,
+	resource string) *admissionv1.ValidatingWebhookConfiguration {
 	w.t.Helper()
 	none, seconds := admissionv1.SideEffectClassNone, int32(10)
 	config := &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "cert-manager-webhook-"},
 		Webhooks: []admissionv1.ValidatingWebhook{{
-			Name: "webhook.cert-manager.io", ClientConfig: hook, SideEffects: &none, TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.cluster.Namespace}},
-			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+			Name: "webhook.cert-manager.io", ClientConfig: hook, SideEffects: &none, TimeoutSeconds: &seconds,
+			AdmissionReviewVersions: []string{"v1"},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.cluster.Namespace}},
+			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create,
+				admissionv1.Update},
 				Rule: admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}}}},
 		}},
 	}
@@ -114,7 +119,8 @@ func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w.bringUp()
 	w.stop()
 	config := w.refuseCertificates(nowhere)
-	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "webhook-gone", Name: "shop-issued"}}))
+	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "webhook-gone",
+		Name: "shop-issued"}}))
 	startOperator(t, "webhook-gone", w.agents)
 	w.Eventually(w.condition("Stalled"), time.Minute).Should(Equal("True CertManagerUnavailable"))
 	w.Expect(w.message("Stalled")).To(ContainSubstring("webhook.cert-manager.io"))
@@ -122,7 +128,8 @@ func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w.crash(10)
 	w.recovers(2)
 	must(t, kube.Delete(t.Context(), config))
-	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }, 10*time.Second).Should(Succeed())
+	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }, 10*time.Second).
+		Should(Succeed())
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }
 
@@ -133,14 +140,17 @@ func TestErrorsThatStay(t *testing.T) {
 	w.bringUp()
 	w.stop()
 	config := w.judge(nowhere, "", "services")
-	must(t, kube.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "errors-stay", Name: "shop-primary"}}))
+	must(t, kube.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "errors-stay",
+		Name: "shop-primary"}}))
 	started := time.Now()
 	startOperator(t, "errors-stay", w.agents)
 	w.Eventually(func() int { return len(w.agents.given()) }, time.Second).Should(Equal(1), "nothing is to be done")
-	w.Consistently(func() time.Duration { return w.agents.longestPause(started) }, 27*time.Second, time.Second).Should(BeNumerically("<", 7*time.Second))
+	w.Consistently(func() time.Duration { return w.agents.longestPause(started) }, 27*time.Second, time.Second).
+		Should(BeNumerically("<", 7*time.Second))
 	w.Expect(w.get(&corev1.Service{}, "shop-primary")).NotTo(Succeed(), "it is refused all the time")
 	w.Eventually(w.condition("Stalled"), 15*time.Second).Should(Equal("True AdmissionRefused"))
-	w.Expect(w.message("Stalled")).To(And(ContainSubstring("Kind=Service"), ContainSubstring("failed calling webhook"), ContainSubstring("tried again")))
+	w.Expect(w.message("Stalled")).To(And(ContainSubstring("Kind=Service"), ContainSubstring("failed calling webhook"),
+		ContainSubstring("tried again")))
 	w.Expect(w.condition("Available")()).To(HavePrefix("True"), "the nodes serve")
 	w.crash(10)
 	w.bootstraps(2)
@@ -151,19 +161,21 @@ func TestErrorsThatStay(t *testing.T) {
 	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
 }
 
-// touch makes the API server look at a CRD again that is being deleted: when its finalizer's last write meets a conflict, it
-// waits for another change of more than the condition Terminating, or five minutes.
+// touch makes the API server look at a CRD again that is being deleted: when its finalizer's last write meets a
+// conflict, it waits for another change of more than the condition Terminating, or five minutes.
 func touch(t *testing.T, crd *metav1.PartialObjectMetadata) {
 	before := crd.DeepCopy()
 	crd.Annotations = map[string]string{"test": time.Now().String()}
 	must(t, client.IgnoreNotFound(kube.Patch(t.Context(), crd, client.MergeFrom(before))))
 }
 
-// TestCertManagerIsRemovedAndInstalledAgain: its CRDs are removed under a running operator, are missing when one starts, and come back.
+// TestCertManagerIsRemovedAndInstalledAgain: its CRDs are removed under a running operator, are missing when one
+// starts, and come back.
 func TestCertManagerIsRemovedAndInstalledAgain(t *testing.T) {
 	dir, err := moduleDir("github.com/cert-manager/cert-manager")
 	must(t, err)
-	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(dir, "deploy", "crds")}, ErrorIfPathMissing: true, MaxTime: time.Minute}
+	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(dir, "deploy", "crds")}, ErrorIfPathMissing: true,
+		MaxTime: time.Minute}
 	install := func() error {
 		_, err := envtest.InstallCRDs(config, crds)
 		return err
@@ -175,7 +187,8 @@ func TestCertManagerIsRemovedAndInstalledAgain(t *testing.T) {
 		must(t, envtest.UninstallCRDs(config, crds))
 		w.Eventually(func() (left []string, err error) {
 			all := &metav1.PartialObjectMetadataList{}
-			all.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinitionList"})
+			all.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+				Kind: "CustomResourceDefinitionList"})
 			err = kube.List(t.Context(), all)
 			for _, crd := range all.Items {
 				if strings.HasSuffix(crd.Name, "cert-manager.io") {
@@ -209,12 +222,15 @@ func TestCertManagerIsRemovedAndInstalledAgain(t *testing.T) {
 		w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, name) }).Should(Succeed(), name)
 	}
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
-	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "no-cert-manager", Name: "shop-issued"}}))
-	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(), "they are watched again")
+	must(t, kube.Delete(t.Context(), &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: "no-cert-manager",
+		Name: "shop-issued"}}))
+	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(),
+		"they are watched again")
 
 	uninstall()
 	w.Eventually(w.condition("Stalled"), 30*time.Second).Should(Equal("True CertManagerMissing"))
 	must(t, install())
-	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(), "without another operator")
+	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }).Should(Succeed(),
+		"without another operator")
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }

@@ -77,7 +77,8 @@ func (w *cloning) onlyForItsJob() {
 	b := w.backup()
 	key := &corev1.Secret{}
 	must(w.T, kube.Get(context.Background(), client.ObjectKey{Namespace: w.dev, Name: job.KeyName(b)}, key))
-	if string(key.Data["ca.crt"]) != "the CA" || strings.Contains(string(key.Data["tls.key"]), "nodes") || len(key.Data) != 3 {
+	if string(key.Data["ca.crt"]) != "the CA" || strings.Contains(string(key.Data["tls.key"]), "nodes") ||
+		len(key.Data) != 3 {
 		w.Errorf("the Job's key: %v", key.Data)
 	}
 	for _, a := range w.admitted {
@@ -87,14 +88,16 @@ func (w *cloning) onlyForItsJob() {
 	}
 	jobs := w.jobs()
 	task := jobs[0].Spec.Template.Spec.Containers[0].Env[0].Value
-	for _, want := range []string{"shop-1.shop-nodes." + w.prod + ".svc", `"namespace":"` + w.prod + `"`, `"dir":"` + w.dev + `/copy/`} {
+	for _, want := range []string{"shop-1.shop-nodes." + w.prod + ".svc", `"namespace":"` + w.prod + `"`,
+		`"dir":"` + w.dev + `/copy/`} {
 		if !strings.Contains(task, want) {
 			w.Errorf("the Job's task lacks %s: %s", want, task)
 		}
 	}
 }
 
-// TestCloneConsentWithdrawn: before the copy is complete it is cut off, and removed; the clone goes on when there is consent again.
+// TestCloneConsentWithdrawn: before the copy is complete it is cut off, and removed; the clone goes on when there is
+// consent again.
 func TestCloneConsentWithdrawn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -116,7 +119,8 @@ func TestCloneConsentWithdrawn(t *testing.T) {
 		return b == nil || b.DeletionTimestamp != nil
 	})
 	// The key is of no use any more; and while the Job's pod may write, nothing is removed yet.
-	if err := kube.Get(ctx, client.ObjectKey{Namespace: w.dev, Name: job.KeyName(first)}, &corev1.Secret{}); !apierrors.IsNotFound(err) {
+	if err := kube.Get(ctx, client.ObjectKey{Namespace: w.dev, Name: job.KeyName(first)},
+		&corev1.Secret{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the key is still there: %v", err)
 	}
 	if _, found := w.find(job.RemoveName(first)); found {
@@ -130,8 +134,8 @@ func TestCloneConsentWithdrawn(t *testing.T) {
 	w.eventually("another copy", func() bool { b := w.backup(); return b != nil && b.UID != first.UID })
 }
 
-// TestCloneGoesOn: with a complete copy the volumes are filled, whatever becomes of the source; the copy cannot be removed meanwhile, and is once
-// the clone is Ready.
+// TestCloneGoesOn: with a complete copy the volumes are filled, whatever becomes of the source; the copy cannot be
+// removed meanwhile, and is once the clone is Ready.
 func TestCloneGoesOn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -142,7 +146,8 @@ func TestCloneGoesOn(t *testing.T) {
 	w.ask(w.prod)
 	w.copies()
 	b := w.backup()
-	w.end(job.Name(b, 1), `{"backup": {"id": "`+b.Status.ID+`", "dir": "`+b.Status.Directory+`", "node": "shop-1", "position": "old:7"}}`)
+	w.end(job.Name(b, 1), `{"backup": {"id": "`+b.Status.ID+`", "dir": "`+b.Status.Directory+
+		`", "node": "shop-1", "position": "old:7"}}`)
 	w.eventually("complete", func() bool { return w.backup().Status.Phase == v1alpha1.BackupCompleted })
 	w.edit(w.source, func(c *v1alpha1.GaleraCluster) { c.Spec.AllowedCloneNamespaces = nil })
 	must(t, kube.Delete(ctx, w.source))
@@ -151,7 +156,8 @@ func TestCloneGoesOn(t *testing.T) {
 		return job.FindName(w.clone)
 	}
 	w.eventually("a Job that looks at the copy", func() bool { _, found := w.find(find()); return found })
-	if j, _ := w.find(find()); !strings.Contains(j.Spec.Template.Spec.Containers[0].Env[0].Value, `"dir":"`+b.Status.Directory+`","id":"`+b.Status.ID) {
+	if j, _ := w.find(find()); !strings.Contains(j.Spec.Template.Spec.Containers[0].Env[0].Value,
+		`"dir":"`+b.Status.Directory+`","id":"`+b.Status.ID) {
 		t.Errorf("it looks for something else: %s", j.Spec.Template.Spec.Containers[0].Env[0].Value)
 	}
 	w.end(find(), `{"backup": {"id": "`+b.Status.ID+`", "dir": "`+b.Status.Directory+`", "position": "old:7"}}`)
@@ -212,8 +218,8 @@ func (r readyClone) Get(ctx context.Context, key client.ObjectKey, to client.Obj
 	return r.Client.Get(ctx, key, to, opts...)
 }
 
-// TestReachOfForgedBackups: a GaleraBackup that names a cluster elsewhere is refused, whatever its writer says of its owner, and the agents of that
-// cluster are not even asked. Consent is given to clones alone.
+// TestReachOfForgedBackups: a GaleraBackup that names a cluster elsewhere is refused, whatever its writer says of its
+// owner, and the agents of that cluster are not even asked. Consent is given to clones alone.
 func TestReachOfForgedBackups(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

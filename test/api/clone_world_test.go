@@ -33,7 +33,8 @@ type donors struct{ asked []types.NamespacedName }
 
 func (d *donors) Seen(key types.NamespacedName) map[string]observe.Seen {
 	d.asked = append(d.asked, key)
-	node := observe.Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced, Ready: true}}}
+	node := observe.Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced,
+		Ready: true}}}
 	return map[string]observe.Seen{"shop-0": node, "shop-1": node, "shop-2": node}
 }
 
@@ -63,9 +64,12 @@ func newCloning(t *testing.T, name string) *cloning {
 		must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
 	}
 	w.stop = startOperator(t, w.dev, newFakeAgents()) // it sets the conditions of a cluster that is held back
-	sources, jobs, options := clone.Sources{Reader: kube}, job.Options{Image: "operator"}, resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"}
-	w.restores = galerarestore.Reconciler{Client: kube, Live: kube, Sources: sources, Jobs: jobs, Options: options, Now: time.Now}
-	w.backups = galerabackup.Reconciler{Client: kube, Live: kube, Sources: sources, Agents: w.agents, Jobs: jobs, Options: options, Events: events.NewFakeRecorder(100), Now: time.Now,
+	sources, jobs, options := clone.Sources{Reader: kube}, job.Options{Image: "operator"},
+		resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"}
+	w.restores = galerarestore.Reconciler{Client: kube, Live: kube, Sources: sources, Jobs: jobs, Options: options,
+		Now: time.Now}
+	w.backups = galerabackup.Reconciler{Client: kube, Live: kube, Sources: sources, Agents: w.agents, Jobs: jobs,
+		Options: options, Events: events.NewFakeRecorder(100), Now: time.Now,
 		Admit: func(_ context.Context, _ observe.Target, a agentapi.BackupAdmission) error {
 			w.admitted = append(w.admitted, a)
 			return nil
@@ -80,7 +84,8 @@ func (w *cloning) makeSource(ns string, allowed ...string) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
 	c.Spec.AllowedCloneNamespaces = allowed
 	must(w.T, kube.Create(ctx, c))
-	must(w.T, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop-tls"}, Data: map[string][]byte{"ca.crt": []byte("the CA"), "tls.key": []byte("the nodes' key")}}))
+	must(w.T, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop-tls"},
+		Data: map[string][]byte{"ca.crt": []byte("the CA"), "tls.key": []byte("the nodes' key")}}))
 	w.source = c
 	w.serves(true)
 }
@@ -133,7 +138,8 @@ func (w *cloning) storeIs(well bool, reason, message string) {
 }
 
 func (w *cloning) makeKey() {
-	must(w.T, kube.Create(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.dev, Name: "key"}}))
+	must(w.T, kube.Create(context.Background(),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.dev, Name: "key"}}))
 }
 
 // ask creates the clone of a cluster in a namespace.
@@ -157,7 +163,8 @@ func (w *cloning) passes() {
 		if !apierrors.IsConflict(err) {
 			must(w.T, err)
 		}
-		_, err = w.backups.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: w.dev, Name: clone.BackupName(w.clone)}})
+		_, err = w.backups.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: w.dev,
+			Name: clone.BackupName(w.clone)}})
 		if !apierrors.IsConflict(err) {
 			must(w.T, err)
 		}
@@ -197,7 +204,8 @@ func (w *cloning) empty() {
 	w.Helper()
 	var claims corev1.PersistentVolumeClaimList
 	must(w.T, kube.List(context.Background(), &claims, client.InNamespace(w.dev)))
-	if err := kube.Get(context.Background(), client.ObjectKeyFromObject(w.clone), w.clone.DeepCopy()); err != nil || len(claims.Items) > 0 {
+	if err := kube.Get(context.Background(), client.ObjectKeyFromObject(w.clone), w.clone.DeepCopy()); err != nil ||
+		len(claims.Items) > 0 {
 		w.Errorf("it comes up empty: %d volumes, %v", len(claims.Items), err)
 	}
 }
@@ -262,14 +270,17 @@ func (w *cloning) end(name, reported string) {
 	if !found {
 		w.Fatalf("no Job %s", name)
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.dev, Name: name, Labels: map[string]string{batchv1.JobNameLabel: name}}, Spec: j.Spec.Template.Spec}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.dev, Name: name,
+		Labels: map[string]string{batchv1.JobNameLabel: name}}, Spec: j.Spec.Template.Spec}
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
 	must(w.T, kube.Create(ctx, pod))
 	pod.Status.Phase = corev1.PodSucceeded
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: reported}}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container,
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: reported}}}}
 	must(w.T, kube.Status().Update(ctx, pod))
 	now := metav1.Now()
 	j.Status.StartTime, j.Status.CompletionTime, j.Status.Succeeded = &now, &now, 1
-	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue}, {Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue},
+		{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	must(w.T, kube.Status().Update(ctx, j))
 }

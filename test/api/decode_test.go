@@ -24,13 +24,14 @@ var unusual = map[string][]any{
 	"boolean": {true},
 	"string": {"", "x", "5", "-1", "1h", "1 day", "3d", "9999999999h", "P1D", "1e.5", "1e99999999999",
 		"0.1e-99999", "1Gi", "9E", "+5Mi", "1e3",
-		"2026-01-02T03:04:05Z", "2026-01-02 03:04:05", "2026-01-02T03:04:05.123456789+01:00", "2026-01-02", "2026-02-30T00:00:00Z",
+		"2026-01-02T03:04:05Z", "2026-01-02 03:04:05", "2026-01-02T03:04:05.123456789+01:00", "2026-01-02",
+		"2026-02-30T00:00:00Z",
 		"729f74f0-e5ac-11f1-8d21-87263796a788", "YQ==", "YQ", "a=b", "10.0.0.1", "0 3 * * *", "demo", "\u2028"},
 }
 
-// TestWhatIsAdmittedIsDecoded: one object that the API server takes and the types cannot hold is lost to the operator. Each field
-// of each spec gets each odd value of its type, in an object that is otherwise the smallest one. What the schema takes and the
-// type does not is shown to the API server, which has rules beyond the schema.
+// TestWhatIsAdmittedIsDecoded: one object that the API server takes and the types cannot hold is lost to the operator.
+// Each field of each spec gets each odd value of its type, in an object that is otherwise the smallest one. What the
+// schema takes and the type does not is shown to the API server, which has rules beyond the schema.
 func TestWhatIsAdmittedIsDecoded(t *testing.T) {
 	codec := kubejson.NewSerializerWithOptions(kubejson.DefaultMetaFactory, scheme, scheme, kubejson.SerializerOptions{})
 	for _, k := range kinds(t) {

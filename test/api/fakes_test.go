@@ -54,7 +54,8 @@ func (f *fakeAgents) change(pod string, edit func(*agentapi.Report)) {
 	f.news = make(chan struct{})
 }
 
-func (f *fakeAgents) Status(ctx context.Context, t observe.Target, since int64, wait time.Duration) (agentapi.Report, error) {
+func (f *fakeAgents) Status(ctx context.Context, t observe.Target, since int64, wait time.Duration) (agentapi.Report,
+	error) {
 	deadline := time.After(wait)
 	for {
 		f.mu.Lock()
@@ -167,7 +168,8 @@ func serve(r *agentapi.Report) {
 	if r.Server != nil {
 		started = r.Server.StartedAt
 	}
-	r.Server = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: history, Size: 3, Ready: true, StartedAt: started}
+	r.Server = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: history,
+		Size: 3, Ready: true, StartedAt: started}
 }
 
 // proved adds the evidence a healthy encrypted member gives.
@@ -196,9 +198,10 @@ func issueLeaf(t *testing.T, c *v1alpha1.GaleraCluster, ca pkitest.CA, leaf pkit
 	leaf.Names = []string{resources.ServiceName(c), fmt.Sprintf("*.%s.%s.svc", resources.NodesServiceName(c), c.Namespace)}
 	cert, key := ca.Issue(leaf)
 	s := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.IssuedSecretName(c), Labels: map[string]string{v1alpha1.LabelCluster: c.Name}},
-		Type:       corev1.SecretTypeTLS,
-		Data:       map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM},
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.IssuedSecretName(c),
+			Labels: map[string]string{v1alpha1.LabelCluster: c.Name}},
+		Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM},
 	}
 	old := &corev1.Secret{}
 	if err := kube.Get(context.Background(), client.ObjectKeyFromObject(s), old); err == nil {
@@ -216,7 +219,8 @@ func runPods(t *testing.T, sts *appsv1.StatefulSet) {
 	for i := range int(*sts.Spec.Replicas) {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: sts.Namespace, Name: fmt.Sprintf("%s-%d", sts.Name, i), Labels: map[string]string{},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sts, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sts,
+				appsv1.SchemeGroupVersion.WithKind("StatefulSet"))},
 		}}
 		for k, v := range sts.Spec.Template.Labels {
 			p.Labels[k] = v

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -49,7 +46,8 @@ func built(t *testing.T, folder string) []*unstructured.Unstructured {
 	return out
 }
 
-// tool is Flux or Argo CD: it applies a repository by server-side apply under its own name, and puts right what others have changed.
+// tool is Flux or Argo CD: it applies a repository by server-side apply under its own name, and puts right what others
+// have changed.
 type tool struct {
 	w    *world
 	name string
@@ -62,7 +60,8 @@ func (g *tool) apply(o ...client.ApplyOption) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, u := range g.repo {
-		if err := kube.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()), append(o, client.FieldOwner(g.name), client.ForceOwnership)...); err != nil {
+		if err := kube.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(u.DeepCopy()),
+			append(o, client.FieldOwner(g.name), client.ForceOwnership)...); err != nil {
 			return fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
 		}
 	}
@@ -82,7 +81,8 @@ func (g *tool) commit(change func(spec map[string]any)) {
 	must(g.w.t, g.apply())
 }
 
-// diff is what an apply would change now, "" for nothing: what kubectl diff --server-side, Flux and Argo CD's ServerSideDiff see.
+// diff is what an apply would change now, "" for nothing: what kubectl diff --server-side, Flux and Argo CD's
+// ServerSideDiff see.
 func (g *tool) diff() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +90,8 @@ func (g *tool) diff() string {
 	for _, u := range g.repo {
 		live, dry := u.DeepCopy(), u.DeepCopy()
 		g.w.Expect(kube.Get(context.Background(), client.ObjectKeyFromObject(u), live)).To(Succeed())
-		g.w.Expect(kube.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(dry), client.FieldOwner(g.name), client.ForceOwnership, client.DryRunAll)).To(Succeed())
+		g.w.Expect(kube.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(dry), client.FieldOwner(g.name),
+			client.ForceOwnership, client.DryRunAll)).To(Succeed())
 		if is, would := comparison(live), comparison(dry); is != would {
 			fmt.Fprintf(&out, "%s %s:\n%s\nwould be\n%s\n", u.GetKind(), u.GetName(), is, would)
 		}
@@ -245,9 +246,9 @@ func liveAs(r *agentapi.Report, config agentapi.NodeConfig, serial string, size 
 	}
 }
 
-// TestGitOps: Flux's and Argo CD's way of applying the example repository. There is never a difference: not right after the apply, not
-// after any operation, and not while a tool sets drift back every second during a promotion, a restart, a scaling, a
-// switch, a benchmark and a hibernation.
+// TestGitOps: Flux's and Argo CD's way of applying the example repository. There is never a difference: not right after
+// the apply, not after any operation, and not while a tool sets drift back every second during a promotion, a restart,
+// a scaling, a switch, a benchmark and a hibernation.
 func TestGitOps(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"kustomize-controller", "argocd-controller"} {
@@ -279,7 +280,8 @@ func operateByGit(g *tool) {
 	g.commit(func(spec map[string]any) {
 		spec["mariadb"] = map[string]any{"config": map[string]any{"max_connections": int64(99)}}
 	})
-	w.Eventually(func() v1alpha1.Setting { return w.spec().MariaDB.Config["max_connections"] }).Should(Equal(v1alpha1.NumberSetting(99)))
+	w.Eventually(func() v1alpha1.Setting { return w.spec().MariaDB.Config["max_connections"] }).
+		Should(Equal(v1alpha1.NumberSetting(99)))
 	ready("configured")
 
 	g.commit(func(spec map[string]any) { spec["tls"] = map[string]any{"replication": "Disabled"} })
@@ -330,69 +332,4 @@ func (w *world) benchmarked(meanwhile func()) {
 	meanwhile()
 	must(w.t, kube.Delete(ctx, b))
 	w.Eventually(func() *v1alpha1.TLSOverride { return w.status().TLS.Override }).Should(BeNil())
-}
-
-// TestGitOpsTools: what the repository configures for Flux and Argo CD is admitted by their own definitions, strictly.
-func TestGitOpsTools(t *testing.T) {
-	var paths []string
-	for module, folder := range map[string]string{
-		"FLUX_SOURCE_CONTROLLER": "config/crd/bases", "FLUX_HELM_CONTROLLER": "config/crd/bases", "FLUX_KUSTOMIZE_CONTROLLER": "config/crd/bases", "ARGO_CD": "manifests/crds",
-	} {
-		paths = append(paths, filepath.Join(pinnedModule(t, module), folder))
-	}
-	_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: paths, Scheme: scheme})
-	must(t, err)
-	ctx := context.Background()
-	for _, name := range []string{"flux-system", "argocd"} {
-		must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
-	}
-	strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
-	kinds := map[string]int{}
-	for _, folder := range []string{filepath.Join(repository, "flux"), filepath.Join(repository, "argocd"), filepath.Join("..", "..", "config", "argocd")} {
-		for _, u := range built(t, folder) {
-			kinds[u.GetKind()]++
-			if err := strict.Create(ctx, u.DeepCopy()); err != nil {
-				t.Errorf("%s %s: %v", u.GetKind(), u.GetName(), err)
-			}
-		}
-	}
-	for kind, want := range map[string]int{"GitRepository": 2, "HelmRelease": 1, "Kustomization": 2, "Application": 2, "AppProject": 1, "ConfigMap": 1} {
-		if kinds[kind] != want {
-			t.Errorf("%d of %s, want %d", kinds[kind], kind, want)
-		}
-	}
-	health, err := os.ReadFile(filepath.Join("..", "..", "config", "argocd", "health.lua"))
-	must(t, err)
-	cm := &corev1.ConfigMap{}
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: "argocd", Name: "argocd-cm"}, cm))
-	crds, err := filepath.Glob(filepath.Join("..", "..", "config", "crd", "bases", "*.yaml"))
-	must(t, err)
-	if len(cm.Data) != len(crds) {
-		t.Errorf("Argo CD is configured with %d resources, and there are %d", len(cm.Data), len(crds))
-	}
-	for key, text := range cm.Data {
-		if text != string(health) {
-			t.Errorf("%s is not health.lua", key)
-		}
-	}
-}
-
-// pinnedModule is the folder of a module that is pinned in hack/versions.env, for its definitions.
-func pinnedModule(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "hack", "versions.env"))
-	must(t, err)
-	for line := range strings.Lines(string(text)) {
-		if module, is := strings.CutPrefix(strings.TrimSpace(line), name+"="); is {
-			c := exec.Command("go", "mod", "download", "-json", module)
-			c.Dir = t.TempDir()
-			out, err := c.Output()
-			must(t, err)
-			var found struct{ Dir string }
-			must(t, json.Unmarshal(out, &found))
-			return found.Dir
-		}
-	}
-	t.Fatalf("hack/versions.env has no %s", name)
-	return ""
 }

@@ -33,7 +33,8 @@ const operatorName = "system:serviceaccount:galera-operator-system:galera-operat
 // asOperator is the operator's user with every right of RBAC: what is refused, the policies refuse.
 func asOperator(c *rest.Config) *rest.Config {
 	c = rest.CopyConfig(c)
-	c.Impersonate = rest.ImpersonationConfig{UserName: operatorName, Groups: []string{"system:masters", "system:authenticated"}}
+	c.Impersonate = rest.ImpersonationConfig{UserName: operatorName,
+		Groups: []string{"system:masters", "system:authenticated"}}
 	return c
 }
 
@@ -63,9 +64,11 @@ func policedClient(t *testing.T) client.Client {
 	for _, o := range []client.Object{
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "probe"}},
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}},
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}},
+		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}},
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "probe"}, Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}}}},
 	} {
 		NewWithT(t).Eventually(func() error {
@@ -80,20 +83,27 @@ func policedClient(t *testing.T) client.Client {
 func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 	t.Helper()
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop", UID: "1"}}
-	must(t, yaml.Unmarshal([]byte(`{replicas: 2, storage: {size: 1Gi, temporary: {size: 1Gi}}, arbitrator: {enabled: true}, monitoring: {exporter: {image: e}},
+	must(t,
+		yaml.Unmarshal(
+			[]byte(
+				`{replicas: 2, storage: {size: 1Gi, temporary: {size: 1Gi}}, arbitrator: {enabled: true}, monitoring: {exporter: {image: e}},
 		podTemplate: {labels: {team: a}, volumes: [{name: x}, {name: rules, configMap: audit}], sidecars: [{name: audit, image: a, port: 9000, volumeMounts: [{name: x, mountPath: /x}]}]},
 		backup: {storeRef: {name: s3}, pointInTime: {enabled: true}}, bootstrapFrom: {storeRef: {name: s3}, identitySecretRef: {name: key, key: key.txt}}}`), &c.Spec))
 	plain := c.DeepCopy()
 	plain.Spec.Storage.Temporary, plain.Spec.PodTemplate, plain.Spec.Monitoring = nil, nil, nil
-	ro, o := resources.Options{OperatorImage: "operator", DefaultImage: "mariadb", AssignedUsers: assigned}, job.Options{Image: "operator", AssignedUsers: assigned}
+	ro, o := resources.Options{OperatorImage: "operator", DefaultImage: "mariadb", AssignedUsers: assigned},
+		job.Options{Image: "operator", AssignedUsers: assigned}
 	state := resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}
 	all := map[string]client.Object{
-		"nodes with sidecars": resources.StatefulSet(c, ro, state), "nodes": resources.StatefulSet(plain, ro, state), "arbitrator": resources.Arbitrator(c, ro, true),
-		"account": resources.ServiceAccount(c),
+		"nodes with sidecars": resources.StatefulSet(c, ro, state), "nodes": resources.StatefulSet(plain, ro, state),
+		"arbitrator": resources.Arbitrator(c, ro, true),
+		"account":    resources.ServiceAccount(c),
 	}
 	add := func(name string, o client.Object, err error) { must(t, err); all[name] = o }
 	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b", UID: "2"}}
-	must(t, yaml.Unmarshal([]byte(`{clusterRef: {name: shop}, storeRef: {name: s3}, identitySecretRef: {name: key, key: key.txt}}`), &b.Spec))
+	must(t,
+		yaml.Unmarshal(
+			[]byte(`{clusterRef: {name: shop}, storeRef: {name: s3}, identitySecretRef: {name: key, key: key.txt}}`), &b.Spec))
 	for kind, spec := range map[string]string{"s3": `{s3: {bucket: b, credentials: {secretName: x, accessKeyIDKey: a, secretAccessKeyKey: b}, caBundle: {configMapName: c, key: x}}}`, "azure": `{azure: {account: a, container: c}}`, "volume": `{volume: {claimName: c}}`} {
 		s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: kind, UID: "3"}}
 		must(t, yaml.Unmarshal([]byte(spec), &s.Spec))
@@ -189,34 +199,52 @@ func TestOperatorPolicyRefusals(t *testing.T) {
 		object func() client.Object
 		want   string
 	}{
-		"a system namespace": {object("nodes", func(o client.Object) { o.SetNamespace("kube-system") }), "changes nothing in system namespaces"},
+		"a system namespace": {object("nodes", func(o client.Object) { o.SetNamespace("kube-system") }),
+			"changes nothing in system namespaces"},
 		"a Secret in a system namespace": {func() client.Object {
 			return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "x"}}
 		}, "changes nothing in system namespaces"},
-		"a privileged account": {pod(func(p *corev1.PodSpec) { p.ServiceAccountName = "deployer" }), "only under ServiceAccounts whose names end in -galera"},
-		"the default account":  {pod(func(p *corev1.PodSpec) { p.ServiceAccountName = "" }), "only under ServiceAccounts whose names end in -galera"},
-		"a Job's account": {object("s3: backup", func(o client.Object) { o.(*batchv1.Job).Spec.Template.Spec.ServiceAccountName = "default" }),
+		"a privileged account": {pod(func(p *corev1.PodSpec) { p.ServiceAccountName = "deployer" }),
 			"only under ServiceAccounts whose names end in -galera"},
-		"a Deployment's account": {object("s3: archiver", func(o client.Object) { o.(*appsv1.Deployment).Spec.Template.Spec.ServiceAccountName = "default" }),
+		"the default account": {pod(func(p *corev1.PodSpec) { p.ServiceAccountName = "" }),
+			"only under ServiceAccounts whose names end in -galera"},
+		"a Job's account": {object("s3: backup",
+			func(o client.Object) { o.(*batchv1.Job).Spec.Template.Spec.ServiceAccountName = "default" }),
+			"only under ServiceAccounts whose names end in -galera"},
+		"a Deployment's account": {object("s3: archiver",
+			func(o client.Object) { o.(*appsv1.Deployment).Spec.Template.Spec.ServiceAccountName = "default" }),
 			"only under ServiceAccounts whose names end in -galera"},
 		"a mounted token":      {pod(func(p *corev1.PodSpec) { p.AutomountServiceAccountToken = nil }), "get no token"},
 		"a projected token":    {volume(token), "get no token"},
 		"the host's network":   {pod(func(p *corev1.PodSpec) { p.HostNetwork = true }), "use nothing of the host"},
 		"the host's processes": {pod(func(p *corev1.PodSpec) { p.HostPID = true }), "use nothing of the host"},
-		"the host's ports":     {pod(func(p *corev1.PodSpec) { p.Containers[0].Ports[0].HostPort = 3306 }), "use nothing of the host"},
-		"the host's files":     {volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}), "nothing of the host"},
-		"a volume of NFS":      {volume(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "x", Path: "/"}}), "nothing of the host"},
-		"perhaps root":         {pod(func(p *corev1.PodSpec) { p.SecurityContext.RunAsNonRoot = nil }), "do not run as root"},
-		"root":                 {sidecar(func(s *corev1.SecurityContext) { s.RunAsNonRoot, s.RunAsUser = nil, new(int64(0)) }), "do not run as root"},
-		"no seccomp":           {pod(func(p *corev1.PodSpec) { p.SecurityContext.SeccompProfile = nil }), "have a seccomp profile"},
+		"the host's ports": {pod(func(p *corev1.PodSpec) { p.Containers[0].Ports[0].HostPort = 3306 }),
+			"use nothing of the host"},
+		"the host's files": {volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}),
+			"nothing of the host"},
+		"a volume of NFS": {volume(corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "x", Path: "/"}}),
+			"nothing of the host"},
+		"perhaps root": {pod(func(p *corev1.PodSpec) { p.SecurityContext.RunAsNonRoot = nil }), "do not run as root"},
+		"root": {sidecar(func(s *corev1.SecurityContext) {
+			s.RunAsNonRoot, s.RunAsUser = nil,
+				new(int64(0))
+		}), "do not run as root"},
+		"no seccomp": {pod(func(p *corev1.PodSpec) { p.SecurityContext.SeccompProfile = nil }),
+			"have a seccomp profile"},
 		"a sidecar without seccomp": {sidecar(func(s *corev1.SecurityContext) {
 			s.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
 		}), "have a seccomp profile"},
-		"a privileged sidecar": {sidecar(func(s *corev1.SecurityContext) { s.Privileged, s.AllowPrivilegeEscalation = new(true), nil }), "are not privileged"},
-		"escalation":           {sidecar(func(s *corev1.SecurityContext) { s.AllowPrivilegeEscalation = nil }), "are not privileged"},
-		"capabilities":         {sidecar(func(s *corev1.SecurityContext) { s.Capabilities = nil }), "drop ALL capabilities"},
-		"a capability":         {sidecar(func(s *corev1.SecurityContext) { s.Capabilities.Add = []corev1.Capability{"SYS_ADMIN"} }), "drop ALL capabilities"},
-		"no security context":  {pod(func(p *corev1.PodSpec) { p.Containers[0].SecurityContext = nil }), "are not privileged"},
+		"a privileged sidecar": {sidecar(func(s *corev1.SecurityContext) {
+			s.Privileged,
+				s.AllowPrivilegeEscalation = new(true), nil
+		}), "are not privileged"},
+		"escalation": {sidecar(func(s *corev1.SecurityContext) { s.AllowPrivilegeEscalation = nil }),
+			"are not privileged"},
+		"capabilities": {sidecar(func(s *corev1.SecurityContext) { s.Capabilities = nil }), "drop ALL capabilities"},
+		"a capability": {sidecar(
+			func(s *corev1.SecurityContext) { s.Capabilities.Add = []corev1.Capability{"SYS_ADMIN"} }), "drop ALL capabilities"},
+		"no security context": {pod(func(p *corev1.PodSpec) { p.Containers[0].SecurityContext = nil }),
+			"are not privileged"},
 		"sysctls": {pod(func(p *corev1.PodSpec) {
 			p.SecurityContext.Sysctls = []corev1.Sysctl{{Name: "kernel.msgmax", Value: "1"}}
 		}), "change no sysctl"},
@@ -224,16 +252,26 @@ func TestOperatorPolicyRefusals(t *testing.T) {
 			s.ProcMount = new(corev1.DefaultProcMount)
 			s.SELinuxOptions = &corev1.SELinuxOptions{Type: "x"}
 		}), "change no sysctl"},
-		"another's account": {object("account", func(o client.Object) { o.SetName("deployer") }), "changes only ServiceAccounts whose names"},
-		"a cloud's role":    {object("account", func(o client.Object) { o.SetAnnotations(map[string]string{"eks.amazonaws.com/role-arn": "x"}) }), "neither tokens nor annotations"},
+		"another's account": {object("account", func(o client.Object) { o.SetName("deployer") }),
+			"changes only ServiceAccounts whose names"},
+		"a cloud's role": {object("account",
+			func(o client.Object) { o.SetAnnotations(map[string]string{"eks.amazonaws.com/role-arn": "x"}) }),
+			"neither tokens nor annotations"},
 		"a pod": {func() client.Object {
-			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
+			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
 		}, "creates no pods itself"},
-		"a Role": {object("benchmark's Role", func(o client.Object) { o.SetName("mine") }), "only Roles and RoleBindings of benchmarks"},
-		"rights": {object("benchmark's Role", func(o client.Object) { o.(*rbacv1.Role).Rules[0].Resources = []string{"secrets"} }), "allows patching one ConfigMap"},
-		"rights for others": {object("benchmark's RoleBinding", func(o client.Object) { o.(*rbacv1.RoleBinding).Subjects[0].Name = "default" }),
+		"a Role": {object("benchmark's Role", func(o client.Object) { o.SetName("mine") }),
+			"only Roles and RoleBindings of benchmarks"},
+		"rights": {object("benchmark's Role", func(o client.Object) {
+			o.(*rbacv1.Role).
+				Rules[0].Resources = []string{"secrets"}
+		}), "allows patching one ConfigMap"},
+		"rights for others": {object("benchmark's RoleBinding",
+			func(o client.Object) { o.(*rbacv1.RoleBinding).Subjects[0].Name = "default" }),
 			"to its own ServiceAccount only"},
-		"rights of others": {object("benchmark's RoleBinding", func(o client.Object) { o.(*rbacv1.RoleBinding).RoleRef.Kind = "ClusterRole" }), "to its own ServiceAccount only"},
+		"rights of others": {object("benchmark's RoleBinding",
+			func(o client.Object) { o.(*rbacv1.RoleBinding).RoleRef.Kind = "ClusterRole" }), "to its own ServiceAccount only"},
 	} {
 		o := tc.object()
 		o.SetOwnerReferences(nil)
@@ -249,14 +287,16 @@ func TestOperatorPolicyOnWhatExists(t *testing.T) {
 	const ns = "policed"
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
 	pod := func(name string, labels map[string]string) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
 		must(t, kube.Create(ctx, p))
 		return p
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "deployer"}}
 	must(t, kube.Create(ctx, account))
 	patch := func(o client.Object, text string) error {
-		return c.Patch(ctx, o.DeepCopyObject().(client.Object), client.RawPatch("application/strategic-merge-patch+json", []byte(text)))
+		return c.Patch(ctx, o.DeepCopyObject().(client.Object), client.RawPatch("application/strategic-merge-patch+json",
+			[]byte(text)))
 	}
 	theirs, ours := pod("theirs", nil), pod("ours", map[string]string{v1alpha1.LabelCluster: "shop"})
 	for _, tc := range []struct {
@@ -267,7 +307,8 @@ func TestOperatorPolicyOnWhatExists(t *testing.T) {
 		{"a label of others' pod", patch(theirs, `{"metadata": {"labels": {"a": "b"}}}`), "only those of its clusters"},
 		{"a deletion of others' pod", c.Delete(ctx, theirs.DeepCopy(), client.DryRunAll), "only those of its clusters"},
 		{"another image", patch(ours, `{"spec": {"containers": [{"name": "x", "image": "evil"}]}}`), "never what they run"},
-		{"a deletion of others' account", c.Delete(ctx, account.DeepCopy(), client.DryRunAll), "changes only ServiceAccounts whose names"},
+		{"a deletion of others' account", c.Delete(ctx, account.DeepCopy(), client.DryRunAll),
+			"changes only ServiceAccounts whose names"},
 		{"a label of its own pod", patch(ours, `{"metadata": {"labels": {"a": "b"}}}`), ""},
 		{"a deletion of its own pod", c.Delete(ctx, ours.DeepCopy(), client.DryRunAll), ""},
 	} {

@@ -41,7 +41,8 @@ type world struct {
 	stop    func() // the operator
 }
 
-func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec, changes ...func(*v1alpha1.GaleraCluster)) *world {
+func newWorld(t *testing.T, name string, spec v1alpha1.GaleraClusterSpec,
+	changes ...func(*v1alpha1.GaleraCluster)) *world {
 	t.Helper()
 	ctx := context.Background()
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
@@ -76,7 +77,8 @@ func startOperator(t *testing.T, namespace string, fake *fakeAgents) (stop func(
 		Objects: &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Actor:   apply.Actor{Client: mgr.GetClient(), Agents: agents},
 		Events:  mgr.GetEventRecorder("galera-operator"),
-		Options: resources.Options{OperatorImage: "operator:test", DefaultImage: "mariadb:test", OperatorNamespace: "operators"},
+		Options: resources.Options{OperatorImage: "operator:test", DefaultImage: "mariadb:test",
+			OperatorNamespace: "operators"},
 		ControlCA: func() ([]byte, error) {
 			return os.ReadFile(filepath.Join(dir, "ca.crt"))
 		},
@@ -213,7 +215,8 @@ func TestFirstStart(t *testing.T) {
 	for _, o := range []struct {
 		name string
 		kind client.Object
-	}{{"shop", &corev1.Service{}}, {"shop-primary", &corev1.Service{}}, {"shop-nodes", &corev1.Service{}}, {"shop-root", &corev1.Secret{}}, {"shop-ca", &corev1.ConfigMap{}}} {
+	}{{"shop", &corev1.Service{}}, {"shop-primary", &corev1.Service{}}, {"shop-nodes", &corev1.Service{}},
+		{"shop-root", &corev1.Secret{}}, {"shop-ca", &corev1.ConfigMap{}}} {
 		w.Expect(w.get(o.kind, o.name)).To(Succeed(), o.name)
 	}
 }
@@ -252,7 +255,8 @@ func TestRecovery(t *testing.T) {
 	w.Expect(w.message("QuorumHealthy")).To(ContainSubstring("known positions: shop-0 " + history + ":10, shop-1 " +
 		"" + history + ":12, shop-2 silent. Waiting for the agent of shop-2"))
 	w.Expect(w.status().RequiredActions).To(BeEmpty(), "a silent agent has its time before a person is asked")
-	w.Consistently(w.agents.bootstraps, time.Second).Should(HaveLen(1), "nothing is bootstrapped while a member is unknown")
+	w.Consistently(w.agents.bootstraps, time.Second).Should(HaveLen(1),
+		"nothing is bootstrapped while a member is unknown")
 
 	w.agents.mu.Lock()
 	w.agents.silent["shop-2"] = false
@@ -291,7 +295,8 @@ func TestEviction(t *testing.T) {
 		var events corev1.EventList
 		err := kube.List(context.Background(), &events)
 		return events.Items, err
-	}).Should(ContainElement(And(HaveField("Reason", "Evicted"), HaveField("Message", ContainSubstring("the mariadbd of shop-1 has ended")))))
+	}).Should(ContainElement(And(HaveField("Reason", "Evicted"),
+		HaveField("Message", ContainSubstring("the mariadbd of shop-1 has ended")))))
 }
 
 func TestRollingConfiguration(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestOverride: a cluster runs with the policy of the benchmark that has claimed it, and of no other one, and with its own again when
-// that benchmark is gone, by whatever way. Its spec is never written to.
+// TestOverride: a cluster runs with the policy of the benchmark that has claimed it, and of no other one, and with its
+// own again when that benchmark is gone, by whatever way. Its spec is never written to.
 func TestOverride(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -36,7 +36,8 @@ func TestOverride(t *testing.T) {
 	}
 	w.Expect(clients()).To(Equal(v1alpha1.TLSRequired))
 
-	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "override", Name: "guest", Finalizers: []string{"example.com/kept"}}}
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "override", Name: "guest",
+		Finalizers: []string{"example.com/kept"}}}
 	b.Spec.Cluster.Ref = &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: true}
 	b.Spec.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSPreferred}}}
 	b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &v1alpha1.OLTPWorkload{Profile: "WriteOnly"}}}
@@ -49,7 +50,8 @@ func TestOverride(t *testing.T) {
 		c.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "guest"}
 	})
 	w.Eventually(clients).Should(Equal(v1alpha1.TLSPreferred))
-	w.Eventually(func() *v1alpha1.TLSOverride { return w.status().TLS.Override }).Should(Equal(&v1alpha1.TLSOverride{Benchmark: "guest", Policy: *b.Status.Override}))
+	w.Eventually(func() *v1alpha1.TLSOverride { return w.status().TLS.Override }).
+		Should(Equal(&v1alpha1.TLSOverride{Benchmark: "guest", Policy: *b.Status.Override}))
 	w.Expect(now()).To(Equal(before))
 
 	must(t, kube.Delete(ctx, b)) // its finalizer keeps it, and nothing ends the override in its status

@@ -42,14 +42,16 @@ func TestSecretsGoWithTheData(t *testing.T) {
 	w.Eventually(w.condition("Ready")).ShouldNot(BeEmpty())
 	w.Expect(owners()).To(BeEmpty(), "they are kept, like the data")
 	whenDeleted(v1alpha1.ClaimDelete)
-	w.Eventually(owners).Should(Equal("shop-root: GaleraCluster shop. shop-issued: GaleraCluster shop. shop-ca-pair: GaleraCluster shop. "))
+	w.Eventually(owners).
+		Should(Equal("shop-root: GaleraCluster shop. shop-issued: GaleraCluster shop. shop-ca-pair: GaleraCluster shop. "))
 	whenDeleted(v1alpha1.ClaimRetain)
 	w.Eventually(owners).Should(BeEmpty())
 }
 
 // TestUsersSecretIsNeverOwned: a password of the user's own does not go with the cluster.
 func TestUsersSecretIsNeverOwned(t *testing.T) {
-	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "shop-root", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}}
+	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "shop-root",
+		Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "u"}}
 	c.Spec.Storage.PersistentVolumeClaimRetentionPolicy.WhenDeleted = v1alpha1.ClaimDelete
 	if refs, differ := resources.Owned(c, own); differ || len(refs) > 0 {

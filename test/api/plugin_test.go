@@ -104,7 +104,8 @@ func TestPluginPrints(t *testing.T) {
 	w.Expect(out).To(ContainSubstring("galera-operator.io/pause: \"true\""))
 }
 
-// TestPluginRestoresToAPoint: what the plugin takes for a point, the API server admits; what it refuses makes no cluster.
+// TestPluginRestoresToAPoint: what the plugin takes for a point, the API server admits; what it refuses makes no
+// cluster.
 func TestPluginRestoresToAPoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "plugin-point", spec())
@@ -119,7 +120,8 @@ func TestPluginRestoresToAPoint(t *testing.T) {
 		"position": {"--gtid 0-1-4711,1-1-7", "the cluster's domain"},
 		"two":      {"--gtid 0-1-4711 --latest", "name one point"},
 	} {
-		args := strings.Fields("restore " + name + " --store offsite --from-cluster shop --identity key --size 1Gi " + c.flags)
+		args := strings.Fields("restore " + name + " --store offsite --from-cluster shop --identity key --size 1Gi " +
+			c.flags)
 		_, notes, err := w.galera(args...)
 		made := &v1alpha1.GaleraCluster{}
 		found := kube.Get(t.Context(), client.ObjectKey{Namespace: w.cluster.Namespace, Name: name}, made)
@@ -137,12 +139,16 @@ func TestPluginRestoresToAPoint(t *testing.T) {
 // TestPluginClones: a clone is asked for as the API server wants it; what cannot be one makes no cluster.
 func TestPluginClones(t *testing.T) {
 	w := newWorld(t, "plugin-clones", spec())
-	_, notes, err := w.galera("restore", "twin", "--clone", "elsewhere/shop", "--store", "offsite", "--identity", "key", "--size", "1Gi")
+	_, notes, err := w.galera("restore", "twin", "--clone", "elsewhere/shop", "--store", "offsite", "--identity", "key",
+		"--size", "1Gi")
 	w.Expect(err).NotTo(HaveOccurred(), notes)
 	made := &v1alpha1.GaleraCluster{}
 	w.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: w.cluster.Namespace, Name: "twin"}, made)).To(Succeed())
-	w.Expect(*made.Spec.BootstrapFrom.Cluster).To(Equal(v1alpha1.BootstrapCluster{Namespace: "elsewhere", Name: "shop", StoreRef: v1alpha1.LocalName{Name: "offsite"}}))
-	_, _, err = w.galera("restore", "twins", "--clone", "shop", "--store", "offsite", "--identity", "key", "--size", "1Gi", "--latest")
+	w.Expect(*made.Spec.BootstrapFrom.Cluster).
+		To(Equal(v1alpha1.BootstrapCluster{Namespace: "elsewhere", Name: "shop",
+			StoreRef: v1alpha1.LocalName{Name: "offsite"}}))
+	_, _, err = w.galera("restore", "twins", "--clone", "shop", "--store", "offsite", "--identity", "key", "--size", "1Gi",
+		"--latest")
 	w.Expect(err).To(MatchError(ContainSubstring("the moment at which it is copied")))
 	w.Expect(kube.Get(t.Context(), client.ObjectKey{Namespace: w.cluster.Namespace, Name: "twins"}, made)).NotTo(Succeed())
 }
@@ -153,9 +159,11 @@ func TestPluginWithFewRights(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, "plugin-rights", spec())
 	w.bringUp()
-	must(t, kube.Create(ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-rights", Name: "reader"}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"galera-operator.io"}, Resources: []string{"galeraclusters"}, Verbs: []string{"get"}}}}))
-	must(t, kube.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-rights", Name: "reader"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
+	must(t, kube.Create(ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-rights", Name: "reader"},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"galera-operator.io"}, Resources: []string{"galeraclusters"}, Verbs: []string{"get"}}}}))
+	must(t, kube.Create(ctx, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-rights", Name: "reader"},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
 		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "reader"}}}))
 	var out, notes string
 	var err error
@@ -163,7 +171,8 @@ func TestPluginWithFewRights(t *testing.T) {
 		out, notes, err = w.galera("status", "shop", "--as", "reader")
 		return err == nil
 	})
-	w.Expect(out).To(And(ContainSubstring("3 of 3 nodes Synced"), ContainSubstring("? Backups  ? Users"), MatchRegexp(`not shown +GaleraBackupStores, GaleraBackupSchedules,\s+GaleraBackups, GaleraUsers,\s+GaleraDatabases`),
+	w.Expect(out).To(And(ContainSubstring("3 of 3 nodes Synced"), ContainSubstring("? Backups  ? Users"),
+		MatchRegexp(`not shown +GaleraBackupStores, GaleraBackupSchedules,\s+GaleraBackups, GaleraUsers,\s+GaleraDatabases`),
 		ContainSubstring("$ kubectl auth can-i --list -n plugin-rights")))
 	out, notes, err = w.galera("status", "shop", "--as", "reader", "-o", "json")
 	w.Expect(err).NotTo(HaveOccurred(), notes)
@@ -176,7 +185,8 @@ func TestPluginWithFewRights(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.tar.gz")
 	_, notes, err = w.galera("report", "shop", "--as", "reader", "--file", file)
 	w.Expect(err).NotTo(HaveOccurred(), notes)
-	w.Expect(notes).To(And(ContainSubstring("Secrets (their values are not known"), ContainSubstring(`cannot list resource "events"`)))
+	w.Expect(notes).To(And(ContainSubstring("Secrets (their values are not known"),
+		ContainSubstring(`cannot list resource "events"`)))
 	files := unpack(t, file)
 	w.Expect(files).To(HaveKey(HaveSuffix("/cluster.yaml")))
 	_, _, err = w.galera("report", "shop", "--file", file)
@@ -188,13 +198,16 @@ func TestPluginReport(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, "plugin-report", spec())
 	w.bringUp()
-	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-report", Name: "app-binding"}, Data: map[string][]byte{"password": []byte("s3cr3t-of-app"), "username": []byte("app")}}))
-	must(t, kube.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-report", Name: "left-behind", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}},
+	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-report", Name: "app-binding"},
+		Data: map[string][]byte{"password": []byte("s3cr3t-of-app"), "username": []byte("app")}}))
+	must(t, kube.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "plugin-report",
+		Name: "left-behind", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}},
 		Data: map[string]string{"note": "the application logs in with s3cr3t-of-app"}}))
 	root := &corev1.Secret{}
 	must(t, w.get(root, "shop-root"))
 	w.agents.change("shop-0", func(r *agentapi.Report) {
-		r.Failure = &agentapi.Failure{Reason: agentapi.FailureTransfer, Message: "it was called with " + string(root.Data["password"])}
+		r.Failure = &agentapi.Failure{Reason: agentapi.FailureTransfer, Message: "it was called with " +
+			string(root.Data["password"])}
 	})
 	w.Eventually(func() string { return w.status().Members[0].Message }).Should(ContainSubstring("it was called with"))
 	file := filepath.Join(t.TempDir(), "r.tar.gz")
@@ -213,7 +226,8 @@ func TestPluginReport(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"README.txt", "secrets.txt", "cluster.yaml", "events.txt", "objects/pod/shop-0.yaml", "objects/certificate/shop-issued.yaml", "objects/statefulset/shop.yaml"} {
+	for _, want := range []string{"README.txt", "secrets.txt", "cluster.yaml", "events.txt", "objects/pod/shop-0.yaml",
+		"objects/certificate/shop-issued.yaml", "objects/statefulset/shop.yaml"} {
 		w.Expect(files).To(HaveKey(HaveSuffix("/" + want)))
 	}
 }
@@ -239,7 +253,8 @@ func unpack(t *testing.T, file string) map[string]string {
 	}
 }
 
-// TestPluginInATerminal: on a terminal of 40 columns the screen has colours, fits, and is drawn anew at a change; in a pipe it has none.
+// TestPluginInATerminal: on a terminal of 40 columns the screen has colours, fits, and is drawn anew at a change; in a
+// pipe it has none.
 func TestPluginInATerminal(t *testing.T) {
 	t.Parallel()
 	tmux, err := exec.LookPath("tmux")
@@ -257,15 +272,18 @@ func TestPluginInATerminal(t *testing.T) {
 		w.Expect(err).NotTo(HaveOccurred(), string(out))
 		return string(out)
 	}
-	terminal("new-session", "-d", "-x", "40", "-y", "60", program, "status", "shop", "--watch", "-n", "plugin-terminal", "--kubeconfig", kubeconfig(t))
+	terminal("new-session", "-d", "-x", "40", "-y", "60", program, "status", "shop", "--watch", "-n", "plugin-terminal",
+		"--kubeconfig", kubeconfig(t))
 	t.Cleanup(func() { _ = exec.Command(tmux, "-S", socket, "kill-server").Run() })
 	shown := func() string { return terminal("capture-pane", "-p") }
-	w.Eventually(shown).Should(And(ContainSubstring("3 of 3 nodes Synced"), ContainSubstring("shop-2  ✓ =       ✓ =       ✓ =")))
+	w.Eventually(shown).Should(And(ContainSubstring("3 of 3 nodes Synced"),
+		ContainSubstring("shop-2  ✓ =       ✓ =       ✓ =")))
 	w.Expect(terminal("capture-pane", "-p", "-e")).To(ContainSubstring("\x1b[32m"), "colours")
 	w.Expect(shown()).NotTo(ContainSubstring("promote"))
 	w.agents.change("shop-1", func(r *agentapi.Report) { serve(r); r.Server.State = galera.NodeJoined })
 	w.ask(v1alpha1.AnnotationPrimary, "shop-1@one")
-	w.Eventually(shown).Should(And(ContainSubstring("promote shop-1"), ContainSubstring("2 of 3 nodes Synced"), Not(ContainSubstring("3 of 3"))), "it was drawn anew")
+	w.Eventually(shown).Should(And(ContainSubstring("promote shop-1"), ContainSubstring("2 of 3 nodes Synced"),
+		Not(ContainSubstring("3 of 3"))), "it was drawn anew")
 	out, _, err := w.galera("status", "shop")
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(out).NotTo(ContainSubstring("\x1b"))

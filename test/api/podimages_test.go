@@ -29,8 +29,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// The tests here are the lines of docs/security.md: what can be reached by a user who may create GaleraClusters and GaleraBenchmarks
-// in one namespace, and nothing else.
+// The tests here are the lines of docs/security.md: what can be reached by a user who may create GaleraClusters and
+// GaleraBenchmarks in one namespace, and nothing else.
 
 // TestReachOfSpecs: what a pod could be given in addition to its image is no field, and what is one has no dangerous
 // value.
@@ -38,25 +38,32 @@ func TestReachOfSpecs(t *testing.T) {
 	ctx := context.Background()
 	for name, tc := range map[string]struct{ spec, want string }{
 		"a Service that is a name elsewhere": {`{storage: {size: 1Gi}, service: {type: ExternalName}}`, "Unsupported value"},
-		"an issuer of another kind":          {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Secret}}}`, "Unsupported value"},
-		"another node's name as donor":       {`{storage: {size: 1Gi}, stateTransfer: {donors: [kube-system]}}`, "must be names of this cluster's nodes"},
+		"an issuer of another kind": {`{storage: {size: 1Gi}, tls: {issuerRef: {name: x, kind: Secret}}}`,
+			"Unsupported value"},
+		"another node's name as donor": {`{storage: {size: 1Gi}, stateTransfer: {donors: [kube-system]}}`,
+			"must be names of this cluster's nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mustSay(t, kube.Create(ctx, fromYAML(t, "reach", tc.spec), client.DryRunAll), tc.want)
 		})
 	}
-	for _, field := range []string{"serviceAccountName: admin", "hostNetwork: true", "hostPID: true", "podTemplate: {spec: {hostNetwork: true}}",
-		"podTemplate: {serviceAccountName: admin}", "podTemplate: {volumes: [{name: x, secret: {secretName: y}}]}", "podTemplate: {volumes: [{name: x, hostPath: {path: /}}]}",
-		"podTemplate: {sidecars: [{name: x, image: y, securityContext: {privileged: true}}]}", "podTemplate: {sidecars: [{name: x, image: y, envFrom: [{secretRef: {name: z}}]}]}",
+	for _, field := range []string{"serviceAccountName: admin", "hostNetwork: true", "hostPID: true",
+		"podTemplate: {spec: {hostNetwork: true}}",
+		"podTemplate: {serviceAccountName: admin}", "podTemplate: {volumes: [{name: x, secret: {secretName: y}}]}",
+		"podTemplate: {volumes: [{name: x, hostPath: {path: /}}]}",
+		"podTemplate: {sidecars: [{name: x, image: y, securityContext: {privileged: true}}]}",
+		"podTemplate: {sidecars: [{name: x, image: y, envFrom: [{secretRef: {name: z}}]}]}",
 		"podTemplate: {env: [{name: A, valueFrom: {secretKeyRef: {name: x, key: y}}}]}", "volumes: [{hostPath: {path: /}}]",
-		"securityContext: {privileged: true}", "env: [{name: A}]", "namespace: kube-system", "rootPassword: {secretName: x}", "command: [sh]"} {
+		"securityContext: {privileged: true}", "env: [{name: A}]", "namespace: kube-system", "rootPassword: {secretName: x}",
+		"command: [sh]"} {
 		key, _, _ := strings.Cut(field, ":")
 		strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
 		for kind, u := range map[string]*unstructured.Unstructured{
-			"GaleraCluster":   fromYAML(t, "reach", `{storage: {size: 1Gi}, `+field+`}`),
-			"GaleraBenchmark": benchmark(t, "reach", map[string]string{key: strings.TrimSpace(strings.TrimPrefix(field, key+":"))}),
-			"cluster.ref":     benchmark(t, "reach", map[string]string{"cluster": `{ref: {name: shop, ` + field + `}}`}),
-			"client":          benchmark(t, "reach", map[string]string{"client": `{` + field + `}`}),
+			"GaleraCluster": fromYAML(t, "reach", `{storage: {size: 1Gi}, `+field+`}`),
+			"GaleraBenchmark": benchmark(t, "reach",
+				map[string]string{key: strings.TrimSpace(strings.TrimPrefix(field, key+":"))}),
+			"cluster.ref": benchmark(t, "reach", map[string]string{"cluster": `{ref: {name: shop, ` + field + `}}`}),
+			"client":      benchmark(t, "reach", map[string]string{"client": `{` + field + `}`}),
 		} {
 			if err := strict.Create(ctx, u, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "unknown field") {
 				t.Errorf("%s takes %s: %v", kind, field, err)
@@ -90,7 +97,8 @@ func TestReachOfNames(t *testing.T) {
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	theirs := []client.Object{
-		&corev1.ServiceAccount{ObjectMeta: at("shop-galera"), ImagePullSecrets: []corev1.LocalObjectReference{{Name: "theirs"}}},
+		&corev1.ServiceAccount{ObjectMeta: at("shop-galera"),
+			ImagePullSecrets: []corev1.LocalObjectReference{{Name: "theirs"}}},
 		&corev1.ConfigMap{ObjectMeta: at("shop-config"), Data: map[string]string{"of": "others"}},
 		&corev1.Service{ObjectMeta: at("shop-nodes"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}},
 		&corev1.Secret{ObjectMeta: at("shop-tls"), Data: map[string][]byte{"of": []byte("others")}},
@@ -123,7 +131,8 @@ func TestReachOfBenchmarksEndsAtTheirNamespace(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "reach-elsewhere", Name: "far"}}
 	c.Spec.Replicas, c.Spec.Storage.Size = 1, oneGi
 	must(t, kube.Create(ctx, c))
-	s := perform(t, benchmark(t, "reaches", map[string]string{"cluster": `{ref: {name: far, allowPolicyChanges: true}}`, "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "reaches", map[string]string{"cluster": `{ref: {name: far, allowPolicyChanges: true}}`,
+		"workloads": oneWrite}))
 	s.waitFor("the complaint", stalledFor(v1alpha1.ReasonClusterNotFound, `no GaleraCluster "far" in this namespace`))
 	before := c.DeepCopy()
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
@@ -133,17 +142,23 @@ func TestReachOfBenchmarksEndsAtTheirNamespace(t *testing.T) {
 }
 
 // podsWithUserImages are those of every kind that is made for these resources, with images of the writer's choice.
-func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, all map[string]corev1.PodTemplateSpec) {
+func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster,
+	all map[string]corev1.PodTemplateSpec) {
 	t.Helper()
 	c = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"}}
-	must(t, yaml.Unmarshal([]byte(`{replicas: 2, image: evil, storage: {size: 1Gi}, arbitrator: {enabled: true}}`), &c.Spec))
+	must(t, yaml.Unmarshal([]byte(`{replicas: 2, image: evil, storage: {size: 1Gi}, arbitrator: {enabled: true}}`),
+		&c.Spec))
 	b = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "1"}}
 	b.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij", Account: true}
-	must(t, yaml.Unmarshal([]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {image: evil}, workloads: [
+	must(t,
+		yaml.Unmarshal(
+			[]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {image: evil}, workloads: [
 		{name: own, oltp: {profile: Custom, threads: [1], script: {name: scripts, key: own.lua}}},
 		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &b.Spec))
-	opts, images := resources.Options{OperatorImage: "operator"}, benchjob.Images{Operator: "operator", Client: "evil", Proxy: "evil"}
-	all = map[string]corev1.PodTemplateSpec{"nodes": resources.StatefulSet(c, opts, resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template}
+	opts, images := resources.Options{OperatorImage: "operator"}, benchjob.Images{Operator: "operator", Client: "evil",
+		Proxy: "evil"}
+	all = map[string]corev1.PodTemplateSpec{"nodes": resources.StatefulSet(c, opts,
+		resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template}
 	for _, run := range plan.Runs(&b.Spec) {
 		p := benchjob.Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, opts)
 		job, err := benchjob.Job(b, c, run.Wire(1), p, images)
@@ -165,19 +180,22 @@ func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.
 	return b, c, all
 }
 
-// TestReachOfImages: an image of the writer's choice runs with nothing it could leave its container by, and with no token but
-// the one that writes a benchmark's result.
+// TestReachOfImages: an image of the writer's choice runs with nothing it could leave its container by, and with no
+// token but the one that writes a benchmark's result.
 func TestReachOfImages(t *testing.T) {
 	_, _, all := podsWithUserImages(t)
 	for name, template := range all {
 		pod := template.Spec
-		if pod.HostNetwork || pod.HostPID || pod.HostIPC || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken ||
-			pod.SecurityContext == nil || !*pod.SecurityContext.RunAsNonRoot || pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
+		if pod.HostNetwork || pod.HostPID || pod.HostIPC || pod.AutomountServiceAccountToken == nil ||
+			*pod.AutomountServiceAccountToken ||
+			pod.SecurityContext == nil || !*pod.SecurityContext.RunAsNonRoot ||
+			pod.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 			t.Errorf("%s: %+v", name, pod.SecurityContext)
 		}
 		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 			s := c.SecurityContext
-			if s == nil || s.Privileged != nil || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || !slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0 {
+			if s == nil || s.Privileged != nil || *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem ||
+				!slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) || len(s.Capabilities.Add) > 0 {
 				t.Errorf("%s, %s: %+v", name, c.Name, s)
 			}
 			for _, m := range c.VolumeMounts {
@@ -190,21 +208,23 @@ func TestReachOfImages(t *testing.T) {
 			switch {
 			case v.HostPath != nil:
 				t.Errorf("%s mounts the host's %s", name, v.HostPath.Path)
-			case v.ConfigMap != nil && v.ConfigMap.Name == "scripts" && (len(v.ConfigMap.Items) != 1 || v.ConfigMap.Items[0].Key != "own.lua"):
+			case v.ConfigMap != nil && v.ConfigMap.Name == "scripts" &&
+				(len(v.ConfigMap.Items) != 1 || v.ConfigMap.Items[0].Key != "own.lua"):
 				t.Errorf("%s mounts more than its script: %+v", name, v.ConfigMap)
 			}
 		}
 	}
 }
 
-// TestReachOfBenchmarkPods: none is taken for a node, neither by Services nor by the policy of the network, and none has a
-// Secret of the cluster.
+// TestReachOfBenchmarkPods: none is taken for a node, neither by Services nor by the policy of the network, and none
+// has a Secret of the cluster.
 func TestReachOfBenchmarkPods(t *testing.T) {
 	b, c, all := podsWithUserImages(t)
 	policy := resources.NetworkPolicy(c, resources.Options{})
 	node, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
 	must(t, err)
-	own := []string{benchjob.RunnerName(b), benchjob.AccountName(b), benchjob.ProxyName("x-run-002-1"), benchjob.TunnelName("x-run-002-1"), benchjob.ProxyName("x-run-001-1"), benchjob.TunnelName("x-run-001-1")}
+	own := []string{benchjob.RunnerName(b), benchjob.AccountName(b), benchjob.ProxyName("x-run-002-1"),
+		benchjob.TunnelName("x-run-002-1"), benchjob.ProxyName("x-run-001-1"), benchjob.TunnelName("x-run-001-1")}
 	for name, template := range all {
 		is := labels.Set(template.Labels)
 		if taken := node.Matches(is) || labels.SelectorFromSet(resources.Selector(c)).Matches(is); taken != (name == "nodes") {
@@ -220,7 +240,8 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 		}
 		for _, container := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
 			for _, e := range container.Env {
-				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil || e.ValueFrom.SecretKeyRef.Name != benchjob.AccountName(b)) {
+				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil || e.ValueFrom.SecretKeyRef.Name != benchjob.AccountName(
+					b)) {
 					t.Errorf("%s takes %s from %+v", name, e.Name, e.ValueFrom)
 				}
 			}
@@ -231,8 +252,10 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 // TestReachOfSettings: my.cnf's lines are one setting each, and none that moves files, opens ports or weakens TLS.
 func TestReachOfSettings(t *testing.T) {
 	for name, value := range map[string]string{
-		"max_connections": "1\ninit-file=/etc/passwd", "a\n[sst]\nb": "1", "init_file": "/x", "loose-init-file": "/x", "wsrep_sst_method": "x", "wsrep_notify_cmd": "sh", "wsrep_provider": "/x.so",
-		"plugin_dir": "/x", "datadir": "/x", "require_secure_transport": "OFF", "ssl_ca": "/x", "skip-grant-tables": "1", "extra_port": "1", "user": "root",
+		"max_connections": "1\ninit-file=/etc/passwd", "a\n[sst]\nb": "1", "init_file": "/x", "loose-init-file": "/x",
+		"wsrep_sst_method": "x", "wsrep_notify_cmd": "sh", "wsrep_provider": "/x.so",
+		"plugin_dir": "/x", "datadir": "/x", "require_secure_transport": "OFF", "ssl_ca": "/x", "skip-grant-tables": "1",
+		"extra_port": "1", "user": "root",
 	} {
 		c := &v1alpha1.GaleraCluster{}
 		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{name: v1alpha1.TextSetting(value)}
@@ -253,7 +276,8 @@ func TestReachOfRoles(t *testing.T) {
 	}
 	for _, rule := range read("galeracluster_editor.yaml").Rules {
 		for _, r := range rule.Resources {
-			if !slices.Equal(rule.APIGroups, []string{v1alpha1.GroupVersion.Group}) || strings.Contains(r, "/") && !slices.Equal(rule.Verbs, []string{"get"}) {
+			if !slices.Equal(rule.APIGroups, []string{v1alpha1.GroupVersion.Group}) || strings.Contains(r, "/") &&
+				!slices.Equal(rule.Verbs, []string{"get"}) {
 				t.Errorf("people may %v %s of %v", rule.Verbs, r, rule.APIGroups)
 			}
 		}
@@ -263,7 +287,8 @@ func TestReachOfRoles(t *testing.T) {
 			t.Errorf("the operator may %v hosts", rule.Verbs)
 		}
 		for _, what := range slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs) {
-			if slices.Contains([]string{"*", "bind", "escalate", "impersonate", "pods/exec", "pods/attach", "pods/portforward", "pods/ephemeralcontainers", "serviceaccounts/token", "nodes/proxy",
+			if slices.Contains([]string{"*", "bind", "escalate", "impersonate", "pods/exec", "pods/attach", "pods/portforward",
+				"pods/ephemeralcontainers", "serviceaccounts/token", "nodes/proxy",
 				"clusterroles", "clusterrolebindings", "certificatesigningrequests"}, what) {
 				t.Errorf("the operator may %v %v of %v", rule.Verbs, rule.Resources, rule.APIGroups)
 			}
@@ -271,11 +296,12 @@ func TestReachOfRoles(t *testing.T) {
 	}
 }
 
-// TestReachOfAccounts: a client that speaks with an agent as the operator touches no account but benchmarks' own; see also
-// internal/agent/wsrep, where a real server is asked what such an account may do.
+// TestReachOfAccounts: a client that speaks with an agent as the operator touches no account but benchmarks' own; see
+// also internal/agent/wsrep, where a real server is asked what such an account may do.
 func TestReachOfAccounts(t *testing.T) {
 	b, _, _ := podsWithUserImages(t)
-	for suffix, good := range map[string]bool{benchjob.Suffix(b): true, "": false, "root": false, "x'@'%": false, "ABCDEFGHIJ": false, "abcdefghi%": false, "abcde_ghij": false} {
+	for suffix, good := range map[string]bool{benchjob.Suffix(b): true, "": false, "root": false, "x'@'%": false,
+		"ABCDEFGHIJ": false, "abcdefghi%": false, "abcde_ghij": false} {
 		a := agentapi.BenchAccount{Suffix: suffix, Hash: agentapi.NativeHash("word"), Present: true}
 		if err := a.Check(); (err == nil) != good {
 			t.Errorf("%q: %v", suffix, err)

@@ -50,7 +50,8 @@ func TestObjectsRemovedFromTheSpecAreDeleted(t *testing.T) {
 	policy := child{&networkingv1.NetworkPolicy{}, "shop"}
 	signer := child{&certmanagerv1.Issuer{}, "shop-ca"}
 	clientSigner := child{&certmanagerv1.Issuer{}, "shop-client-ca"}
-	stays := []child{{&certmanagerv1.Certificate{}, "shop-ca-pair"}, {&corev1.Secret{}, "shop-root"}, {&corev1.Secret{}, "shop-tls"}, {&certmanagerv1.Certificate{}, "shop-issued"}}
+	stays := []child{{&certmanagerv1.Certificate{}, "shop-ca-pair"}, {&corev1.Secret{}, "shop-root"},
+		{&corev1.Secret{}, "shop-tls"}, {&certmanagerv1.Certificate{}, "shop-issued"}}
 	w.bringUp()
 	w.Eventually(w.there(append(stays, policy, signer)...)).Should(BeTrue())
 
@@ -63,7 +64,8 @@ func TestObjectsRemovedFromTheSpecAreDeleted(t *testing.T) {
 	user := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: "app"},
 		Spec: v1alpha1.GaleraUserSpec{ClusterRef: v1alpha1.ClusterReference{Name: "shop"}, Require: v1alpha1.RequireX509}}
 	must(t, kube.Create(t.Context(), user))
-	w.Eventually(w.there(clientSigner, child{&certmanagerv1.Certificate{}, "shop-client-ca-pair"})).Should(BeTrue(), "the clients' CA")
+	w.Eventually(w.there(clientSigner, child{&certmanagerv1.Certificate{}, "shop-client-ca-pair"})).Should(BeTrue(),
+		"the clients' CA")
 	must(t, kube.Delete(t.Context(), user))
 	w.Eventually(w.gone(clientSigner)).Should(BeTrue(), "the right to sign for clients")
 	w.Expect(w.there(child{&certmanagerv1.Certificate{}, "shop-client-ca-pair"})()).To(BeTrue(), "the CA's key is kept")
@@ -93,11 +95,13 @@ func TestForeignObjectsStay(t *testing.T) {
 	theirs := []child{
 		{&networkingv1.NetworkPolicy{ObjectMeta: meta("shop", true)}, "shop"},
 		{&certmanagerv1.Issuer{ObjectMeta: meta("shop-ca", true)}, "shop-ca"},
-		{&certmanagerv1.Certificate{ObjectMeta: meta("shop-client-app-issued", true), Spec: certmanagerv1.CertificateSpec{SecretName: "x"}}, "shop-client-app-issued"},
+		{&certmanagerv1.Certificate{ObjectMeta: meta("shop-client-app-issued", true),
+			Spec: certmanagerv1.CertificateSpec{SecretName: "x"}}, "shop-client-app-issued"},
 		{&corev1.Secret{ObjectMeta: meta("shop-client-app-issued", true)}, "shop-client-app-issued"},
 		{&corev1.Secret{ObjectMeta: meta("shop-client-app", true)}, "shop-client-app"},
 		{&corev1.Secret{ObjectMeta: meta("shop-client-web", false)}, "shop-client-web"},
-		{&corev1.Service{ObjectMeta: meta("shop-arbitrator", true), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, "shop-arbitrator"},
+		{&corev1.Service{ObjectMeta: meta("shop-arbitrator", true),
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, "shop-arbitrator"},
 	}
 	for _, c := range theirs {
 		must(t, kube.Create(t.Context(), c.of))

@@ -27,9 +27,11 @@ func TestUnlabelledObjectsAreAdopted(t *testing.T) {
 		changed.SetLabels(labels)
 		must(t, kube.Patch(t.Context(), changed, client.MergeFrom(o)))
 	}
-	for name, o := range map[string]client.Object{"shop-tls": &corev1.Secret{}, "shop-primary": &corev1.Service{}, "shop-issued": &certmanagerv1.Certificate{}} {
+	for name, o := range map[string]client.Object{"shop-tls": &corev1.Secret{}, "shop-primary": &corev1.Service{},
+		"shop-issued": &certmanagerv1.Certificate{}} {
 		unmark(o, name)
-		w.Eventually(func() map[string]string { must(t, w.get(o, name)); return o.GetLabels() }).Should(HaveKey(v1alpha1.LabelPurpose), name)
+		w.Eventually(func() map[string]string { must(t, w.get(o, name)); return o.GetLabels() }).
+			Should(HaveKey(v1alpha1.LabelPurpose), name)
 	}
 	w.Expect(w.condition("Stalled")()).To(HavePrefix("False"))
 }
@@ -37,12 +39,14 @@ func TestUnlabelledObjectsAreAdopted(t *testing.T) {
 // TestAnotherClustersSecrets: root's password of one cluster is not taken for that of another.
 func TestAnotherClustersSecrets(t *testing.T) {
 	must(t, kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "foreign-root"}}))
-	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "foreign-root", Name: "shop-root", Labels: map[string]string{v1alpha1.LabelCluster: "other"}},
+	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "foreign-root", Name: "shop-root",
+		Labels: map[string]string{v1alpha1.LabelCluster: "other"}},
 		Data: map[string][]byte{"password": []byte("theirs")}}
 	must(t, kube.Create(t.Context(), theirs))
 	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents()}
 	w.SetDefaultEventuallyTimeout(20 * time.Second)
-	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "foreign-root", Name: "shop"}, Spec: spec()}
+	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "foreign-root", Name: "shop"},
+		Spec: spec()}
 	startOperator(t, "foreign-root", w.agents)
 	must(t, kube.Create(t.Context(), w.cluster))
 	w.Eventually(w.condition("Stalled")).Should(Equal("True NameConflict"))

@@ -48,7 +48,8 @@ func TestPromote(t *testing.T) {
 	w.agents.change("shop-1", func(r *agentapi.Report) { serve(r); r.Server.State = galera.NodeJoined })
 	w.ask(v1alpha1.AnnotationPrimary, "shop-1@two")
 	w.Eventually(w.request(v1alpha1.RequestPromote)).Should(Equal("two " + v1alpha1.RequestPending))
-	w.Eventually(func() string { return w.status().Requests[0].Message }).Should(ContainSubstring("shop-1 is not Synced: Joined"))
+	w.Eventually(func() string { return w.status().Requests[0].Message }).
+		Should(ContainSubstring("shop-1 is not Synced: Joined"))
 	w.Expect(w.status().Primary).To(Equal("shop-2"))
 	w.agents.change("shop-1", serve)
 	w.Eventually(w.request(v1alpha1.RequestPromote)).Should(Equal("two " + v1alpha1.RequestDone))

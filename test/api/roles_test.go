@@ -50,7 +50,8 @@ func TestOldCacheNeverMovesTheWriter(t *testing.T) {
 		if got := f.PrimaryService.Spec.Selector[appsv1.StatefulSetPodNameLabel]; got != primary {
 			t.Errorf("the Service leads to %s, want %s", got, primary)
 		}
-		if a, b := f.Pods[primary].Labels[v1alpha1.LabelRole], f.Pods[replica].Labels[v1alpha1.LabelRole]; a != v1alpha1.RolePrimary || b != v1alpha1.RoleReplica {
+		if a, b := f.Pods[primary].Labels[v1alpha1.LabelRole],
+			f.Pods[replica].Labels[v1alpha1.LabelRole]; a != v1alpha1.RolePrimary || b != v1alpha1.RoleReplica {
 			t.Errorf("%s is labelled %s, %s %s", primary, a, replica, b)
 		}
 	}
@@ -93,7 +94,8 @@ func TestServiceOfAnEarlierOperator(t *testing.T) {
 		}
 		return s.Spec.Selector
 	}
-	w.Eventually(selector).Should(HaveKeyWithValue(appsv1.StatefulSetPodNameLabel, "shop-0"), "any node is better than none")
+	w.Eventually(selector).Should(HaveKeyWithValue(appsv1.StatefulSetPodNameLabel, "shop-0"),
+		"any node is better than none")
 	w.bringUp()
 	primary := w.status().Primary
 	want := resources.PrimaryService(w.cluster, primary).Spec.Selector
@@ -111,6 +113,7 @@ func TestServiceOfAnEarlierOperator(t *testing.T) {
 	w.Eventually(selector).Should(Equal(want), "it is made again as it was")
 
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "earlier", Name: "shop-2"}}
-	must(t, kube.Patch(t.Context(), p, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+v1alpha1.LabelRole+`":null}}}`))))
+	must(t, kube.Patch(t.Context(), p, client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"`+v1alpha1.LabelRole+`":null}}}`))))
 	w.Eventually(func() string { return w.role("shop-2") }).Should(Equal(v1alpha1.RoleReplica))
 }

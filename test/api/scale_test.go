@@ -23,7 +23,8 @@ func (w *world) scaleTo(n int32) {
 	w.t.Helper()
 	c := &v1alpha1.GaleraCluster{}
 	w.Expect(w.get(c, "shop")).To(Succeed())
-	s := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.cluster.Namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: n}}
+	s := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: w.cluster.Namespace},
+		Spec: autoscalingv1.ScaleSpec{Replicas: n}}
 	must(w.t, kube.SubResource("scale").Update(context.Background(), c, client.WithSubResourceBody(s)))
 }
 
@@ -93,8 +94,10 @@ func TestVolumesGrow(t *testing.T) {
 	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Storage.Size = quantity("2Gi") })
 	w.Eventually(w.condition("Stalled")).Should(Equal("True VolumeNotExpandable"))
 	w.Expect(w.message("Stalled")).To(ContainSubstring(`"does-not" of data-shop-2`))
-	must(t, kube.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: "data-shop-2"}}, client.GracePeriodSeconds(0)))
-	must(t, client.IgnoreNotFound(kube.Patch(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: "data-shop-2"}},
+	must(t, kube.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes",
+		Name: "data-shop-2"}}, client.GracePeriodSeconds(0)))
+	must(t, client.IgnoreNotFound(kube.Patch(ctx,
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "volumes", Name: "data-shop-2"}},
 		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))))
 	w.Eventually(w.requested("data-shop-1")).Should(Equal("2Gi"))
 	w.Eventually(w.condition("Ready")).Should(Equal("False VolumeExpanding"))
@@ -115,11 +118,13 @@ func TestSizeIsGivenUp(t *testing.T) {
 	w.volumes("1Gi", "grows", "does-not", "does-not")
 	w.Eventually(w.condition("Stalled")).Should(Equal("True VolumeNotExpandable"))
 	w.Eventually(w.requested("data-shop-0")).Should(Equal("2Gi"))
-	w.Eventually(func() string { return w.message("Stalled") }).Should(ContainSubstring("set spec.storage.size back to 1Gi"))
+	w.Eventually(func() string { return w.message("Stalled") }).
+		Should(ContainSubstring("set spec.storage.size back to 1Gi"))
 	w.Expect(w.status().VolumeSize.String()).To(Equal("1Gi"))
 	before := w.statefulSet()
 	resize := func(size string) error {
-		return kube.Patch(context.Background(), &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "given-up", Name: "shop"}},
+		return kube.Patch(context.Background(),
+			&v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "given-up", Name: "shop"}},
 			client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"storage":{"size":%q}}}`, size)))
 	}
 	mustSay(t, resize("768Mi"), "can be set back as far as status.volumeSize")
@@ -138,9 +143,11 @@ func (w *world) volumes(size string, classes ...string) {
 	w.t.Helper()
 	ctx := context.Background()
 	for i, class := range classes {
-		sc := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "example.org/none", AllowVolumeExpansion: new(class == "grows")}
+		sc := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "example.org/none",
+			AllowVolumeExpansion: new(class == "grows")}
 		must(w.t, client.IgnoreAlreadyExists(kube.Create(ctx, sc)))
-		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: fmt.Sprintf("data-shop-%d", i), Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}}
+		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace,
+			Name: fmt.Sprintf("data-shop-%d", i), Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}}
 		p.Spec.StorageClassName, p.Spec.AccessModes = &class, []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 		p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: quantity(size)}
 		must(w.t, kube.Create(ctx, p))

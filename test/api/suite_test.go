@@ -43,7 +43,8 @@ func run(m *testing.M) (int, error) {
 		return 1, fmt.Errorf("KUBEBUILDER_ASSETS must name a directory with kube-apiserver and etcd; run: make test-api")
 	}
 	logf.SetLogger(zap.New(zap.WriteTo(os.Stderr), zap.UseDevMode(true)))
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme,
+		v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return 1, err
 		}
@@ -53,7 +54,8 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	env := &envtest.Environment{
-		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases"), filepath.Join(dir, "deploy", "crds")},
+		CRDDirectoryPaths: []string{filepath.Join("..", "..", "config", "crd", "bases"),
+			filepath.Join(dir, "deploy", "crds")},
 		ErrorIfCRDPathMissing: true,
 	}
 	if config, err = env.Start(); err != nil {

@@ -22,14 +22,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/undecodable"
 )
 
-// TestOneUndecodableObjectStopsNothing: an object that was written under a wider schema is left out of the operator's cache, and
-// named; all others are there, and what changes later arrives. The CRD is changed, so that nothing runs in parallel
-// with this test.
+// TestOneUndecodableObjectStopsNothing: an object that was written under a wider schema is left out of the operator's
+// cache, and named; all others are there, and what changes later arrives. The CRD is changed, so that nothing runs in
+// parallel with this test.
 func TestOneUndecodableObjectStopsNothing(t *testing.T) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(30 * time.Second)
 	const namespace = "default"
-	odd, fine, late := types.NamespacedName{Namespace: namespace, Name: "odd"}, databaseOf(namespace, "fine"), databaseOf(namespace, "late")
+	odd, fine, late := types.NamespacedName{Namespace: namespace, Name: "odd"}, databaseOf(namespace, "fine"),
+		databaseOf(namespace, "late")
 	widen(t, func() {
 		spec := map[string]any{"clusterRef": map[string]any{"name": "none"}, "characterSet": int64(5)}
 		o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
@@ -64,7 +65,8 @@ func TestOneUndecodableObjectStopsNothing(t *testing.T) {
 	g.Expect(conditionsOf(t, odd, v1alpha1.ConditionReady)).To(ContainSubstring("characterSet"))
 
 	fixed := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: odd.Namespace, Name: odd.Name}}
-	must(t, kube.Patch(t.Context(), fixed, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"characterSet":"utf8mb4"}}`))))
+	must(t, kube.Patch(t.Context(), fixed, client.RawPatch(types.MergePatchType,
+		[]byte(`{"spec":{"characterSet":"utf8mb4"}}`))))
 	g.Eventually(func() error { return c.Get(t.Context(), odd, &d) }).Should(Succeed())
 	g.Eventually(names).Should(Equal([]string{"fine", "late", "odd"}))
 }
@@ -82,10 +84,12 @@ func cacheWithout(t *testing.T) client.Client {
 	var err error
 	options.HTTPClient, err = bad.HTTPClient(config, scheme)
 	must(t, err)
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: options,
+	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache:     options,
 		NewClient: bad.NewClient})
 	must(t, err)
-	must(t, mgr.Add(&undecodable.Reporter{Objects: bad, Live: mgr.GetClient(), Events: mgr.GetEventRecorder("galera-operator")}))
+	must(t, mgr.Add(&undecodable.Reporter{Objects: bad, Live: mgr.GetClient(),
+		Events: mgr.GetEventRecorder("galera-operator")}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(t.Context()) }()
 	t.Cleanup(func() { must(t, <-ended) })

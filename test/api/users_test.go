@@ -15,14 +15,16 @@ import (
 // TestUserAdmission: bad input is refused where it is written, with a message that describes what to do.
 func TestUserAdmission(t *testing.T) {
 	for spec, want := range map[string]string{
-		`{clusterRef: {name: shop}}`:                                                                                                       "",
-		`{clusterRef: {name: shop}, name: "o'neil` + "`" + `日本"}`:                                                                          "",
-		`{clusterRef: {name: shop}, name: Root}`:                                                                                           "the server's or the operator's own",
-		`{clusterRef: {name: shop}, name: bench_x}`:                                                                                        "the server's or the operator's own",
-		`{clusterRef: {name: shop}, name: "a\nb"}`:                                                                                         "control characters",
-		`{clusterRef: {name: shop}, name: "smile😀"}`:                                                                                       "beyond U+FFFF",
-		`{clusterRef: {name: shop}, name: "space "}`:                                                                                       "begin or end with a space",
-		`{clusterRef: {name: shop}, name: "` + strings.Repeat("n", 81) + `"}`:                                                              "80",
+		`{clusterRef: {name: shop}}`: "",
+		`{clusterRef: {name: shop}, name: "o'neil` + "`" +
+			`日本"}`: "",
+		`{clusterRef: {name: shop}, name: Root}`:     "the server's or the operator's own",
+		`{clusterRef: {name: shop}, name: bench_x}`:  "the server's or the operator's own",
+		`{clusterRef: {name: shop}, name: "a\nb"}`:   "control characters",
+		`{clusterRef: {name: shop}, name: "smile😀"}`: "beyond U+FFFF",
+		`{clusterRef: {name: shop}, name: "space "}`: "begin or end with a space",
+		`{clusterRef: {name: shop}, name: "` + strings.Repeat("n", 81) +
+			`"}`: "80",
 		`{clusterRef: {name: shop}, host: localhost}`:                                                                                      "own pod",
 		`{clusterRef: {name: shop}, host: LocalHost}`:                                                                                      "own pod",
 		`{clusterRef: {name: shop}, host: DB.example.org}`:                                                                                 "in lower case",
@@ -69,13 +71,16 @@ func TestUserAdmission(t *testing.T) {
 	} {
 		check(t, spec, kube.Create(t.Context(), object(t, "GaleraDatabase", "app", spec), client.DryRunAll), want)
 	}
-	check(t, "a database called mysql", kube.Create(t.Context(), object(t, "GaleraDatabase", "mysql", `{clusterRef: {name: shop}}`), client.DryRunAll), "the server's own")
-	check(t, "a user called root", kube.Create(t.Context(), object(t, "GaleraUser", "root", `{clusterRef: {name: shop}}`), client.DryRunAll), "the server's or the operator's own")
+	check(t, "a database called mysql", kube.Create(t.Context(),
+		object(t, "GaleraDatabase", "mysql", `{clusterRef: {name: shop}}`), client.DryRunAll), "the server's own")
+	check(t, "a user called root", kube.Create(t.Context(), object(t, "GaleraUser", "root", `{clusterRef: {name: shop}}`),
+		client.DryRunAll), "the server's or the operator's own")
 }
 
 // TestImmutableUserFields: what cannot be changed in the server cannot be changed in the spec.
 func TestImmutableUserFields(t *testing.T) {
-	u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "fixed"}, Spec: v1alpha1.GaleraUserSpec{ClusterRef: v1alpha1.ClusterReference{Name: "none"}}}
+	u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "fixed"},
+		Spec: v1alpha1.GaleraUserSpec{ClusterRef: v1alpha1.ClusterReference{Name: "none"}}}
 	must(t, kube.Create(t.Context(), u))
 	t.Cleanup(func() {
 		u.Finalizers = nil

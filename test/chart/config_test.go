@@ -12,7 +12,8 @@ import (
 
 // TestDefaultsAreConfigDefault: with default values, the chart installs what `kubectl apply -k config/default` does.
 func TestDefaultsAreConfigDefault(t *testing.T) {
-	out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "kustomize", "../../config/default").Output()
+	out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "kustomize",
+		"../../config/default").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func TestDefaultsAreConfigDefault(t *testing.T) {
 		}
 		a, b := inEffect(o), inEffect(got[id])
 		for _, path := range differences("", a, b) {
-			t.Errorf("%s: %s differs: %v in config/default, %v in the chart", id, path, object(a.(map[string]any)).at(path), object(b.(map[string]any)).at(path))
+			t.Errorf("%s: %s differs: %v in config/default, %v in the chart", id, path, object(a.(map[string]any)).at(path),
+				object(b.(map[string]any)).at(path))
 		}
 	}
 }
@@ -52,7 +54,8 @@ func inEffect(o object) any {
 	for _, part := range []string{"labels", "annotations"} {
 		m, _ := meta[part].(map[string]any)
 		for k := range m {
-			if strings.HasPrefix(k, "helm.sh/") || slices.Contains([]string{"name", "instance", "version", "managed-by"}, strings.TrimPrefix(k, "app.kubernetes.io/")) {
+			if strings.HasPrefix(k, "helm.sh/") || slices.Contains([]string{"name", "instance", "version", "managed-by"},
+				strings.TrimPrefix(k, "app.kubernetes.io/")) {
 				delete(m, k)
 			}
 		}
@@ -157,7 +160,8 @@ func TestReferencesMeet(t *testing.T) {
 			if o.at("subjects.0.name") != account || o.at("subjects.0.namespace") != "elsewhere" {
 				t.Errorf("%s is not the operator's: %v", o.id(), o["subjects"])
 			}
-			role := object{"kind": o.at("roleRef.kind"), "metadata": map[string]any{"name": o.at("roleRef.name"), "namespace": o.at("metadata.namespace")}}
+			role := object{"kind": o.at("roleRef.kind"), "metadata": map[string]any{"name": o.at("roleRef.name"),
+				"namespace": o.at("metadata.namespace")}}
 			if !ids[role.id()] {
 				t.Errorf("%s: there is no %s", o.id(), role.id())
 			}

@@ -66,13 +66,14 @@ func shop(t *testing.T) *v1alpha1.GaleraCluster {
 	c.Spec.Replicas = 3
 	c.Spec.Storage.Size = resource.MustParse("1Gi")
 	// A new kind is served a moment after its CRD was created.
-	must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		err := kube.Create(ctx, c)
-		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return true, err
-	}))
+	must(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true,
+		func(ctx context.Context) (bool, error) {
+			err := kube.Create(ctx, c)
+			if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+				return false, nil
+			}
+			return true, err
+		}))
 	t.Cleanup(func() { must(t, kube.Delete(context.Background(), c)) })
 	return c
 }
@@ -99,7 +100,8 @@ func earlier(t *testing.T) string {
 	return dir
 }
 
-// TestUpgradeAndUninstall: an upgrade upgrades CRDs, an uninstalled release leaves them, and neither touches a GaleraCluster.
+// TestUpgradeAndUninstall: an upgrade upgrades CRDs, an uninstalled release leaves them, and neither touches a
+// GaleraCluster.
 func TestUpgradeAndUninstall(t *testing.T) {
 	t.Cleanup(func() { uninstall(t, release, namespace) })
 	helmOn(t, "", "install", release, earlier(t), "--create-namespace", "--values", "-")
@@ -116,7 +118,8 @@ func TestUpgradeAndUninstall(t *testing.T) {
 
 	helmOn(t, "{log: {level: debug}}", "upgrade", release, folder, "--values", "-")
 	if after := crd(); len(after.Spec.Names.ShortNames) == 0 || after.UID != before.UID {
-		t.Errorf("the CRD was not upgraded in place: short names %v, %s → %s", after.Spec.Names.ShortNames, before.UID, after.UID)
+		t.Errorf("the CRD was not upgraded in place: short names %v, %s → %s", after.Spec.Names.ShortNames, before.UID,
+			after.UID)
 	}
 	if d := operator(t, manager); d.UID != deployed.UID {
 		t.Error("the Deployment was replaced")
@@ -156,13 +159,15 @@ func smallRelease(t *testing.T) {
 		size := len(s.Data["release"])
 		t.Logf("%s has %d KiB", s.Name, size>>10)
 		if size > 512<<10 {
-			t.Errorf("%s has %d KiB; more than 1 MiB cannot be installed: move the CRDs into a chart of their own, or shorten them", s.Name, size>>10)
+			t.Errorf(
+				"%s has %d KiB; more than 1 MiB cannot be installed: move the CRDs into a chart of their own, or shorten them",
+				s.Name, size>>10)
 		}
 	}
 }
 
-// TestCRDsAreSmall: `kubectl apply` without --server-side keeps the whole object in an annotation, and an object's annotations may have
-// 256 KiB together.
+// TestCRDsAreSmall: `kubectl apply` without --server-side keeps the whole object in an annotation, and an object's
+// annotations may have 256 KiB together.
 func TestCRDsAreSmall(t *testing.T) {
 	crds := render(t, "").of("CustomResourceDefinition")
 	if len(crds) != 7 {
@@ -195,13 +200,15 @@ func TestTakesOver(t *testing.T) {
 	kubectl(nil, "wait", "--for=condition=Established", "crd/"+clusters)
 	kubectl(nil, "apply", "--server-side", "--force-conflicts", "-k", "../../config/default")
 	cluster, before := shop(t), operator(t, manager)
-	if _, err := helm("", "upgrade", "--install", release, folder, "--namespace", namespace); err == nil || !strings.Contains(err.Error(), "cannot be imported") {
+	if _, err := helm("", "upgrade", "--install", release, folder, "--namespace", namespace); err == nil ||
+		!strings.Contains(err.Error(), "cannot be imported") {
 		t.Errorf("it takes over without being asked: %v", err)
 	}
 	helmOn(t, "{replicas: 3}", "upgrade", "--install", "--take-ownership", release, folder, "--values", "-")
 	after := operator(t, manager)
 	if after.UID != before.UID || *after.Spec.Replicas != 3 {
-		t.Errorf("not taken over in place: %s with %d replicas is now %s with %d", before.UID, *before.Spec.Replicas, after.UID, *after.Spec.Replicas)
+		t.Errorf("not taken over in place: %s with %d replicas is now %s with %d", before.UID, *before.Spec.Replicas,
+			after.UID, *after.Spec.Replicas)
 	}
 	must(t, kube.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster))
 	uninstall(t, release, namespace)
@@ -291,7 +298,8 @@ networkPolicy: {metricsFrom: []}
 metrics: {service: {annotations: {a: b}}}
 `, "install", name, folder, "--create-namespace", "--values", "-")
 	d := operator(t, name+"-galera-operator-controller-manager")
-	if got := d.Spec.Template.Spec; got.PriorityClassName != "system-cluster-critical" || got.SecurityContext.RunAsUser != nil || len(got.ImagePullSecrets) != 1 {
+	if got := d.Spec.Template.Spec; got.PriorityClassName != "system-cluster-critical" ||
+		got.SecurityContext.RunAsUser != nil || len(got.ImagePullSecrets) != 1 {
 		t.Errorf("values are lost: %+v", got)
 	}
 	role := &rbacv1.ClusterRole{}

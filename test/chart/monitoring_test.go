@@ -26,12 +26,14 @@ metrics:
   dashboards: {enabled: true}
 `
 
-// TestMonitoringIsConfigs: monitors and alerts of the chart are those of config/prometheus, dashboards those of config/grafana.
+// TestMonitoringIsConfigs: monitors and alerts of the chart are those of config/prometheus, dashboards those of
+// config/grafana.
 func TestMonitoringIsConfigs(t *testing.T) {
 	all := render(t, monitored)
 	seen := 0
 	for _, part := range []string{"prometheus", "grafana"} {
-		out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "kustomize", "../../config/"+part).Output()
+		out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "kustomize",
+			"../../config/"+part).Output()
 		must(t, err)
 		for _, want := range parse(t, out) {
 			seen++
@@ -54,17 +56,21 @@ func TestMonitoringIsConfigs(t *testing.T) {
 	}
 }
 
-// TestMonitoringIsAdmitted by the CRDs of the Prometheus operator, nothing of it pruned; and without them the chart installs all else.
+// TestMonitoringIsAdmitted by the CRDs of the Prometheus operator, nothing of it pruned; and without them the chart
+// installs all else.
 func TestMonitoringIsAdmitted(t *testing.T) {
 	const name = "monitored"
 	t.Cleanup(func() { uninstall(t, name, namespace) })
 	unknownToTheServer(t)
-	helmOn(t, "{crds: {install: false}, metrics: {dashboards: {enabled: true}}}", "install", name, folder, "--create-namespace", "--values", "-")
+	helmOn(t, "{crds: {install: false}, metrics: {dashboards: {enabled: true}}}", "install", name, folder,
+		"--create-namespace", "--values", "-")
 	uninstall(t, name, namespace)
-	if _, err := helm(monitored, "install", name, folder, "--namespace", namespace, "--create-namespace", "--values", "-"); err == nil {
+	if _, err := helm(monitored, "install", name, folder, "--namespace", namespace, "--create-namespace", "--values",
+		"-"); err == nil {
 		t.Error("it was installed without the CRDs of the Prometheus operator")
 	}
-	_, err := envtest.InstallCRDs(restConfig, envtest.CRDInstallOptions{Paths: []string{prometheusOperatorCRDs(t)}, ErrorIfPathMissing: true})
+	_, err := envtest.InstallCRDs(restConfig, envtest.CRDInstallOptions{Paths: []string{prometheusOperatorCRDs(t)},
+		ErrorIfPathMissing: true})
 	must(t, err)
 	helmOn(t, monitored, "upgrade", "--install", name, folder, "--create-namespace", "--values", "-")
 	out, err := helm("", "get", "manifest", name, "--namespace", namespace)
@@ -86,21 +92,25 @@ func TestMonitoringIsAdmitted(t *testing.T) {
 	}
 }
 
-// unknownToTheServer makes sure that the API server has none of the Prometheus operator's kinds: what is installed now does without them.
+// unknownToTheServer makes sure that the API server has none of the Prometheus operator's kinds: what is installed now
+// does without them.
 func unknownToTheServer(t *testing.T) {
 	t.Helper()
-	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "monitoring.coreos.com/v1", "kind": "PodMonitorList"}}
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "monitoring.coreos.com/v1",
+		"kind": "PodMonitorList"}}
 	if err := kube.List(t.Context(), list); !meta.IsNoMatchError(err) {
 		t.Fatalf("the API server knows PodMonitors: %v", err)
 	}
 }
 
-// TestNothingNeedsPrometheus: unless its values are set, no object of the chart, and none of config/default, which install.yaml is made of, is of a
-// kind of the Prometheus operator, or names its group, as a role would.
+// TestNothingNeedsPrometheus: unless its values are set, no object of the chart, and none of config/default, which
+// install.yaml is made of, is of a kind of the Prometheus operator, or names its group, as a role would.
 func TestNothingNeedsPrometheus(t *testing.T) {
-	out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "kustomize", "../../config/default").Output()
+	out, err := exec.Command(filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl"), "kustomize",
+		"../../config/default").Output()
 	must(t, err)
-	for from, all := range map[string]objects{"config/default": parse(t, out), "the chart": render(t, "{metrics: {dashboards: {enabled: true}}}")} {
+	for from, all := range map[string]objects{"config/default": parse(t, out),
+		"the chart": render(t, "{metrics: {dashboards: {enabled: true}}}")} {
 		if len(all) < 15 {
 			t.Errorf("%s has %d objects only", from, len(all))
 		}
@@ -149,7 +159,8 @@ func prometheusOperatorCRDs(t *testing.T) string {
 	versions, err := os.ReadFile("../../hack/versions.env")
 	must(t, err)
 	m := regexp.MustCompile(`(?m)^PROMETHEUS_OPERATOR_VERSION=(.*)$`).FindSubmatch(versions)
-	cmd := exec.Command("go", "mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator@"+string(m[1]))
+	cmd := exec.Command("go", "mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator@"+
+		string(m[1]))
 	cmd.Dir = t.TempDir() // it is no module of ours
 	out, err := cmd.Output()
 	must(t, err)

@@ -9,7 +9,8 @@ import (
 )
 
 func TestLint(t *testing.T) {
-	for _, values := range []string{"", "{watchNamespaces: [a], benchmarks: {enabled: false}, metrics: {podMonitors: {enabled: true}}}"} {
+	for _, values := range []string{"",
+		"{watchNamespaces: [a], benchmarks: {enabled: false}, metrics: {podMonitors: {enabled: true}}}"} {
 		if _, err := helm(values, "lint", "--strict", folder, "--values", "-"); err != nil {
 			t.Error(err)
 		}

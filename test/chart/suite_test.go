@@ -1,4 +1,5 @@
-// Package chart holds tests of the Helm chart: what it renders, what it refuses, and what Helm does with it on a real kube-apiserver.
+// Package chart holds tests of the Helm chart: what it renders, what it refuses, and what Helm does with it on a real
+// kube-apiserver.
 package chart
 
 import (
@@ -52,7 +53,8 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (int, error) {
 	if _, err := exec.LookPath("helm"); err != nil || os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		return 1, fmt.Errorf("these tests need helm, and KUBEBUILDER_ASSETS with kube-apiserver, etcd and kubectl; run: make test-api")
+		return 1,
+			fmt.Errorf("these tests need helm, and KUBEBUILDER_ASSETS with kube-apiserver, etcd and kubectl; run: make test-api")
 	}
 	dir, err := os.MkdirTemp("", "chart")
 	if err != nil {
@@ -61,7 +63,8 @@ func run(m *testing.M) (int, error) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	logf.SetLogger(zap.New(zap.WriteTo(os.Stderr), zap.UseDevMode(true)))
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme,
+		certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return 1, err
 		}
@@ -93,7 +96,8 @@ func run(m *testing.M) (int, error) {
 // helm runs Helm with values on its standard input, and returns what it writes to its output, or as error what it says.
 func helm(values string, args ...string) ([]byte, error) {
 	cmd := exec.Command("helm", args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HELM_CACHE_HOME="+helmHome, "HELM_CONFIG_HOME="+helmHome, "HELM_DATA_HOME="+helmHome)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "HELM_CACHE_HOME="+helmHome, "HELM_CONFIG_HOME="+helmHome,
+		"HELM_DATA_HOME="+helmHome)
 	cmd.Stdin = strings.NewReader(values)
 	var out, says bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &says
@@ -170,7 +174,8 @@ func parse(t *testing.T, text []byte) objects {
 // render returns what the chart makes of values.
 func render(t *testing.T, values string, args ...string) objects {
 	t.Helper()
-	out, err := helm(values, append([]string{"template", release, folder, "--namespace", namespace, "--values", "-"}, args...)...)
+	out, err := helm(values, append([]string{"template", release, folder, "--namespace", namespace, "--values", "-"},
+		args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 // deletesClaim is the beginning of a command whose end waits for the pod that uses the claim.
 var deletesClaim = regexp.MustCompile(`kubectl delete pvc [^\n]*`)
 
-// TestDeletingAClaimDoesNotWait: a claim goes when its pod does, so a command that deletes it and waits hangs for ever, whether a page reports it or a message.
+// TestDeletingAClaimDoesNotWait: a claim goes when its pod does, so a command that deletes it and waits hangs for ever,
+// whether a page reports it or a message.
 func TestDeletingAClaimDoesNotWait(t *testing.T) {
 	all := pages(t)
 	for _, dir := range []string{"api", "cmd", "controllers", "internal"} {

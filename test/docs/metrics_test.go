@@ -76,7 +76,8 @@ func nodeTable() string {
 	return out.String()
 }
 
-var described = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "([^"]*)", unit: "[^"]*", constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}\}$`)
+var described = regexp.MustCompile(
+	`^Desc\{fqName: "([^"]*)", help: "([^"]*)", unit: "[^"]*", constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}\}$`)
 
 func operatorTable(t *testing.T) string {
 	var rows []string

@@ -17,7 +17,8 @@ func TestLargePackagesHaveAReason(t *testing.T) {
 	count := map[string]int{}
 	for _, top := range []string{"api", "cmd", "controllers", "hack", "internal", "test"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(d.Name(), "zz_generated.") {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+				strings.HasPrefix(d.Name(), "zz_generated.") {
 				return err
 			}
 			folder, err := filepath.Rel(root, filepath.Dir(path))

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestNavHasEveryPage: mkdocs.yml names each page of docs/ once, and none that does not exist. `make docs` needs packages from
-// PyPI; this needs none.
+// TestNavHasEveryPage: mkdocs.yml names each page of docs/ once, and none that does not exist. `make docs` needs
+// packages from PyPI; this needs none.
 func TestNavHasEveryPage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "mkdocs.yml"))
 	if err != nil {

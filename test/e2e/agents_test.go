@@ -27,22 +27,23 @@ const (
 )
 
 var _ = Describe("An upgrade of the operator", func() {
-	It("replaces the agents in place, and back: no database is restarted, no write fails, no evidence is lost", Label(Core), Serial, func(ctx SpecContext) {
-		shop := sharedCluster(ctx)
-		Expect(harness.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
-		u := followUpgrade(ctx, shop)
-		version := u.before.Members[0].Agent.Version
-		old := u.rolls(ctx, nextOperator, nextVersion)
-		restoreOperator(old)
-		u.rolls(ctx, old, version)
-		u.rolls(ctx, nextOperator, nextVersion)
+	It("replaces the agents in place, and back: no database is restarted, no write fails, no evidence is lost",
+		Label(Core), Serial, func(ctx SpecContext) {
+			shop := sharedCluster(ctx)
+			Expect(harness.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
+			u := followUpgrade(ctx, shop)
+			version := u.before.Members[0].Agent.Version
+			old := u.rolls(ctx, nextOperator, nextVersion)
+			restoreOperator(old)
+			u.rolls(ctx, old, version)
+			u.rolls(ctx, nextOperator, nextVersion)
 
-		progress("a server ends that another agent has started")
-		Expect(shop.Servers().Kill(ctx, u.before.Primary)).To(Succeed())
-		Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
-		expectHistory(ctx, shop, u.before.ClusterUUID)
-		stopAndCheck(ctx, u.w, u.start)
-	}, SpecTimeout(10*time.Minute))
+			progress("a server ends that another agent has started")
+			Expect(shop.Servers().Kill(ctx, u.before.Primary)).To(Succeed())
+			Expect(shop.WaitHealthy(ctx, shortly)).To(Succeed())
+			expectHistory(ctx, shop, u.before.ClusterUUID)
+			stopAndCheck(ctx, u.w, u.start)
+		}, SpecTimeout(10*time.Minute))
 
 	It("of the commit before replaces its agents, and goes back", Label(Slow), func(ctx SpecContext) {
 		checkoutBefore(ctx)
@@ -68,7 +69,8 @@ var _ = Describe("An upgrade of the operator", func() {
 			u.rolls(ctx, previousOperator, previousVersion)
 			u.rolls(ctx, current, "")
 		} else {
-			Expect(shop.WaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionFalse, v1alpha1.ReasonMaintenancePending, shortly)).To(Succeed())
+			Expect(shop.WaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionFalse, v1alpha1.ReasonMaintenancePending,
+				shortly)).To(Succeed())
 		}
 		stopAndCheck(ctx, u.w, u.start)
 	}, SpecTimeout(15*time.Minute))
@@ -116,7 +118,8 @@ func followUpgrade(ctx context.Context, shop *harness.Cluster) *upgrading {
 	return u
 }
 
-// rolls rolls the operator to an image, waits until all agents are of its version ("" for another one than now), and looks at everything else.
+// rolls rolls the operator to an image, waits until all agents are of its version ("" for another one than now), and
+// looks at everything else.
 func (u *upgrading) rolls(ctx context.Context, image, version string) (was string) {
 	GinkgoHelper()
 	u.upgraded(ctx, version, func() (err error) {
@@ -138,7 +141,8 @@ func (u *upgrading) upgraded(ctx context.Context, version string, upgrade func()
 	}
 	Eventually(ctx, func(ctx context.Context) []string { return agentVersions(ctx, u.shop) }).
 		WithTimeout(agentsNew).WithPolling(time.Second).Should(HaveEach(And(Not(BeEmpty()), wanted)))
-	progress("operator in %s, agents %s later", operator.Sub(began).Round(time.Second), time.Since(operator).Round(time.Second))
+	progress("operator in %s, agents %s later", operator.Sub(began).Round(time.Second),
+		time.Since(operator).Round(time.Second))
 	Expect(u.shop.WaitHealthy(ctx, shortly)).To(Succeed())
 	Expect(incarnations(ctx, u.shop)).To(Equal(u.nodes), "no container was replaced or restarted")
 	Expect(u.shop.Servers().Runs(ctx)).To(Equal(u.runs), "no mariadbd was restarted")

@@ -16,43 +16,47 @@ import (
 )
 
 var _ = Describe("Alerts about backups", Label(Slow, Faults), func() {
-	It("tell of a backup that is not tested, of a store that is away, and of a backup that is overdue", func(ctx SpecContext) {
-		a := watchAlarms(ctx)
-		objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
-		Expect(err).NotTo(HaveOccurred())
-		c := create(ctx, harness.Build(newNamespace(ctx, "backups"), "shop", harness.Replicas(1)))
-		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		identity, err := age.GenerateX25519Identity()
-		Expect(err).NotTo(HaveOccurred())
-		makeStore(ctx, objects, c.Namespace, identity)
-		wrong, err := age.GenerateX25519Identity()
-		Expect(err).NotTo(HaveOccurred())
-		makeIdentity(ctx, c.Namespace, "tests", wrong)
-		Expect(kube.Create(ctx, everyMinute(c, "tests"))).To(Succeed())
-		a.fire(ctx, c, "GaleraBackupUnverified")
-		By("giving the tests the right key")
-		Expect(kube.Update(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "tests"}, Data: map[string][]byte{"identity": []byte(identity.String() + "\n")}})).To(Succeed())
-		a.clear(ctx, c, "GaleraBackupUnverified")
+	It("tell of a backup that is not tested, of a store that is away, and of a backup that is overdue",
+		func(ctx SpecContext) {
+			a := watchAlarms(ctx)
+			objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
+			Expect(err).NotTo(HaveOccurred())
+			c := create(ctx, harness.Build(newNamespace(ctx, "backups"), "shop", harness.Replicas(1)))
+			Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+			identity, err := age.GenerateX25519Identity()
+			Expect(err).NotTo(HaveOccurred())
+			makeStore(ctx, objects, c.Namespace, identity)
+			wrong, err := age.GenerateX25519Identity()
+			Expect(err).NotTo(HaveOccurred())
+			makeIdentity(ctx, c.Namespace, "tests", wrong)
+			Expect(kube.Create(ctx, everyMinute(c, "tests"))).To(Succeed())
+			a.fire(ctx, c, "GaleraBackupUnverified")
+			By("giving the tests the right key")
+			Expect(kube.Update(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "tests"},
+				Data: map[string][]byte{"identity": []byte(identity.String() + "\n")}})).To(Succeed())
+			a.clear(ctx, c, "GaleraBackupUnverified")
 
-		endpoint := moveStore(ctx, c, "https://s3.nowhere.svc:9000")
-		a.fire(ctx, c, "GaleraBackupStoreUnreachable", "GaleraBackupTooOld")
-		moveStore(ctx, c, endpoint)
-		a.clear(ctx, c, "GaleraBackupStoreUnreachable", "GaleraBackupTooOld")
-	}, SpecTimeout(15*time.Minute))
+			endpoint := moveStore(ctx, c, "https://s3.nowhere.svc:9000")
+			a.fire(ctx, c, "GaleraBackupStoreUnreachable", "GaleraBackupTooOld")
+			moveStore(ctx, c, endpoint)
+			a.clear(ctx, c, "GaleraBackupStoreUnreachable", "GaleraBackupTooOld")
+		}, SpecTimeout(15*time.Minute))
 
 	It("tell of an archive that is behind, and of a gap in it", func(ctx SpecContext) {
 		a := watchAlarms(ctx)
 		objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())
-		c := create(ctx, harness.Build(newNamespace(ctx, "archive"), "shop", harness.Replicas(1), func(s *v1alpha1.GaleraClusterSpec) {
-			s.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
-				PointInTime: &v1alpha1.PointInTime{Enabled: true, Interval: &metav1.Duration{Duration: 2 * time.Second}}}
-		}))
+		c := create(ctx, harness.Build(newNamespace(ctx, "archive"), "shop", harness.Replicas(1),
+			func(s *v1alpha1.GaleraClusterSpec) {
+				s.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+					PointInTime: &v1alpha1.PointInTime{Enabled: true, Interval: &metav1.Duration{Duration: 2 * time.Second}}}
+			}))
 		identity, err := age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())
 		makeStore(ctx, objects, c.Namespace, identity)
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(c.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
+		Expect(c.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving,
+			archiveTime)).To(Succeed())
 
 		By("purging what the archiver has not read yet")
 		Expect(objects.CutOff(ctx)).To(Succeed())
@@ -60,7 +64,8 @@ var _ = Describe("Alerts about backups", Label(Slow, Faults), func() {
 		Expect(kube.DeleteAllOf(ctx, &corev1.Pod{}, kubeclient.InNamespace(c.Namespace), kubeclient.GracePeriodSeconds(0),
 			kubeclient.MatchingLabels{v1alpha1.LabelCluster: c.Name, "app.kubernetes.io/component": "archiver"})).To(Succeed())
 		cl := client(ctx, c)
-		Expect(cl.Exec(ctx, c.Name, "CREATE DATABASE lost", "FLUSH BINARY LOGS", "CREATE TABLE lost.t (id INT PRIMARY KEY)", "FLUSH BINARY LOGS")).To(Succeed())
+		Expect(cl.Exec(ctx, c.Name, "CREATE DATABASE lost", "FLUSH BINARY LOGS", "CREATE TABLE lost.t (id INT PRIMARY KEY)",
+			"FLUSH BINARY LOGS")).To(Succeed())
 		a.fire(ctx, c, "GaleraArchiveBehind")
 		Expect(cl.Exec(ctx, c.Name, "PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY")).To(Succeed())
 		Expect(kube.Network().Heal(ctx)).To(Succeed())

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// alarmTime is how long a shortened alert may take to fire, or to clear: what is awaited, what the operator or an agent needs to see it, a scrape, an
-	// evaluation. The longest are kubelet's: it takes a minute and more until Prometheus has another configuration.
+	// alarmTime is how long a shortened alert may take to fire, or to clear: what is awaited, what the operator or an
+	// agent needs to see it, a scrape, an evaluation. The longest are kubelet's: it takes a minute and more until
+	// Prometheus has another configuration.
 	alarmTime = 4 * time.Minute
 	// hasty marks the shortened alerts.
 	hasty = "hasty"

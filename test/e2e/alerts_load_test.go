@@ -18,7 +18,8 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		names := podNames(ctx, shop)
 		w := startWriter(ctx, shop, harness.WriterOptions{Connections: 8, Interval: time.Millisecond})
-		By("having one node ask for a pause at each write-set that waits") // a node whose tables are locked is desynced, and asks for none
+		// a node whose tables are locked is desynced, and asks for none
+		By("having one node ask for a pause at each write-set that waits")
 		db, err := client(ctx, shop).OpenPod(ctx, names[2])
 		Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = db.Close() }()
@@ -34,7 +35,8 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		w.Stop()
 
 		By("writing one row through two nodes")
-		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE TABLE e2e.hot (id INT PRIMARY KEY, n BIGINT)", "INSERT INTO e2e.hot VALUES (1, 0)")).To(Succeed())
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary",
+			"CREATE OR REPLACE TABLE e2e.hot (id INT PRIMARY KEY, n BIGINT)", "INSERT INTO e2e.hot VALUES (1, 0)")).To(Succeed())
 		fighting, stop := context.WithCancel(ctx)
 		defer stop()
 		for _, pod := range names[:2] {
@@ -59,7 +61,8 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		By("writing 64 MB at once: about 100 kB per second in the average that sizes are chosen by")
 		cl := client(ctx, c)
-		Expect(cl.Exec(ctx, c.Name+"-primary", "CREATE DATABASE much", "CREATE TABLE much.t (id INT PRIMARY KEY AUTO_INCREMENT, v LONGTEXT)")).To(Succeed())
+		Expect(cl.Exec(ctx, c.Name+"-primary", "CREATE DATABASE much",
+			"CREATE TABLE much.t (id INT PRIMARY KEY AUTO_INCREMENT, v LONGTEXT)")).To(Succeed())
 		for range 64 {
 			Expect(cl.Exec(ctx, c.Name+"-primary", "INSERT INTO much.t (v) VALUES (REPEAT('x', 1000000))")).To(Succeed())
 		}
@@ -76,7 +79,8 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		})
 		a.clear(ctx, c, "GaleraCacheWindowShort")
 		Consistently(func(o Gomega) {
-			o.Expect(a.Firing(ctx, map[string]string{"alertname": "GaleraCacheWindowShort", "namespace": c.Namespace, hasty: "yes"})).To(BeEmpty())
+			o.Expect(a.Firing(ctx, map[string]string{"alertname": "GaleraCacheWindowShort", "namespace": c.Namespace,
+				hasty: "yes"})).To(BeEmpty())
 		}).WithContext(ctx).WithTimeout(20 * time.Second).WithPolling(5 * time.Second).Should(Succeed())
 	}, SpecTimeout(12*time.Minute))
 
@@ -96,7 +100,8 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		disks, err := harness.CreateSmallDisks(ctx, kube, 800)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) })
-		c := create(ctx, harness.Build(newNamespace(ctx, "small"), "small", harness.Replicas(1), harness.StorageClass(disks.Class), harness.Size("512Mi")))
+		c := create(ctx, harness.Build(newNamespace(ctx, "small"), "small", harness.Replicas(1),
+			harness.StorageClass(disks.Class), harness.Size("512Mi")))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		host, err := c.Pods().NodeOf(ctx, "small-0")
 		Expect(err).NotTo(HaveOccurred())

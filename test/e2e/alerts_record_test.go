@@ -18,8 +18,10 @@ import (
 
 // beside is what the runbook of an alert looks at besides the screen; NS and NAME are the cluster's.
 var beside = map[string][]string{
-	"GaleraArchiveBehind":          {"kubectl get galera NAME -n NS -o jsonpath={.status.backup}", "kubectl get pods -n NS -l app.kubernetes.io/component=archiver"},
-	"GaleraArchiveGap":             {"kubectl get galera NAME -n NS -o jsonpath={.status.backup}", "kubectl get gbackup -n NS"},
+	"GaleraArchiveBehind": {"kubectl get galera NAME -n NS -o jsonpath={.status.backup}",
+		"kubectl get pods -n NS -l app.kubernetes.io/component=archiver"},
+	"GaleraArchiveGap": {"kubectl get galera NAME -n NS -o jsonpath={.status.backup}",
+		"kubectl get gbackup -n NS"},
 	"GaleraBackupStoreUnreachable": {"kubectl get gstore -n NS -o wide"},
 	"GaleraBackupTooOld":           {"kubectl get gsched,gbackup -n NS"},
 	"GaleraBackupUnverified":       {"kubectl get gbackup -n NS -o wide"},
@@ -29,11 +31,12 @@ var beside = map[string][]string{
 	"GaleraCacheWindowShort":       {`kubectl get galera NAME -n NS -o jsonpath={range .status.members[*]}{.name} {.cache}{"\n"}{end}`},
 	"GaleraOldCATrusted":           {`kubectl get galera NAME -n NS -o jsonpath={range .status.tls.trustedCAs[*]}{.state} {.notAfter} {.subject} {.fingerprint}{"\n"}{end}`},
 	"GaleraOperatorAbsent":         {"kubectl get pods,lease -n galera-operator-system"},
-	"GaleraMetricsMissing":         {"kubectl get podmonitor -n galera-operator-system galera-operator-databases -o jsonpath={.spec.selector}", "kubectl get pods -n NS --show-labels"},
-	"GaleraNodesMissing":           {"kubectl get pods -n NS -o wide"},
-	"GaleraAgentUnreachable":       {"kubectl get pods -n NS"},
-	"GaleraVolumeFilling":          {"kubectl exec -n NS NAME-0 -c mariadb -- df -h /var/lib/mysql"},
-	"GaleraVolumeFull":             {"kubectl exec -n NS NAME-0 -c mariadb -- df -h /var/lib/mysql"},
+	"GaleraMetricsMissing": {"kubectl get podmonitor -n galera-operator-system galera-operator-databases -o " +
+		"jsonpath={.spec.selector}", "kubectl get pods -n NS --show-labels"},
+	"GaleraNodesMissing":     {"kubectl get pods -n NS -o wide"},
+	"GaleraAgentUnreachable": {"kubectl get pods -n NS"},
+	"GaleraVolumeFilling":    {"kubectl exec -n NS NAME-0 -c mariadb -- df -h /var/lib/mysql"},
+	"GaleraVolumeFull":       {"kubectl exec -n NS NAME-0 -c mariadb -- df -h /var/lib/mysql"},
 }
 
 // asked are the queries that the runbook of an alert names.
@@ -48,7 +51,8 @@ var asked = map[string][]string{
 	},
 }
 
-// record prints what a person sees at the moment an alert fires, and writes it to the folder that RUNBOOK_OUTPUT names: the runbooks quote it.
+// record prints what a person sees at the moment an alert fires, and writes it to the folder that RUNBOOK_OUTPUT names:
+// the runbooks quote it.
 func (a *alarms) record(ctx context.Context, c *harness.Cluster, alert string) {
 	var out bytes.Buffer
 	name, namespace := "", ""
@@ -84,7 +88,8 @@ func (a *alarms) record(ctx context.Context, c *harness.Cluster, alert string) {
 		}
 	}
 	fmt.Fprintf(&out, "\nalert\n%s\n", a.value(ctx, alert, namespace))
-	Expect(os.WriteFile(filepath.Join(folder, alert+".txt"), out.Bytes(), 0o644)).To(Succeed()) //nolint:gosec // for people
+	Expect(os.WriteFile(filepath.Join(folder, alert+".txt"), out.Bytes(), 0o644)).
+		To(Succeed()) //nolint:gosec // for people
 }
 
 // value are the results of an alert's expression, as Prometheus has them at the moment.
@@ -95,7 +100,8 @@ func (a *alarms) value(ctx context.Context, alert, namespace string) string {
 	}
 	var lines []string
 	for _, x := range loaded.Alerts {
-		if string(x.Labels["alertname"]) == alert && x.Labels[hasty] != "" && (namespace == "" || string(x.Labels["namespace"]) == namespace) {
+		if string(x.Labels["alertname"]) == alert && x.Labels[hasty] != "" &&
+			(namespace == "" || string(x.Labels["namespace"]) == namespace) {
 			lines = append(lines, fmt.Sprintf("%s %s = %s: %s", x.Labels, x.State, x.Value, x.Annotations["description"]))
 		}
 	}

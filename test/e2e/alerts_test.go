@@ -23,7 +23,9 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 	It("are loaded, their metrics arrive, and none of the shipped ones fires while all is well", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		eventually(ctx, func(o Gomega) {
-			up, err := a.Ask(ctx, fmt.Sprintf(`sum(up{namespace=%q,cluster=%q}) == 3 and on () sum(galera_operator_build_info) == 2`, shop.Namespace, shop.Name))
+			up, err := a.Ask(ctx,
+				fmt.Sprintf(`sum(up{namespace=%q,cluster=%q}) == 3 and on () sum(galera_operator_build_info) == 2`, shop.Namespace,
+					shop.Name))
 			o.Expect(err).NotTo(HaveOccurred())
 			o.Expect(up).To(HaveLen(1), "three nodes and two operators are scraped")
 		})
@@ -131,7 +133,8 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.fire(ctx, nil, "GaleraOperatorAbsent")
 		By("looking at a cluster") // the lease counts for some seconds more
 		eventually(ctx, func(o Gomega) {
-			o.Expect(kubectlGalera(ctx, shop.Namespace, "status", shop.Name)).To(ContainSubstring("NO OPERATOR  OperatorAbsent: no operator has been at work"))
+			o.Expect(kubectlGalera(ctx, shop.Namespace, "status", shop.Name)).
+				To(ContainSubstring("NO OPERATOR  OperatorAbsent: no operator has been at work"))
 		})
 		Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
 		a.clear(ctx, nil, "GaleraOperatorAbsent")
@@ -151,12 +154,15 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 
 	It("tell that nodes are not scraped", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
-		// Without a PodMonitor Prometheus would show the last values for five minutes more; of targets that are gone it shows none.
+		// Without a PodMonitor Prometheus would show the last values for five minutes more; of targets that are gone it shows
+		// none.
 		choose := func(ctx context.Context, selector map[string]any) (was map[string]any) {
 			GinkgoHelper()
 			monitor := &unstructured.Unstructured{}
-			monitor.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PodMonitor"})
-			Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: harness.OperatorNamespace, Name: "galera-operator-databases"}, monitor)).To(Succeed())
+			monitor.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1",
+				Kind: "PodMonitor"})
+			Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: harness.OperatorNamespace, Name: "galera-operator-databases"},
+				monitor)).To(Succeed())
 			was, _, err := unstructured.NestedMap(monitor.Object, "spec", "selector")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(unstructured.SetNestedMap(monitor.Object, selector, "spec", "selector")).To(Succeed())
@@ -173,7 +179,8 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 	It("tell that a certificate is not renewed, and that it has expired", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		withoutCertManager(ctx)
-		Expect(shop.Certificates().Hand(ctx, issue(ctx, shop, pkitest.Leaf{NotAfter: time.Now().Add(45 * time.Second)}))).To(Succeed())
+		Expect(shop.Certificates().Hand(ctx, issue(ctx, shop, pkitest.Leaf{NotAfter: time.Now().Add(45 * time.Second)}))).
+			To(Succeed())
 		a.fire(ctx, shop, "GaleraCertificateExpiring", "GaleraCertificateExpired")
 		Expect(harness.ScaleCertManager(ctx, kube, 1)).To(Succeed())
 		a.clear(ctx, shop, "GaleraCertificateExpiring", "GaleraCertificateExpired")
@@ -200,9 +207,11 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		a.fire(ctx, c, "GaleraCAExpiring")
 		change(ctx, c, harness.Issuer("later"))
-		Expect(kube.Until(ctx, "the old CA is trusted no longer", replaceTime, func(ctx context.Context) (bool, string, error) {
+		Expect(kube.Until(ctx, "the old CA is trusted no longer", replaceTime, func(ctx context.Context) (bool, string,
+			error) {
 			have, err := c.Get(ctx)
-			return err == nil && have.Status.TLS.Step == "Settled" && len(have.Status.TLS.TrustedCAs) == 1 && strings.Contains(have.Status.TLS.TrustedCAs[0].Subject, "later"), harness.Summary(have), err
+			return err == nil && have.Status.TLS.Step == "Settled" && len(have.Status.TLS.TrustedCAs) == 1 &&
+				strings.Contains(have.Status.TLS.TrustedCAs[0].Subject, "later"), harness.Summary(have), err
 		})).To(Succeed())
 		a.clear(ctx, c, "GaleraCAExpiring")
 	}, SpecTimeout(12*time.Minute))

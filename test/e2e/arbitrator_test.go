@@ -25,7 +25,8 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		arbitrator := status(ctx, pair).Arbitrator
 		progress("the arbitrator: %+v", *arbitrator)
 		Expect(arbitrator.Ready && arbitrator.Connected).To(BeTrue())
-		Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
+		Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).
+			To(Succeed())
 		Expect(status(ctx, pair).Arbitrator.TLS).To(And(HaveField("Observed", "TLS"), HaveField("PlaintextRefused", true)))
 		Expect(markersOnReplication(ctx, pair)).To(BeZero(), "rows in clear text")
 
@@ -44,7 +45,8 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		awaitAnotherArbitrator(ctx, pair, before)
 
 		By("renewing the certificate: the nodes load it, the arbitrator is restarted in its turn")
-		runsBefore, processBefore, serial := runs(ctx, pair), status(ctx, pair).Arbitrator.Process, status(ctx, pair).TLS.Serial
+		runsBefore, processBefore, serial := runs(ctx, pair), status(ctx, pair).Arbitrator.Process,
+			status(ctx, pair).TLS.Serial
 		askFor(ctx, pair, "leaf@arbitrator")
 		renewed := awaitRenewed(ctx, pair, serial)
 		awaitAnotherArbitrator(ctx, pair, processBefore)
@@ -86,7 +88,8 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 				Expect(pair.WaitHealthy(ctx, recoverTime)).To(Succeed())
 			}
 		}
-		Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
+		Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).
+			To(Succeed())
 
 		By("hibernating them")
 		hibernate(ctx, pair)
@@ -104,7 +107,8 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		By("replacing the arbitrator by a node, and the node by an arbitrator")
 		change(ctx, pair, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas, s.Arbitrator.Enabled = 3, false })
 		Expect(pair.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())
-		Eventually(func() *v1alpha1.ArbitratorStatus { return status(ctx, pair).Arbitrator }).WithContext(ctx).WithTimeout(shortly).Should(BeNil())
+		Eventually(func() *v1alpha1.ArbitratorStatus { return status(ctx, pair).Arbitrator }).WithContext(ctx).
+			WithTimeout(shortly).Should(BeNil())
 		Expect(pair.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		change(ctx, pair, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas, s.Arbitrator.Enabled = 2, true })
 		Expect(pair.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())

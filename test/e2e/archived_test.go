@@ -54,11 +54,13 @@ func (a *archived) throughHibernation(ctx SpecContext) {
 		hibernate(ctx, a.shop)
 		change(ctx, a.shop, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = false })
 		Expect(a.shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
-		Expect(a.shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
+		Expect(a.shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue,
+			v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
 	})
 }
 
-// restored compares, row by row, what is restored to the transaction in the middle, with the image of then, and to the latest.
+// restored compares, row by row, what is restored to the transaction in the middle, with the image of then, and to the
+// latest.
 func (a *archived) restored(ctx SpecContext, imageOfThen string) {
 	GinkgoHelper()
 	Expect(a.atEnd).NotTo(BeEmpty())
@@ -76,7 +78,8 @@ func (a *archived) restored(ctx SpecContext, imageOfThen string) {
 }
 
 // archivedCluster has a binary log that is archived in an S3 store, and the identity of the archive's key.
-func archivedCluster(ctx SpecContext, changes ...func(*v1alpha1.GaleraClusterSpec)) (*harness.Cluster, *harness.ObjectStore) {
+func archivedCluster(ctx SpecContext, changes ...func(*v1alpha1.GaleraClusterSpec)) (*harness.Cluster,
+	*harness.ObjectStore) {
 	GinkgoHelper()
 	objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 	Expect(err).NotTo(HaveOccurred())
@@ -98,7 +101,8 @@ func archivedIn(ctx SpecContext, objects placer, changes ...func(*v1alpha1.Galer
 	}
 	shop := create(ctx, c)
 	Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
-	Expect(shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
+	Expect(shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue,
+		v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
 	progress("recoverable from %s", status(ctx, shop).Backup.RecoverableFrom)
 	return shop
 }

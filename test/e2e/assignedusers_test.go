@@ -30,14 +30,16 @@ var _ = Describe("Users that the namespace assigns", Label(Slow), func() {
 		values["watchNamespaces"] = []any{ns}
 		values["podUsers"] = "assigned"
 		values["podSecurityContext"] = map[string]any{"runAsUser": nil, "runAsGroup": nil, "fsGroup": nil}
-		Expect(kube.Installation().InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).To(Succeed())
+		Expect(kube.Installation().InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).
+			To(Succeed())
 		operator, err := kube.Operator().Pod(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(operator.Spec.SecurityContext.RunAsUser).To(HaveValue(Equal(harness.AssignedUser)))
 
 		shop := create(ctx, harness.Build(ns, "shop"))
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).
+			To(Succeed())
 		for _, p := range podsOf(ctx, shop) {
 			Expect(p.Spec.SecurityContext.RunAsUser).To(HaveValue(Equal(harness.AssignedUser)), p.Name)
 		}

@@ -30,20 +30,25 @@ var _ = Describe("Azure Blob Storage", Ordered, Label(Slow), func() {
 		s := &v1alpha1.GaleraBackupStore{}
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: sharedCluster(ctx).Namespace, Name: "offsite"}, s)).To(Succeed())
 		expectRefusals(ctx, s, map[string]refusal{
-			"nocontainer": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.Azure.Container = "no-such-container" }, v1alpha1.ReasonStoreRefused, "ContainerNotFound"},
-			"otherkey":    {func(s *v1alpha1.GaleraBackupStoreSpec) { s.Azure.Credentials.AccountKeyKey = "other-key" }, v1alpha1.ReasonStoreRefused, "AuthorizationFailure"},
-			"nokey":       {func(s *v1alpha1.GaleraBackupStoreSpec) { s.Azure.Credentials.AccountKeyKey = "ca.crt" }, v1alpha1.ReasonStoreRefused, "holds no key of a storage account"},
+			"nocontainer": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.Azure.Container = "no-such-container" },
+				v1alpha1.ReasonStoreRefused, "ContainerNotFound"},
+			"otherkey": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.Azure.Credentials.AccountKeyKey = "other-key" },
+				v1alpha1.ReasonStoreRefused, "AuthorizationFailure"},
+			"nokey": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.Azure.Credentials.AccountKeyKey = "ca.crt" },
+				v1alpha1.ReasonStoreRefused, "holds no key of a storage account"},
 			"wrongca": {func(s *v1alpha1.GaleraBackupStoreSpec) {
 				s.Azure.CABundle = &v1alpha1.CABundle{ConfigMapName: "kube-root-ca.crt"}
 			},
 				v1alpha1.ReasonStoreUnreachable, "certificate signed by unknown authority"},
-			"nohost": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.Azure.Endpoint = "https://no-such-host.invalid" }, v1alpha1.ReasonStoreUnreachable, "no such host"},
+			"nohost": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.Azure.Endpoint = "https://no-such-host.invalid" },
+				v1alpha1.ReasonStoreUnreachable, "no such host"},
 		})
 	}, SpecTimeout(8*time.Minute))
 
 	It("keeps a backup, which brings the cluster back, row by row, when everything else is gone", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE kept", "CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE kept",
+			"CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
 			"INSERT INTO kept.t SELECT seq, SHA1(seq) FROM kept.seq_1_to_20000")).To(Succeed())
 		want := tableSum(ctx, shop, shop.Name+"-0", "kept.t")
 		b := newBackup(shop, "kept")

@@ -40,40 +40,45 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 		DeferCleanup(dropShared) // the object store is gone after these specs
 	}, NodeTimeout(4*time.Minute))
 
-	It("is taken of a node that is not the primary, under load, with the cluster Ready, and is encrypted", func(ctx SpecContext) {
-		shop := sharedCluster(ctx)
-		makeStore(ctx, objects, shop.Namespace, identity)
-		cl := client(ctx, shop)
-		Expect(cl.Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE kept", "CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
-			"INSERT INTO kept.t SELECT seq, CONCAT('"+marker+"', SHA1(seq)) FROM kept.seq_1_to_20000")).To(Succeed())
-		want = tableSum(ctx, shop, shop.Name+"-0", "kept.t")
-		old = status(ctx, shop)
-		start := time.Now()
-		w := startWriter(ctx, shop, harness.WriterOptions{})
-		backup = &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "first"},
-			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: shop.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"},
-				Verify: v1alpha1.VerifyRestore, IdentitySecretRef: &v1alpha1.SecretKey{Name: "identity"}}}
-		Expect(kube.Create(ctx, backup)).To(Succeed())
-		waitBackup(ctx, backup)
-		stopAndCheck(ctx, w, start)
-		ready, err := shop.Condition(ctx, v1alpha1.ConditionReady)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(ready.Status).To(Equal(metav1.ConditionTrue), ready.Message)
-		Expect(ready.LastTransitionTime.Time).To(BeTemporally("<", start), "the cluster was not Ready for a while: %s", ready.Message)
-		s := backup.Status
-		progress("the backup: %s of %s, read from %s at %s, by MariaDB %s", s.StoredSize, s.DataSize, s.Node, s.Position, s.ServerVersion)
-		Expect(s.Node).NotTo(Equal(old.Primary))
-		Expect(s.Position).To(HavePrefix(old.ClusterUUID + ":"))
-		Expect(s.Recipients).To(ConsistOf(identity.Recipient().String()))
-		keys, err := objects.Keys(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(keys).To(ContainElement(s.Directory + "/" + s.ID + "/manifest.json"))
-		for _, key := range keys {
-			data, err := objects.Read(ctx, key)
+	It("is taken of a node that is not the primary, under load, with the cluster Ready, and is encrypted",
+		func(ctx SpecContext) {
+			shop := sharedCluster(ctx)
+			makeStore(ctx, objects, shop.Namespace, identity)
+			cl := client(ctx, shop)
+			Expect(cl.Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE kept",
+				"CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
+				"INSERT INTO kept.t SELECT seq, CONCAT('"+marker+"', SHA1(seq)) FROM kept.seq_1_to_20000")).To(Succeed())
+			want = tableSum(ctx, shop, shop.Name+"-0", "kept.t")
+			old = status(ctx, shop)
+			start := time.Now()
+			w := startWriter(ctx, shop, harness.WriterOptions{})
+			backup = &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "first"},
+				Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: shop.Name},
+					StoreRef: v1alpha1.LocalName{Name: "offsite"},
+					Verify:   v1alpha1.VerifyRestore, IdentitySecretRef: &v1alpha1.SecretKey{Name: "identity"}}}
+			Expect(kube.Create(ctx, backup)).To(Succeed())
+			waitBackup(ctx, backup)
+			stopAndCheck(ctx, w, start)
+			ready, err := shop.Condition(ctx, v1alpha1.ConditionReady)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(bytes.Contains(data, []byte(marker))).To(BeFalse(), "%s holds data in clear text", key)
-		}
-	}, SpecTimeout(8*time.Minute))
+			Expect(ready.Status).To(Equal(metav1.ConditionTrue), ready.Message)
+			Expect(ready.LastTransitionTime.Time).To(BeTemporally("<", start), "the cluster was not Ready for a while: %s",
+				ready.Message)
+			s := backup.Status
+			progress("the backup: %s of %s, read from %s at %s, by MariaDB %s", s.StoredSize, s.DataSize, s.Node, s.Position,
+				s.ServerVersion)
+			Expect(s.Node).NotTo(Equal(old.Primary))
+			Expect(s.Position).To(HavePrefix(old.ClusterUUID + ":"))
+			Expect(s.Recipients).To(ConsistOf(identity.Recipient().String()))
+			keys, err := objects.Keys(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(keys).To(ContainElement(s.Directory + "/" + s.ID + "/manifest.json"))
+			for _, key := range keys {
+				data, err := objects.Read(ctx, key)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(bytes.Contains(data, []byte(marker))).To(BeFalse(), "%s holds data in clear text", key)
+			}
+		}, SpecTimeout(8*time.Minute))
 
 	It("is restored into a pod that is thrown away, and every table checked", func(ctx SpecContext) {
 		Expect(backup).NotTo(BeNil())
@@ -90,34 +95,36 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 		})
 	}, SpecTimeout(6*time.Minute))
 
-	It("brings the cluster back in another namespace, on every node without a state transfer, when everything else is gone", func(ctx SpecContext) {
-		Expect(backup).NotTo(BeNil())
-		dropShared(ctx)
-		ns := newNamespace(ctx, "restored")
-		makeStore(ctx, objects, ns, identity)
-		c := sampleCluster(ns)
-		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
-			Store: &v1alpha1.BootstrapStore{Name: "offsite", Namespace: backup.Namespace, Cluster: backup.Spec.ClusterRef.Name}}
-		start := time.Now()
-		shop := create(ctx, c)
-		Expect(shop.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
-		progress("Ready after %s", time.Since(start).Round(100*time.Millisecond))
-		s := status(ctx, shop)
-		Expect(s.Restore.Phase).To(Equal(v1alpha1.RestoreCompleted))
-		Expect(s.Restore.ID).To(Equal(backup.Status.ID))
-		Expect(s.Restore.Source).To(HavePrefix(old.ClusterUUID + ":"))
-		Expect(s.ClusterUUID).To(Equal(s.Restore.History))
-		Expect(s.ClusterUUID).NotTo(Equal(old.ClusterUUID), "the histories must never meet")
-		joins, err := shop.Joins().Since(ctx, start)
-		Expect(err).NotTo(HaveOccurred())
-		progress("joins: %v", joins)
-		Expect(joins).NotTo(ContainElement("SST"))
-		for _, pod := range podNames(ctx, shop) {
-			Expect(tableSum(ctx, shop, pod, "kept.t")).To(Equal(want), pod)
-		}
-		start = time.Now()
-		stopAndCheck(ctx, startWriter(ctx, shop, harness.WriterOptions{}), start)
-	}, SpecTimeout(10*time.Minute))
+	It(
+		"brings the cluster back in another namespace, on every node without a state transfer, when everything else is gone",
+		func(ctx SpecContext) {
+			Expect(backup).NotTo(BeNil())
+			dropShared(ctx)
+			ns := newNamespace(ctx, "restored")
+			makeStore(ctx, objects, ns, identity)
+			c := sampleCluster(ns)
+			c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+				Store: &v1alpha1.BootstrapStore{Name: "offsite", Namespace: backup.Namespace, Cluster: backup.Spec.ClusterRef.Name}}
+			start := time.Now()
+			shop := create(ctx, c)
+			Expect(shop.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
+			progress("Ready after %s", time.Since(start).Round(100*time.Millisecond))
+			s := status(ctx, shop)
+			Expect(s.Restore.Phase).To(Equal(v1alpha1.RestoreCompleted))
+			Expect(s.Restore.ID).To(Equal(backup.Status.ID))
+			Expect(s.Restore.Source).To(HavePrefix(old.ClusterUUID + ":"))
+			Expect(s.ClusterUUID).To(Equal(s.Restore.History))
+			Expect(s.ClusterUUID).NotTo(Equal(old.ClusterUUID), "the histories must never meet")
+			joins, err := shop.Joins().Since(ctx, start)
+			Expect(err).NotTo(HaveOccurred())
+			progress("joins: %v", joins)
+			Expect(joins).NotTo(ContainElement("SST"))
+			for _, pod := range podNames(ctx, shop) {
+				Expect(tableSum(ctx, shop, pod, "kept.t")).To(Equal(want), pod)
+			}
+			start = time.Now()
+			stopAndCheck(ctx, startWriter(ctx, shop, harness.WriterOptions{}), start)
+		}, SpecTimeout(10*time.Minute))
 
 	It("that cannot be restored leaves a cluster Stalled with the reason, and never an empty one", func(ctx SpecContext) {
 		Expect(backup).NotTo(BeNil())
@@ -168,7 +175,8 @@ func makeStore(ctx context.Context, objects placer, ns string, identity *age.X25
 
 func makeIdentity(ctx context.Context, ns, name string, identity *age.X25519Identity) {
 	GinkgoHelper()
-	Expect(kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string][]byte{"identity": []byte(identity.String() + "\n")}})).To(Succeed())
+	Expect(kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		Data: map[string][]byte{"identity": []byte(identity.String() + "\n")}})).To(Succeed())
 }
 
 // waitBackup waits until a backup is complete, and reads it.
@@ -205,7 +213,9 @@ func waitVerified(ctx context.Context, b *v1alpha1.GaleraBackup, reason, says st
 // tableSum is a checksum of all rows of a table on a node, which waits for all write-sets before.
 func tableSum(ctx context.Context, c *harness.Cluster, pod, table string) string {
 	GinkgoHelper()
-	sum, err := client(ctx, c).QueryPod(ctx, pod, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT CONCAT(COUNT(*), ' rows, ', MD5(GROUP_CONCAT(SHA1(CONCAT(id, v)) ORDER BY id))) FROM "+table)
+	sum, err := client(ctx, c).QueryPod(ctx, pod,
+		"SET STATEMENT wsrep_sync_wait = 1 FOR SELECT CONCAT(COUNT(*), ' rows, ', MD5(GROUP_CONCAT(SHA1(CONCAT(id, v)) "+
+			"ORDER BY id))) FROM "+table)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(strings.HasPrefix(sum, "0 ")).To(BeFalse())
 	return sum

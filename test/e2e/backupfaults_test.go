@@ -36,7 +36,8 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		Expect(err).NotTo(HaveOccurred())
 		shop := sharedCluster(ctx)
 		makeStore(ctx, objects, shop.Namespace, identity)
-		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE kept", "CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE kept",
+			"CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
 			"INSERT INTO kept.t SELECT seq, SHA1(seq) FROM kept.seq_1_to_20000")).To(Succeed())
 		DeferCleanup(dropShared) // its store is gone
 	}, NodeTimeout(6*time.Minute))
@@ -57,7 +58,8 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 
 	It("goes on with another attempt when its Job is killed", func(ctx SpecContext) {
 		shop, b := slowBackup(ctx, "jobkilled")
-		Expect(kube.DeleteAllOf(ctx, &corev1.Pod{}, kubeclient.InNamespace(shop.Namespace), kubeclient.MatchingLabels{v1alpha1.LabelBackup: b.Name},
+		Expect(kube.DeleteAllOf(ctx, &corev1.Pod{}, kubeclient.InNamespace(shop.Namespace),
+			kubeclient.MatchingLabels{v1alpha1.LabelBackup: b.Name},
 			kubeclient.GracePeriodSeconds(0))).To(Succeed())
 		waitBackup(ctx, b)
 		Expect(b.Status.Attempts).To(BeNumerically(">", 1))
@@ -91,7 +93,8 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 	It("passes no row in clear text from the node to its Job, nor from there to the store", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		marker := "MARKER" + rand.Text()[:8]
-		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE TABLE kept.marked (id INT PRIMARY KEY, v TEXT)",
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary",
+			"CREATE OR REPLACE TABLE kept.marked (id INT PRIMARY KEY, v TEXT)",
 			"INSERT INTO kept.marked SELECT seq, REPEAT('"+marker+" ', 40) FROM kept.seq_1_to_2000")).To(Succeed())
 		workers, err := kube.Hosts().Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -104,12 +107,15 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		counts, err := capture.Stop()
 		Expect(err).NotTo(HaveOccurred())
 		for _, port := range ports {
-			progress("port %d: %d packets, %d bytes, %d markers", port, counts[port].Packets, counts[port].Bytes, counts[port].Markers)
+			progress("port %d: %d packets, %d bytes, %d markers", port, counts[port].Packets, counts[port].Bytes,
+				counts[port].Markers)
 			Expect(counts[port].Markers).To(BeZero(), "port %d", port)
 			Expect(counts[port].Suites).NotTo(BeEmpty(), "port %d", port)
 		}
-		Expect(counts[agentapi.BackupPort].Bytes).To(BeNumerically(">", b.Status.DataSize.Value()), "all of the copy was seen")
-		Expect(counts[harness.StorePort].Bytes).To(BeNumerically(">", b.Status.StoredSize.Value()), "all that was stored was seen")
+		Expect(counts[agentapi.BackupPort].Bytes).To(BeNumerically(">", b.Status.DataSize.Value()),
+			"all of the copy was seen")
+		Expect(counts[harness.StorePort].Bytes).To(BeNumerically(">", b.Status.StoredSize.Value()),
+			"all that was stored was seen")
 	}, SpecTimeout(6*time.Minute))
 
 	It("ends well though the operator is killed in the middle", func(ctx SpecContext) {
@@ -132,12 +138,14 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		s := &v1alpha1.GaleraBackupStore{}
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: shop.Namespace, Name: "offsite"}, s)).To(Succeed())
 		expectRefusals(ctx, s, map[string]refusal{
-			"nobucket": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.S3.Bucket = "no-such-bucket" }, v1alpha1.ReasonStoreRefused, "NoSuchBucket"},
+			"nobucket": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.S3.Bucket = "no-such-bucket" }, v1alpha1.ReasonStoreRefused,
+				"NoSuchBucket"},
 			"wrongca": {func(s *v1alpha1.GaleraBackupStoreSpec) {
 				s.S3.CABundle = &v1alpha1.CABundle{ConfigMapName: "kube-root-ca.crt"}
 			},
 				v1alpha1.ReasonStoreUnreachable, "certificate signed by unknown authority"},
-			"nohost": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.S3.Endpoint = "https://no-such-host.invalid" }, v1alpha1.ReasonStoreUnreachable, "no such host"},
+			"nohost": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.S3.Endpoint = "https://no-such-host.invalid" },
+				v1alpha1.ReasonStoreUnreachable, "no such host"},
 		})
 	}, SpecTimeout(8*time.Minute))
 
@@ -147,14 +155,16 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: shop.Namespace, Name: "offsite"}, s)).To(Succeed())
 		s.Spec.Retention = &v1alpha1.BackupRetention{KeepLast: 1}
 		Expect(kube.Update(ctx, s)).To(Succeed())
-		sched := &v1alpha1.GaleraBackupSchedule{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "often"}, Spec: v1alpha1.GaleraBackupScheduleSpec{
-			Schedule: "* * * * *", Template: newBackup(shop, "").Spec}}
+		sched := &v1alpha1.GaleraBackupSchedule{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "often"},
+			Spec: v1alpha1.GaleraBackupScheduleSpec{
+				Schedule: "* * * * *", Template: newBackup(shop, "").Spec}}
 		sched.Spec.Template.DeletionPolicy = v1alpha1.BackupDelete
 		Expect(kube.Create(ctx, sched)).To(Succeed())
 		var first v1alpha1.GaleraBackup
 		Expect(kube.Until(ctx, "two backups of the schedule", 5*time.Minute, func(ctx context.Context) (bool, string, error) {
 			var all v1alpha1.GaleraBackupList
-			if err := kube.List(ctx, &all, kubeclient.InNamespace(shop.Namespace), kubeclient.MatchingLabels{v1alpha1.LabelSchedule: "often"}); err != nil {
+			if err := kube.List(ctx, &all, kubeclient.InNamespace(shop.Namespace),
+				kubeclient.MatchingLabels{v1alpha1.LabelSchedule: "often"}); err != nil {
 				return false, "", err
 			}
 			for _, b := range all.Items {
@@ -162,7 +172,8 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 					first = b
 				}
 			}
-			return first.Name != "" && apierrors.IsNotFound(kube.Get(ctx, kubeclient.ObjectKeyFromObject(&first), &v1alpha1.GaleraBackup{})), first.Name, nil
+			return first.Name != "" && apierrors.IsNotFound(kube.Get(ctx, kubeclient.ObjectKeyFromObject(&first),
+				&v1alpha1.GaleraBackup{})), first.Name, nil
 		})).To(Succeed())
 		keys, err := objects.Keys(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -174,12 +185,15 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 
 	It("is kept on a volume, and comes back from it", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "backups"}, Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "backups"},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
 		Expect(kube.Create(ctx, claim)).To(Succeed())
-		store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "disk"}, Spec: v1alpha1.GaleraBackupStoreSpec{
-			Volume: &v1alpha1.VolumeStore{ClaimName: claim.Name}, Encryption: v1alpha1.BackupEncryption{Recipients: []string{identity.Recipient().String()}}}}
+		store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "disk"},
+			Spec: v1alpha1.GaleraBackupStoreSpec{
+				Volume:     &v1alpha1.VolumeStore{ClaimName: claim.Name},
+				Encryption: v1alpha1.BackupEncryption{Recipients: []string{identity.Recipient().String()}}}}
 		Expect(kube.Create(ctx, store)).To(Succeed())
 		b := newBackup(shop, "ondisk")
 		b.Spec.StoreRef.Name, b.Spec.Verify = "disk", v1alpha1.VerifyChecksum
@@ -188,7 +202,8 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		waitVerified(ctx, b, v1alpha1.ReasonVerified, "all of it was read")
 		c := sampleCluster(shop.Namespace)
 		c.Name = "fromdisk"
-		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, Backup: &v1alpha1.LocalName{Name: b.Name}}
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+			Backup: &v1alpha1.LocalName{Name: b.Name}}
 		back := create(ctx, c)
 		Expect(back.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
 		for _, pod := range podNames(ctx, back) {
@@ -263,12 +278,14 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		waitBackup(ctx, b)
 		c := sampleCluster(shop.Namespace)
 		c.Name = "again"
-		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, Backup: &v1alpha1.LocalName{Name: b.Name}}
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+			Backup: &v1alpha1.LocalName{Name: b.Name}}
 		again := create(ctx, c)
 		for range 3 {
 			eventually(ctx, func(o Gomega) {
 				var pods corev1.PodList
-				o.Expect(kube.List(ctx, &pods, kubeclient.InNamespace(again.Namespace), kubeclient.MatchingLabels{v1alpha1.LabelCluster: "again", "app.kubernetes.io/component": "restore"},
+				o.Expect(kube.List(ctx, &pods, kubeclient.InNamespace(again.Namespace),
+					kubeclient.MatchingLabels{v1alpha1.LabelCluster: "again", "app.kubernetes.io/component": "restore"},
 					kubeclient.HasLabels{v1alpha1.LabelMember, batchv1.JobNameLabel})).To(Succeed())
 				running := 0
 				for i := range pods.Items {
@@ -299,7 +316,8 @@ type refusal struct {
 func expectRefusals(ctx context.Context, like *v1alpha1.GaleraBackupStore, all map[string]refusal) {
 	GinkgoHelper()
 	for name, c := range all {
-		other := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: like.Namespace, Name: name}, Spec: *like.Spec.DeepCopy()}
+		other := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: like.Namespace, Name: name},
+			Spec: *like.Spec.DeepCopy()}
 		c.change(&other.Spec)
 		Expect(kube.Create(ctx, other)).To(Succeed())
 		Expect(kube.Until(ctx, "the store "+name+" is refused", backupTime, func(ctx context.Context) (bool, string, error) {
@@ -317,5 +335,6 @@ func expectRefusals(ctx context.Context, like *v1alpha1.GaleraBackupStore, all m
 
 func newBackup(c *harness.Cluster, name string) *v1alpha1.GaleraBackup {
 	return &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
-		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
+		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name},
+			StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
 }

@@ -39,13 +39,15 @@ var _ = Describe("A cluster whose backups fail", Label(Slow, Faults), func() {
 		By("backing up to a bucket that is not there")
 		store := &v1alpha1.GaleraBackupStore{}
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: c.Namespace, Name: "offsite"}, store)).To(Succeed())
-		wrong := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "wrong"}, Spec: *store.Spec.DeepCopy()}
+		wrong := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "wrong"},
+			Spec: *store.Spec.DeepCopy()}
 		wrong.Spec.S3.Bucket = "no-such-bucket"
 		Expect(kube.Create(ctx, wrong)).To(Succeed())
 		first := newBackup(c, "first")
 		first.Spec.StoreRef.Name = wrong.Name
 		Expect(kube.Create(ctx, first)).To(Succeed())
-		shows("✓ Ready", "✗ Backups", "GaleraBackupStore wrong: StoreRefused", "NoSuchBucket", "bucket no-such-bucket", "$ kubectl describe galerabackupstore wrong -n "+c.Namespace, "no backup is complete")
+		shows("✓ Ready", "✗ Backups", "GaleraBackupStore wrong: StoreRefused", "NoSuchBucket", "bucket no-such-bucket",
+			"$ kubectl describe galerabackupstore wrong -n "+c.Namespace, "no backup is complete")
 
 		By("backing up to one that is there")
 		Expect(kube.Delete(ctx, first)).To(Succeed())
@@ -55,8 +57,10 @@ var _ = Describe("A cluster whose backups fail", Label(Slow, Faults), func() {
 		shows("✓ Backups", "last backup: good")
 
 		By("cutting the store off")
-		Expect(kube.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s3, Name: "s3"}}, kubeclient.GracePeriodSeconds(0))).To(Succeed())
+		Expect(kube.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s3, Name: "s3"}},
+			kubeclient.GracePeriodSeconds(0))).To(Succeed())
 		Expect(kube.Create(ctx, newBackup(c, "later"))).To(Succeed())
-		shows("✓ Ready", "✗ Backups", "StoreUnreachable", "connection refused", "$ kubectl describe galerabackupstore offsite -n "+c.Namespace, "last backup: good")
+		shows("✓ Ready", "✗ Backups", "StoreUnreachable", "connection refused",
+			"$ kubectl describe galerabackupstore offsite -n "+c.Namespace, "last backup: good")
 	}, SpecTimeout(10*time.Minute))
 })

@@ -19,7 +19,8 @@ import (
 // withoutCertManager stops cert-manager until the spec ends, so that the spec can take its part.
 func withoutCertManager(ctx context.Context) {
 	GinkgoHelper()
-	DeferCleanup(func(ctx SpecContext) { Expect(harness.ScaleCertManager(ctx, kube, 1)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { Expect(harness.ScaleCertManager(ctx, kube, 1)).To(Succeed()) },
+		NodeTimeout(2*time.Minute))
 	Expect(harness.ScaleCertManager(ctx, kube, 0)).To(Succeed())
 }
 
@@ -70,7 +71,8 @@ var _ = Describe("A bad certificate", Label(Slow, Input), func() {
 		By("a good one")
 		Expect(shop.Certificates().Hand(ctx, good)).To(Succeed())
 		awaitRenewed(ctx, shop, before)
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionCertificatesValid, metav1.ConditionTrue, v1alpha1.ReasonHealthy, shortly)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionCertificatesValid, metav1.ConditionTrue, v1alpha1.ReasonHealthy,
+			shortly)).To(Succeed())
 		Expect(w.Errors()).To(BeEmpty(), "no client noticed anything")
 		stopAndCheck(ctx, w, start)
 		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
@@ -82,12 +84,14 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 	shortLived := func(ctx context.Context, shop *harness.Cluster) string {
 		GinkgoHelper()
 		before := status(ctx, shop).TLS.Serial
-		Expect(shop.Certificates().Hand(ctx, issue(ctx, shop, pkitest.Leaf{NotAfter: time.Now().Add(30 * time.Second)}))).To(Succeed())
+		Expect(shop.Certificates().Hand(ctx, issue(ctx, shop, pkitest.Leaf{NotAfter: time.Now().Add(30 * time.Second)}))).
+			To(Succeed())
 		return awaitRenewed(ctx, shop, before)
 	}
 	awaitExpired := func(ctx context.Context, shop *harness.Cluster) {
 		GinkgoHelper()
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionCertificatesValid, metav1.ConditionFalse, v1alpha1.ReasonCertificateExpired, 2*time.Minute)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionCertificatesValid, metav1.ConditionFalse,
+			v1alpha1.ReasonCertificateExpired, 2*time.Minute)).To(Succeed())
 	}
 
 	It("heals live on a running cluster, once it is renewed", func(ctx SpecContext) {
@@ -119,7 +123,8 @@ var _ = Describe("An expired certificate", Label(Slow, Faults), func() {
 		serial := shortLived(ctx, shop)
 		awaitExpired(ctx, shop)
 		Expect(shop.Pods().ForceDeleteAll(ctx)).To(Succeed())
-		Eventually(func() int32 { return status(ctx, shop).ReadyReplicas }).WithContext(ctx).WithTimeout(shortly).Should(BeZero())
+		Eventually(func() int32 { return status(ctx, shop).ReadyReplicas }).WithContext(ctx).WithTimeout(shortly).
+			Should(BeZero())
 		By("starting cert-manager, which renews it")
 		down := time.Now()
 		Expect(harness.ScaleCertManager(ctx, kube, 1)).To(Succeed())

@@ -25,8 +25,8 @@ const (
 	pullTime = 2 * time.Minute
 )
 
-// loadProxy brings an image with ProxySQL into the local Kubernetes: the one that is named, or the public one where its registry answers. It
-// skips the spec, and explains why, where it does not.
+// loadProxy brings an image with ProxySQL into the local Kubernetes: the one that is named, or the public one where its
+// registry answers. It skips the spec, and explains why, where it does not.
 func loadProxy(ctx context.Context) (image string) {
 	GinkgoHelper()
 	if image = os.Getenv(proxyImageVariable); image == "" {
@@ -35,7 +35,8 @@ func loadProxy(ctx context.Context) (image string) {
 		defer stop()
 		if _, err := harness.Docker(pulling, "image", "inspect", image); err != nil {
 			if _, err := harness.Docker(pulling, "pull", "--quiet", image); err != nil {
-				Skip(fmt.Sprintf("the image %s cannot be pulled here: %v; name another one, as in make test-e2e E2E=slow %s=NAME", image, err, proxyImageVariable))
+				Skip(fmt.Sprintf("the image %s cannot be pulled here: %v; name another one, as in make test-e2e E2E=slow %s=NAME",
+					image, err, proxyImageVariable))
 			}
 		}
 	}
@@ -70,7 +71,8 @@ var _ = Describe("A benchmark of connections through a pooling proxy", Label(Slo
 		Expect(inClear.byArm).To(HaveKeyWithValue("encrypted", 0))
 		Eventually(func() []corev1.Secret {
 			left := &corev1.SecretList{}
-			Expect(kube.List(ctx, left, ctrlclient.InNamespace(b.Namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).To(Succeed())
+			Expect(kube.List(ctx, left, ctrlclient.InNamespace(b.Namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).
+				To(Succeed())
 			return left.Items
 		}).WithContext(ctx).WithTimeout(shortly).Should(BeEmpty(), "configurations of the proxy")
 	}, SpecTimeout(8*time.Minute))

@@ -42,7 +42,8 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	}
 	Expect(b.Status.Environment).NotTo(BeNil())
 
-	report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace, "-o", "md").CombinedOutput()
+	report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace, "-o",
+		"md").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", report)
 	GinkgoWriter.Printf("%s\n", report)
 },
@@ -63,8 +64,9 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	Entry("of ways of a full copy", wholeTime, "sst-by-method-small"),
 )
 
-// proveFirstRound looks into the packets of a benchmark of replication while its first round is measured, and no longer, as that
-// takes of the processors that are measured: a write is found in clear with the arm plain, and none with any other.
+// proveFirstRound looks into the packets of a benchmark of replication while its first round is measured, and no
+// longer, as that takes of the processors that are measured: a write is found in clear with the arm plain, and none
+// with any other.
 func proveFirstRound(ctx SpecContext, b *v1alpha1.GaleraBenchmark) func(*v1alpha1.GaleraBenchmark) {
 	GinkgoHelper()
 	inClear, done := watchReplication(ctx, b), false
@@ -80,7 +82,8 @@ func proveFirstRound(ctx SpecContext, b *v1alpha1.GaleraBenchmark) func(*v1alpha
 		done = true
 		counts, err := inClear.capture.Stop()
 		Expect(err).NotTo(HaveOccurred())
-		progress("writes seen in clear in the first round, by arm: %v; %d bytes looked at", inClear.byArm, counts[portReplication].Bytes)
+		progress("writes seen in clear in the first round, by arm: %v; %d bytes looked at", inClear.byArm,
+			counts[portReplication].Bytes)
 		Expect(inClear.byArm["plain"]).To(BeNumerically(">", 1000), "the capture must be able to find rows")
 		Expect(inClear.byArm).To(HaveKeyWithValue("encrypted", 0))
 	}

@@ -30,7 +30,8 @@ var _ = Describe("A benchmark of connections", Label(Slow), func() {
 			short := &metav1.Duration{Duration: 3 * time.Second}
 			s.Workloads = []v1alpha1.BenchmarkWorkload{
 				{Name: "direct", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: short}},
-				{Name: "through-ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: short, Via: v1alpha1.ViaSSHTunnel}},
+				{Name: "through-ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: short,
+					Via: v1alpha1.ViaSSHTunnel}},
 			}
 		})
 		b = waitMeasured(ctx, b, func(*v1alpha1.GaleraBenchmark) {})
@@ -52,7 +53,9 @@ var _ = Describe("A benchmark of connections", Label(Slow), func() {
 func tunnelParts(ctx context.Context, namespace string) int {
 	GinkgoHelper()
 	servers, keys := &appsv1.DeploymentList{}, &corev1.SecretList{}
-	Expect(kube.List(ctx, servers, ctrlclient.InNamespace(namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).To(Succeed())
-	Expect(kube.List(ctx, keys, ctrlclient.InNamespace(namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).To(Succeed())
+	Expect(kube.List(ctx, servers, ctrlclient.InNamespace(namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).
+		To(Succeed())
+	Expect(kube.List(ctx, keys, ctrlclient.InNamespace(namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).
+		To(Succeed())
 	return len(servers.Items) + len(keys.Items)
 }

@@ -70,41 +70,44 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		}).WithContext(ctx).WithTimeout(shortly).Should(BeTrue(), "the private cluster goes")
 	}, SpecTimeout(8*time.Minute))
 
-	It("goes on where it was when the operator is killed, and repeats a run in which a node was lost", Label(Faults), func(ctx SpecContext) {
-		b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
-			s.Workloads[0].OLTP.Duration = &metav1.Duration{Duration: 10 * time.Second}
-		})
-		killed, lost, measured := map[string]bool{}, false, map[types.UID]bool{}
-		b = waitMeasured(ctx, b, func(b *v1alpha1.GaleraBenchmark) {
-			run := b.Status.Run
-			if run == nil {
-				return
+	It("goes on where it was when the operator is killed, and repeats a run in which a node was lost", Label(Faults),
+		func(ctx SpecContext) {
+			b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
+				s.Workloads[0].OLTP.Duration = &metav1.Duration{Duration: 10 * time.Second}
+			})
+			killed, lost, measured := map[string]bool{}, false, map[types.UID]bool{}
+			b = waitMeasured(ctx, b, func(b *v1alpha1.GaleraBenchmark) {
+				run := b.Status.Run
+				if run == nil {
+					return
+				}
+				if run.Step == "Measure" && !lost && jobRuns(ctx, b, "-run-001-1") {
+					lost = true
+					progress("killing a database server during the run")
+					Expect(kube.Cluster(b.Namespace, b.Name+"-db").Servers().Kill(ctx, b.Name+"-db-2")).To(Succeed())
+				}
+				if at := run.Step + " of " + run.Arm; !killed[at] {
+					killed[at] = true
+					maps.Copy(measured, rawResults(ctx, b))
+					progress("killing the operator at the step %s, with %d results", at, len(measured))
+					Expect(kube.Operator().DeletePod(ctx)).To(Succeed())
+				}
+			})
+			Expect(killed).To(And(HaveKey("Switch of plain"), HaveKey("Measure of plain"), HaveKey("Switch of encrypted"),
+				HaveKey("Measure of encrypted")))
+			Expect(b.Status.Progress).To(Equal("2/2"))
+			Expect(len(measured)).To(BeNumerically(">=", 2), "something measured was at stake: the data set and a run")
+			after := rawResults(ctx, b)
+			for uid := range measured {
+				Expect(after).To(HaveKey(uid), "what was measured stays measured")
 			}
-			if run.Step == "Measure" && !lost && jobRuns(ctx, b, "-run-001-1") {
-				lost = true
-				progress("killing a database server during the run")
-				Expect(kube.Cluster(b.Namespace, b.Name+"-db").Servers().Kill(ctx, b.Name+"-db-2")).To(Succeed())
-			}
-			if at := run.Step + " of " + run.Arm; !killed[at] {
-				killed[at] = true
-				maps.Copy(measured, rawResults(ctx, b))
-				progress("killing the operator at the step %s, with %d results", at, len(measured))
-				Expect(kube.Operator().DeletePod(ctx)).To(Succeed())
-			}
-		})
-		Expect(killed).To(And(HaveKey("Switch of plain"), HaveKey("Measure of plain"), HaveKey("Switch of encrypted"), HaveKey("Measure of encrypted")))
-		Expect(b.Status.Progress).To(Equal("2/2"))
-		Expect(len(measured)).To(BeNumerically(">=", 2), "something measured was at stake: the data set and a run")
-		after := rawResults(ctx, b)
-		for uid := range measured {
-			Expect(after).To(HaveKey(uid), "what was measured stays measured")
-		}
-		Expect(after).To(HaveLen(3), "two runs, and the making of the data set")
-		Expect(b.Status.InvalidRuns).To(HaveLen(1))
-		Expect(b.Status.InvalidRuns[0].Index).To(BeEquivalentTo(1))
-		Expect(b.Status.InvalidRuns[0].Reason).To(Or(ContainSubstring("was restarted"), ContainSubstring("left or joined"), ContainSubstring("did not answer")))
-		Expect(b.Status.Results[0].Invalid).To(BeEquivalentTo(1))
-	}, SpecTimeout(8*time.Minute))
+			Expect(after).To(HaveLen(3), "two runs, and the making of the data set")
+			Expect(b.Status.InvalidRuns).To(HaveLen(1))
+			Expect(b.Status.InvalidRuns[0].Index).To(BeEquivalentTo(1))
+			Expect(b.Status.InvalidRuns[0].Reason).To(Or(ContainSubstring("was restarted"), ContainSubstring("left or joined"),
+				ContainSubstring("did not answer")))
+			Expect(b.Status.Results[0].Invalid).To(BeEquivalentTo(1))
+		}, SpecTimeout(8*time.Minute))
 
 	It("of a private cluster takes everything with it when it is deleted in the middle", func(ctx SpecContext) {
 		b := createBenchmark(ctx, newNamespace(ctx, "bench"), nil)
@@ -114,12 +117,15 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		}).WithContext(ctx).WithTimeout(benchmarkTime).WithPolling(500*time.Millisecond).Should(BeTrue(), "a run begins")
 		Expect(kube.Delete(ctx, b)).To(Succeed())
 		Eventually(func(g Gomega) {
-			for _, list := range []ctrlclient.ObjectList{&v1alpha1.GaleraClusterList{}, &batchv1.JobList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}} {
+			for _, list := range []ctrlclient.ObjectList{&v1alpha1.GaleraClusterList{}, &batchv1.JobList{}, &corev1.PodList{},
+				&corev1.PersistentVolumeClaimList{}} {
 				g.Expect(kube.List(ctx, list, ctrlclient.InNamespace(b.Namespace))).To(Succeed())
 				g.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
 			}
-			for _, list := range []ctrlclient.ObjectList{&corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceAccountList{}} {
-				g.Expect(kube.List(ctx, list, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{v1alpha1.LabelBenchmark: b.Name})).To(Succeed())
+			for _, list := range []ctrlclient.ObjectList{&corev1.ConfigMapList{}, &corev1.SecretList{},
+				&corev1.ServiceAccountList{}} {
+				g.Expect(kube.List(ctx, list, ctrlclient.InNamespace(b.Namespace),
+					ctrlclient.MatchingLabels{v1alpha1.LabelBenchmark: b.Name})).To(Succeed())
 				g.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
 			}
 		}).WithContext(ctx).WithTimeout(4*time.Minute).WithPolling(time.Second).Should(Succeed(), "nothing is left")
@@ -140,14 +146,16 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		during, err := shop.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(during.Spec).To(Equal(before.Spec), "the spec is the user's")
-		Expect(during.Status.TLS.Override).To(Equal(&v1alpha1.TLSOverride{Benchmark: b.Name, Policy: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSPreferred}}))
+		Expect(during.Status.TLS.Override).To(Equal(&v1alpha1.TLSOverride{Benchmark: b.Name,
+			Policy: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSPreferred}}))
 		Expect(during.Status.Members[0].TLS.Clients.PlaintextRefused).To(BeFalse(), "and the nodes do it")
 		Expect(holdNoRootPassword(ctx, b, shop.Name)).To(BeNumerically(">", 0))
 		Expect(benchmarkUsers(ctx, shop)).To(Equal(1), "the account of the Jobs")
 		Expect(kube.Delete(ctx, b)).To(Succeed())
 		Eventually(func() bool {
 			return apierrors.IsNotFound(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(b), b))
-		}).WithContext(ctx).WithTimeout(3*time.Minute).WithPolling(500*time.Millisecond).Should(BeTrue(), "the benchmark goes")
+		}).WithContext(ctx).WithTimeout(3*time.Minute).WithPolling(500*time.Millisecond).Should(BeTrue(),
+			"the benchmark goes")
 		after, err := shop.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(after.Spec).To(Equal(before.Spec))
@@ -157,18 +165,20 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = db.Close() }()
 		left := -1
-		Expect(db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE 'bench%'").Scan(&left)).To(Succeed())
+		Expect(db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name LIKE 'bench%'").
+			Scan(&left)).To(Succeed())
 		Expect(left).To(BeZero(), "databases of the benchmark")
 		Expect(benchmarkUsers(ctx, shop)).To(BeZero(), "accounts of the benchmark")
 	}, SpecTimeout(8*time.Minute))
 })
 
-// holdNoRootPassword checks all pods of a benchmark: nothing in them names the Secret of root's password, nor one with a key of
-// the nodes. It returns how many there are.
+// holdNoRootPassword checks all pods of a benchmark: nothing in them names the Secret of root's password, nor one with
+// a key of the nodes. It returns how many there are.
 func holdNoRootPassword(ctx context.Context, b *v1alpha1.GaleraBenchmark, cluster string) int {
 	GinkgoHelper()
 	pods := &corev1.PodList{}
-	Expect(kube.List(ctx, pods, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{v1alpha1.LabelBenchmark: b.Name})).To(Succeed())
+	Expect(kube.List(ctx, pods, ctrlclient.InNamespace(b.Namespace),
+		ctrlclient.MatchingLabels{v1alpha1.LabelBenchmark: b.Name})).To(Succeed())
 	for _, p := range pods.Items {
 		text, err := json.Marshal(p.Spec)
 		Expect(err).NotTo(HaveOccurred())
@@ -185,7 +195,8 @@ func benchmarkUsers(ctx context.Context, c *harness.Cluster) (n int) {
 	db, err := client(ctx, c).OpenService(ctx, c.Name)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = db.Close() }()
-	Expect(db.QueryRowContext(ctx, "SELECT COUNT(*) FROM mysql.user WHERE LEFT(User, 6) = 'bench_'").Scan(&n)).To(Succeed())
+	Expect(db.QueryRowContext(ctx, "SELECT COUNT(*) FROM mysql.user WHERE LEFT(User, 6) = 'bench_'").Scan(&n)).
+		To(Succeed())
 	return n
 }
 
@@ -201,7 +212,8 @@ func rawResults(ctx context.Context, b *v1alpha1.GaleraBenchmark) map[types.UID]
 	return out
 }
 
-func createBenchmark(ctx context.Context, namespace string, edit func(*v1alpha1.GaleraBenchmarkSpec)) *v1alpha1.GaleraBenchmark {
+func createBenchmark(ctx context.Context, namespace string,
+	edit func(*v1alpha1.GaleraBenchmarkSpec)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
 	b := &v1alpha1.GaleraBenchmark{}
 	Expect(yaml.UnmarshalStrict([]byte(tinyBenchmark), b)).To(Succeed())
@@ -214,12 +226,14 @@ func createBenchmark(ctx context.Context, namespace string, edit func(*v1alpha1.
 }
 
 // waitMeasured waits for the end of a tiny benchmark and shows the way there; look sees every state on it.
-func waitMeasured(ctx context.Context, b *v1alpha1.GaleraBenchmark, look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
+func waitMeasured(ctx context.Context, b *v1alpha1.GaleraBenchmark,
+	look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
 	return waitMeasuredWithin(ctx, b, benchmarkTime, look)
 }
 
-func waitMeasuredWithin(ctx context.Context, b *v1alpha1.GaleraBenchmark, limit time.Duration, look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
+func waitMeasuredWithin(ctx context.Context, b *v1alpha1.GaleraBenchmark, limit time.Duration,
+	look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
 	last := ""
 	Eventually(func() bool {
@@ -241,7 +255,8 @@ func waitMeasuredWithin(ctx context.Context, b *v1alpha1.GaleraBenchmark, limit 
 func jobRuns(ctx context.Context, b *v1alpha1.GaleraBenchmark, suffix string) bool {
 	GinkgoHelper()
 	pods := &corev1.PodList{}
-	Expect(kube.List(ctx, pods, ctrlclient.InNamespace(b.Namespace), ctrlclient.MatchingLabels{batchv1.JobNameLabel: b.Name + suffix})).To(Succeed())
+	Expect(kube.List(ctx, pods, ctrlclient.InNamespace(b.Namespace),
+		ctrlclient.MatchingLabels{batchv1.JobNameLabel: b.Name + suffix})).To(Succeed())
 	return len(pods.Items) > 0 && pods.Items[0].Status.Phase == corev1.PodRunning
 }
 

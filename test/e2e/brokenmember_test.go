@@ -10,7 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// A member that cannot find out where its data stand can start nothing. That must not keep it from being stopped, or removed.
+// A member that cannot find out where its data stand can start nothing. That must not keep it from being stopped, or
+// removed.
 var _ = Describe("A member whose data cannot be read", Label(Slow, Faults), func() {
 	It("is removed by scaling down", func(ctx SpecContext) {
 		shop := create(ctx, sampleCluster(newNamespace(ctx, "broken")))

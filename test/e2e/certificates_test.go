@@ -16,8 +16,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// replaceTime is what the replacement of a CA may take: two live changes, the time that clients have between them, and three
-// restarts.
+// replaceTime is what the replacement of a CA may take: two live changes, the time that clients have between them, and
+// three restarts.
 const replaceTime = 7 * time.Minute
 
 // askFor asks for a renewal by annotation.
@@ -57,7 +57,8 @@ func awaitRenewed(ctx context.Context, c *harness.Cluster, before string) string
 		if len(now) == 1 {
 			serial = now[0]
 		}
-		return len(now) == 1 && serial != before && serial == have.Status.TLS.Serial, fmt.Sprintf("%s; served: %v", harness.Summary(have), now), nil
+		return len(now) == 1 && serial != before && serial == have.Status.TLS.Serial,
+			fmt.Sprintf("%s; served: %v", harness.Summary(have), now), nil
 	})).To(Succeed())
 	return serial
 }
@@ -139,7 +140,8 @@ var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {
 		"on request": func(ctx context.Context, c *harness.Cluster) { askFor(ctx, c, "ca@1") },
 		"because another issuer is named": func(ctx context.Context, c *harness.Cluster) {
 			Expect(createIssuer(ctx, c.Namespace, "corporate")).To(Succeed())
-			change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "corporate"} })
+			change(ctx, c,
+				func(s *v1alpha1.GaleraClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "corporate"} })
 		},
 	} {
 		It(name, func(ctx SpecContext) {
@@ -166,15 +168,18 @@ var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {
 		awaitRenewed(ctx, shop, before.Serial)
 		Expect(kube.Until(ctx, "the old CA is forgotten", replaceTime, func(ctx context.Context) (bool, string, error) {
 			have, err := shop.Get(ctx)
-			return err == nil && have.Status.TLS.Step == "Settled" && len(have.Status.TLS.TrustedCAs) == 1, harness.Summary(have), err
+			return err == nil && have.Status.TLS.Step == "Settled" && len(have.Status.TLS.TrustedCAs) == 1,
+				harness.Summary(have), err
 		})).To(Succeed())
 		seen, err := visits()
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(visits).WithContext(ctx).WithTimeout(shortly).Should(BeNumerically(">", seen))
 		pods := &corev1.PodList{}
-		Expect(kube.List(ctx, pods, ctrlclient.InNamespace(shop.Namespace), ctrlclient.MatchingLabels{"app": "app"})).To(Succeed())
+		Expect(kube.List(ctx, pods, ctrlclient.InNamespace(shop.Namespace), ctrlclient.MatchingLabels{"app": "app"})).
+			To(Succeed())
 		Expect(pods.Items).To(HaveLen(1))
-		log, err := kube.Clientset.CoreV1().Pods(shop.Namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{}).DoRaw(ctx)
+		log, err := kube.Clientset.CoreV1().Pods(shop.Namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{}).
+			DoRaw(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(log)).NotTo(MatchRegexp("(?i)certificate|TLS/SSL"), "no connection may fail to verify the server")
 	}, SpecTimeout(20*time.Minute))
@@ -203,14 +208,16 @@ func replaceAndCheck(ctx context.Context, shop *harness.Cluster, replace func())
 	start := time.Now()
 	replace()
 	serial := awaitRenewed(ctx, shop, before.Serial)
-	progress("certificate %s of the new CA served by all after %s; errors of clients: %v", serial, time.Since(start).Round(time.Millisecond), w.Errors())
+	progress("certificate %s of the new CA served by all after %s; errors of clients: %v", serial,
+		time.Since(start).Round(time.Millisecond), w.Errors())
 	Expect(kube.Until(ctx, "the old CA is forgotten", replaceTime, func(ctx context.Context) (bool, string, error) {
 		have, err := shop.Get(ctx)
 		if err != nil {
 			return false, "", err
 		}
 		tls := have.Status.TLS
-		return tls.Step == "Settled" && len(tls.TrustedCAs) == 1 && tls.TrustedCAs[0].Fingerprint != before.TrustedCAs[0].Fingerprint && harness.Ready(have),
+		return tls.Step == "Settled" && len(tls.TrustedCAs) == 1 &&
+				tls.TrustedCAs[0].Fingerprint != before.TrustedCAs[0].Fingerprint && harness.Ready(have),
 			harness.Summary(have) + " " + tls.Step, nil
 	})).To(Succeed())
 	progress("the old CA forgotten after %s", time.Since(start).Round(time.Millisecond))

@@ -18,7 +18,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// The release takes the place of the operator that make up has installed: two that watch the same clusters would both act.
+// The release takes the place of the operator that make up has installed: two that watch the same clusters would both
+// act.
 var _ = Describe("The Helm chart", Label(Slow), func() {
 	It("is installed, upgraded and uninstalled while a cluster serves", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
@@ -79,35 +80,37 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 		progress("a cluster by the README")
 		other := create(ctx, sampleCluster(newNamespace(ctx, "chart")))
 		Expect(other.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(other.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
+		Expect(other.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).
+			To(Succeed())
 	}, SpecTimeout(15*time.Minute))
 
-	It("of the commit before is upgraded to this one, and downgraded, and no database is restarted", func(ctx SpecContext) {
-		values, err := kube.Installation().ChartValues(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		repository := filepath.Join("..", "..")
-		before := checkoutBefore(ctx)
-		old := maps.Clone(values)
-		name, tag, _ := strings.Cut(previousOperator, ":")
-		old["image"] = map[string]any{"repository": name, "tag": tag}
-		restoreChart(repository)
-		Expect(kube.Installation().InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)).To(Succeed())
-		build := harness.Build(newNamespace(ctx, "chart"), "shop")
-		// Agents are replaced at once; a restart that another template would take waits.
-		build.Spec.Maintenance = &v1alpha1.MaintenanceSpec{Windows: []v1alpha1.MaintenanceWindow{
-			{Name: "leap-day", Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: 5 * time.Minute}}}}
-		shop := create(ctx, build)
-		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
-		u := followUpgrade(ctx, shop)
-		this := filepath.Join(repository, "charts", "galera-operator")
-		u.upgraded(ctx, "", func() error { return kube.Installation().InstallChart(ctx, this, values) })
-		u.upgraded(ctx, previousVersion, func() error {
-			return kube.Installation().InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)
-		})
-		u.upgraded(ctx, "", func() error { return kube.Installation().InstallChart(ctx, this, values) })
-		expectHistory(ctx, shop, u.before.ClusterUUID)
-		stopAndCheck(ctx, u.w, u.start)
-	}, SpecTimeout(15*time.Minute))
+	It("of the commit before is upgraded to this one, and downgraded, and no database is restarted",
+		func(ctx SpecContext) {
+			values, err := kube.Installation().ChartValues(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			repository := filepath.Join("..", "..")
+			before := checkoutBefore(ctx)
+			old := maps.Clone(values)
+			name, tag, _ := strings.Cut(previousOperator, ":")
+			old["image"] = map[string]any{"repository": name, "tag": tag}
+			restoreChart(repository)
+			Expect(kube.Installation().InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)).To(Succeed())
+			build := harness.Build(newNamespace(ctx, "chart"), "shop")
+			// Agents are replaced at once; a restart that another template would take waits.
+			build.Spec.Maintenance = &v1alpha1.MaintenanceSpec{Windows: []v1alpha1.MaintenanceWindow{
+				{Name: "leap-day", Schedule: "0 0 29 2 *", Duration: metav1.Duration{Duration: 5 * time.Minute}}}}
+			shop := create(ctx, build)
+			Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+			u := followUpgrade(ctx, shop)
+			this := filepath.Join(repository, "charts", "galera-operator")
+			u.upgraded(ctx, "", func() error { return kube.Installation().InstallChart(ctx, this, values) })
+			u.upgraded(ctx, previousVersion, func() error {
+				return kube.Installation().InstallChart(ctx, filepath.Join(before, "charts", "galera-operator"), old)
+			})
+			u.upgraded(ctx, "", func() error { return kube.Installation().InstallChart(ctx, this, values) })
+			expectHistory(ctx, shop, u.before.ClusterUUID)
+			stopAndCheck(ctx, u.w, u.start)
+		}, SpecTimeout(15*time.Minute))
 
 	It("with named namespaces sees and may nothing anywhere else", func(ctx SpecContext) {
 		values, err := kube.Installation().ChartValues(ctx)
@@ -117,7 +120,8 @@ var _ = Describe("The Helm chart", Label(Slow), func() {
 		repository := filepath.Join("..", "..")
 		restoreChart(repository)
 		Expect(kube.Installation().Undeploy(ctx, repository)).To(Succeed(), "its rights everywhere go with it")
-		Expect(kube.Installation().InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).To(Succeed())
+		Expect(kube.Installation().InstallChart(ctx, filepath.Join(repository, "charts", "galera-operator"), values)).
+			To(Succeed())
 		unseen := create(ctx, harness.Build(other, "unseen", harness.Replicas(1)))
 		seen := create(ctx, harness.Build(watched, "seen", harness.Replicas(1)))
 		Expect(seen.WaitReady(ctx, firstReady)).To(Succeed())

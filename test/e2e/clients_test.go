@@ -42,7 +42,9 @@ var _ = Describe("Clients", Label(Core), func() {
 		shop := sharedCluster(ctx)
 		cl := client(ctx, shop)
 		for _, service := range []string{shop.Name, shop.Name + "-primary"} {
-			Expect(askService(ctx, cl, service, "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'Ssl_version'")).
+			Expect(
+				askService(ctx, cl, service,
+					"SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'Ssl_version'")).
 				To(Equal("TLSv1.3"), service)
 		}
 	}, SpecTimeout(6*time.Minute))
@@ -71,7 +73,8 @@ var _ = Describe("Clients", Label(Core), func() {
 		for _, pod := range podNames(ctx, shop) {
 			_, err := inClear.QueryPod(ctx, pod, "SELECT 1")
 			Expect(err).To(HaveOccurred(), "%s lets a client in without TLS", pod)
-			Expect(err.Error()).To(Or(ContainSubstring("1045"), ContainSubstring("insecure transport"), ContainSubstring("3159")),
+			Expect(err.Error()).To(Or(ContainSubstring("1045"), ContainSubstring("insecure transport"),
+				ContainSubstring("3159")),
 				"%s must refuse because of the missing TLS", pod)
 		}
 	}, SpecTimeout(6*time.Minute))

@@ -37,7 +37,8 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		makeStore(ctx, objects, dev, identity)
 		shop = create(ctx, sampleCluster(newNamespace(ctx, "prod")))
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE DATABASE kept", "CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE DATABASE kept",
+			"CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
 			"INSERT INTO kept.t SELECT seq, SHA1(seq) FROM kept.seq_1_to_20000")).To(Succeed())
 		want = tableSum(ctx, shop, shop.Name+"-0", "kept.t")
 	}, NodeTimeout(9*time.Minute))
@@ -47,7 +48,8 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		c := sampleCluster(dev)
 		c.Name, c.Spec.Replicas = name, nodes
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
-			Cluster: &v1alpha1.BootstrapCluster{Name: shop.Name, Namespace: shop.Namespace, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
+			Cluster: &v1alpha1.BootstrapCluster{Name: shop.Name, Namespace: shop.Namespace,
+				StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
 		if rate != "" {
 			c.Spec.BootstrapFrom.Cluster.RateLimit = new(resource.MustParse(rate))
 		}
@@ -73,63 +75,68 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		Expect(is.LastTransitionTime.Time).To(BeTemporally("<", since), "the source was not Ready for a while")
 	}
 
-	It("in another namespace is refused without consent, by whatever way it is asked for", Label(Input), func(ctx SpecContext) {
-		c := create(ctx, cloneOf("copy", 3, "5Mi"))
-		expectStalled(ctx, c, v1alpha1.ReasonNamespaceRefused, "its owner must add", dev)
-		shown := kubectlGalera(ctx, dev, "status", "copy")
-		Expect(shown).To(ContainSubstring("NamespaceNotAllowed"))
-		progress("%s", shown)
-		forged := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: dev, Name: "forged"},
-			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: shop.Name, Namespace: shop.Namespace}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
-		Expect(kube.Create(ctx, forged)).To(Succeed())
-		eventually(ctx, func(o Gomega) {
-			o.Expect(kube.Get(ctx, kubeclient.ObjectKeyFromObject(forged), forged)).To(Succeed())
-			s := meta.FindStatusCondition(forged.Status.Conditions, v1alpha1.ConditionStalled)
-			o.Expect(s).NotTo(BeNil())
-			o.Expect(s.Reason).To(Equal(v1alpha1.ReasonNamespaceRefused))
-		})
-		Expect(kube.Delete(ctx, forged)).To(Succeed())
-		nothingLeft(ctx, objects, c)
-		for _, o := range []kubeclient.ObjectList{&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}} {
-			Expect(kube.List(ctx, o, kubeclient.InNamespace(dev), kubeclient.MatchingLabels{v1alpha1.LabelCluster: "copy"})).To(Succeed())
-			Expect(meta.LenList(o)).To(BeZero(), "it must not come up empty")
-		}
-	}, SpecTimeout(5*time.Minute))
+	It("in another namespace is refused without consent, by whatever way it is asked for", Label(Input),
+		func(ctx SpecContext) {
+			c := create(ctx, cloneOf("copy", 3, "5Mi"))
+			expectStalled(ctx, c, v1alpha1.ReasonNamespaceRefused, "its owner must add", dev)
+			shown := kubectlGalera(ctx, dev, "status", "copy")
+			Expect(shown).To(ContainSubstring("NamespaceNotAllowed"))
+			progress("%s", shown)
+			forged := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: dev, Name: "forged"},
+				Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: shop.Name, Namespace: shop.Namespace},
+					StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
+			Expect(kube.Create(ctx, forged)).To(Succeed())
+			eventually(ctx, func(o Gomega) {
+				o.Expect(kube.Get(ctx, kubeclient.ObjectKeyFromObject(forged), forged)).To(Succeed())
+				s := meta.FindStatusCondition(forged.Status.Conditions, v1alpha1.ConditionStalled)
+				o.Expect(s).NotTo(BeNil())
+				o.Expect(s.Reason).To(Equal(v1alpha1.ReasonNamespaceRefused))
+			})
+			Expect(kube.Delete(ctx, forged)).To(Succeed())
+			nothingLeft(ctx, objects, c)
+			for _, o := range []kubeclient.ObjectList{&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}} {
+				Expect(kube.List(ctx, o, kubeclient.InNamespace(dev), kubeclient.MatchingLabels{v1alpha1.LabelCluster: "copy"})).
+					To(Succeed())
+				Expect(meta.LenList(o)).To(BeZero(), "it must not come up empty")
+			}
+		}, SpecTimeout(5*time.Minute))
 
-	It("goes on by itself with consent, under a writer, though the operator is killed, and is the source row by row", func(ctx SpecContext) {
-		start := time.Now()
-		w := startWriter(ctx, shop, harness.WriterOptions{Payload: "row of the shop"})
-		before := w.Snapshot()
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.AllowedCloneNamespaces = []string{dev} })
-		c := kube.Cluster(dev, "copy")
-		underWay(ctx, c)
-		Expect(kube.Operator().Kill(ctx)).To(Succeed())
-		Expect(kube.Until(ctx, "the volumes are being filled", backupTime, func(ctx context.Context) (bool, string, error) {
-			r := status(ctx, c).Restore
-			return r != nil && r.Phase != v1alpha1.RestoreFinding, r.Message, nil
-		})).To(Succeed())
-		Expect(kube.Operator().Kill(ctx)).To(Succeed())
-		Expect(c.WaitReady(ctx, firstReady+2*backupTime)).To(Succeed())
-		stopAndCheck(ctx, w, start)
-		ready(ctx, start)
-		rows, err := w.CheckCopy(ctx, c, before)
-		Expect(err).NotTo(HaveOccurred())
-		s := status(ctx, c)
-		progress("Ready after %s with %d rows of %d; %s", time.Since(start).Round(100*time.Millisecond), rows, w.Acknowledged(), s.Restore.Message)
-		for _, pod := range podNames(ctx, c) {
-			Expect(tableSum(ctx, c, pod, "kept.t")).To(Equal(want), pod)
-		}
-		Expect(s.Restore.Source).To(HavePrefix(status(ctx, shop).ClusterUUID + ":"))
-		Expect(s.ClusterUUID).To(Equal(s.Restore.History), "a history of its own")
-		joins, err := c.Joins().Since(ctx, start)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(joins).NotTo(ContainElement("SST"))
-		nothingLeft(ctx, objects, c)
-		By("writing to both, which have nothing in common any more")
-		Expect(client(ctx, c).Exec(ctx, c.Name+"-primary", "DELETE FROM kept.t WHERE id % 2 = 0")).To(Succeed())
-		Expect(tableSum(ctx, shop, shop.Name+"-0", "kept.t")).To(Equal(want))
-		Expect(c.Delete(ctx)).To(Succeed())
-	}, SpecTimeout(12*time.Minute))
+	It("goes on by itself with consent, under a writer, though the operator is killed, and is the source row by row",
+		func(ctx SpecContext) {
+			start := time.Now()
+			w := startWriter(ctx, shop, harness.WriterOptions{Payload: "row of the shop"})
+			before := w.Snapshot()
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.AllowedCloneNamespaces = []string{dev} })
+			c := kube.Cluster(dev, "copy")
+			underWay(ctx, c)
+			Expect(kube.Operator().Kill(ctx)).To(Succeed())
+			Expect(kube.Until(ctx, "the volumes are being filled", backupTime, func(ctx context.Context) (bool, string, error) {
+				r := status(ctx, c).Restore
+				return r != nil && r.Phase != v1alpha1.RestoreFinding, r.Message, nil
+			})).To(Succeed())
+			Expect(kube.Operator().Kill(ctx)).To(Succeed())
+			Expect(c.WaitReady(ctx, firstReady+2*backupTime)).To(Succeed())
+			stopAndCheck(ctx, w, start)
+			ready(ctx, start)
+			rows, err := w.CheckCopy(ctx, c, before)
+			Expect(err).NotTo(HaveOccurred())
+			s := status(ctx, c)
+			progress("Ready after %s with %d rows of %d; %s", time.Since(start).Round(100*time.Millisecond), rows,
+				w.Acknowledged(), s.Restore.Message)
+			for _, pod := range podNames(ctx, c) {
+				Expect(tableSum(ctx, c, pod, "kept.t")).To(Equal(want), pod)
+			}
+			Expect(s.Restore.Source).To(HavePrefix(status(ctx, shop).ClusterUUID + ":"))
+			Expect(s.ClusterUUID).To(Equal(s.Restore.History), "a history of its own")
+			joins, err := c.Joins().Since(ctx, start)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(joins).NotTo(ContainElement("SST"))
+			nothingLeft(ctx, objects, c)
+			By("writing to both, which have nothing in common any more")
+			Expect(client(ctx, c).Exec(ctx, c.Name+"-primary", "DELETE FROM kept.t WHERE id % 2 = 0")).To(Succeed())
+			Expect(tableSum(ctx, shop, shop.Name+"-0", "kept.t")).To(Equal(want))
+			Expect(c.Delete(ctx)).To(Succeed())
+		}, SpecTimeout(12*time.Minute))
 
 	It("that is deleted in the middle leaves nothing, nor one whose source withdraws its consent", func(ctx SpecContext) {
 		start := time.Now()
@@ -155,7 +162,8 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		plain.Spec.Replicas = 1
 		source := create(ctx, plain)
 		Expect(source.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(client(ctx, source).Exec(ctx, source.Name+"-primary", "CREATE DATABASE kept", "CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
+		Expect(client(ctx, source).Exec(ctx, source.Name+"-primary", "CREATE DATABASE kept",
+			"CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
 			"INSERT INTO kept.t SELECT seq, SHA1(seq) FROM kept.seq_1_to_500")).To(Succeed())
 		asked := cloneOf("own", 1, "")
 		asked.Spec.BootstrapFrom.Cluster.Name, asked.Spec.BootstrapFrom.Cluster.Namespace = source.Name, ""
@@ -176,7 +184,8 @@ func temporary(ctx context.Context, c *harness.Cluster) (*v1alpha1.GaleraBackup,
 	return b, err
 }
 
-// nothingLeft waits until neither the temporary backup of a clone, nor its Jobs, its key and its data in the store are there.
+// nothingLeft waits until neither the temporary backup of a clone, nor its Jobs, its key and its data in the store are
+// there.
 func nothingLeft(ctx context.Context, objects *harness.ObjectStore, c *harness.Cluster) {
 	GinkgoHelper()
 	Expect(kube.Until(ctx, "nothing is left of the copy", backupTime, func(ctx context.Context) (bool, string, error) {

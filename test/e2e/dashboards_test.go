@@ -40,7 +40,8 @@ var _ = Describe("Dashboards", Label(Slow), func() {
 		startWriter(ctx, shop, harness.WriterOptions{Connections: 4})
 		askFor(ctx, shop, "leaf@dashboards")
 
-		values := map[string]string{"namespace": shop.Namespace, "cluster": shop.Name, "__rate_interval": "30s", "__range": "1h"}
+		values := map[string]string{"namespace": shop.Namespace, "cluster": shop.Name, "__rate_interval": "30s",
+			"__range": "1h"}
 		files, err := filepath.Glob(filepath.Join("..", "..", "config", "grafana", "*.json"))
 		Expect(err).NotTo(HaveOccurred())
 		var left []string

@@ -14,7 +14,8 @@ var _ = Describe("A full disk", Label(Slow, Faults), func() {
 		disks, err := harness.CreateSmallDisks(ctx, kube, 800)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) })
-		c := create(ctx, harness.Build(newNamespace(ctx, "small"), "small", harness.StorageClass(disks.Class), harness.Size("512Mi")))
+		c := create(ctx, harness.Build(newNamespace(ctx, "small"), "small", harness.StorageClass(disks.Class),
+			harness.Size("512Mi")))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		start := time.Now()
 		w := startWriter(ctx, c, harness.WriterOptions{Payload: string(make([]byte, 2000))})

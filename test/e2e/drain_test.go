@@ -29,7 +29,8 @@ var _ = Describe("A drain", Label(Core), func() {
 		})
 		Expect(shop.Pods().NodeOf(ctx, next)).NotTo(Equal(host))
 		Expect(kube.Hosts().Cordon(ctx, host, false)).To(Succeed())
-		Consistently(func() (string, error) { return shop.Primary(ctx) }).WithTimeout(3*time.Second).Should(Equal(next), "it stays where it went")
+		Consistently(func() (string, error) { return shop.Primary(ctx) }).WithTimeout(3*time.Second).Should(Equal(next),
+			"it stays where it went")
 		Expect(runs(ctx, shop)).To(Equal(before), "nothing was restarted")
 	}, SpecTimeout(4*time.Minute))
 
@@ -39,7 +40,8 @@ var _ = Describe("A drain", Label(Core), func() {
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		names := podNames(ctx, shop)
 		since := time.Now()
-		eventually(ctx, func(o Gomega) { o.Expect(shop.Pods().Evict(ctx, names[0])).To(Succeed()) }) // the budget may be to be counted yet
+		// the budget may be to be counted yet
+		eventually(ctx, func(o Gomega) { o.Expect(shop.Pods().Evict(ctx, names[0])).To(Succeed()) })
 		err := shop.Pods().Evict(ctx, names[1])
 		Expect(apierrors.IsTooManyRequests(err)).To(BeTrue(), "a second eviction at the same time must be refused: %v", err)
 		kind, err := shop.Joins().Wait(ctx, names[0], since, joinTime)

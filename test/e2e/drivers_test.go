@@ -24,35 +24,39 @@ var drivers = map[string][]string{
 	"mysqli":     {"php", "/drivers/mysqli.php"},
 	"mysql2":     {"node", "/drivers/mysql2.js"},
 	"mariadb-js": {"node", "/drivers/mariadb.js"},
-	"jdbc":       {"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", "/drivers:/usr/share/java/mariadb-java-client.jar", "Jdbc"},
+	"jdbc": {"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp",
+		"/drivers:/usr/share/java/mariadb-java-client.jar", "Jdbc"},
 }
 
 var _ = Describe("Drivers connect", Label(Slow), func() {
 	for _, require := range []string{v1alpha1.RequireTLS, v1alpha1.RequireX509} {
-		It("with what the binding Secret holds, and require: "+require+", before, during and after a rotation", func(ctx SpecContext) {
-			shop := sharedCluster(ctx)
-			Expect(harness.LoadDrivers(ctx)).To(Succeed())
-			const d = "drivers"
-			cl := client(ctx, shop)
-			Expect(cl.Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE "+d,
-				"CREATE TABLE "+d+".logins (id INT PRIMARY KEY AUTO_INCREMENT, driver VARCHAR(20), cipher VARCHAR(99))")).To(Succeed())
-			u := userOf(ctx, shop, shop.Namespace, "drivers", func(s *v1alpha1.GaleraUserSpec) {
-				s.Require = require
-				s.Authentication.Overlap = &metav1.Duration{Duration: 2 * time.Minute} // a mounted Secret is that late
-				s.Grants = []v1alpha1.GrantSpec{{Privileges: []string{"ALL"}, Database: d}}
-			})
-			awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
-			pod := driversPod(ctx, shop, u)
+		It("with what the binding Secret holds, and require: "+require+", before, during and after a rotation",
+			func(ctx SpecContext) {
+				shop := sharedCluster(ctx)
+				Expect(harness.LoadDrivers(ctx)).To(Succeed())
+				const d = "drivers"
+				cl := client(ctx, shop)
+				Expect(cl.Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE "+d,
+					"CREATE TABLE "+d+".logins (id INT PRIMARY KEY AUTO_INCREMENT, driver VARCHAR(20), cipher VARCHAR(99))")).
+					To(Succeed())
+				u := userOf(ctx, shop, shop.Namespace, "drivers", func(s *v1alpha1.GaleraUserSpec) {
+					s.Require = require
+					s.Authentication.Overlap = &metav1.Duration{Duration: 2 * time.Minute} // a mounted Secret is that late
+					s.Grants = []v1alpha1.GrantSpec{{Privileges: []string{"ALL"}, Database: d}}
+				})
+				awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
+				pod := driversPod(ctx, shop, u)
 
-			awaitLogins(ctx, shop, pod, d, 2)
-			changeUser(ctx, u, func(u *v1alpha1.GaleraUser) {
-				u.Annotations = map[string]string{v1alpha1.AnnotationRenew: "password@1"}
-			})
-			awaitUser(ctx, u, v1alpha1.ConditionPasswordRotated, "False OldPasswordAccepted")
-			Eventually(conditionOf(ctx, u, v1alpha1.ConditionPasswordRotated)).WithTimeout(3 * time.Minute).Should(Equal("True Rotated"))
-			Expect(cl.Exec(ctx, shop.Name+"-primary", "DELETE FROM "+d+".logins")).To(Succeed())
-			awaitLogins(ctx, shop, pod, d, 2)
-		}, SpecTimeout(12*time.Minute))
+				awaitLogins(ctx, shop, pod, d, 2)
+				changeUser(ctx, u, func(u *v1alpha1.GaleraUser) {
+					u.Annotations = map[string]string{v1alpha1.AnnotationRenew: "password@1"}
+				})
+				awaitUser(ctx, u, v1alpha1.ConditionPasswordRotated, "False OldPasswordAccepted")
+				Eventually(conditionOf(ctx, u, v1alpha1.ConditionPasswordRotated)).WithTimeout(3 * time.Minute).
+					Should(Equal("True Rotated"))
+				Expect(cl.Exec(ctx, shop.Name+"-primary", "DELETE FROM "+d+".logins")).To(Succeed())
+				awaitLogins(ctx, shop, pod, d, 2)
+			}, SpecTimeout(12*time.Minute))
 	}
 })
 
@@ -72,9 +76,11 @@ func driversPod(ctx context.Context, c *harness.Cluster, u *v1alpha1.GaleraUser)
 	for name, command := range drivers {
 		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{
 			Name: name, Image: harness.DriversImage, ImagePullPolicy: corev1.PullNever,
-			Command:         append([]string{"/bin/bash", "/drivers/again.sh", name, binding}, command...),
-			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
-			VolumeMounts:    []corev1.VolumeMount{{Name: "binding", MountPath: binding, ReadOnly: true}, {Name: "tmp", MountPath: "/tmp", SubPath: name}},
+			Command: append([]string{"/bin/bash", "/drivers/again.sh", name, binding}, command...),
+			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
+			VolumeMounts: []corev1.VolumeMount{{Name: "binding", MountPath: binding, ReadOnly: true},
+				{Name: "tmp", MountPath: "/tmp", SubPath: name}},
 		})
 	}
 	Expect(kube.Create(ctx, p)).To(Succeed())
@@ -98,7 +104,8 @@ func awaitLogins(ctx context.Context, c *harness.Cluster, pod *corev1.Pod, datab
 			}
 		}
 		enough, err := cl.QueryPod(ctx, podNames(ctx, c)[0], fmt.Sprintf(
-			"SELECT CONCAT(COUNT(*), ' of %d') FROM (SELECT driver FROM %s.logins WHERE cipher <> '' GROUP BY driver HAVING COUNT(*) >= %d) AS d", len(drivers), database, most))
+			"SELECT CONCAT(COUNT(*), ' of %d') FROM (SELECT driver FROM %s.logins WHERE cipher <> '' GROUP BY driver HAVING "+
+				"COUNT(*) >= %d) AS d", len(drivers), database, most))
 		return enough == fmt.Sprintf("%d of %d", len(drivers), len(drivers)), enough, err
 	})).To(Succeed())
 	Expect(failed).To(BeEmpty())

@@ -64,8 +64,9 @@ func removeNamespace(ctx context.Context, ns string) {
 	Expect(found).To(BeEmpty(), "secrets in logs")
 }
 
-// expectSpecsUntouched: whatever the operator has done to a cluster, it has not written to its spec: kubectl diff, Flux and Argo CD see no difference. Every
-// namespace is looked at before it is removed. A benchmark makes and changes a cluster of its own.
+// expectSpecsUntouched: whatever the operator has done to a cluster, it has not written to its spec: kubectl diff, Flux
+// and Argo CD see no difference. Every namespace is looked at before it is removed. A benchmark makes and changes a
+// cluster of its own.
 func expectSpecsUntouched(ctx context.Context, ns string) {
 	GinkgoHelper()
 	var all v1alpha1.GaleraClusterList
@@ -76,14 +77,15 @@ func expectSpecsUntouched(ctx context.Context, ns string) {
 		}
 		for _, m := range c.ManagedFields {
 			if m.Subresource == "" && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.GetRawBytes()), `"f:spec"`) {
-				Expect(m.Manager).NotTo(BeElementOf(apply.FieldOwner, "manager"), "%s/%s: the operator has written to the spec", ns, c.Name)
+				Expect(m.Manager).NotTo(BeElementOf(apply.FieldOwner, "manager"), "%s/%s: the operator has written to the spec", ns,
+					c.Name)
 			}
 		}
 	}
 }
 
-// secretsInLogs looks at everything the pods of a namespace have said. Every namespace is looked at before it is removed, the operator's at
-// the end: no secret is ever in a log.
+// secretsInLogs looks at everything the pods of a namespace have said. Every namespace is looked at before it is
+// removed, the operator's at the end: no secret is ever in a log.
 func secretsInLogs(ctx context.Context, ns string) ([]string, error) {
 	if secrets == nil {
 		return nil, nil // the suite has not begun
@@ -159,13 +161,14 @@ func stopAndCheck(ctx context.Context, w *harness.Writer, since time.Time) {
 	Expect(w.WaitForMore(ctx, 20, shortly)).To(Succeed(), "the cluster must take writes again")
 	w.Stop()
 	gap := w.LongestGap(since)
-	progress("longest interval without an acknowledged write: %s; errors of clients: %v", gap.Length.Round(time.Millisecond), w.Errors())
+	progress("longest interval without an acknowledged write: %s; errors of clients: %v",
+		gap.Length.Round(time.Millisecond), w.Errors())
 	AddReportEntry("longest write gap", gap.Length.Round(time.Millisecond).String())
 	Expect(w.Check(ctx)).To(Succeed())
 }
 
-// eventually asks until the answer is right: what the operator, an agent, Kubernetes or another node reports comes by a way of its
-// own, a moment after what was awaited. It is not for what must never be seen.
+// eventually asks until the answer is right: what the operator, an agent, Kubernetes or another node reports comes by a
+// way of its own, a moment after what was awaited. It is not for what must never be seen.
 func eventually(ctx context.Context, check func(o Gomega)) {
 	GinkgoHelper()
 	Eventually(check).WithContext(ctx).WithTimeout(shortly).WithPolling(200 * time.Millisecond).Should(Succeed())

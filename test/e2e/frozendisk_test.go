@@ -16,7 +16,8 @@ var _ = Describe("Frozen disks", Label(Slow, Faults), func() {
 		disks, err := harness.CreateFreezableDisks(ctx, kube, 1200)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(disks.Remove(ctx)).To(Succeed()) })
-		c := create(ctx, harness.Build(newNamespace(ctx, "frozen"), "frozen", harness.StorageClass(disks.Class), harness.Size("1Gi")))
+		c := create(ctx, harness.Build(newNamespace(ctx, "frozen"), "frozen", harness.StorageClass(disks.Class),
+			harness.Size("1Gi")))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		start := time.Now()
 		w := startWriter(ctx, c, harness.WriterOptions{})
@@ -43,7 +44,8 @@ var _ = Describe("Frozen disks", Label(Slow, Faults), func() {
 		thawed := time.Now()
 
 		Expect(w.WaitForMore(ctx, 50, recoverTime)).To(Succeed(), "writes go on")
-		progress("frozen for %s; writes went on %s after that", thawed.Sub(frozen).Round(time.Second), time.Since(thawed).Round(100*time.Millisecond))
+		progress("frozen for %s; writes went on %s after that", thawed.Sub(frozen).Round(time.Second),
+			time.Since(thawed).Round(100*time.Millisecond))
 		Expect(c.WaitHealthy(ctx, recoverTime)).To(Succeed())
 		Expect(runs(ctx, c)).To(Equal(before), "no container and no mariadbd was restarted")
 		stopAndCheck(ctx, w, start)

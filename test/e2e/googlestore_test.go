@@ -27,20 +27,25 @@ var _ = Describe("Google Cloud Storage", Ordered, Label(Slow), func() {
 		s := &v1alpha1.GaleraBackupStore{}
 		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: a.shop.Namespace, Name: "offsite"}, s)).To(Succeed())
 		expectRefusals(ctx, s, map[string]refusal{
-			"nobucket": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.GCS.Bucket = "no-such-bucket" }, v1alpha1.ReasonStoreRefused, "could not be written"},
-			"otherkey": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.GCS.Credentials.JSONKey = "other.json" }, v1alpha1.ReasonStoreRefused, "invalid_grant"},
-			"nokey":    {func(s *v1alpha1.GaleraBackupStoreSpec) { s.GCS.Credentials.JSONKey = "ca.crt" }, v1alpha1.ReasonStoreRefused, "holds no key of a service account"},
+			"nobucket": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.GCS.Bucket = "no-such-bucket" },
+				v1alpha1.ReasonStoreRefused, "could not be written"},
+			"otherkey": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.GCS.Credentials.JSONKey = "other.json" },
+				v1alpha1.ReasonStoreRefused, "invalid_grant"},
+			"nokey": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.GCS.Credentials.JSONKey = "ca.crt" },
+				v1alpha1.ReasonStoreRefused, "holds no key of a service account"},
 			"wrongca": {func(s *v1alpha1.GaleraBackupStoreSpec) {
 				s.GCS.CABundle = &v1alpha1.CABundle{ConfigMapName: "kube-root-ca.crt"}
 			},
 				v1alpha1.ReasonStoreUnreachable, "certificate signed by unknown authority"},
-			"nohost": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.GCS.Endpoint = "https://no-such-host.invalid" }, v1alpha1.ReasonStoreUnreachable, "no such host"},
+			"nohost": {func(s *v1alpha1.GaleraBackupStoreSpec) { s.GCS.Endpoint = "https://no-such-host.invalid" },
+				v1alpha1.ReasonStoreUnreachable, "no such host"},
 		})
 	}, SpecTimeout(8*time.Minute))
 
 	It("keeps a backup, which is tested by restoring it, and removed", func(ctx SpecContext) {
 		b := newBackup(a.shop, "tested")
-		b.Spec.Verify, b.Spec.IdentitySecretRef, b.Spec.DeletionPolicy = v1alpha1.VerifyRestore, &v1alpha1.SecretKey{Name: "identity"}, v1alpha1.BackupDelete
+		b.Spec.Verify, b.Spec.IdentitySecretRef, b.Spec.DeletionPolicy = v1alpha1.VerifyRestore,
+			&v1alpha1.SecretKey{Name: "identity"}, v1alpha1.BackupDelete
 		Expect(kube.Create(ctx, b)).To(Succeed())
 		waitBackup(ctx, b)
 		waitVerified(ctx, b, v1alpha1.ReasonVerified, "tables were checked and are good")

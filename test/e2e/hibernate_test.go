@@ -40,6 +40,8 @@ func hibernate(ctx SpecContext, c *harness.Cluster) {
 		pods, err := c.Pods().List(ctx)
 		return len(pods), err
 	}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200 * time.Millisecond).Should(BeZero())
-	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonHibernated, shortly)).To(Succeed())
-	Expect(c.WaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionFalse, v1alpha1.ReasonHibernated, shortly)).To(Succeed())
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonHibernated, shortly)).
+		To(Succeed())
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionFalse, v1alpha1.ReasonHibernated, shortly)).
+		To(Succeed())
 }

@@ -45,7 +45,8 @@ var _ = Describe("A lost host", Label(Slow, Faults), func() {
 
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Start(ctx, host)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Start(ctx, host)).To(Succeed()) },
+			NodeTimeout(5*time.Minute))
 		killed := time.Now()
 		Expect(kube.Hosts().Kill(ctx, host)).To(Succeed())
 		Expect(kube.Until(ctx, "another primary", recoverTime, func(ctx context.Context) (bool, string, error) {

@@ -80,7 +80,8 @@ var _ = Describe("The identity of a cluster", Label(Slow, Faults), func() {
 		var stalled *metav1.Condition
 		Expect(shop.Peers().WithArbitrator(ctx, image, func(stranger string) error {
 			name = stranger
-			err := shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonForeignMembers, 4*time.Minute)
+			err := shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonForeignMembers,
+				4*time.Minute)
 			if err == nil {
 				stalled, err = shop.Condition(ctx, v1alpha1.ConditionStalled)
 			}
@@ -90,37 +91,38 @@ var _ = Describe("The identity of a cluster", Label(Slow, Faults), func() {
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 	}, SpecTimeout(10*time.Minute))
 
-	It("keeps two clusters of one name and one issuer apart, though the name of a node leads to the other's", func(ctx SpecContext) {
-		issuer := clusterIssuer(ctx)
-		var both []*harness.Cluster
-		for _, prefix := range []string{"one", "two"} {
-			c := sampleCluster(newNamespace(ctx, prefix))
-			c.Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Kind: "ClusterIssuer", Name: issuer}
-			both = append(both, create(ctx, c))
-		}
-		for _, c := range both {
-			Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		}
-		shop, other := both[0], both[1]
-		start := time.Now()
-		w := startWriter(ctx, shop, harness.WriterOptions{})
+	It("keeps two clusters of one name and one issuer apart, though the name of a node leads to the other's",
+		func(ctx SpecContext) {
+			issuer := clusterIssuer(ctx)
+			var both []*harness.Cluster
+			for _, prefix := range []string{"one", "two"} {
+				c := sampleCluster(newNamespace(ctx, prefix))
+				c.Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Kind: "ClusterIssuer", Name: issuer}
+				both = append(both, create(ctx, c))
+			}
+			for _, c := range both {
+				Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+			}
+			shop, other := both[0], both[1]
+			start := time.Now()
+			w := startWriter(ctx, shop, harness.WriterOptions{})
 
-		By("letting the name of a node that is away lead to the other cluster's")
-		node, err := shop.Replica(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		forged, err := other.Pod(ctx, node)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(kube.Create(ctx, leadTo(shop, node, forged.Status.PodIP))).To(Succeed())
-		for _, pod := range podNames(ctx, shop) {
-			old, err := shop.Pods().Delete(ctx, pod)
+			By("letting the name of a node that is away lead to the other cluster's")
+			node, err := shop.Replica(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(shop.Pods().WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
-			Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
-			expectAlone(ctx, shop)
-			expectAlone(ctx, other)
-		}
-		stopAndCheck(ctx, w, start)
-	}, SpecTimeout(15*time.Minute))
+			forged, err := other.Pod(ctx, node)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(kube.Create(ctx, leadTo(shop, node, forged.Status.PodIP))).To(Succeed())
+			for _, pod := range podNames(ctx, shop) {
+				old, err := shop.Pods().Delete(ctx, pod)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(shop.Pods().WaitReplaced(ctx, pod, old, joinTime)).To(Succeed())
+				Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
+				expectAlone(ctx, shop)
+				expectAlone(ctx, other)
+			}
+			stopAndCheck(ctx, w, start)
+		}, SpecTimeout(15*time.Minute))
 })
 
 // configMap is the one with the nodes' configuration.
@@ -135,8 +137,9 @@ func leadTo(c *harness.Cluster, node, address string) *discoveryv1.EndpointSlice
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "forged",
 			Labels: map[string]string{discoveryv1.LabelServiceName: c.Name + "-nodes", discoveryv1.LabelManagedBy: "e2e"}},
 		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}, Hostname: &node, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{address}, Hostname: &node,
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
+		Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
 	}
 }
 
@@ -149,7 +152,8 @@ func clusterIssuer(ctx context.Context) string {
 	eventually(ctx, func(o Gomega) {
 		o.Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: namespace, Name: "shared-ca"}, secret)).To(Succeed())
 	})
-	pair := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cert-manager", Name: namespace}, Data: secret.Data, Type: secret.Type}
+	pair := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "cert-manager", Name: namespace}, Data: secret.Data,
+		Type: secret.Type}
 	Expect(kube.Create(ctx, pair)).To(Succeed())
 	issuer := &certmanagerv1.ClusterIssuer{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	issuer.Spec.CA = &certmanagerv1.CAIssuer{SecretName: namespace}

@@ -26,7 +26,8 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 	BeforeAll(func(ctx SpecContext) {
 		image, err := kube.Operator().DefaultImage(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(harness.LoadVariant(ctx, noProviderImage, image, "USER root", "RUN find / -xdev -name 'libgalera*.so*' -delete")).To(Succeed())
+		Expect(harness.LoadVariant(ctx, noProviderImage, image, "USER root",
+			"RUN find / -xdev -name 'libgalera*.so*' -delete")).To(Succeed())
 		ns = newNamespace(ctx, "input")
 		Expect(kube.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "secret-root"}, StringData: map[string]string{"passwort": "x"},
@@ -159,5 +160,6 @@ func expectStalled(ctx context.Context, c *harness.Cluster, reason string, texts
 func expectLogin(ctx context.Context, c *harness.Cluster, pod string) {
 	GinkgoHelper()
 	cl := client(ctx, c)
-	Eventually(func() (string, error) { return cl.QueryPod(ctx, pod, "SELECT 1") }).WithContext(ctx).WithTimeout(shortly).Should(Equal("1"))
+	Eventually(func() (string, error) { return cl.QueryPod(ctx, pod, "SELECT 1") }).WithContext(ctx).WithTimeout(shortly).
+		Should(Equal("1"))
 }

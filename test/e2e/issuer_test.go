@@ -11,7 +11,8 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// createIssuer makes a CA issuer as a user would have one: self-signed issuer, CA, issuer. The CA lasts for cert-manager's 90 days, or as long as is said.
+// createIssuer makes a CA issuer as a user would have one: self-signed issuer, CA, issuer. The CA lasts for
+// cert-manager's 90 days, or as long as is said.
 func createIssuer(ctx context.Context, namespace, name string, duration ...time.Duration) error {
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 	root := &certmanagerv1.Issuer{ObjectMeta: at(name + "-root")}

@@ -18,12 +18,14 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 		shop := sharedCluster(ctx)
 		Expect(shop.Change(ctx, func(c *v1alpha1.GaleraCluster) { c.Spec.StateTransfer.Method = "Rsync" })).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
-			Expect(shop.Change(ctx, func(c *v1alpha1.GaleraCluster) { c.Spec.StateTransfer.Method = "MariaBackup" })).To(Succeed())
+			Expect(shop.Change(ctx, func(c *v1alpha1.GaleraCluster) { c.Spec.StateTransfer.Method = "MariaBackup" })).
+				To(Succeed())
 			Expect(shop.WaitReady(ctx, shortly)).To(Succeed())
 		})
 		Expect(shop.WaitReady(ctx, shortly)).To(Succeed())
 		By("leaving them in clear first: the capture does find what rsync sends")
-		DeferCleanup(func(ctx SpecContext) { setChannels(ctx, shop, v1alpha1.TLSRequired, "Required") }, NodeTimeout(4*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { setChannels(ctx, shop, v1alpha1.TLSRequired, "Required") },
+			NodeTimeout(4*time.Minute))
 		setChannels(ctx, shop, v1alpha1.TLSDisabled, "Required")
 		Expect(captureTransfer(ctx, shop)[portTransfer].Markers).To(BeNumerically(">", 0))
 		By("encrypting them")
@@ -38,17 +40,19 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 		Expect(loseVolume(ctx, shop, joiner)).To(Equal("SST"))
 		eventually(ctx, func(o Gomega) {
 			j := joined(ctx, o, shop, joiner).Join
-			o.Expect([]string{j.Kind, j.Protocol, j.Cipher}).To(HaveExactElements(Equal("SST"), Equal("TLSv1.3"), HavePrefix("TLS_")))
+			o.Expect([]string{j.Kind, j.Protocol, j.Cipher}).To(HaveExactElements(Equal("SST"), Equal("TLSv1.3"),
+				HavePrefix("TLS_")))
 		})
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 	}, SpecTimeout(14*time.Minute))
 
 	It("may last longer than any probe is patient, and report how far they are", func(ctx SpecContext) {
 		const mebibytes, perSecond = 2048, 10 << 20 // three minutes and a half; the most patient probe waits for two
-		large := create(ctx, harness.Build(newNamespace(ctx, "large"), "large", harness.Size("6Gi"), func(s *v1alpha1.GaleraClusterSpec) {
-			s.StateTransfer.RateLimit = resource.NewQuantity(perSecond, resource.BinarySI)
-			s.StateTransfer.StallTimeout = &metav1.Duration{Duration: time.Minute}
-		}))
+		large := create(ctx, harness.Build(newNamespace(ctx, "large"), "large", harness.Size("6Gi"),
+			func(s *v1alpha1.GaleraClusterSpec) {
+				s.StateTransfer.RateLimit = resource.NewQuantity(perSecond, resource.BinarySI)
+				s.StateTransfer.StallTimeout = &metav1.Duration{Duration: time.Minute}
+			}))
 		Expect(large.WaitReady(ctx, firstReady)).To(Succeed())
 		Expect(large.Data().Grow(ctx, mebibytes)).To(Succeed())
 		start := time.Now()
@@ -72,7 +76,8 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 		m, err := large.Member(ctx, joiner)
 		Expect(err).NotTo(HaveOccurred())
 		took := m.Join.EndedAt.Sub(m.Join.StartedAt.Time)
-		progress("a full transfer of %s took %s; %d different figures were reported on the way", m.Join.BytesDone, took, len(seen))
+		progress("a full transfer of %s took %s; %d different figures were reported on the way", m.Join.BytesDone, took,
+			len(seen))
 		Expect(took).To(BeNumerically(">", 150*time.Second))
 		Expect(len(seen)).To(BeNumerically(">", 8))
 		Expect(len(seen)).To(BeNumerically("<=", int(took/(8*time.Second))), "the status was written too often")
@@ -89,7 +94,8 @@ var _ = Describe("State transfers", Label(Slow, Wire), func() {
 
 // watchJoin follows a node's full transfer in the status until it has joined, and returns every
 // different figure that was reported while the data came.
-func watchJoin(ctx context.Context, c *harness.Cluster, pod string, since time.Time, timeout time.Duration) []v1alpha1.JoinStatus {
+func watchJoin(ctx context.Context, c *harness.Cluster, pod string, since time.Time,
+	timeout time.Duration) []v1alpha1.JoinStatus {
 	GinkgoHelper()
 	var seen []v1alpha1.JoinStatus
 	Eventually(func(g Gomega) {

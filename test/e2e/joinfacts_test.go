@@ -38,9 +38,9 @@ func given(ctx context.Context, c *harness.Cluster, kind string) map[string]int 
 	return out
 }
 
-// expect compares what the joiner says of its join with what the others say they gave meanwhile: a
-// transfer of the kind from the one it names, none of the other kind, and a full copy not from the primary. An attempt
-// that was begun anew had one of its own. The agents look about once in a second, and a short transfer may be informed of after the join.
+// expect compares what the joiner says of its join with what the others say they gave meanwhile: a transfer of the kind
+// from the one it names, none of the other kind, and a full copy not from the primary. An attempt that was begun anew
+// had one of its own. The agents look about once in a second, and a short transfer may be informed of after the join.
 func (g givers) expect(ctx context.Context, kind string) {
 	GinkgoHelper()
 	eventually(ctx, func(o Gomega) {

@@ -14,10 +14,11 @@ import (
 var _ = Describe("A donor by rsync", Label(Slow, Faults), func() {
 	It("whose joiner is gone without a word serves again long before its kernel gives up", func(ctx SpecContext) {
 		const data, passes = 256, 64 // MiB
-		c := create(ctx, harness.Build(newNamespace(ctx, "lostjoiner"), "shop", harness.Size("2Gi"), func(s *v1alpha1.GaleraClusterSpec) {
-			s.StateTransfer.Method = "Rsync"
-			s.StateTransfer.StallTimeout = &metav1.Duration{Duration: time.Minute}
-		}))
+		c := create(ctx, harness.Build(newNamespace(ctx, "lostjoiner"), "shop", harness.Size("2Gi"),
+			func(s *v1alpha1.GaleraClusterSpec) {
+				s.StateTransfer.Method = "Rsync"
+				s.StateTransfer.StallTimeout = &metav1.Duration{Duration: time.Minute}
+			}))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		Expect(c.Data().Grow(ctx, data)).To(Succeed())
 		before := status(ctx, c)

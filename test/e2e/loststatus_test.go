@@ -10,7 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// A restore of the resource without its status, or a person with kubectl, takes away what the operator has written down.
+// A restore of the resource without its status, or a person with kubectl, takes away what the operator has written
+// down.
 var _ = Describe("A cluster whose status is lost", Label(Slow, Faults), func() {
 	It("gets it back from what its nodes report while they serve", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)

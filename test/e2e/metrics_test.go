@@ -19,7 +19,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// lint looks at the metrics whose name begins so. Those of the database have mysqld_exporter's names, whatever these are like.
+// lint looks at the metrics whose name begins so. Those of the database have mysqld_exporter's names, whatever these
+// are like.
 func lint(s harness.Scrape, prefix string) []promlint.Problem {
 	GinkgoHelper()
 	var families []*dto.MetricFamily
@@ -50,11 +51,13 @@ var _ = Describe("Metrics", func() {
 			slices.Sort(took)
 			after, err := shop.Agents().Resident(ctx, pod)
 			Expect(err).NotTo(HaveOccurred())
-			progress("%s: a scrape of %d metrics takes %s (%s at most); the agent grew from %d to %d KiB", pod, len(s.Families), took[len(took)/2], took[len(took)-1], before>>10, after>>10)
+			progress("%s: a scrape of %d metrics takes %s (%s at most); the agent grew from %d to %d KiB", pod, len(s.Families),
+				took[len(took)/2], took[len(took)-1], before>>10, after>>10)
 			Expect(after - before).To(BeNumerically("<", 10<<20))
 			Expect(lint(s, "galera_")).To(BeEmpty())
 			expectValues(s, map[string]float64{
-				"mysql_up": 1, "mysql_global_status_wsrep_cluster_size": 3, "mysql_global_status_wsrep_cluster_status": 1, "mysql_galera_status_info": 1, "mysql_version_info": 1,
+				"mysql_up": 1, "mysql_global_status_wsrep_cluster_size": 3, "mysql_global_status_wsrep_cluster_status": 1,
+				"mysql_galera_status_info": 1, "mysql_version_info": 1,
 				"galera_synced": 1, "galera_cluster_size": 3, "galera_primary_component": 1, "galera_agent_info": 1,
 			})
 			encrypted, _ := s.Value("galera_channel_encrypted", "channel", "replication")
@@ -67,7 +70,8 @@ var _ = Describe("Metrics", func() {
 			s, err := kube.Operator().Scrape(ctx)
 			o.Expect(err).NotTo(HaveOccurred())
 			of := []string{"namespace", shop.Namespace, "cluster", shop.Name}
-			for name, want := range map[string]float64{"galera_operator_nodes_wanted": 3, "galera_operator_nodes_synced": 3, "galera_operator_agent_up": 1} {
+			for name, want := range map[string]float64{"galera_operator_nodes_wanted": 3, "galera_operator_nodes_synced": 3,
+				"galera_operator_agent_up": 1} {
 				got, known := s.Value(name, of...)
 				o.Expect([]any{got, known}).To(Equal([]any{want, true}), name)
 			}
@@ -126,7 +130,8 @@ var _ = Describe("mysqld_exporter alongside the nodes", Label(Slow), func() {
 		}
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Monitoring = nil })
 		eventually(ctx, func(o Gomega) {
-			err := kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: shop.Name + "-exporter"}, &v1alpha1.GaleraUser{})
+			err := kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: shop.Name + "-exporter"},
+				&v1alpha1.GaleraUser{})
 			o.Expect(apierrors.IsNotFound(err)).To(BeTrue())
 		})
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
@@ -138,7 +143,8 @@ var _ = Describe("mysqld_exporter alongside the nodes", Label(Slow), func() {
 	}, SpecTimeout(12*time.Minute))
 })
 
-// runStatements gives a node's performance_schema something to report: the exporter counts statements by their default database.
+// runStatements gives a node's performance_schema something to report: the exporter counts statements by their default
+// database.
 func runStatements(ctx context.Context, c *harness.Cluster, pod string) {
 	GinkgoHelper()
 	to, err := client(ctx, c).Pod(ctx, pod, shortly)
@@ -147,7 +153,8 @@ func runStatements(ctx context.Context, c *harness.Cluster, pod string) {
 	defer func() { _ = db.Close() }()
 	conn, err := db.Conn(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	for _, statement := range []string{"CREATE DATABASE IF NOT EXISTS digests", "USE digests", "CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY)", "INSERT IGNORE INTO t VALUES (1)", "SELECT * FROM t"} {
+	for _, statement := range []string{"CREATE DATABASE IF NOT EXISTS digests", "USE digests",
+		"CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY)", "INSERT IGNORE INTO t VALUES (1)", "SELECT * FROM t"} {
 		_, err := conn.ExecContext(ctx, statement)
 		Expect(err).NotTo(HaveOccurred(), statement)
 	}

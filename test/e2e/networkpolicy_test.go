@@ -24,8 +24,10 @@ import (
 // portNothing is one that no policy mentions.
 const portNothing uint16 = 22
 
-// dialled are the ports of database and arbitrator, of the operator (metrics) and of a benchmark's SSH server, and one of nothing.
-var dialled = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ControlPort, agentapi.ProbePort, way.SSHPort, portNothing}
+// dialled are the ports of database and arbitrator, of the operator (metrics) and of a benchmark's SSH server, and one
+// of nothing.
+var dialled = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ControlPort,
+	agentapi.ProbePort, way.SSHPort, portNothing}
 
 var (
 	membersReach  = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort}
@@ -36,76 +38,84 @@ var (
 )
 
 var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
-	It("let in members, the operator and clients, each where they have to, and no stranger", Label(Core), Serial, func(ctx SpecContext) {
-		shop := sharedCluster(ctx)
-		admitOnlyClients(ctx, shop)
-		policies := enforce(ctx)
-		people := bystanders(ctx, shop.Namespace)
-		operator, err := kube.Operator().Pod(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		pods, err := shop.Pods().List(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		member, peer := &pods[0], &pods[1]
+	It("let in members, the operator and clients, each where they have to, and no stranger", Label(Core), Serial,
+		func(ctx SpecContext) {
+			shop := sharedCluster(ctx)
+			admitOnlyClients(ctx, shop)
+			policies := enforce(ctx)
+			people := bystanders(ctx, shop.Namespace)
+			operator, err := kube.Operator().Pod(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			pods, err := shop.Pods().List(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			member, peer := &pods[0], &pods[1]
 
-		expectConnections(ctx, member, map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
-			"stranger": anyoneReaches, "elsewhere": anyoneReaches, "itself": dialled},
-			withPods(people, "member", peer, "operator", operator, "itself", member))
-		expectConnections(ctx, operator, map[string][]uint16{"member": nobodyReaches, "client": nobodyReaches, "stranger": nobodyReaches,
-			"elsewhere": {agentapi.ProbePort}},
-			withPods(people, "member", peer))
-		refused, err := policies.Refusals(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(refused).To(ContainElement(harness.Refusal{From: people["stranger"].Status.PodIP, To: member.Status.PodIP, Port: "4567"}))
+			expectConnections(ctx, member, map[string][]uint16{"member": membersReach, "operator": operatorReach,
+				"client":   clientsReach,
+				"stranger": anyoneReaches, "elsewhere": anyoneReaches, "itself": dialled},
+				withPods(people, "member", peer, "operator", operator, "itself", member))
+			expectConnections(ctx, operator, map[string][]uint16{"member": nobodyReaches, "client": nobodyReaches,
+				"stranger":  nobodyReaches,
+				"elsewhere": {agentapi.ProbePort}},
+				withPods(people, "member", peer))
+			refused, err := policies.Refusals(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(refused).To(ContainElement(harness.Refusal{From: people["stranger"].Status.PodIP, To: member.Status.PodIP,
+				Port: "4567"}))
 
-		By("naming no clients: every pod is one")
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.NetworkPolicy.ClientsFrom = nil })
-		eventually(ctx, func(o Gomega) {
-			open, err := harness.Connects(ctx, people["stranger"], member.Status.PodIP, portClients, portReplication)
-			o.Expect(err).NotTo(HaveOccurred())
-			o.Expect(open).To(Equal(map[uint16]bool{portClients: true, portReplication: false}))
-		})
-	}, SpecTimeout(6*time.Minute))
+			By("naming no clients: every pod is one")
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.NetworkPolicy.ClientsFrom = nil })
+			eventually(ctx, func(o Gomega) {
+				open, err := harness.Connects(ctx, people["stranger"], member.Status.PodIP, portClients, portReplication)
+				o.Expect(err).NotTo(HaveOccurred())
+				o.Expect(open).To(Equal(map[uint16]bool{portClients: true, portReplication: false}))
+			})
+		}, SpecTimeout(6*time.Minute))
 
-	It("cut nothing that a cluster with an arbitrator needs: first start, proofs, crash, IST, SST", Label(Slow, Faults), func(ctx SpecContext) {
-		policies := enforce(ctx)
-		namespace := newNamespace(ctx, "policies")
-		spec := sample(namespace, "galera-arbitrator.yaml")
-		spec.Spec.NetworkPolicy.ClientsFrom = clientPeers(ctx)
-		pair := create(ctx, spec)
-		Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())
-		Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
-		start := time.Now()
-		w := startWriter(ctx, pair, harness.WriterOptions{})
+	It("cut nothing that a cluster with an arbitrator needs: first start, proofs, crash, IST, SST", Label(Slow, Faults),
+		func(ctx SpecContext) {
+			policies := enforce(ctx)
+			namespace := newNamespace(ctx, "policies")
+			spec := sample(namespace, "galera-arbitrator.yaml")
+			spec.Spec.NetworkPolicy.ClientsFrom = clientPeers(ctx)
+			pair := create(ctx, spec)
+			Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
+			Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())
+			Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).
+				To(Succeed())
+			start := time.Now()
+			w := startWriter(ctx, pair, harness.WriterOptions{})
 
-		By("killing every mariadbd")
-		crashed := time.Now()
-		Expect(pair.Servers().Kill(ctx, podNames(ctx, pair)...)).To(Succeed())
-		expectRecovery(ctx, pair, w, crashed)
-		By("letting a node join")
-		replica, err := pair.Replica(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(loseIncrementally(ctx, pair, w, replica)).To(Equal("IST"))
-		Expect(pair.WaitHealthy(ctx, joinTime)).To(Succeed())
-		Expect(loseVolume(ctx, pair, replica)).To(Equal("SST"))
-		Expect(pair.WaitHealthy(ctx, joinTime)).To(Succeed())
-		stopAndCheck(ctx, w, start)
-		expectNothingRefused(ctx, policies, pair)
+			By("killing every mariadbd")
+			crashed := time.Now()
+			Expect(pair.Servers().Kill(ctx, podNames(ctx, pair)...)).To(Succeed())
+			expectRecovery(ctx, pair, w, crashed)
+			By("letting a node join")
+			replica, err := pair.Replica(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(loseIncrementally(ctx, pair, w, replica)).To(Equal("IST"))
+			Expect(pair.WaitHealthy(ctx, joinTime)).To(Succeed())
+			Expect(loseVolume(ctx, pair, replica)).To(Equal("SST"))
+			Expect(pair.WaitHealthy(ctx, joinTime)).To(Succeed())
+			stopAndCheck(ctx, w, start)
+			expectNothingRefused(ctx, policies, pair)
 
-		By("dialling the arbitrator")
-		people := bystanders(ctx, namespace)
-		operator, err := kube.Operator().Pod(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		member, err := pair.Pod(ctx, replica)
-		Expect(err).NotTo(HaveOccurred())
-		arbitrators, err := harness.ArbitratorPods(ctx, pair)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(arbitrators).To(HaveLen(1))
-		expectConnections(ctx, &arbitrators[0], map[string][]uint16{"member": membersReach, "operator": operatorReach, "client": clientsReach,
-			"stranger": anyoneReaches, "elsewhere": anyoneReaches},
-			withPods(people, "member", member, "operator", operator))
-		expectConnections(ctx, member, map[string][]uint16{"arbitrator": membersReach}, withPods(nil, "arbitrator", &arbitrators[0]))
-	}, SpecTimeout(12*time.Minute))
+			By("dialling the arbitrator")
+			people := bystanders(ctx, namespace)
+			operator, err := kube.Operator().Pod(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			member, err := pair.Pod(ctx, replica)
+			Expect(err).NotTo(HaveOccurred())
+			arbitrators, err := harness.ArbitratorPods(ctx, pair)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(arbitrators).To(HaveLen(1))
+			expectConnections(ctx, &arbitrators[0], map[string][]uint16{"member": membersReach, "operator": operatorReach,
+				"client":   clientsReach,
+				"stranger": anyoneReaches, "elsewhere": anyoneReaches},
+				withPods(people, "member", member, "operator", operator))
+			expectConnections(ctx, member, map[string][]uint16{"arbitrator": membersReach},
+				withPods(nil, "arbitrator", &arbitrators[0]))
+		}, SpecTimeout(12*time.Minute))
 
 	It("let a benchmark through, and only its pods to its SSH server", Label(Slow), func(ctx SpecContext) {
 		policies := enforce(ctx)
@@ -119,7 +129,8 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			long := &metav1.Duration{Duration: 15 * time.Second}
 			s.Workloads = []v1alpha1.BenchmarkWorkload{
 				{Name: "direct", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: long}},
-				{Name: "through-ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: long, Via: v1alpha1.ViaSSHTunnel}},
+				{Name: "through-ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: long,
+					Via: v1alpha1.ViaSSHTunnel}},
 			}
 		})
 		seen := false
@@ -130,7 +141,8 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			}
 			seen = true
 			expectNothingRefused(ctx, policies, kube.Cluster(namespace, b.Name+"-db"))
-			expectConnections(ctx, server, map[string][]uint16{"load": {way.SSHPort}, "stranger": nobodyReaches, "client": nobodyReaches,
+			expectConnections(ctx, server, map[string][]uint16{"load": {way.SSHPort}, "stranger": nobodyReaches,
+				"client":    nobodyReaches,
 				"elsewhere": nobodyReaches}, withPods(people, "load", load))
 			By("looking for what listens in the load generator, which no policy selects")
 			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(way.SSHPort)))
@@ -185,8 +197,8 @@ func admitOnlyClients(ctx context.Context, c *harness.Cluster) {
 	})
 }
 
-// bystanders are pods that belong to no cluster: a stranger in the namespace of one, a client in a namespace that may be named,
-// and one elsewhere, in a namespace that may read the operator's metrics.
+// bystanders are pods that belong to no cluster: a stranger in the namespace of one, a client in a namespace that may
+// be named, and one elsewhere, in a namespace that may read the operator's metrics.
 func bystanders(ctx context.Context, home string) map[string]*corev1.Pod {
 	GinkgoHelper()
 	namespaces := map[string]string{"stranger": home}
@@ -219,7 +231,8 @@ func withPods(people map[string]*corev1.Pod, more ...any) map[string]*corev1.Pod
 	return out
 }
 
-// expectConnections dials all ports of a pod from each of the pods that are named in want, and compares which let it in.
+// expectConnections dials all ports of a pod from each of the pods that are named in want, and compares which let it
+// in.
 func expectConnections(ctx context.Context, target *corev1.Pod, want map[string][]uint16, from map[string]*corev1.Pod) {
 	GinkgoHelper()
 	expected := map[string]map[uint16]bool{}
@@ -241,7 +254,8 @@ func expectConnections(ctx context.Context, target *corev1.Pod, want map[string]
 }
 
 // reachFromAll dials from all of them at the same time: what is dropped is waited for.
-func reachFromAll(ctx context.Context, target *corev1.Pod, who []string, from map[string]*corev1.Pod) (map[string]map[uint16]bool, error) {
+func reachFromAll(ctx context.Context, target *corev1.Pod, who []string, from map[string]*corev1.Pod) (
+	map[string]map[uint16]bool, error) {
 	opens, errs := make([]map[uint16]bool, len(who)), make([]error, len(who))
 	var wg sync.WaitGroup
 	for i := range who {
@@ -255,7 +269,8 @@ func reachFromAll(ctx context.Context, target *corev1.Pod, who []string, from ma
 	return out, errors.Join(errs...)
 }
 
-// expectNothingRefused checks that nothing was dropped, anywhere: as long as none of the bystanders dials, all is from and to pods of ours.
+// expectNothingRefused checks that nothing was dropped, anywhere: as long as none of the bystanders dials, all is from
+// and to pods of ours.
 func expectNothingRefused(ctx context.Context, policies *harness.Enforcement, c *harness.Cluster) {
 	GinkgoHelper()
 	refused, err := policies.Refusals(ctx)
@@ -268,7 +283,8 @@ func expectNothingRefused(ctx context.Context, policies *harness.Enforcement, c 
 func benchmarkPods(ctx context.Context, namespace string) (server, load *corev1.Pod) {
 	GinkgoHelper()
 	list := &corev1.PodList{}
-	Expect(kube.List(ctx, list, ctrlclient.InNamespace(namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).To(Succeed())
+	Expect(kube.List(ctx, list, ctrlclient.InNamespace(namespace), ctrlclient.HasLabels{v1alpha1.LabelBenchmark})).
+		To(Succeed())
 	for i := range list.Items {
 		p := &list.Items[i]
 		switch {

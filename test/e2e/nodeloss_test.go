@@ -72,7 +72,8 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
 
 		Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
-		_, err = shop.Joins().Wait(ctx, primary, killed, joinTime) // only an operator knows: the status was well before it came
+		// only an operator knows: the status was well before it came
+		_, err = shop.Joins().Wait(ctx, primary, killed, joinTime)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)

@@ -13,8 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// With cgroup v2 the kernel kills all processes of a container that is out of memory (memory.oom.group): the agent ends with its server.
-// Killing the agent, PID 1, does the same anywhere.
+// With cgroup v2 the kernel kills all processes of a container that is out of memory (memory.oom.group): the agent ends
+// with its server. Killing the agent, PID 1, does the same anywhere.
 var _ = Describe("A node whose processes are all killed at once", Label(Slow, Faults), func() {
 	It("is evicted as soon as its next agent reports the end, and joins again", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)

@@ -40,11 +40,14 @@ var _ = Describe("A cut network", Label(Slow, Faults), func() {
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
 			cut := time.Now()
-			Expect(kube.Network().Partition(ctx, shop, c.groups(primaryFirst(podNames(ctx, shop), before.Primary))...)).To(Succeed())
+			Expect(kube.Network().Partition(ctx, shop, c.groups(primaryFirst(podNames(ctx, shop), before.Primary))...)).
+				To(Succeed())
 
 			cl := client(ctx, shop)
-			Eventually(noticed).WithArguments(ctx, cl, shop).WithTimeout(noticeTime).WithPolling(500 * time.Millisecond).Should(Succeed())
-			Consistently(oneComponent).WithArguments(ctx, cl, shop).WithTimeout(partitionTime - time.Since(cut)).WithPolling(time.Second).Should(Succeed())
+			Eventually(noticed).WithArguments(ctx, cl, shop).WithTimeout(noticeTime).WithPolling(500 * time.Millisecond).
+				Should(Succeed())
+			Consistently(oneComponent).WithArguments(ctx, cl, shop).WithTimeout(partitionTime - time.Since(cut)).
+				WithPolling(time.Second).Should(Succeed())
 			if c.serves {
 				Expect(w.WaitForMore(ctx, 50, 10*time.Second)).To(Succeed(), "the majority must serve")
 			}
@@ -105,7 +108,8 @@ func oneComponent(ctx SpecContext, cl *harness.Client, c *harness.Cluster) error
 	return nil
 }
 
-func askAll(ctx SpecContext, cl *harness.Client, c *harness.Cluster) (states []harness.NodeState, words string, err error) {
+func askAll(ctx SpecContext, cl *harness.Client, c *harness.Cluster) (states []harness.NodeState, words string,
+	err error) {
 	names, err := c.PodNames(ctx)
 	if err != nil {
 		return nil, "", err

@@ -56,7 +56,8 @@ var _ = Describe("A stranger on the replication port", Label(Core, Wire), func()
 	}, SpecTimeout(6*time.Minute))
 })
 
-// expectWelcome dials a node until it speaks, and returns how long that took: strangers have to be listened to for longer.
+// expectWelcome dials a node until it speaks, and returns how long that took: strangers have to be listened to for
+// longer.
 func expectWelcome(ctx context.Context, c *harness.Cluster, pod string, pair *harness.Pair) (took time.Duration) {
 	GinkgoHelper()
 	eventually(ctx, func(o Gomega) {

@@ -27,7 +27,8 @@ var _ = Describe("kubectl galera", Label(Core), func() {
 	It("shows a cluster on one screen, and acts on it", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		screen := kubectlGalera(ctx, shop.Namespace, "status", shop.Name)
-		for _, want := range []string{"✓ Ready", "✓ Available", "✓ Encrypted", "3 of 3 nodes Synced", shop.Name + "-0", shop.Name + "-2", "(primary)", "✓ 1.3 AES_128_GCM ="} {
+		for _, want := range []string{"✓ Ready", "✓ Available", "✓ Encrypted", "3 of 3 nodes Synced", shop.Name + "-0",
+			shop.Name + "-2", "(primary)", "✓ 1.3 AES_128_GCM ="} {
 			Expect(screen).To(ContainSubstring(want))
 		}
 		Expect(screen).NotTo(ContainSubstring("DO THIS"))
@@ -43,17 +44,21 @@ var _ = Describe("kubectl galera", Label(Core), func() {
 			o.Expect(kubectlGalera(ctx, shop.Namespace, "status", shop.Name)).NotTo(ContainSubstring("PAUSED"))
 		})
 
-		lines := strings.Split(strings.TrimSpace(kubectlGalera(ctx, shop.Namespace, "logs", shop.Name, "--since", "1h")), "\n")
+		lines := strings.Split(strings.TrimSpace(kubectlGalera(ctx, shop.Namespace, "logs", shop.Name, "--since", "1h")),
+			"\n")
 		Expect(slices.IsSorted(times(lines))).To(BeTrue(), "the lines are in order of time")
 		for _, pod := range podNames(ctx, shop) {
-			Expect(slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "  "+pod+"  ") })).To(BeTrue(), pod)
+			Expect(slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "  "+pod+"  ") })).To(BeTrue(),
+				pod)
 		}
 
-		text := kubectlGalera(ctx, shop.Namespace, "restore", "again", "--store", "offsite", "--identity", "key", "--like", shop.Name, "--dry-run")
+		text := kubectlGalera(ctx, shop.Namespace, "restore", "again", "--store", "offsite", "--identity", "key", "--like",
+			shop.Name, "--dry-run")
 		again := &unstructured.Unstructured{}
 		Expect(yaml.Unmarshal([]byte(text), again)).To(Succeed())
 		Expect(kube.Create(ctx, again, kubeclient.DryRunAll)).To(Succeed(), "what it prints is admitted:\n%s", text)
-		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: shop.Namespace, Name: "again"}, &v1alpha1.GaleraCluster{})).NotTo(Succeed())
+		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: shop.Namespace, Name: "again"}, &v1alpha1.GaleraCluster{})).
+			NotTo(Succeed())
 	})
 })
 

@@ -38,7 +38,8 @@ var _ = Describe("A pod template", Label(Slow), func() {
 			s.PodTemplate = &v1alpha1.PodTemplateSpec{
 				Labels: map[string]string{"team": "shop"}, Env: []v1alpha1.EnvValue{{Name: "TEAM", Value: "shop"}},
 				Volumes: []v1alpha1.SidecarVolume{{Name: "spool"}},
-				Sidecars: []v1alpha1.Sidecar{{Name: "audit", Image: image, Command: []string{"sh", "-c", "trap exit TERM; touch /spool/up; sleep infinity & wait"},
+				Sidecars: []v1alpha1.Sidecar{{Name: "audit", Image: image,
+					Command:      []string{"sh", "-c", "trap exit TERM; touch /spool/up; sleep infinity & wait"},
 					VolumeMounts: []v1alpha1.SidecarMount{{Name: "spool", MountPath: "/spool"}}}},
 			}
 		}, 1)

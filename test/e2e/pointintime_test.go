@@ -31,13 +31,15 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 
 	It("is archived through the death of the archiver, a full transfer, and a crash of all nodes", func(ctx SpecContext) {
 		cl := client(ctx, shop)
-		Expect(cl.Exec(ctx, shop.Name+"-primary", "CREATE DATABASE kept", "CREATE TABLE kept.points (id INT PRIMARY KEY, at TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6))",
+		Expect(cl.Exec(ctx, shop.Name+"-primary", "CREATE DATABASE kept",
+			"CREATE TABLE kept.points (id INT PRIMARY KEY, at TIMESTAMP(6) DEFAULT CURRENT_TIMESTAMP(6))",
 			"CREATE TABLE kept.t (id INT AUTO_INCREMENT PRIMARY KEY, v TEXT)")).To(Succeed())
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		By("killing the archiver")
 		Expect(kube.DeleteAllOf(ctx, &corev1.Pod{}, kubeclient.InNamespace(shop.Namespace), kubeclient.GracePeriodSeconds(0),
-			kubeclient.MatchingLabels{v1alpha1.LabelCluster: shop.Name, "app.kubernetes.io/component": "archiver"})).To(Succeed())
+			kubeclient.MatchingLabels{v1alpha1.LabelCluster: shop.Name, "app.kubernetes.io/component": "archiver"})).
+			To(Succeed())
 		Expect(w.WaitForMore(ctx, 50, recoverTime)).To(Succeed())
 		By("having a node take a full transfer")
 		pod, err := shop.Replica(ctx)
@@ -57,9 +59,11 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 		stopAndCheck(ctx, w, start)
 
 		By("making three points that the archive must distinguish")
-		Expect(cl.Exec(ctx, shop.Name+"-primary", "INSERT INTO kept.t (v) SELECT SHA1(seq) FROM kept.seq_1_to_1000", "INSERT INTO kept.points (id) VALUES (1)")).To(Succeed())
+		Expect(cl.Exec(ctx, shop.Name+"-primary", "INSERT INTO kept.t (v) SELECT SHA1(seq) FROM kept.seq_1_to_1000",
+			"INSERT INTO kept.points (id) VALUES (1)")).To(Succeed())
 		eventually(ctx, func(o Gomega) {
-			passed, err := cl.QueryPod(ctx, shop.Name+"-0", "SELECT IF(NOW(6) > at + INTERVAL 3 SECOND, 'later', 'soon') FROM kept.points WHERE id = 1")
+			passed, err := cl.QueryPod(ctx, shop.Name+"-0",
+				"SELECT IF(NOW(6) > at + INTERVAL 3 SECOND, 'later', 'soon') FROM kept.points WHERE id = 1")
 			o.Expect(err).NotTo(HaveOccurred())
 			o.Expect(passed).To(Equal("later"))
 		})
@@ -70,7 +74,8 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 		between = metav1.NewTime(time.Unix(seconds, 0))
 		Expect(cl.Exec(ctx, shop.Name+"-primary", "INSERT INTO kept.points (id) VALUES (2)")).To(Succeed())
 		second = position(ctx, shop, shop.Name+"-0")
-		Expect(cl.Exec(ctx, shop.Name+"-primary", "UPDATE kept.t SET v = CONCAT(v, id) WHERE id % 3 = 0", "DELETE FROM kept.t WHERE id % 7 = 0",
+		Expect(cl.Exec(ctx, shop.Name+"-primary", "UPDATE kept.t SET v = CONCAT(v, id) WHERE id % 3 = 0",
+			"DELETE FROM kept.t WHERE id % 7 = 0",
 			"ALTER TABLE kept.t ADD COLUMN w INT DEFAULT 5", "INSERT INTO kept.points (id) VALUES (3)")).To(Succeed())
 		last := position(ctx, shop, shop.Name+"-0")
 		eventually(ctx, func(o Gomega) { o.Expect(status(ctx, shop).Backup.ArchivedGTID).To(Equal(last)) })
@@ -88,8 +93,9 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 		GinkgoHelper()
 		c := sampleCluster(shop.Namespace)
 		c.Name, c.Spec.Replicas = name, nodes
-		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, PointInTime: &point,
-			Store: &v1alpha1.BootstrapStore{Name: "offsite", Cluster: shop.Name}}
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+			PointInTime: &point,
+			Store:       &v1alpha1.BootstrapStore{Name: "offsite", Cluster: shop.Name}}
 		return create(ctx, c)
 	}
 	points := func(ctx context.Context, c *harness.Cluster, pod string) string {
@@ -131,23 +137,28 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 	It("that the archive does not have is refused, with what it has", Label(Input), func(ctx SpecContext) {
 		Expect(second).NotTo(BeEmpty())
 		late := metav1.NewTime(time.Now().Add(time.Hour).Truncate(time.Second))
-		expectStalled(ctx, restore(ctx, "toolate", 1, v1alpha1.RestorePoint{Time: &late}), v1alpha1.ReasonPointInTimeUnavailable, "what can be restored is from")
+		expectStalled(ctx, restore(ctx, "toolate", 1, v1alpha1.RestorePoint{Time: &late}),
+			v1alpha1.ReasonPointInTimeUnavailable, "what can be restored is from")
 		early := metav1.NewTime(time.Now().Add(-24 * time.Hour).Truncate(time.Second))
-		expectStalled(ctx, restore(ctx, "tooearly", 1, v1alpha1.RestorePoint{Time: &early}), v1alpha1.ReasonPointInTimeUnavailable, "is not before it")
+		expectStalled(ctx, restore(ctx, "tooearly", 1, v1alpha1.RestorePoint{Time: &early}),
+			v1alpha1.ReasonPointInTimeUnavailable, "is not before it")
 	}, SpecTimeout(6*time.Minute))
 })
 
 // printed is a cluster of one node that `kubectl galera restore --dry-run` goes back to a point with.
 func printed(ctx context.Context, of *harness.Cluster, name string, point ...string) *v1alpha1.GaleraCluster {
 	GinkgoHelper()
-	text := kubectlGalera(ctx, of.Namespace, append([]string{"restore", name, "--store", "offsite", "--from-cluster", of.Name, "--identity", "identity", "--like", of.Name, "--dry-run"}, point...)...)
+	text := kubectlGalera(ctx, of.Namespace,
+		append([]string{"restore", name, "--store", "offsite", "--from-cluster", of.Name, "--identity", "identity", "--like",
+			of.Name, "--dry-run"}, point...)...)
 	c := &v1alpha1.GaleraCluster{}
 	Expect(yaml.UnmarshalStrict([]byte(text), c)).To(Succeed())
 	c.Spec.Replicas, c.Spec.Backup = 1, nil
 	return c
 }
 
-// position is the GTID of the cluster's last transaction, on a node that has all of them. What a node has written for itself has another domain.
+// position is the GTID of the cluster's last transaction, on a node that has all of them. What a node has written for
+// itself has another domain.
 func position(ctx context.Context, c *harness.Cluster, pod string) string {
 	GinkgoHelper()
 	all, err := client(ctx, c).QueryPod(ctx, pod, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos")

@@ -50,10 +50,12 @@ var _ = Describe("The archive of a cluster that is changed", Ordered, Label(Slow
 		a.through(ctx, func() {
 			Expect(a.objects.CutOff(ctx)).To(Succeed())
 			DeferCleanup(kube.Network().Heal)
-			Expect(a.shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionFalse, v1alpha1.ReasonStoreUnreachable, archiveTime)).To(Succeed())
+			Expect(a.shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionFalse,
+				v1alpha1.ReasonStoreUnreachable, archiveTime)).To(Succeed())
 			progress("the store is away: %s", status(ctx, a.shop).Backup.Message)
 			Expect(kube.Network().Heal(ctx)).To(Succeed())
-			Expect(a.shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
+			Expect(a.shop.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue,
+				v1alpha1.ReasonArchiving, archiveTime)).To(Succeed())
 		})
 	}, SpecTimeout(10*time.Minute))
 

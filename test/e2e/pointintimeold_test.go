@@ -32,7 +32,8 @@ var _ = Describe("The archive of a cluster of MariaDB 10.11", Ordered, Label(Slo
 		})
 	}, SpecTimeout(10*time.Minute))
 
-	It("is restored to a transaction before the upgrade with the image of then, and to the latest, row by row", func(ctx SpecContext) {
-		a.restored(ctx, harness.OldImage)
-	}, SpecTimeout(9*time.Minute))
+	It("is restored to a transaction before the upgrade with the image of then, and to the latest, row by row",
+		func(ctx SpecContext) {
+			a.restored(ctx, harness.OldImage)
+		}, SpecTimeout(9*time.Minute))
 })

@@ -26,7 +26,8 @@ var _ = Describe("The policy of TLS", Label(Slow, Wire), func() {
 		DeferCleanup(func(ctx SpecContext) { setCipher(ctx, shop, "Auto") }, NodeTimeout(6*time.Minute))
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		start := time.Now()
-		for _, suite := range []uint16{tls.TLS_AES_256_GCM_SHA384, tls.TLS_CHACHA20_POLY1305_SHA256, tls.TLS_AES_128_GCM_SHA256} {
+		for _, suite := range []uint16{tls.TLS_AES_256_GCM_SHA384, tls.TLS_CHACHA20_POLY1305_SHA256,
+			tls.TLS_AES_128_GCM_SHA256} {
 			name := tls.CipherSuiteName(suite)
 			setCipher(ctx, shop, name)
 			for port, seen := range suitesOnTheWire(ctx, shop, w) {
@@ -85,7 +86,8 @@ var _ = Describe("A CA below another one", Label(Slow, Wire), func() {
 		c := sampleCluster(newNamespace(ctx, "chain"))
 		root := pkitest.NewCA("root")
 		between := root.Intermediate("between")
-		pair := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "between"}, Type: corev1.SecretTypeTLS,
+		pair := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "between"},
+			Type: corev1.SecretTypeTLS,
 			Data: map[string][]byte{"tls.crt": slices.Concat(between.PEM, root.PEM), "tls.key": between.KeyPEM()}}
 		issuer := &certmanagerv1.Issuer{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "between"}}
 		issuer.Spec.CA = &certmanagerv1.CAIssuer{SecretName: pair.Name}
@@ -94,7 +96,8 @@ var _ = Describe("A CA below another one", Label(Slow, Wire), func() {
 		c.Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: issuer.Name}
 		shop := create(ctx, c)
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).
+			To(Succeed())
 		state, err := shop.Peers().Handshake(ctx, podNames(ctx, shop)[0], harness.PortReplication, tls.VersionTLS13)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(state.PeerCertificates).To(HaveLen(2), "leaf and intermediate")
@@ -108,13 +111,15 @@ var _ = Describe("A CA below another one", Label(Slow, Wire), func() {
 func changeTLS(ctx context.Context, c *harness.Cluster, edit func(*v1alpha1.TLSSpec)) {
 	GinkgoHelper()
 	change(ctx, c, func(s *v1alpha1.GaleraClusterSpec) { edit(&s.TLS) })
-	Expect(kube.Until(ctx, "all nodes run with the new policy", 2*switchTime, func(ctx context.Context) (bool, string, error) {
+	Expect(kube.Until(ctx, "all nodes run with the new policy", 2*switchTime, func(ctx context.Context) (bool, string,
+		error) {
 		have, err := c.Get(ctx)
 		if err != nil {
 			return false, "", err
 		}
 		cond := slices.IndexFunc(have.Status.Conditions, func(cond metav1.Condition) bool {
-			return cond.Type == v1alpha1.ConditionReady && cond.ObservedGeneration == have.Generation && cond.Status == metav1.ConditionTrue
+			return cond.Type == v1alpha1.ConditionReady && cond.ObservedGeneration == have.Generation &&
+				cond.Status == metav1.ConditionTrue
 		})
 		return cond >= 0 && have.Status.Operation == nil && have.Status.TLS.Switch == nil, harness.Summary(have), nil
 	})).To(Succeed())
@@ -131,7 +136,8 @@ func setMinVersion(ctx context.Context, c *harness.Cluster, version string) {
 	changeTLS(ctx, c, func(t *v1alpha1.TLSSpec) { t.MinVersion = version })
 }
 
-func setChannels(ctx context.Context, c *harness.Cluster, transfer v1alpha1.ReplicationTLS, clients v1alpha1.ClientTLS) {
+func setChannels(ctx context.Context, c *harness.Cluster, transfer v1alpha1.ReplicationTLS,
+	clients v1alpha1.ClientTLS) {
 	GinkgoHelper()
 	changeTLS(ctx, c, func(t *v1alpha1.TLSSpec) { t.StateTransfer, t.Clients = transfer, clients })
 }

@@ -18,7 +18,8 @@ var _ = Describe("A power cut of all hosts", Label(Slow, Faults), func() {
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		workers, err := kube.Hosts().Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Start(ctx, workers...)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Start(ctx, workers...)).To(Succeed()) },
+			NodeTimeout(5*time.Minute))
 
 		cut := time.Now()
 		for _, node := range workers {
@@ -41,7 +42,8 @@ var _ = Describe("A power cut of all hosts", Label(Slow, Faults), func() {
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		host, err := shop.Pods().NodeOf(ctx, before.Primary)
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Start(ctx, host)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Start(ctx, host)).To(Succeed()) },
+			NodeTimeout(5*time.Minute))
 		cut := time.Now()
 		Expect(kube.Hosts().Kill(ctx, host)).To(Succeed())
 		Expect(w.WaitForMore(ctx, 100, recoverTime)).To(Succeed(), "the others must serve on")

@@ -25,7 +25,8 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 		Expect(err).NotTo(HaveOccurred())
 		shop := sharedCluster(ctx)
 		makeStore(ctx, objects, shop.Namespace, identity)
-		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE kept", "CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE OR REPLACE DATABASE kept",
+			"CREATE TABLE kept.t (id INT PRIMARY KEY, v CHAR(64))",
 			"INSERT INTO kept.t SELECT seq, SHA1(seq) FROM kept.seq_1_to_20000")).To(Succeed())
 		DeferCleanup(dropShared) // its store is gone
 		b := newBackup(shop, "whole")
@@ -38,7 +39,8 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 	// from is a cluster that begins with the backup.
 	from := func(name string, options ...harness.Option) *v1alpha1.GaleraCluster {
 		c := harness.Build(backup.Namespace, name, options...)
-		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, Backup: &v1alpha1.LocalName{Name: backup.Name}}
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+			Backup: &v1alpha1.LocalName{Name: backup.Name}}
 		return c
 	}
 
@@ -47,7 +49,8 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 		c := from("older")
 		c.Spec.Replicas, c.Spec.Image = 1, harness.OldImage
 		older := create(ctx, c)
-		expectStalled(ctx, older, v1alpha1.ReasonVersionRefused, "the backup was made by MariaDB 11.8.", "set spec.image to that series or a later one")
+		expectStalled(ctx, older, v1alpha1.ReasonVersionRefused, "the backup was made by MariaDB 11.8.",
+			"set spec.image to that series or a later one")
 		pods, err := older.Pods().List(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pods).To(BeEmpty())
@@ -66,7 +69,8 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 		want := tableSum(ctx, sharedCluster(ctx), "shop-0", "kept.t")
 		back := create(ctx, from("back", harness.StorageClass(disks.Class), harness.Size("512Mi")))
 		DeferCleanup(func(ctx SpecContext) { Expect(back.Delete(ctx)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-		Expect(back.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDiskFull, backupTime)).To(Succeed())
+		Expect(back.WaitCondition(ctx, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDiskFull, backupTime)).
+			To(Succeed())
 		progress("%s", status(ctx, back).Restore.Message)
 
 		Expect(kube.Delete(ctx, backup)).To(Succeed())
@@ -86,7 +90,8 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 			expectLogin(ctx, back, pod)
 		}
 		eventually(ctx, func(o Gomega) {
-			o.Expect(apierrors.IsNotFound(kube.Get(ctx, kubeclient.ObjectKeyFromObject(backup), backup))).To(BeTrue(), "it goes once no one needs it")
+			o.Expect(apierrors.IsNotFound(kube.Get(ctx, kubeclient.ObjectKeyFromObject(backup), backup))).To(BeTrue(),
+				"it goes once no one needs it")
 		})
 	}, SpecTimeout(14*time.Minute))
 })

@@ -18,7 +18,8 @@ var _ = Describe("A deleted cluster", Label(Core), func() {
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		eventually(ctx, func(o Gomega) { // a Service that has just got its first node is not everywhere yet
 			o.Expect(client(ctx, c).Exec(ctx, "kept", "CREATE DATABASE IF NOT EXISTS e2e",
-				"CREATE TABLE IF NOT EXISTS e2e.kept (word VARCHAR(20) PRIMARY KEY)", "REPLACE INTO e2e.kept VALUES ('precious')")).To(Succeed())
+				"CREATE TABLE IF NOT EXISTS e2e.kept (word VARCHAR(20) PRIMARY KEY)", "REPLACE INTO e2e.kept VALUES ('precious')")).
+				To(Succeed())
 		})
 		uuid := status(ctx, c).ClusterUUID
 

@@ -38,38 +38,40 @@ var _ = Describe("A change of the configuration", Label(Core), func() {
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(8*time.Minute))
 
-	It("is refused when it touches what the operator owns, and goes on once corrected", Label(Input), func(ctx SpecContext) {
-		shop := sharedCluster(ctx)
-		down, err := harness.WatchDown(ctx, shop)
-		Expect(err).NotTo(HaveOccurred())
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
-			s.MariaDB.Config = withSetting(s.MariaDB.Config, "wsrep_cluster_address", "gcomm://")
-		})
-		expectStalled(ctx, shop, v1alpha1.ReasonForbiddenSetting, "wsrep_cluster_address", "Remove it")
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { delete(s.MariaDB.Config, "wsrep_cluster_address") })
-		Expect(shop.WaitReady(ctx, joinTime)).To(Succeed())
-		most, together, _, err := down.Stop()
-		Expect(err).NotTo(HaveOccurred())
-		Expect(most).To(BeZero(), "nothing may be restarted for a refused setting: %v", together)
-	}, SpecTimeout(6*time.Minute))
+	It("is refused when it touches what the operator owns, and goes on once corrected", Label(Input),
+		func(ctx SpecContext) {
+			shop := sharedCluster(ctx)
+			down, err := harness.WatchDown(ctx, shop)
+			Expect(err).NotTo(HaveOccurred())
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
+				s.MariaDB.Config = withSetting(s.MariaDB.Config, "wsrep_cluster_address", "gcomm://")
+			})
+			expectStalled(ctx, shop, v1alpha1.ReasonForbiddenSetting, "wsrep_cluster_address", "Remove it")
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { delete(s.MariaDB.Config, "wsrep_cluster_address") })
+			Expect(shop.WaitReady(ctx, joinTime)).To(Succeed())
+			most, together, _, err := down.Stop()
+			Expect(err).NotTo(HaveOccurred())
+			Expect(most).To(BeZero(), "nothing may be restarted for a refused setting: %v", together)
+		}, SpecTimeout(6*time.Minute))
 
-	It("that the server itself refuses is found out before a node is touched, and goes on once corrected", Label(Input), func(ctx SpecContext) {
-		shop := sharedCluster(ctx)
-		start := time.Now()
-		w := startWriter(ctx, shop, harness.WriterOptions{})
-		down, err := harness.WatchDown(ctx, shop)
-		Expect(err).NotTo(HaveOccurred())
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
-			s.MariaDB.Config = withSetting(s.MariaDB.Config, "no_such_setting", "1")
-		})
-		expectStalled(ctx, shop, v1alpha1.ReasonSettingsRefused, "no_such_setting")
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { delete(s.MariaDB.Config, "no_such_setting") })
-		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
-		most, together, _, err := down.Stop()
-		Expect(err).NotTo(HaveOccurred())
-		Expect(most).To(BeZero(), "nothing may be restarted for a refused setting: %v", together)
-		stopAndCheck(ctx, w, start)
-	}, SpecTimeout(8*time.Minute))
+	It("that the server itself refuses is found out before a node is touched, and goes on once corrected", Label(Input),
+		func(ctx SpecContext) {
+			shop := sharedCluster(ctx)
+			start := time.Now()
+			w := startWriter(ctx, shop, harness.WriterOptions{})
+			down, err := harness.WatchDown(ctx, shop)
+			Expect(err).NotTo(HaveOccurred())
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
+				s.MariaDB.Config = withSetting(s.MariaDB.Config, "no_such_setting", "1")
+			})
+			expectStalled(ctx, shop, v1alpha1.ReasonSettingsRefused, "no_such_setting")
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { delete(s.MariaDB.Config, "no_such_setting") })
+			Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
+			most, together, _, err := down.Stop()
+			Expect(err).NotTo(HaveOccurred())
+			Expect(most).To(BeZero(), "nothing may be restarted for a refused setting: %v", together)
+			stopAndCheck(ctx, w, start)
+		}, SpecTimeout(8*time.Minute))
 })
 
 func setBufferPool(ctx SpecContext, c *harness.Cluster, bytes string) {

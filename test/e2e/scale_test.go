@@ -28,10 +28,12 @@ var _ = Describe("Scaling", Label(Core), func() {
 		expectJoins(ctx, shop, start, And(HaveLen(2), HaveKey("shop-3"), HaveKey("shop-4")))
 		expectSpared(ctx, shop, primary, "shop-3", "shop-4")
 		scale(ctx, shop, 3)
-		Eventually(shop.Pods().Runs).WithContext(ctx).WithTimeout(shortly).Should(Equal(before), "no node that stays is restarted")
+		Eventually(shop.Pods().Runs).WithContext(ctx).WithTimeout(shortly).Should(Equal(before),
+			"no node that stays is restarted")
 		Expect(statefulSet(ctx, shop).Spec.Template).To(Equal(template), "no pod is to be replaced")
 		for _, name := range []string{"data-shop-3", "data-shop-4"} {
-			Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})).To(Succeed(), "kept")
+			Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: name}, &corev1.PersistentVolumeClaim{})).
+				To(Succeed(), "kept")
 		}
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(8*time.Minute))
@@ -73,7 +75,8 @@ var _ = Describe("Scaling all the way", Label(Slow), func() {
 		}).WithContext(ctx).WithTimeout(shortly).Should(Equal(1))
 		hibernate(ctx, shop)
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Hibernate = false })
-		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed(), "a hibernated cluster keeps its volume, whatever the policy for scaling")
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed(),
+			"a hibernated cluster keeps its volume, whatever the policy for scaling")
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(15*time.Minute))
 

@@ -15,7 +15,8 @@ var _ = Describe("A reader outside the cluster", Label(Core), func() {
 	const name = "db.example.org"
 	It("verifies the name it dials, and meets the replicas only", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
-		u := userOf(ctx, shop, shop.Namespace, "reader", func(s *v1alpha1.GaleraUserSpec) { s.Endpoint = v1alpha1.EndpointReadOnly })
+		u := userOf(ctx, shop, shop.Namespace, "reader",
+			func(s *v1alpha1.GaleraUserSpec) { s.Endpoint = v1alpha1.EndpointReadOnly })
 		awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
 		outside := bindingOf(ctx, shop, u).With("host", []byte(name))
 		Expect(outside.Login(ctx)).To(MatchError(ContainSubstring("not " + name)))
@@ -23,7 +24,8 @@ var _ = Describe("A reader outside the cluster", Label(Core), func() {
 		before, running := status(ctx, shop), runs(ctx, shop)
 		Expect(shop.Change(ctx, func(g *v1alpha1.GaleraCluster) {
 			g.Spec.TLS.Certificate.DNSNames, g.Spec.TLS.Certificate.IPAddresses = []string{name}, []string{"192.0.2.7"}
-			g.Spec.ReadOnlyService = v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Labels: map[string]string{"team": "shop"}}
+			g.Spec.ReadOnlyService = v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
+				Labels: map[string]string{"team": "shop"}}
 		})).To(Succeed())
 		awaitRenewed(ctx, shop, before.TLS.Serial)
 		Expect(runs(ctx, shop)).To(Equal(running), "nothing was restarted")
@@ -38,7 +40,8 @@ var _ = Describe("A reader outside the cluster", Label(Core), func() {
 			Expect(host).NotTo(Equal(before.Primary))
 		}
 		var service corev1.Service
-		Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: shop.Name + "-readonly"}, &service)).To(Succeed())
+		Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: shop.Name + "-readonly"}, &service)).
+			To(Succeed())
 		Expect(service.Labels).To(HaveKeyWithValue("team", "shop"))
 		Expect(service.Spec.Ports[0].NodePort).NotTo(BeZero())
 	}, SpecTimeout(4*time.Minute))

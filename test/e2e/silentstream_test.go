@@ -14,9 +14,10 @@ import (
 var _ = Describe("An incremental state transfer", Label(Slow, Faults), func() {
 	It("over whose connection nothing comes any more is ended and begun anew", func(ctx SpecContext) {
 		const missed, passes = 64, 16 // MiB
-		c := create(ctx, harness.Build(newNamespace(ctx, "silent"), "shop", harness.Size("2Gi"), func(s *v1alpha1.GaleraClusterSpec) {
-			s.StateTransfer.StallTimeout = &metav1.Duration{Duration: time.Minute}
-		}))
+		c := create(ctx, harness.Build(newNamespace(ctx, "silent"), "shop", harness.Size("2Gi"),
+			func(s *v1alpha1.GaleraClusterSpec) {
+				s.StateTransfer.StallTimeout = &metav1.Duration{Duration: time.Minute}
+			}))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		before := status(ctx, c)
 		start := time.Now()
@@ -34,7 +35,8 @@ var _ = Describe("An incremental state transfer", Label(Slow, Faults), func() {
 		})).To(Succeed())
 
 		t.awaitReason(ctx, v1alpha1.ReasonTransferFailed, And(
-			ContainSubstring("IST from"), ContainSubstring("nothing received for 1m0s on an established connection")), 4*time.Minute)
+			ContainSubstring("IST from"), ContainSubstring("nothing received for 1m0s on an established connection")),
+			4*time.Minute)
 		t.expectQuorum(ctx, w)
 		healed := time.Now()
 		Expect(kube.Network().Heal(ctx)).To(Succeed())

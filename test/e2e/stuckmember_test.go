@@ -37,7 +37,8 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		})
 		db, err := cl.OpenPod(ctx, "shop-2")
 		Expect(err).NotTo(HaveOccurred())
-		for _, statement := range []string{"CREATE DATABASE IF NOT EXISTS alone", "CREATE TABLE alone.t (id INT PRIMARY KEY)", "INSERT INTO alone.t VALUES (1)"} {
+		for _, statement := range []string{"CREATE DATABASE IF NOT EXISTS alone", "CREATE TABLE alone.t (id INT PRIMARY KEY)",
+			"INSERT INTO alone.t VALUES (1)"} {
 			_, err := db.ExecContext(ctx, statement)
 			Expect(err).NotTo(HaveOccurred(), statement)
 		}
@@ -56,18 +57,21 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		uncordonAll(ctx)
 		Expect(kube.Operator().Scale(ctx, 1)).To(Succeed())
 
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonOrderBookDamaged, recoverTime)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse,
+			v1alpha1.ReasonOrderBookDamaged, recoverTime)).To(Succeed())
 		asked := askedApproval(ctx, shop)
 		Expect(asked.Without).To(Equal([]v1alpha1.GivenUpMember{{Name: "shop-2", As: "Gone"}}))
 		approved := time.Now()
 		approve(ctx, shop, asked)
 		quorum := func() int32 { return status(ctx, shop).ReadyReplicas }
-		Eventually(quorum).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200*time.Millisecond).Should(BeEquivalentTo(2), "the others serve without shop-2")
+		Eventually(quorum).WithContext(ctx).WithTimeout(recoverTime).WithPolling(200*time.Millisecond).
+			Should(BeEquivalentTo(2), "the others serve without shop-2")
 		AddReportEntry("two Synced after the approval", time.Since(approved).Round(10*time.Millisecond).String())
 		last := status(ctx, shop).LastOperation
 		Expect(last).NotTo(BeNil())
 		Expect(last.Type).To(Equal("Recover"))
-		Expect(asked.Epoch).To(Equal(last.Epoch), "the very operation the approval was for has to be the one that started the cluster")
+		Expect(asked.Epoch).To(Equal(last.Epoch),
+			"the very operation the approval was for has to be the one that started the cluster")
 
 		By("giving shop-2 an empty volume, as its condition says")
 		Expect(loseVolume(ctx, shop, "shop-2")).To(Equal("SST"))
@@ -97,7 +101,8 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		// At once: while others serve, its own agent would kill it after a minute, and it would join them again.
 		killed := time.Now()
 		Expect(shop.Servers().Kill(ctx, others...)).To(Succeed())
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMemberFailed, toldTime)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMemberFailed,
+			toldTime)).To(Succeed())
 		AddReportEntry("told", time.Since(killed).Round(time.Second).String())
 		Eventually(func(o Gomega) {
 			o.Expect(askedApproval(ctx, shop).Without).To(ContainElement(v1alpha1.GivenUpMember{Name: hung, As: "Running"}))
@@ -117,7 +122,8 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		DeferCleanup(func(ctx SpecContext) { change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 3 }) })
 		Expect(shop.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())
 		Expect(shop.Servers().Signal(ctx, "shop-4", syscall.SIGSTOP)).To(Succeed())
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMemberFailed, toldTime)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMemberFailed,
+			toldTime)).To(Succeed())
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 3 })
 		Expect(shop.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())
 		Expect(podNames(ctx, shop)).To(HaveLen(3))

@@ -27,7 +27,8 @@ func TestE2E(t *testing.T) {
 		t.Skip("end-to-end tests need the local cluster of `make up`, and a label filter (make test-e2e gives both)")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyPollingInterval(100 * time.Millisecond) // Gomega's 10 ms keep a processor busy with logins and the API server with questions
+	// Gomega's 10 ms keep a processor busy with logins and the API server with questions
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	RunSpecs(t, "galera-operator on a real Kubernetes")
 }
 

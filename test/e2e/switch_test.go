@@ -32,7 +32,8 @@ var _ = Describe("The encryption of replication", func() {
 		most, together, _, err := down.Stop()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(most).To(BeNumerically("<=", 1), "not ready at once: %v", together)
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).
+			To(Succeed())
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(10*time.Minute))
 
@@ -92,7 +93,8 @@ func setReplication(ctx context.Context, c *harness.Cluster, to v1alpha1.Replica
 }
 
 // switchReplication switches, waits for the end, and returns what the status says of it.
-func switchReplication(ctx context.Context, c *harness.Cluster, to v1alpha1.ReplicationTLS, strategy string) *v1alpha1.SwitchStatus {
+func switchReplication(ctx context.Context, c *harness.Cluster, to v1alpha1.ReplicationTLS,
+	strategy string) *v1alpha1.SwitchStatus {
 	GinkgoHelper()
 	began := time.Now()
 	setReplication(ctx, c, to, strategy)

@@ -16,7 +16,8 @@ var _ = Describe("A full state transfer that is cut off", Label(Slow, Faults), f
 	}{
 		{"by the joiner's death, is begun again", func(_ []string, joiner, _ string) []string { return []string{joiner} }},
 		{"by the donor's death, is begun again", func(_ []string, _, donor string) []string { return []string{donor} }},
-		{"by the death of all, never makes its joiner the start of the cluster", func(all []string, _, _ string) []string { return all }},
+		{"by the death of all, never makes its joiner the start of the cluster",
+			func(all []string, _, _ string) []string { return all }},
 	} {
 		It(c.name, func(ctx SpecContext) {
 			shop := slowTransfers(ctx)

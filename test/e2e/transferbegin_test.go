@@ -113,7 +113,8 @@ func (t *copying) given(ctx context.Context) (map[string]int, error) {
 	return t.cluster.Transfers().GivenBy(ctx, "SST", t.others...)
 }
 
-// expectNoDonorAsked checks for longer than the first pause between attempts that no node gives a copy beyond what was given.
+// expectNoDonorAsked checks for longer than the first pause between attempts that no node gives a copy beyond what was
+// given.
 func (t *copying) expectNoDonorAsked(ctx context.Context, given map[string]int) {
 	GinkgoHelper()
 	Consistently(t.given).WithContext(ctx).WithTimeout(2*firstBackoff).WithPolling(time.Second).
@@ -169,6 +170,8 @@ func (t *copying) expectUndisturbed(ctx context.Context, w *harness.Writer) {
 func (t *copying) expectQuorum(ctx context.Context, w *harness.Writer) {
 	GinkgoHelper()
 	Expect(w.WaitForMore(ctx, 100, shortly)).To(Succeed(), "the others serve")
-	Expect(client(ctx, t.cluster).NodeState(ctx, t.joiner).Synced(len(t.others)+1)).To(BeFalse(), "half a copy must not serve")
-	Expect(t.cluster.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionTrue, v1alpha1.ReasonHealthy, shortly)).To(Succeed())
+	Expect(client(ctx, t.cluster).NodeState(ctx, t.joiner).Synced(len(t.others)+1)).To(BeFalse(),
+		"half a copy must not serve")
+	Expect(t.cluster.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionTrue, v1alpha1.ReasonHealthy,
+		shortly)).To(Succeed())
 }

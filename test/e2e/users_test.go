@@ -45,7 +45,8 @@ func sampleApp(ctx context.Context, c *harness.Cluster) {
 }
 
 // userOf makes a GaleraUser, which goes with the spec.
-func userOf(ctx context.Context, c *harness.Cluster, namespace, name string, edit func(*v1alpha1.GaleraUserSpec)) *v1alpha1.GaleraUser {
+func userOf(ctx context.Context, c *harness.Cluster, namespace, name string,
+	edit func(*v1alpha1.GaleraUserSpec)) *v1alpha1.GaleraUser {
 	GinkgoHelper()
 	u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	u.Spec.ClusterRef = v1alpha1.ClusterReference{Name: c.Name}
@@ -129,11 +130,13 @@ var _ = Describe("An application", Label(Core), func() {
 			g.Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: "app"}, d)).To(Succeed())
 			g.Expect(d.Status.ReadyReplicas).To(Equal(int32(1)))
 		}).WithTimeout(shortly).WithPolling(100 * time.Millisecond).Should(Succeed())
-		progress("the user is Ready after %s, the application writes after %s", ready.Round(10*time.Millisecond), time.Since(start).Round(10*time.Millisecond))
+		progress("the user is Ready after %s, the application writes after %s", ready.Round(10*time.Millisecond),
+			time.Since(start).Round(10*time.Millisecond))
 		secret := &corev1.Secret{}
 		Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: shop.Namespace, Name: "app-binding"}, secret)).To(Succeed())
 		Expect(secret.Type).To(Equal(corev1.SecretType("servicebinding.io/mysql")))
-		for _, key := range []string{"type", "provider", "host", "port", "username", "password", "database", "uri", "ca.crt", "jdbc-url", "go-dsn", "sqlalchemy-url"} {
+		for _, key := range []string{"type", "provider", "host", "port", "username", "password", "database", "uri", "ca.crt",
+			"jdbc-url", "go-dsn", "sqlalchemy-url"} {
 			Expect(secret.Data).To(HaveKey(key))
 		}
 
@@ -151,7 +154,8 @@ var _ = Describe("An application", Label(Core), func() {
 		changed := bindingOf(ctx, shop, u)
 		Expect(changed.Password()).NotTo(Equal(old.Password()))
 		changeUser(ctx, u, func(u *v1alpha1.GaleraUser) { u.Annotations[v1alpha1.AnnotationRenew] = "password@2" })
-		Eventually(func() string { return bindingOf(ctx, shop, u).Password() }).WithTimeout(shortly).ShouldNot(Equal(changed.Password()))
+		Eventually(func() string { return bindingOf(ctx, shop, u).Password() }).WithTimeout(shortly).
+			ShouldNot(Equal(changed.Password()))
 		awaitUser(ctx, u, v1alpha1.ConditionPasswordRotated, "True Rotated")
 		knocker.Stop()
 		Expect(knocker.Failures).To(BeEmpty(), "%d logins", knocker.Logins)
@@ -176,16 +180,19 @@ var _ = Describe("An application", Label(Core), func() {
 		awaitUser(ctx, other, v1alpha1.ConditionReady, "True Ready")
 		b := bindingOf(ctx, shop, u)
 		Expect(b.Data).NotTo(HaveKey("password"))
-		Eventually(func() error { return b.Login(ctx) }).WithTimeout(shortly).Should(Succeed(), "the nodes load the clients' CA live")
+		Eventually(func() error { return b.Login(ctx) }).WithTimeout(shortly).Should(Succeed(),
+			"the nodes load the clients' CA live")
 		theirs := bindingOf(ctx, shop, other)
-		Expect(b.With("tls.crt", theirs.Data["tls.crt"]).With("tls.key", theirs.Data["tls.key"]).Login(ctx)).To(MatchError(ContainSubstring("1045")), "the certificate of another user")
+		Expect(b.With("tls.crt", theirs.Data["tls.crt"]).With("tls.key", theirs.Data["tls.key"]).Login(ctx)).
+			To(MatchError(ContainSubstring("1045")), "the certificate of another user")
 		Expect(b.With("tls.crt", nil).Login(ctx)).To(MatchError(ContainSubstring("1045")), "no certificate")
 		forged, err := shop.Certificates().Issue(ctx, pkitest.Leaf{
 			Subject: pkix.Name{Organization: []string{shop.Namespace}, CommonName: "certified"}, Usages: pkitest.Both})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(b.With("tls.crt", forged.Certificate).With("tls.key", forged.Key).Login(ctx)).
 			To(MatchError(ContainSubstring("1045")), "the same name, by the nodes' CA")
-		greeting, err := shop.Peers().Dial(ctx, podNames(ctx, shop)[0], &harness.Pair{Certificate: b.Data["tls.crt"], Key: b.Data["tls.key"]}, harness.GreetingTime)
+		greeting, err := shop.Peers().Dial(ctx, podNames(ctx, shop)[0], &harness.Pair{Certificate: b.Data["tls.crt"],
+			Key: b.Data["tls.key"]}, harness.GreetingTime)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(greeting.Welcomed).To(BeFalse(), "a client's certificate must not open replication")
 
@@ -198,7 +205,8 @@ var _ = Describe("An application", Label(Core), func() {
 				Expect(kube.Delete(ctx, s)).To(Succeed())
 			}
 		}
-		Eventually(func() string { return string(bindingOf(ctx, shop, u).Data["tls.crt"]) }).WithTimeout(shortly).ShouldNot(Equal(string(b.Data["tls.crt"])))
+		Eventually(func() string { return string(bindingOf(ctx, shop, u).Data["tls.crt"]) }).WithTimeout(shortly).
+			ShouldNot(Equal(string(b.Data["tls.crt"])))
 		knocker.Stop()
 		Expect(knocker.Failures).To(BeEmpty(), "%d logins", knocker.Logins)
 		Expect(knocker.Logins).To(Not(BeZero()))
@@ -210,7 +218,10 @@ var _ = Describe("An application", Label(Core), func() {
 		root := client(ctx, shop)
 		primary := shop.Name + "-primary"
 		Expect(root.Exec(ctx, primary, "CREATE OR REPLACE USER byhand@'%' IDENTIFIED BY 'x'")).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(root.Exec(ctx, primary, "DROP USER IF EXISTS byhand@'%'")).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(root.Exec(ctx, primary, "DROP USER IF EXISTS byhand@'%'")).
+				To(Succeed())
+		})
 		taken := userOf(ctx, shop, shop.Namespace, "byhand", nil)
 		awaitUser(ctx, taken, v1alpha1.ConditionReady, "False ExistsAlready")
 		waits := userOf(ctx, shop, shop.Namespace, "early", func(s *v1alpha1.GaleraUserSpec) {
@@ -227,7 +238,8 @@ var _ = Describe("An application", Label(Core), func() {
 		})
 		awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
 		Eventually(func() []string { // what is changed while the operator is still at it is no drift
-			Expect(root.Exec(ctx, primary, "REVOKE ALL PRIVILEGES ON *.* FROM 'o''lea`ver'@'%'", "ALTER USER 'o''lea`ver'@'%' IDENTIFIED BY 'mine'")).To(Succeed())
+			Expect(root.Exec(ctx, primary, "REVOKE ALL PRIVILEGES ON *.* FROM 'o''lea`ver'@'%'",
+				"ALTER USER 'o''lea`ver'@'%' IDENTIFIED BY 'mine'")).To(Succeed())
 			changeUser(ctx, u, func(u *v1alpha1.GaleraUser) { u.Annotations = map[string]string{"look": time.Now().String()} })
 			return eventsOf(ctx, u)
 		}).WithTimeout(shortly).WithPolling(2 * time.Second).Should(ContainElement("DriftCorrected"))
@@ -236,12 +248,15 @@ var _ = Describe("An application", Label(Core), func() {
 		Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = db.Close() }()
 		db.SetMaxIdleConns(0) // a connection has the privileges of its beginning
-		Eventually(func() error { _, err := db.ExecContext(ctx, "SHOW ENGINE INNODB STATUS"); return err }).WithTimeout(shortly).Should(Succeed(), "password and privileges are put right")
+		Eventually(func() error { _, err := db.ExecContext(ctx, "SHOW ENGINE INNODB STATUS"); return err }).
+			WithTimeout(shortly).Should(Succeed(), "password and privileges are put right")
 		db.SetMaxIdleConns(1)
 		Expect(db.PingContext(ctx)).To(Succeed())
 		Expect(kube.Delete(ctx, u)).To(Succeed())
-		Eventually(func() error { return b.Login(ctx) }).WithTimeout(shortly).Should(MatchError(ContainSubstring("Access denied")))
-		Eventually(func() error { _, err := db.ExecContext(ctx, "DO 1"); return err }).WithTimeout(shortly).ShouldNot(Succeed(), "its connection ends")
+		Eventually(func() error { return b.Login(ctx) }).WithTimeout(shortly).
+			Should(MatchError(ContainSubstring("Access denied")))
+		Eventually(func() error { _, err := db.ExecContext(ctx, "DO 1"); return err }).WithTimeout(shortly).
+			ShouldNot(Succeed(), "its connection ends")
 	}, SpecTimeout(4*time.Minute))
 
 	It("comes from another namespace when the cluster admits that", func(ctx SpecContext) {
@@ -259,7 +274,8 @@ var _ = Describe("An application", Label(Core), func() {
 		})
 		awaitUser(ctx, u, v1alpha1.ConditionReady, "False GrantNotAllowed")
 		d := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "guest"},
-			Spec: v1alpha1.GaleraDatabaseSpec{ClusterRef: v1alpha1.ClusterReference{Name: shop.Name, Namespace: shop.Namespace}, DeletionPolicy: v1alpha1.AccountDelete}}
+			Spec: v1alpha1.GaleraDatabaseSpec{ClusterRef: v1alpha1.ClusterReference{Name: shop.Name, Namespace: shop.Namespace},
+				DeletionPolicy: v1alpha1.AccountDelete}}
 		Expect(kube.Create(ctx, d)).To(Succeed())
 		awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
 		db, err := bindingOf(ctx, shop, u).Open()
@@ -272,7 +288,8 @@ var _ = Describe("An application", Label(Core), func() {
 			return apierrors.IsNotFound(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(d), &v1alpha1.GaleraDatabase{}))
 		}).WithTimeout(shortly).Should(BeTrue())
 		// The primary has dropped it; a replica does it when it comes to it.
-		Eventually(client(ctx, shop).QueryPod).WithArguments(ctx, podNames(ctx, shop)[0], "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'guest'").
+		Eventually(client(ctx, shop).QueryPod).WithArguments(ctx, podNames(ctx, shop)[0],
+			"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'guest'").
 			WithTimeout(shortly).Should(Equal("0"), "deletionPolicy: Delete")
 	}, SpecTimeout(4*time.Minute))
 })
@@ -292,7 +309,8 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 			Eventually(all).WithArguments(ctx).WithTimeout(4 * time.Minute).WithPolling(time.Second).Should(BeEmpty())
 		})
 		count := func(variable string) int {
-			out, err := client(ctx, shop).QueryPod(ctx, status(ctx, shop).Primary, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '"+variable+"'")
+			out, err := client(ctx, shop).QueryPod(ctx, status(ctx, shop).Primary,
+				"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = '"+variable+"'")
 			Expect(err).NotTo(HaveOccurred())
 			n, err := strconv.Atoi(out)
 			Expect(err).NotTo(HaveOccurred())
@@ -300,7 +318,8 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 		}
 		start, created := time.Now(), count("COM_CREATE_USER")
 		for i := range many {
-			u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: fmt.Sprintf("many-%d", i), Labels: ours}}
+			u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: fmt.Sprintf("many-%d", i),
+				Labels: ours}}
 			u.Spec.ClusterRef.Name = shop.Name
 			Expect(kube.Create(ctx, u)).To(Succeed())
 			if i%150 == 149 {
@@ -315,7 +334,8 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 			}
 			return ready
 		}).WithTimeout(6 * time.Minute).WithPolling(time.Second).Should(Equal(many))
-		progress("%d users Ready after %s, made by %d statements", many, time.Since(start).Round(time.Second), count("COM_CREATE_USER")-created)
+		progress("%d users Ready after %s, made by %d statements", many, time.Since(start).Round(time.Second),
+			count("COM_CREATE_USER")-created)
 		for i := 0; i < many; i += 50 {
 			Expect(bindingOf(ctx, shop, &all(ctx)[i]).Login(ctx)).To(Succeed())
 		}
@@ -323,7 +343,8 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 		for _, u := range all(ctx) {
 			changeUser(ctx, &u, func(u *v1alpha1.GaleraUser) { u.Annotations = map[string]string{"look": "again"} })
 		}
-		Consistently(func() int { return count("WSREP_LAST_COMMITTED") }).WithTimeout(20*time.Second).WithPolling(time.Second).Should(Equal(before), "unchanged users cost no statement")
+		Consistently(func() int { return count("WSREP_LAST_COMMITTED") }).WithTimeout(20*time.Second).
+			WithPolling(time.Second).Should(Equal(before), "unchanged users cost no statement")
 	}, SpecTimeout(15*time.Minute))
 
 	It("are in a cluster restored from a backup of before them, with the passwords of before", func(ctx SpecContext) {
@@ -338,7 +359,8 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 		early := userOf(ctx, shop, ns, "early", nil)
 		awaitUser(ctx, early, v1alpha1.ConditionReady, "True Ready")
 		backup := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "before"},
-			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: shop.Name}, StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
+			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: shop.Name},
+				StoreRef: v1alpha1.LocalName{Name: "offsite"}}}
 		Expect(kube.Create(ctx, backup)).To(Succeed())
 		waitBackup(ctx, backup)
 		late := userOf(ctx, shop, ns, "late", nil)
@@ -349,7 +371,8 @@ var _ = Describe("Users", Label(Slow, Faults), func() {
 		Expect(shop.Delete(ctx)).To(Succeed())
 		Expect(shop.Volumes().DeleteClaim(ctx, "shop-0")).To(Succeed())
 		again := harness.Build(ns, "shop", harness.Replicas(1))
-		again.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, Backup: &v1alpha1.LocalName{Name: backup.Name}}
+		again.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+			Backup: &v1alpha1.LocalName{Name: backup.Name}}
 		shop = create(ctx, again)
 		Expect(shop.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
 		for i, u := range []*v1alpha1.GaleraUser{early, late} {

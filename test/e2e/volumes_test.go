@@ -38,12 +38,14 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		Expect(shop.Pods().ScaleSet(ctx, 3)).To(Succeed())
 		Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
 
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonDataLost, recoverTime)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonDataLost,
+			recoverTime)).To(Succeed())
 		expectStalled(ctx, shop, v1alpha1.ReasonDataLost, lost, "shop-0 "+before.ClusterUUID, "shop-1 "+before.ClusterUUID)
 		By("checking that nothing happens without an approval, nor with a wrong one")
 		approve(ctx, shop, &v1alpha1.RecoveryApproval{Member: "shop-0", History: before.ClusterUUID, Seqno: 1,
 			Epoch: 1, Without: []v1alpha1.GivenUpMember{{Name: lost}}})
-		Consistently(w.Acknowledged).WithContext(ctx).WithTimeout(20 * time.Second).WithPolling(time.Second).Should(Equal(w.Acknowledged()))
+		Consistently(w.Acknowledged).WithContext(ctx).WithTimeout(20 * time.Second).WithPolling(time.Second).
+			Should(Equal(w.Acknowledged()))
 
 		By("doing what the condition says")
 		cond, err := shop.Condition(ctx, v1alpha1.ConditionStalled)
@@ -66,7 +68,8 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 		snapshot := takeSnapshot(ctx, shop, pod)
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		Expect(w.WaitForMore(ctx, 500, shortly)).To(Succeed())
-		Expect(shop.Volumes().Offline(ctx, pod, func(v harness.Volume) error { return v.Restore(ctx, snapshot) })).To(Succeed())
+		Expect(shop.Volumes().Offline(ctx, pod, func(v harness.Volume) error { return v.Restore(ctx, snapshot) })).
+			To(Succeed())
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(10*time.Minute))
@@ -107,7 +110,8 @@ var _ = Describe("A lost or wrong volume", Label(Slow, Faults), func() {
 
 		pod, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shop.Volumes().Offline(ctx, pod, func(v harness.Volume) error { return v.Restore(ctx, foreign) })).To(Succeed())
+		Expect(shop.Volumes().Offline(ctx, pod, func(v harness.Volume) error { return v.Restore(ctx, foreign) })).
+			To(Succeed())
 		expectStalled(ctx, shop, v1alpha1.ReasonForeignData, pod)
 		Expect(w.WaitForMore(ctx, 200, shortly)).To(Succeed(), "the rest must serve on")
 		quorum, err := shop.Condition(ctx, v1alpha1.ConditionQuorumHealthy)

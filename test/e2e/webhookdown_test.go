@@ -21,7 +21,8 @@ var _ = Describe("A cluster without cert-manager's webhook", Label(Slow, Faults)
 		DeferCleanup(mend)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(kube.Operator().Replace(ctx)).To(Succeed())
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonCertManagerFails, 2*time.Minute)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonCertManagerFails,
+			2*time.Minute)).To(Succeed())
 		askFor(ctx, shop, "leaf@"+start.Format("150405.000"))
 
 		By("killing every mariadbd after the error has lasted for a while")
@@ -34,7 +35,8 @@ var _ = Describe("A cluster without cert-manager's webhook", Label(Slow, Faults)
 
 		By("mending the webhook")
 		Expect(mend(ctx)).To(Succeed())
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionFalse, v1alpha1.ReasonHealthy, shortly)).To(Succeed())
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionFalse, v1alpha1.ReasonHealthy, shortly)).
+			To(Succeed())
 		awaitRenewed(ctx, shop, before.TLS.Serial)
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(12*time.Minute))

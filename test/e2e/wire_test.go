@@ -37,7 +37,8 @@ var _ = Describe("On the wire", Label(Core, Wire), func() {
 	It("the same capture does find the data when TLS is disabled", func(ctx SpecContext) {
 		plain := create(ctx, harness.Build(newNamespace(ctx, "plain"), "plain", harness.WithoutTLS()))
 		Expect(plain.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(plain.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionFalse, v1alpha1.ReasonDisabled, shortly)).To(Succeed())
+		Expect(plain.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionFalse, v1alpha1.ReasonDisabled,
+			shortly)).To(Succeed())
 		for port, n := range captureTraffic(ctx, plain) {
 			Expect(n.Markers).To(BeNumerically(">", 0), "nothing was found on port %d among %d packets", port, n.Packets)
 		}
@@ -77,7 +78,8 @@ func captureTraffic(ctx context.Context, c *harness.Cluster) map[uint16]harness.
 	out := map[uint16]harness.PortCount{}
 	for _, port := range allPorts {
 		out[port] = counts[port]
-		progress("port %d: %d packets, %d bytes, %d markers", port, counts[port].Packets, counts[port].Bytes, counts[port].Markers)
+		progress("port %d: %d packets, %d bytes, %d markers", port, counts[port].Packets, counts[port].Bytes,
+			counts[port].Markers)
 		AddReportEntry(fmt.Sprintf("port %d", port), fmt.Sprintf("%+v", counts[port]))
 	}
 	return out

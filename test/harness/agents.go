@@ -40,7 +40,8 @@ func (c Agents) Resident(ctx context.Context, pod string) (int64, error) {
 	return residentMemory(pids[0])
 }
 
-// Signal sends a signal to the agent, and to nothing else, in one pod: one that is stopped does not answer, while its mariadbd goes on.
+// Signal sends a signal to the agent, and to nothing else, in one pod: one that is stopped does not answer, while its
+// mariadbd goes on.
 func (c Agents) Signal(ctx context.Context, pod string, signal syscall.Signal) error {
 	return signalProgram(ctx, c.cluster, pod, agentProgram, signal)
 }

@@ -25,7 +25,8 @@ type Copied struct {
 // AskForCopy joins the group as a member without data, with the cluster's genuine certificate, and asks a node for a
 // full copy of its data, to be sent to this machine, where shown is the certificate presented to it. It
 // ends when the donor has refused, when so many bytes have come, or when the time is over.
-func (c Peers) AskForCopy(ctx context.Context, image, donor string, shown Pair, enough int64, most time.Duration) (out Copied, err error) {
+func (c Peers) AskForCopy(ctx context.Context, image, donor string, shown Pair, enough int64, most time.Duration) (
+	out Copied, err error) {
 	genuine, err := c.cluster.Certificates().Genuine(ctx)
 	if err != nil {
 		return out, err
@@ -78,7 +79,8 @@ func (c Peers) listenFor(ctx context.Context, pod string, shown Pair, enough int
 		return nil, err
 	}
 	var dialer net.Dialer
-	probe, err := dialer.DialContext(ctx, "udp", net.JoinHostPort(p.Status.PodIP, transferPort)) // sends nothing, and reports the route
+	// sends nothing, and reports the route
+	probe, err := dialer.DialContext(ctx, "udp", net.JoinHostPort(p.Status.PodIP, transferPort))
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ const (
 	assignedLabel = "test.galera-operator.io/assigned-user"
 )
 
-// assigning does what OpenShift's restricted-v2 does: it gives pods that name no user the one of the namespace, with its group 0 and a group for
-// files, and refuses all that name another one.
+// assigning does what OpenShift's restricted-v2 does: it gives pods that name no user the one of the namespace, with
+// its group 0 and a group for files, and refuses all that name another one.
 const assigning = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
@@ -68,7 +68,8 @@ func (k Namespaces) AssignUsers(ctx context.Context, namespaces ...string) error
 	if len(namespaces) == 0 {
 		verb = []string{"delete", "--ignore-not-found"}
 	}
-	if _, err := run(ctx, text, "kubectl", append([]string{"--context", k.kube.Context}, append(verb, "-f", "-")...)...); err != nil {
+	if _, err := run(ctx, text, "kubectl", append([]string{"--context", k.kube.Context},
+		append(verb, "-f", "-")...)...); err != nil {
 		return err
 	}
 	var all corev1.NamespaceList

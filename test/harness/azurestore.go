@@ -37,8 +37,10 @@ func StartAzureStore(ctx context.Context, k *Kube, namespace string) (*AzureStor
 	if err != nil {
 		return nil, err
 	}
-	s := &AzureStore{kube: k, Endpoint: fmt.Sprintf("https://%s.%s.svc:%d", azureAccount, namespace, StorePort), key: accountKey()}
-	if err := manifests(ctx, k, "azurite.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "KEY": s.key}); err != nil {
+	s := &AzureStore{kube: k, Endpoint: fmt.Sprintf("https://%s.%s.svc:%d", azureAccount, namespace, StorePort),
+		key: accountKey()}
+	if err := manifests(ctx, k, "azurite.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image,
+		"KEY": s.key}); err != nil {
 		return nil, err
 	}
 	ip, err := readyPod(ctx, k, "the emulator of Azure Blob Storage", namespace, "azure")
@@ -66,19 +68,23 @@ func (s *AzureStore) connect(ctx context.Context, namespace, ip string) error {
 	if err != nil {
 		return err
 	}
-	s.container, err = container.NewClientWithSharedKeyCredential(s.Endpoint+"/"+Bucket, key, &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: plain}})
+	s.container, err = container.NewClientWithSharedKeyCredential(s.Endpoint+"/"+Bucket, key,
+		&container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: plain}})
 	return err
 }
 
-// Place makes what a GaleraBackupStore in a namespace needs: credentials and CA. It returns the store, which is not created yet.
-func (s *AzureStore) Place(ctx context.Context, namespace string, recipients ...string) (*v1alpha1.GaleraBackupStore, error) {
+// Place makes what a GaleraBackupStore in a namespace needs: credentials and CA. It returns the store, which is not
+// created yet.
+func (s *AzureStore) Place(ctx context.Context, namespace string, recipients ...string) (*v1alpha1.GaleraBackupStore,
+	error) {
 	err := s.kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "azure"},
 		StringData: map[string]string{"account-key": s.key, "other-key": accountKey(), "ca.crt": string(s.ca)}})
 	return &v1alpha1.GaleraBackupStore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "offsite"},
 		Spec: v1alpha1.GaleraBackupStoreSpec{
-			Azure: &v1alpha1.AzureStore{Account: azureAccount, Container: Bucket, Endpoint: s.Endpoint, Credentials: &v1alpha1.AzureCredentials{SecretName: "azure"},
-				CABundle: &v1alpha1.CABundle{SecretName: "azure"}},
+			Azure: &v1alpha1.AzureStore{Account: azureAccount, Container: Bucket, Endpoint: s.Endpoint,
+				Credentials: &v1alpha1.AzureCredentials{SecretName: "azure"},
+				CABundle:    &v1alpha1.CABundle{SecretName: "azure"}},
 			Encryption: v1alpha1.BackupEncryption{Recipients: recipients},
 		},
 	}, err

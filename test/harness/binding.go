@@ -27,7 +27,8 @@ type Binding struct {
 	addr string
 }
 
-// ReadBinding reads a user's binding Secret. Nothing else is used to connect, but the address behind the name in it: this process is no pod.
+// ReadBinding reads a user's binding Secret. Nothing else is used to connect, but the address behind the name in it:
+// this process is no pod.
 func ReadBinding(ctx context.Context, c *Cluster, namespace, user string) (*Binding, error) {
 	var u v1alpha1.GaleraUser
 	if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: user}, &u); err != nil {
@@ -58,7 +59,8 @@ func (b *Binding) With(key string, value []byte) *Binding {
 // Password of the account.
 func (b *Binding) Password() string { return string(b.Data["password"]) }
 
-// Open connects by go-dsn, verifying the server by ca.crt, and with the certificate if there is one. The password is that of the key.
+// Open connects by go-dsn, verifying the server by ca.crt, and with the certificate if there is one. The password is
+// that of the key.
 func (b *Binding) Open() (*sql.DB, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: string(b.Data["host"])}
 	if !conf.RootCAs.AppendCertsFromPEM(b.Data["ca.crt"]) {
@@ -101,8 +103,8 @@ func (b *Binding) Login(ctx context.Context) error {
 	return db.PingContext(ctx)
 }
 
-// Knocker logs in again and again: with what the binding Secret held at the beginning and with what it holds now, as applications do that
-// read it at their start and those that read it each time.
+// Knocker logs in again and again: with what the binding Secret held at the beginning and with what it holds now, as
+// applications do that read it at their start and those that read it each time.
 type Knocker struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -111,7 +113,8 @@ type Knocker struct {
 	Failures []string
 }
 
-// StartKnocker starts logging in. The binding of the beginning is used until before, which the overlap of passwords allows.
+// StartKnocker starts logging in. The binding of the beginning is used until before, which the overlap of passwords
+// allows.
 func StartKnocker(ctx context.Context, c *Cluster, namespace, user string, before time.Time) (*Knocker, error) {
 	first, err := ReadBinding(ctx, c, namespace, user)
 	if err != nil {

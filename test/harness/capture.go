@@ -114,7 +114,9 @@ func (c *Capture) Stop() (map[uint16]PortCount, error) {
 			seen += n.Packets
 		}
 		if int(c.dropped)*10 > seen {
-			c.err = errors.Join(c.err, fmt.Errorf("%d packets were missed, %d seen: this machine is too busy for the capture to mean anything", c.dropped, seen))
+			c.err = errors.Join(c.err,
+				fmt.Errorf("%d packets were missed, %d seen: this machine is too busy for the capture to mean anything", c.dropped,
+					seen))
 		}
 	}
 	return c.counts, c.err

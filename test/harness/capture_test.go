@@ -95,7 +95,8 @@ func TestPortFilter(t *testing.T) {
 	for _, c := range []struct {
 		src, dst uint16
 		want     bool
-	}{{4567, 50000, true}, {50000, 4567, true}, {4568, 1, true}, {1, 3306, true}, {3306, 1, true}, {50000, 50001, false}, {4444, 22, false}} {
+	}{{4567, 50000, true}, {50000, 4567, true}, {4568, 1, true}, {1, 3306, true}, {3306, 1, true}, {50000, 50001, false},
+		{4444, 22, false}} {
 		n, err := vm.Run(packet(c.src, c.dst, 1, "x"))
 		if err != nil || (n > 0) != c.want {
 			t.Errorf("%d → %d: %d bytes, %v; want captured: %v", c.src, c.dst, n, err, c.want)
@@ -122,7 +123,8 @@ func TestCaptureOwnNetwork(t *testing.T) {
 	if err != nil {
 		t.Skipf("no packet socket here: %v", err)
 	}
-	c := &Capture{marker: []byte("MARKER"), ports: map[uint16]bool{port: true}, counts: map[uint16]PortCount{}, sockets: []int{fd}}
+	c := &Capture{marker: []byte("MARKER"), ports: map[uint16]bool{port: true}, counts: map[uint16]PortCount{},
+		sockets: []int{fd}}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	c.stop = stop
 	c.done.Go(func() { c.read(ctx, fd) })

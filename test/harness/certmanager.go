@@ -24,11 +24,13 @@ func ScaleCertManager(ctx context.Context, k *Kube, replicas int32) error {
 	if err := k.Patch(ctx, want, client.MergeFrom(d)); err != nil {
 		return err
 	}
-	return k.Until(ctx, fmt.Sprintf("%d cert-managers run", replicas), time.Minute, func(ctx context.Context) (bool, string, error) {
-		err := k.Get(ctx, at, d)
-		return err == nil && d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas && d.Status.ReadyReplicas == replicas,
-			fmt.Sprintf("%d pods, %d ready", d.Status.Replicas, d.Status.ReadyReplicas), err
-	})
+	return k.Until(ctx, fmt.Sprintf("%d cert-managers run", replicas), time.Minute,
+		func(ctx context.Context) (bool, string, error) {
+			err := k.Get(ctx, at, d)
+			return err == nil && d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas &&
+					d.Status.ReadyReplicas == replicas,
+				fmt.Sprintf("%d pods, %d ready", d.Status.Replicas, d.Status.ReadyReplicas), err
+		})
 }
 
 // BreakWebhook makes every write of cert-manager's objects in the cluster's namespace fail, as it does everywhere
@@ -41,22 +43,25 @@ func (c Certificates) BreakWebhook(ctx context.Context) (mend func(context.Conte
 			Name: "webhook.cert-manager.io", SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: []string{"v1"},
 			ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: c.cluster.Namespace, Name: "nowhere", Path: &path}},
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": c.cluster.Namespace}},
-			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
-				Rule: admissionv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"v1"}, Resources: []string{"*/*"}}}},
+			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create,
+				admissionv1.Update},
+				Rule: admissionv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"v1"},
+					Resources: []string{"*/*"}}}},
 		}},
 	}
 	mend = func(ctx context.Context) error { return client.IgnoreNotFound(c.cluster.Kube.Delete(ctx, broken)) }
 	if err := c.cluster.Kube.Create(ctx, broken); err != nil {
 		return mend, err
 	}
-	return mend, c.cluster.Kube.Until(ctx, "certificates are refused", time.Minute, func(ctx context.Context) (bool, string, error) {
-		probe := &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace, Name: "probe"},
-			Spec: certmanagerv1.CertificateSpec{SecretName: "probe", CommonName: "probe"}}
-		probe.Spec.IssuerRef.Name = "nobody"
-		err := c.cluster.Kube.Create(ctx, probe, client.DryRunAll)
-		if err == nil {
-			return false, "they are taken", nil
-		}
-		return true, err.Error(), nil
-	})
+	return mend, c.cluster.Kube.Until(ctx, "certificates are refused", time.Minute,
+		func(ctx context.Context) (bool, string, error) {
+			probe := &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace, Name: "probe"},
+				Spec: certmanagerv1.CertificateSpec{SecretName: "probe", CommonName: "probe"}}
+			probe.Spec.IssuerRef.Name = "nobody"
+			err := c.cluster.Kube.Create(ctx, probe, client.DryRunAll)
+			if err == nil {
+				return false, "they are taken", nil
+			}
+			return true, err.Error(), nil
+		})
 }

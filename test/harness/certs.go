@@ -14,7 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
 )
 
-// runVolume is the name of the volume in memory in which an agent keeps what the server and the transfer scripts run with.
+// runVolume is the name of the volume in memory in which an agent keeps what the server and the transfer scripts run
+// with.
 const runVolume = "run"
 
 // Pair is a certificate with its key and what its holder trusts, in PEM.
@@ -133,7 +134,8 @@ func (c Certificates) Corrupt(ctx context.Context, pod string, pair Pair) error 
 	} {
 		file := path.Join(dir, name)
 		// Only what is there is written over: it keeps its owner, and a path that is wrong shows.
-		_, err := DockerWithInput(ctx, string(data), "exec", "-i", p.Spec.NodeName, "sh", "-euc", `test -f "$1"; cat >"$1"`, "sh", file)
+		_, err := DockerWithInput(ctx, string(data), "exec", "-i", p.Spec.NodeName, "sh", "-euc", `test -f "$1"; cat >"$1"`,
+			"sh", file)
 		if err != nil {
 			return err
 		}

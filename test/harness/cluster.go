@@ -59,7 +59,8 @@ func (c *Cluster) Scale(ctx context.Context, replicas int32) error {
 	if err != nil {
 		return err
 	}
-	s := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	s := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace},
+		Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
 	return c.Kube.SubResource("scale").Update(ctx, have, client.WithSubResourceBody(s))
 }
 
@@ -96,7 +97,8 @@ func (c *Cluster) Condition(ctx context.Context, kind string) (*metav1.Condition
 
 // WaitCondition waits until a condition, judged from the present spec, has the wanted status and,
 // when one is named, the wanted reason.
-func (c *Cluster) WaitCondition(ctx context.Context, kind string, status metav1.ConditionStatus, reason string, timeout time.Duration) error {
+func (c *Cluster) WaitCondition(ctx context.Context, kind string, status metav1.ConditionStatus, reason string,
+	timeout time.Duration) error {
 	what := fmt.Sprintf("%s: %s=%s %s", c.Name, kind, status, reason)
 	return c.Kube.Until(ctx, what, timeout, func(ctx context.Context) (bool, string, error) {
 		have, err := c.Get(ctx)

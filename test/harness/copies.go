@@ -15,17 +15,20 @@ import (
 
 // copiedKinds are what a node's pod needs, the pods' own object last.
 var copiedKinds = []schema.GroupVersionKind{
-	{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "Service"},
+	{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"},
+	{Version: "v1", Kind: "Service"},
 	{Group: "apps", Version: "v1", Kind: "StatefulSet"},
 }
 
-// CopyTo creates the cluster's objects in another namespace as they are, but for its GaleraCluster, as a script does, or a restore of a
-// namespace before it comes to the resource. The volumes of the copy are new. After an error, calling it again creates what is missing.
+// CopyTo creates the cluster's objects in another namespace as they are, but for its GaleraCluster, as a script does,
+// or a restore of a namespace before it comes to the resource. The volumes of the copy are new. After an error, calling
+// it again creates what is missing.
 func (c *Cluster) CopyTo(ctx context.Context, namespace string) (*Cluster, error) {
 	for _, kind := range copiedKinds {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(kind)
-		if err := c.Kube.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
+		if err := c.Kube.List(ctx, &list, client.InNamespace(c.Namespace),
+			client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
 			return nil, err
 		}
 		if len(list.Items) == 0 {
@@ -52,14 +55,16 @@ func copyOf(o *unstructured.Unstructured, namespace string) *unstructured.Unstru
 	out.SetName(o.GetName())
 	out.SetLabels(o.GetLabels())
 	out.SetAnnotations(o.GetAnnotations())
-	if ip, _, _ := unstructured.NestedString(out.Object, "spec", "clusterIP"); o.GetKind() == "Service" && ip != corev1.ClusterIPNone {
+	if ip, _, _ := unstructured.NestedString(out.Object, "spec", "clusterIP"); o.GetKind() == "Service" &&
+		ip != corev1.ClusterIPNone {
 		unstructured.RemoveNestedField(out.Object, "spec", "clusterIP")
 		unstructured.RemoveNestedField(out.Object, "spec", "clusterIPs")
 	}
 	return out
 }
 
-// ExecThrough runs a statement through the Service of a copy of the cluster, as a client that takes it for the cluster's own.
+// ExecThrough runs a statement through the Service of a copy of the cluster, as a client that takes it for the
+// cluster's own.
 func (cl *Client) ExecThrough(ctx context.Context, copied *Cluster, service, statement string) (err error) {
 	var svc corev1.Service
 	if err := cl.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: copied.Namespace, Name: service}, &svc); err != nil {

@@ -52,7 +52,8 @@ func WatchDown(ctx context.Context, c *Cluster) (*DownWatch, error) {
 		return nil, err
 	}
 	ctx, d.stop = context.WithCancel(context.WithoutCancel(ctx))
-	selector := metav1.ListOptions{LabelSelector: v1alpha1.LabelCluster + "=" + c.Name + ",app.kubernetes.io/component=database"}
+	selector := metav1.ListOptions{LabelSelector: v1alpha1.LabelCluster + "=" + c.Name +
+		",app.kubernetes.io/component=database"}
 	w, err := c.Kube.Clientset.CoreV1().Pods(c.Namespace).Watch(ctx, selector)
 	if err != nil {
 		d.stop()

@@ -64,7 +64,8 @@ func (d dump) pods(ctx context.Context) {
 	}
 	for i := range list.Items {
 		pod := &list.Items[i]
-		d.say("---- Pod %s on %s: %s, ready %t, role %q, restarts %d, address %s, terminating %t", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
+		d.say("---- Pod %s on %s: %s, ready %t, role %q, restarts %d, address %s, terminating %t", pod.Name,
+			pod.Spec.NodeName, pod.Status.Phase,
 			PodReady(pod), pod.Labels[v1alpha1.LabelRole], restarts(pod), pod.Status.PodIP, pod.DeletionTimestamp != nil)
 		for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 			if s.State.Waiting != nil {
@@ -117,7 +118,8 @@ func (d dump) events(ctx context.Context) {
 	d.say("---- Events")
 	for i := range list.Items {
 		e := &list.Items[i]
-		d.say("%s %s %s/%s %s: %s", at(e).Format(time.TimeOnly), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, e.Message)
+		d.say("%s %s %s/%s %s: %s", at(e).Format(time.TimeOnly), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name,
+			e.Reason, e.Message)
 	}
 }
 
@@ -128,7 +130,8 @@ func (d dump) operator(ctx context.Context) {
 	}
 	for i := range pods {
 		pod := &pods[i]
-		d.say("---- Operator %s on %s: %s, ready %t, restarts %d", pod.Name, pod.Spec.NodeName, pod.Status.Phase, PodReady(pod), restarts(pod))
+		d.say("---- Operator %s on %s: %s, ready %t, restarts %d", pod.Name, pod.Spec.NodeName, pod.Status.Phase,
+			PodReady(pod), restarts(pod))
 		d.log(ctx, pod, pod.Spec.Containers[0].Name, dumpOperatorLines, false)
 	}
 }

@@ -20,8 +20,8 @@ import (
 // renewEvery is how often rules are put onto nodes that should have them: a node that was started again has lost them.
 const renewEvery = 10 * time.Second
 
-// Enforcement makes the nodes do what the cluster's NetworkPolicies say, as a network plug-in does: also for pods, labels and
-// policies that come, change and go.
+// Enforcement makes the nodes do what the cluster's NetworkPolicies say, as a network plug-in does: also for pods,
+// labels and policies that come, change and go.
 type Enforcement struct {
 	kube    *Kube
 	factory informers.SharedInformerFactory
@@ -37,8 +37,9 @@ type Enforcement struct {
 // EnforcePolicies begins to enforce all NetworkPolicies on all nodes, and returns when they are in force.
 func EnforcePolicies(ctx context.Context, k *Kube) (*Enforcement, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	e := &Enforcement{kube: k, factory: informers.NewSharedInformerFactory(k.Clientset, 0), changed: make(chan struct{}, 1),
-		cancel: cancel, applied: map[string]string{}}
+	e := &Enforcement{kube: k, factory: informers.NewSharedInformerFactory(k.Clientset, 0),
+		changed: make(chan struct{}, 1),
+		cancel:  cancel, applied: map[string]string{}}
 	notice := func(any) {
 		select {
 		case e.changed <- struct{}{}:
@@ -46,7 +47,8 @@ func EnforcePolicies(ctx context.Context, k *Kube) (*Enforcement, error) {
 		}
 	}
 	for _, informer := range []cache.SharedIndexInformer{
-		e.factory.Core().V1().Pods().Informer(), e.factory.Core().V1().Namespaces().Informer(), e.factory.Core().V1().Nodes().Informer(),
+		e.factory.Core().V1().Pods().Informer(), e.factory.Core().V1().Namespaces().Informer(),
+		e.factory.Core().V1().Nodes().Informer(),
 		e.factory.Networking().V1().NetworkPolicies().Informer(),
 	} {
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -179,7 +181,8 @@ type Refusal struct {
 	From, To, Port string
 }
 
-// Refusals lists, by addresses, what the nodes have dropped since the enforcement began of packets from pods that were known.
+// Refusals lists, by addresses, what the nodes have dropped since the enforcement began of packets from pods that were
+// known.
 func (e *Enforcement) Refusals(ctx context.Context) ([]Refusal, error) {
 	nodes, err := e.nodes()
 	if err != nil {

@@ -73,9 +73,9 @@ func (g *gapMeter) longest(since time.Time) Gap {
 	return best
 }
 
-// firstAfter returns when the first write was acknowledged after the interruption at or after t: the first gap that ended after it
-// in which a statement failed. In other gaps writes only waited, as they do at every change of the membership. Without an
-// interruption that is at once; ok is false when no write was acknowledged after t.
+// firstAfter returns when the first write was acknowledged after the interruption at or after t: the first gap that
+// ended after it in which a statement failed. In other gaps writes only waited, as they do at every change of the
+// membership. Without an interruption that is at once; ok is false when no write was acknowledged after t.
 func (g *gapMeter) firstAfter(t time.Time) (first time.Time, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

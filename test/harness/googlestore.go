@@ -41,7 +41,8 @@ func StartGoogleStore(ctx context.Context, k *Kube, namespace string) (*GoogleSt
 	if s.key, _, err = storetest.NewKey(s.Endpoint); err != nil {
 		return nil, err
 	}
-	err = manifests(ctx, k, "google-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "KEY": base64.StdEncoding.EncodeToString([]byte(s.key))})
+	err = manifests(ctx, k, "google-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image,
+		"KEY": base64.StdEncoding.EncodeToString([]byte(s.key))})
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +68,10 @@ func (s *GoogleStore) connect(ctx context.Context, namespace, ip string) error {
 	return nil
 }
 
-// Place makes what a GaleraBackupStore in a namespace needs: credentials and CA. It returns the store, which is not created yet.
-func (s *GoogleStore) Place(ctx context.Context, namespace string, recipients ...string) (*v1alpha1.GaleraBackupStore, error) {
+// Place makes what a GaleraBackupStore in a namespace needs: credentials and CA. It returns the store, which is not
+// created yet.
+func (s *GoogleStore) Place(ctx context.Context, namespace string, recipients ...string) (*v1alpha1.GaleraBackupStore,
+	error) {
 	other, _, err := storetest.NewKey(s.Endpoint)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,8 @@ func (s *GoogleStore) Place(ctx context.Context, namespace string, recipients ..
 	return &v1alpha1.GaleraBackupStore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "offsite"},
 		Spec: v1alpha1.GaleraBackupStoreSpec{
-			GCS:        &v1alpha1.GCSStore{Bucket: Bucket, Endpoint: s.Endpoint, Credentials: &v1alpha1.GCSCredentials{SecretName: "google"}, CABundle: &v1alpha1.CABundle{SecretName: "google"}},
+			GCS: &v1alpha1.GCSStore{Bucket: Bucket, Endpoint: s.Endpoint,
+				Credentials: &v1alpha1.GCSCredentials{SecretName: "google"}, CABundle: &v1alpha1.CABundle{SecretName: "google"}},
 			Encryption: v1alpha1.BackupEncryption{Recipients: recipients},
 		},
 	}, err

@@ -45,14 +45,15 @@ func (k Installation) ChartValues(ctx context.Context) (map[string]any, error) {
 	return values, nil
 }
 
-// InstallChart installs or upgrades the operator from the chart in a folder, and waits for it. What is there already becomes part of
-// the release.
+// InstallChart installs or upgrades the operator from the chart in a folder, and waits for it. What is there already
+// becomes part of the release.
 func (k Installation) InstallChart(ctx context.Context, chart string, values map[string]any) error {
 	text, err := yaml.Marshal(values)
 	if err != nil {
 		return err
 	}
-	_, err = run(ctx, string(text), "helm", "--kube-context", k.kube.Context, "--namespace", OperatorNamespace, "upgrade", "--install", "--take-ownership",
+	_, err = run(ctx, string(text), "helm", "--kube-context", k.kube.Context, "--namespace", OperatorNamespace, "upgrade",
+		"--install", "--take-ownership",
 		operatorRelease, chart, "--values", "-", "--wait", "--timeout", "3m")
 	if err != nil {
 		return err
@@ -62,12 +63,14 @@ func (k Installation) InstallChart(ctx context.Context, chart string, values map
 
 // UninstallChart removes the release, if there is one, and waits until the operator is gone.
 func (k Installation) UninstallChart(ctx context.Context) error {
-	_, err := run(ctx, "", "helm", "--kube-context", k.kube.Context, "--namespace", OperatorNamespace, "uninstall", operatorRelease, "--ignore-not-found", "--wait",
+	_, err := run(ctx, "", "helm", "--kube-context", k.kube.Context, "--namespace", OperatorNamespace, "uninstall",
+		operatorRelease, "--ignore-not-found", "--wait",
 		"--timeout", "2m")
 	if err != nil {
 		return err
 	}
-	return k.kube.Until(ctx, "the operator is uninstalled", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+	return k.kube.Until(ctx, "the operator is uninstalled", 2*time.Minute, func(ctx context.Context) (bool, string,
+		error) {
 		err := k.kube.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: OperatorDeployment}, &appsv1.Deployment{})
 		return apierrors.IsNotFound(err), "", client.IgnoreNotFound(err)
 	})
@@ -75,11 +78,13 @@ func (k Installation) UninstallChart(ctx context.Context) error {
 
 // Deploy installs the operator as make up does, from config/local of the repository.
 func (k Installation) Deploy(ctx context.Context, repository string) error {
-	text, err := run(ctx, "", "kubectl", "kustomize", "--load-restrictor", "LoadRestrictionsNone", filepath.Join(repository, "config", "local"))
+	text, err := run(ctx, "", "kubectl", "kustomize", "--load-restrictor", "LoadRestrictionsNone",
+		filepath.Join(repository, "config", "local"))
 	if err != nil {
 		return err
 	}
-	if _, err := run(ctx, text, "kubectl", "--context", k.kube.Context, "apply", "--server-side", "--force-conflicts", "-f", "-"); err != nil {
+	if _, err := run(ctx, text, "kubectl", "--context", k.kube.Context, "apply", "--server-side", "--force-conflicts",
+		"-f", "-"); err != nil {
 		return err
 	}
 	return k.kube.Operator().Wait(ctx, 3*time.Minute)
@@ -87,11 +92,13 @@ func (k Installation) Deploy(ctx context.Context, repository string) error {
 
 // Undeploy removes the operator and its rights, as make undeploy does.
 func (k Installation) Undeploy(ctx context.Context, repository string) error {
-	_, err := run(ctx, "", "kubectl", "--context", k.kube.Context, "delete", "--ignore-not-found", "-k", filepath.Join(repository, "config", "undeploy"))
+	_, err := run(ctx, "", "kubectl", "--context", k.kube.Context, "delete", "--ignore-not-found", "-k",
+		filepath.Join(repository, "config", "undeploy"))
 	return err
 }
 
-// Remove deletes the operator's Deployment, and waits until it is gone: what it was installed with is not merged into what comes next.
+// Remove deletes the operator's Deployment, and waits until it is gone: what it was installed with is not merged into
+// what comes next.
 func (k Installation) Remove(ctx context.Context) error {
 	d := &appsv1.Deployment{}
 	d.Namespace, d.Name = OperatorNamespace, OperatorDeployment

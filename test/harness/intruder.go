@@ -85,7 +85,8 @@ func (in *Intruder) knock(ctx context.Context, address string, config *tls.Confi
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if refusal == nil {
-		in.taken = append(in.taken, fmt.Sprintf("%s from %s, with TLS: %v", time.Now().UTC().Format(time.TimeOnly), conn.LocalAddr(), config != nil))
+		in.taken = append(in.taken, fmt.Sprintf("%s from %s, with TLS: %v", time.Now().UTC().Format(time.TimeOnly),
+			conn.LocalAddr(), config != nil))
 	} else {
 		in.refusals = append(in.refusals, refusal.Error())
 	}

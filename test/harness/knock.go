@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// knockTime is how long a connection is waited for. Between pods of one machine it takes less than a millisecond; a packet that
-// is lost is sent again after a second.
+// knockTime is how long a connection is waited for. Between pods of one machine it takes less than a millisecond; a
+// packet that is lost is sent again after a second.
 const knockTime = 2500 * time.Millisecond
 
-// Connects dials ports of an address from inside a pod's network, all at the same time, and reports which let it in. A port on which
-// nothing listens lets in, too, when its host says so: what a network plug-in forbids is never answered.
+// Connects dials ports of an address from inside a pod's network, all at the same time, and reports which let it in. A
+// port on which nothing listens lets in, too, when its host says so: what a network plug-in forbids is never answered.
 func Connects(ctx context.Context, from *corev1.Pod, address string, ports ...uint16) (map[uint16]bool, error) {
 	pids := podProcesses(from)
 	if len(pids) == 0 {
@@ -87,7 +87,8 @@ func Listens(pod *corev1.Pod) ([]uint16, error) {
 	return out, nil
 }
 
-// parseListeners reads a table like /proc/net/tcp, where addresses are in hexadecimal digits, the least byte of each word first.
+// parseListeners reads a table like /proc/net/tcp, where addresses are in hexadecimal digits, the least byte of each
+// word first.
 func parseListeners(text string) []uint16 {
 	const listening, loopback4, loopback6 = "0A", "7F", "00000000000000000000000001000000"
 	var out []uint16
@@ -133,8 +134,8 @@ func StartBystander(ctx context.Context, k *Kube, namespace, name string) (*core
 	})
 }
 
-// ThisMachine returns the networks from which the nodes see this machine, and each other: connections to a Service go through a
-// node, which puts its own address in the place of this machine's.
+// ThisMachine returns the networks from which the nodes see this machine, and each other: connections to a Service go
+// through a node, which puts its own address in the place of this machine's.
 func ThisMachine(ctx context.Context) ([]string, error) {
 	out, err := Docker(ctx, "network", "inspect", "kind", "--format", "{{range .IPAM.Config}}{{.Subnet}} {{end}}")
 	if err != nil {

@@ -44,7 +44,8 @@ func Connect(contextName string, log Logf) (*Kube, error) {
 	config.QPS, config.Burst = 100, 200
 	config.UserAgent = "galera-operator-tests"
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme,
+		v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// limitedDisk is a file system of limited size on a node. It is in the node's own mount namespace, so that kubelet sees it.
+// limitedDisk is a file system of limited size on a node. It is in the node's own mount namespace, so that kubelet sees
+// it.
 type limitedDisk struct {
 	node string
 	name string
@@ -72,7 +73,8 @@ func (d limitedDisk) volume(capacity resource.Quantity) *corev1.PersistentVolume
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: capacity},
 			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
-			PersistentVolumeSource:        corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: d.path() + "/data"}},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: d.path() +
+				"/data"}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 				MatchExpressions: []corev1.NodeSelectorRequirement{{
 					Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{d.node},
@@ -92,7 +94,8 @@ type NextDisk struct {
 // one is deleted, is bound to it and to no other. The volume says it has the size that is asked for.
 func (c Volumes) CreateNextDisk(ctx context.Context, pod string, mebibytes int) (*NextDisk, error) {
 	claim := &corev1.PersistentVolumeClaim{}
-	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: "data-" + pod}, claim); err != nil {
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: "data-" + pod},
+		claim); err != nil {
 		return nil, err
 	}
 	node, err := c.cluster.Pods().NodeOf(ctx, pod)
@@ -101,7 +104,8 @@ func (c Volumes) CreateNextDisk(ctx context.Context, pod string, mebibytes int) 
 	}
 	d := &NextDisk{kube: c.cluster.Kube, disk: limitedDisk{node: node, name: "next-" + strings.ToLower(rand.Text()[:8])}}
 	pv := d.disk.volume(claim.Spec.Resources.Requests[corev1.ResourceStorage])
-	pv.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: c.cluster.Namespace, Name: claim.Name}
+	pv.Spec.ClaimRef = &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1",
+		Namespace: c.cluster.Namespace, Name: claim.Name}
 	if claim.Spec.StorageClassName != nil {
 		pv.Spec.StorageClassName = *claim.Spec.StorageClassName
 	}

@@ -44,9 +44,11 @@ func (k Namespaces) Delete(ctx context.Context, name string) error {
 	return k.AwaitDeleted(ctx, name)
 }
 
-// BeginDelete has a namespace removed, and does not wait: Kubernetes takes ten seconds to find out that nothing is left in it.
+// BeginDelete has a namespace removed, and does not wait: Kubernetes takes ten seconds to find out that nothing is left
+// in it.
 func (k Namespaces) BeginDelete(ctx context.Context, name string) error {
-	err := k.kube.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.PropagationPolicy(metav1.DeletePropagationForeground))
+	err := k.kube.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		client.PropagationPolicy(metav1.DeletePropagationForeground))
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
@@ -91,7 +93,8 @@ func (k Namespaces) deleteVolumesOf(ctx context.Context, namespace string) error
 	for i := range list.Items {
 		pv := &list.Items[i]
 		ref := pv.Spec.ClaimRef
-		if ref == nil || ref.Namespace != namespace || pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
+		if ref == nil || ref.Namespace != namespace ||
+			pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
 			continue
 		}
 		errs = append(errs, client.IgnoreNotFound(k.kube.Delete(ctx, pv)))

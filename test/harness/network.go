@@ -80,8 +80,8 @@ func (k Network) Heal(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// CutAfter lets so many bytes pass to a port between pods of different hosts, and drops what comes then without a word: the
-// connections stay, and nothing comes over them. Heal ends it.
+// CutAfter lets so many bytes pass to a port between pods of different hosts, and drops what comes then without a word:
+// the connections stay, and nothing comes over them. Heal ends it.
 func (k Network) CutAfter(ctx context.Context, port uint16, mebibytes int) error {
 	return k.cut(ctx, fmt.Sprintf(`table ip %[1]s
 delete table ip %[1]s
@@ -96,6 +96,8 @@ table ip %[1]s {
 
 // CutOff has no pod reach the object store, and breaks the connections there are. Heal ends it.
 func (s *ObjectStore) CutOff(ctx context.Context) error {
-	return s.Kube.Network().cut(ctx, fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\ntable ip %[1]s {\n chain forward {\n  type filter hook forward priority 0; policy accept;\n"+
-		"  ip daddr %[2]s tcp dport %[3]d reject with tcp reset\n }\n}\n", partitionTable, s.podIP, StorePort))
+	return s.Kube.Network().cut(ctx, fmt.Sprintf(
+		"table ip %[1]s\ndelete table ip %[1]s\ntable ip %[1]s {\n chain forward {\n  type filter hook forward priority 0; "+
+			"policy accept;\n"+
+			"  ip daddr %[2]s tcp dport %[3]d reject with tcp reset\n }\n}\n", partitionTable, s.podIP, StorePort))
 }

@@ -22,7 +22,8 @@ func BuildOperator(ctx context.Context, repository, image, version string) error
 	defer func() { _ = os.RemoveAll(dir) }()
 	flags := "-s -w -X github.com/galera-operator/galera-operator/internal/version.Version=" + version
 	for _, program := range []string{"manager", "agent", "backup", "bench-runner"} {
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o", filepath.Join(dir, "bin", program), "./cmd/"+program)
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o",
+			filepath.Join(dir, "bin", program), "./cmd/"+program)
 		build.Dir, build.Env = repository, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("compiling %s: %w: %s", program, err, out)
@@ -43,7 +44,8 @@ func BuildOperator(ctx context.Context, repository, image, version string) error
 }
 
 // Checkout is a commit's files in a folder of their own, until remove is called. The commit is given with its subject.
-func Checkout(ctx context.Context, repository, commit string) (dir, name string, remove func(context.Context) error, err error) {
+func Checkout(ctx context.Context, repository, commit string) (dir, name string, remove func(context.Context) error,
+	err error) {
 	parent, err := os.MkdirTemp("", "galera-operator-")
 	if err != nil {
 		return "", "", nil, err

@@ -45,11 +45,13 @@ type ObjectStore struct {
 
 // StartObjectStore starts one in a namespace that admits restricted pods only.
 func StartObjectStore(ctx context.Context, k *Kube, namespace string) (*ObjectStore, error) {
-	s := &ObjectStore{Kube: k, Namespace: namespace, access: "test" + strings.ToLower(rand.Text()[:8]), secret: rand.Text(),
+	s := &ObjectStore{Kube: k, Namespace: namespace, access: "test" + strings.ToLower(rand.Text()[:8]),
+		secret:     rand.Text(),
 		serverName: "s3." + namespace + ".svc"}
 	image, err := pinned("OBJECT_STORE_IMAGE")
 	if err == nil {
-		err = manifests(ctx, k, "object-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image, "ACCESS_KEY": s.access, "SECRET_KEY": s.secret})
+		err = manifests(ctx, k, "object-store.yaml", namespace, map[string]string{"NAMESPACE": namespace, "IMAGE": image,
+			"ACCESS_KEY": s.access, "SECRET_KEY": s.secret})
 	}
 	if err == nil {
 		s.podIP, err = readyPod(ctx, k, "the object store", namespace, "s3")
@@ -62,7 +64,9 @@ func StartObjectStore(ctx context.Context, k *Kube, namespace string) (*ObjectSt
 
 // Environment is what a person sets to use the store from a shell, with its CA in a file.
 func (s *ObjectStore) Environment(caFile string) string {
-	return fmt.Sprintf("export AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s AWS_CA_BUNDLE=%s BUCKET='s3://%s?region=us-east-1&use_path_style=true&endpoint=https://%s:%d'\n",
+	return fmt.Sprintf(
+		"export AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s AWS_CA_BUNDLE=%s "+
+			"BUCKET='s3://%s?region=us-east-1&use_path_style=true&endpoint=https://%s:%d'\n",
 		s.access, s.secret, caFile, Bucket, s.serverName, StorePort)
 }
 
@@ -137,20 +141,24 @@ func (s *ObjectStore) connect(ctx context.Context) error {
 	s.client = s3.New(s3.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(fmt.Sprintf("https://%s:%d", s.podIP, StorePort)), UsePathStyle: true,
 		Credentials: credentials.NewStaticCredentialsProvider(s.access, s.secret, ""),
-		HTTPClient:  &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: s.serverName, MinVersion: tls.VersionTLS12}}},
+		HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots,
+			ServerName: s.serverName, MinVersion: tls.VersionTLS12}}},
 	})
 	return nil
 }
 
-// Place makes what a GaleraBackupStore in a namespace needs: credentials and CA. It returns the store, which is not created yet.
-func (s *ObjectStore) Place(ctx context.Context, namespace string, recipients ...string) (*v1alpha1.GaleraBackupStore, error) {
+// Place makes what a GaleraBackupStore in a namespace needs: credentials and CA. It returns the store, which is not
+// created yet.
+func (s *ObjectStore) Place(ctx context.Context, namespace string, recipients ...string) (*v1alpha1.GaleraBackupStore,
+	error) {
 	err := s.Kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "s3"},
 		Data: map[string][]byte{"access-key-id": []byte(s.access), "secret-access-key": []byte(s.secret), "ca.crt": s.ca}})
 	return &v1alpha1.GaleraBackupStore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "offsite"},
 		Spec: v1alpha1.GaleraBackupStoreSpec{
-			S3: &v1alpha1.S3Store{Bucket: Bucket, Endpoint: fmt.Sprintf("https://%s:%d", s.serverName, StorePort), ForcePathStyle: true,
-				Credentials: &v1alpha1.S3Credentials{SecretName: "s3"}, CABundle: &v1alpha1.CABundle{SecretName: "s3"}},
+			S3: &v1alpha1.S3Store{Bucket: Bucket, Endpoint: fmt.Sprintf("https://%s:%d", s.serverName, StorePort),
+				ForcePathStyle: true,
+				Credentials:    &v1alpha1.S3Credentials{SecretName: "s3"}, CABundle: &v1alpha1.CABundle{SecretName: "s3"}},
 			Encryption: v1alpha1.BackupEncryption{Recipients: recipients},
 		},
 	}, err
@@ -183,6 +191,7 @@ func (s *ObjectStore) Read(ctx context.Context, key string) ([]byte, error) {
 
 // Write replaces an object.
 func (s *ObjectStore) Write(ctx context.Context, key string, data []byte) error {
-	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(Bucket), Key: aws.String(key), Body: bytes.NewReader(data)})
+	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(Bucket), Key: aws.String(key),
+		Body: bytes.NewReader(data)})
 	return err
 }

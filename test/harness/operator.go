@@ -49,13 +49,15 @@ func (k Operator) pods(ctx context.Context) ([]corev1.Pod, error) {
 		return nil, err
 	}
 	var list corev1.PodList
-	err = k.kube.List(ctx, &list, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))
+	err = k.kube.List(ctx, &list, client.InNamespace(OperatorNamespace),
+		client.MatchingLabels(d.Spec.Selector.MatchLabels))
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool {
 		return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 	}), err
 }
 
-// Pod waits for the pod of the operator that acts: it holds the lease, runs, and is of the Deployment's present template.
+// Pod waits for the pod of the operator that acts: it holds the lease, runs, and is of the Deployment's present
+// template.
 func (k Operator) Pod(ctx context.Context) (p *corev1.Pod, err error) {
 	if p, err = k.acting(ctx); err == nil {
 		return p, nil
@@ -84,7 +86,8 @@ func (k Operator) acting(ctx context.Context) (*corev1.Pod, error) {
 	for i := range pods {
 		p := &pods[i]
 		holds := lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == p.Name
-		if holds && metav1.IsControlledBy(p, set) && p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && PodReady(p) {
+		if holds && metav1.IsControlledBy(p, set) && p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning &&
+			PodReady(p) {
 			return p, nil
 		}
 	}
@@ -98,12 +101,14 @@ func (k Operator) replicaSet(ctx context.Context) (*appsv1.ReplicaSet, error) {
 		return nil, err
 	}
 	var sets appsv1.ReplicaSetList
-	if err := k.kube.List(ctx, &sets, client.InNamespace(OperatorNamespace), client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
+	if err := k.kube.List(ctx, &sets, client.InNamespace(OperatorNamespace),
+		client.MatchingLabels(d.Spec.Selector.MatchLabels)); err != nil {
 		return nil, err
 	}
 	const revision = "deployment.kubernetes.io/revision"
 	for i := range sets.Items {
-		if s := &sets.Items[i]; metav1.IsControlledBy(s, d) && d.Status.ObservedGeneration >= d.Generation && s.Annotations[revision] == d.Annotations[revision] {
+		if s := &sets.Items[i]; metav1.IsControlledBy(s, d) && d.Status.ObservedGeneration >= d.Generation &&
+			s.Annotations[revision] == d.Annotations[revision] {
 			return s, nil
 		}
 	}
@@ -117,7 +122,8 @@ func (k Operator) Wait(ctx context.Context, timeout time.Duration) error {
 		if err != nil {
 			return false, "", err
 		}
-		return d.Status.ObservedGeneration >= d.Generation && d.Status.AvailableReplicas == *d.Spec.Replicas && d.Status.UpdatedReplicas == d.Status.Replicas,
+		return d.Status.ObservedGeneration >= d.Generation && d.Status.AvailableReplicas == *d.Spec.Replicas &&
+				d.Status.UpdatedReplicas == d.Status.Replicas,
 			fmt.Sprintf("%d of %d pods", d.Status.AvailableReplicas, d.Status.Replicas), nil
 	})
 }
@@ -186,7 +192,8 @@ func (k Operator) Replace(ctx context.Context) error {
 	if err := k.Kill(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(k.DeletePod(ctx), k.kube.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(OperatorNamespace))); err != nil {
+	if err := errors.Join(k.DeletePod(ctx), k.kube.DeleteAllOf(ctx, &coordinationv1.Lease{},
+		client.InNamespace(OperatorNamespace))); err != nil {
 		return err
 	}
 	return k.kube.Until(ctx, "another operator", time.Minute, func(ctx context.Context) (bool, string, error) {
@@ -203,7 +210,8 @@ func (k Operator) DeletePod(ctx context.Context) error {
 		return err
 	}
 	return k.kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(OperatorNamespace),
-		client.MatchingLabels(d.Spec.Selector.MatchLabels), client.GracePeriodSeconds(0), client.PropagationPolicy(metav1.DeletePropagationBackground))
+		client.MatchingLabels(d.Spec.Selector.MatchLabels), client.GracePeriodSeconds(0),
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
 // DeleteStandby removes the operator's pods that do not act; new ones come where Kubernetes spreads them to.
@@ -234,7 +242,8 @@ func (k Operator) Logs(ctx context.Context) (string, error) {
 	return k.kube.podLogs(ctx, p.Namespace, p.Name, p.Spec.Containers[0].Name, 0, false)
 }
 
-// May asks the API server whether the operator has a right in a namespace. The resource is written RESOURCE or RESOURCE.GROUP.
+// May asks the API server whether the operator has a right in a namespace. The resource is written RESOURCE or
+// RESOURCE.GROUP.
 func (k Operator) May(ctx context.Context, verb, resource, namespace string) (bool, error) {
 	d, err := k.deployment(ctx)
 	if err != nil {
@@ -242,8 +251,9 @@ func (k Operator) May(ctx context.Context, verb, resource, namespace string) (bo
 	}
 	name, group, _ := strings.Cut(resource, ".")
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:               "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: name},
+		User: "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group,
+			Resource: name},
 	}}
 	err = k.kube.Create(ctx, review)
 	return review.Status.Allowed, err

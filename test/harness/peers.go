@@ -61,7 +61,8 @@ func (c Peers) Dial(ctx context.Context, pod string, pair *Pair, patience time.D
 			return Greeting{}, err
 		}
 		// What the node thinks of this side is asked, and not the other way round.
-		secure := tls.Client(conn, &tls.Config{Certificates: []tls.Certificate{certificate}, InsecureSkipVerify: true}) //nolint:gosec // see above
+		secure := tls.Client(conn, &tls.Config{Certificates: []tls.Certificate{certificate},
+			InsecureSkipVerify: true}) //nolint:gosec // see above
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return Greeting{Refusal: err.Error()}, nil
 		}
@@ -87,7 +88,8 @@ func awaitGreeting(conn net.Conn) Greeting {
 
 // TryArbitrator lets a real garbd, a member without data, try to join the cluster: without TLS
 // when pair is nil, else with this certificate. It reports whether the cluster counted it within patience.
-func (c Peers) TryArbitrator(ctx context.Context, image string, pair *Pair, patience time.Duration) (joined bool, output string, err error) {
+func (c Peers) TryArbitrator(ctx context.Context, image string, pair *Pair, patience time.Duration) (joined bool,
+	output string, err error) {
 	stranger, err := c.startStranger(ctx, image, pair)
 	if err != nil {
 		return false, "", err
@@ -101,8 +103,8 @@ func (c Peers) TryArbitrator(ctx context.Context, image string, pair *Pair, pati
 	return joined, output, err
 }
 
-// WithArbitrator does something while a real garbd that is not the operator's is a member, with the cluster's own certificate. It has a
-// name in the group.
+// WithArbitrator does something while a real garbd that is not the operator's is a member, with the cluster's own
+// certificate. It has a name in the group.
 func (c Peers) WithArbitrator(ctx context.Context, image string, do func(name string) error) error {
 	genuine, err := c.cluster.Certificates().Genuine(ctx)
 	if err != nil {
@@ -156,7 +158,8 @@ func (c Peers) startStranger(ctx context.Context, image string, pair *Pair, args
 // group is the name of the cluster's group, from what its nodes have been given.
 func (c Peers) group(ctx context.Context) (string, error) {
 	var cm corev1.ConfigMap
-	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name + "-config"}, &cm); err != nil {
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name + "-config"},
+		&cm); err != nil {
 		return "", err
 	}
 	var config agentapi.NodeConfig
@@ -196,7 +199,8 @@ func arbitratorOptions(dir string, pair *Pair) (string, error) {
 		}
 	}
 	options = strings.Replace(options, "tcp:", "ssl:", 1)
-	return options + ";socket.ssl=yes;socket.ssl_cert=/certs/tls.crt;socket.ssl_key=/certs/tls.key;socket.ssl_ca=/certs/ca.crt", nil
+	return options +
+		";socket.ssl=yes;socket.ssl_cert=/certs/tls.crt;socket.ssl_key=/certs/tls.key;socket.ssl_ca=/certs/ca.crt", nil
 }
 
 func (c Peers) replicationAddresses(ctx context.Context) (string, error) {

@@ -137,7 +137,8 @@ func (c Pods) Logs(ctx context.Context, pod string, lines int64, previous bool) 
 	return c.cluster.Kube.podLogs(ctx, c.cluster.Namespace, pod, DatabaseContainer, lines, previous)
 }
 
-func (k *Kube) podLogs(ctx context.Context, namespace, pod, container string, lines int64, previous bool) (string, error) {
+func (k *Kube) podLogs(ctx context.Context, namespace, pod, container string, lines int64, previous bool) (string,
+	error) {
 	o := &corev1.PodLogOptions{Container: container, Previous: previous}
 	if lines > 0 {
 		o.TailLines = &lines
@@ -156,13 +157,15 @@ func (k *Kube) readLog(ctx context.Context, namespace, pod string, o *corev1.Pod
 // LogsSince returns what a pod's database container has logged since a moment.
 func (c Pods) LogsSince(ctx context.Context, pod string, since time.Time) (string, error) {
 	from := metav1.NewTime(since)
-	return c.cluster.Kube.readLog(ctx, c.cluster.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from})
+	return c.cluster.Kube.readLog(ctx, c.cluster.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer,
+		SinceTime: &from})
 }
 
 // TimedLogs returns what a pod has logged since a moment, each line with its time.
 func (c Pods) TimedLogs(ctx context.Context, pod string, since time.Time) (string, error) {
 	from := metav1.NewTime(since)
-	return c.cluster.Kube.readLog(ctx, c.cluster.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer, SinceTime: &from, Timestamps: true})
+	return c.cluster.Kube.readLog(ctx, c.cluster.Namespace, pod, &corev1.PodLogOptions{Container: DatabaseContainer,
+		SinceTime: &from, Timestamps: true})
 }
 
 // Evict asks for a pod's eviction, as a drain does. The API refuses it when the budget is used up.
@@ -176,7 +179,8 @@ func (c Pods) Evict(ctx context.Context, name string) error {
 // no operator runs, which would change it back.
 func (c Pods) ScaleSet(ctx context.Context, replicas int32) error {
 	set := &appsv1.StatefulSet{}
-	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name}, set); err != nil {
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: c.cluster.Name},
+		set); err != nil {
 		return err
 	}
 	want := set.DeepCopy()
@@ -184,8 +188,9 @@ func (c Pods) ScaleSet(ctx context.Context, replicas int32) error {
 	if err := c.cluster.Kube.Patch(ctx, want, client.MergeFrom(set)); err != nil {
 		return err
 	}
-	return c.cluster.Kube.Until(ctx, fmt.Sprintf("%s has %d pods", c.cluster.Name, replicas), 2*time.Minute, func(ctx context.Context) (bool, string, error) {
-		pods, err := c.List(ctx)
-		return err == nil && len(pods) == int(replicas), fmt.Sprintf("%d pods", len(pods)), err
-	})
+	return c.cluster.Kube.Until(ctx, fmt.Sprintf("%s has %d pods", c.cluster.Name, replicas), 2*time.Minute,
+		func(ctx context.Context) (bool, string, error) {
+			pods, err := c.List(ctx)
+			return err == nil && len(pods) == int(replicas), fmt.Sprintf("%d pods", len(pods)), err
+		})
 }

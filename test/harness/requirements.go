@@ -18,7 +18,8 @@ var ErrRequirement = errors.New("this machine cannot run the tests")
 // and that the nodes are containers of this machine.
 func CheckRequirements(ctx context.Context) error {
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: capturing packets and killing processes inside pods needs root; run them with sudo -E", ErrRequirement)
+		return fmt.Errorf("%w: capturing packets and killing processes inside pods needs root; run them with sudo -E",
+			ErrRequirement)
 	}
 	if _, err := exec.LookPath("docker"); err != nil {
 		return fmt.Errorf("%w: the command docker is missing; make up installs it", ErrRequirement)
@@ -50,7 +51,8 @@ func run(ctx context.Context, input, program string, args ...string) (string, er
 		cmd.Stdin = strings.NewReader(input)
 	}
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, strings.TrimSpace(complaints.String()))
+		return out.String(), fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err,
+			strings.TrimSpace(complaints.String()))
 	}
 	return out.String(), nil
 }

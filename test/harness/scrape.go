@@ -21,7 +21,8 @@ type Scrape struct {
 	Took     time.Duration
 }
 
-// Value returns the value of a series that has at least these labels, as name, value, …; ok is false when there is none.
+// Value returns the value of a series that has at least these labels, as name, value, …; ok is false when there is
+// none.
 func (s Scrape) Value(name string, labels ...string) (value float64, ok bool) {
 	for _, m := range s.Families[name].GetMetric() {
 		have := map[string]string{}
@@ -33,7 +34,8 @@ func (s Scrape) Value(name string, labels ...string) (value float64, ok bool) {
 			fits = fits && have[labels[i]] == labels[i+1]
 		}
 		if fits {
-			return m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue() + float64(m.GetHistogram().GetSampleCount()), true
+			return m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue() +
+				float64(m.GetHistogram().GetSampleCount()), true
 		}
 	}
 	return 0, false

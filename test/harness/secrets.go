@@ -32,7 +32,8 @@ func WatchSecrets(ctx context.Context, k *Kube) (*Secrets, error) {
 			s.take(secret)
 		}
 	}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: take, UpdateFunc: func(_, object any) { take(object) }}); err != nil {
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: take,
+		UpdateFunc: func(_, object any) { take(object) }}); err != nil {
 		return nil, err
 	}
 	factory.Start(ctx.Done())
@@ -43,7 +44,8 @@ func WatchSecrets(ctx context.Context, k *Kube) (*Secrets, error) {
 }
 
 // public are the keys of Secrets whose values are no secret.
-var public = []string{"ca.crt", "tls.crt", "client-ca.crt", "username", "user", "host", "port", "database", "type", "provider", "access-key-id", "namespace", "overlap", "sslmode", "name"}
+var public = []string{"ca.crt", "tls.crt", "client-ca.crt", "username", "user", "host", "port", "database", "type",
+	"provider", "access-key-id", "namespace", "overlap", "sslmode", "name"}
 
 // shortest is the shortest value that is looked for: shorter ones are found in anything.
 const shortest = 8
@@ -65,8 +67,8 @@ func (s *Secrets) take(secret *corev1.Secret) {
 	}
 }
 
-// recognizable are the texts by which a value is known in a log: itself, on one line, and as Secrets are written in YAML; of a key in PEM each
-// line of its body.
+// recognizable are the texts by which a value is known in a log: itself, on one line, and as Secrets are written in
+// YAML; of a key in PEM each line of its body.
 func recognizable(value string) []string {
 	var out []string
 	add := func(v string) {
@@ -95,8 +97,8 @@ func recognizable(value string) []string {
 	return out
 }
 
-// InLogs reports where a secret stands in a log of a namespace's pods, without saying it, or a panic. What a pod has not said yet, or no more, is not
-// looked at.
+// InLogs reports where a secret stands in a log of a namespace's pods, without saying it, or a panic. What a pod has
+// not said yet, or no more, is not looked at.
 func (s *Secrets) InLogs(ctx context.Context, namespace string) ([]string, error) {
 	var pods corev1.PodList
 	if err := s.kube.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
@@ -115,7 +117,8 @@ func (s *Secrets) InLogs(ctx context.Context, namespace string) ([]string, error
 					continue // it has none, or goes just now
 				}
 				for _, from := range s.in(text) {
-					found = append(found, fmt.Sprintf("the log of %s/%s, container %s, has the %s", namespace, p.Name, status.Name, from))
+					found = append(found, fmt.Sprintf("the log of %s/%s, container %s, has the %s", namespace, p.Name, status.Name,
+						from))
 				}
 			}
 		}

@@ -43,7 +43,8 @@ func (c Servers) Hang(ctx context.Context, pod string) error {
 	return c.Signal(ctx, pod, syscall.SIGSTOP)
 }
 
-// Signal sends a signal to mariadbd, and to nothing else, in one pod: SIGSTOP makes it one that hangs, SIGCONT ends that.
+// Signal sends a signal to mariadbd, and to nothing else, in one pod: SIGSTOP makes it one that hangs, SIGCONT ends
+// that.
 func (c Servers) Signal(ctx context.Context, pod string, signal syscall.Signal) error {
 	return signalProgram(ctx, c.cluster, pod, serverProgram, signal)
 }

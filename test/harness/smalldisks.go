@@ -99,6 +99,7 @@ func (d *SmallDisks) Remove(ctx context.Context) error {
 		errs = append(errs, client.IgnoreNotFound(d.kube.Delete(ctx, d.volume(node, 1))))
 		errs = append(errs, d.on(node).unmount(ctx))
 	}
-	errs = append(errs, client.IgnoreNotFound(d.kube.Delete(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: d.Class}})))
+	errs = append(errs, client.IgnoreNotFound(
+		d.kube.Delete(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: d.Class}})))
 	return errors.Join(errs...)
 }

@@ -71,7 +71,8 @@ func (c Transfers) Gives(ctx context.Context, pod string) (bool, error) {
 // fetchProcess is the program of a restore's pod that reads the store.
 const fetchProcess = "/backup fetch"
 
-// KillFetch sends SIGKILL to the program of a restore's pod that reads the store, and reports whether it ran. kubelet starts it again.
+// KillFetch sends SIGKILL to the program of a restore's pod that reads the store, and reports whether it ran. kubelet
+// starts it again.
 func KillFetch(p *corev1.Pod) (killed bool, err error) {
 	for _, pid := range podProcesses(p) {
 		cmdline, _ := os.ReadFile(procFile(pid, "cmdline")) // the process may just have ended

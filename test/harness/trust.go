@@ -23,7 +23,8 @@ type trust struct {
 
 func (t *trust) read(ctx context.Context) error {
 	var ca corev1.ConfigMap
-	if err := t.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: t.cluster.Namespace, Name: t.cluster.Name + "-ca"}, &ca); err != nil {
+	if err := t.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: t.cluster.Namespace, Name: t.cluster.Name + "-ca"},
+		&ca); err != nil {
 		return err
 	}
 	roots := x509.NewCertPool()

@@ -7,7 +7,8 @@ import (
 )
 
 func TestSumMetric(t *testing.T) {
-	text := "# HELP a b\nrest_client_requests_total{code=\"200\",method=\"GET\"} 3\nrest_client_requests_total{code=\"404\"} 1.5\nrest_client_requests_total_other 9\n"
+	text := "# HELP a b\nrest_client_requests_total{code=\"200\",method=\"GET\"} " +
+		"3\nrest_client_requests_total{code=\"404\"} 1.5\nrest_client_requests_total_other 9\n"
 	if got, err := sumMetric(strings.NewReader(text), requestsMetric); err != nil || got != 4.5 {
 		t.Errorf("sumMetric = %v, %v", got, err)
 	}
@@ -28,7 +29,8 @@ func TestUsageOfThisProcess(t *testing.T) {
 func TestPartitionRules(t *testing.T) {
 	rules := partitionRules([][]string{{"10.0.0.1"}, {"10.0.0.2", "10.0.0.3"}})
 	for _, want := range []string{
-		"ip saddr { 10.0.0.1 } ip daddr { 10.0.0.2, 10.0.0.3 } drop", "ip saddr { 10.0.0.2, 10.0.0.3 } ip daddr { 10.0.0.1 } drop",
+		"ip saddr { 10.0.0.1 } ip daddr { 10.0.0.2, 10.0.0.3 } drop",
+		"ip saddr { 10.0.0.2, 10.0.0.3 } ip daddr { 10.0.0.1 } drop",
 	} {
 		if !strings.Contains(rules, want) {
 			t.Errorf("the rules lack %q:\n%s", want, rules)

@@ -28,7 +28,8 @@ func (c *Cluster) Volumes() Volumes { return Volumes{c} }
 // Of finds the volume of a pod, whether the pod exists or not.
 func (c Volumes) Of(ctx context.Context, pod string) (Volume, error) {
 	pvc := &corev1.PersistentVolumeClaim{}
-	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: "data-" + pod}, pvc); err != nil {
+	if err := c.cluster.Kube.Get(ctx, client.ObjectKey{Namespace: c.cluster.Namespace, Name: "data-" + pod},
+		pvc); err != nil {
 		return Volume{}, err
 	}
 	pv := &corev1.PersistentVolume{}
@@ -61,7 +62,8 @@ func (c Volumes) Of(ctx context.Context, pod string) (Volume, error) {
 
 // DeleteClaim deletes the claim of one pod; the volume goes when the pod does.
 func (c Volumes) DeleteClaim(ctx context.Context, pod string) error {
-	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace, Name: "data-" + pod}}
+	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace,
+		Name: "data-" + pod}}
 	return client.IgnoreNotFound(c.cluster.Kube.Delete(ctx, pvc))
 }
 
@@ -89,7 +91,8 @@ func (c Volumes) Offline(ctx context.Context, pod string, do func(Volume) error)
 
 // waitOffline waits until the pod that ran is gone and its successor has no node.
 func (c Volumes) waitOffline(ctx context.Context, pod string) error {
-	return c.cluster.Kube.Until(ctx, pod+" is off its volume", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+	return c.cluster.Kube.Until(ctx, pod+" is off its volume", 2*time.Minute, func(ctx context.Context) (bool, string,
+		error) {
 		p, err := c.cluster.Pod(ctx, pod)
 		if apierrors.IsNotFound(err) {
 			return false, "gone", nil
@@ -116,7 +119,8 @@ func (v Volume) Restore(ctx context.Context, from Volume) error {
 		_, err := onNode(ctx, v.Node, `find "$2" -mindepth 1 -delete; cp -a "$1"/. "$2"/`, from.Path, v.Path)
 		return err
 	}
-	archive := "docker exec " + from.Node + " tar -C '" + from.Path + "' -c . | docker exec -i " + v.Node + " tar -C '" + v.Path + "' -x"
+	archive := "docker exec " + from.Node + " tar -C '" + from.Path + "' -c . | docker exec -i " + v.Node + " tar -C '" +
+		v.Path + "' -x"
 	if _, err := onNode(ctx, v.Node, `find "$1" -mindepth 1 -delete`, v.Path); err != nil {
 		return err
 	}
@@ -130,8 +134,8 @@ func (v Volume) Has(ctx context.Context, name string) (bool, error) {
 	return strings.TrimSpace(out) == "yes", err
 }
 
-// Disguise makes what an aborted full transfer has left look like a database that knows where it stands, and better than
-// any other node. The pod must not be running.
+// Disguise makes what an aborted full transfer has left look like a database that knows where it stands, and better
+// than any other node. The pod must not be running.
 func (v Volume) Disguise(ctx context.Context, clusterUUID string) error {
 	const script = `cd "$1/data"; rm -rf .sst sst_in_progress; [ -e ibdata1 ] || head -c 1048576 /dev/zero >ibdata1
 printf '# GALERA saved state\nversion: 2.1\nuuid:    %s\nseqno:   999999999\nsafe_to_bootstrap: 1\n' "$2" >grastate.dat
@@ -155,7 +159,8 @@ func (v Volume) Wipe(ctx context.Context) error {
 
 // DamageOrderBook writes over what the agent remembers of its orders, also under a running pod.
 func (v Volume) DamageOrderBook(ctx context.Context) error {
-	_, err := onNode(ctx, v.Node, `[ -e "$1/agent/orders.json" ] && echo '{"highestEpoch": torn' >"$1/agent/orders.json"`, v.Path)
+	_, err := onNode(ctx, v.Node, `[ -e "$1/agent/orders.json" ] && echo '{"highestEpoch": torn' >"$1/agent/orders.json"`,
+		v.Path)
 	return err
 }
 

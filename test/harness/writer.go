@@ -76,7 +76,8 @@ func StartWriter(ctx context.Context, c *Cluster, opts WriterOptions) (*Writer, 
 	// The Service may be on its way to another node still, from what a test did before.
 	err = c.Kube.Until(ctx, "the writer's table", tableTime, func(ctx context.Context) (bool, string, error) {
 		err := cl.Exec(ctx, opts.Service, "CREATE DATABASE IF NOT EXISTS "+writerDatabase,
-			"CREATE TABLE IF NOT EXISTS "+w.table+" (seq BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT NOT NULL, payload TEXT, KEY (id)) ENGINE=InnoDB")
+			"CREATE TABLE IF NOT EXISTS "+w.table+
+				" (seq BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT NOT NULL, payload TEXT, KEY (id)) ENGINE=InnoDB")
 		return err == nil, "", err
 	})
 	if err != nil {
@@ -128,7 +129,8 @@ func (w *Writer) work(ctx context.Context, connector driver.Connector, worker in
 // write inserts one row. A statement that was sent and not answered leaves it open whether the row
 // exists; that the writer is being stopped cuts no statement off.
 func (w *Writer) write(ctx context.Context, db *sql.DB, id int64) error {
-	_, err := db.ExecContext(context.WithoutCancel(ctx), "INSERT INTO "+w.table+" (id, payload) VALUES (?, ?)", id, w.opts.Payload)
+	_, err := db.ExecContext(context.WithoutCancel(ctx), "INSERT INTO "+w.table+" (id, payload) VALUES (?, ?)", id,
+		w.opts.Payload)
 	w.mu.Lock()
 	if err == nil {
 		w.acknowledged[id] = struct{}{}

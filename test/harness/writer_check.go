@@ -38,7 +38,8 @@ func (w *Writer) Check(ctx context.Context) error {
 		}
 		errs = append(errs, sameRows(pods[0], first, pod, rows))
 	}
-	w.cluster.Kube.Log("checked %d acknowledged rows on %d nodes (%d more without an answer)", len(w.acknowledged), len(pods), len(w.uncertain))
+	w.cluster.Kube.Log("checked %d acknowledged rows on %d nodes (%d more without an answer)", len(w.acknowledged),
+		len(pods), len(w.uncertain))
 	return errors.Join(errs...)
 }
 

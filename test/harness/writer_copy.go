@@ -18,9 +18,9 @@ func (w *Writer) Snapshot() []int64 {
 	return out
 }
 
-// CheckCopy reports whether every node of another cluster holds what the writer's had at one moment: the rows that were acknowledged before, nothing
-// that the writer's cluster has not, and of each connection's rows all up to the last that is there. It returns how many there are. The writer must
-// be stopped.
+// CheckCopy reports whether every node of another cluster holds what the writer's had at one moment: the rows that were
+// acknowledged before, nothing that the writer's cluster has not, and of each connection's rows all up to the last that
+// is there. It returns how many there are. The writer must be stopped.
 func (w *Writer) CheckCopy(ctx context.Context, of *Cluster, before []int64) (int, error) {
 	cl, err := w.cluster.Client(ctx)
 	if err != nil {
@@ -64,7 +64,8 @@ func (w *Writer) contents(ctx context.Context, cl *Client, pod string) (out map[
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	rows, err := db.QueryContext(ctx, "SET STATEMENT wsrep_sync_wait = 15 FOR SELECT id, CONCAT_WS(',', seq, SHA1(payload)) FROM "+w.table)
+	rows, err := db.QueryContext(ctx,
+		"SET STATEMENT wsrep_sync_wait = 15 FOR SELECT id, CONCAT_WS(',', seq, SHA1(payload)) FROM "+w.table)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +111,8 @@ func partOf(source, have map[int64]string, before []int64) error {
 	for _, ids := range [][]int64{strange, differ, lost, holes} {
 		slices.Sort(ids)
 	}
-	return errors.Join(complain("rows are there that the source does not have", strange), complain("rows are other ones than the source's", differ),
-		complain("rows are missing that were acknowledged before", lost), complain("rows are missing, and later ones of their connection are there", holes))
+	return errors.Join(complain("rows are there that the source does not have", strange),
+		complain("rows are other ones than the source's", differ),
+		complain("rows are missing that were acknowledged before", lost),
+		complain("rows are missing, and later ones of their connection are there", holes))
 }

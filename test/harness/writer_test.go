@@ -50,7 +50,8 @@ func TestSameRows(t *testing.T) {
 func TestGapMeter(t *testing.T) {
 	start := time.Now()
 	g := &gapMeter{last: start.Add(-5 * time.Second)}
-	g.gaps = []Gap{{Start: start.Add(-60 * time.Second), Length: 9 * time.Second}, {Start: start.Add(-20 * time.Second), Length: 3 * time.Second}}
+	g.gaps = []Gap{{Start: start.Add(-60 * time.Second), Length: 9 * time.Second},
+		{Start: start.Add(-20 * time.Second), Length: 3 * time.Second}}
 	if got := g.longest(start.Add(-30 * time.Second)); got.Length < 5*time.Second || got.Length > 6*time.Second {
 		t.Errorf("longest must count the gap that still lasts: %v", got)
 	}
@@ -59,7 +60,8 @@ func TestGapMeter(t *testing.T) {
 		t.Errorf("longest = %v, want 9s", got.Length)
 	}
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
-	g.gaps = []Gap{{at(-30000), 9 * time.Second, true}, {at(-18000), 300 * time.Millisecond, false}, {at(-17000), 900 * time.Millisecond, true}, {at(-9000), 1100 * time.Millisecond, true}}
+	g.gaps = []Gap{{at(-30000), 9 * time.Second, true}, {at(-18000), 300 * time.Millisecond, false},
+		{at(-17000), 900 * time.Millisecond, true}, {at(-9000), 1100 * time.Millisecond, true}}
 	if got, ok := g.firstAfter(at(-17900)); !ok || !got.Equal(at(-16100)) {
 		t.Errorf("firstAfter = %v, %v; want the end of the interruption, not of a stall", got, ok)
 	}

@@ -97,13 +97,15 @@ func TestMain(m *testing.M) {
 }
 
 func TestRulesAreValid(t *testing.T) {
-	if out, err := promtool(t, map[string]any{"rules.yaml": shipped(t)}, "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"); err != nil {
+	if out, err := promtool(t, map[string]any{"rules.yaml": shipped(t)}, "check", "rules", "--lint=all", "--lint-fatal",
+		"rules.yaml"); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 	var names []string
 	for _, r := range shipped(t).rules() {
 		names = append(names, r.Alert)
-		if !slices.Contains([]string{"critical", "warning"}, r.Labels["severity"]) || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+		if !slices.Contains([]string{"critical", "warning"}, r.Labels["severity"]) || r.Annotations["summary"] == "" ||
+			r.Annotations["description"] == "" {
 			t.Errorf("%s needs a severity, a summary and a description: %v %v", r.Alert, r.Labels, r.Annotations)
 		}
 		if d, err := time.ParseDuration(r.For); err != nil || d < time.Minute {
@@ -134,7 +136,8 @@ func TestAlertsFireAndClear(t *testing.T) {
 	}
 }
 
-// TestEachAlertIsTried: it is seen not to fire, to fire, and, after that, to have cleared. So one that never fires, or always, fails alerts.yaml.
+// TestEachAlertIsTried: it is seen not to fire, to fire, and, after that, to have cleared. So one that never fires, or
+// always, fails alerts.yaml.
 func TestEachAlertIsTried(t *testing.T) {
 	var file struct {
 		Tests []struct {

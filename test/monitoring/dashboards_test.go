@@ -16,7 +16,8 @@ import (
 
 var folder = filepath.Join(root, "config", "grafana")
 
-// TestDashboardsFollowTheSchema: Grafana's own types know every field, of panels and their options too, and find nothing wrong.
+// TestDashboardsFollowTheSchema: Grafana's own types know every field, of panels and their options too, and find
+// nothing wrong.
 func TestDashboardsFollowTheSchema(t *testing.T) {
 	plugins.RegisterDefaultPlugins()
 	uids := map[string]string{}
@@ -40,7 +41,8 @@ func TestDashboardsFollowTheSchema(t *testing.T) {
 	}
 }
 
-// panel checks what the dashboard's own check leaves out: values of the options of the panel's type, and how fields are shown.
+// panel checks what the dashboard's own check leaves out: values of the options of the panel's type, and how fields are
+// shown.
 func panel(raw []byte) []error {
 	var p dashboard.Panel
 	if err := json.Unmarshal(raw, &p); err != nil || p.Type == "row" {
@@ -121,7 +123,8 @@ func TestQueriesParse(t *testing.T) {
 
 var rate = regexp.MustCompile(`\b(?:i?rate|increase)\([^\[]*\[([^\]]*)\]`)
 
-// TestDashboardsKnowNoPace: how often targets are asked is Prometheus' to say, and a rate over a time with one answer is no rate.
+// TestDashboardsKnowNoPace: how often targets are asked is Prometheus' to say, and a rate over a time with one answer
+// is no rate.
 func TestDashboardsKnowNoPace(t *testing.T) {
 	seen := 0
 	for _, file := range dashboards(t) {

@@ -5,11 +5,13 @@ import (
 	"testing"
 )
 
-// TestPodMonitorsLimitSeries: whatever a node serves, Prometheus takes a bounded number of its series, with bounded labels.
+// TestPodMonitorsLimitSeries: whatever a node serves, Prometheus takes a bounded number of its series, with bounded
+// labels.
 func TestPodMonitorsLimitSeries(t *testing.T) {
 	monitors := 0
 	for _, path := range [][]string{
-		{"config", "prometheus", "databases.yaml"}, {"config", "prometheus", "manager.yaml"}, {"charts", "galera-operator", "templates", "pod-monitors.yaml"},
+		{"config", "prometheus", "databases.yaml"}, {"config", "prometheus", "manager.yaml"},
+		{"charts", "galera-operator", "templates", "pod-monitors.yaml"},
 	} {
 		text := string(read(t, append([]string{root}, path...)...))
 		n := strings.Count(text, "\nkind: PodMonitor")

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestPrometheusLoadsTheAlerts: a real one takes them, and evaluates each without an error. Where they fire is seen on a real Kubernetes, by test/e2e.
+// TestPrometheusLoadsTheAlerts: a real one takes them, and evaluates each without an error. Where they fire is seen on
+// a real Kubernetes, by test/e2e.
 func TestPrometheusLoadsTheAlerts(t *testing.T) {
 	dir, address := t.TempDir(), freeAddress(t)
 	write := func(name string, content any) {
@@ -23,10 +24,12 @@ func TestPrometheusLoadsTheAlerts(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
 	write("rules.yaml", shipped(t))
-	write("prometheus.yaml", map[string]any{"global": map[string]any{"evaluation_interval": "1s"}, "rule_files": []string{"rules.yaml"}})
+	write("prometheus.yaml", map[string]any{"global": map[string]any{"evaluation_interval": "1s"},
+		"rule_files": []string{"rules.yaml"}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	server := exec.CommandContext(ctx, "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	server := exec.CommandContext(ctx, "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	server.Stderr = t.Output()
 	must(t, server.Start())
 	defer func() { _ = server.Process.Kill(); _ = server.Wait() }()

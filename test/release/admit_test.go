@@ -23,7 +23,8 @@ func TestReleaseAdmit(t *testing.T) {
 	}
 	git := func(args ...string) {
 		t.Helper()
-		if out, err := run("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@example.org"}, args...)...); err != nil {
+		if out, err := run("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@example.org"},
+			args...)...); err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
 	}
@@ -38,8 +39,9 @@ func TestReleaseAdmit(t *testing.T) {
 	git("tag", "-a", "-m", "x", "v2.0.0")
 	git("branch", "-q", "v3.0.0")
 	for tag, want := range map[string]string{
-		"v1.2.3": "", "v1.2.3-rc.1": "", "vnext": "is no version", "v1.2": "is no version", "v01.2.3": "is no version", "v1.2.3-x;id": "is no version",
-		"v2.0.0": "is not on main", "v3.0.0": "there is no tag", "v4.0.0": "there is no tag",
+		"v1.2.3": "", "v1.2.3-rc.1": "", "vnext": "is no version", "v1.2": "is no version", "v01.2.3": "is no version",
+		"v1.2.3-x;id": "is no version",
+		"v2.0.0":      "is not on main", "v3.0.0": "there is no tag", "v4.0.0": "there is no tag",
 	} {
 		out, err := run(script, tag, "main")
 		if (err == nil) != (want == "") || !strings.Contains(out, want) {

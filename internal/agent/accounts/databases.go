@@ -22,7 +22,8 @@ func schemaStatements(d agentapi.SQLDatabase, is *schema) []string {
 	switch {
 	case is == nil:
 		return []string{"CREATE DATABASE IF NOT EXISTS " + ident(d.Name) + clauses}
-	case d.CharacterSet != "" && !sameCharacterSet(d.CharacterSet, is.characterSet), d.Collation != "" && !sameCollation(d.Collation, *is):
+	case d.CharacterSet != "" && !sameCharacterSet(d.CharacterSet, is.characterSet), d.Collation != "" &&
+		!sameCollation(d.Collation, *is):
 		return []string{"ALTER DATABASE " + ident(d.Name) + clauses}
 	}
 	return nil
@@ -33,7 +34,8 @@ func sameCharacterSet(want, is string) bool {
 	return strings.EqualFold(want, is) || strings.EqualFold(want, "utf8") && (is == "utf8mb3" || is == "utf8mb4")
 }
 
-// sameCollation knows that the server takes some collations without the name of their character set, and shows them with it.
+// sameCollation knows that the server takes some collations without the name of their character set, and shows them
+// with it.
 func sameCollation(want string, is schema) bool {
 	return strings.EqualFold(want, is.collation) || strings.EqualFold(is.characterSet+"_"+want, is.collation) ||
 		strings.HasPrefix(strings.ToLower(want), "utf8_") && strings.EqualFold(is.characterSet+want[4:], is.collation)
@@ -67,7 +69,8 @@ func (w *work) database(ctx context.Context, d agentapi.SQLDatabase) error {
 	return nil
 }
 
-// dropDatabase drops a database with what was granted on it. Its mark goes last: until then no other resource can have it.
+// dropDatabase drops a database with what was granted on it. Its mark goes last: until then no other resource can have
+// it.
 func (w *work) dropDatabase(ctx context.Context, k key, exists bool) error {
 	if err := w.forget(ctx, k.name); err != nil {
 		return err

@@ -15,9 +15,9 @@ type have struct {
 	shownGrants
 }
 
-// statements are what makes an account that exists what it is to be: nothing when it is that already. waits names what is not there yet,
-// for which a grant waits. They are pure, and in an order in which an application notices the least: a new right comes before an old one
-// goes, except where the server takes both together.
+// statements are what makes an account that exists what it is to be: nothing when it is that already. waits names what
+// is not there yet, for which a grant waits. They are pure, and in an order in which an application notices the least:
+// a new right comes before an old one goes, except where the server takes both together.
 func statements(u agentapi.SQLUser, h have, exists objects) (do, waits []string) {
 	who, login := quotedAccount(u), wantedLogin(u)
 	if !h.login.equal(login) {
@@ -53,8 +53,8 @@ func statements(u agentapi.SQLUser, h have, exists objects) (do, waits []string)
 	return do, slices.Compact(waits)
 }
 
-// narrowed are the rights that take others along when they are revoked: all privileges, and a privilege on all columns. They go first, and
-// what is wanted of them is granted right after. It removes from is what they take along.
+// narrowed are the rights that take others along when they are revoked: all privileges, and a privilege on all columns.
+// They go first, and what is wanted of them is granted right after. It removes from is what they take along.
 func narrowed(is, want rights) rights {
 	out := rights{}
 	for r := range is {
@@ -62,7 +62,8 @@ func narrowed(is, want rights) rights {
 			continue
 		}
 		takes := func(o right) bool {
-			return o.scope == r.scope && o.privilege != grantOption && (r.privilege == everything || o.privilege == r.privilege && o.column != "")
+			return o.scope == r.scope && o.privilege != grantOption &&
+				(r.privilege == everything || o.privilege == r.privilege && o.column != "")
 		}
 		for w := range want {
 			if takes(w) {
@@ -103,7 +104,8 @@ func grouped(of rights, verb, preposition, who string) (do []string) {
 	for r := range of {
 		byScope[r.scope] = append(byScope[r.scope], r)
 	}
-	for _, on := range slices.SortedFunc(maps.Keys(byScope), func(a, b scope) int { return cmp.Compare(a.String(), b.String()) }) {
+	for _, on := range slices.SortedFunc(maps.Keys(byScope),
+		func(a, b scope) int { return cmp.Compare(a.String(), b.String()) }) {
 		columns, with := map[string][]string{}, ""
 		for _, r := range byScope[on] {
 			if r.privilege == grantOption && verb == "GRANT" {

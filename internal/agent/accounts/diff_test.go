@@ -9,10 +9,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestStatements: the difference alone, one statement for each scope, and what is taken away in an order that leaves what is wanted.
+// TestStatements: the difference alone, one statement for each scope, and what is taken away in an order that leaves
+// what is wanted.
 func TestStatements(t *testing.T) {
 	base := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{"*A"}}
-	exists := objects{databases: map[string]bool{"shop": true}, tables: map[scope]map[string]bool{{database: "shop", table: "t"}: {"a": true}, {database: "shop", table: "a`b"}: {"a": true}}}
+	exists := objects{databases: map[string]bool{"shop": true},
+		tables: map[scope]map[string]bool{{database: "shop", table: "t"}: {"a": true},
+			{database: "shop", table: "a`b"}: {"a": true}}}
 	for name, tc := range map[string]struct {
 		grants []agentapi.SQLGrant
 		shown  []string
@@ -22,14 +25,20 @@ func TestStatements(t *testing.T) {
 			[]string{"GRANT USAGE ON *.* TO `app`@`%` REQUIRE SSL", "GRANT SELECT, INSERT ON `shop`.* TO `app`@`%`"}, nil},
 		"one more": {[]agentapi.SQLGrant{{Privileges: []string{"SELECT", "INSERT", "UPDATE"}, Database: "shop", Table: "*"}},
 			[]string{"GRANT SELECT ON `shop`.* TO `app`@`%`"}, []string{"GRANT INSERT, UPDATE ON `shop`.* TO 'app'@'%'"}},
-		"fewer": {nil, []string{"GRANT SELECT (`a`, `b`), INSERT ON `shop`.`t` TO `app`@`%` WITH GRANT OPTION", "GRANT EXECUTE ON PROCEDURE `shop`.`p` TO `app`@`%`"},
-			[]string{"REVOKE EXECUTE ON PROCEDURE `shop`.`p` FROM 'app'@'%'", "REVOKE GRANT OPTION, INSERT, SELECT (`a`, `b`) ON `shop`.`t` FROM 'app'@'%'"}},
-		"fewer than all": {[]agentapi.SQLGrant{{Privileges: []string{"SELECT"}, Database: "shop", Table: "*"}}, []string{"GRANT ALL PRIVILEGES ON `shop`.* TO `app`@`%`"},
+		"fewer": {nil, []string{"GRANT SELECT (`a`, `b`), INSERT ON `shop`.`t` TO `app`@`%` WITH GRANT OPTION",
+			"GRANT EXECUTE ON PROCEDURE `shop`.`p` TO `app`@`%`"},
+			[]string{"REVOKE EXECUTE ON PROCEDURE `shop`.`p` FROM 'app'@'%'",
+				"REVOKE GRANT OPTION, INSERT, SELECT (`a`, `b`) ON `shop`.`t` FROM 'app'@'%'"}},
+		"fewer than all": {[]agentapi.SQLGrant{{Privileges: []string{"SELECT"}, Database: "shop", Table: "*"}},
+			[]string{"GRANT ALL PRIVILEGES ON `shop`.* TO `app`@`%`"},
 			[]string{"REVOKE ALL PRIVILEGES ON `shop`.* FROM 'app'@'%'", "GRANT SELECT ON `shop`.* TO 'app'@'%'"}},
-		"all instead of some": {[]agentapi.SQLGrant{{Privileges: []string{"ALL"}, Database: "shop", Table: "*"}}, []string{"GRANT SELECT ON `shop`.* TO `app`@`%`"},
+		"all instead of some": {[]agentapi.SQLGrant{{Privileges: []string{"ALL"}, Database: "shop", Table: "*"}},
+			[]string{"GRANT SELECT ON `shop`.* TO `app`@`%`"},
 			[]string{"GRANT ALL PRIVILEGES ON `shop`.* TO 'app'@'%'"}},
-		"a role too many": {nil, []string{"GRANT `it's` TO `app`@`%`", "SET DEFAULT ROLE `it's` FOR `app`@`%`"}, []string{"REVOKE `it's` FROM 'app'@'%'"}},
-		"a quote":         {[]agentapi.SQLGrant{{Privileges: []string{"SELECT"}, Database: "shop", Table: "a`b"}}, []string{"GRANT SELECT ON `shop`.`a``b` TO `app`@`%`"}, nil},
+		"a role too many": {nil, []string{"GRANT `it's` TO `app`@`%`", "SET DEFAULT ROLE `it's` FOR `app`@`%`"},
+			[]string{"REVOKE `it's` FROM 'app'@'%'"}},
+		"a quote": {[]agentapi.SQLGrant{{Privileges: []string{"SELECT"}, Database: "shop", Table: "a`b"}},
+			[]string{"GRANT SELECT ON `shop`.`a``b` TO `app`@`%`"}, nil},
 	} {
 		u := base
 		u.Grants = tc.grants
@@ -47,25 +56,35 @@ func TestStatements(t *testing.T) {
 
 // TestMissingObjectsNeedNoStatement: what does not exist costs no statement, and is named.
 func TestMissingObjectsNeedNoStatement(t *testing.T) {
-	exists := objects{databases: map[string]bool{"shop": true}, tables: map[scope]map[string]bool{{database: "shop", table: "t"}: {"a": true}, {database: "shop", table: "later"}: {}}, roles: map[string]bool{"clerk": true}}
+	exists := objects{databases: map[string]bool{"shop": true},
+		tables: map[scope]map[string]bool{{database: "shop", table: "t"}: {"a": true},
+			{database: "shop", table: "later"}: {}}, roles: map[string]bool{"clerk": true}}
 	for name, tc := range map[string]struct {
 		grant agentapi.SQLGrant
 		roles []string
 		waits string
 	}{
-		"a database":              {agentapi.SQLGrant{Database: "la_ter", Table: "*"}, nil, "the database la_ter does not exist"},
-		"a table's database":      {agentapi.SQLGrant{Database: "la_ter", Table: "t"}, nil, "the database la_ter does not exist"},
-		"a table":                 {agentapi.SQLGrant{Database: "shop", Table: "later"}, nil, "the table shop.later does not exist"},
-		"a column's table":        {agentapi.SQLGrant{Database: "shop", Table: "later", Columns: []string{"a"}}, nil, "the table shop.later does not exist"},
-		"a column":                {agentapi.SQLGrant{Database: "shop", Table: "t", Columns: []string{"A", "b"}}, nil, "the column shop.t.b does not exist"},
-		"a role":                  {agentapi.SQLGrant{Database: "shop", Table: "t"}, []string{"clerk", "boss"}, "the role boss does not exist"},
-		"a table that it creates": {agentapi.SQLGrant{Privileges: []string{"CREATE", "SELECT"}, Database: "shop", Table: "later"}, nil, ""},
-		"all there is":            {agentapi.SQLGrant{Database: "*", Table: "*"}, []string{"clerk"}, ""},
+		"a database": {agentapi.SQLGrant{Database: "la_ter", Table: "*"}, nil,
+			"the database la_ter does not exist"},
+		"a table's database": {agentapi.SQLGrant{Database: "la_ter", Table: "t"}, nil,
+			"the database la_ter does not exist"},
+		"a table": {agentapi.SQLGrant{Database: "shop", Table: "later"}, nil,
+			"the table shop.later does not exist"},
+		"a column's table": {agentapi.SQLGrant{Database: "shop", Table: "later", Columns: []string{"a"}}, nil,
+			"the table shop.later does not exist"},
+		"a column": {agentapi.SQLGrant{Database: "shop", Table: "t", Columns: []string{"A", "b"}}, nil,
+			"the column shop.t.b does not exist"},
+		"a role": {agentapi.SQLGrant{Database: "shop", Table: "t"}, []string{"clerk", "boss"},
+			"the role boss does not exist"},
+		"a table that it creates": {agentapi.SQLGrant{Privileges: []string{"CREATE", "SELECT"}, Database: "shop",
+			Table: "later"}, nil, ""},
+		"all there is": {agentapi.SQLGrant{Database: "*", Table: "*"}, []string{"clerk"}, ""},
 	} {
 		if tc.grant.Privileges == nil {
 			tc.grant.Privileges = []string{"SELECT"}
 		}
-		u := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{"*A"}, Grants: []agentapi.SQLGrant{tc.grant}, Roles: tc.roles}
+		u := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{"*A"},
+			Grants: []agentapi.SQLGrant{tc.grant}, Roles: tc.roles}
 		do, waits := statements(u, have{login: wantedLogin(u), shownGrants: shownGrants{rights: rights{}}}, exists)
 		if got := strings.Join(waits, "; "); got != tc.waits || strings.Contains(strings.Join(do, ";"), "later") != (name == "a table that it creates") || strings.Contains(strings.Join(do, ";"), "boss") {
 			t.Errorf("%s: %q, %q", name, do, waits)
@@ -73,13 +92,14 @@ func TestMissingObjectsNeedNoStatement(t *testing.T) {
 	}
 }
 
-// TestIssuerOfCertificates: a certificate of a user's name opens the account only if the clients' CA has signed it. An account that any
-// issuer's certificate opens, and one of another cluster's clients, are changed.
+// TestIssuerOfCertificates: a certificate of a user's name opens the account only if the clients' CA has signed it. An
+// account that any issuer's certificate opens, and one of another cluster's clients, are changed.
 func TestIssuerOfCertificates(t *testing.T) {
 	u := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{""}, TLS: true,
 		Subject: "/O=demo/CN=app", Issuer: "/CN=shop.demo clients CA"}
 	want := wantedLogin(u)
-	if have := want.terms(); !strings.HasPrefix(have, " REQUIRE SUBJECT '/O=demo/CN=app' AND ISSUER '/CN=shop.demo clients CA' WITH ") {
+	if have := want.terms(); !strings.HasPrefix(have,
+		" REQUIRE SUBJECT '/O=demo/CN=app' AND ISSUER '/CN=shop.demo clients CA' WITH ") {
 		t.Error(have)
 	}
 	for _, issuer := range []string{"", "/CN=other.demo clients CA"} {

@@ -1,5 +1,6 @@
-// Package accounts makes users and databases what they are to be: it reads first, and writes the difference only, because every such
-// statement stops the whole cluster for a moment. Whose they are is written into the database before they are made.
+// Package accounts makes users and databases what they are to be: it reads first, and writes the difference only,
+// because every such statement stops the whole cluster for a moment. Whose they are is written into the database before
+// they are made.
 package accounts
 
 import (
@@ -160,7 +161,8 @@ func mayManage(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err 
 	case owner != "" && owner != by.Instead && by.Tenant && !by.Has(owner):
 		return false, refuse(agentapi.SQLOwned, "it belongs to another namespace")
 	case owner != "" && owner != by.Instead:
-		return false, blockedError{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " + agentapi.Named(owner)}}
+		return false, blockedError{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " +
+			agentapi.Named(owner)}}
 	case owner == "" && exists && !by.Adopt:
 		return false, refuse(agentapi.SQLExists, "it exists, and was not made by this operator")
 	}

@@ -16,7 +16,8 @@ type login struct {
 	Accepts []string
 	// SSL is the server's ssl_type.
 	SSL int
-	// Subject is that of the certificate, Issuer that of the CA that has signed it: a server may trust others, which sign any subject.
+	// Subject is that of the certificate, Issuer that of the CA that has signed it: a server may trust others, which sign
+	// any subject.
 	Subject, Issuer string
 	Limits          agentapi.SQLLimits
 	Role            string // the default one
@@ -93,7 +94,8 @@ func parseLogin(priv string) (login, error) {
 }
 
 func (l login) equal(o login) bool {
-	return l.Plugin == o.Plugin && slices.Equal(l.Accepts, o.Accepts) && l.SSL == o.SSL && l.Subject == o.Subject && l.Issuer == o.Issuer && l.Limits == o.Limits
+	return l.Plugin == o.Plugin && slices.Equal(l.Accepts, o.Accepts) && l.SSL == o.SSL && l.Subject == o.Subject &&
+		l.Issuer == o.Issuer && l.Limits == o.Limits
 }
 
 // identified is how the account logs in, as CREATE USER and ALTER USER have it after its name.
@@ -114,7 +116,9 @@ func (l login) terms() string {
 	case sslSpecified:
 		require = "SUBJECT " + text(l.Subject) + " AND ISSUER " + text(l.Issuer)
 	}
-	return fmt.Sprintf(" REQUIRE %s WITH MAX_QUERIES_PER_HOUR %d MAX_UPDATES_PER_HOUR %d MAX_CONNECTIONS_PER_HOUR %d MAX_USER_CONNECTIONS %d MAX_STATEMENT_TIME %s",
+	return fmt.Sprintf(
+		" REQUIRE %s WITH MAX_QUERIES_PER_HOUR %d MAX_UPDATES_PER_HOUR %d MAX_CONNECTIONS_PER_HOUR %d MAX_USER_CONNECTIONS "+
+			"%d MAX_STATEMENT_TIME %s",
 		require, l.Limits.QueriesPerHour, l.Limits.UpdatesPerHour, l.Limits.ConnectionsPerHour, l.Limits.UserConnections,
 		strconv.FormatFloat(float64(l.Limits.StatementMillis)/1000, 'f', -1, 64))
 }

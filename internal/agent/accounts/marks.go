@@ -19,7 +19,8 @@ type key struct{ kind, name, host string }
 
 // owner reads a mark, "" when there is none.
 func (s session) owner(ctx context.Context, k key) (string, error) {
-	row, err := s.first(ctx, "SELECT owner FROM "+marks+" WHERE kind = ? AND name = ? AND host = ?", k.kind, k.name, k.host)
+	row, err := s.first(ctx, "SELECT owner FROM "+marks+" WHERE kind = ? AND name = ? AND host = ?", k.kind, k.name,
+		k.host)
 	if n := number(err); n == errNoTable || n == errNoDatabase {
 		return "", nil // nothing was ever marked here
 	}
@@ -41,8 +42,10 @@ func (s session) mark(ctx context.Context, k key, owner string) error {
 	}
 	for _, statement := range []string{
 		"CREATE DATABASE IF NOT EXISTS " + agentapi.MarksDatabase + " CHARACTER SET utf8mb4",
-		"CREATE TABLE IF NOT EXISTS " + marks + " (kind VARCHAR(16) NOT NULL, name VARCHAR(80) NOT NULL, host VARCHAR(255) NOT NULL, owner VARCHAR(400) NOT NULL," +
-			" PRIMARY KEY (kind, name, host)) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb3 COLLATE utf8mb3_bin COMMENT 'which resource made an account or a database'",
+		"CREATE TABLE IF NOT EXISTS " + marks +
+			" (kind VARCHAR(16) NOT NULL, name VARCHAR(80) NOT NULL, host VARCHAR(255) NOT NULL, owner VARCHAR(400) NOT NULL," +
+			" PRIMARY KEY (kind, name, host)) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb3 COLLATE utf8mb3_bin COMMENT 'which " +
+			"resource made an account or a database'",
 	} {
 		if _, err := s.ExecContext(ctx, statement); err != nil {
 			return err

@@ -16,7 +16,8 @@ type objects struct {
 	roles  map[string]bool
 }
 
-// lacks names what does not exist of what a right is on, "" when all does. A right to create a table can be given before there is one.
+// lacks names what does not exist of what a right is on, "" when all does. A right to create a table can be given
+// before there is one.
 func (o objects) lacks(r right, want rights) string {
 	switch {
 	case r.database == all:
@@ -75,7 +76,9 @@ func (s session) objects(ctx context.Context, u agentapi.SQLUser) (objects, erro
 
 // columns reads a table's columns, none when there is no such table.
 func (s session) columns(ctx context.Context, of scope) (map[string]bool, error) {
-	rows, err := s.rows(ctx, "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?", of.database, of.table)
+	rows, err := s.rows(ctx,
+		"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?",
+		of.database, of.table)
 	out := map[string]bool{}
 	for _, r := range rows {
 		if r[0] == of.table { // the server's comparison minds no case

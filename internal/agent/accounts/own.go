@@ -24,12 +24,14 @@ const (
 	hasAllRights = "CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED) & 536870911 = 536870911"
 
 	ownTimeout = 10 * time.Second
-	// unreplicated keeps a session's statements on its server. Without wsrep they are carried out on a member without quorum, too.
+	// unreplicated keeps a session's statements on its server. Without wsrep they are carried out on a member without
+	// quorum, too.
 	unreplicated = "SET SESSION wsrep_on = OFF, sql_log_bin = 0, sql_mode = '', lock_wait_timeout = 3"
 )
 
-// Own keeps the account that the agent, state transfers and backups log in with, on one server and without replication: a dump of all
-// databases replaces mysql.global_priv on the node that it is imported into, and empties it on the others. It is safe for concurrent use.
+// Own keeps the account that the agent, state transfers and backups log in with, on one server and without replication:
+// a dump of all databases replaces mysql.global_priv on the node that it is imported into, and empties it on the
+// others. It is safe for concurrent use.
 type Own struct {
 	DB *sql.DB
 	// User is the account's name.
@@ -40,7 +42,8 @@ type Own struct {
 	conn *sql.Conn
 }
 
-// Keep restores the account where it is gone, or is another one. It returns what was restored, "" when nothing was missing.
+// Keep restores the account where it is gone, or is another one. It returns what was restored, "" when nothing was
+// missing.
 func (o *Own) Keep(ctx context.Context) (restored string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,7 +112,8 @@ func (o *Own) restore(ctx context.Context) (string, error) {
 			}
 		}
 		if row == nil && (number(err) == errNoUser || number(err) == errPassword) {
-			_, err = s.ExecContext(ctx, "INSERT INTO mysql.global_priv (Host, User, Priv) VALUES (?, ?, ?)", localhost, a.user, a.row)
+			_, err = s.ExecContext(ctx, "INSERT INTO mysql.global_priv (Host, User, Priv) VALUES (?, ?, ?)", localhost, a.user,
+				a.row)
 		}
 		if err != nil {
 			return "", fmt.Errorf("restoring %s: %w", account(a.user, localhost), err)
@@ -126,22 +130,26 @@ func (o *Own) restore(ctx context.Context) (string, error) {
 	return strings.Join(restored, ", "), nil
 }
 
-// restoreSysGrant restores what the definer of the server's own views may do with a table: an import empties the table of such grants, too.
+// restoreSysGrant restores what the definer of the server's own views may do with a table: an import empties the table
+// of such grants, too.
 func (o *Own) restoreSysGrant(ctx context.Context, s session) (restored bool, err error) {
-	row, err := s.first(ctx, "SELECT 1 FROM mysql.tables_priv WHERE User = ? AND Host = ? AND Db = 'mysql' AND Table_name = 'global_priv'", sysUser, localhost)
+	row, err := s.first(ctx,
+		"SELECT 1 FROM mysql.tables_priv WHERE User = ? AND Host = ? AND Db = 'mysql' AND Table_name = 'global_priv'",
+		sysUser, localhost)
 	if err != nil || row != nil {
 		return false, err
 	}
 	if _, err = s.ExecContext(ctx, sysGrant); number(err) != errNoUser {
 		return err == nil, err
 	}
-	_, err = s.ExecContext(ctx, "INSERT INTO mysql.tables_priv (Host, Db, User, Table_name, Grantor, Table_priv, Column_priv) "+
-		"VALUES (?, 'mysql', ?, 'global_priv', 'root@localhost', 'Select,Delete', '')", localhost, sysUser)
+	_, err = s.ExecContext(ctx,
+		"INSERT INTO mysql.tables_priv (Host, Db, User, Table_name, Grantor, Table_priv, Column_priv) "+
+			"VALUES (?, 'mysql', ?, 'global_priv', 'root@localhost', 'Select,Delete', '')", localhost, sysUser)
 	return err == nil, err
 }
 
-// errNoUser is ER_PASSWORD_NO_MATCH: the account is in the server's memory, and its row is gone, as after an import that no
-// FLUSH PRIVILEGES has followed. No statement about accounts makes the row then.
+// errNoUser is ER_PASSWORD_NO_MATCH: the account is in the server's memory, and its row is gone, as after an import
+// that no FLUSH PRIVILEGES has followed. No statement about accounts makes the row then.
 const errNoUser = 1133
 
 // errPassword is ER_NOT_VALID_PASSWORD: a validation plugin refuses an account without a password, though it is locked.
@@ -156,12 +164,14 @@ const (
 
 // grantOwn makes the account, or repairs it, in memory and in the table.
 func grantOwn(user string) string {
-	return "GRANT ALL PRIVILEGES ON *.* TO " + account(user, localhost) + " IDENTIFIED VIA " + unixSocket + " WITH GRANT OPTION"
+	return "GRANT ALL PRIVILEGES ON *.* TO " + account(user, localhost) + " IDENTIFIED VIA " + unixSocket +
+		" WITH GRANT OPTION"
 }
 
 var (
-	sysStatements = []string{"CREATE USER IF NOT EXISTS " + account(sysUser, localhost) + " ACCOUNT LOCK PASSWORD EXPIRE", sysGrant}
-	sysGrant      = "GRANT SELECT, DELETE ON mysql.global_priv TO " + account(sysUser, localhost)
+	sysStatements = []string{"CREATE USER IF NOT EXISTS " + account(sysUser, localhost) + " ACCOUNT LOCK PASSWORD EXPIRE",
+		sysGrant}
+	sysGrant = "GRANT SELECT, DELETE ON mysql.global_priv TO " + account(sysUser, localhost)
 )
 
 // mayAll returns whether an account of mysql.global_priv logs in by the socket, and has all privileges.
@@ -190,8 +200,8 @@ func mayAll(priv string) bool {
 	return false
 }
 
-// InitFile is what a server reads when it starts, before it takes connections: the statements that restore the account where it is gone.
-// A server whose tables do not take them starts all the same.
+// InitFile is what a server reads when it starts, before it takes connections: the statements that restore the account
+// where it is gone. A server whose tables do not take them starts all the same.
 func InitFile(user string) string {
 	there := "Host = '" + localhost + "' AND Priv LIKE '%\"" + unixSocket + "\"%' AND " + hasAllRights
 	return unreplicated + ";\n" +

@@ -27,7 +27,8 @@ func TestMayAll(t *testing.T) {
 func TestInitFile(t *testing.T) {
 	file := InitFile("it's")
 	lines := strings.Split(strings.TrimSuffix(file, "\n"), "\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "SET SESSION wsrep_on = OFF") || !strings.HasSuffix(lines[1], "END;") ||
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "SET SESSION wsrep_on = OFF") || !strings.HasSuffix(lines[1],
+		"END;") ||
 		strings.Count(file, "'it''s'") != 2 || strings.Contains(strings.ReplaceAll(file, "'it''s'", ""), "it's") {
 		t.Error(file)
 	}

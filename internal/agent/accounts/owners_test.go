@@ -31,8 +31,9 @@ func TestPasswordsAreAccepted(t *testing.T) {
 			}
 			u.Accepts = []string{kept(t, plugin, "wörd's"), kept(t, plugin, "new")}
 			done(t, s.keepUser(t, u), 1)
-			// Only of mysql_native_password every driver gets in with the second one, too: go-sql-driver answers one question for another plugin,
-			// and of parsec the server itself takes the second only sometimes (MariaDB's client: "Error in server handshake").
+			// Only of mysql_native_password every driver gets in with the second one, too: go-sql-driver answers one question
+			// for another plugin, and of parsec the server itself takes the second only sometimes (MariaDB's client: "Error in
+			// server handshake").
 			expected := map[string]bool{"wörd's": true, "other": false}
 			if plugin == "mysql_native_password" {
 				expected["new"] = true
@@ -92,7 +93,8 @@ func TestOneOwner(t *testing.T) {
 	})
 }
 
-// TestCreatedAgain: a resource that was created again takes over what its predecessor made, and the predecessor's late deletion drops nothing of it.
+// TestCreatedAgain: a resource that was created again takes over what its predecessor made, and the predecessor's late
+// deletion drops nothing of it.
 func TestCreatedAgain(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		first := app(t, func(u *agentapi.SQLUser) { u.Owner = "demo/app#1" })
@@ -167,14 +169,19 @@ func TestMissingObjectsAreWaitedFor(t *testing.T) {
 			number uint16
 			cure   string
 		}{
-			"database": {func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("la_ter", "*", "SELECT")} }, agentapi.SQLWaits, 0, "CREATE DATABASE la_ter"},
-			"table":    {func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("shop", "later", "SELECT")} }, agentapi.SQLWaits, 0, "CREATE TABLE shop.later (a INT)"},
+			"database": {func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("la_ter", "*", "SELECT")} },
+				agentapi.SQLWaits, 0, "CREATE DATABASE la_ter"},
+			"table": {func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("shop", "later", "SELECT")} },
+				agentapi.SQLWaits, 0, "CREATE TABLE shop.later (a INT)"},
 			"column": {func(u *agentapi.SQLUser) {
-				u.Grants = []agentapi.SQLGrant{{Privileges: []string{"SELECT"}, Database: "shop", Table: "later", Columns: []string{"b"}}}
+				u.Grants = []agentapi.SQLGrant{{Privileges: []string{"SELECT"}, Database: "shop", Table: "later",
+					Columns: []string{"b"}}}
 			}, agentapi.SQLWaits, 0, "ALTER TABLE shop.later ADD b INT"},
-			"role":      {func(u *agentapi.SQLUser) { u.Roles = []string{"later"} }, agentapi.SQLWaits, 0, "CREATE ROLE later"},
-			"privilege": {func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("shop", "*", "SELEKT")} }, agentapi.SQLRefused, 1064, ""},
-			"level":     {func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("shop", "*", "SUPER")} }, agentapi.SQLRefused, 1221, ""},
+			"role": {func(u *agentapi.SQLUser) { u.Roles = []string{"later"} }, agentapi.SQLWaits, 0, "CREATE ROLE later"},
+			"privilege": {func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("shop", "*", "SELEKT")} },
+				agentapi.SQLRefused, 1064, ""},
+			"level": {func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("shop", "*", "SUPER")} },
+				agentapi.SQLRefused, 1221, ""},
 		} {
 			if name == "column" {
 				s.exec(t, "CREATE TABLE IF NOT EXISTS shop.later (a INT)")
@@ -204,13 +211,15 @@ func TestMissingObjectsAreWaitedFor(t *testing.T) {
 				done(t, s.keepUser(t, u), 0)
 			}
 		}
-		for _, d := range []agentapi.SQLDatabase{{Name: "x", CharacterSet: "none"}, {Name: "x", Collation: "none"}, {Name: "x", CharacterSet: "latin1", Collation: "utf8mb4_bin"}} {
+		for _, d := range []agentapi.SQLDatabase{{Name: "x", CharacterSet: "none"}, {Name: "x", Collation: "none"},
+			{Name: "x", CharacterSet: "latin1", Collation: "utf8mb4_bin"}} {
 			d.Owner, d.Present = "demo/x", true
 			if r := s.keeper.Database(t.Context(), d); r.Reason != agentapi.SQLRefused || r.Number == 0 {
 				t.Errorf("%+v", r)
 			}
 		}
-		for i, d := range []agentapi.SQLDatabase{{CharacterSet: "utf8"}, {CharacterSet: "utf8mb4", Collation: "utf8mb4_bin"}, {Collation: "latin1_bin"}, {}} {
+		for i, d := range []agentapi.SQLDatabase{{CharacterSet: "utf8"}, {CharacterSet: "utf8mb4", Collation: "utf8mb4_bin"},
+			{Collation: "latin1_bin"}, {}} {
 			d.Owner, d.Name, d.Present = "demo/y", "y", true
 			done(t, s.keeper.Database(t.Context(), d), -1)
 			if r := s.keeper.Database(t.Context(), d); r.Statements != 0 {

@@ -4,8 +4,8 @@ package accounts
 
 import "testing"
 
-// TestOwnAfterImport: an import empties the tables of accounts. The definer of the server's own views comes back with its rights on a table,
-// whatever the server still has in memory.
+// TestOwnAfterImport: an import empties the tables of accounts. The definer of the server's own views comes back with
+// its rights on a table, whatever the server still has in memory.
 func TestOwnAfterImport(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		s.exec(t, "DELETE FROM mysql.global_priv WHERE User = 'mariadb.sys'")

@@ -46,7 +46,8 @@ func open(ctx context.Context, db *sql.DB) (session, error) {
 	}
 	s := session{Conn: conn}
 	// With wsrep_sync_wait it reads what the cluster has committed, also right after the role of the primary has moved.
-	if _, err := conn.ExecContext(ctx, "SET SESSION sql_mode = '', sql_quote_show_create = 1, wsrep_sync_wait = 1"); err != nil {
+	if _, err := conn.ExecContext(ctx,
+		"SET SESSION sql_mode = '', sql_quote_show_create = 1, wsrep_sync_wait = 1"); err != nil {
 		s.close()
 		return session{}, err
 	}
@@ -59,7 +60,8 @@ func open(ctx context.Context, db *sql.DB) (session, error) {
 	return s, nil
 }
 
-// close ends the connection: its settings are for no one else, and a server that is not Primary must answer the agent all the same.
+// close ends the connection: its settings are for no one else, and a server that is not Primary must answer the agent
+// all the same.
 func (s session) close() {
 	_ = s.Raw(func(any) error { return driver.ErrBadConn })
 }
@@ -143,7 +145,9 @@ func (s session) user(ctx context.Context, name, host string) (*have, error) {
 
 // schema reads a database, nil when there is none.
 func (s session) schema(ctx context.Context, name string) (*schema, error) {
-	rows, err := s.rows(ctx, "SELECT schema_name, default_character_set_name, default_collation_name FROM information_schema.schemata WHERE schema_name = ?", name)
+	rows, err := s.rows(ctx,
+		"SELECT schema_name, default_character_set_name, default_collation_name FROM information_schema.schemata WHERE "+
+			"schema_name = ?", name)
 	for _, r := range rows {
 		if r[0] == name { // the server's comparison minds no case
 			return &schema{r[1], r[2]}, err

@@ -23,8 +23,8 @@ type Root struct{ DB *sql.DB }
 type DesiredRoot struct {
 	// Hash is that of the password, as mysql.global_priv has it: no log of any kind can hold more.
 	Hash string
-	// Before is the hash of the password that was published before, "" when it is not known. It is accepted for Overlap, which begins
-	// when the password is changed.
+	// Before is the hash of the password that was published before, "" when it is not known. It is accepted for Overlap,
+	// which begins when the password is changed.
 	Before  string
 	Overlap time.Duration
 	// Hosts are those that root may log in from; none for every host. Disabled is for no host.
@@ -32,8 +32,9 @@ type DesiredRoot struct {
 	Disabled bool
 }
 
-// everyHost is the host of the account that matches a login from anywhere. It always exists, because agents ask the servers' ports for its
-// authentication when they check that plaintext is refused: where root may not log in from everywhere, it is locked and has no rights.
+// everyHost is the host of the account that matches a login from anywhere. It always exists, because agents ask the
+// servers' ports for its authentication when they check that plaintext is refused: where root may not log in from
+// everywhere, it is locked and has no rights.
 const everyHost = "%"
 
 // rootRow is an account of root's.
@@ -44,8 +45,9 @@ type rootRow struct {
 	locked, allRights, noRight bool
 }
 
-// Keep gives root its accounts, all privileges and the password. It changes nothing, and replicates nothing, when all is as it should be.
-// It returns how long the password before is accepted yet, 0 when it is not: Keep is to be called again then.
+// Keep gives root its accounts, all privileges and the password. It changes nothing, and replicates nothing, when all
+// is as it should be. It returns how long the password before is accepted yet, 0 when it is not: Keep is to be called
+// again then.
 func (r Root) Keep(ctx context.Context, w DesiredRoot) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, rootTimeout)
 	defer cancel()
@@ -62,8 +64,8 @@ func (r Root) Keep(ctx context.Context, w DesiredRoot) (time.Duration, error) {
 	return again, nil
 }
 
-// statements are those that make root's accounts what they are to be, and when that changes: first those that let root in, then those that
-// keep it out.
+// statements are those that make root's accounts what they are to be, and when that changes: first those that let root
+// in, then those that keep it out.
 func (w DesiredRoot) statements(have map[string]rootRow) (do []string, again time.Duration) {
 	hosts := w.Hosts
 	if len(hosts) == 0 && !w.Disabled {
@@ -119,7 +121,8 @@ func (w DesiredRoot) admit(host string, have rootRow) (do []string, again time.D
 func (w DesiredRoot) lock(have rootRow) (do []string) {
 	const name = "root@'%'"
 	if have.Plugin == "" {
-		return []string{"CREATE USER IF NOT EXISTS " + name + " IDENTIFIED VIA " + nativePassword + " USING " + text(w.Hash) + " ACCOUNT LOCK"}
+		return []string{"CREATE USER IF NOT EXISTS " + name + " IDENTIFIED VIA " + nativePassword + " USING " + text(w.Hash) +
+			" ACCOUNT LOCK"}
 	}
 	if !have.locked {
 		do = append(do, "ALTER USER "+name+" ACCOUNT LOCK")
@@ -144,7 +147,8 @@ func refused(err error, hashes []string) error {
 	return Refused{Message: fmt.Sprintf("error %d: %s", r.Number, r.Message)}
 }
 
-// accepts are the hashes that an account of root's is to have, and how long until that changes: now it has those of have, for age.
+// accepts are the hashes that an account of root's is to have, and how long until that changes: now it has those of
+// have, for age.
 func (w DesiredRoot) accepts(have login, age time.Duration) ([]string, time.Duration) {
 	native := have.Plugin == nativePassword
 	switch {
@@ -158,9 +162,10 @@ func (w DesiredRoot) accepts(have login, age time.Duration) ([]string, time.Dura
 
 // read returns the accounts of root by their hosts.
 func (r Root) read(ctx context.Context) (map[string]rootRow, error) {
-	rows, err := r.DB.QueryContext(ctx, "SELECT Host, Priv, CAST(UNIX_TIMESTAMP() - COALESCE(JSON_VALUE(Priv, '$.password_last_changed'), 0) AS SIGNED), "+
-		"COALESCE(JSON_VALUE(Priv, '$.account_locked'), 'false') IN ('true', '1'), COALESCE("+hasAllRights+", FALSE), "+
-		"COALESCE(CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED), 0) = 0 FROM mysql.global_priv WHERE User = 'root'")
+	rows, err := r.DB.QueryContext(ctx,
+		"SELECT Host, Priv, CAST(UNIX_TIMESTAMP() - COALESCE(JSON_VALUE(Priv, '$.password_last_changed'), 0) AS SIGNED), "+
+			"COALESCE(JSON_VALUE(Priv, '$.account_locked'), 'false') IN ('true', '1'), COALESCE("+hasAllRights+", FALSE), "+
+			"COALESCE(CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED), 0) = 0 FROM mysql.global_priv WHERE User = 'root'")
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestRootAccessOnAServer: root's accounts follow the desired state, there and back, and a second pass finds nothing to do.
+// TestRootAccessOnAServer: root's accounts follow the desired state, there and back, and a second pass finds nothing to
+// do.
 func TestRootAccessOnAServer(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		root := Root{DB: s.root}
@@ -40,7 +41,8 @@ func TestRootAccessOnAServer(t *testing.T) {
 			want []string
 		}{
 			{DesiredRoot{}, []string{"% all"}},
-			{DesiredRoot{Hosts: []string{"10.1.%", "10.2.0.0/255.255.0.0"}}, []string{"% locked", "10.1.% all", "10.2.0.0/255.255.0.0 all"}},
+			{DesiredRoot{Hosts: []string{"10.1.%", "10.2.0.0/255.255.0.0"}},
+				[]string{"% locked", "10.1.% all", "10.2.0.0/255.255.0.0 all"}},
 			{DesiredRoot{Disabled: true}, []string{"% locked"}},
 			{DesiredRoot{Hosts: []string{"10.1.%"}}, []string{"% locked", "10.1.% all"}},
 			{DesiredRoot{}, []string{"% all"}},

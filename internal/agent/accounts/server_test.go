@@ -53,7 +53,8 @@ func empty(t *testing.T, image string) *server {
 	s.root = s.as(t, "root", "")
 	s.await(t)
 	s.clean(t)
-	s.keeper = &Keeper{Logger: slog.New(slog.DiscardHandler), DB: s.root, Status: func(context.Context) (wsrep.Status, error) {
+	s.keeper = &Keeper{Logger: slog.New(slog.DiscardHandler), DB: s.root, Status: func(context.Context) (wsrep.Status,
+		error) {
 		return wsrep.Status{Server: agentapi.Server{Component: galera.ComponentPrimary, Ready: true}}, nil
 	}}
 	return s
@@ -61,16 +62,20 @@ func empty(t *testing.T, image string) *server {
 
 func start(t *testing.T, image string) *server {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "accounts-") //nolint:usetesting // the container writes there as another user, and outlives the test
+	dir, err := os.MkdirTemp("",
+		"accounts-") //nolint:usetesting // the container writes there as another user, and outlives the test
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal --datadir=/run/d/data --user=root >/dev/null && " +
-		"exec mariadbd --no-defaults --user=root --datadir=/run/d/data --socket=/run/d/s --skip-networking --innodb-buffer-pool-size=16M --plugin-load-add=auth_ed25519 --loose-plugin-load-add=auth_parsec"
+	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
+		"--datadir=/run/d/data --user=root >/dev/null && " +
+		"exec mariadbd --no-defaults --user=root --datadir=/run/d/data --socket=/run/d/s --skip-networking " +
+		"--innodb-buffer-pool-size=16M --plugin-load-add=auth_ed25519 --loose-plugin-load-add=auth_parsec"
 	if strings.HasSuffix(image, ":10.11") {
 		script = strings.ReplaceAll(script, " --loose-plugin-load-add=auth_parsec", "")
 	}
-	out, err := exec.Command("docker", "run", "-d", "--user=0", "--entrypoint=sh", "-v", dir+":/run/d", image, "-c", script).CombinedOutput()
+	out, err := exec.Command("docker", "run", "-d", "--user=0", "--entrypoint=sh", "-v", dir+":/run/d", image, "-c",
+		script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -92,14 +97,17 @@ func (s *server) await(t *testing.T) {
 // clean removes all users, roles and databases but those of an installation.
 func (s *server) clean(t *testing.T) {
 	t.Helper()
-	for _, name := range s.names(t, "SELECT Host, User FROM mysql.global_priv WHERE User NOT IN ('root', 'mariadb.sys', 'PUBLIC', '')") {
+	for _, name := range s.names(t,
+		"SELECT Host, User FROM mysql.global_priv WHERE User NOT IN ('root', 'mariadb.sys', 'PUBLIC', '')") {
 		if name[0] == "" {
 			s.exec(t, "DROP ROLE "+text(name[1]))
 		} else {
 			s.exec(t, "DROP USER "+account(name[1], name[0]))
 		}
 	}
-	for _, name := range s.names(t, "SELECT '', SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')") {
+	for _, name := range s.names(t,
+		"SELECT '', SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN ('mysql', 'sys', "+
+			"'information_schema', 'performance_schema')") {
 		s.exec(t, "DROP DATABASE "+ident(name[1]))
 	}
 }
@@ -145,7 +153,8 @@ func (s *server) login(t *testing.T, plugin, name, password string) error {
 	if plugin != "parsec" {
 		return s.as(t, name, password).Ping()
 	}
-	out, err := exec.Command("docker", "exec", "-e", "MYSQL_PWD="+password, s.id, "mariadb", "--no-defaults", "--default-character-set=utf8mb4", "--socket=/run/d/s", "--user="+name, "-e", "SELECT 1").CombinedOutput()
+	out, err := exec.Command("docker", "exec", "-e", "MYSQL_PWD="+password, s.id, "mariadb", "--no-defaults",
+		"--default-character-set=utf8mb4", "--socket=/run/d/s", "--user="+name, "-e", "SELECT 1").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -179,7 +188,8 @@ func kept(t *testing.T, plugin, password string) string {
 
 // app is an account with nothing but a password.
 func app(t *testing.T, edit func(*agentapi.SQLUser)) agentapi.SQLUser {
-	u := agentapi.SQLUser{SQLOwner: agentapi.SQLOwner{Owner: "demo/app"}, Name: "app", Host: "%", Present: true, Plugin: "mysql_native_password", Accepts: []string{kept(t, "mysql_native_password", "word")}}
+	u := agentapi.SQLUser{SQLOwner: agentapi.SQLOwner{Owner: "demo/app"}, Name: "app", Host: "%", Present: true,
+		Plugin: "mysql_native_password", Accepts: []string{kept(t, "mysql_native_password", "word")}}
 	if edit != nil {
 		edit(&u)
 	}
@@ -206,12 +216,14 @@ func grant(database, table string, privileges ...string) agentapi.SQLGrant {
 	return agentapi.SQLGrant{Privileges: privileges, Database: database, Table: table}
 }
 
-// TestConvergesFromAnyStateToAnyOther: whatever the state before, SHOW GRANTS and mysql.global_priv show the desired one, and the
-// same request again needs no statement.
+// TestConvergesFromAnyStateToAnyOther: whatever the state before, SHOW GRANTS and mysql.global_priv show the desired
+// one, and the same request again needs no statement.
 func TestConvergesFromAnyStateToAnyOther(t *testing.T) {
 	hostile := "a`b'c\"d\\e%_ü;--"
 	each(t, func(t *testing.T, s *server) {
-		s.exec(t, "CREATE DATABASE shop", "CREATE DATABASE my_shop", "CREATE DATABASE myXshop", "CREATE DATABASE "+ident(hostile), "CREATE TABLE "+ident(hostile)+"."+ident(hostile)+" ("+ident(hostile)+" INT, b INT)",
+		s.exec(t, "CREATE DATABASE shop", "CREATE DATABASE my_shop", "CREATE DATABASE myXshop",
+			"CREATE DATABASE "+ident(hostile), "CREATE TABLE "+ident(hostile)+"."+ident(hostile)+" ("+ident(hostile)+
+				" INT, b INT)",
 			"CREATE TABLE shop.t (a INT, b INT, c INT)", "CREATE ROLE clerk", "CREATE ROLE "+ident("it's"))
 		requests := map[string]func(*agentapi.SQLUser){
 			"nothing":    nil,
@@ -231,11 +243,14 @@ func TestConvergesFromAnyStateToAnyOther(t *testing.T) {
 			},
 			"all of a table": func(u *agentapi.SQLUser) { u.Grants = []agentapi.SQLGrant{grant("shop", "t", "ALL PRIVILEGES")} },
 			"columns": func(u *agentapi.SQLUser) {
-				u.Grants = []agentapi.SQLGrant{{Privileges: []string{"SELECT", "UPDATE"}, Database: "shop", Table: "t", Columns: []string{"a", "b"}},
-					{Privileges: []string{"SELECT"}, Database: "shop", Table: "t", Columns: []string{"c"}, WithGrant: true}, grant("shop", "t", "INSERT")}
+				u.Grants = []agentapi.SQLGrant{{Privileges: []string{"SELECT", "UPDATE"}, Database: "shop", Table: "t",
+					Columns: []string{"a", "b"}},
+					{Privileges: []string{"SELECT"}, Database: "shop", Table: "t", Columns: []string{"c"}, WithGrant: true},
+					grant("shop", "t", "INSERT")}
 			},
 			"hostile": func(u *agentapi.SQLUser) {
-				u.Grants = []agentapi.SQLGrant{grant(hostile, "*", "SELECT"), grant(hostile, hostile, "INSERT"), {Privileges: []string{"UPDATE"}, Database: hostile, Table: hostile, Columns: []string{hostile}}}
+				u.Grants = []agentapi.SQLGrant{grant(hostile, "*", "SELECT"), grant(hostile, hostile, "INSERT"),
+					{Privileges: []string{"UPDATE"}, Database: hostile, Table: hostile, Columns: []string{hostile}}}
 			},
 			"give away": func(u *agentapi.SQLUser) {
 				u.Grants = []agentapi.SQLGrant{{Privileges: []string{"SELECT"}, Database: "shop", Table: "*", WithGrant: true}}
@@ -243,7 +258,8 @@ func TestConvergesFromAnyStateToAnyOther(t *testing.T) {
 			"roles":   func(u *agentapi.SQLUser) { u.Roles = []string{"it's", "clerk"} },
 			"another": func(u *agentapi.SQLUser) { u.Roles = []string{"clerk"} },
 			"limits": func(u *agentapi.SQLUser) {
-				u.Limits = agentapi.SQLLimits{QueriesPerHour: 5000, UpdatesPerHour: 4000, ConnectionsPerHour: 300, UserConnections: 20, StatementMillis: 1500}
+				u.Limits = agentapi.SQLLimits{QueriesPerHour: 5000, UpdatesPerHour: 4000, ConnectionsPerHour: 300,
+					UserConnections: 20, StatementMillis: 1500}
 			},
 			"TLS": func(u *agentapi.SQLUser) { u.TLS = true },
 			"certificate": func(u *agentapi.SQLUser) {
@@ -286,7 +302,8 @@ func TestConvergesFromAnyStateToAnyOther(t *testing.T) {
 // TestHostileNames: a name is a name, whatever is in it.
 func TestHostileNames(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
-		for i, name := range []string{"o'neil", `back\slash`, "`; DROP USER root; --", "100%", "käse", "日本語", `"quoted"`, "a@b", strings.Repeat("n", 80)} {
+		for i, name := range []string{"o'neil", `back\slash`, "`; DROP USER root; --", "100%", "käse", "日本語", `"quoted"`,
+			"a@b", strings.Repeat("n", 80)} {
 			u := app(t, func(u *agentapi.SQLUser) {
 				u.Name, u.Owner = name, fmt.Sprintf("demo/u%d", i)
 				u.Grants = []agentapi.SQLGrant{grant("*", "*", "PROCESS")}
@@ -304,7 +321,8 @@ func TestHostileNames(t *testing.T) {
 			if len(name) > 64 {
 				continue
 			}
-			d := agentapi.SQLDatabase{SQLOwner: agentapi.SQLOwner{Owner: "demo/d"}, Name: name, Present: true, CharacterSet: "latin1"}
+			d := agentapi.SQLDatabase{SQLOwner: agentapi.SQLOwner{Owner: "demo/d"}, Name: name, Present: true,
+				CharacterSet: "latin1"}
 			done(t, s.keeper.Database(t.Context(), d), -1)
 			done(t, s.keeper.Database(t.Context(), d), 0)
 			d.Present = false

@@ -7,9 +7,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// own splits a tenant's grants: those on databases of its namespace, and the names of the others' databases, which it does not get. What
-// counts is the mark in the database: no other place records who owns a database at this moment.
-func (s session) own(ctx context.Context, u agentapi.SQLUser) (grants []agentapi.SQLGrant, foreign []string, err error) {
+// own splits a tenant's grants: those on databases of its namespace, and the names of the others' databases, which it
+// does not get. What counts is the mark in the database: no other place records who owns a database at this moment.
+func (s session) own(ctx context.Context, u agentapi.SQLUser) (grants []agentapi.SQLGrant, foreign []string,
+	err error) {
 	if !u.Tenant {
 		return u.Grants, nil, nil
 	}
@@ -27,8 +28,8 @@ func (s session) own(ctx context.Context, u agentapi.SQLUser) (grants []agentapi
 	return grants, foreign, nil
 }
 
-// checkShadowing refuses a tenant an account with the same name as another owner's: the server takes the one with the closer
-// host, so that either would stand in the other's way.
+// checkShadowing refuses a tenant an account with the same name as another owner's: the server takes the one with the
+// closer host, so that either would stand in the other's way.
 func (s session) checkShadowing(ctx context.Context, u agentapi.SQLUser) error {
 	if !u.Tenant {
 		return nil
@@ -43,18 +44,22 @@ func (s session) checkShadowing(ctx context.Context, u agentapi.SQLUser) error {
 			return err
 		}
 		if !u.Has(owner) {
-			return blockedError{agentapi.SQLResult{Reason: agentapi.SQLOwned, Message: "an account of this name and another host belongs to another owner"}}
+			return blockedError{agentapi.SQLResult{Reason: agentapi.SQLOwned,
+				Message: "an account of this name and another host belongs to another owner"}}
 		}
 	}
 	return nil
 }
 
-// forget takes the privileges on a database from the accounts that have a mark. The server keeps them when the database goes, and the next
-// one of its name may be another tenant's.
+// forget takes the privileges on a database from the accounts that have a mark. The server keeps them when the database
+// goes, and the next one of its name may be another tenant's.
 func (w *work) forget(ctx context.Context, database string) error {
-	const privileged = "SELECT User, Host FROM mysql.db WHERE Db IN (?, ?) UNION SELECT User, Host FROM mysql.tables_priv WHERE Db = ?" +
-		" UNION SELECT User, Host FROM mysql.columns_priv WHERE Db = ? UNION SELECT User, Host FROM mysql.procs_priv WHERE Db = ?"
-	accounts, err := w.rows(ctx, "SELECT o.name, o.host FROM ("+privileged+") p JOIN "+marks+" o ON o.kind = ? AND o.name = p.User AND o.host = p.Host",
+	const privileged = "SELECT User, Host FROM mysql.db WHERE Db IN (?, ?) UNION SELECT User, Host FROM " +
+		"mysql.tables_priv WHERE Db = ?" +
+		" UNION SELECT User, Host FROM mysql.columns_priv WHERE Db = ? UNION SELECT User, Host FROM mysql.procs_priv WHERE " +
+		"Db = ?"
+	accounts, err := w.rows(ctx, "SELECT o.name, o.host FROM ("+privileged+") p JOIN "+marks+
+		" o ON o.kind = ? AND o.name = p.User AND o.host = p.Host",
 		database, pattern(database), database, database, database, userMark)
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ func tenant(t *testing.T, namespace, name string, edit func(*agentapi.SQLUser)) 
 
 func (s *server) keepDatabase(t *testing.T, namespace, name string, present bool) agentapi.SQLResult {
 	t.Helper()
-	return s.keeper.Database(t.Context(), agentapi.SQLDatabase{SQLOwner: agentapi.SQLOwner{Owner: namespace + "/" + name, Tenant: true}, Name: name, Present: present})
+	return s.keeper.Database(t.Context(), agentapi.SQLDatabase{SQLOwner: agentapi.SQLOwner{Owner: namespace + "/" + name,
+		Tenant: true}, Name: name, Present: present})
 }
 
 // TestTenants: a namespace has its own databases and accounts, whatever was whose before.
@@ -64,7 +65,8 @@ func TestTenants(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		may("SELECT * FROM guest.t", false)
-		if r := s.keepDatabase(t, "team-a", "guest", true); r.Reason != agentapi.SQLOwned || strings.Contains(r.Owner+r.Message, "team-b") {
+		if r := s.keepDatabase(t, "team-a", "guest", true); r.Reason != agentapi.SQLOwned ||
+			strings.Contains(r.Owner+r.Message, "team-b") {
 			t.Errorf("%+v", r)
 		}
 
@@ -74,7 +76,8 @@ func TestTenants(t *testing.T) {
 			"by hand":           tenant(t, "team-a", "hand", func(u *agentapi.SQLUser) { u.Host = "10.1.%" }),
 			"another namespace": tenant(t, "team-b", "anna", func(u *agentapi.SQLUser) { u.Host = "10.1.%" }),
 		} {
-			if r := s.keepUser(t, u); r.Reason != agentapi.SQLOwned || strings.Contains(r.Owner+r.Message, "team-a") || r.Statements != 0 {
+			if r := s.keepUser(t, u); r.Reason != agentapi.SQLOwned || strings.Contains(r.Owner+r.Message, "team-a") ||
+				r.Statements != 0 {
 				t.Errorf("%s: %+v", name, r)
 			}
 		}
@@ -98,8 +101,10 @@ func TestManyUsers(t *testing.T) {
 		}
 		counted := func() int {
 			var n int
-			if err := s.root.QueryRow("SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN " +
-				"('COM_CREATE_USER', 'COM_ALTER_USER', 'COM_DROP_USER', 'COM_GRANT', 'COM_REVOKE', 'COM_CREATE_DB', 'COM_CREATE_TABLE', 'COM_REPLACE', 'COM_DELETE')").Scan(&n); err != nil {
+			if err := s.root.QueryRow(
+				"SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN " +
+					"('COM_CREATE_USER', 'COM_ALTER_USER', 'COM_DROP_USER', 'COM_GRANT', 'COM_REVOKE', 'COM_CREATE_DB', " +
+					"'COM_CREATE_TABLE', 'COM_REPLACE', 'COM_DELETE')").Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -114,7 +119,9 @@ func TestManyUsers(t *testing.T) {
 		}
 		creates := func() int {
 			var n int
-			if err := s.root.QueryRow("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'COM_CREATE_USER'").Scan(&n); err != nil {
+			if err := s.root.QueryRow(
+				"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'COM_CREATE_USER'").
+				Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -134,10 +141,12 @@ func TestManyUsers(t *testing.T) {
 			t.Errorf("%d unchanged users cost %d statements", many, after-before)
 		}
 		// One that is wrong keeps no other waiting, nor does one that the server refuses.
-		wrong := []agentapi.SQLUser{app(t, func(u *agentapi.SQLUser) { u.Name, u.Owner = "w0", "demo/w0" }), app(t, func(u *agentapi.SQLUser) { u.Name, u.Owner = "w1", "demo/w1" }), batches[0][0]}
+		wrong := []agentapi.SQLUser{app(t, func(u *agentapi.SQLUser) { u.Name, u.Owner = "w0", "demo/w0" }),
+			app(t, func(u *agentapi.SQLUser) { u.Name, u.Owner = "w1", "demo/w1" }), batches[0][0]}
 		wrong[0].Host = "UPPER"
 		wrong[1].Grants = []agentapi.SQLGrant{grant("*", "*", "SELEKT")}
-		if r := s.keeper.Users(t.Context(), wrong); r[0].Reason != agentapi.SQLRefused || r[1].Reason != agentapi.SQLRefused || r[1].Number == 0 || r[2].Reason != "" {
+		if r := s.keeper.Users(t.Context(), wrong); r[0].Reason != agentapi.SQLRefused ||
+			r[1].Reason != agentapi.SQLRefused || r[1].Number == 0 || r[2].Reason != "" {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -34,7 +34,8 @@ func (w *desiredUser) result(unserved error) agentapi.SQLResult {
 	return result(err, w.done, w.u.Accepts...)
 }
 
-// keepUsers makes accounts what they are to be. New ones are made together, because each statement stops the whole cluster for a moment.
+// keepUsers makes accounts what they are to be. New ones are made together, because each statement stops the whole
+// cluster for a moment.
 func keepUsers(ctx context.Context, s session, logger *slog.Logger, requests []*desiredUser) {
 	each := func(do func(*desiredUser, context.Context) error) {
 		for _, w := range requests {
@@ -86,15 +87,16 @@ func (w *desiredUser) plugin(ctx context.Context, name string) error {
 	if name == "mysql_native_password" {
 		return nil
 	}
-	active, err := w.first(ctx, "SELECT 1 FROM information_schema.plugins WHERE plugin_name = ? AND plugin_status = 'ACTIVE'", name)
+	active, err := w.first(ctx,
+		"SELECT 1 FROM information_schema.plugins WHERE plugin_name = ? AND plugin_status = 'ACTIVE'", name)
 	if err == nil && active == nil {
 		err = refuse(agentapi.SQLNoPlugin, "the server has not loaded the plugin %s", name)
 	}
 	return err
 }
 
-// created makes the accounts that there are not yet: those of the same terms by one statement. If the server refuses that, each is made by
-// itself, to know which one it is about.
+// created makes the accounts that there are not yet: those of the same terms by one statement. If the server refuses
+// that, each is made by itself, to know which one it is about.
 func created(ctx context.Context, requests []*desiredUser) {
 	groups := map[string][]*desiredUser{}
 	var terms []string // in the order of the request
@@ -123,8 +125,8 @@ func created(ctx context.Context, requests []*desiredUser) {
 	}
 }
 
-// create makes accounts by one statement. With IF NOT EXISTS a repetition after a lost answer is no error; the next look reads what there
-// is.
+// create makes accounts by one statement. With IF NOT EXISTS a repetition after a lost answer is no error; the next
+// look reads what there is.
 func create(ctx context.Context, group []*desiredUser, terms string) error {
 	made := make([]string, len(group))
 	for i, w := range group {
@@ -182,7 +184,9 @@ func (w *desiredUser) settled(ctx context.Context) error {
 		for i, s := range left {
 			verbs[i], _, _ = strings.Cut(s, " IDENTIFIED ")
 		}
-		return refuse(agentapi.SQLRefused, "the server took the statements and shows another result: write the privileges as SHOW GRANTS does. Left are: %s", strings.Join(verbs, "; "))
+		return refuse(agentapi.SQLRefused,
+			"the server took the statements and shows another result: write the privileges as SHOW GRANTS does. Left are: %s",
+			strings.Join(verbs, "; "))
 	}
 	return nil
 }

@@ -22,9 +22,11 @@ const (
 // At is a position in the first history.
 func At(seqno int64) galera.Position { return galera.Position{UUID: UUID, Seqno: seqno} }
 
-// Primary is what is known of the others when one of them answers, which is Primary and Synced but for what edit changes.
+// Primary is what is known of the others when one of them answers, which is Primary and Synced but for what edit
+// changes.
 func Primary(name string, edit func(*agentapi.PeerView)) map[string]agentapi.PeerView {
-	p := agentapi.PeerView{Name: name, Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: UUID, Position: At(100)}
+	p := agentapi.PeerView{Name: name, Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: UUID,
+		Position: At(100)}
 	if edit != nil {
 		edit(&p)
 	}

@@ -179,10 +179,11 @@ func newArbitrator(ctx context.Context, o Options) *arbitrator {
 	})
 	a.version = garbdVersion(ctx, &a.table, a.garbd)
 	a.adoptInstalled()
-	a.handover = handover.New(eventloop.Loop{Post: a.post, Draining: func() bool { return a.draining }, Logger: o.Logger}, handover.Components{
-		Keepers: []handover.Named{{Name: "garbd", Keeper: keeper{a}}},
-		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.primary },
-	})
+	a.handover = handover.New(eventloop.Loop{Post: a.post, Draining: func() bool { return a.draining }, Logger: o.Logger},
+		handover.Components{
+			Keepers: []handover.Named{{Name: "garbd", Keeper: keeper{a}}},
+			Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.primary },
+		})
 	return a
 }
 

@@ -130,7 +130,8 @@ func Counted(views map[string]agentapi.PeerView, process string) bool {
 
 // Group returns the members a garbd is to dial: those in a Primary component. With dynamic sockets it is one of
 // them, another one at each attempt: two that are dialled at once cannot be distinguished from plaintext ones.
-func Group(members []agentapi.Peer, views map[string]agentapi.PeerView, mode galera.SocketMode, attempt int) []agentapi.Peer {
+func Group(members []agentapi.Peer, views map[string]agentapi.PeerView, mode galera.SocketMode,
+	attempt int) []agentapi.Peer {
 	var out []agentapi.Peer
 	for _, m := range members {
 		if v, ok := views[m.Name]; ok && v.Component == galera.ComponentPrimary && !v.Draining {

@@ -30,10 +30,12 @@ func TestNext(t *testing.T) {
 		"quorum is lost for a while":           {Situation{Running: true, Uncounted: 10 * time.Second}, Wait},
 		"the last node has left":               {Situation{Running: true, Peers: Peers{Down: true}}, Stop},
 		"by order":                             {Situation{Running: true, Counted: true, Ordered: true, Peers: pair}, Stop},
-		"by order, while nodes reload":         {Situation{Running: true, Counted: true, Ordered: true, Reloading: true, Peers: pair}, Wait},
-		"two nodes serve, and reload":          {Situation{Reloading: true, Peers: pair}, Wait},
-		"its pod ends, while nodes reload":     {Situation{Running: true, Counted: true, Draining: true, Reloading: true, Peers: pair}, Stop},
-		"its pod ends":                         {Situation{Running: true, Counted: true, Draining: true, Peers: pair}, Stop},
+		"by order, while nodes reload": {Situation{Running: true, Counted: true, Ordered: true, Reloading: true,
+			Peers: pair}, Wait},
+		"two nodes serve, and reload": {Situation{Reloading: true, Peers: pair}, Wait},
+		"its pod ends, while nodes reload": {Situation{Running: true, Counted: true, Draining: true, Reloading: true,
+			Peers: pair}, Stop},
+		"its pod ends": {Situation{Running: true, Counted: true, Draining: true, Peers: pair}, Stop},
 	} {
 		if got := Next(r.s); got.Act != r.want {
 			t.Errorf("%s: %+v, want %s", name, got, r.want)
@@ -52,11 +54,15 @@ func TestSummarise(t *testing.T) {
 		views map[string]agentapi.PeerView
 		want  Peers
 	}{
-		"no peer answers":         {nil, Peers{}},
-		"both serve":              {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "shop-1"), "shop-1": view(primary, "shop-0", "shop-1")}, Peers{Component: true}},
-		"the second is copying":   {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "shop-1"), "shop-1": view(down)}, Peers{Component: true}},
-		"one is alone":            {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "arbitrator.x"), "shop-1": view(down)}, Peers{}},
-		"both are down":           {map[string]agentapi.PeerView{"shop-0": view(down), "shop-1": view(down)}, Peers{Down: true}},
+		"no peer answers": {nil, Peers{}},
+		"both serve": {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "shop-1"),
+			"shop-1": view(primary, "shop-0", "shop-1")}, Peers{Component: true}},
+		"the second is copying": {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "shop-1"),
+			"shop-1": view(down)}, Peers{Component: true}},
+		"one is alone": {map[string]agentapi.PeerView{"shop-0": view(primary, "shop-0", "arbitrator.x"),
+			"shop-1": view(down)}, Peers{}},
+		"both are down": {map[string]agentapi.PeerView{"shop-0": view(down), "shop-1": view(down)},
+			Peers{Down: true}},
 		"one is down, one silent": {map[string]agentapi.PeerView{"shop-0": view(down)}, Peers{}},
 		"both have lost quorum":   {map[string]agentapi.PeerView{"shop-0": view(apart), "shop-1": view(apart)}, Peers{}},
 	} {
@@ -67,7 +73,8 @@ func TestSummarise(t *testing.T) {
 }
 
 func TestCounted(t *testing.T) {
-	views := map[string]agentapi.PeerView{"a": view(galera.ComponentPrimary, "a", "arbitrator.x"), "b": view(galera.ComponentNonPrimary, "b", "arbitrator.y")}
+	views := map[string]agentapi.PeerView{"a": view(galera.ComponentPrimary, "a", "arbitrator.x"),
+		"b": view(galera.ComponentNonPrimary, "b", "arbitrator.y")}
 	if !Counted(views, "arbitrator.x") || Counted(views, "arbitrator.y") || Counted(views, "arbitrator.z") {
 		t.Error("only who is listed in a Primary component counts")
 	}
@@ -77,7 +84,8 @@ func TestGroup(t *testing.T) {
 	members := []agentapi.Peer{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}
 	leaving := view(galera.ComponentPrimary)
 	leaving.Draining = true
-	views := map[string]agentapi.PeerView{"a": view(galera.ComponentPrimary), "b": view(galera.ComponentPrimary), "c": view(galera.ComponentNonPrimary), "d": leaving}
+	views := map[string]agentapi.PeerView{"a": view(galera.ComponentPrimary), "b": view(galera.ComponentPrimary),
+		"c": view(galera.ComponentNonPrimary), "d": leaving}
 	if got := Group(members, views, galera.SocketStrict, 0); len(got) != 2 {
 		t.Errorf("%+v", got)
 	}

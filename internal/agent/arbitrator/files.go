@@ -82,7 +82,8 @@ func (a *arbitrator) readConfig() error {
 	}
 	a.config = &config
 	a.LogFormat(config.LogFormat)
-	a.wanted = servercnf.BuildArbitrator(servercnf.Input{Config: config, Address: a.Address, Places: a.Places, CPUFlags: a.cpuFlags})
+	a.wanted = servercnf.BuildArbitrator(servercnf.Input{Config: config, Address: a.Address, Places: a.Places,
+		CPUFlags: a.cpuFlags})
 	return nil
 }
 
@@ -106,7 +107,8 @@ func (a *arbitrator) updateSubject() {
 	if s.Roots != before.Roots && before.Roots != nil { // the nodes are given another pair at the same time
 		s.NotBefore = time.Now().Add(prove.AfterReload)
 	}
-	changed := s.Running != before.Running || s.Socket != before.Socket || !slices.Equal(s.Peers, before.Peers) || s.Roots != before.Roots
+	changed := s.Running != before.Running || s.Socket != before.Socket || !slices.Equal(s.Peers, before.Peers) ||
+		s.Roots != before.Roots
 	if changed {
 		s.Key, s.Since = s.Key+1, time.Now()
 	}

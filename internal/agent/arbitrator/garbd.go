@@ -24,7 +24,8 @@ func (a *arbitrator) start() {
 		a.failed("garbd could not be started: "+err.Error(), 0)
 		return
 	}
-	a.Logger.Info("garbd started", "process", process, "sockets", a.wanted.Socket, "group", servercnf.ClusterAddress(members))
+	a.Logger.Info("garbd started", "process", process, "sockets", a.wanted.Socket, "group",
+		servercnf.ClusterAddress(members))
 	a.proc, a.process, a.run, a.pair = proc, process, a.wanted, certs.Bundle{}
 	if usesTLS(a.run) {
 		a.pair = a.installed

@@ -16,8 +16,9 @@ func running(t *testing.T, contains string) *arbitrator {
 	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: paths.Places{}}}
 	a.subject.Store(&prove.Subject{})
 	said := make(chan struct{}, 1)
-	proc, err := mariadbd.Start(&a.table, mariadbd.Command{Path: "/bin/sh", Args: []string{"-c", "echo '" + contains + "'; exec sleep 60"},
-		Log: func(string) { said <- struct{}{} }})
+	proc, err := mariadbd.Start(&a.table, mariadbd.Command{Path: "/bin/sh",
+		Args: []string{"-c", "echo '" + contains + "'; exec sleep 60"},
+		Log:  func(string) { said <- struct{}{} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +28,8 @@ func running(t *testing.T, contains string) *arbitrator {
 	return a
 }
 
-// TestRejectedArbitratorIsReported: a garbd that was turned away keeps running. When its agent ends it for that, its last words are the only
-// reason there is, and the next one dials another node.
+// TestRejectedArbitratorIsReported: a garbd that was turned away keeps running. When its agent ends it for that, its
+// last words are the only reason there is, and the next one dials another node.
 func TestRejectedArbitratorIsReported(t *testing.T) {
 	const word = "handshake failed: error:0A000086:SSL routines::certificate verify failed"
 	for _, tc := range []struct {
@@ -47,7 +48,8 @@ func TestRejectedArbitratorIsReported(t *testing.T) {
 		a.stop(step.Why)
 		<-a.proc.Done()
 		a.onExit(a.proc)
-		if reported := a.failure != nil && strings.Contains(a.failure.Message, word); reported != tc.told || a.failures > 0 != tc.told {
+		if reported := a.failure != nil && strings.Contains(a.failure.Message, word); reported != tc.told ||
+			a.failures > 0 != tc.told {
 			t.Errorf("%+v: %+v, %d failures", tc.s, a.failure, a.failures)
 		}
 	}

@@ -21,7 +21,8 @@ func (a *arbitrator) publish(step Step) {
 		return
 	}
 	r := agentapi.Report{
-		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH, Phase: a.phase(), Draining: a.draining, Restarts: a.restarts, Failure: a.failure, Primary: a.primary,
+		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH,
+		Phase: a.phase(), Draining: a.draining, Restarts: a.restarts, Failure: a.failure, Primary: a.primary,
 		Image:  agentapi.ImageReport{ProviderVersion: a.version, CPUFlags: a.cpuFlags},
 		Config: agentapi.ConfigReport{Problem: a.configProblem, RestartNeeded: a.stale()},
 		TLS: agentapi.TLSReport{Installed: a.installed.ID, PublishedSerial: a.published.Serial, PublishedCAs: a.published.CAs,
@@ -63,14 +64,16 @@ func (a *arbitrator) serve(ctx context.Context) error {
 	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
 		a.post(func() { a.primary = name })
 	}, Replace: a.handover.Take}
-	return web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), web.TLSConfig(func() web.Identity { return *a.ident.Load() }), a.Logger)
+	return web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(),
+		web.TLSConfig(func() web.Identity { return *a.ident.Load() }), a.Logger)
 }
 
 // takeOrder takes the one order there is: to end the garbd it names. Another one follows as soon as there is
 // something to arbitrate. One that is gone has been ended.
 func (a *arbitrator) takeOrder(ctx context.Context, o agentapi.Order) (agentapi.OrderResult, error) {
 	if o.Kind != agentapi.OrderRestart {
-		return agentapi.OrderResult{State: agentapi.OrderRefused, Message: fmt.Sprintf("an arbitrator knows no %s", o.Kind)}, nil
+		return agentapi.OrderResult{State: agentapi.OrderRefused, Message: fmt.Sprintf("an arbitrator knows no %s", o.Kind)},
+			nil
 	}
 	answer := make(chan agentapi.OrderResult, 1)
 	a.post(func() {
@@ -101,7 +104,8 @@ func (a *arbitrator) probes() http.Handler {
 		}
 		_, _ = fmt.Fprintln(w, "ok")
 	})
-	own := metrics.NewCollector(metrics.ArbitratorFamilies(), func() metrics.Facts { return metrics.Facts{Report: a.reports.Get(), Now: time.Now()} })
+	own := metrics.NewCollector(metrics.ArbitratorFamilies(),
+		func() metrics.Facts { return metrics.Facts{Report: a.reports.Get(), Now: time.Now()} })
 	mux.Handle("GET "+agentapi.PathMetrics, metrics.NewHandler(own, nil))
 	return mux
 }

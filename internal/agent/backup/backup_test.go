@@ -26,7 +26,8 @@ import (
 )
 
 const (
-	complete = "printf data; echo '[00] Writing Galera info succeeded with 11111111-2222-4333-8444-555555555555:42 0' >&2; " +
+	complete = "printf data; echo '[00] Writing Galera info succeeded with 11111111-2222-4333-8444-555555555555:42 0' " +
+		">&2; " +
 		"echo \"[00] MySQL binlog position: filename 'binlog.000003', position '379', GTID of the last change '0-1-7'\" >&2"
 	fails   = "printf half; echo 'mariadb-backup: Error: cannot read' >&2; exit 1"
 	endless = "while :; do printf data; sleep 0.01; done"
@@ -48,7 +49,8 @@ type server struct {
 func start(t *testing.T, program string) *server {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mariadb-backup"), []byte("#!/bin/sh\n"+program+"\n"), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(dir, "mariadb-backup"), []byte("#!/bin/sh\n"+program+"\n"),
+		0o755); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -64,13 +66,15 @@ func start(t *testing.T, program string) *server {
 		}
 	}()
 	run := &running.Supervisor{Proc: &mariadbd.Process{PID: 7}, Status: &agentapi.Server{
-		Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: "11111111-2222-4333-8444-555555555555"}}
+		Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
+		ClusterUUID: "11111111-2222-4333-8444-555555555555"}}
 	s := &server{run: run, do: func(f func()) {
 		done := make(chan struct{})
 		queue.Post(func() { f(); close(done) })
 		<-done
 	}}
-	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.Table{}, &image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
+	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.Table{},
+		&image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
 		func() galera.Line {
 			defer s.onBegin()
 			return s.line
@@ -92,8 +96,10 @@ func start(t *testing.T, program string) *server {
 }
 
 // take asks for a backup.
-func (s *server) take(ctx context.Context, id string, certificates ...tls.Certificate) (body string, end agentapi.BackupEnd, status int, err error) {
-	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}} //nolint:gosec // whom it speaks to is not what is tested
+func (s *server) take(ctx context.Context, id string, certificates ...tls.Certificate) (body string,
+	end agentapi.BackupEnd, status int, err error) {
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+		Certificates: certificates}}} //nolint:gosec // whom it speaks to is not what is tested
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+agentapi.PathBackup+id, nil)
 	if err != nil {
 		return "", end, 0, err
@@ -126,7 +132,8 @@ func TestStream(t *testing.T) {
 	s := start(t, complete)
 	s.admit(t, "b1")
 	body, end, _, err := s.take(t.Context(), "b1", s.pair)
-	if err != nil || body != "data" || end.Error != "" || end.Position != "11111111-2222-4333-8444-555555555555:42" || end.GTID != "0-1-7" || end.Line.ID != "recover-2-x" || end.ServerVersion != "11.8.6-MariaDB" {
+	if err != nil || body != "data" || end.Error != "" || end.Position != "11111111-2222-4333-8444-555555555555:42" ||
+		end.GTID != "0-1-7" || end.Line.ID != "recover-2-x" || end.ServerVersion != "11.8.6-MariaDB" {
 		t.Errorf("%q %+v %v", body, end, err)
 	}
 	if b := s.report().Backup; b == nil || b.Running || b.Problem != "" || b.Bytes != 4 {
@@ -138,7 +145,8 @@ func TestStream(t *testing.T) {
 func TestFailedStream(t *testing.T) {
 	s := start(t, fails)
 	s.admit(t, "b1")
-	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || !strings.Contains(end.Error, "exit code 1") || !strings.Contains(end.Error, "cannot read") {
+	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || !strings.Contains(end.Error, "exit code 1") ||
+		!strings.Contains(end.Error, "cannot read") {
 		t.Errorf("%+v %v", end, err)
 	}
 }

@@ -21,7 +21,8 @@ import (
 const (
 	// copyThreads read at the same time: more would take the disk from the server.
 	copyThreads = "2"
-	// admissionTTL is how long a caller may take nothing of the stream. Meanwhile mariadb-backup cannot follow InnoDB's log.
+	// admissionTTL is how long a caller may take nothing of the stream. Meanwhile mariadb-backup cannot follow InnoDB's
+	// log.
 	admissionTTL = 5 * time.Minute
 	chunkSize    = 256 << 10
 )
@@ -129,8 +130,10 @@ func (r *Streamer) stream(ctx context.Context, version string, take func([]byte)
 }
 
 func (r *Streamer) args(dir string) []string {
-	return []string{"--defaults-file=" + r.places.MyCnf(), "--backup", "--stream=mbstream", "--galera-info", "--parallel=" + copyThreads,
-		"--user=" + r.user, "--socket=" + r.places.Socket(), "--datadir=" + r.places.Data, "--target-dir=" + filepath.Join(dir, "target")}
+	return []string{"--defaults-file=" + r.places.MyCnf(), "--backup", "--stream=mbstream", "--galera-info",
+		"--parallel=" + copyThreads,
+		"--user=" + r.user, "--socket=" + r.places.Socket(), "--datadir=" + r.places.Data,
+		"--target-dir=" + filepath.Join(dir, "target")}
 }
 
 func forEachChunk(from io.Reader, take func([]byte) error) error {

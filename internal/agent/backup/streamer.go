@@ -54,7 +54,8 @@ type stream struct {
 
 // New returns a Room that has given nothing. user is the account mariadb-backup logs in as, on the unix socket. line is
 // asked on the loop for the line of history that the member's data belong to.
-func New(loop eventloop.Loop, places paths.Places, table *procs.Table, image *image.Image, run *running.Supervisor, user string, line func() galera.Line) *Streamer {
+func New(loop eventloop.Loop, places paths.Places, table *procs.Table, image *image.Image, run *running.Supervisor,
+	user string, line func() galera.Line) *Streamer {
 	return &Streamer{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line}
 }
 
@@ -92,7 +93,8 @@ func (r *Streamer) begin(ctx context.Context, id string) (*stream, context.Conte
 			answers <- answer{err: errors.New(why)}
 			return
 		}
-		g := &stream{id: id, since: time.Now(), line: r.line(), server: r.run.PID(), version: r.image.ServerVersion, running: true}
+		g := &stream{id: id, since: time.Now(), line: r.line(), server: r.run.PID(), version: r.image.ServerVersion,
+			running: true}
 		var giving context.Context
 		giving, g.cancel = context.WithCancelCause(ctx)
 		r.current = g
@@ -149,7 +151,8 @@ func (r *Streamer) end(g *stream, err error) {
 			r.loop.Logger.Warn("a backup has failed", "id", g.id, "error", err)
 			return
 		}
-		r.loop.Logger.Info("a backup was given", "id", g.id, "bytes", g.bytes.Load(), "took", time.Since(g.since).Round(time.Millisecond).String())
+		r.loop.Logger.Info("a backup was given", "id", g.id, "bytes", g.bytes.Load(), "took",
+			time.Since(g.since).Round(time.Millisecond).String())
 	})
 }
 
@@ -157,7 +160,8 @@ var errServerGone = errors.New("mariadbd has stopped, or left the cluster, durin
 
 // Tick ends a backup whose server is gone, or is about to stop: what it has read so far is of no use.
 func (r *Streamer) Tick() {
-	if g := r.current; g != nil && g.running && (r.run.PID() != g.server || r.run.Leaving() || r.run.WithoutQuorum() || r.loop.Draining()) {
+	if g := r.current; g != nil && g.running && (r.run.PID() != g.server || r.run.Leaving() || r.run.WithoutQuorum() ||
+		r.loop.Draining()) {
 		g.cancel(errServerGone)
 	}
 }
@@ -173,7 +177,8 @@ func (r *Streamer) Busy() string {
 // Report reports the backup that is given, or was given last.
 func (r *Streamer) Report(to *agentapi.Report) {
 	if g := r.current; g != nil {
-		to.Backup = &agentapi.BackupReport{ID: g.id, Since: g.since, Bytes: g.bytes.Load(), Running: g.running || r.settling(g), Problem: g.problem}
+		to.Backup = &agentapi.BackupReport{ID: g.id, Since: g.since, Bytes: g.bytes.Load(), Running: g.running ||
+			r.settling(g), Problem: g.problem}
 	}
 }
 

@@ -58,7 +58,8 @@ func Read(dir string) (Material, error) {
 	var m Material
 	var errs []error
 	for name, into := range map[string]*[]byte{
-		"tls.crt": &m.Cert, "tls.key": &m.Key, "ca.crt": &m.CA, agentapi.ControlCAKey: &m.ControlCA, agentapi.ClientCAKey: &m.ClientCA,
+		"tls.crt": &m.Cert, "tls.key": &m.Key, "ca.crt": &m.CA, agentapi.ControlCAKey: &m.ControlCA,
+		agentapi.ClientCAKey: &m.ClientCA,
 	} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil && !os.IsNotExist(err) {
@@ -131,8 +132,9 @@ func Install(b Bundle, p paths.Places) error {
 		return err
 	}
 	for file, data := range map[string][]byte{
-		"tls.crt": b.Material.Cert, "tls.key": b.Material.Key, "ca.crt": b.Material.CA, "transfer-ca.crt": transferCA(b.Material),
-		"clients-ca.crt": append(lines(b.Material.CA), b.Material.ClientCA...),
+		"tls.crt": b.Material.Cert, "tls.key": b.Material.Key, "ca.crt": b.Material.CA,
+		"transfer-ca.crt": transferCA(b.Material),
+		"clients-ca.crt":  append(lines(b.Material.CA), b.Material.ClientCA...),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
 			return err

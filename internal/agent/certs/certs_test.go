@@ -60,21 +60,24 @@ func ca(t *testing.T, parent *authority) *authority {
 func material(t *testing.T, root *authority) Material {
 	t.Helper()
 	middle := ca(t, root)
-	leaf := sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "leaf"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+	leaf := sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "leaf"}, NotBefore: now.Add(-time.Hour),
+		NotAfter:    now.Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}, middle)
 	key, err := x509.MarshalPKCS8PrivateKey(leaf.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Material{Cert: append(leaf.pem, middle.pem...), Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-		CA: root.pem, ControlCA: root.pem}
+	return Material{Cert: append(leaf.pem, middle.pem...),
+		Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+		CA:  root.pem, ControlCA: root.pem}
 }
 
 func TestJudge(t *testing.T) {
 	root := ca(t, nil)
 	good, other := material(t, root), material(t, root)
 	b := Judge(good, now)
-	if b.Problem != nil || b.Serial == "" || len(b.CAs) != 1 || b.Pair.PrivateKey == nil || b.NotAfter != now.Add(time.Hour) {
+	if b.Problem != nil || b.Serial == "" || len(b.CAs) != 1 || b.Pair.PrivateKey == nil ||
+		b.NotAfter != now.Add(time.Hour) {
 		t.Fatalf("%+v", b)
 	}
 	if again := Judge(good, now); again.ID != b.ID {

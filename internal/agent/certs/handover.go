@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// saved is what a successor of the agent needs to know of the pair of the server that runs: not the pair, which is installed.
+// saved is what a successor of the agent needs to know of the pair of the server that runs: not the pair, which is
+// installed.
 type saved struct {
 	PID      int           `json:"pid"`
 	Provider bool          `json:"provider,omitempty"`
@@ -30,8 +31,10 @@ func (r *Reloader) Busy() string {
 
 // Save implements handover.Keeper.
 func (r *Reloader) Save() (any, []int, error) {
-	return saved{PID: r.run.pid, Provider: r.run.Provider, Clients: r.run.Clients, OtherKey: r.run.otherKey, KeyKind: r.run.keyKind,
-		Loaded: r.loaded.ID, Serial: r.loaded.Serial, NotAfter: r.loaded.NotAfter, Trusted: r.trusted, Reloads: r.reloads, Took: r.reloadTook}, nil, nil
+	return saved{PID: r.run.pid, Provider: r.run.Provider, Clients: r.run.Clients, OtherKey: r.run.otherKey,
+		KeyKind: r.run.keyKind,
+		Loaded:  r.loaded.ID, Serial: r.loaded.Serial, NotAfter: r.loaded.NotAfter, Trusted: r.trusted, Reloads: r.reloads,
+		Took: r.reloadTook}, nil, nil
 }
 
 // Load implements handover.Keeper. A pair that has been installed since is loaded as any new one.
@@ -40,7 +43,8 @@ func (r *Reloader) Load(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	r.run = Run{Provider: s.Provider, Clients: s.Clients, Pair: r.installed, pid: s.PID, keyKind: s.KeyKind, otherKey: s.OtherKey}
+	r.run = Run{Provider: s.Provider, Clients: s.Clients, Pair: r.installed, pid: s.PID, keyKind: s.KeyKind,
+		otherKey: s.OtherKey}
 	r.trusted, r.reloads, r.reloadTook = s.Trusted, s.Reloads, s.Took
 	switch s.Loaded {
 	case "":

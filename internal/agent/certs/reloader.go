@@ -36,8 +36,8 @@ type Run struct {
 	otherKey bool   // a pair with another kind of key was loaded since
 }
 
-// Reloader watches the published certificate, installs a good one, and makes the running server load it. It is not safe for
-// concurrent use (event loop only), except for Identity.
+// Reloader watches the published certificate, installs a good one, and makes the running server load it. It is not safe
+// for concurrent use (event loop only), except for Identity.
 type Reloader struct {
 	loop   eventloop.Loop
 	places paths.Places
@@ -91,7 +91,8 @@ func (r *Reloader) Read() (installed bool) {
 		return false
 	}
 	b := Judge(material, time.Now())
-	if b.Problem != nil && (r.published.Problem == nil || r.published.Problem.Error() != b.Problem.Error()) && len(material.Cert) > 0 {
+	if b.Problem != nil && (r.published.Problem == nil || r.published.Problem.Error() != b.Problem.Error()) &&
+		len(material.Cert) > 0 {
 		r.loop.Logger.Error("the published certificate is not used", "reason", b.Problem)
 	}
 	r.published = b
@@ -110,8 +111,8 @@ func (r *Reloader) Read() (installed bool) {
 	return installed
 }
 
-// identify settles what the control port presents. A pair that is not good enough for mariadbd is better than none here:
-// the operator judges for itself.
+// identify settles what the control port presents. A pair that is not good enough for mariadbd is better than none
+// here: the operator judges for itself.
 func (r *Reloader) identify(published Bundle) {
 	id := Identity{ControlRoots: published.ControlRoots}
 	if r.installed.ID != "" {
@@ -137,7 +138,8 @@ func (r *Reloader) Installed() Bundle { return r.installed }
 // Loaded is the pair the running server has, empty when it has none.
 func (r *Reloader) Loaded() Bundle { return r.loaded }
 
-// ReplacedAt is when the running server's pair was last on its way, or loaded: zero while it has the one it was started with.
+// ReplacedAt is when the running server's pair was last on its way, or loaded: zero while it has the one it was started
+// with.
 func (r *Reloader) ReplacedAt() time.Time { return r.replacedAt }
 
 // Missing is why no pair is installed, "" when one is.
@@ -171,8 +173,8 @@ func (r *Reloader) Exited() {
 // between them, and would be shown the old one to its end and beyond.
 func (r *Reloader) KeepsOldKey() bool { return r.run.otherKey && r.run.Provider }
 
-// Reload makes a running server, which answers, load the installed pair if it has another one: first the provider, which
-// does it in any state, then the server, which does it only in a Primary component.
+// Reload makes a running server, which answers, load the installed pair if it has another one: first the provider,
+// which does it in any state, then the server, which does it only in a Primary component.
 func (r *Reloader) Reload(primary bool) {
 	if r.reloading || r.loaded.ID == "" || r.loaded.ID == r.installed.ID || time.Now().Before(r.reloadAt) {
 		return

@@ -43,7 +43,8 @@ func TestAnotherKindOfKeyNeedsARestart(t *testing.T) {
 	}
 }
 
-// TestReplacedAt: a running server's pair is being replaced from its installation on; what a server is started with is not.
+// TestReplacedAt: a running server's pair is being replaced from its installation on; what a server is started with is
+// not.
 func TestReplacedAt(t *testing.T) {
 	defer func(before time.Time) { now = before }(now)
 	now = time.Now() // Read judges by the clock
@@ -53,7 +54,8 @@ func TestReplacedAt(t *testing.T) {
 	publish := func() {
 		t.Helper()
 		m := material(t, ca(t, nil))
-		for name, data := range map[string][]byte{"tls.crt": m.Cert, "tls.key": m.Key, "ca.crt": m.CA, agentapi.ControlCAKey: m.ControlCA} {
+		for name, data := range map[string][]byte{"tls.crt": m.Cert, "tls.key": m.Key, "ca.crt": m.CA,
+			agentapi.ControlCAKey: m.ControlCA} {
 			if err := os.WriteFile(filepath.Join(places.TLS, name), data, 0o600); err != nil {
 				t.Fatal(err)
 			}

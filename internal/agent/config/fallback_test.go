@@ -33,7 +33,8 @@ func configure(t *testing.T) *configured {
 	dir := t.TempDir()
 	c := &configured{T: t, events: make(chan func(), 1)}
 	server := filepath.Join(dir, "mariadbd")
-	script := "#!/bin/sh\ngrep -q '^unknown' \"${1#--defaults-file=}\" || exit 0\necho '[ERROR] unknown variable'\nexit 1\n"
+	script := "#!/bin/sh\ngrep -q '^unknown' \"${1#--defaults-file=}\" || exit 0\necho '[ERROR] unknown variable'\nexit " +
+		"1\n"
 	if err := os.WriteFile(server, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func configure(t *testing.T) *configured {
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	c.Manager = New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"}, &image.Image{Mariadbd: server}, &procs.Table{}, nil,
+	c.Manager = New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"},
+		&image.Image{Mariadbd: server}, &procs.Table{}, nil,
 		Events{Taken: func() {}})
 	return c
 }
@@ -56,8 +58,10 @@ func (c *configured) publish(revision string, s settings) {
 // begin writes a configuration, and begins to read it.
 func (c *configured) begin(revision string, s settings) {
 	c.Helper()
-	data, err := json.Marshal(agentapi.NodeConfig{Revision: revision, Cluster: "shop", Members: []agentapi.Peer{{Name: "shop-0", Host: "shop-0"}}, Settings: s,
-		TLS:           agentapi.TLSConfig{Replication: galera.SocketPlain, StateTransfer: galera.PolicyDisabled, Clients: galera.PolicyDisabled, MinVersion: "1.3"},
+	data, err := json.Marshal(agentapi.NodeConfig{Revision: revision, Cluster: "shop",
+		Members: []agentapi.Peer{{Name: "shop-0", Host: "shop-0"}}, Settings: s,
+		TLS: agentapi.TLSConfig{Replication: galera.SocketPlain, StateTransfer: galera.PolicyDisabled,
+			Clients: galera.PolicyDisabled, MinVersion: "1.3"},
 		StateTransfer: agentapi.StateTransferConfig{Method: "MariaBackup"}})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(c.places.Config, agentapi.ConfigKey), data, 0o600)
@@ -90,7 +94,8 @@ func (c *configured) shows(what string, want settings, loaded string, problem st
 	c.Helper()
 	var r agentapi.Report
 	c.Report(&r)
-	if !maps.Equal(c.Node.Settings, want) || r.Config.Loaded != loaded || (r.Config.Problem == "") != (problem == "") || !strings.Contains(r.Config.Problem, problem) {
+	if !maps.Equal(c.Node.Settings, want) || r.Config.Loaded != loaded || (r.Config.Problem == "") != (problem == "") ||
+		!strings.Contains(r.Config.Problem, problem) {
 		c.Errorf("%s: settings %v, loaded %q, problem %q", what, c.Node.Settings, r.Config.Loaded, r.Config.Problem)
 	}
 }
@@ -98,7 +103,8 @@ func (c *configured) shows(what string, want settings, loaded string, problem st
 // TestFallBack: a member goes back to the settings it served with when no server starts with new ones, and reports why,
 // until others are published.
 func TestFallBack(t *testing.T) {
-	good, bad, better := settings{"max_connections": "1"}, settings{"max_connections": "2"}, settings{"max_connections": "3"}
+	good, bad, better := settings{"max_connections": "1"}, settings{"max_connections": "2"},
+		settings{"max_connections": "3"}
 	c := configure(t)
 	c.publish("r1", good)
 	c.fail(true)
@@ -154,8 +160,8 @@ func TestFallBackOfANewAgent(t *testing.T) {
 	}
 }
 
-// TestFallBackToRefusedSettings: when mariadbd accepts neither the published settings nor those of the last server that served, it is
-// not asked about them over and over without a pause.
+// TestFallBackToRefusedSettings: when mariadbd accepts neither the published settings nor those of the last server that
+// served, it is not asked about them over and over without a pause.
 func TestFallBackToRefusedSettings(t *testing.T) {
 	c := configure(t)
 	c.Remember(settings{"unknown": "1"})

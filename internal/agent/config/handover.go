@@ -32,7 +32,8 @@ func (r *Manager) Busy() string {
 // Save implements handover.Keeper.
 func (r *Manager) Save() (any, []int, error) {
 	o := r.run.Output
-	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients, Settings: r.run.Settings, Back: r.back}
+	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients,
+		Settings: r.run.Settings, Back: r.back}
 	if r.Node != nil {
 		s.Checked = r.Output.MyCnf.Render()
 	}
@@ -45,7 +46,8 @@ func (r *Manager) Load(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	r.run = Run{Output: servercnf.Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites}, Clients: s.Clients, Settings: s.Settings, pid: s.PID}
+	r.run = Run{Output: servercnf.Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites}, Clients: s.Clients,
+		Settings: s.Settings, pid: s.PID}
 	r.back = s.Back
 	r.checked = checked{text: s.Checked}
 	return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// LogFormat is the published format of the log, for what is written before the configuration is taken over; "" when it cannot be read.
+// LogFormat is the published format of the log, for what is written before the configuration is taken over; "" when it
+// cannot be read.
 func LogFormat(places paths.Places) string {
 	data, err := os.ReadFile(filepath.Join(places.Config, agentapi.ConfigKey))
 	if err != nil {

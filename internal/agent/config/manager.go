@@ -55,7 +55,8 @@ type Manager struct {
 }
 
 // New returns a Room without a configuration.
-func New(loop eventloop.Loop, places paths.Places, member Member, image *image.Image, table *procs.Table, server Server, events Events) Manager {
+func New(loop eventloop.Loop, places paths.Places, member Member, image *image.Image, table *procs.Table, server Server,
+	events Events) Manager {
 	return Manager{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
 }
 

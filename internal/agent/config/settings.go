@@ -23,7 +23,8 @@ type checked struct {
 // must never wait on the disk for the next crash to bring them up. That takes a while: the configuration is
 // read again when it is known.
 func (r *Manager) checkSettings(config agentapi.NodeConfig, output servercnf.Output) (known bool, why error) {
-	if r.image.Mariadbd == "" || len(config.Settings) == 0 || r.Node != nil && maps.Equal(r.Node.Settings, config.Settings) {
+	if r.image.Mariadbd == "" || len(config.Settings) == 0 || r.Node != nil && maps.Equal(r.Node.Settings,
+		config.Settings) {
 		return true, nil
 	}
 	c, text := r.checked, output.MyCnf.Render()

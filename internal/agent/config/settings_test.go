@@ -22,14 +22,16 @@ import (
 func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 	dir, events := t.TempDir(), make(chan func(), 1)
 	img := image.Image{Mariadbd: filepath.Join(dir, "mariadbd")}
-	if err := os.WriteFile(img.Mariadbd, []byte("#!/bin/sh\nsleep 1\necho '[ERROR] unknown variable'\nexit 1\n"), 0o700); err != nil {
+	if err := os.WriteFile(img.Mariadbd, []byte("#!/bin/sh\nsleep 1\necho '[ERROR] unknown variable'\nexit 1\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	loop := eventloop.Loop{Post: func(event func()) { events <- event }, Logger: slog.New(slog.DiscardHandler),
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	s := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &procs.Table{}, nil, Events{})
+	s := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &procs.Table{}, nil,
+		Events{})
 	config := agentapi.NodeConfig{Settings: map[string]string{"x": "y"}}
 	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("x", "y")}}}}
 	began := time.Now()
@@ -40,16 +42,19 @@ func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 		t.Error("known before the end")
 	}
 	(<-events)()
-	if known, err := s.checkSettings(config, output); !known || err == nil || !strings.Contains(err.Error(), "unknown variable") {
+	if known, err := s.checkSettings(config, output); !known || err == nil || !strings.Contains(err.Error(),
+		"unknown variable") {
 		t.Errorf("%v, %v", known, err)
 	}
 }
 
-// TestCopiedConfiguration: the configuration of a cluster of another namespace names that cluster's hosts, and nothing is made of it.
+// TestCopiedConfiguration: the configuration of a cluster of another namespace names that cluster's hosts, and nothing
+// is made of it.
 func TestCopiedConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	loop := eventloop.Loop{Post: func(func()) {}, Logger: slog.New(slog.DiscardHandler)}
-	r := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Namespace: "staging"}, &image.Image{},
+	r := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Namespace: "staging"},
+		&image.Image{},
 		&procs.Table{}, nil, Events{Taken: func() { t.Error("taken") }})
 	document := `{"cluster":"shop","namespace":"prod","uid":"one","revision":"1","members":[{"name":"shop-0","host":"shop-0.prod.svc"}],
 		"tls":{"replication":"Plain","stateTransfer":"Disabled","clients":"Disabled","minVersion":"1.3"},

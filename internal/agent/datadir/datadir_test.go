@@ -46,7 +46,8 @@ func TestPermitBootstrap(t *testing.T) {
 		"keeps the position": {Grastate{Position: pos}.render(), Grastate{pos, true}},
 		"no file":            {"", Grastate{galera.Position{UUID: uuid, Seqno: -1}, true}},
 		"damaged file":       {"garbage", Grastate{galera.Position{UUID: uuid, Seqno: -1}, true}},
-		"other uuid":         {Grastate{Position: galera.Position{UUID: galera.ZeroUUID, Seqno: -1}}.render(), Grastate{galera.Position{UUID: uuid, Seqno: -1}, true}},
+		"other uuid": {Grastate{Position: galera.Position{UUID: galera.ZeroUUID, Seqno: -1}}.render(),
+			Grastate{galera.Position{UUID: uuid, Seqno: -1}, true}},
 	} {
 		dir := t.TempDir()
 		if c.before != "" {
@@ -65,7 +66,8 @@ func TestPermitBootstrap(t *testing.T) {
 func TestForgetSeqno(t *testing.T) {
 	known, crashed := galera.Position{UUID: uuid, Seqno: 9}, galera.Position{UUID: uuid, Seqno: -1}
 	none := galera.Position{UUID: galera.ZeroUUID, Seqno: -1}
-	for before, want := range map[Grastate]Grastate{{known, true}: {crashed, false}, {crashed, false}: {crashed, false}, {none, false}: {none, false}} {
+	for before, want := range map[Grastate]Grastate{{known, true}: {crashed, false}, {crashed, false}: {crashed, false},
+		{none, false}: {none, false}} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, grastateFile), before.render())
 		if err := ForgetSeqno(dir); err != nil {
@@ -89,12 +91,13 @@ func TestJudge(t *testing.T) {
 		note *Joining
 		want galera.DataState
 	}{
-		"nothing":                               {Contents{}, nil, galera.DataEmpty},
-		"nothing, after an attempt":             {Contents{}, begun, galera.DataEmpty},
-		"a database":                            {full, nil, galera.DataPresent},
-		"something that is no tablespace":       {Contents{Database: true}, nil, galera.DataPresent},
-		"a transfer's directory":                {Contents{SST: true}, nil, galera.DataIncomplete},
-		"a transfer's directory next to data":   {Contents{Database: true, Tablespace: true, SST: true}, nil, galera.DataIncomplete},
+		"nothing":                         {Contents{}, nil, galera.DataEmpty},
+		"nothing, after an attempt":       {Contents{}, begun, galera.DataEmpty},
+		"a database":                      {full, nil, galera.DataPresent},
+		"something that is no tablespace": {Contents{Database: true}, nil, galera.DataPresent},
+		"a transfer's directory":          {Contents{SST: true}, nil, galera.DataIncomplete},
+		"a transfer's directory next to data": {Contents{Database: true, Tablespace: true, SST: true}, nil,
+			galera.DataIncomplete},
 		"IST cut off":                           {full, backup, galera.DataPresent},
 		"transfer cut off":                      {full, begun, galera.DataIncomplete},
 		"rsync writes into the data":            {full, rsync, galera.DataIncomplete},
@@ -111,8 +114,10 @@ func TestInspect(t *testing.T) {
 		files []string
 		want  Contents
 	}{
-		"by-products only": {[]string{"lost+found/", "galera.cache", "grastate.dat", "gvwstate.dat", "wsrep_sst.pid", "sst_in_progress",
-			"gcache.page.000001", "mariabackup.backup.log", "aria_log_control", "aria_log.00000001", "ddl_recovery.log", "tc.log"}, Contents{}},
+		"by-products only": {[]string{"lost+found/", "galera.cache", "grastate.dat", "gvwstate.dat", "wsrep_sst.pid",
+			"sst_in_progress",
+			"gcache.page.000001", "mariabackup.backup.log", "aria_log_control", "aria_log.00000001", "ddl_recovery.log",
+			"tc.log"}, Contents{}},
 		"database":               {[]string{"ibdata1", "mysql/", "grastate.dat"}, Contents{Database: true, Tablespace: true}},
 		"half a database":        {[]string{"mysql/"}, Contents{Database: true}},
 		"unknown file":           {[]string{"precious"}, Contents{Database: true}},
@@ -180,7 +185,8 @@ func TestMarkers(t *testing.T) {
 	if j, err := m.Joining(); j != nil || err != nil {
 		t.Fatalf("%v %v", j, err)
 	}
-	want := Joining{Method: "MariaBackup", SST: true, From: galera.Position{UUID: uuid, Seqno: 3}, Since: time.Unix(5, 0).UTC()}
+	want := Joining{Method: "MariaBackup", SST: true, From: galera.Position{UUID: uuid, Seqno: 3},
+		Since: time.Unix(5, 0).UTC()}
 	if err := m.SetJoining(want); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +203,8 @@ func TestMarkers(t *testing.T) {
 	if j, err := m.Joining(); j != nil || err != nil || m.ClearJoining() != nil {
 		t.Errorf("%v %v", j, err)
 	}
-	if m.Initialising() || m.SetInitialising() != nil || !m.Initialising() || m.ClearInitialising() != nil || m.Initialising() {
+	if m.Initialising() || m.SetInitialising() != nil || !m.Initialising() || m.ClearInitialising() != nil ||
+		m.Initialising() {
 		t.Error("the note of an initialisation does not come and go")
 	}
 	if m.VotedOut() || m.SetVotedOut() != nil || !m.VotedOut() || m.ClearVotedOut() != nil || m.VotedOut() {

@@ -86,7 +86,8 @@ func PermitBootstrap(dir string, pos galera.Position) error {
 	return WriteFile(filepath.Join(dir, grastateFile), []byte(g.render()), 0o660)
 }
 
-// ForgetSeqno makes a position in grastate.dat one that is not known, as after a crash: without one Galera requests an SST.
+// ForgetSeqno makes a position in grastate.dat one that is not known, as after a crash: without one Galera requests an
+// SST.
 func ForgetSeqno(dir string) error {
 	g, err := ReadGrastate(dir)
 	if err != nil || !g.Position.Known() {

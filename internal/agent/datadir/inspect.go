@@ -91,9 +91,9 @@ func Classify(l Contents, j *Joining) galera.DataState {
 	return galera.DataEmpty
 }
 
-// Clean removes what dead transfer scripts left. When incomplete is set it removes Galera's state files as well, so that the
-// next join is an SST and the directory never counts as data; the rest stays until the SST replaces it. The caller has set the
-// joining marker before.
+// Clean removes what dead transfer scripts left. When incomplete is set it removes Galera's state files as well, so
+// that the next join is an SST and the directory never counts as data; the rest stays until the SST replaces it. The
+// caller has set the joining marker before.
 func Clean(dir string, incomplete bool) error {
 	names := leftovers
 	if incomplete {

@@ -26,8 +26,8 @@ type Joining struct {
 	Method string `json:"method"`
 	// SST is true if an SST has begun, or must: the directory holds no database until the join has succeeded.
 	SST bool `json:"transfer"`
-	// Marked is true if only an SST can end the join. Until that begins the directory holds what it held before, at From: a write
-	// that was acknowledged may be nowhere else on a disk yet.
+	// Marked is true if only an SST can end the join. Until that begins the directory holds what it held before, at From:
+	// a write that was acknowledged may be nowhere else on a disk yet.
 	Marked bool `json:"marked,omitempty"`
 	// Address is where the donor reaches the member, for as long as it tries to.
 	Address string `json:"address,omitempty"`

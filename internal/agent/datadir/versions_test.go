@@ -13,14 +13,19 @@ func TestVersions(t *testing.T) {
 		files map[string]string
 		want  Versions
 	}{
-		"nothing is known":            {nil, nil, Versions{}},
-		"a database of before":        {nil, map[string]string{"mysql_upgrade_info": old}, Versions{old, old}},
-		"as new servers leave it":     {nil, map[string]string{"mariadb_upgrade_info": current + "\n"}, Versions{current, current}},
-		"both: the later one":         {nil, map[string]string{"mariadb_upgrade_info": current, "mysql_upgrade_info": old}, Versions{current, current}},
-		"noted":                       {&Versions{current, old}, nil, Versions{current, old}},
-		"noted, and upgraded by hand": {&Versions{current, old}, map[string]string{"mariadb_upgrade_info": current}, Versions{current, current}},
-		"noted, and an old file":      {&Versions{current, current}, map[string]string{"mysql_upgrade_info": old}, Versions{current, current}},
-		"a later server was here":     {&Versions{old, old}, map[string]string{"mariadb_upgrade_info": current}, Versions{current, current}},
+		"nothing is known":     {nil, nil, Versions{}},
+		"a database of before": {nil, map[string]string{"mysql_upgrade_info": old}, Versions{old, old}},
+		"as new servers leave it": {nil, map[string]string{"mariadb_upgrade_info": current + "\n"},
+			Versions{current, current}},
+		"both: the later one": {nil, map[string]string{"mariadb_upgrade_info": current, "mysql_upgrade_info": old},
+			Versions{current, current}},
+		"noted": {&Versions{current, old}, nil, Versions{current, old}},
+		"noted, and upgraded by hand": {&Versions{current, old}, map[string]string{"mariadb_upgrade_info": current},
+			Versions{current, current}},
+		"noted, and an old file": {&Versions{current, current}, map[string]string{"mysql_upgrade_info": old},
+			Versions{current, current}},
+		"a later server was here": {&Versions{old, old}, map[string]string{"mariadb_upgrade_info": current},
+			Versions{current, current}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, dir := Markers{Dir: t.TempDir()}, t.TempDir()

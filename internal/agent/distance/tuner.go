@@ -41,8 +41,8 @@ func New(loop eventloop.Loop, server Server, measure func() (time.Duration, bool
 	return Tuner{loop: loop, server: server, measure: measure}
 }
 
-// Serving looks how far the others are, now and then, and gives a serving server the windows for that. fixed are those of the configuration,
-// nil to follow the distance.
+// Serving looks how far the others are, now and then, and gives a serving server the windows for that. fixed are those
+// of the configuration, nil to follow the distance.
 func (r *Tuner) Serving(now time.Time, fixed *agentapi.SendWindows) {
 	due := now.Sub(r.measuredAt) >= measureInterval || fixed != nil && *fixed != r.windows && r.problem == ""
 	if r.busy || !due {
@@ -85,7 +85,8 @@ func (r *Tuner) found(roundTrip time.Duration, known bool, want agentapi.SendWin
 	}
 	r.problem = ""
 	if r.windows != want {
-		r.loop.Logger.Info("send windows", "roundTrip", r.roundTrip.String(), "evs.user_send_window", want.UserSendWindow, "evs.send_window", want.SendWindow)
+		r.loop.Logger.Info("send windows", "roundTrip", r.roundTrip.String(), "evs.user_send_window", want.UserSendWindow,
+			"evs.send_window", want.SendWindow)
 		r.windows = want
 	}
 }

@@ -36,7 +36,8 @@ type member struct {
 
 func newMember(roundTrip time.Duration) *member {
 	m := &member{queue: eventloop.NewQueue(), roundTrip: roundTrip, now: time.Unix(1_000_000, 0)}
-	m.Tuner = New(m.queue.Loop(slog.New(slog.DiscardHandler)), &m.server, func() (time.Duration, bool) { return m.roundTrip, m.roundTrip > 0 })
+	m.Tuner = New(m.queue.Loop(slog.New(slog.DiscardHandler)), &m.server,
+		func() (time.Duration, bool) { return m.roundTrip, m.roundTrip > 0 })
 	return m
 }
 
@@ -53,8 +54,10 @@ func (m *member) check(t *testing.T, what string, want agentapi.SendWindows, tim
 	t.Helper()
 	var r agentapi.Report
 	m.Report(&r)
-	if r.Replication == nil || r.Replication.SendWindows != want || len(m.server.took) != times || m.server.took[times-1] != want {
-		t.Errorf("%s: the server took %v, reported is %+v; want %v, set %d times", what, m.server.took, r.Replication, want, times)
+	if r.Replication == nil || r.Replication.SendWindows != want || len(m.server.took) != times ||
+		m.server.took[times-1] != want {
+		t.Errorf("%s: the server took %v, reported is %+v; want %v, set %d times", what, m.server.took, r.Replication, want,
+			times)
 	}
 }
 

@@ -18,14 +18,15 @@ const (
 )
 
 var (
-	// together lets write-sets that come while one message is on its way share the next one: each record of TLS costs the same, however small.
+	// together lets write-sets that come while one message is on its way share the next one: each record of TLS costs the
+	// same, however small.
 	together = agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}
 	// galeraDefaults are Galera's defaults.
 	galeraDefaults = agentapi.SendWindows{UserSendWindow: 2, SendWindow: 4}
 )
 
-// Windows returns the send windows for a round trip. It keeps the last ones while they are right for a round trip of up to a quarter
-// more or less, so that they do not go back and forth; the zero value of last knows none.
+// Windows returns the send windows for a round trip. It keeps the last ones while they are right for a round trip of up
+// to a quarter more or less, so that they do not go back and forth; the zero value of last knows none.
 func Windows(roundTrip time.Duration, last agentapi.SendWindows) agentapi.SendWindows {
 	least, largest := windows(roundTrip*4/5), windows(roundTrip*5/4)
 	if least.UserSendWindow <= last.UserSendWindow && last.UserSendWindow <= largest.UserSendWindow {
@@ -58,8 +59,8 @@ func step(need int) int {
 	}
 }
 
-// StableRoundTrip returns the round trip to report: the one reported last while it is right to a quarter, else the new one to two
-// digits. A figure that moved with each measurement would change the report all the time.
+// StableRoundTrip returns the round trip to report: the one reported last while it is right to a quarter, else the new
+// one to two digits. A figure that moved with each measurement would change the report all the time.
 func StableRoundTrip(roundTrip, last time.Duration) time.Duration {
 	if last*4/5 <= roundTrip && roundTrip <= last*5/4 {
 		return last

@@ -38,8 +38,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestWindowsSettle: at any distance, a figure that wobbles by a tenth changes the windows once at most, and evs.send_window is
-// never the smaller one, which Galera refuses.
+// TestWindowsSettle: at any distance, a figure that wobbles by a tenth changes the windows once at most, and
+// evs.send_window is never the smaller one, which Galera refuses.
 func TestWindowsSettle(t *testing.T) {
 	for rtt := 10 * time.Microsecond; rtt < time.Second; rtt = rtt * 11 / 10 {
 		last := Windows(rtt, agentapi.SendWindows{})

@@ -57,7 +57,8 @@ type joinerWatch struct {
 }
 
 // New returns the Room of a member that was no donor yet.
-func New(loop eventloop.Loop, places paths.Places, run *running.Supervisor, config *config.Manager, peerAnswer func(net.IP, uint16) (streams.Answer, bool)) Tracker {
+func New(loop eventloop.Loop, places paths.Places, run *running.Supervisor, config *config.Manager,
+	peerAnswer func(net.IP, uint16) (streams.Answer, bool)) Tracker {
 	return Tracker{loop: loop, places: places, run: run, config: config, peerAnswer: peerAnswer}
 }
 
@@ -115,13 +116,13 @@ func (r *Tracker) measure() {
 	}()
 }
 
-// endLostJoiner ends the transfer script when its joiner is unreachable: its host lost power, or the network drops all packets
-// (sst.JoinerWatch). The script would wait a quarter of an hour for the kernel to give up, or forever with nothing to
-// send; with rsync the donor rejects all writes meanwhile. mariadbd goes on, and serves again.
+// endLostJoiner ends the transfer script when its joiner is unreachable: its host lost power, or the network drops all
+// packets (sst.JoinerWatch). The script would wait a quarter of an hour for the kernel to give up, or forever with
+// nothing to send; with rsync the donor rejects all writes meanwhile. mariadbd goes on, and serves again.
 //
-// Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled transfer itself.
-// Without quorum, silence does not count: the end of the transfer could not be reported to the group (sst.Donation), and no
-// member can write.
+// Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled transfer
+// itself. Without quorum, silence does not count: the end of the transfer could not be reported to the group
+// (sst.Donation), and no member can write.
 func (r *Tracker) endLostJoiner(n transfer.Note, now time.Time) {
 	w := &r.joinerWatch
 	if w.script != n.PID {
@@ -137,7 +138,8 @@ func (r *Tracker) endLostJoiner(n transfer.Note, now time.Time) {
 	}
 	answer, ok := r.peerAnswer(net.ParseIP(n.Host), transferPort)
 	w.at = now
-	silent := w.watch.See(now, sst.JoinerObservation{Connected: ok && !r.run.WithoutQuorum(), Silent: answer.Silent, OwesACK: answer.Owed},
+	silent := w.watch.See(now, sst.JoinerObservation{Connected: ok && !r.run.WithoutQuorum(), Silent: answer.Silent,
+		OwesACK: answer.Owed},
 		r.config.Node.StateTransfer.Stall())
 	if silent == 0 {
 		return

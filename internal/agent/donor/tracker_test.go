@@ -21,7 +21,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// donor is an agent whose server gives to 10.0.0.9 by a script that holds on to a connection; the script's note is returned.
+// donor is an agent whose server gives to 10.0.0.9 by a script that holds on to a connection; the script's note is
+// returned.
 func donor(t *testing.T, script string) (*Tracker, transfer.Note) {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -29,7 +30,8 @@ func donor(t *testing.T, script string) (*Tracker, transfer.Note) {
 		t.Skip("no bash here")
 	}
 	_, loop := agenttest.Loop()
-	a := &Tracker{loop: loop, run: &running.Supervisor{Proc: agenttest.Server(t)}, config: &config.Manager{Node: &agentapi.NodeConfig{}}}
+	a := &Tracker{loop: loop, run: &running.Supervisor{Proc: agenttest.Server(t)},
+		config: &config.Manager{Node: &agentapi.NodeConfig{}}}
 	a.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeDonor}
 	dir := t.TempDir()
 	a.places = paths.Places{Run: dir, Data: dir}

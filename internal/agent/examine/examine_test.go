@@ -38,9 +38,11 @@ func TestJudgeRecovered(t *testing.T) {
 		"a joiner whose transfer had begun":  {at(9), galera.ZeroUUID, joined(at(9), true), at(9), true, ""},
 		"a joiner of which nothing is known": {at(9), galera.ZeroUUID, joined(none, false), at(9), true, ""},
 		"two histories":                      {at(9), uuidB, nil, none, false, agentapi.FailureRecovery},
-		"no history":                         {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, uuidA, nil, none, false, agentapi.FailureRecovery},
-		"no history at all":                  {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, "", nil, none, false, agentapi.FailureRecovery},
-		"a history, no seqno":                {at(-1), uuidA, nil, none, false, agentapi.FailureRecovery},
+		"no history": {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, uuidA, nil, none, false,
+			agentapi.FailureRecovery},
+		"no history at all": {galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, "", nil, none, false,
+			agentapi.FailureRecovery},
+		"a history, no seqno": {at(-1), uuidA, nil, none, false, agentapi.FailureRecovery},
 	} {
 		got := judgeRecovered(Found{Data: galera.DataPresent}, c.pos, c.uuid, c.note)
 		reason := ""
@@ -57,7 +59,8 @@ func TestPositionArgs(t *testing.T) {
 	for want, found := range map[string]Found{
 		"":                                       {Position: galera.Position{}, StartPosition: "x", Data: galera.DataPresent},
 		"--wsrep-start-position=" + uuidA + ":9": {Position: at(9), Data: galera.DataPresent},
-		"--wsrep-start-position=" + uuidA + ":9,0-1-2": {Position: at(9), StartPosition: uuidA + ":9,0-1-2", Data: galera.DataPresent},
+		"--wsrep-start-position=" + uuidA + ":9,0-1-2": {Position: at(9), StartPosition: uuidA + ":9,0-1-2",
+			Data: galera.DataPresent},
 	} {
 		if got := strings.Join(found.Args(true), " "); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -76,7 +79,8 @@ func TestArgsOfACopy(t *testing.T) {
 }
 
 func TestExamineLimit(t *testing.T) {
-	for failures, want := range map[int]time.Duration{0: heldTimeout, 1: heldTimeout, 2: 2 * heldTimeout, 3: 4 * heldTimeout, 20: recoverTimeout} {
+	for failures, want := range map[int]time.Duration{0: heldTimeout, 1: heldTimeout, 2: 2 * heldTimeout,
+		3: 4 * heldTimeout, 20: recoverTimeout} {
 		if got := Limit(true, failures); got != want {
 			t.Errorf("after %d failures: %s", failures, got)
 		}

@@ -22,17 +22,18 @@ import (
 )
 
 const (
-	// recoverTimeout bounds --wsrep-recover: InnoDB replays its whole log, which may be as large as the memory, and after an
-	// interruption it starts again. Only a hung one takes a day.
+	// recoverTimeout bounds --wsrep-recover: InnoDB replays its whole log, which may be as large as the memory, and after
+	// an interruption it starts again. Only a hung one takes a day.
 	recoverTimeout = 24 * time.Hour
-	// heldTimeout bounds the first examination that is repeated while the member is stopped by order: the operator waits for it to be
-	// Stopped.
+	// heldTimeout bounds the first examination that is repeated while the member is stopped by order: the operator waits
+	// for it to be Stopped.
 	heldTimeout = 10 * time.Minute
 	// slowAfter is when a running examination is reported.
 	slowAfter = 5 * time.Minute
 	// stopTimeout is how long an examination may run after a Stop; it is interrupted then.
 	stopTimeout = 30 * time.Second
-	// heldRetryInterval is the pause before an examination is repeated, after a failed one, on a member that is stopped by order.
+	// heldRetryInterval is the pause before an examination is repeated, after a failed one, on a member that is stopped by
+	// order.
 	heldRetryInterval = time.Minute
 )
 
@@ -48,9 +49,9 @@ type Found struct {
 	SSTInterrupted bool
 	// Trouble is set when there is a database of which no position is known.
 	Trouble *agentapi.Failure
-	// Marked: only an SST makes this node a member of a running component (zero UUID in grastate.dat, or an unfinished join that
-	// needed one); it may still be bootstrapped. VotedOut: the group voted it inconsistent; it is never bootstrapped. NeedsSST: the
-	// component it joins requires an SST.
+	// Marked: only an SST makes this node a member of a running component (zero UUID in grastate.dat, or an unfinished
+	// join that needed one); it may still be bootstrapped. VotedOut: the group voted it inconsistent; it is never
+	// bootstrapped. NeedsSST: the component it joins requires an SST.
 	Marked, VotedOut, NeedsSST bool
 	// Versions are the servers the data have seen; Newer is the one that has used them when that is of a
 	// later series than the image's. Then they must not be touched, and may be replaced.
@@ -104,21 +105,25 @@ type Examiner struct {
 	recordRefusedSettings RecordRefusedSettings
 }
 
-// RecordRefusedSettings returns, for the settings in use when it is called, what notes that mariadbd ended because of them: certainly, or possibly.
+// RecordRefusedSettings returns, for the settings in use when it is called, what notes that mariadbd ended because of
+// them: certainly, or possibly.
 type RecordRefusedSettings func() func(certain bool, why string)
 
 // New returns a Room that knows nothing of the data. address is the member's own; book returns the content of the order
 // book, damaged why it cannot be read; blame notes settings with which no examination succeeds.
-func New(loop eventloop.Loop, places paths.Places, address string, image *image.Image, table *procs.Table, volume *volume.Volume,
+func New(loop eventloop.Loop, places paths.Places, address string, image *image.Image, table *procs.Table,
+	volume *volume.Volume,
 	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error, blame RecordRefusedSettings) Examiner {
-	return Examiner{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State}, image: image, table: table,
+	return Examiner{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State},
+		image: image, table: table,
 		volume: volume, attempts: attempts, book: book, damaged: damaged, recordRefusedSettings: blame}
 }
 
 // held reports whether the member is stopped by order.
 func (r *Examiner) held() bool { return r.book().Held }
 
-// served reports whether the member may have been in a component: its order book names a line of history, or cannot be read.
+// served reports whether the member may have been in a component: its order book names a line of history, or cannot be
+// read.
 func (r *Examiner) served() bool { return r.damaged() != nil || r.book().Lineage.Epoch > 0 }
 
 // Job is what the worker does at present.
@@ -129,7 +134,8 @@ func (r *Examiner) Job() lifecycle.Job {
 	return lifecycle.JobNone
 }
 
-// See records that the group voted the running server inconsistent: its data alone look like an interrupted DDL statement.
+// See records that the group voted the running server inconsistent: its data alone look like an interrupted DDL
+// statement.
 func (r *Examiner) See(votedOut bool) {
 	if !votedOut || r.votedOut {
 		return
@@ -186,7 +192,8 @@ func (r *Examiner) failed(found Found, err error, blame func(certain bool, why s
 // ended continues with what was found; before is why the examination before failed, nil when it did not.
 func (r *Examiner) ended(found Found, before *agentapi.Failure) {
 	r.Done, r.Found, r.Trouble, r.Versions = true, found, nil, found.Versions
-	r.loop.Logger.Info("examined", "data", found.Data, "position", found.Position.String(), "safeToBootstrap", found.SafeToBootstrap)
+	r.loop.Logger.Info("examined", "data", found.Data, "position", found.Position.String(), "safeToBootstrap",
+		found.SafeToBootstrap)
 	if found.SSTInterrupted && !r.waited {
 		// Seen: the donor of a joiner that was killed streamed its data into the next attempt.
 		r.attempts.RecordInterruptedSST(time.Now())
@@ -201,8 +208,8 @@ func (r *Examiner) ended(found Found, before *agentapi.Failure) {
 	}
 }
 
-// EndFor interrupts an examination that delays a Stop, which was ordered at a time. A member that is stopped by order starts
-// nothing, so its position may stay unknown for now.
+// EndFor interrupts an examination that delays a Stop, which was ordered at a time. A member that is stopped by order
+// starts nothing, so its position may stay unknown for now.
 func (r *Examiner) EndFor(stop, now time.Time) {
 	if r.examining && !r.volume.Frozen() && now.Sub(r.from) >= stopTimeout && now.Sub(stop) >= stopTimeout {
 		r.cancel()
@@ -222,8 +229,8 @@ func (r *Examiner) Slow(now time.Time) *agentapi.Failure {
 			"Check mariadbd's log and the storage", r.from.UTC().Format(time.RFC3339))}
 }
 
-// Limit bounds an examination after so many failures in a row. One that is repeated while the member is stopped by order gets
-// twice the time of the one before: the operator gets the position in the end, however long the log is.
+// Limit bounds an examination after so many failures in a row. One that is repeated while the member is stopped by
+// order gets twice the time of the one before: the operator gets the position in the end, however long the log is.
 func Limit(again bool, failures int) time.Duration {
 	if !again {
 		return recoverTimeout
@@ -234,7 +241,8 @@ func Limit(again bool, failures int) time.Duration {
 func failure(err error) *agentapi.Failure {
 	f := &agentapi.Failure{Reason: agentapi.FailureRecovery, Message: err.Error(), At: time.Now()}
 	if errors.Is(err, context.Canceled) {
-		f.Message = "mariadbd --wsrep-recover was interrupted by a stop before the position was known; it is run again: " + err.Error()
+		f.Message = "mariadbd --wsrep-recover was interrupted by a stop before the position was known; it is run again: " +
+			err.Error()
 	}
 	var failed *mariadbd.RecoverError
 	if errors.As(err, &failed) {

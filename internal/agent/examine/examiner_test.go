@@ -30,7 +30,8 @@ func TestEndFor(t *testing.T) {
 		"the volume frozen": {long, long, true, true, false},
 	} {
 		cut := false
-		r := Examiner{volume: &volume.Volume{Watch: volume.NewWatch(nil, time.Now)}, examining: c.looking, from: now.Add(-c.looked), cancel: func() { cut = true }}
+		r := Examiner{volume: &volume.Volume{Watch: volume.NewWatch(nil, time.Now)}, examining: c.looking,
+			from: now.Add(-c.looked), cancel: func() { cut = true }}
 		if c.frozen {
 			r.volume.Begin(now.Add(-time.Hour))
 		}
@@ -53,8 +54,9 @@ func TestSlowExaminationIsReported(t *testing.T) {
 	}
 }
 
-// TestExaminationBlamesSettings: settings with which mariadbd --wsrep-recover does not start count as refused, as those with which a server
-// does not; an interrupted examination, and one that failed for another reason, prove nothing about them.
+// TestExaminationBlamesSettings: settings with which mariadbd --wsrep-recover does not start count as refused, as those
+// with which a server does not; an interrupted examination, and one that failed for another reason, prove nothing about
+// them.
 func TestExaminationBlamesSettings(t *testing.T) {
 	exit := func(line string) mariadbd.Exit {
 		return mariadbd.Exit{Code: 1, Lines: []string{line, "[ERROR] Aborting"}}
@@ -63,15 +65,21 @@ func TestExaminationBlamesSettings(t *testing.T) {
 		err             error
 		blamed, certain bool
 	}{
-		"a setting":        {&mariadbd.RecoverError{Exit: exit("[ERROR] unknown variable 'x=1'"), Err: mariadbd.ErrNoPosition}, true, true},
-		"maybe a setting":  {&mariadbd.RecoverError{Exit: exit("[ERROR] Cannot allocate memory"), Err: mariadbd.ErrNoPosition}, true, false},
-		"a full disk":      {&mariadbd.RecoverError{Exit: exit("[ERROR] No space left on device"), Err: mariadbd.ErrNoPosition}, false, false},
-		"interrupted":      {&mariadbd.RecoverError{Exit: exit("[ERROR] unknown variable 'x=1'"), Err: context.Canceled}, false, false},
-		"out of time":      {&mariadbd.RecoverError{Exit: exit("[ERROR] x"), Err: fmt.Errorf("x: %w", context.DeadlineExceeded)}, false, false},
+		"a setting": {&mariadbd.RecoverError{Exit: exit("[ERROR] unknown variable 'x=1'"),
+			Err: mariadbd.ErrNoPosition}, true, true},
+		"maybe a setting": {&mariadbd.RecoverError{Exit: exit("[ERROR] Cannot allocate memory"),
+			Err: mariadbd.ErrNoPosition}, true, false},
+		"a full disk": {&mariadbd.RecoverError{Exit: exit("[ERROR] No space left on device"),
+			Err: mariadbd.ErrNoPosition}, false, false},
+		"interrupted": {&mariadbd.RecoverError{Exit: exit("[ERROR] unknown variable 'x=1'"), Err: context.Canceled},
+			false, false},
+		"out of time": {&mariadbd.RecoverError{Exit: exit("[ERROR] x"),
+			Err: fmt.Errorf("x: %w", context.DeadlineExceeded)}, false, false},
 		"the volume fails": {errors.New("input/output error"), false, false},
 	} {
-		r := Examiner{loop: eventloop.Loop{Logger: slog.New(slog.DiscardHandler), Draining: func() bool { return false }}, attempts: &lifecycle.Attempts{},
-			book: func() orders.Content { return orders.Content{} }}
+		r := Examiner{loop: eventloop.Loop{Logger: slog.New(slog.DiscardHandler), Draining: func() bool { return false }},
+			attempts: &lifecycle.Attempts{},
+			book:     func() orders.Content { return orders.Content{} }}
 		blamed, certain := false, false
 		r.failed(Found{}, c.err, func(is bool, why string) {
 			if blamed, certain = true, is; why != c.err.Error() || r.RetryAt.IsZero() {

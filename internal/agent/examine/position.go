@@ -47,8 +47,8 @@ func (r *Examiner) data(ctx context.Context, served bool) (Found, error) {
 	return found, err
 }
 
-// newerData determines where data of a later series stand without starting mariadbd on them: by grastate.dat after a clean
-// stop, else by the joining marker's start position.
+// newerData determines where data of a later series stand without starting mariadbd on them: by grastate.dat after a
+// clean stop, else by the joining marker's start position.
 func newerData(found Found, dir string, note *datadir.Joining) Found {
 	found.Newer = found.Versions.Used
 	if grastate, err := datadir.ReadGrastate(dir); err == nil && grastate.Position.Known() {
@@ -78,7 +78,8 @@ func (r *Examiner) findPosition(ctx context.Context, found Found, note *datadir.
 	}
 	pos := recovered.Position
 	found.StartPosition = recovered.Start
-	r.loop.Logger.Info("position recovered", "position", pos.String(), "took", time.Since(started).Round(time.Millisecond).String())
+	r.loop.Logger.Info("position recovered", "position", pos.String(), "took", time.Since(started).Round(time.Millisecond).
+		String())
 	if !pos.Known() && !served && r.markers.Initialising() {
 		return r.discardUninitialised()
 	}
@@ -90,7 +91,8 @@ func (r *Examiner) findPosition(ctx context.Context, found Found, note *datadir.
 	if r.markers.VotedOut() {
 		found.Marked, found.VotedOut = true, true
 		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureInconsistent,
-			Message: fmt.Sprintf("this node was voted out: the group found its data, at %s, inconsistent; an SST will replace them", pos)}
+			Message: fmt.Sprintf(
+				"this node was voted out: the group found its data, at %s, inconsistent; an SST will replace them", pos)}
 	}
 	return found, nil
 }
@@ -98,14 +100,15 @@ func (r *Examiner) findPosition(ctx context.Context, found Found, note *datadir.
 // judgeRecovered judges a recovered position against the UUID in grastate.dat, which is
 // "" when there is no such file, and the note of an unfinished join.
 //
-// Galera writes the zero UUID there while a statement runs that changes tables (the server may then hold a part of it), when it asks for a
-// state transfer, and for good when the group has voted the server out. A joiner that has received nothing and applied nothing holds what
-// it held before.
+// Galera writes the zero UUID there while a statement runs that changes tables (the server may then hold a part of it),
+// when it asks for a state transfer, and for good when the group has voted the server out. A joiner that has received
+// nothing and applied nothing holds what it held before.
 func judgeRecovered(found Found, pos galera.Position, marked string, note *datadir.Joining) Found {
 	switch {
 	case !pos.Known():
 		found.Trouble = &agentapi.Failure{Reason: agentapi.FailureRecovery,
-			Message: "the data directory holds a database without a Galera position; the operator did not create it, and a join would replace it by SST"}
+			Message: "the data directory holds a database without a Galera position; the operator did not create it, and a " +
+				"join would replace it by SST"}
 	case marked == galera.ZeroUUID:
 		found.Position = pos
 		found.Marked = note == nil || note.SST || note.From != pos
@@ -118,9 +121,9 @@ func judgeRecovered(found Found, pos galera.Position, marked string, note *datad
 	return found
 }
 
-// discardUninitialised removes a database that an Initialise order made and that never was in a component: its initialisation
-// was interrupted, or no server starts on it. It holds no write-set: the line of history is recorded before root's password is set, and
-// before a report names the component, so that no client had an account.
+// discardUninitialised removes a database that an Initialise order made and that never was in a component: its
+// initialisation was interrupted, or no server starts on it. It holds no write-set: the line of history is recorded
+// before root's password is set, and before a report names the component, so that no client had an account.
 func (r *Examiner) discardUninitialised() (Found, error) {
 	r.loop.Logger.Warn("removing a database whose initialisation did not end: it holds no write-set")
 	if err := os.RemoveAll(r.places.Data); err != nil {

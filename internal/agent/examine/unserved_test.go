@@ -43,7 +43,8 @@ const (
 	unplaced = "echo '[Note] WSREP: Recovered position: 00000000-0000-0000-0000-000000000000:-1' >&2\n"
 )
 
-// TestFirstDatabaseThatNoServerStartsOn is removed, so that it can be made again with other settings. One that may hold a write is kept.
+// TestFirstDatabaseThatNoServerStartsOn is removed, so that it can be made again with other settings. One that may hold
+// a write is kept.
 func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		initialising, served, interrupted bool
@@ -60,7 +61,8 @@ func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			p := paths.Places{Volume: dir, Data: filepath.Join(dir, "data"), State: filepath.Join(dir, "agent"), Run: dir, Tmp: dir}
+			p := paths.Places{Volume: dir, Data: filepath.Join(dir, "data"), State: filepath.Join(dir, "agent"), Run: dir,
+				Tmp: dir}
 			server := filepath.Join(dir, "mariadbd")
 			for path, text := range map[string]string{server: "#!/bin/sh\n" + c.server,
 				filepath.Join(p.Data, "ibdata1"): "x"} {
@@ -85,7 +87,8 @@ func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 			if c.interrupted {
 				cancel()
 			}
-			r := Examiner{loop: eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, places: p, markers: markers, image: &image.Image{Mariadbd: server}, table: &procs.Table{}}
+			r := Examiner{loop: eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, places: p, markers: markers,
+				image: &image.Image{Mariadbd: server}, table: &procs.Table{}}
 			found, err := r.data(ctx, c.served)
 			if c.server == failing && (err == nil) != c.removed || c.removed && found.Data != galera.DataEmpty ||
 				c.server == unplaced && !c.removed && (err != nil || found.Trouble == nil) {

@@ -75,8 +75,10 @@ func step(need float64) int64 {
 // windows are the steps a window is rounded down to: a more exact report would not be accurate, and
 // would change all the time.
 var windows = []time.Duration{
-	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 168 * time.Hour, 720 * time.Hour,
+	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute,
+	30 * time.Minute,
+	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour,
+	168 * time.Hour, 720 * time.Hour,
 }
 
 // Window is how long what is written fits into a cache, at the highest rate remembered, rounded down to

@@ -45,8 +45,8 @@ func New(places paths.Places, volume *volume.Volume, logger *slog.Logger) Cache 
 	return Cache{places: places, volume: volume, logger: logger}
 }
 
-// Open takes up the estimate an earlier run of the agent has kept. Without it, the estimate begins anew. It blocks while
-// the volume does not answer.
+// Open takes up the estimate an earlier run of the agent has kept. Without it, the estimate begins anew. It blocks
+// while the volume does not answer.
 func (c *Cache) Open() {
 	data, err := os.ReadFile(filepath.Join(c.places.State, rateFile))
 	if err == nil && json.Unmarshal(data, &c.estimate) != nil {
@@ -130,8 +130,8 @@ func (c *Cache) Args(w Request) func() []string {
 	}
 }
 
-// maxGrowth returns what the gcache may grow by: half of what the volume has left, in addition to a full copy that is to
-// come. A copy of unknown size gets all of it.
+// maxGrowth returns what the gcache may grow by: half of what the volume has left, in addition to a full copy that is
+// to come. A copy of unknown size gets all of it.
 func (w Request) maxGrowth(s volume.Sizes) int64 {
 	space := s.Free
 	if w.Replaced {

@@ -1,9 +1,9 @@
-// Package handover lets an agent replace itself by another binary while mariadbd stays its child: execve keeps the process, its
-// children and the descriptors it is asked to keep. The agent's components write down what must outlive it, the
-// successor reads that before its loop begins.
+// Package handover lets an agent replace itself by another binary while mariadbd stays its child: execve keeps the
+// process, its children and the descriptors it is asked to keep. The agent's components write down what must outlive
+// it, the successor reads that before its loop begins.
 //
-// Nothing is lost when the other binary is unusable: it is asked first whether it can take over (Check), and when it ends its start
-// with an error it goes back to the binary it came from (Return).
+// Nothing is lost when the other binary is unusable: it is asked first whether it can take over (Check), and when it
+// ends its start with an error it goes back to the binary it came from (Return).
 package handover
 
 import (
@@ -28,8 +28,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Format is the version of State. A change that an agent of the version before cannot ignore raises it; Check then refuses, and the
-// agent is replaced with its pod.
+// Format is the version of State. A change that an agent of the version before cannot ignore raises it; Check then
+// refuses, and the agent is replaced with its pod.
 const Format = 1
 
 const (
@@ -55,7 +55,8 @@ type State struct {
 	Primary string `json:"primary,omitempty"`
 	// Components holds what each component has written down, by its name.
 	Components map[string]json.RawMessage `json:"rooms"`
-	// Descriptors are what stays open: listening sockets and the pipe of mariadbd's log. Which is which, their owners know.
+	// Descriptors are what stays open: listening sockets and the pipe of mariadbd's log. Which is which, their owners
+	// know.
 	Descriptors []int `json:"descriptors,omitempty"`
 	// Before is the descriptor of the binary that wrote this, 0 in a state that goes back to it.
 	Before int `json:"before,omitempty"`
@@ -71,7 +72,8 @@ func (s State) Usable() error {
 	return nil
 }
 
-// Binary is a sealed copy of a program in memory: it cannot be changed, and it needs no volume that may be written and executed.
+// Binary is a sealed copy of a program in memory: it cannot be changed, and it needs no volume that may be written and
+// executed.
 func Binary(r io.Reader) (*os.File, error) {
 	return sealed(programName, 0o500, io.LimitReader(r, agentapi.LargestProgram+1))
 }
@@ -88,7 +90,8 @@ func sealed(name string, mode uint32, r io.Reader) (*os.File, error) {
 		err = fmt.Errorf("more than %d MiB", agentapi.LargestProgram>>20)
 	case err == nil:
 		if err = f.Chmod(os.FileMode(mode)); err == nil {
-			_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
+			_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS,
+				unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
 		}
 	}
 	if err != nil {
@@ -122,8 +125,8 @@ func Check(ctx context.Context, table *procs.Table, binary *os.File, s State) er
 	return nil
 }
 
-// Exec replaces this process by binary, which finds s and its descriptors. It returns only when that fails; everything is
-// as before then.
+// Exec replaces this process by binary, which finds s and its descriptors. It returns only when that fails; everything
+// is as before then.
 func Exec(binary *os.File, s State) error {
 	before, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -182,8 +185,8 @@ func without(environ []string) []string {
 	return out
 }
 
-// Taken returns the state this process was started with, nil when it was not started by an agent. Its descriptors are closed in
-// children from now on.
+// Taken returns the state this process was started with, nil when it was not started by an agent. Its descriptors are
+// closed in children from now on.
 func Taken() (*State, error) {
 	word, ok := os.LookupEnv(env)
 	if !ok {
@@ -213,8 +216,8 @@ func Taken() (*State, error) {
 	return s, nil
 }
 
-// rename gives the process its name again: execve of a descriptor names it after the descriptor's number in ps and top. A failure harms
-// nothing.
+// rename gives the process its name again: execve of a descriptor names it after the descriptor's number in ps and top.
+// A failure harms nothing.
 func rename() { _ = os.WriteFile("/proc/self/comm", []byte(programName), 0) }
 
 // Read reads a state.

@@ -20,7 +20,8 @@ import (
 
 // Part is a component that can be busy: it may postpone a handover.
 type Part interface {
-	// Busy returns what a successor could not continue, "" when it can continue everything. The handover is postponed then.
+	// Busy returns what a successor could not continue, "" when it can continue everything. The handover is postponed
+	// then.
 	Busy() string
 }
 
@@ -76,8 +77,8 @@ func New(loop eventloop.Loop, deps Components) Replacer {
 	return Replacer{loop: loop, components: deps, exec: Exec}
 }
 
-// Take reads another agent's program, whose SHA-256 is given in hexadecimal, and asks it whether it can take over. It returns what makes it
-// this one's successor. Safe for concurrent use.
+// Take reads another agent's program, whose SHA-256 is given in hexadecimal, and asks it whether it can take over. It
+// returns what makes it this one's successor. Safe for concurrent use.
 func (r *Replacer) Take(ctx context.Context, digest string, body io.Reader) (commit func(), err error) {
 	if !r.one.TryLock() {
 		return nil, errors.New("another program is being checked")
@@ -137,7 +138,8 @@ func (r *Replacer) save() (State, error) {
 		}
 	}
 	report := r.components.Report()
-	s := State{Format: Format, From: report.AgentVersion, Report: report, Primary: r.components.Primary(), Components: map[string]json.RawMessage{}}
+	s := State{Format: Format, From: report.AgentVersion, Report: report, Primary: r.components.Primary(),
+		Components: map[string]json.RawMessage{}}
 	s.Report.Handovers = r.count + 1
 	for _, k := range r.components.Keepers {
 		if why := k.Busy(); why != "" {
@@ -207,7 +209,8 @@ func (r *Replacer) Load(s *State) error {
 	return nil
 }
 
-// Holds returns whether the previous agent's last report is still published, because this agent does not know everything yet.
+// Holds returns whether the previous agent's last report is still published, because this agent does not know
+// everything yet.
 func (r *Replacer) Holds(knows bool) bool {
 	if knows {
 		r.until = time.Time{}

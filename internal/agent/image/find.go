@@ -28,7 +28,8 @@ func Provider() string {
 }
 
 // servers are where images put mariadbd.
-var servers = []string{"/usr/sbin/mariadbd", "/usr/libexec/mariadbd", "/usr/bin/mariadbd", "/usr/local/sbin/mariadbd", "/usr/sbin/mysqld"}
+var servers = []string{"/usr/sbin/mariadbd", "/usr/libexec/mariadbd", "/usr/bin/mariadbd", "/usr/local/sbin/mariadbd",
+	"/usr/sbin/mysqld"}
 
 // Server returns the path of mariadbd, "" when the image has none.
 func Server() string {
@@ -48,7 +49,8 @@ func Have(name string) bool { return Find(name) != "" }
 
 // Find returns the path of a program, "" when the image has none.
 func Find(name string) string {
-	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin") {
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin",
+		"/sbin") {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
 			return path

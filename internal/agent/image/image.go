@@ -83,7 +83,8 @@ func (i *Image) Problem() *agentapi.Failure {
 	case i.Mariadbd == "":
 		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image has no mariadbd"}
 	case i.versionProblem != "":
-		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image's mariadbd cannot be run: " + i.versionProblem}
+		return &agentapi.Failure{Reason: agentapi.FailureNoServer, Message: "the image's mariadbd cannot be run: " +
+			i.versionProblem}
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 func TestServerVersion(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo 'mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)'": "10.11.18-MariaDB",
-		"echo '[ERROR] libpmem.so.1 is missing'; exit 127":                                           "exit code 127: libpmem.so.1 is missing",
+		"echo '[ERROR] libpmem.so.1 is missing'; exit 127": "exit code 127: " +
+			"libpmem.so.1 is missing",
 		"echo what": "exit code 0",
 	} {
 		path := filepath.Join(t.TempDir(), "mariadbd")

@@ -13,14 +13,15 @@ import (
 // Copy copies the running binary to dir/agent, in one step for readers.
 func Copy(dir string) error { return CopyAs(dir, "agent") }
 
-// Passwd writes dir/passwd, in which the user of this process is called mysql: Kubernetes may have assigned one that no image knows, and
-// mariadbd refuses a login over its socket if the user has no name.
+// Passwd writes dir/passwd, in which the user of this process is called mysql: Kubernetes may have assigned one that no
+// image knows, and mariadbd refuses a login over its socket if the user has no name.
 func Passwd(dir string) error {
 	text := "root:x:0:0:root:/:/sbin/nologin\n"
 	if uid := os.Getuid(); uid != 0 {
 		text += fmt.Sprintf("mysql:x:%d:%d:MariaDB:/:/sbin/nologin\n", uid, os.Getgid())
 	}
-	return os.WriteFile(filepath.Join(dir, agentapi.PasswdFile), []byte(text), 0o644) //nolint:gosec // all may read it, as everywhere
+	return os.WriteFile(filepath.Join(dir, agentapi.PasswdFile), []byte(text),
+		0o644) //nolint:gosec // all may read it, as everywhere
 }
 
 // CopyAs copies the running binary to dir/name, in one step for readers.

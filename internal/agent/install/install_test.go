@@ -40,7 +40,8 @@ func TestPasswd(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(dir, agentapi.PasswdFile))
-	if err != nil || !strings.Contains(string(text), fmt.Sprintf(":x:%d:", os.Getuid())) || !strings.HasPrefix(string(text), "root:x:0:0:") {
+	if err != nil || !strings.Contains(string(text), fmt.Sprintf(":x:%d:", os.Getuid())) ||
+		!strings.HasPrefix(string(text), "root:x:0:0:") {
 		t.Errorf("%q %v", text, err)
 	}
 }

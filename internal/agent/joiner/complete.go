@@ -17,13 +17,14 @@ func (r *Tracker) Judge() {
 	}
 	if j := r.Join; j != nil && !r.measuring && caughtUp(j, r.Run) {
 		end(j, time.Now())
-		r.loop.Logger.Info("joined", "kind", j.Kind, "donor", j.Donor, "took", j.EndedAt.Sub(j.StartedAt).Round(time.Millisecond).String(),
+		r.loop.Logger.Info("joined", "kind", j.Kind, "donor", j.Donor, "took",
+			j.EndedAt.Sub(j.StartedAt).Round(time.Millisecond).String(),
 			"writeSets", j.WriteSets, "position", r.Run.Position.String())
 	}
 }
 
-// stateComplete is called when the IST or SST is complete (Joined, Donor or Synced). Write-sets received meanwhile may still
-// have to be applied.
+// stateComplete is called when the IST or SST is complete (Joined, Donor or Synced). Write-sets received meanwhile may
+// still have to be applied.
 func (r *Tracker) stateComplete() {
 	if r.completing {
 		return
@@ -69,7 +70,8 @@ func (r *Tracker) stateComplete() {
 }
 
 // sstVersions returns the versions of data received by SST, nil without one: the system tables are the donor's.
-func sstVersions(note *datadir.Joining, j *agentapi.Join, server string, views map[string]agentapi.PeerView) *datadir.Versions {
+func sstVersions(note *datadir.Joining, j *agentapi.Join, server string,
+	views map[string]agentapi.PeerView) *datadir.Versions {
 	if !note.SST {
 		return nil
 	}

@@ -16,8 +16,8 @@ type donorReports struct {
 	earlier map[string]time.Time
 }
 
-// earlierTransfers maps each member that answers to the start of its current or last transfer to an address, zero without one.
-// They belong to earlier joins.
+// earlierTransfers maps each member that answers to the start of its current or last transfer to an address, zero
+// without one. They belong to earlier joins.
 func earlierTransfers(to string, views map[string]agentapi.PeerView) map[string]time.Time {
 	out := map[string]time.Time{}
 	for name, p := range views {
@@ -40,9 +40,9 @@ func (d donorReports) transferToUs(p agentapi.PeerView) *agentapi.Donation {
 	return transferTo(p, d.to)
 }
 
-// donors are the members whose current or last transfer belongs to this join: a short one may be over when they are asked.
-// Transfers that were already known when this join began do not count, even if the donor still shows them as running; nor does
-// a finished one of a member that had not answered then, as it may be older.
+// donors are the members whose current or last transfer belongs to this join: a short one may be over when they are
+// asked. Transfers that were already known when this join began do not count, even if the donor still shows them as
+// running; nor does a finished one of a member that had not answered then, as it may be older.
 func (d donorReports) donors(views map[string]agentapi.PeerView) []agentapi.PeerView {
 	return slices.DeleteFunc(lifecycle.PrimaryPeers(views), func(p agentapi.PeerView) bool {
 		before, heard := d.earlier[p.Name]
@@ -68,8 +68,9 @@ func (d donorReports) last(views map[string]agentapi.PeerView) (agentapi.PeerVie
 	}), true
 }
 
-// sstReported returns whether a donor reports an SST although this joiner expected IST. An SST by MariaBackup also shows by its
-// directory; one by rsync is known only to the donor.
+// sstReported returns whether a donor reports an SST although this joiner expected IST. An SST by MariaBackup also
+// shows by its directory; one by rsync is known only to the donor.
 func (d donorReports) sstReported(views map[string]agentapi.PeerView) bool {
-	return slices.ContainsFunc(d.donors(views), func(p agentapi.PeerView) bool { return d.transferToUs(p).Kind == agentapi.JoinSST })
+	return slices.ContainsFunc(d.donors(views),
+		func(p agentapi.PeerView) bool { return d.transferToUs(p).Kind == agentapi.JoinSST })
 }

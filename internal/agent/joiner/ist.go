@@ -19,11 +19,13 @@ func (r *Tracker) EndStalledIST(now time.Time) {
 	r.istObservedAt = now
 	limit := r.Config.Node.StateTransfer.Stall()
 	silent, ok := r.silence(istPort)
-	if !r.ist.See(now, sst.ISTObservation{Connected: ok, Silent: silent, Position: r.Run.Position, Frozen: r.Volume.Frozen()}, reportInterval, limit) {
+	if !r.ist.See(now, sst.ISTObservation{Connected: ok, Silent: silent, Position: r.Run.Position,
+		Frozen: r.Volume.Frozen()}, reportInterval, limit) {
 		return
 	}
 	r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureStalled, At: now, Message: fmt.Sprintf(
-		"IST from %s: nothing received for %s on an established connection (port %d); the network may drop packets. mariadbd was killed, the join is tried again",
+		"IST from %s: nothing received for %s on an established connection (port %d); the network may drop packets. "+
+			"mariadbd was killed, the join is tried again",
 		donorOf(r.Join), limit, istPort)})
 }
 
@@ -43,8 +45,8 @@ func (l lag) closed(earlier lag) *time.Time {
 	return &at
 }
 
-// FollowCatchUp updates now and then how far a joiner has applied what it missed: during IST, and after SST the write-sets that
-// were queued meanwhile.
+// FollowCatchUp updates now and then how far a joiner has applied what it missed: during IST, and after SST the
+// write-sets that were queued meanwhile.
 func (r *Tracker) FollowCatchUp(now time.Time) {
 	j, at := r.Join, r.Run.Position
 	if j == nil || j.EndedAt != nil || j.Phase != agentapi.JoinApplying || now.Sub(r.lag.at) < reportInterval {

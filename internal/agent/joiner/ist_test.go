@@ -39,8 +39,10 @@ func TestFollowCatchUp(t *testing.T) {
 		a.Join = &agentapi.Join{Kind: agentapi.JoinIST, Phase: agentapi.JoinApplying}
 		a.Run.From, a.Run.Note = agenttest.At(5), &datadir.Joining{}
 		a.Group.Views = map[string]agentapi.PeerView{
-			"shop-1": {Name: "shop-1", Component: galera.ComponentPrimary, ClusterUUID: agenttest.At(1).UUID, Position: agenttest.At(104)},
-			"shop-2": {Name: "shop-2", Component: galera.ComponentPrimary, ClusterUUID: agenttest.At(1).UUID, Position: agenttest.At(105)},
+			"shop-1": {Name: "shop-1", Component: galera.ComponentPrimary, ClusterUUID: agenttest.At(1).UUID,
+				Position: agenttest.At(104)},
+			"shop-2": {Name: "shop-2", Component: galera.ComponentPrimary, ClusterUUID: agenttest.At(1).UUID,
+				Position: agenttest.At(105)},
 		}
 		return a
 	}
@@ -93,18 +95,24 @@ func TestSilentTransferIsRestarted(t *testing.T) {
 		between func(*Tracker)
 		ended   bool
 	}{
-		"for too long":                   {silent: [3]time.Duration{long, long, long}, ended: true},
-		"in an incremental one":          {silent: [3]time.Duration{long, long, long}, edit: func(a *Tracker) { a.Run.Note.SST = false }, ended: true},
+		"for too long": {silent: [3]time.Duration{long, long, long}, ended: true},
+		"in an incremental one": {silent: [3]time.Duration{long, long, long},
+			edit: func(a *Tracker) { a.Run.Note.SST = false }, ended: true},
 		"not for long":                   {silent: [3]time.Duration{reportInterval, half, limit}},
 		"only since it was read at last": {silent: [3]time.Duration{-1, long, long}},
 		"unread between":                 {silent: [3]time.Duration{long, -1, long}},
 		"unread":                         {silent: [3]time.Duration{long, long, -1}},
 		"something came":                 {silent: [3]time.Duration{long, reportInterval - 1, long}},
-		"something was applied":          {silent: [3]time.Duration{long, long, long}, between: func(a *Tracker) { a.Run.Position = agenttest.At(8) }},
-		"it has joined":                  {silent: [3]time.Duration{long, long, long}, edit: func(a *Tracker) { a.Run.Note = nil }},
-		"ended already":                  {silent: [3]time.Duration{long, long, long}, edit: func(a *Tracker) { a.Run.Stopping = true }},
-		"looked at a moment ago":         {silent: [3]time.Duration{long, long, long}, between: func(a *Tracker) { a.istObservedAt = start.Add(2*half - 1) }},
-		"a longer timeout":               {silent: [3]time.Duration{long, long, long}, edit: func(a *Tracker) { a.Config.Node.StateTransfer.StallSeconds = 1300 }},
+		"something was applied": {silent: [3]time.Duration{long, long, long},
+			between: func(a *Tracker) { a.Run.Position = agenttest.At(8) }},
+		"it has joined": {silent: [3]time.Duration{long, long, long},
+			edit: func(a *Tracker) { a.Run.Note = nil }},
+		"ended already": {silent: [3]time.Duration{long, long, long},
+			edit: func(a *Tracker) { a.Run.Stopping = true }},
+		"looked at a moment ago": {silent: [3]time.Duration{long, long, long},
+			between: func(a *Tracker) { a.istObservedAt = start.Add(2*half - 1) }},
+		"a longer timeout": {silent: [3]time.Duration{long, long, long},
+			edit: func(a *Tracker) { a.Config.Node.StateTransfer.StallSeconds = 1300 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := joiner(t)
@@ -127,12 +135,14 @@ func TestSilentTransferIsRestarted(t *testing.T) {
 			if !c.ended {
 				return
 			}
-			if f := a.Run.Attempts.Failure; f == nil || f.Reason != agentapi.FailureStalled || !strings.HasPrefix(f.Message, "IST from shop-1: nothing received for 10m0s") {
+			if f := a.Run.Attempts.Failure; f == nil || f.Reason != agentapi.FailureStalled || !strings.HasPrefix(f.Message,
+				"IST from shop-1: nothing received for 10m0s") {
 				t.Errorf("%+v", f)
 			}
 			<-a.Run.Proc.Done()
 			if a.Run.Attempts.Failed != 1 || a.Run.Attempts.FailedDonor != "shop-1" || a.Run.Attempts.RetryIn(time.Now()) == 0 {
-				t.Errorf("failures %d, of %q, again in %s", a.Run.Attempts.Failed, a.Run.Attempts.FailedDonor, a.Run.Attempts.RetryIn(time.Now()))
+				t.Errorf("failures %d, of %q, again in %s", a.Run.Attempts.Failed, a.Run.Attempts.FailedDonor,
+					a.Run.Attempts.RetryIn(time.Now()))
 			}
 		})
 	}

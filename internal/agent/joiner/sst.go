@@ -58,8 +58,8 @@ func istPhase(status *agentapi.Server) string {
 	return agentapi.JoinWaiting
 }
 
-// recordSST returns whether this join is an SST, and writes that to the joining marker when it detects one. last is the final
-// check, once the node is Joined, Donor or Synced.
+// recordSST returns whether this join is an SST, and writes that to the joining marker when it detects one. last is the
+// final check, once the node is Joined, Donor or Synced.
 func (r *Tracker) recordSST(last bool) bool {
 	if r.Run.Note.SST || r.recording || r.completing {
 		return r.Run.Note.SST
@@ -121,7 +121,8 @@ func observe(pid int, started time.Time, workers *transfer.Workers, method, dir,
 		}
 	}
 	written, work := workers.Count(copiers)
-	l := sst.Observation{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started), Ended: scriptEnded(notes)}
+	l := sst.Observation{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started),
+		Ended: scriptEnded(notes)}
 	if method == servercnf.Rsync {
 		l.Bytes = written // rsync overwrites the old files: their size shows nothing
 	} else {
@@ -130,7 +131,8 @@ func observe(pid int, started time.Time, workers *transfer.Workers, method, dir,
 	return l
 }
 
-// scriptEnded returns whether the joiner's script has begun and ended. If it had failed, mariadbd would have ended, too.
+// scriptEnded returns whether the joiner's script has begun and ended. If it had failed, mariadbd would have ended,
+// too.
 func scriptEnded(path string) bool {
 	ended := false
 	for _, n := range transfer.Notes(path) {
@@ -210,9 +212,9 @@ func donorOf(j *agentapi.Join) string {
 	return j.Donor
 }
 
-// durable returns whether the SST is synced to disk, and starts the sync. Neither mbstream nor rsync syncs, and InnoDB syncs
-// only its own writes: after a power cut a partial SST could count as complete. Until then the joining marker stays, and the
-// node serves no client.
+// durable returns whether the SST is synced to disk, and starts the sync. Neither mbstream nor rsync syncs, and InnoDB
+// syncs only its own writes: after a power cut a partial SST could count as complete. Until then the joining marker
+// stays, and the node serves no client.
 func (r *Tracker) durable() bool {
 	if r.Run.Note == nil || !r.Run.Note.SST || r.synced {
 		return true
@@ -228,13 +230,14 @@ func (r *Tracker) durable() bool {
 	return false
 }
 
-// onDurable continues the join after the sync. If the sync failed the SST is useless: the kernel reports a failed write once,
-// so a second sync would seem to succeed.
+// onDurable continues the join after the sync. If the sync failed the SST is useless: the kernel reports a failed write
+// once, so a second sync would seem to succeed.
 func (r *Tracker) onDurable(proc *mariadbd.Process, err error) {
 	switch {
 	case r.Run.Proc != proc || r.Run.Leaving():
 	case err != nil:
-		f := &agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the received SST could not be synced to disk: " + err.Error()}
+		f := &agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(),
+			Message: "the received SST could not be synced to disk: " + err.Error()}
 		if errors.Is(err, syscall.ENOSPC) {
 			f.Reason = agentapi.FailureDiskFull
 		}

@@ -23,14 +23,20 @@ func TestCopyBegun(t *testing.T) {
 		dir     bool
 		want    bool
 	}{
-		"no donor gives":                     {nil, false, false, false, false, false},
-		"a full copy":                        {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, true},
-		"one that is over":                   {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, false, false, true},
-		"one of which it was not heard when": {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, true, false, true, false, false},
-		"what is missing only":               {&agentapi.Donation{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, false, false, false, false},
-		"to another":                         {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.8", Since: time.Unix(7, 0)}, false, false, false, false, false},
-		"a donation of before":               {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(7, 0)}, false, true, false, false, false},
-		"MariaBackup's directory":            {nil, false, false, false, true, true},
+		"no donor gives": {nil, false, false, false, false, false},
+		"a full copy": {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7",
+			Since: time.Unix(7, 0)}, false, false, false, false, true},
+		"one that is over": {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7",
+			Since: time.Unix(7, 0)}, true, false, false, false, true},
+		"one of which it was not heard when": {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7",
+			Since: time.Unix(7, 0)}, true, false, true, false, false},
+		"what is missing only": {&agentapi.Donation{Kind: agentapi.JoinIST, To: "10.0.0.7",
+			Since: time.Unix(7, 0)}, false, false, false, false, false},
+		"to another": {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.8",
+			Since: time.Unix(7, 0)}, false, false, false, false, false},
+		"a donation of before": {&agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7",
+			Since: time.Unix(7, 0)}, false, true, false, false, false},
+		"MariaBackup's directory": {nil, false, false, false, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := t.TempDir()
@@ -54,7 +60,8 @@ func TestCopyBegun(t *testing.T) {
 			if c.stale {
 				a.reports.earlier = earlierTransfers(a.address, a.Group.Views)
 			}
-			if got := a.recordSST(false); got != c.want || a.Run.Note.SST != c.want || (a.Join.Kind == agentapi.JoinSST) != c.want {
+			if got := a.recordSST(false); got != c.want || a.Run.Note.SST != c.want ||
+				(a.Join.Kind == agentapi.JoinSST) != c.want {
 				t.Errorf("%v, want %v; noted %+v as %s", got, c.want, a.Run.Note, a.Join.Kind)
 			}
 		})
@@ -64,7 +71,8 @@ func TestCopyBegun(t *testing.T) {
 // TestFailureEndsWithProgress: an hour of copying must not show why the attempt before it failed.
 func TestFailureEndsWithProgress(t *testing.T) {
 	a := joiner(t)
-	a.Run.Attempts.Failure, a.Join = &agentapi.Failure{Reason: agentapi.FailureTransfer}, &agentapi.Join{Kind: agentapi.JoinSST}
+	a.Run.Attempts.Failure, a.Join = &agentapi.Failure{Reason: agentapi.FailureTransfer},
+		&agentapi.Join{Kind: agentapi.JoinSST}
 	began := time.Now()
 	a.progress = sst.Begin(began)
 	a.onObservation(sst.Observation{At: began.Add(time.Second)})
@@ -77,8 +85,8 @@ func TestFailureEndsWithProgress(t *testing.T) {
 	}
 }
 
-// TestCopyIsSyncedToDisk: neither mbstream nor rsync brings what it writes to the disk. A copy that a power cut would leave in pieces
-// is not noted as complete.
+// TestCopyIsSyncedToDisk: neither mbstream nor rsync brings what it writes to the disk. A copy that a power cut would
+// leave in pieces is not noted as complete.
 func TestCopyIsSyncedToDisk(t *testing.T) {
 	r, next := copied(t)
 	r.Judge()
@@ -102,7 +110,8 @@ func copied(t *testing.T) (r *Tracker, next func()) {
 	r = joiner(t)
 	q, loop := agenttest.Loop()
 	r.loop = loop
-	r.Run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: agenttest.UUID, Index: 1}
+	r.Run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
+		ClusterUUID: agenttest.UUID, Index: 1}
 	r.Run.Position, r.Image.ServerVersion = agenttest.At(7), "11.8.6-MariaDB"
 	r.Join.Donor, r.Group.Views = "b", agenttest.Primary("b", func(p *agentapi.PeerView) { p.Tables = "11.4.2-MariaDB" })
 	if err := r.markers.SetJoining(*r.Run.Note); err != nil {

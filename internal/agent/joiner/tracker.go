@@ -1,5 +1,6 @@
-// Package joiner follows a join: it records the kind of the state transfer and its donor, follows its progress, ends
-// a stalled one, and removes the joining marker once the state is complete and synced to disk. The rules are package sst's.
+// Package joiner follows a join: it records the kind of the state transfer and its donor, follows its progress, ends a
+// stalled one, and removes the joining marker once the state is complete and synced to disk. The rules are package
+// sst's.
 package joiner
 
 import (
@@ -68,7 +69,8 @@ type following struct {
 	ist           sst.ISTWatch
 	// measuring is true while the received bytes are added up, at the end.
 	measuring bool
-	// recording is true while a check for an SST, and its record in the marker, are under way; known once the last one is over.
+	// recording is true while a check for an SST, and its record in the marker, are under way; known once the last one is
+	// over.
 	recording, known bool
 	// synced is true once the SST is synced to disk, syncing from the start of that.
 	syncing, synced bool
@@ -81,8 +83,10 @@ type following struct {
 }
 
 // New returns the Room of the member at an address.
-func New(loop eventloop.Loop, places paths.Places, address string, silence func(port uint16) (time.Duration, bool), deps Dependencies, events Events) Tracker {
-	return Tracker{Dependencies: deps, loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State},
+func New(loop eventloop.Loop, places paths.Places, address string, silence func(port uint16) (time.Duration, bool),
+	deps Dependencies, events Events) Tracker {
+	return Tracker{Dependencies: deps, loop: loop, places: places, address: address,
+		markers: datadir.Markers{Dir: places.State},
 		silence: silence, events: events}
 }
 
@@ -123,8 +127,8 @@ func underWay(run *running.Supervisor) bool {
 	return run.Proc != nil && run.Note != nil && !run.Leaving()
 }
 
-// donorLookupTimeout is how long after the end of a join its donor is still looked up: a short transfer ends before the other
-// agents answer.
+// donorLookupTimeout is how long after the end of a join its donor is still looked up: a short transfer ends before the
+// other agents answer.
 const donorLookupTimeout = 10 * time.Second
 
 // FindDonor finds the donor and the size of its data in the other members' reports.
@@ -169,12 +173,13 @@ func (r *Tracker) Handshake(protocol, cipher string) {
 	}
 }
 
-// Rejected kills mariadbd when the group rejects its JOIN message. The group had dropped it during the state transfer and
-// counts it as a new node since; its own Galera has not noticed, and would wait forever.
+// Rejected kills mariadbd when the group rejects its JOIN message. The group had dropped it during the state transfer
+// and counts it as a new node since; its own Galera has not noticed, and would wait forever.
 func (r *Tracker) Rejected() {
 	if underWay(r.Run) {
-		r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(), Message: "the group dropped this node during " +
-			"its state transfer and rejects its JOIN message; a new state transfer is started"})
+		r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(),
+			Message: "the group dropped this node during " +
+				"its state transfer and rejects its JOIN message; a new state transfer is started"})
 	}
 }
 

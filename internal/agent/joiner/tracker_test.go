@@ -24,8 +24,10 @@ import (
 func joiner(t *testing.T) *Tracker {
 	t.Helper()
 	_, loop := agenttest.Loop()
-	deps := Dependencies{Group: &peers.Group{}, Volume: &volume.Volume{}, Config: &config.Manager{Node: &agentapi.NodeConfig{}}, Image: &image.Image{}, Exam: &examine.Examiner{}}
-	run := running.New(loop, "shop-2", filepath.Join(t.TempDir(), "last-run.json"), nil, nil, deps.Volume, deps.Group, running.Events{})
+	deps := Dependencies{Group: &peers.Group{}, Volume: &volume.Volume{},
+		Config: &config.Manager{Node: &agentapi.NodeConfig{}}, Image: &image.Image{}, Exam: &examine.Examiner{}}
+	run := running.New(loop, "shop-2", filepath.Join(t.TempDir(), "last-run.json"), nil, nil, deps.Volume, deps.Group,
+		running.Events{})
 	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{SST: true}
 	deps.Run = &run
 	r := New(loop, paths.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, deps, Events{Judge: func() {}})
@@ -93,7 +95,8 @@ func TestFindDonor(t *testing.T) {
 	a.Run.Note = &datadir.Joining{SST: true}
 	giving := func(to string) func(*agentapi.PeerView) {
 		return func(p *agentapi.PeerView) {
-			p.State, p.DataBytes, p.Donation = galera.NodeDonor, 77, &agentapi.Donation{Kind: agentapi.JoinSST, To: to, Since: time.Unix(7, 0)}
+			p.State, p.DataBytes, p.Donation = galera.NodeDonor, 77, &agentapi.Donation{Kind: agentapi.JoinSST, To: to,
+				Since: time.Unix(7, 0)}
 		}
 	}
 	a.Group.Views = agenttest.Primary("a", giving("10.0.0.8"))

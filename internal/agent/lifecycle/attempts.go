@@ -35,8 +35,8 @@ func (a *Attempts) Fail(f *agentapi.Failure, now time.Time) {
 	a.RetryAt = now.Add(Backoff(a.Failed))
 }
 
-// FailTransfer counts an attempt that failed in a transfer. The next one asks another donor first, where this one ("" when
-// it is not known) may be to blame, and waits longer every time: an SST burdens its donor.
+// FailTransfer counts an attempt that failed in a transfer. The next one asks another donor first, where this one (""
+// when it is not known) may be to blame, and waits longer every time: an SST burdens its donor.
 func (a *Attempts) FailTransfer(f *agentapi.Failure, donor string, now time.Time) {
 	a.Fail(f, now)
 	a.FailedDonor = donor
@@ -46,8 +46,8 @@ func (a *Attempts) FailTransfer(f *agentapi.Failure, donor string, now time.Time
 	a.RetryAt = now.Add(TransferBackoff(a.Failed))
 }
 
-// Crash records the end of a server that had served, or that hung. The next attempt waits longer every time, as each is two changes of
-// the group's membership and perhaps a full transfer, unless the server had served for a while.
+// Crash records the end of a server that had served, or that hung. The next attempt waits longer every time, as each is
+// two changes of the group's membership and perhaps a full transfer, unless the server had served for a while.
 func (a *Attempts) Crash(f *agentapi.Failure, now time.Time) {
 	if now.Sub(a.ServedAt) >= servedLong {
 		a.Crashed = 0
@@ -75,7 +75,8 @@ func (a *Attempts) MarkServing(now time.Time) {
 // Stop forgets failed attempts: the server ended in good order.
 func (a *Attempts) Stop() { a.Failed, a.RetryAt = 0, time.Time{} }
 
-// ResetForOrder lets the next attempt begin as an order wants it. The operator orders an initialisation that failed again at once: its pause grows.
+// ResetForOrder lets the next attempt begin as an order wants it. The operator orders an initialisation that failed
+// again at once: its pause grows.
 func (a *Attempts) ResetForOrder(kind agentapi.OrderKind) {
 	a.NeedsOrder = nil
 	if kind != agentapi.OrderInitialise {
@@ -86,7 +87,8 @@ func (a *Attempts) ResetForOrder(kind agentapi.OrderKind) {
 // Retry lets the next attempt begin at once: what it is made with has changed.
 func (a *Attempts) Retry() { a.RetryAt, a.Crashed = time.Time{}, 0 }
 
-// CrashedIn is how long a bootstrap has to wait: not at all after the first crashes in a row, as nothing serves meanwhile.
+// CrashedIn is how long a bootstrap has to wait: not at all after the first crashes in a row, as nothing serves
+// meanwhile.
 func (a *Attempts) CrashedIn(now time.Time) time.Duration {
 	if a.Crashed <= crashesBeforeBackoff {
 		return 0

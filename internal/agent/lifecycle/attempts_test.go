@@ -10,7 +10,8 @@ import (
 // TestAnotherDonor: the next attempt spares the donor of the last one, unless it was our own disk.
 func TestAnotherDonor(t *testing.T) {
 	for reason, want := range map[string]string{
-		agentapi.FailureTransfer: "b", agentapi.FailureStalled: "b", agentapi.FailureCertificate: "b", agentapi.FailureDiskFull: "",
+		agentapi.FailureTransfer: "b", agentapi.FailureStalled: "b", agentapi.FailureCertificate: "b",
+		agentapi.FailureDiskFull: "",
 	} {
 		var a Attempts
 		a.FailTransfer(&agentapi.Failure{Reason: reason}, "b", time.Now())
@@ -33,9 +34,14 @@ func TestRetryIn(t *testing.T) {
 		"a transfer failed":                  {func(a *Attempts) { a.FailTransfer(f, "b", now) }, TransferBackoff(1)},
 		"it crashed":                         {func(a *Attempts) { a.Crash(f, now) }, RetryAfterCrash},
 		"failed, then another configuration": {func(a *Attempts) { a.Fail(f, now); a.Retry() }, 0},
-		"a copy was cut off, then another configuration": {func(a *Attempts) { a.RecordInterruptedSST(now); a.Fail(f, now); a.Retry() }, RetryAfterTransfer},
-		"failed, then served":                            {func(a *Attempts) { a.Fail(f, now); a.MarkServing(now) }, 0},
-		"failed long ago":                                {func(a *Attempts) { a.Fail(f, now.Add(-time.Hour)) }, 0},
+		"a copy was cut off, then another configuration": {func(a *Attempts) {
+			a.RecordInterruptedSST(now)
+			a.Fail(f,
+				now)
+			a.Retry()
+		}, RetryAfterTransfer},
+		"failed, then served": {func(a *Attempts) { a.Fail(f, now); a.MarkServing(now) }, 0},
+		"failed long ago":     {func(a *Attempts) { a.Fail(f, now.Add(-time.Hour)) }, 0},
 	} {
 		var a Attempts
 		if c.happened(&a); a.RetryIn(now) != c.want {
@@ -55,7 +61,8 @@ func TestCrashesInARow(t *testing.T) {
 		a.Crash(&agentapi.Failure{Message: "signal 6"}, now)
 		return a.RetryIn(now)
 	}
-	for n, want := range []time.Duration{RetryAfterCrash, RetryAfterCrash, RetryAfterCrash, 5 * time.Second, 10 * time.Second,
+	for n, want := range []time.Duration{RetryAfterCrash, RetryAfterCrash, RetryAfterCrash, 5 * time.Second,
+		10 * time.Second,
 		20 * time.Second} {
 		if got := crash(time.Minute); got != want {
 			t.Errorf("after crash %d: %s, want %s", n+1, got, want)
@@ -68,7 +75,8 @@ func TestCrashesInARow(t *testing.T) {
 			t.Errorf("a bootstrap after crash %d: %s, want %s", n+1, got, bootstrap)
 		}
 	}
-	want := "signal 6; that was the end number 6 in a row after less than 10m0s of service, and the next attempt waits for 20s"
+	want := "signal 6; that was the end number 6 in a row after less than 10m0s of service, and the next attempt waits " +
+		"for 20s"
 	if a.Failure.Message != want {
 		t.Errorf("message %q, want %q", a.Failure.Message, want)
 	}

@@ -27,8 +27,8 @@ func TransferBackoff(n int) time.Duration {
 	return min(maxTransferBackoff, RetryAfterTransfer<<min(max(n, 1)-1, 8))
 }
 
-// crashesBeforeBackoff is how many servers in a row may crash before the next one waits for longer, and crashBackoffMost bounds that wait. A
-// server that has served for servedLong is none of them.
+// crashesBeforeBackoff is how many servers in a row may crash before the next one waits for longer, and
+// crashBackoffMost bounds that wait. A server that has served for servedLong is none of them.
 const (
 	crashesBeforeBackoff = 3
 	maxCrashBackoff      = 5 * time.Minute
@@ -42,8 +42,8 @@ func CrashBackoff(n int) time.Duration {
 }
 
 const (
-	// RetryAfterCrash is how long a member stays down at least whose server crashed while it served, or was killed because it
-	// hung.
+	// RetryAfterCrash is how long a member stays down at least whose server crashed while it served, or was killed because
+	// it hung.
 	RetryAfterCrash = 2500 * time.Millisecond
 	// noticedWithin is how long it stays down at most because others count on it still. One that came back before they
 	// agree that it is gone would lengthen their agreement, during which no node can write.

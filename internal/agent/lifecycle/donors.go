@@ -17,10 +17,11 @@ type DonorPreferences struct {
 	Blocks bool
 }
 
-// Donors lists the members to ask for an SST, in this order: the preferred ones, then the others by name. The primary is not
-// among them: Galera takes it when none on the list can be the donor, which the trailing comma allows. It is on the list only
-// when all others are the one that failed, and before that one, unless SST would block it. With an empty list, busy names a
-// member that could be the donor if it were not one already; the one that failed is not waited for, as it may hang.
+// Donors lists the members to ask for an SST, in this order: the preferred ones, then the others by name. The primary
+// is not among them: Galera takes it when none on the list can be the donor, which the trailing comma allows. It is on
+// the list only when all others are the one that failed, and before that one, unless SST would block it. With an empty
+// list, busy names a member that could be the donor if it were not one already; the one that failed is not waited for,
+// as it may hang.
 func Donors(peers map[string]agentapi.PeerView, desired DonorPreferences) (names []string, busy string) {
 	spare, again := "", ""
 	for _, p := range PrimaryPeers(peers) {
@@ -34,7 +35,8 @@ func Donors(peers map[string]agentapi.PeerView, desired DonorPreferences) (names
 			again = p.Name
 		case p.State == galera.NodeSynced:
 			names = append(names, p.Name)
-		case p.State == galera.NodeDonor && p.Name != desired.Failed && p.Donation != nil && p.Donation.Kind == agentapi.JoinSST:
+		case p.State == galera.NodeDonor && p.Name != desired.Failed && p.Donation != nil &&
+			p.Donation.Kind == agentapi.JoinSST:
 			busy = p.Name
 		}
 	}
@@ -60,7 +62,8 @@ func Donors(peers map[string]agentapi.PeerView, desired DonorPreferences) (names
 // DonorList returns the value of wsrep_sst_donor for a joiner with an image. others reports whether Galera may take
 // another member when none on the list can give (the trailing comma); it may not when a member is of a later series
 // than the image, so that every able member is on the list then.
-func DonorList(image string, peers map[string]agentapi.PeerView, desired DonorPreferences) (names []string, others bool) {
+func DonorList(image string, peers map[string]agentapi.PeerView, desired DonorPreferences) (names []string,
+	others bool) {
 	able, later := AbleDonors(image, peers)
 	names, _ = Donors(able, desired)
 	if !later {
@@ -75,9 +78,11 @@ func DonorList(image string, peers map[string]agentapi.PeerView, desired DonorPr
 }
 
 // AwaitDonor delays a join while no able member is Synced, and one by SST while only the primary could be its donor.
-func AwaitDonor(v JoinVerdict, image string, sst bool, peers map[string]agentapi.PeerView, desired DonorPreferences) JoinVerdict {
+func AwaitDonor(v JoinVerdict, image string, sst bool, peers map[string]agentapi.PeerView,
+	desired DonorPreferences) JoinVerdict {
 	able, later := AbleDonors(image, peers)
-	if later && !slices.ContainsFunc(PrimaryPeers(able), func(p agentapi.PeerView) bool { return p.State == galera.NodeSynced }) {
+	if later && !slices.ContainsFunc(PrimaryPeers(able),
+		func(p agentapi.PeerView) bool { return p.State == galera.NodeSynced }) {
 		return JoinVerdict{Wait: "a member whose MariaDB is not of a later series, to join by"}
 	}
 	if !sst {

@@ -3,14 +3,16 @@ package lifecycle
 import "time"
 
 const (
-	// moveTimeout is how long a primary that is to go serves until the operator has moved its role: there may be no operator.
+	// moveTimeout is how long a primary that is to go serves until the operator has moved its role: there may be no
+	// operator.
 	moveTimeout = 3 * time.Second
 	// followTimeout is how long kube-proxy may take to follow a Service: it writes its rules once a second by default
 	// (minSyncPeriod of KubeProxyConfiguration).
 	followTimeout = 1200 * time.Millisecond
 )
 
-// DrainDelay decides how long a server that is to stop goes on serving, so that new clients are sent elsewhere before it refuses them.
+// DrainDelay decides how long a server that is to stop goes on serving, so that new clients are sent elsewhere before
+// it refuses them.
 type DrainDelay struct {
 	// Serves reports whether it takes writes, Others that its component has other members.
 	Serves, Others bool

@@ -11,18 +11,24 @@ func TestDrainDelay(t *testing.T) {
 		edit func(*DrainDelay)
 		want time.Duration
 	}{
-		"a restart of a replica":                  {func(*DrainDelay) {}, 0},
-		"of the primary until a moment ago":       {func(f *DrainDelay) { f.Lost = soon }, followTimeout - soon},
-		"of a primary of long ago":                {func(f *DrainDelay) { f.Lost = time.Hour }, 0},
-		"of the primary":                          {func(f *DrainDelay) { f.Primary = true }, 0},
-		"of the primary again":                    {func(f *DrainDelay) { f.Primary, f.Lost = true, second }, 0},
-		"the pod of a replica goes":               {func(f *DrainDelay) { f.Draining = soon }, followTimeout - soon},
-		"it has gone from the Services":           {func(f *DrainDelay) { f.Draining = 2 * second }, 0},
-		"the primary's pod goes":                  {func(f *DrainDelay) { f.Primary, f.Draining = true, second }, moveTimeout - second},
-		"the role does not move":                  {func(f *DrainDelay) { f.Primary, f.Draining = true, moveTimeout }, 0},
-		"the role has just been moved":            {func(f *DrainDelay) { f.Lost, f.Draining = soon, 2*second }, followTimeout - soon},
-		"there is no other":                       {func(f *DrainDelay) { f.Others, f.Primary, f.Draining = false, true, soon }, 0},
-		"it serves no client, without a majority": {func(f *DrainDelay) { f.Serves, f.Lost, f.Draining = false, soon, soon }, 0},
+		"a restart of a replica":            {func(*DrainDelay) {}, 0},
+		"of the primary until a moment ago": {func(f *DrainDelay) { f.Lost = soon }, followTimeout - soon},
+		"of a primary of long ago":          {func(f *DrainDelay) { f.Lost = time.Hour }, 0},
+		"of the primary":                    {func(f *DrainDelay) { f.Primary = true }, 0},
+		"of the primary again":              {func(f *DrainDelay) { f.Primary, f.Lost = true, second }, 0},
+		"the pod of a replica goes":         {func(f *DrainDelay) { f.Draining = soon }, followTimeout - soon},
+		"it has gone from the Services":     {func(f *DrainDelay) { f.Draining = 2 * second }, 0},
+		"the primary's pod goes": {func(f *DrainDelay) { f.Primary, f.Draining = true, second },
+			moveTimeout - second},
+		"the role does not move": {func(f *DrainDelay) { f.Primary, f.Draining = true, moveTimeout }, 0},
+		"the role has just been moved": {func(f *DrainDelay) { f.Lost, f.Draining = soon, 2*second },
+			followTimeout - soon},
+		"there is no other": {func(f *DrainDelay) {
+			f.Others, f.Primary, f.Draining = false, true,
+				soon
+		}, 0},
+		"it serves no client, without a majority": {func(f *DrainDelay) { f.Serves, f.Lost, f.Draining = false, soon, soon },
+			0},
 	} {
 		f := DrainDelay{Serves: true, Others: true}
 		tc.edit(&f)

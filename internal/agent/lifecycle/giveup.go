@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// noPrimaryTimeout is how long a starting joiner runs on once no member is Primary. Galera would look for a component for 30 s,
-	// and no member could be bootstrapped meanwhile.
+	// noPrimaryTimeout is how long a starting joiner runs on once no member is Primary. Galera would look for a component
+	// for 30 s, and no member could be bootstrapped meanwhile.
 	noPrimaryTimeout = 1500 * time.Millisecond
 	// noPeersTimeout is the same when no other member answers at all: the fault may be this member's network.
 	noPeersTimeout = 10 * time.Second
-	// disconnectedTimeout is how long a server may answer without being in any group. Galera stays so after some failures ("node
-	// restart required").
+	// disconnectedTimeout is how long a server may answer without being in any group. Galera stays so after some failures
+	// ("node restart required").
 	disconnectedTimeout = 3 * time.Second
 )
 
@@ -22,8 +22,8 @@ const (
 type Run struct {
 	// Server is what it answers, nil while it does not.
 	Server *agentapi.Server
-	// Joining is true until a server that was started to join has the component's state, SST while an SST is awaited or running.
-	// Served is true once it was Synced.
+	// Joining is true until a server that was started to join has the component's state, SST while an SST is awaited or
+	// running. Served is true once it was Synced.
 	Joining, SST, Served bool
 	Peers                map[string]agentapi.PeerView
 }

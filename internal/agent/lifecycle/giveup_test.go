@@ -17,15 +17,16 @@ func TestGiveUp(t *testing.T) {
 		peers  map[string]agentapi.PeerView
 		want   time.Duration
 	}{
-		"joining":                        {nil, Run{Joining: true}, primary("a", nil), 0},
-		"no peer is Primary any more":    {nil, Run{Joining: true}, nonPrimary, noPrimaryTimeout},
-		"no peer answers":                {nil, Run{Joining: true}, nil, noPeersTimeout},
-		"in a full transfer":             {nil, Run{Joining: true, SST: true}, nonPrimary, 0},
-		"bootstrapping":                  {nil, Run{}, nonPrimary, 0},
-		"served, busy":                   {nil, Run{Served: true}, nonPrimary, 0},
-		"running":                        {up(galera.ComponentPrimary), Run{Served: true}, nil, 0},
-		"without quorum":                 {up(galera.ComponentNonPrimary), Run{Served: true}, nil, 0},
-		"left the group, as if for good": {up(galera.ComponentDisconnected), Run{Served: true}, primary("a", nil), disconnectedTimeout},
+		"joining":                     {nil, Run{Joining: true}, primary("a", nil), 0},
+		"no peer is Primary any more": {nil, Run{Joining: true}, nonPrimary, noPrimaryTimeout},
+		"no peer answers":             {nil, Run{Joining: true}, nil, noPeersTimeout},
+		"in a full transfer":          {nil, Run{Joining: true, SST: true}, nonPrimary, 0},
+		"bootstrapping":               {nil, Run{}, nonPrimary, 0},
+		"served, busy":                {nil, Run{Served: true}, nonPrimary, 0},
+		"running":                     {up(galera.ComponentPrimary), Run{Served: true}, nil, 0},
+		"without quorum":              {up(galera.ComponentNonPrimary), Run{Served: true}, nil, 0},
+		"left the group, as if for good": {up(galera.ComponentDisconnected), Run{Served: true}, primary("a", nil),
+			disconnectedTimeout},
 	} {
 		c.run.Server, c.run.Peers = c.status, c.peers
 		if why, got := GiveUp(c.run); got != c.want || (why != "") != (c.want != 0) {

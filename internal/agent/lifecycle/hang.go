@@ -18,8 +18,8 @@ const (
 
 // Hang is what decides about a server that exists and does not answer on its socket.
 type Hang struct {
-	// Silent is how long it has been so, without state transfers and frozen volumes. Answered is true if it had answered in this
-	// run.
+	// Silent is how long it has been so, without state transfers and frozen volumes. Answered is true if it had answered
+	// in this run.
 	Silent   time.Duration
 	Answered bool
 	// Refused reports whether it answers, and refuses the agent's login: it may serve clients.
@@ -33,10 +33,11 @@ type Hang struct {
 
 // JudgeHang reports whether a server is hung, and whether its agent kills it by itself.
 //
-// It does when others are in a Primary component, and each of them knows its members, and the server is none of them. Then it
-// can do nothing for its group any more: it comes back only by joining anew. Killing it loses nothing: whatever it has acknowledged was
-// delivered to all members of the view it was in, and those who are Primary now go on from that view; what it
-// has not brought to its disk they give it again. What it took after that view without them it cannot have acknowledged: it has no quorum.
+// It does when others are in a Primary component, and each of them knows its members, and the server is none of them.
+// Then it can do nothing for its group any more: it comes back only by joining anew. Killing it loses nothing: whatever
+// it has acknowledged was delivered to all members of the view it was in, and those who are Primary now go on from that
+// view; what it has not brought to its disk they give it again. What it took after that view without them it cannot
+// have acknowledged: it has no quorum.
 //
 // When others answer and no member is Primary, nothing serves, and no recovery can do without this member unless a user
 // gives it up. It is killed, too, after hungNoPrimary: what it has committed is on its disk, as after any crash, and

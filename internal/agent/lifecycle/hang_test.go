@@ -34,22 +34,38 @@ func TestJudgeHang(t *testing.T) {
 		"another history":               {func(h *Hang) { h.UUID = uuidB }, true, false},
 		"its own history is not known":  {func(h *Hang) { h.UUID = "" }, true, false},
 		"no peer is Primary": {func(h *Hang) {
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
+			h.Peers = primary("b", func(p *agentapi.PeerView) {
+				p.Component, p.Members = galera.ComponentNonPrimary,
+					[]string{"b"}
+			})
 		}, true, false},
 		"no peer is Primary, for long": {func(h *Hang) {
 			h.Silent = hungNoPrimary + 1
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
+			h.Peers = primary("b", func(p *agentapi.PeerView) {
+				p.Component, p.Members = galera.ComponentNonPrimary,
+					[]string{"b"}
+			})
 		}, true, true},
 		"it refuses the login, and no peer is Primary, for long": {func(h *Hang) {
 			h.Silent, h.Refused = hungNoPrimary+1, true
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
+			h.Peers = primary("b", func(p *agentapi.PeerView) {
+				p.Component, p.Members = galera.ComponentNonPrimary,
+					[]string{"b"}
+			})
 		}, true, false},
 		"it refuses the login, and the group goes on without it": {func(h *Hang) { h.Refused = true }, true, true},
-		"no peer answers, for long":                              {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, nil }, true, false},
-		"it is counted, for long":                                {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, view("b", "a", "b") }, true, false},
+		"no peer answers, for long": {func(h *Hang) { h.Silent, h.Peers = hungNoPrimary+1, nil },
+			true, false},
+		"it is counted, for long": {func(h *Hang) {
+			h.Silent, h.Peers = hungNoPrimary+1,
+				view("b", "a", "b")
+		}, true, false},
 		"no peer is Primary, for long, and the volume does not answer": {func(h *Hang) {
 			h.Silent, h.VolumeAnswers = hungNoPrimary+1, false
-			h.Peers = primary("b", func(p *agentapi.PeerView) { p.Component, p.Members = galera.ComponentNonPrimary, []string{"b"} })
+			h.Peers = primary("b", func(p *agentapi.PeerView) {
+				p.Component, p.Members = galera.ComponentNonPrimary,
+					[]string{"b"}
+			})
 		}, true, false},
 		"one is Primary, another has left it": {func(h *Hang) {
 			h.Peers = both(without, primary("c", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }))

@@ -26,7 +26,8 @@ func ReasonToTerminate(s *agentapi.Server, formed string) *agentapi.Failure {
 	switch {
 	case s.ClusterUUID == galera.ZeroUUID:
 		return &agentapi.Failure{Reason: agentapi.FailureZeroUUID,
-			Message: "mariadbd became Primary without a history (zero UUID): what it would accept could never be transferred to another node; it was stopped"}
+			Message: "mariadbd became Primary without a history (zero UUID): what it would accept could never be transferred " +
+				"to another node; it was stopped"}
 	case formed != "" && s.ClusterUUID != "" && s.ClusterUUID != formed:
 		return &agentapi.Failure{Reason: agentapi.FailureForeignUUID,
 			Message: "mariadbd was to continue the history " + formed + " and began " + s.ClusterUUID + "; it was stopped"}

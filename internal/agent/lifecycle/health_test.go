@@ -14,15 +14,19 @@ func TestReasonToTerminate(t *testing.T) {
 		formed string
 		want   string
 	}{
-		"joined":               {func(*agentapi.Server) {}, "", ""},
-		"bootstrapped":         {func(*agentapi.Server) {}, uuidA, ""},
-		"bootstrapped anew":    {func(*agentapi.Server) {}, uuidB, agentapi.FailureForeignUUID},
-		"zero":                 {func(s *agentapi.Server) { s.ClusterUUID = galera.ZeroUUID }, "", agentapi.FailureZeroUUID},
-		"zero, after an order": {func(s *agentapi.Server) { s.ClusterUUID = galera.ZeroUUID }, uuidA, agentapi.FailureZeroUUID},
+		"joined":            {func(*agentapi.Server) {}, "", ""},
+		"bootstrapped":      {func(*agentapi.Server) {}, uuidA, ""},
+		"bootstrapped anew": {func(*agentapi.Server) {}, uuidB, agentapi.FailureForeignUUID},
+		"zero":              {func(s *agentapi.Server) { s.ClusterUUID = galera.ZeroUUID }, "", agentapi.FailureZeroUUID},
+		"zero, after an order": {func(s *agentapi.Server) { s.ClusterUUID = galera.ZeroUUID }, uuidA,
+			agentapi.FailureZeroUUID},
 		"zero, still joining": {func(s *agentapi.Server) {
 			s.ClusterUUID, s.State, s.Ready = galera.ZeroUUID, galera.NodeJoining, false
 		}, "", ""},
-		"zero, no quorum":    {func(s *agentapi.Server) { s.ClusterUUID, s.Component = galera.ZeroUUID, galera.ComponentNonPrimary }, "", ""},
+		"zero, no quorum": {func(s *agentapi.Server) {
+			s.ClusterUUID, s.Component = galera.ZeroUUID,
+				galera.ComponentNonPrimary
+		}, "", ""},
 		"uuid not known yet": {func(s *agentapi.Server) { s.ClusterUUID = "" }, uuidA, ""},
 	} {
 		s := up

@@ -61,18 +61,25 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return p.Settling }) {
 		return JoinVerdict{Wait: "the group to finish evicting a terminated server"}
 	}
-	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return self.Crashed != "" && slices.Contains(p.Members, self.Crashed) }) {
+	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool {
+		return self.Crashed != "" &&
+			slices.Contains(p.Members, self.Crashed)
+	}) {
 		return JoinVerdict{Wait: "the group has not noticed yet that the server ended"}
 	}
-	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return !p.Draining && p.State != galera.NodeJoining }) {
+	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool {
+		return !p.Draining &&
+			p.State != galera.NodeJoining
+	}) {
 		return JoinVerdict{Wait: "the members of the Primary component are joining or terminating"}
 	}
 	forgotten, _ := line.Forgotten(self.Lineage, self.Position)
-	return JoinVerdict{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || forgotten || line.Copies(self.Lineage)}
+	return JoinVerdict{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || forgotten ||
+		line.Copies(self.Lineage)}
 }
 
-// NameOthers adds to a wait that the addresses of members are answered by agents of other clusters, and no member answers. An address
-// passes to another pod, and a copy of the objects names the hosts of the original.
+// NameOthers adds to a wait that the addresses of members are answered by agents of other clusters, and no member
+// answers. An address passes to another pod, and a copy of the objects names the hosts of the original.
 func NameOthers(v JoinVerdict, peers map[string]agentapi.PeerView, others map[string]agentapi.Identity) JoinVerdict {
 	if v.Join || v.Failure != nil || len(peers) > 0 || len(others) == 0 {
 		return v
@@ -86,7 +93,8 @@ func NameOthers(v JoinVerdict, peers map[string]agentapi.PeerView, others map[st
 // judgeHistory reports whether what a member holds may be brought to the state of the component.
 func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (JoinVerdict, bool) {
 	if self.History != "" && self.History != first.ClusterUUID {
-		return Refused(agentapi.FailureForeignUUID, "%s is in the history %s, but that of this cluster is %s: it is not joined",
+		return Refused(agentapi.FailureForeignUUID,
+			"%s is in the history %s, but that of this cluster is %s: it is not joined",
 			first.Name, first.ClusterUUID, self.History), true
 	}
 	if self.Data != galera.DataPresent {
@@ -94,22 +102,27 @@ func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (Jo
 	}
 	switch {
 	case !self.Position.Known():
-		return Refused(agentapi.FailureRecovery, "the data directory holds a database whose place in the cluster's history is not known; "+
-			"joining would replace it"), true
+		return Refused(agentapi.FailureRecovery,
+			"the data directory holds a database whose place in the cluster's history is not known; "+
+				"joining would replace it"), true
 	case self.Position.UUID != first.ClusterUUID:
-		return Refused(agentapi.FailureForeignUUID, "the data here belong to the history %s, %s is in %s; joining would replace them",
+		return Refused(agentapi.FailureForeignUUID,
+			"the data here belong to the history %s, %s is in %s; joining would replace them",
 			self.Position.UUID, first.Name, first.ClusterUUID), true
 	}
 	if forgotten, beyond := line.Forgotten(self.Lineage, self.Position); beyond {
-		return Refused(agentapi.FailureDiverged, "the cluster was bootstrapped %d times or more without this member, and remembers no "+
-			"more: whether its data, up to %s, hold write-sets that the cluster has not cannot be known; joining would replace them",
+		return Refused(agentapi.FailureDiverged,
+			"the cluster was bootstrapped %d times or more without this member, and remembers no "+
+				"more: whether its data, up to %s, hold write-sets that the cluster has not cannot be known; joining would "+
+				"replace them",
 			galera.RememberedLines, self.Position), true
 	} else if forgotten {
 		return JoinVerdict{}, false // replaced by a copy
 	}
 	if from, diverged := line.Diverged(self.Lineage, self.Position); diverged {
-		return Refused(agentapi.FailureDiverged, "the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+
-			"joining would lose or mix them", from, self.Position.Seqno-from.Seqno, self.Position), true
+		return Refused(agentapi.FailureDiverged,
+			"the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+
+				"joining would lose or mix them", from, self.Position.Seqno-from.Seqno, self.Position), true
 	}
 	return JoinVerdict{}, false
 }

@@ -16,7 +16,8 @@ const (
 func at(seqno int64) galera.Position { return galera.Position{UUID: uuidA, Seqno: seqno} }
 
 func primary(name string, edit func(*agentapi.PeerView)) map[string]agentapi.PeerView {
-	p := agentapi.PeerView{Name: name, Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA, Position: at(100)}
+	p := agentapi.PeerView{Name: name, Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA,
+		Position: at(100)}
 	if edit != nil {
 		edit(&p)
 	}
@@ -43,34 +44,63 @@ func TestJudgeJoin(t *testing.T) {
 		join  bool
 		fails string
 	}{
-		"present":                         {present, primary("a", nil), true, ""},
-		"empty":                           {Joiner{Data: galera.DataEmpty}, primary("a", nil), true, ""},
-		"incomplete":                      {Joiner{Data: galera.DataIncomplete}, primary("a", nil), true, ""},
-		"no peer":                         {present, nil, false, ""},
-		"none Primary":                    {present, primary("a", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }), false, ""},
-		"Primary of nothing":              {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = galera.ZeroUUID }), false, ""},
-		"Primary, no uuid":                {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = "" }), false, ""},
-		"only draining":                   {present, primary("a", func(p *agentapi.PeerView) { p.Draining = true }), false, ""},
-		"only joining":                    {present, primary("a", func(p *agentapi.PeerView) { p.State = galera.NodeJoining }), false, ""},
-		"a donor will do":                 {present, primary("a", func(p *agentapi.PeerView) { p.State = galera.NodeDonor }), true, ""},
-		"one draining of two":             {present, with(primary("a", func(p *agentapi.PeerView) { p.Draining = true }), primary("b", nil)), true, ""},
-		"foreign":                         {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB }), false, agentapi.FailureForeignUUID},
-		"foreign, draining":               {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID, p.Draining = uuidB, true }), false, agentapi.FailureForeignUUID},
-		"two histories":                   {Joiner{Data: galera.DataEmpty}, with(primary("a", nil), primary("b", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB })), false, agentapi.FailureForeignUUID},
-		"unknown position":                {Joiner{Data: galera.DataPresent}, primary("a", nil), false, agentapi.FailureRecovery},
-		"marked":                          {Joiner{Data: galera.DataPresent, Position: at(50), Marked: true}, primary("a", nil), true, ""},
-		"marked, foreign":                 {Joiner{Data: galera.DataPresent, Position: galera.Position{UUID: uuidB, Seqno: 1}, Marked: true}, primary("a", nil), false, agentapi.FailureForeignUUID},
-		"beyond a later line's start":     {present, primary("a", onLine), false, agentapi.FailureDiverged},
-		"marked, beyond it":               {Joiner{Data: galera.DataPresent, Position: at(50), Marked: true}, primary("a", onLine), false, agentapi.FailureDiverged},
-		"one member knows the line":       {present, with(primary("a", nil), primary("b", onLine)), false, agentapi.FailureDiverged},
-		"at its start":                    {Joiner{Data: galera.DataPresent, Position: at(40)}, primary("a", onLine), true, ""},
-		"before its start":                {Joiner{Data: galera.DataPresent, Position: at(39)}, primary("a", onLine), true, ""},
-		"on the line already":             {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line}, primary("a", onLine), true, ""},
-		"from an earlier line, too late":  {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", onLine), false, agentapi.FailureDiverged},
-		"beyond an earlier line's start":  {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
-		"on a line that was given up":     {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(49)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
-		"on one without later writes":     {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line.Then(galera.Line{Epoch: 8, Start: at(50)})}, primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), true, ""},
-		"incomplete data have no history": {Joiner{Data: galera.DataIncomplete, Position: at(50)}, primary("a", onLine), true, ""},
+		"present":    {present, primary("a", nil), true, ""},
+		"empty":      {Joiner{Data: galera.DataEmpty}, primary("a", nil), true, ""},
+		"incomplete": {Joiner{Data: galera.DataIncomplete}, primary("a", nil), true, ""},
+		"no peer":    {present, nil, false, ""},
+		"none Primary": {present,
+			primary("a", func(p *agentapi.PeerView) { p.Component = galera.ComponentNonPrimary }), false, ""},
+		"Primary of nothing": {present,
+			primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = galera.ZeroUUID }), false, ""},
+		"Primary, no uuid": {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = "" }), false,
+			""},
+		"only draining": {present, primary("a", func(p *agentapi.PeerView) { p.Draining = true }), false,
+			""},
+		"only joining": {present,
+			primary("a", func(p *agentapi.PeerView) { p.State = galera.NodeJoining }), false, ""},
+		"a donor will do": {present, primary("a", func(p *agentapi.PeerView) { p.State = galera.NodeDonor }),
+			true, ""},
+		"one draining of two": {present, with(primary("a", func(p *agentapi.PeerView) { p.Draining = true }),
+			primary("b", nil)), true, ""},
+		"foreign": {present, primary("a", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB }),
+			false, agentapi.FailureForeignUUID},
+		"foreign, draining": {present,
+			primary("a", func(p *agentapi.PeerView) { p.ClusterUUID, p.Draining = uuidB, true }), false,
+			agentapi.FailureForeignUUID},
+		"two histories": {Joiner{Data: galera.DataEmpty},
+			with(primary("a", nil), primary("b", func(p *agentapi.PeerView) { p.ClusterUUID = uuidB })), false,
+			agentapi.FailureForeignUUID},
+		"unknown position": {Joiner{Data: galera.DataPresent}, primary("a", nil), false,
+			agentapi.FailureRecovery},
+		"marked": {Joiner{Data: galera.DataPresent, Position: at(50), Marked: true},
+			primary("a", nil), true, ""},
+		"marked, foreign": {Joiner{Data: galera.DataPresent, Position: galera.Position{UUID: uuidB, Seqno: 1},
+			Marked: true}, primary("a", nil), false, agentapi.FailureForeignUUID},
+		"beyond a later line's start": {present, primary("a", onLine), false, agentapi.FailureDiverged},
+		"marked, beyond it": {Joiner{Data: galera.DataPresent, Position: at(50), Marked: true},
+			primary("a", onLine), false, agentapi.FailureDiverged},
+		"one member knows the line": {present, with(primary("a", nil), primary("b", onLine)), false,
+			agentapi.FailureDiverged},
+		"at its start": {Joiner{Data: galera.DataPresent, Position: at(40)}, primary("a", onLine), true,
+			""},
+		"before its start": {Joiner{Data: galera.DataPresent, Position: at(39)}, primary("a", onLine), true,
+			""},
+		"on the line already": {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line},
+			primary("a", onLine), true, ""},
+		"from an earlier line, too late": {Joiner{Data: galera.DataPresent, Position: at(50),
+			Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})}, primary("a", onLine), false,
+			agentapi.FailureDiverged},
+		"beyond an earlier line's start": {Joiner{Data: galera.DataPresent, Position: at(50),
+			Lineage: galera.FirstLine(galera.Line{Epoch: 6, Start: at(10)})},
+			primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
+		"on a line that was given up": {Joiner{Data: galera.DataPresent, Position: at(50),
+			Lineage: line.Then(galera.Line{Epoch: 8, Start: at(49)})},
+			primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), false, agentapi.FailureDiverged},
+		"on one without later writes": {Joiner{Data: galera.DataPresent, Position: at(50),
+			Lineage: line.Then(galera.Line{Epoch: 8, Start: at(50)})},
+			primary("a", func(p *agentapi.PeerView) { p.Lineage = later }), true, ""},
+		"incomplete data have no history": {Joiner{Data: galera.DataIncomplete, Position: at(50)}, primary("a", onLine), true,
+			""},
 	} {
 		v := JudgeJoin(c.self, c.peers)
 		reason := ""
@@ -118,7 +148,8 @@ func TestDonorAmong(t *testing.T) {
 func TestAwaitSettling(t *testing.T) {
 	peers := map[string]agentapi.PeerView{
 		"shop-0": {Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA},
-		"shop-1": {Name: "shop-1", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA, Settling: true},
+		"shop-1": {Name: "shop-1", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA,
+			Settling: true},
 	}
 	if v := JudgeJoin(Joiner{}, peers); v.Join || v.Wait == "" || v.Failure != nil {
 		t.Errorf("joins while the group settles: %+v", v)
@@ -127,7 +158,8 @@ func TestAwaitSettling(t *testing.T) {
 	if v := JudgeJoin(Joiner{}, peers); !v.Join {
 		t.Errorf("does not join: %+v", v)
 	}
-	peers["shop-0"] = agentapi.PeerView{Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: uuidA, Members: []string{"shop-0", "shop-2"}}
+	peers["shop-0"] = agentapi.PeerView{Name: "shop-0", Component: galera.ComponentPrimary, State: galera.NodeSynced,
+		ClusterUUID: uuidA, Members: []string{"shop-0", "shop-2"}}
 	if v := JudgeJoin(Joiner{Crashed: "shop-2"}, peers); v.Join || v.Wait == "" || v.Failure != nil {
 		t.Errorf("joins while the group counts on its last server: %+v", v)
 	}
@@ -165,11 +197,13 @@ func TestJudgeJoinCopies(t *testing.T) {
 		line galera.Lineage
 		want bool
 	}{
-		"an earlier state":                 {Joiner{Data: galera.DataPresent, Position: at(49), Lineage: line}, line, false},
-		"no data":                          {Joiner{Data: galera.DataEmpty}, line, true},
-		"marked":                           {Joiner{Data: galera.DataPresent, Position: at(49), Lineage: line, Marked: true}, line, true},
-		"a component that was marked":      {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line}, copied, true},
-		"of the component that was marked": {Joiner{Data: galera.DataPresent, Position: at(51), Lineage: copied}, copied, false},
+		"an earlier state": {Joiner{Data: galera.DataPresent, Position: at(49), Lineage: line}, line, false},
+		"no data":          {Joiner{Data: galera.DataEmpty}, line, true},
+		"marked": {Joiner{Data: galera.DataPresent, Position: at(49), Lineage: line, Marked: true},
+			line, true},
+		"a component that was marked": {Joiner{Data: galera.DataPresent, Position: at(50), Lineage: line}, copied, true},
+		"of the component that was marked": {Joiner{Data: galera.DataPresent, Position: at(51), Lineage: copied}, copied,
+			false},
 	} {
 		if v := JudgeJoin(c.self, in(c.line)); !v.Join || v.SST != c.want {
 			t.Errorf("%s: %+v", name, v)
@@ -183,7 +217,8 @@ func TestNameOthers(t *testing.T) {
 	others := map[string]agentapi.Identity{"b": {Namespace: "prod", Cluster: "shop", UID: "two"}}
 	wait := JoinVerdict{Wait: "no other member is in a Primary component"}
 	peer := map[string]agentapi.PeerView{"c": {Name: "c"}}
-	if got := NameOthers(wait, nil, others).Wait; !strings.Contains(got, "addresses of b") || !strings.Contains(got, "prod/shop (UID two)") {
+	if got := NameOthers(wait, nil, others).Wait; !strings.Contains(got, "addresses of b") ||
+		!strings.Contains(got, "prod/shop (UID two)") {
 		t.Errorf("%q", got)
 	}
 	for name, got := range map[string]JoinVerdict{

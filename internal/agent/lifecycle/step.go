@@ -1,8 +1,9 @@
-// Package lifecycle holds what an agent decides about its own mariadbd: when it is started, stopped, given up or killed; which
-// component it may join, with which data and from which donors; and how long it waits between two attempts.
+// Package lifecycle holds what an agent decides about its own mariadbd: when it is started, stopped, given up or
+// killed; which component it may join, with which data and from which donors; and how long it waits between two
+// attempts.
 //
-// It is pure: time and all facts come in as parameters, plain data come out, and nothing is done. The agent acts on it, and the
-// model (internal/model) runs the same functions.
+// It is pure: time and all facts come in as parameters, plain data come out, and nothing is done. The agent acts on it,
+// and the model (internal/model) runs the same functions.
 package lifecycle
 
 import (
@@ -44,7 +45,8 @@ type Situation struct {
 	NeedsOrder *agentapi.Failure
 	// RetryIn is how long the next attempt has to wait, after a failed one.
 	RetryIn time.Duration
-	// CrashedIn is how long the next bootstrap has to wait after servers that crashed again and again, soon after they had begun to serve.
+	// CrashedIn is how long the next bootstrap has to wait after servers that crashed again and again, soon after they had
+	// begun to serve.
 	CrashedIn time.Duration
 	// ExamineIn is the same for the next examination.
 	ExamineIn time.Duration
@@ -114,7 +116,8 @@ func Next(s Situation) Step {
 	case s.Form == agentapi.OrderInitialise:
 		return Step{Act: ActInitialise, Phase: galera.PhaseInitialising}
 	case s.Form == agentapi.OrderBootstrap && s.CrashedIn > 0:
-		return Step{Phase: galera.PhaseWaiting, Waiting: "the next attempt to start: the last servers crashed shortly after they had begun to serve"}
+		return Step{Phase: galera.PhaseWaiting,
+			Waiting: "the next attempt to start: the last servers crashed shortly after they had begun to serve"}
 	case s.Form == agentapi.OrderBootstrap:
 		return Step{Act: ActBootstrap, Phase: galera.PhaseStarting}
 	case s.Held:
@@ -133,8 +136,9 @@ func Next(s Situation) Step {
 	return Step{Act: ActJoin, Phase: galera.PhaseStarting}
 }
 
-// stoppedBy is what is wrong with a member that runs nothing, by order, and could start nothing either; nil when nothing is, or when it
-// is examined first. It is Stopped all the same: an operation that waits for that must not wait for a user.
+// stoppedBy is what is wrong with a member that runs nothing, by order, and could start nothing either; nil when
+// nothing is, or when it is examined first. It is Stopped all the same: an operation that waits for that must not wait
+// for a user.
 func (s Situation) stoppedBy() *agentapi.Failure {
 	switch {
 	case s.PositionUnavailable != nil:

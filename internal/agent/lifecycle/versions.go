@@ -23,24 +23,31 @@ type Build struct {
 // incremental transfer (it has renamed a file, and Galera then marks the joiner's data as bad).
 func JudgeVersions(b Build, v JoinVerdict, peers map[string]agentapi.PeerView) JoinVerdict {
 	able, later := AbleDonors(b.Image, peers)
-	alike := slices.ContainsFunc(PrimaryPeers(able), func(p agentapi.PeerView) bool { return p.Version != "" && !p.Draining })
+	alike := slices.ContainsFunc(PrimaryPeers(able), func(p agentapi.PeerView) bool {
+		return p.Version != "" &&
+			!p.Draining
+	})
 	switch {
 	case b.Newer != "" && v.Join && alike:
 		return v
 	case b.Newer != "":
-		return Refused(agentapi.FailureDowngrade, "%s; put the later image back. Or, when others serve with an image like this one, give it an "+
-			"empty volume: it is then filled again", DowngradeMessage(b.Image, b.Newer))
+		return Refused(agentapi.FailureDowngrade,
+			"%s; put the later image back. Or, when others serve with an image like this one, give it an "+
+				"empty volume: it is then filled again", DowngradeMessage(b.Image, b.Newer))
 	case v.Join && later && len(PrimaryPeers(able)) == 0:
 		p := PrimaryPeers(peers)[0]
-		return Refused(agentapi.FailureDowngrade, "what is missing here would have to come from %s, which runs MariaDB %s; this image has the older %s, "+
-			"which can take nothing from a later one: give this member the later image, too", p.Name, p.Version, b.Image)
+		return Refused(agentapi.FailureDowngrade,
+			"what is missing here would have to come from %s, which runs MariaDB %s; this image has the older %s, "+
+				"which can take nothing from a later one: give this member the later image, too", p.Name, p.Version, b.Image)
 	}
 	return v
 }
 
 // DowngradeMessage returns the reason why an image's mariadbd must not run on data that a later series has used.
 func DowngradeMessage(image, used string) string {
-	return fmt.Sprintf("MariaDB %s has used the data here, and this image has the older %s, which must not run on them: nothing was touched", used, image)
+	return fmt.Sprintf(
+		"MariaDB %s has used the data here, and this image has the older %s, which must not run on them: nothing was touched",
+		used, image)
 }
 
 // AbleDonors leaves out the peers whose server is of a later series than the image; later reports whether one of them

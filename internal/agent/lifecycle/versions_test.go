@@ -39,12 +39,15 @@ func TestJudgeVersions(t *testing.T) {
 		join  bool
 		says  string
 	}{
-		"all alike":                                {Build{Image: later}, may, runs("b", later), true, ""},
-		"the first that is upgraded":               {Build{Image: later}, may, runs("b", older), true, ""},
-		"a new one in the middle of an upgrade":    {Build{Image: later}, may, runs("b", older), true, ""},
-		"the last that is not, which was away":     {Build{Image: older}, may, runs("b", later), false, "would have to come from b"},
-		"one of its own series can help":           {Build{Image: older}, may, both(runs("b", later), runs("c", older)), true, ""},
-		"a later one without a component":          {Build{Image: older}, may, both(runs("b", later, alone), runs("c", older)), true, ""},
+		"all alike":                             {Build{Image: later}, may, runs("b", later), true, ""},
+		"the first that is upgraded":            {Build{Image: later}, may, runs("b", older), true, ""},
+		"a new one in the middle of an upgrade": {Build{Image: later}, may, runs("b", older), true, ""},
+		"the last that is not, which was away": {Build{Image: older}, may, runs("b", later), false,
+			"would have to come from b"},
+		"one of its own series can help": {Build{Image: older}, may, both(runs("b", later), runs("c", older)), true,
+			""},
+		"a later one without a component": {Build{Image: older}, may,
+			both(runs("b", later, alone), runs("c", older)), true, ""},
 		"a peer that reports no version":           {Build{Image: older}, may, runs("b", ""), true, ""},
 		"no peer is there":                         {Build{Image: older}, waits, nil, false, ""},
 		"later data, and only later servers":       {used, may, runs("b", later), false, later + " has used the data"},

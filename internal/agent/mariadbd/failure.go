@@ -10,7 +10,8 @@ import (
 
 // What mariadbd, Galera and the transfer scripts log when they know why they give up.
 var (
-	diskFull   = []string{"No space left on device", "Disk is full", "error: 28", "Errcode: 28", "exceeds available storage space"}
+	diskFull = []string{"No space left on device", "Disk is full", "error: 28", "Errcode: 28",
+		"exceeds available storage space"}
 	diverged   = []string{"states diverged"}
 	badSetting = []string{"unknown variable", "unknown option", "ambiguous option", "option without preceding group",
 		"requires an argument", "Unknown suffix", "Error while setting value", "Unknown storage engine",
@@ -33,7 +34,8 @@ func Classify(lines []string) string {
 	return agentapi.FailureStart
 }
 
-// Passes reports whether Galera gave up for something that the next attempt does not meet: a peer that still keeps a connection of this one.
+// Passes reports whether Galera gave up for something that the next attempt does not meet: a peer that still keeps a
+// connection of this one.
 func Passes(exit Exit) bool {
 	return slices.ContainsFunc(exit.Lines, func(line string) bool {
 		return strings.Contains(line, "A node with the same UUID already exists in the cluster")
@@ -45,7 +47,8 @@ func Passes(exit Exit) bool {
 func SettingsToBlame(exit Exit) (certain, possible bool) {
 	reason := Classify(exit.Lines)
 	certain = reason == agentapi.FailureSettings
-	galera := strings.Contains(Why(exit.Lines), "WSREP") || TransferBroke(exit) || exit.Signal == syscall.SIGKILL || exit.Signal == syscall.SIGTERM
+	galera := strings.Contains(Why(exit.Lines), "WSREP") || TransferBroke(exit) || exit.Signal == syscall.SIGKILL ||
+		exit.Signal == syscall.SIGTERM
 	return certain, certain || reason == agentapi.FailureStart && !galera
 }
 
@@ -55,7 +58,8 @@ var remedies = []struct {
 	remedy string
 }{
 	{[]string{"Was only able to copy log from", "Try increasing the innodb_log_file_size"},
-		"InnoDB has written over its redo log before it was copied: raise innodb_log_file_size in spec.mariadb.config, or the rate limit of the backup or transfer"},
+		"InnoDB has written over its redo log before it was copied: raise innodb_log_file_size in spec.mariadb.config, or " +
+			"the rate limit of the backup or transfer"},
 	{[]string{"Too many open files", "Errcode: 24", "error number 24", "OS error: 24"},
 		"the host allows too few open files: raise the container runtime's hard limit (nofile), or have fewer tables"},
 }
@@ -71,7 +75,8 @@ func ToolWhy(lines []string) string {
 		}
 	}
 	for _, line := range lines {
-		if l := strings.ToLower(line); strings.Contains(l, "error") || strings.Contains(l, "failed") || strings.Contains(l, "can't ") {
+		if l := strings.ToLower(line); strings.Contains(l, "error") || strings.Contains(l, "failed") ||
+			strings.Contains(l, "can't ") {
 			return strings.TrimSpace(line)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
-// installServer are the options of the servers that fill a new data directory. They make it quick: what is written is thrown away when
-// anything fails, and is synced as a whole before it becomes the data directory.
+// installServer are the options of the servers that fill a new data directory. They make it quick: what is written is
+// thrown away when anything fails, and is synced as a whole before it becomes the data directory.
 func installServer(dir, tmp string, settings []mycnf.Option) []string {
 	args := []string{"--no-defaults", "--datadir=" + dir, "--tmpdir=" + tmp,
 		"--skip-log-bin", "--innodb-flush-log-at-trx-commit=0", "--sync-frm=0", "--skip-ssl"}
@@ -27,7 +27,8 @@ func installServer(dir, tmp string, settings []mycnf.Option) []string {
 
 // installOptions are those of mariadb-install-db, which passes on what is the server's.
 func installOptions(user string) []string {
-	return []string{"--auth-root-authentication-method=socket", "--auth-root-socket-user=" + user, "--skip-test-db", "--skip-name-resolve", "--force"}
+	return []string{"--auth-root-authentication-method=socket", "--auth-root-socket-user=" + user, "--skip-test-db",
+		"--skip-name-resolve", "--force"}
 }
 
 // Install fills dir, which must not exist, with a new database whose only accounts are those of the
@@ -71,7 +72,8 @@ func (m Maker) Make(ctx context.Context) error {
 	if err := markers.SetInitialising(); err != nil {
 		return err
 	}
-	err := Install(ctx, m.Table, Command{Path: tool, Env: Env(p), Dir: p.Volume, Log: m.Log}, p.InitDir(), p.Tmp, m.User, m.Settings)
+	err := Install(ctx, m.Table, Command{Path: tool, Env: Env(p), Dir: p.Volume, Log: m.Log}, p.InitDir(), p.Tmp, m.User,
+		m.Settings)
 	if err != nil {
 		return err
 	}
@@ -90,12 +92,14 @@ func (m Maker) Make(ctx context.Context) error {
 // zoneinfo is where an image has its time zones.
 const zoneinfo = "/usr/share/zoneinfo"
 
-// loadZones fills the tables of named time zones in a new database, as default_time_zone and CONVERT_TZ need them. An image without
-// zones, or whose tool fails, gets a database without them. The other members receive the tables with their first SST.
+// loadZones fills the tables of named time zones in a new database, as default_time_zone and CONVERT_TZ need them. An
+// image without zones, or whose tool fails, gets a database without them. The other members receive the tables with
+// their first SST.
 func (m Maker) loadZones(ctx context.Context) error {
 	tool := First("mariadb-tzinfo-to-sql", "mysql_tzinfo_to_sql")
 	if _, err := os.Stat(zoneinfo); tool == "" || err != nil {
-		m.Log("the image has no time zones, or no mariadb-tzinfo-to-sql: default_time_zone and CONVERT_TZ know no named zones")
+		m.Log(
+			"the image has no time zones, or no mariadb-tzinfo-to-sql: default_time_zone and CONVERT_TZ know no named zones")
 		return nil
 	}
 	statements := filepath.Join(m.Places.Tmp, "zones.sql")
@@ -108,7 +112,8 @@ func (m Maker) loadZones(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	exit, err := Run(ctx, m.Table, Command{Path: m.Server, Env: Env(m.Places), Dir: m.Places.Volume, Stdin: bufio.NewReader(in), Log: m.Log,
+	exit, err := Run(ctx, m.Table, Command{Path: m.Server, Env: Env(m.Places), Dir: m.Places.Volume,
+		Stdin: bufio.NewReader(in), Log: m.Log,
 		Args: append(installServer(m.Places.InitDir(), m.Places.Tmp, m.Settings), "--bootstrap")})
 	if err != nil {
 		return err
@@ -129,7 +134,8 @@ func (m Maker) writeZones(ctx context.Context, tool, path string) (bool, error) 
 	if _, err := out.WriteString("USE mysql;\n"); err != nil {
 		return false, err
 	}
-	exit, err := Run(ctx, m.Table, Command{Path: tool, Args: []string{zoneinfo}, Env: Env(m.Places), Dir: m.Places.Tmp, Stdout: out})
+	exit, err := Run(ctx, m.Table, Command{Path: tool, Args: []string{zoneinfo}, Env: Env(m.Places), Dir: m.Places.Tmp,
+		Stdout: out})
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", filepath.Base(tool), err)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
-// TestWriteZones: a tool of the image that fails costs the named time zones, and not the first database; nothing of its output is used.
+// TestWriteZones: a tool of the image that fails costs the named time zones, and not the first database; nothing of its
+// output is used.
 func TestWriteZones(t *testing.T) {
 	for name, c := range map[string]struct {
 		script               string
@@ -41,11 +42,12 @@ func TestWriteZones(t *testing.T) {
 	}
 }
 
-// TestLaunchWithoutFiles: a server starts although the directory for files of SQL statements cannot be made, as on a full volume, and gets
-// one that gives access to nothing: mariadbd ends without any.
+// TestLaunchWithoutFiles: a server starts although the directory for files of SQL statements cannot be made, as on a
+// full volume, and gets one that gives access to nothing: mariadbd ends without any.
 func TestLaunchWithoutFiles(t *testing.T) {
 	dir := t.TempDir()
-	p := paths.Places{Volume: dir, Data: filepath.Join(dir, "data"), Run: filepath.Join(dir, "run"), Tmp: filepath.Join(dir, "tmp")}
+	p := paths.Places{Volume: dir, Data: filepath.Join(dir, "data"), Run: filepath.Join(dir, "run"),
+		Tmp: filepath.Join(dir, "tmp")}
 	server := filepath.Join(dir, "mariadbd")
 	for path, text := range map[string]string{server: "#!/bin/sh\necho args: \"$@\"\n", p.Files(): "in the way"} {
 		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
@@ -58,12 +60,14 @@ func TestLaunchWithoutFiles(t *testing.T) {
 		}
 	}
 	for range 2 {
-		proc, err := Launch(&procs.Table{}, p, Command{Path: server, Args: []string{"--first"}, Log: func(string) {}}, func() error { return nil })
+		proc, err := Launch(&procs.Table{}, p, Command{Path: server, Args: []string{"--first"}, Log: func(string) {}},
+			func() error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-proc.Done()
-		if got, want := strings.Join(proc.Exit().Lines, ""), "args: --first --secure-file-priv="+filepath.Join(p.Run, "no-files"); got != want {
+		if got, want := strings.Join(proc.Exit().Lines, ""), "args: --first --secure-file-priv="+filepath.Join(p.Run,
+			"no-files"); got != want {
 			t.Errorf("%s", got)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 )
 
-// Launch starts mariadbd once nothing of an earlier run is in its way and prepare has prepared the data directory. A worker
-// calls it: the volume may not answer.
+// Launch starts mariadbd once nothing of an earlier run is in its way and prepare has prepared the data directory. A
+// worker calls it: the volume may not answer.
 func Launch(table *procs.Table, p paths.Places, c Command, prepare func() error) (*Process, error) {
 	KillOrphans(table)
 	if err := datadir.Remove(p.TransferNotes()); err != nil {
@@ -37,8 +37,8 @@ func Launch(table *procs.Table, p paths.Places, c Command, prepare func() error)
 	return Start(table, c)
 }
 
-// filesArgs makes the directory for the files of SQL statements. A volume on which it cannot be made, because it is full, keeps no server
-// from starting: mariadbd, which ends without a directory, gets one that gives access to nothing.
+// filesArgs makes the directory for the files of SQL statements. A volume on which it cannot be made, because it is
+// full, keeps no server from starting: mariadbd, which ends without a directory, gets one that gives access to nothing.
 func filesArgs(p paths.Places, log func(line string)) ([]string, error) {
 	missing := os.MkdirAll(p.Files(), 0o750)
 	if missing == nil {
@@ -48,6 +48,8 @@ func filesArgs(p paths.Places, log func(line string)) ([]string, error) {
 	if err := os.Mkdir(none, 0); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, errors.Join(missing, err)
 	}
-	log(fmt.Sprintf("SQL statements read and write no files until mariadbd is started again: the directory cannot be made: %v", missing))
+	log(
+		fmt.Sprintf(
+			"SQL statements read and write no files until mariadbd is started again: the directory cannot be made: %v", missing))
 	return []string{"--secure-file-priv=" + none}, nil
 }

@@ -3,9 +3,11 @@ package mariadbd
 import "regexp"
 
 // rejectedJoin is how every member logs one whose transfer does not count (gcs_group_handle_join_msg).
-var rejectedJoin = regexp.MustCompile(`WSREP: Rejecting JOIN message from \d+\.\d+ \((.+)\): new State Transfer required`)
+var rejectedJoin = regexp.MustCompile(
+	`WSREP: Rejecting JOIN message from \d+\.\d+ \((.+)\): new State Transfer required`)
 
-// RejectedJoiner returns the name, in the group, of the member that needs another state transfer, "" for any other line.
+// RejectedJoiner returns the name, in the group, of the member that needs another state transfer, "" for any other
+// line.
 func RejectedJoiner(line string) string {
 	if m := rejectedJoin.FindStringSubmatch(line); m != nil {
 		return m[1]

@@ -21,11 +21,15 @@ type form struct {
 
 var (
 	serverLevels = map[string]slog.Level{"Note": slog.LevelInfo, "Warning": slog.LevelWarn, "ERROR": slog.LevelError}
-	scriptLevels = map[string]slog.Level{"INFO": slog.LevelInfo, "WARNING": slog.LevelWarn, "ERROR": slog.LevelError, "DEBUG": slog.LevelDebug}
-	garbdLevels  = map[string]slog.Level{"DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError}
-	socatLevels  = map[string]slog.Level{"D": slog.LevelDebug, "I": slog.LevelInfo, "N": slog.LevelInfo, "W": slog.LevelWarn, "E": slog.LevelError, "F": slog.LevelError}
+	scriptLevels = map[string]slog.Level{"INFO": slog.LevelInfo, "WARNING": slog.LevelWarn, "ERROR": slog.LevelError,
+		"DEBUG": slog.LevelDebug}
+	garbdLevels = map[string]slog.Level{"DEBUG": slog.LevelDebug, "INFO": slog.LevelInfo, "WARN": slog.LevelWarn,
+		"ERROR": slog.LevelError, "FATAL": slog.LevelError}
+	socatLevels = map[string]slog.Level{"D": slog.LevelDebug, "I": slog.LevelInfo, "N": slog.LevelInfo,
+		"W": slog.LevelWarn, "E": slog.LevelError, "F": slog.LevelError}
 	// stunnel has syslog's numbers.
-	stunnelLevels = map[string]slog.Level{"0": slog.LevelError, "1": slog.LevelError, "2": slog.LevelError, "3": slog.LevelError, "4": slog.LevelWarn,
+	stunnelLevels = map[string]slog.Level{"0": slog.LevelError, "1": slog.LevelError, "2": slog.LevelError,
+		"3": slog.LevelError, "4": slog.LevelWarn,
 		"5": slog.LevelInfo, "6": slog.LevelInfo, "7": slog.LevelDebug}
 )
 
@@ -34,29 +38,36 @@ const part = `(?:(?P<subsystem>[A-Za-z][A-Za-z0-9_-]*|Slave I/O|Slave SQL|Event 
 
 var forms = []form{
 	// 2026-11-22 12:15:04 0 [Warning] WSREP: text
-	{line: regexp.MustCompile(`^(?P<time>\d{4}-\d\d-\d\d [ \d]\d:\d\d:\d\d) (?P<thread>\d+) \[(?P<level>Note|Warning|ERROR)\] ` + part + `(?P<text>.*)$`),
+	{line: regexp.MustCompile(
+		`^(?P<time>\d{4}-\d\d-\d\d [ \d]\d:\d\d:\d\d) (?P<thread>\d+) \[(?P<level>Note|Warning|ERROR)\] ` + part +
+			`(?P<text>.*)$`),
 		times: []string{"2006-01-02 15:04:05", "2006-01-02  3:04:05"}, levels: serverLevels},
 	// 261122 12:15:04 [ERROR] /usr/sbin/mariadbd got signal 11 ;
 	{line: regexp.MustCompile(`^(?P<time>\d{6} [ \d]\d:\d\d:\d\d) \[(?P<level>Note|Warning|ERROR)\] (?P<text>.*)$`),
 		times: []string{"060102 15:04:05", "060102  3:04:05"}, levels: serverLevels},
 	// WSREP_SST: [INFO] text (20261122 12:15:04.123)
-	{line: regexp.MustCompile(`^(?P<subsystem>WSREP_SST|WSREP_NOTIFY): \[(?P<level>INFO|WARNING|ERROR|DEBUG)\] (?P<text>.*)$`), levels: scriptLevels},
+	{line: regexp.MustCompile(
+		`^(?P<subsystem>WSREP_SST|WSREP_NOTIFY): \[(?P<level>INFO|WARNING|ERROR|DEBUG)\] (?P<text>.*)$`),
+		levels: scriptLevels},
 	// 2026-11-22 12:15:04.123  INFO: text, of garbd
-	{line: regexp.MustCompile(`^(?P<time>\d{4}-\d\d-\d\d [ \d]\d:\d\d:\d\d\.\d{3}) +(?P<level>DEBUG|INFO|WARN|ERROR|FATAL): (?P<text>.*)$`),
+	{line: regexp.MustCompile(
+		`^(?P<time>\d{4}-\d\d-\d\d [ \d]\d:\d\d:\d\d\.\d{3}) +(?P<level>DEBUG|INFO|WARN|ERROR|FATAL): (?P<text>.*)$`),
 		times: []string{"2006-01-02 15:04:05.000", "2006-01-02  3:04:05.000"}, levels: garbdLevels},
 	// 2026/11/22 12:06:47 socat[10] N text
-	{line: regexp.MustCompile(`^(?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) (?P<subsystem>socat)\[(?P<thread>\d+)\] (?P<level>[DINWEF]) (?P<text>.*)$`),
+	{line: regexp.MustCompile(
+		`^(?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) (?P<subsystem>socat)\[(?P<thread>\d+)\] (?P<level>[DINWEF]) (?P<text>.*)$`),
 		times: []string{"2006/01/02 15:04:05"}, levels: socatLevels},
 	// 2026.11.22 15:52:31 LOG4[ui]: text, of stunnel
-	{line: regexp.MustCompile(`^(?P<time>\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d) LOG(?P<level>[0-7])\[(?P<thread>[^\]]*)\]: (?P<text>.*)$`),
+	{line: regexp.MustCompile(
+		`^(?P<time>\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d) LOG(?P<level>[0-7])\[(?P<thread>[^\]]*)\]: (?P<text>.*)$`),
 		times: []string{"2006.01.02 15:04:05"}, levels: stunnelLevels, subsystem: "stunnel"},
 	// [00] 2026-11-22 12:06:47 text
 	{line: regexp.MustCompile(`^\[(?P<thread>\d\d)\] (?P<time>\d{4}-\d\d-\d\d [ \d]\d:\d\d:\d\d) (?P<text>.*)$`),
 		times: []string{"2006-01-02 15:04:05", "2006-01-02  3:04:05"}, subsystem: "mariadb-backup"},
 }
 
-// ParseLine takes a line of a server's log apart: of mariadbd, of garbd, or of a program either has started. Nothing of it is lost: a line of
-// no known form is all text.
+// ParseLine takes a line of a server's log apart: of mariadbd, of garbd, or of a program either has started. Nothing of
+// it is lost: a line of no known form is all text.
 func ParseLine(line string) logs.Entry {
 	for _, f := range forms {
 		if m := f.line.FindStringSubmatch(line); m != nil {

@@ -41,10 +41,14 @@ var marks = [][]string{
 }
 
 // noise is what every failing start repeats without saying why, or what only follows from the reason.
-var noise = []string{"[ERROR] Aborting", "WSREP: gcs", "gcs_core_open()", "gcs_open()", "wsrep::connect(", "State wait was interrupted",
-	"View callback failed", "Failed to create a new provider", "WSREP: Failed to load provider", "registration as a STORAGE ENGINE failed",
-	"Unknown/unsupported storage engine: InnoDB", "Plugin initialization aborted", "Failed to read 'ready", "at /home/", "at ./", "Will never receive state",
-	"Could not open state file", "last inactive check more than", "Cleanup after exit", "] Removing ", "Failed to read from: wsrep_sst", "Process completed with error: wsrep_sst"}
+var noise = []string{"[ERROR] Aborting", "WSREP: gcs", "gcs_core_open()", "gcs_open()", "wsrep::connect(",
+	"State wait was interrupted",
+	"View callback failed", "Failed to create a new provider", "WSREP: Failed to load provider",
+	"registration as a STORAGE ENGINE failed",
+	"Unknown/unsupported storage engine: InnoDB", "Plugin initialization aborted", "Failed to read 'ready", "at /home/",
+	"at ./", "Will never receive state",
+	"Could not open state file", "last inactive check more than", "Cleanup after exit", "] Removing ",
+	"Failed to read from: wsrep_sst", "Process completed with error: wsrep_sst"}
 
 const (
 	keptLines   = 3
@@ -82,7 +86,8 @@ func strip(line string) string {
 			break
 		}
 	}
-	line = strings.TrimFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) // mbstream rings the bell
+	// mbstream rings the bell
+	line = strings.TrimFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	if len(line) > keptPerLine {
 		line = line[:keptPerLine] + "…"
 	}

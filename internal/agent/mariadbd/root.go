@@ -40,7 +40,8 @@ type Root struct {
 	failure      *agentapi.Failure // why the server refuses to set it, nil when it does not
 }
 
-// KeepRoot sets root's accounts and their password where they are others. It returns how long the one before is accepted yet, 0 when it is not.
+// KeepRoot sets root's accounts and their password where they are others. It returns how long the one before is
+// accepted yet, 0 when it is not.
 type KeepRoot func(ctx context.Context, w accounts.DesiredRoot) (time.Duration, error)
 
 // NewRoot returns a Root that has not read the Secret.
@@ -55,8 +56,8 @@ func (r *Root) ReadPasswords() {
 	}
 }
 
-// Check sets root's password where it differs from the Secret's, and from where root may log in, on a server that serves. It calls settled when nothing
-// is left to do: the password is set, or none has been published.
+// Check sets root's password where it differs from the Secret's, and from where root may log in, on a server that
+// serves. It calls settled when nothing is left to do: the password is set, or none has been published.
 func (r *Root) Check(access *agentapi.RootAccess, settled func()) {
 	if r.busy || time.Now().Before(r.retryAt) {
 		return

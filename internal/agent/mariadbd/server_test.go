@@ -30,7 +30,8 @@ func TestParseRecovered(t *testing.T) {
 		"the last":    {[]string{line + ":17", line + ":18", "y"}, at(18), true},
 		"none":        {[]string{"x"}, galera.Position{}, false},
 		"garbage":     {[]string{line}, galera.Position{}, false},
-		"zero":        {[]string{"WSREP: Recovered position: " + galera.ZeroUUID + ":-1"}, galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, true},
+		"zero": {[]string{"WSREP: Recovered position: " + galera.ZeroUUID + ":-1"},
+			galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, true},
 	} {
 		got, ok := ParseRecovered(c.lines)
 		if got.Position != c.want || ok != c.ok {
@@ -59,12 +60,14 @@ func TestClassify(t *testing.T) {
 func TestWhy(t *testing.T) {
 	lines := []string{
 		"2026-11-21  7:51:20 0 [Note] nothing", "2026-11-21  7:51:20 0 [ERROR] one", "2026-11-21  7:51:20 0 [ERROR] two",
-		"2026-11-21  7:51:20 0 [ERROR] three", "2026-11-21  7:51:20 0 [ERROR] three", "2026-11-21  7:51:21 0 [ERROR] four", "[ERROR] Aborting",
+		"2026-11-21  7:51:20 0 [ERROR] three", "2026-11-21  7:51:20 0 [ERROR] three", "2026-11-21  7:51:21 0 [ERROR] four",
+		"[ERROR] Aborting",
 	}
 	if got := Why(lines); got != "two; three; four" {
 		t.Errorf("%q", got)
 	}
-	if got := Why([]string{"2026 0 [Warning] WSREP: 0.0 (a): State transfer failed"}); got != "WSREP: 0.0 (a): State transfer failed" {
+	if got := Why(
+		[]string{"2026 0 [Warning] WSREP: 0.0 (a): State transfer failed"}); got != "WSREP: 0.0 (a): State transfer failed" {
 		t.Errorf("%q", got)
 	}
 	if got := Why([]string{"[Note] fine"}); got != "" {
@@ -90,30 +93,37 @@ func TestWhyNamesTheCause(t *testing.T) {
 		"no space for a file": {`2026-11-21 12:32:43 0 [Warning] WSREP: fflush file(/small/d//gvwstate.dat.tmp) failed(No space left on device)
 2026-11-21 12:32:43 0 [ERROR] mariadbd: Error writing file './ddl_recovery.log' (Errcode: 28 "No space left on device")
 2026-11-21 12:32:43 0 [ERROR] Aborting
-` + interrupted, `WSREP: fflush file(/small/d//gvwstate.dat.tmp) failed(No space left on device); mariadbd: Error writing file './ddl_recovery.log' (Errcode: 28 "No space left on device")`,
+` + interrupted,
+			`WSREP: fflush file(/small/d//gvwstate.dat.tmp) failed(No space left on device); mariadbd: Error writing file './ddl_recovery.log' (Errcode: 28 "No space left on device")`,
 			agentapi.FailureDiskFull},
 		"no space for the write-set cache": {`2026-11-21 12:31:53 0 [Warning] WSREP: Could not open state file for reading: '/small/d//grastate.dat'
 2026-11-21 12:31:53 0 [ERROR] WSREP: Requested size 134219032 for '/small/d//galera.cache' exceeds available storage space 0
 2026-11-21 12:31:53 0 [ERROR] WSREP: Failed to create a new provider '/usr/lib/galera/libgalera_smm.so' with options '': Failed to initialize wsrep provider
 2026-11-21 12:31:53 0 [ERROR] WSREP: Failed to load provider
-2026-11-21 12:31:53 0 [ERROR] Aborting`, "WSREP: Requested size 134219032 for '/small/d//galera.cache' exceeds available storage space 0", agentapi.FailureDiskFull},
+2026-11-21 12:31:53 0 [ERROR] Aborting`,
+			"WSREP: Requested size 134219032 for '/small/d//galera.cache' exceeds available storage space 0",
+			agentapi.FailureDiskFull},
 		"damaged data": {`2026-11-21 12:31:48 0 [ERROR] InnoDB: The data file './ibdata1' has the wrong space ID. It should be 0, but 0 was found
 2026-11-21 12:31:48 0 [ERROR] InnoDB: Plugin initialization aborted with error Data structure corruption
 2026-11-21 12:31:48 0 [ERROR] Plugin 'InnoDB' registration as a STORAGE ENGINE failed.
 2026-11-21 12:31:48 0 [ERROR] Unknown/unsupported storage engine: InnoDB
 2026-11-21 12:31:48 0 [ERROR] Aborting
-` + interrupted, "InnoDB: The data file './ibdata1' has the wrong space ID. It should be 0, but 0 was found", agentapi.FailureStart},
+` + interrupted, "InnoDB: The data file './ibdata1' has the wrong space ID. It should be 0, but 0 was found",
+			agentapi.FailureStart},
 		"no peer to join": {`2026-11-21 12:31:44 0 [ERROR] WSREP: failed to open gcomm backend connection: 110: failed to reach primary view
 2026-11-21 12:31:44 0 [ERROR] WSREP: ./gcs/src/gcs_core.cpp:gcs_core_open():256: Failed to open backend connection: -110 (Connection timed out)
 2026-11-21 12:31:45 0 [ERROR] WSREP: ./gcs/src/gcs.cpp:gcs_open():1701: Failed to open channel 'my_wsrep_cluster' at 'gcomm://127.0.0.1:5555': -110 (Connection timed out)
 2026-11-21 12:31:45 0 [ERROR] WSREP: gcs connect failed: Operation timed out
 2026-11-21 12:31:45 0 [ERROR] WSREP: wsrep::connect(gcomm://127.0.0.1:5555) failed: 7
-2026-11-21 12:31:45 0 [ERROR] Aborting`, "WSREP: failed to open gcomm backend connection: 110: failed to reach primary view", agentapi.FailureStart},
+2026-11-21 12:31:45 0 [ERROR] Aborting`,
+			"WSREP: failed to open gcomm backend connection: 110: failed to reach primary view", agentapi.FailureStart},
 		"a late peer that still has it in its list": {`2026-11-25 22:29:14 0 [Warning] WSREP: last inactive check more than PT0.75S ago (PT1.3344S), skipping check
 2026-11-25 22:29:14 0 [ERROR] WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in the cluster. Removing gvwstate.dat file, this node will generate a new UUID when restarted. (FATAL)
 	 at ./gcomm/src/gmcast_proto.cpp:handle_failed():315
 2026-11-25 22:29:14 0 [ERROR] WSREP: ./gcs/src/gcs_core.cpp:gcs_core_open():256: Failed to open backend connection: -131 (State not recoverable)
-2026-11-25 22:29:15 0 [ERROR] Aborting`, "WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in the cluster. Removing gvwstate.dat file, this node will generate a new UUID when restarted. (FATAL)",
+2026-11-25 22:29:15 0 [ERROR] Aborting`,
+			"WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in the cluster. " +
+				"Removing gvwstate.dat file, this node will generate a new UUID when restarted. (FATAL)",
 			agentapi.FailureStart},
 		"a killed server on a busy host": {`2026-11-25 22:29:14 0 [Warning] WSREP: last inactive check more than PT0.75S ago (PT1.3344S), skipping check
 2026-11-25 22:29:15 0 [Note] WSREP: Synchronized with group, ready for connections`, "", agentapi.FailureStart},
@@ -255,7 +265,8 @@ func TestSettingsToBlame(t *testing.T) {
 		"[ERROR] mariadbd: Disk is full writing './ib' (Errcode: 28 \"No space left on device\")":                          {0, false, false},
 		"[Note] nothing": {syscall.SIGKILL, false, false},
 	} {
-		if certain, possible := SettingsToBlame(Exit{Code: 1, Signal: want.signal, Lines: []string{line, "[ERROR] Aborting"}}); certain != want.certain || possible != want.possible {
+		if certain, possible := SettingsToBlame(Exit{Code: 1, Signal: want.signal,
+			Lines: []string{line, "[ERROR] Aborting"}}); certain != want.certain || possible != want.possible {
 			t.Errorf("%q: %v, %v", line, certain, possible)
 		}
 	}

@@ -10,14 +10,16 @@ import (
 )
 
 // transferMarks are how the programs of a transfer begin what they complain of.
-var transferMarks = []string{"WSREP_SST: [ERROR]", "] E ", "] W SSL_", "] N SSL_", "] I SSL_", "mbstream:", "zstd:", "rsync error:", "rsync:", "LOG3[", "command not found",
+var transferMarks = []string{"WSREP_SST: [ERROR]", "] E ", "] W SSL_", "] N SSL_", "] I SSL_", "mbstream:", "zstd:",
+	"rsync error:", "rsync:", "LOG3[", "command not found",
 	"No space left on device", "Failed to get "}
 
 // socatMessage is what socat logs after the time, its process and the weight.
 var socatMessage = regexp.MustCompile(`socat\[\d+\] [EWNI] (.*)`)
 
 // transferNoise is what follows every failure.
-var transferNoise = []string{"Cleanup after exit", "Removing ", "exiting with status", "sigterm", "Failed to get current position"}
+var transferNoise = []string{"Cleanup after exit", "Removing ", "exiting with status", "sigterm",
+	"Failed to get current position"}
 
 // transferReasons are searched for in this order, in the whole output.
 var transferReasons = []struct {
@@ -25,7 +27,8 @@ var transferReasons = []struct {
 	signs  []string
 }{
 	{agentapi.FailureDiskFull, []string{"No space left on device", "Errcode: 28", "Disk is full"}},
-	{agentapi.FailureCertificate, []string{"certificate verify failed", "unknown ca", "certificate unknown", "bad certificate", "certificate has expired",
+	{agentapi.FailureCertificate, []string{"certificate verify failed", "unknown ca", "certificate unknown",
+		"bad certificate", "certificate has expired",
 		"wrong version number", "alert unknown ca", "no peer certificate", "certificate required", "packet length too long"}},
 	{agentapi.FailureToolMissing, []string{"command not found", "not found in path", "not found in PATH"}},
 	{agentapi.FailureDonorLost, donorLost},

@@ -9,10 +9,11 @@ import (
 
 func TestTransferBroke(t *testing.T) {
 	for line, want := range map[string]bool{
-		"2026-11-21 12:00:04 0 [ERROR] WSREP: Process completed with error: wsrep_sst_mariabackup --role 'joiner' --address '10.0.0.2' : 32 (Broken pipe)": true,
-		"2026-11-21 12:00:04 0 [ERROR] WSREP: gcs/src/gcs_group.cpp:1: Will never receive state. Need to abort.":                                           true,
-		"2026-11-21 12:00:04 0 [ERROR] unknown variable 'x=1'":                                                                                             false,
-		"WSREP_SST: [INFO] Removing the sst_in_progress file (20261122 11:21:28.569)":                                                                      false,
+		"2026-11-21 12:00:04 0 [ERROR] WSREP: Process completed with error: wsrep_sst_mariabackup --role 'joiner' " +
+			"--address '10.0.0.2' : 32 (Broken pipe)": true,
+		"2026-11-21 12:00:04 0 [ERROR] WSREP: gcs/src/gcs_group.cpp:1: Will never receive state. Need to abort.": true,
+		"2026-11-21 12:00:04 0 [ERROR] unknown variable 'x=1'":                                                   false,
+		"WSREP_SST: [INFO] Removing the sst_in_progress file (20261122 11:21:28.569)":                            false,
 	} {
 		if got := TransferBroke(Exit{Code: 1, Lines: []string{"first", line}}); got != want {
 			t.Errorf("%s: %v", line, got)
@@ -22,7 +23,8 @@ func TestTransferBroke(t *testing.T) {
 
 // TestTransferFailure: what real servers said, shortened.
 func TestTransferFailure(t *testing.T) {
-	const ended = "2026-11-21 12:00:04 0 [ERROR] WSREP: Process completed with error: wsrep_sst_mariabackup --role 'joiner' --address '10.0.0.2' : 32 (Broken pipe)"
+	const ended = "2026-11-21 12:00:04 0 [ERROR] WSREP: Process completed with error: wsrep_sst_mariabackup --role " +
+		"'joiner' --address '10.0.0.2' : 32 (Broken pipe)"
 	for name, c := range map[string]struct {
 		exit   Exit
 		reason string
@@ -32,13 +34,16 @@ func TestTransferFailure(t *testing.T) {
 			"2026/11/21 12:00:03 socat[77] E SSL_accept(): error:0A000086:SSL routines::certificate verify failed",
 			"WSREP_SST: [ERROR] Error while getting data from donor node: exit codes: 1 0 (20261121 12:00:03.1)",
 			"WSREP_SST: [ERROR] Cleanup after exit with status: 32 (20261121 12:00:03.2)", ended}},
-			agentapi.FailureCertificate, []string{"wsrep_sst_mariabackup ended with exit code 32", "socat: SSL_accept(): error:0A000086", "exit codes: 1 0"}},
+			agentapi.FailureCertificate, []string{"wsrep_sst_mariabackup ended with exit code 32",
+				"socat: SSL_accept(): error:0A000086", "exit codes: 1 0"}},
 		"certificate, logged quietly": {Exit{Code: -1, Signal: 6, Lines: []string{
 			"2026/11/22 12:36:29 socat[12] I SSL_accept(): error:0A000418:SSL routines::tlsv1 alert unknown ca",
 			"2026/11/22 12:36:29 socat[12] I SSL_accept(): error:0A000418:SSL routines::tlsv1 alert unknown ca",
 			"2026-11-22 12:34:39 0 [Warning] WSREP: 2.0 (wrong-2): State transfer to 0.0 (wrong-1) failed: Broken pipe",
-			"2026-11-22 12:34:39 0 [ERROR] WSREP: ./gcs/src/gcs_group.cpp:gcs_group_handle_join_msg():1225: Will never receive state. Need to abort."}},
-			agentapi.FailureCertificate, []string{"mariadbd ended with signal 6: socat: SSL_accept(): error:0A000418:SSL routines::tlsv1 alert unknown ca"}},
+			"2026-11-22 12:34:39 0 [ERROR] WSREP: ./gcs/src/gcs_group.cpp:gcs_group_handle_join_msg():1225: Will never " +
+				"receive state. Need to abort."}},
+			agentapi.FailureCertificate,
+			[]string{"mariadbd ended with signal 6: socat: SSL_accept(): error:0A000418:SSL routines::tlsv1 alert unknown ca"}},
 		"disk": {Exit{Code: 1, Lines: []string{
 			"\a/usr//bin/mbstream: Error writing file './app/t.ibd' (Errcode: 28 \"No space left on device\")",
 			"WSREP_SST: [ERROR] Error while getting data from donor node: exit codes: 0 1", ended}},

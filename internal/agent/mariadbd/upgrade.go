@@ -88,7 +88,8 @@ func (u *Upgrade) onEnded(up Upgrading, err error) {
 	if err == nil {
 		u.shown.State, u.failure = agentapi.UpgradeDone, nil
 		up.Done()
-		u.loop.Logger.Info("mariadb-upgrade has ended", "to", u.shown.To, "took", now.Sub(u.shown.StartedAt).Round(time.Millisecond).String())
+		u.loop.Logger.Info("mariadb-upgrade has ended", "to", u.shown.To, "took",
+			now.Sub(u.shown.StartedAt).Round(time.Millisecond).String())
 		return
 	}
 	u.shown.State = agentapi.UpgradeFailed
@@ -123,7 +124,8 @@ func (u *Upgrade) tables(ctx context.Context) error {
 		return err
 	}
 	exit, err := Run(ctx, u.table, Command{
-		Path: tool, Args: []string{"--defaults-file=" + u.places.UpgradeCnf(), "--skip-write-binlog"}, Env: Env(u.places), Dir: u.places.Tmp,
+		Path: tool, Args: []string{"--defaults-file=" + u.places.UpgradeCnf(), "--skip-write-binlog"}, Env: Env(u.places),
+		Dir: u.places.Tmp,
 	})
 	if err != nil {
 		return err

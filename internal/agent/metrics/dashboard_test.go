@@ -10,7 +10,8 @@ import (
 
 const dashboards = "../../../config/grafana"
 
-// TestDashboardsShowExportedMetrics: every metric of ours in a dashboard is one that agents serve. Those of the operator have a test of their own.
+// TestDashboardsShowExportedMetrics: every metric of ours in a dashboard is one that agents serve. Those of the
+// operator have a test of their own.
 func TestDashboardsShowExportedMetrics(t *testing.T) {
 	known := names()
 	files, err := filepath.Glob(filepath.Join(dashboards, "*.json"))
@@ -31,8 +32,8 @@ func TestDashboardsShowExportedMetrics(t *testing.T) {
 	}
 }
 
-// TestDashboardAssumesNoScrapeInterval: how often agents are asked is configured in Prometheus, and a rate over a time with one
-// answer is no rate.
+// TestDashboardAssumesNoScrapeInterval: how often agents are asked is configured in Prometheus, and a rate over a time
+// with one answer is no rate.
 func TestDashboardAssumesNoScrapeInterval(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dashboards, "benchmark.json"))
 	if err != nil {

@@ -41,8 +41,10 @@ func NewHandler(own *Collector, db *mysqld.Server) *Handler {
 			for _, variables := range []bool{true, false} {
 				s := selection{galera, mysqld.What{Status: status, Variables: variables}}
 				h.ready[s] = promhttp.HandlerFor(h.registry(s), promhttp.HandlerOpts{
-					// A metric that cannot be written keeps no other from being read. Compressing takes more memory than it saves here.
-					ErrorHandling: promhttp.ContinueOnError, DisableCompression: true, MaxRequestsInFlight: maxScrapes, CoalesceGather: true,
+					// A metric that cannot be written keeps no other from being read. Compressing takes more memory than it saves
+					// here.
+					ErrorHandling: promhttp.ContinueOnError, DisableCompression: true, MaxRequestsInFlight: maxScrapes,
+					CoalesceGather: true,
 				})
 			}
 		}
@@ -75,7 +77,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			case CollectVariables:
 				wanted.db.Variables = true
 			default:
-				http.Error(w, fmt.Sprintf("collect[]: there are %s, %s and %s", CollectGalera, CollectStatus, CollectVariables), http.StatusBadRequest)
+				http.Error(w, fmt.Sprintf("collect[]: there are %s, %s and %s", CollectGalera, CollectStatus, CollectVariables),
+					http.StatusBadRequest)
 				return
 			}
 		}

@@ -43,7 +43,8 @@ const (
 
 // NodeFamilies are the metrics of a database node.
 func NodeFamilies() []Family {
-	return join(agentFamilies, serverFamilies, nodeFamilies, certificateFamilies, proofFamilies, peerFamilies, joinFamilies, donorFamilies,
+	return join(agentFamilies, serverFamilies, nodeFamilies, certificateFamilies, proofFamilies, peerFamilies,
+		joinFamilies, donorFamilies,
 		cacheFamilies, volumeFamilies, containerFamilies, hostFamilies)
 }
 
@@ -67,7 +68,8 @@ type Collector struct {
 	facts    func() Facts
 }
 
-// NewCollector returns the collector of families, whose facts are asked for at every scrape. facts must be safe for concurrent use.
+// NewCollector returns the collector of families, whose facts are asked for at every scrape. facts must be safe for
+// concurrent use.
 func NewCollector(families []Family, facts func() Facts) *Collector {
 	c := &Collector{families: families, facts: facts}
 	for _, f := range families {

@@ -19,20 +19,28 @@ var noon = time.Unix(1_800_000_000, 0)
 // full has something of everything.
 func full() Facts {
 	r := agentapi.Report{
-		Name: "shop-1", AgentVersion: "v1", Phase: galera.PhaseRunning, Position: galera.Position{UUID: "90e0b86f-e577-11f1-b9b1-fa90d5744545", Seqno: 4},
-		Image:  agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB", ProviderVersion: `26.4.23(r"1\")`},
-		Server: &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, Size: 3, ViewID: 7, StartedAt: noon},
-		TLS: agentapi.TLSReport{LoadedNotAfter: new(noon), Reloads: 2, TrustedCAs: []string{"old", "new"}, PublishedCAs: []string{"new"},
+		Name: "shop-1", AgentVersion: "v1", Phase: galera.PhaseRunning,
+		Position: galera.Position{UUID: "90e0b86f-e577-11f1-b9b1-fa90d5744545", Seqno: 4},
+		Image:    agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB", ProviderVersion: `26.4.23(r"1\")`},
+		Server: &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, Size: 3,
+			ViewID: 7, StartedAt: noon},
+		TLS: agentapi.TLSReport{LoadedNotAfter: new(noon), Reloads: 2, TrustedCAs: []string{"old", "new"},
+			PublishedCAs: []string{"new"},
 			Channels: map[string]agentapi.ChannelFact{
-				agentapi.ChannelReplication:   {Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3", Cipher: "TLS_AES_256_GCM_SHA384", CheckedAt: noon},
+				agentapi.ChannelReplication: {Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3",
+					Cipher: "TLS_AES_256_GCM_SHA384", CheckedAt: noon},
 				agentapi.ChannelClients:       {Observed: agentapi.ObservedMixed},
 				agentapi.ChannelStateTransfer: {Observed: agentapi.ObservedUnknown},
 			},
-			Peers: map[string]agentapi.ChannelFact{"shop-0": {Observed: agentapi.ObservedTLS}, "shop-2": {Observed: agentapi.ObservedUnknown}}},
-		Join:        &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-0", Phase: agentapi.JoinTransferring, StartedAt: noon, MovedAt: noon.Add(time.Second), Bytes: 5, Total: 10, Rate: 1},
-		Replication: &agentapi.Replication{RoundTripMicroseconds: 120, SendWindows: agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}},
-		Cache:       &agentapi.Cache{Size: 128 << 20, Oldest: 3, WindowSeconds: 7200}, Donation: &agentapi.Donation{}, Donations: map[string]int64{agentapi.JoinIST: 3},
-		Backup: &agentapi.BackupReport{Running: true}, DataBytes: 1 << 30, Primary: "shop-1", Restarts: 1,
+			Peers: map[string]agentapi.ChannelFact{"shop-0": {Observed: agentapi.ObservedTLS},
+				"shop-2": {Observed: agentapi.ObservedUnknown}}},
+		Join: &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-0", Phase: agentapi.JoinTransferring,
+			StartedAt: noon, MovedAt: noon.Add(time.Second), Bytes: 5, Total: 10, Rate: 1},
+		Replication: &agentapi.Replication{RoundTripMicroseconds: 120, SendWindows: agentapi.SendWindows{UserSendWindow: 1,
+			SendWindow: 2}},
+		Cache: &agentapi.Cache{Size: 128 << 20, Oldest: 3, WindowSeconds: 7200}, Donation: &agentapi.Donation{},
+		Donations: map[string]int64{agentapi.JoinIST: 3},
+		Backup:    &agentapi.BackupReport{Running: true}, DataBytes: 1 << 30, Primary: "shop-1", Restarts: 1,
 		Failure: &agentapi.Failure{Reason: agentapi.FailureStart}, Arbitration: &agentapi.Arbitration{Counted: true},
 	}
 	return Facts{Report: r, Now: noon.Add(10 * time.Second), Volume: &Volume{Free: 1, Size: 2}}
@@ -42,7 +50,8 @@ func collector(families []Family, f Facts) *Collector {
 	return NewCollector(families, func() Facts { return f })
 }
 
-// TestConventions: names, units and types are as Prometheus wants them, of a node and of an arbitrator, with everything known and with nothing.
+// TestConventions: names, units and types are as Prometheus wants them, of a node and of an arbitrator, with everything
+// known and with nothing.
 func TestConventions(t *testing.T) {
 	for name, families := range map[string][]Family{"node": NodeFamilies(), "arbitrator": ArbitratorFamilies()} {
 		for _, facts := range []Facts{full(), {}} {
@@ -115,9 +124,11 @@ galera_join_last_progress_timestamp_seconds 1.800000001e+09
 galera_transfers_given_total{kind="IST"} 3
 galera_transfers_given_total{kind="SST"} 0
 `
-	names := []string{"galera_channel_encrypted", "galera_channel_plaintext_accepted", "galera_peer_encrypted", "galera_trusted_cas", "galera_agent_info", "galera_join_seconds",
+	names := []string{"galera_channel_encrypted", "galera_channel_plaintext_accepted", "galera_peer_encrypted",
+		"galera_trusted_cas", "galera_agent_info", "galera_join_seconds",
 		"galera_join_last_progress_timestamp_seconds", "galera_transfers_given_total"}
-	if err := testutil.CollectAndCompare(collector(NodeFamilies(), full()), strings.NewReader(want), names...); err != nil {
+	if err := testutil.CollectAndCompare(collector(NodeFamilies(), full()), strings.NewReader(want),
+		names...); err != nil {
 		t.Error(err)
 	}
 	ended := full()
@@ -129,7 +140,8 @@ galera_join_running 0
 # TYPE galera_join_seconds gauge
 galera_join_seconds{kind="SST"} 4
 `
-	if err := testutil.CollectAndCompare(collector(NodeFamilies(), ended), strings.NewReader(after), "galera_join_running", "galera_join_seconds",
+	if err := testutil.CollectAndCompare(collector(NodeFamilies(), ended), strings.NewReader(after), "galera_join_running",
+		"galera_join_seconds",
 		"galera_join_last_progress_timestamp_seconds"); err != nil {
 		t.Error(err)
 	}
@@ -138,8 +150,10 @@ galera_join_seconds{kind="SST"} 4
 // TestUnknownHasNoSeries: of an agent that has just started, nothing is exported that it does not know.
 func TestUnknownHasNoSeries(t *testing.T) {
 	c := collector(NodeFamilies(), Facts{Now: noon})
-	for _, name := range []string{"galera_synced", "galera_primary_component", "galera_primary_node", "galera_last_committed", "galera_cache_window_seconds", "galera_data_bytes",
-		"galera_volume_free_bytes", "galera_join_running", "galera_channel_encrypted", "galera_certificate_expiration_timestamp_seconds", "galera_agent_failure"} {
+	for _, name := range []string{"galera_synced", "galera_primary_component", "galera_primary_node",
+		"galera_last_committed", "galera_cache_window_seconds", "galera_data_bytes",
+		"galera_volume_free_bytes", "galera_join_running", "galera_channel_encrypted",
+		"galera_certificate_expiration_timestamp_seconds", "galera_agent_failure"} {
 		if n := testutil.CollectAndCount(c, name); n != 0 {
 			t.Errorf("%s: %d series", name, n)
 		}
@@ -149,7 +163,8 @@ func TestUnknownHasNoSeries(t *testing.T) {
 // TestHandler: what is asked for is answered, and nothing else.
 func TestHandler(t *testing.T) {
 	h := NewHandler(collector(ArbitratorFamilies(), full()), nil)
-	for query, want := range map[string]int{"": http.StatusOK, "?collect[]=galera": http.StatusOK, "?collect[]=global_status": http.StatusOK, "?collect[]=binlog_size": http.StatusBadRequest} {
+	for query, want := range map[string]int{"": http.StatusOK, "?collect[]=galera": http.StatusOK,
+		"?collect[]=global_status": http.StatusOK, "?collect[]=binlog_size": http.StatusBadRequest} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathMetrics+query, nil))
 		ours := strings.Contains(w.Body.String(), "galera_arbitrator_counted 1")
@@ -164,8 +179,10 @@ func TestBadLabelKeepsNothingBack(t *testing.T) {
 	f := full()
 	f.Report.Image.ServerVersion = "\xff"
 	w := httptest.NewRecorder()
-	NewHandler(collector(NodeFamilies(), f), nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathMetrics, nil))
-	if body := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(body, "galera_synced 1") || strings.Contains(body, "galera_agent_info{") {
+	NewHandler(collector(NodeFamilies(), f), nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathMetrics,
+		nil))
+	if body := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(body, "galera_synced 1") ||
+		strings.Contains(body, "galera_agent_info{") {
 		t.Errorf("%d\n%s", w.Code, body)
 	}
 }

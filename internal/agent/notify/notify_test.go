@@ -12,12 +12,14 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	e := Parse([]string{"--status", "synced", "--uuid", "x", "--primary", "yes", "--members", "u1/shop-0/10.0.0.1:3306,u2/shop-1/AUTO", "--index", "0"})
+	e := Parse([]string{"--status", "synced", "--uuid", "x", "--primary", "yes", "--members",
+		"u1/shop-0/10.0.0.1:3306,u2/shop-1/AUTO", "--index", "0"})
 	if e.Status != "synced" || !e.Primary || !slices.Equal(e.Members, []agentapi.GroupMember{
 		{UUID: "u1", Name: "shop-0", Address: "10.0.0.1:3306"}, {UUID: "u2", Name: "shop-1", Address: "AUTO"}}) {
 		t.Errorf("%+v", e)
 	}
-	if e := Parse([]string{"--status", "connected", "--primary", "no", "--members", "u1/shop-0/AUTO"}); e.Primary || len(e.Members) != 1 {
+	if e := Parse([]string{"--status", "connected", "--primary", "no", "--members", "u1/shop-0/AUTO"}); e.Primary ||
+		len(e.Members) != 1 {
 		t.Errorf("%+v", e)
 	}
 	if e := Parse([]string{"--members"}); e.Members != nil {

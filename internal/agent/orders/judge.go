@@ -95,9 +95,11 @@ var kinds = []agentapi.OrderKind{
 func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Verdict, bool) {
 	switch {
 	case o.ID == "" || o.Epoch < 1 || !slices.Contains(kinds, o.Kind):
-		return Verdict{Decision: RefuseUnrecorded, Message: "an order needs an id, an epoch of 1 or more and a known kind"}, true
+		return Verdict{Decision: RefuseUnrecorded, Message: "an order needs an id, an epoch of 1 or more and a known kind"},
+			true
 	case damaged != nil:
-		return Verdict{Decision: RefuseUnrecorded, Message: "what this member was ordered before cannot be read: " + damaged.Error()}, true
+		return Verdict{Decision: RefuseUnrecorded, Message: "what this member was ordered before cannot be read: " +
+			damaged.Error()}, true
 	}
 	if known := book.Find(o.ID); known != nil {
 		if !known.Same(o) {
@@ -106,7 +108,8 @@ func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Verdict,
 		return Verdict{Decision: Repeat, Record: known}, true
 	}
 	if o.Epoch < book.HighestEpoch {
-		return Verdict{Decision: RefuseUnrecorded, Message: fmt.Sprintf("epoch %d is over: this member has seen epoch %d", o.Epoch, book.HighestEpoch)}, true
+		return Verdict{Decision: RefuseUnrecorded, Message: fmt.Sprintf("epoch %d is over: this member has seen epoch %d",
+			o.Epoch, book.HighestEpoch)}, true
 	}
 	if f.Draining {
 		return busy("the pod is being shut down"), true
@@ -150,8 +153,8 @@ func judgeInitialise(o agentapi.Order, f Facts) Verdict {
 	return Verdict{Decision: Accept}
 }
 
-// NotAlone returns why no new database may become the first component, by what the other members answered, "" when it may. It is asked
-// when an Initialise is judged, and again when its database is made, which takes a while.
+// NotAlone returns why no new database may become the first component, by what the other members answered, "" when it
+// may. It is asked when an Initialise is judged, and again when its database is made, which takes a while.
 func NotAlone(peers []agentapi.PeerView) string {
 	if v, bad := judgePeers(peers); bad {
 		return v.Message
@@ -213,7 +216,8 @@ func judgeRebuild(o agentapi.Order, f Facts) Verdict {
 
 // judgePeers refuses to make a member Primary next to one that is, or is being made so.
 func judgePeers(peers []agentapi.PeerView) (Verdict, bool) {
-	byName := slices.SortedFunc(slices.Values(peers), func(x, y agentapi.PeerView) int { return strings.Compare(x.Name, y.Name) })
+	byName := slices.SortedFunc(slices.Values(peers),
+		func(x, y agentapi.PeerView) int { return strings.Compare(x.Name, y.Name) })
 	for _, p := range byName {
 		switch {
 		case p.Component == galera.ComponentPrimary:

@@ -48,7 +48,8 @@ func TestJudgeAccepts(t *testing.T) {
 }
 
 func TestJudgeRefuses(t *testing.T) {
-	initialise, bootstrap, rebuild := order(agentapi.OrderInitialise, galera.Position{}), order(agentapi.OrderBootstrap, at17), order(agentapi.OrderRebuildQuorum, at17)
+	initialise, bootstrap, rebuild := order(agentapi.OrderInitialise, galera.Position{}),
+		order(agentapi.OrderBootstrap, at17), order(agentapi.OrderRebuildQuorum, at17)
 	primary := agentapi.PeerView{Name: "p", Component: galera.ComponentPrimary, ClusterUUID: uuid}
 	for name, c := range map[string]struct {
 		o    agentapi.Order
@@ -56,28 +57,47 @@ func TestJudgeRefuses(t *testing.T) {
 		edit func(*agentapi.Order, *Facts)
 		says string
 	}{
-		"initialise over data":         {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataPresent }, "not Empty"},
-		"initialise over half a copy":  {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataIncomplete }, "not Empty"},
-		"initialise an old cluster":    {initialise, empty(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = uuid }, "history"},
-		"initialise next to a Primary": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
-		"initialise next to a forming": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
-		"bootstrap next to a forming":  {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
-		"rebuild next to a forming":    {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
+		"initialise over data": {initialise, empty(),
+			func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataPresent }, "not Empty"},
+		"initialise over half a copy": {initialise, empty(),
+			func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataIncomplete }, "not Empty"},
+		"initialise an old cluster": {initialise, empty(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = uuid },
+			"history"},
+		"initialise next to a Primary": {initialise, empty(),
+			func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"initialise next to a forming": {initialise, empty(),
+			func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
+		"bootstrap next to a forming": {bootstrap, down(),
+			func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
+		"rebuild next to a forming": {rebuild, nonPrimary(),
+			func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "p", Forming: true}} }, "p is being made"},
 		"initialise next to data": {initialise, empty(), func(_ *agentapi.Order, f *Facts) {
 			f.Peers = []agentapi.PeerView{{Name: "q", Data: galera.DataPresent}}
 		}, "q holds data"},
-		"initialise next to a position": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "q", Position: at17}} }, "q holds data"},
-		"initialise a running one":      {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Alive = true }, "running"},
-		"initialise without config":     {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Blocked = "why" }, "why"},
-		"bootstrap nothing":             {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataEmpty }, "no complete database"},
-		"bootstrap half a copy":         {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataIncomplete }, "no complete database"},
-		"bootstrap at an unknown place": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Position = galera.Position{} }, "not known"},
-		"bootstrap for another seqno":   {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno-- }, "decided for"},
-		"bootstrap for a later seqno":   {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno++ }, "decided for"},
-		"bootstrap for another uuid":    {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.UUID = other }, "decided for"},
-		"bootstrap without a position":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position = galera.Position{} }, "names no position"},
-		"bootstrap of another cluster":  {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = other }, "the cluster's UUID"},
-		"bootstrap next to a Primary":   {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"initialise next to a position": {initialise, empty(),
+			func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{{Name: "q", Position: at17}} }, "q holds data"},
+		"initialise a running one": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Alive = true },
+			"running"},
+		"initialise without config": {initialise, empty(), func(_ *agentapi.Order, f *Facts) { f.Blocked = "why" },
+			"why"},
+		"bootstrap nothing": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataEmpty },
+			"no complete database"},
+		"bootstrap half a copy": {bootstrap, down(),
+			func(_ *agentapi.Order, f *Facts) { f.Data = galera.DataIncomplete }, "no complete database"},
+		"bootstrap at an unknown place": {bootstrap, down(),
+			func(_ *agentapi.Order, f *Facts) { f.Position = galera.Position{} }, "not known"},
+		"bootstrap for another seqno": {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno-- },
+			"decided for"},
+		"bootstrap for a later seqno": {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno++ },
+			"decided for"},
+		"bootstrap for another uuid": {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.Position.UUID = other },
+			"decided for"},
+		"bootstrap without a position": {bootstrap, down(),
+			func(o *agentapi.Order, _ *Facts) { o.Position = galera.Position{} }, "names no position"},
+		"bootstrap of another cluster": {bootstrap, down(), func(o *agentapi.Order, _ *Facts) { o.ClusterUUID = other },
+			"the cluster's UUID"},
+		"bootstrap next to a Primary": {bootstrap, down(),
+			func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
 		"next to a Primary that was given up": {bootstrap, down(), func(o *agentapi.Order, f *Facts) {
 			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{primary}
 		}, "p is in a Primary"},
@@ -85,22 +105,32 @@ func TestJudgeRefuses(t *testing.T) {
 			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{{Name: "p", Forming: true}}
 		}, "p is being made"},
 		"behind a peer, another was given up": {bootstrap, down(), func(o *agentapi.Order, f *Facts) {
-			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{{Name: "p", Data: galera.DataPresent, Position: at18}, {Name: "q", Data: galera.DataPresent, Position: at18}}
+			o.GivenUp, f.Peers = []string{"p"}, []agentapi.PeerView{{Name: "p", Data: galera.DataPresent, Position: at18},
+				{Name: "q", Data: galera.DataPresent, Position: at18}}
 		}, "q is ahead"},
 		"bootstrap behind a peer": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) {
-			f.Peers = []agentapi.PeerView{{Name: "q", Data: galera.DataPresent, Position: galera.Position{UUID: uuid, Seqno: 18}}}
+			f.Peers = []agentapi.PeerView{{Name: "q", Data: galera.DataPresent,
+				Position: galera.Position{UUID: uuid, Seqno: 18}}}
 		}, "q is ahead"},
-		"bootstrap a running one":  {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Alive = true }, "running"},
-		"rebuild on a dead one":    {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Server = nil }, "does not answer"},
-		"rebuild on a Primary one": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Server = &agentapi.Server{Component: galera.ComponentPrimary} }, "not non-Primary"},
+		"bootstrap a running one": {bootstrap, down(), func(_ *agentapi.Order, f *Facts) { f.Alive = true }, "running"},
+		"rebuild on a dead one": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Server = nil },
+			"does not answer"},
+		"rebuild on a Primary one": {rebuild, nonPrimary(),
+			func(_ *agentapi.Order, f *Facts) { f.Server = &agentapi.Server{Component: galera.ComponentPrimary} },
+			"not non-Primary"},
 		"rebuild, disconnected": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) {
 			f.Server = &agentapi.Server{Component: galera.ComponentDisconnected}
 		}, "not non-Primary"},
-		"rebuild next to a Primary": {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
-		"rebuild behind":            {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno = 18 }, "decided for"},
-		"rebuild for another uuid":  {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position.UUID = other }, "decided for"},
-		"rebuild without position":  {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position = galera.Position{} }, "names no position"},
-		"rebuild at unknown place":  {rebuild, nonPrimary(), func(_ *agentapi.Order, f *Facts) { f.Position = galera.Position{} }, "not known"},
+		"rebuild next to a Primary": {rebuild, nonPrimary(),
+			func(_ *agentapi.Order, f *Facts) { f.Peers = []agentapi.PeerView{primary} }, "p is in a Primary"},
+		"rebuild behind": {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position.Seqno = 18 },
+			"decided for"},
+		"rebuild for another uuid": {rebuild, nonPrimary(), func(o *agentapi.Order, _ *Facts) { o.Position.UUID = other },
+			"decided for"},
+		"rebuild without position": {rebuild, nonPrimary(),
+			func(o *agentapi.Order, _ *Facts) { o.Position = galera.Position{} }, "names no position"},
+		"rebuild at unknown place": {rebuild, nonPrimary(),
+			func(_ *agentapi.Order, f *Facts) { f.Position = galera.Position{} }, "not known"},
 	} {
 		o, f := c.o, c.f
 		c.edit(&o, &f)
@@ -159,15 +189,20 @@ func TestJudgeAgainstTheOrderBook(t *testing.T) {
 		"second bootstrap in the epoch": {second, Content{HighestEpoch: 5, Formed: FormedBy{5, "x"}}, nil, nil, Refuse},
 		"bootstrap in a later epoch":    {second, Content{HighestEpoch: 4, Formed: FormedBy{4, "x"}}, nil, nil, Accept},
 		"damaged book":                  {bootstrap, Content{}, errors.New("torn"), nil, RefuseUnrecorded},
-		"no id":                         {agentapi.Order{Epoch: 1, Kind: agentapi.OrderStop}, Content{}, nil, nil, RefuseUnrecorded},
-		"no epoch":                      {agentapi.Order{ID: "x", Kind: agentapi.OrderStop}, Content{}, nil, nil, RefuseUnrecorded},
-		"unknown kind":                  {agentapi.Order{ID: "x", Epoch: 1, Kind: "Explode"}, Content{}, nil, nil, RefuseUnrecorded},
-		"restart of a stopped member":   {restart, Content{Held: true}, nil, nil, Refuse},
-		"not examined yet":              {bootstrap, Content{}, nil, func(f *Facts) { f.Examined = false }, Busy},
-		"draining":                      {bootstrap, Content{}, nil, func(f *Facts) { f.Draining = true }, Busy},
-		"in the middle of another":      {restart, Content{}, nil, func(f *Facts) { f.Current = &running }, Busy},
-		"stop goes before all":          {order(agentapi.OrderStop, galera.Position{}), Content{}, nil, func(f *Facts) { f.Current = &running }, Accept},
-		"the other may be cut":          {restart, Content{}, nil, func(f *Facts) { f.Current, f.Cut = &running, true }, Accept},
+		"no id": {agentapi.Order{Epoch: 1, Kind: agentapi.OrderStop}, Content{}, nil, nil,
+			RefuseUnrecorded},
+		"no epoch": {agentapi.Order{ID: "x", Kind: agentapi.OrderStop}, Content{}, nil, nil,
+			RefuseUnrecorded},
+		"unknown kind": {agentapi.Order{ID: "x", Epoch: 1, Kind: "Explode"}, Content{}, nil, nil,
+			RefuseUnrecorded},
+		"restart of a stopped member": {restart, Content{Held: true}, nil, nil, Refuse},
+		"not examined yet":            {bootstrap, Content{}, nil, func(f *Facts) { f.Examined = false }, Busy},
+		"draining":                    {bootstrap, Content{}, nil, func(f *Facts) { f.Draining = true }, Busy},
+		"in the middle of another":    {restart, Content{}, nil, func(f *Facts) { f.Current = &running }, Busy},
+		"stop goes before all": {order(agentapi.OrderStop, galera.Position{}), Content{}, nil,
+			func(f *Facts) { f.Current = &running }, Accept},
+		"the other may be cut": {restart, Content{}, nil, func(f *Facts) { f.Current, f.Cut = &running, true },
+			Accept},
 	} {
 		f := down()
 		if c.edit != nil {
@@ -179,7 +214,8 @@ func TestJudgeAgainstTheOrderBook(t *testing.T) {
 	}
 }
 
-// TestNotAlone: a database that took a while to make becomes the first component only if no other member has begun, or holds data.
+// TestNotAlone: a database that took a while to make becomes the first component only if no other member has begun, or
+// holds data.
 func TestNotAlone(t *testing.T) {
 	for want, p := range map[string]agentapi.PeerView{
 		"":                           {Name: "b", Data: galera.DataEmpty},

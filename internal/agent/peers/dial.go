@@ -9,7 +9,10 @@ import (
 
 // Staying leaves out those that are about to leave, or have only come, unless there are no others.
 func Staying(peers []agentapi.PeerView) []agentapi.PeerView {
-	out := slices.DeleteFunc(slices.Clone(peers), func(p agentapi.PeerView) bool { return p.Draining || p.State == galera.NodeJoining })
+	out := slices.DeleteFunc(slices.Clone(peers), func(p agentapi.PeerView) bool {
+		return p.Draining ||
+			p.State == galera.NodeJoining
+	})
 	if len(out) == 0 {
 		return peers
 	}
@@ -22,10 +25,10 @@ func Staying(peers []agentapi.PeerView) []agentapi.PeerView {
 // its ClientHello after more than half a second is taken for one that speaks in clear (galerautils,
 // AsioDynamicStreamEngine).
 //
-// So peers that are all dynamic or plain are dialled at once, and wait side by side: the group stands still while any of
-// them waits. Two strict ones dialled at once would make the node fail with "Failed to unserialize message": it begins with one,
-// if it can with a dynamic one, which would otherwise dial the node in its turn and wait once more. After a failed attempt it
-// is a single one, another one each time.
+// So peers that are all dynamic or plain are dialled at once, and wait side by side: the group stands still while any
+// of them waits. Two strict ones dialled at once would make the node fail with "Failed to unserialize message": it
+// begins with one, if it can with a dynamic one, which would otherwise dial the node in its turn and wait once more.
+// After a failed attempt it is a single one, another one each time.
 func DialFirst(peers []agentapi.PeerView, attempt int) []string {
 	var all, dynamic []string
 	open := true

@@ -35,7 +35,8 @@ func TestDialFirst(t *testing.T) {
 }
 
 func TestStaying(t *testing.T) {
-	leaves, comes, serves := agentapi.PeerView{Name: "a", Draining: true}, agentapi.PeerView{Name: "b", State: galera.NodeJoining}, agentapi.PeerView{Name: "c"}
+	leaves, comes, serves := agentapi.PeerView{Name: "a", Draining: true},
+		agentapi.PeerView{Name: "b", State: galera.NodeJoining}, agentapi.PeerView{Name: "c"}
 	if got := Staying([]agentapi.PeerView{leaves, comes, serves}); len(got) != 1 || got[0].Name != "c" {
 		t.Errorf("%+v", got)
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// lookupTimeout is how long a look-up may take, freshTime how long its answer is used without another one, and patience how long a new
-	// look-up is waited for while there is an earlier answer.
+	// lookupTimeout is how long a look-up may take, freshTime how long its answer is used without another one, and
+	// patience how long a new look-up is waited for while there is an earlier answer.
 	lookupTimeout  = 3 * time.Second
 	lookupTTL      = 2 * time.Second
 	lookupPatience = 200 * time.Millisecond
 )
 
-// names are the addresses of hosts. A slow server of names, or one that does not answer, keeps no member from being asked that was found
-// before. Safe for concurrent use.
+// names are the addresses of hosts. A slow server of names, or one that does not answer, keeps no member from being
+// asked that was found before. Safe for concurrent use.
 type names struct {
 	lookup func(ctx context.Context, host string) ([]string, error)
 	mu     sync.Mutex

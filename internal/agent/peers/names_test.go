@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestNames: a look-up that takes longer than an answer of a member finds it, and one that fails later takes nothing away.
+// TestNames: a look-up that takes longer than an answer of a member finds it, and one that fails later takes nothing
+// away.
 func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow, broken := 2*time.Second, error(nil)

@@ -30,12 +30,14 @@ type Asker struct {
 // New returns an asker.
 func New() *Asker {
 	names := newNames()
-	return &Asker{port: agentapi.ProbePort, names: names, others: &atomic.Pointer[map[string]agentapi.Identity]{}, client: &http.Client{Timeout: timeout, Transport: &http.Transport{
-		DialContext: names.dial, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
-	}}}
+	return &Asker{port: agentapi.ProbePort, names: names, others: &atomic.Pointer[map[string]agentapi.Identity]{},
+		client: &http.Client{Timeout: timeout, Transport: &http.Transport{
+			DialContext: names.dial, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
+		}}}
 }
 
-// Others returns the clusters whose agents answered the last question at the address of a member of this one, by that member.
+// Others returns the clusters whose agents answered the last question at the address of a member of this one, by that
+// member.
 func (a *Asker) Others() map[string]agentapi.Identity {
 	if a.others == nil {
 		return nil
@@ -46,9 +48,10 @@ func (a *Asker) Others() map[string]agentapi.Identity {
 	return nil
 }
 
-// Ask asks all members but self at once and returns the answers of those that gave one, by name. A peer that answers with another's
-// name, or as a member of another cluster, does not count: an address may have passed to another pod.
-func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentapi.Peer, self string) map[string]agentapi.PeerView {
+// Ask asks all members but self at once and returns the answers of those that gave one, by name. A peer that answers
+// with another's name, or as a member of another cluster, does not count: an address may have passed to another pod.
+func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentapi.Peer,
+	self string) map[string]agentapi.PeerView {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	out, others := map[string]agentapi.PeerView{}, map[string]agentapi.Identity{}

@@ -31,7 +31,8 @@ func self(t *testing.T) Credentials {
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(0xabc), Subject: pkix.Name{CommonName: "x"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +79,8 @@ func plainGroup(conn net.Conn) {
 
 func strictGroup(c Credentials) func(net.Conn) {
 	return func(conn net.Conn) {
-		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*c.Pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: c.Roots})
+		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*c.Pair},
+			ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: c.Roots})
 		if secure.Handshake() == nil {
 			_, _ = secure.Write([]byte("$\x00\x00\x02handshake"))
 			_, _ = io.Copy(io.Discard, secure)
@@ -91,7 +93,8 @@ func TestGroupTLS(t *testing.T) {
 	own, foreign := self(t), self(t)
 	strict := listen(t, strictGroup(own))
 	fact := GroupTLS(context.Background(), strict, own, false)
-	if fact.Observed != agentapi.ObservedTLS || !fact.Verified || fact.Problem != "" || fact.Protocol != "TLSv1.3" || fact.Serial != "abc" || fact.NotAfter == nil {
+	if fact.Observed != agentapi.ObservedTLS || !fact.Verified || fact.Problem != "" || fact.Protocol != "TLSv1.3" ||
+		fact.Serial != "abc" || fact.NotAfter == nil {
 		t.Errorf("strict: %+v", fact)
 	}
 	fact = GroupTLS(context.Background(), strict, Credentials{Pair: own.Pair, Roots: foreign.Roots}, false)
@@ -102,7 +105,8 @@ func TestGroupTLS(t *testing.T) {
 	if fact.Problem == "" {
 		t.Errorf("a certificate the peer does not trust must show, also with TLS 1.3: %+v", fact)
 	}
-	if fact := GroupTLS(context.Background(), listen(t, plainGroup), own, false); fact.Observed != agentapi.ObservedPlaintext {
+	if fact := GroupTLS(context.Background(), listen(t, plainGroup), own,
+		false); fact.Observed != agentapi.ObservedPlaintext {
 		t.Errorf("plain: %+v", fact)
 	}
 	var heard []byte
@@ -121,7 +125,8 @@ func TestGroupTLS(t *testing.T) {
 	if fact := GroupTLS(context.Background(), strict, own, true); fact.Observed != agentapi.ObservedTLS || !fact.Verified {
 		t.Errorf("strict, where plaintext is expected: %+v", fact)
 	}
-	if fact := GroupTLS(context.Background(), "127.0.0.1:1", own, false); fact.Observed != agentapi.ObservedUnknown || fact.Problem == "" {
+	if fact := GroupTLS(context.Background(), "127.0.0.1:1", own, false); fact.Observed != agentapi.ObservedUnknown ||
+		fact.Problem == "" {
 		t.Errorf("no peer: %+v", fact)
 	}
 }
@@ -133,11 +138,14 @@ func TestGroupPlain(t *testing.T) {
 		handle func(net.Conn)
 		want   bool
 	}{
-		"plain":                              {plainGroup, true},
-		"dynamic":                            {func(conn net.Conn) { time.Sleep(750 * time.Millisecond); plainGroup(conn) }, true},
-		"strict":                             {strictGroup(own), false},
-		"plain, with a message of 789 bytes": {func(conn net.Conn) { _, _ = conn.Write([]byte{21, 3, 0, 0, 1, 2, 3, 4}) }, true},
-		"strict, with an alert at the end":   {func(conn net.Conn) { _, _ = conn.Write([]byte{21, 3, 1, 0, 2, 1, 0}) }, false},
+		"plain": {plainGroup, true},
+		"dynamic": {func(conn net.Conn) { time.Sleep(750 * time.Millisecond); plainGroup(conn) },
+			true},
+		"strict": {strictGroup(own), false},
+		"plain, with a message of 789 bytes": {func(conn net.Conn) { _, _ = conn.Write([]byte{21, 3, 0, 0, 1, 2, 3, 4}) },
+			true},
+		"strict, with an alert at the end": {func(conn net.Conn) { _, _ = conn.Write([]byte{21, 3, 1, 0, 2, 1, 0}) },
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +219,8 @@ func TestClients(t *testing.T) {
 		}
 	}
 	busy := listen(t, func(conn net.Conn) { _ = writePacket(conn, 0, []byte("\xff\x10\x04Too many connections")) })
-	if fact := ClientsTLS(context.Background(), busy, own); fact.Observed != agentapi.ObservedUnknown || !strings.Contains(fact.Problem, "Too many") {
+	if fact := ClientsTLS(context.Background(), busy, own); fact.Observed != agentapi.ObservedUnknown ||
+		!strings.Contains(fact.Problem, "Too many") {
 		t.Errorf("%+v", fact)
 	}
 	if _, err := ClientsPlain(context.Background(), busy); err == nil {
@@ -236,17 +245,22 @@ func TestJudges(t *testing.T) {
 		refused bool
 		problem bool
 	}{
-		"strict, refused":     {JudgeGroup(tlsFact, galera.SocketStrict, RefusedYes), agentapi.ObservedTLS, true, false},
-		"strict, not tried":   {JudgeGroup(tlsFact, galera.SocketStrict, RefusedUnknown), agentapi.ObservedTLS, false, false},
-		"strict, accepted":    {JudgeGroup(tlsFact, galera.SocketStrict, RefusedNo), agentapi.ObservedMixed, false, true},
-		"dynamic":             {JudgeGroup(tlsFact, galera.SocketDynamic, RefusedUnknown), agentapi.ObservedMixed, false, false},
-		"dynamic, refused":    {JudgeGroup(tlsFact, galera.SocketDynamic, RefusedYes), agentapi.ObservedMixed, false, false},
-		"plain":               {JudgeGroup(plain, galera.SocketPlain, RefusedUnknown), agentapi.ObservedPlaintext, false, false},
-		"required, refused":   {JudgeClients(tlsFact, galera.PolicyRequired, RefusedYes), agentapi.ObservedTLS, true, false},
-		"required, accepted":  {JudgeClients(tlsFact, galera.PolicyRequired, RefusedNo), agentapi.ObservedMixed, false, true},
-		"required, not tried": {JudgeClients(tlsFact, galera.PolicyRequired, RefusedUnknown), agentapi.ObservedTLS, false, false},
-		"preferred":           {JudgeClients(tlsFact, galera.PolicyPreferred, RefusedUnknown), agentapi.ObservedMixed, false, false},
-		"disabled":            {JudgeClients(plain, galera.PolicyDisabled, RefusedUnknown), agentapi.ObservedPlaintext, false, false},
+		"strict, refused":   {JudgeGroup(tlsFact, galera.SocketStrict, RefusedYes), agentapi.ObservedTLS, true, false},
+		"strict, not tried": {JudgeGroup(tlsFact, galera.SocketStrict, RefusedUnknown), agentapi.ObservedTLS, false, false},
+		"strict, accepted":  {JudgeGroup(tlsFact, galera.SocketStrict, RefusedNo), agentapi.ObservedMixed, false, true},
+		"dynamic": {JudgeGroup(tlsFact, galera.SocketDynamic, RefusedUnknown), agentapi.ObservedMixed, false,
+			false},
+		"dynamic, refused": {JudgeGroup(tlsFact, galera.SocketDynamic, RefusedYes), agentapi.ObservedMixed, false, false},
+		"plain": {JudgeGroup(plain, galera.SocketPlain, RefusedUnknown), agentapi.ObservedPlaintext, false,
+			false},
+		"required, refused":  {JudgeClients(tlsFact, galera.PolicyRequired, RefusedYes), agentapi.ObservedTLS, true, false},
+		"required, accepted": {JudgeClients(tlsFact, galera.PolicyRequired, RefusedNo), agentapi.ObservedMixed, false, true},
+		"required, not tried": {JudgeClients(tlsFact, galera.PolicyRequired, RefusedUnknown), agentapi.ObservedTLS, false,
+			false},
+		"preferred": {JudgeClients(tlsFact, galera.PolicyPreferred, RefusedUnknown), agentapi.ObservedMixed, false,
+			false},
+		"disabled": {JudgeClients(plain, galera.PolicyDisabled, RefusedUnknown), agentapi.ObservedPlaintext, false,
+			false},
 	} {
 		if c.got.Observed != c.want || c.got.PlaintextRefused != c.refused || (c.got.Problem != "") != c.problem {
 			t.Errorf("%s: %+v", name, c.got)
@@ -287,8 +301,8 @@ func TestPlainIsRememberedPerKey(t *testing.T) {
 	}
 }
 
-// TestPlainPeer: a peer that spoke plaintext gets no handshake the next time, of which Galera complains in its log. Any other
-// gets it at once: a dynamic one holds the group up until it comes.
+// TestPlainPeer: a peer that spoke plaintext gets no handshake the next time, of which Galera complains in its log. Any
+// other gets it at once: a dynamic one holds the group up until it comes.
 func TestPlainPeer(t *testing.T) {
 	t.Parallel()
 	own := self(t)

@@ -16,8 +16,8 @@ const (
 	groupPort  = "4567"
 	clientPort = "3306"
 
-	// probeInterval is the pace of the dials with TLS. They leave no trace on the other side, but for a warning where a node speaks plaintext that did
-	// not the last time.
+	// probeInterval is the pace of the dials with TLS. They leave no trace on the other side, but for a warning where a
+	// node speaks plaintext that did not the last time.
 	probeInterval = 30 * time.Second
 	// retryInterval is the pause after a look that was not complete: a member that is starting, mostly.
 	retryInterval = 4 * time.Second
@@ -28,7 +28,8 @@ const (
 	settled = 2 * time.Minute
 )
 
-// AfterReload is how long after a reload of its certificate a member dials no server: the others are reloading theirs meanwhile.
+// AfterReload is how long after a reload of its certificate a member dials no server: the others are reloading theirs
+// meanwhile.
 const AfterReload = 3 * time.Second
 
 // Subject is what there is to prove about.
@@ -39,8 +40,9 @@ type Subject struct {
 	// now. Since is when it changed.
 	Key   int64
 	Since time.Time
-	// NotBefore is when servers may be dialled again: a handshake in the moment in which Galera replaces its certificate ends mariadbd
-	// (SIGSEGV in SSL_set_fd, 11.8.9), and the other members replace theirs at about the same time. Zero: at once.
+	// NotBefore is when servers may be dialled again: a handshake in the moment in which Galera replaces its certificate
+	// ends mariadbd (SIGSEGV in SSL_set_fd, 11.8.9), and the other members replace theirs at about the same time. Zero: at
+	// once.
 	NotBefore time.Time
 	// Mode is how group communication was started.
 	Socket galera.SocketMode
@@ -105,7 +107,8 @@ type refusal struct {
 
 // New returns a prover.
 func New(subject func() Subject, seen func(Result)) *Prover {
-	return &Prover{Subject: subject, Seen: seen, kick: make(chan struct{}, 1), refused: map[string]refusal{}, spoke: map[string]bool{}}
+	return &Prover{Subject: subject, Seen: seen, kick: make(chan struct{}, 1), refused: map[string]refusal{},
+		spoke: map[string]bool{}}
 }
 
 // Kick makes the prover check again at once.
@@ -211,9 +214,9 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 	return out
 }
 
-// peer dials another member. Silence holds up a dynamic one, for up to 750 ms, until it makes out whether a connection is TLS;
-// so only one that spoke plaintext the last time is waited for, and it is tried without TLS later and rarely: each node
-// tries itself.
+// peer dials another member. Silence holds up a dynamic one, for up to 750 ms, until it makes out whether a connection
+// is TLS; so only one that spoke plaintext the last time is waited for, and it is tried without TLS later and rarely:
+// each node tries itself.
 func (p *Prover) peer(ctx context.Context, s Subject, addr string) agentapi.ChannelFact {
 	p.mu.Lock()
 	listen := s.Socket == galera.SocketPlain && p.spoke[addr]
@@ -228,7 +231,8 @@ func (p *Prover) peer(ctx context.Context, s Subject, addr string) agentapi.Chan
 
 // plain reports whether an attempt without TLS was refused. It makes one only when it is wanted and the
 // last one is old, about something else, or was not refused: an alarm is not repeated from memory.
-func (p *Prover) plain(ctx context.Context, s Subject, addr string, wanted bool, try func(context.Context, string) (bool, error)) Refused {
+func (p *Prover) plain(ctx context.Context, s Subject, addr string, wanted bool,
+	try func(context.Context, string) (bool, error)) Refused {
 	if !wanted {
 		return RefusedUnknown
 	}

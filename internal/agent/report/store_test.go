@@ -14,8 +14,9 @@ const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 func TestGeneration(t *testing.T) {
 	base := agentapi.Report{Name: "a", Phase: galera.PhaseRunning, Position: galera.Position{UUID: uuid, Seqno: 1},
 		Server: &agentapi.Server{Component: galera.ComponentPrimary, ReceiveQueue: 1},
-		TLS:    agentapi.TLSReport{Channels: map[string]agentapi.ChannelFact{"x": {Observed: "TLS", CheckedAt: time.Unix(1, 0)}}},
-		Join:   &agentapi.Join{Kind: "SST", Bytes: 1}}
+		TLS: agentapi.TLSReport{Channels: map[string]agentapi.ChannelFact{"x": {Observed: "TLS",
+			CheckedAt: time.Unix(1, 0)}}},
+		Join: &agentapi.Join{Kind: "SST", Bytes: 1}}
 	down := base
 	down.Server = nil
 	catchingUp, joined := base, base

@@ -39,11 +39,12 @@ func (r *Supervisor) CountEnd(run Run, exit mariadbd.Exit, orderly bool, donor s
 
 // crash describes the end of a server that was not stopped.
 func crash(exit mariadbd.Exit) *agentapi.Failure {
-	return &agentapi.Failure{Reason: mariadbd.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(), Message: exit.String()}
+	return &agentapi.Failure{Reason: mariadbd.Classify(exit.Lines), ExitCode: exit.Code, At: time.Now(),
+		Message: exit.String()}
 }
 
-// brokenTransfer describes the failed state transfer that ended a joiner, nil when there was none. A joiner that was killed
-// is no evidence about its transfer.
+// brokenTransfer describes the failed state transfer that ended a joiner, nil when there was none. A joiner that was
+// killed is no evidence about its transfer.
 func brokenTransfer(run Run, exit mariadbd.Exit, donor string) *agentapi.Failure {
 	if run.Note == nil || exit.Signal == syscall.SIGKILL || !run.Note.SST && !mariadbd.TransferBroke(exit) {
 		return nil

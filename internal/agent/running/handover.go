@@ -12,7 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// saved is what a successor of the agent needs. Without Process nothing runs. The order a run was for is done (ordering.Room.Busy).
+// saved is what a successor of the agent needs. Without Process nothing runs. The order a run was for is done
+// (ordering.Room.Busy).
 type saved struct {
 	Process  *mariadbd.Handed   `json:"process,omitempty"`
 	Formed   string             `json:"formed,omitempty"`
@@ -26,7 +27,8 @@ type saved struct {
 	Ended    *agentapi.Ended    `json:"ended,omitempty"`
 }
 
-// Busy implements handover.Part: a server that serves and answers can be handed over, one that starts, joins or stops cannot.
+// Busy implements handover.Part: a server that serves and answers can be handed over, one that starts, joins or stops
+// cannot.
 func (r *Supervisor) Busy() string {
 	switch {
 	case r.Proc == nil:

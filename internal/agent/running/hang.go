@@ -16,8 +16,8 @@ const statusExpires = 30 * time.Second
 
 // hanging is the state of the hang watch over one run of mariadbd.
 type hanging struct {
-	// answeredAt is when mariadbd last answered, or was started. since starts the hang timeout: heardAt, or later while the node was
-	// in a state transfer before its first answer, or its volume was frozen.
+	// answeredAt is when mariadbd last answered, or was started. since starts the hang timeout: heardAt, or later while
+	// the node was in a state transfer before its first answer, or its volume was frozen.
 	answeredAt, since time.Time
 	answered          bool
 	hung              bool
@@ -26,8 +26,8 @@ type hanging struct {
 // readings are attempts to read the status of the running mariadbd.
 type readings struct {
 	missed int // in a row that failed
-	// refused is the server's answer to the last login, "" when it was taken, or when there was no answer; since is when the server
-	// began to refuse.
+	// refused is the server's answer to the last login, "" when it was taken, or when there was no answer; since is when
+	// the server began to refuse.
 	refused string
 	since   time.Time
 }
@@ -49,8 +49,8 @@ func (r *readings) LoginFailure() *agentapi.Failure {
 		Message: "mariadbd runs and refuses the agent's login: " + r.refused}
 }
 
-// WatchHang follows the silence of the running mariadbd. inTransfer is true while a state transfer is awaited or running, which
-// has its own stall rules (package sst).
+// WatchHang follows the silence of the running mariadbd. inTransfer is true while a state transfer is awaited or
+// running, which has its own stall rules (package sst).
 func (r *Supervisor) WatchHang(now time.Time, inTransfer bool) {
 	if r.Proc == nil {
 		return
@@ -66,8 +66,9 @@ func (r *Supervisor) WatchHang(now time.Time, inTransfer bool) {
 	if r.Leaving() {
 		return
 	}
-	hung, kill := lifecycle.JudgeHang(lifecycle.Hang{Silent: now.Sub(h.since), Answered: h.answered, Refused: r.refused != "",
-		Self: r.name, UUID: r.Position.UUID,
+	hung, kill := lifecycle.JudgeHang(lifecycle.Hang{Silent: now.Sub(h.since), Answered: h.answered,
+		Refused: r.refused != "",
+		Self:    r.name, UUID: r.Position.UUID,
 		Peers: r.group.Views, VolumeAnswers: r.volume.Answers(now.Add(-2 * volume.TryInterval))})
 	if hung && !h.hung {
 		r.loop.Logger.Warn("mariadbd does not answer", "pid", r.Proc.PID, "since", h.answeredAt)
@@ -79,7 +80,8 @@ func (r *Supervisor) WatchHang(now time.Time, inTransfer bool) {
 	}
 }
 
-// killHung kills a mariadbd that the Primary component does not list, or whose position a recovery needs (lifecycle.JudgeHang).
+// killHung kills a mariadbd that the Primary component does not list, or whose position a recovery needs
+// (lifecycle.JudgeHang).
 func (r *Supervisor) killHung(now time.Time) {
 	f := &agentapi.Failure{Reason: agentapi.FailureHung, At: r.hang.since, Message: silence(r)}
 	why := "no node is Primary, and recovery needs its position"

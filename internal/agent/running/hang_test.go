@@ -29,8 +29,10 @@ func member(t *testing.T) (r *Supervisor, ahead *time.Duration) {
 	var v volume.Volume
 	v.Watch = volume.NewWatch(func() error { return nil }, func() time.Time { return time.Now().Add(*ahead) })
 	v.Try()
-	group := &peers.Group{Views: agenttest.Primary("shop-1", func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })}
-	supervisor := New(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, unresponsiveConns{}, &v, group, Events{Changed: func() {}})
+	group := &peers.Group{Views: agenttest.Primary("shop-1",
+		func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })}
+	supervisor := New(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, unresponsiveConns{}, &v, group,
+		Events{Changed: func() {}})
 	supervisor.Proc, supervisor.Position = agenttest.Server(t), agenttest.At(7)
 	return &supervisor, ahead
 }
@@ -60,7 +62,8 @@ func TestHungServerIsReported(t *testing.T) {
 	r, _ := silentServer(t, 2*lifecycle.HungAfter)
 	r.Status = &agentapi.Server{Component: galera.ComponentPrimary}
 	r.WatchHang(time.Now(), false)
-	if f := r.HungFailure(); r.Status != nil || !r.Silent() || f == nil || f.Reason != agentapi.FailureHung || !agenttest.Runs(r.Proc) {
+	if f := r.HungFailure(); r.Status != nil || !r.Silent() || f == nil || f.Reason != agentapi.FailureHung ||
+		!agenttest.Runs(r.Proc) {
 		t.Fatalf("status %v, reported %+v", r.Status, f)
 	}
 	r.group.Views = without()
@@ -68,7 +71,8 @@ func TestHungServerIsReported(t *testing.T) {
 	<-r.Proc.Done()
 	run, exit, orderly := r.Exited()
 	r.CountEnd(run, exit, orderly, "")
-	if a := r.Attempts; a.Failure == nil || a.Failure.Reason != agentapi.FailureHung || a.Restarts != 1 || r.Proc != nil || a.RetryIn(time.Now()) == 0 {
+	if a := r.Attempts; a.Failure == nil || a.Failure.Reason != agentapi.FailureHung || a.Restarts != 1 || r.Proc != nil ||
+		a.RetryIn(time.Now()) == 0 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -76,8 +80,9 @@ func TestHungServerIsReported(t *testing.T) {
 // TestHungServerReportsItsCause: it is killed for two causes.
 func TestHungServerReportsItsCause(t *testing.T) {
 	for want, views := range map[string]map[string]agentapi.PeerView{
-		"the Primary component does not list it as a member":  without(),
-		"no node is Primary, and recovery needs its position": {"shop-1": {Name: "shop-1", Component: galera.ComponentNonPrimary}},
+		"the Primary component does not list it as a member": without(),
+		"no node is Primary, and recovery needs its position": {"shop-1": {Name: "shop-1",
+			Component: galera.ComponentNonPrimary}},
 	} {
 		r, _ := silentServer(t, 5*lifecycle.HungAfter)
 		r.group.Views = views
@@ -88,7 +93,8 @@ func TestHungServerReportsItsCause(t *testing.T) {
 	}
 }
 
-// TestRefusedLogin: a server that answers and refuses the agent is reported as that, at once, and is not killed as one that hangs.
+// TestRefusedLogin: a server that answers and refuses the agent is reported as that, at once, and is not killed as one
+// that hangs.
 func TestRefusedLogin(t *testing.T) {
 	r, _ := silentServer(t, 5*lifecycle.HungAfter)
 	r.group.Views = map[string]agentapi.PeerView{"shop-1": {Name: "shop-1", Component: galera.ComponentNonPrimary}}
@@ -101,7 +107,8 @@ func TestRefusedLogin(t *testing.T) {
 		r.HandleMissedReading(refusal)
 	}
 	r.WatchHang(time.Now(), false)
-	if f := r.LoginFailure(); f == nil || f.Reason != agentapi.FailureLogin || !strings.Contains(f.Message, "Access denied") {
+	if f := r.LoginFailure(); f == nil || f.Reason != agentapi.FailureLogin || !strings.Contains(f.Message,
+		"Access denied") {
 		t.Errorf("%+v", f)
 	}
 	if r.HungFailure() != nil || !agenttest.Runs(r.Proc) {

@@ -10,9 +10,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// lastRun keeps which server is in which Primary view, in a directory that outlives the container. The kernel kills all processes of a
-// container that is out of memory, the agent included (memory.oom.group): the next agent of the pod then reports the end, so that the group
-// need not wait for its own time-out. No server of the container outlives its agent.
+// lastRun keeps which server is in which Primary view, in a directory that outlives the container. The kernel kills all
+// processes of a container that is out of memory, the agent included (memory.oom.group): the next agent of the pod then
+// reports the end, so that the group need not wait for its own time-out. No server of the container outlives its agent.
 type lastRun struct {
 	path  string
 	noted agentapi.Ended
@@ -33,7 +33,8 @@ func openLastRun(path string) (*lastRun, *agentapi.Ended) {
 // keep notes what the end of the server would be reported as.
 func (l *lastRun) keep(e *agentapi.Ended, logger *slog.Logger) {
 	if err := l.note(e); err != nil {
-		logger.Warn("cannot keep which view the server is in: if the agent ends with it, the group waits for it longer", "error", err)
+		logger.Warn("cannot keep which view the server is in: if the agent ends with it, the group waits for it longer",
+			"error", err)
 	}
 }
 

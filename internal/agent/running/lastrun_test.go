@@ -10,8 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestLastRun: an agent that was killed with its server finds in which Primary view that was; after an orderly end, and a bad note, it finds
-// nothing.
+// TestLastRun: an agent that was killed with its server finds in which Primary view that was; after an orderly end, and
+// a bad note, it finds nothing.
 func TestLastRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "last-run.json")
 	killed := func(what string, want *agentapi.Ended) *lastRun {

@@ -13,8 +13,8 @@ const (
 	// The time mariadbd has for a stop: a joiner has no write to lose, a server that served flushes its pages.
 	stopTimeoutJoiner = 10 * time.Second
 	stopTimeoutServer = 15 * time.Minute
-	// transactionTimeout is how long a stop waits at most for the clients' transactions to end, closeTime how long closing the
-	// connections may delay it after that.
+	// transactionTimeout is how long a stop waits at most for the clients' transactions to end, closeTime how long closing
+	// the connections may delay it after that.
 	transactionTimeout = 2 * time.Second
 	closeTimeout       = 300 * time.Millisecond
 )
@@ -37,8 +37,8 @@ func (r *Supervisor) Stop() {
 	go terminate(r.Proc, r.conn, !r.MustTerminate && r.Serves())
 }
 
-// terminate sends SIGTERM, and closes client connections itself, because mariadbd would wait one second for them: before, each
-// between two transactions if the node serves, then the rest; afterwards, those opened meanwhile.
+// terminate sends SIGTERM, and closes client connections itself, because mariadbd would wait one second for them:
+// before, each between two transactions if the node serves, then the rest; afterwards, those opened meanwhile.
 func terminate(proc *mariadbd.Process, conn connCloser, serves bool) {
 	alive, ended := context.WithCancel(context.Background())
 	defer ended()
@@ -64,8 +64,8 @@ func terminate(proc *mariadbd.Process, conn connCloser, serves bool) {
 	closeAll()
 }
 
-// EnforceStop kills a mariadbd that takes too long to stop. InnoDB loses nothing by it. While its volume is frozen no process
-// ends, whatever signal it gets; its full time starts again when the volume answers.
+// EnforceStop kills a mariadbd that takes too long to stop. InnoDB loses nothing by it. While its volume is frozen no
+// process ends, whatever signal it gets; its full time starts again when the volume answers.
 func (r *Supervisor) EnforceStop() {
 	if r.Proc == nil || !r.Stopping {
 		return
@@ -102,7 +102,8 @@ func (r *Supervisor) GiveUp() {
 		r.giveUpSince = time.Time{}
 		return
 	}
-	why, timeout := lifecycle.GiveUp(lifecycle.Run{Server: r.Status, Joining: r.Note != nil, SST: r.Note != nil && r.Note.SST,
+	why, timeout := lifecycle.GiveUp(lifecycle.Run{Server: r.Status, Joining: r.Note != nil, SST: r.Note != nil &&
+		r.Note.SST,
 		Served: r.Served, Peers: r.group.Views})
 	switch {
 	case why == "":
@@ -119,7 +120,8 @@ func (r *Supervisor) endGivenUp(why string) {
 	r.end(time.Now())
 	if r.Served {
 		r.Attempts.Restarts++
-		r.Attempts.Failure = &agentapi.Failure{Reason: agentapi.FailureLeft, At: time.Now(), Message: "Galera was disconnected from the group for good; mariadbd is restarted"}
+		r.Attempts.Failure = &agentapi.Failure{Reason: agentapi.FailureLeft, At: time.Now(),
+			Message: "Galera was disconnected from the group for good; mariadbd is restarted"}
 		r.Proc.Terminate()
 		return
 	}

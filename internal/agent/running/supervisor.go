@@ -29,8 +29,8 @@ const endedTime = 30 * time.Second
 
 // Run is the state of one run of mariadbd.
 type Run struct {
-	// Kind is Initialise, Bootstrap, or "" for a join; Order is the id of the order that started it, Line the first line of a
-	// history that is initialised.
+	// Kind is Initialise, Bootstrap, or "" for a join; Order is the id of the order that started it, Line the first line
+	// of a history that is initialised.
 	Kind  agentapi.OrderKind
 	Order string
 	Line  galera.Line
@@ -65,8 +65,8 @@ type Supervisor struct {
 	View     wsrep.View
 	Service  wsrep.Service
 	Attempts lifecycle.Attempts
-	// DownSince is the time of the last unclean exit of mariadbd, or of the agent's start: the mariadbd of an earlier agent may
-	// have ended then.
+	// DownSince is the time of the last unclean exit of mariadbd, or of the agent's start: the mariadbd of an earlier
+	// agent may have ended then.
 	DownSince time.Time
 
 	ended *agentapi.Ended // the last run, when it ended without leaving its component
@@ -97,10 +97,12 @@ type Events struct {
 }
 
 // New returns the Room of the member called name.
-func New(loop eventloop.Loop, name, notes string, table *procs.Table, conn connCloser, volume *volume.Volume, group *peers.Group, events Events) Supervisor {
+func New(loop eventloop.Loop, name, notes string, table *procs.Table, conn connCloser, volume *volume.Volume,
+	group *peers.Group, events Events) Supervisor {
 	take := func(h mariadbd.Handed) (*mariadbd.Process, error) { return mariadbd.Take(table, h, events.Line) }
 	last, ended := openLastRun(notes)
-	return Supervisor{notes: last, ended: ended, name: name, take: take, loop: loop, conn: conn, volume: volume, group: group, events: events, DownSince: time.Now()}
+	return Supervisor{notes: last, ended: ended, name: name, take: take, loop: loop, conn: conn, volume: volume,
+		group: group, events: events, DownSince: time.Now()}
 }
 
 // Began takes over a run whose process has just started.
@@ -121,8 +123,8 @@ func (r *Supervisor) HandleMissedReading(err error) {
 	}
 }
 
-// HandleStatus takes a status that was asked for at a time, of a server of a version. first is true for the first one since mariadbd
-// did not answer.
+// HandleStatus takes a status that was asked for at a time, of a server of a version. first is true for the first one
+// since mariadbd did not answer.
 func (r *Supervisor) HandleStatus(asked time.Time, s wsrep.Status, version string) (first bool) {
 	first = r.Status == nil
 	r.readings, r.hang = readings{}, hanging{answeredAt: time.Now(), since: time.Now(), answered: true}
@@ -190,9 +192,9 @@ func (r *Supervisor) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 	return run, exit, orderly
 }
 
-// endedAs names the node and the view for evs.evict; nil after a graceful leave, outside a Primary component, or when the
-// status and the last view notification disagree. The node may have been in a later view, as the status follows applied
-// write-sets; it has acknowledged nothing there.
+// endedAs names the node and the view for evs.evict; nil after a graceful leave, outside a Primary component, or when
+// the status and the last view notification disagree. The node may have been in a later view, as the status follows
+// applied write-sets; it has acknowledged nothing there.
 func endedAs(s *agentapi.Server, notified int64, orderly bool) *agentapi.Ended {
 	if orderly || s == nil || s.Component != galera.ComponentPrimary || s.NodeUUID == "" || notified != s.ViewID {
 		return nil
@@ -215,8 +217,8 @@ func (r *Supervisor) Report(to *agentapi.Report) {
 	r.Service.Report(to)
 }
 
-// incompleteAfterCrash returns whether the data directory would be Incomplete if mariadbd died now: an SST not yet synced to
-// disk or, with rsync, any join that has its state while the joining marker is still there.
+// incompleteAfterCrash returns whether the data directory would be Incomplete if mariadbd died now: an SST not yet
+// synced to disk or, with rsync, any join that has its state while the joining marker is still there.
 func incompleteAfterCrash(n *datadir.Joining, s *agentapi.Server) bool {
 	return n != nil && (n.SST || n.Method == servercnf.Rsync && lifecycle.HasState(s))
 }

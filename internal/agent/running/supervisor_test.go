@@ -29,7 +29,8 @@ func TestEndedAs(t *testing.T) {
 		"reported a view not seen yet":  {status: &primary, view: 0},
 		"seen in another than reported": {status: &primary, view: 6},
 	} {
-		if got := endedAs(tc.status, tc.view, tc.orderly); (got != nil) != tc.known || tc.known && (got.ViewID != 7 || got.NodeUUID != agenttest.Other) {
+		if got := endedAs(tc.status, tc.view, tc.orderly); (got != nil) != tc.known || tc.known &&
+			(got.ViewID != 7 || got.NodeUUID != agenttest.Other) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -82,7 +83,8 @@ func TestOnlyOneThatServedLeavesService(t *testing.T) {
 	}
 }
 
-// TestGiveUpCounts: a joiner that is ended because it leads nowhere has failed once, so that its next attempt dials another member.
+// TestGiveUpCounts: a joiner that is ended because it leads nowhere has failed once, so that its next attempt dials
+// another member.
 func TestGiveUpCounts(t *testing.T) {
 	r, _ := member(t)
 	r.group.Views = nil
@@ -99,7 +101,9 @@ func TestGiveUpCounts(t *testing.T) {
 func TestPassingFailure(t *testing.T) {
 	_, loop := agenttest.Loop()
 	r := Supervisor{loop: loop}
-	exit := mariadbd.Exit{Code: 1, Lines: []string{"WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in the cluster. (FATAL)"}}
+	exit := mariadbd.Exit{Code: 1,
+		Lines: []string{"WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in " +
+			"the cluster. (FATAL)"}}
 	if r.CountEnd(Run{}, exit, false, ""); r.Attempts.Failure != nil || r.Attempts.Failed != 1 {
 		t.Errorf("at first: %+v", r.Attempts)
 	}
@@ -107,7 +111,8 @@ func TestPassingFailure(t *testing.T) {
 		t.Error("it is met again, and not reported")
 	}
 	r = Supervisor{loop: loop}
-	if r.CountEnd(Run{}, mariadbd.Exit{Code: 1, Lines: []string{"[ERROR] Aborting"}}, false, ""); r.Attempts.Failure == nil {
+	if r.CountEnd(Run{}, mariadbd.Exit{Code: 1, Lines: []string{"[ERROR] Aborting"}}, false,
+		""); r.Attempts.Failure == nil {
 		t.Error("another end is not reported")
 	}
 }

@@ -75,8 +75,10 @@ type firstRun struct {
 }
 
 // New returns a Room for these components.
-func New(loop eventloop.Loop, dir string, root mariadbd.Root, upgrade mariadbd.Upgrade, deps Dependencies, events Events) Maintainer {
-	return Maintainer{Dependencies: deps, Root: root, Upgrade: upgrade, loop: loop, markers: datadir.Markers{Dir: dir}, events: events}
+func New(loop eventloop.Loop, dir string, root mariadbd.Root, upgrade mariadbd.Upgrade, deps Dependencies,
+	events Events) Maintainer {
+	return Maintainer{Dependencies: deps, Root: root, Upgrade: upgrade, loop: loop, markers: datadir.Markers{Dir: dir},
+		events: events}
 }
 
 // Began is called for a new run.
@@ -95,8 +97,8 @@ func (r *Maintainer) Tick() {
 	r.CheckUpgrade()
 }
 
-// KeepSettings notes the settings of a server that serves for the first time: the member goes back to them when no server starts with
-// others.
+// KeepSettings notes the settings of a server that serves for the first time: the member goes back to them when no
+// server starts with others.
 func (r *Maintainer) KeepSettings() {
 	settings, changed := r.Config.Served()
 	if !changed {
@@ -125,8 +127,8 @@ func (r *Maintainer) CheckRoot() {
 	})
 }
 
-// checkOwn restores the agent's own account where an import has removed it: each member does so for itself. It begins with the first
-// answer of a server, so that a session is open before anything can happen to the account.
+// checkOwn restores the agent's own account where an import has removed it: each member does so for itself. It begins
+// with the first answer of a server, so that a session is open before anything can happen to the account.
 func (r *Maintainer) checkOwn(now time.Time) {
 	if r.Run.Proc == nil || r.Run.Stopping || r.own.busy || now.Before(r.own.next) {
 		return
@@ -176,15 +178,16 @@ func (r *Maintainer) SetLive() {
 	}
 }
 
-// MayReportComponent returns whether the report may name the component: a joiner takes over the lines of history it reads
-// there.
+// MayReportComponent returns whether the report may name the component: a joiner takes over the lines of history it
+// reads there.
 func (r *Maintainer) MayReportComponent() bool {
 	s := r.Run.Status
-	return r.firstRun.lineRecorded || r.Run.Kind != agentapi.OrderInitialise || s == nil || s.Component != galera.ComponentPrimary || s.ClusterUUID == ""
+	return r.firstRun.lineRecorded || r.Run.Kind != agentapi.OrderInitialise || s == nil ||
+		s.Component != galera.ComponentPrimary || s.ClusterUUID == ""
 }
 
-// RecordFirstLine records the first line of a history that was initialised here, before the report names a component to join.
-// It returns whether that is done.
+// RecordFirstLine records the first line of a history that was initialised here, before the report names a component to
+// join. It returns whether that is done.
 func (r *Maintainer) RecordFirstLine() bool {
 	if r.MayReportComponent() {
 		return true

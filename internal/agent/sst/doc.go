@@ -1,7 +1,7 @@
-// Package sst holds every rule that decides when a state transfer has stalled. It is pure: observations and times in, a decision
-// out; the agent acts on it. The limit is spec.stateTransfer.stallTimeout (NodeConfig.StateTransfer.Stall, 10 min by default) unless
-// the table names another one. The agent's failure is TransferStalled; the condition shows it with the reason TransferFailed. The
-// condition Stalled is something else: manual action is required.
+// Package sst holds every rule that decides when a state transfer has stalled. It is pure: observations and times in, a
+// decision out; the agent acts on it. The limit is spec.stateTransfer.stallTimeout (NodeConfig.StateTransfer.Stall, 10
+// min by default) unless the table names another one. The agent's failure is TransferStalled; the condition shows it
+// with the reason TransferFailed. The condition Stalled is something else: manual action is required.
 //
 //	who watches, what        signal                                           limit                          effect
 //	joiner, SST              no byte, no next phase, and during the           stallTimeout                   kills its mariadbd (never Synced, so no
@@ -17,9 +17,9 @@
 //	donor                    Donor in a Primary component, though the script  20 s                           reports it (stuckDonor) to the operator, who
 //	(Donation)               ended while it had no quorum                                                    restarts it in its turn
 //
-// Any script of a donor: the one that accompanies IST (--bypass), too. The joiner's rules are not judged while its volume is
-// frozen: no transfer can progress then, so that a new attempt would not help. The SST rule ends when mariadbd starts with the data. A progressing transfer is never
-// interrupted.
+// Any script of a donor: the one that accompanies IST (--bypass), too. The joiner's rules are not judged while its
+// volume is frozen: no transfer can progress then, so that a new attempt would not help. The SST rule ends when
+// mariadbd starts with the data. A progressing transfer is never interrupted.
 //
 // In addition: a joiner without a component to join is given up (lifecycle.GiveUp), one in a transfer does not count as
 // hung (lifecycle.JudgeHang), and the wait before the next attempt is lifecycle.TransferBackoff.

@@ -21,15 +21,24 @@ func TestDonation(t *testing.T) {
 		looks []look
 		stuck bool
 	}{
-		"the end of the transfer was not heard": {[]look{{donor, true, 0}, {lost, true, 0}, {lost, false, 0}, {donor, false, 0}, {donor, false, time.Minute}}, true},
-		"too early to judge":                    {[]look{{donor, true, 0}, {lost, false, 0}, {donor, false, time.Second}}, false},
-		"it ended in good order":                {[]look{{donor, true, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},
-		"quorum was back before it ended":       {[]look{{lost, true, 0}, {donor, true, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},
-		"desynchronised by hand":                {[]look{{synced, false, 0}, {lost, false, 0}, {donor, false, 0}, {donor, false, time.Minute}}, false},
-		"it was Synced in between":              {[]look{{donor, true, 0}, {lost, false, 0}, {synced, false, 0}, {donor, false, time.Minute}}, false},
-		"it gives again":                        {[]look{{donor, true, 0}, {lost, false, 0}, {donor, true, time.Minute}, {donor, false, time.Minute}}, false},
-		"still without quorum":                  {[]look{{donor, true, 0}, {lost, false, 0}, {lost, false, time.Minute}}, false},
-		"a look that failed changes nothing":    {[]look{{donor, true, 0}, {lost, true, 0}, {nil, false, 0}, {lost, false, 0}, {donor, false, time.Minute}}, true},
+		"the end of the transfer was not heard": {[]look{{donor, true, 0}, {lost, true, 0}, {lost, false, 0},
+			{donor, false, 0}, {donor, false, time.Minute}}, true},
+		"too early to judge": {[]look{{donor, true, 0}, {lost, false, 0}, {donor, false, time.Second}},
+			false},
+		"it ended in good order": {[]look{{donor, true, 0}, {donor, false, 0}, {donor, false, time.Minute}},
+			false},
+		"quorum was back before it ended": {[]look{{lost, true, 0}, {donor, true, 0}, {donor, false, 0},
+			{donor, false, time.Minute}}, false},
+		"desynchronised by hand": {[]look{{synced, false, 0}, {lost, false, 0}, {donor, false, 0},
+			{donor, false, time.Minute}}, false},
+		"it was Synced in between": {[]look{{donor, true, 0}, {lost, false, 0}, {synced, false, 0},
+			{donor, false, time.Minute}}, false},
+		"it gives again": {[]look{{donor, true, 0}, {lost, false, 0}, {donor, true, time.Minute},
+			{donor, false, time.Minute}}, false},
+		"still without quorum": {[]look{{donor, true, 0}, {lost, false, 0}, {lost, false, time.Minute}},
+			false},
+		"a look that failed changes nothing": {[]look{{donor, true, 0}, {lost, true, 0}, {nil, false, 0}, {lost, false, 0},
+			{donor, false, time.Minute}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d Donation

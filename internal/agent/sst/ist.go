@@ -6,12 +6,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// ISTWatch follows the connection a joiner receives IST on. When the network drops its packets, the donor's kernel closes the
-// connection after a quarter of an hour; the joiner kept waiting even then, as Galera sets no keepalive on it. While write-sets
-// arrive or are applied there is no stall; one write-set may take any time as long as the connection is alive.
+// ISTWatch follows the connection a joiner receives IST on. When the network drops its packets, the donor's kernel
+// closes the connection after a quarter of an hour; the joiner kept waiting even then, as Galera sets no keepalive on
+// it. While write-sets arrive or are applied there is no stall; one write-set may take any time as long as the
+// connection is alive.
 //
-// One observation is not enough: a connection whose data waited unread during an SST still shows an old receive time for a
-// moment after it is read.
+// One observation is not enough: a connection whose data waited unread during an SST still shows an old receive time
+// for a moment after it is read.
 type ISTWatch struct {
 	// since is the first observation of the present silence at one position.
 	since time.Time

@@ -3,7 +3,8 @@ package sst
 import "time"
 
 const (
-	// graceNoACK is added to the limit when no TCP ACK is outstanding: a live joiner has stopped a stalled SST itself by then.
+	// graceNoACK is added to the limit when no TCP ACK is outstanding: a live joiner has stopped a stalled SST itself by
+	// then.
 	graceNoACK = time.Minute
 	// minNoACK is the least limit then. Zero-window probes are up to two minutes apart, and one answer may be lost.
 	minNoACK = 4 * time.Minute
@@ -12,7 +13,8 @@ const (
 // JoinerWatch is what a donor knows of the joiner its transfer script sends to.
 type JoinerWatch struct {
 	at time.Time
-	// silentSince is the first observation of the present silence, owedSince the first of those without an ACK that is due.
+	// silentSince is the first observation of the present silence, owedSince the first of those without an ACK that is
+	// due.
 	silentSince, owedSince time.Time
 }
 
@@ -27,7 +29,8 @@ type JoinerObservation struct {
 
 // See takes one observation and returns how long the joiner has been silent if that is too long, 0 otherwise.
 //
-// Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled SST itself.
+// Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled SST
+// itself.
 func (w *JoinerWatch) See(now time.Time, l JoinerObservation, limit time.Duration) time.Duration {
 	switch {
 	case !l.Connected:

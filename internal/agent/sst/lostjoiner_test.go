@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestLostJoiner: only a joiner that is silent is taken for lost, and only when it owes an answer, or has been silent for longer
-// than any that lives would be.
+// TestLostJoiner: only a joiner that is silent is taken for lost, and only when it owes an answer, or has been silent
+// for longer than any that lives would be.
 func TestLostJoiner(t *testing.T) {
 	const minute, every = time.Minute, 10 * time.Second
 	// part is what the looks of some time see; silent counts from its beginning.
@@ -20,17 +20,25 @@ func TestLostJoiner(t *testing.T) {
 		limit time.Duration
 		lost  time.Duration // after which it is, 0 for never
 	}{
-		"vanished in the middle":                  {[]part{{lasts: minute, heard: true, owed: true}, {lasts: time.Hour, owed: true}}, 10 * minute, 11*minute + every},
-		"with little patience":                    {[]part{{lasts: minute, heard: true, owed: true}, {lasts: time.Hour, owed: true}}, minute, 2*minute + every},
-		"slow, and it reports so":                 {[]part{{lasts: 5 * time.Hour, heard: true, owed: true}}, 10 * minute, 0},
-		"without space, asked every two minutes":  {[]part{{lasts: 119 * time.Second}, {lasts: every, heard: true}, {lasts: 119 * time.Second}, {lasts: every, heard: true}}, minute, 0},
-		"without space, and one answer was lost":  {[]part{{lasts: 230 * time.Second}, {lasts: time.Hour, heard: true}}, minute, 0},
-		"without space, and gone":                 {[]part{{lasts: time.Hour}}, minute, 4*minute + 2*every},
-		"nothing to send, and gone":               {[]part{{lasts: time.Hour}}, 10 * minute, 11*minute + 2*every},
-		"nothing to send for long, and then much": {[]part{{lasts: 10 * minute}, {lasts: every, owed: true}, {lasts: time.Hour, heard: true, owed: true}}, 10 * minute, 0},
-		"it prepares":                             {[]part{{lasts: minute, heard: true}, {lasts: 5 * time.Hour, gone: true}}, minute, 0},
-		"closed before it was too long":           {[]part{{lasts: 9 * minute, owed: true}, {lasts: every, gone: true}, {lasts: 9 * minute, owed: true}}, 10 * minute, 0},
-		"the network was cut for a while":         {[]part{{lasts: 9 * minute, owed: true}, {lasts: every, heard: true, owed: true}, {lasts: 9 * minute, owed: true}}, 10 * minute, 0},
+		"vanished in the middle": {[]part{{lasts: minute, heard: true, owed: true},
+			{lasts: time.Hour, owed: true}}, 10 * minute, 11*minute + every},
+		"with little patience": {[]part{{lasts: minute, heard: true, owed: true},
+			{lasts: time.Hour, owed: true}}, minute, 2*minute + every},
+		"slow, and it reports so": {[]part{{lasts: 5 * time.Hour, heard: true, owed: true}}, 10 * minute, 0},
+		"without space, asked every two minutes": {[]part{{lasts: 119 * time.Second}, {lasts: every, heard: true},
+			{lasts: 119 * time.Second}, {lasts: every, heard: true}}, minute, 0},
+		"without space, and one answer was lost": {[]part{{lasts: 230 * time.Second}, {lasts: time.Hour, heard: true}},
+			minute, 0},
+		"without space, and gone":   {[]part{{lasts: time.Hour}}, minute, 4*minute + 2*every},
+		"nothing to send, and gone": {[]part{{lasts: time.Hour}}, 10 * minute, 11*minute + 2*every},
+		"nothing to send for long, and then much": {[]part{{lasts: 10 * minute}, {lasts: every, owed: true},
+			{lasts: time.Hour, heard: true, owed: true}}, 10 * minute, 0},
+		"it prepares": {[]part{{lasts: minute, heard: true}, {lasts: 5 * time.Hour, gone: true}},
+			minute, 0},
+		"closed before it was too long": {[]part{{lasts: 9 * minute, owed: true}, {lasts: every, gone: true},
+			{lasts: 9 * minute, owed: true}}, 10 * minute, 0},
+		"the network was cut for a while": {[]part{{lasts: 9 * minute, owed: true},
+			{lasts: every, heard: true, owed: true}, {lasts: 9 * minute, owed: true}}, 10 * minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h JoinerWatch

@@ -76,7 +76,8 @@ func (l Observation) phase(before int64) string {
 }
 
 func order(phase string) int {
-	for i, p := range []string{agentapi.JoinWaiting, agentapi.JoinTransferring, agentapi.JoinPreparing, agentapi.JoinApplying} {
+	for i, p := range []string{agentapi.JoinWaiting, agentapi.JoinTransferring, agentapi.JoinPreparing,
+		agentapi.JoinApplying} {
 		if p == phase {
 			return i
 		}

@@ -21,7 +21,8 @@ func TestProgress(t *testing.T) {
 		rate  int64
 	}{
 		{after(1, Observation{}), agentapi.JoinWaiting, time.Second, 0},
-		{after(30, Observation{Work: 5}), agentapi.JoinWaiting, 30 * time.Second, 0}, // waiting is no progress, whatever processes do
+		// waiting is no progress, whatever processes do
+		{after(30, Observation{Work: 5}), agentapi.JoinWaiting, 30 * time.Second, 0},
 		{after(31, Observation{Bytes: 100, Work: 6}), agentapi.JoinTransferring, 0, 0},
 		{after(41, Observation{Bytes: 1100, Work: 7}), agentapi.JoinTransferring, 0, 100},
 		{after(51, Observation{Bytes: 1100, Work: 9}), agentapi.JoinTransferring, 10 * time.Second, 50},
@@ -34,7 +35,8 @@ func TestProgress(t *testing.T) {
 	} {
 		p.Add(c.look)
 		if p.Phase() != c.phase || p.Idle(c.look.At) != c.still || p.Rate() != c.rate {
-			t.Errorf("%d: %s, still for %s, %d/s; want %s, %s, %d/s", i, p.Phase(), p.Idle(c.look.At), p.Rate(), c.phase, c.still, c.rate)
+			t.Errorf("%d: %s, still for %s, %d/s; want %s, %s, %d/s", i, p.Phase(), p.Idle(c.look.At), p.Rate(), c.phase,
+				c.still, c.rate)
 		}
 	}
 	if p.Bytes() != 2100 {

@@ -33,7 +33,8 @@ func (r *Starter) StartUnavailable() *agentapi.Failure {
 		return f
 	}
 	if r.Image.Provider == "" {
-		return &agentapi.Failure{Reason: agentapi.FailureNoProvider, Message: "the image has no Galera provider (libgalera_smm.so)"}
+		return &agentapi.Failure{Reason: agentapi.FailureNoProvider,
+			Message: "the image has no Galera provider (libgalera_smm.so)"}
 	}
 	if why := r.Certs.Missing(); why != "" && servercnf.NeedsPair(r.Config.Node.TLS) {
 		return &agentapi.Failure{Reason: agentapi.FailureCertificate, Message: why}
@@ -48,15 +49,18 @@ func otherCluster(r Dependencies) *agentapi.Failure {
 	if r.Exam.Found.Data != galera.DataPresent || !of.Excludes(own) {
 		return nil
 	}
-	return &agentapi.Failure{Reason: agentapi.FailureOtherCluster, Message: fmt.Sprintf("the volume holds data of the cluster %s, but this "+
-		"is a node of %s: the volume was copied or moved. Nothing is started with it. For a cluster with a copy of these data, delete this "+
-		"one and its volumes, and create it with spec.bootstrapFrom", of, own)}
+	return &agentapi.Failure{Reason: agentapi.FailureOtherCluster,
+		Message: fmt.Sprintf("the volume holds data of the cluster %s, but this "+
+			"is a node of %s: the volume was copied or moved. Nothing is started with it. For a cluster with a copy of these "+
+			"data, delete this "+
+			"one and its volumes, and create it with spec.bootstrapFrom", of, own)}
 }
 
 // MayJoin decides whether this member may join the others, from which donor, and whether an SST would fit.
 func (r *Starter) MayJoin() lifecycle.JoinVerdict {
 	found := r.Exam.Found
-	joiner := lifecycle.Joiner{Data: found.Data, Position: found.Position, Marked: found.Marked || found.VotedOut, Lineage: r.Orders.Content().Lineage}
+	joiner := lifecycle.Joiner{Data: found.Data, Position: found.Position, Marked: found.Marked || found.VotedOut,
+		Lineage: r.Orders.Content().Lineage}
 	if r.Config.Node != nil {
 		joiner.History = r.Config.Node.History
 	}
@@ -78,7 +82,8 @@ func (r *Starter) MayJoin() lifecycle.JoinVerdict {
 // transferPossible turns the verdict into a failure when no state transfer could succeed.
 func (r *Starter) transferPossible(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 	if len(r.Image.Missing) > 0 {
-		return lifecycle.Refused(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs", strings.Join(r.Image.Missing, ", "))
+		return lifecycle.Refused(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs",
+			strings.Join(r.Image.Missing, ", "))
 	}
 	if why := servercnf.CertificateProblem(*r.Config.Node, r.Certs.Installed().Pair.Leaf); why != "" {
 		return lifecycle.Refused(agentapi.FailureCertificate, "%s", why)
@@ -88,7 +93,8 @@ func (r *Starter) transferPossible(v lifecycle.JoinVerdict) lifecycle.JoinVerdic
 
 func (r *Starter) donorPreferences() lifecycle.DonorPreferences {
 	st := r.Config.Node.StateTransfer
-	return lifecycle.DonorPreferences{Preferred: st.Donors, Failed: r.Run.Attempts.FailedDonor, Blocks: st.Method == servercnf.Rsync}
+	return lifecycle.DonorPreferences{Preferred: st.Donors, Failed: r.Run.Attempts.FailedDonor,
+		Blocks: st.Method == servercnf.Rsync}
 }
 
 // awaitDonor delays a join while no member can be its donor, and an SST while it does not fit on the volume.
@@ -101,8 +107,8 @@ func (r *Starter) awaitDonor(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 	return r.awaitSpace(v)
 }
 
-// awaitSpace compares the size of the donors' data with the space on the volume: an SST that cannot succeed would only burden
-// its donor.
+// awaitSpace compares the size of the donors' data with the space on the volume: an SST that cannot succeed would only
+// burden its donor.
 func (r *Starter) awaitSpace(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 	need := lifecycle.SSTSize(r.Group.Views)
 	if need == 0 {
@@ -133,8 +139,9 @@ func (r *Starter) awaitSpace(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 	if need <= freeSpace {
 		return v
 	}
-	return lifecycle.Refused(agentapi.FailureDiskFull, "no SST requested: it needs %s (the other members' data and the gcache), the volume has %s "+
-		"(free space and the present data, which an SST replaces)", inMiB(need), inMiB(freeSpace))
+	return lifecycle.Refused(agentapi.FailureDiskFull,
+		"no SST requested: it needs %s (the other members' data and the gcache), the volume has %s "+
+			"(free space and the present data, which an SST replaces)", inMiB(need), inMiB(freeSpace))
 }
 
 func inMiB(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
@@ -171,8 +178,8 @@ func (r *Starter) addressArgs() []string {
 	return []string{"--wsrep-cluster-address=" + servercnf.ClusterAddress(first)}
 }
 
-// methodArgs sets the transfer method that the joining marker names: the option file may have another one by the time mariadbd
-// reads it. A serving node takes over a change live (config.Room.SetLive).
+// methodArgs sets the transfer method that the joining marker names: the option file may have another one by the time
+// mariadbd reads it. A serving node takes over a change live (config.Room.SetLive).
 func (r *Starter) methodArgs() []string {
 	method, ok := r.Config.Output.MyCnf.Get("mysqld", "wsrep_sst_method")
 	if !ok {

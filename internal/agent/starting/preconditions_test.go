@@ -22,7 +22,8 @@ import (
 
 // TestAwaitSpace: a copy that cannot fit is not begun.
 func TestAwaitSpace(t *testing.T) {
-	r := Starter{Dependencies: Dependencies{Run: &running.Supervisor{}, Volume: &volume.Volume{}, Group: &peers.Group{}, Exam: &examine.Examiner{}, Image: &image.Image{},
+	r := Starter{Dependencies: Dependencies{Run: &running.Supervisor{}, Volume: &volume.Volume{}, Group: &peers.Group{},
+		Exam: &examine.Examiner{}, Image: &image.Image{},
 		Config: &config.Manager{Node: &agentapi.NodeConfig{}}}}
 	r.Volume.At(paths.Places{Volume: t.TempDir(), Data: t.TempDir()})
 	yes := lifecycle.JoinVerdict{Join: true}
@@ -46,8 +47,8 @@ func TestAwaitSpace(t *testing.T) {
 	}
 }
 
-// TestOtherCluster: a copy of a volume starts nothing in another cluster, whatever history it holds; the resource that was created again
-// takes it back.
+// TestOtherCluster: a copy of a volume starts nothing in another cluster, whatever history it holds; the resource that
+// was created again takes it back.
 func TestOtherCluster(t *testing.T) {
 	orders := ordering.New(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, nil)
 	orders.Open(t.TempDir())
@@ -59,7 +60,8 @@ func TestOtherCluster(t *testing.T) {
 		t.Helper()
 		r.Config.Node, r.Exam.Found.Data = &node, data
 		f := otherCluster(r.Dependencies)
-		if (f != nil) != refused || f != nil && (f.Reason != agentapi.FailureOtherCluster || !strings.Contains(f.Message, "prod/shop")) {
+		if (f != nil) != refused || f != nil && (f.Reason != agentapi.FailureOtherCluster || !strings.Contains(f.Message,
+			"prod/shop")) {
 			t.Errorf("%s: %+v", what, f)
 		}
 	}

@@ -83,7 +83,8 @@ func (r *Starter) Bootstrap() {
 	pos := order.Position
 	run := running.Run{Kind: agentapi.OrderBootstrap, Order: order.ID, Formed: pos.UUID, From: pos}
 	r.Join.Clear()
-	if r.Exam.Found.Position != pos || r.Exam.Found.Data != galera.DataPresent || r.Exam.Found.Newer != "" || r.Exam.Found.VotedOut {
+	if r.Exam.Found.Position != pos || r.Exam.Found.Data != galera.DataPresent || r.Exam.Found.Newer != "" ||
+		r.Exam.Found.VotedOut {
 		// orders.Judge has checked that; a bootstrap at any other position would lose acknowledged writes.
 		r.endRun(run, "the member cannot be bootstrapped at the order's position any more")
 		return
@@ -150,7 +151,8 @@ func (r *Starter) Initialise() {
 	r.loop.Logger.Info("initialising", "order", order.ID)
 	ctx, cancel := r.loop.Work(installTimeout)
 	started, wait, version := time.Now(), r.Volume.After(), r.Image.ServerVersion
-	maker := mariadbd.Maker{Table: r.Table, Places: r.places, Server: r.Image.Mariadbd, User: r.member.User, Version: version,
+	maker := mariadbd.Maker{Table: r.Table, Places: r.places, Server: r.Image.Mariadbd, User: r.member.User,
+		Version:  version,
 		Settings: mycnf.AtCreation(r.Config.Node.Settings), Log: r.events.Install}
 	go func() {
 		defer cancel()

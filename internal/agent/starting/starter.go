@@ -62,13 +62,15 @@ type Starter struct {
 type Events struct {
 	// Launched is called when a server has been started.
 	Launched func(*mariadbd.Process)
-	// Line gets the lines mariadbd prints, Install those of the tools that make the first database. Safe for concurrent use.
+	// Line gets the lines mariadbd prints, Install those of the tools that make the first database. Safe for concurrent
+	// use.
 	Line, Install func(line string)
 }
 
 // New returns the Room of a member.
 func New(loop eventloop.Loop, places paths.Places, member config.Member, deps Dependencies, events Events) Starter {
-	return Starter{Dependencies: deps, loop: loop, places: places, member: member, markers: datadir.Markers{Dir: places.State}, events: events}
+	return Starter{Dependencies: deps, loop: loop, places: places, member: member,
+		markers: datadir.Markers{Dir: places.State}, events: events}
 }
 
 // Job is what the worker of a start, or of the examination, does at present.
@@ -95,7 +97,8 @@ func (r *Starter) used() datadir.Versions {
 func (r *Starter) launch(run running.Run, prepare func() error, args []string) {
 	r.job = lifecycle.JobLaunch
 	run.Config = r.Config.ForStart()
-	run.Certs = certs.Run{Provider: r.Config.Output.ProviderTLS(), Clients: r.Config.Output.ClientTLS(), Pair: r.Certs.Installed()}
+	run.Certs = certs.Run{Provider: r.Config.Output.ProviderTLS(), Clients: r.Config.Output.ClientTLS(),
+		Pair: r.Certs.Installed()}
 	p := r.places
 	command := mariadbd.Command{Path: r.Image.Mariadbd, Env: mariadbd.Env(p), Dir: p.Data, Log: r.events.Line}
 	user := r.member.User
@@ -131,7 +134,8 @@ func (r *Starter) onLaunched(run running.Run, proc *mariadbd.Process, err error)
 
 // notStarted is why mariadbd was not started. The markers, written first, need free space on the volume.
 func notStarted(err error) *agentapi.Failure {
-	f := &agentapi.Failure{Reason: agentapi.FailureStart, Message: "mariadbd could not be started: " + err.Error(), At: time.Now()}
+	f := &agentapi.Failure{Reason: agentapi.FailureStart, Message: "mariadbd could not be started: " + err.Error(),
+		At: time.Now()}
 	if errors.Is(err, syscall.ENOSPC) {
 		f.Reason = agentapi.FailureDiskFull
 	}

@@ -37,13 +37,14 @@ type Watch struct {
 	at    time.Time // when the trouble began
 }
 
-// NewWatch returns a watch that calls write, which makes a small synced write to the volume, and reads the time from now.
+// NewWatch returns a watch that calls write, which makes a small synced write to the volume, and reads the time from
+// now.
 func NewWatch(write func() error, now func() time.Time) *Watch {
 	return &Watch{write: write, now: now, poke: make(chan struct{}, 1)}
 }
 
-// Touch does what the order book is written with: a new file, synced, renamed over the old one. Its name is always the same, so that
-// nothing piles up.
+// Touch does what the order book is written with: a new file, synced, renamed over the old one. Its name is always the
+// same, so that nothing piles up.
 func Touch(dir string) error {
 	next := filepath.Join(dir, "."+aliveFile)
 	f, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -136,7 +137,8 @@ func (d *Watch) Answers(since time.Time) bool {
 	return d.ok.After(since)
 }
 
-// Failure is what is wrong with the volume, nil when nothing is known to be. A message changes every ten seconds at most.
+// Failure is what is wrong with the volume, nil when nothing is known to be. A message changes every ten seconds at
+// most.
 func (d *Watch) Failure() *agentapi.Failure {
 	if d == nil {
 		return nil
@@ -154,7 +156,8 @@ func (d *Watch) Failure() *agentapi.Failure {
 			"the data volume is full, so that no order can be recorded: %v. Free space on it, or make it larger", d.err)}
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureReadOnly, At: d.at, Message: fmt.Sprintf(
-		"the data volume refuses writes, so that no order can be recorded: %v. Look at the storage and at the host's kernel log; "+
+		"the data volume refuses writes, so that no order can be recorded: %v. Look at the storage and at the host's "+
+			"kernel log; "+
 			"a file system that was made read-only after an error has to be checked and mounted again", d.err)}
 }
 
@@ -162,5 +165,6 @@ func (d *Watch) Failure() *agentapi.Failure {
 func FrozenFailure(since time.Time, pending time.Duration) *agentapi.Failure {
 	return &agentapi.Failure{Reason: agentapi.FailureFrozen, At: since, Message: fmt.Sprintf(
 		"the data volume has not answered for %s: nothing is killed for it, mariadbd continues when it answers. "+
-			"Look at the storage behind the volume, at the host's kernel log, and for a file system that is frozen (fsfreeze)", pending.Truncate(TryInterval))}
+			"Look at the storage behind the volume, at the host's kernel log, and for a file system that is frozen (fsfreeze)",
+		pending.Truncate(TryInterval))}
 }

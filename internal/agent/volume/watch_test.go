@@ -28,7 +28,8 @@ func TestWatch(t *testing.T) {
 		fails = c.err
 		d.Try()
 		f := d.Failure()
-		if (f == nil) != (c.reason == "") || f != nil && (f.Reason != c.reason || !strings.Contains(f.Message, c.err.Error())) {
+		if (f == nil) != (c.reason == "") || f != nil &&
+			(f.Reason != c.reason || !strings.Contains(f.Message, c.err.Error())) {
 			t.Errorf("%s: %+v", name, f)
 		}
 		fails = nil

@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestAccountRequests: what no operator asks for is refused before anything is done; a blocking reason is an answer, and an
-// arbitrator has no accounts.
+// TestAccountRequests: what no operator asks for is refused before anything is done; a blocking reason is an answer,
+// and an arbitrator has no accounts.
 func TestAccountRequests(t *testing.T) {
 	asked := 0
 	control := Control{
@@ -35,15 +35,19 @@ func TestAccountRequests(t *testing.T) {
 		status     int
 		asked      int
 	}{
-		{control, agentapi.PathUsers, `{"users":[{"owner":"demo/app","name":"app","host":"%"},{"owner":"demo/web","name":"web","host":"%"}]}`, http.StatusOK, 2},
+		{control, agentapi.PathUsers,
+			`{"users":[{"owner":"demo/app","name":"app","host":"%"},{"owner":"demo/web","name":"web","host":"%"}]}`,
+			http.StatusOK, 2},
 		{control, agentapi.PathUsers, `{"users":[]}`, http.StatusBadRequest, 0},
 		{control, agentapi.PathUsers, `{`, http.StatusBadRequest, 0},
 		{control, agentapi.PathUsers, many, http.StatusBadRequest, 0},
 		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"app","present":true}`, http.StatusOK, 1},
 		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"taken","present":true}`, http.StatusConflict, 1},
 		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"MySQL","present":true}`, http.StatusBadRequest, 0},
-		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"#mysql50#mysql","present":true}`, http.StatusBadRequest, 0},
-		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"app","present":true,"collation":"x; DROP"}`, http.StatusBadRequest, 0},
+		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"#mysql50#mysql","present":true}`,
+			http.StatusBadRequest, 0},
+		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"app","present":true,"collation":"x; DROP"}`,
+			http.StatusBadRequest, 0},
 		{Control{}, agentapi.PathUsers, `{"users":[{"owner":"demo/app","name":"app","host":"%"}]}`, http.StatusConflict, 0},
 		{Control{}, agentapi.PathDatabases, `{"owner":"demo/app","name":"app"}`, http.StatusConflict, 0},
 	} {

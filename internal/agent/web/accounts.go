@@ -42,7 +42,8 @@ const maxRequest = 8 << 20
 type request interface{ Check() error }
 
 // readRequest reads a request, or answers why it cannot be carried out.
-func readRequest[W request](w http.ResponseWriter, r *http.Request, kept bool, refused func(reason, message string) any) (wanted W, ok bool) {
+func readRequest[W request](w http.ResponseWriter, r *http.Request, kept bool,
+	refused func(reason, message string) any) (wanted W, ok bool) {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest)).Decode(&wanted)
 	if err == nil {
 		err = wanted.Check()

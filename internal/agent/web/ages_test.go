@@ -11,9 +11,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestStatusContainsAges: as they are when the question is answered, and what is kept has none, so that they are no news.
+// TestStatusContainsAges: as they are when the question is answered, and what is kept has none, so that they are no
+// news.
 func TestStatusContainsAges(t *testing.T) {
-	r := agentapi.Report{TLS: agentapi.TLSReport{Peers: map[string]agentapi.ChannelFact{"shop-1": {CheckedAt: time.Now().Add(-20 * time.Second)}}}}
+	r := agentapi.Report{TLS: agentapi.TLSReport{Peers: map[string]agentapi.ChannelFact{"shop-1": {CheckedAt: time.Now().
+		Add(-20 * time.Second)}}}}
 	store := report.New(r)
 	for _, query := range []string{"", "?since=0&wait=1s", "?since=1&wait=1ms"} {
 		w := httptest.NewRecorder()

@@ -46,8 +46,8 @@ type Control struct {
 	Primary func(name string)
 	// AdmitBackup lets the holder of a key take a backup; nil where there is none to take.
 	AdmitBackup func(agentapi.BackupAdmission) error
-	// Replace takes another agent, whose program is in body, and returns what makes it this one's successor; it is called once the
-	// answer is written. Nil where the agent cannot be replaced without its pod.
+	// Replace takes another agent, whose program is in body, and returns what makes it this one's successor; it is called
+	// once the answer is written. Nil where the agent cannot be replaced without its pod.
 	Replace func(ctx context.Context, sha256 string, body io.Reader) (commit func(), err error)
 }
 
@@ -81,7 +81,8 @@ func (c Control) status(w http.ResponseWriter, r *http.Request) {
 func (c Control) order(w http.ResponseWriter, r *http.Request) {
 	var o agentapi.Order
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&o); err != nil {
-		answer(w, http.StatusBadRequest, agentapi.OrderResult{State: agentapi.OrderRefused, Message: "not an order: " + err.Error()})
+		answer(w, http.StatusBadRequest, agentapi.OrderResult{State: agentapi.OrderRefused, Message: "not an order: " +
+			err.Error()})
 		return
 	}
 	result, err := c.Order(r.Context(), o)
@@ -198,7 +199,8 @@ func TLSConfig(identity func() Identity) *tls.Config {
 }
 
 // Serve serves a handler on a port until ctx ends. conf is nil for plain HTTP.
-func Serve(ctx context.Context, open *sockets.Set, port int, h http.Handler, conf *tls.Config, logger *slog.Logger) error {
+func Serve(ctx context.Context, open *sockets.Set, port int, h http.Handler, conf *tls.Config,
+	logger *slog.Logger) error {
 	plain, err := open.Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
 	if err != nil {
 		return err

@@ -31,8 +31,8 @@ var (
 		idle: 2 * time.Minute, headerBytes: 16 << 10, bodyBytes: maxOrder, programBytes: agentapi.LargestProgram}
 )
 
-// withLongPoll gives a question that may wait for news the time to do so. Without it, the time for reading a request would
-// end the wait: the server goes on reading to see whether the caller has gone.
+// withLongPoll gives a question that may wait for news the time to do so. Without it, the time for reading a request
+// would end the wait: the server goes on reading to see whether the caller has gone.
 func withLongPoll(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == agentapi.PathStatus {
@@ -45,9 +45,9 @@ func withLongPoll(h http.Handler) http.Handler {
 	})
 }
 
-// limited bounds the connections of a port. A newcomer is never turned away, because it may be kubelet's, whose probe must not
-// fail because others hold connections: the oldest connection of the address that holds too many is closed for it, one without a request
-// before one with a request.
+// limited bounds the connections of a port. A newcomer is never turned away, because it may be kubelet's, whose probe
+// must not fail because others hold connections: the oldest connection of the address that holds too many is closed for
+// it, one without a request before one with a request.
 type limited struct {
 	net.Listener
 	limits limits

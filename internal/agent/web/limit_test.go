@@ -46,8 +46,8 @@ func ended(c net.Conn, within time.Duration) bool {
 	return err == nil || !strings.Contains(err.Error(), "timeout")
 }
 
-// TestProbeIsNotStarved: when a client holds connections, from one address or from many, kubelet's new one is answered within its
-// two seconds, and an agent holds no more than its limit.
+// TestProbeIsNotStarved: when a client holds connections, from one address or from many, kubelet's new one is answered
+// within its two seconds, and an agent holds no more than its limit.
 func TestProbeIsNotStarved(t *testing.T) {
 	for name, from := range map[string]func(i int) string{
 		"one address, another's": func(int) string { return "127.0.0.2" },
@@ -148,7 +148,8 @@ func TestWaitOutlastsTheTimeouts(t *testing.T) {
 	}
 }
 
-// TestWhichConnectionIsClosed: an idle connection before one with a request, the oldest first, of the client that holds most.
+// TestWhichConnectionIsClosed: an idle connection before one with a request, the oldest first, of the client that holds
+// most.
 func TestWhichConnectionIsClosed(t *testing.T) {
 	l := &limited{limits: limits{total: 4, each: 3}}
 	enter := func(from string) (*conn, *conn) {

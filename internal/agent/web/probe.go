@@ -39,7 +39,8 @@ func (p Probe) Handler() http.Handler {
 // Live answers whether the loop turns.
 func (p Probe) Live(w http.ResponseWriter, _ *http.Request) {
 	if still := time.Since(p.Alive()); still > stuck {
-		http.Error(w, fmt.Sprintf("the agent's loop has not turned for %s", still.Round(time.Second)), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("the agent's loop has not turned for %s", still.Round(time.Second)),
+			http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = fmt.Fprintln(w, "ok")
@@ -80,8 +81,10 @@ func (p Probe) peer(w http.ResponseWriter, _ *http.Request) {
 
 // PeerView is the part of a report other members may know.
 func PeerView(r agentapi.Report) agentapi.PeerView {
-	v := agentapi.PeerView{Name: r.Name, Cluster: r.Cluster, Draining: r.Draining, Data: r.Data, Position: r.Position, Lineage: r.Lineage,
-		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Donation: r.Donation, LastDonation: r.LastDonation, Settling: r.Settling,
+	v := agentapi.PeerView{Name: r.Name, Cluster: r.Cluster, Draining: r.Draining, Data: r.Data, Position: r.Position,
+		Lineage: r.Lineage,
+		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Donation: r.Donation,
+		LastDonation: r.LastDonation, Settling: r.Settling,
 		Version: r.Image.ServerVersion, Tables: r.Tables, Socket: r.Config.Socket}
 	// A server that was sent SIGKILL makes nothing Primary, however long its end takes.
 	v.Forming = !r.Killed && r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)

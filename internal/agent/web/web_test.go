@@ -20,9 +20,11 @@ import (
 const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 
 func serving() agentapi.Report {
-	return agentapi.Report{Name: "a", Phase: galera.PhaseRunning, Data: galera.DataPresent, Position: galera.Position{UUID: uuid, Seqno: 4},
-		Config: agentapi.ConfigReport{Socket: galera.SocketDynamic},
-		Server: &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuid, Size: 3}}
+	return agentapi.Report{Name: "a", Phase: galera.PhaseRunning, Data: galera.DataPresent,
+		Position: galera.Position{UUID: uuid, Seqno: 4},
+		Config:   agentapi.ConfigReport{Socket: galera.SocketDynamic},
+		Server: &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: uuid,
+			Size: 3}}
 }
 
 func TestNotReady(t *testing.T) {
@@ -69,8 +71,9 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 
 func TestProbe(t *testing.T) {
 	h := probe(serving(), time.Now())
-	for path, want := range map[string]int{agentapi.PathLive: 200, agentapi.PathReady: 200, agentapi.PathPeer: 200, agentapi.PathMetrics: 200,
-		agentapi.PathStatus: 404, agentapi.PathOrders: 404} {
+	for path, want := range map[string]int{agentapi.PathLive: 200, agentapi.PathReady: 200, agentapi.PathPeer: 200,
+		agentapi.PathMetrics: 200,
+		agentapi.PathStatus:  404, agentapi.PathOrders: 404} {
 		if got := get(h, path).Code; got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}
@@ -79,7 +82,8 @@ func TestProbe(t *testing.T) {
 		t.Errorf("a loop that stands still: %d", got)
 	}
 	var v agentapi.PeerView
-	if err := json.Unmarshal(get(h, agentapi.PathPeer).Body.Bytes(), &v); err != nil || v.Name != "a" || v.ClusterUUID != uuid || v.Position.Seqno != 4 || v.Socket != galera.SocketDynamic {
+	if err := json.Unmarshal(get(h, agentapi.PathPeer).Body.Bytes(), &v); err != nil || v.Name != "a" ||
+		v.ClusterUUID != uuid || v.Position.Seqno != 4 || v.Socket != galera.SocketDynamic {
 		t.Errorf("%+v %v", v, err)
 	}
 	forming := serving()
@@ -99,13 +103,17 @@ func TestControl(t *testing.T) {
 	var result agentapi.OrderResult
 	var failure error
 	store := report.New(serving())
-	h := Control{Reports: store, Order: func(context.Context, agentapi.Order) (agentapi.OrderResult, error) { return result, failure }}.Handler()
+	h := Control{Reports: store, Order: func(context.Context, agentapi.Order) (agentapi.OrderResult,
+		error) {
+		return result, failure
+	}}.Handler()
 	post := func(body string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, agentapi.PathOrders, strings.NewReader(body)))
 		return w
 	}
-	for state, want := range map[agentapi.OrderState]int{agentapi.OrderAccepted: 200, agentapi.OrderDone: 200, agentapi.OrderFailed: 200, agentapi.OrderRefused: 409} {
+	for state, want := range map[agentapi.OrderState]int{agentapi.OrderAccepted: 200, agentapi.OrderDone: 200,
+		agentapi.OrderFailed: 200, agentapi.OrderRefused: 409} {
 		result = agentapi.OrderResult{State: state, Message: "m"}
 		w := post(`{"id":"x"}`)
 		var got agentapi.OrderResult
@@ -125,7 +133,8 @@ func TestControl(t *testing.T) {
 	for _, query := range []string{"", "?since=x&wait=1s", "?since=0&wait=1s", "?since=1&wait=-1s", "?since=1&wait=5ms"} {
 		w := get(h, agentapi.PathStatus+query)
 		var r agentapi.Report
-		if err := json.NewDecoder(io.LimitReader(bytes.NewReader(w.Body.Bytes()), 1<<20)).Decode(&r); err != nil || r.Name != "a" {
+		if err := json.NewDecoder(io.LimitReader(bytes.NewReader(w.Body.Bytes()), 1<<20)).Decode(&r); err != nil ||
+			r.Name != "a" {
 			t.Errorf("%s: %v", query, err)
 		}
 	}

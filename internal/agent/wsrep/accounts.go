@@ -48,16 +48,18 @@ func (c *Conn) benchAccountExists(ctx context.Context, a agentapi.BenchAccount) 
 		rights[i] = "d." + r + "_priv = 'Y'"
 	}
 	var hash string
-	err := c.db.QueryRowContext(ctx, "SELECT u.authentication_string FROM mysql.user u JOIN mysql.db d ON d.User = u.User AND d.Host = u.Host"+
-		" WHERE u.User = ? AND u.Host = '%' AND d.Db = ? AND "+strings.Join(rights, " AND "), a.Name(), benchPattern(a)).Scan(&hash)
+	err := c.db.QueryRowContext(ctx,
+		"SELECT u.authentication_string FROM mysql.user u JOIN mysql.db d ON d.User = u.User AND d.Host = u.Host"+
+			" WHERE u.User = ? AND u.Host = '%' AND d.Db = ? AND "+strings.Join(rights, " AND "), a.Name(), benchPattern(a)).
+		Scan(&hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	return err == nil && hash == a.Hash, err
 }
 
-// DropBenchAccount drops a benchmark's account and all of its databases: the account first, so that the account makes no other one
-// meanwhile.
+// DropBenchAccount drops a benchmark's account and all of its databases: the account first, so that the account makes
+// no other one meanwhile.
 func (c *Conn) DropBenchAccount(ctx context.Context, a agentapi.BenchAccount) (changed bool, err error) {
 	if err := a.Check(); err != nil {
 		return false, err
@@ -72,7 +74,9 @@ func (c *Conn) DropBenchAccount(ctx context.Context, a agentapi.BenchAccount) (c
 			return changed, err
 		}
 	}
-	databases, err := c.names(ctx, "SELECT schema_name FROM information_schema.schemata WHERE LEFT(schema_name, 6) = 'bench_' AND RIGHT(schema_name, ?) = ?",
+	databases, err := c.names(ctx,
+		"SELECT schema_name FROM information_schema.schemata WHERE LEFT(schema_name, 6) = 'bench_' AND RIGHT(schema_name, "+
+			"?) = ?",
 		len(a.Suffix)+1, "_"+a.Suffix)
 	if err != nil {
 		return changed, err

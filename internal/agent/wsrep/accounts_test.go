@@ -72,14 +72,21 @@ func TestBenchAccountsAreTheDifferenceOnly(t *testing.T) {
 		ask    func(*Conn) (bool, error)
 		told   []string
 	}{
-		"made":  {script{}, func(c *Conn) (bool, error) { return c.MakeBenchAccount(t.Context(), account) }, []string{"CREATE USER", "ALTER USER", "GRANT Select"}},
-		"there": {script{hash: account.Hash}, func(c *Conn) (bool, error) { return c.MakeBenchAccount(t.Context(), account) }, nil},
-		"another password": {script{hash: account.Hash}, func(c *Conn) (bool, error) { return c.MakeBenchAccount(t.Context(), other) },
+		"made": {script{}, func(c *Conn) (bool, error) { return c.MakeBenchAccount(t.Context(), account) },
 			[]string{"CREATE USER", "ALTER USER", "GRANT Select"}},
-		"dropped": {script{users: []string{"bench_abcdefghij"}, databases: []string{"bench_1x10_abcdefghij", "BENCH_1x10_ABCDEFGHIJ", "shop_abcdefghij"}},
-			func(c *Conn) (bool, error) { return c.DropBenchAccount(t.Context(), account) }, []string{"DROP USER", "DROP DATABASE"}},
-		"gone":                 {script{}, func(c *Conn) (bool, error) { return c.DropBenchAccount(t.Context(), account) }, nil},
-		"only a database left": {script{databases: []string{"bench_1x10_abcdefghij"}}, func(c *Conn) (bool, error) { return c.DropBenchAccount(t.Context(), account) }, []string{"DROP DATABASE"}},
+		"there": {script{hash: account.Hash}, func(c *Conn) (bool, error) { return c.MakeBenchAccount(t.Context(), account) },
+			nil},
+		"another password": {script{hash: account.Hash},
+			func(c *Conn) (bool, error) { return c.MakeBenchAccount(t.Context(), other) },
+			[]string{"CREATE USER", "ALTER USER", "GRANT Select"}},
+		"dropped": {script{users: []string{"bench_abcdefghij"}, databases: []string{"bench_1x10_abcdefghij",
+			"BENCH_1x10_ABCDEFGHIJ", "shop_abcdefghij"}},
+			func(c *Conn) (bool, error) { return c.DropBenchAccount(t.Context(), account) },
+			[]string{"DROP USER", "DROP DATABASE"}},
+		"gone": {script{}, func(c *Conn) (bool, error) { return c.DropBenchAccount(t.Context(), account) },
+			nil},
+		"only a database left": {script{databases: []string{"bench_1x10_abcdefghij"}},
+			func(c *Conn) (bool, error) { return c.DropBenchAccount(t.Context(), account) }, []string{"DROP DATABASE"}},
 	} {
 		c := &Conn{db: sql.OpenDB(&tc.server)}
 		changed, err := tc.ask(c)
@@ -126,7 +133,8 @@ func TestBenchAccountsOnly(t *testing.T) {
 	}
 }
 
-// TestBenchAccountInARealServer: what such an account may do, and what not. It needs mariadbd and mariadb-install-db in the path.
+// TestBenchAccountInARealServer: what such an account may do, and what not. It needs mariadbd and mariadb-install-db in
+// the path.
 func TestBenchAccountInARealServer(t *testing.T) {
 	root, as := realServer(t)
 	if changed, err := root.MakeBenchAccount(t.Context(), account); err != nil || !changed {
@@ -135,7 +143,8 @@ func TestBenchAccountInARealServer(t *testing.T) {
 	if changed, err := root.MakeBenchAccount(t.Context(), account); err != nil || changed {
 		t.Fatalf("made again: %t, %v", changed, err)
 	}
-	for _, statement := range []string{"CREATE DATABASE shop", "CREATE TABLE shop.t (id INT)", "CREATE DATABASE bench_1x10_other"} {
+	for _, statement := range []string{"CREATE DATABASE shop", "CREATE TABLE shop.t (id INT)",
+		"CREATE DATABASE bench_1x10_other"} {
 		if err := root.exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -160,18 +169,23 @@ func TestBenchAccountInARealServer(t *testing.T) {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
-	for _, statement := range []string{"CREATE DATABASE bench_1x10_abcdefghij COMMENT 'me'", "CREATE TABLE bench_1x10_abcdefghij.t (id INT PRIMARY KEY, k INT)",
-		"CREATE INDEX k ON bench_1x10_abcdefghij.t (k)", "INSERT INTO bench_1x10_abcdefghij.t VALUES (1, 2)", "CHECKSUM TABLE bench_1x10_abcdefghij.t"} {
+	for _, statement := range []string{"CREATE DATABASE bench_1x10_abcdefghij COMMENT 'me'",
+		"CREATE TABLE bench_1x10_abcdefghij.t (id INT PRIMARY KEY, k INT)",
+		"CREATE INDEX k ON bench_1x10_abcdefghij.t (k)", "INSERT INTO bench_1x10_abcdefghij.t VALUES (1, 2)",
+		"CHECKSUM TABLE bench_1x10_abcdefghij.t"} {
 		if _, err := client.ExecContext(t.Context(), statement); err != nil {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
 	var comment string
 	var bytes int64
-	if err := client.QueryRow("SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", "bench_1x10_abcdefghij").Scan(&comment); err != nil || comment != "me" {
+	if err := client.QueryRow("SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?",
+		"bench_1x10_abcdefghij").Scan(&comment); err != nil || comment != "me" {
 		t.Errorf("%q, %v", comment, err)
 	}
-	if err := client.QueryRow("SELECT CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH + DATA_FREE), 0) AS SIGNED) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ?",
+	if err := client.QueryRow(
+		"SELECT CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH + DATA_FREE), 0) AS SIGNED) FROM information_schema.TABLES "+
+			"WHERE TABLE_SCHEMA = ?",
 		"bench_1x10_abcdefghij").Scan(&bytes); err != nil || bytes == 0 {
 		t.Errorf("%d bytes, %v", bytes, err)
 	}
@@ -180,8 +194,10 @@ func TestBenchAccountInARealServer(t *testing.T) {
 			t.Errorf("dropped: %t, %v", changed, err)
 		}
 	}
-	left, err := root.names(t.Context(), "SELECT schema_name FROM information_schema.schemata WHERE schema_name NOT LIKE '%schema' ORDER BY 1")
-	if want := []string{"bench_1x10_other", "mysql", "shop", "sys"}; err != nil || !slices.Equal(slices.DeleteFunc(left, func(n string) bool { return n == "test" }), want) {
+	left, err := root.names(t.Context(),
+		"SELECT schema_name FROM information_schema.schemata WHERE schema_name NOT LIKE '%schema' ORDER BY 1")
+	if want := []string{"bench_1x10_other", "mysql", "shop", "sys"}; err != nil ||
+		!slices.Equal(slices.DeleteFunc(left, func(n string) bool { return n == "test" }), want) {
 		t.Errorf("left are %v, %v", left, err)
 	}
 	if err := as("bench_abcdefghij", "word").PingContext(t.Context()); err == nil {
@@ -201,10 +217,12 @@ func realServer(t *testing.T) (root *Conn, as func(name, password string) *sql.D
 	}
 	dir := t.TempDir()
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "s")
-	if out, err := exec.Command("mariadb-install-db", "--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal", "--datadir="+data, "--user="+me.Username).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mariadb-install-db", "--no-defaults", "--skip-test-db",
+		"--auth-root-authentication-method=normal", "--datadir="+data, "--user="+me.Username).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	cmd := exec.Command("mariadbd", "--no-defaults", "--user="+me.Username, "--datadir="+data, "--socket="+socket, "--skip-networking", "--innodb-buffer-pool-size=16M")
+	cmd := exec.Command("mariadbd", "--no-defaults", "--user="+me.Username, "--datadir="+data, "--socket="+socket,
+		"--skip-networking", "--innodb-buffer-pool-size=16M")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

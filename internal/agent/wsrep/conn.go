@@ -119,8 +119,8 @@ func (c *Conn) ForgetEvicted(ctx context.Context) error {
 	return c.provider(ctx, "evs.evict", "", "''")
 }
 
-// SetSendWindows sets evs.send_window and evs.user_send_window. Galera refuses a user's window larger than the other one, so the order
-// depends on what is in force: when the first cannot be set yet, it is set again after the second.
+// SetSendWindows sets evs.send_window and evs.user_send_window. Galera refuses a user's window larger than the other
+// one, so the order depends on what is in force: when the first cannot be set yet, it is set again after the second.
 func (c *Conn) SetSendWindows(ctx context.Context, w agentapi.SendWindows) error {
 	set := func(option string, value int) error {
 		return c.provider(ctx, option, strconv.Itoa(value), strconv.Itoa(value))
@@ -153,7 +153,8 @@ func (c *Conn) provider(ctx context.Context, option, text, typed string) error {
 	return err
 }
 
-// Refusal is the server's answer to a login or a question that it does not take, "" for any other error: it runs then, and is not silent.
+// Refusal is the server's answer to a login or a question that it does not take, "" for any other error: it runs then,
+// and is not silent.
 func Refusal(err error) string {
 	var refused *mysql.MySQLError
 	if !errors.As(err, &refused) {

@@ -50,7 +50,9 @@ func (e *Evictions) Evict(ctx context.Context, v agentapi.Eviction) error {
 		return err
 	}
 	if e.viewID == v.ViewID || time.Since(e.lastAt) < evictionInterval {
-		return fmt.Errorf("a server was evicted from this view, or from one just before it: the group has to find out about %s by itself", v.NodeUUID)
+		return fmt.Errorf(
+			"a server was evicted from this view, or from one just before it: the group has to find out about %s by itself",
+			v.NodeUUID)
 	}
 	e.viewID, e.lastAt = v.ViewID, time.Now()
 	e.Settling()

@@ -23,14 +23,17 @@ func TestEvict(t *testing.T) {
 		gone      string
 		told      bool
 	}{
-		"one of its own view":                 {component: galera.ComponentPrimary, view: 7, gone: goneUUID, told: true},
-		"of another view":                     {component: galera.ComponentPrimary, view: 8, gone: goneUUID},
-		"without quorum":                      {component: galera.ComponentNonPrimary, view: 7, gone: goneUUID},
-		"itself":                              {component: galera.ComponentPrimary, view: 7, gone: ownUUID},
-		"what is no UUID":                     {component: galera.ComponentPrimary, view: 7, gone: "x' OR '1"},
-		"the second of one view":              {component: galera.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *Evictions) { e.viewID = 7 }},
-		"just after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *Evictions) { e.lastAt = time.Now() }},
-		"long after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID, before: func(e *Evictions) { e.viewID, e.lastAt = 6, time.Now().Add(-time.Minute) }, told: true},
+		"one of its own view": {component: galera.ComponentPrimary, view: 7, gone: goneUUID, told: true},
+		"of another view":     {component: galera.ComponentPrimary, view: 8, gone: goneUUID},
+		"without quorum":      {component: galera.ComponentNonPrimary, view: 7, gone: goneUUID},
+		"itself":              {component: galera.ComponentPrimary, view: 7, gone: ownUUID},
+		"what is no UUID":     {component: galera.ComponentPrimary, view: 7, gone: "x' OR '1"},
+		"the second of one view": {component: galera.ComponentPrimary, view: 7, gone: goneUUID,
+			before: func(e *Evictions) { e.viewID = 7 }},
+		"just after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID,
+			before: func(e *Evictions) { e.lastAt = time.Now() }},
+		"long after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID,
+			before: func(e *Evictions) { e.viewID, e.lastAt = 6, time.Now().Add(-time.Minute) }, told: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reported := ""

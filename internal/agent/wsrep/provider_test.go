@@ -35,7 +35,8 @@ func (s *typedOptions) ExecContext(_ context.Context, statement string, _ []driv
 
 // TestProviderOptions: a provider's option is set by either way, whatever a release says of the one it does not have.
 func TestProviderOptions(t *testing.T) {
-	const first, typed = "SET GLOBAL wsrep_provider_options = 'socket.ssl_reload=1'", "SET GLOBAL wsrep_provider_socket_ssl_reload = ON"
+	const first, typed = "SET GLOBAL wsrep_provider_options = 'socket.ssl_reload=1'",
+		"SET GLOBAL wsrep_provider_socket_ssl_reload = ON"
 	for number, want := range map[uint16][]string{0: {first}, 1238: {first, typed}, 1210: {first, typed}, 1047: {first}} {
 		s := &typedOptions{number: number}
 		c := &Conn{db: sql.OpenDB(s)}
@@ -48,7 +49,8 @@ func TestProviderOptions(t *testing.T) {
 	}
 }
 
-// windows is a server that, like Galera, refuses an evs.user_send_window above evs.send_window, or an evs.send_window below the other.
+// windows is a server that, like Galera, refuses an evs.user_send_window above evs.send_window, or an evs.send_window
+// below the other.
 type windows struct {
 	script
 	user, all int
@@ -81,7 +83,8 @@ func (s *windows) ExecContext(_ context.Context, statement string, _ []driver.Na
 
 // TestSendWindows: from any windows to any others.
 func TestSendWindows(t *testing.T) {
-	sizes := []agentapi.SendWindows{{UserSendWindow: 1, SendWindow: 2}, {UserSendWindow: 2, SendWindow: 4}, {UserSendWindow: 32, SendWindow: 64}, {UserSendWindow: 64, SendWindow: 64}}
+	sizes := []agentapi.SendWindows{{UserSendWindow: 1, SendWindow: 2}, {UserSendWindow: 2, SendWindow: 4},
+		{UserSendWindow: 32, SendWindow: 64}, {UserSendWindow: 64, SendWindow: 64}}
 	for _, from := range sizes {
 		for _, to := range sizes {
 			s := &windows{user: from.UserSendWindow, all: from.SendWindow}

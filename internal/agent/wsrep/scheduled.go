@@ -16,8 +16,9 @@ func (c *Conn) Scheduled(ctx context.Context) (*agentapi.Scheduled, error) {
 	out := &agentapi.Scheduled{On: v["event_scheduler"] == "ON"}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	rows, err := c.db.QueryContext(ctx, "SELECT CONCAT(db, '.', name), status, COUNT(*) OVER () FROM mysql.event ORDER BY db, name LIMIT "+
-		fmt.Sprint(agentapi.MaxEvents))
+	rows, err := c.db.QueryContext(ctx,
+		"SELECT CONCAT(db, '.', name), status, COUNT(*) OVER () FROM mysql.event ORDER BY db, name LIMIT "+
+			fmt.Sprint(agentapi.MaxEvents))
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 // for every member, and some to spare.
 const maxAway = 8
 
-// Service notes when a server that served stops taking queries, and when it takes them again. A donor that does not block
-// goes on taking them. Not safe for concurrent use; event loop only.
+// Service notes when a server that served stops taking queries, and when it takes them again. A donor that does not
+// block goes on taking them. Not safe for concurrent use; event loop only.
 type Service struct {
 	away []agentapi.Away
 }

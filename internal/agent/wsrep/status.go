@@ -15,7 +15,8 @@ var statusNames = []string{
 	"wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_ready", "wsrep_cluster_state_uuid",
 	"wsrep_local_state_uuid", "wsrep_last_committed", "wsrep_cluster_conf_id", "wsrep_cluster_size",
 	"wsrep_local_index", "wsrep_gcomm_uuid", "wsrep_local_recv_queue", "wsrep_provider_version",
-	"wsrep_replicated_bytes", "wsrep_received_bytes", "wsrep_local_cached_downto", "wsrep_evs_state", "wsrep_evs_evict_list",
+	"wsrep_replicated_bytes", "wsrep_received_bytes", "wsrep_local_cached_downto", "wsrep_evs_state",
+	"wsrep_evs_evict_list",
 }
 
 // Status is one reading.

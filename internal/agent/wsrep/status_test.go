@@ -13,7 +13,8 @@ func TestParseStatus(t *testing.T) {
 		"wsrep_cluster_status": "Primary", "wsrep_local_state_comment": "Joining: receiving State Transfer",
 		"wsrep_ready": "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID,
 		"wsrep_last_committed": "17", "wsrep_cluster_conf_id": "18446744073709551615", "wsrep_cluster_size": "3",
-		"wsrep_local_index": "18446744073709551615", "wsrep_local_recv_queue": "4", "wsrep_replicated_bytes": "12", "wsrep_received_bytes": "3",
+		"wsrep_local_index": "18446744073709551615", "wsrep_local_recv_queue": "4", "wsrep_replicated_bytes": "12",
+		"wsrep_received_bytes": "3",
 	})
 	if s.Server.Component != galera.ComponentPrimary || s.Server.State != galera.NodeJoining || s.Server.Ready {
 		t.Errorf("state: %+v", s.Server)
@@ -27,7 +28,8 @@ func TestParseStatus(t *testing.T) {
 	if s.Evicted || s.Agreed {
 		t.Errorf("no server was evicted: %+v", s)
 	}
-	if s := ParseStatus(map[string]string{"wsrep_evs_state": "OPERATIONAL", "wsrep_evs_evict_list": someUUID}); !s.Evicted || !s.Agreed {
+	if s := ParseStatus(map[string]string{"wsrep_evs_state": "OPERATIONAL",
+		"wsrep_evs_evict_list": someUUID}); !s.Evicted || !s.Agreed {
 		t.Errorf("a server was evicted: %+v", s)
 	}
 	if s.Written != 15 {
@@ -37,7 +39,8 @@ func TestParseStatus(t *testing.T) {
 
 func TestParseStatusKnowsNothingFromNothing(t *testing.T) {
 	s := ParseStatus(nil)
-	if s.Server.Component != galera.ComponentUnknown || s.Server.State != galera.NodeUnknown || s.Position.Known() || s.Server.Index != -1 {
+	if s.Server.Component != galera.ComponentUnknown || s.Server.State != galera.NodeUnknown || s.Position.Known() ||
+		s.Server.Index != -1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -45,8 +48,10 @@ func TestParseStatusKnowsNothingFromNothing(t *testing.T) {
 // TestParseStatusOfOneThatLeft has what a real server said after "Receiving IST failed, node restart required".
 func TestParseStatusOfOneThatLeft(t *testing.T) {
 	v := map[string]string{
-		"wsrep_cluster_status": "non-Primary", "wsrep_local_state_comment": "Joining: receiving State Transfer", "wsrep_connected": "ON",
-		"wsrep_ready": "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID, "wsrep_last_committed": "150",
+		"wsrep_cluster_status": "non-Primary", "wsrep_local_state_comment": "Joining: receiving State Transfer",
+		"wsrep_connected": "ON",
+		"wsrep_ready":     "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID,
+		"wsrep_last_committed":  "150",
 		"wsrep_cluster_conf_id": "2", "wsrep_cluster_size": "2",
 	}
 	if s := ParseStatus(v); s.Server.Component != galera.ComponentDisconnected || s.Server.Size != 0 {

@@ -25,10 +25,10 @@ func (v *View) Take(members []agentapi.GroupMember, primary bool) {
 // Exited forgets the members: another server begins.
 func (v *View) Exited() { v.members = nil }
 
-// Members returns the members of the view a status was read in, nil when that is not known. The status
-// variables follow the notification a moment later, and before they do they may be of an earlier view of the
-// same size; the notification may also be late. So for a moment after it the names are of the last view seen,
-// and then of no other. A component without quorum has no number: there the names are of the last view, if that had no quorum either.
+// Members returns the members of the view a status was read in, nil when that is not known. The status variables follow
+// the notification a moment later, and before they do they may be of an earlier view of the same size; the notification
+// may also be late. So for a moment after it the names are of the last view seen, and then of no other. A component
+// without quorum has no number: there the names are of the last view, if that had no quorum either.
 func (v *View) Members(s agentapi.Server, asked time.Time) []agentapi.GroupMember {
 	if len(v.members) != s.Size || v.primary != (s.Component == galera.ComponentPrimary) {
 		return nil
@@ -48,8 +48,8 @@ func (v *View) Members(s agentapi.Server, asked time.Time) []agentapi.GroupMembe
 	return v.members
 }
 
-// NodesOf returns the members with the names of their pods. A name that belongs to no peer is kept: an arbitrator's, and that of a
-// member who has left.
+// NodesOf returns the members with the names of their pods. A name that belongs to no peer is kept: an arbitrator's,
+// and that of a member who has left.
 func NodesOf(members []agentapi.GroupMember, peers []agentapi.Peer) []agentapi.GroupMember {
 	out := slices.Clone(members)
 	for i, m := range members {

@@ -66,16 +66,19 @@ func noise(n int) []byte {
 func stored(t *testing.T, data []byte, compression string, keys ...age.Recipient) (*shelf, manifest.Manifest) {
 	t.Helper()
 	s := &shelf{parts: map[int][]byte{}, fail: -1}
-	w, err := Write(t.Context(), bytes.NewReader(data), Options{Recipients: keys, Compression: compression, PartSize: testPart, Put: s.put})
+	w, err := Write(t.Context(), bytes.NewReader(data), Options{Recipients: keys, Compression: compression,
+		PartSize: testPart, Put: s.put})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, manifest.Manifest{Compression: compression, Parts: w.Parts, StreamBytes: w.StreamBytes, StreamSHA256: w.StreamSHA256}
+	return s, manifest.Manifest{Compression: compression, Parts: w.Parts, StreamBytes: w.StreamBytes,
+		StreamSHA256: w.StreamSHA256}
 }
 
 func TestRoundTrip(t *testing.T) {
 	one, two := key(t), key(t)
-	for name, data := range map[string][]byte{"nothing": nil, "a little": []byte("secret"), "one part exactly": noise(testPart), "many parts": noise(20*testPart + 7)} {
+	for name, data := range map[string][]byte{"nothing": nil, "a little": []byte("secret"),
+		"one part exactly": noise(testPart), "many parts": noise(20*testPart + 7)} {
 		for _, compression := range []string{manifest.CompressionZstd, manifest.CompressionNone} {
 			s, m := stored(t, data, compression, one.Recipient(), two.Recipient())
 			for i, p := range s.parts {
@@ -99,19 +102,26 @@ func TestAltered(t *testing.T) {
 			alter func(s *shelf, m *manifest.Manifest)
 			says  string
 		}{
-			"a bit of a part":            {func(s *shelf, _ *manifest.Manifest) { s.parts[2][100] ^= 1 }, "part-000002 is not what was stored"},
-			"a part that is missing":     {func(s *shelf, _ *manifest.Manifest) { delete(s.parts, 1) }, "no such part"},
-			"two parts exchanged":        {func(s *shelf, _ *manifest.Manifest) { s.parts[1], s.parts[2] = s.parts[2], s.parts[1] }, "is not what was stored"},
-			"the end, with the manifest": {func(_ *shelf, m *manifest.Manifest) { m.Parts = m.Parts[:3] }, "cannot be read to its end"},
+			"a bit of a part": {func(s *shelf, _ *manifest.Manifest) { s.parts[2][100] ^= 1 },
+				"part-000002 is not what was stored"},
+			"a part that is missing": {func(s *shelf, _ *manifest.Manifest) { delete(s.parts, 1) }, "no such part"},
+			"two parts exchanged": {func(s *shelf, _ *manifest.Manifest) {
+				s.parts[1], s.parts[2] = s.parts[2],
+					s.parts[1]
+			}, "is not what was stored"},
+			"the end, with the manifest": {func(_ *shelf, m *manifest.Manifest) { m.Parts = m.Parts[:3] },
+				"cannot be read to its end"},
 			"the order, with the manifest": {func(s *shelf, m *manifest.Manifest) {
 				s.parts[1], s.parts[2] = s.parts[2], s.parts[1]
 				m.Parts[1], m.Parts[2] = m.Parts[2], m.Parts[1]
 			}, "cannot be read to its end"},
-			"the whole stream's checksum": {func(_ *shelf, m *manifest.Manifest) { m.StreamSHA256 = strings.Repeat("0", 64) }, "not what its manifest says"},
+			"the whole stream's checksum": {func(_ *shelf, m *manifest.Manifest) { m.StreamSHA256 = strings.Repeat("0", 64) },
+				"not what its manifest says"},
 		} {
 			s, m := stored(t, data, compression, own.Recipient())
 			c.alter(s, &m)
-			if err := Read(t.Context(), m, s.get, []age.Identity{own}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), c.says) {
+			if err := Read(t.Context(), m, s.get, []age.Identity{own}, &bytes.Buffer{}); err == nil ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s, %s: %v", compression, name, err)
 			}
 		}
@@ -129,8 +139,9 @@ func TestWrongKey(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	for _, at := range []int{0, 3, 20} {
 		s := &shelf{parts: map[int][]byte{}, fail: at}
-		_, err := Write(t.Context(), bytes.NewReader(noise(20*testPart+7)), Options{Recipients: []age.Recipient{key(t).Recipient()},
-			Compression: manifest.CompressionZstd, PartSize: testPart, Put: s.put})
+		_, err := Write(t.Context(), bytes.NewReader(noise(20*testPart+7)),
+			Options{Recipients: []age.Recipient{key(t).Recipient()},
+				Compression: manifest.CompressionZstd, PartSize: testPart, Put: s.put})
 		if !errors.Is(err, errFull) {
 			t.Errorf("part %d: %v", at, err)
 		}
@@ -149,7 +160,8 @@ func (b *broken) Read(p []byte) (int, error) {
 
 func TestSourceFails(t *testing.T) {
 	s := &shelf{parts: map[int][]byte{}, fail: -1}
-	_, err := Write(t.Context(), &broken{n: 5 * testPart}, Options{Recipients: []age.Recipient{key(t).Recipient()}, PartSize: testPart, Put: s.put})
+	_, err := Write(t.Context(), &broken{n: 5 * testPart}, Options{Recipients: []age.Recipient{key(t).Recipient()},
+		PartSize: testPart, Put: s.put})
 	if err == nil || !strings.Contains(err.Error(), "the node is gone") {
 		t.Errorf("%v", err)
 	}

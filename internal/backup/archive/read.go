@@ -26,8 +26,8 @@ var ErrWrongKey = errors.New("none of the private keys opens this backup")
 // Get fetches a part.
 type Get func(ctx context.Context, index int) ([]byte, error)
 
-// Read writes the stream of a backup to dst. Whatever was changed, lost or put in another order since is an error, before or after a
-// part of the stream has been written: what was written counts only when Read returns nil.
+// Read writes the stream of a backup to dst. Whatever was changed, lost or put in another order since is an error,
+// before or after a part of the stream has been written: what was written counts only when Read returns nil.
 func Read(ctx context.Context, m manifest.Manifest, get Get, keys []age.Identity, dst io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,7 +55,8 @@ func Read(ctx context.Context, m manifest.Manifest, get Get, keys []age.Identity
 	return nil
 }
 
-// Check reads all parts and compares them with their checksums. It needs no key, and shows nothing about what is in them.
+// Check reads all parts and compares them with their checksums. It needs no key, and shows nothing about what is in
+// them.
 func Check(ctx context.Context, m manifest.Manifest, get Get) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -101,7 +102,8 @@ type part struct {
 	err  error
 }
 
-// fetch begins with some parts before they are asked for. A part is fetched by a goroutine of its own; they come in order.
+// fetch begins with some parts before they are asked for. A part is fetched by a goroutine of its own; they come in
+// order.
 func fetch(ctx context.Context, parts []manifest.Part, get Get) <-chan (<-chan part) {
 	next := make(chan (<-chan part), ahead)
 	go func() {
@@ -125,7 +127,8 @@ func fetchOne(ctx context.Context, index int, want manifest.Part, get Get) part 
 		return part{err: fmt.Errorf("%s: %w", manifest.PartName(index), err)}
 	}
 	if sum := sha256.Sum256(data); int64(len(data)) != want.Size || hex.EncodeToString(sum[:]) != want.SHA256 {
-		return part{err: fmt.Errorf("%s is not what was stored: it has %d bytes of %d, or another checksum", manifest.PartName(index), len(data), want.Size)}
+		return part{err: fmt.Errorf("%s is not what was stored: it has %d bytes of %d, or another checksum",
+			manifest.PartName(index), len(data), want.Size)}
 	}
 	return part{data: data}
 }

@@ -1,5 +1,6 @@
-// Package archive turns a stream into encrypted parts, and back. Compression comes first, then encryption (age), then the division into
-// parts of one size, each of which is held in memory until it is stored: so a failed upload of a part is repeated, and memory is bounded.
+// Package archive turns a stream into encrypted parts, and back. Compression comes first, then encryption (age), then
+// the division into parts of one size, each of which is held in memory until it is stored: so a failed upload of a part
+// is repeated, and memory is bounded.
 package archive
 
 import (

@@ -1,5 +1,5 @@
-// Package archiver follows a cluster's binary log as a replica does, and stores it in encrypted segments. It keeps nothing itself: after any
-// failure it goes on from what the store has.
+// Package archiver follows a cluster's binary log as a replica does, and stores it in encrypted segments. It keeps
+// nothing itself: after any failure it goes on from what the store has.
 package archiver
 
 import (
@@ -32,7 +32,8 @@ const (
 	throughEvery = time.Minute
 	// markTime is how long a node may need to give what it has committed.
 	markTime = time.Minute
-	// confirmTime is how long a node may need to confirm its line of history; what a node gave that has ended is stored all the same.
+	// confirmTime is how long a node may need to confirm its line of history; what a node gave that has ended is stored
+	// all the same.
 	confirmTime = 5 * time.Second
 	// quietTime is how long nothing is replicated from other servers before the archive begins anew.
 	quietTime = 10 * time.Minute
@@ -43,7 +44,8 @@ type archiver struct {
 	task  task.Archive
 	store *archive
 	told  *board
-	find  func(ctx context.Context) (synced []source, away map[string]string, err error) // the nodes that serve, the best one first; and why others do not
+	// the nodes that serve, the best one first; and why others do not
+	find func(ctx context.Context) (synced []source, away map[string]string, err error)
 
 	at      place // what the store has
 	loaded  bool
@@ -220,7 +222,8 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 	case policy.Wait:
 		return fmt.Errorf("%s: %s", node.name(), v.Why)
 	case policy.Continue:
-		h := binlog.Head{Continues: true, Why: "the history goes on in another line", Lines: v.Lines, Last: a.at.Last, BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum,
+		h := binlog.Head{Continues: true, Why: "the history goes on in another line", Lines: v.Lines, Last: a.at.Last,
+			BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum,
 			Seqno: a.at.Seqno, LastTime: a.at.LastTime, Through: a.through}
 		if err := a.upload(ctx, h, nil); err != nil {
 			return err
@@ -230,7 +233,8 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 	return a.follow(ctx, node, all, now)
 }
 
-// foreignTo reports what another server has written since the chain began: it is not archived. Once that has ended, the archive begins anew.
+// foreignTo reports what another server has written since the chain began: it is not archived. Once that has ended, the
+// archive begins anew.
 func (a *archiver) foreignTo(node source, now position) error {
 	later := policy.Foreign(a.at.Head, now.foreign)
 	if len(later) == 0 {
@@ -239,11 +243,14 @@ func (a *archiver) foreignTo(node source, now position) error {
 	if last := fmt.Sprint(now.foreign); last != a.foreign.last {
 		a.foreign = foreign{last, time.Now()}
 	}
-	why := fmt.Sprintf("%s has %v, replicated from another server under another domain than %d, which the archive does not hold", node.name(), later, now.Domain)
+	why := fmt.Sprintf(
+		"%s has %v, replicated from another server under another domain than %d, which the archive does not hold",
+		node.name(), later, now.Domain)
 	if time.Since(a.foreign.since) >= quietTime {
 		return gap{errors.New(why)}
 	}
-	return fmt.Errorf("%s: stop that replication. The archive begins anew %s after the last such transaction", why, quietTime)
+	return fmt.Errorf("%s: stop that replication. The archive begins anew %s after the last such transaction", why,
+		quietTime)
 }
 
 // choose takes the node that is preferred, otherwise the first one that has not failed last. nil when all have refused.
@@ -269,7 +276,8 @@ func (a *archiver) beginAnew(ctx context.Context, synced []source, away map[stri
 	slices.Sort(whys)
 	if wait := refusedTime - time.Since(a.since); len(away) > 0 && wait > 0 {
 		a.refused = map[string]string{} // they are asked again, and with them those that are away now
-		return fmt.Errorf("no node that serves has what follows %s; %d others are waited for, for %s: %v", a.at.Last, len(away), wait.Round(time.Second), whys)
+		return fmt.Errorf("no node that serves has what follows %s; %d others are waited for, for %s: %v", a.at.Last,
+			len(away), wait.Round(time.Second), whys)
 	}
 	say("a gap: %v", whys)
 	return a.begin(ctx, synced[0], synced, fmt.Sprintf("no node had what follows: %v", whys))
@@ -283,12 +291,14 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 		return err
 	}
 	if at.last == (binlog.GTID{}) {
-		return errors.New("nothing was written to the cluster since its binary log is on: the archive begins with the first transaction")
+		return errors.New(
+			"nothing was written to the cluster since its binary log is on: the archive begins with the first transaction")
 	}
 	if len(at.Lines) == 0 || !at.Lines[0].Known() {
 		return fmt.Errorf("%s does not report its line of history: the archive begins when it does", n.name())
 	}
-	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1], Foreign: at.foreign, From: at.seqno}
+	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1],
+		Foreign: at.foreign, From: at.seqno}
 	confirmed := len(all) == 1 && len(a.task.Nodes) == 1 // otherwise by another node
 	for _, other := range all {
 		if other.name() == n.name() {
@@ -300,7 +310,8 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 		}
 	}
 	if len(h.Foreign) > binlog.MaxForeign {
-		return fmt.Errorf("%s has the transactions of %d other servers, and an archive is made of a cluster with up to %d", n.name(), len(h.Foreign), binlog.MaxForeign)
+		return fmt.Errorf("%s has the transactions of %d other servers, and an archive is made of a cluster with up to %d",
+			n.name(), len(h.Foreign), binlog.MaxForeign)
 	}
 	if confirmed {
 		h.Through = now
@@ -312,8 +323,8 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	return begun{fmt.Errorf("the archive begins at %s: %s", at.last, why)}
 }
 
-// follow archives what a node gives. After days without a write, a node has the last transaction's number, and not its content any more. It is
-// in the line of history of the archive, and need not be compared.
+// follow archives what a node gives. After days without a write, a node has the last transaction's number, and not its
+// content any more. It is in the line of history of the archive, and need not be compared.
 func (a *archiver) follow(ctx context.Context, n source, all around, now position) error {
 	err := a.followFrom(ctx, n, all, now, a.at.resume())
 	var gone purged
@@ -329,12 +340,14 @@ func (a *archiver) followFrom(ctx context.Context, n source, all around, now pos
 		return err
 	}
 	defer s.Close()
-	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast, verify: from != a.at.Last}
+	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast,
+		verify: from != a.at.Last}
 	defer r.drop()
 	say("following %s from %s", n.name(), from)
 	err = r.read(ctx)
 	var ofStore storeError
-	if r.open != nil && (!errors.As(err, &ofStore) || ctx.Err() != nil) { // what is complete is stored before anything else is tried
+	if r.open != nil && (!errors.As(err, &ofStore) || ctx.Err() != nil) {
+		// what is complete is stored before anything else is tried
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer cancel()
 		err = errors.Join(err, r.flush(end, time.Time{}))
@@ -344,7 +357,8 @@ func (a *archiver) followFrom(ctx context.Context, n source, all around, now pos
 
 // upload stores a segment, and goes on from it.
 func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
-	if time.Since(a.known) > doomedTime/2 { // others may have gone on, and what they stored may be removed already: its numbers are not free
+	if time.Since(a.known) > doomedTime/2 {
+		// others may have gone on, and what they stored may be removed already: its numbers are not free
 		a.loaded = false
 		return once{errors.New("the end of the archive is looked for again")}
 	}
@@ -365,7 +379,8 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 	}
 	a.known = time.Now()
 	a.at, a.stored, a.through = place{h}, time.Now(), binlog.Later(a.through, h.Through)
-	a.refused, a.since, a.prefer, a.unsure, a.foreign = map[string]string{}, time.Time{}, "", unsure{}, foreign{} // they were about the place before
+	// they were about the place before
+	a.refused, a.since, a.prefer, a.unsure, a.foreign = map[string]string{}, time.Time{}, "", unsure{}, foreign{}
 	a.told.archived(a.at)
 	return nil
 }

@@ -47,7 +47,8 @@ func (b *board) through(t time.Time, last binlog.GTID) {
 	b.set(func(a *task.Archived) { a.Through, a.GTID, a.Problem, a.Reason = t, last.String(), "", "" })
 }
 
-// follows names the node that is followed. A problem stays until something is archived: while the store is away, nodes are followed in vain.
+// follows names the node that is followed. A problem stays until something is archived: while the store is away, nodes
+// are followed in vain.
 func (b *board) follows(host string) {
 	b.set(func(a *task.Archived) { a.Node = host })
 }
@@ -71,7 +72,8 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 	})
 }
 
-// serve reports it until ctx ends, under the certificate that the archiver logs in with: the operator knows it. Nothing of it is secret.
+// serve reports it until ctx ends, under the certificate that the archiver logs in with: the operator knows it. Nothing
+// of it is secret.
 func (b *board) serve(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+task.PathArchived, func(w http.ResponseWriter, _ *http.Request) {
@@ -80,8 +82,10 @@ func (b *board) serve(ctx context.Context) error {
 		b.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(now)
 	})
-	s := &http.Server{Addr: ":" + strconv.Itoa(task.ArchiverPort), Handler: mux, ReadTimeout: askTime, WriteTimeout: askTime, MaxHeaderBytes: 8 << 10,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	s := &http.Server{Addr: ":" + strconv.Itoa(task.ArchiverPort), Handler: mux, ReadTimeout: askTime,
+		WriteTimeout: askTime, MaxHeaderBytes: 8 << 10,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate,
+			error) {
 			pair, err := tls.LoadX509KeyPair(filepath.Join(task.ClientDir, "tls.crt"), filepath.Join(task.ClientDir, "tls.key"))
 			return &pair, err
 		}}}

@@ -39,7 +39,8 @@ const (
 	// heartbeat is how often an idle server states that it is there; silence after how long it is given up.
 	heartbeat = 5 * time.Second
 	silence   = 20 * time.Second
-	// maxEvents is how many events are kept that were not archived yet: each may be a row of many megabytes, and two more are at work.
+	// maxEvents is how many events are kept that were not archived yet: each may be a row of many megabytes, and two more
+	// are at work.
 	maxEvents = 1
 	// noPosition is what a server answers that does not have what follows a GTID.
 	noPosition = 1236
@@ -150,12 +151,14 @@ func (n *node) name() string { return n.host }
 
 func (n *node) close() { _ = n.db.Close() }
 
-// position is what the node has in its binary log now: wsrep_sync_wait has it apply all that was committed anywhere first.
+// position is what the node has in its binary log now: wsrep_sync_wait has it apply all that was committed anywhere
+// first.
 func (n *node) position(ctx context.Context) (at position, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var state, component, name string
-	row := n.db.QueryRowContext(ctx, `SELECT MAX(IF(variable_name = 'WSREP_LOCAL_STATE', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_STATUS', variable_value, '')), @@hostname
+	row := n.db.QueryRowContext(ctx,
+		`SELECT MAX(IF(variable_name = 'WSREP_LOCAL_STATE', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_STATUS', variable_value, '')), @@hostname
 		FROM information_schema.global_status WHERE variable_name IN ('WSREP_LOCAL_STATE', 'WSREP_CLUSTER_STATUS')`)
 	if err := row.Scan(&state, &component, &name); err != nil {
 		return at, err
@@ -165,7 +168,8 @@ func (n *node) position(ctx context.Context) (at position, err error) {
 	}
 	var all string
 	var mode, logs bool
-	err = n.db.QueryRowContext(ctx, `SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@gtid_domain_id, @@server_id, @@wsrep_gtid_mode, @@log_bin`).
+	err = n.db.QueryRowContext(ctx,
+		`SET STATEMENT wsrep_sync_wait = 1 FOR SELECT @@gtid_binlog_pos, @@wsrep_gtid_domain_id, @@gtid_domain_id, @@server_id, @@wsrep_gtid_mode, @@log_bin`).
 		Scan(&all, &at.Domain, &at.local.Domain, &at.local.Server, &mode, &logs)
 	if err == nil && (!mode || !logs) {
 		err = errors.New("it does not write a binary log yet: it was not restarted since spec.backup.pointInTime is enabled")
@@ -178,10 +182,12 @@ func (n *node) position(ctx context.Context) (at position, err error) {
 	return at, err
 }
 
-// group adds where the node is in Galera's history, and in which line of it. It comes after the position in the binary log, and is not before it.
+// group adds where the node is in Galera's history, and in which line of it. It comes after the position in the binary
+// log, and is not before it.
 func (n *node) group(ctx context.Context, at *position) error {
 	var history, view string
-	row := n.db.QueryRowContext(ctx, `SELECT MAX(IF(variable_name = 'WSREP_CLUSTER_STATE_UUID', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_CONF_ID', variable_value, '')),
+	row := n.db.QueryRowContext(ctx,
+		`SELECT MAX(IF(variable_name = 'WSREP_CLUSTER_STATE_UUID', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_CONF_ID', variable_value, '')),
 		MAX(IF(variable_name = 'WSREP_LAST_COMMITTED', CAST(variable_value AS SIGNED), 0))
 		FROM information_schema.global_status WHERE variable_name IN ('WSREP_CLUSTER_STATE_UUID', 'WSREP_CLUSTER_CONF_ID', 'WSREP_LAST_COMMITTED')`)
 	if err := row.Scan(&history, &view, &at.seqno); err != nil {
@@ -193,7 +199,8 @@ func (n *node) group(ctx context.Context, at *position) error {
 		return fmt.Errorf("its agent does not answer: %w", err)
 	}
 	for _, l := range lineage.Lines() {
-		at.Lines = append(at.Lines, binlog.Line{History: l.Start.UUID, ID: l.ID, Epoch: l.Epoch, Start: l.Start.Seqno, Copied: l.Copied})
+		at.Lines = append(at.Lines, binlog.Line{History: l.Start.UUID, ID: l.ID, Epoch: l.Epoch, Start: l.Start.Seqno,
+			Copied: l.Copied})
 	}
 	if len(at.Lines) > 0 && at.Lines[0].History != history {
 		return fmt.Errorf("it is in the history %s, and its agent says %s", history, at.Lines[0].History)
@@ -205,7 +212,8 @@ func (n *node) group(ctx context.Context, at *position) error {
 func lineage(ctx context.Context, host string) (galera.Lineage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(agentapi.ProbePort))+agentapi.PathPeer, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+net.JoinHostPort(host, strconv.Itoa(agentapi.ProbePort))+agentapi.PathPeer, nil)
 	if err != nil {
 		return galera.Lineage{}, err
 	}
@@ -234,8 +242,10 @@ func (n *node) open(after []string) (events, error) {
 	config := n.config.Clone()
 	config.ServerName = host
 	s := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
-		ServerID: 1<<31 + rand.Uint32N(1<<30), Flavor: gomysql.MariaDBFlavor, Host: host, Port: 3306, User: n.user, TLSConfig: config, //nolint:gosec // it has to differ from others, not to be secret
-		RawModeEnabled: true, DisableRetrySync: true, HeartbeatPeriod: heartbeat, ReadTimeout: silence, EventCacheCount: maxEvents, DiscardGTIDSet: true,
+		ServerID: 1<<31 + rand.Uint32N(1<<30), Flavor: gomysql.MariaDBFlavor, Host: host, Port: 3306, User: n.user,
+		TLSConfig:      config, //nolint:gosec // it has to differ from others, not to be secret
+		RawModeEnabled: true, DisableRetrySync: true, HeartbeatPeriod: heartbeat, ReadTimeout: silence,
+		EventCacheCount: maxEvents, DiscardGTIDSet: true,
 		Localhost: "archiver", DumpCommandFlag: replication.BINLOG_SEND_ANNOTATE_ROWS_EVENT,
 		Logger: slog.New(slog.DiscardHandler), Option: func(*client.Conn) error { return nil },
 	})

@@ -121,7 +121,8 @@ func (r *reader) tick(ctx context.Context) error {
 			r.next = now.Add(time.Duration(r.task.IntervalSeconds) * time.Second)
 		}
 	}
-	// The other nodes are looked for again, but not before the archive has gone on: a transaction may be read for longer than an interval.
+	// The other nodes are looked for again, but not before the archive has gone on: a transaction may be read for longer
+	// than an interval.
 	if r.alone != nil && !r.group.Open() && (r.idle || r.open != nil && r.open.head.Transactions > 0) {
 		return r.alone
 	}
@@ -179,8 +180,8 @@ func (r *reader) take(ctx context.Context, e binlog.Event) error {
 	return nil
 }
 
-// confirmed is the last transaction of this node, or of another one: what was made here with sql_log_bin=0 is not in the binary log here. Of a
-// cluster of one node there is no other one to ask.
+// confirmed is the last transaction of this node, or of another one: what was made here with sql_log_bin=0 is not in
+// the binary log here. Of a cluster of one node there is no other one to ask.
 func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, error) {
 	var errs []string
 	for _, other := range r.all.synced {
@@ -203,14 +204,17 @@ func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, 
 		return last, nil
 	}
 	slices.Sort(errs)
-	return last, fmt.Errorf("no other node confirms that %s has all that was committed, so that no time is called archived: %v", r.node.name(), errs)
+	return last,
+		fmt.Errorf("no other node confirms that %s has all that was committed, so that no time is called archived: %v",
+			r.node.name(), errs)
 }
 
 // still refuses a node whose line of history may have changed: what was read is read again.
 func (r *reader) still(now position) error {
 	if later := policy.Foreign(r.at.Head, now.foreign); !now.same(r.at0) || len(later) > 0 {
 		r.drop()
-		return once{fmt.Errorf("%s is in another view of the group, or was written to by another server: it is looked at again", r.node.name())}
+		return once{fmt.Errorf(
+			"%s is in another view of the group, or was written to by another server: it is looked at again", r.node.name())}
 	}
 	return nil
 }
@@ -293,7 +297,8 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	r.near = true
 	if r.verify {
 		if t.Sum != r.at.LastSum {
-			return refusal{fmt.Errorf("the transaction %s is another one here than in the archive: the cluster has lost it, and gone on", t.GTID)}
+			return refusal{fmt.Errorf(
+				"the transaction %s is another one here than in the archive: the cluster has lost it, and gone on", t.GTID)}
 		}
 		r.verify = false
 		r.accepted()
@@ -326,7 +331,8 @@ func (r *reader) accepted() {
 	}
 }
 
-// flush stores the transactions that were read to their end. through is a time until which these are all, the zero time for none.
+// flush stores the transactions that were read to their end. through is a time until which these are all, the zero time
+// for none.
 func (r *reader) flush(ctx context.Context, through time.Time) error {
 	if r.open != nil && r.open.head.Transactions > 0 {
 		h := r.open.head
@@ -341,7 +347,8 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		h.Seqnos = r.seqnos.between(r.at.Seqno, now.seqno)
 		h.Seqno = seqno(r.at.Seqno, h.Seqno, now.seqno)
 		h.Times = binlog.Between(r.archiver.through, time.Now().UTC(), r.at.LastTime)
-		h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest), h.Bound(r.raw.earliest)
+		h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
+			h.Bound(r.raw.earliest)
 		h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure
 		if err := r.upload(ctx, h, r.open); err != nil {
 			return err
@@ -353,7 +360,8 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		return nil
 	}
 	r.accepted()
-	if time.Since(r.stored) >= throughEvery { // the store that is away is found by it, too: until it has answered, nothing is asked to be archived
+	if time.Since(r.stored) >= throughEvery {
+		// the store that is away is found by it, too: until it has answered, nothing is asked to be archived
 		if err := r.store.writeThrough(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number}); err != nil {
 			return err
 		}
@@ -364,8 +372,8 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 	return nil
 }
 
-// seqno is one that is not before the last transaction: its own, if that lies between what is known, otherwise where the node is; 0 when it does not
-// answer.
+// seqno is one that is not before the last transaction: its own, if that lies between what is known, otherwise where
+// the node is; 0 when it does not answer.
 func seqno(before, own, node int64) int64 {
 	if own > before && (node == 0 || own <= node) {
 		return own

@@ -61,7 +61,8 @@ func TestRead(t *testing.T) {
 			w.pass(10 * interval)
 		}, "@5"},
 		"a statement": {func(w *world) {
-			w.a.add(gtid(6), binlogtest.Begin(0, 1, 6, 106, binlogtest.Standalone), binlogtest.Statement(106, "CREATE TABLE t (i INT)"))
+			w.a.add(gtid(6), binlogtest.Begin(0, 1, 6, 106, binlogtest.Standalone),
+				binlogtest.Statement(106, "CREATE TABLE t (i INT)"))
 			w.pass(interval)
 		}, "@5 6-6"},
 		"on an order to stop": {func(w *world) {
@@ -81,7 +82,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestSegment: a segment is a binary log of the cluster's transactions, without those that are a node's own, and its head describes it.
+// TestSegment: a segment is a binary log of the cluster's transactions, without those that are a node's own, and its
+// head describes it.
 func TestSegment(t *testing.T) {
 	play(t, func(w *world) {
 		own := binlog.GTID{Domain: 1, Server: 1, Seq: 1}
@@ -99,13 +101,15 @@ func TestSegment(t *testing.T) {
 			t.Errorf("%q instead of %q", have, want)
 		}
 		h := w.heads()[1]
-		if h.Transactions != 2 || h.Bytes != int64(len(want)) || h.BeforeLast != gtid(6) || h.LastSum == "" || h.Chain != 1 || h.Seqno != 7 || h.Session != "s1" || !h.Line().Same(line("a", 0)) {
+		if h.Transactions != 2 || h.Bytes != int64(len(want)) || h.BeforeLast != gtid(6) || h.LastSum == "" || h.Chain != 1 ||
+			h.Seqno != 7 || h.Session != "s1" || !h.Line().Same(line("a", 0)) {
 			t.Errorf("%+v", h)
 		}
 	})
 }
 
-// TestThrough: a time is reported as archived once all that was committed before is in the store, and not while a transaction is open.
+// TestThrough: a time is reported as archived once all that was committed before is in the store, and not while a
+// transaction is open.
 func TestThrough(t *testing.T) {
 	play(t, func(w *world) {
 		through := func() time.Time {
@@ -119,7 +123,8 @@ func TestThrough(t *testing.T) {
 			t.Errorf("nothing is written, and the archive stays at %s", idle)
 		}
 		w.pass(throughEvery)
-		if text, err := w.store.bucket.ReadAll(t.Context(), "demo/shop/1/binlog/"+binlog.ThroughName); err != nil || !strings.Contains(string(text), `"last":"0-1-5"`) {
+		if text, err := w.store.bucket.ReadAll(t.Context(), "demo/shop/1/binlog/"+binlog.ThroughName); err != nil ||
+			!strings.Contains(string(text), `"last":"0-1-5"`) {
 			t.Errorf("%s %v", text, err)
 		}
 		w.a.commitAs(gtid(6), "")
@@ -135,7 +140,8 @@ func TestThrough(t *testing.T) {
 	})
 }
 
-// TestSource: a node that fails, or gives nothing, is exchanged for another one, and no transaction is lost or stored twice.
+// TestSource: a node that fails, or gives nothing, is exchanged for another one, and no transaction is lost or stored
+// twice.
 func TestSource(t *testing.T) {
 	for name, c := range map[string]struct {
 		script func(w *world)
@@ -204,7 +210,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestUnconfirmed: while no other node confirms what one has, transactions are archived all the same, however long they take to be read.
+// TestUnconfirmed: while no other node confirms what one has, transactions are archived all the same, however long they
+// take to be read.
 func TestUnconfirmed(t *testing.T) {
 	play(t, func(w *world) {
 		w.b.fail("gone")

@@ -31,7 +31,8 @@ func TestRequests(t *testing.T) {
 	l.History = history
 	before := binlog.Head{}
 	for n := uint64(1); n <= segments; n++ {
-		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1, Begins: n == 1, Before: before.Checksum, Previous: before.Last, Last: gtid(n)}
+		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1,
+			Begins: n == 1, Before: before.Checksum, Previous: before.Last, Last: gtid(n)}
 		text, err := h.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -40,8 +41,10 @@ func TestRequests(t *testing.T) {
 		before = h
 	}
 	for n := range backups {
-		m := manifest.Manifest{Format: 1, ID: fmt.Sprintf("b%04d", n), Session: "s1", Line: l, GTID: fmt.Sprint("0-1-", 10*n+10), Position: fmt.Sprint(history, ":1"),
-			CompletedAt: noon.Add(time.Duration(n) * time.Hour), Compression: manifest.CompressionNone, Parts: []manifest.Part{{Size: 1}}}
+		m := manifest.Manifest{Format: 1, ID: fmt.Sprintf("b%04d", n), Session: "s1", Line: l,
+			GTID: fmt.Sprint("0-1-", 10*n+10), Position: fmt.Sprint(history, ":1"),
+			CompletedAt: noon.Add(time.Duration(n) * time.Hour), Compression: manifest.CompressionNone,
+			Parts: []manifest.Part{{Size: 1}}}
 		text, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +61,8 @@ func TestRequests(t *testing.T) {
 	t.Logf("the first look: %d requests, %s", first, of)
 	for range 5 {
 		s.report(t) // once an idleEvery
-		if err := a.writeThrough(t.Context(), binlog.Through{Time: noon, Last: gtid(segments), Segment: segments}); err != nil {
+		if err := a.writeThrough(t.Context(), binlog.Through{Time: noon, Last: gtid(segments),
+			Segment: segments}); err != nil {
 			t.Fatal(err)
 		}
 		if n, of := f.Requests(); n > mostAMinute {

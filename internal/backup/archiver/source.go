@@ -31,7 +31,8 @@ type events interface {
 type position struct {
 	// Node has the domain of the cluster's GTIDs, and the lines of history.
 	policy.Node
-	// last is the last GTID of that domain, others are the last ones of every other domain, and foreign those of other servers.
+	// last is the last GTID of that domain, others are the last ones of every other domain, and foreign those of other
+	// servers.
 	last    binlog.GTID
 	others  []string
 	foreign []binlog.GTID

@@ -15,7 +15,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
-// spool is a segment that is being written: on disk, because a transaction may be larger than memory, and encrypted already.
+// spool is a segment that is being written: on disk, because a transaction may be larger than memory, and encrypted
+// already.
 type spool struct {
 	head  binlog.Head
 	bytes int64

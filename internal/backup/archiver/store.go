@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// putTries is how many times a segment is tried, for putTime and as long as it takes at putRate, in bytes per second, each time.
+	// putTries is how many times a segment is tried, for putTime and as long as it takes at putRate, in bytes per second,
+	// each time.
 	putTries = 3
 	putTime  = 5 * time.Minute
 	putRate  = 256 << 10

@@ -53,7 +53,8 @@ func write(t *testing.T, a *archive, h binlog.Head, text string) error {
 	return a.put(context.Background(), &h, s)
 }
 
-// TestPut: a segment is stored once. Another archiver's is not overwritten, and an own one that was not heard is no error.
+// TestPut: a segment is stored once. Another archiver's is not overwritten, and an own one that was not heard is no
+// error.
 func TestPut(t *testing.T) {
 	ctx, a := context.Background(), newStore(t)
 	if at, err := a.load(ctx); err != nil || at.Number != 0 {
@@ -64,7 +65,8 @@ func TestPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{line("a", 0)}, Number: 1, Last: gtid(7), BeforeLast: gtid(6), LastSum: "s"}
+	h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{line("a", 0)}, Number: 1, Last: gtid(7),
+		BeforeLast: gtid(6), LastSum: "s"}
 	for range 2 {
 		if err := a.put(ctx, &h, s); err != nil {
 			t.Fatal(err)
@@ -74,7 +76,8 @@ func TestPut(t *testing.T) {
 		t.Errorf("another archiver: %v", err)
 	}
 	at, err := a.load(ctx)
-	if err != nil || at.Number != 1 || at.Last != gtid(7) || at.SHA256 == "" || at.Size == 0 || at.resume() != gtid(6) || !at.verifies() {
+	if err != nil || at.Number != 1 || at.Last != gtid(7) || at.SHA256 == "" || at.Size == 0 || at.resume() != gtid(6) ||
+		!at.verifies() {
 		t.Errorf("%+v, %v", at, err)
 	}
 	if begun := (place{binlog.Head{Begins: true, Last: gtid(7)}}); begun.verifies() || begun.resume() != gtid(7) {
@@ -82,11 +85,12 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestHeldUp: an archiver that was held up looks for the end of the archive before it stores anything: segments after its last one may have come
-// and gone.
+// TestHeldUp: an archiver that was held up looks for the end of the archive before it stores anything: segments after
+// its last one may have come and gone.
 func TestHeldUp(t *testing.T) {
 	files := newStore(t)
-	a := &archiver{store: files, told: &board{}, loaded: true, known: time.Now().Add(-doomedTime), at: place{binlog.Head{Number: 3}}}
+	a := &archiver{store: files, told: &board{}, loaded: true, known: time.Now().Add(-doomedTime),
+		at: place{binlog.Head{Number: 3}}}
 	var again once
 	if err := a.upload(context.Background(), binlog.Head{Last: gtid(7)}, nil); !errors.As(err, &again) || a.loaded {
 		t.Errorf("%v", err)
@@ -119,7 +123,8 @@ func ten(t *testing.T, a *archive) {
 	before, l := "", line("a", 0)
 	l.History = history
 	for n := uint64(1); n <= 5; n++ {
-		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1, Begins: n == 1, Before: before, Last: gtid(10 * n), LastTime: noon.Add(time.Duration(n) * time.Hour)}
+		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1,
+			Begins: n == 1, Before: before, Last: gtid(10 * n), LastTime: noon.Add(time.Duration(n) * time.Hour)}
 		if n > 1 {
 			h.Previous = gtid(10 * (n - 1))
 		}
@@ -145,7 +150,8 @@ func surveying(a *archive, window time.Duration) *surveyor {
 	return newSurveyor(a, b, task.Archive{WindowSeconds: int64(window / time.Second), Session: "s1"})
 }
 
-// TestSurvey: what is reported comes from the store, so that a restart, or a segment that is lost, is reported as it is.
+// TestSurvey: what is reported comes from the store, so that a restart, or a segment that is lost, is reported as it
+// is.
 func TestSurvey(t *testing.T) {
 	ctx, a := context.Background(), newStore(t)
 	ten(t, a)
@@ -207,7 +213,8 @@ func TestSurveyOfBefore(t *testing.T) {
 	}
 }
 
-// TestSurveyOfAnotherSession: what the archive had before it was disabled does not count for the one that has not begun yet.
+// TestSurveyOfAnotherSession: what the archive had before it was disabled does not count for the one that has not begun
+// yet.
 func TestSurveyOfAnotherSession(t *testing.T) {
 	a := newStore(t)
 	ten(t, a)

@@ -22,7 +22,8 @@ const (
 	// surveyEvery is how often bases and segments are looked at while there is no base, and idleEvery while there is one.
 	surveyEvery = 20 * time.Second
 	idleEvery   = time.Minute
-	// pruneEvery is how often what nothing needs is removed, and doomedTime for how long nothing has needed it by then: a listing may be late.
+	// pruneEvery is how often what nothing needs is removed, and doomedTime for how long nothing has needed it by then: a
+	// listing may be late.
 	pruneEvery = 10 * time.Minute
 	doomedTime = time.Hour
 	// maxHeads bounds how many heads are kept in memory.
@@ -44,7 +45,8 @@ type surveyor struct {
 
 func newSurveyor(files *archive, told *board, t task.Archive) *surveyor {
 	return &surveyor{store: files, told: told, task: t, bases: bases{archive: files, known: map[string]manifestOf{}},
-		segments: segments{archive: files, parts: map[string][]uint64{}}, heads: map[uint64]binlog.Head{}, doomed: map[uint64]time.Time{}, pruned: time.Now()}
+		segments: segments{archive: files, parts: map[string][]uint64{}}, heads: map[uint64]binlog.Head{},
+		doomed: map[uint64]time.Time{}, pruned: time.Now()}
 }
 
 func (s *surveyor) run(ctx context.Context) {
@@ -90,7 +92,8 @@ func (s *surveyor) once(ctx context.Context) error {
 	return s.prune(ctx, a, all)
 }
 
-// survey reports what the archive can be used for: nothing yet, while it ends where it was disabled, before it was enabled again.
+// survey reports what the archive can be used for: nothing yet, while it ends where it was disabled, before it was
+// enabled again.
 func (s *surveyor) survey(ctx context.Context, a policy.Archive, all []policy.Base) error {
 	last := a.Numbers[len(a.Numbers)-1]
 	h, err := s.head(ctx, last)
@@ -152,8 +155,8 @@ func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Bas
 	return nil
 }
 
-// segments are the numbers that the store has, by directories. Not all of a large archive is listed every time: its last directories are, and one
-// of the others.
+// segments are the numbers that the store has, by directories. Not all of a large archive is listed every time: its
+// last directories are, and one of the others.
 type segments struct {
 	*archive
 	parts map[string][]uint64
@@ -208,7 +211,8 @@ func (a *archive) directories(ctx context.Context, dir string) (out []string, er
 	}
 }
 
-// bases are the cluster's backups. A manifest is read once; that it is still there is asked for the one that is reported, and one of the others.
+// bases are the cluster's backups. A manifest is read once; that it is still there is asked for the one that is
+// reported, and one of the others.
 type bases struct {
 	*archive
 	known    map[string]manifestOf

@@ -65,7 +65,8 @@ func (e Event) GTID() (g GTID, ok bool) {
 		return g, false
 	}
 	body := e[headerSize:]
-	return GTID{Seq: binary.LittleEndian.Uint64(body), Domain: binary.LittleEndian.Uint32(body[8:]), Server: binary.LittleEndian.Uint32(e[5:])}, true
+	return GTID{Seq: binary.LittleEndian.Uint64(body), Domain: binary.LittleEndian.Uint32(body[8:]),
+		Server: binary.LittleEndian.Uint32(e[5:])}, true
 }
 
 func (e Event) standalone() bool { return e[headerSize+12]&standalone != 0 }
@@ -105,8 +106,8 @@ func (e Event) ends(alone, sums bool) bool {
 	return false
 }
 
-// content is what is the same on every node that has written the event: rows and statements, not times, positions, threads, tables' numbers, or
-// how keys are checked.
+// content is what is the same on every node that has written the event: rows and statements, not times, positions,
+// threads, tables' numbers, or how keys are checked.
 func (e Event) content(sums bool) []byte {
 	const tableAndFlags = 8
 	switch k := e.kind(); {

@@ -43,12 +43,18 @@ func TestGrouper(t *testing.T) {
 		events []Event
 		want   []int
 	}{
-		"a transaction":              {[]Event{format, begin(1, 0), event(160, 105, 'x'), rows(7, 1, "a"), xid}, []int{Format, Begin, Inside, Inside, End}},
-		"a DDL statement":            {[]Event{format, begin(1, standalone), statement("CREATE TABLE t (i INT)")}, []int{Format, Begin, End}},
-		"an engine without Xid":      {[]Event{format, begin(1, 0), rows(7, 1, "a"), statement("COMMIT")}, []int{Format, Begin, Inside, End}},
-		"a statement that is no end": {[]Event{format, begin(1, 0), statement("SAVEPOINT a"), xid}, []int{Format, Begin, Inside, End}},
-		"what is outside":            {[]Event{format, event(27, 0), event(163, 0), begin(1, 0), xid, event(161, 0)}, []int{Format, Outside, Outside, Begin, End, Outside}},
-		"one that is cut off":        {[]Event{format, begin(1, 0), format, begin(1, 0), xid}, []int{Format, Begin, Format, Begin, End}},
+		"a transaction": {[]Event{format, begin(1, 0), event(160, 105, 'x'), rows(7, 1, "a"), xid},
+			[]int{Format, Begin, Inside, Inside, End}},
+		"a DDL statement": {[]Event{format, begin(1, standalone), statement("CREATE TABLE t (i INT)")},
+			[]int{Format, Begin, End}},
+		"an engine without Xid": {[]Event{format, begin(1, 0), rows(7, 1, "a"), statement("COMMIT")},
+			[]int{Format, Begin, Inside, End}},
+		"a statement that is no end": {[]Event{format, begin(1, 0), statement("SAVEPOINT a"), xid},
+			[]int{Format, Begin, Inside, End}},
+		"what is outside": {[]Event{format, event(27, 0), event(163, 0), begin(1, 0), xid, event(161, 0)},
+			[]int{Format, Outside, Outside, Begin, End, Outside}},
+		"one that is cut off": {[]Event{format, begin(1, 0), format, begin(1, 0), xid},
+			[]int{Format, Begin, Format, Begin, End}},
 	} {
 		kinds, _ := see(t, c.events...)
 		if len(kinds) != len(c.want) {
@@ -63,14 +69,16 @@ func TestGrouper(t *testing.T) {
 	}
 }
 
-// TestSum: two nodes give the same transaction other tables' numbers, times and flags; another content is another transaction.
+// TestSum: two nodes give the same transaction other tables' numbers, times and flags; another content is another
+// transaction.
 func TestSum(t *testing.T) {
 	var xid Event = binlogtest.Commit(106, 9)
 	_, a := see(t, format, begin(1, 0), rows(7, 1, "a"), xid)
 	_, b := see(t, format, begin(1, 0), rows(32, 5, "a"), xid)
 	_, c := see(t, format, begin(1, 0), rows(7, 1, "b"), xid)
 	_, d := see(t, format, begin(1, 0), rows(7, 1, "a"), binlogtest.Commit(106, 8))
-	if a.Sum != b.Sum || a.Sum == c.Sum || a.Sum == d.Sum || a.GTID.Seq != 1 || a.GTID.Server != 1 || a.Time.Unix() != 106 {
+	if a.Sum != b.Sum || a.Sum == c.Sum || a.Sum == d.Sum || a.GTID.Seq != 1 || a.GTID.Server != 1 ||
+		a.Time.Unix() != 106 {
 		t.Errorf("%+v %+v %+v %+v", a, b, c, d)
 	}
 	_, e := see(t, format, begin(2, standalone), statement("DROP TABLE a"))

@@ -1,5 +1,5 @@
-// Package binlog is the archive of a cluster's binary log: what an event, a transaction and a segment are, and which segments bring a backup to
-// a point in time. It is pure.
+// Package binlog is the archive of a cluster's binary log: what an event, a transaction and a segment are, and which
+// segments bring a backup to a point in time. It is pure.
 package binlog
 
 import (
@@ -21,7 +21,8 @@ func (g GTID) String() string {
 	return fmt.Sprintf("%d-%d-%d", g.Domain, g.Server, g.Seq)
 }
 
-// Follows reports whether g is later than before in one sequence. Numbers may be left out: a DDL statement that fails on every node takes one.
+// Follows reports whether g is later than before in one sequence. Numbers may be left out: a DDL statement that fails
+// on every node takes one.
 func (g GTID) Follows(before GTID) bool {
 	return g.Domain == before.Domain && (before.Seq == 0 || g.Server == before.Server && g.Seq > before.Seq)
 }
@@ -46,7 +47,8 @@ func (g *GTID) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// In finds a domain's GTID in a position, as @@gtid_binlog_pos has it: one for each domain. others is the rest of the position.
+// In finds a domain's GTID in a position, as @@gtid_binlog_pos has it: one for each domain. others is the rest of the
+// position.
 func In(position string, domain uint32) (g GTID, others []string) {
 	for _, one := range strings.Split(position, ",") {
 		p, err := Parse(strings.TrimSpace(one))

@@ -8,7 +8,8 @@ import (
 func gtid(seq uint64) GTID { return GTID{Server: 1, Seq: seq} }
 
 func TestGTID(t *testing.T) {
-	for text, good := range map[string]bool{"": true, "0-1-5": true, "0-1-18446744073709551615": true, "0-1": false, "0-1-5x": false, "-1-1-5": false, "00-1-5": false, "0-1-5,1-1-2": false} {
+	for text, good := range map[string]bool{"": true, "0-1-5": true, "0-1-18446744073709551615": true, "0-1": false,
+		"0-1-5x": false, "-1-1-5": false, "00-1-5": false, "0-1-5,1-1-2": false} {
 		if g, err := Parse(text); (err == nil) != good || err == nil && g.String() != text {
 			t.Errorf("%q: %v %v", text, g, err)
 		}
@@ -17,28 +18,34 @@ func TestGTID(t *testing.T) {
 	if g != (GTID{1, 1, 7}) || len(others) != 2 || others[1] != "2-3-9" {
 		t.Errorf("%v %v", g, others)
 	}
-	if gtid(5).Follows(GTID{Server: 2, Seq: 4}) || gtid(5).Follows(gtid(5)) || !gtid(6).Follows(gtid(4)) || !gtid(6).Follows(GTID{}) {
+	if gtid(5).Follows(GTID{Server: 2, Seq: 4}) || gtid(5).Follows(gtid(5)) || !gtid(6).Follows(gtid(4)) ||
+		!gtid(6).Follows(GTID{}) {
 		t.Error("what follows what")
 	}
 }
 
 func TestHead(t *testing.T) {
-	first := Head{Format: FormatVersion, Number: 3, Last: gtid(20), Lines: []Line{{History: "h", ID: "a"}}, Why: strings.Repeat("x", 2*maxWhy)}
+	first := Head{Format: FormatVersion, Number: 3, Last: gtid(20), Lines: []Line{{History: "h", ID: "a"}},
+		Why: strings.Repeat("x", 2*maxWhy)}
 	line, err := first.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	h, size, err := Decode(append(line, "\x00\x01\n"...))
-	if err != nil || size != len(line) || h.Last != gtid(20) || h.Checksum != first.Checksum || h.Checksum == "" || len(h.Why) != maxWhy {
+	if err != nil || size != len(line) || h.Last != gtid(20) || h.Checksum != first.Checksum || h.Checksum == "" ||
+		len(h.Why) != maxWhy {
 		t.Errorf("%+v, %d: %v", h, size, err)
 	}
-	for bad, says := range map[string]string{"": "no head", "{}\n": "format 0", "{": "no head", "{\"format\":3}\n": "later release", "x\n": "damaged",
-		"{\"format\":1}\n": "earlier build", "{\"format\":2}\n": "earlier build", "{\"format\":2,\"lines\":[{\"id\":\"a\"}]}\n": "earlier build"} {
+	for bad, says := range map[string]string{"": "no head", "{}\n": "format 0", "{": "no head",
+		"{\"format\":3}\n": "later release", "x\n": "damaged",
+		"{\"format\":1}\n": "earlier build", "{\"format\":2}\n": "earlier build",
+		"{\"format\":2,\"lines\":[{\"id\":\"a\"}]}\n": "earlier build"} {
 		if _, _, err := Decode([]byte(bad)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	for name, good := range map[string]bool{Name(7): true, "x/" + Name(123456): true, ThroughName: false, "7": false, "00000000000x": false} {
+	for name, good := range map[string]bool{Name(7): true, "x/" + Name(123456): true, ThroughName: false, "7": false,
+		"00000000000x": false} {
 		if _, ok := Number(name); ok != good {
 			t.Errorf("%s: %v", name, ok)
 		}

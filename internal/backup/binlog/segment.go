@@ -26,7 +26,8 @@ const (
 	maxHoleWhy = 256
 )
 
-// Line is a line of history: what a cluster has committed from one bootstrap, or rebuilt quorum, on. It goes on from the line before it.
+// Line is a line of history: what a cluster has committed from one bootstrap, or rebuilt quorum, on. It goes on from
+// the line before it.
 type Line struct {
 	// History is the UUID of Galera's history, ID the random name of the line.
 	History string `json:"history"`
@@ -59,21 +60,24 @@ type Hole struct {
 	Why string `json:"why"`
 }
 
-// Head is the first line of a segment, in JSON. What follows it is a binary log, compressed (zstd) and then encrypted (age).
+// Head is the first line of a segment, in JSON. What follows it is a binary log, compressed (zstd) and then encrypted
+// (age).
 type Head struct {
 	Format int `json:"format"`
 	// Number of the segment, from 1 on without a hole.
 	Number uint64 `json:"number"`
 	// Before is the checksum of the head of the segment before this one, "" for the first: segments are a hash chain.
 	Before string `json:"before,omitempty"`
-	// Begins reports whether the archive begins here, or begins anew after a gap: Last is where. Why is the reason. Such a segment has no
-	// transactions, and neither has one that Continues: from it on, the archive follows a later line of history.
+	// Begins reports whether the archive begins here, or begins anew after a gap: Last is where. Why is the reason. Such a
+	// segment has no transactions, and neither has one that Continues: from it on, the archive follows a later line of
+	// history.
 	Begins    bool   `json:"begins,omitempty"`
 	Continues bool   `json:"continues,omitempty"`
 	Why       string `json:"why,omitempty"`
 	// Chain is the number of the segment that the archive has begun with, or begun anew.
 	Chain uint64 `json:"chain"`
-	// Session is the time in which the cluster was archived without a break. A new one begins when the archive is turned on again.
+	// Session is the time in which the cluster was archived without a break. A new one begins when the archive is turned
+	// on again.
 	Session string `json:"session,omitempty"`
 	// Lines are the lines of history of the chain up to this segment, in order. The last one is the segment's own.
 	Lines []Line `json:"lines"`
@@ -85,17 +89,20 @@ type Head struct {
 	Previous GTID `json:"previous,omitzero"`
 	First    GTID `json:"first,omitzero"`
 	Last     GTID `json:"last,omitzero"`
-	// BeforeLast is the transaction before Last, and LastSum the checksum of Last's content: an archiver that goes on here makes sure that the
-	// cluster still has the same history.
+	// BeforeLast is the transaction before Last, and LastSum the checksum of Last's content: an archiver that goes on here
+	// makes sure that the cluster still has the same history.
 	BeforeLast GTID   `json:"beforeLast,omitzero"`
 	LastSum    string `json:"lastSum,omitempty"`
-	// Foreign are the last transactions of other servers that the cluster had replicated when the chain began. Later ones end it.
+	// Foreign are the last transactions of other servers that the cluster had replicated when the chain began. Later ones
+	// end it.
 	Foreign []GTID `json:"foreign,omitempty"`
-	// From is a seqno of Galera's history that Foreign are not after, 0 when it is not known: data from there on hold them.
+	// From is a seqno of Galera's history that Foreign are not after, 0 when it is not known: data from there on hold
+	// them.
 	From int64 `json:"from,omitempty"`
 	// Holes are the numbers that are missing between Previous and Last.
 	Holes []Hole `json:"holes,omitempty"`
-	// Times bound what the transactions say of their time, and FirstTime and LastTime are those of the first and the last one within them.
+	// Times bound what the transactions say of their time, and FirstTime and LastTime are those of the first and the last
+	// one within them.
 	Times
 	FirstTime time.Time `json:"firstTime,omitzero"`
 	LastTime  time.Time `json:"lastTime,omitzero"`
@@ -148,7 +155,8 @@ const digits = 12
 // Name of a segment below the archive's directory.
 func Name(number uint64) string { return fmt.Sprintf("%0*d", digits, number) }
 
-// Key of a segment in the archive's directory: a thousand of them share one, so that few are listed to find the last ones.
+// Key of a segment in the archive's directory: a thousand of them share one, so that few are listed to find the last
+// ones.
 func Key(number uint64) string { return path.Join(Part(number), Name(number)) }
 
 // Part is the directory of a segment, below the archive's.
@@ -205,9 +213,11 @@ func Decode(text []byte) (h Head, size int, err error) {
 	h.Checksum = checksum(line)
 	switch {
 	case h.Format > FormatVersion || h.Format < 1:
-		return h, 0, fmt.Errorf("the segment has format %d, and this program reads %d: use a later release", h.Format, FormatVersion)
+		return h, 0, fmt.Errorf("the segment has format %d, and this program reads %d: use a later release", h.Format,
+			FormatVersion)
 	case h.Format < FormatVersion || !h.Line().Known():
-		return h, 0, errors.New("the segment does not name its line of history: it was written by an earlier build, and is not used")
+		return h, 0,
+			errors.New("the segment does not name its line of history: it was written by an earlier build, and is not used")
 	}
 	return h, len(line) + 1, nil
 }

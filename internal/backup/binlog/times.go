@@ -5,17 +5,18 @@ import "time"
 // ClockSlack is how far the clocks of a node and of the archiver may differ.
 const ClockSlack = 5 * time.Second
 
-// Times bound when the transactions of a segment were committed, by the archiver's clock: a transaction reports any time that its client has set
-// (SET timestamp).
+// Times bound when the transactions of a segment were committed, by the archiver's clock: a transaction reports any
+// time that its client has set (SET timestamp).
 type Times struct {
-	// Floor is not after, and Ceiling not before the commit of any of them. Low is Floor without what the segments before say.
+	// Floor is not after, and Ceiling not before the commit of any of them. Low is Floor without what the segments before
+	// say.
 	Low     time.Time `json:"low,omitzero"`
 	Floor   time.Time `json:"floor,omitzero"`
 	Ceiling time.Time `json:"ceiling,omitzero"`
 }
 
-// Between are the bounds of transactions that were committed after one time and before another one. latest is the time of the transaction before
-// them: times do not go back in the order of commits.
+// Between are the bounds of transactions that were committed after one time and before another one. latest is the time
+// of the transaction before them: times do not go back in the order of commits.
 func Between(after, before, latest time.Time) Times {
 	t := Times{Ceiling: before.Add(ClockSlack)}
 	if !after.IsZero() {

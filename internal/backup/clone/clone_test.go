@@ -15,7 +15,8 @@ import (
 // asking is a cluster in the namespace dev that is to be a clone of prod/shop.
 func asking() *v1alpha1.GaleraCluster {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "copy", UID: "u1"}}
-	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "prod", StoreRef: v1alpha1.LocalName{Name: "own"}}}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "prod",
+		StoreRef: v1alpha1.LocalName{Name: "own"}}}
 	return c
 }
 
@@ -48,22 +49,48 @@ func TestFits(t *testing.T) {
 		change func(*v1alpha1.GaleraBackup, *v1alpha1.GaleraCluster)
 		want   bool
 	}{
-		"as it is made":        {func(*v1alpha1.GaleraBackup, *v1alpha1.GaleraCluster) {}, true},
-		"without an owner":     {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences = nil }, false},
-		"not controlled":       {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences[0].Controller = nil }, false},
-		"of another kind":      {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences[0].Kind = "Job" }, false},
-		"of an earlier one":    {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences[0].UID = "u0" }, false},
+		"as it is made": {func(*v1alpha1.GaleraBackup, *v1alpha1.GaleraCluster) {}, true},
+		"without an owner": {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.OwnerReferences = nil },
+			false},
+		"not controlled": {func(b *v1alpha1.GaleraBackup,
+			_ *v1alpha1.GaleraCluster) {
+			b.OwnerReferences[0].Controller = nil
+		}, false},
+		"of another kind": {func(b *v1alpha1.GaleraBackup,
+			_ *v1alpha1.GaleraCluster) {
+			b.OwnerReferences[0].Kind = "Job"
+		}, false},
+		"of an earlier one": {func(b *v1alpha1.GaleraBackup,
+			_ *v1alpha1.GaleraCluster) {
+			b.OwnerReferences[0].UID = "u0"
+		}, false},
 		"of another name":      {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.Name = "mine" }, false},
 		"of another namespace": {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.Namespace = "dev2" }, false},
-		"into another store":   {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.Spec.StoreRef.Name = "mine" }, false},
-		"of another cluster":   {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.Spec.ClusterRef.Name = "bank" }, false},
-		"of one elsewhere":     {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.Spec.ClusterRef.Namespace = "bank" }, false},
-		"of one here":          {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.Spec.ClusterRef.Namespace = "" }, false},
+		"into another store": {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) { b.Spec.StoreRef.Name = "mine" },
+			false},
+		"of another cluster": {func(b *v1alpha1.GaleraBackup,
+			_ *v1alpha1.GaleraCluster) {
+			b.Spec.ClusterRef.Name = "bank"
+		}, false},
+		"of one elsewhere": {func(b *v1alpha1.GaleraBackup,
+			_ *v1alpha1.GaleraCluster) {
+			b.Spec.ClusterRef.Namespace = "bank"
+		}, false},
+		"of one here": {func(b *v1alpha1.GaleraBackup,
+			_ *v1alpha1.GaleraCluster) {
+			b.Spec.ClusterRef.Namespace = ""
+		}, false},
 		"of one that asks for a store": {func(_ *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) {
 			c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Store: &v1alpha1.BootstrapStore{Name: "own"}}
 		}, false},
-		"of one that asks for nothing": {func(_ *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }, false},
-		"of one that has started":      {func(_ *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) { c.Status.ClusterUUID = "h" }, false},
+		"of one that asks for nothing": {func(_ *v1alpha1.GaleraBackup,
+			c *v1alpha1.GaleraCluster) {
+			c.Spec.BootstrapFrom = nil
+		}, false},
+		"of one that has started": {func(_ *v1alpha1.GaleraBackup,
+			c *v1alpha1.GaleraCluster) {
+			c.Status.ClusterUUID = "h"
+		}, false},
 	} {
 		c := asking()
 		b := Backup(c)
@@ -89,7 +116,8 @@ func TestBackup(t *testing.T) {
 	c := asking()
 	c.Spec.BootstrapFrom.Cluster.RateLimit = new(resource.MustParse("5Mi"))
 	b := Backup(c)
-	if b.Spec.DeletionPolicy != v1alpha1.BackupDelete || Owner(b).UID != c.UID || b.Namespace != c.Namespace || b.Spec.RateLimit.String() != "5Mi" {
+	if b.Spec.DeletionPolicy != v1alpha1.BackupDelete || Owner(b).UID != c.UID || b.Namespace != c.Namespace ||
+		b.Spec.RateLimit.String() != "5Mi" {
 		t.Errorf("%+v", b)
 	}
 }

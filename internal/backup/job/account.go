@@ -19,17 +19,19 @@ func AccountName(s *v1alpha1.GaleraBackupStore) string {
 	return s.Name + "-store" + resources.AccountSuffix
 }
 
-// Account returns the ServiceAccount of a store that names none: it has no rights and no token, and no identity in a cloud.
+// Account returns the ServiceAccount of a store that names none: it has no rights and no token, and no identity in a
+// cloud.
 func Account(s *v1alpha1.GaleraBackupStore) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
-		TypeMeta:                     metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-		ObjectMeta:                   owned(s, "GaleraBackupStore", AccountName(s), "", ComponentStore, v1alpha1.LabelStore, s.Name),
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+		ObjectMeta: owned(s, "GaleraBackupStore", AccountName(s), "", ComponentStore, v1alpha1.LabelStore,
+			s.Name),
 		AutomountServiceAccountToken: new(false),
 	}
 }
 
-// AccountAllowed reports whether a store may name a ServiceAccount: its name has to state that it is for this purpose, or an
-// administrator allows it.
+// AccountAllowed reports whether a store may name a ServiceAccount: its name has to state that it is for this purpose,
+// or an administrator allows it.
 func AccountAllowed(name string, o Options) bool {
 	return strings.HasSuffix(name, resources.AccountSuffix) || slices.Contains(o.ServiceAccounts, name)
 }

@@ -24,16 +24,17 @@ const (
 	defaultWindow        = 720 * time.Hour
 )
 
-// ArchiverUser is the account of the archiver: it reads the binary log, with a certificate of its own and without a password. Its name in the
-// database is of this very cluster: a restored one has those of others.
+// ArchiverUser is the account of the archiver: it reads the binary log, with a certificate of its own and without a
+// password. Its name in the database is of this very cluster: a restored one has those of others.
 func ArchiverUser(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraUser {
 	return &v1alpha1.GaleraUser{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraUser"},
 		ObjectMeta: owned(c, "GaleraCluster", resources.ArchiverName(c), c.Name, resources.ComponentArchiver),
 		Spec: v1alpha1.GaleraUserSpec{
 			ClusterRef: v1alpha1.ClusterReference{Name: c.Name}, Name: archiverAccount(c), Require: v1alpha1.RequireX509,
-			Authentication: v1alpha1.AuthenticationSpec{None: true}, Endpoint: v1alpha1.EndpointReadOnly, DeletionPolicy: v1alpha1.AccountDelete,
-			Grants: []v1alpha1.GrantSpec{{Privileges: []string{"REPLICATION SLAVE"}}},
+			Authentication: v1alpha1.AuthenticationSpec{None: true}, Endpoint: v1alpha1.EndpointReadOnly,
+			DeletionPolicy: v1alpha1.AccountDelete,
+			Grants:         []v1alpha1.GrantSpec{{Privileges: []string{"REPLICATION SLAVE"}}},
 		},
 	}
 }
@@ -43,7 +44,8 @@ func archiverAccount(c *v1alpha1.GaleraCluster) string {
 	return "archiver-" + uid[:min(len(uid), 8)]
 }
 
-// window is for how long every point in time is kept: what the store's retention promises for backups holds for the archive, too.
+// window is for how long every point in time is kept: what the store's retention promises for backups holds for the
+// archive, too.
 func window(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) time.Duration {
 	out := defaultWindow
 	if w := c.Spec.Backup.PointInTime.Window; w != nil {
@@ -67,10 +69,13 @@ type Damaged struct {
 }
 
 // Archiver is the Deployment of the one pod that follows the binary log. The old pod goes before the new one comes.
-func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Damaged, ro resources.Options, o Options) (*appsv1.Deployment, error) {
-	t := task.Archive{Dir: manifest.Dir(c.Namespace, c.Name, string(c.UID)), Recipients: s.Spec.Encryption.Recipients, User: archiverAccount(c),
-		ReadOnly: resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc", IntervalSeconds: int(defaultInterval / time.Second),
-		Damaged: bad.IDs, KeepAll: bad.More, SingleWriter: s.Spec.SingleWriter}
+func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Damaged, ro resources.Options, o Options) (
+	*appsv1.Deployment, error) {
+	t := task.Archive{Dir: manifest.Dir(c.Namespace, c.Name, string(c.UID)), Recipients: s.Spec.Encryption.Recipients,
+		User:            archiverAccount(c),
+		ReadOnly:        resources.ReadOnlyServiceName(c) + "." + c.Namespace + ".svc",
+		IntervalSeconds: int(defaultInterval / time.Second),
+		Damaged:         bad.IDs, KeepAll: bad.More, SingleWriter: s.Spec.SingleWriter}
 	for i := range int(max(c.Spec.Replicas, c.Status.Replicas)) {
 		t.Nodes = append(t.Nodes, resources.PodHost(c, i, ro))
 	}
@@ -93,18 +98,24 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), ServiceAccountName: AccountName(s),
 		SecurityContext: podSecurity(user, o), TerminationGracePeriodSeconds: new(archiverGraceSeconds),
 		Containers: []corev1.Container{{
-			Name: resources.ComponentArchiver, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "archive"},
-			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)}, {Name: logs.EnvFormat, Value: o.LogFormat}}, SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
-			Ports:        []corev1.ContainerPort{{Name: "archived", ContainerPort: task.ArchiverPort, Protocol: corev1.ProtocolTCP}},
+			Name: resources.ComponentArchiver, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent,
+			Command: []string{program, "archive"},
+			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)},
+				{Name: logs.EnvFormat, Value: o.LogFormat}},
+			SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
+			Ports: []corev1.ContainerPort{{Name: "archived", ContainerPort: task.ArchiverPort,
+				Protocol: corev1.ProtocolTCP}},
 			VolumeMounts: []corev1.VolumeMount{{Name: volumeTmp, MountPath: "/tmp"}},
 		}},
-		Volumes: []corev1.Volume{{Name: volumeTmp, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		Volumes: []corev1.Volume{{Name: volumeTmp,
+			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 	}
 	schedule(&pod, c, s)
 	addStore(&pod, s)
 	mount(&pod, volumeClient, task.ClientDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 		SecretName: ArchiverUser(c).BindingName(), DefaultMode: new(int32(0o440)),
-		Items: []corev1.KeyToPath{{Key: "tls.crt", Path: "tls.crt"}, {Key: "tls.key", Path: "tls.key"}, {Key: "ca.crt", Path: "ca.crt"}}}})
+		Items: []corev1.KeyToPath{{Key: "tls.crt", Path: "tls.crt"}, {Key: "tls.key", Path: "tls.key"},
+			{Key: "ca.crt", Path: "ca.crt"}}}})
 	meta := owned(c, "GaleraCluster", resources.ArchiverName(c), c.Name, resources.ComponentArchiver)
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"},

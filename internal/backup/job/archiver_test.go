@@ -14,10 +14,12 @@ import (
 
 // TestArchiver: the archiver has an account's certificate and the store's credentials, and nothing else.
 func TestArchiver(t *testing.T) {
-	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("c", 40), Namespace: "demo", UID: "a54080f9-1111"}}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("c", 40), Namespace: "demo",
+		UID: "a54080f9-1111"}}
 	c.Spec.Replicas, c.Status.Replicas = 3, 5
 	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
-	s := &v1alpha1.GaleraBackupStore{Spec: v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "backups", Credentials: &v1alpha1.S3Credentials{SecretName: "s3", AccessKeyIDKey: "a", SecretAccessKeyKey: "b"}}}}
+	s := &v1alpha1.GaleraBackupStore{Spec: v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "backups",
+		Credentials: &v1alpha1.S3Credentials{SecretName: "s3", AccessKeyIDKey: "a", SecretAccessKeyKey: "b"}}}}
 	d, err := Archiver(c, s, Damaged{IDs: []string{"b1"}, More: true}, resources.Options{}, Options{Image: "operator"})
 	if err != nil {
 		t.Fatal(err)
@@ -28,17 +30,21 @@ func TestArchiver(t *testing.T) {
 	for _, m := range container.VolumeMounts {
 		at[m.MountPath] = true
 	}
-	if *p.AutomountServiceAccountToken || !*p.SecurityContext.RunAsNonRoot || !*container.SecurityContext.ReadOnlyRootFilesystem || len(p.Volumes) != 3 ||
-		!at[task.ClientDir] || !at[task.StoreDir] || at[task.KeysDir] || *d.Spec.Replicas != 1 || d.Spec.Strategy.Type != "Recreate" {
+	if *p.AutomountServiceAccountToken || !*p.SecurityContext.RunAsNonRoot ||
+		!*container.SecurityContext.ReadOnlyRootFilesystem || len(p.Volumes) != 3 ||
+		!at[task.ClientDir] || !at[task.StoreDir] || at[task.KeysDir] || *d.Spec.Replicas != 1 ||
+		d.Spec.Strategy.Type != "Recreate" {
 		t.Errorf("%+v", p)
 	}
 	var told task.Task
-	if err := json.Unmarshal([]byte(container.Env[0].Value), &told); err != nil || len(told.Archive.Nodes) != 5 || told.Archive.IntervalSeconds != 10 || told.Archive.Dir != "demo/"+c.Name+"/a54080f9" ||
+	if err := json.Unmarshal([]byte(container.Env[0].Value), &told); err != nil || len(told.Archive.Nodes) != 5 ||
+		told.Archive.IntervalSeconds != 10 || told.Archive.Dir != "demo/"+c.Name+"/a54080f9" ||
 		len(told.Archive.Damaged) != 1 || !told.Archive.KeepAll {
 		t.Errorf("%s: %v", container.Env[0].Value, err)
 	}
 	u := ArchiverUser(c)
-	if len(u.Name) > 63 || u.Spec.Name != told.Archive.User || u.Spec.Require != v1alpha1.RequireX509 || !u.Spec.Authentication.None || len(u.Spec.Grants) != 1 || len(u.Spec.Grants[0].Privileges) != 1 {
+	if len(u.Name) > 63 || u.Spec.Name != told.Archive.User || u.Spec.Require != v1alpha1.RequireX509 ||
+		!u.Spec.Authentication.None || len(u.Spec.Grants) != 1 || len(u.Spec.Grants[0].Privileges) != 1 {
 		t.Errorf("%+v", u.Spec)
 	}
 }

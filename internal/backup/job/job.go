@@ -31,8 +31,8 @@ const (
 
 	// Container is the name of the Job's container. In a restore it has the cluster's image.
 	Container = "backup"
-	// ContainerFetch is the sidecar of a restore that holds the private key and the store's credentials, and has the operator's image.
-	// ContainerOpen tries them before, and ContainerInstall puts the program where Container has it.
+	// ContainerFetch is the sidecar of a restore that holds the private key and the store's credentials, and has the
+	// operator's image. ContainerOpen tries them before, and ContainerInstall puts the program where Container has it.
 	ContainerFetch   = "fetch"
 	ContainerOpen    = "open"
 	ContainerInstall = "install"
@@ -64,9 +64,11 @@ type Options struct {
 	ServiceAccounts []string
 }
 
-// owned is the metadata of a Job of an owner. cluster is "" where there is none: the operator sees only what has the label.
+// owned is the metadata of a Job of an owner. cluster is "" where there is none: the operator sees only what has the
+// label.
 func owned(o client.Object, kind, name, cluster, of string, extra ...string) metav1.ObjectMeta {
-	labels := map[string]string{v1alpha1.LabelCluster: cluster, component: of, "app.kubernetes.io/managed-by": "galera-operator"}
+	labels := map[string]string{v1alpha1.LabelCluster: cluster, component: of,
+		"app.kubernetes.io/managed-by": "galera-operator"}
 	for i := 0; i+1 < len(extra); i += 2 {
 		labels[extra[i]] = extra[i+1]
 	}
@@ -79,7 +81,8 @@ func gvk(kind string) schema.GroupVersionKind { return v1alpha1.GroupVersion.Wit
 // Check is the Job that shows whether a store can be used.
 func Check(s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
 	meta := owned(s, "GaleraBackupStore", CheckName(s), "", ComponentStore, v1alpha1.LabelStore, s.Name)
-	return render(meta, nil, s, task.Task{Check: &task.Check{Recipients: s.Spec.Encryption.Recipients, SingleWriter: s.Spec.SingleWriter}}, checkSeconds, o, nil)
+	return render(meta, nil, s, task.Task{Check: &task.Check{Recipients: s.Spec.Encryption.Recipients,
+		SingleWriter: s.Spec.SingleWriter}}, checkSeconds, o, nil)
 }
 
 // CheckName is the name of the check that was begun last.
@@ -88,11 +91,14 @@ func CheckName(s *v1alpha1.GaleraBackupStore) string {
 }
 
 // Backup is the Job of one attempt at a backup.
-func Backup(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Backup, attempt int32, o Options) (*batchv1.Job, error) {
-	meta := owned(b, "GaleraBackup", Name(b, attempt), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
+func Backup(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Backup,
+	attempt int32, o Options) (*batchv1.Job, error) {
+	meta := owned(b, "GaleraBackup", Name(b, attempt), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup,
+		b.Name, v1alpha1.LabelStore, s.Name)
 	t.SingleWriter = s.Spec.SingleWriter
 	return render(meta, c, s, task.Task{Backup: &t}, longSeconds, o, func(p *corev1.PodSpec) {
-		mount(p, volumeAgent, task.AgentDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: KeyName(b), DefaultMode: new(int32(0o440))}})
+		mount(p, volumeAgent, task.AgentDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: KeyName(b),
+			DefaultMode: new(int32(0o440))}})
 	})
 }
 
@@ -107,15 +113,18 @@ func KeyName(b *v1alpha1.GaleraBackup) string { return b.Name + "-backup-key" }
 // Key is that Secret. ca is what the agent's certificate is verified by.
 func Key(b *v1alpha1.GaleraBackup, cert, key, ca []byte) *corev1.Secret {
 	return &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: owned(b, "GaleraBackup", KeyName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name),
-		Data:       map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": ca},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: owned(b, "GaleraBackup", KeyName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup,
+			b.Name),
+		Data: map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": ca},
 	}
 }
 
 // Remove is the Job that deletes a backup from its store. The cluster is nil when it is gone.
-func Remove(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
-	meta := owned(b, "GaleraBackup", RemoveName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
+func Remove(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, o Options) (
+	*batchv1.Job, error) {
+	meta := owned(b, "GaleraBackup", RemoveName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name,
+		v1alpha1.LabelStore, s.Name)
 	t := task.Task{Remove: &task.Remove{Dir: b.Status.Directory, ID: b.Status.ID}}
 	return render(meta, c, s, t, longSeconds, o, nil)
 }
@@ -126,7 +135,8 @@ func RemoveName(b *v1alpha1.GaleraBackup) string {
 }
 
 // render is a Job that does a task with a store, for a cluster, nil for none.
-func render(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Task, seconds int64, o Options, more func(*corev1.PodSpec)) (*batchv1.Job, error) {
+func render(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Task,
+	seconds int64, o Options, more func(*corev1.PodSpec)) (*batchv1.Job, error) {
 	t.Store = Store(s)
 	env, err := environment(t, o)
 	if err != nil {
@@ -178,14 +188,18 @@ func mount(p *corev1.PodSpec, name, path string, source corev1.VolumeSource) {
 
 func memory(request, limit string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse(request)},
-		Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourceMemory: resource.MustParse(limit)}, // a ResourceQuota may ask for both
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"),
+			corev1.ResourceMemory: resource.MustParse(request)},
+		// a ResourceQuota may ask for both
+		Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"),
+			corev1.ResourceMemory: resource.MustParse(limit)},
 	}
 }
 
 // podSecurity is that of the level "restricted".
 func podSecurity(user int64, o Options) *corev1.PodSecurityContext {
-	s := &corev1.PodSecurityContext{RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	s := &corev1.PodSecurityContext{RunAsNonRoot: new(true),
+		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch)}
 	if !o.AssignedUsers {
 		s.RunAsUser, s.RunAsGroup, s.FSGroup = new(user), new(user), new(user)

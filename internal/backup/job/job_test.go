@@ -24,7 +24,8 @@ func all(t *testing.T, volume bool) map[string]*batchv1.Job {
 	if volume {
 		s.Spec.Volume = &v1alpha1.VolumeStore{ClaimName: "backups"}
 	} else {
-		s.Spec.S3 = &v1alpha1.S3Store{Bucket: "backups", Credentials: &v1alpha1.S3Credentials{SecretName: "s3", AccessKeyIDKey: "a", SecretAccessKeyKey: "b"}, CABundle: &v1alpha1.CABundle{SecretName: "s3", Key: "ca.crt"}}
+		s.Spec.S3 = &v1alpha1.S3Store{Bucket: "backups", Credentials: &v1alpha1.S3Credentials{SecretName: "s3",
+			AccessKeyIDKey: "a", SecretAccessKeyKey: "b"}, CABundle: &v1alpha1.CABundle{SecretName: "s3", Key: "ca.crt"}}
 	}
 	s.Status.Checks = 1 << 30
 	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("b", 52), Namespace: "demo"}}
@@ -67,7 +68,8 @@ func TestJobs(t *testing.T) {
 			if len(j.Name) > 63 {
 				t.Errorf("%s: the name %s has %d characters", name, j.Name, len(j.Name))
 			}
-			if p.AutomountServiceAccountToken == nil || *p.AutomountServiceAccountToken || p.HostNetwork || p.HostPID || p.HostIPC {
+			if p.AutomountServiceAccountToken == nil || *p.AutomountServiceAccountToken || p.HostNetwork || p.HostPID ||
+				p.HostIPC {
 				t.Errorf("%s has a token, or a part of the host", name)
 			}
 			if sc := p.SecurityContext; !*sc.RunAsNonRoot || sc.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
@@ -75,7 +77,8 @@ func TestJobs(t *testing.T) {
 			}
 			for _, c := range append(append([]corev1.Container{}, p.InitContainers...), p.Containers...) {
 				sc := c.SecurityContext
-				if *sc.AllowPrivilegeEscalation || !*sc.ReadOnlyRootFilesystem || len(sc.Capabilities.Drop) != 1 || sc.Capabilities.Drop[0] != "ALL" {
+				if *sc.AllowPrivilegeEscalation || !*sc.ReadOnlyRootFilesystem || len(sc.Capabilities.Drop) != 1 ||
+					sc.Capabilities.Drop[0] != "ALL" {
 					t.Errorf("%s/%s: %+v", name, c.Name, sc)
 				}
 			}
@@ -114,8 +117,9 @@ func mounts(t *testing.T, name string, volume bool, p corev1.PodSpec) {
 	}
 }
 
-// TestClusterImageHoldsNoSecret: the cluster's image, which a user chooses, has the volume that is filled and a socket. The private key, the
-// store's credentials and a cloud identity are those of containers of the operator's image, which have opened the backup before.
+// TestClusterImageHoldsNoSecret: the cluster's image, which a user chooses, has the volume that is filled and a socket.
+// The private key, the store's credentials and a cloud identity are those of containers of the operator's image, which
+// have opened the backup before.
 func TestClusterImageHoldsNoSecret(t *testing.T) {
 	seen := 0
 	for _, volume := range []bool{false, true} {
@@ -128,7 +132,8 @@ func TestClusterImageHoldsNoSecret(t *testing.T) {
 				seen++
 				without(t, name, j.Spec.Template, c)
 				if i != 3 || p.InitContainers[1].Name != ContainerOpen || p.InitContainers[1].RestartPolicy != nil ||
-					p.InitContainers[2].Name != ContainerFetch || *p.InitContainers[2].RestartPolicy != corev1.ContainerRestartPolicyAlways {
+					p.InitContainers[2].Name != ContainerFetch ||
+					*p.InitContainers[2].RestartPolicy != corev1.ContainerRestartPolicyAlways {
 					t.Errorf("%s: it does not run last, after the backup was opened: %+v", name, p.InitContainers)
 				}
 			}
@@ -147,12 +152,14 @@ func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev
 		have = append(have, m.Name)
 		i := slices.IndexFunc(template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
 		v := template.Spec.Volumes[i]
-		if claim := v.PersistentVolumeClaim; v.EmptyDir == nil && v.Ephemeral == nil && (claim == nil || claim.ClaimName == "backups") {
+		if claim := v.PersistentVolumeClaim; v.EmptyDir == nil && v.Ephemeral == nil &&
+			(claim == nil || claim.ClaimName == "backups") {
 			t.Errorf("%s mounts %+v", name, v)
 		}
 	}
 	slices.Sort(have)
-	if want := []string{"bin", resources.DataVolume, volumePipe, "run", "tmp"}; !slices.Equal(have, slices.Sorted(slices.Values(want))) {
+	if want := []string{"bin", resources.DataVolume, volumePipe, "run", "tmp"}; !slices.Equal(have,
+		slices.Sorted(slices.Values(want))) {
 		t.Errorf("%s mounts %v", name, have)
 	}
 	for _, e := range c.Env {
@@ -160,14 +167,16 @@ func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev
 		if e.ValueFrom != nil || e.Name != task.EnvTask && e.Name != logs.EnvFormat {
 			t.Errorf("%s has the variable %+v", name, e)
 		}
-		if err := json.Unmarshal([]byte(e.Value), &told); e.Name == task.EnvTask && (err != nil || told.Store != task.Store{}) {
+		if err := json.Unmarshal([]byte(e.Value), &told); e.Name == task.EnvTask &&
+			(err != nil || told.Store != task.Store{}) {
 			t.Errorf("%s is informed of the store: %s", name, e.Value)
 		}
 	}
 	if len(c.EnvFrom) > 0 || template.Spec.ShareProcessNamespace != nil {
 		t.Errorf("%s has %v, or sees other processes", name, c.EnvFrom)
 	}
-	if a := template.Annotations; a["eks.amazonaws.com/skip-containers"] != c.Name || a["azure.workload.identity/skip-containers"] != c.Name {
+	if a := template.Annotations; a["eks.amazonaws.com/skip-containers"] != c.Name ||
+		a["azure.workload.identity/skip-containers"] != c.Name {
 		t.Errorf("%s gets a cloud identity: %v", name, a)
 	}
 }

@@ -20,7 +20,8 @@ const mysqlID = int64(999)
 // Find is the Job that looks for the backup of a restore, and tries the private key on it.
 func Find(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find, o Options) (*batchv1.Job, error) {
 	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
-	return render(meta, c, s, task.Task{Find: &t}, checkSeconds, o, func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
+	return render(meta, c, s, task.Task{Find: &t}, checkSeconds, o,
+		func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
 }
 
 // FindName is the name of an attempt's Job. Another spec may name another backup.
@@ -35,7 +36,8 @@ func attempt(c *v1alpha1.GaleraCluster) string {
 	return strconv.Itoa(int(c.Status.Restore.Attempts))
 }
 
-// RestoreName is the name of the Job that fills a member's volume. A restore that is begun anew after a change of the spec has Jobs of its own.
+// RestoreName is the name of the Job that fills a member's volume. A restore that is begun anew after a change of the
+// spec has Jobs of its own.
 func RestoreName(c *v1alpha1.GaleraCluster, ordinal int) string {
 	return RestoreNameOf(c, resources.PodName(c, ordinal))
 }
@@ -57,11 +59,15 @@ func RestoreLabels(c *v1alpha1.GaleraCluster) map[string]string {
 	return map[string]string{v1alpha1.LabelCluster: c.Name, component: ComponentRestore}
 }
 
-// Restore is the Job that fills a member's volume. It runs where the member could run, with the member's image and user.
-func Restore(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ordinal int, t task.Restore, ro resources.Options, o Options) (*batchv1.Job, error) {
-	meta := owned(c, "GaleraCluster", RestoreName(c, ordinal), c.Name, ComponentRestore, v1alpha1.LabelMember, resources.PodName(c, ordinal))
+// Restore is the Job that fills a member's volume. It runs where the member could run, with the member's image and
+// user.
+func Restore(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ordinal int, t task.Restore,
+	ro resources.Options, o Options) (*batchv1.Job, error) {
+	meta := owned(c, "GaleraCluster", RestoreName(c, ordinal), c.Name, ComponentRestore, v1alpha1.LabelMember,
+		resources.PodName(c, ordinal))
 	all := task.Task{Restore: &t}
-	j, err := render(meta, c, s, all, longSeconds, o, func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
+	j, err := render(meta, c, s, all, longSeconds, o,
+		func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +76,10 @@ func Restore(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ordinal i
 }
 
 // Verify is the Job that tests a backup: it reads all of it, or restores it on a volume that goes with its pod.
-func Verify(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, c *v1alpha1.GaleraCluster, t task.Verify, ro resources.Options, o Options) (*batchv1.Job, error) {
-	meta := owned(b, "GaleraBackup", VerifyName(b), b.Spec.ClusterRef.Name, ComponentVerify, v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
+func Verify(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, c *v1alpha1.GaleraCluster, t task.Verify,
+	ro resources.Options, o Options) (*batchv1.Job, error) {
+	meta := owned(b, "GaleraBackup", VerifyName(b), b.Spec.ClusterRef.Name, ComponentVerify, v1alpha1.LabelBackup, b.Name,
+		v1alpha1.LabelStore, s.Name)
 	all := task.Task{Verify: &t}
 	if !t.Restore {
 		return render(meta, c, s, all, longSeconds, o, nil)
@@ -138,10 +146,12 @@ func fill(
 	add(resources.DataVolume, agentapi.VolumeDir, data)
 	add(volumePipe, task.PipeDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	add("bin", task.BinDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
-	add("run", agentapi.RunDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
+	add("run", agentapi.RunDir,
+		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
 	add("tmp", agentapi.TmpDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	if o.AssignedUsers {
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "bin", MountPath: "/etc/passwd", SubPath: agentapi.PasswdFile, ReadOnly: true})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "bin", MountPath: "/etc/passwd",
+			SubPath: agentapi.PasswdFile, ReadOnly: true})
 	}
 	p.Containers = []corev1.Container{container}
 	return nil
@@ -149,12 +159,13 @@ func fill(
 
 // addKeys mounts the private key.
 func addKeys(p *corev1.PodSpec, ref v1alpha1.SecretKey) {
-	mount(p, volumeKeys, task.KeysDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ref.Name, DefaultMode: new(int32(0o440)),
-		Items: []corev1.KeyToPath{{Key: ref.Key, Path: ref.Key}}}})
+	mount(p, volumeKeys, task.KeysDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ref.Name,
+		DefaultMode: new(int32(0o440)),
+		Items:       []corev1.KeyToPath{{Key: ref.Key, Path: ref.Key}}}})
 }
 
-// place puts the Job where the member's pod may run: a volume that is made for it may stay on its host. The Jobs of one cluster keep away from
-// each other as its pods do.
+// place puts the Job where the member's pod may run: a volume that is made for it may stay on its host. The Jobs of one
+// cluster keep away from each other as its pods do.
 func place(p *corev1.PodSpec, c *v1alpha1.GaleraCluster) {
 	s := c.Spec.Scheduling.DeepCopy()
 	p.NodeSelector, p.Tolerations, p.PriorityClassName = s.NodeSelector, s.Tolerations, s.PriorityClassName
@@ -163,7 +174,8 @@ func place(p *corev1.PodSpec, c *v1alpha1.GaleraCluster) {
 		p.Affinity = &corev1.Affinity{}
 	}
 	own := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname,
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name, component: ComponentRestore}}}
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name,
+			component: ComponentRestore}}}
 	if p.Affinity.PodAntiAffinity == nil {
 		p.Affinity.PodAntiAffinity = &corev1.PodAntiAffinity{}
 	}
@@ -171,7 +183,8 @@ func place(p *corev1.PodSpec, c *v1alpha1.GaleraCluster) {
 	if len(anti.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
 		anti.RequiredDuringSchedulingIgnoredDuringExecution = append(anti.RequiredDuringSchedulingIgnoredDuringExecution, own)
 	} else {
-		anti.PreferredDuringSchedulingIgnoredDuringExecution = append(anti.PreferredDuringSchedulingIgnoredDuringExecution, corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: own})
+		anti.PreferredDuringSchedulingIgnoredDuringExecution = append(anti.PreferredDuringSchedulingIgnoredDuringExecution,
+			corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: own})
 	}
 }
 

@@ -44,10 +44,11 @@ func limitMemory(c *corev1.Container) {
 	}
 }
 
-// merged are resources with what a person has given in their place. A default request is no larger than a limit, nor a default limit smaller than a
-// request.
+// merged are resources with what a person has given in their place. A default request is no larger than a limit, nor a
+// default limit smaller than a request.
 func merged(to, given corev1.ResourceRequirements) corev1.ResourceRequirements {
-	set := func(defaults, want, bounds corev1.ResourceList, beyond func(was, bound resource.Quantity) bool) corev1.ResourceList {
+	set := func(defaults, want, bounds corev1.ResourceList,
+		beyond func(was, bound resource.Quantity) bool) corev1.ResourceList {
 		out := maps.Clone(defaults)
 		for name, was := range defaults {
 			if bound, there := bounds[name]; there && beyond(was, bound) {
@@ -58,7 +59,9 @@ func merged(to, given corev1.ResourceRequirements) corev1.ResourceRequirements {
 		return out
 	}
 	return corev1.ResourceRequirements{
-		Requests: set(to.Requests, given.Requests, given.Limits, func(was, bound resource.Quantity) bool { return was.Cmp(bound) > 0 }),
-		Limits:   set(to.Limits, given.Limits, given.Requests, func(was, bound resource.Quantity) bool { return was.Cmp(bound) < 0 }),
+		Requests: set(to.Requests, given.Requests, given.Limits,
+			func(was, bound resource.Quantity) bool { return was.Cmp(bound) > 0 }),
+		Limits: set(to.Limits, given.Limits, given.Requests,
+			func(was, bound resource.Quantity) bool { return was.Cmp(bound) < 0 }),
 	}
 }

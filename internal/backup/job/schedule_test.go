@@ -20,7 +20,8 @@ func TestSchedule(t *testing.T) {
 	c.Spec.Scheduling = v1alpha1.SchedulingSpec{NodeSelector: map[string]string{"pool": "db"}, PriorityClassName: "high",
 		Tolerations: []corev1.Toleration{{Key: "db", Operator: corev1.TolerationOpExists}}}
 	c.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "registry"}}
-	s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "demo"}, Spec: v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b"}}}
+	s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "demo"},
+		Spec: v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b"}}}
 	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "demo"}}
 	pods := func(c *v1alpha1.GaleraCluster) map[string]corev1.PodSpec {
 		out := map[string]corev1.PodSpec{}
@@ -68,7 +69,8 @@ func TestSchedule(t *testing.T) {
 			t.Errorf("%s: %s instead of %s", what, x, y)
 		}
 		for _, container := range p.Containers {
-			if container.Resources.Limits.Cpu().IsZero() || container.Resources.Limits.Memory().IsZero() || container.Resources.Requests.Cpu().IsZero() {
+			if container.Resources.Limits.Cpu().IsZero() || container.Resources.Limits.Memory().IsZero() ||
+				container.Resources.Requests.Cpu().IsZero() {
 				t.Errorf("%s: a ResourceQuota refuses %+v", what, container.Resources)
 			}
 		}
@@ -81,7 +83,8 @@ func TestSchedule(t *testing.T) {
 		expect(what, p, "db", "high", "db", "registry")
 	}
 	expect("without a cluster", pods(nil)["remove"], "", "", "", "")
-	s.Spec.Pods = &v1alpha1.BackupPods{NodeSelector: map[string]string{"pool": "batch"}, PriorityClassName: "low", Tolerations: []corev1.Toleration{{Key: "batch"}},
+	s.Spec.Pods = &v1alpha1.BackupPods{NodeSelector: map[string]string{"pool": "batch"}, PriorityClassName: "low",
+		Tolerations:      []corev1.Toleration{{Key: "batch"}},
 		ImagePullSecrets: []corev1.LocalObjectReference{{Name: "other"}}}
 	for what, p := range pods(c) {
 		expect(what+", as the store says", p, "batch", "low", "batch", "other")
@@ -89,7 +92,8 @@ func TestSchedule(t *testing.T) {
 	s.Spec.Pods = &v1alpha1.BackupPods{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}
 	for what, p := range pods(c) {
 		r := p.Containers[0].Resources
-		if r.Limits.Memory().String() != "2Gi" || r.Limits.Cpu().String() != "1500m" || r.Requests.Memory().String() != "64Mi" {
+		if r.Limits.Memory().String() != "2Gi" || r.Limits.Cpu().String() != "1500m" || r.Requests.Memory().
+			String() != "64Mi" {
 			t.Errorf("%s: %+v", what, r)
 		}
 		if last := p.Containers[0].Env[len(p.Containers[0].Env)-1]; last.Name != "GOMEMLIMIT" || last.Value != "1932735276" {
@@ -119,11 +123,16 @@ func TestMerged(t *testing.T) {
 		given corev1.ResourceRequirements
 		want  corev1.ResourceRequirements
 	}{
-		"nothing":           {corev1.ResourceRequirements{}, corev1.ResourceRequirements{Requests: list("50m", "64Mi"), Limits: list("1500m", "512Mi")}},
-		"a large request":   {corev1.ResourceRequirements{Requests: list("4", "1Gi")}, corev1.ResourceRequirements{Requests: list("4", "1Gi"), Limits: list("4", "1Gi")}},
-		"a small limit":     {corev1.ResourceRequirements{Limits: list("20m", "32Mi")}, corev1.ResourceRequirements{Requests: list("20m", "32Mi"), Limits: list("20m", "32Mi")}},
-		"a request alone":   {corev1.ResourceRequirements{Requests: list("", "100Mi")}, corev1.ResourceRequirements{Requests: list("50m", "100Mi"), Limits: list("1500m", "512Mi")}},
-		"both, all of them": {corev1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")}, corev1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")}},
+		"nothing": {corev1.ResourceRequirements{}, corev1.ResourceRequirements{Requests: list("50m", "64Mi"),
+			Limits: list("1500m", "512Mi")}},
+		"a large request": {corev1.ResourceRequirements{Requests: list("4", "1Gi")},
+			corev1.ResourceRequirements{Requests: list("4", "1Gi"), Limits: list("4", "1Gi")}},
+		"a small limit": {corev1.ResourceRequirements{Limits: list("20m", "32Mi")},
+			corev1.ResourceRequirements{Requests: list("20m", "32Mi"), Limits: list("20m", "32Mi")}},
+		"a request alone": {corev1.ResourceRequirements{Requests: list("", "100Mi")},
+			corev1.ResourceRequirements{Requests: list("50m", "100Mi"), Limits: list("1500m", "512Mi")}},
+		"both, all of them": {corev1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")},
+			corev1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")}},
 	} {
 		if have := merged(memory("64Mi", "512Mi"), c.given); text(have) != text(c.want) {
 			t.Errorf("%s: %s instead of %s", name, text(have), text(c.want))

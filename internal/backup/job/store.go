@@ -29,13 +29,16 @@ func Store(s *v1alpha1.GaleraBackupStore) task.Store {
 	switch {
 	case s.Spec.S3 != nil:
 		b := s.Spec.S3
-		return task.Store{Service: task.ServiceS3, Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint, Region: b.Region, PathStyle: b.ForcePathStyle, Credentials: credentials}
+		return task.Store{Service: task.ServiceS3, Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint, Region: b.Region,
+			PathStyle: b.ForcePathStyle, Credentials: credentials}
 	case s.Spec.GCS != nil:
 		b := s.Spec.GCS
-		return task.Store{Service: task.ServiceGCS, Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint, Credentials: credentials}
+		return task.Store{Service: task.ServiceGCS, Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint,
+			Credentials: credentials}
 	case s.Spec.Azure != nil:
 		b := s.Spec.Azure
-		return task.Store{Service: task.ServiceAzure, Account: b.Account, Bucket: b.Container, Prefix: b.Prefix, Endpoint: b.Endpoint, Credentials: credentials}
+		return task.Store{Service: task.ServiceAzure, Account: b.Account, Bucket: b.Container, Prefix: b.Prefix,
+			Endpoint: b.Endpoint, Credentials: credentials}
 	}
 	return task.Store{}
 }
@@ -74,18 +77,22 @@ func addStore(p *corev1.PodSpec, s *v1alpha1.GaleraBackupStore) {
 	}
 	var sources []corev1.VolumeProjection
 	if name := s.Spec.CredentialsSecret(); name != "" {
-		sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: credentials(s)}})
+		sources = append(sources,
+			corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: credentials(s)}})
 	}
 	if ca := s.Spec.CA(); ca != nil {
 		items := []corev1.KeyToPath{{Key: ca.Key, Path: task.CA}}
 		if ca.SecretName != "" {
-			sources = append(sources, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.SecretName}, Items: items}})
+			sources = append(sources,
+				corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.SecretName}, Items: items}})
 		} else {
-			sources = append(sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.ConfigMapName}, Items: items}})
+			sources = append(sources,
+				corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.ConfigMapName}, Items: items}})
 		}
 	}
 	if len(sources) > 0 {
-		mount(p, volumeStore, task.StoreDir, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: new(int32(0o440)), Sources: sources}})
+		mount(p, volumeStore, task.StoreDir, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{DefaultMode: new(
+			int32(0o440)), Sources: sources}})
 	}
 }
 

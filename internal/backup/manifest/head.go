@@ -58,7 +58,8 @@ func head(fields map[string]json.RawMessage) (m Manifest, err error) {
 	case err != nil:
 		return m, fmt.Errorf("the manifest is damaged: %w", err)
 	case m.Format > Format:
-		return m, fmt.Errorf("the manifest has format %d, and this program reads up to %d: use a later release", m.Format, Format)
+		return m, fmt.Errorf("the manifest has format %d, and this program reads up to %d: use a later release", m.Format,
+			Format)
 	case m.Format < 1 || m.ID == "" || m.CompletedAt.IsZero():
 		return m, errors.New("the manifest is damaged: it names no format, no ID or no time")
 	}

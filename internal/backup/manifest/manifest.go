@@ -1,5 +1,5 @@
-// Package manifest describes a backup as it lies in its store: enough to restore it with nothing but the bucket and the private key.
-// It is pure.
+// Package manifest describes a backup as it lies in its store: enough to restore it with nothing but the bucket and the
+// private key. It is pure.
 package manifest
 
 import (
@@ -47,8 +47,8 @@ type Manifest struct {
 	// Position in Galera's history, UUID:SEQNO, and GTID the position in the binary log, "" without one.
 	Position string `json:"position"`
 	GTID     string `json:"gtid,omitempty"`
-	// Line is the line of history of the data, and Session the time in which the cluster's binary log was archived without a break, "" when it was
-	// not: both report which archive the backup is a base of.
+	// Line is the line of history of the data, and Session the time in which the cluster's binary log was archived without
+	// a break, "" when it was not: both report which archive the backup is a base of.
 	Line    binlog.Line `json:"line,omitzero"`
 	Session string      `json:"session,omitempty"`
 	// ServerVersion that wrote the data, and the processor it ran on (GOARCH).
@@ -75,7 +75,8 @@ type Part struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Dir is where the backups of a cluster lie in a store. Clusters of one name, here or in another Kubernetes, are distinguished by their UID.
+// Dir is where the backups of a cluster lie in a store. Clusters of one name, here or in another Kubernetes, are
+// distinguished by their UID.
 func Dir(namespace, cluster, uid string) string {
 	return path.Join(namespace, cluster, strings.SplitN(uid, "-", 2)[0])
 }
@@ -114,7 +115,8 @@ func Parse(text []byte) (Manifest, error) {
 	}
 	switch {
 	case m.Format > Format:
-		return m, fmt.Errorf("the manifest has format %d, and this program reads up to %d: use a later release", m.Format, Format)
+		return m, fmt.Errorf("the manifest has format %d, and this program reads up to %d: use a later release", m.Format,
+			Format)
 	case m.Format < 1 || m.ID == "" || len(m.Parts) == 0:
 		return m, errors.New("the manifest is damaged: it names no format, no ID or no parts")
 	case !attempt.MatchString(m.Attempt):
@@ -130,8 +132,8 @@ func Parse(text []byte) (Manifest, error) {
 	return m, nil
 }
 
-// Later reports whether the backup was written by a later series of MariaDB than version, which could not read it. Versions that cannot be
-// read are not compared.
+// Later reports whether the backup was written by a later series of MariaDB than version, which could not read it.
+// Versions that cannot be read are not compared.
 func Later(backup, version string) bool {
 	a, okA := series(backup)
 	b, okB := series(version)

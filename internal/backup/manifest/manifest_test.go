@@ -30,7 +30,8 @@ func TestLater(t *testing.T) {
 		backup, image string
 		want          bool
 	}{
-		{"11.8.6-MariaDB", "11.8.2-MariaDB", false}, {"11.8.6-MariaDB", "10.11.8-MariaDB", true}, {"11.8.6-MariaDB", "12.0.1-MariaDB", false},
+		{"11.8.6-MariaDB", "11.8.2-MariaDB", false}, {"11.8.6-MariaDB", "10.11.8-MariaDB", true},
+		{"11.8.6-MariaDB", "12.0.1-MariaDB", false},
 		{"12.1.0", "11.8.6", true}, {"", "11.8.6", false}, {"11.8", "nonsense", false},
 	} {
 		if got := Later(c.backup, c.image); got != c.want {
@@ -45,9 +46,11 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// TestParseHead: the head of a manifest is what it says before its parts, however many these are, and however little of them was read.
+// TestParseHead: the head of a manifest is what it says before its parts, however many these are, and however little of
+// them was read.
 func TestParseHead(t *testing.T) {
-	m := Manifest{Format: 1, ID: "b1", ClusterUID: "u", CompletedAt: time.Unix(1764000000, 0).UTC(), Recipients: []string{"age1x"}}
+	m := Manifest{Format: 1, ID: "b1", ClusterUID: "u", CompletedAt: time.Unix(1764000000, 0).UTC(),
+		Recipients: []string{"age1x"}}
 	m.Parts = make([]Part, 1000)
 	text, err := json.Marshal(m)
 	if err != nil {

@@ -25,14 +25,16 @@ const startTime = time.Minute
 type Outcome struct {
 	// Exists reports whether there is a Job; Done that it has ended, well if Result.Error is "".
 	Exists, Done bool
-	// Foreign reports whether the Job is of another object, which may have had the same name: it counts for nothing, and none can be made.
+	// Foreign reports whether the Job is of another object, which may have had the same name: it counts for nothing, and
+	// none can be made.
 	Foreign bool
 	Result  task.Result
 	// Waits is why its pod does not start, "" when it runs or has just been made.
 	Waits string
 }
 
-// Of reads the owner's Job of that name. The owner is a UID: an object that is created again has none of the Jobs of the one before.
+// Of reads the owner's Job of that name. The owner is a UID: an object that is created again has none of the Jobs of
+// the one before.
 func Of(ctx context.Context, c client.Reader, owner client.Object, name string, now time.Time) (Outcome, error) {
 	namespace := owner.GetNamespace()
 	j := &batchv1.Job{}
@@ -48,7 +50,8 @@ func Of(ctx context.Context, c client.Reader, owner client.Object, name string, 
 		return Outcome{Exists: true, Foreign: true, Waits: waits}, nil
 	}
 	var pods corev1.PodList
-	if err := c.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{batchv1.JobNameLabel: name}); err != nil {
+	if err := c.List(ctx, &pods, client.InNamespace(namespace),
+		client.MatchingLabels{batchv1.JobNameLabel: name}); err != nil {
 		return Outcome{}, err
 	}
 	pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return !metav1.IsControlledBy(&p, j) })
@@ -69,7 +72,8 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 	for i := range pods {
 		if told, ok := result(&pods[i]); ok {
 			o.Result = told
-		} else if !o.Done && pods[i].Status.Phase == corev1.PodPending && now.Sub(pods[i].CreationTimestamp.Time) > startTime {
+		} else if !o.Done && pods[i].Status.Phase == corev1.PodPending &&
+			now.Sub(pods[i].CreationTimestamp.Time) > startTime {
 			o.Waits = fmt.Sprintf("the pod %s does not start: %s", pods[i].Name, why(&pods[i]))
 		}
 	}
@@ -82,8 +86,8 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 	return o
 }
 
-// result is what the program has left as the pod's termination message. Where an init container has failed, that is its own: the container
-// after it was never started.
+// result is what the program has left as the pod's termination message. Where an init container has failed, that is its
+// own: the container after it was never started.
 func result(p *corev1.Pod) (r task.Result, ok bool) {
 	for _, s := range p.Status.InitContainerStatuses {
 		if end := s.State.Terminated; end != nil && end.ExitCode != 0 && s.Name != job.ContainerFetch {
@@ -102,7 +106,8 @@ func read(end *corev1.ContainerStateTerminated) (r task.Result) {
 	if json.Unmarshal([]byte(end.Message), &r) == nil {
 		return r
 	}
-	return task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", end.ExitCode, end.Reason, end.Message), Reason: task.ReasonTool}
+	return task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", end.ExitCode, end.Reason,
+		end.Message), Reason: task.ReasonTool}
 }
 
 // withFetch adds to a failure how the sidecar that reads the store has ended: the program only sees that it has.
@@ -121,7 +126,8 @@ func why(p *corev1.Pod) string {
 			return c.Message
 		}
 	}
-	for _, s := range append(append([]corev1.ContainerStatus{}, p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...) {
+	for _, s := range append(append([]corev1.ContainerStatus{}, p.Status.InitContainerStatuses...),
+		p.Status.ContainerStatuses...) {
 		if w := s.State.Waiting; w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing" {
 			return w.Reason + ": " + w.Message
 		}
@@ -131,5 +137,6 @@ func why(p *corev1.Pod) string {
 			return "its container " + s.Name + " is at work"
 		}
 	}
-	return "a Secret, a ConfigMap or a volume that it mounts may be missing, or lack a key; see kubectl describe pod " + p.Name
+	return "a Secret, a ConfigMap or a volume that it mounts may be missing, or lack a key; see kubectl describe pod " +
+		p.Name
 }

@@ -22,7 +22,8 @@ func TestJudge(t *testing.T) {
 		j := &batchv1.Job{}
 		j.Name = "j"
 		if kind != "" {
-			j.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, Reason: "Why", Message: "because"}}
+			j.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, Reason: "Why",
+				Message: "because"}}
 		}
 		return j
 	}
@@ -36,8 +37,10 @@ func TestJudge(t *testing.T) {
 		p := corev1.Pod{}
 		end := &corev1.ContainerStateTerminated{ExitCode: code, Reason: "OOMKilled", Message: message}
 		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ContainerInstall, State: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{}}}, {Name: name, State: corev1.ContainerState{Terminated: end}, LastTerminationState: corev1.ContainerState{Terminated: end}}}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
+			Terminated: &corev1.ContainerStateTerminated{}}}, {Name: name, State: corev1.ContainerState{Terminated: end},
+			LastTerminationState: corev1.ContainerState{Terminated: end}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
 		return p
 	}
 	fetched := func(code int32, message string) corev1.Pod {
@@ -48,7 +51,8 @@ func TestJudge(t *testing.T) {
 	opening := func() corev1.Pod {
 		p := corev1.Pod{}
 		p.Name, p.Status.Phase = "p", corev1.PodPending
-		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ContainerOpen, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ContainerOpen,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 		return p
 	}
 	waiting := func(age time.Duration) corev1.Pod {
@@ -62,29 +66,42 @@ func TestJudge(t *testing.T) {
 		done        bool
 		says, waits string
 	}{
-		"runs":                                   {jobIs(""), nil, false, "", ""},
-		"its pod has ended, not it":              {jobIs(""), []corev1.Pod{ended(1, `{"error":"no"}`)}, false, "", ""},
-		"ended well":                             {jobIs(batchv1.JobComplete), []corev1.Pod{ended(0, `{"backup":{"id":"x","dir":"d"}}`)}, true, "", ""},
-		"failed, and explains why":               {jobIs(batchv1.JobFailed), []corev1.Pod{ended(1, `{"error":"no bucket","reason":"StoreRefused"}`)}, true, "no bucket", ""},
-		"was killed":                             {jobIs(batchv1.JobFailed), []corev1.Pod{ended(137, "last words")}, true, "exit code 137 (Error): last words", ""},
-		"refused before the image ran":           {jobIs(batchv1.JobFailed), []corev1.Pod{initial(job.ContainerOpen, 1, `{"error":"no key","reason":"WrongKey","fatal":true}`)}, true, "no key", ""},
-		"killed before the image ran":            {jobIs(batchv1.JobFailed), []corev1.Pod{initial(job.ContainerOpen, 137, "")}, true, "exit code 137 (OOMKilled)", ""},
-		"its sidecar was killed":                 {jobIs(batchv1.JobFailed), []corev1.Pod{fetched(137, `{"error":"no end"}`)}, true, "no end (its container fetch ended with exit code 137: OOMKilled)", ""},
-		"its sidecar was, and it has ended well": {jobIs(batchv1.JobComplete), []corev1.Pod{fetched(137, `{"restored":{"id":"x"}}`)}, true, "", ""},
-		"its key is being tried":                 {jobIs(""), []corev1.Pod{opening()}, false, "", "the pod p does not start: its container open is at work"},
-		"its pod is gone":                        {jobIs(batchv1.JobFailed), nil, true, "Why: because", ""},
-		"its pod has just been made":             {jobIs(""), []corev1.Pod{waiting(time.Second)}, false, "", ""},
-		"its pod does not start":                 {jobIs(""), []corev1.Pod{waiting(time.Hour)}, false, "", "the pod p does not start"},
-		"given up before it was ended":           {jobIs(batchv1.JobFailed), []corev1.Pod{waiting(time.Hour)}, true, "Why: because", ""},
+		"runs":                      {jobIs(""), nil, false, "", ""},
+		"its pod has ended, not it": {jobIs(""), []corev1.Pod{ended(1, `{"error":"no"}`)}, false, "", ""},
+		"ended well": {jobIs(batchv1.JobComplete),
+			[]corev1.Pod{ended(0, `{"backup":{"id":"x","dir":"d"}}`)}, true, "", ""},
+		"failed, and explains why": {jobIs(batchv1.JobFailed),
+			[]corev1.Pod{ended(1, `{"error":"no bucket","reason":"StoreRefused"}`)}, true, "no bucket", ""},
+		"was killed": {jobIs(batchv1.JobFailed), []corev1.Pod{ended(137, "last words")}, true,
+			"exit code 137 (Error): last words", ""},
+		"refused before the image ran": {jobIs(batchv1.JobFailed),
+			[]corev1.Pod{initial(job.ContainerOpen, 1, `{"error":"no key","reason":"WrongKey","fatal":true}`)}, true, "no key",
+			""},
+		"killed before the image ran": {jobIs(batchv1.JobFailed),
+			[]corev1.Pod{initial(job.ContainerOpen, 137, "")}, true, "exit code 137 (OOMKilled)", ""},
+		"its sidecar was killed": {jobIs(batchv1.JobFailed), []corev1.Pod{fetched(137, `{"error":"no end"}`)},
+			true, "no end (its container fetch ended with exit code 137: OOMKilled)", ""},
+		"its sidecar was, and it has ended well": {jobIs(batchv1.JobComplete),
+			[]corev1.Pod{fetched(137, `{"restored":{"id":"x"}}`)}, true, "", ""},
+		"its key is being tried": {jobIs(""), []corev1.Pod{opening()}, false, "",
+			"the pod p does not start: its container open is at work"},
+		"its pod is gone":            {jobIs(batchv1.JobFailed), nil, true, "Why: because", ""},
+		"its pod has just been made": {jobIs(""), []corev1.Pod{waiting(time.Second)}, false, "", ""},
+		"its pod does not start": {jobIs(""), []corev1.Pod{waiting(time.Hour)}, false, "",
+			"the pod p does not start"},
+		"given up before it was ended": {jobIs(batchv1.JobFailed), []corev1.Pod{waiting(time.Hour)}, true,
+			"Why: because", ""},
 	} {
 		o := judge(c.j, c.pods, now)
-		if o.Done != c.done || !strings.Contains(o.Result.Error, c.says) || (o.Result.Error != "") != (c.says != "") || !strings.HasPrefix(o.Waits, c.waits) || (o.Waits != "") != (c.waits != "") {
+		if o.Done != c.done || !strings.Contains(o.Result.Error, c.says) || (o.Result.Error != "") != (c.says != "") ||
+			!strings.HasPrefix(o.Waits, c.waits) || (o.Waits != "") != (c.waits != "") {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
 }
 
-// TestOf: a Job of an object of the same name that was there before counts for nothing, and neither does a pod of a Job before.
+// TestOf: a Job of an object of the same name that was there before counts for nothing, and neither does a pod of a Job
+// before.
 func TestOf(t *testing.T) {
 	backup := func(uid types.UID) *v1alpha1.GaleraBackup {
 		return &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "nightly", UID: uid}}

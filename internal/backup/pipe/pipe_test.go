@@ -77,14 +77,17 @@ func TestAnswer(t *testing.T) {
 	var to memory
 	base := binlog.GTID{Server: 1, Seq: 9}
 	e, err := Ask(t.Context(), name, Request{What: Relay, Base: base}, &to)
-	if err != nil || e.Relayed == nil || e.Relayed.Last != base || e.Relayed.Count != 7 || string(to.data) != "keep this"+string(big) {
+	if err != nil || e.Relayed == nil || e.Relayed.Last != base || e.Relayed.Count != 7 || string(to.data) != "keep this"+
+		string(big) {
 		t.Errorf("%+v, %v, %d bytes", e, err, len(to.data))
 	}
-	if e, err := Ask(t.Context(), name, Request{What: Manifest}, &to); err != nil || e.Error == "" || e.Reason != "StoreUnreachable" || e.Fatal {
+	if e, err := Ask(t.Context(), name, Request{What: Manifest}, &to); err != nil || e.Error == "" ||
+		e.Reason != "StoreUnreachable" || e.Fatal {
 		t.Errorf("%+v, %v", e, err)
 	}
 	full := errors.New("no space left")
-	if _, err := Ask(t.Context(), name, Request{What: Relay}, &memory{full: full}); !errors.Is(err, full) || errors.Is(err, ErrBroken) {
+	if _, err := Ask(t.Context(), name, Request{What: Relay}, &memory{full: full}); !errors.Is(err, full) ||
+		errors.Is(err, ErrBroken) {
 		t.Errorf("a sink that fails: %v", err)
 	}
 }

@@ -15,20 +15,24 @@ func Break(before, h binlog.Head) string {
 	case h.Number != before.Number+1:
 		return missing(before.Number+1, h.Number-1)
 	case h.Before != before.Checksum:
-		return fmt.Sprintf("the segment %s does not follow the segment %s that is in the store: one of them was exchanged", name, binlog.Name(before.Number))
+		return fmt.Sprintf("the segment %s does not follow the segment %s that is in the store: one of them was exchanged",
+			name, binlog.Name(before.Number))
 	case h.Begins:
 		return fmt.Sprintf("after %s it begins anew at %s (%s)", before.Last, h.Last, h.Why)
 	case h.Previous != before.Last || h.Chain != before.Chain || h.Session != before.Session:
 		return fmt.Sprintf("the segment %s goes on after %s, and the one before ends at %s", name, h.Previous, before.Last)
 	case h.Line().Same(before.Line()) && len(h.Lines) == len(before.Lines):
 		return ""
-	case h.Continues && len(h.Lines) > len(before.Lines) && slices.Equal(h.Lines[:len(before.Lines)], before.Lines) && hold(h.Lines[len(before.Lines):], before):
+	case h.Continues && len(h.Lines) > len(before.Lines) && slices.Equal(h.Lines[:len(before.Lines)], before.Lines) &&
+		hold(h.Lines[len(before.Lines):], before):
 		return ""
 	}
-	return fmt.Sprintf("the segment %s is of the line of history %s, and the one before of %s", name, h.Line(), before.Line())
+	return fmt.Sprintf("the segment %s is of the line of history %s, and the one before of %s", name, h.Line(),
+		before.Line())
 }
 
-// hold reports whether lines of history begin with all that the archive has. A later one may begin before an earlier one.
+// hold reports whether lines of history begin with all that the archive has. A later one may begin before an earlier
+// one.
 func hold(lines []binlog.Line, at binlog.Head) bool {
 	return at.Seqno > 0 && !slices.ContainsFunc(lines, func(l binlog.Line) bool {
 		return l.History != at.Line().History || l.Copied || at.Seqno > l.Start
@@ -84,7 +88,8 @@ func Resume(at binlog.Head, session string, n Node) Verdict {
 	case at.Session != session:
 		return Verdict{Act: Begin, Why: "spec.backup.pointInTime was disabled, and enabled again"}
 	case n.Domain != at.Last.Domain:
-		return Verdict{Act: Refuse, Why: fmt.Sprintf("its GTIDs have the domain %d, and the archive's %d", n.Domain, at.Last.Domain)}
+		return Verdict{Act: Refuse, Why: fmt.Sprintf("its GTIDs have the domain %d, and the archive's %d", n.Domain,
+			at.Last.Domain)}
 	}
 	return resumeLine(at, n)
 }
@@ -104,7 +109,9 @@ func resumeLine(at binlog.Head, n Node) Verdict {
 			return Verdict{Act: Refuse, Why: "the cluster was recovered from data that may have a part of a statement"}
 		case !hold(later, at):
 			least := slices.MinFunc(later, func(a, b binlog.Line) int { return cmp.Compare(a.Start, b.Start) }).Start
-			return Verdict{Act: Refuse, Why: fmt.Sprintf("the cluster was recovered at the seqno %d, and the archive has transactions up to %d: those after it were lost", least, at.Seqno)}
+			return Verdict{Act: Refuse, Why: fmt.Sprintf(
+				"the cluster was recovered at the seqno %d, and the archive has transactions up to %d: those after it were lost",
+				least, at.Seqno)}
 		case len(at.Lines)+i > binlog.MaxLines:
 			return Verdict{Act: Begin, Why: fmt.Sprintf("the chain has more than %d lines of history", binlog.MaxLines)}
 		}
@@ -117,13 +124,15 @@ func resumeLine(at binlog.Head, n Node) Verdict {
 		return Verdict{Act: Continue, Lines: lines}
 	}
 	if n.Lines[0].History == line.History && n.Lines[0].Epoch < line.Epoch {
-		return Verdict{Act: Wait, Why: fmt.Sprintf("it is of the line of history %s, and the archive of a later one", n.Lines[0])}
+		return Verdict{Act: Wait, Why: fmt.Sprintf("it is of the line of history %s, and the archive of a later one",
+			n.Lines[0])}
 	}
-	return Verdict{Act: Refuse, Why: fmt.Sprintf("its data do not come from the line of history %s, which the archive has", line)}
+	return Verdict{Act: Refuse, Why: fmt.Sprintf("its data do not come from the line of history %s, which the archive has",
+		line)}
 }
 
-// Foreign returns the transactions of other servers that are later than those of before the chain. The archive holds the cluster's own domain: what
-// is replicated from elsewhere under another one would be missing in a restore.
+// Foreign returns the transactions of other servers that are later than those of before the chain. The archive holds
+// the cluster's own domain: what is replicated from elsewhere under another one would be missing in a restore.
 func Foreign(at binlog.Head, now []binlog.GTID) (later []binlog.GTID) {
 	for _, g := range now {
 		known := false

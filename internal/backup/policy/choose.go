@@ -22,7 +22,8 @@ func Before(b Base, t binlog.Target) string {
 	return ""
 }
 
-// Range is the segments that bring a base to a target: all of them but what is not after Base in the first, and what is beyond the target.
+// Range is the segments that bring a base to a target: all of them but what is not after Base in the first, and what is
+// beyond the target.
 type Range struct {
 	// From and To are the numbers of the first and the last segment; 0 when the base needs none.
 	From, To uint64
@@ -34,8 +35,8 @@ type Range struct {
 	Also binlog.Line
 }
 
-// Choose finds the range for a target. heads are the archive's segments in order, from the one that holds the base's position or an earlier one.
-// The error names what is missing, and what could be had.
+// Choose finds the range for a target. heads are the archive's segments in order, from the one that holds the base's
+// position or an earlier one. The error names what is missing, and what could be had.
 func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) (r Range, err error) {
 	if why := b.why(); why != "" {
 		return r, fmt.Errorf("the backup %s is no base of an archive: %s", b.ID, why)
@@ -45,7 +46,8 @@ func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 		return r, fmt.Errorf("the archive does not go back to the backup %s at %s, in its line of history", b.ID, b.GTID)
 	}
 	if holds(heads[max(0, first-1):first+1], b, t) {
-		return r, fmt.Errorf("%s cannot be restored with the backup %s: it holds transactions of that time, or later ones", t, b.ID)
+		return r, fmt.Errorf("%s cannot be restored with the backup %s: it holds transactions of that time, or later ones", t,
+			b.ID)
 	}
 	heads = heads[first:]
 	w := walk{base: b, target: t, end: b}
@@ -87,7 +89,8 @@ func (w *walk) add(heads []binlog.Head, i int) string {
 		}
 	}
 	if !belongs(w.base, heads[i]) {
-		return fmt.Sprintf("the cluster went on in the line of history %s, without what the backup %s has", heads[i].Line(), w.base.ID)
+		return fmt.Sprintf("the cluster went on in the line of history %s, without what the backup %s has", heads[i].Line(),
+			w.base.ID)
 	}
 	return ""
 }
@@ -127,10 +130,12 @@ func (w *walk) reached() bool {
 	return w.end.GTID == w.target.GTID
 }
 
-// another finds a line of history, of a later chain, that has a transaction of the target's GTID, but does not come from the base.
+// another finds a line of history, of a later chain, that has a transaction of the target's GTID, but does not come
+// from the base.
 func another(heads []binlog.Head, b Base, t binlog.Target) binlog.Line {
 	for _, h := range heads {
-		if t.GTID != (binlog.GTID{}) && !h.Empty() && !belongs(b, h) && atOrAfter(t.GTID, h.First) && atOrAfter(h.Last, t.GTID) {
+		if t.GTID != (binlog.GTID{}) && !h.Empty() && !belongs(b, h) && atOrAfter(t.GTID, h.First) &&
+			atOrAfter(h.Last, t.GTID) {
 			return h.Line()
 		}
 	}
@@ -147,14 +152,15 @@ func since(heads []binlog.Head, b Base) int {
 	return -1
 }
 
-// holds reports whether a base has transactions that are not before a target, by the times of the archive: the clock of the backup's Job may be
-// another one.
+// holds reports whether a base has transactions that are not before a target, by the times of the archive: the clock of
+// the backup's Job may be another one.
 func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
 	for _, h := range heads {
 		if t.Time.IsZero() || h.Empty() {
 			continue
 		}
-		if atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Time) || atOrAfter(b.GTID, h.Last) && !h.LastTime.Before(t.Time) {
+		if atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Time) || atOrAfter(b.GTID, h.Last) &&
+			!h.LastTime.Before(t.Time) {
 			return true
 		}
 	}
@@ -165,6 +171,7 @@ func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
 func GoesBack(h binlog.Head, b Base) bool { return reachedBy(h, b) }
 
 func outside(t binlog.Target, b, end Base, why string) error {
-	return fmt.Errorf("%s cannot be restored: %s. With the backup %s, what can be restored is from %s (%s) to %s (%s)", t, why, b.ID,
+	return fmt.Errorf("%s cannot be restored: %s. With the backup %s, what can be restored is from %s (%s) to %s (%s)", t,
+		why, b.ID,
 		b.Time.UTC().Format(time.RFC3339), b.GTID, end.Time.UTC().Format(time.RFC3339), end.GTID)
 }

@@ -7,15 +7,18 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
-// Cut is what is applied of a range. It sees the segments and their transactions in order, and refuses what is not the archive that was chosen.
+// Cut is what is applied of a range. It sees the segments and their transactions in order, and refuses what is not the
+// archive that was chosen.
 type Cut struct {
 	Base   binlog.GTID
 	Target binlog.Target
-	// Seqno is the base's in Galera's history: what was made with sql_log_bin=0 on the node that was copied is in the base, and not before its GTID.
+	// Seqno is the base's in Galera's history: what was made with sql_log_bin=0 on the node that was copied is in the
+	// base, and not before its GTID.
 	Seqno int64
 	// Last is the last transaction that is to be applied; the base's before the first one.
 	Last binlog.GTID
-	// Late is how many transactions after the end name a time before the target: their order, or the archiver's clock, says otherwise.
+	// Late is how many transactions after the end name a time before the target: their order, or the archiver's clock,
+	// says otherwise.
 	Late int
 
 	ended bool
@@ -40,7 +43,8 @@ func (c *Cut) Segment(h binlog.Head, number uint64) error {
 	return nil
 }
 
-// See takes the next transaction of the segment, and reports whether it is to be applied. Once one is beyond the target, none after it is.
+// See takes the next transaction of the segment, and reports whether it is to be applied. Once one is beyond the
+// target, none after it is.
 func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	if err := c.next(t.GTID); err != nil {
 		return false, err
@@ -95,7 +99,8 @@ func (c *Cut) End() error {
 		want = c.head.Start()
 	}
 	if c.count != c.head.Transactions || c.read != want {
-		return fmt.Errorf("it has %d transactions up to %s instead of %d up to %s", c.count, c.read, c.head.Transactions, want)
+		return fmt.Errorf("it has %d transactions up to %s instead of %d up to %s", c.count, c.read, c.head.Transactions,
+			want)
 	}
 	return nil
 }

@@ -50,16 +50,19 @@ func TestCut(t *testing.T) {
 	} {
 		c := &Cut{Base: gtid(12), Last: gtid(12), Target: x.target}
 		applied, err := cut(t, c, h, log...)
-		if err != nil && !strings.HasPrefix(err.Error(), x.applied) || err == nil && (fmt.Sprint(applied) != x.applied || c.Late != x.late) {
+		if err != nil && !strings.HasPrefix(err.Error(), x.applied) || err == nil && (fmt.Sprint(applied) != x.applied ||
+			c.Late != x.late) {
 			t.Errorf("%s: %v, %d late, %v", name, applied, c.Late, err)
 		}
 	}
 }
 
-// TestHeld: what was made with sql_log_bin=0 on the node that was copied is in the backup, though its GTID is before it. It is not applied again.
+// TestHeld: what was made with sql_log_bin=0 on the node that was copied is in the backup, though its GTID is before
+// it. It is not applied again.
 func TestHeld(t *testing.T) {
 	see := func(seqnos bool, target binlog.Target) (applied []uint64, err error) {
-		h := binlog.Head{Number: 2, Previous: gtid(11), Seqnos: seqnos, Transactions: 3, Last: gtid(14), Times: binlog.Between(at(1), at(9), time.Time{})}
+		h := binlog.Head{Number: 2, Previous: gtid(11), Seqnos: seqnos, Transactions: 3, Last: gtid(14),
+			Times: binlog.Between(at(1), at(9), time.Time{})}
 		c := &Cut{Base: gtid(12), Last: gtid(12), Seqno: 1300, Target: target}
 		if err := c.Segment(h, 2); err != nil {
 			t.Fatal(err)
@@ -80,9 +83,10 @@ func TestHeld(t *testing.T) {
 		target binlog.Target
 		want   string
 	}{
-		"latest":                           {true, binlog.Target{Latest: true}, "[14] <nil>"},
-		"its own number":                   {true, binlog.Target{GTID: gtid(13)}, "[] <nil>"},
-		"the number before":                {true, binlog.Target{GTID: gtid(12)}, "[] the backup holds the transaction 0-1-13, which is not before the GTID 0-1-12"},
+		"latest":         {true, binlog.Target{Latest: true}, "[14] <nil>"},
+		"its own number": {true, binlog.Target{GTID: gtid(13)}, "[] <nil>"},
+		"the number before": {true, binlog.Target{GTID: gtid(12)},
+			"[] the backup holds the transaction 0-1-13, which is not before the GTID 0-1-12"},
 		"seqnos that are none of Galera's": {false, binlog.Target{Latest: true}, "[13 14] <nil>"},
 	} {
 		applied, err := see(c.seqnos, c.target)
@@ -100,7 +104,8 @@ func TestOutlier(t *testing.T) {
 		t.Errorf("%v", applied)
 	}
 	c = &Cut{Base: gtid(11), Last: gtid(11), Target: binlog.Target{Time: at(20)}}
-	if applied, err := cut(t, c, h, [2]int{12, 11}, [2]int{13, 7200}, [2]int{14, 15}); len(applied) != 1 || c.Late != 1 || err != nil {
+	if applied, err := cut(t, c, h, [2]int{12, 11}, [2]int{13, 7200}, [2]int{14, 15}); len(applied) != 1 || c.Late != 1 ||
+		err != nil {
 		t.Errorf("%v, %d late", applied, c.Late)
 	}
 	h.Times = binlog.Between(at(30), at(40), at(20))
@@ -133,15 +138,20 @@ func TestCutRefuses(t *testing.T) {
 		change func(h []binlog.Head) []binlog.Head
 		says   string
 	}{
-		"as it is":                    {func(h []binlog.Head) []binlog.Head { return h }, ""},
-		"doubled":                     {func(h []binlog.Head) []binlog.Head { return []binlog.Head{h[0], h[0]} }, "names itself"},
-		"dropped":                     {func(h []binlog.Head) []binlog.Head { return h[1:] }, "names itself"},
-		"exchanged under its number":  {func(h []binlog.Head) []binlog.Head { h[1].Before = "x"; return h }, "exchanged"},
-		"a transaction is missing":    {func(h []binlog.Head) []binlog.Head { h[1].First = gtid(9); return h }, "are missing"},
-		"a transaction comes twice":   {func(h []binlog.Head) []binlog.Head { h[1].First = gtid(7); return h }, "comes after"},
-		"it ends too early":           {func(h []binlog.Head) []binlog.Head { h[1].Transactions = 3; return h }, "instead of 3"},
-		"the last one is another one": {func(h []binlog.Head) []binlog.Head { h[1].Checksum = "x"; return h }, "another one than when"},
-		"the rest is missing":         {func(h []binlog.Head) []binlog.Head { return h[:1] }, "another one than when"},
+		"as it is": {func(h []binlog.Head) []binlog.Head { return h }, ""},
+		"doubled": {func(h []binlog.Head) []binlog.Head { return []binlog.Head{h[0], h[0]} },
+			"names itself"},
+		"dropped":                    {func(h []binlog.Head) []binlog.Head { return h[1:] }, "names itself"},
+		"exchanged under its number": {func(h []binlog.Head) []binlog.Head { h[1].Before = "x"; return h }, "exchanged"},
+		"a transaction is missing": {func(h []binlog.Head) []binlog.Head { h[1].First = gtid(9); return h },
+			"are missing"},
+		"a transaction comes twice": {func(h []binlog.Head) []binlog.Head { h[1].First = gtid(7); return h },
+			"comes after"},
+		"it ends too early": {func(h []binlog.Head) []binlog.Head { h[1].Transactions = 3; return h },
+			"instead of 3"},
+		"the last one is another one": {func(h []binlog.Head) []binlog.Head { h[1].Checksum = "x"; return h },
+			"another one than when"},
+		"the rest is missing": {func(h []binlog.Head) []binlog.Head { return h[:1] }, "another one than when"},
 	} {
 		c := &Cut{Base: gtid(5), Last: gtid(5), Target: binlog.Target{Latest: true}}
 		err := good(c, x.change(slices.Clone(s.heads[1:])))

@@ -1,5 +1,6 @@
-// Package policy decides about the archive of a cluster's binary log: whether it goes on from a node, what a missing number means, which backup
-// leads to which point in time, and which segments nothing needs. It is pure: a model runs it (model_test.go).
+// Package policy decides about the archive of a cluster's binary log: whether it goes on from a node, what a missing
+// number means, which backup leads to which point in time, and which segments nothing needs. It is pure: a model runs
+// it (model_test.go).
 package policy
 
 import (
@@ -13,7 +14,8 @@ import (
 // Base is a backup that transactions can be applied to.
 type Base struct {
 	ID string
-	// Session of the archive in which it was made, Line the line of history of its data, and Seqno and GTID where they end.
+	// Session of the archive in which it was made, Line the line of history of its data, and Seqno and GTID where they
+	// end.
 	Session string
 	Line    binlog.Line
 	Seqno   int64
@@ -33,9 +35,9 @@ func (b Base) why() string {
 	return ""
 }
 
-// belongs reports whether the data of a base are a beginning of what a chain has: its line is one of the chain's, and ends not before the base
-// where a later line begins. It is not from before the chain began in Galera's history: it has the transactions of other servers of that time, and
-// those that were in no binary log.
+// belongs reports whether the data of a base are a beginning of what a chain has: its line is one of the chain's, and
+// ends not before the base where a later line begins. It is not from before the chain began in Galera's history: it has
+// the transactions of other servers of that time, and those that were in no binary log.
 func belongs(b Base, h binlog.Head) bool {
 	found := false
 	for _, l := range h.Lines {

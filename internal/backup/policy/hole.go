@@ -18,7 +18,8 @@ const (
 	Unknown Answer = iota
 	// Lacks reports that the two transactions on both sides are neighbours in one of its binary logs.
 	Lacks
-	// Purged reports that it does not have what follows any more, or that its server was started, or its log rotated, in between.
+	// Purged reports that it does not have what follows any more, or that its server was started, or its log rotated, in
+	// between.
 	Purged
 	// Has reports that it has a transaction of the hole.
 	Has
@@ -42,21 +43,24 @@ type HoleVerdict struct {
 	Why    string
 }
 
-// JudgeHole decides what numbers mean that a node lacks. A transaction made with sql_log_bin=0 is missing on its own node only; a statement that
-// has failed everywhere takes a number, and is in no binary log. So what two nodes lack that ran with a binary log is no transaction. Where that
-// cannot be shown, transactions may be missing: waited states that those that are away were waited for.
+// JudgeHole decides what numbers mean that a node lacks. A transaction made with sql_log_bin=0 is missing on its own
+// node only; a statement that has failed everywhere takes a number, and is in no binary log. So what two nodes lack
+// that ran with a binary log is no transaction. Where that cannot be shown, transactions may be missing: waited states
+// that those that are away were waited for.
 func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleVerdict {
 	var lack, purged, unknown []string
 	for _, n := range nodes {
 		switch n.Answer {
 		case Has:
-			return HoleVerdict{Act: Refuse, Prefer: n.Node, Why: "it lacks a transaction after " + after.String() + ", which " + n.Node + " has"}
+			return HoleVerdict{Act: Refuse, Prefer: n.Node, Why: "it lacks a transaction after " + after.String() + ", which " +
+				n.Node + " has"}
 		case Lacks:
 			lack = append(lack, n.Node)
 		case Purged:
 			purged = append(purged, n.Node)
 		case HasAndRefused:
-			return HoleVerdict{Act: Refuse, Why: fmt.Sprintf("it lacks a transaction after %s, which %s has; that one does not go on either: %s", after, n.Node, n.Why)}
+			return HoleVerdict{Act: Refuse, Why: fmt.Sprintf(
+				"it lacks a transaction after %s, which %s has; that one does not go on either: %s", after, n.Node, n.Why)}
 		case Unknown:
 			unknown = append(unknown, n.Node+" ("+n.Why+")")
 		}
@@ -70,7 +74,8 @@ func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleVerdict 
 	case len(unknown) > 0 && !waited:
 		return HoleVerdict{Act: Wait, Why: "what is " + numbers + " is not known: waiting for " + strings.Join(unknown, ", ")}
 	}
-	return HoleVerdict{Act: Begin, Why: fmt.Sprintf("what is %s cannot be shown to be no transaction: %s", numbers, shown(lack, purged, unknown))}
+	return HoleVerdict{Act: Begin, Why: fmt.Sprintf("what is %s cannot be shown to be no transaction: %s", numbers,
+		shown(lack, purged, unknown))}
 }
 
 func shown(lack, purged, unknown []string) string {
@@ -78,7 +83,8 @@ func shown(lack, purged, unknown []string) string {
 	for _, group := range []struct {
 		nodes []string
 		what  string
-	}{{lack, "lacks it"}, {purged, "was started, or has purged its binary log, in between"}, {unknown, "does not answer"}} {
+	}{{lack, "lacks it"}, {purged, "was started, or has purged its binary log, in between"},
+		{unknown, "does not answer"}} {
 		if len(group.nodes) > 0 {
 			out = append(out, strings.Join(group.nodes, ", ")+" "+group.what)
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
-// archiver is a process: it loads where the archive ends, opens a node's log, reads, and stores. It may be killed between any two of these.
+// archiver is a process: it loads where the archive ends, opens a node's log, reads, and stores. It may be killed
+// between any two of these.
 type archiver struct {
 	loaded  bool
 	known   time.Time // when at was the end of the archive
@@ -64,7 +65,8 @@ func (w *world) openStream(a *archiver, n int) {
 		w.begin(a, n, v.Why)
 		return
 	case policy.Continue:
-		w.store(a, segment{Head: binlog.Head{Continues: true, Lines: v.Lines, Last: a.at.Last, Seqno: a.at.Seqno, LastTime: a.at.LastTime, Through: a.through}})
+		w.store(a, segment{Head: binlog.Head{Continues: true, Lines: v.Lines, Last: a.at.Last, Seqno: a.at.Seqno,
+			LastTime: a.at.LastTime, Through: a.through}})
 		return
 	case policy.Refuse:
 		w.begin(a, n, v.Why) // all nodes say the same
@@ -195,7 +197,8 @@ func (w *world) begin(a *archiver, n int, why string) {
 	if last == (binlog.GTID{}) || !a.loaded {
 		return
 	}
-	h := binlog.Head{Begins: true, Why: why, Last: last, Seqno: w.seqno, Lines: w.lineage()[:1], Foreign: foreign, From: w.seqno}
+	h := binlog.Head{Begins: true, Why: why, Last: last, Seqno: w.seqno, Lines: w.lineage()[:1], Foreign: foreign,
+		From: w.seqno}
 	for i := range w.nodes {
 		if there, _ := w.position(i); i != n && !w.nodes[i].away && !there.Follows(last) {
 			h.Through = w.now // another node confirms it
@@ -236,7 +239,8 @@ func (w *world) flush(a *archiver, mark bool) {
 		}
 		return
 	}
-	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Seqno: w.all[a.read[len(a.read)-1]].seqno, Holes: a.holes, Transactions: len(a.read), Through: a.through, Seqnos: true,
+	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Seqno: w.all[a.read[len(a.read)-1]].seqno, Holes: a.holes,
+		Transactions: len(a.read), Through: a.through, Seqnos: true,
 		Times: w.between(a.through, w.now, a.at.LastTime), BeforeLast: a.at.Last}
 	if mark {
 		h.Through = w.now
@@ -280,6 +284,7 @@ func (w *world) store(a *archiver, s segment) bool {
 	}
 	w.segments[h.Number] = s
 	a.known, a.at, a.through, a.unsure = w.now, *h, binlog.Later(a.through, h.Through), time.Time{}
-	w.say("segment %d of %s: begins %v, continues %v, %s to %s (%s)", h.Number, h.Line().ID, h.Begins, h.Continues, h.Start(), h.Last, h.Why)
+	w.say("segment %d of %s: begins %v, continues %v, %s to %s (%s)", h.Number, h.Line().ID, h.Begins, h.Continues,
+		h.Start(), h.Last, h.Why)
 	return true
 }

@@ -87,7 +87,8 @@ func (w *world) check(t binlog.Target) {
 	}
 }
 
-// end is the last transaction that is archived. A backup may hold a later one, made with sql_log_bin=0 on its node, which nothing reports yet.
+// end is the last transaction that is archived. A backup may hold a later one, made with sql_log_bin=0 on its node,
+// which nothing reports yet.
 func (w *world) end() binlog.GTID {
 	all := w.archive().Numbers
 	return w.segments[all[len(all)-1]].Last
@@ -116,13 +117,16 @@ func (w *world) checkLatest(b backup, txs []int) {
 	}
 }
 
-// checkTime: nothing that was committed at the time or later, and everything before, as exactly as the clients' times are true.
+// checkTime: nothing that was committed at the time or later, and everything before, as exactly as the clients' times
+// are true.
 func (w *world) checkTime(b backup, at time.Time, txs []int) {
 	l := w.of(txs)
-	// A time that a client has set is bounded by what the archiver knows: when everything was archived last before, and first after it.
+	// A time that a client has set is bounded by what the archiver knows: when everything was archived last before, and
+	// first after it.
 	next := slices.IndexFunc(w.marks, func(m time.Time) bool { return !m.Before(at) })
 	bounded := func(t tx) bool {
-		return t.at.Before(at.Add(2*binlog.ClockSlack)) || w.outliers && (next < 0 || t.at.Before(w.marks[next].Add(2*binlog.ClockSlack)))
+		return t.at.Before(at.Add(2*binlog.ClockSlack)) || w.outliers &&
+			(next < 0 || t.at.Before(w.marks[next].Add(2*binlog.ClockSlack)))
 	}
 	mark := time.Time{}
 	for _, m := range w.marks {
@@ -142,8 +146,8 @@ func (w *world) checkTime(b backup, at time.Time, txs []int) {
 	}
 }
 
-// untold reports whether transactions are in no binary log, and no later one is: until there is one, nothing shows that they exist. Nodes run without
-// a binary log behind the operator's back only.
+// untold reports whether transactions are in no binary log, and no later one is: until there is one, nothing shows that
+// they exist. Nodes run without a binary log behind the operator's back only.
 func (w *world) untold(txs []int) bool {
 	return !w.strict && !slices.ContainsFunc(txs, func(id int) bool { return !w.all[id].unlogged })
 }
@@ -174,7 +178,8 @@ func (w *world) observe() {
 	}
 }
 
-// clean removes segments, and checks that what a window needs is still there: what could be restored before can be restored after it.
+// clean removes segments, and checks that what a window needs is still there: what could be restored before can be
+// restored after it.
 func (w *world) clean() {
 	needless, err := w.prune(w.archive(), w.bases(), window, w.now)
 	if err != nil {

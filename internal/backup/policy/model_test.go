@@ -184,8 +184,8 @@ func fails(d decisions, first, seeds uint64) (seed uint64, ok bool) {
 	return 0, false
 }
 
-// TestModel: whatever happens, a restore that succeeds is right, what is reported recoverable is, every gap is reported, and nothing is removed that
-// the window needs. ARCHIVE_SIM_DURATION=10m tries new seeds for so long.
+// TestModel: whatever happens, a restore that succeeds is right, what is reported recoverable is, every gap is
+// reported, and nothing is removed that the window needs. ARCHIVE_SIM_DURATION=10m tries new seeds for so long.
 func TestModel(t *testing.T) {
 	seeds, first := uint64(1500), uint64(0)
 	if testing.Short() {
@@ -222,7 +222,8 @@ func TestModel(t *testing.T) {
 }
 
 // known are seeds that find a mutant which few do.
-var known = map[string]uint64{"segments are removed by number (1)": 2920, "the window needs no backup of before it": 2920, "a client's time is believed (8)": 1988}
+var known = map[string]uint64{"segments are removed by number (1)": 2920,
+	"the window needs no backup of before it": 2920, "a client's time is believed (8)": 1988}
 
 // TestModelMutants: each of these was shipped once, or lies near. The promises find it.
 func TestModelMutants(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 )
 
-// tx is a transaction of the simulated cluster. What it is stands in its place in world.all: two of one number are two transactions.
+// tx is a transaction of the simulated cluster. What it is stands in its place in world.all: two of one number are two
+// transactions.
 type tx struct {
 	seq     uint64 // of its GTID; of a domain of its own when another server has written it
 	seqno   int64
@@ -66,7 +67,8 @@ type decisions struct {
 }
 
 func shipped() decisions {
-	return decisions{resume: policy.Resume, hole: policy.JudgeHole, foreign: policy.Foreign, between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose}
+	return decisions{resume: policy.Resume, hole: policy.JudgeHole, foreign: policy.Foreign, between: binlog.Between,
+		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose}
 }
 
 // world is a cluster of three nodes, a store, and two archivers.
@@ -106,13 +108,15 @@ const (
 var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 func newWorld(d decisions) *world {
-	w := &world{decisions: d, now: start, logging: true, session: 1, segments: map[uint64]segment{}, doomed: map[uint64]time.Time{}}
+	w := &world{decisions: d, now: start, logging: true, session: 1, segments: map[uint64]segment{},
+		doomed: map[uint64]time.Time{}}
 	w.lines = []history{{Line: w.name(0, 0)}}
 	return w
 }
 
 func (w *world) name(n int, start int64) binlog.Line {
-	return binlog.Line{History: "11111111-2222-4333-8444-555555555555", ID: fmt.Sprintf("line-%d", n), Epoch: int64(n + 1), Start: start}
+	return binlog.Line{History: "11111111-2222-4333-8444-555555555555", ID: fmt.Sprintf("line-%d", n), Epoch: int64(n + 1),
+		Start: start}
 }
 
 func (w *world) line() *history { return &w.lines[len(w.lines)-1] }
@@ -227,7 +231,8 @@ func (w *world) makeBackup(i int) {
 	if len(txs) == 0 {
 		return
 	}
-	b := backup{Base: policy.Base{ID: fmt.Sprintf("b%d", len(w.backups)+1), Line: w.line().Line, Seqno: w.seqno, Time: w.now}, txs: txs}
+	b := backup{Base: policy.Base{ID: fmt.Sprintf("b%d", len(w.backups)+1), Line: w.line().Line, Seqno: w.seqno,
+		Time: w.now}, txs: txs}
 	if w.logging {
 		b.Session, b.GTID = fmt.Sprint(w.session), last
 	}

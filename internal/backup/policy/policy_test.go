@@ -2,14 +2,12 @@ package policy
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
-	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 )
 
 func gtid(seq uint64) binlog.GTID { return binlog.GTID{Server: 1, Seq: seq} }
@@ -30,7 +28,8 @@ type store struct {
 func newStore() *store { return &store{session: "s", lines: []binlog.Line{line("a", 0)}} }
 
 func (s *store) put(h binlog.Head) *store {
-	h.Format, h.Number, h.Session, h.Lines, h.Seqno, h.Chain = binlog.FormatVersion, uint64(len(s.heads)+1), s.session, slices.Clone(s.lines), int64(100*h.Last.Seq), uint64(len(s.heads)+1)
+	h.Format, h.Number, h.Session, h.Lines, h.Seqno, h.Chain = binlog.FormatVersion, uint64(len(s.heads)+1), s.session,
+		slices.Clone(s.lines), int64(100*h.Last.Seq), uint64(len(s.heads)+1)
 	if n := len(s.heads); n > 0 {
 		h.Before = s.heads[n-1].Checksum
 		if !h.Begins {
@@ -52,7 +51,8 @@ func (s *store) begins(last uint64, why string) *store {
 // segment has the transactions up to last, the latest of which is of a time.
 func (s *store) segment(last uint64, latest int) *store {
 	first := s.heads[len(s.heads)-1].Last.Seq + 1
-	return s.put(binlog.Head{First: gtid(first), Last: gtid(last), FirstTime: at(latest - 9), LastTime: at(latest), Earliest: at(latest - 9), Bytes: 10, Transactions: int(last - first + 1)})
+	return s.put(binlog.Head{First: gtid(first), Last: gtid(last), FirstTime: at(latest - 9), LastTime: at(latest),
+		Earliest: at(latest - 9), Bytes: 10, Transactions: int(last - first + 1)})
 }
 
 // continues goes on in a line that begins at a seqno.
@@ -111,41 +111,56 @@ func TestChoose(t *testing.T) {
 		from, to uint64
 		says     string
 	}{
-		"latest":                              {archive().heads, b1, binlog.Target{Latest: true}, 3, 4, ""},
-		"a time within":                       {archive().heads, b1, binlog.Target{Time: at(25)}, 3, 4, ""},
-		"a time in the first segment":         {archive().heads, b1, binlog.Target{Time: at(17)}, 3, 3, ""},
-		"the time of the last one":            {archive().heads, b1, binlog.Target{Time: at(30)}, 3, 4, ""},
-		"a time when nothing was written":     {archive().heads, b1, binlog.Target{Time: at(50)}, 3, 4, ""},
-		"a time that is not archived yet":     {archive().heads, b1, binlog.Target{Time: at(51)}, 0, 0, "the archive ends before it"},
-		"a transaction":                       {archive().heads, b1, binlog.Target{GTID: gtid(21)}, 3, 4, ""},
-		"the last of a segment":               {archive().heads, b1, binlog.Target{GTID: gtid(20)}, 3, 4, ""},
-		"one that is not archived":            {archive().heads, b1, binlog.Target{GTID: gtid(31)}, 0, 0, "to 2026-11-24T12:00:50Z (0-1-30)"},
-		"one of another server":               {archive().heads, b1, binlog.Target{GTID: binlog.GTID{Server: 2, Seq: 21}}, 0, 0, "the archive ends before it"},
-		"the base is where it begins":         {archive().heads, base("b0", 5, 5), binlog.Target{GTID: gtid(6)}, 2, 2, ""},
-		"the base is older":                   {archive().heads, base("b0", 4, 4), binlog.Target{Latest: true}, 0, 0, "does not go back"},
-		"the base is the latest":              {archive().heads, base("b9", 30, 40), binlog.Target{Latest: true}, 4, 4, ""},
-		"the base is ahead":                   {archive().heads, base("b9", 35, 55), binlog.Target{Latest: true}, 4, 4, ""},
-		"the base is late by another clock":   {archive().heads, base("b1", 25, 5), binlog.Target{Time: at(21)}, 0, 0, "holds transactions of that time"},
-		"and by the segment before it":        {archive().heads, base("b1", 20, 5), binlog.Target{Time: at(20)}, 0, 0, "holds transactions of that time"},
-		"nothing is archived":                 {nil, b1, binlog.Target{Latest: true}, 0, 0, "does not go back"},
-		"a segment is missing":                {slices.Delete(archive().segment(40, 40).heads, 3, 4), b1, binlog.Target{Latest: true}, 0, 0, "000000000004 is missing"},
-		"one before it is missing":            {archive().heads[1:], b1, binlog.Target{Latest: true}, 3, 4, ""},
-		"a segment of another archive":        {with(func(h []binlog.Head) { h[3].Before = "x" }), b1, binlog.Target{Latest: true}, 0, 0, "exchanged"},
-		"a segment that goes on elsewhere":    {with(func(h []binlog.Head) { h[3].Previous = gtid(19) }), b1, binlog.Target{Latest: true}, 0, 0, "goes on after 0-1-19"},
-		"a gap":                               {gap, b1, binlog.Target{Latest: true}, 0, 0, "purged"},
-		"a time before a gap":                 {gap, b1, binlog.Target{Time: at(25)}, 3, 4, ""},
-		"a base after a gap":                  {gap, base("b2", 45, 55), binlog.Target{Latest: true}, 6, 6, ""},
-		"a lost line, latest":                 {recovered, base("x", 30, 40), binlog.Target{Latest: true}, 0, 0, "recovered"},
-		"a lost line, a GTID of the next":     {recovered, base("x", 10, 12), binlog.Target{GTID: gtid(12)}, 3, 3, ""},
-		"a lost line, a time of the next":     {recovered, base("x", 30, 40), binlog.Target{Time: at(65)}, 0, 0, "recovered"},
-		"the next line, with its own base":    {recovered, ofLine(base("y", 10, 55), line("b", 800)), binlog.Target{Latest: true}, 6, 7, ""},
-		"on again, with a base of before":     {again, b1, binlog.Target{Latest: true}, 0, 0, "it was disabled"},
-		"on again, with a base of its number": {again, base("b3", 30, 40), binlog.Target{Latest: true}, 0, 0, "it was disabled"},
-		"a line that goes on":                 {onwards, b1, binlog.Target{Latest: true}, 3, 6, ""},
-		"a base that the line went without":   {onwards, base("b9", 31, 40), binlog.Target{Latest: true}, 0, 0, "without what the backup b9 has"},
-		"a base of the later line":            {onwards, ofLine(base("b9", 30, 40), line("b", 3000)), binlog.Target{Latest: true}, 6, 6, ""},
-		"a base without a line":               {archive().heads, ofLine(b1, binlog.Line{}), binlog.Target{Latest: true}, 0, 0, "does not name its line"},
-		"a base of another history":           {archive().heads, ofLine(b1, binlog.Line{History: "x", ID: "a"}), binlog.Target{Latest: true}, 0, 0, "does not go back"},
+		"latest":                          {archive().heads, b1, binlog.Target{Latest: true}, 3, 4, ""},
+		"a time within":                   {archive().heads, b1, binlog.Target{Time: at(25)}, 3, 4, ""},
+		"a time in the first segment":     {archive().heads, b1, binlog.Target{Time: at(17)}, 3, 3, ""},
+		"the time of the last one":        {archive().heads, b1, binlog.Target{Time: at(30)}, 3, 4, ""},
+		"a time when nothing was written": {archive().heads, b1, binlog.Target{Time: at(50)}, 3, 4, ""},
+		"a time that is not archived yet": {archive().heads, b1, binlog.Target{Time: at(51)}, 0, 0,
+			"the archive ends before it"},
+		"a transaction":         {archive().heads, b1, binlog.Target{GTID: gtid(21)}, 3, 4, ""},
+		"the last of a segment": {archive().heads, b1, binlog.Target{GTID: gtid(20)}, 3, 4, ""},
+		"one that is not archived": {archive().heads, b1, binlog.Target{GTID: gtid(31)}, 0, 0,
+			"to 2026-11-24T12:00:50Z (0-1-30)"},
+		"one of another server": {archive().heads, b1, binlog.Target{GTID: binlog.GTID{Server: 2, Seq: 21}}, 0,
+			0, "the archive ends before it"},
+		"the base is where it begins": {archive().heads, base("b0", 5, 5), binlog.Target{GTID: gtid(6)}, 2, 2, ""},
+		"the base is older": {archive().heads, base("b0", 4, 4), binlog.Target{Latest: true}, 0, 0,
+			"does not go back"},
+		"the base is the latest": {archive().heads, base("b9", 30, 40), binlog.Target{Latest: true}, 4, 4, ""},
+		"the base is ahead":      {archive().heads, base("b9", 35, 55), binlog.Target{Latest: true}, 4, 4, ""},
+		"the base is late by another clock": {archive().heads, base("b1", 25, 5), binlog.Target{Time: at(21)}, 0, 0,
+			"holds transactions of that time"},
+		"and by the segment before it": {archive().heads, base("b1", 20, 5), binlog.Target{Time: at(20)}, 0, 0,
+			"holds transactions of that time"},
+		"nothing is archived": {nil, b1, binlog.Target{Latest: true}, 0, 0, "does not go back"},
+		"a segment is missing": {slices.Delete(archive().segment(40, 40).heads, 3, 4), b1,
+			binlog.Target{Latest: true}, 0, 0, "000000000004 is missing"},
+		"one before it is missing": {archive().heads[1:], b1, binlog.Target{Latest: true}, 3, 4, ""},
+		"a segment of another archive": {with(func(h []binlog.Head) { h[3].Before = "x" }), b1,
+			binlog.Target{Latest: true}, 0, 0, "exchanged"},
+		"a segment that goes on elsewhere": {with(func(h []binlog.Head) { h[3].Previous = gtid(19) }), b1,
+			binlog.Target{Latest: true}, 0, 0, "goes on after 0-1-19"},
+		"a gap":                           {gap, b1, binlog.Target{Latest: true}, 0, 0, "purged"},
+		"a time before a gap":             {gap, b1, binlog.Target{Time: at(25)}, 3, 4, ""},
+		"a base after a gap":              {gap, base("b2", 45, 55), binlog.Target{Latest: true}, 6, 6, ""},
+		"a lost line, latest":             {recovered, base("x", 30, 40), binlog.Target{Latest: true}, 0, 0, "recovered"},
+		"a lost line, a GTID of the next": {recovered, base("x", 10, 12), binlog.Target{GTID: gtid(12)}, 3, 3, ""},
+		"a lost line, a time of the next": {recovered, base("x", 30, 40), binlog.Target{Time: at(65)}, 0, 0, "recovered"},
+		"the next line, with its own base": {recovered, ofLine(base("y", 10, 55), line("b", 800)),
+			binlog.Target{Latest: true}, 6, 7, ""},
+		"on again, with a base of before": {again, b1, binlog.Target{Latest: true}, 0, 0, "it was disabled"},
+		"on again, with a base of its number": {again, base("b3", 30, 40), binlog.Target{Latest: true}, 0, 0,
+			"it was disabled"},
+		"a line that goes on": {onwards, b1, binlog.Target{Latest: true}, 3, 6, ""},
+		"a base that the line went without": {onwards, base("b9", 31, 40), binlog.Target{Latest: true}, 0, 0,
+			"without what the backup b9 has"},
+		"a base of the later line": {onwards, ofLine(base("b9", 30, 40), line("b", 3000)),
+			binlog.Target{Latest: true}, 6, 6, ""},
+		"a base without a line": {archive().heads, ofLine(b1, binlog.Line{}), binlog.Target{Latest: true}, 0, 0,
+			"does not name its line"},
+		"a base of another history": {archive().heads, ofLine(b1, binlog.Line{History: "x", ID: "a"}),
+			binlog.Target{Latest: true}, 0, 0, "does not go back"},
 	} {
 		r, err := Choose(c.heads, c.base, c.target, through)
 		if c.says != "" {
@@ -154,7 +169,8 @@ func TestChoose(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || r.From != c.from || r.To != c.to || r.Sum != c.heads[slices.IndexFunc(c.heads, func(h binlog.Head) bool { return h.Number == c.to })].Checksum {
+		if err != nil || r.From != c.from || r.To != c.to ||
+			r.Sum != c.heads[slices.IndexFunc(c.heads, func(h binlog.Head) bool { return h.Number == c.to })].Checksum {
 			t.Errorf("%s: %d to %d instead of %d to %d: %v", name, r.From, r.To, c.from, c.to, err)
 		}
 	}
@@ -164,7 +180,8 @@ func TestChoose(t *testing.T) {
 func TestAlso(t *testing.T) {
 	s := newStore().begins(5, "").segment(20, 20).another("s", line("b", 800)).begins(8, "recovered").segment(12, 60)
 	for seq, want := range map[uint64]string{9: "b", 12: "b", 13: "", 7: ""} {
-		if r, err := Choose(s.heads, base("x", 6, 6), binlog.Target{GTID: gtid(seq)}, binlog.Through{}); err != nil || r.Also.ID != want {
+		if r, err := Choose(s.heads, base("x", 6, 6), binlog.Target{GTID: gtid(seq)}, binlog.Through{}); err != nil ||
+			r.Also.ID != want {
 			t.Errorf("%d: %+v, %v", seq, r, err)
 		}
 	}
@@ -186,12 +203,13 @@ func TestBefore(t *testing.T) {
 		target binlog.Target
 		want   bool
 	}{
-		"its own time":          {b, binlog.Target{Time: at(15)}, true},
-		"before":                {b, binlog.Target{Time: at(14)}, false},
-		"its own transaction":   {b, binlog.Target{GTID: gtid(12)}, true},
-		"an earlier one":        {b, binlog.Target{GTID: gtid(11)}, false},
-		"latest":                {b, binlog.Target{Latest: true}, true},
-		"a base without a GTID": {Base{ID: "b0", Line: line("a", 0), Seqno: 1, Time: at(1)}, binlog.Target{Latest: true}, false},
+		"its own time":        {b, binlog.Target{Time: at(15)}, true},
+		"before":              {b, binlog.Target{Time: at(14)}, false},
+		"its own transaction": {b, binlog.Target{GTID: gtid(12)}, true},
+		"an earlier one":      {b, binlog.Target{GTID: gtid(11)}, false},
+		"latest":              {b, binlog.Target{Latest: true}, true},
+		"a base without a GTID": {Base{ID: "b0", Line: line("a", 0), Seqno: 1, Time: at(1)}, binlog.Target{Latest: true},
+			false},
 		"a base without a line": {ofLine(b, binlog.Line{}), binlog.Target{Latest: true}, false},
 	} {
 		if (Before(c.base, c.target) == "") != c.want {
@@ -228,18 +246,24 @@ func TestResume(t *testing.T) {
 		"the first of two without it":  {end, "s", Node{Lines: []binlog.Line{c, line("b", 999), a}}, Refuse, "were lost"},
 		"the second of two without it": {end, "s", Node{Lines: []binlog.Line{line("c", 999), b, a}}, Refuse, "were lost"},
 		"a seqno that is not known":    {unknown, "s", Node{Lines: []binlog.Line{b, a}}, Refuse, "were lost"},
-		"another history in between":   {end, "s", Node{Lines: []binlog.Line{{History: "x", ID: "b", Epoch: 2, Start: 1000}, a}}, Refuse, "were lost"},
-		"a line of marked data":        {end, "s", Node{Lines: []binlog.Line{{History: "h", ID: "b", Epoch: 2, Start: 1000, Copied: true}, a}}, Refuse, "part of a statement"},
-		"a line that is forgotten":     {end, "s", Node{Lines: []binlog.Line{c, b}}, Refuse, "do not come from"},
-		"an earlier line":              {newStore().another("s", b).begins(10, "").heads[0], "s", Node{Lines: []binlog.Line{a}}, Wait, "later one"},
-		"too many lines":               {many, "s", Node{Lines: []binlog.Line{b, a}}, Begin, "more than"},
-		"a later line of its own name": {end, "s", Node{Lines: []binlog.Line{{History: "x", ID: "a"}}}, Refuse, "do not come from"},
+		"another history in between": {end, "s",
+			Node{Lines: []binlog.Line{{History: "x", ID: "b", Epoch: 2, Start: 1000}, a}}, Refuse, "were lost"},
+		"a line of marked data": {end, "s",
+			Node{Lines: []binlog.Line{{History: "h", ID: "b", Epoch: 2, Start: 1000, Copied: true}, a}}, Refuse,
+			"part of a statement"},
+		"a line that is forgotten": {end, "s", Node{Lines: []binlog.Line{c, b}}, Refuse, "do not come from"},
+		"an earlier line": {newStore().another("s", b).begins(10, "").heads[0], "s",
+			Node{Lines: []binlog.Line{a}}, Wait, "later one"},
+		"too many lines": {many, "s", Node{Lines: []binlog.Line{b, a}}, Begin, "more than"},
+		"a later line of its own name": {end, "s", Node{Lines: []binlog.Line{{History: "x", ID: "a"}}}, Refuse,
+			"do not come from"},
 	} {
 		v := Resume(x.at, x.session, x.node)
 		if v.Act != x.want || !strings.Contains(v.Why, x.says) {
 			t.Errorf("%s: %+v", name, v)
 		}
-		if v.Act == Continue && (len(v.Lines) != 1+slices.IndexFunc(x.node.Lines, a.Same) || !v.Lines[len(v.Lines)-1].Same(x.node.Lines[0])) {
+		if v.Act == Continue && (len(v.Lines) != 1+slices.IndexFunc(x.node.Lines, a.Same) ||
+			!v.Lines[len(v.Lines)-1].Same(x.node.Lines[0])) {
 			t.Errorf("%s: %+v", name, v.Lines)
 		}
 	}
@@ -255,146 +279,31 @@ func TestJudgeHole(t *testing.T) {
 		prefer string
 		says   string
 	}{
-		"two lack it":                             {12, []Asked{one("a", Lacks), one("b", Lacks)}, false, Follow, "", "a and b have nothing there"},
-		"two lack it, and one is away":            {12, []Asked{one("a", Lacks), one("b", Lacks), one("c", Unknown)}, false, Follow, "", ""},
-		"one has it":                              {12, []Asked{one("a", Lacks), one("b", Lacks), one("c", Has)}, false, Refuse, "c", "c has"},
-		"one that is no use has it":               {12, []Asked{one("a", Lacks), one("b", HasAndRefused)}, false, Refuse, "", "does not go on either"},
-		"the other is away":                       {12, []Asked{one("a", Lacks), one("b", Unknown)}, false, Wait, "", "b (it is away)"},
-		"the other is not waited for for ever":    {12, []Asked{one("a", Lacks), one("b", Unknown)}, true, Begin, "", "does not answer"},
-		"the other has purged it":                 {12, []Asked{one("a", Lacks), one("b", Purged)}, false, Begin, "", "b was started, or has purged"},
-		"all were started in between":             {12, []Asked{one("a", Purged), one("b", Purged), one("c", Purged)}, false, Begin, "", "a, b, c was started"},
-		"one node of one: it may be its own":      {12, []Asked{one("a", Lacks)}, false, Begin, "", "a lacks it"},
-		"more than so many statements that fail":  {12 + MaxHole, []Asked{one("a", Lacks), one("b", Lacks), one("c", Lacks)}, false, Begin, "", "on no node"},
-		"as many statements that fail as allowed": {11 + MaxHole, []Asked{one("a", Lacks), one("b", Lacks)}, false, Follow, "", ""},
+		"two lack it": {12, []Asked{one("a", Lacks), one("b", Lacks)}, false, Follow, "",
+			"a and b have nothing there"},
+		"two lack it, and one is away": {12, []Asked{one("a", Lacks), one("b", Lacks), one("c", Unknown)}, false,
+			Follow, "", ""},
+		"one has it": {12, []Asked{one("a", Lacks), one("b", Lacks), one("c", Has)}, false,
+			Refuse, "c", "c has"},
+		"one that is no use has it": {12, []Asked{one("a", Lacks), one("b", HasAndRefused)}, false, Refuse, "",
+			"does not go on either"},
+		"the other is away": {12, []Asked{one("a", Lacks), one("b", Unknown)}, false, Wait, "",
+			"b (it is away)"},
+		"the other is not waited for for ever": {12, []Asked{one("a", Lacks), one("b", Unknown)}, true, Begin, "",
+			"does not answer"},
+		"the other has purged it": {12, []Asked{one("a", Lacks), one("b", Purged)}, false, Begin, "",
+			"b was started, or has purged"},
+		"all were started in between": {12, []Asked{one("a", Purged), one("b", Purged), one("c", Purged)}, false,
+			Begin, "", "a, b, c was started"},
+		"one node of one: it may be its own": {12, []Asked{one("a", Lacks)}, false, Begin, "", "a lacks it"},
+		"more than so many statements that fail": {12 + MaxHole, []Asked{one("a", Lacks), one("b", Lacks), one("c", Lacks)},
+			false, Begin, "", "on no node"},
+		"as many statements that fail as allowed": {11 + MaxHole, []Asked{one("a", Lacks), one("b", Lacks)}, false, Follow,
+			"", ""},
 	} {
 		v := JudgeHole(gtid(10), gtid(c.next), c.nodes, c.waited)
 		if v.Act != c.want || v.Prefer != c.prefer || !strings.Contains(v.Why, c.says) {
 			t.Errorf("%s: %+v", name, v)
-		}
-	}
-}
-
-func TestSurvey(t *testing.T) {
-	s := func() *store {
-		return newStore().begins(5, "it is the first").segment(10, 10).segment(20, 20).segment(30, 30)
-	}
-	gap := func() *store { return s().begins(40, "purged").segment(50, 60) }
-	for name, c := range map[string]struct {
-		archive   Archive
-		bases     []Base
-		chain     uint64
-		base, gap string
-	}{
-		"nothing":                             {newStore().archive(), nil, 0, "", ""},
-		"no base yet":                         {s().archive(), nil, 1, "", ""},
-		"the earliest":                        {s().archive(), []Base{base("b2", 25, 25), base("b1", 12, 12)}, 1, "b1", ""},
-		"one before the archive":              {s().archive(), []Base{base("b0", 4, 4)}, 1, "", ""},
-		"a gap":                               {gap().archive(), []Base{base("b1", 12, 12)}, 5, "", "purged"},
-		"a gap that a backup makes up for":    {gap().archive(), []Base{base("b1", 12, 12), base("b3", 44, 55)}, 5, "b3", ""},
-		"a segment in the middle is lost":     {s().archive(3), []Base{base("b1", 12, 12)}, 4, "", "000000000003 is missing"},
-		"a backup after what is lost":         {s().archive(3), []Base{base("b1", 12, 12), base("b2", 20, 25)}, 4, "b2", ""},
-		"the first ones are lost":             {s().archive(1, 2, 3), []Base{base("b1", 12, 12)}, 4, "", "000000000001 to 000000000003 are missing"},
-		"the first ones were removed":         {s().archive(1, 2), []Base{base("b1", 12, 12)}, 3, "b1", ""},
-		"one of a lost line":                  {s().another("s", line("b", 800)).begins(8, "recovered").archive(), []Base{base("x", 12, 12)}, 5, "", "recovered"},
-		"on again, the number is the same":    {s().another("s2", line("a", 0)).begins(30, "disabled").archive(), []Base{base("x", 30, 40)}, 5, "", "disabled"},
-		"one that the line went on without":   {s().continues("b", 3000).archive(), []Base{base("x", 31, 40)}, 1, "", ""},
-		"one that the line went on from":      {s().continues("b", 3000).archive(), []Base{base("x", 12, 40)}, 1, "x", ""},
-		"one without a line is none":          {s().archive(), []Base{ofLine(base("x", 12, 12), binlog.Line{})}, 1, "", ""},
-		"one ahead of the archive is a base":  {s().archive(), []Base{base("x", 33, 40)}, 1, "x", ""},
-		"a gap, and a lost segment after it":  {gap().segment(60, 70).archive(6), nil, 7, "", "000000000006 is missing"},
-		"the beginning after a gap is lost":   {gap().archive(5), nil, 6, "", "000000000005 is missing"},
-		"a lost segment of a chain before it": {gap().archive(3), []Base{base("b3", 44, 55)}, 5, "b3", ""},
-	} {
-		r, err := Survey(c.archive, c.bases)
-		if err != nil || r.Chain != c.chain || r.Base.ID != c.base || (c.gap == "") != (r.Gap == "") || !strings.Contains(r.Gap, c.gap) {
-			t.Errorf("%s: %+v, %v", name, r, err)
-		}
-	}
-	again := gap()
-	again.heads[3].Checksum = "of an archiver that was held up"
-	if r, err := Survey(Archive{Numbers: []uint64{4, 5, 6}, Head: again.archive().Head}, nil); err != nil || r.Chain != 5 {
-		t.Errorf("%+v, %v", r, err)
-	}
-	late := s()
-	late.heads[2].Checksum = "of an archiver that was held up"
-	if r, err := Survey(late.archive(1, 2), []Base{base("b1", 12, 12), base("b2", 25, 25)}); err != nil || r.Chain != 4 || r.Base.ID != "b2" {
-		t.Errorf("%+v, %v", r, err)
-	}
-	failing := s().archive()
-	failing.Head = func(uint64) (binlog.Head, error) { return binlog.Head{}, errors.New("away") }
-	if _, err := Survey(failing, nil); err == nil {
-		t.Error("a store that does not answer has nothing")
-	}
-}
-
-func TestPrune(t *testing.T) {
-	const window = 30 * time.Second
-	s := func() *store {
-		return newStore().begins(5, "it is the first").segment(10, 10).segment(20, 20).segment(30, 30)
-	}
-	gap := func() *store { return s().begins(40, "purged").segment(50, 60) }
-	recovered := s().another("s", line("b", 800)).begins(8, "recovered").segment(12, 40).segment(20, 45)
-	for name, c := range map[string]struct {
-		archive Archive
-		bases   []Base
-		now     int
-		want    string
-	}{
-		"nothing":                              {newStore().archive(), nil, 60, "[]"},
-		"no base: one is being made":           {s().archive(), nil, 999, "[]"},
-		"what the only base needs":             {s().archive(), []Base{base("b1", 12, 12)}, 30, "[1 2]"},
-		"a base within the window":             {s().archive(), []Base{base("b1", 12, 12), base("b2", 25, 25)}, 40, "[1 2]"},
-		"a base before the window":             {s().archive(), []Base{base("b1", 12, 12), base("b2", 25, 25)}, 61, "[1 2 3]"},
-		"the latest of those before":           {s().archive(), []Base{base("b0", 5, 5), base("b1", 12, 12), base("b2", 25, 25)}, 50, "[1 2]"},
-		"the clocks differ":                    {s().archive(), []Base{base("b1", 12, 12), base("b2", 25, 25)}, 56, "[1 2]"},
-		"the last segment stays":               {s().archive(), []Base{base("b9", 30, 40)}, 999, "[1 2 3]"},
-		"one ahead of the archive":             {s().archive(), []Base{base("b1", 12, 12), base("b9", 31, 40)}, 999, "[1 2]"},
-		"a chain of the window, with its base": {gap().archive(), []Base{base("b1", 12, 12), base("b3", 44, 55)}, 45, "[1 2 5]"},
-		"a chain before the window":            {gap().archive(), []Base{base("b1", 12, 12), base("b3", 44, 55)}, 61, "[1 2 3 4 5]"},
-		"a chain of the window, without one":   {gap().archive(), []Base{base("b3", 44, 55)}, 45, "[5]"},
-		"a base of a lost line":                {recovered.archive(), []Base{base("x", 30, 30)}, 50, "[1 2 3 4]"},
-	} {
-		have, err := Prune(c.archive, c.bases, window, at(c.now))
-		if text := fmt.Sprint(have); err != nil || text != c.want {
-			t.Errorf("%s: %s instead of %s, %v", name, text, c.want, err)
-		}
-	}
-	failing := s().archive(3)
-	failing.Numbers = []uint64{1, 2, 3, 4}
-	if have, err := Prune(failing, []Base{base("b1", 12, 12)}, window, at(60)); err == nil {
-		t.Errorf("a segment cannot be read, and %v are removed", have)
-	}
-}
-
-// TestForeign: a base needs what other servers had written when its chain began. What it names of that says nothing: mariadb-backup and the binary log
-// count it in variables of their own.
-func TestForeign(t *testing.T) {
-	other := binlog.GTID{Domain: 5, Server: 9, Seq: 7}
-	chain := func(from int64) Archive {
-		return newStore().put(binlog.Head{Begins: true, Last: gtid(5), Foreign: []binlog.GTID{other}, From: from}).archive()
-	}
-	of := func(gtids string, seqno int64) Base {
-		m := manifest.Manifest{ID: "b1", Session: "s", Line: line("a", 0), GTID: gtids, CompletedAt: at(15)}
-		m.Line.History = "11111111-2222-4333-8444-555555555555"
-		m.Position = fmt.Sprintf("%s:%d", m.Line.History, seqno)
-		b := BaseOf(m, 0)
-		b.Line = line("a", 0)
-		return b
-	}
-	for name, c := range map[string]struct {
-		from int64
-		base Base
-		want string
-	}{
-		"one that names none of them":      {600, of("0-1-12", 1200), "b1"},
-		"one that names a later one":       {600, of("0-1-12,5-9-8", 1200), "b1"},
-		"one of the very beginning":        {600, of("0-1-12", 600), "b1"},
-		"one of before":                    {600, of("0-1-12", 599), ""},
-		"one of before that names it":      {600, of("0-1-12,5-9-7", 599), ""},
-		"a chain whose seqno is not known": {0, of("0-1-12", 1200), ""},
-	} {
-		if r, err := Survey(chain(c.from), []Base{c.base}); err != nil || r.Base.ID != c.want {
-			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
 }

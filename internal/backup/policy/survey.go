@@ -19,7 +19,8 @@ type Archive struct {
 
 // Report is what an archive can be used for.
 type Report struct {
-	// Chain is the number from which on nothing is missing: of the segment that the archive has begun with, or of the one after those lost.
+	// Chain is the number from which on nothing is missing: of the segment that the archive has begun with, or of the one
+	// after those lost.
 	Chain uint64
 	// Base is the earliest backup that leads to the end of the archive, with an empty ID for none.
 	Base Base
@@ -46,7 +47,8 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 	}
 	r.Chain = first.Number
 	for _, b := range bases {
-		if b.why() == "" && belongs(b, last) && atOrAfter(b.GTID, first.Start()) && (r.Base.ID == "" || b.Time.Before(r.Base.Time)) {
+		if b.why() == "" && belongs(b, last) && atOrAfter(b.GTID, first.Start()) &&
+			(r.Base.ID == "" || b.Time.Before(r.Base.Time)) {
 			r.Base = b
 		}
 	}
@@ -64,7 +66,8 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 	return r, nil
 }
 
-// joined leaves out a segment that the one after it does not follow: an archiver that was held up may have stored it in the place of a removed one.
+// joined leaves out a segment that the one after it does not follow: an archiver that was held up may have stored it in
+// the place of a removed one.
 func (a Archive) joined(i int) (int, binlog.Head, error) {
 	h, err := a.Head(a.Numbers[i])
 	for ; err == nil && i < len(a.Numbers)-1; i++ {
@@ -77,8 +80,9 @@ func (a Archive) joined(i int) (int, binlog.Head, error) {
 	return i, h, err
 }
 
-// Prune returns the segments that nothing needs: no point in time of the last window, and none at all that a backup leads to. What is before the
-// latest backup that is older than the window is not needed, and a chain that has ended before the window neither. The last segment stays.
+// Prune returns the segments that nothing needs: no point in time of the last window, and none at all that a backup
+// leads to. What is before the latest backup that is older than the window is not needed, and a chain that has ended
+// before the window neither. The last segment stays.
 func Prune(a Archive, bases []Base, window time.Duration, now time.Time) (needless []uint64, err error) {
 	left := a.Numbers
 	for current := true; len(left) > 0; current = false {
@@ -119,7 +123,8 @@ func (c chain) needless(bases []Base, since time.Time, current bool) ([]uint64, 
 	}
 	var keep Base
 	for _, b := range bases {
-		within := belongs(b, c.end) && atOrAfter(b.GTID, first.Start()) && atOrAfter(c.end.Last, b.GTID) // one ahead of the archive may stay without what follows it
+		// one ahead of the archive may stay without what follows it
+		within := belongs(b, c.end) && atOrAfter(b.GTID, first.Start()) && atOrAfter(c.end.Last, b.GTID)
 		if b.why() != "" || !within {
 			continue
 		}

@@ -22,8 +22,9 @@ type Backup struct {
 	Base bool
 }
 
-// Expired returns the indices of the backups that no rule keeps. The latest is always kept. So is the last one before the window of
-// Within, if it is a base: the points in time at the window's beginning need it, whether the archive still continues or not.
+// Expired returns the indices of the backups that no rule keeps. The latest is always kept. So is the last one before
+// the window of Within, if it is a base: the points in time at the window's beginning need it, whether the archive
+// still continues or not.
 func Expired(backups []Backup, p Policy, now time.Time) (expired []int) {
 	order := make([]int, len(backups))
 	for i := range order {

@@ -32,9 +32,10 @@ func TestExpired(t *testing.T) {
 		"the base is one of two days":     {bases(1, 2, 25, 49), Policy{Within: 90 * time.Minute, Daily: 2}, []int{3}},
 		"no window, no base":              {bases(1, 23, 25), Policy{Last: 2}, []int{2}},
 		"the archive has ended meanwhile": {append(hours(1), bases(23, 25, 49)...), Policy{Within: 24 * time.Hour}, []int{3}},
-		"and was never there since":       {append(hours(1, 23, 25), bases(49)...), Policy{Within: 24 * time.Hour}, []int{2, 3}},
-		"the only one":                    {hours(10000), Policy{Last: 1}, nil},
-		"none":                            {nil, Policy{Last: 1}, nil},
+		"and was never there since": {append(hours(1, 23, 25), bases(49)...), Policy{Within: 24 * time.Hour},
+			[]int{2, 3}},
+		"the only one": {hours(10000), Policy{Last: 1}, nil},
+		"none":         {nil, Policy{Last: 1}, nil},
 	} {
 		if got := Expired(c.backups, c.policy, now); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 )
 
-// TestAttempts: an attempt that was given up, and goes on all the same, changes nothing of the backup of the attempt after it. Its own counts if it is
-// whole.
+// TestAttempts: an attempt that was given up, and goes on all the same, changes nothing of the backup of the attempt
+// after it. Its own counts if it is whole.
 func TestAttempts(t *testing.T) {
 	const base = "demo/shop/u1/b1"
 	for name, c := range map[string]struct {
@@ -28,7 +28,8 @@ func TestAttempts(t *testing.T) {
 		for _, alone := range []bool{false, true} {
 			bucket := memblob.OpenBucket(nil)
 			text := func(attempt string) []byte {
-				m := manifest.Manifest{Format: manifest.Format, ID: "b1", Attempt: attempt, CompletedAt: now, Compression: manifest.CompressionNone, Parts: []manifest.Part{{Size: 5}}}
+				m := manifest.Manifest{Format: manifest.Format, ID: "b1", Attempt: attempt, CompletedAt: now,
+					Compression: manifest.CompressionNone, Parts: []manifest.Part{{Size: 5}}}
 				text, err := json.Marshal(m)
 				if err != nil {
 					t.Fatal(err)

@@ -44,7 +44,8 @@ const (
 func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Result, error) {
 	m := t.Manifest
 	base := path.Join(cmp.Or(t.Dir, manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID)), m.ID)
-	if done, err := taken(ctx, bucket, base); done != nil || err != nil { // an attempt before has ended well, and was not heard
+	if done, err := taken(ctx, bucket, base); done != nil || err != nil {
+		// an attempt before has ended well, and was not heard
 		return task.Result{Backup: done}, err
 	}
 	if err := remove(ctx, bucket, path.Dir(base), m.ID); err != nil {
@@ -77,8 +78,10 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 		return task.Result{}, because(task.ReasonNode, err)
 	}
 	m.Parts, m.StreamBytes, m.StreamSHA256 = written.Parts, written.StreamBytes, written.StreamSHA256
-	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch, time.Now().UTC()
-	m.Line = binlog.Line{History: end.Line.Start.UUID, ID: end.Line.ID, Epoch: end.Line.Epoch, Start: end.Line.Start.Seqno, Copied: end.Line.Copied}
+	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch,
+		time.Now().UTC()
+	m.Line = binlog.Line{History: end.Line.Start.UUID, ID: end.Line.ID, Epoch: end.Line.Epoch, Start: end.Line.Start.Seqno,
+		Copied: end.Line.Copied}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return task.Result{}, err
@@ -87,8 +90,9 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	return task.Result{Backup: done}, err
 }
 
-// complete writes the manifest of a backup whose parts are stored. An attempt that was given up, and is still running, may have written its own: it
-// counts if its parts are there, and is overwritten otherwise, because this attempt has removed them.
+// complete writes the manifest of a backup whose parts are stored. An attempt that was given up, and is still running,
+// may have written its own: it counts if its parts are there, and is overwritten otherwise, because this attempt has
+// removed them.
 func complete(ctx context.Context, bucket *store.Bucket, base string, text []byte, alone bool) (*task.Stored, error) {
 	create, key := store.Create, path.Join(base, manifest.Name)
 	if alone {
@@ -152,8 +156,9 @@ func taken(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored
 // describe describes a backup that lies in a directory, whatever it says of itself.
 func describe(m manifest.Manifest, text []byte, dir string) *task.Stored {
 	return &task.Stored{ID: m.ID, Dir: dir, Node: m.Node, Position: m.Position, GTID: m.GTID,
-		ServerVersion: m.ServerVersion, StartedAt: m.StartedAt, CompletedAt: m.CompletedAt, StreamBytes: m.StreamBytes, StoredBytes: m.StoredBytes(),
-		Checksum: manifest.Checksum(text)}
+		ServerVersion: m.ServerVersion, StartedAt: m.StartedAt, CompletedAt: m.CompletedAt, StreamBytes: m.StreamBytes,
+		StoredBytes: m.StoredBytes(),
+		Checksum:    manifest.Checksum(text)}
 }
 
 func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manifest.Manifest, []byte, error) {
@@ -181,7 +186,8 @@ func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manif
 
 // put stores an object, and tries for a while.
 func put(ctx context.Context, bucket *store.Bucket, key string, data []byte) error {
-	return again(ctx, "an object could not be written", func(ctx context.Context) error { return store.Write(ctx, bucket, key, data) })
+	return again(ctx, "an object could not be written",
+		func(ctx context.Context) error { return store.Write(ctx, bucket, key, data) })
 }
 
 // again repeats what a store does not do at once, unless it refuses.
@@ -209,7 +215,10 @@ func recipients(keys []string) ([]age.Recipient, error) {
 	for _, key := range keys {
 		r, err := age.ParseX25519Recipient(key)
 		if err != nil {
-			return nil, fmt.Errorf("the recipient %s is no public key of age: write one that age-keygen has printed into encryption.recipients: %w", key, err)
+			return nil,
+				fmt.Errorf(
+					"the recipient %s is no public key of age: write one that age-keygen has printed into encryption.recipients: %w",
+					key, err)
 		}
 		out = append(out, r)
 	}
@@ -236,11 +245,13 @@ func open(ctx context.Context, t task.Backup) (*stream, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
 	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: t.ServerName},
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots,
+			ServerName: t.ServerName},
 		TLSHandshakeTimeout: dialTime, DisableCompression: true, DisableKeepAlives: true, ResponseHeaderTimeout: silence,
 	}}
 	ctx, cancel := context.WithCancel(ctx)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+t.Address+agentapi.PathBackup+t.Manifest.ID, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+t.Address+agentapi.PathBackup+t.Manifest.ID,
+		nil)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -59,8 +59,10 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 func exclusive(ctx context.Context, bucket *store.Bucket, key string) error {
 	err := store.Exclusive(ctx, bucket, key)
 	if errors.Is(err, store.ErrShared) {
-		err = fatal(task.ReasonStoreRefused, fmt.Errorf("the store could be overwritten by another writer: %w. Use one that takes "+
-			"If-None-Match, or has hard links if it is a volume; or set singleWriter: true if nothing but this Kubernetes cluster writes there", err))
+		err = fatal(task.ReasonStoreRefused, fmt.Errorf(
+			"the store could be overwritten by another writer: %w. Use one that takes "+
+				"If-None-Match, or has hard links if it is a volume; or set singleWriter: true if nothing but this Kubernetes "+
+				"cluster writes there", err))
 	} else if err != nil {
 		err = stored("an object could not be created", err)
 	}

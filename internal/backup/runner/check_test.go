@@ -56,7 +56,8 @@ func TestCheckSharedStore(t *testing.T) {
 	defer func() { _ = bucket.Close() }()
 	var why failure
 	_, err = check(t.Context(), bucket, task.Check{})
-	if !errors.As(err, &why) || !why.fatal || why.reason != task.ReasonStoreRefused || !strings.Contains(err.Error(), "singleWriter: true") {
+	if !errors.As(err, &why) || !why.fatal || why.reason != task.ReasonStoreRefused || !strings.Contains(err.Error(),
+		"singleWriter: true") {
 		t.Errorf("%v", err)
 	}
 	if told, err := check(t.Context(), bucket, task.Check{SingleWriter: true}); err != nil || told.Checked == nil {
@@ -83,7 +84,8 @@ func write(t *testing.T, bucket *store.Bucket, dir, id string, completed time.Ti
 	}
 }
 
-// TestLatest: the latest backup is the one that was completed last, whatever was copied last. Of two clusters of one name none is guessed.
+// TestLatest: the latest backup is the one that was completed last, whatever was copied last. Of two clusters of one
+// name none is guessed.
 func TestLatest(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	defer func() { _ = bucket.Close() }()
@@ -128,11 +130,13 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// TestAfterTheTime: a backup that was complete after the time to restore is passed over without a question about the archive.
+// TestAfterTheTime: a backup that was complete after the time to restore is passed over without a question about the
+// archive.
 func TestAfterTheTime(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	defer func() { _ = bucket.Close() }()
-	m := manifest.Manifest{Format: manifest.Format, ID: "late", CompletedAt: now, GTID: "0-1-5", Compression: manifest.CompressionNone, Parts: make([]manifest.Part, 1)}
+	m := manifest.Manifest{Format: manifest.Format, ID: "late", CompletedAt: now, GTID: "0-1-5",
+		Compression: manifest.CompressionNone, Parts: make([]manifest.Part, 1)}
 	text, err := json.Marshal(m)
 	if err == nil {
 		err = store.Write(t.Context(), bucket, "demo/shop/u1/late/"+manifest.Name, text)
@@ -144,7 +148,8 @@ func TestAfterTheTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	var why failure
-	_, _, err = locate(t.Context(), bucket, task.Find{Dir: "demo/shop/u1", Target: &binlog.Target{Time: now.Add(-time.Hour)}})
+	_, _, err = locate(t.Context(), bucket,
+		task.Find{Dir: "demo/shop/u1", Target: &binlog.Target{Time: now.Add(-time.Hour)}})
 	if !errors.As(err, &why) || why.reason != task.ReasonOutside || !strings.Contains(err.Error(), "not before it") {
 		t.Errorf("%v", err)
 	}
@@ -169,14 +174,17 @@ func TestBoundary(t *testing.T) {
 	const last = batch + 2
 	for n := uint64(1); n <= last; n++ { // a transaction in each, one a minute
 		at := now.Add(time.Duration(n) * time.Minute)
-		h := binlog.Head{Format: binlog.FormatVersion, Number: n, Chain: 1, Session: "s", Lines: []binlog.Line{line}, Begins: n == 1, Before: before.Checksum, Previous: before.Last,
-			First: binlog.GTID{Server: 1, Seq: n}, Last: binlog.GTID{Server: 1, Seq: n}, FirstTime: at, LastTime: at, Earliest: at, Transactions: 1}
+		h := binlog.Head{Format: binlog.FormatVersion, Number: n, Chain: 1, Session: "s", Lines: []binlog.Line{line},
+			Begins: n == 1, Before: before.Checksum, Previous: before.Last,
+			First: binlog.GTID{Server: 1, Seq: n}, Last: binlog.GTID{Server: 1, Seq: n}, FirstTime: at, LastTime: at,
+			Earliest: at, Transactions: 1}
 		text, err := h.Encode()
 		put(path.Join(binlog.Dir("demo/shop/u1"), binlog.Key(n)), text, err)
 		before = h
 	}
 	for n := last - batch - 1; n < last-batch+2; n++ { // by a clock that is ten minutes slow
-		m := manifest.Manifest{Format: manifest.Format, ID: fmt.Sprint("b", n), CompletedAt: now.Add(time.Duration(n-10) * time.Minute), GTID: fmt.Sprint("0-1-", n), Line: line, Session: "s",
+		m := manifest.Manifest{Format: manifest.Format, ID: fmt.Sprint("b", n),
+			CompletedAt: now.Add(time.Duration(n-10) * time.Minute), GTID: fmt.Sprint("0-1-", n), Line: line, Session: "s",
 			Position: fmt.Sprint(history, ":", n), Compression: manifest.CompressionNone, Parts: make([]manifest.Part, 1)}
 		text, err := json.Marshal(m)
 		put(path.Join("demo/shop/u1", m.ID, manifest.Name), text, err)
@@ -193,7 +201,8 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// TestList: complete backups are found at every depth that is asked for; parts, halves and what belongs to others are none.
+// TestList: complete backups are found at every depth that is asked for; parts, halves and what belongs to others are
+// none.
 func TestList(t *testing.T) {
 	ctx := context.Background()
 	bucket := memblob.OpenBucket(nil)
@@ -205,7 +214,8 @@ func TestList(t *testing.T) {
 		}
 	}
 	whole := func(dir string, completed time.Time) { write(t, bucket, dir, path.Base(dir), completed) }
-	for _, dir := range []string{"demo/shop/u1/a", "demo/shop/u1/b", "demo/shop/u2/c", "demo/shoppers/u3/d", "other/shop/u4/e"} {
+	for _, dir := range []string{"demo/shop/u1/a", "demo/shop/u1/b", "demo/shop/u2/c", "demo/shoppers/u3/d",
+		"other/shop/u4/e"} {
 		for i := range 3 {
 			put(path.Join(dir, manifest.PartName(i)))
 		}
@@ -215,7 +225,8 @@ func TestList(t *testing.T) {
 	put("readme.txt")
 	put("photos/2026/03/01/" + manifest.Name)
 	put("photos/2026/" + manifest.Name)
-	for dir, want := range map[string]string{"": "01! a b c d e", "demo/shop": "a b c", "demo/shop/u1": "a b", "demo/none": ""} {
+	for dir, want := range map[string]string{"": "01! a b c d e", "demo/shop": "a b c", "demo/shop/u1": "a b",
+		"demo/none": ""} {
 		found, err := list(ctx, bucket, dir)
 		if err != nil {
 			t.Fatal(err)

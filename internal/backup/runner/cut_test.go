@@ -43,8 +43,9 @@ func onEach(t *testing.T, test func(t *testing.T, s shelf)) {
 
 // manifestOf is the manifest of a backup of a cluster demo/shop.
 func manifestOf(uid, id string) manifest.Manifest {
-	return manifest.Manifest{Format: 1, ID: id, Namespace: "demo", Cluster: "shop", ClusterUID: uid, Compression: manifest.CompressionNone,
-		Parts: []manifest.Part{{Size: 1}}, CompletedAt: time.Now().UTC()}
+	return manifest.Manifest{Format: 1, ID: id, Namespace: "demo", Cluster: "shop", ClusterUID: uid,
+		Compression: manifest.CompressionNone,
+		Parts:       []manifest.Part{{Size: 1}}, CompletedAt: time.Now().UTC()}
 }
 
 func base(m manifest.Manifest) string {
@@ -78,8 +79,8 @@ func (s shelf) empty(t *testing.T, m manifest.Manifest) bool {
 	return err != nil
 }
 
-// TestKilled: a Job that is killed before its manifest leaves no backup, and the next attempt removes its parts; one that is killed after it has made one,
-// which the next attempt finds.
+// TestKilled: a Job that is killed before its manifest leaves no backup, and the next attempt removes its parts; one
+// that is killed after it has made one, which the next attempt finds.
 func TestKilled(t *testing.T) {
 	onEach(t, func(t *testing.T, s shelf) {
 		half, whole := manifestOf("u1", "half"), manifestOf("u1", "whole")
@@ -91,7 +92,8 @@ func TestKilled(t *testing.T) {
 		}
 		// There is no node here: it fails, after the store was put in order.
 		var f failure
-		if _, err := backup(t.Context(), s.Bucket, task.Backup{Manifest: half}); !errors.As(err, &f) || f.reason != task.ReasonNode || f.fatal {
+		if _, err := backup(t.Context(), s.Bucket, task.Backup{Manifest: half}); !errors.As(err, &f) ||
+			f.reason != task.ReasonNode || f.fatal {
 			t.Errorf("%v", err)
 		}
 		if !s.empty(t, half) {
@@ -104,7 +106,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestShared: clusters of one name that share a prefix, here or in two Kubernetes, do not mix: what is removed of one stays of the other.
+// TestShared: clusters of one name that share a prefix, here or in two Kubernetes, do not mix: what is removed of one
+// stays of the other.
 func TestShared(t *testing.T) {
 	onEach(t, func(t *testing.T, s shelf) {
 		ours, theirs := manifestOf("11111111-a", "b1"), manifestOf("22222222-b", "b1")

@@ -39,7 +39,8 @@ func newRestoring(t *testing.T) *restoring {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "pipe") //nolint:usetesting // t.TempDir has the test's name, which is too long for a socket
+	dir, err := os.MkdirTemp("",
+		"pipe") //nolint:usetesting // t.TempDir has the test's name, which is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,8 @@ func (r *restoring) identity(t *testing.T, text string) {
 }
 
 // serve is the container fetch. It returns when it has ended after a kill.
-func (r *restoring) serve(t *testing.T, answer func(context.Context, pipe.Request, *pipe.Writer) pipe.End) (kill func()) {
+func (r *restoring) serve(t *testing.T, answer func(context.Context, pipe.Request, *pipe.Writer) pipe.End) (
+	kill func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -166,10 +168,13 @@ func TestFailuresArrive(t *testing.T) {
 		reason string
 		fatal  bool
 	}{
-		"another key":         {func(t *testing.T, r *restoring) { r.identity(t, other.String()) }, task.ReasonWrongKey, true},
-		"no key":              {func(t *testing.T, r *restoring) { r.identity(t, "a password") }, task.ReasonWrongKey, true},
-		"an altered part":     {func(t *testing.T, r *restoring) { r.replace(t, manifest.PartName(1), []byte("x")) }, task.ReasonDamaged, true},
-		"an altered manifest": {func(t *testing.T, r *restoring) { r.replace(t, manifest.Name, []byte("{}")) }, task.ReasonDamaged, true},
+		"another key": {func(t *testing.T, r *restoring) { r.identity(t, other.String()) }, task.ReasonWrongKey,
+			true},
+		"no key": {func(t *testing.T, r *restoring) { r.identity(t, "a password") }, task.ReasonWrongKey, true},
+		"an altered part": {func(t *testing.T, r *restoring) { r.replace(t, manifest.PartName(1), []byte("x")) },
+			task.ReasonDamaged, true},
+		"an altered manifest": {func(t *testing.T, r *restoring) { r.replace(t, manifest.Name, []byte("{}")) },
+			task.ReasonDamaged, true},
 		"no manifest": {func(t *testing.T, r *restoring) {
 			if err := r.bucket.Delete(t.Context(), path.Join(r.base(), manifest.Name)); err != nil {
 				t.Fatal(err)

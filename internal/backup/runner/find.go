@@ -36,7 +36,8 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 	return task.Result{Backup: describe(m, text, path.Dir(base)), Replay: replay}, nil
 }
 
-// locate returns where a backup lies: the latest below a directory when no ID is given, and the latest before a point in time.
+// locate returns where a backup lies: the latest below a directory when no ID is given, and the latest before a point
+// in time.
 func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *task.Replay, error) {
 	found, err := list(ctx, bucket, t.Dir)
 	if err != nil {

@@ -20,14 +20,16 @@ const (
 	// startTime bounds the start of the server on the prepared data, stopTime its end.
 	startTime = 15 * time.Minute
 	stopTime  = 5 * time.Minute
-	// synced is what mariadbd reports when it has written the first view of the new history, and serving when it waits for signals.
+	// synced is what mariadbd reports when it has written the first view of the new history, and serving when it waits for
+	// signals.
 	synced  = "WSREP: Synchronized with group, ready for connections"
 	serving = "mariadbd: ready for connections"
 )
 
-// begin gives the data a history of their own: mariadbd is started on them once, alone and without a network, from the position of the backup in a
-// history of another name, and stopped. InnoDB and grastate.dat report the new position then. It is the same on every node that restores the
-// same backup, so that all of them go on from there without a copy of each other's data.
+// begin gives the data a history of their own: mariadbd is started on them once, alone and without a network, from the
+// position of the backup in a history of another name, and stopped. InnoDB and grastate.dat report the new position
+// then. It is the same on every node that restores the same backup, so that all of them go on from there without a copy
+// of each other's data.
 func begin(ctx context.Context, p places, history string) (source, position galera.Position, err error) {
 	source, err = recovered(ctx, p)
 	if err != nil {
@@ -52,7 +54,8 @@ func begin(ctx context.Context, p places, history string) (source, position gale
 	}
 	position, err = recovered(ctx, p)
 	if err == nil && (position != state.Position || position.UUID != history || position.Seqno <= source.Seqno) {
-		err = because(task.ReasonTool, fmt.Errorf("the new history does not begin as it should: InnoDB is at %s, Galera at %s", position, state.Position))
+		err = because(task.ReasonTool, fmt.Errorf(
+			"the new history does not begin as it should: InnoDB is at %s, Galera at %s", position, state.Position))
 	}
 	if err == nil {
 		err = clean(p.work)
@@ -60,9 +63,11 @@ func begin(ctx context.Context, p places, history string) (source, position gale
 	return source, position, err
 }
 
-// clean removes what is of the backup, or of the run here, and not of the database: a cache of write-sets would be of the wrong size.
+// clean removes what is of the backup, or of the run here, and not of the database: a cache of write-sets would be of
+// the wrong size.
 func clean(dir string) error {
-	for _, pattern := range []string{"galera.cache", "gcache.page.*", "mariadb_backup_*", "xtrabackup_*", "donor_galera_info", "gvwstate.dat",
+	for _, pattern := range []string{"galera.cache", "gcache.page.*", "mariadb_backup_*", "xtrabackup_*",
+		"donor_galera_info", "gvwstate.dat",
 		"binlog.*", "relay.*", "master.info", "relay-log.info", "multi-master.info", "tc.log"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
@@ -84,12 +89,15 @@ func clean(dir string) error {
 	return nil
 }
 
-// server is a mariadbd on the prepared data that only this process reaches. What InnoDB has to know of them stands in backup-my.cnf.
+// server is a mariadbd on the prepared data that only this process reaches. What InnoDB has to know of them stands in
+// backup-my.cnf.
 func (p places) server(args ...string) mariadbd.Command {
 	own := []string{
-		"--wsrep-on=ON", "--wsrep-provider=" + image.Provider(), "--wsrep-cluster-address=gcomm://", "--wsrep-cluster-name=restore", "--wsrep-node-name=restore",
+		"--wsrep-on=ON", "--wsrep-provider=" + image.Provider(), "--wsrep-cluster-address=gcomm://",
+		"--wsrep-cluster-name=restore", "--wsrep-node-name=restore",
 		"--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=rsync",
-		"--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:4567;gcache.size=16M;gcache.dir=" + p.work + ";pc.recovery=false",
+		"--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:4567;gcache.size=16M;gcache.dir=" + p.work +
+			";pc.recovery=false",
 	}
 	return p.serverOn(p.work, append(own, args...)...)
 }
@@ -97,8 +105,10 @@ func (p places) server(args ...string) mariadbd.Command {
 // serverOn is one on the data in a directory, without a network.
 func (p places) serverOn(dir string, args ...string) mariadbd.Command {
 	own := []string{
-		"--defaults-file=" + filepath.Join(dir, "backup-my.cnf"), "--datadir=" + dir, "--tmpdir=" + p.Tmp, "--innodb-undo-directory=" + dir,
-		"--socket=" + p.Socket(), "--pid-file=" + p.PidFile(), "--skip-networking", "--skip-log-bin", "--skip-ssl", "--skip-log-error", "--skip-slave-start",
+		"--defaults-file=" + filepath.Join(dir, "backup-my.cnf"), "--datadir=" + dir, "--tmpdir=" + p.Tmp,
+		"--innodb-undo-directory=" + dir,
+		"--socket=" + p.Socket(), "--pid-file=" + p.PidFile(), "--skip-networking", "--skip-log-bin", "--skip-ssl",
+		"--skip-log-error", "--skip-slave-start",
 		"--skip-name-resolve", "--event-scheduler=DISABLED", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
 	}
 	return mariadbd.Command{Path: image.Server(), Args: append(own, args...), Env: mariadbd.Env(p.Places), Dir: dir}
@@ -126,17 +136,19 @@ func runOnce(ctx context.Context, p places, from galera.Position) error {
 	select {
 	case <-ready:
 	case <-proc.Done():
-		return because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data (exit code %d): %s", proc.Exit().Code, mariadbd.Why(proc.Exit().Lines)))
+		return because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data (exit code %d): %s",
+			proc.Exit().Code, mariadbd.Why(proc.Exit().Lines)))
 	case <-ctx.Done():
 		proc.Kill()
 		<-proc.Done()
-		return because(task.ReasonTool, errors.New("mariadbd did not become ready on the restored data: "+mariadbd.Why(proc.Exit().Lines)))
+		return because(task.ReasonTool, errors.New("mariadbd did not become ready on the restored data: "+
+			mariadbd.Why(proc.Exit().Lines)))
 	}
 	return stop(proc)
 }
 
-// whenStarted reads a server's log, and calls done once, when the server is Synced and waits for signals. The two come in any order, and one
-// that was asked to stop before the second was seen to hang.
+// whenStarted reads a server's log, and calls done once, when the server is Synced and waits for signals. The two come
+// in any order, and one that was asked to stop before the second was seen to hang.
 func whenStarted(done func()) func(line string) {
 	missing := map[string]bool{synced: true, serving: true}
 	return func(line string) {
@@ -157,7 +169,8 @@ func stop(proc *mariadbd.Process) error {
 	defer late.Stop()
 	<-proc.Done()
 	if exit := proc.Exit(); exit.Code != 0 {
-		return because(task.ReasonTool, fmt.Errorf("mariadbd did not stop in good order on the restored data: %s", mariadbd.Why(exit.Lines)))
+		return because(task.ReasonTool, fmt.Errorf("mariadbd did not stop in good order on the restored data: %s",
+			mariadbd.Why(exit.Lines)))
 	}
 	return nil
 }

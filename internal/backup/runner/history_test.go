@@ -27,8 +27,9 @@ func TestClean(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]bool{"xtrabackup_sales/t.ibd": true, "mariadb_backup_x/t.ibd": true, "relay.log/t.ibd": true,
-		"ibdata1": true, "xtrabackup_info": false, "galera.cache": false} {
+	for name, want := range map[string]bool{"xtrabackup_sales/t.ibd": true, "mariadb_backup_x/t.ibd": true,
+		"relay.log/t.ibd": true,
+		"ibdata1":         true, "xtrabackup_info": false, "galera.cache": false} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -33,7 +33,8 @@ type place struct {
 // levels are the directories above a backup's objects: namespace, cluster, UID, ID (manifest.Dir).
 const levels = 4
 
-// list finds the backups below a directory that have a manifest, the newest first. It asks for directories, not for their many parts.
+// list finds the backups below a directory that have a manifest, the newest first. It asks for directories, not for
+// their many parts.
 func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error) {
 	dirs := []string{dir}
 	for range levels - depth(dir) {
@@ -44,7 +45,8 @@ func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error
 				return nil, err
 			}
 			if next = append(next, below...); len(next) > maxListed {
-				return nil, fmt.Errorf("more than %d directories: keep backups in a bucket, or under a prefix, of their own", maxListed)
+				return nil, fmt.Errorf("more than %d directories: keep backups in a bucket, or under a prefix, of their own",
+					maxListed)
 			}
 		}
 		dirs = next
@@ -106,8 +108,8 @@ func readHead(ctx context.Context, bucket *store.Bucket, key string, size int64)
 	return io.ReadAll(r)
 }
 
-// pick returns the backups that a restore may be of, the newest first. One name may have been that of several clusters, here or
-// elsewhere: which of them is meant is never guessed. It is pure.
+// pick returns the backups that a restore may be of, the newest first. One name may have been that of several clusters,
+// here or elsewhere: which of them is meant is never guessed. It is pure.
 func pick(found []place, t task.Find) ([]place, error) {
 	if t.ID != "" {
 		found = slices.DeleteFunc(slices.Clone(found), func(p place) bool { return p.id != t.ID })
@@ -119,8 +121,9 @@ func pick(found []place, t task.Find) ([]place, error) {
 		}
 	}
 	if len(dirs) > 1 {
-		return nil, fatal(task.ReasonAmbiguous, fmt.Errorf("below %q there are backups of %d clusters: set clusterUID to one of %s",
-			t.Dir, len(dirs), strings.Join(uids(dirs, found), ", ")))
+		return nil, fatal(task.ReasonAmbiguous,
+			fmt.Errorf("below %q there are backups of %d clusters: set clusterUID to one of %s",
+				t.Dir, len(dirs), strings.Join(uids(dirs, found), ", ")))
 	}
 	for _, p := range found {
 		if p.broken != nil && t.ID == "" {
@@ -135,7 +138,8 @@ func pick(found []place, t task.Find) ([]place, error) {
 func uids(dirs []string, found []place) (out []string) {
 	for _, d := range dirs[:min(len(dirs), maxReported)] {
 		i := slices.IndexFunc(found, func(p place) bool { return p.dir == d })
-		out = append(out, fmt.Sprintf("%s (latest backup %s, %s)", path.Base(d), found[i].id, found[i].completed.UTC().Format(time.RFC3339)))
+		out = append(out, fmt.Sprintf("%s (latest backup %s, %s)", path.Base(d), found[i].id,
+			found[i].completed.UTC().Format(time.RFC3339)))
 	}
 	return out
 }

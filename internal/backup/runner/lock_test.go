@@ -23,27 +23,35 @@ import (
 func locked(t *testing.T, s *storetest.Service) string {
 	t.Helper()
 	const name = "locked"
-	c := s3.New(s3.Options{Region: s.Region, BaseEndpoint: aws.String(s.Endpoint), UsePathStyle: true, HTTPClient: s.Client(),
+	c := s3.New(s3.Options{Region: s.Region, BaseEndpoint: aws.String(s.Endpoint), UsePathStyle: true,
+		HTTPClient:  s.Client(),
 		Credentials: credentials.NewStaticCredentialsProvider(s.Good[task.AccessKeyID], s.Good[task.SecretAccessKey], "")})
-	_, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String(name), ObjectLockEnabledForBucket: aws.Bool(true)})
+	_, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String(name),
+		ObjectLockEnabledForBucket: aws.Bool(true)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.PutObjectLockConfiguration(t.Context(), &s3.PutObjectLockConfigurationInput{Bucket: aws.String(name), ObjectLockConfiguration: &types.ObjectLockConfiguration{
-		ObjectLockEnabled: types.ObjectLockEnabledEnabled, Rule: &types.ObjectLockRule{DefaultRetention: &types.DefaultRetention{Days: aws.Int32(1), Mode: types.ObjectLockRetentionModeCompliance}}}})
+	_, err = c.PutObjectLockConfiguration(t.Context(), &s3.PutObjectLockConfigurationInput{Bucket: aws.String(name),
+		ObjectLockConfiguration: &types.ObjectLockConfiguration{
+			ObjectLockEnabled: types.ObjectLockEnabledEnabled,
+			Rule: &types.ObjectLockRule{DefaultRetention: &types.DefaultRetention{Days: aws.Int32(1),
+				Mode: types.ObjectLockRetentionModeCompliance}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return name
 }
 
-// TestObjectLock: a store that locks objects, and keeps no versions alongside them, refuses a deletion; that is reported, and nothing is lost.
+// TestObjectLock: a store that locks objects, and keeps no versions alongside them, refuses a deletion; that is
+// reported, and nothing is lost.
 func TestObjectLock(t *testing.T) {
 	s := storetest.Start(t, task.ServiceS3)
 	s.Bucket = locked(t, s)
 	s.Refuse(func(r *http.Request) (int, string) { // as Amazon's does, and the emulator does not
 		if r.Method == http.MethodPut && r.Header.Get("Content-Md5") == "" {
-			return http.StatusBadRequest, "<Error><Code>InvalidRequest</Code><Message>Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters</Message></Error>"
+			return http.StatusBadRequest,
+				"<Error><Code>InvalidRequest</Code><Message>Content-MD5 OR x-amz-checksum- HTTP header is required for Put " +
+					"Object requests with Object Lock parameters</Message></Error>"
 		}
 		return 0, ""
 	})
@@ -64,7 +72,8 @@ func TestObjectLock(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	refused("the manifest could not be deleted", remove(t.Context(), bucket, manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), m.ID))
+	refused("the manifest could not be deleted",
+		remove(t.Context(), bucket, manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), m.ID))
 	if have, _, err := readManifest(t.Context(), bucket, base(m)); err != nil || have.ID != m.ID {
 		t.Errorf("%+v, %v", have, err)
 	}

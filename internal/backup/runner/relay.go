@@ -83,7 +83,8 @@ func (n *noting) Read(to []byte) (int, error) {
 	return k, err
 }
 
-// add decrypts a segment, and takes the transactions that are wanted. It is the one of that number, whole, and goes on from the one before.
+// add decrypts a segment, and takes the transactions that are wanted. It is the one of that number, whole, and goes on
+// from the one before.
 func (w *relay) add(from io.Reader, number uint64, keys []age.Identity) error {
 	r := bufio.NewReaderSize(from, binlog.MaxHead)
 	line, err := r.ReadSlice('\n')

@@ -40,7 +40,8 @@ func newSegments(t *testing.T, after uint64) *segments {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &segments{key: key, head: binlog.Head{Format: binlog.FormatVersion, Number: 1, Chain: 1, Lines: []binlog.Line{{History: "h", ID: "a"}}, Last: binlog.GTID{Server: 1, Seq: after}}}
+	return &segments{key: key, head: binlog.Head{Format: binlog.FormatVersion, Number: 1, Chain: 1,
+		Lines: []binlog.Line{{History: "h", ID: "a"}}, Last: binlog.GTID{Server: 1, Seq: after}}}
 }
 
 // add stores the transactions up to last.
@@ -58,7 +59,8 @@ func (s *segments) add(t *testing.T, last uint64, content ...[]byte) []byte {
 	}
 	sum := sha256.Sum256(body.Bytes())
 	h := s.head
-	h.Number, h.Before, h.Previous, h.Last, h.Transactions, h.SHA256 = h.Number+1, h.Checksum, h.Last, binlog.GTID{Server: 1, Seq: last}, int(last-h.Last.Seq), hex.EncodeToString(sum[:])
+	h.Number, h.Before, h.Previous, h.Last, h.Transactions, h.SHA256 = h.Number+1, h.Checksum, h.Last,
+		binlog.GTID{Server: 1, Seq: last}, int(last-h.Last.Seq), hex.EncodeToString(sum[:])
 	h.Times = binlog.Between(time.Unix(10, 0), time.Unix(20, 0), time.Time{})
 	line, err := h.Encode()
 	if err != nil {
@@ -81,7 +83,8 @@ func (s *segments) relay(t *testing.T, base uint64, target binlog.Target) *relay
 
 var magic = []byte(binlog.Magic)
 
-// TestRelay: the relay log has exactly the transactions after the base, up to the target, whatever is cut off, or lies beyond.
+// TestRelay: the relay log has exactly the transactions after the base, up to the target, whatever is cut off, or lies
+// beyond.
 func TestRelay(t *testing.T) {
 	half := binlogtest.Begin(0, 1, 6, 16, 0)
 	s := newSegments(t, 2)
@@ -93,9 +96,12 @@ func TestRelay(t *testing.T) {
 		last   uint64
 		late   int
 	}{
-		"latest":     {binlog.Target{Latest: true}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat, transaction(6, 16), transaction(7, 17), transaction(8, 12)}, 8, 0},
-		"a time":     {binlog.Target{Time: time.Unix(17, 0)}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat, transaction(6, 16)}, 6, 1},
-		"a GTID":     {binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 5}}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat}, 5, 0},
+		"latest": {binlog.Target{Latest: true}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat,
+			transaction(6, 16), transaction(7, 17), transaction(8, 12)}, 8, 0},
+		"a time": {binlog.Target{Time: time.Unix(17, 0)}, [][]byte{logFormat, transaction(4, 14), transaction(5, 15),
+			logFormat, transaction(6, 16)}, 6, 1},
+		"a GTID": {binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 5}},
+			[][]byte{logFormat, transaction(4, 14), transaction(5, 15), logFormat}, 5, 0},
 		"the base's": {binlog.Target{Time: time.Unix(14, 0)}, [][]byte{logFormat}, 3, 1},
 	} {
 		w := s.relay(t, 3, c.target)
@@ -105,7 +111,8 @@ func TestRelay(t *testing.T) {
 			}
 		}
 		have, _ := os.ReadFile(w.to.(logFile).Name())
-		if want := append([]byte(binlog.Magic), bytes.Join(c.want, nil)...); !bytes.Equal(have, want) || w.cut.Last.Seq != c.last || w.cut.Late != c.late {
+		if want := append([]byte(binlog.Magic), bytes.Join(c.want, nil)...); !bytes.Equal(have, want) ||
+			w.cut.Last.Seq != c.last || w.cut.Late != c.late {
 			t.Errorf("%s: %d bytes instead of %d, up to %s, %d late", name, len(have), len(want), w.cut.Last, w.cut.Late)
 		}
 		if err := w.cut.Done(s.head.Checksum); err != nil {
@@ -140,16 +147,17 @@ func TestRelayDamage(t *testing.T) {
 		segments [][]byte
 		says     string
 	}{
-		"altered":                   {[][]byte{altered}, ""},
-		"cut off":                   {[][]byte{good[:len(good)-5]}, ""},
-		"for another key":           {[][]byte{log(magic, logFormat, transaction(4, 14))}, "private keys"},
-		"empty":                     {[][]byte{nil}, "no head"},
-		"no segment":                {[][]byte{[]byte("{}\nxxxx")}, "format"},
-		"nothing":                   {[][]byte{with()}, "no binary log"},
-		"no binary log":             {[][]byte{with([]byte("some text"))}, "no binary log"},
-		"half an event":             {[][]byte{with(magic, logFormat, transaction(4, 14)[:30])}, "not an event"},
-		"without its transaction":   {[][]byte{with(magic, logFormat)}, "0 transactions"},
-		"with one more":             {[][]byte{with(magic, logFormat, transaction(4, 14), transaction(5, 15))}, "2 transactions"},
+		"altered":                 {[][]byte{altered}, ""},
+		"cut off":                 {[][]byte{good[:len(good)-5]}, ""},
+		"for another key":         {[][]byte{log(magic, logFormat, transaction(4, 14))}, "private keys"},
+		"empty":                   {[][]byte{nil}, "no head"},
+		"no segment":              {[][]byte{[]byte("{}\nxxxx")}, "format"},
+		"nothing":                 {[][]byte{with()}, "no binary log"},
+		"no binary log":           {[][]byte{with([]byte("some text"))}, "no binary log"},
+		"half an event":           {[][]byte{with(magic, logFormat, transaction(4, 14)[:30])}, "not an event"},
+		"without its transaction": {[][]byte{with(magic, logFormat)}, "0 transactions"},
+		"with one more": {[][]byte{with(magic, logFormat, transaction(4, 14), transaction(5, 15))},
+			"2 transactions"},
 		"with another one":          {[][]byte{with(magic, logFormat, transaction(5, 14))}, "are missing"},
 		"the content of another":    {[][]byte{slices.Concat(head, []byte{'\n'}, body)}, "not what its head names"},
 		"twice":                     {[][]byte{good, good}, "names itself"},
@@ -170,7 +178,8 @@ func TestRelayDamage(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	have := settings(map[string]string{"lower_case_table_names": "1", "log_bin": "x", "skip_slave_start": "1", "datadir": "/x", "innodb_buffer_pool_size": "2G", "wsrep_slave_threads": "4", "read_only": "ON"})
+	have := settings(map[string]string{"lower_case_table_names": "1", "log_bin": "x", "skip_slave_start": "1",
+		"datadir": "/x", "innodb_buffer_pool_size": "2G", "wsrep_slave_threads": "4", "read_only": "ON"})
 	if len(have) != 2 || have[0] != "--innodb-buffer-pool-size=2G" || have[1] != "--lower-case-table-names=1" {
 		t.Errorf("%v", have)
 	}

@@ -28,13 +28,14 @@ const (
 	replayer = "galera-operator-replay"
 	// replayServer is another server than any the transactions are of: a server does not apply its own.
 	replayServer = "4294967295"
-	// stuckTime is how long the server may be idle. One that is at work on a statement is waited for: the Job's own time bounds that.
+	// stuckTime is how long the server may be idle. One that is at work on a statement is waited for: the Job's own time
+	// bounds that.
 	stuckTime = time.Minute
 	tellEvery = 30 * time.Second
 )
 
-// replay applies the archive to the prepared data, by MariaDB's own replication: the segments become a relay log that ends at the target.
-// It returns the last transaction, and how many later ones name a time before the target.
+// replay applies the archive to the prepared data, by MariaDB's own replication: the segments become a relay log that
+// ends at the target. It returns the last transaction, and how many later ones name a time before the target.
 func replay(ctx context.Context, t task.Restore, m manifest.Manifest, p places) (reached string, late int, err error) {
 	r := *t.Replay
 	base, err := readBase(m, binlogInfo(p.work), r.Domain)
@@ -87,8 +88,10 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	}
 	defer func() { _ = os.Remove(init) }()
 	args := append(settings(r.Settings),
-		"--wsrep-on=OFF", "--server-id="+replayServer, "--relay-log="+filepath.Join(p.work, "relay"), "--relay-log-index="+index, "--relay-log-purge=OFF",
-		"--relay-log-recovery=OFF", "--init-file="+init, "--innodb-flush-log-at-trx-commit=0", "--slave-exec-mode=STRICT", "--read-only=OFF", "--master-info-file="+filepath.Join(p.work, "master.info"),
+		"--wsrep-on=OFF", "--server-id="+replayServer, "--relay-log="+filepath.Join(p.work, "relay"),
+		"--relay-log-index="+index, "--relay-log-purge=OFF",
+		"--relay-log-recovery=OFF", "--init-file="+init, "--innodb-flush-log-at-trx-commit=0", "--slave-exec-mode=STRICT",
+		"--read-only=OFF", "--master-info-file="+filepath.Join(p.work, "master.info"),
 		"--relay-log-info-file="+filepath.Join(p.work, "relay-log.info"), "--replicate-same-server-id=OFF")
 	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
 	if err != nil {
@@ -109,7 +112,8 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	if err := follow(ctx, db, proc, last, count); err != nil {
 		return err
 	}
-	for _, statement := range []string{"STOP SLAVE", "SET GLOBAL gtid_slave_pos = ''", "RESET SLAVE ALL", "DROP USER '" + replayer + "'@'localhost'"} {
+	for _, statement := range []string{"STOP SLAVE", "SET GLOBAL gtid_slave_pos = ''", "RESET SLAVE ALL",
+		"DROP USER '" + replayer + "'@'localhost'"} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return because(task.ReasonTool, fmt.Errorf("%s: %w", statement, err))
 		}
@@ -122,15 +126,17 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	return clean(p.work)
 }
 
-// initFile is what the server does first: it makes the account of the replay, and begins it. The account has a password: no other way to log in
-// is the same in all series. It has what the plug-ins of a restored server may want of one.
+// initFile is what the server does first: it makes the account of the replay, and begins it. The account has a
+// password: no other way to log in is the same in all series. It has what the plug-ins of a restored server may want of
+// one.
 func initFile(p places, password string) (string, error) {
 	name := filepath.Join(p.Tmp, "replay.sql")
 	text := strings.Join([]string{
 		"CREATE OR REPLACE USER '" + replayer + "'@'localhost' IDENTIFIED BY '" + password + "'",
 		"GRANT ALL ON *.* TO '" + replayer + "'@'localhost' WITH GRANT OPTION",
 		"SET GLOBAL gtid_slave_pos = ''",
-		"CHANGE MASTER TO MASTER_HOST = 'archive', RELAY_LOG_FILE = '" + relayLog + "', RELAY_LOG_POS = 4, MASTER_USE_GTID = no",
+		"CHANGE MASTER TO MASTER_HOST = 'archive', RELAY_LOG_FILE = '" + relayLog +
+			"', RELAY_LOG_POS = 4, MASTER_USE_GTID = no",
 		"START SLAVE SQL_THREAD", ""}, ";\n")
 	return name, os.WriteFile(name, []byte(text), 0o600)
 }
@@ -142,7 +148,8 @@ func settings(all map[string]string) (out []string) {
 		if mycnf.Refused(key, all[key]) != "" {
 			continue
 		}
-		if slices.ContainsFunc([]string{"wsrep", "log-", "binlog", "gtid", "server-id", "slave", "replicate", "relay", "master", "read-only", "init-", "sync-", "expire", "max-binlog", "rpl-", "report-", "general-log"},
+		if slices.ContainsFunc([]string{"wsrep", "log-", "binlog", "gtid", "server-id", "slave", "replicate", "relay",
+			"master", "read-only", "init-", "sync-", "expire", "max-binlog", "rpl-", "report-", "general-log"},
 			func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			continue
 		}
@@ -170,7 +177,8 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 		case at != before:
 			before, moved = at, time.Now()
 		case idle(s) && time.Since(moved) > stuckTime:
-			return because(task.ReasonReplay, fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at, last))
+			return because(task.ReasonReplay, fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at,
+				last))
 		}
 		if time.Since(told) > tellEvery {
 			told = time.Now()
@@ -179,7 +187,8 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-proc.Done():
-			return because(task.ReasonTool, fmt.Errorf("mariadbd has ended while it applied the archive: %s", mariadbd.Why(proc.Exit().Lines)))
+			return because(task.ReasonTool, fmt.Errorf("mariadbd has ended while it applied the archive: %s",
+				mariadbd.Why(proc.Exit().Lines)))
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -188,7 +197,8 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 
 // idle reports whether the server applies nothing: its thread has ended, or waits for more than there is.
 func idle(s map[string]string) bool {
-	return s["Slave_SQL_Running"] != "Yes" || strings.HasPrefix(s["Slave_SQL_Running_State"], "Slave has read all relay log")
+	return s["Slave_SQL_Running"] != "Yes" || strings.HasPrefix(s["Slave_SQL_Running_State"],
+		"Slave has read all relay log")
 }
 
 // failedReplay sorts out an error of the server: another attempt helps only against a full disk, or a lock.

@@ -23,7 +23,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// restoredFile is the note alongside the data that they come from a backup. It is written before they become the data directory.
+// restoredFile is the note alongside the data that they come from a backup. It is written before they become the data
+// directory.
 const restoredFile = "restored.json"
 
 // places of a restore.
@@ -49,7 +50,8 @@ type restored struct {
 	History string `json:"history"`
 }
 
-// restore fills the volume with a backup, as the beginning of a new history. It may be cut off anywhere: it begins anew then.
+// restore fills the volume with a backup, as the beginning of a new history. It may be cut off anywhere: it begins anew
+// then.
 func restore(ctx context.Context, t task.Restore, p places) (task.Result, error) {
 	unlock, err := lock(p)
 	if err != nil {
@@ -86,13 +88,15 @@ func restore(ctx context.Context, t task.Restore, p places) (task.Result, error)
 		return task.Result{}, err
 	}
 	out := task.Restored{ID: t.ID, Position: position.String(), Source: source.String(), GTID: reached, Late: late}
-	return task.Result{Restored: &out}, finish(p, restored{out, t.History}, datadir.Versions{Used: version, Tables: m.ServerVersion})
+	return task.Result{Restored: &out}, finish(p, restored{out, t.History},
+		datadir.Versions{Used: version, Tables: m.ServerVersion})
 }
 
 // lockFile is on the volume, and held by the process that fills it.
 const lockFile = "restore.lock"
 
-// lock keeps a second attempt away from the volume while the one before is still at work: a pod that was deleted by force may go on for a while.
+// lock keeps a second attempt away from the volume while the one before is still at work: a pod that was deleted by
+// force may go on for a while.
 func lock(p places) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(p.Volume, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -126,7 +130,10 @@ func inspect(p places, t task.Restore) (*task.Restored, error) {
 	case l.Database && note.History == t.History && note.ID == t.ID:
 		return &note.Restored, nil
 	case l.Database || l.SST:
-		return nil, fatal(task.ReasonVolumeInUse, errors.New("the volume holds a database already, and is left unchanged: to start with what it holds, remove spec.bootstrapFrom; otherwise delete the claim, or choose another name for the cluster"))
+		return nil, fatal(task.ReasonVolumeInUse,
+			errors.New(
+				"the volume holds a database already, and is left unchanged: to start with what it holds, remove "+
+					"spec.bootstrapFrom; otherwise delete the claim, or choose another name for the cluster"))
 	}
 	return nil, nil
 }
@@ -162,9 +169,13 @@ func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) 
 func fits(m manifest.Manifest, version, arch string) error {
 	switch {
 	case manifest.Later(m.ServerVersion, version):
-		return fatal(task.ReasonVersion, fmt.Errorf("the backup was made by MariaDB %s, and the image has %s, which cannot read it: set spec.image to that series or a later one", m.ServerVersion, version))
+		return fatal(task.ReasonVersion, fmt.Errorf(
+			"the backup was made by MariaDB %s, and the image has %s, which cannot read it: set spec.image to that series or "+
+				"a later one", m.ServerVersion, version))
 	case m.Arch != "" && m.Arch != arch:
-		return fatal(task.ReasonVersion, fmt.Errorf("the backup was made on %s, and this host is %s: MariaDB promises nothing for files that are moved between processors. Set spec.scheduling.nodeSelector to hosts with kubernetes.io/arch: %s", m.Arch, arch, m.Arch))
+		return fatal(task.ReasonVersion, fmt.Errorf(
+			"the backup was made on %s, and this host is %s: MariaDB promises nothing for files that are moved between "+
+				"processors. Set spec.scheduling.nodeSelector to hosts with kubernetes.io/arch: %s", m.Arch, arch, m.Arch))
 	}
 	return nil
 }
@@ -176,7 +187,8 @@ func roomFor(p places, bytes int64, what string) error {
 		return err
 	}
 	if free := int64(fs.Bavail) * fs.Bsize; free < bytes { //nolint:gosec // no file system has 2^63 blocks
-		return because(task.ReasonDiskFull, fmt.Errorf("the volume has space for %d MiB, and %s take %d MiB: give the cluster larger volumes (spec.storage.size)",
+		return because(task.ReasonDiskFull, fmt.Errorf(
+			"the volume has space for %d MiB, and %s take %d MiB: give the cluster larger volumes (spec.storage.size)",
 			free>>20, what, bytes>>20))
 	}
 	return nil
@@ -213,7 +225,8 @@ func isStore(err error) bool {
 
 // prepare makes a database of the copy: mariadb-backup applies the log it has taken along.
 func prepare(ctx context.Context, p places) error {
-	return runTool(ctx, p, mariadbd.Command{Path: image.Find("mariadb-backup"), Args: []string{"--prepare", "--target-dir=" + p.work, "--tmpdir=" + p.Tmp}})
+	return runTool(ctx, p, mariadbd.Command{Path: image.Find("mariadb-backup"),
+		Args: []string{"--prepare", "--target-dir=" + p.work, "--tmpdir=" + p.Tmp}})
 }
 
 // runTool runs a program to its end.
@@ -233,7 +246,8 @@ func runTool(ctx context.Context, p places, c mariadbd.Command) error {
 	return because(task.ReasonTool, err)
 }
 
-// finish makes the working directory the data directory. The note comes first: without it a volume with data is refused.
+// finish makes the working directory the data directory. The note comes first: without it a volume with data is
+// refused.
 func finish(p places, note restored, v datadir.Versions) error {
 	text, err := json.Marshal(note)
 	if err != nil {

@@ -87,7 +87,8 @@ func TestInspect(t *testing.T) {
 		}
 		done, err := inspect(p, asked)
 		var f failure
-		if (done != nil) != c.done || errors.As(err, &f) != c.refused || c.refused && (!f.fatal || f.reason != task.ReasonVolumeInUse) {
+		if (done != nil) != c.done || errors.As(err, &f) != c.refused || c.refused &&
+			(!f.fatal || f.reason != task.ReasonVolumeInUse) {
 			t.Errorf("%s: %+v %v", name, done, err)
 		}
 	}
@@ -107,20 +108,23 @@ func TestFits(t *testing.T) {
 	} {
 		err := fits(manifest.Manifest{ServerVersion: c.made, Arch: c.arch}, c.version, "amd64")
 		var f failure
-		if c.says == "" && err != nil || c.says != "" && (!errors.As(err, &f) || !f.fatal || f.reason != task.ReasonVersion || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && err != nil || c.says != "" && (!errors.As(err, &f) || !f.fatal || f.reason != task.ReasonVersion ||
+			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestRequiredSpace: a volume without space for the data is reported before anything is unpacked, and tried again: it may be made larger.
+// TestRequiredSpace: a volume without space for the data is reported before anything is unpacked, and tried again: it
+// may be made larger.
 func TestRequiredSpace(t *testing.T) {
 	p := volume(t)
 	if err := roomFor(p, 1, "the backup's data"); err != nil {
 		t.Error(err)
 	}
 	var f failure
-	if err := roomFor(p, 1<<60, "the backup's data"); !errors.As(err, &f) || f.fatal || f.reason != task.ReasonDiskFull || !strings.Contains(err.Error(), "spec.storage.size") {
+	if err := roomFor(p, 1<<60, "the backup's data"); !errors.As(err, &f) || f.fatal || f.reason != task.ReasonDiskFull ||
+		!strings.Contains(err.Error(), "spec.storage.size") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package runner is the program of a backup's Jobs: it checks a store, takes a backup from a node, fills a volume from one, or removes one.
-// It reports its Result in the pod's termination message, and needs no token of Kubernetes.
+// Package runner is the program of a backup's Jobs: it checks a store, takes a backup from a node, fills a volume from
+// one, or removes one. It reports its Result in the pod's termination message, and needs no token of Kubernetes.
 package runner
 
 import (

@@ -27,22 +27,26 @@ func TestServices(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = bucket.Close() }()
-			m := manifest.Manifest{Format: 1, ID: "b1", Namespace: "demo", Cluster: "shop", ClusterUID: "u1", Compression: manifest.CompressionNone, Parts: []manifest.Part{{Size: 1}}, CompletedAt: time.Now().UTC()}
+			m := manifest.Manifest{Format: 1, ID: "b1", Namespace: "demo", Cluster: "shop", ClusterUID: "u1",
+				Compression: manifest.CompressionNone, Parts: []manifest.Part{{Size: 1}}, CompletedAt: time.Now().UTC()}
 			base := path.Join(manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID), m.ID)
 			text, err := json.Marshal(m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, o := range []struct{ key, data string }{{path.Join(base, manifest.PartName(0)), "x"}, {path.Join(base, manifest.Name), string(text)}, {"demo/shop/u1/half/" + manifest.PartName(0), "x"}} {
+			for _, o := range []struct{ key, data string }{{path.Join(base, manifest.PartName(0)), "x"},
+				{path.Join(base, manifest.Name), string(text)}, {"demo/shop/u1/half/" + manifest.PartName(0), "x"}} {
 				if err := put(ctx, bucket, o.key, []byte(o.data)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			told, err := check(ctx, bucket, task.Check{})
-			if err != nil || told.Checked.Backups != 1 || told.Checked.Latest[0].ID != "b1" || time.Since(told.Checked.Latest[0].CompletedAt).Abs() > time.Hour {
+			if err != nil || told.Checked.Backups != 1 || told.Checked.Latest[0].ID != "b1" ||
+				time.Since(told.Checked.Latest[0].CompletedAt).Abs() > time.Hour {
 				t.Fatalf("%+v, %v", told.Checked, err)
 			}
-			if have, _, err := readManifest(ctx, bucket, base); err != nil || have.ID != m.ID || !have.CompletedAt.Equal(m.CompletedAt) {
+			if have, _, err := readManifest(ctx, bucket, base); err != nil || have.ID != m.ID ||
+				!have.CompletedAt.Equal(m.CompletedAt) {
 				t.Errorf("%+v, %v", have, err)
 			}
 			if err := remove(ctx, bucket, path.Dir(base), m.ID); err != nil {

@@ -19,14 +19,17 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// readers is how many heads are read at the same time, batch how many before it is looked whether they go back far enough.
+// readers is how many heads are read at the same time, batch how many before it is looked whether they go back far
+// enough.
 const (
 	readers = 16
 	batch   = 128
 )
 
-// target finds the backup for a point in time, and the segments of the archive that lead there: the latest backup before it that they lead on from.
-func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []place) (base string, r *task.Replay, err error) {
+// target finds the backup for a point in time, and the segments of the archive that lead there: the latest backup
+// before it that they lead on from.
+func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []place) (base string, r *task.Replay,
+	err error) {
 	var refused error
 	dir := ""
 	for _, f := range found {
@@ -54,7 +57,8 @@ func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []plac
 // reaches finds the segments that lead from one backup to a point in time. why is the reason when there are none.
 func reaches(ctx context.Context, bucket *store.Bucket, f place, t task.Find) (r *task.Replay, why, err error) {
 	refuse := func(of time.Time, why string) error {
-		return fmt.Errorf("%s cannot be restored with the backup %s, of %s: %s", *t.Target, f.id, of.UTC().Format("2006-01-02T15:04:05Z"), why)
+		return fmt.Errorf("%s cannot be restored with the backup %s, of %s: %s", *t.Target, f.id,
+			of.UTC().Format("2006-01-02T15:04:05Z"), why)
 	}
 	if at := t.Target.Time; !at.IsZero() && f.completed.After(at) { // without a look at the archive, which may be long
 		return nil, refuse(f.completed, policy.NotBefore), nil
@@ -72,10 +76,14 @@ func reaches(ctx context.Context, bucket *store.Bucket, f place, t task.Find) (r
 	case why != nil || err != nil:
 		return nil, why, err
 	case chosen.Also.Known() && t.ID == "":
-		return nil, fmt.Errorf("%s names a transaction of the line of history of the backup %s, and one of the later line %s: name the backup to begin with, or a time",
-			*t.Target, f.id, chosen.Also), nil
+		return nil,
+			fmt.Errorf(
+				"%s names a transaction of the line of history of the backup %s, and one of the later line %s: name the backup "+
+					"to begin with, or a time",
+				*t.Target, f.id, chosen.Also), nil
 	}
-	return &task.Replay{Target: *t.Target, From: chosen.From, To: chosen.To, Bytes: chosen.Bytes, Sum: chosen.Sum, Domain: b.GTID.Domain}, nil, nil
+	return &task.Replay{Target: *t.Target, From: chosen.From, To: chosen.To, Bytes: chosen.Bytes, Sum: chosen.Sum,
+		Domain: b.GTID.Domain}, nil, nil
 }
 
 // walk goes through the archive of one cluster.
@@ -129,8 +137,8 @@ func (w *walk) head(ctx context.Context, number uint64) (h binlog.Head, err erro
 	return h, err
 }
 
-// choose reads heads, the last ones first, until they go back to the base, and to the segment before it, which reports when the base's last
-// transaction was made.
+// choose reads heads, the last ones first, until they go back to the base, and to the segment before it, which reports
+// when the base's last transaction was made.
 func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r policy.Range, why, err error) {
 	var heads []binlog.Head
 	for left := w.numbers; len(left) > 0; {
@@ -182,7 +190,8 @@ func readBase(m manifest.Manifest, info string, domain uint32) (binlog.GTID, err
 	have, _ := binlog.In(info, domain)
 	want, _ := binlog.In(m.GTID, domain)
 	if have != want || have == (binlog.GTID{}) {
-		return have, fatal(task.ReasonDamaged, fmt.Errorf("the copy states that it is at the GTID %q, and its manifest says %q", info, m.GTID))
+		return have, fatal(task.ReasonDamaged, fmt.Errorf(
+			"the copy states that it is at the GTID %q, and its manifest says %q", info, m.GTID))
 	}
 	return have, nil
 }

@@ -21,7 +21,8 @@ import (
 const (
 	// tellBad bounds how many damaged tables a message names.
 	tellBad = 5
-	// What a server answers that refuses an account: ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR and ER_PLUGIN_IS_NOT_LOADED.
+	// What a server answers that refuses an account: ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR and
+	// ER_PLUGIN_IS_NOT_LOADED.
 	codeDenied           = 1045
 	codeDeniedNoPassword = 1698
 	codeNoPlugin         = 1524
@@ -88,7 +89,8 @@ func connect(ctx context.Context, socket string, proc *mariadbd.Process) (*sql.D
 	return connectAs(ctx, "root", "", socket, proc)
 }
 
-// connectAs waits for it with an account. A server that answers has its accounts: what it refuses now it refuses for ever.
+// connectAs waits for it with an account. A server that answers has its accounts: what it refuses now it refuses for
+// ever.
 func connectAs(ctx context.Context, user, password, socket string, proc *mariadbd.Process) (*sql.DB, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -115,7 +117,8 @@ func connectAs(ctx context.Context, user, password, socket string, proc *mariadb
 			return nil, because(task.ReasonTool, fmt.Errorf("mariadbd does not answer on the restored data: %w", err))
 		case <-proc.Done():
 			_ = db.Close()
-			return nil, because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data: %s", mariadbd.Why(proc.Exit().Lines)))
+			return nil, because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data: %s",
+				mariadbd.Why(proc.Exit().Lines)))
 		}
 	}
 }
@@ -123,12 +126,14 @@ func connectAs(ctx context.Context, user, password, socket string, proc *mariadb
 // denied reports whether the server refuses the account.
 func denied(err error) bool {
 	var answer *mysql.MySQLError
-	return errors.As(err, &answer) && slices.Contains([]uint16{codeDenied, codeDeniedNoPassword, codeNoPlugin}, answer.Number)
+	return errors.As(err, &answer) && slices.Contains([]uint16{codeDenied, codeDeniedNoPassword, codeNoPlugin},
+		answer.Number)
 }
 
 // checkTables runs CHECK TABLE, as mariadb-check does, and returns how many tables are good.
 func checkTables(ctx context.Context, db *sql.DB) (int, error) {
-	tables, err := strs(ctx, db, `SELECT CONCAT('`+"`"+`', REPLACE(table_schema, '`+"`', '``"+`'), '`+"`.`"+`', REPLACE(table_name, '`+"`', '``"+`'), '`+"`"+`')
+	tables, err := strs(ctx, db, `SELECT CONCAT('`+"`"+`', REPLACE(table_schema, '`+"`', '``"+`'), '`+"`.`"+
+		`', REPLACE(table_name, '`+"`', '``"+`'), '`+"`"+`')
 		FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SEQUENCE') AND table_schema NOT IN ('information_schema', 'performance_schema')`)
 	if err != nil {
 		return 0, because(task.ReasonTool, err)
@@ -145,7 +150,8 @@ func checkTables(ctx context.Context, db *sql.DB) (int, error) {
 		}
 	}
 	if len(bad) > 0 {
-		return 0, fatal(task.ReasonDamaged, fmt.Errorf("%d of %d tables are damaged: %s", len(bad), len(tables), strings.Join(bad[:min(len(bad), tellBad)], "; ")))
+		return 0, fatal(task.ReasonDamaged, fmt.Errorf("%d of %d tables are damaged: %s", len(bad), len(tables),
+			strings.Join(bad[:min(len(bad), tellBad)], "; ")))
 	}
 	return len(tables), nil
 }
@@ -170,7 +176,8 @@ func checkTable(ctx context.Context, db *sql.DB, table string) (string, error) {
 	return strings.Join(bad, ", "), rows.Err()
 }
 
-// good reports whether a line of CHECK TABLE describes no damage. A storage engine that cannot be checked says so in a note.
+// good reports whether a line of CHECK TABLE describes no damage. A storage engine that cannot be checked says so in a
+// note.
 func good(kind, text string) bool {
 	switch strings.ToLower(kind) {
 	case "error":

@@ -47,7 +47,8 @@ func answerOf(err error) (answer, bool) {
 	case errors.As(err, &azure):
 		return answer{status: azure.StatusCode, code: azure.ErrorCode, message: ofAzure(azure.RawResponse)}, true
 	case errors.As(err, &identity) && identity.RawResponse != nil:
-		return answer{status: identity.RawResponse.StatusCode, code: noToken, message: http.StatusText(identity.RawResponse.StatusCode)}, true
+		return answer{status: identity.RawResponse.StatusCode, code: noToken,
+			message: http.StatusText(identity.RawResponse.StatusCode)}, true
 	}
 	return answer{}, false
 }

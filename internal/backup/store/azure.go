@@ -32,7 +32,8 @@ func (p place) container() (*container.Client, error) {
 	}
 	url := strings.TrimSuffix(endpoint, "/") + "/" + p.Bucket
 	hc := p.client()
-	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hc, Retry: policy.RetryOptions{MaxRetries: tries - 1}}}
+	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hc,
+		Retry: policy.RetryOptions{MaxRetries: tries - 1}}}
 	if err := p.identityAllowed(); err != nil {
 		return nil, err
 	}
@@ -55,11 +56,13 @@ func (p place) container() (*container.Client, error) {
 	return container.NewClientWithSharedKeyCredential(url, key, options)
 }
 
-// podIdentity is that of the pod's ServiceAccount, to which the webhook of Azure's workload identity has given a token. The identity of the
-// host, which every pod there could use, is not used.
+// podIdentity is that of the pod's ServiceAccount, to which the webhook of Azure's workload identity has given a token.
+// The identity of the host, which every pod there could use, is not used.
 func podIdentity() (azcore.TokenCredential, error) {
 	if os.Getenv("AZURE_FEDERATED_TOKEN_FILE") == "" {
-		return nil, refused{errors.New("its ServiceAccount has no workload identity: name credentials, or a serviceAccountName with one")}
+		return nil,
+			refused{errors.New(
+				"its ServiceAccount has no workload identity: name credentials, or a serviceAccountName with one")}
 	}
 	options := azcore.ClientOptions{Transport: &http.Client{Transport: public(), Timeout: answerTime}}
 	return azidentity.NewWorkloadIdentityCredential(&azidentity.WorkloadIdentityCredentialOptions{ClientOptions: options})

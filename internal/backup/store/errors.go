@@ -17,13 +17,18 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// fullCodes are what services answer when there is no space, passingCodes what they answer with a status of 4xx and take back by themselves.
+// fullCodes are what services answer when there is no space, passingCodes what they answer with a status of 4xx and
+// take back by themselves.
 var (
 	fullCodes    = []string{"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage", "AccountLimitExceeded"}
-	passingCodes = []string{"RequestTimeout", "SlowDown", "OperationAborted", "ConditionalRequestConflict", "rateLimitExceeded", "userRateLimitExceeded", "OperationTimedOut"}
-	// credentialCodes report whether credentials are not accepted: they may be about to be renewed, or a clock may be wrong for a while.
-	credentialCodes = []string{"ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId",
-		"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "RequestTimeTooSkewed", "RequestExpired",
+	passingCodes = []string{"RequestTimeout", "SlowDown", "OperationAborted", "ConditionalRequestConflict",
+		"rateLimitExceeded", "userRateLimitExceeded", "OperationTimedOut"}
+	// credentialCodes report whether credentials are not accepted: they may be about to be renewed, or a clock may be
+	// wrong for a while.
+	credentialCodes = []string{"ExpiredToken", "ExpiredTokenException", "InvalidToken", "TokenRefreshRequired",
+		"InvalidAccessKeyId",
+		"InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "RequestTimeTooSkewed",
+		"RequestExpired",
 		"AuthenticationFailed", "InvalidAuthenticationInfo", "authError", noToken}
 	// placeCodes report whether the bucket is missing, not the object.
 	placeCodes = []string{"NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "ResourceNotFound"}
@@ -35,8 +40,8 @@ const noToken = "no token is given"
 // refused is an error that only a change of the Secret cures.
 type refused struct{ error }
 
-// Reason classifies an error of a store: whether it can be reached, refuses, or is full. Fatal states that only a change of the store, or of its
-// credentials, cures it.
+// Reason classifies an error of a store: whether it can be reached, refuses, or is full. Fatal states that only a
+// change of the store, or of its credentials, cures it.
 func Reason(err error) (reason string, fatal bool) {
 	var no refused
 	said, answered := answerOf(err)
@@ -61,10 +66,12 @@ func Reason(err error) (reason string, fatal bool) {
 
 // passes reports whether the service will answer otherwise after a while.
 func (a answer) passes() bool {
-	return a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout || a.status == http.StatusTooManyRequests || a.is(passingCodes)
+	return a.status >= http.StatusInternalServerError || a.status == http.StatusRequestTimeout ||
+		a.status == http.StatusTooManyRequests || a.is(passingCodes)
 }
 
-// unknown reports whether a refusal does not determine whether it is about rights, or about credentials that have expired: S3 gives no reason to HEAD.
+// unknown reports whether a refusal does not determine whether it is about rights, or about credentials that have
+// expired: S3 gives no reason to HEAD.
 func (a answer) unknown() bool {
 	return a.bare && (a.status == http.StatusForbidden || a.status == http.StatusBadRequest)
 }
@@ -76,8 +83,8 @@ func (a answer) is(codes []string) bool {
 // query is that of a URL: credentials may stand in it.
 var query = regexp.MustCompile(`(https?://[^\s"?]+)\?[^\s"]*`)
 
-// Explain is an error in the words of the service: its code and message, without the request. Where no service answers it is the host, and the network's
-// error.
+// Explain is an error in the words of the service: its code and message, without the request. Where no service answers
+// it is the host, and the network's error.
 func Explain(err error) string {
 	var no refused
 	if errors.As(err, &no) {
@@ -88,14 +95,16 @@ func Explain(err error) string {
 	}
 	text := err.Error()
 	if sent := (*url.Error)(nil); errors.As(err, &sent) {
-		if to, bad := url.Parse(sent.URL); bad == nil && to.Host != "" { // what the libraries say around it is about themselves
+		if to, bad := url.Parse(sent.URL); bad == nil && to.Host != "" {
+			// what the libraries say around it is about themselves
 			text = to.Scheme + "://" + to.Host + ": " + sent.Err.Error()
 		}
 	}
 	return query.ReplaceAllString(text, "$1")
 }
 
-// Missing reports whether there is no such object. Google's 403, which the library takes for it, and a bucket that is away are none of that.
+// Missing reports whether there is no such object. Google's 403, which the library takes for it, and a bucket that is
+// away are none of that.
 func Missing(err error) bool {
 	if gcerrors.Code(err) != gcerrors.NotFound {
 		return false
@@ -104,7 +113,8 @@ func Missing(err error) bool {
 	if !answered {
 		return !isNet(err)
 	}
-	return said.status == http.StatusNotFound && !said.is(placeCodes) && !strings.Contains(said.message, "bucket does not exist")
+	return said.status == http.StatusNotFound && !said.is(placeCodes) && !strings.Contains(said.message,
+		"bucket does not exist")
 }
 
 // Taken reports whether an object was not created because there is one.
@@ -129,7 +139,8 @@ func Exists(ctx context.Context, b *Bucket, key string) (bool, error) {
 	return err == nil, err
 }
 
-// isNet reports whether the network has failed. An error of the file system is one of a volume, though its number calls itself the network's, too.
+// isNet reports whether the network has failed. An error of the file system is one of a volume, though its number calls
+// itself the network's, too.
 func isNet(err error) bool {
 	var n net.Error
 	var file *fs.PathError

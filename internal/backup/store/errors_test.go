@@ -19,10 +19,12 @@ import (
 )
 
 func amazon(status int, code string) error {
-	return &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status}}, Err: &smithy.GenericAPIError{Code: code, Message: "m"}}
+	return &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status}},
+		Err: &smithy.GenericAPIError{Code: code, Message: "m"}}
 }
 
-// TestCredentials: credentials that are not accepted may be renewed within the kubelet's minute, and clocks set right; rights are not.
+// TestCredentials: credentials that are not accepted may be renewed within the kubelet's minute, and clocks set right;
+// rights are not.
 func TestCredentials(t *testing.T) {
 	retried := []string{"ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch", "RequestTimeTooSkewed"}
 	for _, code := range append(retried, "AccessDenied", "NoSuchBucket") {
@@ -55,21 +57,31 @@ func TestReason(t *testing.T) {
 		final  bool
 		says   string
 	}{
-		"a full disk":              {fmt.Errorf("x: %w", syscall.ENOSPC), task.ReasonStoreFull, false, "x: no space left on device"},
-		"S3 refuses":               {amazon(403, "AccessDenied"), task.ReasonStoreRefused, true, "AccessDenied: m"},
-		"S3 is overloaded":         {amazon(503, "SlowDown"), task.ReasonStoreUnreachable, false, "SlowDown: m"},
-		"S3 has failed":            {amazon(500, "InternalError"), task.ReasonStoreUnreachable, false, "InternalError: m"},
-		"S3 waited for the body":   {amazon(400, "RequestTimeout"), task.ReasonStoreUnreachable, false, "RequestTimeout: m"},
-		"S3 is full":               {amazon(507, "XMinioStorageFull"), task.ReasonStoreFull, false, "XMinioStorageFull: m"},
-		"S3's quota":               {amazon(403, "QuotaExceeded"), task.ReasonStoreFull, false, "QuotaExceeded: m"},
-		"Google refuses":           {&googleapi.Error{Code: 403, Message: "m", Errors: []googleapi.ErrorItem{{Reason: "forbidden"}}}, task.ReasonStoreRefused, true, "forbidden: m"},
-		"Google wants it slower":   {&googleapi.Error{Code: 403, Message: "m", Errors: []googleapi.ErrorItem{{Reason: "rateLimitExceeded"}}}, task.ReasonStoreUnreachable, false, "rateLimitExceeded: m"},
-		"Google has failed":        {&googleapi.Error{Code: 502}, task.ReasonStoreUnreachable, false, "Bad Gateway"},
-		"no token for the moment":  {&oauth2.RetrieveError{Response: &http.Response{StatusCode: 503}}, task.ReasonStoreUnreachable, false, "no token is given"},
-		"Azure is busy":            {&azcore.ResponseError{StatusCode: 503, ErrorCode: "ServerBusy"}, task.ReasonStoreUnreachable, false, "ServerBusy"},
-		"the network, and a token": {&url.Error{Op: "Put", URL: "https://shop.example.org/c/k?sv=1&sig=secret", Err: errors.New("reset")}, task.ReasonStoreUnreachable, false, "https://shop.example.org: reset"},
-		"the network, in a library's words": {fmt.Errorf("blob (code=Unknown): operation error S3: HeadObject, https response error StatusCode: 0, RequestID: , request send failed, %w",
-			&url.Error{Op: "Head", URL: "https://key:secret@s3.svc:9000/shop/k", Err: errors.New("dial tcp 10.96.0.7:9000: connect: connection refused")}), task.ReasonStoreUnreachable, false,
+		"a full disk": {fmt.Errorf("x: %w", syscall.ENOSPC), task.ReasonStoreFull, false,
+			"x: no space left on device"},
+		"S3 refuses":             {amazon(403, "AccessDenied"), task.ReasonStoreRefused, true, "AccessDenied: m"},
+		"S3 is overloaded":       {amazon(503, "SlowDown"), task.ReasonStoreUnreachable, false, "SlowDown: m"},
+		"S3 has failed":          {amazon(500, "InternalError"), task.ReasonStoreUnreachable, false, "InternalError: m"},
+		"S3 waited for the body": {amazon(400, "RequestTimeout"), task.ReasonStoreUnreachable, false, "RequestTimeout: m"},
+		"S3 is full":             {amazon(507, "XMinioStorageFull"), task.ReasonStoreFull, false, "XMinioStorageFull: m"},
+		"S3's quota":             {amazon(403, "QuotaExceeded"), task.ReasonStoreFull, false, "QuotaExceeded: m"},
+		"Google refuses": {&googleapi.Error{Code: 403, Message: "m",
+			Errors: []googleapi.ErrorItem{{Reason: "forbidden"}}}, task.ReasonStoreRefused, true, "forbidden: m"},
+		"Google wants it slower": {&googleapi.Error{Code: 403, Message: "m",
+			Errors: []googleapi.ErrorItem{{Reason: "rateLimitExceeded"}}}, task.ReasonStoreUnreachable, false,
+			"rateLimitExceeded: m"},
+		"Google has failed": {&googleapi.Error{Code: 502}, task.ReasonStoreUnreachable, false, "Bad Gateway"},
+		"no token for the moment": {&oauth2.RetrieveError{Response: &http.Response{StatusCode: 503}},
+			task.ReasonStoreUnreachable, false, "no token is given"},
+		"Azure is busy": {&azcore.ResponseError{StatusCode: 503, ErrorCode: "ServerBusy"},
+			task.ReasonStoreUnreachable, false, "ServerBusy"},
+		"the network, and a token": {&url.Error{Op: "Put", URL: "https://shop.example.org/c/k?sv=1&sig=secret",
+			Err: errors.New("reset")}, task.ReasonStoreUnreachable, false, "https://shop.example.org: reset"},
+		"the network, in a library's words": {fmt.Errorf(
+			"blob (code=Unknown): operation error S3: HeadObject, https response error StatusCode: 0, RequestID: , request "+
+				"send failed, %w",
+			&url.Error{Op: "Head", URL: "https://key:secret@s3.svc:9000/shop/k",
+				Err: errors.New("dial tcp 10.96.0.7:9000: connect: connection refused")}), task.ReasonStoreUnreachable, false,
 			"https://s3.svc:9000: dial tcp 10.96.0.7:9000: connect: connection refused"},
 		"the Secret": {fmt.Errorf("x: %w", refused{errors.New("no key")}), task.ReasonStoreRefused, true, "no key"},
 	} {

@@ -120,10 +120,12 @@ func TestExclusive(t *testing.T) {
 			}
 			return 0, ""
 		}, ErrShared, true},
-		"it refuses all": {func(*http.Request, []byte, bool) (int, string) { return http.StatusForbidden, "AccessDenied" }, nil, false},
+		"it refuses all": {func(*http.Request, []byte, bool) (int, string) { return http.StatusForbidden, "AccessDenied" },
+			nil, false},
 	} {
 		b := service(t, c.judge)
-		if err := Exclusive(t.Context(), b, "k"); c.alone && !errors.Is(err, c.want) || !c.alone && (err == nil || errors.Is(err, ErrShared)) {
+		if err := Exclusive(t.Context(), b, "k"); c.alone && !errors.Is(err, c.want) || !c.alone &&
+			(err == nil || errors.Is(err, ErrShared)) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !c.alone {

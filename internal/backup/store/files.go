@@ -24,8 +24,9 @@ type file struct {
 	mode mode
 }
 
-// end makes sure that the content survives a loss of power before the file gets its name. A name is taken by a link, which fails where there is a
-// file, anyone who has made it: the library would look first, and overwrite what another process has created since.
+// end makes sure that the content survives a loss of power before the file gets its name. A name is taken by a link,
+// which fails where there is a file, anyone who has made it: the library would look first, and overwrite what another
+// process has created since.
 func (f file) end() error {
 	if err := f.Sync(); err != nil {
 		return err
@@ -64,7 +65,8 @@ func (f file) keep(key string) error {
 		}
 		err = d.Sync()
 		_ = d.Close()
-		if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) { // some file systems sync no directories
+		if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+			// some file systems sync no directories
 			return err
 		}
 		dir = filepath.Dir(dir)

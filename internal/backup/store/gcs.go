@@ -23,7 +23,8 @@ func (p place) gcs(ctx context.Context) (*Bucket, error) {
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx) // tokens are asked for as long as the bucket is used
-	source := &tokens{place: p, ctx: context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: p.forTokens(), Timeout: answerTime})}
+	source := &tokens{place: p, ctx: context.WithValue(ctx, oauth2.HTTPClient,
+		&http.Client{Transport: p.forTokens(), Timeout: answerTime})}
 	hc := p.client()
 	hc.Transport = &oauth2.Transport{Source: source, Base: hc.Transport}
 	options := []option.ClientOption{option.WithHTTPClient(hc), storage.WithJSONReads()}
@@ -38,7 +39,8 @@ func (p place) gcs(ctx context.Context) (*Bucket, error) {
 	return gcsblob.OpenBucket(ctx, nil, p.Bucket, &gcsblob.Options{Client: client})
 }
 
-// forTokens reaches the service that gives tokens: Google's own, or one alongside a private endpoint. It gets no key, only what is signed by it.
+// forTokens reaches the service that gives tokens: Google's own, or one alongside a private endpoint. It gets no key,
+// only what is signed by it.
 func (p place) forTokens() *http.Transport {
 	t := public()
 	if ca, err := p.read(task.CA); err == nil {
@@ -84,7 +86,9 @@ func (t *tokens) find(key []byte) (*google.Credentials, error) {
 	if !t.Credentials {
 		found, err := google.FindDefaultCredentials(t.ctx, storage.ScopeReadWrite)
 		if err != nil {
-			err = refused{errors.New("the store names no credentials, and the pod has no identity at Google: name credentials, or a serviceAccountName with workload identity")}
+			err = refused{errors.New(
+				"the store names no credentials, and the pod has no identity at Google: name credentials, or a " +
+					"serviceAccountName with workload identity")}
 		}
 		return found, err
 	}

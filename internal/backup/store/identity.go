@@ -10,8 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// providerHosts are the domains that get tokens of a pod's identity, by service. A token works for everything the identity may do, so
-// that a store's endpoint, which a user chooses, gets it only if it is the provider's own.
+// providerHosts are the domains that get tokens of a pod's identity, by service. A token works for everything the
+// identity may do, so that a store's endpoint, which a user chooses, gets it only if it is the provider's own.
 var providerHosts = map[string][]string{
 	task.ServiceGCS: {".googleapis.com"},
 	task.ServiceAzure: {".blob.core.windows.net", ".blob.storage.azure.net", ".blob.core.usgovcloudapi.net",
@@ -31,5 +31,6 @@ func (p place) identityAllowed() error {
 	if u.Scheme == "https" && slices.ContainsFunc(providerHosts[p.Service], ours) {
 		return nil
 	}
-	return refused{errors.New("the pod's cloud identity is for the provider's own hosts (https): name credentials for this endpoint")}
+	return refused{errors.New(
+		"the pod's cloud identity is for the provider's own hosts (https): name credentials for this endpoint")}
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// TestTokensOfIdentitiesStayAtTheProvider: the endpoint is a user's choice, and a token opens all that its identity may do.
+// TestTokensOfIdentitiesStayAtTheProvider: the endpoint is a user's choice, and a token opens all that its identity may
+// do.
 func TestTokensOfIdentitiesStayAtTheProvider(t *testing.T) {
 	for endpoint, allowed := range map[string]bool{
 		"": true, "https://storage.googleapis.com": true, "https://storage.europe-west3.rep.googleapis.com/": true,
-		"http://storage.googleapis.com": false, "https://evil.example.com": false, "https://googleapis.com.example.com": false,
-		"https://evilgoogleapis.com": false, "https://storage.googleapis.com@example.com": false,
+		"http://storage.googleapis.com": false, "https://evil.example.com": false,
+		"https://googleapis.com.example.com": false,
+		"https://evilgoogleapis.com":         false, "https://storage.googleapis.com@example.com": false,
 		"https://account.blob.core.windows.net": false,
 		"%":                                     false,
 	} {
@@ -24,7 +26,8 @@ func TestTokensOfIdentitiesStayAtTheProvider(t *testing.T) {
 			t.Errorf("%q, with credentials of its own: %v", endpoint, err)
 		}
 	}
-	azure := place{Store: task.Store{Service: task.ServiceAzure, Account: "a", Bucket: "b", Endpoint: "https://evil.example.com"}}
+	azure := place{Store: task.Store{Service: task.ServiceAzure, Account: "a", Bucket: "b",
+		Endpoint: "https://evil.example.com"}}
 	t.Setenv("AZURE_FEDERATED_TOKEN_FILE", "/token")
 	if _, err := azure.container(); err == nil {
 		t.Error("Azure's token goes to a user's endpoint")

@@ -26,7 +26,8 @@ func trustEndpoint(t *testing.T, endpoint string) {
 	t.Cleanup(func() { providerHosts[task.ServiceGCS] = before })
 }
 
-// TestIdentity: without credentials a bucket of Google's is used with the token of the pod, which the metadata server of its host gives.
+// TestIdentity: without credentials a bucket of Google's is used with the token of the pod, which the metadata server
+// of its host gives.
 func TestIdentity(t *testing.T) {
 	s := storetest.Start(t, task.ServiceGCS)
 	s.Credentials = false

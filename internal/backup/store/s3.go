@@ -37,20 +37,25 @@ func (p place) s3(ctx context.Context) (*Bucket, error) {
 			o.BaseEndpoint = aws.String(p.Endpoint)
 		}
 		o.HTTPSignerV4 = signer{}
-		// Services other than Amazon's know no checksum trailers. All know Content-MD5, and a bucket with a default retention asks for it.
+		// Services other than Amazon's know no checksum trailers. All know Content-MD5, and a bucket with a default retention
+		// asks for it.
 		o.APIOptions = append(o.APIOptions, smithyhttp.AddContentChecksumMiddleware)
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	})
-	return s3blob.OpenBucket(ctx, client, p.Bucket, &s3blob.Options{RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired})
+	return s3blob.OpenBucket(ctx, client, p.Bucket,
+		&s3blob.Options{RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired})
 }
 
-// signer is Amazon's. It keeps what it has derived from a secret key under the key's ID, and would sign with a secret that was replaced.
+// signer is Amazon's. It keeps what it has derived from a secret key under the key's ID, and would sign with a secret
+// that was replaced.
 type signer struct{}
 
 // SignHTTP implements s3.HTTPSignerV4.
-func (signer) SignHTTP(ctx context.Context, c aws.Credentials, r *http.Request, hash, service, region string, at time.Time, options ...func(*v4.SignerOptions)) error {
-	return v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }).SignHTTP(ctx, c, r, hash, service, region, at, options...)
+func (signer) SignHTTP(ctx context.Context, c aws.Credentials, r *http.Request, hash, service, region string,
+	at time.Time, options ...func(*v4.SignerOptions)) error {
+	return v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }).SignHTTP(ctx, c, r, hash, service,
+		region, at, options...)
 }
 
 // accessKey reads the credentials from their files, for every request: the SDK keeps what has not expired.
@@ -66,5 +71,6 @@ func (p place) accessKey(context.Context) (aws.Credentials, error) {
 	if words[0] == "" || words[1] == "" {
 		return aws.Credentials{}, refused{errors.New("the store's Secret holds an empty access key")}
 	}
-	return aws.Credentials{AccessKeyID: words[0], SecretAccessKey: words[1], SessionToken: words[2], Source: "Secret", CanExpire: true, Expires: time.Now()}, nil
+	return aws.Credentials{AccessKeyID: words[0], SecretAccessKey: words[1], SessionToken: words[2], Source: "Secret",
+		CanExpire: true, Expires: time.Now()}, nil
 }

@@ -14,7 +14,8 @@ import (
 
 // TestSent: what services other than Amazon's do not know is not sent, and what a bucket with Object Lock asks for is.
 func TestSent(t *testing.T) {
-	for name, region := range map[string]string{"Amazon S3": "eu-central-1", "Ceph RGW": "default", "MinIO": "us-east-1", "Cloudflare R2": "auto", "Wasabi": "eu-central-2", "Google's XML API": "auto"} {
+	for name, region := range map[string]string{"Amazon S3": "eu-central-1", "Ceph RGW": "default", "MinIO": "us-east-1",
+		"Cloudflare R2": "auto", "Wasabi": "eu-central-2", "Google's XML API": "auto"} {
 		var mu sync.Mutex
 		puts := 0
 		f := storetest.NewFake(t, func(r *http.Request, body []byte, _ bool) (int, string) {
@@ -25,7 +26,8 @@ func TestSent(t *testing.T) {
 			switch {
 			case r.Method == http.MethodPut && r.Header.Get("Content-Md5") != base64.StdEncoding.EncodeToString(sum[:]):
 				return http.StatusBadRequest, "InvalidRequest: Content-MD5 is required with a default retention"
-			case strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked"), r.Header.Get("X-Amz-Trailer") != "", strings.HasPrefix(r.Header.Get("X-Amz-Content-Sha256"), "STREAMING"):
+			case strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked"), r.Header.Get("X-Amz-Trailer") != "",
+				strings.HasPrefix(r.Header.Get("X-Amz-Content-Sha256"), "STREAMING"):
 				return http.StatusNotImplemented, "chunks are signed, or have trailers"
 			case r.Header.Get("X-Amz-Sdk-Checksum-Algorithm") != "", r.Header.Get("X-Amz-Checksum-Crc32") != "":
 				return http.StatusNotImplemented, "a checksum of a later kind"

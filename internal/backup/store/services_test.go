@@ -132,23 +132,24 @@ func keys(t *testing.T, b *Bucket, o *blob.ListOptions) string {
 
 // refusals are all the ways to use a bucket.
 func refusals(ctx context.Context, b *Bucket) map[string]error {
-	out := map[string]error{"write": Write(ctx, b, "k", []byte("x")), "a large write": Write(ctx, b, "k", make([]byte, 20<<20)),
-		"create": Create(ctx, b, "k", strings.NewReader("x")), "delete": b.Delete(ctx, "k")}
+	out := map[string]error{"write": Write(ctx, b, "k", []byte("x")),
+		"a large write": Write(ctx, b, "k", make([]byte, 20<<20)),
+		"create":        Create(ctx, b, "k", strings.NewReader("x")), "delete": b.Delete(ctx, "k")}
 	_, out["read"] = b.ReadAll(ctx, "k")
 	_, out["exists"] = Exists(ctx, b, "k")
 	_, out["list"] = b.List(nil).Next(ctx)
 	return out
 }
 
-// TestRenewedCredentials: wrong credentials are refused, by their reason; the right ones are taken without a restart. Where the service names the
-// credentials, the refusal is not final: they may be about to be renewed.
+// TestRenewedCredentials: wrong credentials are refused, by their reason; the right ones are taken without a restart.
+// Where the service names the credentials, the refusal is not final: they may be about to be renewed.
 func TestRenewedCredentials(t *testing.T) {
 	each(t, func(t *testing.T, s *storetest.Service) {
 		s.Use(t, s.Wrong)
 		b := open(t, s)
 		for what, err := range refusals(t.Context(), b) {
-			// Azurite's code is AuthorizationFailure, which Azure gives for missing permissions. The answer to a HEAD, which comes before a deletion
-			// from S3, has no code of the service, and may be about credentials.
+			// Azurite's code is AuthorizationFailure, which Azure gives for missing permissions. The answer to a HEAD, which
+			// comes before a deletion from S3, has no code of the service, and may be about credentials.
 			want := s.Service == task.ServiceAzure
 			said := what == "exists" || what == "delete" || strings.Contains(Explain(err), s.Refusal)
 			if reason, final := Reason(err); reason != task.ReasonStoreRefused || final != want || !said || Missing(err) {
@@ -180,7 +181,8 @@ func TestRefusals(t *testing.T) {
 			b := open(t, &other)
 			for what, err := range refusals(t.Context(), b) {
 				have, isFinal := Reason(err)
-				if have != reason || isFinal != final || Missing(err) || Taken(err) || what != "exists" && !strings.Contains(Explain(err), says) {
+				if have != reason || isFinal != final || Missing(err) || Taken(err) || what != "exists" &&
+					!strings.Contains(Explain(err), says) {
 					t.Errorf("%s, %s: %s %v %q", name, what, have, isFinal, Explain(err))
 				}
 			}
@@ -189,19 +191,24 @@ func TestRefusals(t *testing.T) {
 		none.Bucket = "no-such-bucket"
 		for what, err := range refusals(t.Context(), open(t, none)) {
 			// That the bucket is missing is not reported where an object is asked for.
-			if reason, final := Reason(err); strings.Contains(what, "write") && (reason != task.ReasonStoreRefused || !final) || err == nil && what != "exists" {
+			if reason, final := Reason(err); strings.Contains(what, "write") && (reason != task.ReasonStoreRefused || !final) ||
+				err == nil && what != "exists" {
 				t.Errorf("no bucket, %s: %s %v %v", what, reason, final, err)
 			}
 		}
-		refuses("no host", task.ReasonStoreUnreachable, false, "no such host", func(s *storetest.Service) { s.Endpoint = "https://no-such-host.invalid" })
-		refuses("no port", task.ReasonStoreUnreachable, false, "connection refused", func(s *storetest.Service) { s.Endpoint = "https://localhost:1" })
+		refuses("no host", task.ReasonStoreUnreachable, false, "no such host",
+			func(s *storetest.Service) { s.Endpoint = "https://no-such-host.invalid" })
+		refuses("no port", task.ReasonStoreUnreachable, false, "connection refused",
+			func(s *storetest.Service) { s.Endpoint = "https://localhost:1" })
 		foreign := t.TempDir()
-		refuses("a foreign CA", task.ReasonStoreUnreachable, false, "certificate signed by unknown authority", func(s *storetest.Service) {
-			s.Dir = foreign
-			s.Use(t, s.Good)
-			s.Use(t, map[string]string{task.CA: string(pkitest.NewCA("another").PEM)})
-		})
-		for status, reason := range map[int]string{http.StatusServiceUnavailable: task.ReasonStoreUnreachable, http.StatusTooManyRequests: task.ReasonStoreUnreachable, http.StatusInsufficientStorage: task.ReasonStoreFull} {
+		refuses("a foreign CA", task.ReasonStoreUnreachable, false, "certificate signed by unknown authority",
+			func(s *storetest.Service) {
+				s.Dir = foreign
+				s.Use(t, s.Good)
+				s.Use(t, map[string]string{task.CA: string(pkitest.NewCA("another").PEM)})
+			})
+		for status, reason := range map[int]string{http.StatusServiceUnavailable: task.ReasonStoreUnreachable,
+			http.StatusTooManyRequests: task.ReasonStoreUnreachable, http.StatusInsufficientStorage: task.ReasonStoreFull} {
 			s.Refuse(func(*http.Request) (int, string) { return status, "" })
 			refuses(http.StatusText(status), reason, false, "", func(*storetest.Service) {})
 		}
@@ -217,8 +224,9 @@ func readOnly(t *testing.T, s *storetest.Service) {
 	if err := Write(t.Context(), b, "kept", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	bodies := map[string]string{task.ServiceS3: `<Error><Code>AccessDenied</Code><Message>no</Message></Error>`, task.ServiceAzure: `<Error><Code>AuthorizationPermissionMismatch</Code><Message>no</Message></Error>`,
-		task.ServiceGCS: `{"error": {"code": 403, "message": "no", "errors": [{"reason": "forbidden", "message": "no"}]}}`}
+	bodies := map[string]string{task.ServiceS3: `<Error><Code>AccessDenied</Code><Message>no</Message></Error>`,
+		task.ServiceAzure: `<Error><Code>AuthorizationPermissionMismatch</Code><Message>no</Message></Error>`,
+		task.ServiceGCS:   `{"error": {"code": 403, "message": "no", "errors": [{"reason": "forbidden", "message": "no"}]}}`}
 	s.Refuse(func(r *http.Request) (int, string) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead || r.URL.Path == "/token" {
 			return 0, ""
@@ -228,7 +236,8 @@ func readOnly(t *testing.T, s *storetest.Service) {
 	if s.Service == task.ServiceGCS {
 		s.Use(t, s.Good)
 	}
-	for what, err := range map[string]error{"write": Write(t.Context(), b, "k", []byte("x")), "a large write": Write(t.Context(), b, "k", make([]byte, 35<<20)), "delete": b.Delete(t.Context(), "kept")} {
+	for what, err := range map[string]error{"write": Write(t.Context(), b, "k", []byte("x")),
+		"a large write": Write(t.Context(), b, "k", make([]byte, 35<<20)), "delete": b.Delete(t.Context(), "kept")} {
 		if reason, final := Reason(err); reason != task.ReasonStoreRefused || !final || Missing(err) {
 			t.Errorf("%s: %s %v %v", what, reason, final, err)
 		}
@@ -249,13 +258,15 @@ func TestToken(t *testing.T) {
 	}
 	valid := time.Hour
 	token := func(p sas.ContainerPermissions) string {
-		signed, err := sas.BlobSignatureValues{Protocol: sas.ProtocolHTTPS, ExpiryTime: time.Now().UTC().Add(valid), Permissions: p.String(), ContainerName: s.Bucket}.SignWithSharedKey(key)
+		signed, err := sas.BlobSignatureValues{Protocol: sas.ProtocolHTTPS, ExpiryTime: time.Now().UTC().Add(valid),
+			Permissions: p.String(), ContainerName: s.Bucket}.SignWithSharedKey(key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return signed.Encode()
 	}
-	s.Use(t, map[string]string{task.SASToken: "?" + token(sas.ContainerPermissions{Read: true, Add: true, Create: true, Write: true, Delete: true, List: true}) + "\n"})
+	s.Use(t, map[string]string{task.SASToken: "?" + token(sas.ContainerPermissions{Read: true, Add: true, Create: true,
+		Write: true, Delete: true, List: true}) + "\n"})
 	b := open(t, s)
 	if err := Write(t.Context(), b, "k", []byte("x")); err != nil {
 		t.Fatal(Explain(err))
@@ -269,7 +280,8 @@ func TestToken(t *testing.T) {
 		t.Errorf("it may only read: %s %v %v", reason, final, err)
 	}
 	valid = -time.Minute
-	s.Use(t, map[string]string{task.SASToken: token(sas.ContainerPermissions{Read: true, Add: true, Create: true, Write: true, Delete: true, List: true})})
+	s.Use(t, map[string]string{task.SASToken: token(sas.ContainerPermissions{Read: true, Add: true, Create: true,
+		Write: true, Delete: true, List: true})})
 	for what, err := range refusals(t.Context(), b) {
 		if reason, final := Reason(err); reason != task.ReasonStoreRefused || !final || Missing(err) {
 			t.Errorf("it has expired, %s: %s %v %v", what, reason, final, err)

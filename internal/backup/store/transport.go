@@ -23,7 +23,8 @@ const (
 
 // client speaks to the endpoint. It follows no redirection: credentials are for the endpoint alone.
 func (p place) client() *http.Client {
-	return &http.Client{Transport: &transport{place: p}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: &transport{place: p},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // transport believes the store's CA alone, where it has one. A renewed CA is taken when it is there.

@@ -23,7 +23,8 @@ type mode int
 
 const (
 	replace mode = iota
-	// create is an error then; exclusive is, too, and where the store cannot determine what others create at the same time.
+	// create is an error then; exclusive is, too, and where the store cannot determine what others create at the same
+	// time.
 	create
 	exclusive
 )
@@ -49,13 +50,15 @@ func CreateAlone(ctx context.Context, b *Bucket, key string, from io.Reader) err
 	return write(ctx, b, key, from, replace)
 }
 
-// Exclusive shows that a store creates an object only if there is none of its name, anyone who has made that. It returns ErrShared if not.
+// Exclusive shows that a store creates an object only if there is none of its name, anyone who has made that. It
+// returns ErrShared if not.
 func Exclusive(ctx context.Context, b *Bucket, key string) error {
 	for i, text := range []string{"first", "second"} {
 		err := write(ctx, b, key, strings.NewReader(text), exclusive)
 		said, answered := answerOf(err)
 		switch {
-		case i == 1 && err == nil, answered && (said.status == http.StatusNotImplemented || said.is(unconditionalCodes)), isFiles(b) && noLinks(err):
+		case i == 1 && err == nil, answered && (said.status == http.StatusNotImplemented || said.is(unconditionalCodes)),
+			isFiles(b) && noLinks(err):
 			return ErrShared
 		case i == 0 && err != nil && !Taken(err), i == 1 && !Taken(err): // the answer to the first may be lost
 			return err
@@ -70,8 +73,8 @@ var ErrShared = errors.New("it does not refuse to create an object that exists")
 // unconditionalCodes report whether a service does not know the condition.
 var unconditionalCodes = []string{"NotImplemented", "InvalidArgument", "InvalidRequest"}
 
-// write is the only way to store anything. The library's writers, which are written to, panic when Azure refuses; and what they are given is stored
-// even if there was to be more.
+// write is the only way to store anything. The library's writers, which are written to, panic when Azure refuses; and
+// what they are given is stored even if there was to be more.
 func write(ctx context.Context, b *Bucket, key string, from io.Reader, m mode) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,7 +91,8 @@ func write(ctx context.Context, b *Bucket, key string, from io.Reader, m mode) e
 		}
 		return unrepeated(as)
 	}
-	err := b.Upload(ctx, key, whole, &blob.WriterOptions{IfNotExist: m != replace && !files, ContentType: kind, BeforeWrite: before})
+	err := b.Upload(ctx, key, whole, &blob.WriterOptions{IfNotExist: m != replace && !files, ContentType: kind,
+		BeforeWrite: before})
 	switch {
 	case whole.err != nil:
 		return whole.err

@@ -1,4 +1,5 @@
-// Package task is what a Job of a backup is reported, and what it reports: the vocabulary of the operator and of the program in the Job.
+// Package task is what a Job of a backup is reported, and what it reports: the vocabulary of the operator and of the
+// program in the Job.
 package task
 
 import (
@@ -83,7 +84,8 @@ type Store struct {
 
 // Check writes, reads and deletes an object, and counts the backups.
 type Check struct {
-	// Recipients are the age public keys that backups are encrypted for. Each must be one: its last characters are a checksum.
+	// Recipients are the age public keys that backups are encrypted for. Each must be one: its last characters are a
+	// checksum.
 	Recipients []string `json:"recipients,omitempty"`
 	// SingleWriter allows a store that creates nothing conditionally.
 	SingleWriter bool `json:"singleWriter,omitempty"`
@@ -109,7 +111,8 @@ type Find struct {
 	// Dir is a directory of the store, ID the backup's; "" for the latest below Dir.
 	Dir string `json:"dir"`
 	ID  string `json:"id,omitempty"`
-	// Target is the point in time to restore, nil for the backup itself. Without an ID the latest backup before it is taken.
+	// Target is the point in time to restore, nil for the backup itself. Without an ID the latest backup before it is
+	// taken.
 	Target *binlog.Target `json:"target,omitempty"`
 }
 
@@ -174,8 +177,8 @@ type Archive struct {
 	Session string `json:"session"`
 	// WindowSeconds is for how long every point in time is kept.
 	WindowSeconds int64 `json:"windowSeconds"`
-	// Damaged are the IDs of backups that were found damaged: they are no base. KeepAll reports whether there are more of them than are named, so
-	// that no segment may be removed.
+	// Damaged are the IDs of backups that were found damaged: they are no base. KeepAll reports whether there are more of
+	// them than are named, so that no segment may be removed.
 	Damaged []string `json:"damaged,omitempty"`
 	KeepAll bool     `json:"keepAll,omitempty"`
 	// SingleWriter reports whether the store creates nothing conditionally, and nothing else writes to it.
@@ -186,14 +189,17 @@ type Archive struct {
 type Archived struct {
 	// Node is the one that is followed, "" for none.
 	Node string `json:"node,omitempty"`
-	// Through is until when the archive has all that was committed, GTID its last transaction, Segment the number of its last segment.
+	// Through is until when the archive has all that was committed, GTID its last transaction, Segment the number of its
+	// last segment.
 	Through time.Time `json:"through,omitzero"`
 	GTID    string    `json:"gtid,omitempty"`
 	Segment uint64    `json:"segment,omitempty"`
-	// Chain is the number of the segment from which on nothing is missing. Gap is why no backup leads there, though there was an archive before.
+	// Chain is the number of the segment from which on nothing is missing. Gap is why no backup leads there, though there
+	// was an archive before.
 	Chain uint64 `json:"chain,omitempty"`
 	Gap   string `json:"gap,omitempty"`
-	// Base is the earliest backup that the archive goes on from, complete at From; "" for none. Surveyed states that all of these were looked for.
+	// Base is the earliest backup that the archive goes on from, complete at From; "" for none. Surveyed states that all
+	// of these were looked for.
 	Base     string    `json:"base,omitempty"`
 	From     time.Time `json:"from,omitzero"`
 	Surveyed bool      `json:"surveyed,omitempty"`

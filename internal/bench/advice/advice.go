@@ -1,5 +1,5 @@
-// Package advice reads a TLS policy out of a benchmark's results. It is pure, and cautious: what the results do not prove stays at the
-// default, and no cost makes it advise against encryption.
+// Package advice reads a TLS policy out of a benchmark's results. It is pure, and cautious: what the results do not
+// prove stays at the default, and no cost makes it advise against encryption.
 package advice
 
 import (
@@ -65,7 +65,8 @@ type arm struct {
 	tls  v1alpha1.TLSSpec
 }
 
-// For returns the advice that a benchmark's results, and the records of its runs, give. It is an error when no run counts.
+// For returns the advice that a benchmark's results, and the records of its runs, give. It is an error when no run
+// counts.
 func For(b *v1alpha1.GaleraBenchmark, records []result.Record) (Advice, error) {
 	s := subject{spec: &b.Spec, env: b.Status.Environment, records: records}
 	var own v1alpha1.TLSSpec
@@ -97,7 +98,8 @@ func For(b *v1alpha1.GaleraBenchmark, records []result.Record) (Advice, error) {
 // compare finds all choices before any is judged: the more there are, the more each has to prove.
 func (s *subject) compare() {
 	s.choices = map[setting][]choice{
-		ofVersion: s.betweenVariants("tls", "1.3"), ofCipher: s.ciphers(), ofKey: s.keys(), ofMethod: s.betweenVariants("method", usualMethod),
+		ofVersion: s.betweenVariants("tls", "1.3"), ofCipher: s.ciphers(), ofKey: s.keys(),
+		ofMethod:   s.betweenVariants("method", usualMethod),
 		ofParallel: s.threads(), ofResumption: s.betweenVariants("resumption", "Off"),
 	}
 	for _, choices := range s.choices {
@@ -142,8 +144,8 @@ func (s subject) channels() (out []Line) {
 	return out
 }
 
-// price is what a channel's encryption costs in each workload that shows it: that of the first arm that encrypts it, where the baseline
-// does not.
+// price is what a channel's encryption costs in each workload that shows it: that of the first arm that encrypts it,
+// where the baseline does not.
 func (s subject) price(c channel) (out []string) {
 	base := s.arm(plan.Baseline(s.spec))
 	if base == nil || c.of(base.tls) != v1alpha1.TLSDisabled {
@@ -161,8 +163,8 @@ func (s subject) price(c channel) (out []string) {
 	return out
 }
 
-// alone reports whether no other channel is encrypted by an arm that the baseline leaves in clear, except that copies may follow replication
-// where the workloads distinguish them.
+// alone reports whether no other channel is encrypted by an arm that the baseline leaves in clear, except that copies
+// may follow replication where the workloads distinguish them.
 func (s subject) alone(c channel, base, a arm) bool {
 	for _, other := range channels {
 		if other.path == c.path || other.of(base.tls) == other.of(a.tls) {

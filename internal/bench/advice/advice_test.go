@@ -46,7 +46,8 @@ func run(r v1alpha1.BenchmarkResult, round int, v float64) result.Record {
 	case result.FigureQPS:
 		o.Answers = &result.AnswersResult{Paced: result.Paced{PerSecond: v}}
 	}
-	return result.Record{Run: result.Run{Round: round, Arm: r.Arm, Workload: r.Workload, Variant: r.Variant}, Verdict: result.Verdict{Valid: true}, Output: o}
+	return result.Record{Run: result.Run{Round: round, Arm: r.Arm, Workload: r.Workload, Variant: r.Variant},
+		Verdict: result.Verdict{Valid: true}, Output: o}
 }
 
 // costing adds what a result costs against the baseline.
@@ -55,7 +56,8 @@ func costing(r v1alpha1.BenchmarkResult, percent, low, high string, significant 
 	return r
 }
 
-func benchmark(arms []v1alpha1.BenchmarkArm, workloads []v1alpha1.BenchmarkWorkload, results ...v1alpha1.BenchmarkResult) *v1alpha1.GaleraBenchmark {
+func benchmark(arms []v1alpha1.BenchmarkArm, workloads []v1alpha1.BenchmarkWorkload,
+	results ...v1alpha1.BenchmarkResult) *v1alpha1.GaleraBenchmark {
 	b := &v1alpha1.GaleraBenchmark{}
 	b.Spec.Cluster.Template = &v1alpha1.GaleraClusterSpec{}
 	b.Spec.Arms, b.Spec.Workloads, b.Status.Results = arms, workloads, results
@@ -85,7 +87,8 @@ func TestFor(t *testing.T) {
 	list := func(all ...v1alpha1.BenchmarkWorkload) []v1alpha1.BenchmarkWorkload { return all }
 	plain := with("plain", v1alpha1.BenchmarkTLS{Replication: "Disabled"})
 	noClients := with("plain", v1alpha1.BenchmarkTLS{Clients: "Disabled"})
-	aes128arm, chacha := with("aes-128", v1alpha1.BenchmarkTLS{Cipher: aes128}), with("chacha20", v1alpha1.BenchmarkTLS{Cipher: chacha20})
+	aes128arm, chacha := with("aes-128", v1alpha1.BenchmarkTLS{Cipher: aes128}),
+		with("chacha20", v1alpha1.BenchmarkTLS{Cipher: chacha20})
 	old := chacha
 	old.CPUAcceleration = "Off"
 	for name, tc := range map[string]struct {
@@ -95,92 +98,132 @@ func TestFor(t *testing.T) {
 		not  []string
 	}{
 		"the price of replication": {
-			benchmark(arms(plain, with("encrypted", v1alpha1.BenchmarkTLS{})), list(write), measured("write", "", "plain", "tps", "1000", "990", "1010"),
+			benchmark(arms(plain, with("encrypted", v1alpha1.BenchmarkTLS{})), list(write),
+				measured("write", "", "plain", "tps", "1000", "990", "1010"),
 				costing(measured("write", "", "encrypted", "tps", "890", "880", "900"), "11", "8", "14", true)),
-			[]string{"* tls.replication: Required. Encrypting replication costs, as a part of what is measured: write −11.0 % tps (±3.0).\n",
-				"* tls.clients: Required. The cost of encrypting clients was not measured here.\n", "  tls:\n    certificate:\n      privateKey:\n        algorithm: ECDSA\n        size: 256\n    cipher: Auto\n    clients: Required\n    minVersion: \"1.3\"\n    replication: Required\n    stateTransfer: Required\n"},
+			[]string{"* tls.replication: Required. Encrypting replication costs, as a part of what is measured: write −11.0 % " +
+				"tps (±3.0).\n",
+				"* tls.clients: Required. The cost of encrypting clients was not measured here.\n",
+				"  tls:\n    certificate:\n      privateKey:\n        algorithm: ECDSA\n        size: 256\n    cipher: Auto\n    " +
+					"clients: Required\n    minVersion: \"1.3\"\n    replication: Required\n    stateTransfer: Required\n"},
 			[]string{"ewer than six"},
 		},
 		"a channel that both encrypt has no price": {
-			benchmark(arms(with("aes", v1alpha1.BenchmarkTLS{}), chacha), list(write), measured("write", "", "aes", "tps", "1000", "990", "1010"),
+			benchmark(arms(with("aes", v1alpha1.BenchmarkTLS{}), chacha), list(write),
+				measured("write", "", "aes", "tps", "1000", "990", "1010"),
 				costing(measured("write", "", "chacha20", "tps", "990", "980", "1000"), "1", "-1", "3", false)),
-			[]string{"The cost of encrypting replication was not measured here.", "* tls.cipher: Auto. No cipher was proved to be faster than " + aes128},
+			[]string{"The cost of encrypting replication was not measured here.",
+				"* tls.cipher: Auto. No cipher was proved to be faster than " + aes128},
 			nil,
 		},
 		"two channels at once have no price each": {
-			benchmark(arms(with("plain", v1alpha1.BenchmarkTLS{Replication: "Disabled", Clients: "Disabled"}), with("encrypted", v1alpha1.BenchmarkTLS{})), list(write),
-				measured("write", "", "plain", "tps", "1000", "990", "1010"), costing(measured("write", "", "encrypted", "tps", "800", "790", "810"), "20", "18", "22", true)),
+			benchmark(arms(with("plain", v1alpha1.BenchmarkTLS{Replication: "Disabled", Clients: "Disabled"}),
+				with("encrypted", v1alpha1.BenchmarkTLS{})), list(write),
+				measured("write", "", "plain", "tps", "1000", "990", "1010"),
+				costing(measured("write", "", "encrypted", "tps", "800", "790", "810"), "20", "18", "22", true)),
 			[]string{"cost of encrypting replication was not measured", "cost of encrypting clients was not measured"}, nil,
 		},
 		"a faster cipher": {
-			benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "990", "1010"), measured("write", "", "chacha20", "tps", "1200", "1180", "1220")),
-			[]string{"* tls.cipher: " + chacha20 + ". " + chacha20 + " is faster than " + aes128 + " by 17.0 % at least, as in write: 1200 tps instead of 1000 (medians of 6 rounds).", "cipher: " + chacha20 + "\n"}, nil,
+			benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "990", "1010"),
+				measured("write", "", "chacha20", "tps", "1200", "1180", "1220")),
+			[]string{"* tls.cipher: " + chacha20 + ". " + chacha20 + " is faster than " + aes128 +
+				" by 17.0 % at least, as in write: 1200 tps instead of 1000 (medians of 6 rounds).", "cipher: " + chacha20 + "\n"},
+			nil,
 		},
 		"a cipher that may be faster": {
-			benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "900", "1100"), measured("write", "", "chacha20", "tps", "1200", "1050", "1300")),
+			benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "900", "1100"),
+				measured("write", "", "chacha20", "tps", "1200", "1050", "1300")),
 			[]string{"* tls.cipher: Auto. No cipher was proved"}, nil,
 		},
 		"a cipher that is faster here and slower there": {
-			benchmark(arms(aes128arm, chacha), list(write, copies), measured("write", "", "aes-128", "tps", "1000", "990", "1010"), measured("write", "", "chacha20", "tps", "1200", "1180", "1220"),
-				measured("copy", "", "aes-128", "seconds", "10", "9.9", "10.1"), measured("copy", "", "chacha20", "seconds", "12", "11.9", "12.1")),
+			benchmark(arms(aes128arm, chacha), list(write, copies), measured("write", "", "aes-128", "tps", "1000", "990",
+				"1010"), measured("write", "", "chacha20", "tps", "1200", "1180", "1220"),
+				measured("copy", "", "aes-128", "seconds", "10", "9.9", "10.1"), measured("copy", "", "chacha20", "seconds", "12",
+					"11.9", "12.1")),
 			[]string{"* tls.cipher: Auto. No cipher was proved"}, nil,
 		},
 		"a cipher on CPUs that are not here": {
-			benchmark(arms(aes128arm, old), list(write), measured("write", "", "aes-128", "tps", "1000", "990", "1010"), measured("write", "", "chacha20", "tps", "1200", "1180", "1220")),
+			benchmark(arms(aes128arm, old), list(write), measured("write", "", "aes-128", "tps", "1000", "990", "1010"),
+				measured("write", "", "chacha20", "tps", "1200", "1180", "1220")),
 			[]string{"no other cipher was measured"}, []string{"faster"},
 		},
 		"a CPU is no cluster": {
-			benchmark(arms(plain), list(cpu), measured("cpu", "cipher="+aes128, "plain", "megabytesPerSecond", "1000", "990", "1010"), measured("cpu", "cipher="+chacha20, "plain", "megabytesPerSecond", "2000", "1990", "2010")),
+			benchmark(arms(plain), list(cpu), measured("cpu", "cipher="+aes128, "plain", "megabytesPerSecond", "1000", "990",
+				"1010"), measured("cpu", "cipher="+chacha20, "plain", "megabytesPerSecond", "2000", "1990", "2010")),
 			[]string{"no other cipher was measured"}, []string{"faster"},
 		},
 		"one round proves nothing": {
 			func() *v1alpha1.GaleraBenchmark {
-				b := benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "1000", "1000"), measured("write", "", "chacha20", "tps", "1200", "1200", "1200"))
+				b := benchmark(arms(aes128arm, chacha), list(write), measured("write", "", "aes-128", "tps", "1000", "1000",
+					"1000"), measured("write", "", "chacha20", "tps", "1200", "1200", "1200"))
 				b.Status.Results[0].Samples, b.Status.Results[1].Samples = 1, 1
 				return b
 			}(),
 			[]string{"* tls.cipher: Auto. No cipher was proved", "Fewer than six rounds prove little"}, nil,
 		},
 		"keys": {
-			benchmark(arms(noClients, keyed("ecdsa", "ECDSA", 256), keyed("rsa", "RSA", 4096)), list(connect), measured("connect", "", "plain", "connectionsPerSecond", "850", "840", "860"),
+			benchmark(arms(noClients, keyed("ecdsa", "ECDSA", 256), keyed("rsa", "RSA", 4096)), list(connect),
+				measured("connect", "", "plain", "connectionsPerSecond", "850", "840", "860"),
 				costing(measured("connect", "", "ecdsa", "connectionsPerSecond", "343", "340", "350"), "59", "53", "65", true),
 				costing(measured("connect", "", "rsa", "connectionsPerSecond", "183", "180", "190"), "78", "74", "82", true)),
-			[]string{"* tls.clients: Required. Encrypting clients costs, as a part of what is measured: connect −59.0 % connections/s (±6.0).", "algorithm: ECDSA. No key was proved to be faster than ECDSA 256.",
-				"Connections are expensive (connect, ecdsa: 59 % fewer or slower): keep them open"}, []string{"* tls.certificate.privateKey.size"},
+			[]string{"* tls.clients: Required. Encrypting clients costs, as a part of what is measured: connect −59.0 % " +
+				"connections/s (±6.0).", "algorithm: ECDSA. No key was proved to be faster than ECDSA 256.",
+				"Connections are expensive (connect, ecdsa: 59 % fewer or slower): keep them open"},
+			[]string{"* tls.certificate.privateKey.size"},
 		},
 		"a faster key": {
-			benchmark(arms(keyed("ecdsa", "ECDSA", 256), keyed("rsa", "RSA", 2048)), list(connect), measured("connect", "", "ecdsa", "connectionsPerSecond", "300", "290", "310"), measured("connect", "", "rsa", "connectionsPerSecond", "600", "590", "610")),
-			[]string{"RSA 2048 is faster than ECDSA 256 by 90.8 % at least, as in connect: 600 connectionsPerSecond instead of 300 (medians of 6 rounds)", "algorithm: RSA\n        size: 2048\n"}, nil,
+			benchmark(arms(keyed("ecdsa", "ECDSA", 256), keyed("rsa", "RSA", 2048)), list(connect),
+				measured("connect", "", "ecdsa", "connectionsPerSecond", "300", "290", "310"),
+				measured("connect", "", "rsa", "connectionsPerSecond", "600", "590", "610")),
+			[]string{"RSA 2048 is faster than ECDSA 256 by 90.8 % at least, as in connect: 600 connectionsPerSecond instead " +
+				"of 300 (medians of 6 rounds)", "algorithm: RSA\n        size: 2048\n"}, nil,
 		},
 		"the price of answers": {
-			benchmark(arms(noClients, with("encrypted", v1alpha1.BenchmarkTLS{})), list(answers), measured("answers", "size=100", "plain", "qps", "1000", "990", "1010"),
+			benchmark(arms(noClients, with("encrypted", v1alpha1.BenchmarkTLS{})), list(answers),
+				measured("answers", "size=100", "plain", "qps", "1000", "990", "1010"),
 				costing(measured("answers", "size=100", "encrypted", "qps", "780", "770", "790"), "21.9", "3.6", "40.2", true)),
-			[]string{"* tls.clients: Required. Encrypting clients costs, as a part of what is measured: answers size=100 −21.9 % queries/s (±18.3)."}, nil,
+			[]string{"* tls.clients: Required. Encrypting clients costs, as a part of what is measured: answers size=100 " +
+				"−21.9 % queries/s (±18.3)."}, nil,
 		},
 		"1.2 is not for sale": {
-			benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), list(connect), measured("connect", "tls=1.3", "a", "connectionsPerSecond", "343", "340", "350"), measured("connect", "tls=1.2", "a", "connectionsPerSecond", "386", "380", "390")),
+			benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), list(connect),
+				measured("connect", "tls=1.3", "a", "connectionsPerSecond", "343", "340", "350"),
+				measured("connect", "tls=1.2", "a", "connectionsPerSecond", "386", "380", "390")),
 			[]string{"* tls.minVersion: 1.3. TLS 1.2 connects faster by 9.1 % at least here; that is no reason"}, nil,
 		},
 		"resumption": {
-			benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), list(connect), measured("connect", "resumption=Off", "a", "connectionsPerSecond", "343", "340", "350"), measured("connect", "resumption=On", "a", "connectionsPerSecond", "430", "420", "440")),
+			benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), list(connect), measured("connect", "resumption=Off", "a",
+				"connectionsPerSecond", "343", "340", "350"), measured("connect", "resumption=On", "a", "connectionsPerSecond",
+				"430", "420", "440")),
 			[]string{"Clients that resume TLS sessions (On) connect 20.6 % faster at least."}, nil,
 		},
 		"SSH is no price of clients": {
-			benchmark(arms(noClients, with("a", v1alpha1.BenchmarkTLS{})), list(ssh), measured("ssh", "", "plain", "connectionsPerSecond", "850", "840", "860"), costing(measured("ssh", "", "a", "connectionsPerSecond", "343", "340", "350"), "59", "53", "65", true)),
+			benchmark(arms(noClients, with("a", v1alpha1.BenchmarkTLS{})), list(ssh),
+				measured("ssh", "", "plain", "connectionsPerSecond", "850", "840", "860"),
+				costing(measured("ssh", "", "a", "connectionsPerSecond", "343", "340", "350"), "59", "53", "65", true)),
 			[]string{"cost of encrypting clients was not measured"}, []string{"dear"},
 		},
 		"copies": {
-			benchmark(arms(with("plain", v1alpha1.BenchmarkTLS{StateTransfer: "Disabled", Replication: "Disabled"}), with("a", v1alpha1.BenchmarkTLS{})), list(copies),
-				measured("copy", "method=MariaBackup,parallel=1", "a", "seconds", "20", "19", "21"), measured("copy", "method=MariaBackup,parallel=4", "a", "seconds", "10", "9.9", "10.1"),
-				measured("copy", "method=Rsync,parallel=1", "a", "seconds", "19", "18", "20"), costing(measured("copy", "method=Rsync,parallel=4", "a", "seconds", "5", "4.9", "5.1"), "3", "1", "5", true)),
-			[]string{"* stateTransfer.method: MariaBackup. Rsync is faster than MariaBackup by 92.4 % at least, as in copy method=MariaBackup,parallel=4: 5 seconds instead of 10 (medians of 6 rounds); but it blocks its donor", "* stateTransfer.parallel: 4. 4 is faster than 1 thread(s) by 84.6 % at least",
-				"Encrypting full copies costs, as a part of what is measured: copy method=Rsync,parallel=4 +3.0 % time (±2.0).", "stateTransfer:\n    method: MariaBackup\n    parallel: 4\n"}, nil,
+			benchmark(arms(with("plain", v1alpha1.BenchmarkTLS{StateTransfer: "Disabled", Replication: "Disabled"}),
+				with("a", v1alpha1.BenchmarkTLS{})), list(copies),
+				measured("copy", "method=MariaBackup,parallel=1", "a", "seconds", "20", "19", "21"),
+				measured("copy", "method=MariaBackup,parallel=4", "a", "seconds", "10", "9.9", "10.1"),
+				measured("copy", "method=Rsync,parallel=1", "a", "seconds", "19", "18", "20"),
+				costing(measured("copy", "method=Rsync,parallel=4", "a", "seconds", "5", "4.9", "5.1"), "3", "1", "5", true)),
+			[]string{"* stateTransfer.method: MariaBackup. Rsync is faster than MariaBackup by 92.4 % at least, as in copy " +
+				"method=MariaBackup,parallel=4: 5 seconds instead of 10 (medians of 6 rounds); but it blocks its donor",
+				"* stateTransfer.parallel: 4. 4 is faster than 1 thread(s) by 84.6 % at least",
+				"Encrypting full copies costs, as a part of what is measured: copy method=Rsync,parallel=4 +3.0 % time (±2.0).",
+				"stateTransfer:\n    method: MariaBackup\n    parallel: 4\n"}, nil,
 		},
 		"threads of the other method": {
 			benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), list(copies),
-				measured("copy", "method=MariaBackup,parallel=1", "a", "seconds", "10", "9", "11"), measured("copy", "method=MariaBackup,parallel=4", "a", "seconds", "10", "9", "11"),
-				measured("copy", "method=Rsync,parallel=1", "a", "seconds", "12", "11.5", "13"), measured("copy", "method=Rsync,parallel=4", "a", "seconds", "9", "8.5", "10")),
-			[]string{"* stateTransfer.method: MariaBackup. Rsync was not proved", "* stateTransfer.parallel: 1. No other number of threads was proved to be faster than 1"}, nil,
+				measured("copy", "method=MariaBackup,parallel=1", "a", "seconds", "10", "9", "11"),
+				measured("copy", "method=MariaBackup,parallel=4", "a", "seconds", "10", "9", "11"),
+				measured("copy", "method=Rsync,parallel=1", "a", "seconds", "12", "11.5", "13"),
+				measured("copy", "method=Rsync,parallel=4", "a", "seconds", "9", "8.5", "10")),
+			[]string{"* stateTransfer.method: MariaBackup. Rsync was not proved",
+				"* stateTransfer.parallel: 1. No other number of threads was proved to be faster than 1"}, nil,
 		},
 	} {
 		a, err := For(tc.b, recorded(tc.b))
@@ -207,11 +250,14 @@ func TestFor(t *testing.T) {
 
 // identical is a benchmark of full copies by four ciphers, of which none makes a difference.
 func identical(r *rand.Rand, rounds int, noise func(*rand.Rand) float64) (*v1alpha1.GaleraBenchmark, []result.Record) {
-	b := benchmark(arms(with("plain", v1alpha1.BenchmarkTLS{StateTransfer: "Disabled", Replication: "Disabled"}), with("aes-128", v1alpha1.BenchmarkTLS{Cipher: aes128}),
-		with("aes-256", v1alpha1.BenchmarkTLS{Cipher: "TLS_AES_256_GCM_SHA384"}), with("chacha20", v1alpha1.BenchmarkTLS{Cipher: chacha20})), []v1alpha1.BenchmarkWorkload{copies})
+	b := benchmark(arms(with("plain", v1alpha1.BenchmarkTLS{StateTransfer: "Disabled", Replication: "Disabled"}),
+		with("aes-128", v1alpha1.BenchmarkTLS{Cipher: aes128}),
+		with("aes-256", v1alpha1.BenchmarkTLS{Cipher: "TLS_AES_256_GCM_SHA384"}),
+		with("chacha20", v1alpha1.BenchmarkTLS{Cipher: chacha20})), []v1alpha1.BenchmarkWorkload{copies})
 	var records []result.Record
 	for _, arm := range b.Spec.Arms {
-		for _, variant := range []string{"method=MariaBackup,parallel=1", "method=MariaBackup,parallel=4", "method=Rsync,parallel=4"} {
+		for _, variant := range []string{"method=MariaBackup,parallel=1", "method=MariaBackup,parallel=4",
+			"method=Rsync,parallel=4"} {
 			of := measured("copy", variant, arm.Name, "seconds", "10", "10", "10")
 			of.Samples = int32(rounds)
 			b.Status.Results = append(b.Status.Results, of)
@@ -223,11 +269,13 @@ func identical(r *rand.Rand, rounds int, noise func(*rand.Rand) float64) (*v1alp
 	return b, records
 }
 
-// TestNothingIsAdvisedFromNoise: where no choice makes a difference, one is advised in at most one of twenty benchmarks.
+// TestNothingIsAdvisedFromNoise: where no choice makes a difference, one is advised in at most one of twenty
+// benchmarks.
 func TestNothingIsAdvisedFromNoise(t *testing.T) {
 	const cases = 600
 	for name, noise := range map[string]func(*rand.Rand) float64{
-		"normal": func(r *rand.Rand) float64 { return r.NormFloat64() }, "skewed": func(r *rand.Rand) float64 { return r.ExpFloat64() },
+		"normal": func(r *rand.Rand) float64 { return r.NormFloat64() },
+		"skewed": func(r *rand.Rand) float64 { return r.ExpFloat64() },
 	} {
 		for _, rounds := range []int{2, 3, 6} {
 			r, advised := rand.New(rand.NewPCG(3, uint64(rounds))), 0
@@ -245,7 +293,8 @@ func TestNothingIsAdvisedFromNoise(t *testing.T) {
 				}
 			}
 			if advised > cases/20 {
-				t.Errorf("%s noise, %d rounds: something is advised in %.1f %% of the benchmarks", name, rounds, 100*float64(advised)/cases)
+				t.Errorf("%s noise, %d rounds: something is advised in %.1f %% of the benchmarks", name, rounds,
+					100*float64(advised)/cases)
 			}
 		}
 	}
@@ -261,7 +310,8 @@ func TestADifferenceIsAdvised(t *testing.T) {
 				records[i].Output.Transfer.Seconds /= 1.5
 			}
 		}
-		if a, err := For(b, records); err == nil && slices.ContainsFunc(a.Lines, func(l Line) bool { return l.Value == chacha20 }) {
+		if a, err := For(b, records); err == nil && slices.ContainsFunc(a.Lines,
+			func(l Line) bool { return l.Value == chacha20 }) {
 			found++
 		}
 	}
@@ -273,7 +323,8 @@ func TestADifferenceIsAdvised(t *testing.T) {
 // TestUsualCipher: a host without AES instructions makes ChaCha20 what Auto chooses.
 func TestUsualCipher(t *testing.T) {
 	for want, flags := range map[string][]string{aes128: {"aes", "avx2"}, chacha20: {"avx2"}} {
-		s := subject{env: &v1alpha1.BenchmarkEnvironment{Hosts: []v1alpha1.BenchmarkHost{{CPUFlags: []string{"aes", "avx2"}}, {CPUFlags: flags}, {}}}}
+		s := subject{env: &v1alpha1.BenchmarkEnvironment{Hosts: []v1alpha1.BenchmarkHost{{CPUFlags: []string{"aes", "avx2"}},
+			{CPUFlags: flags}, {}}}}
 		if got := s.usualCipher(); got != want {
 			t.Errorf("%v: %s", flags, got)
 		}
@@ -281,7 +332,8 @@ func TestUsualCipher(t *testing.T) {
 }
 
 func TestNothingToAdviseFrom(t *testing.T) {
-	if _, err := For(benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), nil), nil); err == nil || !strings.Contains(err.Error(), "no run of this benchmark counts yet") {
+	if _, err := For(benchmark(arms(with("a", v1alpha1.BenchmarkTLS{})), nil), nil); err == nil ||
+		!strings.Contains(err.Error(), "no run of this benchmark counts yet") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
-// choice is one of several values of a setting, and where its results are found: pairs of a choice and the usual value, in the same
-// workload, or in another variant of it.
+// choice is one of several values of a setting, and where its results are found: pairs of a choice and the usual value,
+// in the same workload, or in another variant of it.
 type choice struct {
 	value string
 	pairs []pair
@@ -25,9 +25,9 @@ type pair struct {
 	ratios       summary.Paired
 }
 
-// pick returns the choice that is proved to be better than the usual value in some pair, and worse in none; of several the one with the
-// greatest gain. The intervals hold together for all comparisons of the advice, and gain is the end of one: the least that is proved. ok is
-// false when there is none.
+// pick returns the choice that is proved to be better than the usual value in some pair, and worse in none; of several
+// the one with the greatest gain. The intervals hold together for all comparisons of the advice, and gain is the end of
+// one: the least that is proved. ok is false when there is none.
 func (s subject) pick(choices []choice) (best choice, gain float64, ok bool) {
 	for _, c := range choices {
 		least, refuted := math.Inf(1), false
@@ -46,8 +46,8 @@ func (s subject) pick(choices []choice) (best choice, gain float64, ok bool) {
 	return best, gain, ok
 }
 
-// gain returns by how much another value is better than the usual one at least, as a share, and whether that is proved: 1 better, -1
-// worse, 0 neither.
+// gain returns by how much another value is better than the usual one at least, as a share, and whether that is proved:
+// 1 better, -1 worse, 0 neither.
 func (s subject) gain(p pair) (least float64, proved int) {
 	confidence := summary.Simultaneous(s.comparisons)
 	if p.ratios.P() > 1-confidence {
@@ -85,8 +85,10 @@ func cell(r v1alpha1.BenchmarkResult) v1alpha1.BenchmarkCell {
 	return v1alpha1.BenchmarkCell{Workload: r.Workload, Variant: r.Variant, Arm: r.Arm}
 }
 
-// betweenArms are choices among arms that differ from the usual one in nothing else. without removes what they may differ in.
-func (s subject) betweenArms(usual *arm, value func(v1alpha1.TLSSpec) string, without func(v1alpha1.TLSSpec) v1alpha1.TLSSpec) (out []choice) {
+// betweenArms are choices among arms that differ from the usual one in nothing else. without removes what they may
+// differ in.
+func (s subject) betweenArms(usual *arm, value func(v1alpha1.TLSSpec) string,
+	without func(v1alpha1.TLSSpec) v1alpha1.TLSSpec) (out []choice) {
 	if usual == nil {
 		return nil
 	}
@@ -109,7 +111,8 @@ func (s subject) betweenArms(usual *arm, value func(v1alpha1.TLSSpec) string, wi
 	return out
 }
 
-// betweenVariants are choices among variants of one workload and arm: key=usual against key=VALUE, everything else the same.
+// betweenVariants are choices among variants of one workload and arm: key=usual against key=VALUE, everything else the
+// same.
 func (s subject) betweenVariants(key, usual string) []choice {
 	by := map[string]*choice{}
 	var order []string
@@ -119,7 +122,8 @@ func (s subject) betweenVariants(key, usual string) []choice {
 		}
 		for _, o := range s.results {
 			value := variant(o, key)
-			if value == "" || value == usual || o.Arm != r.Arm || o.Workload != r.Workload || without(o, key) != without(r, key) {
+			if value == "" || value == usual || o.Arm != r.Arm || o.Workload != r.Workload || without(o, key) != without(r,
+				key) {
 				continue
 			}
 			if by[value] == nil {
@@ -155,7 +159,8 @@ func without(r v1alpha1.BenchmarkResult, key string) string {
 func (s subject) faster(c choice, gain float64, usual string) string {
 	for _, p := range c.pairs {
 		if _, proved := s.gain(p); proved > 0 {
-			return fmt.Sprintf("%s is faster than %s by %.1f %% at least, as in %s: %s %s instead of %s (medians of %d rounds)", c.value, usual, 100*gain, title(p.usual),
+			return fmt.Sprintf("%s is faster than %s by %.1f %% at least, as in %s: %s %s instead of %s (medians of %d rounds)",
+				c.value, usual, 100*gain, title(p.usual),
 				metric(p.other), p.usual.Metric, metric(p.usual), p.ratios.N())
 		}
 	}

@@ -29,7 +29,9 @@ func (s subject) version() Line {
 	}
 	l.Measured = true
 	if _, gain, ok := s.pick(choices); ok {
-		l.Why = fmt.Sprintf("TLS 1.2 connects faster by %.1f %% at least here; that is no reason to allow it: keep connections open instead", 100*gain)
+		l.Why = fmt.Sprintf(
+			"TLS 1.2 connects faster by %.1f %% at least here; that is no reason to allow it: keep connections open instead",
+			100*gain)
 		return l
 	}
 	l.Why = "TLS 1.2 was measured, too, and not proved to be faster"
@@ -51,7 +53,8 @@ func (s subject) usualCipher() string {
 
 func (s subject) cipher() Line {
 	usual := s.usualCipher()
-	l := Line{Path: "tls.cipher", Value: auto, Why: "the default, which is " + usual + " on these hosts; no other cipher was measured"}
+	l := Line{Path: "tls.cipher", Value: auto, Why: "the default, which is " + usual +
+		" on these hosts; no other cipher was measured"}
 	choices := s.choices[ofCipher]
 	if len(choices) == 0 {
 		return l
@@ -76,13 +79,15 @@ func (s subject) ciphers() []choice {
 	choices := s.betweenVariants("cipher", usual)
 	for i := range s.arms {
 		if a := &s.arms[i]; encrypts(a.tls) && value(a.tls) == usual {
-			choices = append(choices, s.betweenArms(a, value, func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec { t.Cipher = auto; return t })...)
+			choices = append(choices, s.betweenArms(a, value,
+				func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec { t.Cipher = auto; return t })...)
 		}
 	}
 	return slices.DeleteFunc(choices, s.onlyCPU)
 }
 
-// onlyCPU reports whether a choice was measured by workloads of the kind cipher alone: they show the CPU and no cluster.
+// onlyCPU reports whether a choice was measured by workloads of the kind cipher alone: they show the CPU and no
+// cluster.
 func (s subject) onlyCPU(c choice) bool {
 	return !slices.ContainsFunc(c.pairs, func(p pair) bool {
 		w := s.workload(p.usual.Workload)
@@ -138,15 +143,18 @@ const usualMethod = "MariaBackup"
 // transfer advises on full copies where their methods or threads were measured.
 func (s subject) transfer() (out []Line) {
 	if choices := s.choices[ofMethod]; len(choices) > 0 {
-		l := Line{Path: "stateTransfer.method", Value: usualMethod, Measured: true, Why: "Rsync was not proved to be faster, and blocks its donor"}
+		l := Line{Path: "stateTransfer.method", Value: usualMethod, Measured: true,
+			Why: "Rsync was not proved to be faster, and blocks its donor"}
 		if c, gain, ok := s.pick(choices); ok {
-			l.Why = s.faster(c, gain, usualMethod) + "; but it blocks its donor for the whole copy: choose it where a node can be spared"
+			l.Why = s.faster(c, gain, usualMethod) +
+				"; but it blocks its donor for the whole copy: choose it where a node can be spared"
 		}
 		out = append(out, l)
 	}
 	if choices := s.choices[ofParallel]; len(choices) > 0 {
 		usual := s.ofUsualMethod().values("parallel")[0]
-		l := Line{Path: "stateTransfer.parallel", Value: int64(number(usual)), Measured: true, Why: "no other number of threads was proved to be faster than " + usual}
+		l := Line{Path: "stateTransfer.parallel", Value: int64(number(usual)), Measured: true,
+			Why: "no other number of threads was proved to be faster than " + usual}
 		if c, gain, ok := s.pick(choices); ok {
 			l.Value, l.Why = int64(number(c.value)), s.faster(c, gain, usual+" thread(s)")
 		}
@@ -191,15 +199,24 @@ func (s subject) notes() (out []string) {
 		if w == nil || !direct(*w) || r.Significant == nil || !*r.Significant || number(r.OverheadPercent) < dear {
 			continue
 		}
-		out = append(out, fmt.Sprintf("connections are expensive (%s, %s: %s %% fewer or slower): keep them open in a pool, or let clients resume their TLS sessions", title(r), r.Arm, r.OverheadPercent))
+		out = append(out,
+			fmt.Sprintf(
+				"connections are expensive (%s, %s: %s %% fewer or slower): keep them open in a pool, or let clients resume "+
+					"their TLS sessions", title(r), r.Arm, r.OverheadPercent))
 		break
 	}
 	if c, gain, ok := s.pick(s.choices[ofResumption]); ok {
-		out = append(out, fmt.Sprintf("clients that resume TLS sessions (%s) connect %.1f %% faster at least", c.value, 100*gain))
+		out = append(out, fmt.Sprintf("clients that resume TLS sessions (%s) connect %.1f %% faster at least", c.value,
+			100*gain))
 	}
 	for _, r := range s.results {
-		if f := slices.IndexFunc(r.Figures, func(f v1alpha1.BenchmarkFigure) bool { return f.Name == result.FigureDonorLoadLoss }); f >= 0 && number(r.Figures[f].Median) > dear {
-			out = append(out, fmt.Sprintf("a donor loses %s %% of its load during a copy (%s, %s): let a node without clients be the donor (spec.stateTransfer.donors)", r.Figures[f].Median, title(r), r.Arm))
+		if f := slices.IndexFunc(r.Figures,
+			func(f v1alpha1.BenchmarkFigure) bool { return f.Name == result.FigureDonorLoadLoss }); f >= 0 &&
+			number(r.Figures[f].Median) > dear {
+			out = append(out,
+				fmt.Sprintf(
+					"a donor loses %s %% of its load during a copy (%s, %s): let a node without clients be the donor "+
+						"(spec.stateTransfer.donors)", r.Figures[f].Median, title(r), r.Arm))
 			break
 		}
 	}
@@ -207,7 +224,10 @@ func (s subject) notes() (out []string) {
 		out = append(out, "fewer than six rounds prove little: measure more of them before you depend on this")
 	}
 	if s.comparisons > 0 {
-		out = append(out, fmt.Sprintf("another value than the default is advised only if it is proved round by round, with 95 %% confidence for all comparisons together (%d)", s.comparisons))
+		out = append(out,
+			fmt.Sprintf(
+				"another value than the default is advised only if it is proved round by round, with 95 %% confidence for all "+
+					"comparisons together (%d)", s.comparisons))
 	}
 	return out
 }

@@ -18,18 +18,21 @@ func podOf(t *testing.T, arm v1alpha1.BenchmarkArm, w v1alpha1.BenchmarkWorkload
 	b, c, _ := overSSH()
 	b.Spec.Arms, b.Spec.Workloads = []v1alpha1.BenchmarkArm{arm}, []v1alpha1.BenchmarkWorkload{w}
 	run := plan.Runs(&b.Spec)[0]
-	job, err := Job(b, c, run.Wire(1), Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{}), Images{Client: "db:1"})
+	job, err := Job(b, c, run.Wire(1), Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{}),
+		Images{Client: "db:1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return job.Spec.Template.Spec
 }
 
-// TestCipherSpeaksWithNobody: its Job has no password, stands on a database's host, and has the AES instructions hidden where it is to.
+// TestCipherSpeaksWithNobody: its Job has no password, stands on a database's host, and has the AES instructions hidden
+// where it is to.
 func TestCipherSpeaksWithNobody(t *testing.T) {
 	for _, acceleration := range []string{"On", "Off"} {
-		pod := podOf(t, v1alpha1.BenchmarkArm{Name: "a"}, v1alpha1.BenchmarkWorkload{Name: "c", Cipher: &v1alpha1.CipherWorkload{
-			Ciphers: []string{"AES-128-CTR"}, CPUAcceleration: []string{acceleration}}})
+		pod := podOf(t, v1alpha1.BenchmarkArm{Name: "a"},
+			v1alpha1.BenchmarkWorkload{Name: "c", Cipher: &v1alpha1.CipherWorkload{
+				Ciphers: []string{"AES-128-CTR"}, CPUAcceleration: []string{acceleration}}})
 		client := pod.Containers[0]
 		if slices.ContainsFunc(client.Env, func(e corev1.EnvVar) bool { return e.Name == result.EnvPassword }) {
 			t.Error("a password that is not needed")
@@ -46,7 +49,8 @@ func TestCipherSpeaksWithNobody(t *testing.T) {
 // TestClientsOfAnArmWithoutAcceleration: both ends of a connection encrypt.
 func TestClientsOfAnArmWithoutAcceleration(t *testing.T) {
 	for _, acceleration := range []string{"On", "Off"} {
-		pod := podOf(t, v1alpha1.BenchmarkArm{Name: "a", CPUAcceleration: acceleration}, v1alpha1.BenchmarkWorkload{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1}}})
+		pod := podOf(t, v1alpha1.BenchmarkArm{Name: "a", CPUAcceleration: acceleration},
+			v1alpha1.BenchmarkWorkload{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1}}})
 		env := pod.Containers[0].Env
 		for _, want := range append(resources.WithoutAcceleration(), corev1.EnvVar{Name: "GODEBUG", Value: "cpu.aes=off"}) {
 			if got := slices.Contains(env, want); got != (acceleration == "Off") {
@@ -62,15 +66,18 @@ func TestClientsOfAnArmWithoutAcceleration(t *testing.T) {
 // TestAccelerate: a cipher leaves the nodes as they are.
 func TestAccelerate(t *testing.T) {
 	of := func(arm, kind string, cell bool) plan.Run {
-		return plan.Run{Arm: &v1alpha1.BenchmarkArm{CPUAcceleration: arm}, Cell: plan.Cell{Kind: kind, WithoutAccelerator: cell}}
+		return plan.Run{Arm: &v1alpha1.BenchmarkArm{CPUAcceleration: arm},
+			Cell: plan.Cell{Kind: kind, WithoutAccelerator: cell}}
 	}
 	c := &v1alpha1.GaleraCluster{}
 	for _, tc := range []struct {
 		run  plan.Run
 		want string
 	}{
-		{of("On", result.KindOLTP, false), ""}, {of("Off", result.KindOLTP, false), "Off"}, {of("On", result.KindCipher, false), "Off"},
-		{of("On", result.KindTransfer, false), ""}, {of("On", result.KindCipher, true), ""}, {of("On", result.KindTransfer, true), "Off"},
+		{of("On", result.KindOLTP, false), ""}, {of("Off", result.KindOLTP, false), "Off"},
+		{of("On", result.KindCipher, false), "Off"},
+		{of("On", result.KindTransfer, false), ""}, {of("On", result.KindCipher, true), ""},
+		{of("On", result.KindTransfer, true), "Off"},
 	} {
 		Accelerate(c, tc.run)
 		if got := c.Annotations[v1alpha1.AnnotationCPUAcceleration]; got != tc.want {

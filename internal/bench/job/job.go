@@ -42,8 +42,8 @@ const (
 
 	// slack is added to what a Job should take before it is given up, in seconds.
 	slack = 600
-	// longest a Job without an end of its own may take, in seconds. It is only for what hangs: a number of events takes what
-	// it takes, and a transfer without progress is ended by the node's agent.
+	// longest a Job without an end of its own may take, in seconds. It is only for what hangs: a number of events takes
+	// what it takes, and a transfer without progress is ended by the node's agent.
 	longest = 24 * 3600
 )
 
@@ -68,7 +68,8 @@ func labels(b *v1alpha1.GaleraBenchmark, extra ...string) map[string]string {
 
 func owned(b *v1alpha1.GaleraBenchmark, name string, extra ...string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: b.Namespace, Labels: labels(b, extra...),
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b, v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))}}
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b,
+			v1alpha1.GroupVersion.WithKind("GaleraBenchmark"))}}
 }
 
 // Cluster returns the private cluster as a run needs it.
@@ -121,13 +122,17 @@ func Output(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, r result.Run
 func Access(b *v1alpha1.GaleraBenchmark, output string) []client.Object {
 	name := RunnerName(b)
 	return []client.Object{
-		&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: owned(b, name),
+		&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+			ObjectMeta:                   owned(b, name),
 			AutomountServiceAccountToken: new(false)},
-		&rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"}, ObjectMeta: owned(b, name),
-			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{output}, Verbs: []string{"patch"}}}},
-		&rbacv1.RoleBinding{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"}, ObjectMeta: owned(b, name),
-			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: b.Namespace}},
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}},
+		&rbacv1.Role{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
+			ObjectMeta: owned(b, name),
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"},
+				ResourceNames: []string{output}, Verbs: []string{"patch"}}}},
+		&rbacv1.RoleBinding{TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+			ObjectMeta: owned(b, name),
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: b.Namespace}},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}},
 	}
 }
 
@@ -136,18 +141,22 @@ func Access(b *v1alpha1.GaleraBenchmark, output string) []client.Object {
 func Certificate(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) *cmv1.Certificate {
 	name, of := RunnerName(b), labels(b, v1alpha1.LabelBenchmarkUID, string(b.UID))
 	return &cmv1.Certificate{
-		TypeMeta: metav1.TypeMeta{APIVersion: cmv1.SchemeGroupVersion.String(), Kind: "Certificate"}, ObjectMeta: owned(b, name),
+		TypeMeta:   metav1.TypeMeta{APIVersion: cmv1.SchemeGroupVersion.String(), Kind: "Certificate"},
+		ObjectMeta: owned(b, name),
 		Spec: cmv1.CertificateSpec{
-			SecretName: name, CommonName: "benchmark client", Usages: []cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageClientAuth},
+			SecretName: name, CommonName: "benchmark client", Usages: []cmv1.KeyUsage{cmv1.UsageDigitalSignature,
+				cmv1.UsageClientAuth},
 			SecretTemplate: &cmv1.CertificateSecretTemplate{Labels: of},
-			PrivateKey:     &cmv1.CertificatePrivateKey{Algorithm: cmv1.ECDSAKeyAlgorithm, Size: 256, Encoding: cmv1.PKCS8, RotationPolicy: cmv1.RotationPolicyNever},
-			IssuerRef:      resources.ClientIssuer(c),
+			PrivateKey: &cmv1.CertificatePrivateKey{Algorithm: cmv1.ECDSAKeyAlgorithm, Size: 256, Encoding: cmv1.PKCS8,
+				RotationPolicy: cmv1.RotationPolicyNever},
+			IssuerRef: resources.ClientIssuer(c),
 		},
 	}
 }
 
 // Job returns the Job of one attempt.
-func Job(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, r result.Run, p result.Plan, images Images) (*batchv1.Job, error) {
+func Job(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, r result.Run, p result.Plan, images Images) (
+	*batchv1.Job, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
@@ -186,22 +195,28 @@ func deadline(p result.Plan) int64 {
 	return longest
 }
 
-func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan string, p result.Plan, images Images) corev1.PodSpec {
+func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan string, p result.Plan,
+	images Images) corev1.PodSpec {
 	security := containerSecurity()
 	volumes, mounts := volumes(b, c, name, p)
 	spec := corev1.PodSpec{
-		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
-		SecurityContext: podSecurity(images),
-		NodeSelector:    b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations, ImagePullSecrets: c.Spec.ImagePullSecrets,
-		Affinity: placed(c, p),
+		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: RunnerName(b), AutomountServiceAccountToken: new(false),
+		EnableServiceLinks: new(false),
+		SecurityContext:    podSecurity(images),
+		NodeSelector:       b.Spec.Client.NodeSelector, Tolerations: b.Spec.Client.Tolerations,
+		ImagePullSecrets: c.Spec.ImagePullSecrets,
+		Affinity:         placed(c, p),
 		InitContainers: []corev1.Container{{
-			Name: RunnerContainer, Image: images.Operator, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"/bench-runner", "install", result.ToolsDir},
+			Name: RunnerContainer, Image: images.Operator, ImagePullPolicy: corev1.PullIfNotPresent,
+			Command:         []string{"/bench-runner", "install", result.ToolsDir},
 			SecurityContext: security, VolumeMounts: []corev1.VolumeMount{{Name: "tools", MountPath: result.ToolsDir}},
 		}},
 		Containers: []corev1.Container{{
-			Name: ClientContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{result.ToolsDir + "/bench-runner", "run"},
+			Name: ClientContainer, Image: images.Client, ImagePullPolicy: corev1.PullIfNotPresent,
+			Command:   []string{result.ToolsDir + "/bench-runner", "run"},
 			Env:       environment(b, images, name, plan, p),
-			Resources: *b.Spec.Client.Resources.DeepCopy(), SecurityContext: security, VolumeMounts: mounts, WorkingDir: result.WorkDir,
+			Resources: *b.Spec.Client.Resources.DeepCopy(), SecurityContext: security, VolumeMounts: mounts,
+			WorkingDir: result.WorkDir,
 			// Of one that was killed these are the last words.
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
@@ -215,12 +230,14 @@ func pod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, name, plan stri
 
 func environment(b *v1alpha1.GaleraBenchmark, images Images, name, plan string, p result.Plan) []corev1.EnvVar {
 	env := []corev1.EnvVar{
-		{Name: result.EnvPlan, Value: plan}, {Name: result.EnvOutput, Value: name}, {Name: result.EnvNamespace, Value: b.Namespace},
+		{Name: result.EnvPlan, Value: plan}, {Name: result.EnvOutput, Value: name},
+		{Name: result.EnvNamespace, Value: b.Namespace},
 		{Name: logs.EnvFormat, Value: images.LogFormat},
 	}
 	if p.Kind != result.KindCipher { // which speaks with no database
-		env = append(env, corev1.EnvVar{Name: result.EnvPassword, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: AccountName(b)}, Key: PasswordKey}}})
+		env = append(env, corev1.EnvVar{Name: result.EnvPassword,
+			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: AccountName(b)}, Key: PasswordKey}}})
 	}
 	if p.WithoutAcceleration {
 		// The client of connections is a Go program.
@@ -229,7 +246,8 @@ func environment(b *v1alpha1.GaleraBenchmark, images Images, name, plan string, 
 	return env
 }
 
-func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan) (v []corev1.Volume, m []corev1.VolumeMount) {
+func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan) (v []corev1.Volume,
+	m []corev1.VolumeMount) {
 	add := func(name, path string, source corev1.VolumeSource) {
 		v = append(v, corev1.Volume{Name: name, VolumeSource: source})
 		m = append(m, corev1.VolumeMount{Name: name, MountPath: path, ReadOnly: source.EmptyDir == nil})
@@ -237,18 +255,22 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 	limit := resource.MustParse("64Mi")
 	add("tools", result.ToolsDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	add("token", result.TokenDir, tokenVolume())
-	add("work", result.WorkDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}})
+	add("work", result.WorkDir,
+		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}})
 	if p.TLS {
-		add("ca", result.CADir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
-		add("client", result.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: RunnerName(b), DefaultMode: new(int32(0o440))}})
+		add("ca", result.CADir,
+			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
+		add("client", result.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: RunnerName(b),
+			DefaultMode: new(int32(0o440))}})
 	}
 	if p.Connect != nil && p.Connect.Tunnel != nil {
 		kind := tunnelOf(*p.Connect.Tunnel)
 		add("tunnel", kind.dir, tunnelVolume(job, kind.clientFiles...).VolumeSource)
 	}
 	if name := scriptMap(b, p); name != "" {
-		add("script", result.ScriptDir, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name},
-			Items: []corev1.KeyToPath{{Key: p.Data.Script, Path: p.Data.Script}}}})
+		add("script", result.ScriptDir,
+			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name},
+				Items: []corev1.KeyToPath{{Key: p.Data.Script, Path: p.Data.Script}}}})
 	}
 	return v, m
 }
@@ -277,8 +299,9 @@ func placed(c *v1alpha1.GaleraCluster, p result.Plan) *corev1.Affinity {
 // awayFromDatabases prefers hosts on which no node of the cluster runs.
 func awayFromDatabases(c *v1alpha1.GaleraCluster) *corev1.Affinity {
 	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
-			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: resources.Selector(c)},
-		}}},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
+			PodAffinityTerm: corev1.PodAffinityTerm{
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: resources.Selector(c)},
+			}}},
 	}}
 }

@@ -13,8 +13,8 @@ func Suffix(b *v1alpha1.GaleraBenchmark) string {
 // RunnerPrefix is what RunnerName begins with.
 func RunnerPrefix(benchmark string) string { return benchmark + "-bench-" }
 
-// RunnerName is the name of the Jobs' ServiceAccount, Role, RoleBinding and of the client's certificate. No other user can have made
-// an object of that name before.
+// RunnerName is the name of the Jobs' ServiceAccount, Role, RoleBinding and of the client's certificate. No other user
+// can have made an object of that name before.
 func RunnerName(b *v1alpha1.GaleraBenchmark) string { return RunnerPrefix(b.Name) + Suffix(b) }
 
 // AccountName is the name of the Secret with the password of the Jobs' account in the database.

@@ -15,7 +15,8 @@ import (
 
 // scripts are sysbench's own.
 var scripts = map[string]string{
-	"WriteOnly": "oltp_write_only", "ReadOnly": "oltp_read_only", "ReadWrite": "oltp_read_write", "PointSelect": "oltp_point_select",
+	"WriteOnly": "oltp_write_only", "ReadOnly": "oltp_read_only", "ReadWrite": "oltp_read_write",
+	"PointSelect": "oltp_point_select",
 }
 
 const (
@@ -26,7 +27,8 @@ const (
 // Plan returns what a Job is reported.
 func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJob, opts resources.Options) result.Plan {
 	a.Data.Database = Database(b, a.Data.Database)
-	p := result.Plan{Kind: a.Wire.Kind, User: agentapi.BenchAccount{Suffix: Suffix(b)}.Name(), TLS: plan.ClientsUseTLS(plan.InForce(b, c)), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: plan.Bytes(a.Data)}
+	p := result.Plan{Kind: a.Wire.Kind, User: agentapi.BenchAccount{Suffix: Suffix(b)}.Name(),
+		TLS: plan.ClientsUseTLS(plan.InForce(b, c)), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: plan.Bytes(a.Data)}
 	for i := range int(c.Spec.Replicas) {
 		p.Members = append(p.Members, result.Member{Name: resources.PodName(c, i), Host: resources.PodHost(c, i, opts)})
 		p.Hosts = append(p.Hosts, resources.PodHost(c, i, opts))
@@ -51,14 +53,16 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 		}
 	case result.KindResultSize:
 		w := cell.Workload.ResultSize
-		p.ResultSize = &result.Sized{Size: cell.Size, Threads: cell.Threads, Seconds: seconds(w.Duration, defaultConnectSeconds)}
+		p.ResultSize = &result.Sized{Size: cell.Size, Threads: cell.Threads,
+			Seconds: seconds(w.Duration, defaultConnectSeconds)}
 		if w.Target == "Primary" {
 			p.Hosts = primary(c, opts)
 		}
 	case result.KindOperation:
 		p.Operation = operation(c, cell)
 	case result.KindTransfer:
-		p.Transfer = &result.Transfer{Victim: plan.Victim(c), BaseSeconds: plan.BaseSeconds, LoadThreads: cell.Threads, PatienceSeconds: longest}
+		p.Transfer = &result.Transfer{Victim: plan.Victim(c), BaseSeconds: plan.BaseSeconds, LoadThreads: cell.Threads,
+			PatienceSeconds: longest}
 		p.Hosts = without(p, p.Transfer.Victim)
 	case result.KindCipher:
 		return result.Plan{Kind: p.Kind, Seed: p.Seed, WithoutAcceleration: p.WithoutAcceleration,
@@ -69,7 +73,8 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 
 func oltp(cell plan.Cell) *result.OLTP {
 	w := cell.Workload.OLTP
-	o := &result.OLTP{Script: scripts[w.Profile], Threads: cell.Threads, Events: w.Events, Distribution: w.Distribution, WarmupSeconds: seconds(w.Warmup, 5)}
+	o := &result.OLTP{Script: scripts[w.Profile], Threads: cell.Threads, Events: w.Events, Distribution: w.Distribution,
+		WarmupSeconds: seconds(w.Warmup, 5)}
 	if w.Script != nil {
 		o.Script = path.Join(result.ScriptDir, w.Script.Key)
 	}
@@ -81,7 +86,9 @@ func oltp(cell plan.Cell) *result.OLTP {
 
 func connect(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Connect {
 	w := cell.Workload.Connect
-	out := &result.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion, Resumption: cell.Resumption, Latency: cell.Latency, KeyExchange: cell.KeyExchange, NoQuery: w.Query == v1alpha1.QueryNone}
+	out := &result.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion,
+		Resumption: cell.Resumption, Latency: cell.Latency, KeyExchange: cell.KeyExchange,
+		NoQuery: w.Query == v1alpha1.QueryNone}
 	out.KeyAlgorithm, out.KeySize = plan.Key(plan.InForce(b, c))
 	if w.Via == v1alpha1.ViaPoolingProxy {
 		out.Proxy = way.ProxySocket(way.ProxyDir)
@@ -95,12 +102,13 @@ func connect(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, cell plan.C
 // patience is what an operation may take, in seconds: cert-manager and kubelet have their time in it.
 const patience = 900
 
-// early is by how much sooner than asked for an operation is taken to begin, in seconds: a container's start is reported in whole
-// seconds, so that the operator may act before the runner expects it.
+// early is by how much sooner than asked for an operation is taken to begin, in seconds: a container's start is
+// reported in whole seconds, so that the operator may act before the runner expects it.
 const early = 2
 
 func operation(c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Operation {
-	o := &result.Operation{Name: cell.Operation, Primary: resources.PrimaryServiceName(c) + "." + c.Namespace + ".svc", Threads: cell.Threads,
+	o := &result.Operation{Name: cell.Operation, Primary: resources.PrimaryServiceName(c) + "." + c.Namespace + ".svc",
+		Threads:     cell.Threads,
 		BaseSeconds: plan.OperationBaseSeconds - early, PatienceSeconds: patience}
 	switch o.Name {
 	case result.OperationRenewal, result.OperationSwitch:

@@ -42,7 +42,8 @@ func HasProxies(b *v1alpha1.GaleraBenchmark) bool {
 
 // ProxySecret returns the configuration of a Job's proxy: it leads to the node the plan says, for the account of the
 // benchmark.
-func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, password, adminPassword string) *corev1.Secret {
+func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, password,
+	adminPassword string) *corev1.Secret {
 	s := way.ProxySettings{
 		Host: p.Hosts[0], Port: resources.PortClients, User: p.User, Hash: agentapi.NativeHash(password),
 		AdminPassword: adminPassword, Connections: p.Connect.Threads,
@@ -68,14 +69,19 @@ func Parts(b *v1alpha1.GaleraBenchmark, job string) (parts []client.Object) {
 	return parts
 }
 
-// addProxy puts the proxy alongside the client in a Job's pod: a container that starts before the client, and ends with it.
+// addProxy puts the proxy alongside the client in a Job's pod: a container that starts before the client, and ends with
+// it.
 func addProxy(b *v1alpha1.GaleraBenchmark, pod *corev1.PodSpec, job string, p result.Plan, images Images) {
 	limit := resource.MustParse("64Mi")
 	meeting := corev1.VolumeMount{Name: "proxy", MountPath: way.ProxyDir}
 	config := corev1.VolumeMount{Name: "proxy-config", MountPath: way.ProxyConfigDir, ReadOnly: true}
 	pod.Volumes = append(pod.Volumes,
-		corev1.Volume{Name: meeting.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}}},
-		corev1.Volume{Name: config.Name, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ProxyName(job), DefaultMode: new(int32(0o440))}}})
+		corev1.Volume{Name: meeting.Name,
+			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory,
+				SizeLimit: &limit}}},
+		corev1.Volume{Name: config.Name,
+			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ProxyName(job),
+				DefaultMode: new(int32(0o440))}}})
 	// The runner starts the proxy, and reports what its container has used.
 	mounts := []corev1.VolumeMount{meeting, config, {Name: "tools", MountPath: result.ToolsDir, ReadOnly: true}}
 	if p.TLS {
@@ -88,7 +94,8 @@ func addProxy(b *v1alpha1.GaleraBenchmark, pod *corev1.PodSpec, job string, p re
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		// Its last words are all that is left of it when it crashes.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-		Resources:                *b.Spec.Client.Resources.DeepCopy(), SecurityContext: containerSecurity(), VolumeMounts: mounts,
+		Resources:                *b.Spec.Client.Resources.DeepCopy(), SecurityContext: containerSecurity(),
+		VolumeMounts: mounts,
 	})
 	c := &pod.Containers[0]
 	c.VolumeMounts = append(c.VolumeMounts, meeting)

@@ -32,7 +32,8 @@ func pooled(clients v1alpha1.ClientTLS) (*v1alpha1.GaleraBenchmark, *v1alpha1.Ga
 func podThrough(t *testing.T, clients v1alpha1.ClientTLS) (pod corev1.PodSpec, sidecar, client corev1.Container) {
 	t.Helper()
 	b, c, p := pooled(clients)
-	job, err := Job(b, c, result.Run{Index: 1, Attempt: 1}, p, Images{Operator: "operator", Client: "sysbench", Proxy: "proxysql:2"})
+	job, err := Job(b, c, result.Run{Index: 1, Attempt: 1}, p, Images{Operator: "operator", Client: "sysbench",
+		Proxy: "proxysql:2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,21 +43,26 @@ func podThrough(t *testing.T, clients v1alpha1.ClientTLS) (pod corev1.PodSpec, s
 
 func TestProxyAlongsideTheClient(t *testing.T) {
 	pod, sidecar, client := podThrough(t, v1alpha1.TLSDisabled)
-	if sidecar.Name != ProxyContainer || sidecar.Image != "proxysql:2" || sidecar.RestartPolicy == nil || *sidecar.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+	if sidecar.Name != ProxyContainer || sidecar.Image != "proxysql:2" || sidecar.RestartPolicy == nil ||
+		*sidecar.RestartPolicy != corev1.ContainerRestartPolicyAlways {
 		t.Errorf("no container that ends with the client: %+v", sidecar)
 	}
 	if len(pod.InitContainers) != 2 || len(pod.Containers) != 1 || *pod.TerminationGracePeriodSeconds != 2 {
 		t.Errorf("pod: %+v", pod)
 	}
-	if s := sidecar.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || !*s.RunAsNonRoot || s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) != 0 {
+	if s := sidecar.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || !*s.RunAsNonRoot ||
+		s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) != 0 {
 		t.Errorf("security: %+v", s)
 	}
-	if sidecar.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError || !sidecar.Resources.Limits.Cpu().Equal(resource.MustParse("2")) {
+	if sidecar.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError ||
+		!sidecar.Resources.Limits.Cpu().Equal(resource.MustParse("2")) {
 		t.Errorf("got %+v", sidecar)
 	}
 	// The password the client logs in with is nowhere near.
-	if len(sidecar.Env) != 0 || !slices.Equal(sidecar.Command[3:], way.ProxyCommand("/run/galera-proxy", "/etc/galera-operator/proxy/proxysql.cnf")) ||
-		!slices.Equal(sidecar.Command[:3], []string{"/opt/galera-operator/bench-runner", "sidecar", "/run/galera-proxy/usage.sock"}) {
+	if len(sidecar.Env) != 0 || !slices.Equal(sidecar.Command[3:],
+		way.ProxyCommand("/run/galera-proxy", "/etc/galera-operator/proxy/proxysql.cnf")) ||
+		!slices.Equal(sidecar.Command[:3], []string{"/opt/galera-operator/bench-runner", "sidecar",
+			"/run/galera-proxy/usage.sock"}) {
 		t.Errorf("got %+v", sidecar)
 	}
 	paths := func(c corev1.Container) (writable, readOnly []string) {
@@ -70,24 +76,29 @@ func TestProxyAlongsideTheClient(t *testing.T) {
 		return writable, readOnly
 	}
 	writable, readOnly := paths(sidecar)
-	if !slices.Equal(writable, []string{way.ProxyDir}) || !slices.Equal(readOnly, []string{way.ProxyConfigDir, result.ToolsDir}) {
+	if !slices.Equal(writable, []string{way.ProxyDir}) ||
+		!slices.Equal(readOnly, []string{way.ProxyConfigDir, result.ToolsDir}) {
 		t.Errorf("the proxy has %v and %v", writable, readOnly)
 	}
-	if writable, readOnly := paths(client); !slices.Contains(writable, way.ProxyDir) || slices.Contains(readOnly, way.ProxyConfigDir) {
+	if writable, readOnly := paths(client); !slices.Contains(writable, way.ProxyDir) ||
+		slices.Contains(readOnly, way.ProxyConfigDir) {
 		t.Errorf("the client has %v and %v", writable, readOnly)
 	}
 	for _, v := range pod.Volumes {
-		if v.EmptyDir != nil && v.Name == "proxy" && (v.EmptyDir.Medium != corev1.StorageMediumMemory || v.EmptyDir.SizeLimit == nil) {
+		if v.EmptyDir != nil && v.Name == "proxy" && (v.EmptyDir.Medium != corev1.StorageMediumMemory ||
+			v.EmptyDir.SizeLimit == nil) {
 			t.Errorf("where proxy and client meet: %+v", v.EmptyDir)
 		}
 	}
-	if _, encrypted, _ := podThrough(t, v1alpha1.TLSPreferred); !slices.Contains(func() []string { _, r := paths(encrypted); return r }(), result.CADir) {
+	if _, encrypted, _ := podThrough(t, v1alpha1.TLSPreferred); !slices.Contains(
+		func() []string { _, r := paths(encrypted); return r }(), result.CADir) {
 		t.Error("a proxy that speaks TLS cannot verify the database")
 	}
 }
 
 func TestProxySecret(t *testing.T) {
-	for clients, want := range map[v1alpha1.ClientTLS]string{v1alpha1.TLSDisabled: "use_ssl=0", v1alpha1.TLSPreferred: "use_ssl=1", v1alpha1.TLSRequired: "use_ssl=1"} {
+	for clients, want := range map[v1alpha1.ClientTLS]string{v1alpha1.TLSDisabled: "use_ssl=0",
+		v1alpha1.TLSPreferred: "use_ssl=1", v1alpha1.TLSRequired: "use_ssl=1"} {
 		b, c, p := pooled(clients)
 		if p.Connect.Proxy != "/run/galera-proxy/mysql.sock" || len(p.Hosts) != 1 {
 			t.Errorf("plan: %+v", p)
@@ -97,7 +108,8 @@ func TestProxySecret(t *testing.T) {
 		if secret.Name != "x-run-001-1-proxy" || !metav1.IsControlledBy(secret, b) || len(secret.Data) != 1 {
 			t.Errorf("got %+v", secret.ObjectMeta)
 		}
-		for _, part := range []string{want, `address="` + p.Hosts[0] + `"`, "port=3306", "max_connections=100,", `"admin:hushhush"`, `username="bench_abcdefghij"`} {
+		for _, part := range []string{want, `address="` + p.Hosts[0] + `"`, "port=3306", "max_connections=100,",
+			`"admin:hushhush"`, `username="bench_abcdefghij"`} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: %s is not in\n%s", clients, part, text)
 			}
@@ -122,7 +134,8 @@ func TestPartsAreThoseThereMayBe(t *testing.T) {
 		t.Errorf("of a tunnel: %v", parts)
 	}
 	b, _, _ = pooled(v1alpha1.TLSRequired)
-	if parts := Parts(b, sshJob); len(parts) != 1 || parts[0].GetName() != ProxyName(sshJob) || parts[0].GetNamespace() != "shops" || HasTunnels(b) {
+	if parts := Parts(b, sshJob); len(parts) != 1 || parts[0].GetName() != ProxyName(sshJob) ||
+		parts[0].GetNamespace() != "shops" || HasTunnels(b) {
 		t.Errorf("of a proxy: %v", parts)
 	}
 	w := b.Spec.Workloads[0].Connect

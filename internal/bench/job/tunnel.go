@@ -28,8 +28,8 @@ const (
 	tunnelGraceSeconds = int64(2)
 )
 
-// TunnelName is the name of everything that belongs to the SSH server, or that of the VPN, of a Job. Every attempt has its own, so
-// that none meets the keys of the one before.
+// TunnelName is the name of everything that belongs to the SSH server, or that of the VPN, of a Job. Every attempt has
+// its own, so that none meets the keys of the one before.
 func TunnelName(job string) string { return job + "-tunnel" }
 
 // tunnel is what the two kinds of it differ in.
@@ -44,14 +44,17 @@ type tunnel struct {
 
 func tunnelOf(t result.Tunnel) tunnel {
 	if t.VPN {
-		return tunnel{VPNContainer, way.WireGuardPort, corev1.ProtocolUDP, way.WireGuardDir, []string{way.WireGuardServer}, []string{way.WireGuardClient}}
+		return tunnel{VPNContainer, way.WireGuardPort, corev1.ProtocolUDP, way.WireGuardDir, []string{way.WireGuardServer},
+			[]string{way.WireGuardClient}}
 	}
-	return tunnel{TunnelContainer, way.SSHPort, corev1.ProtocolTCP, way.SSHDir, []string{way.HostKey, way.AuthorizedKeys}, []string{way.Identity, way.KnownHosts}}
+	return tunnel{TunnelContainer, way.SSHPort, corev1.ProtocolTCP, way.SSHDir, []string{way.HostKey, way.AuthorizedKeys},
+		[]string{way.Identity, way.KnownHosts}}
 }
 
 // UsesTunnel reports whether connections of a cell go through SSH or a VPN.
 func UsesTunnel(c plan.Cell) bool {
-	return c.Kind == result.KindConnect && c.Workload != nil && (c.Workload.Connect.Via == v1alpha1.ViaSSHTunnel || usesVPN(c))
+	return c.Kind == result.KindConnect && c.Workload != nil && (c.Workload.Connect.Via == v1alpha1.ViaSSHTunnel ||
+		usesVPN(c))
 }
 
 func usesVPN(c plan.Cell) bool { return c.Workload.Connect.Via == v1alpha1.ViaWireGuard }
@@ -80,7 +83,8 @@ func RouteThrough(p *result.Plan, b *v1alpha1.GaleraBenchmark, job string, c pla
 	name := target(*p)
 	for i := range pods {
 		if pod := &pods[i]; pod.Name == name && pod.Status.PodIP != "" {
-			t := &result.Tunnel{Target: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(resources.PortClients)), Cipher: c.SSHCipher, VPN: usesVPN(c)}
+			t := &result.Tunnel{Target: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(resources.PortClients)),
+				Cipher: c.SSHCipher, VPN: usesVPN(c)}
 			t.Server = net.JoinHostPort(TunnelName(job)+"."+b.Namespace+".svc", strconv.Itoa(int(tunnelOf(*t).port)))
 			p.Connect.Tunnel = t
 			return nil
@@ -101,11 +105,13 @@ func target(p result.Plan) string {
 
 // TunnelSecret returns the Secret with the keys of both ends. It is made once for an attempt, with new keys.
 func TunnelSecret(b *v1alpha1.GaleraBenchmark, job string, files map[string][]byte) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: owned(b, TunnelName(job)), Type: corev1.SecretTypeOpaque, Data: files, Immutable: new(true)}
+	return &corev1.Secret{ObjectMeta: owned(b, TunnelName(job)), Type: corev1.SecretTypeOpaque, Data: files,
+		Immutable: new(true)}
 }
 
 // Tunnel returns the tunnel's server of a Job and what it needs, except for its Secret.
-func Tunnel(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan, images Images) []client.Object {
+func Tunnel(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan,
+	images Images) []client.Object {
 	kind := tunnelOf(*p.Connect.Tunnel)
 	objects := []client.Object{tunnelService(b, job, kind), tunnelServer(b, c, job, p, images)}
 	if enabled := c.Spec.NetworkPolicy.Enabled; enabled == nil || *enabled {
@@ -132,16 +138,19 @@ func tunnelSelector(job string) map[string]string {
 func tunnelService(b *v1alpha1.GaleraBenchmark, job string, kind tunnel) *corev1.Service {
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: owned(b, TunnelName(job)),
-		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: tunnelSelector(job), Ports: []corev1.ServicePort{{
-			Name: kind.container, Port: kind.port, Protocol: kind.protocol, TargetPort: intstr.FromInt32(kind.port)}}},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: tunnelSelector(job),
+			Ports: []corev1.ServicePort{{
+				Name: kind.container, Port: kind.port, Protocol: kind.protocol, TargetPort: intstr.FromInt32(kind.port)}}},
 	}
 }
 
 // tunnelServer is a Deployment because the operator needs no right to make pods otherwise. Its pod has the labels
 // of the benchmark's clients, too: a policy that admits these admits it.
-func tunnelServer(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan, images Images) *appsv1.Deployment {
+func tunnelServer(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan,
+	images Images) *appsv1.Deployment {
 	return &appsv1.Deployment{
-		TypeMeta: metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"}, ObjectMeta: owned(b, TunnelName(job)),
+		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"},
+		ObjectMeta: owned(b, TunnelName(job)),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(1)), Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 			Selector: &metav1.LabelSelector{MatchLabels: tunnelSelector(job)},
@@ -153,7 +162,8 @@ func tunnelServer(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job st
 	}
 }
 
-func tunnelPod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan, images Images) corev1.PodSpec {
+func tunnelPod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan,
+	images Images) corev1.PodSpec {
 	kind, spec := tunnelOf(*p.Connect.Tunnel), p.Connect.Tunnel
 	image, command := images.Client, way.SSHServerCommand(kind.dir, int(kind.port), spec.Target, spec.Cipher)
 	if spec.VPN {
@@ -169,7 +179,8 @@ func tunnelPod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job strin
 		Containers: []corev1.Container{{
 			Name: kind.container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Command: command,
 			Ports:           []corev1.ContainerPort{{Name: kind.container, ContainerPort: kind.port, Protocol: kind.protocol}},
-			SecurityContext: containerSecurity(), VolumeMounts: []corev1.VolumeMount{{Name: volume.Name, MountPath: kind.dir, ReadOnly: true}},
+			SecurityContext: containerSecurity(), VolumeMounts: []corev1.VolumeMount{{Name: volume.Name, MountPath: kind.dir,
+				ReadOnly: true}},
 		}},
 		Volumes: []corev1.Volume{volume},
 	}
@@ -187,9 +198,11 @@ func tunnelVolume(job string, files ...string) corev1.Volume {
 // podAffinity prefers the host of a pod: what the tunnel does not encrypt should not leave it.
 func podAffinity(pod string) *corev1.Affinity {
 	return &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
-			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{podNameLabel: pod}},
-		}}},
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
+			PodAffinityTerm: corev1.PodAffinityTerm{
+				TopologyKey:   corev1.LabelHostname,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{podNameLabel: pod}},
+			}}},
 	}}
 }
 
@@ -197,7 +210,8 @@ func podAffinity(pod string) *corev1.Affinity {
 const podNameLabel = "statefulset.kubernetes.io/pod-name"
 
 // tunnelPolicy lets the benchmark's own pods in, and the server out to the databases.
-func tunnelPolicy(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, kind tunnel) *networkingv1.NetworkPolicy {
+func tunnelPolicy(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
+	kind tunnel) *networkingv1.NetworkPolicy {
 	to := func(protocol corev1.Protocol, port int32) []networkingv1.NetworkPolicyPort {
 		return []networkingv1.NetworkPolicyPort{{Protocol: &protocol, Port: new(intstr.FromInt32(port))}}
 	}
@@ -210,8 +224,10 @@ func tunnelPolicy(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job st
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: tunnelSelector(job)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
-			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: pods(map[string]string{v1alpha1.LabelBenchmark: b.Name}), Ports: to(kind.protocol, kind.port)}},
-			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: pods(resources.Selector(c)), Ports: to(corev1.ProtocolTCP, resources.PortClients)}},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{{From: pods(map[string]string{v1alpha1.LabelBenchmark: b.Name}),
+				Ports: to(kind.protocol, kind.port)}},
+			Egress: []networkingv1.NetworkPolicyEgressRule{{To: pods(resources.Selector(c)),
+				Ports: to(corev1.ProtocolTCP, resources.PortClients)}},
 		},
 	}
 }

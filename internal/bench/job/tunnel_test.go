@@ -26,7 +26,8 @@ func overSSH() (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraCluster, []corev1.Pod
 	b.Spec.Cluster.Template = &v1alpha1.GaleraClusterSpec{}
 	b.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij"}
 	b.Spec.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSDisabled}}}
-	b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{100}, Via: v1alpha1.ViaSSHTunnel,
+	b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "ssh", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{100},
+		Via:         v1alpha1.ViaSSHTunnel,
 		TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}, Target: "Primary"}}}
 	b.Spec.Rounds = 1
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "shops"}}
@@ -57,7 +58,8 @@ func planOverSSH(t *testing.T) (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraClust
 
 func TestRouteThrough(t *testing.T) {
 	b, _, p := planOverSSH(t)
-	if want := (result.Tunnel{Server: "x-run-001-1-tunnel.shops.svc:2222", Target: "10.0.0.2:3306", Cipher: "chacha20-poly1305@openssh.com"}); *p.Connect.Tunnel != want {
+	if want := (result.Tunnel{Server: "x-run-001-1-tunnel.shops.svc:2222", Target: "10.0.0.2:3306",
+		Cipher: "chacha20-poly1305@openssh.com"}); *p.Connect.Tunnel != want {
 		t.Errorf("got %+v", *p.Connect.Tunnel)
 	}
 	_, _, pods := overSSH()
@@ -97,18 +99,22 @@ func TestTunnelServer(t *testing.T) {
 	objects := Tunnel(b, c, sshJob, p, Images{Client: "client:1"})
 	d := serverOf(t, objects)
 	pod := d.Spec.Template.Spec
-	if *pod.AutomountServiceAccountToken || *pod.EnableServiceLinks || len(pod.InitContainers) != 0 || len(pod.Containers) != 1 {
+	if *pod.AutomountServiceAccountToken || *pod.EnableServiceLinks || len(pod.InitContainers) != 0 ||
+		len(pod.Containers) != 1 {
 		t.Errorf("pod: %+v", pod)
 	}
 	s := pod.SecurityContext
-	if *s.RunAsUser != 65532 || !*s.RunAsNonRoot || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || *s.FSGroup != 65532 {
+	if *s.RunAsUser != 65532 || !*s.RunAsNonRoot || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault ||
+		*s.FSGroup != 65532 {
 		t.Errorf("pod security: %+v", s)
 	}
 	container := pod.Containers[0]
-	if s := container.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) != 0 || s.Privileged != nil {
+	if s := container.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem ||
+		s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) != 0 || s.Privileged != nil {
 		t.Errorf("container security: %+v", s)
 	}
-	if container.Image != "client:1" || !slices.Equal(container.Command, way.SSHServerCommand(way.SSHDir, way.SSHPort, "10.0.0.2:3306", v1alpha1.DefaultSSHCipher)) {
+	if container.Image != "client:1" || !slices.Equal(container.Command, way.SSHServerCommand(way.SSHDir, way.SSHPort,
+		"10.0.0.2:3306", v1alpha1.DefaultSSHCipher)) {
 		t.Errorf("container: %+v", container)
 	}
 	if term := pod.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm; term.TopologyKey != corev1.LabelHostname ||
@@ -149,10 +155,12 @@ func TestTunnelAccess(t *testing.T) {
 			policies++
 			selector = o.Spec.PodSelector.MatchLabels
 			from, to := o.Spec.Ingress[0].From[0].PodSelector.MatchLabels, o.Spec.Egress[0].To[0].PodSelector.MatchLabels
-			if !kubelabels.SelectorFromSet(from).Matches(others[0]) || kubelabels.SelectorFromSet(from).Matches(others[1]) || !kubelabels.SelectorFromSet(to).Matches(others[1]) {
+			if !kubelabels.SelectorFromSet(from).Matches(others[0]) || kubelabels.SelectorFromSet(from).Matches(others[1]) ||
+				!kubelabels.SelectorFromSet(to).Matches(others[1]) {
 				t.Errorf("policy: %+v", o.Spec)
 			}
-			if o.Spec.Ingress[0].Ports[0].Port.IntValue() != 2222 || o.Spec.Egress[0].Ports[0].Port.IntValue() != 3306 || len(o.Spec.PolicyTypes) != 2 {
+			if o.Spec.Ingress[0].Ports[0].Port.IntValue() != 2222 || o.Spec.Egress[0].Ports[0].Port.IntValue() != 3306 ||
+				len(o.Spec.PolicyTypes) != 2 {
 				t.Errorf("policy: %+v", o.Spec)
 			}
 		case *appsv1.Deployment:

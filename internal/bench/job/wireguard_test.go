@@ -14,7 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestWireGuardParts: the operator's own program is the server, over UDP, without any privilege; each end has its own half of the keys.
+// TestWireGuardParts: the operator's own program is the server, over UDP, without any privilege; each end has its own
+// half of the keys.
 func TestWireGuardParts(t *testing.T) {
 	b, c, pods := overSSH()
 	b.Spec.Workloads[0].Connect.Via = v1alpha1.ViaWireGuard
@@ -23,7 +24,8 @@ func TestWireGuardParts(t *testing.T) {
 	if err := RouteThrough(&p, b, sshJob, run.Cell, pods); err != nil {
 		t.Fatal(err)
 	}
-	if want := (result.Tunnel{Server: "x-run-001-1-tunnel.shops.svc:51820", Target: "10.0.0.2:3306", VPN: true}); *p.Connect.Tunnel != want || !UsesTunnel(run.Cell) {
+	if want := (result.Tunnel{Server: "x-run-001-1-tunnel.shops.svc:51820", Target: "10.0.0.2:3306",
+		VPN: true}); *p.Connect.Tunnel != want || !UsesTunnel(run.Cell) {
 		t.Errorf("got %+v", *p.Connect.Tunnel)
 	}
 	files, err := TunnelFiles(run.Cell)
@@ -33,10 +35,12 @@ func TestWireGuardParts(t *testing.T) {
 	objects := Tunnel(b, c, sshJob, p, Images{Client: "client:1", Operator: "operator:1"})
 	server := serverOf(t, objects).Spec.Template.Spec
 	container := server.Containers[0]
-	if container.Image != "operator:1" || !slices.Equal(container.Command, []string{"/bench-runner", "wireguard", way.WireGuardDir, "10.0.0.2:3306"}) {
+	if container.Image != "operator:1" || !slices.Equal(container.Command,
+		[]string{"/bench-runner", "wireguard", way.WireGuardDir, "10.0.0.2:3306"}) {
 		t.Errorf("got %+v", container)
 	}
-	if s := container.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) != 0 {
+	if s := container.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem ||
+		s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) != 0 {
 		t.Errorf("security: %+v", s)
 	}
 	for _, o := range objects {
@@ -47,7 +51,8 @@ func TestWireGuardParts(t *testing.T) {
 			}
 		case *networkingv1.NetworkPolicy:
 			in, out := o.Spec.Ingress[0].Ports[0], o.Spec.Egress[0].Ports[0]
-			if *in.Protocol != corev1.ProtocolUDP || in.Port.IntValue() != way.WireGuardPort || *out.Protocol != corev1.ProtocolTCP || out.Port.IntValue() != 3306 {
+			if *in.Protocol != corev1.ProtocolUDP || in.Port.IntValue() != way.WireGuardPort ||
+				*out.Protocol != corev1.ProtocolTCP || out.Port.IntValue() != 3306 {
 				t.Errorf("got %+v", o.Spec)
 			}
 		}
@@ -56,7 +61,8 @@ func TestWireGuardParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, spec := range map[string]corev1.PodSpec{way.WireGuardServer: server, way.WireGuardClient: job.Spec.Template.Spec} {
+	for want, spec := range map[string]corev1.PodSpec{way.WireGuardServer: server,
+		way.WireGuardClient: job.Spec.Template.Spec} {
 		i := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == "tunnel" })
 		if i < 0 || len(spec.Volumes[i].Secret.Items) != 1 || spec.Volumes[i].Secret.Items[0].Key != want {
 			t.Errorf("%s: %+v", want, spec.Volumes)

@@ -48,7 +48,8 @@ func TestAnAccountThatCannotBeDropped(t *testing.T) {
 			t.Fatalf("it never ends: %+v", d)
 		}
 	}
-	if want := "; left behind: the benchmark's account, which could not be dropped; on the cluster shop run: DROP USER bench_abcdefghij"; !strings.HasSuffix(d.Message, want) {
+	if want := "; left behind: the benchmark's account, which could not be dropped; on the cluster shop run: DROP USER " +
+		"bench_abcdefghij"; !strings.HasSuffix(d.Message, want) {
 		t.Errorf("got %s", d.Message)
 	}
 	if NothingLeft(w.State) {

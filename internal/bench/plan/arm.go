@@ -34,13 +34,14 @@ func switchArm(s State, run Run) (d Decision, ok bool) {
 		if refusesRebootstrap(s, c) {
 			d.Action = ChangeCluster{Run: run, Rolling: true}
 		}
-		d.Reason, d.Message = v1alpha1.ReasonClusterNotReady, fmt.Sprintf("waiting for the cluster, which is stalled: %s: %s", c.Reason, c.Message)
+		d.Reason, d.Message = v1alpha1.ReasonClusterNotReady, fmt.Sprintf("waiting for the cluster, which is stalled: %s: %s",
+			c.Reason, c.Message)
 	}
 	return d, true
 }
 
-// prepare makes the test data of all runs, so that no arm is measured right after it was written, and then restarts the nodes. ok is false
-// when that is done.
+// prepare makes the test data of all runs, so that no arm is measured right after it was written, and then restarts the
+// nodes. ok is false when that is done.
 func prepare(s State, run Run, d Decision) (_ Decision, ok bool) {
 	if data, ok := makeData(s, run); ok {
 		return data, true
@@ -53,8 +54,8 @@ func prepare(s State, run Run, d Decision) (_ Decision, ok bool) {
 // refusedTime is how long a re-bootstrap has to be refused: a certificate that is not there yet is no reason.
 const refusedTime = 30 * time.Second
 
-// refusesRebootstrap reports whether the private cluster cannot be switched by a re-bootstrap: its write-set cache may be too small for
-// what was written. The other way takes longer and needs no cache.
+// refusesRebootstrap reports whether the private cluster cannot be switched by a re-bootstrap: its write-set cache may
+// be too small for what was written. The other way takes longer and needs no cache.
 func refusesRebootstrap(s State, c *metav1.Condition) bool {
 	return s.Benchmark.Spec.Cluster.Template != nil && c.Reason == v1alpha1.ReasonSwitchRefused &&
 		s.Now.Sub(c.LastTransitionTime.Time) >= refusedTime && s.Cluster.Spec.TLS.SwitchStrategy == v1alpha1.SwitchRebootstrap
@@ -63,11 +64,12 @@ func refusesRebootstrap(s State, c *metav1.Condition) bool {
 // provedAgain is what a node that has just got its data has to be observed, and its cluster to be Ready.
 const provedAgain = 10 * time.Minute
 
-// unproved is what is missing of the proof after a transfer or an operation, "" when it is not waited for (any longer). A node that
-// got its data, or was restarted, is another server now: what it does was never observed. Other runs change nothing, so that for them it must hold
-// at once.
+// unproved is what is missing of the proof after a transfer or an operation, "" when it is not waited for (any longer).
+// A node that got its data, or was restarted, is another server now: what it does was never observed. Other runs change
+// nothing, so that for them it must hold at once.
 func unproved(s State, r result.Record) string {
-	if !changesNodes(r.Kind) || r.Output == nil || r.Output.Error != "" || s.Cluster == nil || s.Now.Sub(r.Output.EndedAt) >= provedAgain {
+	if !changesNodes(r.Kind) || r.Output == nil || r.Output.Error != "" || s.Cluster == nil ||
+		s.Now.Sub(r.Output.EndedAt) >= provedAgain {
 		return ""
 	}
 	if o := r.Output.Operation; o != nil && o.Name == v1alpha1.OperationBackup && !backupOver(s.Backup) {
@@ -102,7 +104,8 @@ func Has(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run Run) bool {
 	if run.Cell.Kind != result.KindCipher && off != run.WithoutAccelerator() {
 		return false
 	}
-	if run.Cell.Kind == result.KindTransfer && (c.Spec.StateTransfer.Method != want.StateTransfer.Method || c.Spec.StateTransfer.Parallel != want.StateTransfer.Parallel) {
+	if run.Cell.Kind == result.KindTransfer && (c.Spec.StateTransfer.Method != want.StateTransfer.Method ||
+		c.Spec.StateTransfer.Parallel != want.StateTransfer.Parallel) {
 		return false
 	}
 	return SamePolicy(c.Spec.TLS, want.TLS)
@@ -166,7 +169,8 @@ func badData(s State, retries int) Decision {
 	case NotEnoughDisk(last.Reason):
 		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk, Message: last.Reason}
 	case failures > retries:
-		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: "the test data could not be made: " + last.Reason}
+		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: "the test data could not be made: " +
+			last.Reason}
 	}
 	return Decision{}
 }
@@ -177,7 +181,8 @@ func refused(s State) Decision {
 	size := s.clusterSpec().Storage.Size
 	if need := DiskNeeded(&b.Spec); size.Value() > 0 && need > size.Value() {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk,
-			Message: fmt.Sprintf("the data sets need some %d MB, and storage.size is %s; choose a larger volume, or fewer rows", need/1e6, size.String())}
+			Message: fmt.Sprintf("the data sets need some %d MB, and storage.size is %s; choose a larger volume, or fewer rows",
+				need/1e6, size.String())}
 	}
 	ref := b.Spec.Cluster.Ref
 	if ref == nil || ref.AllowPolicyChanges || s.Cluster == nil {
@@ -185,7 +190,9 @@ func refused(s State) Decision {
 	}
 	if arm := foreign(s); arm != nil {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
-			Message: fmt.Sprintf("the arm %s would change the TLS policy of the cluster %s; make the benchmark anew, with cluster.ref.allowPolicyChanges, or with cluster.template for a private cluster", arm.Name, ref.Name)}
+			Message: fmt.Sprintf(
+				"the arm %s would change the TLS policy of the cluster %s; make the benchmark anew, with "+
+					"cluster.ref.allowPolicyChanges, or with cluster.template for a private cluster", arm.Name, ref.Name)}
 	}
 	return Decision{}
 }
@@ -221,8 +228,9 @@ func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {
 
 // start begins an attempt.
 func start(s State, run Run, attempt int) Decision {
-	return Decision{Run: journal(s, run, attempt, StepMeasure), Reason: v1alpha1.ReasonMeasuring, Message: "measuring " + run.Name(),
-		Action: StartJob{Wire: run.Wire(attempt), Run: run, Data: owned(s, run.Cell)}}
+	return Decision{Run: journal(s, run, attempt, StepMeasure), Reason: v1alpha1.ReasonMeasuring,
+		Message: "measuring " + run.Name(),
+		Action:  StartJob{Wire: run.Wire(attempt), Run: run, Data: owned(s, run.Cell)}}
 }
 
 // makeData makes the first data set that is missing. ok is false when all are there.
@@ -239,8 +247,10 @@ func makeData(s State, run Run) (d Decision, ok bool) {
 			}
 		}
 		run.Cell = cell
-		return Decision{Run: journal(s, run, n, StepPrepare), Reason: v1alpha1.ReasonPreparingData, Message: "making the data set " + data.Database,
-			Action: StartJob{Wire: result.Run{Kind: result.KindPrepare, Attempt: n, Workload: data.Database}, Run: run, Data: data}}, true
+		return Decision{Run: journal(s, run, n, StepPrepare), Reason: v1alpha1.ReasonPreparingData,
+			Message: "making the data set " + data.Database,
+			Action: StartJob{Wire: result.Run{Kind: result.KindPrepare, Attempt: n, Workload: data.Database}, Run: run,
+				Data: data}}, true
 	}
 	return Decision{}, false
 }

@@ -26,8 +26,8 @@ type Pair struct{ Of, With Measured }
 // maxPairs of the default are compared; the API admits as many.
 const maxPairs = 32
 
-// Pairs returns those of spec.compare, or its default: in every cell, each arm but the baseline with the first of these arms. Those that
-// Comparable refuses are left out.
+// Pairs returns those of spec.compare, or its default: in every cell, each arm but the baseline with the first of these
+// arms. Those that Comparable refuses are left out.
 func Pairs(s *v1alpha1.GaleraBenchmarkSpec) (out []Pair) {
 	for _, c := range s.Compare {
 		if of, with, why := resolve(s, c); why == "" {
@@ -61,7 +61,8 @@ func Comparable(s *v1alpha1.GaleraBenchmarkSpec) string {
 // resolve finds both cells of an entry.
 func resolve(s *v1alpha1.GaleraBenchmarkSpec, c v1alpha1.BenchmarkCompare) (of, with Measured, why string) {
 	other := c.Of
-	for value, part := range map[*string]*string{&other.Workload: c.With.Workload, &other.Variant: c.With.Variant, &other.Arm: c.With.Arm} {
+	for value, part := range map[*string]*string{&other.Workload: c.With.Workload, &other.Variant: c.With.Variant,
+		&other.Arm: c.With.Arm} {
 		if part != nil {
 			*value = *part
 		}
@@ -76,8 +77,9 @@ func resolve(s *v1alpha1.GaleraBenchmarkSpec, c v1alpha1.BenchmarkCompare) (of, 
 	case other == c.Of:
 		return of, with, "of and with are the same cell"
 	case Metric(of.Cell) != Metric(with.Cell):
-		return of, with, fmt.Sprintf("%s of %s and %s of %s cannot be compared; choose workloads that are measured by the same figure",
-			Metric(of.Cell), c.Of.Workload, Metric(with.Cell), other.Workload)
+		return of, with,
+			fmt.Sprintf("%s of %s and %s of %s cannot be compared; choose workloads that are measured by the same figure",
+				Metric(of.Cell), c.Of.Workload, Metric(with.Cell), other.Workload)
 	}
 	return of, with, ""
 }
@@ -94,7 +96,8 @@ func measured(s *v1alpha1.GaleraBenchmarkSpec, c v1alpha1.BenchmarkCell) (m Meas
 		}
 		variants = append(variants, fmt.Sprintf("%q", cell.Variant))
 	}
-	return m, fmt.Sprintf("the workload %q has no variant %q; it has: %s", c.Workload, c.Variant, strings.Join(variants, ", "))
+	return m, fmt.Sprintf("the workload %q has no variant %q; it has: %s", c.Workload, c.Variant,
+		strings.Join(variants, ", "))
 }
 
 // Metric is the figure the overhead of a cell speaks of.

@@ -20,11 +20,14 @@ func TestCopied(t *testing.T) {
 		join   *v1alpha1.JoinStatus
 		want   string
 	}{
-		"encrypted":               {v1alpha1.TLSSpec{}, "MariaBackup", came("TLSv1.3", suite), ""},
-		"in clear, unasked":       {v1alpha1.TLSSpec{}, "MariaBackup", came("", ""), "x-1: its copy: no version of TLS was observed"},
-		"only this channel":       {v1alpha1.TLSSpec{Replication: "Disabled", StateTransfer: "Required"}, "MariaBackup", came("", ""), "no version of TLS"},
-		"too old":                 {v1alpha1.TLSSpec{}, "", came("TLSv1.2", suite), "observed TLSv1.2"},
-		"another suite":           {v1alpha1.TLSSpec{Cipher: "TLS_AES_128_GCM_SHA256"}, "", came("TLSv1.3", suite), "instead of TLS_AES_128_GCM_SHA256"},
+		"encrypted": {v1alpha1.TLSSpec{}, "MariaBackup", came("TLSv1.3", suite), ""},
+		"in clear, unasked": {v1alpha1.TLSSpec{}, "MariaBackup", came("", ""),
+			"x-1: its copy: no version of TLS was observed"},
+		"only this channel": {v1alpha1.TLSSpec{Replication: "Disabled", StateTransfer: "Required"}, "MariaBackup",
+			came("", ""), "no version of TLS"},
+		"too old": {v1alpha1.TLSSpec{}, "", came("TLSv1.2", suite), "observed TLSv1.2"},
+		"another suite": {v1alpha1.TLSSpec{Cipher: "TLS_AES_128_GCM_SHA256"}, "", came("TLSv1.3", suite),
+			"instead of TLS_AES_128_GCM_SHA256"},
 		"plain":                   {off, "MariaBackup", came("", ""), ""},
 		"plain, but encrypted":    {off, "MariaBackup", came("TLSv1.3", suite), "observed TLSv1.3 instead of Plaintext"},
 		"by rsync":                {v1alpha1.TLSSpec{}, "Rsync", came("TLSv1.3", suite), ""},
@@ -34,7 +37,8 @@ func TestCopied(t *testing.T) {
 		c := cluster(tc.spec, tls, tls)
 		c.Spec.StateTransfer.Method = tc.method
 		c.Status.Members[1].Join = tc.join
-		if got := Copied(&v1alpha1.GaleraBenchmark{}, c, "x-1"); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+		if got := Copied(&v1alpha1.GaleraBenchmark{}, c, "x-1"); (got == "") != (tc.want == "") ||
+			!strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}

@@ -22,7 +22,8 @@ func DataSet(c Cell) result.DataSet {
 	switch c.Kind {
 	case result.KindOLTP:
 		o := c.Workload.OLTP
-		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables), Rows: o.TableSize}
+		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
+			Rows: o.TableSize}
 		if o.Script != nil {
 			d.Script = o.Script.Key
 			d.Database = "bench_" + strings.ReplaceAll(c.Workload.Name, "-", "_")
@@ -30,10 +31,12 @@ func DataSet(c Cell) result.DataSet {
 		return d
 	case result.KindOperation:
 		o := c.Workload.Operation
-		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables), Rows: o.TableSize}
+		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
+			Rows: o.TableSize}
 	case result.KindTransfer:
 		t := c.Workload.StateTransfer
-		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", t.Tables, t.TableSize), Tables: int(t.Tables), Rows: t.TableSize}
+		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", t.Tables, t.TableSize), Tables: int(t.Tables),
+			Rows: t.TableSize}
 		if t.Databases > 1 {
 			d.Database, d.Databases = fmt.Sprintf("bench_%dof%dx%d", t.Databases, t.Tables, t.TableSize), int(t.Databases)
 		}
@@ -76,7 +79,8 @@ func DiskNeeded(s *v1alpha1.GaleraBenchmarkSpec) int64 {
 // NotEnoughDisk reports whether a data set was refused for lack of space.
 func NotEnoughDisk(reason string) bool { return strings.HasPrefix(reason, result.NotEnoughDisk) }
 
-// Versions reports which client would be refused by which arm of a cluster with a policy of its own, "" when none would.
+// Versions reports which client would be refused by which arm of a cluster with a policy of its own, "" when none
+// would.
 func Versions(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
 	for _, w := range s.Workloads {
 		if w.Connect == nil || !slices.Contains(w.Connect.TLSVersions, "1.2") {
@@ -84,7 +88,9 @@ func Versions(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
 		}
 		for _, a := range s.Arms {
 			if t := own.With(a.TLS); ClientsUseTLS(t) && Normal(t).MinVersion != "1.2" {
-				return fmt.Sprintf("the workload %s has clients of TLS 1.2, and the arm %s accepts 1.3 only; set its tls.minVersion to \"1.2\"", w.Name, a.Name)
+				return fmt.Sprintf(
+					"the workload %s has clients of TLS 1.2, and the arm %s accepts 1.3 only; set its tls.minVersion to \"1.2\"",
+					w.Name, a.Name)
 			}
 		}
 	}

@@ -11,8 +11,9 @@ import (
 
 const sequential = "Sequential"
 
-// Runs returns all measurements in their order. Interleaved: in every round all arms, in the order of Orders; within an arm all cells, so
-// that the cluster is prepared once per arm and round. Sequential: all rounds of one arm, then the next one.
+// Runs returns all measurements in their order. Interleaved: in every round all arms, in the order of Orders; within an
+// arm all cells, so that the cluster is prepared once per arm and round. Sequential: all rounds of one arm, then the
+// next one.
 func Runs(s *v1alpha1.GaleraBenchmarkSpec) []Run {
 	cells := Cells(s)
 	var out []Run
@@ -40,8 +41,8 @@ func Runs(s *v1alpha1.GaleraBenchmarkSpec) []Run {
 	return out
 }
 
-// orders are those of the arms in each round: the rows of Williams squares. The seed decides which arm is which letter, and in which
-// order the rows of a square come.
+// orders are those of the arms in each round: the rows of Williams squares. The seed decides which arm is which letter,
+// and in which order the rows of a square come.
 func orders(s *v1alpha1.GaleraBenchmarkSpec) (out [][]int) {
 	r := rand.New(rand.NewPCG(uint64(s.Seed), 0x67616c657261)) //nolint:gosec // an order, not a secret
 	n := len(s.Arms)
@@ -62,8 +63,8 @@ func orders(s *v1alpha1.GaleraBenchmarkSpec) (out [][]int) {
 	return out
 }
 
-// williams returns n orders of n: each is once at every place. With an even n each is once directly after every other; with an odd one
-// it is in a square and its mirror image together twice.
+// williams returns n orders of n: each is once at every place. With an even n each is once directly after every other;
+// with an odd one it is in a square and its mirror image together twice.
 func williams(n int, mirrored bool) (square [][]int) {
 	for i := range n {
 		row := make([]int, n)
@@ -122,8 +123,9 @@ func balanced(orders [][]int, arms int) bool {
 	return true
 }
 
-// preparation is the request by which all nodes of a private cluster are restarted before an arm's first run in a round: what a switch of
-// policy restarts, and an arm that needs no switch does not, must make no difference. "" for a run that needs none.
+// preparation is the request by which all nodes of a private cluster are restarted before an arm's first run in a
+// round: what a switch of policy restarts, and an arm that needs no switch does not, must make no difference. "" for a
+// run that needs none.
 func preparation(s State, run Run) string {
 	spec := &s.Benchmark.Spec
 	if spec.Cluster.Template == nil || spec.Order == sequential || len(spec.Arms) < 2 || spec.Rounds < 2 {
@@ -140,7 +142,8 @@ func preparation(s State, run Run) string {
 	return fmt.Sprintf("%s@%s-round-%d-%s", v1alpha1.AllNodes, s.Benchmark.Name, run.Round, run.Arm.Name)
 }
 
-// unprepared is what a run's preparation waits for, "" when it is over; ask is the request to make first, nil when it was made.
+// unprepared is what a run's preparation waits for, "" when it is over; ask is the request to make first, nil when it
+// was made.
 func unprepared(s State, run Run) (why string, ask Action) {
 	want := preparation(s, run)
 	if want == "" {

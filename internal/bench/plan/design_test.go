@@ -78,13 +78,14 @@ func TestOddRoundsAreNotBalanced(t *testing.T) {
 	}
 }
 
-// TestTheSamePreparationBeforeEveryArm: all nodes are restarted before an arm's first run in a round, whether its policy is in force
-// already or not, and before no other run.
+// TestTheSamePreparationBeforeEveryArm: all nodes are restarted before an arm's first run in a round, whether its
+// policy is in force already or not, and before no other run.
 func TestTheSamePreparationBeforeEveryArm(t *testing.T) {
 	for rounds := int32(2); rounds <= 4; rounds++ {
 		w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Rounds = rounds
-			s.Workloads = append(s.Workloads, v1alpha1.BenchmarkWorkload{Name: "read", OLTP: &v1alpha1.OLTPWorkload{Profile: "ReadOnly", Tables: 2, TableSize: 10, Threads: []int32{1}}})
+			s.Workloads = append(s.Workloads, v1alpha1.BenchmarkWorkload{Name: "read",
+				OLTP: &v1alpha1.OLTPWorkload{Profile: "ReadOnly", Tables: 2, TableSize: 10, Threads: []int32{1}}})
 		})
 		got := w.run(t)
 		acts, last, restarts := strings.Split(got, ", "), "", 0
@@ -128,7 +129,8 @@ func TestARestartThatNeverEnds(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 	w.Now = w.Now.Add(3 * time.Hour)
-	if d := Next(w.State); !d.Failed || d.Reason != v1alpha1.ReasonClusterNotReady || !strings.Contains(d.Message, "all nodes were restarted") {
+	if d := Next(w.State); !d.Failed || d.Reason != v1alpha1.ReasonClusterNotReady || !strings.Contains(d.Message,
+		"all nodes were restarted") {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -142,7 +144,9 @@ func TestComparisonOfWhatDoesNotExist(t *testing.T) {
 	} {
 		w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Compare = []v1alpha1.BenchmarkCompare{c}
-			s.Workloads = append(s.Workloads, v1alpha1.BenchmarkWorkload{Name: "c", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}})
+			s.Workloads = append(s.Workloads, v1alpha1.BenchmarkWorkload{Name: "c",
+				Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.3"},
+					SessionResumption: []string{"Off"}, Latency: []string{"0s"}}})
 		})
 		if d := Next(w.State); !d.Failed || !strings.HasPrefix(d.Message, want) {
 			t.Errorf("got %q, want %q", d.Message, want)

@@ -44,9 +44,11 @@ func putBack(s State, d Decision) (step Decision, ok bool) {
 		return waiting(d, unsettled(s, data)), true
 	case len(data) > 0 && !patienceOver(s):
 		d.Reason, d.Message = v1alpha1.ReasonCleaningUp, "removing the test data "+data[0]
-		d.Action = StartJob{Wire: result.Run{Kind: result.KindCleanup, Attempt: cleanups(s) + 1, Workload: data[0]}, Data: result.DataSet{Database: data[0], Owner: string(b.UID)}}
+		d.Action = StartJob{Wire: result.Run{Kind: result.KindCleanup, Attempt: cleanups(s) + 1, Workload: data[0]},
+			Data: result.DataSet{Database: data[0], Owner: string(b.UID)}}
 	case hasAccount(s) && !patienceOver(s):
-		d.Reason, d.Message, d.Again = v1alpha1.ReasonCleaningUp, "dropping the benchmark's account in the database", 10*time.Second
+		d.Reason, d.Message, d.Again = v1alpha1.ReasonCleaningUp, "dropping the benchmark's account in the database",
+			10*time.Second
 		d.Action = DropAccount{}
 	case claimed(s):
 		d.Action = Release{}
@@ -98,9 +100,11 @@ func leftBehind(s State) string {
 		drop = append(drop, "DROP USER bench"+suffix)
 	}
 	if len(data) == 0 {
-		return fmt.Sprintf("the benchmark's account, which could not be dropped; on the cluster %s run: %s", s.Cluster.Name, drop[0])
+		return fmt.Sprintf("the benchmark's account, which could not be dropped; on the cluster %s run: %s", s.Cluster.Name,
+			drop[0])
 	}
-	return fmt.Sprintf("the test data, which could not be removed; on the cluster %s run: %s", s.Cluster.Name, strings.Join(drop, "; "))
+	return fmt.Sprintf("the test data, which could not be removed; on the cluster %s run: %s", s.Cluster.Name,
+		strings.Join(drop, "; "))
 }
 
 const (
@@ -110,8 +114,8 @@ const (
 	cleanupPatience = 10 * time.Minute
 )
 
-// patienceOver reports whether putting everything back is not waited for any longer: a benchmark must be able to end, and one
-// that is deleted sooner.
+// patienceOver reports whether putting everything back is not waited for any longer: a benchmark must be able to end,
+// and one that is deleted sooner.
 func patienceOver(s State) bool {
 	b := s.Benchmark
 	switch {
@@ -140,7 +144,8 @@ func cleanups(s State) int {
 	return n
 }
 
-// hasAccount reports whether the Jobs' account is in the database, or may be. That of a private cluster goes with the cluster.
+// hasAccount reports whether the Jobs' account is in the database, or may be. That of a private cluster goes with the
+// cluster.
 func hasAccount(s State) bool {
 	r := s.Benchmark.Status.Resources
 	return r != nil && r.Account && s.Benchmark.Spec.Cluster.Ref != nil
@@ -166,8 +171,9 @@ func leftData(s State) (names []string) {
 	return names
 }
 
-// NothingLeft reports whether a benchmark has ended, and that its deletion would put nothing back. What belongs to it goes by itself.
-// Test data that could not be removed is tried once more at the deletion, unless that was tried too often.
+// NothingLeft reports whether a benchmark has ended, and that its deletion would put nothing back. What belongs to it
+// goes by itself. Test data that could not be removed is tried once more at the deletion, unless that was tried too
+// often.
 func NothingLeft(s State) bool {
 	switch {
 	case s.Benchmark.Status.CompletedAt == nil || s.Going:

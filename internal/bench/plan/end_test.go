@@ -62,10 +62,12 @@ func TestEndWithoutItsCluster(t *testing.T) {
 				t.Fatalf("%s: it never ends: %+v", name, d)
 			}
 		}
-		if !d.Failed || d.Reason != v1alpha1.ReasonTooManyInvalidRuns || !strings.Contains(d.Message, "did not count 3 times") {
+		if !d.Failed || d.Reason != v1alpha1.ReasonTooManyInvalidRuns || !strings.Contains(d.Message,
+			"did not count 3 times") {
 			t.Errorf("%s: %+v", name, d)
 		}
-		if !strings.HasSuffix(d.Message, "; left behind: the test data, which could not be removed; on the cluster shop run: DROP DATABASE bench_1x10") {
+		if !strings.HasSuffix(d.Message,
+			"; left behind: the test data, which could not be removed; on the cluster shop run: DROP DATABASE bench_1x10") {
 			t.Errorf("%s: %s", name, d.Message)
 		}
 		if len(w.Cluster.Annotations) != 0 {
@@ -125,7 +127,8 @@ func TestEndWhenThePrivateClusterIsGone(t *testing.T) {
 	}
 	w = ending()
 	w.Now = w.Now.Add(21 * time.Minute)
-	if d := w.step(); d.Action != (Finish{}) || d.Failed || d.Stalled || !strings.Contains(d.Message, "everything was measured; left behind: the private cluster") {
+	if d := w.step(); d.Action != (Finish{}) || d.Failed || d.Stalled || !strings.Contains(d.Message,
+		"everything was measured; left behind: the private cluster") {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -153,13 +156,22 @@ func TestNothingIsLeft(t *testing.T) {
 		change func(*world)
 		want   bool
 	}{
-		"measured":                  {func(*world) {}, true},
-		"its policy is not back":    {func(w *world) { w.Benchmark.Status.Override = &v1alpha1.BenchmarkTLS{} }, false},
-		"still marked":              {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"} }, false},
-		"marked by the next one":    {func(w *world) { w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "y"} }, true},
+		"measured":               {func(*world) {}, true},
+		"its policy is not back": {func(w *world) { w.Benchmark.Status.Override = &v1alpha1.BenchmarkTLS{} }, false},
+		"still marked": {func(
+			w *world) {
+			w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"}
+		}, false},
+		"marked by the next one": {func(
+			w *world) {
+			w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "y"}
+		}, true},
 		"its data could not go":     {func(w *world) { w.Judged["x-cleanup-1"] = false }, false},
 		"and it is not tried again": {func(w *world) { w.failedCleanups() }, true},
-		"its cluster is gone":       {func(w *world) { w.Cluster, w.Benchmark.Status.Override = nil, &v1alpha1.BenchmarkTLS{} }, true},
+		"its cluster is gone": {func(w *world) {
+			w.Cluster, w.Benchmark.Status.Override = nil,
+				&v1alpha1.BenchmarkTLS{}
+		}, true},
 		"not over":                  {func(w *world) { w.Benchmark.Status.CompletedAt = nil }, false},
 		"nothing was ever measured": {func(w *world) { w.Records, w.Judged = nil, map[string]bool{} }, true},
 	} {

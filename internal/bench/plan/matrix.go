@@ -130,7 +130,8 @@ func choice(of int, format string, args ...any) string {
 
 func oltp(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 	for _, n := range w.OLTP.Threads {
-		out = append(out, Cell{Workload: w, Kind: result.KindOLTP, Threads: int(n), Variant: choice(len(w.OLTP.Threads), "threads=%d", n)})
+		out = append(out, Cell{Workload: w, Kind: result.KindOLTP, Threads: int(n),
+			Variant: choice(len(w.OLTP.Threads), "threads=%d", n)})
 	}
 	return out
 }
@@ -141,8 +142,10 @@ func connect(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 		for _, resumption := range c.SessionResumption {
 			for _, text := range c.Latency {
 				latency, _ := time.ParseDuration(text) // the API admits only durations
-				way := Cell{Workload: w, Kind: result.KindConnect, TLSVersion: version, Resumption: resumption == "On", Latency: latency,
-					Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s", resumption),
+				way := Cell{Workload: w, Kind: result.KindConnect, TLSVersion: version, Resumption: resumption == "On",
+					Latency: latency,
+					Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s",
+						resumption),
 						choice(len(c.Latency), "latency=%s", text))}
 				out = append(out, offers(way)...)
 			}
@@ -159,7 +162,8 @@ func offers(way Cell) (out []Cell) {
 			for _, n := range c.Threads {
 				one := way
 				one.Threads, one.SSHCipher, one.KeyExchange = int(n), ssh, exchange
-				one.Variant = variant(way.Variant, choice(len(c.KeyExchanges), "keyExchange=%s", exchange), choice(len(c.SSHCiphers), "ssh=%s", ssh),
+				one.Variant = variant(way.Variant, choice(len(c.KeyExchanges), "keyExchange=%s", exchange),
+					choice(len(c.SSHCiphers), "ssh=%s", ssh),
 					choice(len(c.Threads), "threads=%d", n))
 				out = append(out, one)
 			}
@@ -202,8 +206,10 @@ func cipher(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 	c := w.Cipher
 	for _, acceleration := range c.CPUAcceleration {
 		for _, name := range c.Ciphers {
-			out = append(out, Cell{Workload: w, Kind: result.KindCipher, Cipher: name, WithoutAccelerator: acceleration == v1alpha1.AccelerationOff,
-				Variant: variant(choice(len(c.Ciphers), "cipher=%s", name), choice(len(c.CPUAcceleration), "cpuAcceleration=%s", acceleration))})
+			out = append(out, Cell{Workload: w, Kind: result.KindCipher, Cipher: name,
+				WithoutAccelerator: acceleration == v1alpha1.AccelerationOff,
+				Variant: variant(choice(len(c.Ciphers), "cipher=%s", name), choice(len(c.CPUAcceleration), "cpuAcceleration=%s",
+					acceleration))})
 		}
 	}
 	return out
@@ -231,8 +237,8 @@ func transfer(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 	return out
 }
 
-// threads are the numbers of them a method is measured with. What rsync copies side by side are whole databases: to measure one with
-// each number would be to measure the same thing again.
+// threads are the numbers of them a method is measured with. What rsync copies side by side are whole databases: to
+// measure one with each number would be to measure the same thing again.
 func threads(s *v1alpha1.StateTransferWorkload, method string) []int32 {
 	if method == "Rsync" && s.Databases < 2 {
 		return s.Parallel[max(0, len(s.Parallel)-1):]

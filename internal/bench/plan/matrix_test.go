@@ -19,8 +19,10 @@ func spec() *v1alpha1.GaleraBenchmarkSpec {
 		Rounds: 3, Order: "Interleaved", Seed: 1,
 		Workloads: []v1alpha1.BenchmarkWorkload{
 			{Name: "write", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1, 8}}},
-			{Name: "connect", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{2}, TLSVersions: []string{"1.2", "1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s", "40ms"}}},
-			{Name: "sst", StateTransfer: &v1alpha1.StateTransferWorkload{Methods: []string{"MariaBackup", "Rsync"}, Parallel: []int32{1}, Ciphers: []string{"Arm", "X"}, CPUAcceleration: []string{"On", "Off"}}},
+			{Name: "connect", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{2}, TLSVersions: []string{"1.2", "1.3"},
+				SessionResumption: []string{"Off"}, Latency: []string{"0s", "40ms"}}},
+			{Name: "sst", StateTransfer: &v1alpha1.StateTransferWorkload{Methods: []string{"MariaBackup", "Rsync"},
+				Parallel: []int32{1}, Ciphers: []string{"Arm", "X"}, CPUAcceleration: []string{"On", "Off"}}},
 		},
 	}
 }
@@ -32,7 +34,8 @@ func TestCells(t *testing.T) {
 	}
 	want := []string{
 		"write threads=1", "write threads=8",
-		"connect tls=1.2,latency=0s", "connect tls=1.2,latency=40ms", "connect tls=1.3,latency=0s", "connect tls=1.3,latency=40ms",
+		"connect tls=1.2,latency=0s", "connect tls=1.2,latency=40ms", "connect tls=1.3,latency=0s",
+		"connect tls=1.3,latency=40ms",
 		"sst method=MariaBackup,cipher=Arm,cpuAcceleration=On", "sst method=MariaBackup,cipher=X,cpuAcceleration=On",
 		"sst method=Rsync,cipher=Arm,cpuAcceleration=On", "sst method=Rsync,cipher=X,cpuAcceleration=On",
 		"sst method=MariaBackup,cipher=Arm,cpuAcceleration=Off", "sst method=MariaBackup,cipher=X,cpuAcceleration=Off",
@@ -44,7 +47,8 @@ func TestCells(t *testing.T) {
 	if c := Cells(spec())[3]; c.Latency != 40*time.Millisecond || c.TLSVersion != "1.2" || c.Threads != 2 {
 		t.Errorf("got %+v", c)
 	}
-	one := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{4}}}}}
+	one := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "w",
+		OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{4}}}}}
 	if c := Cells(one); len(c) != 1 || c[0].Variant != "" {
 		t.Errorf("got %+v", c)
 	}
@@ -53,13 +57,15 @@ func TestCells(t *testing.T) {
 // TestRsyncHasNoThreadsToChoose: it is measured once, however many numbers of them there are for the other method.
 func TestRsyncHasNoThreadsToChoose(t *testing.T) {
 	for want, st := range map[string]*v1alpha1.StateTransferWorkload{
-		"method=MariaBackup,parallel=1 1, method=MariaBackup,parallel=4 4, method=Rsync 4": {Methods: []string{"MariaBackup", "Rsync"}, Parallel: []int32{1, 4}},
+		"method=MariaBackup,parallel=1 1, method=MariaBackup,parallel=4 4, method=Rsync 4": {Methods: []string{"MariaBackup",
+			"Rsync"}, Parallel: []int32{1, 4}},
 		" 2":                         {Methods: []string{"Rsync"}, Parallel: []int32{1, 2}},
 		"parallel=1 1, parallel=2 2": {Methods: []string{"MariaBackup"}, Parallel: []int32{1, 2}},
 	} {
 		st.Ciphers, st.CPUAcceleration = []string{"Arm"}, []string{"On"}
 		var got []string
-		for _, c := range Cells(&v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: st}}}) {
+		for _, c := range Cells(&v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "sst",
+			StateTransfer: st}}}) {
 			got = append(got, fmt.Sprintf("%s %d", c.Variant, c.Parallel))
 		}
 		if strings.Join(got, ", ") != want {
@@ -70,29 +76,37 @@ func TestRsyncHasNoThreadsToChoose(t *testing.T) {
 
 // TestRsyncCopiesDatabasesSideBySide: of several it is measured with each number.
 func TestRsyncCopiesDatabasesSideBySide(t *testing.T) {
-	st := &v1alpha1.StateTransferWorkload{Databases: 4, Tables: 2, TableSize: 10, Methods: []string{"Rsync"}, Parallel: []int32{1, 4}, Ciphers: []string{"Arm"}, CPUAcceleration: []string{"On"}}
-	cells := Cells(&v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: st}}})
+	st := &v1alpha1.StateTransferWorkload{Databases: 4, Tables: 2, TableSize: 10, Methods: []string{"Rsync"},
+		Parallel: []int32{1, 4}, Ciphers: []string{"Arm"}, CPUAcceleration: []string{"On"}}
+	cells := Cells(&v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "sst",
+		StateTransfer: st}}})
 	if len(cells) != 2 || cells[0].Parallel != 1 || cells[1].Variant != "parallel=4" {
 		t.Errorf("got %+v", cells)
 	}
 	d := DataSet(cells[0])
-	if want := []string{"bench_4of2x10", "bench_2_4of2x10", "bench_3_4of2x10", "bench_4_4of2x10"}; !slices.Equal(d.Names(), want) || Bytes(d) != 4*2*10*rowBytes {
+	if want := []string{"bench_4of2x10", "bench_2_4of2x10", "bench_3_4of2x10", "bench_4_4of2x10"}; !slices.Equal(d.Names(),
+		want) || Bytes(d) != 4*2*10*rowBytes {
 		t.Errorf("got %v of %d bytes", d.Names(), Bytes(d))
 	}
 	st.Databases = 1
-	if d := DataSet(cells[0]); d.Database != "bench_2x10" || !slices.Equal(d.Names(), []string{"bench_2x10"}) || Bytes(d) != 2*10*rowBytes {
+	if d := DataSet(cells[0]); d.Database != "bench_2x10" || !slices.Equal(d.Names(), []string{"bench_2x10"}) ||
+		Bytes(d) != 2*10*rowBytes {
 		t.Errorf("one database: %+v", d)
 	}
 }
 
 func TestSSHCiphers(t *testing.T) {
-	w := &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}
+	w := &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"},
+		Latency: []string{"0s"}}
 	s := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "w", Connect: w}}}
 	for want, set := range map[string]func(){
 		" ":                              func() {},
 		" chacha20-poly1305@openssh.com": func() { w.Via = v1alpha1.ViaSSHTunnel },
 		" aes256-cbc":                    func() { w.SSHCiphers = []string{"aes256-cbc"} },
-		"ssh=aes256-ctr aes256-ctr, ssh=aes256-cbc aes256-cbc": func() { w.SSHCiphers = []string{"aes256-ctr", "aes256-cbc"} },
+		"ssh=aes256-ctr aes256-ctr, ssh=aes256-cbc aes256-cbc": func() {
+			w.SSHCiphers = []string{"aes256-ctr",
+				"aes256-cbc"}
+		},
 	} {
 		w.Via, w.SSHCiphers = v1alpha1.ViaDirect, nil
 		if set(); len(w.SSHCiphers) > 0 {
@@ -110,7 +124,8 @@ func TestSSHCiphers(t *testing.T) {
 
 // TestKeyExchanges: each is measured, and without a list it is the client's choice, once.
 func TestKeyExchanges(t *testing.T) {
-	w := v1alpha1.BenchmarkWorkload{Name: "w", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}}
+	w := v1alpha1.BenchmarkWorkload{Name: "w", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1},
+		TLSVersions: []string{"1.3"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}}
 	s := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{w}}
 	if got := Cells(s); len(got) != 1 || got[0].KeyExchange != "" || got[0].Variant != "" {
 		t.Errorf("without: %+v", got)
@@ -124,9 +139,11 @@ func TestKeyExchanges(t *testing.T) {
 
 // TestSizes: each is measured with each number of threads.
 func TestSizes(t *testing.T) {
-	s := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "w", ResultSize: &v1alpha1.ResultSizeWorkload{Sizes: []int32{100, 1 << 20}, Threads: []int32{4}}}}}
+	s := &v1alpha1.GaleraBenchmarkSpec{Workloads: []v1alpha1.BenchmarkWorkload{{Name: "w",
+		ResultSize: &v1alpha1.ResultSizeWorkload{Sizes: []int32{100, 1 << 20}, Threads: []int32{4}}}}}
 	got := Cells(s)
-	if len(got) != 2 || got[1].Size != 1<<20 || got[1].Threads != 4 || got[1].Variant != "size=1048576" || DataSet(got[1]).Database != "" {
+	if len(got) != 2 || got[1].Size != 1<<20 || got[1].Threads != 4 || got[1].Variant != "size=1048576" ||
+		DataSet(got[1]).Database != "" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -137,7 +154,8 @@ func TestCiphersAreMeasuredOnce(t *testing.T) {
 	s.Baseline = "b"
 	s.Workloads = []v1alpha1.BenchmarkWorkload{
 		{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1}}},
-		{Name: "cipher", Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"TLS_AES_128_GCM_SHA256", "AES-128-CTR"}, CPUAcceleration: []string{"On", "Off"}}},
+		{Name: "cipher", Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"TLS_AES_128_GCM_SHA256", "AES-128-CTR"},
+			CPUAcceleration: []string{"On", "Off"}}},
 	}
 	n := map[string]int{}
 	for i, r := range Runs(s) {
@@ -217,7 +235,8 @@ func TestBaselineComesFirst(t *testing.T) {
 }
 
 func TestPolicy(t *testing.T) {
-	base := v1alpha1.TLSSpec{Replication: "Required", StateTransfer: "Required", Clients: "Required", MinVersion: "1.3", Cipher: "Auto"}
+	base := v1alpha1.TLSSpec{Replication: "Required", StateTransfer: "Required", Clients: "Required", MinVersion: "1.3",
+		Cipher: "Auto"}
 	off := base.With(v1alpha1.BenchmarkTLS{Replication: "Disabled"})
 	if off.Replication != "Disabled" || off.StateTransfer != "" || off.Clients != "Required" {
 		t.Errorf("state transfer follows replication: %+v", off)
@@ -245,8 +264,10 @@ func cluster(tls v1alpha1.TLSSpec, replication, clients v1alpha1.ChannelStatus) 
 }
 
 func TestProof(t *testing.T) {
-	tls := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3", Cipher: "TLS_AES_256_GCM_SHA384"}
-	old := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.2", Cipher: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}
+	tls := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3",
+		Cipher: "TLS_AES_256_GCM_SHA384"}
+	old := v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.2",
+		Cipher: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}
 	plain := v1alpha1.ChannelStatus{Observed: "Plaintext"}
 	mixed := v1alpha1.ChannelStatus{Observed: "Mixed", Protocol: tls.Protocol, Cipher: tls.Cipher}
 	blank := func(protocol, cipher string) v1alpha1.ChannelStatus {
@@ -258,27 +279,39 @@ func TestProof(t *testing.T) {
 		edit func(*v1alpha1.GaleraCluster)
 		want string
 	}{
-		"encrypted":                 {cluster(v1alpha1.TLSSpec{}, tls, tls), nil, ""},
-		"plain":                     {cluster(off, plain, plain), nil, ""},
-		"plain but encrypted":       {cluster(off, tls, plain), nil, "replication: observed TLS instead of Plaintext"},
-		"encrypted but plain":       {cluster(v1alpha1.TLSSpec{}, plain, tls), nil, "replication: observed Plaintext instead of TLS"},
-		"mixed":                     {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "Mixed"}, tls), nil, "observed Mixed"},
-		"plaintext not tried":       {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "TLS"}, tls), nil, "not seen to be refused"},
-		"another suite":             {cluster(v1alpha1.TLSSpec{Cipher: "TLS_AES_128_GCM_SHA256"}, tls, tls), nil, "instead of TLS_AES_128_GCM_SHA256"},
-		"no suite seen":             {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, blank("TLSv1.3", "")), nil, "clients: no cipher was observed, and TLS_AES_256_GCM_SHA384 is wanted"},
-		"no suite, any will do":     {cluster(v1alpha1.TLSSpec{}, blank("TLSv1.3", ""), tls), nil, "replication: no cipher was observed"},
-		"no version seen":           {cluster(v1alpha1.TLSSpec{}, blank("", tls.Cipher), tls), nil, "replication: no version of TLS was observed, and TLSv1.3 or newer is wanted"},
-		"no version, any will do":   {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, tls, blank("", tls.Cipher)), nil, "clients: no version of TLS was observed"},
-		"nothing but the word TLS":  {cluster(v1alpha1.TLSSpec{}, blank("", ""), tls), nil, "replication: no version of TLS was observed"},
-		"no version, and preferred": {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls, v1alpha1.ChannelStatus{Observed: "Mixed"}), nil, "clients: no version of TLS was observed"},
-		"the very suite":            {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, tls), nil, ""},
-		"suite without TLS":         {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher, Replication: "Disabled", Clients: "Disabled"}, plain, plain), nil, ""},
-		"too old":                   {cluster(v1alpha1.TLSSpec{}, old, tls), nil, "replication: observed TLSv1.2 instead of TLSv1.3 or newer"},
-		"old and allowed":           {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, old, old), nil, ""},
-		"newer than need be":        {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, tls, tls), nil, ""},
-		"preferred":                 {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls, mixed), nil, ""},
-		"only replication off":      {cluster(v1alpha1.TLSSpec{Replication: "Disabled"}, plain, tls), nil, ""},
-		"only clients off":          {cluster(v1alpha1.TLSSpec{Clients: "Disabled"}, tls, plain), nil, ""},
+		"encrypted":           {cluster(v1alpha1.TLSSpec{}, tls, tls), nil, ""},
+		"plain":               {cluster(off, plain, plain), nil, ""},
+		"plain but encrypted": {cluster(off, tls, plain), nil, "replication: observed TLS instead of Plaintext"},
+		"encrypted but plain": {cluster(v1alpha1.TLSSpec{}, plain, tls), nil,
+			"replication: observed Plaintext instead of TLS"},
+		"mixed": {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "Mixed"}, tls), nil,
+			"observed Mixed"},
+		"plaintext not tried": {cluster(v1alpha1.TLSSpec{}, v1alpha1.ChannelStatus{Observed: "TLS"}, tls), nil,
+			"not seen to be refused"},
+		"another suite": {cluster(v1alpha1.TLSSpec{Cipher: "TLS_AES_128_GCM_SHA256"}, tls, tls), nil,
+			"instead of TLS_AES_128_GCM_SHA256"},
+		"no suite seen": {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, blank("TLSv1.3", "")), nil,
+			"clients: no cipher was observed, and TLS_AES_256_GCM_SHA384 is wanted"},
+		"no suite, any will do": {cluster(v1alpha1.TLSSpec{}, blank("TLSv1.3", ""), tls), nil,
+			"replication: no cipher was observed"},
+		"no version seen": {cluster(v1alpha1.TLSSpec{}, blank("", tls.Cipher), tls), nil,
+			"replication: no version of TLS was observed, and TLSv1.3 or newer is wanted"},
+		"no version, any will do": {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, tls, blank("", tls.Cipher)), nil,
+			"clients: no version of TLS was observed"},
+		"nothing but the word TLS": {cluster(v1alpha1.TLSSpec{}, blank("", ""), tls), nil,
+			"replication: no version of TLS was observed"},
+		"no version, and preferred": {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls,
+			v1alpha1.ChannelStatus{Observed: "Mixed"}), nil, "clients: no version of TLS was observed"},
+		"the very suite": {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher}, tls, tls), nil, ""},
+		"suite without TLS": {cluster(v1alpha1.TLSSpec{Cipher: tls.Cipher, Replication: "Disabled",
+			Clients: "Disabled"}, plain, plain), nil, ""},
+		"too old": {cluster(v1alpha1.TLSSpec{}, old, tls), nil,
+			"replication: observed TLSv1.2 instead of TLSv1.3 or newer"},
+		"old and allowed":      {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, old, old), nil, ""},
+		"newer than need be":   {cluster(v1alpha1.TLSSpec{MinVersion: "1.2"}, tls, tls), nil, ""},
+		"preferred":            {cluster(v1alpha1.TLSSpec{Clients: "Preferred"}, tls, mixed), nil, ""},
+		"only replication off": {cluster(v1alpha1.TLSSpec{Replication: "Disabled"}, plain, tls), nil, ""},
+		"only clients off":     {cluster(v1alpha1.TLSSpec{Clients: "Disabled"}, tls, plain), nil, ""},
 		"another key": {cluster(v1alpha1.TLSSpec{}, tls, tls), func(c *v1alpha1.GaleraCluster) {
 			c.Spec.TLS.Certificate.PrivateKey = v1alpha1.PrivateKeySpec{Algorithm: "RSA", Size: 3072}
 			c.Status.TLS = &v1alpha1.ClusterTLSStatus{Serial: "a", Key: "ECDSA-256"}
@@ -287,11 +320,16 @@ func TestProof(t *testing.T) {
 			c.Status.TLS = &v1alpha1.ClusterTLSStatus{Serial: "b", Key: "ECDSA-256"}
 			c.Status.Members[1].TLS.Clients = &v1alpha1.ChannelStatus{Observed: "TLS", Serial: "a"}
 		}, "x-1: presented the certificate a instead of b"},
-		"spec not seen":       {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Generation++ }, "has not seen"},
-		"in the middle of it": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Operation = &v1alpha1.OperationStatus{} }, "operation"},
-		"one node not there":  {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 3 }, "2 of 3 nodes"},
-		"one node unobserved": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Members[1].TLS = nil }, "x-1: nothing was observed"},
-		"not ready":           {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Conditions[0].Status = "False" }, "not Ready"},
+		"spec not seen": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Generation++ },
+			"has not seen"},
+		"in the middle of it": {cluster(off, plain, plain),
+			func(c *v1alpha1.GaleraCluster) { c.Status.Operation = &v1alpha1.OperationStatus{} }, "operation"},
+		"one node not there": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 3 },
+			"2 of 3 nodes"},
+		"one node unobserved": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) { c.Status.Members[1].TLS = nil },
+			"x-1: nothing was observed"},
+		"not ready": {cluster(off, plain, plain),
+			func(c *v1alpha1.GaleraCluster) { c.Status.Conditions[0].Status = "False" }, "not Ready"},
 		"the last node differs": {cluster(off, plain, plain), func(c *v1alpha1.GaleraCluster) {
 			c.Status.Members[1].TLS = &v1alpha1.MemberTLSStatus{Replication: &tls, Clients: &plain, StateTransfer: &plain}
 		}, "x-1: replication"},
@@ -299,7 +337,8 @@ func TestProof(t *testing.T) {
 		if tc.edit != nil {
 			tc.edit(tc.c)
 		}
-		if got := Proof(&v1alpha1.GaleraBenchmark{}, tc.c); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+		if got := Proof(&v1alpha1.GaleraBenchmark{}, tc.c); (got == "") != (tc.want == "") ||
+			!strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}

@@ -18,13 +18,14 @@ const (
 func operations(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 	o := w.Operation
 	for _, name := range o.Operations {
-		out = append(out, Cell{Workload: w, Kind: result.KindOperation, Threads: int(o.Threads), Operation: name, Variant: choice(len(o.Operations), "operation=%s", name)})
+		out = append(out, Cell{Workload: w, Kind: result.KindOperation, Threads: int(o.Threads), Operation: name,
+			Variant: choice(len(o.Operations), "operation=%s", name)})
 	}
 	return out
 }
 
-// Request asks for an operation on the private cluster by an annotation. Its token is the Job's name: each attempt has its own, and
-// asking twice is asking once.
+// Request asks for an operation on the private cluster by an annotation. Its token is the Job's name: each attempt has
+// its own, and asking twice is asking once.
 type Request struct{ Annotation, Value string }
 
 func (Request) action() {}
@@ -86,8 +87,8 @@ func operation(s State, run *v1alpha1.BenchmarkRun, due time.Time) (do Action, s
 	return request(s), StepOperation
 }
 
-// switchReplication turns replication's encryption the other way, and back once every node is proved to have followed. The step says
-// which half it is; the cluster's spec, whether it was asked for.
+// switchReplication turns replication's encryption the other way, and back once every node is proved to have followed.
+// The step says which half it is; the cluster's spec, whether it was asked for.
 func switchReplication(s State, run *v1alpha1.BenchmarkRun) (do Action, step string) {
 	all := Runs(&s.Benchmark.Spec)
 	if run.Index < 1 || int(run.Index) > len(all) {

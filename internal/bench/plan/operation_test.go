@@ -13,7 +13,8 @@ func disturbed(t *testing.T, name string) *world {
 	t.Helper()
 	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 		s.Cluster.Template.Replicas = 3
-		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "op", Operation: &v1alpha1.OperationWorkload{Operations: []string{name}, Tables: 1, TableSize: 10, Threads: 4}}}
+		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "op",
+			Operation: &v1alpha1.OperationWorkload{Operations: []string{name}, Tables: 1, TableSize: 10, Threads: 4}}}
 	})
 	for w.Job == nil || w.Job.Name != "x-run-001-1" {
 		w.step()
@@ -22,7 +23,8 @@ func disturbed(t *testing.T, name string) *world {
 	return w
 }
 
-// TestOperationsAreAskedFor: once the load has run, once for each attempt, and always for the node that the Job watches.
+// TestOperationsAreAskedFor: once the load has run, once for each attempt, and always for the node that the Job
+// watches.
 func TestOperationsAreAskedFor(t *testing.T) {
 	for name, want := range map[string]Request{
 		"Renewal":   {v1alpha1.AnnotationRenew, "leaf@x-run-001-1"},
@@ -84,7 +86,8 @@ func TestSwitchedThereAndBack(t *testing.T) {
 	w.Benchmark.Spec.Cluster.Template.TLS.SwitchStrategy = v1alpha1.SwitchRolling
 	arm := w.Cluster.Spec.TLS
 	run := Runs(&w.Benchmark.Spec)[w.Benchmark.Status.Run.Index-1]
-	there, back := Switched(*w.Benchmark.Spec.Cluster.Template, run, true), Switched(*w.Benchmark.Spec.Cluster.Template, run, false)
+	there, back := Switched(*w.Benchmark.Spec.Cluster.Template, run, true), Switched(*w.Benchmark.Spec.Cluster.Template,
+		run, false)
 	if !SamePolicy(back.TLS, arm) || SamePolicy(there.TLS, arm) || there.TLS.SwitchStrategy != v1alpha1.SwitchRolling {
 		t.Fatalf("of %+v there %+v and back %+v", arm, there.TLS, back.TLS)
 	}
@@ -127,7 +130,8 @@ func TestBackups(t *testing.T) {
 	if d := Next(w.State); d.Action != nil {
 		t.Errorf("a second one: %+v", d)
 	}
-	r := result.Record{Run: result.Run{Kind: result.KindOperation}, Output: &result.Output{EndedAt: w.Now, Operation: &result.OperationFacts{Name: "Backup"}}}
+	r := result.Record{Run: result.Run{Kind: result.KindOperation},
+		Output: &result.Output{EndedAt: w.Now, Operation: &result.OperationFacts{Name: "Backup"}}}
 	for phase, want := range map[string]struct{ waits, counts bool }{
 		v1alpha1.BackupRunning: {true, false}, v1alpha1.BackupCompleted: {false, true}, v1alpha1.BackupFailed: {false, false},
 	} {
@@ -162,7 +166,8 @@ func TestOperationCells(t *testing.T) {
 	w := disturbed(t, "Restart")
 	w.Benchmark.Spec.Workloads[0].Operation.Operations = []string{"Renewal", "Promotion"}
 	got := Cells(&w.Benchmark.Spec)
-	if len(got) != 2 || got[1].Operation != "Promotion" || got[1].Variant != "operation=Promotion" || got[1].Threads != 4 || DataSet(got[1]).Database != "bench_1x10" {
+	if len(got) != 2 || got[1].Operation != "Promotion" || got[1].Variant != "operation=Promotion" ||
+		got[1].Threads != 4 || DataSet(got[1]).Database != "bench_1x10" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -69,14 +69,15 @@ func Proof(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
 	return ""
 }
 
-// certified reports whether the nodes still have, or show, a certificate of before: cert-manager takes its time to make one with another
-// key, and nothing else describes it.
+// certified reports whether the nodes still have, or show, a certificate of before: cert-manager takes its time to make
+// one with another key, and nothing else describes it.
 func certified(c *v1alpha1.GaleraCluster, want v1alpha1.TLSSpec) string {
 	have := c.Status.TLS
 	if have == nil || have.Key == "" {
 		return ""
 	}
-	if key := fmt.Sprintf("%s-%d", want.Certificate.PrivateKey.Algorithm, want.Certificate.PrivateKey.Size); have.Key != key {
+	if key := fmt.Sprintf("%s-%d", want.Certificate.PrivateKey.Algorithm,
+		want.Certificate.PrivateKey.Size); have.Key != key {
 		return "the nodes have a certificate with a key of " + have.Key + " instead of " + key
 	}
 	for _, m := range c.Status.Members {
@@ -92,7 +93,8 @@ func certified(c *v1alpha1.GaleraCluster, want v1alpha1.TLSSpec) string {
 	return ""
 }
 
-// Copied explains why the full copy a node has got last is not proved to have come as its cluster's spec.tls says, "" when it is.
+// Copied explains why the full copy a node has got last is not proved to have come as its cluster's spec.tls says, ""
+// when it is.
 func Copied(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, node string) string {
 	i := slices.IndexFunc(c.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == node })
 	if i < 0 || c.Status.Members[i].Join == nil {
@@ -133,8 +135,8 @@ func contradicts(policy string, f v1alpha1.ChannelStatus, dialled bool) string {
 	return ""
 }
 
-// handshake describes how the one that was made differs from a policy. The one that dialled it has noted what was spoken: without
-// that, there was none.
+// handshake describes how the one that was made differs from a policy. The one that dialled it has noted what was
+// spoken: without that, there was none.
 func handshake(f v1alpha1.ChannelStatus, want v1alpha1.TLSSpec) string {
 	switch least := "TLSv" + want.MinVersion; {
 	case f.Protocol == "":

@@ -1,6 +1,6 @@
-// Package plan decides what a benchmark measures, in which order, and what it does next. It is pure: the same spec and seed give the same
-// runs; the facts and the spec go in, and one action or the reason for waiting comes out. A process that forgets everything and asks
-// again gets the same answer.
+// Package plan decides what a benchmark measures, in which order, and what it does next. It is pure: the same spec and
+// seed give the same runs; the facts and the spec go in, and one action or the reason for waiting comes out. A process
+// that forgets everything and asks again gets the same answer.
 package plan
 
 import (
@@ -123,8 +123,8 @@ type (
 		Member string
 		Until  time.Time
 	}
-	// SwitchReplication gives the private cluster the policy of a run with replication's encryption turned the other way, or
-	// as it was before.
+	// SwitchReplication gives the private cluster the policy of a run with replication's encryption turned the other way,
+	// or as it was before.
 	SwitchReplication struct {
 		Run   Run
 		Other bool
@@ -197,7 +197,8 @@ func Next(s State) Decision {
 	}
 	if s.Cluster != nil && s.Cluster.Paused() {
 		return Decision{Reason: v1alpha1.ReasonClusterPaused, Stalled: true, Again: 30 * time.Second, Message: fmt.Sprintf(
-			"no run begins while the cluster %s is paused; the next one does when the annotation %s is removed from it", s.Cluster.Name, v1alpha1.AnnotationPause)}
+			"no run begins while the cluster %s is paused; the next one does when the annotation %s is removed from it",
+			s.Cluster.Name, v1alpha1.AnnotationPause)}
 	}
 	failure := fatal(s, run, attempt)
 	switch {
@@ -213,11 +214,14 @@ func Next(s State) Decision {
 		return noCluster(s, run)
 	}
 	if b.Spec.Cluster.Ref != nil && !claimed(s) {
-		return Decision{Action: Claim{}, Reason: v1alpha1.ReasonPreparingCluster, Message: "marking the cluster as being measured"}
+		return Decision{Action: Claim{}, Reason: v1alpha1.ReasonPreparingCluster,
+			Message: "marking the cluster as being measured"}
 	}
 	if templateChanged(s) {
-		return Decision{Reason: v1alpha1.ReasonTemplateChanged, Stalled: true, Message: "spec.cluster.template was changed after the private cluster had been made, " +
-			"and figures of two clusters cannot be compared in one benchmark; set it back and this one goes on, or make another benchmark"}
+		return Decision{Reason: v1alpha1.ReasonTemplateChanged, Stalled: true,
+			Message: "spec.cluster.template was changed after the private cluster had been made, " +
+				"and figures of two clusters cannot be compared in one benchmark; set it back and this one goes on, or make " +
+				"another benchmark"}
 	}
 	if d, ok := switchArm(s, run); ok {
 		return d
@@ -246,7 +250,8 @@ func jobDecision(s State) (Decision, bool) {
 	if j == nil {
 		return Decision{}, false
 	}
-	keep := Decision{Run: s.Benchmark.Status.Run, Reason: v1alpha1.ReasonMeasuring, Message: "the Job " + j.Name + " is running", Again: 15 * time.Second}
+	keep := Decision{Run: s.Benchmark.Status.Run, Reason: v1alpha1.ReasonMeasuring, Message: "the Job " + j.Name +
+		" is running", Again: 15 * time.Second}
 	if keep.Run != nil && keep.Run.Step == StepPrepare {
 		keep.Reason = v1alpha1.ReasonPreparingData
 	}
@@ -280,8 +285,8 @@ func jobDecision(s State) (Decision, bool) {
 	return keep, true
 }
 
-// over reports whether the Job's attempt has ended, and why it did when it left no result. One that has a verdict is over, whatever
-// has become well since.
+// over reports whether the Job's attempt has ended, and why it did when it left no result. One that has a verdict is
+// over, whatever has become well since.
 func (s State) over() (why string, over bool) {
 	j := s.Job
 	if !j.Finished && !j.hopeless(s.Now) && !s.Judged[j.Name] {
@@ -305,12 +310,12 @@ func stateMessage(s State) string {
 	return ""
 }
 
-// startTime is what a pod has to start once kubelet or the scheduler complains: an image that could not be pulled may be
-// there at the next try, and so may a node.
+// startTime is what a pod has to start once kubelet or the scheduler complains: an image that could not be pulled may
+// be there at the next try, and so may a node.
 const startTime = 5 * time.Minute
 
-// lostTime is what a Job's pod has to end, once deleted. One on a host that is lost never does, and a cluster must get its
-// policy back all the same.
+// lostTime is what a Job's pod has to end, once deleted. One on a host that is lost never does, and a cluster must get
+// its policy back all the same.
 const lostTime = 10 * time.Minute
 
 // hopeless reports whether a Job is not waited for any longer.
@@ -369,12 +374,14 @@ func noCluster(s State, run Run) Decision {
 		return Decision{Reason: v1alpha1.ReasonClusterNotFound, Stalled: true, Again: 15 * time.Second,
 			Message: fmt.Sprintf("there is no GaleraCluster %q in this namespace; make it, or delete the benchmark", ref.Name)}
 	}
-	return Decision{Action: MakeCluster{run}, Reason: v1alpha1.ReasonPreparingCluster, Message: "making the private cluster", Run: journal(s, run, 1, StepSwitch)}
+	return Decision{Action: MakeCluster{run}, Reason: v1alpha1.ReasonPreparingCluster,
+		Message: "making the private cluster", Run: journal(s, run, 1, StepSwitch)}
 }
 
 // journal is the entry of a step; one that goes on keeps its beginning.
 func journal(s State, r Run, attempt int, step string) *v1alpha1.BenchmarkRun {
-	j := v1alpha1.BenchmarkRun{Index: int32(r.Index), Attempt: int32(attempt), Round: int32(r.Round), Arm: r.Arm.Name, //nolint:gosec // small numbers
+	j := v1alpha1.BenchmarkRun{Index: int32(r.Index), Attempt: int32(attempt), Round: int32(r.Round),
+		Arm:      r.Arm.Name, //nolint:gosec // small numbers
 		Workload: r.Cell.Workload.Name, Variant: r.Cell.Variant, Step: step}
 	j.StartedAt.Time = s.Now
 	if old := s.Benchmark.Status.Run; old != nil {

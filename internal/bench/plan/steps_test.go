@@ -24,16 +24,20 @@ type world struct {
 
 func newWorld(edit func(*v1alpha1.GaleraBenchmarkSpec)) *world {
 	b := &v1alpha1.GaleraBenchmark{Spec: v1alpha1.GaleraBenchmarkSpec{
-		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 1, Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}}},
-		Arms:    []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
-		Rounds:  2, Order: "Interleaved", Seed: 1,
-		Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &v1alpha1.OLTPWorkload{Profile: "WriteOnly", Tables: 1, TableSize: 10, Threads: []int32{1}}}},
+		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 1,
+			Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}}},
+		Arms: []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}},
+			{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
+		Rounds: 2, Order: "Interleaved", Seed: 1,
+		Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &v1alpha1.OLTPWorkload{Profile: "WriteOnly", Tables: 1,
+			TableSize: 10, Threads: []int32{1}}}},
 	}}
 	b.Name = "x"
 	if edit != nil {
 		edit(&b.Spec)
 	}
-	return &world{State: State{Benchmark: b, Judged: map[string]bool{}, Now: time.Unix(1e9, 0), Acceleration: "On"}, spoil: map[string]string{}}
+	return &world{State: State{Benchmark: b, Judged: map[string]bool{}, Now: time.Unix(1e9, 0), Acceleration: "On"},
+		spoil: map[string]string{}}
 }
 
 // observed makes the cluster what its spec and the override say, and its operator see it.
@@ -46,7 +50,8 @@ func (w *world) observed() {
 		if policy == v1alpha1.TLSDisabled {
 			return &v1alpha1.ChannelStatus{Observed: "Plaintext"}
 		}
-		return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3", Cipher: "TLS_AES_128_GCM_SHA256"}
+		return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3",
+			Cipher: "TLS_AES_128_GCM_SHA256"}
 	}
 	c.Status.Members, c.Status.TLS = nil, &v1alpha1.ClusterTLSStatus{}
 	if over := w.Benchmark.Status.Override; over != nil {
@@ -54,8 +59,10 @@ func (w *world) observed() {
 	}
 	policy := InForce(w.Benchmark, c)
 	for i := range c.Spec.Replicas {
-		c.Status.Members = append(c.Status.Members, v1alpha1.MemberStatus{Name: fmt.Sprintf("x-db-%d", i), TLS: &v1alpha1.MemberTLSStatus{
-			Replication: fact(string(policy.Replication)), StateTransfer: fact(string(policy.Replication)), Clients: fact(string(policy.Clients))}})
+		c.Status.Members = append(c.Status.Members, v1alpha1.MemberStatus{Name: fmt.Sprintf("x-db-%d", i),
+			TLS: &v1alpha1.MemberTLSStatus{
+				Replication: fact(string(policy.Replication)), StateTransfer: fact(string(policy.Replication)),
+				Clients: fact(string(policy.Clients))}})
 	}
 }
 
@@ -87,7 +94,8 @@ func (w *world) step() Decision {
 		name := Name("x", a.Wire)
 		w.note("start " + name)
 		w.Job = &Job{Name: name, Finished: true}
-		r := result.Record{Run: a.Wire, Output: &result.Output{OLTP: &result.OLTPResult{Transactions: 1}, Data: &result.DataSet{Database: a.Data.Database}}}
+		r := result.Record{Run: a.Wire, Output: &result.Output{OLTP: &result.OLTPResult{Transactions: 1},
+			Data: &result.DataSet{Database: a.Data.Database}}}
 		w.Records = append(w.Records, r)
 	case Judge:
 		name := Name("x", a.Record.Run)
@@ -107,7 +115,8 @@ func (w *world) step() Decision {
 		if token, all := strings.CutPrefix(a.Value, "all@"); all {
 			w.note("restart " + token)
 			w.Cluster.Annotations = map[string]string{a.Annotation: a.Value}
-			w.Cluster.Status.Requests = []v1alpha1.RequestStatus{{Kind: v1alpha1.RequestRestart, Node: v1alpha1.AllNodes, Token: token, State: v1alpha1.RequestDone}}
+			w.Cluster.Status.Requests = []v1alpha1.RequestStatus{{Kind: v1alpha1.RequestRestart, Node: v1alpha1.AllNodes,
+				Token: token, State: v1alpha1.RequestDone}}
 		}
 	case RemoveJob:
 		w.Job = nil
@@ -147,7 +156,9 @@ func (w *world) run(t *testing.T) string {
 
 func TestWholeMatrix(t *testing.T) {
 	got := newWorld(nil).run(t)
-	for _, want := range []string{"start x-prepare-1, restart x-round-1-plain, start x-run-001-1, switch encrypted, restart x-round-1-encrypted, start x-run-002-1", "x-run-002-1", "x-run-003-1", "x-run-004-1, remove, finish Measured"} {
+	for _, want := range []string{"start x-prepare-1, restart x-round-1-plain, start x-run-001-1, switch encrypted, " +
+		"restart x-round-1-encrypted, start x-run-002-1", "x-run-002-1", "x-run-003-1",
+		"x-run-004-1, remove, finish Measured"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in: %s", want, got)
 		}
@@ -157,8 +168,8 @@ func TestWholeMatrix(t *testing.T) {
 	}
 }
 
-// TestNextIsPure: asked again with what can be read from the objects, it decides the same, and it changes nothing. What an
-// operator that is killed anywhere does is tested with the controller.
+// TestNextIsPure: asked again with what can be read from the objects, it decides the same, and it changes nothing. What
+// an operator that is killed anywhere does is tested with the controller.
 func TestNextIsPure(t *testing.T) {
 	w := newWorld(nil)
 	w.spoil["x-run-002-1"] = "x-0 was restarted during the run"
@@ -205,7 +216,8 @@ func TestInterruptedStart(t *testing.T) {
 func TestDisturbedRunsAreRepeated(t *testing.T) {
 	w := newWorld(nil)
 	w.spoil["x-run-002-1"] = "x-0 was restarted during the run"
-	if got := w.run(t); !strings.Contains(got, "x-run-002-1, start x-run-002-2, ") || !strings.HasSuffix(got, "finish Measured") {
+	if got := w.run(t); !strings.Contains(got, "x-run-002-1, start x-run-002-2, ") ||
+		!strings.HasSuffix(got, "finish Measured") {
 		t.Errorf("got %s", got)
 	}
 	w = newWorld(nil)
@@ -225,7 +237,8 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	existing := func(w *world) *world {
-		w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1, TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
+		w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1,
+			TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
 		w.observed()
 		return w
 	}
@@ -237,7 +250,8 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	w = existing(newWorld(ref(true)))
-	if got := w.run(t); !strings.HasSuffix(got, "restore, start x-cleanup-1, finish Measured") || w.Cluster.Spec.TLS.Replication != "Required" {
+	if got := w.run(t); !strings.HasSuffix(got, "restore, start x-cleanup-1, finish Measured") ||
+		w.Cluster.Spec.TLS.Replication != "Required" {
 		t.Errorf("got %s: %+v", got, w.Cluster.Spec.TLS)
 	}
 	w = newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) { s.Workloads[0].OLTP.TableSize = 100e6 })
@@ -275,7 +289,8 @@ func TestClientsAnArmRefuses(t *testing.T) {
 				s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: true}}
 			}
 			s.Arms = []v1alpha1.BenchmarkArm{{Name: "one", TLS: v1alpha1.BenchmarkTLS{MinVersion: tc.arms}}}
-			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "c", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.2"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}}}
+			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "c", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1},
+				TLSVersions: []string{"1.2"}, SessionResumption: []string{"Off"}, Latency: []string{"0s"}}}}
 		})
 		if !tc.private {
 			w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1, TLS: own}}
@@ -293,13 +308,15 @@ func TestDeletedInTheMiddle(t *testing.T) {
 	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 		s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: true}}
 	})
-	w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1, TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
+	w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1,
+		TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
 	w.observed()
 	for w.Job == nil || w.Job.Name != "x-run-002-1" {
 		w.step()
 	}
 	w.Job.Finished, w.Benchmark.DeletionTimestamp, w.acts = false, &metav1.Time{Time: w.Now}, nil
-	if got := w.run(t); !strings.HasSuffix(got, "start x-cleanup-1, finish CleaningUp") || w.Cluster.Spec.TLS.Replication != "Required" {
+	if got := w.run(t); !strings.HasSuffix(got, "start x-cleanup-1, finish CleaningUp") ||
+		w.Cluster.Spec.TLS.Replication != "Required" {
 		t.Errorf("got %s: %s", got, w.Cluster.Spec.TLS.Replication)
 	}
 }
@@ -343,7 +360,8 @@ func TestNotProvedIsNotMeasured(t *testing.T) {
 	w.step()
 	w.Cluster.Status.Members[0].TLS.Clients = &v1alpha1.ChannelStatus{Observed: "Unknown"}
 	for range 5 {
-		if d := w.step(); d.Action != nil || d.Reason != v1alpha1.ReasonPreparingCluster && d.Reason != v1alpha1.ReasonSwitchingArm {
+		if d := w.step(); d.Action != nil || d.Reason != v1alpha1.ReasonPreparingCluster &&
+			d.Reason != v1alpha1.ReasonSwitchingArm {
 			t.Errorf("got %+v", d)
 		}
 	}

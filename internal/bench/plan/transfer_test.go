@@ -15,7 +15,8 @@ func transfers(t *testing.T) *world {
 	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 		s.Cluster.Template.Replicas = 3
 		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: &v1alpha1.StateTransferWorkload{
-			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4}, Ciphers: []string{"Arm"}, CPUAcceleration: []string{"On"}}}}
+			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4}, Ciphers: []string{"Arm"},
+			CPUAcceleration: []string{"On"}}}}
 	})
 	for w.Job == nil || w.Job.Name != "x-run-001-1" {
 		w.step()
@@ -64,7 +65,8 @@ func TestTheWriterKeepsItsData(t *testing.T) {
 func TestAccelerationIsSeen(t *testing.T) {
 	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: &v1alpha1.StateTransferWorkload{
-			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4}, Ciphers: []string{"Arm"}, CPUAcceleration: []string{"Off"}}}}
+			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4}, Ciphers: []string{"Arm"},
+			CPUAcceleration: []string{"Off"}}}}
 	})
 	w.step()
 	w.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCPUAcceleration: "Off"}
@@ -80,7 +82,8 @@ func TestAccelerationIsSeen(t *testing.T) {
 	}
 }
 
-// TestAccelerationOfAnArm: every kind of workload has it, and a cipher, which is measured alongside the nodes, changes nothing of it.
+// TestAccelerationOfAnArm: every kind of workload has it, and a cipher, which is measured alongside the nodes, changes
+// nothing of it.
 func TestAccelerationOfAnArm(t *testing.T) {
 	for name, tc := range map[string]struct {
 		workload              v1alpha1.BenchmarkWorkload
@@ -121,7 +124,8 @@ func oltpWorkload() v1alpha1.BenchmarkWorkload {
 }
 
 func cipherWorkload() v1alpha1.BenchmarkWorkload {
-	return v1alpha1.BenchmarkWorkload{Name: "c", Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"AES-128-CTR"}, CPUAcceleration: []string{"On"}}}
+	return v1alpha1.BenchmarkWorkload{Name: "c", Cipher: &v1alpha1.CipherWorkload{Ciphers: []string{"AES-128-CTR"},
+		CPUAcceleration: []string{"On"}}}
 }
 
 // TestTransferIsProvedAgain: the node that got its data is another server, which was not observed yet.
@@ -137,7 +141,8 @@ func TestTransferIsProvedAgain(t *testing.T) {
 
 	w := ended(t)
 	w.Now = w.Now.Add(9 * time.Minute)
-	if d := w.step(); d.Action != nil || d.Again == 0 || !strings.Contains(d.Message, "proved again after what was done: x-db-2: nothing was observed yet") {
+	if d := w.step(); d.Action != nil || d.Again == 0 || !strings.Contains(d.Message,
+		"proved again after what was done: x-db-2: nothing was observed yet") {
 		t.Errorf("judged before the new server was observed: %+v", d)
 	}
 	w.observed()
@@ -162,8 +167,8 @@ func TestTransferIsProvedAgain(t *testing.T) {
 	}
 }
 
-// TestAVictimThatNeverComesBack: its volume, or its pod, may be refused for ever. Not being Ready is what a transfer does to
-// its cluster, and one that fails is tried again; only what waits for a person ends the attempt.
+// TestAVictimThatNeverComesBack: its volume, or its pod, may be refused for ever. Not being Ready is what a transfer
+// does to its cluster, and one that fails is tried again; only what waits for a person ends the attempt.
 func TestAVictimThatNeverComesBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stalled bool
@@ -200,7 +205,8 @@ func TestAVictimThatNeverComesBack(t *testing.T) {
 		if !tc.ends || !judged {
 			continue
 		}
-		if !strings.Contains(a.Record.Reason, "the cluster has been stalled for") || !strings.Contains(a.Record.Reason, tc.reason+": says the cluster") {
+		if !strings.Contains(a.Record.Reason, "the cluster has been stalled for") || !strings.Contains(a.Record.Reason,
+			tc.reason+": says the cluster") {
 			t.Errorf("%s: %s", name, a.Record.Reason)
 		}
 		w.observed() // in the very moment: the verdict stands

@@ -53,7 +53,8 @@ func trouble(s State, next Run) Decision {
 			return Decision{}
 		}
 		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
-			Message: fmt.Sprintf("the private cluster was not made in %s: the operator's log has the API server's answer", waited.Round(time.Minute))}
+			Message: fmt.Sprintf("the private cluster was not made in %s: the operator's log has the API server's answer",
+				waited.Round(time.Minute))}
 	}
 	if c := stalled(s.Cluster); c != nil {
 		if why := tooLong(s, c, waited); why != "" {
@@ -63,12 +64,14 @@ func trouble(s State, next Run) Decision {
 	}
 	if why := lacking(s, next); why != "" && waited >= switchTime {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
-			Message: fmt.Sprintf("the cluster has not become what the arm %s needs in %s: %s", run.Arm, waited.Round(time.Minute), why)}
+			Message: fmt.Sprintf("the cluster has not become what the arm %s needs in %s: %s", run.Arm,
+				waited.Round(time.Minute), why)}
 	}
 	return Decision{}
 }
 
-// tooLong reports whether a cluster has been stalled, and waited for, longer than a benchmark has patience; "" while it has.
+// tooLong reports whether a cluster has been stalled, and waited for, longer than a benchmark has patience; "" while it
+// has.
 func tooLong(s State, c *metav1.Condition, waited time.Duration) string {
 	since, patience := s.Now.Sub(c.LastTransitionTime.Time), stalledTime
 	if slices.Contains(hopeless, c.Reason) {
@@ -80,8 +83,9 @@ func tooLong(s State, c *metav1.Condition, waited time.Duration) string {
 	return fmt.Sprintf("the cluster has been stalled for %s: %s: %s", since.Round(time.Second), c.Reason, c.Message)
 }
 
-// stuck reports whether the node whose data a running Job took, or that it let restart, does not come back, "" while it is waited for. The transfer
-// itself makes the cluster not Ready, and a failed one is tried again: only Stalled counts, which asks for manual action.
+// stuck reports whether the node whose data a running Job took, or that it let restart, does not come back, "" while it
+// is waited for. The transfer itself makes the cluster not Ready, and a failed one is tried again: only Stalled counts,
+// which asks for manual action.
 func stuck(s State) string {
 	j := s.Job
 	if j.Victim == "" && j.Operation == nil || j.RunningSince.IsZero() || s.Cluster == nil {
@@ -125,8 +129,8 @@ func claimed(s State) bool {
 	return s.Cluster.Annotations[v1alpha1.AnnotationBenchmark] == s.Benchmark.Name
 }
 
-// templateChanged reports whether the private cluster was made from another template. One that was made before there were
-// such sums is believed.
+// templateChanged reports whether the private cluster was made from another template. One that was made before there
+// were such sums is believed.
 func templateChanged(s State) bool {
 	made := s.Cluster.Annotations[v1alpha1.AnnotationTemplate]
 	return s.Benchmark.Spec.Cluster.Template != nil && made != "" && made != TemplateSum(s.Benchmark.Spec.Cluster.Template)

@@ -15,11 +15,13 @@ import (
 func (w *world) stall(reason string) {
 	w.Cluster.Status.Conditions = []metav1.Condition{
 		{Type: "Ready", Status: "False", Reason: reason},
-		{Type: "Stalled", Status: "True", Reason: reason, Message: "says the cluster", LastTransitionTime: metav1.Time{Time: w.Now}},
+		{Type: "Stalled", Status: "True", Reason: reason, Message: "says the cluster",
+			LastTransitionTime: metav1.Time{Time: w.Now}},
 	}
 }
 
-// TestRefusedRebootstrap: a private cluster is switched the quick way, and the other way when it refuses that one, once.
+// TestRefusedRebootstrap: a private cluster is switched the quick way, and the other way when it refuses that one,
+// once.
 func TestRefusedRebootstrap(t *testing.T) {
 	w := newWorld(nil)
 	w.step()
@@ -31,7 +33,8 @@ func TestRefusedRebootstrap(t *testing.T) {
 		t.Errorf("at once: %+v", d)
 	}
 	w.Now = w.Now.Add(time.Minute)
-	if a, ok := w.step().Action.(ChangeCluster); !ok || !a.Rolling || w.Cluster.Spec.TLS.SwitchStrategy != v1alpha1.SwitchRolling {
+	if a, ok := w.step().Action.(ChangeCluster); !ok || !a.Rolling ||
+		w.Cluster.Spec.TLS.SwitchStrategy != v1alpha1.SwitchRolling {
 		t.Errorf("%+v, %s", a, w.Cluster.Spec.TLS.SwitchStrategy)
 	}
 	w.stall(v1alpha1.ReasonSwitchRefused)
@@ -95,7 +98,8 @@ func TestNeverProved(t *testing.T) {
 	}
 }
 
-// TestRefusedByTheAPI: an admission policy admits no cluster, or no change of it; or its operator restarts no node. No message reports.
+// TestRefusedByTheAPI: an admission policy admits no cluster, or no change of it; or its operator restarts no node. No
+// message reports.
 func TestRefusedByTheAPI(t *testing.T) {
 	for name, tc := range map[string]struct {
 		begin func() *world
@@ -120,7 +124,8 @@ func TestRefusedByTheAPI(t *testing.T) {
 			w.Now = w.Now.Add(later)
 			d := Next(w.State)
 			w.Benchmark.Status.Run = d.Run
-			if over := later > 0 && d.Failed; over && (d.Reason != v1alpha1.ReasonClusterNotReady || !strings.Contains(d.Message, tc.want)) {
+			if over := later > 0 && d.Failed; over && (d.Reason != v1alpha1.ReasonClusterNotReady || !strings.Contains(d.Message,
+				tc.want)) {
 				t.Errorf("%s: %+v", name, d)
 			}
 			if d.Failed != (w.Now.Sub(newWorld(nil).Now) >= 2*time.Hour) {
@@ -137,7 +142,8 @@ func existing(allow bool) *world {
 		for s.Seed = 1; Runs(s)[0].Arm.Name != "plain"; s.Seed++ { // the first arm is not the cluster's own policy
 		}
 	})
-	w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1, TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
+	w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1,
+		TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
 	w.observed()
 	return w
 }

@@ -60,7 +60,8 @@ func overheads(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
 
 // units are what the axis of a figure says.
 var units = map[string]string{
-	result.FigureTPS: "transactions per second", result.FigureQPS: "queries per second", result.FigureConnectionsPerSecond: "connections per second", result.FigureSeconds: "seconds",
+	result.FigureTPS: "transactions per second", result.FigureQPS: "queries per second",
+	result.FigureConnectionsPerSecond: "connections per second", result.FigureSeconds: "seconds",
 	result.FigureMegabytesPerSecond: "MB per second",
 }
 
@@ -107,12 +108,14 @@ func arrange(results []v1alpha1.BenchmarkResult) (groups, arms []string, at map[
 
 // percentiles are what is drawn of latencies, where it was measured.
 var percentiles = []struct{ name, figure string }{
-	{"p50", result.FigureP50}, {"p95 before", result.FigureP95Before}, {"p95", result.FigureP95}, {"p99", result.FigureP99},
+	{"p50", result.FigureP50}, {"p95 before", result.FigureP95Before}, {"p95", result.FigureP95},
+	{"p99", result.FigureP99},
 }
 
 // latencies are percentiles of every workload, side by side for the arms.
 func latencies(results []v1alpha1.BenchmarkResult) ([]*plot.Plot, error) {
-	results = slices.DeleteFunc(slices.Clone(results), func(r v1alpha1.BenchmarkResult) bool { return figure(r, result.FigureP95) == nil })
+	results = slices.DeleteFunc(slices.Clone(results),
+		func(r v1alpha1.BenchmarkResult) bool { return figure(r, result.FigureP95) == nil })
 	if len(results) == 0 {
 		return nil, nil
 	}

@@ -16,8 +16,10 @@ func TestLatencies(t *testing.T) {
 		want     []string
 		slanted  bool
 	}{
-		"queries":      {"write", []string{result.FigureP50, result.FigureP95, result.FigureP99}, []string{"write p50", "write p95", "write p99"}, false},
-		"an operation": {"switch", []string{result.FigureP95Before, result.FigureP95}, []string{"switch p95 before", "switch p95"}, false},
+		"queries": {"write", []string{result.FigureP50, result.FigureP95, result.FigureP99},
+			[]string{"write p50", "write p95", "write p99"}, false},
+		"an operation": {"switch", []string{result.FigureP95Before, result.FigureP95},
+			[]string{"switch p95 before", "switch p95"}, false},
 		"a long name": {"operation operation=Promotion", []string{result.FigureP95Before, result.FigureP95},
 			[]string{"operation operation=Promotion p95 before", "operation operation=Promotion p95"}, true},
 	} {

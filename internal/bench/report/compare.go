@@ -11,12 +11,14 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
-// Compare writes the results of two benchmarks side by side, as table, md or html: what both have measured, and what was
-// set differently.
+// Compare writes the results of two benchmarks side by side, as table, md or html: what both have measured, and what
+// was set differently.
 func Compare(w io.Writer, format string, a, b Benchmark) error {
 	rows := sideBySide(a, b)
-	const compareNote = "Medians with their intervals, the number of rounds and the confidence of the interval. The change is that of the geometric means, with an interval of " +
-		"95 % (Welch's t); what is not significant may be chance (Holm's correction for all changes). The benchmarks share no rounds: what drifted between them is in the change."
+	const compareNote = "Medians with their intervals, the number of rounds and the confidence of the interval. The " +
+		"change is that of the geometric means, with an interval of " +
+		"95 % (Welch's t); what is not significant may be chance (Holm's correction for all changes). The benchmarks share " +
+		"no rounds: what drifted between them is in the change."
 	name := a.Resource.Name + " and " + b.Resource.Name
 	var notes []string
 	for _, d := range differences(a, b) {
@@ -49,12 +51,14 @@ func Compare(w io.Writer, format string, a, b Benchmark) error {
 
 // sideBySide has a heading, and a row for everything both have measured.
 func sideBySide(a, b Benchmark) [][]string {
-	rows := [][]string{{"WORKLOAD", "ARM", "FIGURE", strings.ToUpper(a.Resource.Name), strings.ToUpper(b.Resource.Name), "CHANGE (95 % INTERVAL)"}}
+	rows := [][]string{{"WORKLOAD", "ARM", "FIGURE", strings.ToUpper(a.Resource.Name), strings.ToUpper(b.Resource.Name),
+		"CHANGE (95 % INTERVAL)"}}
 	var all []difference
 	var ps []float64
 	for _, x := range a.Resource.Status.Results {
 		for _, y := range b.Resource.Status.Results {
-			if title(x) != title(y) || x.Arm != y.Arm || x.Metric != y.Metric || figure(x, x.Metric) == nil || figure(y, y.Metric) == nil {
+			if title(x) != title(y) || x.Arm != y.Arm || x.Metric != y.Metric || figure(x, x.Metric) == nil ||
+				figure(y, y.Metric) == nil {
 				continue
 			}
 			d := between(a, b, x, y)
@@ -80,7 +84,8 @@ func sideBySide(a, b Benchmark) [][]string {
 // interval is a median with its interval, whose confidence depends on the number of rounds.
 func interval(r v1alpha1.BenchmarkResult) string {
 	f := figure(r, r.Metric)
-	return fmt.Sprintf("%s [%s, %s], n=%d, %.0f %%", f.Median, f.Low, f.High, r.Samples, 100*summary.Confidence(int(r.Samples)))
+	return fmt.Sprintf("%s [%s, %s], n=%d, %.0f %%", f.Median, f.Low, f.High, r.Samples,
+		100*summary.Confidence(int(r.Samples)))
 }
 
 func number(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v } // the operator wrote it

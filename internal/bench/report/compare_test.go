@@ -33,8 +33,10 @@ func TestOtherSettings(t *testing.T) {
 	if got := differences(a, b); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q", got)
 	}
-	for format, want := range map[string]string{"table": "\ndifferent settings: workload write-only, oltp.threads: [8] and [32]\n",
-		"md": "\n- different settings: workload write-only, oltp.threads: [8] and [32]\n", "html": "oltp.threads: [8] and [32]"} {
+	for format, want := range map[string]string{"table": "\ndifferent settings: workload write-only, oltp.threads: [8] " +
+		"and [32]\n",
+		"md":   "\n- different settings: workload write-only, oltp.threads: [8] and [32]\n",
+		"html": "oltp.threads: [8] and [32]"} {
 		var out bytes.Buffer
 		if err := Compare(&out, format, a, b); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v\n%s", format, err, out.String())

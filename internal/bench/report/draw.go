@@ -17,7 +17,8 @@ import (
 
 // palette has colours that can be distinguished with any kind of colour vision (Okabe and Ito).
 var palette = []color.RGBA{
-	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, {86, 180, 233, 255}, {90, 90, 90, 255},
+	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255},
+	{86, 180, 233, 255}, {90, 90, 90, 255},
 }
 
 // undecided is the colour of differences that may be chance.
@@ -161,7 +162,8 @@ func svg(p *plot.Plot) (string, error) {
 
 // withFonts names others than the library's, which not every reader has.
 func withFonts(text []byte) []byte {
-	return bytes.ReplaceAll(text, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
+	return bytes.ReplaceAll(text, []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
 }
 
 // canvas is a picture of one format.
@@ -186,7 +188,8 @@ func picture(w io.Writer, b Benchmark, on func(width, height vg.Length) canvas) 
 	whole := draw.New(img)
 	for i, p := range all {
 		top := whole.Max.Y - chartHeight*vg.Length(i)
-		part := draw.Canvas{Canvas: whole.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: whole.Min.X, Y: top - chartHeight}, Max: vg.Point{X: whole.Max.X, Y: top}}}
+		part := draw.Canvas{Canvas: whole.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: whole.Min.X, Y: top - chartHeight},
+			Max: vg.Point{X: whole.Max.X, Y: top}}}
 		p.Draw(draw.Crop(part, vg.Points(8), -vg.Points(8), vg.Points(8), -vg.Points(8)))
 	}
 	var out bytes.Buffer

@@ -14,7 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
-// Read reads what Write has written as json, and computes its results anew from the runs: status.results may be of an older program.
+// Read reads what Write has written as json, and computes its results anew from the runs: status.results may be of an
+// older program.
 func Read(r io.Reader) (Benchmark, error) {
 	var file struct {
 		Name   string                         `json:"name"`
@@ -53,17 +54,23 @@ func evidence(b Benchmark) string {
 	if n == 0 {
 		return "Nothing is compared: that takes two rounds of two arms at least."
 	}
-	return fmt.Sprintf("A cost is the geometric mean of the ratios within rounds; it may differ from the ratio of two medians, even in its sign. Its interval holds it with 95 %% confidence "+
-		"at least (Student's t). What is not significant may be chance: Holm's correction for the comparisons of this report (%d).", n)
+	return fmt.Sprintf(
+		"A cost is the geometric mean of the ratios within rounds; it may differ from the ratio of two medians, even in "+
+			"its sign. Its interval holds it with 95 %% confidence "+
+			"at least (Student's t). What is not significant may be chance: Holm's correction for the comparisons of this "+
+			"report (%d).", n)
 }
 
 // compared is the table of status.comparisons.
 func compared(b Benchmark) (s section, ok bool) {
-	s = section{Title: "Compared with one another", Rows: [][]string{{"COST OF", "AGAINST", "ROUNDS", "COST (95 % INTERVAL)"}},
+	s = section{Title: "Compared with one another",
+		Rows: [][]string{{"COST OF", "AGAINST", "ROUNDS", "COST (95 % INTERVAL)"}},
 		Note: "Round by round, as every arm with the baseline."}
 	for _, c := range b.Resource.Status.Comparisons {
-		s.Rows = append(s.Rows, []string{cellName(c.Of), cellName(c.With), strconv.Itoa(int(c.Rounds)), summary.Cost(v1alpha1.BenchmarkResult{Metric: c.Metric,
-			OverheadPercent: c.OverheadPercent, OverheadLow: c.OverheadLow, OverheadHigh: c.OverheadHigh, Significant: c.Significant})})
+		s.Rows = append(s.Rows, []string{cellName(c.Of), cellName(c.With), strconv.Itoa(int(c.Rounds)),
+			summary.Cost(v1alpha1.BenchmarkResult{Metric: c.Metric,
+				OverheadPercent: c.OverheadPercent, OverheadLow: c.OverheadLow, OverheadHigh: c.OverheadHigh,
+				Significant: c.Significant})})
 	}
 	return s, len(s.Rows) > 1
 }
@@ -115,6 +122,7 @@ func between(a, b Benchmark, x, y v1alpha1.BenchmarkResult) difference {
 		return d
 	}
 	percent := func(logRatio float64) float64 { return 100 * (math.Exp(logRatio) - 1) }
-	d.percent, d.p, d.known = fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(ratio), percent(low), percent(high)), p, true
+	d.percent, d.p, d.known = fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(ratio), percent(low), percent(high)), p,
+		true
 	return d
 }

@@ -23,7 +23,8 @@ import (
 func disturbed() Benchmark {
 	b := sample()
 	reason := `a <node> left, "for good"`
-	b.Records = append(b.Records, result.Record{Run: result.Run{Index: 3, Attempt: 2, Round: 2, Arm: "plain", Workload: "write-only", Kind: result.KindOLTP}, Verdict: result.Verdict{Reason: reason}})
+	b.Records = append(b.Records, result.Record{Run: result.Run{Index: 3, Attempt: 2, Round: 2, Arm: "plain",
+		Workload: "write-only", Kind: result.KindOLTP}, Verdict: result.Verdict{Reason: reason}})
 	b.Resource.Status.InvalidRuns[0].Attempt, b.Resource.Status.InvalidRuns[0].Reason = 2, reason
 	return b
 }
@@ -84,10 +85,12 @@ A cost is the geometric mean of the ratios within rounds; it may differ from the
 	} {
 		b := disturbed()
 		e := b.Resource.Status.Environment
-		b.Resource.Status.Design = &v1alpha1.BenchmarkDesign{Balanced: true, Rounds: []string{"plain, encrypted", "encrypted, plain"}}
+		b.Resource.Status.Design = &v1alpha1.BenchmarkDesign{Balanced: true,
+			Rounds: []string{"plain, encrypted", "encrypted, plain"}}
 		e.Operator = "v1.2.3"
 		e.Seed, e.OperatorImages, e.ProxyImages = 7, []string{"operator:1 (sha256:1)"}, []string{"proxy:1 (sha256:2)"}
-		e.Hosts = []v1alpha1.BenchmarkHost{{Name: "w1", Pods: []string{"db-0", "client"}, Kernel: "6.1", CPU: "Some CPU", CPUs: 2, CPUFlags: []string{"aes"}}, {Name: "w2", Pods: []string{"ssh"}}}
+		e.Hosts = []v1alpha1.BenchmarkHost{{Name: "w1", Pods: []string{"db-0", "client"}, Kernel: "6.1", CPU: "Some CPU",
+			CPUs: 2, CPUFlags: []string{"aes"}}, {Name: "w2", Pods: []string{"ssh"}}}
 		if got := "\n" + written(t, format, b); got != want {
 			t.Errorf("%s:\n%s", format, got)
 		}
@@ -134,12 +137,14 @@ func TestCSV(t *testing.T) {
 	if err != nil || len(rows) != 14 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if want := append([]string{"run", "attempt", "round", "arm", "workload", "variant", "valid", "reason"}, result.FigureNames...); !reflect.DeepEqual(rows[0], want) {
+	if want := append([]string{"run", "attempt", "round", "arm", "workload", "variant", "valid", "reason"},
+		result.FigureNames...); !reflect.DeepEqual(rows[0], want) {
 		t.Errorf("heading: %v", rows[0])
 	}
 	for i, r := range b.Records { // Write has sorted them
 		row := rows[i+1]
-		want := []string{strconv.Itoa(r.Index), strconv.Itoa(r.Attempt), strconv.Itoa(r.Round), r.Arm, r.Workload, "", strconv.FormatBool(r.Valid), r.Reason}
+		want := []string{strconv.Itoa(r.Index), strconv.Itoa(r.Attempt), strconv.Itoa(r.Round), r.Arm, r.Workload, "",
+			strconv.FormatBool(r.Valid), r.Reason}
 		if !reflect.DeepEqual(row[:8], want) {
 			t.Errorf("row %d: %v, want %v", i+1, row[:8], want)
 		}
@@ -178,9 +183,13 @@ func TestPage(t *testing.T) {
 		}
 		want = append(want, line+"</tr>")
 	}
-	want = append(want, "<title>Benchmark sample</title>", `<p class="verdict">replication TLS: −5.8 % tps (±0.3) in write-only; 2 of 2 differences are significant</p>`, "Runs: 12/12",
-		"<tr><th>run 3, attempt 2</th><td>plain: a &lt;node&gt; left, &#34;for good&#34;</td></tr>", "<tr><th>limits</th><td>none</td></tr>")
-	for _, title := range []string{"Cost against the baseline", "Medians of all rounds", "Latency by percentile", "First round, second by second: write-only", "First round, second by second: read-only"} {
+	want = append(want, "<title>Benchmark sample</title>",
+		`<p class="verdict">replication TLS: −5.8 % tps (±0.3) in write-only; 2 of 2 differences are significant</p>`,
+		"Runs: 12/12",
+		"<tr><th>run 3, attempt 2</th><td>plain: a &lt;node&gt; left, &#34;for good&#34;</td></tr>",
+		"<tr><th>limits</th><td>none</td></tr>")
+	for _, title := range []string{"Cost against the baseline", "Medians of all rounds", "Latency by percentile",
+		"First round, second by second: write-only", "First round, second by second: read-only"} {
 		want = append(want, ">"+title)
 	}
 	for _, w := range want {
@@ -191,7 +200,8 @@ func TestPage(t *testing.T) {
 	if n := strings.Count(html, "<svg"); n != 5 || strings.Count(html, "</svg>") != n {
 		t.Errorf("%d charts", n)
 	}
-	if found := regexp.MustCompile(`(?i)<script|<link|<img|<iframe|\bsrc=|href="[^#]|@import|url\(`).FindString(html); found != "" {
+	if found := regexp.MustCompile(`(?i)<script|<link|<img|<iframe|\bsrc=|href="[^#]|@import|url\(`).
+		FindString(html); found != "" {
 		t.Errorf("the page needs another file: %s", found)
 	}
 	if path := os.Getenv("BENCH_PAGE"); path != "" {

@@ -14,7 +14,8 @@ func loaded() Benchmark {
 	b := sample()
 	for i := range b.Records {
 		for second := 2; second <= 14; second += 2 {
-			b.Records[i].Output.Load = append(b.Records[i].Output.Load, result.LoadPoint{Second: float64(second), CPU: 1.5 + float64(i%2)/4, Sent: 12 + float64(second%4)})
+			b.Records[i].Output.Load = append(b.Records[i].Output.Load, result.LoadPoint{Second: float64(second),
+				CPU: 1.5 + float64(i%2)/4, Sent: 12 + float64(second%4)})
 		}
 	}
 	return b
@@ -27,7 +28,8 @@ func TestLoadOverTime(t *testing.T) {
 		t.Fatalf("%d charts, %v", len(plots), err)
 	}
 	for i, want := range []struct{ title, label string }{
-		{"First round, second by second: write-only", "transactions per second"}, {"First round, CPU of all nodes: write-only", "busy processors"},
+		{"First round, second by second: write-only", "transactions per second"},
+		{"First round, CPU of all nodes: write-only", "busy processors"},
 		{"First round, network of all nodes: write-only", "MB sent per second"},
 	} {
 		if p := plots[i]; p.Title.Text != want.title || p.Y.Label.Text != want.label || p.Y.Min != 0 {
@@ -56,8 +58,10 @@ func TestSVG(t *testing.T) {
 func TestCeilingAlongsideCopies(t *testing.T) {
 	b := sample()
 	b.Resource.Status.Results = []v1alpha1.BenchmarkResult{
-		{Workload: "copy", Arm: "plain", Figures: []v1alpha1.BenchmarkFigure{{Name: result.FigureMegabytesPerSecond, Median: "95"}}},
-		{Workload: "cipher", Arm: "plain", Figures: []v1alpha1.BenchmarkFigure{{Name: "megabytesPerSecond16B", Median: "54"}, {Name: result.FigureMegabytesPerSecond, Median: "5671"}}},
+		{Workload: "copy", Arm: "plain", Figures: []v1alpha1.BenchmarkFigure{{Name: result.FigureMegabytesPerSecond,
+			Median: "95"}}},
+		{Workload: "cipher", Arm: "plain", Figures: []v1alpha1.BenchmarkFigure{{Name: "megabytesPerSecond16B", Median: "54"},
+			{Name: result.FigureMegabytesPerSecond, Median: "5671"}}},
 	}
 	for _, want := range []string{"| 16 b mb/s | mb/s |", "| - | 95 |", "| 54 | 5671 |"} {
 		if md := written(t, "md", b); !strings.Contains(md, want) {
@@ -71,9 +75,11 @@ func TestTunnelsAreReported(t *testing.T) {
 	b := sample()
 	b.Records[4].Output = &result.Output{Connect: &result.ConnectResult{Tunnel: "WireGuard, ChaCha20-Poly1305"}}
 	for i := range b.Records[:4] {
-		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{Tunnel: "SSH-2.0-OpenSSH_10.0, " + []string{"aes256-ctr", "aes256-cbc"}[i%2]}}
+		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{Tunnel: "SSH-2.0-OpenSSH_10.0, " +
+			[]string{"aes256-ctr", "aes256-cbc"}[i%2]}}
 	}
-	if md := written(t, "md", b); !strings.Contains(md, "- SSH: SSH-2.0-OpenSSH_10.0, aes256-ctr; SSH-2.0-OpenSSH_10.0, aes256-cbc\n- VPN: WireGuard, ChaCha20-Poly1305\n") {
+	if md := written(t, "md", b); !strings.Contains(md,
+		"- SSH: SSH-2.0-OpenSSH_10.0, aes256-ctr; SSH-2.0-OpenSSH_10.0, aes256-cbc\n- VPN: WireGuard, ChaCha20-Poly1305\n") {
 		t.Error(md)
 	}
 }

@@ -22,7 +22,8 @@ type sheet struct {
 // page writes one file that needs no other.
 func page(w io.Writer, b Benchmark) error {
 	s := b.Resource.Status
-	data := sheet{Title: "Benchmark " + b.Resource.Name, Verdict: orDash(s.Verdict), Progress: "Runs: " + s.Progress, Surroundings: surroundings(b), Invalid: s.InvalidRuns,
+	data := sheet{Title: "Benchmark " + b.Resource.Name, Verdict: orDash(s.Verdict), Progress: "Runs: " + s.Progress,
+		Surroundings: surroundings(b), Invalid: s.InvalidRuns,
 		Note: "Medians over all rounds. " + evidence(b)}
 	all, err := charts(b)
 	if err != nil {
@@ -36,7 +37,8 @@ func page(w io.Writer, b Benchmark) error {
 		if err != nil {
 			return err
 		}
-		data.Charts = append(data.Charts, template.HTML(text)) //nolint:gosec // drawn here; its texts are escaped by the library
+		data.Charts = append(data.Charts, template.HTML(
+			text)) //nolint:gosec // drawn here; its texts are escaped by the library
 	}
 	return pageTemplate.Execute(w, data)
 }

@@ -26,7 +26,8 @@ type Benchmark struct {
 	Records  []result.Record
 }
 
-// Write writes a report in one of the formats table, md, html, json, csv, png and svg. It returns an error for any other.
+// Write writes a report in one of the formats table, md, html, json, csv, png and svg. It returns an error for any
+// other.
 func Write(w io.Writer, format string, b Benchmark) error {
 	slices.SortFunc(b.Records, func(a, c result.Record) int { return 100*(a.Index-c.Index) + a.Attempt - c.Attempt })
 	switch format {
@@ -39,7 +40,8 @@ func Write(w io.Writer, format string, b Benchmark) error {
 	case "json":
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
-		return e.Encode(map[string]any{"name": b.Resource.Name, "spec": b.Resource.Spec, "status": b.Resource.Status, "runs": b.Records})
+		return e.Encode(map[string]any{"name": b.Resource.Name, "spec": b.Resource.Spec, "status": b.Resource.Status,
+			"runs": b.Records})
 	case "csv":
 		return runs(w, b)
 	case "png":
@@ -52,13 +54,20 @@ func Write(w io.Writer, format string, b Benchmark) error {
 
 // columns are the figures of the short forms, with their headings.
 var columns = []struct{ figure, heading string }{
-	{result.FigureTPSBefore, "TPS BEFORE"}, {result.FigureTPS, "TPS"}, {result.FigureQPS, "QUERIES/S"}, {result.FigureConnectionsPerSecond, "CONN/S"},
-	// What a CPU encrypts in the largest records, 16 KiB, stands in one column with what copies bring: it is their ceiling.
-	{result.CipherFigures[16], "16 B MB/S"}, {result.CipherFigures[256], "256 B MB/S"}, {result.CipherFigures[1024], "1 KIB MB/S"}, {result.CipherFigures[8192], "8 KIB MB/S"},
+	{result.FigureTPSBefore, "TPS BEFORE"}, {result.FigureTPS, "TPS"}, {result.FigureQPS, "QUERIES/S"},
+	{result.FigureConnectionsPerSecond, "CONN/S"},
+	// What a CPU encrypts in the largest records, 16 KiB, stands in one column with what copies bring: it is their
+	// ceiling.
+	{result.CipherFigures[16], "16 B MB/S"}, {result.CipherFigures[256], "256 B MB/S"},
+	{result.CipherFigures[1024], "1 KIB MB/S"}, {result.CipherFigures[8192], "8 KIB MB/S"},
 	{result.FigureMegabytesPerSecond, "MB/S"}, {result.FigureSeconds, "SECONDS"},
-	{result.FigureLoadLoss, "LOAD LOSS %"}, {result.FigureDonorLoadLoss, "DONOR LOSS %"}, {result.FigureCPUSeconds, "CPU S"}, {result.FigureResumed, "RESUMED %"}, {result.FigureBackend, "BACKEND %"},
-	{result.FigureAverage, "AVG MS"}, {result.FigureP50, "P50 MS"}, {result.FigureP95Before, "P95 BEFORE MS"}, {result.FigureP95, "P95 MS"}, {result.FigureGapBefore, "GAP BEFORE MS"}, {result.FigureGap, "GAP MS"}, {result.FigureP99, "P99 MS"},
-	{result.FigureServerCPU, "SERVER CPU µS"}, {result.FigureClientCPU, "CLIENT CPU µS"}, {result.FigureProxyCPU, "PROXY CPU µS"},
+	{result.FigureLoadLoss, "LOAD LOSS %"}, {result.FigureDonorLoadLoss, "DONOR LOSS %"},
+	{result.FigureCPUSeconds, "CPU S"}, {result.FigureResumed, "RESUMED %"}, {result.FigureBackend, "BACKEND %"},
+	{result.FigureAverage, "AVG MS"}, {result.FigureP50, "P50 MS"}, {result.FigureP95Before, "P95 BEFORE MS"},
+	{result.FigureP95, "P95 MS"}, {result.FigureGapBefore, "GAP BEFORE MS"}, {result.FigureGap, "GAP MS"},
+	{result.FigureP99, "P99 MS"},
+	{result.FigureServerCPU, "SERVER CPU µS"}, {result.FigureClientCPU, "CLIENT CPU µS"},
+	{result.FigureProxyCPU, "PROXY CPU µS"},
 	{result.FigureReplicatedBytes, "REPLICATED B"}, {result.FigureSentBytes, "SENT B"},
 }
 
@@ -98,8 +107,8 @@ func grid(b Benchmark) [][]string {
 	return out
 }
 
-// shown reports whether a figure of a result has a place in the short forms. Queries per second have one where they are what is compared:
-// transactions are made of a fixed number of them.
+// shown reports whether a figure of a result has a place in the short forms. Queries per second have one where they are
+// what is compared: transactions are made of a fixed number of them.
 func shown(r v1alpha1.BenchmarkResult, name string) bool {
 	return figure(r, name) != nil && (name != result.FigureQPS || r.Metric == name)
 }
@@ -179,7 +188,8 @@ func markdownTable(rows [][]string) string {
 	var text strings.Builder
 	for i, row := range rows {
 		if i == 0 {
-			text.WriteString("| " + strings.ToLower(strings.Join(row, " | ")) + " |\n|" + strings.Repeat("---|", len(row)) + "\n")
+			text.WriteString("| " + strings.ToLower(strings.Join(row, " | ")) + " |\n|" + strings.Repeat("---|", len(row)) +
+				"\n")
 			continue
 		}
 		text.WriteString("| " + strings.Join(row, " | ") + " |\n")
@@ -195,14 +205,17 @@ func surroundings(b Benchmark) (out [][2]string) {
 	}
 	lines := [][2]string{
 		{"measured", when(b)}, {"order", design(b)}, {"operator", e.Operator},
-		{"servers", strings.TrimSpace(e.MariaDB + ", Galera " + e.Galera + ", " + e.OpenSSL)}, {"load generator", "sysbench " + e.Sysbench},
+		{"servers", strings.TrimSpace(e.MariaDB + ", Galera " + e.Galera + ", " + e.OpenSSL)},
+		{"load generator", "sysbench " + e.Sysbench},
 	}
 	for _, h := range e.Hosts {
 		lines = append(lines, [2]string{"host " + h.Name, strings.Join(h.Pods, ", ") + machine(h)})
 	}
 	for _, l := range append(lines, [][2]string{{"limits", limits(e.Limits)}, {"storage class", e.StorageClass},
-		{"data", dataSets(e.DataSets)}, {"seed", strconv.FormatInt(e.Seed, 10)}, {"database image", together(e.DatabaseImages)},
-		{"client image", together(e.ClientImages)}, {"operator image", together(e.OperatorImages)}, {"proxy image", together(e.ProxyImages)},
+		{"data", dataSets(e.DataSets)}, {"seed", strconv.FormatInt(e.Seed, 10)},
+		{"database image", together(e.DatabaseImages)},
+		{"client image", together(e.ClientImages)}, {"operator image", together(e.OperatorImages)},
+		{"proxy image", together(e.ProxyImages)},
 	}...) {
 		if l[1] != "" && l[1] != "sysbench " {
 			out = append(out, l)
@@ -270,7 +283,8 @@ func dataSets(sets []v1alpha1.BenchmarkDataSet) string {
 		if d.Databases > 1 {
 			many = fmt.Sprintf("%d databases of ", d.Databases)
 		}
-		out = append(out, fmt.Sprintf("%s: %s%d tables of %d rows, %d MB, checksum %s", d.Name, many, d.Tables, d.Rows, d.Bytes/1e6, d.Checksum))
+		out = append(out, fmt.Sprintf("%s: %s%d tables of %d rows, %d MB, checksum %s", d.Name, many, d.Tables, d.Rows,
+			d.Bytes/1e6, d.Checksum))
 	}
 	return together(out)
 }
@@ -296,7 +310,8 @@ func runs(w io.Writer, b Benchmark) error {
 	head := []string{"run", "attempt", "round", "arm", "workload", "variant", "valid", "reason"}
 	_ = c.Write(append(head, result.FigureNames...)) // Error returns it below
 	for _, r := range b.Records {
-		row := []string{strconv.Itoa(r.Index), strconv.Itoa(r.Attempt), strconv.Itoa(r.Round), r.Arm, r.Workload, r.Variant, strconv.FormatBool(r.Valid), r.Reason}
+		row := []string{strconv.Itoa(r.Index), strconv.Itoa(r.Attempt), strconv.Itoa(r.Round), r.Arm, r.Workload, r.Variant,
+			strconv.FormatBool(r.Valid), r.Reason}
 		figures := map[string]float64{}
 		if r.Output != nil {
 			figures = r.Output.Figures()

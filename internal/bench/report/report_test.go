@@ -20,20 +20,25 @@ func sample() Benchmark {
 	b.Resource.Name = "sample"
 	s := &b.Resource.Spec
 	s.Cluster.Template = &v1alpha1.GaleraClusterSpec{}
-	s.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}}
+	s.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}},
+		{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}}
 	s.Rounds = 3
 	for _, w := range []string{"write-only", "read-only"} {
-		s.Workloads = append(s.Workloads, v1alpha1.BenchmarkWorkload{Name: w, OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{8}}})
+		s.Workloads = append(s.Workloads, v1alpha1.BenchmarkWorkload{Name: w,
+			OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{8}}})
 		for round := 1; round <= 3; round++ {
 			for i, arm := range []string{"plain", "encrypted"} {
 				tps := 1000 + 20*float64(round) - 60*float64(i)
-				o := &result.OLTPResult{TPS: tps, QPS: 6 * tps, Transactions: 15000, Seconds: 15, LatencyAvg: 7, P50: 6, P95: 14 + float64(i), P99: 22 + 2*float64(i), LatencyMax: 80}
+				o := &result.OLTPResult{TPS: tps, QPS: 6 * tps, Transactions: 15000, Seconds: 15, LatencyAvg: 7, P50: 6,
+					P95: 14 + float64(i), P99: 22 + 2*float64(i), LatencyMax: 80}
 				for second := 1; second <= 15; second++ {
 					o.Series = append(o.Series, result.Point{Second: float64(second), TPS: tps + 30*float64(second%4)})
 				}
-				b.Records = append(b.Records, result.Record{Run: result.Run{Index: len(b.Records) + 1, Attempt: 1, Round: round, Arm: arm, Workload: w, Kind: result.KindOLTP},
-					Verdict: result.Verdict{Valid: true}, Output: &result.Output{OLTP: o, StartedAt: time.Unix(100, 0), EndedAt: time.Unix(115, 0),
-						Client: result.Usage{CPUSeconds: 4}, Runner: result.Usage{CPUSeconds: 0.06}}})
+				b.Records = append(b.Records, result.Record{Run: result.Run{Index: len(b.Records) + 1, Attempt: 1, Round: round,
+					Arm: arm, Workload: w, Kind: result.KindOLTP},
+					Verdict: result.Verdict{Valid: true}, Output: &result.Output{OLTP: o, StartedAt: time.Unix(100, 0),
+						EndedAt: time.Unix(115, 0),
+						Client:  result.Usage{CPUSeconds: 4}, Runner: result.Usage{CPUSeconds: 0.06}}})
 			}
 		}
 	}
@@ -41,7 +46,8 @@ func sample() Benchmark {
 	st.Results, st.Comparisons = summary.Results(s, b.Records)
 	st.Verdict, st.Progress = summary.Verdict(st.Results, summary.Differences(s, v1alpha1.TLSSpec{})), "12/12"
 	st.ArmNames = []string{"plain", "encrypted"}
-	st.Environment = &v1alpha1.BenchmarkEnvironment{MariaDB: "11.8.6-MariaDB", Galera: "26.4.25", OpenSSL: "OpenSSL 3.5", Hosts: []v1alpha1.BenchmarkHost{{Name: "w1", Kernel: "6.1", CPU: "Some CPU", CPUs: 2}}}
+	st.Environment = &v1alpha1.BenchmarkEnvironment{MariaDB: "11.8.6-MariaDB", Galera: "26.4.25", OpenSSL: "OpenSSL 3.5",
+		Hosts: []v1alpha1.BenchmarkHost{{Name: "w1", Kernel: "6.1", CPU: "Some CPU", CPUs: 2}}}
 	st.StartedAt, st.CompletedAt = &metav1.Time{Time: time.Unix(0, 0)}, &metav1.Time{Time: time.Unix(360, 0)}
 	st.InvalidRuns = []v1alpha1.InvalidRun{{Index: 3, Attempt: 1, Arm: "plain", Reason: "a <node> left"}}
 	return b
@@ -57,7 +63,8 @@ func TestConnectionsOverTime(t *testing.T) {
 	if err != nil || len(plots) != 2 || plots[0].Y.Label.Text != "connections per second" {
 		t.Errorf("%d charts, %v", len(plots), err)
 	}
-	if plots, err = overTime(sample()); err != nil || len(plots) != 2 || plots[0].Y.Label.Text != "transactions per second" {
+	if plots, err = overTime(sample()); err != nil || len(plots) != 2 ||
+		plots[0].Y.Label.Text != "transactions per second" {
 		t.Errorf("%d charts, %v", len(plots), err)
 	}
 }
@@ -65,10 +72,13 @@ func TestConnectionsOverTime(t *testing.T) {
 // TestTransfers: what the donor lost is alongside what all lost.
 func TestTransfers(t *testing.T) {
 	b := sample()
-	b.Resource.Status.Results = []v1alpha1.BenchmarkResult{{Workload: "copy", Arm: "plain", Samples: 1, Figures: []v1alpha1.BenchmarkFigure{
-		{Name: result.FigureLoadLoss, Median: "12"}, {Name: result.FigureDonorLoadLoss, Median: "34"}}}}
-	b.Records = []result.Record{{Output: &result.Output{Transfer: &result.TransferFacts{Donor: "x-0", NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 100, During: 66}}}}}}
-	for format, want := range map[string]string{"table": "LOAD LOSS %  DONOR LOSS %\n", "md": "| 12 | 34 |", "html": "<td>12</td><td>34</td>", "csv": ",34,", "json": `"donorLoadLossPercent"`} {
+	b.Resource.Status.Results = []v1alpha1.BenchmarkResult{{Workload: "copy", Arm: "plain", Samples: 1,
+		Figures: []v1alpha1.BenchmarkFigure{
+			{Name: result.FigureLoadLoss, Median: "12"}, {Name: result.FigureDonorLoadLoss, Median: "34"}}}}
+	b.Records = []result.Record{{Output: &result.Output{Transfer: &result.TransferFacts{Donor: "x-0",
+		NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 100, During: 66}}}}}}
+	for format, want := range map[string]string{"table": "LOAD LOSS %  DONOR LOSS %\n", "md": "| 12 | 34 |",
+		"html": "<td>12</td><td>34</td>", "csv": ",34,", "json": `"donorLoadLossPercent"`} {
 		var out bytes.Buffer
 		if err := Write(&out, format, b); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v\n%s", format, err, out.String())
@@ -87,7 +97,8 @@ func TestNothingYet(t *testing.T) {
 	}
 }
 
-// TestOnlyTheBaselineIsCalledSo: in the first round another arm may be measured before it, and one may have no run that counts.
+// TestOnlyTheBaselineIsCalledSo: in the first round another arm may be measured before it, and one may have no run that
+// counts.
 func TestOnlyTheBaselineIsCalledSo(t *testing.T) {
 	b := sample()
 	plain, encrypted := b.Records[0], b.Records[1]
@@ -97,9 +108,10 @@ func TestOnlyTheBaselineIsCalledSo(t *testing.T) {
 		records []result.Record
 		want    [][]string
 	}{
-		"the other arm first":   {[]result.Record{encrypted}, [][]string{{"encrypted", "1", "-"}}},
-		"the baseline first":    {[]result.Record{plain}, [][]string{{"plain", "1", "baseline"}}},
-		"one that never counts": {[]result.Record{plain, disturbed}, [][]string{{"plain", "1", "baseline"}, {"encrypted", "0", "-"}}},
+		"the other arm first": {[]result.Record{encrypted}, [][]string{{"encrypted", "1", "-"}}},
+		"the baseline first":  {[]result.Record{plain}, [][]string{{"plain", "1", "baseline"}}},
+		"one that never counts": {[]result.Record{plain, disturbed},
+			[][]string{{"plain", "1", "baseline"}, {"encrypted", "0", "-"}}},
 	} {
 		b.Resource.Status.Results, _ = summary.Results(&b.Resource.Spec, tc.records)
 		var got [][]string
@@ -123,7 +135,8 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	b.Resource.Status.Results, _ = summary.Results(&b.Resource.Spec, b.Records)
-	for format, want := range map[string]string{"table": "  -50.0 % (-52.3 to -47.6)\n", "md": "| -50.0 % (-52.3 to -47.6) |", "html": "<td>-50.0 % (-52.3 to -47.6)</td>"} {
+	for format, want := range map[string]string{"table": "  -50.0 % (-52.3 to -47.6)\n",
+		"md": "| -50.0 % (-52.3 to -47.6) |", "html": "<td>-50.0 % (-52.3 to -47.6)</td>"} {
 		var out bytes.Buffer
 		if err := Compare(&out, format, a, b); err != nil {
 			t.Fatal(err)

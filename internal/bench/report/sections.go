@@ -67,8 +67,8 @@ type handshake struct {
 	resumed bool
 }
 
-// distances is the table of a workload over several latencies: what a connection takes by version of TLS, with and without resumption.
-// Of what else it sweeps over the first choice is taken.
+// distances is the table of a workload over several latencies: what a connection takes by version of TLS, with and
+// without resumption. Of what else it sweeps over the first choice is taken.
 func distances(b Benchmark, w *v1alpha1.BenchmarkWorkload) (s section, ok bool) {
 	if len(w.Connect.Latency) < 2 {
 		return s, false
@@ -78,7 +78,8 @@ func distances(b Benchmark, w *v1alpha1.BenchmarkWorkload) (s section, ok bool) 
 		head = append(head, "+"+l)
 	}
 	s = section{Title: "A connection by its distance: " + w.Name, Rows: [][]string{head},
-		Note: "Median in milliseconds, from the first packet to the answer; in brackets the round trips it waits for, by what it takes longer than over the shortest distance."}
+		Note: "Median in milliseconds, from the first packet to the answer; in brackets the round trips it waits for, by " +
+			"what it takes longer than over the shortest distance."}
 	for _, arm := range b.Resource.Status.ArmNames {
 		for _, h := range handshakes(b, w, arm) {
 			row, known := distance(b, w, arm, h)
@@ -151,7 +152,8 @@ func nearest(w *v1alpha1.BenchmarkWorkload) time.Duration {
 }
 
 // median of one handshake over one latency.
-func median(b Benchmark, w *v1alpha1.BenchmarkWorkload, arm string, h handshake, latency time.Duration) (float64, bool) {
+func median(b Benchmark, w *v1alpha1.BenchmarkWorkload, arm string, h handshake, latency time.Duration) (float64,
+	bool) {
 	for _, c := range cells(b, w) {
 		if c.Latency == latency && (h.version == "" || c.TLSVersion == h.version && c.Resumption == h.resumed) {
 			return value(b, c, arm, result.FigureP50)
@@ -160,7 +162,8 @@ func median(b Benchmark, w *v1alpha1.BenchmarkWorkload, arm string, h handshake,
 	return 0, false
 }
 
-// sizes is the table of a workload with several sizes: the processor time that each arm takes more than the baseline for an answer.
+// sizes is the table of a workload with several sizes: the processor time that each arm takes more than the baseline
+// for an answer.
 func sizes(b Benchmark, w *v1alpha1.BenchmarkWorkload) (s section, ok bool) {
 	if len(w.ResultSize.Sizes) < 2 {
 		return s, false
@@ -169,13 +172,16 @@ func sizes(b Benchmark, w *v1alpha1.BenchmarkWorkload) (s section, ok bool) {
 	for _, size := range w.ResultSize.Sizes {
 		head = append(head, strconv.Itoa(int(size))+" B")
 	}
-	s = section{Title: "CPU beyond the baseline by size of the answer: " + w.Name, Rows: [][]string{append(head, "ANSWER", "KIB")},
-		Note: "Microseconds for each answer; the last two columns are the line through the smallest and the largest: what an answer costs, and what each KiB of it does."}
+	s = section{Title: "CPU beyond the baseline by size of the answer: " + w.Name,
+		Rows: [][]string{append(head, "ANSWER", "KIB")},
+		Note: "Microseconds for each answer; the last two columns are the line through the smallest and the largest: what " +
+			"an answer costs, and what each KiB of it does."}
 	for _, arm := range b.Resource.Status.ArmNames {
 		if arm == plan.Baseline(&b.Resource.Spec) {
 			continue
 		}
-		for _, of := range []struct{ name, figure string }{{"nodes", result.FigureServerCPU}, {"client", result.FigureClientCPU}} {
+		for _, of := range []struct{ name, figure string }{{"nodes", result.FigureServerCPU},
+			{"client", result.FigureClientCPU}} {
 			if row, known := beyond(b, w, arm, of.figure); known {
 				s.Rows = append(s.Rows, append([]string{arm, of.name}, row...))
 			}

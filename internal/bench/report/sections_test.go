@@ -16,7 +16,8 @@ func measured(w v1alpha1.BenchmarkWorkload, of func(c plan.Cell, encrypted bool)
 	b := sample()
 	b.Records, b.Resource.Status.Results = nil, nil
 	s := &b.Resource.Spec
-	s.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSDisabled}}, {Name: "encrypted"}}
+	s.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSDisabled}},
+		{Name: "encrypted"}}
 	s.Workloads = []v1alpha1.BenchmarkWorkload{w}
 	for _, c := range plan.Cells(s) {
 		for _, arm := range s.Arms {
@@ -32,7 +33,8 @@ func measured(w v1alpha1.BenchmarkWorkload, of func(c plan.Cell, encrypted bool)
 
 // TestDistances: one table of resumption, version and distance, with the round trips each connection waits for.
 func TestDistances(t *testing.T) {
-	w := v1alpha1.BenchmarkWorkload{Name: "far", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1}, TLSVersions: []string{"1.2", "1.3"}, SessionResumption: []string{"Off", "On"}, Latency: []string{"0s", "40ms"}}}
+	w := v1alpha1.BenchmarkWorkload{Name: "far", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1},
+		TLSVersions: []string{"1.2", "1.3"}, SessionResumption: []string{"Off", "On"}, Latency: []string{"0s", "40ms"}}}
 	b := measured(w, func(c plan.Cell, encrypted bool) map[string]string {
 		switch {
 		case c.Latency == 0:
@@ -47,13 +49,16 @@ func TestDistances(t *testing.T) {
 		return map[string]string{result.FigureP50: "161"}
 	})
 	md := written(t, "md", b)
-	for _, want := range []string{"### A connection by its distance: far", "| arm | tls | session | +0s | +40ms |", "| plain | - | - | 1 | 121 (3.0) |\n| encrypted |",
-		"| encrypted | 1.2 | new | 1 | 201 (5.0) |", "| encrypted | 1.2 | resumed | 1 | 161 (4.0) |", "| encrypted | 1.3 | resumed | 1 | - |"} {
+	for _, want := range []string{"### A connection by its distance: far", "| arm | tls | session | +0s | +40ms |",
+		"| plain | - | - | 1 | 121 (3.0) |\n| encrypted |",
+		"| encrypted | 1.2 | new | 1 | 201 (5.0) |", "| encrypted | 1.2 | resumed | 1 | 161 (4.0) |",
+		"| encrypted | 1.3 | resumed | 1 | - |"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("%q is not in\n%s", want, md)
 		}
 	}
-	if page := written(t, "html", b); !strings.Contains(page, "<h2>A connection by its distance: far</h2>") || !strings.Contains(page, "<td>201 (5.0)</td>") {
+	if page := written(t, "html", b); !strings.Contains(page, "<h2>A connection by its distance: far</h2>") ||
+		!strings.Contains(page, "<td>201 (5.0)</td>") {
 		t.Error(page)
 	}
 	if text := written(t, "table", b); !strings.Contains(text, "encrypted  1.2  new") {
@@ -67,20 +72,23 @@ func TestDistances(t *testing.T) {
 
 // sized has answers of which each takes 5 µs more with TLS, and each KiB of them 2.
 func sized() Benchmark {
-	return measured(v1alpha1.BenchmarkWorkload{Name: "answers", ResultSize: &v1alpha1.ResultSizeWorkload{Sizes: []int32{1024, 10240, 1048576}, Threads: []int32{4}}}, func(c plan.Cell, encrypted bool) map[string]string {
-		kib := map[int]string{1024: "10", 10240: "20", 1048576: "1000"}[c.Size]
-		if encrypted {
-			kib = map[int]string{1024: "17", 10240: "45", 1048576: "3053"}[c.Size]
-		}
-		return map[string]string{result.FigureServerCPU: kib, result.FigureMegabytesPerSecond: kib}
-	})
+	return measured(v1alpha1.BenchmarkWorkload{Name: "answers",
+		ResultSize: &v1alpha1.ResultSizeWorkload{Sizes: []int32{1024, 10240, 1048576}, Threads: []int32{4}}},
+		func(c plan.Cell, encrypted bool) map[string]string {
+			kib := map[int]string{1024: "10", 10240: "20", 1048576: "1000"}[c.Size]
+			if encrypted {
+				kib = map[int]string{1024: "17", 10240: "45", 1048576: "3053"}[c.Size]
+			}
+			return map[string]string{result.FigureServerCPU: kib, result.FigureMegabytesPerSecond: kib}
+		})
 }
 
 // TestSizes: what an answer costs and what its bytes do are distinguished, and drawn.
 func TestSizes(t *testing.T) {
 	b := sized()
 	md := written(t, "md", b)
-	for _, want := range []string{"### CPU beyond the baseline by size of the answer: answers", "| arm | cpu of | 1024 b | 10240 b | 1048576 b | answer | kib |", "| encrypted | nodes | 7 | 25 | 2053 | 5 | 2 |"} {
+	for _, want := range []string{"### CPU beyond the baseline by size of the answer: answers",
+		"| arm | cpu of | 1024 b | 10240 b | 1048576 b | answer | kib |", "| encrypted | nodes | 7 | 25 | 2053 | 5 | 2 |"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("%q is not in\n%s", want, md)
 		}
@@ -97,7 +105,8 @@ func TestSizes(t *testing.T) {
 	} else if path := os.Getenv("BENCH_SVG"); path != "" {
 		_ = os.WriteFile(path, []byte(written(t, "png", b)), 0o600)
 	}
-	b.Resource.Status.Results = slices.DeleteFunc(b.Resource.Status.Results, func(r v1alpha1.BenchmarkResult) bool { return r.Variant != "size=1024" })
+	b.Resource.Status.Results = slices.DeleteFunc(b.Resource.Status.Results,
+		func(r v1alpha1.BenchmarkResult) bool { return r.Variant != "size=1024" })
 	if plots, err := bySize(b); err != nil || len(plots) != 0 {
 		t.Errorf("a curve of one point: %d, %v", len(plots), err)
 	}
@@ -106,7 +115,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestQueriesWhereTheyAreCompared: queries per second stand in the short forms where they are the metric, and nowhere else.
+// TestQueriesWhereTheyAreCompared: queries per second stand in the short forms where they are the metric, and nowhere
+// else.
 func TestQueriesWhereTheyAreCompared(t *testing.T) {
 	if md := written(t, "md", sample()); strings.Contains(md, "queries/s") {
 		t.Error(md)

@@ -20,7 +20,9 @@ func carried(o *Output, l Limits) string {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		r := all[name]
 		if r.Missed() {
-			return fmt.Sprintf("%s received %.1f of the %.1f MB the other nodes replicated: what was written did not go over the channel whose encryption is proved", name, r.Got/1e6, r.Due/1e6)
+			return fmt.Sprintf(
+				"%s received %.1f of the %.1f MB the other nodes replicated: what was written did not go over the channel whose "+
+					"encryption is proved", name, r.Got/1e6, r.Due/1e6)
 		}
 		sent = sent || r.Due > 0
 	}

@@ -34,19 +34,22 @@ const (
 	FigureGapBefore            = "longestGapBeforeMs"
 )
 
-// CipherFigures are the figures of records, by their sizes in bytes. What is compared, and stands alongside the rates of copies, are the
-// largest that TLS has.
+// CipherFigures are the figures of records, by their sizes in bytes. What is compared, and stands alongside the rates
+// of copies, are the largest that TLS has.
 var CipherFigures = map[int]string{
-	16: "megabytesPerSecond16B", 64: "megabytesPerSecond64B", 256: "megabytesPerSecond256B", 1024: "megabytesPerSecond1KiB",
+	16: "megabytesPerSecond16B", 64: "megabytesPerSecond64B", 256: "megabytesPerSecond256B",
+	1024: "megabytesPerSecond1KiB",
 	8192: "megabytesPerSecond8KiB", 16384: FigureMegabytesPerSecond,
 }
 
 // FigureNames are all of them, in the order they are shown in.
 var FigureNames = []string{
 	FigureTPS, FigureTPSBefore, FigureQPS, FigureConnectionsPerSecond, FigureSeconds,
-	CipherFigures[16], CipherFigures[64], CipherFigures[256], CipherFigures[1024], CipherFigures[8192], FigureMegabytesPerSecond,
+	CipherFigures[16], CipherFigures[64], CipherFigures[256], CipherFigures[1024], CipherFigures[8192],
+	FigureMegabytesPerSecond,
 	FigureLoadLoss, FigureDonorLoadLoss, FigureCPUSeconds, FigureResumed, FigureBackend,
-	FigureAverage, FigureP50, FigureP95, FigureP95Before, FigureP99, FigureMax, FigureGap, FigureGapBefore, FigureErrors, FigureReconnects, FigureDeadlocks,
+	FigureAverage, FigureP50, FigureP95, FigureP95Before, FigureP99, FigureMax, FigureGap, FigureGapBefore, FigureErrors,
+	FigureReconnects, FigureDeadlocks,
 	FigureServerCPU, FigureClientCPU, FigureProxyCPU, FigureReplicatedBytes, FigureSentBytes, FigureFlowControl,
 }
 
@@ -81,7 +84,8 @@ const (
 
 // counted are the metrics of which verdicts and figures are made.
 var counted = []string{
-	MetricCPU, MetricThrottled, MetricView, MetricStarted, MetricSynced, MetricPrimary, MetricReplicated, MetricReceived, MetricPaused,
+	MetricCPU, MetricThrottled, MetricView, MetricStarted, MetricSynced, MetricPrimary, MetricReplicated, MetricReceived,
+	MetricPaused,
 	MetricCertFailure, MetricBFAborts, MetricSent, MetricLate,
 }
 
@@ -121,7 +125,8 @@ func (o Output) Figures() map[string]float64 {
 	case o.OLTP != nil:
 		r := o.OLTP
 		f[FigureTPS], f[FigureQPS], f[FigureSeconds] = r.TPS, r.QPS, r.Seconds
-		f[FigureAverage], f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.LatencyAvg, r.P50, r.P95, r.P99, r.LatencyMax
+		f[FigureAverage], f[FigureP50], f[FigureP95], f[FigureP99], f[FigureMax] = r.LatencyAvg, r.P50, r.P95, r.P99,
+			r.LatencyMax
 		f[FigureErrors], f[FigureReconnects] = float64(r.Errors), float64(r.Reconnects)
 	case o.Connect != nil:
 		o.Connect.addTo(f)

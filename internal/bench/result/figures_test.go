@@ -17,7 +17,8 @@ func TestTransferFigures(t *testing.T) {
 		},
 	}
 	f := o.Figures()
-	for name, want := range map[string]float64{FigureSeconds: 20, FigureMegabytesPerSecond: 50, FigureLoadLoss: 25, FigureCPUSeconds: 19} {
+	for name, want := range map[string]float64{FigureSeconds: 20, FigureMegabytesPerSecond: 50, FigureLoadLoss: 25,
+		FigureCPUSeconds: 19} {
 		if f[name] != want {
 			t.Errorf("%s: %g, want %g", name, f[name], want)
 		}
@@ -38,9 +39,11 @@ func TestTransferFigures(t *testing.T) {
 
 // TestDonorLoadLoss: it is that of the donor, and there is none without one, or without its load.
 func TestDonorLoadLoss(t *testing.T) {
-	loads := map[string]NodeLoad{"x-0": {Before: 100, During: 25}, "x-1": {Before: 100, During: 50}, "x-2": {Before: 100, During: 0}, "x-3": {}}
+	loads := map[string]NodeLoad{"x-0": {Before: 100, During: 25}, "x-1": {Before: 100, During: 50},
+		"x-2": {Before: 100, During: 0}, "x-3": {}}
 	for donor, want := range map[string]float64{"x-0": 75, "x-1": 50, "x-2": 100} {
-		if got, is := (Output{Transfer: &TransferFacts{Donor: donor, NodeLoads: loads}}).Figures()[FigureDonorLoadLoss]; got != want || !is {
+		if got, is := (Output{Transfer: &TransferFacts{Donor: donor, NodeLoads: loads}}).
+			Figures()[FigureDonorLoadLoss]; got != want || !is {
 			t.Errorf("%s: %g", donor, got)
 		}
 	}
@@ -53,17 +56,20 @@ func TestDonorLoadLoss(t *testing.T) {
 
 func TestTransactionFigures(t *testing.T) {
 	at := func(cpu, bytes, paused, failed float64) Sample {
-		return Sample{MetricCPU: cpu, MetricReplicated: bytes, MetricPaused: paused, MetricCertFailure: failed, MetricBFAborts: failed}
+		return Sample{MetricCPU: cpu, MetricReplicated: bytes, MetricPaused: paused, MetricCertFailure: failed,
+			MetricBFAborts: failed}
 	}
 	start := time.Unix(1e9, 0)
 	o := Output{
 		StartedAt: start, EndedAt: start.Add(10 * time.Second),
-		OLTP:    &OLTPResult{Transactions: 1000, TPS: 100},
-		Client:  Usage{CPUSeconds: 2},
-		Members: map[string]Window{"x-0": {Before: at(1, 0, 0, 1), After: at(2, 5e5, 1e9, 2)}, "x-1": {Before: at(1, 0, 0, 0), After: at(3, 5e5, 0, 3)}},
+		OLTP:   &OLTPResult{Transactions: 1000, TPS: 100},
+		Client: Usage{CPUSeconds: 2},
+		Members: map[string]Window{"x-0": {Before: at(1, 0, 0, 1), After: at(2, 5e5, 1e9, 2)},
+			"x-1": {Before: at(1, 0, 0, 0), After: at(3, 5e5, 0, 3)}},
 	}
 	f := o.Figures()
-	for name, want := range map[string]float64{FigureTPS: 100, FigureServerCPU: 3000, FigureClientCPU: 2000, FigureReplicatedBytes: 1000, FigureFlowControl: 5, FigureDeadlocks: 8} {
+	for name, want := range map[string]float64{FigureTPS: 100, FigureServerCPU: 3000, FigureClientCPU: 2000,
+		FigureReplicatedBytes: 1000, FigureFlowControl: 5, FigureDeadlocks: 8} {
 		if f[name] != want {
 			t.Errorf("%s: %g, want %g", name, f[name], want)
 		}
@@ -82,7 +88,8 @@ func TestResumedFigure(t *testing.T) {
 }
 
 func TestCipherFigures(t *testing.T) {
-	o := Output{Cipher: &CipherResult{Speeds: []Speed{{Record: 16, Megabytes: 54}, {Record: 8192, Megabytes: 924}, {Record: 16384, Megabytes: 1000}}}}
+	o := Output{Cipher: &CipherResult{Speeds: []Speed{{Record: 16, Megabytes: 54}, {Record: 8192, Megabytes: 924},
+		{Record: 16384, Megabytes: 1000}}}}
 	want := map[string]float64{"megabytesPerSecond16B": 54, "megabytesPerSecond8KiB": 924, FigureMegabytesPerSecond: 1000}
 	if got := o.Figures(); !maps.Equal(got, want) {
 		t.Errorf("got %v", got)
@@ -95,7 +102,8 @@ func TestCipherFigures(t *testing.T) {
 }
 
 func TestProxyFigures(t *testing.T) {
-	o := Output{Connect: &ConnectResult{Connections: 1000, Pooled: true, Backend: 1}, Client: Usage{CPUSeconds: 0.5}, Proxy: Usage{CPUSeconds: 0.2},
+	o := Output{Connect: &ConnectResult{Connections: 1000, Pooled: true, Backend: 1}, Client: Usage{CPUSeconds: 0.5},
+		Proxy:   Usage{CPUSeconds: 0.2},
 		Members: map[string]Window{"x-0": {Before: Sample{MetricCPU: 1}, After: Sample{MetricCPU: 2}}}}
 	f := o.Figures()
 	for name, want := range map[string]float64{FigureClientCPU: 500, FigureProxyCPU: 200, FigureBackend: 0.1} {
@@ -113,10 +121,13 @@ func TestProxyFigures(t *testing.T) {
 
 // TestAnswerFigures: queries and bytes per second, and what each answer took.
 func TestAnswerFigures(t *testing.T) {
-	o := Output{Answers: &AnswersResult{Answers: 1000, Size: 10000, Paced: Paced{Seconds: 2, PerSecond: 500, P50: 1}}, Client: Usage{CPUSeconds: 0.5},
-		Members: map[string]Window{"x-0": {Before: Sample{MetricCPU: 1, MetricSent: 0}, After: Sample{MetricCPU: 2, MetricSent: 11e6}}}}
+	o := Output{Answers: &AnswersResult{Answers: 1000, Size: 10000, Paced: Paced{Seconds: 2, PerSecond: 500, P50: 1}},
+		Client: Usage{CPUSeconds: 0.5},
+		Members: map[string]Window{"x-0": {Before: Sample{MetricCPU: 1, MetricSent: 0},
+			After: Sample{MetricCPU: 2, MetricSent: 11e6}}}}
 	f := o.Figures()
-	for name, want := range map[string]float64{FigureQPS: 500, FigureMegabytesPerSecond: 5, FigureP50: 1, FigureServerCPU: 1000, FigureClientCPU: 500, FigureSentBytes: 11000} {
+	for name, want := range map[string]float64{FigureQPS: 500, FigureMegabytesPerSecond: 5, FigureP50: 1,
+		FigureServerCPU: 1000, FigureClientCPU: 500, FigureSentBytes: 11000} {
 		if math.Abs(f[name]-want) > 1e-9 {
 			t.Errorf("%s: %g, want %g", name, f[name], want)
 		}
@@ -128,7 +139,8 @@ func TestAnswerFigures(t *testing.T) {
 
 func TestSentFigures(t *testing.T) {
 	o := Output{OLTP: &OLTPResult{Transactions: 1000, LatencyAvg: 5}, Members: map[string]Window{
-		"x-0": {Before: Sample{MetricSent: 1e6}, After: Sample{MetricSent: 3e6}}, "x-1": {Before: Sample{MetricSent: 0}, After: Sample{MetricSent: 1e6}}}}
+		"x-0": {Before: Sample{MetricSent: 1e6}, After: Sample{MetricSent: 3e6}},
+		"x-1": {Before: Sample{MetricSent: 0}, After: Sample{MetricSent: 1e6}}}}
 	if f := o.Figures(); f[FigureSentBytes] != 3000 || f[FigureAverage] != 5 {
 		t.Errorf("got %v", f)
 	}

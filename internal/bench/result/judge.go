@@ -20,8 +20,10 @@ func Judge(o *Output, l Limits) Verdict {
 	if o == nil {
 		return Verdict{Reason: "the Job left no result"}
 	}
-	// rejoined is in operation.go, carried in carried.go. What happened to nodes comes first: the load generator's complaint is only what follows from it.
-	for _, look := range []func(*Output, Limits) string{members, noticed, failed, transfer, rejoined, throttled, failures, resumption, carried} {
+	// rejoined is in operation.go, carried in carried.go. What happened to nodes comes first: the load generator's
+	// complaint is only what follows from it.
+	for _, look := range []func(*Output, Limits) string{members, noticed, failed, transfer, rejoined, throttled, failures,
+		resumption, carried} {
 		if why := look(o, l); why != "" {
 			return Verdict{Reason: why}
 		}
@@ -70,8 +72,9 @@ func members(o *Output, _ Limits) string {
 	return ""
 }
 
-// member describes what happened to one node: it is another server now, or has seen nodes come or go. A transfer makes some of it
-// on purpose: the node it is about is another one after it, the view changes, and who gave the data may still catch up.
+// member describes what happened to one node: it is another server now, or has seen nodes come or go. A transfer makes
+// some of it on purpose: the node it is about is another one after it, the view changes, and who gave the data may
+// still catch up.
 func member(o *Output, name string, w Window) string {
 	t := o.Transfer
 	gave := t != nil && (t.Donor == name || t.Donor == "") || o.Gives()
@@ -88,8 +91,8 @@ func member(o *Output, name string, w Window) string {
 	return ""
 }
 
-// starvedAfter is how long a node's agent has waited for a processor when that may be why the others evicted the node. Galera's members are
-// patient for five seconds; the agent of a node is not always late when its server is.
+// starvedAfter is how long a node's agent has waited for a processor when that may be why the others evicted the node.
+// Galera's members are patient for five seconds; the agent of a node is not always late when its server is.
 const starvedAfter = 1.0
 
 // starved names the nodes that got no processor for a while, and what helps against that.
@@ -121,7 +124,8 @@ func throttled(o *Output, _ Limits) string {
 	for _, name := range slices.Sorted(maps.Keys(o.Members)) {
 		w := o.Members[name]
 		n := w.After[MetricThrottled]
-		if !o.Victim(name) && (!o.Restarts(name) || n >= w.Before[MetricThrottled]) { // else its container is another one, which began at zero
+		if !o.Victim(name) && (!o.Restarts(name) || n >= w.Before[MetricThrottled]) {
+			// else its container is another one, which began at zero
 			n -= w.Before[MetricThrottled]
 		}
 		if n > 0 {

@@ -44,8 +44,8 @@ type OperationFacts struct {
 	Node string `json:"node,omitempty"`
 	// Kind is how a node that was away came back: IST or SST.
 	Kind string `json:"kind,omitempty"`
-	// Seconds that a node was away, a node gave a backup, or a switch took with the way back; 0 for others, whose beginning is not
-	// known to a part of a second.
+	// Seconds that a node was away, a node gave a backup, or a switch took with the way back; 0 for others, whose
+	// beginning is not known to a part of a second.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Before and During are parts of the load; what follows shortly after the end belongs to it.
 	Before Part `json:"before"`

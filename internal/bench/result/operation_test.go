@@ -34,10 +34,12 @@ func TestPartOf(t *testing.T) {
 func abs(v float64) float64 { return max(v, -v) }
 
 func TestOperationFigures(t *testing.T) {
-	o := Output{Operation: &OperationFacts{Seconds: 3, Transactions: 1000, Errors: 2, Before: Part{TPS: 200, P95: 5, Gap: 30}, During: Part{TPS: 150, P95: 9, Gap: 700}},
+	o := Output{Operation: &OperationFacts{Seconds: 3, Transactions: 1000, Errors: 2,
+		Before: Part{TPS: 200, P95: 5, Gap: 30}, During: Part{TPS: 150, P95: 9, Gap: 700}},
 		Members: map[string]Window{"x-0": {Before: Sample{MetricCPU: 1}, After: Sample{MetricCPU: 2}}}}
 	f := o.Figures()
-	for name, want := range map[string]float64{FigureTPS: 150, FigureTPSBefore: 200, FigureLoadLoss: 25, FigureP95: 9, FigureP95Before: 5, FigureGap: 700, FigureGapBefore: 30, FigureSeconds: 3, FigureErrors: 2} {
+	for name, want := range map[string]float64{FigureTPS: 150, FigureTPSBefore: 200, FigureLoadLoss: 25, FigureP95: 9,
+		FigureP95Before: 5, FigureGap: 700, FigureGapBefore: 30, FigureSeconds: 3, FigureErrors: 2} {
 		if f[name] != want {
 			t.Errorf("%s: %g, want %g", name, f[name], want)
 		}
@@ -50,27 +52,41 @@ func TestOperationFigures(t *testing.T) {
 // TestWhatAnOperationDoes: a restart makes a node another server and changes the view; no other operation does.
 func TestWhatAnOperationDoes(t *testing.T) {
 	restart := func(o *Output) {
-		o.Members["x-1"].After[MetricStarted], o.Members["x-0"].After[MetricView], o.Members["x-1"].After[MetricView] = 200, 9, 9
+		o.Members["x-1"].After[MetricStarted], o.Members["x-0"].After[MetricView], o.Members["x-1"].After[MetricView] = 200,
+			9, 9
 	}
 	for name, tc := range map[string]struct {
 		facts OperationFacts
 		edit  func(*Output)
 		want  string
 	}{
-		"renewal":                  {OperationFacts{Name: OperationRenewal, Transactions: 10}, func(*Output) {}, ""},
-		"renewal with a restart":   {OperationFacts{Name: OperationRenewal, Transactions: 10}, restart, "a node left or joined"},
-		"restart":                  {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "IST", Transactions: 10}, restart, ""},
-		"restart of another":       {OperationFacts{Name: OperationRestart, Node: "x-0", Kind: "IST", Transactions: 10}, restart, "x-1 was restarted"},
-		"restart by a copy":        {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "SST", Transactions: 10}, restart, "x-1 came back by SST instead of IST"},
-		"a new container, limited": {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "IST", Transactions: 10}, func(o *Output) { restart(o); o.Members["x-1"].After[MetricThrottled] = 1 }, "x-1 ran into its CPU limit (1 periods)"},
-		"a join by IST":            {OperationFacts{Name: OperationJoinIST, Node: "x-1", Kind: "IST", Transactions: 10}, restart, ""},
-		"a join by a copy":         {OperationFacts{Name: OperationJoinSST, Node: "x-1", Kind: "SST", Transactions: 10}, restart, ""},
-		"a copy by IST":            {OperationFacts{Name: OperationJoinSST, Node: "x-1", Kind: "IST", Transactions: 10}, restart, "x-1 came back by IST instead of SST"},
-		"a switch":                 {OperationFacts{Name: OperationSwitch, Transactions: 10}, restart, ""},
-		"a backup":                 {OperationFacts{Name: OperationBackup, Transactions: 10}, func(o *Output) { o.Members["x-1"].After[MetricSynced] = 0 }, ""},
-		"a backup with a restart":  {OperationFacts{Name: OperationBackup, Transactions: 10}, restart, "a node left or joined"},
-		"promotion":                {OperationFacts{Name: OperationPromotion, Node: "x-1", Transactions: 100, Errors: 4}, func(*Output) {}, ""},
-		"many failed":              {OperationFacts{Name: OperationPromotion, Node: "x-1", Transactions: 10, Errors: 10, LastError: "EOF"}, func(*Output) {}, "50.0 % of the transactions failed (limit: 5 %); the client's last error: EOF"},
+		"renewal": {OperationFacts{Name: OperationRenewal, Transactions: 10}, func(*Output) {}, ""},
+		"renewal with a restart": {OperationFacts{Name: OperationRenewal, Transactions: 10}, restart,
+			"a node left or joined"},
+		"restart": {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "IST", Transactions: 10},
+			restart, ""},
+		"restart of another": {OperationFacts{Name: OperationRestart, Node: "x-0", Kind: "IST", Transactions: 10},
+			restart, "x-1 was restarted"},
+		"restart by a copy": {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "SST", Transactions: 10},
+			restart, "x-1 came back by SST instead of IST"},
+		"a new container, limited": {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "IST", Transactions: 10},
+			func(o *Output) { restart(o); o.Members["x-1"].After[MetricThrottled] = 1 },
+			"x-1 ran into its CPU limit (1 periods)"},
+		"a join by IST": {OperationFacts{Name: OperationJoinIST, Node: "x-1", Kind: "IST", Transactions: 10},
+			restart, ""},
+		"a join by a copy": {OperationFacts{Name: OperationJoinSST, Node: "x-1", Kind: "SST", Transactions: 10},
+			restart, ""},
+		"a copy by IST": {OperationFacts{Name: OperationJoinSST, Node: "x-1", Kind: "IST", Transactions: 10},
+			restart, "x-1 came back by IST instead of SST"},
+		"a switch": {OperationFacts{Name: OperationSwitch, Transactions: 10}, restart, ""},
+		"a backup": {OperationFacts{Name: OperationBackup, Transactions: 10},
+			func(o *Output) { o.Members["x-1"].After[MetricSynced] = 0 }, ""},
+		"a backup with a restart": {OperationFacts{Name: OperationBackup, Transactions: 10}, restart,
+			"a node left or joined"},
+		"promotion": {OperationFacts{Name: OperationPromotion, Node: "x-1", Transactions: 100, Errors: 4},
+			func(*Output) {}, ""},
+		"many failed": {OperationFacts{Name: OperationPromotion, Node: "x-1", Transactions: 10, Errors: 10,
+			LastError: "EOF"}, func(*Output) {}, "50.0 % of the transactions failed (limit: 5 %); the client's last error: EOF"},
 	} {
 		o := quiet()
 		o.OLTP, o.Operation = nil, &tc.facts

@@ -12,8 +12,8 @@ const (
 	receiptWindow = 10 * time.Second
 	// receiptLeast is what has to be due before it is judged: less may wait in a queue.
 	receiptLeast = 1 << 20
-	// receiptShare of what is due must have come. Galera counts a write-set where it was written and, with the same
-	// size, where it is taken to be applied: all of it comes in the end. What a first reading that was old adds to what is due
+	// receiptShare of what is due must have come. Galera counts a write-set where it was written and, with the same size,
+	// where it is taken to be applied: all of it comes in the end. What a first reading that was old adds to what is due
 	// is still no more than this when it was three seconds old, and the warm-up ten times as fast as the shortest run.
 	receiptShare = 0.25
 )
@@ -44,7 +44,8 @@ func (o Output) Receipts() map[string]Receipt {
 	return out
 }
 
-// ReportsReceipts reports whether a run was long enough, and had enough nodes, for their counters to report who received what.
+// ReportsReceipts reports whether a run was long enough, and had enough nodes, for their counters to report who
+// received what.
 func (o Output) ReportsReceipts() bool {
 	return len(o.Members) > 1 && o.EndedAt.Sub(o.StartedAt) >= receiptWindow
 }

@@ -1,5 +1,5 @@
-// Package result is what the operator gives the program in a benchmark's Jobs (Plan), what that program answers (Output), and whether
-// an answer counts (Judge). Plan and Output are kept as JSON in ConfigMaps.
+// Package result is what the operator gives the program in a benchmark's Jobs (Plan), what that program answers
+// (Output), and whether an answer counts (Judge). Plan and Output are kept as JSON in ConfigMaps.
 package result
 
 import (
@@ -104,7 +104,8 @@ type DataSet struct {
 	Checksum string `json:"checksum,omitempty"`
 }
 
-// Names of all its databases, the first one first. Each has the benchmark's suffix at its end, as its account's rights want it.
+// Names of all its databases, the first one first. Each has the benchmark's suffix at its end, as its account's rights
+// want it.
 func (d DataSet) Names() []string {
 	names := []string{d.Database}
 	for i := 2; i <= d.Databases; i++ {

@@ -74,10 +74,12 @@ func thinned[P any](all []P, average func([]P) P) []P {
 func average(some []Point) Point {
 	var sum Point
 	for _, p := range some {
-		sum.TPS, sum.P95, sum.Errors, sum.Reconnects = sum.TPS+p.TPS, sum.P95+p.P95, sum.Errors+p.Errors, sum.Reconnects+p.Reconnects
+		sum.TPS, sum.P95, sum.Errors, sum.Reconnects = sum.TPS+p.TPS, sum.P95+p.P95, sum.Errors+p.Errors,
+			sum.Reconnects+p.Reconnects
 	}
 	n := float64(len(some))
-	return Point{Second: some[len(some)-1].Second, TPS: rounded(sum.TPS / n), P95: rounded(sum.P95 / n), Errors: rounded(sum.Errors / n), Reconnects: rounded(sum.Reconnects / n)}
+	return Point{Second: some[len(some)-1].Second, TPS: rounded(sum.TPS / n), P95: rounded(sum.P95 / n),
+		Errors: rounded(sum.Errors / n), Reconnects: rounded(sum.Reconnects / n)}
 }
 
 func averageLoad(some []LoadPoint) LoadPoint {

@@ -83,11 +83,12 @@ func (a agents) sample(ctx context.Context, m result.Member) result.Sample {
 // labelled are the labels that are an answer, of one metric each: others may have the same label for another purpose.
 var labelled = map[string]string{
 	"kind": result.MetricJoinSeconds, "donor": "galera_join_info",
-	"provider": "galera_agent_info", "server": "galera_agent_info", "model": result.MetricProcessors, "flags": result.MetricProcessors, "release": result.MetricKernel,
+	"provider": "galera_agent_info", "server": "galera_agent_info", "model": result.MetricProcessors,
+	"flags": result.MetricProcessors, "release": result.MetricKernel,
 }
 
-// parseMetrics reads the Prometheus text format. Labels are dropped, except
-// where they are the answer: these become names with the value after a colon. What there is of each channel is NAME:CHANNEL.
+// parseMetrics reads the Prometheus text format. Labels are dropped, except where they are the answer: these become
+// names with the value after a colon. What there is of each channel is NAME:CHANNEL.
 func parseMetrics(text string) result.Sample {
 	out := result.Sample{}
 	lines := bufio.NewScanner(strings.NewReader(text))

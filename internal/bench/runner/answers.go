@@ -18,7 +18,8 @@ import (
 // answers asks for values of one size on connections that stay open.
 func (r *runner) answers(ctx context.Context) error {
 	spec := r.plan.ResultSize
-	a := &asker{loop: loop{threads: spec.Threads, seconds: spec.Seconds}, size: spec.Size, query: "SELECT REPEAT('x', " + strconv.Itoa(spec.Size) + ")"}
+	a := &asker{loop: loop{threads: spec.Threads, seconds: spec.Seconds}, size: spec.Size, query: "SELECT REPEAT('x', " +
+		strconv.Itoa(spec.Size) + ")"}
 	defer a.close()
 	if err := a.open(ctx, r); err != nil {
 		return err
@@ -30,7 +31,8 @@ func (r *runner) answers(ctx context.Context) error {
 	// Our own client is the load here.
 	r.out.Client.CPUSeconds, r.out.Runner.CPUSeconds = r.out.Runner.CPUSeconds, 0
 	wall := r.out.EndedAt.Sub(r.out.StartedAt)
-	r.out.Answers = &result.AnswersResult{Paced: a.paced(wall), Presented: presented(a.seen), Answers: int64(len(a.took)), Size: spec.Size}
+	r.out.Answers = &result.AnswersResult{Paced: a.paced(wall), Presented: presented(a.seen), Answers: int64(len(a.took)),
+		Size: spec.Size}
 	return err
 }
 
@@ -101,7 +103,8 @@ func (a *asker) ask(ctx context.Context, thread int) error {
 		return err
 	}
 	if got, _ := row[0].([]byte); len(got) != a.size {
-		return fmt.Errorf("an answer of %d bytes instead of %d: is the cluster's max_allowed_packet below it?", len(got), a.size)
+		return fmt.Errorf("an answer of %d bytes instead of %d: is the cluster's max_allowed_packet below it?", len(got),
+			a.size)
 	}
 	switch err := rows.Next(row); {
 	case err == nil:

@@ -18,8 +18,9 @@ import (
 // besideTime is what a program has to end after it was asked to.
 const besideTime = 5 * time.Second
 
-// RunSidecar runs a program in a container of its own, and reports every client of a socket what this container has used: no other
-// container can read that. It returns when the program has ended, with its error, and asks it to end when ctx does.
+// RunSidecar runs a program in a container of its own, and reports every client of a socket what this container has
+// used: no other container can read that. It returns when the program has ended, with its error, and asks it to end
+// when ctx does.
 func RunSidecar(ctx context.Context, socket string, program []string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "unix", socket)

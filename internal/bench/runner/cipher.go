@@ -14,8 +14,9 @@ import (
 
 // opensslNames of ciphers.
 var opensslNames = map[string]string{
-	"TLS_AES_128_GCM_SHA256": "aes-128-gcm", "TLS_AES_256_GCM_SHA384": "aes-256-gcm", "TLS_CHACHA20_POLY1305_SHA256": "chacha20-poly1305",
-	"AES-128-CTR": "aes-128-ctr",
+	"TLS_AES_128_GCM_SHA256": "aes-128-gcm", "TLS_AES_256_GCM_SHA384": "aes-256-gcm",
+	"TLS_CHACHA20_POLY1305_SHA256": "chacha20-poly1305",
+	"AES-128-CTR":                  "aes-128-ctr",
 }
 
 // cipher lets OpenSSL's own program measure one cipher on one CPU.
@@ -53,8 +54,8 @@ func firstLine(text string, _ error) string {
 	return line
 }
 
-// speeds reads what "openssl speed -mr" writes: a line +H with the sizes of records in bytes, and a line +F with a number, the cipher's
-// name and the bytes per second for each of them.
+// speeds reads what "openssl speed -mr" writes: a line +H with the sizes of records in bytes, and a line +F with a
+// number, the cipher's name and the bytes per second for each of them.
 func speeds(text string) (*result.CipherResult, error) {
 	var sizes, rates []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -9,14 +9,18 @@ import (
 )
 
 func TestSpeeds(t *testing.T) {
-	got, err := speeds("Doing aes-128-gcm ops for 1s on 16 size blocks\n+H:16:64:256:1024:8192:16384\n+F:25:AES-128-GCM:54000000.00:218000000.00:792000000.00:2242000000.00:5064000000.00:5671000000.00\n")
-	want := &result.CipherResult{Speeds: []result.Speed{{Record: 16, Megabytes: 54}, {Record: 64, Megabytes: 218}, {Record: 256, Megabytes: 792},
+	got, err := speeds(
+		"Doing aes-128-gcm ops for 1s on 16 size " +
+			"blocks\n+H:16:64:256:1024:8192:16384\n+F:25:AES-128-GCM:54000000.00:218000000.00:792000000.00:2242000000.00:5064000000.00:5671000000.00\n")
+	want := &result.CipherResult{Speeds: []result.Speed{{Record: 16, Megabytes: 54}, {Record: 64, Megabytes: 218},
+		{Record: 256, Megabytes: 792},
 		{Record: 1024, Megabytes: 2242}, {Record: 8192, Megabytes: 5064}, {Record: 16384, Megabytes: 5671}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	for name, text := range map[string]string{
-		"nothing": "", "no rates": "+H:16:64\n", "no sizes": "+F:25:AES:1.0:2.0\n", "fewer rates": "+H:16:64\n+F:25:AES:1.0\n", "no number": "+H:16\n+F:25:AES:fast\n",
+		"nothing": "", "no rates": "+H:16:64\n", "no sizes": "+F:25:AES:1.0:2.0\n",
+		"fewer rates": "+H:16:64\n+F:25:AES:1.0\n", "no number": "+H:16\n+F:25:AES:fast\n",
 	} {
 		if got, err := speeds(text); err == nil {
 			t.Errorf("%s: got %+v", name, got)

@@ -40,7 +40,8 @@ type route struct {
 	dial func(context.Context) (net.Conn, error)
 	// lost is closed when nothing can be measured any more; nil: never.
 	lost <-chan struct{}
-	// pooled reports whether clients speak no TLS on it: what is at its end does, on connections of its own, which opened counts.
+	// pooled reports whether clients speak no TLS on it: what is at its end does, on connections of its own, which opened
+	// counts.
 	pooled bool
 	opened func(context.Context) (float64, error)
 }
@@ -77,11 +78,12 @@ func (w route) count(ctx context.Context) (float64, error) {
 	return w.opened(ctx)
 }
 
-// settled returns a connector whose first connections were made. They are not measured: they resolve names, and show whether
-// there is anything to measure.
+// settled returns a connector whose first connections were made. They are not measured: they resolve names, and show
+// whether there is anything to measure.
 func (r connecting) settled(ctx context.Context, w route) (*connector, error) {
 	spec := *r.plan.Connect
-	c := &connector{spec: spec, route: w, loop: loop{threads: spec.Threads, seconds: spec.Seconds, most: spec.Connections, lost: w.lost}}
+	c := &connector{spec: spec, route: w, loop: loop{threads: spec.Threads, seconds: spec.Seconds, most: spec.Connections,
+		lost: w.lost}}
 	settling, cancel := context.WithTimeout(ctx, keyTime)
 	defer cancel()
 	for i, host := range r.plan.Hosts {
@@ -210,7 +212,8 @@ func (c *connector) wrongTLS(wanted bool) string {
 	}
 	algorithm, size := pki.KeyOf(c.seen.PeerCertificates[0])
 	if c.spec.KeyAlgorithm != "" && (algorithm != c.spec.KeyAlgorithm || size != c.spec.KeySize) {
-		return fmt.Sprintf("the server presented a key of %s %d, and the arm wants %s %d", algorithm, size, c.spec.KeyAlgorithm, c.spec.KeySize)
+		return fmt.Sprintf("the server presented a key of %s %d, and the arm wants %s %d", algorithm, size,
+			c.spec.KeyAlgorithm, c.spec.KeySize)
 	}
 	return ""
 }
@@ -238,7 +241,8 @@ func (c *connector) once(ctx context.Context, host int) error {
 }
 
 func (c *connector) result(wall time.Duration) *result.ConnectResult {
-	return &result.ConnectResult{Paced: c.paced(wall), Presented: presented(c.seen), Connections: int64(len(c.took)), Resumption: c.resumption, Resumed: c.resumed.Load()}
+	return &result.ConnectResult{Paced: c.paced(wall), Presented: presented(c.seen), Connections: int64(len(c.took)),
+		Resumption: c.resumption, Resumed: c.resumed.Load()}
 }
 
 // presented is what was seen of a server in the handshake.
@@ -247,7 +251,8 @@ func presented(s tls.ConnectionState) (p result.Presented) {
 		return p
 	}
 	algorithm, size := pki.KeyOf(s.PeerCertificates[0])
-	p.Protocol, p.Cipher, p.Key = tls.VersionName(s.Version), tls.CipherSuiteName(s.CipherSuite), fmt.Sprintf("%s %d", algorithm, size)
+	p.Protocol, p.Cipher, p.Key = tls.VersionName(s.Version), tls.CipherSuiteName(s.CipherSuite),
+		fmt.Sprintf("%s %d", algorithm, size)
 	for name, group := range groups {
 		if group == s.CurveID {
 			p.KeyExchange = name

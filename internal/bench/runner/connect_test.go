@@ -29,11 +29,13 @@ func TestAwait(t *testing.T) {
 	}
 	short, stop := context.WithTimeout(context.Background(), 5*time.Millisecond)
 	defer stop()
-	if err := await(short, time.Millisecond, func() (string, error) { return "the old key", nil }); err == nil || err.Error() != "the old key" {
+	if err := await(short, time.Millisecond, func() (string, error) { return "the old key", nil }); err == nil ||
+		err.Error() != "the old key" {
 		t.Errorf("got %v", err)
 	}
 	refused := errors.New("refused")
-	if err := await(context.Background(), time.Hour, func() (string, error) { return "", refused }); !errors.Is(err, refused) {
+	if err := await(context.Background(), time.Hour, func() (string, error) { return "", refused }); !errors.Is(err,
+		refused) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -82,10 +84,13 @@ func TestResumption(t *testing.T) {
 		asked   string
 		spoken  string
 	}{
-		"1.3":               {version: tls.VersionTLS13, on: true, resumed: 20, asked: result.ResumptionOn, spoken: "TLS 1.3"},
-		"1.2":               {version: tls.VersionTLS12, on: true, resumed: 20, asked: result.ResumptionOn, spoken: "TLS 1.2"},
-		"off":               {version: tls.VersionTLS13, asked: result.ResumptionOff, spoken: "TLS 1.3"},
-		"the server cannot": {version: tls.VersionTLS13, on: true, server: func(c *tls.Config) { c.SessionTicketsDisabled = true }, asked: result.ResumptionOn, spoken: "TLS 1.3"},
+		"1.3": {version: tls.VersionTLS13, on: true, resumed: 20, asked: result.ResumptionOn,
+			spoken: "TLS 1.3"},
+		"1.2": {version: tls.VersionTLS12, on: true, resumed: 20, asked: result.ResumptionOn,
+			spoken: "TLS 1.2"},
+		"off": {version: tls.VersionTLS13, asked: result.ResumptionOff, spoken: "TLS 1.3"},
+		"the server cannot": {version: tls.VersionTLS13, on: true,
+			server: func(c *tls.Config) { c.SessionTicketsDisabled = true }, asked: result.ResumptionOn, spoken: "TLS 1.3"},
 	} {
 		conf := serverTLS(t, dir, tc.version)
 		if tc.server != nil {
@@ -93,18 +98,21 @@ func TestResumption(t *testing.T) {
 		}
 		address := listen(t, fakeDB{tls: conf, answer: func(string) (string, string) { return "1", "" }}.serve)
 		r := &runner{target: target{ca: filepath.Join(dir, "ca.crt"), plan: result.Plan{TLS: true, Hosts: []string{serverIP},
-			Connect: &result.Connect{Threads: 2, Connections: 20, TLSVersion: strings.TrimPrefix(tc.spoken, "TLS "), Resumption: tc.on}}}}
+			Connect: &result.Connect{Threads: 2, Connections: 20, TLSVersion: strings.TrimPrefix(tc.spoken, "TLS "),
+				Resumption: tc.on}}}}
 		if err := (connecting{r}).connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := r.out.Connect; got.Connections != 20 || got.Resumed != tc.resumed || got.Resumption != tc.asked || got.Protocol != tc.spoken {
+		if got := r.out.Connect; got.Connections != 20 || got.Resumed != tc.resumed || got.Resumption != tc.asked ||
+			got.Protocol != tc.spoken {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-// TestKeyExchange: the client offers the one it is reported, and what both ends agreed on is reported; a server that has another refuses.
+// TestKeyExchange: the client offers the one it is reported, and what both ends agreed on is reported; a server that
+// has another refuses.
 func TestKeyExchange(t *testing.T) {
 	dir := newAuthority(t)
 	for _, tc := range []struct {
@@ -138,7 +146,8 @@ func TestNoQuery(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		var asked atomic.Int64
 		address := listen(t, fakeDB{answer: func(string) (string, string) { asked.Add(1); return "1", "" }}.serve)
-		r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Connections: 10, NoQuery: silent}}}}
+		r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP},
+			Connect: &result.Connect{Threads: 1, Connections: 10, NoQuery: silent}}}}
 		if err := (connecting{r}).connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 			t.Fatal(err)
 		}
@@ -157,8 +166,10 @@ func TestPooled(t *testing.T) {
 	defer func() { stop(); t.Log(<-ended) }()
 	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
 	taken := 100.0
-	w := route{network: "tcp", address: address, pooled: true, opened: func(context.Context) (float64, error) { taken += 2; return taken, nil }}
-	r := &runner{beside: way.UsageSocket(dir), target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 1}}}}
+	w := route{network: "tcp", address: address, pooled: true,
+		opened: func(context.Context) (float64, error) { taken += 2; return taken, nil }}
+	r := &runner{beside: way.UsageSocket(dir),
+		target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 1}}}}
 	if err := await(t.Context(), 10*time.Millisecond, func() (string, error) {
 		_, err := sidecarUsage(ctx, r.beside)
 		return inWords(err), nil
@@ -172,13 +183,15 @@ func TestPooled(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	// Where there are no counters nothing can be reported.
-	if u, known := usage.CPU(); known && u.CPUSeconds > 0 && (r.out.Proxy.CPUSeconds <= 0 || r.out.Client.CPUSeconds <= r.out.Proxy.CPUSeconds) {
+	if u, known := usage.CPU(); known && u.CPUSeconds > 0 &&
+		(r.out.Proxy.CPUSeconds <= 0 || r.out.Client.CPUSeconds <= r.out.Proxy.CPUSeconds) {
 		t.Errorf("the proxy %+v, the client %+v", r.out.Proxy, r.out.Client)
 	}
 	stop()
 	t.Log(<-ended)
 	ended <- nil
-	if err := (connecting{r}).connections(t.Context(), w); err == nil || !strings.Contains(err.Error(), "asking the proxy's container") {
+	if err := (connecting{r}).connections(t.Context(), w); err == nil || !strings.Contains(err.Error(),
+		"asking the proxy's container") {
 		t.Errorf("a proxy that reports nothing: %v", err)
 	}
 }
@@ -186,12 +199,14 @@ func TestPooled(t *testing.T) {
 // TestSeriesOfConnections: a chart is drawn of it.
 func TestSeriesOfConnections(t *testing.T) {
 	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
-	r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 2}}}}
+	r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP},
+		Connect: &result.Connect{Threads: 1, Seconds: 2}}}}
 	if err := (connecting{r}).connections(t.Context(), route{network: "tcp", address: address}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.out.Connect
-	if len(got.Series) != 2 || got.Series[1].TPS == 0 || got.Series[0].TPS+got.Series[1].TPS > float64(got.Connections) || got.Resumption != "" {
+	if len(got.Series) != 2 || got.Series[1].TPS == 0 || got.Series[0].TPS+got.Series[1].TPS > float64(got.Connections) ||
+		got.Resumption != "" {
 		t.Errorf("%d connections, %+v", got.Connections, got.Series)
 	}
 }

@@ -79,7 +79,8 @@ func (r *target) withDB(host string, do func(*sql.DB) error) error {
 	return do(db)
 }
 
-// emptyDatabase makes it anew, if there is space. What an interrupted attempt left is removed before: it has its share of the disk.
+// emptyDatabase makes it anew, if there is space. What an interrupted attempt left is removed before: it has its share
+// of the disk.
 func (r *runner) emptyDatabase(ctx context.Context) error {
 	if err := r.cleanUp(ctx); err != nil {
 		return fmt.Errorf("removing what was left of the database: %w", err)
@@ -111,7 +112,8 @@ func (r *runner) fullDisk(ctx context.Context) string {
 	for name, s := range r.agents.samples(ctx) {
 		free, known := s[result.MetricFree]
 		if known && free < float64(r.plan.RequiredBytes) {
-			return fmt.Sprintf("%s%s has %.0f MB free, and the data set needs some %.0f MB", result.NotEnoughDisk, name, free/1e6, float64(r.plan.RequiredBytes)/1e6)
+			return fmt.Sprintf("%s%s has %.0f MB free, and the data set needs some %.0f MB", result.NotEnoughDisk, name,
+				free/1e6, float64(r.plan.RequiredBytes)/1e6)
 		}
 	}
 	return ""
@@ -122,7 +124,9 @@ func (r *target) createDatabase(ctx context.Context) error {
 		for _, name := range r.plan.Data.Names() {
 			_, err := db.ExecContext(ctx, "CREATE DATABASE "+quoted(name)+" COMMENT "+literal(r.plan.Data.Owner))
 			if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && known.Number == errDatabaseExists {
-				return fmt.Errorf("the database %s is there already, and this benchmark has not made it; drop it if it is worth nothing, or choose another number of tables or rows", name)
+				return fmt.Errorf(
+					"the database %s is there already, and this benchmark has not made it; drop it if it is worth nothing, or "+
+						"choose another number of tables or rows", name)
 			}
 			if err != nil {
 				return err
@@ -149,7 +153,8 @@ func (r *target) cleanUp(ctx context.Context) error {
 // name may be a user's data.
 func (r *target) drop(ctx context.Context, db *sql.DB, name string) error {
 	var owner string
-	err := db.QueryRowContext(ctx, "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", name).Scan(&owner)
+	err := db.QueryRowContext(ctx, "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", name).
+		Scan(&owner)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && owner != r.plan.Data.Owner {
 		return nil
 	}
@@ -181,7 +186,8 @@ func (r *target) checksums(ctx context.Context) (string, error) {
 			first = sum
 		}
 		if sum != first {
-			return "", fmt.Errorf("the nodes' data differ: %s has the checksum %s, %s has %s", r.plan.Members[0].Name, first, m.Name, sum)
+			return "", fmt.Errorf("the nodes' data differ: %s has the checksum %s, %s has %s", r.plan.Members[0].Name, first,
+				m.Name, sum)
 		}
 	}
 	return first, nil
@@ -201,7 +207,8 @@ func checksum(ctx context.Context, db *sql.DB, databases []string) (string, erro
 		for _, name := range names {
 			var table string
 			var sum sql.NullInt64
-			if err := db.QueryRowContext(ctx, "CHECKSUM TABLE "+quoted(database)+"."+quoted(name)).Scan(&table, &sum); err != nil {
+			if err := db.QueryRowContext(ctx, "CHECKSUM TABLE "+quoted(database)+"."+quoted(name)).Scan(&table,
+				&sum); err != nil {
 				return "", err
 			}
 			_, _ = fmt.Fprintf(h, "%s=%d;", name, sum.Int64)
@@ -211,7 +218,8 @@ func checksum(ctx context.Context, db *sql.DB, databases []string) (string, erro
 }
 
 func tables(ctx context.Context, db *sql.DB, database string) ([]string, error) {
-	rows, err := db.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", database)
+	rows, err := db.QueryContext(ctx,
+		"SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY table_name", database)
 	if err != nil {
 		return nil, err
 	}

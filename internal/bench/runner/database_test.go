@@ -14,8 +14,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// TestLeftoversAreNoLackOfSpace: what an attempt before has left is removed before there is a look at the disk. Other nodes remove
-// it a moment later.
+// TestLeftoversAreNoLackOfSpace: what an attempt before has left is removed before there is a look at the disk. Other
+// nodes remove it a moment later.
 func TestLeftoversAreNoLackOfSpace(t *testing.T) {
 	const ip = "127.0.0.34"
 	var lc net.ListenConfig
@@ -51,9 +51,11 @@ func TestLeftoversAreNoLackOfSpace(t *testing.T) {
 	}))
 	defer agent.Close()
 
-	r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: ip}}, Data: result.DataSet{Database: "bench_1x10", Owner: "owner"}, RequiredBytes: 500}}}
+	r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: ip}},
+		Data: result.DataSet{Database: "bench_1x10", Owner: "owner"}, RequiredBytes: 500}}}
 	r.agents = newAgents(r.plan.Members)
-	r.agents.client.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	r.agents.client.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn,
+		error) {
 		var d net.Dialer
 		return d.DialContext(ctx, network, agent.Listener.Addr().String())
 	}}

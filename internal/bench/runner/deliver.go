@@ -76,7 +76,8 @@ func patchConfigMap(client *http.Client, patch []byte) error {
 		return err
 	}
 	url := fmt.Sprintf("https://%s/api/v1/namespaces/%s/configmaps/%s",
-		net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")), os.Getenv(result.EnvNamespace), os.Getenv(result.EnvOutput))
+		net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")),
+		os.Getenv(result.EnvNamespace), os.Getenv(result.EnvOutput))
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPatch, url, bytes.NewReader(patch))
 	if err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 func TestADayFitsIntoAConfigMap(t *testing.T) {
 	o := &result.OLTPResult{}
 	for second := range 24 * 3600 {
-		o.Series = append(o.Series, result.Point{Second: float64(second + 1), TPS: 12345.67 + float64(second), P95: 1234.56, Errors: 12.34, Reconnects: 1.23})
+		o.Series = append(o.Series, result.Point{Second: float64(second + 1), TPS: 12345.67 + float64(second), P95: 1234.56,
+			Errors: 12.34, Reconnects: 1.23})
 	}
 	for i := range 1024 {
 		o.Histogram = append(o.Histogram, result.Bucket{Value: 12345.678, Count: int64(1e9 + i)})

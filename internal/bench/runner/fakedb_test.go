@@ -38,7 +38,8 @@ func (f fakeDB) serve(c net.Conn) {
 	if f.tls != nil {
 		capabilities |= greetsTLS
 	}
-	greeting := append([]byte("\x0a11.8.6-fake\x00\x01\x00\x00\x0012345678\x00"), byte(capabilities), byte(capabilities>>8), 45, 2, 0)
+	greeting := append([]byte("\x0a11.8.6-fake\x00\x01\x00\x00\x0012345678\x00"), byte(capabilities),
+		byte(capabilities>>8), 45, 2, 0)
 	greeting = append(greeting, 8, 0, 21) // the high half: there are plugins
 	s.write(append(append(greeting, make([]byte, 10)...), "123456789012\x00mysql_native_password\x00"...))
 	if len(s.read()) == 32 { // a request for TLS

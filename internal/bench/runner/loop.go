@@ -34,9 +34,9 @@ type loop struct {
 // patienceAtEnd is how long what has begun may go on after the end.
 const patienceAtEnd = 30 * time.Second
 
-// run lets all threads work until time or number is over, or the way is lost. What has begun when the time is over is finished, and
-// counted: otherwise a rate would be that of the whole operations that fit into the time. do is reported how many have begun, itself
-// included, and its thread, from 0.
+// run lets all threads work until time or number is over, or the way is lost. What has begun when the time is over is
+// finished, and counted: otherwise a rate would be that of the whole operations that fit into the time. do is reported
+// how many have begun, itself included, and its thread, from 0.
 func (l *loop) run(ctx context.Context, do func(ctx context.Context, n int64, thread int) error) {
 	l.began = time.Now()
 	last := time.Time{} // when the last operation begins at the latest
@@ -63,7 +63,8 @@ func (l *loop) run(ctx context.Context, do func(ctx context.Context, n int64, th
 }
 
 // thread works until the last operation may begin.
-func (l *loop) thread(ctx context.Context, thread int, last time.Time, do func(ctx context.Context, n int64, thread int) error) {
+func (l *loop) thread(ctx context.Context, thread int, last time.Time,
+	do func(ctx context.Context, n int64, thread int) error) {
 	done, ended := 0, l.began
 	for !over(ctx) && (last.IsZero() || time.Now().Before(last)) {
 		n := l.started.Add(1)

@@ -21,8 +21,8 @@ func measureLoop(t *testing.T, l *loop, takes time.Duration) (perSecond float64,
 	return perSecond, operations
 }
 
-// TestRatesAreNotRounded to the whole operations that fit into the time: 25 clients whose connection takes 776 ms make 32.2 of them
-// per second, and with 603 ms 41.5; not 30 and 40.
+// TestRatesAreNotRounded to the whole operations that fit into the time: 25 clients whose connection takes 776 ms make
+// 32.2 of them per second, and with 603 ms 41.5; not 30 and 40.
 func TestRatesAreNotRounded(t *testing.T) {
 	for _, ms := range []float64{776, 603, 170, 190.5, 4999, 5001, 12000} {
 		takes := time.Duration(ms * float64(time.Millisecond))

@@ -13,8 +13,8 @@ const (
 	countPace = 500 * time.Millisecond
 	// countTime is what an answer may take: a later one may have counted at any time since the question.
 	countTime = 400 * time.Millisecond
-	// spanLeast has to lie between the first count and the last, and commitsLeast transactions before the node went: of fewer
-	// no rate can be reported.
+	// spanLeast has to lie between the first count and the last, and commitsLeast transactions before the node went: of
+	// fewer no rate can be reported.
 	spanLeast    = 2 * time.Second
 	commitsLeast = 50
 	// connectingTime after its start a load has all of its connections.
@@ -27,7 +27,8 @@ type count struct {
 	n  float64
 }
 
-// countCommits asks all nodes but one until ctx ends. The load itself does not determine which of its transactions was made where.
+// countCommits asks all nodes but one until ctx ends. The load itself does not determine which of its transactions was
+// made where.
 func (r *target) countCommits(ctx context.Context, but result.Member) map[string][]count {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -68,14 +69,16 @@ func (r *target) countOn(ctx context.Context, m result.Member) (counts []count) 
 	return counts
 }
 
-// commits asks for the counter as it is: to wait for what other nodes have written (wsrep_sync_wait) would take its time.
+// commits asks for the counter as it is: to wait for what other nodes have written (wsrep_sync_wait) would take its
+// time.
 func commits(ctx context.Context, db *sql.DB) (n float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	if _, err := db.ExecContext(ctx, "SET SESSION wsrep_sync_wait = 0"); err != nil {
 		return 0, err
 	}
-	err = db.QueryRowContext(ctx, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'wsrep_local_commits'").Scan(&n)
+	err = db.QueryRowContext(ctx,
+		"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'wsrep_local_commits'").Scan(&n)
 	return n, err
 }
 

@@ -18,14 +18,15 @@ import (
 func counts(start time.Time, until, to, before, during float64, told func(second float64) bool) (out []count) {
 	for s := 0.25; s < to; s += 0.5 {
 		if told == nil || told(s) {
-			out = append(out, count{start.Add(time.Duration(s * float64(time.Second))), before*min(s, until) + during*max(0, s-until)})
+			out = append(out, count{start.Add(time.Duration(s * float64(time.Second))),
+				before*min(s, until) + during*max(0, s-until)})
 		}
 	}
 	return out
 }
 
-// TestNodeLoads: rates are those of the time before the victim went, and until it was back; of a node that reported too little
-// there are none.
+// TestNodeLoads: rates are those of the time before the victim went, and until it was back; of a node that reported too
+// little there are none.
 func TestNodeLoads(t *testing.T) {
 	start := time.Unix(1000, 0)
 	anew := counts(start, 10, 30, 40, 10, nil)
@@ -37,25 +38,31 @@ func TestNodeLoads(t *testing.T) {
 		gone, back float64
 		want       *result.NodeLoad
 	}{
-		"loses":                   {counts(start, 10, 30, 40, 10, nil), 10, 20, &result.NodeLoad{Before: 40, During: 10}},
-		"stands still":            {counts(start, 10, 30, 40, 0, nil), 10, 20, &result.NodeLoad{Before: 40, During: 0}},
-		"short before":            {counts(start, 4, 30, 40, 20, nil), 4, 20, &result.NodeLoad{Before: 40, During: 20}},
-		"short":                   {counts(start, 10, 30, 40, 20, nil), 10, 13, &result.NodeLoad{Before: 40, During: 20}},
-		"too short":               {counts(start, 10, 30, 40, 20, nil), 10, 11.9, nil},
-		"too short before":        {counts(start, 2.5, 30, 400, 20, nil), 2.5, 20, nil},
-		"at once":                 {counts(start, 10, 30, 40, 20, nil), 10, 10, nil},
-		"too few":                 {counts(start, 10, 30, 5, 5, nil), 10, 20, nil},
-		"no load":                 {counts(start, 10, 30, 0, 0, nil), 10, 20, nil},
-		"never gone":              {counts(start, 10, 30, 40, 10, nil), -1000, -1000, nil},
-		"nothing reported":        {nil, 10, 20, nil},
-		"some not reported":       {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 5 || s > 6 && s < 12 || s > 16 }), 10, 20, &result.NodeLoad{Before: 40, During: 10}},
-		"silent while it gives":   {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 10 || s > 16 }), 10, 20, nil},
-		"one answer while it did": {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 10.5 || s > 20 }), 10, 20, nil},
-		"another server":          {anew, 10, 28, nil},
+		"loses":            {counts(start, 10, 30, 40, 10, nil), 10, 20, &result.NodeLoad{Before: 40, During: 10}},
+		"stands still":     {counts(start, 10, 30, 40, 0, nil), 10, 20, &result.NodeLoad{Before: 40, During: 0}},
+		"short before":     {counts(start, 4, 30, 40, 20, nil), 4, 20, &result.NodeLoad{Before: 40, During: 20}},
+		"short":            {counts(start, 10, 30, 40, 20, nil), 10, 13, &result.NodeLoad{Before: 40, During: 20}},
+		"too short":        {counts(start, 10, 30, 40, 20, nil), 10, 11.9, nil},
+		"too short before": {counts(start, 2.5, 30, 400, 20, nil), 2.5, 20, nil},
+		"at once":          {counts(start, 10, 30, 40, 20, nil), 10, 10, nil},
+		"too few":          {counts(start, 10, 30, 5, 5, nil), 10, 20, nil},
+		"no load":          {counts(start, 10, 30, 0, 0, nil), 10, 20, nil},
+		"never gone":       {counts(start, 10, 30, 40, 10, nil), -1000, -1000, nil},
+		"nothing reported": {nil, 10, 20, nil},
+		"some not reported": {counts(start, 10, 30, 40, 10, func(s float64) bool {
+			return s < 5 || s > 6 && s < 12 ||
+				s > 16
+		}), 10, 20, &result.NodeLoad{Before: 40, During: 10}},
+		"silent while it gives": {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 10 || s > 16 }), 10, 20,
+			nil},
+		"one answer while it did": {counts(start, 10, 30, 40, 10, func(s float64) bool { return s < 10.5 || s > 20 }), 10, 20,
+			nil},
+		"another server": {anew, 10, 28, nil},
 	} {
 		at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 		got, is := nodeLoads(map[string][]count{"x-0": tc.counts}, start, at(tc.gone), at(tc.back))["x-0"]
-		if is != (tc.want != nil) || is && (math.Abs(got.Before-tc.want.Before) > 1e-6 || math.Abs(got.During-tc.want.During) > 1e-6) {
+		if is != (tc.want != nil) || is && (math.Abs(got.Before-tc.want.Before) > 1e-6 ||
+			math.Abs(got.During-tc.want.During) > 1e-6) {
 			t.Errorf("%s: got %+v, %v", name, got, is)
 		}
 	}
@@ -64,7 +71,8 @@ func TestNodeLoads(t *testing.T) {
 // TestCountCommits: every node but the victim is asked, again and again, and what comes late is not believed.
 func TestCountCommits(t *testing.T) {
 	var asked atomic.Int64
-	members := []result.Member{{Name: "x-0", Host: "127.0.0.35"}, {Name: "x-1", Host: "127.0.0.36"}, {Name: "x-2", Host: "127.0.0.37"}}
+	members := []result.Member{{Name: "x-0", Host: "127.0.0.35"}, {Name: "x-1", Host: "127.0.0.36"},
+		{Name: "x-2", Host: "127.0.0.37"}}
 	for i, m := range members {
 		var lc net.ListenConfig
 		l, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(m.Host, clientPort))

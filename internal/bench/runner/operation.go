@@ -59,7 +59,8 @@ func (r *runner) operation(ctx context.Context) error {
 }
 
 // watchOperation waits until it is over. It begins when it is due, or when its node stops to serve.
-func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[string]result.Sample, facts *result.OperationFacts) (began, ended time.Time, err error) {
+func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[string]result.Sample,
+	facts *result.OperationFacts) (began, ended time.Time, err error) {
 	if result.Absent(facts.Name) {
 		node, err := r.member(facts.Node)
 		if err != nil {
@@ -94,8 +95,8 @@ func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[s
 	return began, ended, nil
 }
 
-// halfway describes what is missing until an operation may end that puts everything back: without having been elsewhere it looks over
-// before it begins.
+// halfway describes what is missing until an operation may end that puts everything back: without having been elsewhere
+// it looks over before it begins.
 func halfway(facts *result.OperationFacts, before, now map[string]result.Sample) string {
 	giving := false
 	for name, s := range now {
@@ -131,7 +132,8 @@ func unfinished(facts *result.OperationFacts, before, now map[string]result.Samp
 		switch {
 		case facts.Name == result.OperationPromotion && name == facts.Node && s[result.MetricPrimaryNode] != 1:
 			return name + " is not the primary yet"
-		case facts.Name == result.OperationRenewal && (s == nil || s[result.MetricReloads] <= before[name][result.MetricReloads]):
+		case facts.Name == result.OperationRenewal &&
+			(s == nil || s[result.MetricReloads] <= before[name][result.MetricReloads]):
 			return name + " has not loaded a new certificate yet"
 		case facts.Name == result.OperationSwitch && (s[result.MetricSynced] != 1 || encrypted(s) != encrypted(before[name])):
 			return name + " has not switched back yet"
@@ -150,7 +152,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// writers change one row in each transaction, on connections to the primary that are made anew when they fail, as applications' are.
+// writers change one row in each transaction, on connections to the primary that are made anew when they fail, as
+// applications' are.
 type writers struct {
 	loop
 	to       driver.Connector
@@ -174,7 +177,8 @@ func (r *runner) writers() (*writers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writers{loop: loop{threads: o.Threads, seconds: o.PatienceSeconds}, to: to, database: r.plan.Data.Database, tables: r.plan.Data.Tables, rows: r.plan.Data.Rows,
+	return &writers{loop: loop{threads: o.Threads, seconds: o.PatienceSeconds}, to: to, database: r.plan.Data.Database,
+		tables: r.plan.Data.Tables, rows: r.plan.Data.Rows,
 		conns: make([]driver.Conn, o.Threads)}, nil
 }
 
@@ -193,7 +197,8 @@ func (w *writers) write(ctx context.Context, _ int64, thread int) error {
 	w.noting.Lock()
 	defer w.noting.Unlock()
 	now := time.Now()
-	w.commits = append(w.commits, result.Commit{At: now.Sub(w.began).Seconds(), Milliseconds: float64(now.Sub(begin).Microseconds()) / 1e3})
+	w.commits = append(w.commits, result.Commit{At: now.Sub(w.began).Seconds(),
+		Milliseconds: float64(now.Sub(begin).Microseconds()) / 1e3})
 	return nil
 }
 
@@ -204,17 +209,20 @@ func (w *writers) change(ctx context.Context, thread int) (err error) {
 			return err
 		}
 	}
-	statement := fmt.Sprintf("UPDATE %s.sbtest%d SET k = k + 1 WHERE id = %d", quoted(w.database), 1+rand.IntN(w.tables), 1+rand.Int64N(w.rows)) //nolint:gosec // a load, not a secret
+	statement := fmt.Sprintf("UPDATE %s.sbtest%d SET k = k + 1 WHERE id = %d", quoted(w.database), 1+rand.IntN(w.tables),
+		1+rand.Int64N(w.rows)) //nolint:gosec // a load, not a secret
 	_, err = w.conns[thread].(driver.ExecerContext).ExecContext(ctx, statement, nil)
 	return err
 }
 
-// refusedOnly are errors after which the connection is good: a deadlock, a row that was changed, a lock wait, a COMMIT that failed.
+// refusedOnly are errors after which the connection is good: a deadlock, a row that was changed, a lock wait, a COMMIT
+// that failed.
 var refusedOnly = []uint16{1213, 1020, 1205, 1180}
 
 // drop gives a connection up, unless the server has only refused a transaction on it.
 func (w *writers) drop(thread int, err error) {
-	if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && slices.Contains(refusedOnly, known.Number) || w.conns[thread] == nil {
+	if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && slices.Contains(refusedOnly, known.Number) ||
+		w.conns[thread] == nil {
 		return
 	}
 	_ = w.conns[thread].Close()

@@ -58,7 +58,8 @@ func awaitProxy(ctx context.Context, socket string, patience time.Duration) erro
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := await(ctx, proxyPace, func() (string, error) { return inWords(dialOnce(ctx, socket)), nil }); err != nil {
-		return fmt.Errorf("the proxy did not answer within %s; its image must have ProxySQL 2 as the program proxysql: %w", patience, err)
+		return fmt.Errorf("the proxy did not answer within %s; its image must have ProxySQL 2 as the program proxysql: %w",
+			patience, err)
 	}
 	return nil
 }

@@ -39,10 +39,12 @@ func startMariaDB(t *testing.T, options ...string) mariadb {
 	t.Helper()
 	dir := shortDir(t)
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "db.sock")
-	if out, err := exec.Command("mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal", "--datadir="+data, "--user=root").CombinedOutput(); err != nil {
+	if out, err := exec.Command("mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal",
+		"--datadir="+data, "--user=root").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	start(t, append([]string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + data, "--socket=" + socket, "--bind-address=" + serverIP, "--skip-name-resolve",
+	start(t, append([]string{"mariadbd", "--no-defaults", "--user=root", "--datadir=" + data, "--socket=" + socket,
+		"--bind-address=" + serverIP, "--skip-name-resolve",
 		"--innodb-buffer-pool-size=32M", "--pid-file=" + filepath.Join(dir, "db.pid")}, options...)...)
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Net, cfg.Addr = "root", "unix", socket
@@ -52,9 +54,12 @@ func startMariaDB(t *testing.T, options ...string) mariadb {
 	}
 	m := mariadb{sql.OpenDB(connector)}
 	t.Cleanup(func() { _ = m.db.Close() })
-	for end := time.Now().Add(30 * time.Second); m.db.Ping() != nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); m.db.Ping() != nil &&
+		time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 	}
-	for _, statement := range []string{"DROP USER IF EXISTS root@'127.0.0.1'", "CREATE USER root@'%' IDENTIFIED BY PASSWORD '" + agentapi.NativeHash(rootPassword) + "'", "GRANT ALL ON *.* TO root@'%'"} {
+	for _, statement := range []string{"DROP USER IF EXISTS root@'127.0.0.1'",
+		"CREATE USER root@'%' IDENTIFIED BY PASSWORD '" + agentapi.NativeHash(rootPassword) + "'",
+		"GRANT ALL ON *.* TO root@'%'"} {
 		if _, err := m.db.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
@@ -108,9 +113,11 @@ func newAuthority(t *testing.T) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "db"}, NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.ParseIP(serverIP)}}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "db"}, NotBefore: ca.NotBefore,
+		NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.ParseIP(serverIP)}}
 	for name, template := range map[string]*x509.Certificate{"ca.crt": ca, "tls.crt": leaf} {
 		der, err := x509.CreateCertificate(rand.Reader, template, ca, key.Public(), key)
 		if err != nil {
@@ -136,7 +143,8 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 // startProxy starts a real ProxySQL with our configuration, and returns its socket.
 func startProxy(t *testing.T, edit func(*way.ProxySettings)) string {
 	t.Helper()
-	s := way.ProxySettings{Host: serverIP, Port: 3306, User: "root", Hash: agentapi.NativeHash(rootPassword), AdminPassword: "WORD", Connections: 4}
+	s := way.ProxySettings{Host: serverIP, Port: 3306, User: "root", Hash: agentapi.NativeHash(rootPassword),
+		AdminPassword: "WORD", Connections: 4}
 	edit(&s)
 	dir, file := shortDir(t), filepath.Join(t.TempDir(), way.ProxyConfigFile)
 	if err := os.WriteFile(file, way.ProxyConfig(dir, s), 0o600); err != nil {
@@ -149,9 +157,10 @@ func startProxy(t *testing.T, edit func(*way.ProxySettings)) string {
 	return way.ProxySocket(dir)
 }
 
-// TestProxySQL: what connects to it is pooled, and a run counts only when what it speaks with the database is the arm's. It needs
-// both programs in one place: compile it (CGO_ENABLED=0 go test -c -o runner.test ./internal/bench/runner), and let root run it in a
-// container of the database image with ProxySQL in it (/runner.test -test.run=ProxySQL -test.v).
+// TestProxySQL: what connects to it is pooled, and a run counts only when what it speaks with the database is the
+// arm's. It needs both programs in one place: compile it (CGO_ENABLED=0 go test -c -o runner.test
+// ./internal/bench/runner), and let root run it in a container of the database image with ProxySQL in it (/runner.test
+// -test.run=ProxySQL -test.v).
 func TestProxySQL(t *testing.T) {
 	for _, program := range []string{"mariadbd", "mariadb-install-db", "proxysql"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -175,13 +184,16 @@ func TestProxySQL(t *testing.T) {
 		"another CA":           {tls, verify(another), true, "certificate"},
 		"plain on encrypted":   {tls, plain, true, "the arm wants TLS, and the proxy speaks none with the database"},
 		"refused in plaintext": {append(tls, "--require-secure-transport"), plain, true, "through the proxy: Error "},
-		"encrypted on plain":   {tls, verify(ours), false, "the arm wants no TLS, and the proxy speaks TLSv1.3 with the database"},
-		"another password":     {[]string{"--skip-ssl"}, func(s *way.ProxySettings) { s.Hash = agentapi.NativeHash("x") }, false, "through the proxy: Error 1045 (28000): ProxySQL Error: Access denied for user 'root'"},
+		"encrypted on plain": {tls, verify(ours), false,
+			"the arm wants no TLS, and the proxy speaks TLSv1.3 with the database"},
+		"another password": {[]string{"--skip-ssl"}, func(s *way.ProxySettings) { s.Hash = agentapi.NativeHash("x") },
+			false, "through the proxy: Error 1045 (28000): ProxySQL Error: Access denied for user 'root'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := startMariaDB(t, tc.server...)
 			r := &runner{target: target{password: rootPassword, ca: filepath.Join(ours, "ca.crt")}}
-			r.plan = result.Plan{Hosts: []string{serverIP}, TLS: tc.tls, Connect: &result.Connect{Threads: 4, Connections: 1000, TLSVersion: "1.3", Proxy: startProxy(t, tc.proxy)}}
+			r.plan = result.Plan{Hosts: []string{serverIP}, TLS: tc.tls, Connect: &result.Connect{Threads: 4, Connections: 1000,
+				TLSVersion: "1.3", Proxy: startProxy(t, tc.proxy)}}
 			err := (connecting{r}).connect(t.Context())
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -197,13 +209,15 @@ func TestProxySQL(t *testing.T) {
 			if got.Connections != 1000 || got.Errors != 0 || strings.HasPrefix(got.Protocol, "TLSv1.3") != tc.tls {
 				t.Errorf("got %+v", got)
 			}
-			if r.out.Proxy.CPUSeconds == 0 || r.out.Client.CPUSeconds <= r.out.Proxy.CPUSeconds || !got.Pooled || got.Backend > 20 {
+			if r.out.Proxy.CPUSeconds == 0 || r.out.Client.CPUSeconds <= r.out.Proxy.CPUSeconds || !got.Pooled ||
+				got.Backend > 20 {
 				t.Errorf("the proxy's part: %+v of %+v; %+v", r.out.Proxy, r.out.Client, got)
 			}
 			if made, asked := m.count(t, "Connections"), m.count(t, "Com_select"); made > 20 || asked < 1000 {
 				t.Errorf("%d connections and %d queries reached the database", made, asked)
 			}
-			t.Logf("%.0f connections per second; %d connections and %d queries reached the database; %s %s", got.PerSecond, m.count(t, "Connections"), m.count(t, "Com_select"), got.Protocol, got.Cipher)
+			t.Logf("%.0f connections per second; %d connections and %d queries reached the database; %s %s", got.PerSecond,
+				m.count(t, "Connections"), m.count(t, "Com_select"), got.Protocol, got.Cipher)
 		})
 	}
 }

@@ -121,7 +121,8 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	}
 	r.out.Client = result.Usage{CPUSeconds: clientAfter - clientBefore, Throttled: throttledPeriods() - throttled}
 	r.out.Runner = result.Usage{CPUSeconds: selfAfter - selfBefore}
-	r.out.Proxy = result.Usage{CPUSeconds: proxyAfter.CPUSeconds - proxyBefore.CPUSeconds, Throttled: proxyAfter.Throttled - proxyBefore.Throttled}
+	r.out.Proxy = result.Usage{CPUSeconds: proxyAfter.CPUSeconds - proxyBefore.CPUSeconds,
+		Throttled: proxyAfter.Throttled - proxyBefore.Throttled}
 	if err == nil && r.plan.Kind == result.KindOLTP {
 		r.settle(ctx)
 	}

@@ -29,7 +29,8 @@ galera_container_cpu_seconds_total 123456.789012
 	if _, is := s["kind:IST"]; is || label(s, "donor") != "x-2" {
 		t.Errorf("labels of other metrics: %v", s)
 	}
-	if label(s, "kind") != "SST" || label(s, "provider") != `26.4.25(r"1")` || label(s, "model") != "Some, CPU" || label(s, "server") != "11.8.6-MariaDB" {
+	if label(s, "kind") != "SST" || label(s, "provider") != `26.4.25(r"1")` || label(s, "model") != "Some, CPU" ||
+		label(s, "server") != "11.8.6-MariaDB" {
 		t.Errorf("labels: %v", s)
 	}
 	if got := machine(s); got != (result.Machine{Kernel: "6.1.0", CPU: "Some, CPU", CPUs: 2, CPUFlags: "aes avx2"}) {
@@ -51,7 +52,8 @@ func TestAround(t *testing.T) {
 	if before != 100 || during != 40 {
 		t.Errorf("got %g and %g", before, during)
 	}
-	if before, during = around(l, start.Add(9500*time.Millisecond), start.Add(9900*time.Millisecond)); before != 0 || during != 0 {
+	if before, during = around(l, start.Add(9500*time.Millisecond), start.Add(9900*time.Millisecond)); before != 0 ||
+		during != 0 {
 		t.Errorf("so short that nothing was seen: %g and %g", before, during)
 	}
 	if before, during = around(loadResult{}, start, start); before != 0 || during != 0 {
@@ -96,7 +98,8 @@ func TestLatency(t *testing.T) {
 	_ = c.Close()
 }
 
-// TestTheServerSpeaksFirst: it hears of the connection half a round trip after the client has it, and its greeting takes another half.
+// TestTheServerSpeaksFirst: it hears of the connection half a round trip after the client has it, and its greeting
+// takes another half.
 func TestTheServerSpeaksFirst(t *testing.T) {
 	address := listen(t, func(c net.Conn) { _, _ = c.Write([]byte("hello")); _ = c.Close() })
 	const latency = 80 * time.Millisecond

@@ -22,9 +22,11 @@ type told struct {
 
 // RoundTrip answers for both nodes.
 func (t *told) RoundTrip(r *http.Request) (*http.Response, error) {
-	text := "galera_server_start_time_seconds 100\nmysql_global_status_wsrep_received_bytes 0\nmysql_global_status_wsrep_replicated_bytes 99e6\n"
+	text := "galera_server_start_time_seconds 100\nmysql_global_status_wsrep_received_bytes " +
+		"0\nmysql_global_status_wsrep_replicated_bytes 99e6\n"
 	if r.URL.Hostname() == "x-1" {
-		text = fmt.Sprintf("galera_server_start_time_seconds %g\nmysql_global_status_wsrep_received_bytes %g\n", t.started, t.received[min(t.asked, len(t.received)-1)])
+		text = fmt.Sprintf("galera_server_start_time_seconds %g\nmysql_global_status_wsrep_received_bytes %g\n", t.started,
+			t.received[min(t.asked, len(t.received)-1)])
 		t.asked++
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
@@ -47,12 +49,14 @@ func TestSettle(t *testing.T) {
 		"another server": {0, []float64{19e6}, 200, -1, 0},
 	} {
 		agents := &told{received: tc.later, started: tc.started}
-		r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "x-0"}, {Name: "x-1", Host: "x-1"}}}}}
+		r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "x-0"},
+			{Name: "x-1", Host: "x-1"}}}}}
 		r.agents = newAgents(r.plan.Members)
 		r.agents.client.Transport = agents
 		r.out.StartedAt = time.Unix(1e9, 0)
 		r.out.EndedAt = r.out.StartedAt.Add(15 * time.Second)
-		r.out.Members = map[string]result.Window{"x-0": {Before: at(0, 0), After: at(20e6, 0)}, "x-1": {Before: at(0, 0), After: at(0, tc.first)}}
+		r.out.Members = map[string]result.Window{"x-0": {Before: at(0, 0), After: at(20e6, 0)},
+			"x-1": {Before: at(0, 0), After: at(0, tc.first)}}
 		ctx := t.Context()
 		if tc.asked < 0 { // nothing it says helps
 			short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
@@ -61,7 +65,8 @@ func TestSettle(t *testing.T) {
 		}
 		r.settle(ctx)
 		after := r.out.Members["x-1"].After
-		if after[result.MetricReceived] != tc.want || after[result.MetricReplicated] != 0 || r.out.Members["x-0"].After[result.MetricReplicated] != 20e6 {
+		if after[result.MetricReceived] != tc.want || after[result.MetricReplicated] != 0 ||
+			r.out.Members["x-0"].After[result.MetricReplicated] != 20e6 {
 			t.Errorf("%s: %v", name, r.out.Members)
 		}
 		if tc.asked >= 0 && agents.asked != tc.asked {

@@ -104,7 +104,8 @@ func (r *runner) prepare(ctx context.Context) error {
 	r.plan.Hosts = r.plan.Hosts[:1]
 	for _, name := range r.plan.Data.Names() {
 		// The later of two settings counts.
-		if _, err := r.sysbench(ctx, append(r.arguments(script, min(r.plan.Data.Tables, 4)), "--mysql-db="+name, "prepare")); err != nil {
+		if _, err := r.sysbench(ctx, append(r.arguments(script, min(r.plan.Data.Tables, 4)), "--mysql-db="+name,
+			"prepare")); err != nil {
 			return fmt.Errorf("sysbench prepare: %w", err)
 		}
 	}
@@ -155,10 +156,11 @@ func (r *runner) oltp(ctx context.Context) error {
 	return runErr
 }
 
-// warmup runs the same load for some time with random numbers of its own: those of the run would bring just the rows it asks for into
-// memory, in the same order. Of two settings the later counts.
+// warmup runs the same load for some time with random numbers of its own: those of the run would bring just the rows it
+// asks for into memory, in the same order. Of two settings the later counts.
 func warmup(args []string, seconds int, seed int64) []string {
-	return append(slices.Clone(args), "--rand-seed="+strconv.FormatInt(seed+warmupSeeds, 10), "--time="+strconv.Itoa(seconds), "run")
+	return append(slices.Clone(args), "--rand-seed="+strconv.FormatInt(seed+warmupSeeds, 10),
+		"--time="+strconv.Itoa(seconds), "run")
 }
 
 // warmupSeeds are beyond those of all rounds.

@@ -58,7 +58,8 @@ func (r *target) member(name string) (result.Member, error) {
 }
 
 // watchTransfer waits until the victim serves as another server than before, and reads how it joined.
-func (r *runner) watchTransfer(ctx context.Context, victim result.Member, facts *result.TransferFacts) (gone, back time.Time, err error) {
+func (r *runner) watchTransfer(ctx context.Context, victim result.Member, facts *result.TransferFacts) (gone,
+	back time.Time, err error) {
 	before := r.agents.sample(ctx, victim)
 	if before == nil {
 		return gone, back, fmt.Errorf("%s does not answer", victim.Name)
@@ -91,8 +92,8 @@ func serves(s result.Sample, before float64) bool {
 	return s[result.MetricSynced] == 1 && s[result.MetricStarted] != before
 }
 
-// joined returns whether it serves, and the figures of its join are the last: the agent still adds up the bytes when the server is
-// synced already.
+// joined returns whether it serves, and the figures of its join are the last: the agent still adds up the bytes when
+// the server is synced already.
 func joined(s result.Sample, before float64) bool {
 	return serves(s, before) && s[result.MetricJoining] == 0
 }
@@ -142,7 +143,8 @@ func (r *runner) load(ctx context.Context) loadResult {
 	if l.err = r.sysbenchFiles(); l.err != nil {
 		return l
 	}
-	args := append(r.arguments("oltp_read_write", threads), "--report-interval=1", "--time="+strconv.Itoa(r.plan.Transfer.PatienceSeconds), "run")
+	args := append(r.arguments("oltp_read_write", threads), "--report-interval=1",
+		"--time="+strconv.Itoa(r.plan.Transfer.PatienceSeconds), "run")
 	text, err := r.sysbench(ctx, args)
 	result, _ := sysbench.Parse(text) // it never comes to its end
 	l.series = result.Series

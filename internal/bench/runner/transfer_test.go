@@ -13,11 +13,14 @@ func TestJoined(t *testing.T) {
 		s    result.Sample
 		want bool
 	}{
-		"the server before":     {result.Sample{result.MetricSynced: 1, result.MetricStarted: 100}, false},
-		"no answer":             {nil, false},
-		"joins":                 {result.Sample{result.MetricSynced: 0, result.MetricStarted: 200, result.MetricJoining: 1}, false},
-		"synced, not added up":  {result.Sample{result.MetricSynced: 1, result.MetricStarted: 200, result.MetricJoining: 1}, false},
-		"synced, and the bytes": {result.Sample{result.MetricSynced: 1, result.MetricStarted: 200, result.MetricJoining: 0}, true},
+		"the server before": {result.Sample{result.MetricSynced: 1, result.MetricStarted: 100}, false},
+		"no answer":         {nil, false},
+		"joins": {result.Sample{result.MetricSynced: 0, result.MetricStarted: 200, result.MetricJoining: 1},
+			false},
+		"synced, not added up": {result.Sample{result.MetricSynced: 1, result.MetricStarted: 200, result.MetricJoining: 1},
+			false},
+		"synced, and the bytes": {result.Sample{result.MetricSynced: 1, result.MetricStarted: 200, result.MetricJoining: 0},
+			true},
 	} {
 		if got := joined(tc.s, 100); got != tc.want {
 			t.Errorf("%s: %v", name, got)

@@ -83,7 +83,8 @@ func openTunnel(ctx context.Context, dir string, spec result.Tunnel, local strin
 	if err != nil {
 		return nil, err
 	}
-	t := &sshTunnel{local: local, banner: banner, cmd: exec.Command(args[0], args[1:]...), words: &lastText{}, ended: make(chan struct{})}
+	t := &sshTunnel{local: local, banner: banner, cmd: exec.Command(args[0], args[1:]...), words: &lastText{},
+		ended: make(chan struct{})}
 	t.cmd.Stderr = io.MultiWriter(t.words, podLog.Writer("ssh"))
 	if err := t.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting ssh: %w", err)

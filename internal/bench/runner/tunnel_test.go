@@ -124,7 +124,8 @@ func (s *sshServer) cut() {
 
 func (s *sshServer) open(t *testing.T, target string) (*sshTunnel, error) {
 	t.Helper()
-	tun, err := openTunnel(t.Context(), s.dir, result.Tunnel{Server: s.address, Target: target, Cipher: testCipher}, freeAddress(t))
+	tun, err := openTunnel(t.Context(), s.dir, result.Tunnel{Server: s.address, Target: target, Cipher: testCipher},
+		freeAddress(t))
 	if err == nil {
 		t.Cleanup(func() { tun.end() })
 	}
@@ -172,7 +173,8 @@ func TestSSHTunnel(t *testing.T) {
 	}
 	// Its words depend on whether it was reading or writing.
 	why := tun.complaint("the SSH tunnel broke").Error()
-	if !strings.HasPrefix(why, "the SSH tunnel broke: Connection to 127.0.0.1 closed") && !strings.HasPrefix(why, "the SSH tunnel broke: client_loop: ") {
+	if !strings.HasPrefix(why, "the SSH tunnel broke: Connection to 127.0.0.1 closed") &&
+		!strings.HasPrefix(why, "the SSH tunnel broke: client_loop: ") {
 		t.Errorf("got %q", why)
 	}
 	if cpu := tun.end(); cpu <= 0 {
@@ -228,20 +230,23 @@ func TestSSHServerDoesNothingElse(t *testing.T) {
 	}
 	args = append(leaveOut(args, "-N"), "echo", "a", "shell")
 	// The account has no shell either, but that must not be what refuses.
-	if text, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err == nil || !strings.Contains(string(text), "open failed") {
+	if text, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err == nil || !strings.Contains(string(text),
+		"open failed") {
 		t.Errorf("the server runs commands: %s, %v", text, err)
 	}
 	other, err := way.NewSSHFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{way.Identity: "Permission denied (publickey).", way.KnownHosts: "Host key verification failed."} {
+	for name, want := range map[string]string{way.Identity: "Permission denied (publickey).",
+		way.KnownHosts: "Host key verification failed."} {
 		file := filepath.Join(s.dir, name)
 		before, _ := os.ReadFile(file)
 		if err := os.WriteFile(file, other[name], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.open(t, s.target); err == nil || !strings.HasPrefix(err.Error(), "the SSH tunnel could not be opened: ") || !strings.HasSuffix(err.Error(), want) {
+		if _, err := s.open(t, s.target); err == nil || !strings.HasPrefix(err.Error(),
+			"the SSH tunnel could not be opened: ") || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("with another %s: %v", name, err)
 		}
 		if err := os.WriteFile(file, before, 0o600); err != nil {
@@ -263,7 +268,8 @@ func leaveOut(args []string, arg string) (out []string) {
 func TestServerThatNeverAnswers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := openTunnel(ctx, "", result.Tunnel{Server: freeAddress(t)}, ""); err == nil || !strings.Contains(err.Error(), "did not answer") {
+	if _, err := openTunnel(ctx, "", result.Tunnel{Server: freeAddress(t)}, ""); err == nil ||
+		!strings.Contains(err.Error(), "did not answer") {
 		t.Errorf("got %v", err)
 	}
 	mariadb := listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "5.5.5-11.8.6-MariaDB\n"); _ = c.Close() })

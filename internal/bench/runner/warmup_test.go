@@ -7,7 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// TestTheWarmUpHasRandomNumbersOfItsOwn in every round: the rows that a run asks for must not be those that the warm-up has read.
+// TestTheWarmUpHasRandomNumbersOfItsOwn in every round: the rows that a run asks for must not be those that the warm-up
+// has read.
 func TestTheWarmUpHasRandomNumbersOfItsOwn(t *testing.T) {
 	seeds := map[string]bool{}
 	for seed := int64(1); seed <= 21; seed++ {

@@ -28,10 +28,13 @@ func TestWhatATransferMakes(t *testing.T) {
 		"a second donor":  {"x-2", agentapi.PeerView{State: galera.NodeDonor}, measured, "x-2 was Donor instead of Synced"},
 		"donor not known": {"x-2", agentapi.PeerView{State: galera.NodeDonor}, &result.TransferFacts{Victim: "x-1"}, ""},
 		"victim joins":    {"x-1", agentapi.PeerView{State: galera.NodeJoining}, measured, ""},
-		"third joins":     {"x-2", agentapi.PeerView{State: galera.NodeJoining}, measured, "x-2 was Joining instead of Synced"},
-		"donor joins":     {"x-0", agentapi.PeerView{State: galera.NodeJoining}, measured, "x-0 was Joining instead of Synced"},
-		"third is gone":   {"x-0", agentapi.PeerView{State: galera.NodeSynced, Members: all[:2]}, measured, "x-2 was gone"},
-		"donor cut off":   {"x-0", agentapi.PeerView{Component: galera.ComponentNonPrimary, State: galera.NodeDonor}, measured, "x-0 was not in a Primary component"},
+		"third joins": {"x-2", agentapi.PeerView{State: galera.NodeJoining}, measured,
+			"x-2 was Joining instead of Synced"},
+		"donor joins": {"x-0", agentapi.PeerView{State: galera.NodeJoining}, measured,
+			"x-0 was Joining instead of Synced"},
+		"third is gone": {"x-0", agentapi.PeerView{State: galera.NodeSynced, Members: all[:2]}, measured, "x-2 was gone"},
+		"donor cut off": {"x-0", agentapi.PeerView{Component: galera.ComponentNonPrimary, State: galera.NodeDonor},
+			measured, "x-0 was not in a Primary component"},
 	} {
 		if tc.view.Component == "" {
 			tc.view.Component = galera.ComponentPrimary

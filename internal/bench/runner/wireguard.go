@@ -56,7 +56,8 @@ func openVPN(file string, own netip.Addr, more string) (vpn, error) {
 	return v, nil
 }
 
-// ServeWireGuard is the server: connections that come through the tunnel are passed on to target (host:port). It returns when ctx ends.
+// ServeWireGuard is the server: connections that come through the tunnel are passed on to target (host:port). It
+// returns when ctx ends.
 func ServeWireGuard(ctx context.Context, dir, target string) error {
 	v, err := openVPN(filepath.Join(dir, way.WireGuardServer), way.WireGuardServerIP, "")
 	if err != nil {
@@ -105,7 +106,8 @@ func (r connecting) connectVPN(ctx context.Context, spec result.Tunnel) error {
 	if err != nil {
 		return err
 	}
-	v, err := openVPN(filepath.Join(way.WireGuardDir, way.WireGuardClient), way.WireGuardClientIP, "endpoint="+endpoint+"\n")
+	v, err := openVPN(filepath.Join(way.WireGuardDir, way.WireGuardClient), way.WireGuardClientIP,
+		"endpoint="+endpoint+"\n")
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
 
-// TestWireGuard: connections go through both ends of a real tunnel to a database, and none gets through with another key.
+// TestWireGuard: connections go through both ends of a real tunnel to a database, and none gets through with another
+// key.
 func TestWireGuard(t *testing.T) {
 	files, err := way.NewWireGuardFiles()
 	if err != nil {
@@ -50,7 +51,8 @@ func TestWireGuard(t *testing.T) {
 	if err := v.awaitServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 2, Connections: 50}}}}
+	r := &runner{target: target{plan: result.Plan{Hosts: []string{serverIP},
+		Connect: &result.Connect{Threads: 2, Connections: 50}}}}
 	if err := (connecting{r}).connections(t.Context(), route{dial: v.dial}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,8 @@ func TestOpenVPNSaysWhatIsWrong(t *testing.T) {
 	if err := os.WriteFile(file, []byte("private_key=none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openVPN(file, way.WireGuardClientIP, ""); err == nil || !strings.Contains(err.Error(), "configuring WireGuard") {
+	if _, err := openVPN(file, way.WireGuardClientIP, ""); err == nil || !strings.Contains(err.Error(),
+		"configuring WireGuard") {
 		t.Errorf("got %v", err)
 	}
 }

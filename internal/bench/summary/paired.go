@@ -9,8 +9,9 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Paired holds the logarithms of the ratios of two, one for each round in which both were measured. They are taken to be normal:
-// Student's t gives their interval. In rounds of two identical arms they are symmetric, however skewed the noise of each is.
+// Paired holds the logarithms of the ratios of two, one for each round in which both were measured. They are taken to
+// be normal: Student's t gives their interval. In rounds of two identical arms they are symmetric, however skewed the
+// noise of each is.
 type Paired struct{ ratios []float64 }
 
 // PairOf returns the ratios of other to base; values of the same index are of the same round.
@@ -39,7 +40,8 @@ func (p Paired) Interval(confidence float64) (low, high float64, ok bool) {
 	return p.Mean() - half, p.Mean() + half, true
 }
 
-// P is the probability of a mean at least this far from zero when both are the same, by the two-sided t-test; 1 when it is not known.
+// P is the probability of a mean at least this far from zero when both are the same, by the two-sided t-test; 1 when it
+// is not known.
 func (p Paired) P() float64 {
 	if len(p.ratios) < 2 {
 		return 1
@@ -58,8 +60,8 @@ func student(t, freedom float64) float64 {
 	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(t))
 }
 
-// Independent compares two that were not measured in the same rounds: P of Welch's test of the logarithms, and the logarithm of the
-// ratio of other to base with its interval.
+// Independent compares two that were not measured in the same rounds: P of Welch's test of the logarithms, and the
+// logarithm of the ratio of other to base with its interval.
 func Independent(base, other []float64) (logRatio, low, high, p float64, ok bool) {
 	a, b := logs(base), logs(other)
 	if len(a) < 2 || len(b) < 2 {
@@ -106,9 +108,9 @@ func quantile(freedom, confidence float64) float64 {
 	return high
 }
 
-// Holm reports which of several comparisons are significant: in all of them together one in twenty-five times at most one is found
-// where there is no difference at all. The smallest P is compared with the limit divided by their number, the next with the limit divided
-// by one less, and so on until the first that is too large.
+// Holm reports which of several comparisons are significant: in all of them together one in twenty-five times at most
+// one is found where there is no difference at all. The smallest P is compared with the limit divided by their number,
+// the next with the limit divided by one less, and so on until the first that is too large.
 func Holm(ps []float64) []bool {
 	out := make([]bool, len(ps))
 	order := make([]int, len(ps))

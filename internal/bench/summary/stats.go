@@ -9,8 +9,8 @@ import (
 // confidence of the intervals of medians, and at least that of those of differences.
 const confidence = 0.95
 
-// spread is what intervals of differences are made for. Student's t is exact for normal noise, so that with 95 % just one
-// in twenty pairs of identical arms would pass for different, and some more of those whose noise has shorter tails.
+// spread is what intervals of differences are made for. Student's t is exact for normal noise, so that with 95 % just
+// one in twenty pairs of identical arms would pass for different, and some more of those whose noise has shorter tails.
 const spread = 0.96
 
 // Figure is a median with its confidence interval.

@@ -17,7 +17,8 @@ func TestSummarise(t *testing.T) {
 		"odd":  {[]float64{9, 1, 2, 3, 4, 5, 6, 7, 8}, Figure{Median: 5, Low: 2, High: 8, Confidence: 0.9609}},
 	} {
 		got, ok := Summarise(tc.values)
-		if !ok || got.Median != tc.want.Median || got.Low != tc.want.Low || got.High != tc.want.High || math.Abs(got.Confidence-tc.want.Confidence) > 0.01 {
+		if !ok || got.Median != tc.want.Median || got.Low != tc.want.Low || got.High != tc.want.High ||
+			math.Abs(got.Confidence-tc.want.Confidence) > 0.01 {
 			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
 		}
 	}
@@ -32,7 +33,8 @@ func TestCompareKnown(t *testing.T) {
 	if math.Abs(o.Percent-10) > 1e-9 || !o.Significant {
 		t.Errorf("a tenth fewer: %+v", o)
 	}
-	if o = Compare([]float64{100, 200, 150}, []float64{110, 220, 165}, true); math.Abs(o.Percent-10) > 1e-9 || !o.Significant {
+	if o = Compare([]float64{100, 200, 150}, []float64{110, 220, 165}, true); math.Abs(o.Percent-10) > 1e-9 ||
+		!o.Significant {
 		t.Errorf("a tenth longer: %+v", o)
 	}
 	if o = Compare([]float64{100}, []float64{90}, false); o.Known || o.Significant || math.Abs(o.Percent-10) > 1e-9 {
@@ -112,9 +114,11 @@ func TestInjectedDifferenceIsFound(t *testing.T) {
 // TestIndependent: Welch's test of what was not measured in the same rounds, by hand.
 func TestIndependent(t *testing.T) {
 	e := math.Exp
-	// Means 2 and 4, variances 1 and 4, three values each: t = 2/sqrt(1/3+4/3) = 1.549, 2.941 degrees of freedom, P = 0.221.
+	// Means 2 and 4, variances 1 and 4, three values each: t = 2/sqrt(1/3+4/3) = 1.549, 2.941 degrees of freedom, P =
+	// 0.221.
 	ratio, low, high, p, ok := Independent([]float64{e(1), e(2), e(3)}, []float64{e(2), e(4), e(6)})
-	if !ok || math.Abs(ratio-2) > 1e-9 || math.Abs(p-0.221) > 0.002 || low >= 0 || high <= 4 || math.Abs(low+high-4) > 1e-6 {
+	if !ok || math.Abs(ratio-2) > 1e-9 || math.Abs(p-0.221) > 0.002 || low >= 0 || high <= 4 ||
+		math.Abs(low+high-4) > 1e-6 {
 		t.Errorf("got %g [%g, %g], P %g, %v", ratio, low, high, p, ok)
 	}
 	if _, _, _, _, ok := Independent([]float64{1}, []float64{1, 2}); ok {

@@ -1,4 +1,5 @@
-// Package summary turns the records of all runs into status.results: medians, intervals and differences over the rounds. It is pure.
+// Package summary turns the records of all runs into status.results: medians, intervals and differences over the
+// rounds. It is pure.
 package summary
 
 import (
@@ -14,9 +15,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// Results returns one result for every workload, variant and arm that has been run, the baseline first, and the comparisons of
-// spec.compare. Which differences are significant is decided for all of them together.
-func Results(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record) ([]v1alpha1.BenchmarkResult, []v1alpha1.BenchmarkComparison) {
+// Results returns one result for every workload, variant and arm that has been run, the baseline first, and the
+// comparisons of spec.compare. Which differences are significant is decided for all of them together.
+func Results(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record) ([]v1alpha1.BenchmarkResult,
+	[]v1alpha1.BenchmarkComparison) {
 	var out []v1alpha1.BenchmarkResult
 	var all family
 	baseline := plan.Baseline(s)
@@ -42,14 +44,16 @@ func Results(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record) ([]v1alph
 }
 
 // comparisons are those of spec.compare of which something is known.
-func comparisons(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record, all *family) (out []v1alpha1.BenchmarkComparison) {
+func comparisons(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record, all *family) (
+	out []v1alpha1.BenchmarkComparison) {
 	for _, p := range plan.Pairs(s) {
 		metric := plan.Metric(p.Of.Cell)
 		o, rounds := against(collect(records, p.With.Name()), collect(records, p.Of.Name()), metric)
 		if rounds == 0 {
 			continue
 		}
-		c := v1alpha1.BenchmarkComparison{Of: p.Of.Name(), With: p.With.Name(), Metric: metric, Rounds: int32(rounds), Significant: all.add(o)} //nolint:gosec // at most 20
+		c := v1alpha1.BenchmarkComparison{Of: p.Of.Name(), With: p.With.Name(), Metric: metric, Rounds: int32(rounds),
+			Significant: all.add(o)} //nolint:gosec // at most 20
 		c.OverheadPercent, c.OverheadLow, c.OverheadHigh, c.PValue = o.texts()
 		out = append(out, c)
 	}
@@ -116,7 +120,8 @@ func row(c plan.Cell, arm string, g group) v1alpha1.BenchmarkResult {
 		Samples: int32(len(g.rounds)), Invalid: int32(g.invalid)} //nolint:gosec // at most 20 rounds and 11 attempts
 	for _, name := range result.FigureNames {
 		if f, ok := Summarise(g.values(name)); ok {
-			r.Figures = append(r.Figures, v1alpha1.BenchmarkFigure{Name: name, Median: Decimal(f.Median), Low: Decimal(f.Low), High: Decimal(f.High)})
+			r.Figures = append(r.Figures, v1alpha1.BenchmarkFigure{Name: name, Median: Decimal(f.Median), Low: Decimal(f.Low),
+				High: Decimal(f.High)})
 		}
 	}
 	return r
@@ -172,8 +177,9 @@ func Decimal(v float64) string {
 	return s
 }
 
-// Verdict returns the answer in one line: of every arm the first difference from the baseline that is proved, in the order of the spec, and
-// how many are; of an arm without one the first result. differences names what each arm differs in.
+// Verdict returns the answer in one line: of every arm the first difference from the baseline that is proved, in the
+// order of the spec, and how many are; of an arm without one the first result. differences names what each arm differs
+// in.
 func Verdict(results []v1alpha1.BenchmarkResult, differences map[string]string) string {
 	proved, all, cells := 0, 0, map[string]bool{}
 	chosen, order := map[string]v1alpha1.BenchmarkResult{}, []string{}
@@ -226,7 +232,8 @@ func Cost(r v1alpha1.BenchmarkResult) string {
 	if err != nil {
 		return "not known"
 	}
-	unit := map[string]string{result.FigureTPS: "tps", result.FigureQPS: "queries/s", result.FigureConnectionsPerSecond: "connections/s", result.FigureSeconds: "time"}[r.Metric]
+	unit := map[string]string{result.FigureTPS: "tps", result.FigureQPS: "queries/s",
+		result.FigureConnectionsPerSecond: "connections/s", result.FigureSeconds: "time"}[r.Metric]
 	low, err1 := strconv.ParseFloat(r.OverheadLow, 64)
 	high, err2 := strconv.ParseFloat(r.OverheadHigh, 64)
 	if !result.LowerIsBetter(r.Metric) {
@@ -259,8 +266,8 @@ func signed(v float64) string {
 	return "+" + s
 }
 
-// Differences says in words what each arm's policy, laid over the cluster's own, changes against the baseline's, for what the
-// verdict is about: the first workload.
+// Differences says in words what each arm's policy, laid over the cluster's own, changes against the baseline's, for
+// what the verdict is about: the first workload.
 func Differences(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) map[string]string {
 	var base v1alpha1.BenchmarkTLS
 	for _, a := range s.Arms {
@@ -350,7 +357,8 @@ func Invalid(records []result.Record) (out []v1alpha1.InvalidRun) {
 			if len(reason) > MaxReason {
 				reason = strings.ToValidUTF8(reason[:MaxReason], "")
 			}
-			out = append(out, v1alpha1.InvalidRun{Index: int32(r.Index), Attempt: int32(r.Attempt), Arm: r.Arm, Reason: reason}) //nolint:gosec // small numbers
+			out = append(out, v1alpha1.InvalidRun{Index: int32(r.Index), Attempt: int32(r.Attempt), Arm: r.Arm,
+				Reason: reason}) //nolint:gosec // small numbers
 		}
 	}
 	return out[max(0, len(out)-16):]

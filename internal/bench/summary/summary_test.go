@@ -16,8 +16,9 @@ import (
 func spec() *v1alpha1.GaleraBenchmarkSpec {
 	return &v1alpha1.GaleraBenchmarkSpec{
 		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{}},
-		Arms:    []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}}, {Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
-		Rounds:  5,
+		Arms: []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}},
+			{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
+		Rounds: 5,
 		Workloads: []v1alpha1.BenchmarkWorkload{
 			{Name: "write", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{8}}},
 		},
@@ -55,17 +56,22 @@ func TestResults(t *testing.T) {
 	if f := r.Figures[0]; f.Name != "tps" || f.Median != "862" || f.Low != "770" || f.High != "950" {
 		t.Errorf("figure: %+v", f)
 	}
-	if got := Verdict(results, Differences(spec(), v1alpha1.TLSSpec{})); !strings.HasPrefix(got, "replication TLS: −4.3 % tps (±") {
+	if got := Verdict(results, Differences(spec(), v1alpha1.TLSSpec{})); !strings.HasPrefix(got,
+		"replication TLS: −4.3 % tps (±") {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestCost(t *testing.T) {
 	for want, r := range map[string]v1alpha1.BenchmarkResult{
-		"−4.1 % tps (±1.2)":                   {Metric: "tps", OverheadPercent: "4.1", OverheadLow: "2.9", OverheadHigh: "5.3"},
-		"−57.2 % tps (−86.0 to +138.4)":       {Metric: "tps", OverheadPercent: "57.2", OverheadLow: "-138.4", OverheadHigh: "86"},
-		"+20.0 % time (−30.0 to +106.0)":      {Metric: "seconds", OverheadPercent: "20", OverheadLow: "-30", OverheadHigh: "106"},
-		"+20.0 % time (±5.0)":                 {Metric: "seconds", OverheadPercent: "20", OverheadLow: "15.2", OverheadHigh: "25.2"},
+		"−4.1 % tps (±1.2)": {Metric: "tps", OverheadPercent: "4.1", OverheadLow: "2.9",
+			OverheadHigh: "5.3"},
+		"−57.2 % tps (−86.0 to +138.4)": {Metric: "tps", OverheadPercent: "57.2", OverheadLow: "-138.4",
+			OverheadHigh: "86"},
+		"+20.0 % time (−30.0 to +106.0)": {Metric: "seconds", OverheadPercent: "20", OverheadLow: "-30",
+			OverheadHigh: "106"},
+		"+20.0 % time (±5.0)": {Metric: "seconds", OverheadPercent: "20", OverheadLow: "15.2",
+			OverheadHigh: "25.2"},
 		"−5.0 % tps (one round: no interval)": {Metric: "tps", OverheadPercent: "5"},
 	} {
 		if got := Cost(r); got != want {
@@ -139,7 +145,8 @@ func TestManyComparisonsProveNoMoreByChance(t *testing.T) {
 		if len(results) != 32 || len(comparisons) != 16 {
 			t.Fatalf("%d results, %d comparisons", len(results), len(comparisons))
 		}
-		if slices.ContainsFunc(results, significant) || slices.ContainsFunc(comparisons, func(c v1alpha1.BenchmarkComparison) bool { return *c.Significant }) {
+		if slices.ContainsFunc(results, significant) || slices.ContainsFunc(comparisons,
+			func(c v1alpha1.BenchmarkComparison) bool { return *c.Significant }) {
 			found++
 		}
 	}
@@ -152,11 +159,14 @@ func TestManyComparisonsProveNoMoreByChance(t *testing.T) {
 func TestComparisons(t *testing.T) {
 	s := spec()
 	s.Compare = []v1alpha1.BenchmarkCompare{
-		{Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "encrypted"}, With: v1alpha1.BenchmarkCellPart{Arm: new("plain")}},
-		{Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "plain"}, With: v1alpha1.BenchmarkCellPart{Arm: new("encrypted")}},
+		{Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "encrypted"},
+			With: v1alpha1.BenchmarkCellPart{Arm: new("plain")}},
+		{Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "plain"},
+			With: v1alpha1.BenchmarkCellPart{Arm: new("encrypted")}},
 	}
 	results, got := Results(s, records())
-	if len(got) != 2 || got[0].OverheadPercent != results[1].OverheadPercent || got[0].OverheadLow != results[1].OverheadLow || got[0].Rounds != 3 || got[0].Metric != "tps" {
+	if len(got) != 2 || got[0].OverheadPercent != results[1].OverheadPercent ||
+		got[0].OverheadLow != results[1].OverheadLow || got[0].Rounds != 3 || got[0].Metric != "tps" {
 		t.Fatalf("got %+v", got)
 	}
 	if got[1].OverheadPercent != "-4.521" || got[1].Of.Arm != "plain" || got[1].With.Arm != "encrypted" {
@@ -167,16 +177,19 @@ func TestComparisons(t *testing.T) {
 // TestVerdictNamesWhatIsProved: a difference that may be chance is no headline where another is proved.
 func TestVerdictNamesWhatIsProved(t *testing.T) {
 	row := func(variant, percent string, significant bool) v1alpha1.BenchmarkResult {
-		return v1alpha1.BenchmarkResult{Workload: "answers", Variant: variant, Arm: "encrypted", Metric: "qps", OverheadPercent: percent, OverheadLow: percent, OverheadHigh: percent, Significant: &significant}
+		return v1alpha1.BenchmarkResult{Workload: "answers", Variant: variant, Arm: "encrypted", Metric: "qps",
+			OverheadPercent: percent, OverheadLow: percent, OverheadHigh: percent, Significant: &significant}
 	}
-	got := Verdict([]v1alpha1.BenchmarkResult{{Workload: "answers", Variant: "size=100", Arm: "plain"}, row("size=100", "3", false), row("size=1048576", "21.9", true)}, nil)
+	got := Verdict([]v1alpha1.BenchmarkResult{{Workload: "answers", Variant: "size=100", Arm: "plain"},
+		row("size=100", "3", false), row("size=1048576", "21.9", true)}, nil)
 	if want := "encrypted: −21.9 % queries/s (±0.0) in answers size=1048576; 1 of 2 differences are significant"; got != want {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestDecimal(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 1234567: "1234567", 12.3456: "12.35", 0.0012345: "0.001234", -4.1: "-4.1", 100: "100", 1e-9: "0"} {
+	for v, want := range map[float64]string{0: "0", 1234567: "1234567", 12.3456: "12.35", 0.0012345: "0.001234",
+		-4.1: "-4.1", 100: "100", 1e-9: "0"} {
 		if got := Decimal(v); got != want && got+".0" != want {
 			t.Errorf("%g: got %q, want %q", v, got, want)
 		}
@@ -207,10 +220,11 @@ func TestDifferences(t *testing.T) {
 		return s
 	}
 	for want, s := range map[string]*v1alpha1.GaleraBenchmarkSpec{
-		"replication TLS": arms(v1alpha1.BenchmarkTLS{Replication: "Disabled"}, v1alpha1.BenchmarkTLS{Replication: "Required"}),
-		"client TLS":      arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{Clients: "Required"}),
-		"client TLS (b)":  arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{}, v1alpha1.BenchmarkTLS{}),
-		"":                arms(v1alpha1.BenchmarkTLS{Clients: "Disabled", Replication: "Disabled"}, v1alpha1.BenchmarkTLS{}),
+		"replication TLS": arms(v1alpha1.BenchmarkTLS{Replication: "Disabled"},
+			v1alpha1.BenchmarkTLS{Replication: "Required"}),
+		"client TLS":     arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{Clients: "Required"}),
+		"client TLS (b)": arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{}, v1alpha1.BenchmarkTLS{}),
+		"":               arms(v1alpha1.BenchmarkTLS{Clients: "Disabled", Replication: "Disabled"}, v1alpha1.BenchmarkTLS{}),
 	} {
 		if got := Differences(s, v1alpha1.TLSSpec{})["b"]; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -246,10 +260,12 @@ func TestDifferencesOfTransfers(t *testing.T) {
 		base, arm arm
 		want      string
 	}{
-		"both":            {arm{Replication: "Disabled"}, arm{Replication: "Required"}, "state transfer TLS"},
-		"copies only":     {arm{StateTransfer: "Disabled"}, arm{StateTransfer: "Required"}, "state transfer TLS"},
-		"each its own":    {arm{Replication: "Required", StateTransfer: "Disabled"}, arm{Replication: "Disabled", StateTransfer: "Required"}, "state transfer TLS"},
-		"not the copies":  {arm{Replication: "Disabled", StateTransfer: "Disabled"}, arm{Replication: "Required", StateTransfer: "Disabled"}, ""},
+		"both":        {arm{Replication: "Disabled"}, arm{Replication: "Required"}, "state transfer TLS"},
+		"copies only": {arm{StateTransfer: "Disabled"}, arm{StateTransfer: "Required"}, "state transfer TLS"},
+		"each its own": {arm{Replication: "Required", StateTransfer: "Disabled"},
+			arm{Replication: "Disabled", StateTransfer: "Required"}, "state transfer TLS"},
+		"not the copies": {arm{Replication: "Disabled", StateTransfer: "Disabled"},
+			arm{Replication: "Required", StateTransfer: "Disabled"}, ""},
 		"clients as well": {arm{Replication: "Disabled", Clients: "Disabled"}, arm{Replication: "Required"}, ""},
 	} {
 		s := spec()

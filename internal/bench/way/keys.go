@@ -38,7 +38,8 @@ func newPair() (public string, private []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return keyType + " " + base64.StdEncoding.EncodeToString(publicBlob(pub)), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+	return keyType + " " + base64.StdEncoding.EncodeToString(publicBlob(pub)),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
 // publicBlob is RFC 8709's form of a public key: two texts, each after its length.

@@ -31,10 +31,11 @@ type ProxySettings struct {
 	Connections int
 }
 
-// ProxyCommand starts ProxySQL with the configuration in a file. It begins with nothing else, writes to dir only, and asks no server for
-// a newer version.
+// ProxyCommand starts ProxySQL with the configuration in a file. It begins with nothing else, writes to dir only, and
+// asks no server for a newer version.
 func ProxyCommand(dir, file string) []string {
-	return []string{"proxysql", "--foreground", "--exit-on-error", "--initial", "--no-monitor", "--no-version-check", "--datadir", dir, "--config", file}
+	return []string{"proxysql", "--foreground", "--exit-on-error", "--initial", "--no-monitor", "--no-version-check",
+		"--datadir", dir, "--config", file}
 }
 
 // ProxySocket is where clients connect to a proxy that writes to dir.
@@ -66,7 +67,8 @@ func ProxyConfig(dir string, s ProxySettings) []byte {
 	if s.CA != "" {
 		useTLS = 1
 	}
-	fmt.Fprintf(&b, "mysql_servers = ({ address=%s, port=%d, hostgroup=0, max_connections=%d, use_ssl=%d })\n", text(s.Host), s.Port, s.Connections, useTLS)
+	fmt.Fprintf(&b, "mysql_servers = ({ address=%s, port=%d, hostgroup=0, max_connections=%d, use_ssl=%d })\n",
+		text(s.Host), s.Port, s.Connections, useTLS)
 	fmt.Fprintf(&b, "mysql_users = ({ username=%s, password=%s, default_hostgroup=0 })\n", text(s.User), text(s.Hash))
 	return []byte(b.String())
 }

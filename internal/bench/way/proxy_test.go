@@ -26,9 +26,11 @@ mysql_users = ({ username="root", password="*AB", default_hostgroup=0 })
 `
 
 func TestConfig(t *testing.T) {
-	encrypted := strings.NewReplacer("use_ssl=0", "use_ssl=1", "_server=10000\n", "_server=10000\n  ssl_p2s_ca=\"/ca/ca.crt\"\n").Replace(plain)
+	encrypted := strings.NewReplacer("use_ssl=0", "use_ssl=1", "_server=10000\n",
+		"_server=10000\n  ssl_p2s_ca=\"/ca/ca.crt\"\n").Replace(plain)
 	for ca, want := range map[string]string{"": plain, "/ca/ca.crt": encrypted} {
-		got := string(ProxyConfig("/dir", ProxySettings{Host: "x-db-0.x-db-nodes.shops.svc", Port: 3306, User: "root", Hash: "*AB", AdminPassword: "WORD", CA: ca, Connections: 100}))
+		got := string(ProxyConfig("/dir", ProxySettings{Host: "x-db-0.x-db-nodes.shops.svc", Port: 3306, User: "root",
+			Hash: "*AB", AdminPassword: "WORD", CA: ca, Connections: 100}))
 		if got != want {
 			t.Errorf("CA %q: got\n%s", ca, got)
 		}

@@ -1,5 +1,5 @@
-// Package way decides how a benchmark's connections go where they do not go straight: through OpenSSH, as people used it in place of TLS
-// (keys and command lines of both ends), or through ProxySQL (its configuration and command line).
+// Package way decides how a benchmark's connections go where they do not go straight: through OpenSSH, as people used
+// it in place of TLS (keys and command lines of both ends), or through ProxySQL (its configuration and command line).
 package way
 
 import (
@@ -57,8 +57,8 @@ func SSHServerCommand(dir string, port int, target, cipher string) []string {
 }
 
 // SSHClientCommand starts the client: it leads connections to local (host:port) through the server, which is also
-// host:port, to target. It asks no questions, and ends when it cannot listen or the server is lost. Both ends offer one cipher only: it
-// is the one that is used.
+// host:port, to target. It asks no questions, and ends when it cannot listen or the server is lost. Both ends offer one
+// cipher only: it is the one that is used.
 func SSHClientCommand(dir, server, local, target, cipher string) ([]string, error) {
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {

@@ -34,9 +34,12 @@ func TestServerCommand(t *testing.T) {
 	}
 	got := optionsOf(t, args)
 	for name, want := range map[string]string{
-		"Port": "2222", "Ciphers": "aes256-cbc", "HostKey": "/keys/host_key", "AuthorizedKeysFile": "/keys/authorized_keys", "PidFile": "none",
-		"UsePAM": "no", "AuthenticationMethods": "publickey", "PasswordAuthentication": "no", "KbdInteractiveAuthentication": "no",
-		"AllowTcpForwarding": "local", "PermitOpen": "10.0.0.7:3306", "PermitListen": "none", "GatewayPorts": "no", "PermitTunnel": "no",
+		"Port": "2222", "Ciphers": "aes256-cbc", "HostKey": "/keys/host_key", "AuthorizedKeysFile": "/keys/authorized_keys",
+		"PidFile": "none",
+		"UsePAM":  "no", "AuthenticationMethods": "publickey", "PasswordAuthentication": "no",
+		"KbdInteractiveAuthentication": "no",
+		"AllowTcpForwarding":           "local", "PermitOpen": "10.0.0.7:3306", "PermitListen": "none", "GatewayPorts": "no",
+		"PermitTunnel":               "no",
 		"AllowStreamLocalForwarding": "no", "AllowAgentForwarding": "no", "X11Forwarding": "no",
 		"MaxSessions": "0", "PermitTTY": "no", "PermitUserRC": "no",
 	} {
@@ -57,9 +60,11 @@ func TestClientCommand(t *testing.T) {
 	}
 	got := optionsOf(t, args)
 	for name, want := range map[string]string{
-		"BatchMode": "yes", "Ciphers": "aes256-ctr", "ExitOnForwardFailure": "yes", "StrictHostKeyChecking": "yes", "UserKnownHostsFile": "/keys/known_hosts",
-		"GlobalKnownHostsFile": "none", "HostKeyAlias": "benchmark", "IdentityFile": "/keys/identity", "IdentitiesOnly": "yes",
-		"IdentityAgent": "none", "PreferredAuthentications": "publickey",
+		"BatchMode": "yes", "Ciphers": "aes256-ctr", "ExitOnForwardFailure": "yes", "StrictHostKeyChecking": "yes",
+		"UserKnownHostsFile":   "/keys/known_hosts",
+		"GlobalKnownHostsFile": "none", "HostKeyAlias": "benchmark", "IdentityFile": "/keys/identity",
+		"IdentitiesOnly": "yes",
+		"IdentityAgent":  "none", "PreferredAuthentications": "publickey",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
@@ -82,7 +87,8 @@ func publicOf(t *testing.T, private []byte) string {
 		t.Fatal(err)
 	}
 	pub := key.(ed25519.PrivateKey).Public().(ed25519.PublicKey)
-	return "ssh-ed25519 " + base64.StdEncoding.EncodeToString(append([]byte("\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"), pub...))
+	return "ssh-ed25519 " + base64.StdEncoding.EncodeToString(append([]byte("\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"),
+		pub...))
 }
 
 func TestNewFiles(t *testing.T) {

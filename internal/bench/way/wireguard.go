@@ -28,8 +28,8 @@ var (
 	WireGuardClientIP = netip.AddrFrom4([4]byte{10, 91, 0, 2})
 )
 
-// NewWireGuardFiles makes two key pairs, and returns what both ends need to know of them, by the name of the file. Where the server is, the
-// client is informed when it starts.
+// NewWireGuardFiles makes two key pairs, and returns what both ends need to know of them, by the name of the file.
+// Where the server is, the client is informed when it starts.
 func NewWireGuardFiles() (map[string][]byte, error) {
 	server, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {

@@ -21,7 +21,8 @@ func TestNewWireGuardFiles(t *testing.T) {
 	}
 	key := func(name string) string { return strings.SplitN(string(files[name]), "\n", 2)[0] }
 	again, err := NewWireGuardFiles()
-	if err != nil || len(files) != 2 || key(WireGuardServer) == key(WireGuardClient) || string(again[WireGuardServer]) == string(files[WireGuardServer]) {
+	if err != nil || len(files) != 2 || key(WireGuardServer) == key(WireGuardClient) ||
+		string(again[WireGuardServer]) == string(files[WireGuardServer]) {
 		t.Errorf("a key is used twice: %v", err)
 	}
 }

@@ -112,7 +112,8 @@ func encodeKey(k crypto.Signer) []byte {
 
 func sign(template, parent *x509.Certificate, key, parentKey crypto.Signer) CA {
 	der := must(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), parentKey))
-	return CA{cert: must(x509.ParseCertificate(der)), key: key, PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+	return CA{cert: must(x509.ParseCertificate(der)), key: key,
+		PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
 func newKey() crypto.Signer { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) }

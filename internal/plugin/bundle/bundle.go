@@ -1,4 +1,5 @@
-// Package bundle is an archive for support: texts without secrets, and a page that describes what is in it, what was taken out, and what is missing.
+// Package bundle is an archive for support: texts without secrets, and a page that describes what is in it, what was
+// taken out, and what is missing.
 package bundle
 
 import (
@@ -56,9 +57,12 @@ func (b *Bundle) page() string {
 	}
 	s.WriteString(b.Title + "\n")
 	section("Taken out", b.Redactor.Summary(), "nothing was found to be taken out")
-	s.WriteString("\nSecrets are not in here: secrets.txt has their names and the names and sizes of their keys. Values that were known, and what looks like a\n" +
-		"password, a key or a token, stand as [REDACTED] in all files. Names of hosts, databases and accounts, and addresses, are left in.\n" +
-		"Have a look before you send it.\n")
+	s.WriteString(
+		"\nSecrets are not in here: secrets.txt has their names and the names and sizes of their keys. Values that were " +
+			"known, and what looks like a\n" +
+			"password, a key or a token, stand as [REDACTED] in all files. Names of hosts, databases and accounts, and " +
+			"addresses, are left in.\n" +
+			"Have a look before you send it.\n")
 	section("Missing", b.missing, "nothing")
 	section("Files", b.Files(), "none")
 	return s.String()
@@ -69,7 +73,8 @@ func (b *Bundle) Write(w io.Writer, now time.Time) error {
 	packed := gzip.NewWriter(w)
 	archive := tar.NewWriter(packed)
 	put := func(path, text string) error {
-		if err := archive.WriteHeader(&tar.Header{Name: b.Name + "/" + path, Mode: 0o600, Size: int64(len(text)), ModTime: now}); err != nil {
+		if err := archive.WriteHeader(&tar.Header{Name: b.Name + "/" + path, Mode: 0o600, Size: int64(len(text)),
+			ModTime: now}); err != nil {
 			return err
 		}
 		_, err := io.WriteString(archive, text)

@@ -25,8 +25,8 @@ type value struct {
 	word *regexp.Regexp
 }
 
-// Lengths of values, in bytes: shorter ones than least are reported by their place alone (password=…), shorter ones than free are replaced as whole
-// words, and a line of a longer value is replaced by itself from line on.
+// Lengths of values, in bytes: shorter ones than least are reported by their place alone (password=…), shorter ones
+// than free are replaced as whole words, and a line of a longer value is replaced by itself from line on.
 const (
 	least = 3
 	free  = 8
@@ -38,7 +38,8 @@ func New() *Redactor { return &Redactor{taken: map[string]int{}} }
 
 // Know adds a secret value; label reports people what it was, for instance Secret shop-root/password.
 func (r *Redactor) Know(label, text string) {
-	forms := []string{text, url.QueryEscape(text), url.PathEscape(text), base64.StdEncoding.EncodeToString([]byte(text)), strings.TrimSpace(text)}
+	forms := []string{text, url.QueryEscape(text), url.PathEscape(text), base64.StdEncoding.EncodeToString([]byte(text)),
+		strings.TrimSpace(text)}
 	if len(text) >= line {
 		for one := range strings.Lines(text) {
 			if one = strings.TrimSpace(one); len(one) >= line && !strings.HasPrefix(one, "-----") {
@@ -72,19 +73,25 @@ type pattern struct {
 const gone = "[REDACTED]"
 
 var patterns = []pattern{
-	{"private key", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`), gone},
+	{"private key",
+		regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`), gone},
 	{"age identity", regexp.MustCompile(`AGE-SECRET-KEY-[A-Z0-9-]+`), gone},
 	{"JSON web token", regexp.MustCompile(`eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+`), gone},
 	{"access key", regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), gone},
 	{"authorization", regexp.MustCompile(`(?i)(authorization"?\s*[:=]\s*"?(?:bearer|basic)\s+)[^\s",]+`), "${1}" + gone},
-	{"signature of a URL", regexp.MustCompile(`(?i)([?&](?:x-amz-signature|x-amz-security-token|sig|signature)=)[^&\s"]+`), "${1}" + gone},
+	{"signature of a URL", regexp.MustCompile(`(?i)([?&](?:x-amz-signature|x-amz-security-token|sig|signature)=)[^&\s"]+`),
+		"${1}" + gone},
 	{"password in a URL", regexp.MustCompile(`([a-z][a-z0-9+.-]*://[^\s/:@"']*:)[^\s/@"']+@`), "${1}" + gone + "@"},
 	{"password in a DSN", regexp.MustCompile(`(\b[\w.-]+:)[^\s:@/"']+(@(?:tcp|unix)\()`), "${1}" + gone + "${2}"},
-	{"password in SQL", regexp.MustCompile(`(?i)(\b(?:identified\s+(?:by|with\s+\S+\s+(?:by|as)|(?:via|with)\s+\S+\s+(?:using|as|by))|or\s+\w+\s+using|using)\s+(?:password\s*\(\s*)?)('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*")`), "${1}'" + gone + "'"},
-	{"password in SQL", regexp.MustCompile(`(?i)(\bpassword\s*\(\s*)('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*")`), "${1}'" + gone + "'"},
+	{"password in SQL", regexp.MustCompile(
+		`(?i)(\b(?:identified\s+(?:by|with\s+\S+\s+(?:by|as)|(?:via|with)\s+\S+\s+(?:using|as|by))|or\s+\w+\s+using|using)\s+(?:password\s*\(\s*)?)('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*")`), "${1}'" + gone + "'"},
+	{"password in SQL", regexp.MustCompile(`(?i)(\bpassword\s*\(\s*)('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*")`),
+		"${1}'" + gone + "'"},
 	{"password hash", regexp.MustCompile(`\*[0-9A-F]{40}\b`), gone},
-	{"password or key by its name", regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|passphrase|mysql_pwd|[_-]pwd|token|api[_-]?key|secret[_-]?key|secret[_-]?access[_-]?key|access[_-]?key|sst_auth|private[_-]?key)["']?[ \t]*[:=][ \t]*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'{\[][^\s"']*)`), "${1}" + gone},
-	{"password or key by its name", regexp.MustCompile(`(?i)(--(?:password|token|passphrase)[ =])([^\s"']+)`), "${1}" + gone},
+	{"password or key by its name", regexp.MustCompile(
+		`(?i)([\w.-]*(?:password|passwd|passphrase|mysql_pwd|[_-]pwd|token|api[_-]?key|secret[_-]?key|secret[_-]?access[_-]?key|access[_-]?key|sst_auth|private[_-]?key)["']?[ \t]*[:=][ \t]*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'{\[][^\s"']*)`), "${1}" + gone},
+	{"password or key by its name", regexp.MustCompile(`(?i)(--(?:password|token|passphrase)[ =])([^\s"']+)`),
+		"${1}" + gone},
 }
 
 // harmless values by name are not secret: switches, and what was taken out already.
@@ -119,8 +126,8 @@ func (r *Redactor) Text(text string) string {
 	return text
 }
 
-// Object takes secrets out of an object, in place: environment variables whose names state that they are secret, and annotations that hold a copy of the
-// whole object. What is secret by its look is left to Text.
+// Object takes secrets out of an object, in place: environment variables whose names state that they are secret, and
+// annotations that hold a copy of the whole object. What is secret by its look is left to Text.
 func (r *Redactor) Object(o map[string]any) {
 	if metadata, is := o["metadata"].(map[string]any); is {
 		delete(metadata, "managedFields")

@@ -10,7 +10,9 @@ import (
 )
 
 // key is made up for this test.
-const key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIOv0qkQ1v0PVy7kq1Vh0v3P0s9mQG0mA0vVn3qU5oAoGCCqGSM49\nAwEHoUQDQgAE3bYq0b7Vw\n-----END EC PRIVATE KEY-----\n"
+const key = "-----BEGIN EC PRIVATE " +
+	"KEY-----\nMHcCAQEEIOv0qkQ1v0PVy7kq1Vh0v3P0s9mQG0mA0vVn3qU5oAoGCCqGSM49\nAwEHoUQDQgAE3bYq0b7Vw\n-----END EC PRIVATE " +
+	"KEY-----\n"
 
 // TestKnown: a value is replaced in every form it may have in a text.
 func TestKnown(t *testing.T) {
@@ -20,11 +22,14 @@ func TestKnown(t *testing.T) {
 	r.Know("Secret shop-tls/tls.key", key)
 	r.Know("Secret app/password", "hello")
 	for _, text := range []string{
-		"login with " + password + " refused", url.QueryEscape(password), url.PathEscape(password), base64.StdEncoding.EncodeToString([]byte(password)),
-		"  " + strings.ReplaceAll(key, "\n", "\n    "), "MHcCAQEEIOv0qkQ1v0PVy7kq1Vh0v3P0s9mQG0mA0vVn3qU5oAoGCCqGSM49", "say hello", "hello", "(hello,hello)",
+		"login with " + password + " refused", url.QueryEscape(password), url.PathEscape(password),
+		base64.StdEncoding.EncodeToString([]byte(password)),
+		"  " + strings.ReplaceAll(key, "\n", "\n    "), "MHcCAQEEIOv0qkQ1v0PVy7kq1Vh0v3P0s9mQG0mA0vVn3qU5oAoGCCqGSM49",
+		"say hello", "hello", "(hello,hello)",
 	} {
 		got := r.Text(text)
-		for _, leak := range []string{password, "hello", "MHcCAQEE", url.QueryEscape(password), base64.StdEncoding.EncodeToString([]byte(password))} {
+		for _, leak := range []string{password, "hello", "MHcCAQEE", url.QueryEscape(password),
+			base64.StdEncoding.EncodeToString([]byte(password))} {
 			if strings.Contains(got, leak) {
 				t.Errorf("%q became %q", text, got)
 			}
@@ -58,13 +63,16 @@ func TestPatterns(t *testing.T) {
 		"AKIAIOSFODNN7EXAMPLE":                                                                                      "[REDACTED]",
 		"AGE-SECRET-KEY-1QQPQYQJZ0VQ":                                                                               "[REDACTED]",
 		"GET /b?X-Amz-Signature=abcdef&x=1":                                                                         "GET /b?X-Amz-Signature=[REDACTED]&x=1",
-		"a " + key + " b":                                                                                           "a [REDACTED]\n b",
-		"cut off: " + key[:60]:                                                                                      "cut off: [REDACTED]",
-		"automountServiceAccountToken: false":                                                                       "automountServiceAccountToken: false",
-		"secretName: shop-tls":                                                                                      "secretName: shop-tls",
-		"passwordSecretRef:\n  name: app-password":                                                                  "passwordSecretRef:\n  name: app-password",
-		"Access denied for user 'a'@'b' (using password: YES)":                                                      "Access denied for user 'a'@'b' (using password: YES)",
-		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----":                                              "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+		"a " + key +
+			" b": "a [REDACTED]\n b",
+		"cut off: " +
+			key[:60]: "cut off: [REDACTED]",
+		"automountServiceAccountToken: false":                  "automountServiceAccountToken: false",
+		"secretName: shop-tls":                                 "secretName: shop-tls",
+		"passwordSecretRef:\n  name: app-password":             "passwordSecretRef:\n  name: app-password",
+		"Access denied for user 'a'@'b' (using password: YES)": "Access denied for user 'a'@'b' (using password: YES)",
+		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END " +
+			"CERTIFICATE-----",
 	} {
 		if got := r.Text(text); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)

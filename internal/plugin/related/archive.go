@@ -23,7 +23,8 @@ func archive(c *v1alpha1.GaleraCluster, o Objects) *Area {
 	able := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionPointInTimeRecoverable)
 	switch {
 	case able == nil:
-		found = append(found, about("GaleraCluster", c, Waiting, v1alpha1.ReasonArchiverStarting, "the operator has not reported yet whether the archive keeps up"))
+		found = append(found, about("GaleraCluster", c, Waiting, v1alpha1.ReasonArchiverStarting,
+			"the operator has not reported yet whether the archive keeps up"))
 	case able.Status != metav1.ConditionTrue:
 		found = append(found, behind(c, *able))
 	}

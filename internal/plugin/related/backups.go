@@ -35,11 +35,15 @@ func backups(c *v1alpha1.GaleraCluster, o Objects, now time.Time) *Area {
 // latestFirst leaves those out that are being deleted.
 func latestFirst(all []v1alpha1.GaleraBackup) []v1alpha1.GaleraBackup {
 	all = slices.DeleteFunc(slices.Clone(all), func(b v1alpha1.GaleraBackup) bool { return b.DeletionTimestamp != nil })
-	slices.SortStableFunc(all, func(a, b v1alpha1.GaleraBackup) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	slices.SortStableFunc(all, func(a, b v1alpha1.GaleraBackup) int {
+		return b.CreationTimestamp.Compare(
+			a.CreationTimestamp.Time)
+	})
 	return all
 }
 
-// usedByBackups names the stores of the schedules and of the latest backup: an old backup may lie in a store that was given up.
+// usedByBackups names the stores of the schedules and of the latest backup: an old backup may lie in a store that was
+// given up.
 func usedByBackups(o Objects, all []v1alpha1.GaleraBackup) (names []string) {
 	for _, s := range o.Schedules {
 		names = append(names, s.Spec.Template.StoreRef.Name)
@@ -53,26 +57,30 @@ func usedByBackups(o Objects, all []v1alpha1.GaleraBackup) (names []string) {
 
 // scheduled describes what is wrong with a schedule.
 func scheduled(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupSchedule, now time.Time) (found []Finding) {
-	if stalled := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+	if stalled := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionStalled); stalled != nil &&
+		stalled.Status == metav1.ConditionTrue {
 		f := about(schedule, s, Failing, stalled.Reason, stalled.Message)
 		f.Command = fmt.Sprintf("kubectl edit galerabackupschedule %s -n %s", s.Name, s.Namespace)
 		return append(found, f)
 	}
 	if s.Spec.Suspend {
 		f := about(schedule, s, Waiting, v1alpha1.ReasonSuspended, "no backups are made while spec.suspend is true")
-		f.Command = fmt.Sprintf(`kubectl patch galerabackupschedule %s -n %s --type=merge -p '{"spec":{"suspend":false}}'`, s.Name, s.Namespace)
+		f.Command = fmt.Sprintf(`kubectl patch galerabackupschedule %s -n %s --type=merge -p '{"spec":{"suspend":false}}'`,
+			s.Name, s.Namespace)
 		return append(found, f)
 	}
 	due, done := s.Status.LastScheduleTime, s.Status.LastSuccessTime
 	if due != nil && now.Sub(due.Time) > overdueAfter && (done == nil || done.Before(due)) {
-		f := about(schedule, s, Failing, "Overdue", "the backup that was due at "+clock(due)+" is not complete; the last one that is was complete at "+clock(done))
+		f := about(schedule, s, Failing, "Overdue", "the backup that was due at "+clock(due)+
+			" is not complete; the last one that is was complete at "+clock(done))
 		f.Command = fmt.Sprintf("kubectl galera backups %s -n %s", c.Name, c.Namespace)
 		found = append(found, f)
 	}
 	return found
 }
 
-// latest judges the last backup that has ended, and one that has not. storeTold states that the store is what it waits for, and was reported.
+// latest judges the last backup that has ended, and one that has not. storeTold states that the store is what it waits
+// for, and was reported.
 func latest(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraBackup, storeTold bool) (found []Finding) {
 	for i := range all {
 		b := &all[i]
@@ -86,7 +94,8 @@ func latest(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraBackup, storeTold bo
 		switch b.Status.Phase {
 		case v1alpha1.BackupFailed:
 			f := about(backup, b, Failing, complete.Reason, complete.Message)
-			f.Do, f.Command = "When that is fixed, make another one", fmt.Sprintf("kubectl galera backup %s -n %s --store %s", c.Name, c.Namespace, b.Spec.StoreRef.Name)
+			f.Do, f.Command = "When that is fixed, make another one", fmt.Sprintf("kubectl galera backup %s -n %s --store %s",
+				c.Name, c.Namespace, b.Spec.StoreRef.Name)
 			if by := b.Labels[v1alpha1.LabelSchedule]; by != "" {
 				f.Do = "The schedule " + by + " makes the next one; to make one now"
 			}
@@ -108,10 +117,12 @@ func unfinished(b *v1alpha1.GaleraBackup, complete metav1.Condition) Finding {
 	case meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionStalled):
 		f.State = Failing
 		f.Command = fmt.Sprintf("kubectl describe galerabackup %s -n %s", b.Name, b.Namespace)
-	case slices.Contains([]string{v1alpha1.ReasonStoreUnreachable, v1alpha1.ReasonStoreRefused, v1alpha1.ReasonStoreFull}, complete.Reason):
+	case slices.Contains([]string{v1alpha1.ReasonStoreUnreachable, v1alpha1.ReasonStoreRefused, v1alpha1.ReasonStoreFull},
+		complete.Reason):
 		// The store was well at its last check, and is not now.
 		f.State = Failing
-		f.Do, f.Command = "See the store", fmt.Sprintf("kubectl describe galerabackupstore %s -n %s", b.Spec.StoreRef.Name, b.Namespace)
+		f.Do, f.Command = "See the store", fmt.Sprintf("kubectl describe galerabackupstore %s -n %s", b.Spec.StoreRef.Name,
+			b.Namespace)
 	}
 	return f
 }
@@ -128,7 +139,8 @@ func untested(c *v1alpha1.GaleraCluster, b *v1alpha1.GaleraBackup) []Finding {
 	case v1alpha1.ReasonVerifying:
 		f.State, f.Command = Waiting, ""
 	case v1alpha1.ReasonBackupDamaged:
-		f.Do, f.Command = "Do not rely on it; make another one", fmt.Sprintf("kubectl galera backup %s -n %s --store %s", c.Name, c.Namespace, b.Spec.StoreRef.Name)
+		f.Do, f.Command = "Do not rely on it; make another one", fmt.Sprintf("kubectl galera backup %s -n %s --store %s",
+			c.Name, c.Namespace, b.Spec.StoreRef.Name)
 	case v1alpha1.ReasonVerifyFailed:
 		f.Do = "Set spec.verify to None and back to test it again"
 	}

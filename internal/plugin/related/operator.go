@@ -39,7 +39,8 @@ func leases(ctx context.Context, kube client.Reader) []coordinationv1.Lease {
 	return nil
 }
 
-// operator judges the Leases: any that is renewed may be this cluster's operator's. Without one, a spec that was not seen is the only sign.
+// operator judges the Leases: any that is renewed may be this cluster's operator's. Without one, a spec that was not
+// seen is the only sign.
 func operator(c *v1alpha1.GaleraCluster, leases []coordinationv1.Lease, now time.Time) *Finding {
 	var latest *coordinationv1.Lease
 	for i, l := range leases {
@@ -58,8 +59,11 @@ func operator(c *v1alpha1.GaleraCluster, leases []coordinationv1.Lease, now time
 	if silent <= duration+leaseGrace {
 		return nil
 	}
-	f := about("Lease", latest, Failing, "OperatorAbsent", fmt.Sprintf("no operator has been at work for %s. The databases serve on; what else is shown may be old, and nothing is repaired, switched or backed up",
-		silent.Truncate(time.Second)))
+	f := about("Lease", latest, Failing, "OperatorAbsent",
+		fmt.Sprintf(
+			"no operator has been at work for %s. The databases serve on; what else is shown may be old, and nothing is "+
+				"repaired, switched or backed up",
+			silent.Truncate(time.Second)))
 	f.Command = fmt.Sprintf("kubectl get pods -n %s -l app.kubernetes.io/name=galera-operator", latest.Namespace)
 	return &f
 }
@@ -70,7 +74,8 @@ func unseen(c *v1alpha1.GaleraCluster) *Finding {
 	if ready == nil || ready.ObservedGeneration >= c.Generation {
 		return nil
 	}
-	f := about("GaleraCluster", c, Waiting, "NotSeen", "no operator has seen the last change of the spec yet. If that lasts, see whether one runs")
+	f := about("GaleraCluster", c, Waiting, "NotSeen",
+		"no operator has seen the last change of the spec yet. If that lasts, see whether one runs")
 	f.Command = "kubectl get pods -A -l app.kubernetes.io/name=galera-operator"
 	return &f
 }

@@ -34,13 +34,15 @@ func TestOperator(t *testing.T) {
 		leases []coordinationv1.Lease
 		want   string
 	}{
-		"at work":                      {seen, []coordinationv1.Lease{lease("ops", 2*time.Second, 15)}, ""},
-		"a clock that is ahead":        {seen, []coordinationv1.Lease{lease("ops", -time.Minute, 15)}, ""},
-		"another one takes over":       {seen, []coordinationv1.Lease{lease("ops", 40*time.Second, 15)}, ""},
-		"away":                         {seen, []coordinationv1.Lease{lease("ops", 46*time.Second, 15)}, "OperatorAbsent"},
-		"scaled down":                  {seen, []coordinationv1.Lease{lease("ops", 32*time.Second, 1)}, "OperatorAbsent"},
-		"one of two":                   {seen, []coordinationv1.Lease{lease("old", time.Hour, 15), lease("ops", time.Second, 15)}, ""},
-		"both of two":                  {seen, []coordinationv1.Lease{lease("old", time.Hour, 15), lease("ops", time.Minute, 15)}, "OperatorAbsent"},
+		"at work":                {seen, []coordinationv1.Lease{lease("ops", 2*time.Second, 15)}, ""},
+		"a clock that is ahead":  {seen, []coordinationv1.Lease{lease("ops", -time.Minute, 15)}, ""},
+		"another one takes over": {seen, []coordinationv1.Lease{lease("ops", 40*time.Second, 15)}, ""},
+		"away":                   {seen, []coordinationv1.Lease{lease("ops", 46*time.Second, 15)}, "OperatorAbsent"},
+		"scaled down":            {seen, []coordinationv1.Lease{lease("ops", 32*time.Second, 1)}, "OperatorAbsent"},
+		"one of two": {seen, []coordinationv1.Lease{lease("old", time.Hour, 15),
+			lease("ops", time.Second, 15)}, ""},
+		"both of two": {seen, []coordinationv1.Lease{lease("old", time.Hour, 15),
+			lease("ops", time.Minute, 15)}, "OperatorAbsent"},
 		"at work, and slow":            {unseen, []coordinationv1.Lease{lease("ops", 2*time.Second, 15)}, ""},
 		"not known":                    {seen, nil, ""},
 		"not known, and not seen":      {unseen, nil, "NotSeen"},
@@ -79,7 +81,8 @@ func TestLeases(t *testing.T) {
 					}
 					return to.List(ctx, list, o...)
 				},
-				Get: func(ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+				Get: func(ctx context.Context, to client.WithWatch, key client.ObjectKey, o client.Object,
+					_ ...client.GetOption) error {
 					if c.get != nil {
 						return c.get
 					}

@@ -53,7 +53,8 @@ func Read(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster) Ob
 	r.list(ctx, schedule, c.Namespace, &schedules)
 	r.list(ctx, backup, c.Namespace, &backups)
 	r.to.Stores = stores.Items
-	r.to.Schedules = slices.DeleteFunc(schedules.Items, func(s v1alpha1.GaleraBackupSchedule) bool { return s.Spec.Template.ClusterRef.Name != c.Name })
+	r.to.Schedules = slices.DeleteFunc(schedules.Items,
+		func(s v1alpha1.GaleraBackupSchedule) bool { return s.Spec.Template.ClusterRef.Name != c.Name })
 	r.to.Backups = slices.DeleteFunc(backups.Items, func(b v1alpha1.GaleraBackup) bool {
 		namespace, name := b.Source()
 		return name != c.Name || namespace != c.Namespace || clone.Owner(&b) != nil // a clone's goes soon
@@ -64,7 +65,8 @@ func Read(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster) Ob
 	r.accounts(ctx, user, c, &users)
 	r.accounts(ctx, database, c, &databases)
 	r.to.Users = slices.DeleteFunc(users.Items, func(u v1alpha1.GaleraUser) bool { return other(c)(u.Cluster()) })
-	r.to.Databases = slices.DeleteFunc(databases.Items, func(d v1alpha1.GaleraDatabase) bool { return other(c)(d.Cluster()) })
+	r.to.Databases = slices.DeleteFunc(databases.Items,
+		func(d v1alpha1.GaleraDatabase) bool { return other(c)(d.Cluster()) })
 	r.bindings(ctx)
 	r.to.Leases = leases(ctx, kube)
 	return *r.to
@@ -96,7 +98,8 @@ func (r reader) list(ctx context.Context, kind, namespace string, list client.Ob
 	return false
 }
 
-// accounts are in all namespaces if the cluster admits others. Who may not read all of them sees those of the cluster's namespace.
+// accounts are in all namespaces if the cluster admits others. Who may not read all of them sees those of the cluster's
+// namespace.
 func (r reader) accounts(ctx context.Context, kind string, c *v1alpha1.GaleraCluster, list client.ObjectList) {
 	if c.Spec.AllowedNamespaces != nil && r.list(ctx, kind, "", list) {
 		return

@@ -1,4 +1,5 @@
-// Package related finds what belongs to a cluster alongside its nodes, and describes what is wrong with it: backups, the archive, users and databases.
+// Package related finds what belongs to a cluster alongside its nodes, and describes what is wrong with it: backups,
+// the archive, users and databases.
 package related
 
 import (
@@ -23,7 +24,8 @@ const (
 // order is from good to bad.
 var order = []string{OK, Waiting, Unknown, Failing}
 
-// Report is what was found, one area for each question that people ask. An area is absent where there is nothing to ask about.
+// Report is what was found, one area for each question that people ask. An area is absent where there is nothing to ask
+// about.
 type Report struct {
 	// Operator reports whether no operator is at work; absent if one is, or if that could not be found out.
 	Operator *Finding `json:"operator,omitempty"`
@@ -88,7 +90,8 @@ func Judge(c *v1alpha1.GaleraCluster, o Objects, now time.Time) Report {
 	return r
 }
 
-// area is one with these findings, the worst first. What could not be read leaves it unknown, unless it is known to be bad.
+// area is one with these findings, the worst first. What could not be read leaves it unknown, unless it is known to be
+// bad.
 func area(found []Finding, unread bool) *Area {
 	a := &Area{State: OK, Findings: found}
 	slices.SortStableFunc(a.Findings, func(a, b Finding) int { return rank(b.State) - rank(a.State) })
@@ -105,7 +108,8 @@ func rank(state string) int { return slices.Index(order, state) }
 
 // about is a finding about an object.
 func about(kind string, o client.Object, state, reason, message string) Finding {
-	return Finding{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Reason: reason, Message: message}
+	return Finding{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Reason: reason,
+		Message: message}
 }
 
 // unread reports whether one of these kinds could not be read.

@@ -20,8 +20,10 @@ func stores(c *v1alpha1.GaleraCluster, o Objects, names []string) (found []Findi
 	for _, name := range names {
 		i := slices.IndexFunc(o.Stores, func(s v1alpha1.GaleraBackupStore) bool { return s.Name == name })
 		if i < 0 {
-			found = append(found, Finding{Kind: store, Namespace: c.Namespace, Name: name, State: Failing, Reason: v1alpha1.ReasonStoreNotFound,
-				Message: "there is no such GaleraBackupStore in this namespace: create it, or name another one", Command: "kubectl get galerabackupstores -n " + c.Namespace})
+			found = append(found, Finding{Kind: store, Namespace: c.Namespace, Name: name, State: Failing,
+				Reason:  v1alpha1.ReasonStoreNotFound,
+				Message: "there is no such GaleraBackupStore in this namespace: create it, or name another one",
+				Command: "kubectl get galerabackupstores -n " + c.Namespace})
 			continue
 		}
 		if f, wrong := unreachable(&o.Stores[i]); wrong {
@@ -41,7 +43,8 @@ func unreachable(s *v1alpha1.GaleraBackupStore) (Finding, bool) {
 		return Finding{}, false
 	}
 	f := about(store, s, Failing, r.Reason, r.Message)
-	if !strings.HasSuffix(r.Message, ": create it") && !strings.HasSuffix(r.Message, ": name another one") { // else it describes what to do
+	if !strings.HasSuffix(r.Message, ": create it") && !strings.HasSuffix(r.Message, ": name another one") {
+		// else it describes what to do
 		f.Do = storeAdvice(s, r.Reason)
 	}
 	f.Command = fmt.Sprintf("kubectl describe galerabackupstore %s -n %s", s.Name, s.Namespace)
@@ -72,9 +75,12 @@ func storeAdvice(s *v1alpha1.GaleraBackupStore, reason string) string {
 		if o.secret != "" {
 			with = "the key in the Secret " + o.secret
 		}
-		return fmt.Sprintf("Check that the %s exists at %s, and that %s may list it, and write, read and delete there", o.bucket, o.endpoint, with)
+		return fmt.Sprintf("Check that the %s exists at %s, and that %s may list it, and write, read and delete there",
+			o.bucket, o.endpoint, with)
 	case v1alpha1.ReasonStoreUnreachable:
-		return fmt.Sprintf("Check the endpoint (%s): its name in DNS, its certificate (caBundle), and that NetworkPolicies let Jobs reach it", o.endpoint)
+		return fmt.Sprintf(
+			"Check the endpoint (%s): its name in DNS, its certificate (caBundle), and that NetworkPolicies let Jobs reach it",
+			o.endpoint)
 	case v1alpha1.ReasonStoreFull:
 		return "Make space, or keep fewer backups (spec.retention)"
 	}

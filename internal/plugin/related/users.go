@@ -14,7 +14,8 @@ import (
 )
 
 // passing are the reasons that end by themselves.
-var passing = []string{v1alpha1.ReasonWaitingCluster, v1alpha1.ReasonClusterPaused, v1alpha1.ReasonAgentUnreachable, v1alpha1.ReasonCertificateWaits, v1alpha1.ReasonRotating, v1alpha1.ReasonDropping}
+var passing = []string{v1alpha1.ReasonWaitingCluster, v1alpha1.ReasonClusterPaused, v1alpha1.ReasonAgentUnreachable,
+	v1alpha1.ReasonCertificateWaits, v1alpha1.ReasonRotating, v1alpha1.ReasonDropping}
 
 // users judges users, their bindings, and databases; nil if there are none.
 func users(o Objects, now time.Time) *Area {
@@ -55,17 +56,21 @@ func account(kind string, o client.Object, conditions []metav1.Condition) []Find
 // bound judges what applications connect with: the binding Secret, its certificate, and its password.
 func bound(o Objects, u *v1alpha1.GaleraUser, now time.Time) (found []Finding) {
 	describe := fmt.Sprintf("kubectl describe galerauser %s -n %s", u.Name, u.Namespace)
-	if names, read := o.Secrets[u.Namespace]; read && u.Status.Binding != nil && !slices.Contains(names, u.Status.Binding.Name) {
-		f := about(user, u, Failing, "BindingMissing", fmt.Sprintf("the Secret %s is gone, and applications connect with it", u.Status.Binding.Name))
+	if names, read := o.Secrets[u.Namespace]; read && u.Status.Binding != nil &&
+		!slices.Contains(names, u.Status.Binding.Name) {
+		f := about(user, u, Failing, "BindingMissing", fmt.Sprintf("the Secret %s is gone, and applications connect with it",
+			u.Status.Binding.Name))
 		f.Do, f.Command = "The operator writes it again within seconds; if it does not, see that one runs", describe
 		found = append(found, f)
 	}
 	if until := u.Status.CertificateNotAfter; until != nil && until.Time.Before(now) {
-		f := about(user, u, Failing, v1alpha1.ReasonCertificateExpired, "the certificate in its binding Secret has expired at "+clock(until))
+		f := about(user, u, Failing, v1alpha1.ReasonCertificateExpired,
+			"the certificate in its binding Secret has expired at "+clock(until))
 		f.Command = describe
 		found = append(found, f)
 	}
-	if p := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionPasswordRotated); p != nil && p.Reason == v1alpha1.ReasonPasswordMissing &&
+	if p := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionPasswordRotated); p != nil &&
+		p.Reason == v1alpha1.ReasonPasswordMissing &&
 		meta.IsStatusConditionTrue(u.Status.Conditions, v1alpha1.ConditionReady) {
 		f := about(user, u, Failing, p.Reason, p.Message)
 		f.Command = describe

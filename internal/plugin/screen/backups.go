@@ -23,15 +23,24 @@ func BackupProgress(p *v1alpha1.BackupProgress) string {
 	return out
 }
 
-// Backups is a table of a namespace's backups, the latest first, of one cluster if it is named; then of what stores hold besides.
+// Backups is a table of a namespace's backups, the latest first, of one cluster if it is named; then of what stores
+// hold besides.
 func Backups(all []v1alpha1.GaleraBackup, stores []v1alpha1.GaleraBackupStore, cluster string, s Style) string {
-	all = slices.DeleteFunc(slices.Clone(all), func(b v1alpha1.GaleraBackup) bool { return cluster != "" && b.Spec.ClusterRef.Name != cluster })
-	slices.SortFunc(all, func(a, b v1alpha1.GaleraBackup) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
-	rows := [][]cell{{plain("BACKUP"), plain("CLUSTER"), plain("STORE"), plain("STATE"), plain("SIZE"), plain("AGE"), plain("POSITION"), plain("VERIFIED")}}
+	all = slices.DeleteFunc(slices.Clone(all), func(b v1alpha1.GaleraBackup) bool {
+		return cluster != "" &&
+			b.Spec.ClusterRef.Name != cluster
+	})
+	slices.SortFunc(all, func(a, b v1alpha1.GaleraBackup) int {
+		return b.CreationTimestamp.Compare(
+			a.CreationTimestamp.Time)
+	})
+	rows := [][]cell{{plain("BACKUP"), plain("CLUSTER"), plain("STORE"), plain("STATE"), plain("SIZE"), plain("AGE"),
+		plain("POSITION"), plain("VERIFIED")}}
 	known := map[string]bool{}
 	for _, b := range all {
 		known[b.Status.Directory+"/"+b.Status.ID] = true
-		rows = append(rows, []cell{plain(b.Name), plain(b.Spec.ClusterRef.Name), plain(b.Spec.StoreRef.Name), backupState(b), plain(quantity(b)), plain(backupAge(b, s)),
+		rows = append(rows, []cell{plain(b.Name), plain(b.Spec.ClusterRef.Name), plain(b.Spec.StoreRef.Name), backupState(b),
+			plain(quantity(b)), plain(backupAge(b, s)),
 			plain(short(b.Status.Position)), verified(b)})
 	}
 	out := "no backups in this namespace\n"
@@ -83,7 +92,8 @@ func verified(b v1alpha1.GaleraBackup) cell {
 	return cell{"✗ " + c.Reason, red}
 }
 
-// otherStores are the latest backups of stores that no GaleraBackup is about: of another namespace, another Kubernetes, or a deleted object.
+// otherStores are the latest backups of stores that no GaleraBackup is about: of another namespace, another Kubernetes,
+// or a deleted object.
 func otherStores(stores []v1alpha1.GaleraBackupStore, known map[string]bool, cluster string, s Style) string {
 	rows := [][]cell{{plain("IN STORE"), plain("DIRECTORY"), plain("ID"), plain("AGE")}}
 	out := ""
@@ -95,7 +105,8 @@ func otherStores(stores []v1alpha1.GaleraBackupStore, known map[string]bool, clu
 			}
 			rows = append(rows, []cell{plain(store.Name), plain(b.Directory), plain(b.ID), plain(s.since(b.CompletedAt.Time))})
 		}
-		if c := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReachable); c != nil && c.Status != metav1.ConditionTrue {
+		if c := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReachable); c != nil &&
+			c.Status != metav1.ConditionTrue {
 			out += s.note(red, store.Name, fmt.Sprintf("cannot be used: %s: %s", c.Reason, c.Message))
 		}
 	}

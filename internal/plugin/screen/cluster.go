@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/related"
 )
 
-// Cluster is one screen about a cluster: what is wrong and what to do first, then nodes, encryption, certificates and the last backup. Without a
-// report nothing is said of what belongs to the cluster.
+// Cluster is one screen about a cluster: what is wrong and what to do first, then nodes, encryption, certificates and
+// the last backup. Without a report nothing is said of what belongs to the cluster.
 func Cluster(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	var b strings.Builder
 	b.WriteString(headline(c, s))
@@ -72,8 +72,8 @@ func condition(c *v1alpha1.GaleraCluster, kind string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown}
 }
 
-// troubles explains why the cluster is not as it should be, the most urgent first, each message once. What conditions say
-// of the required actions is not shown again.
+// troubles explains why the cluster is not as it should be, the most urgent first, each message once. What conditions
+// say of the required actions is not shown again.
 func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 	var b strings.Builder
 	told := map[string]bool{}
@@ -93,13 +93,15 @@ func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 		told[a.Reason] = true
 		b.WriteString("\n" + s.noteWith(red, "DO THIS", a.Reason+": "+a.Message, a.Command))
 	}
-	if stalled := condition(c, v1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue && len(c.Status.RequiredActions) == 0 {
+	if stalled := condition(c, v1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue &&
+		len(c.Status.RequiredActions) == 0 {
 		tell(red, "DO THIS", stalled)
 	}
 	if paused := condition(c, v1alpha1.ConditionPaused); paused.Status == metav1.ConditionTrue && !told[paused.Reason] {
 		tell(yellow, "PAUSED", paused)
 	}
-	for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionReady, v1alpha1.ConditionEncrypted, v1alpha1.ConditionQuorumHealthy, v1alpha1.ConditionCertificatesValid} {
+	for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionReady, v1alpha1.ConditionEncrypted,
+		v1alpha1.ConditionQuorumHealthy, v1alpha1.ConditionCertificatesValid} {
 		if of := condition(c, kind); of.Status == metav1.ConditionFalse && !told[of.Reason] {
 			tell(yellow, "not "+kind, of)
 		}
@@ -146,7 +148,8 @@ func requests(c *v1alpha1.GaleraCluster, s Style) string {
 }
 
 func nodes(c *v1alpha1.GaleraCluster, s Style) string {
-	rows := [][]cell{{plain("NODE"), plain("STATE"), plain("COMPONENT"), plain("POSITION"), plain("VERSION"), plain("JOIN")}}
+	rows := [][]cell{{plain("NODE"), plain("STATE"), plain("COMPONENT"), plain("POSITION"), plain("VERSION"),
+		plain("JOIN")}}
 	var notes []string
 	for _, m := range c.Status.Members {
 		rows = append(rows, nodeRow(c, m))
@@ -227,7 +230,8 @@ func left(s Style, until *metav1.Time) cell {
 	return cell{age(d) + " left", green}
 }
 
-// Recovery is what is known of a cluster that cannot start by itself: the members with their data, and what is asked of a person.
+// Recovery is what is known of a cluster that cannot start by itself: the members with their data, and what is asked of
+// a person.
 func Recovery(c *v1alpha1.GaleraCluster, s Style) string {
 	rows := [][]cell{{plain("NODE"), plain("PHASE"), plain("COMPONENT"), plain("POSITION")}}
 	notes := ""

@@ -17,7 +17,8 @@ func Encryption(c *v1alpha1.GaleraCluster, s Style) string {
 			out, wrong = matrix(c, s, as)
 		}
 	}
-	return s.table(out) + strings.Join(wrong, "") + s.wrap("✓ TLS was observed, = and plaintext was refused", 0) + "\n" + certificates(c, s)
+	return s.table(out) + strings.Join(wrong, "") + s.wrap("✓ TLS was observed, = and plaintext was refused", 0) + "\n" +
+		certificates(c, s)
 }
 
 // detail is how much of a channel has space.
@@ -47,8 +48,11 @@ func matrix(c *v1alpha1.GaleraCluster, s Style, as detail) ([][]cell, []string) 
 		if t == nil {
 			t = &v1alpha1.MemberTLSStatus{}
 		}
-		rows = append(rows, []cell{plain(m.Name), channel(t.Replication, string(p.Replication), as), channel(t.StateTransfer, cmp.Or(string(p.StateTransfer), string(p.Replication)), as), channel(t.Clients, string(p.Clients), as)})
-		for name, ch := range map[string]*v1alpha1.ChannelStatus{"replication": t.Replication, "stateTransfer": t.StateTransfer, "clients": t.Clients} {
+		rows = append(rows, []cell{plain(m.Name), channel(t.Replication, string(p.Replication), as),
+			channel(t.StateTransfer, cmp.Or(string(p.StateTransfer), string(p.Replication)), as),
+			channel(t.Clients, string(p.Clients), as)})
+		for name, ch := range map[string]*v1alpha1.ChannelStatus{"replication": t.Replication,
+			"stateTransfer": t.StateTransfer, "clients": t.Clients} {
 			if ch != nil && ch.Message != "" {
 				wrong = append(wrong, s.note(red, m.Name+" "+name, ch.Message))
 			}
@@ -58,7 +62,8 @@ func matrix(c *v1alpha1.GaleraCluster, s Style, as detail) ([][]cell, []string) 
 	return rows, wrong
 }
 
-// channel is what was observed of one: the protocol, the suite without what all of them have, and = where plaintext was refused.
+// channel is what was observed of one: the protocol, the suite without what all of them have, and = where plaintext was
+// refused.
 func channel(c *v1alpha1.ChannelStatus, policy string, as detail) cell {
 	if c == nil {
 		return cell{"?", yellow}
@@ -102,7 +107,8 @@ func certificates(c *v1alpha1.GaleraCluster, s Style) string {
 	}
 	rows := [][]cell{{plain("CERTIFICATE"), plain("VALID"), plain("")}}
 	if t.NotAfter != nil {
-		rows = append(rows, []cell{plain("nodes"), left(s, t.NotAfter), plain(t.Key + " " + t.Serial[:min(len(t.Serial), 16)])})
+		rows = append(rows, []cell{plain("nodes"), left(s, t.NotAfter),
+			plain(t.Key + " " + t.Serial[:min(len(t.Serial), 16)])})
 	}
 	for _, ca := range t.TrustedCAs {
 		rows = append(rows, []cell{plain("CA, " + strings.ToLower(ca.State)), left(s, ca.NotAfter), plain(ca.Subject)})
@@ -112,7 +118,8 @@ func certificates(c *v1alpha1.GaleraCluster, s Style) string {
 		const which = 2
 		out = "\n" + s.table(rows, which)
 	}
-	if due := t.RenewalTime; t.NotAfter != nil && due != nil && s.Now.After(due.Add(t.NotAfter.Sub(due.Time)/2)) { // as the alert has it
+	if due := t.RenewalTime; t.NotAfter != nil && due != nil && s.Now.After(due.Add(t.NotAfter.Sub(due.Time)/2)) {
+		// as the alert has it
 		out += s.noteWith(yellow, "NOT RENEWED", fmt.Sprintf("cert-manager was to renew the nodes' certificate %s "+
 			"ago. To see why", age(s.Now.Sub(due.Time))),
 			fmt.Sprintf("kubectl describe certificate %s-issued -n %s", c.Name, c.Namespace))
@@ -125,7 +132,8 @@ func certificates(c *v1alpha1.GaleraCluster, s Style) string {
 		out += s.paint(yellow, s.wrap(text, 0)) + "\n"
 	}
 	if sw := t.Switch; sw != nil {
-		out += s.paint(yellow, s.wrap(fmt.Sprintf("switching replication from %s to %s (%s), for %s", sw.From, sw.To, sw.Strategy, s.since(sw.StartedAt.Time)), 0)) + "\n"
+		out += s.paint(yellow, s.wrap(fmt.Sprintf("switching replication from %s to %s (%s), for %s", sw.From, sw.To,
+			sw.Strategy, s.since(sw.StartedAt.Time)), 0)) + "\n"
 	}
 	return out
 }

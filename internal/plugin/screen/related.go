@@ -62,7 +62,8 @@ func noOperator(r *related.Report, s Style) string {
 	return "\n" + s.noteWith(red, "NO OPERATOR", findingLine(*r.Operator), r.Operator.Command)
 }
 
-// findings describe what is wrong with what belongs to a cluster. While it accepts no writes everything waits for it, and only failures are reported.
+// findings describe what is wrong with what belongs to a cluster. While it accepts no writes everything waits for it,
+// and only failures are reported.
 func findings(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	var b strings.Builder
 	names, of := areas(r)
@@ -73,7 +74,9 @@ func findings(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 		}
 		for n, f := range told {
 			if n == maxFindings {
-				b.WriteString("  " + s.wrap(fmt.Sprintf("and %d more: kubectl galera status %s -n %s -o yaml has all, under related", len(told)-n, c.Name, c.Namespace), 2) + "\n")
+				b.WriteString("  " + s.wrap(fmt.Sprintf(
+					"and %d more: kubectl galera status %s -n %s -o yaml has all, under related", len(told)-n, c.Name, c.Namespace),
+					2) + "\n")
 				break
 			}
 			title := areaMark(names[i], f.State)
@@ -166,7 +169,8 @@ func unread(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 			"right. Those you have", "kubectl auth can-i --list -n "+c.Namespace)
 	}
 	if of := kinds[related.NotInstalled]; len(of) > 0 {
-		out += s.note(yellow, "not shown", strings.Join(of, ", ")+": this Kubernetes does not know the kind. The operator is older than this plugin, or its CRDs were not updated")
+		out += s.note(yellow, "not shown", strings.Join(of, ", ")+
+			": this Kubernetes does not know the kind. The operator is older than this plugin, or its CRDs were not updated")
 	}
 	return out
 }

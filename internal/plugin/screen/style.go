@@ -12,7 +12,8 @@ import (
 
 // Style of a screen.
 type Style struct {
-	// Width in characters. Text is wrapped at it; tables lose columns, and become lists. Commands stay whole: they are to be copied.
+	// Width in characters. Text is wrapped at it; tables lose columns, and become lists. Commands stay whole: they are to
+	// be copied.
 	Width int
 	// Colour reports whether the screen is a terminal's.
 	Colour bool
@@ -155,8 +156,8 @@ type cell struct{ text, colour string }
 
 func plain(text string) cell { return cell{text: text} }
 
-// table aligns rows; the first one is the heading. Colours take no space. On a narrow screen the columns named in drop are left out, one
-// after the other; what is still too wide becomes a list.
+// table aligns rows; the first one is the heading. Colours take no space. On a narrow screen the columns named in drop
+// are left out, one after the other; what is still too wide becomes a list.
 func (s Style) table(rows [][]cell, drop ...int) string {
 	rows = clean(rows)
 	for len(drop) > 0 && s.tooWide(rows) {

@@ -42,7 +42,8 @@ func (b *bench) archive(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	arms := []*arm{{name: "no binary log", cluster: plain}, {name: "archived, sync_binlog=1", cluster: archived, archived: true, syncBinlog: 1},
+	arms := []*arm{{name: "no binary log", cluster: plain}, {name: "archived, sync_binlog=1", cluster: archived,
+		archived: true, syncBinlog: 1},
 		{name: "archived, sync_binlog=0", cluster: archived, archived: true}}
 	for range b.options.rounds {
 		for _, a := range arms {
@@ -69,12 +70,14 @@ func (b *bench) loaded(ctx context.Context, name string, archived bool) (*harnes
 		return nil, err
 	}
 	if archived {
-		err = cluster.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue, v1alpha1.ReasonArchiving, patience)
+		err = cluster.WaitCondition(ctx, v1alpha1.ConditionPointInTimeRecoverable, metav1.ConditionTrue,
+			v1alpha1.ReasonArchiving, patience)
 	}
 	return cluster, errors.Join(err, fill(ctx, cluster))
 }
 
-// turn loads one arm, and follows how far its archive is meanwhile. It ends when all of it is archived, so that no turn pays for another one.
+// turn loads one arm, and follows how far its archive is meanwhile. It ends when all of it is archived, so that no turn
+// pays for another one.
 func (b *bench) turn(ctx context.Context, a *arm) error {
 	if a.archived {
 		if err := setEverywhere(ctx, a.cluster, fmt.Sprintf("SET GLOBAL sync_binlog = %d", a.syncBinlog)); err != nil {
@@ -133,11 +136,13 @@ func (b *bench) through(ctx context.Context, c *harness.Cluster) (time.Time, err
 		return time.Time{}, err
 	}
 	binding := &corev1.Secret{}
-	if err := b.kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: job.ArchiverUser(have).BindingName()}, binding); err != nil {
+	if err := b.kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: job.ArchiverUser(have).BindingName()},
+		binding); err != nil {
 		return time.Time{}, err
 	}
 	var pods corev1.PodList
-	if err := b.kube.List(ctx, &pods, client.InNamespace(c.Namespace), client.MatchingLabels(job.ArchiverLabels(have))); err != nil {
+	if err := b.kube.List(ctx, &pods, client.InNamespace(c.Namespace),
+		client.MatchingLabels(job.ArchiverLabels(have))); err != nil {
 		return time.Time{}, err
 	}
 	for _, p := range pods.Items {
@@ -162,10 +167,12 @@ func printArms(to io.Writer, arms []*arm, o options) error {
 	_, _ = fmt.Fprintf(t, "\nARCHIVE'S LAG UNDER LOAD\tMEDIAN\t95 %%\tMOST\tSAMPLES\n")
 	for _, a := range arms {
 		if lag := slices.Sorted(slices.Values(a.lag)); len(lag) > 0 {
-			_, _ = fmt.Fprintf(t, "%s\t%.1f s\t%.1f s\t%.1f s\t%d\n", a.name, lag[len(lag)/2].Seconds(), lag[len(lag)*95/100].Seconds(), lag[len(lag)-1].Seconds(), len(lag))
+			_, _ = fmt.Fprintf(t, "%s\t%.1f s\t%.1f s\t%.1f s\t%d\n", a.name, lag[len(lag)/2].Seconds(),
+				lag[len(lag)*95/100].Seconds(), lag[len(lag)-1].Seconds(), len(lag))
 		}
 	}
-	_, _ = fmt.Fprintf(t, "\ninterval %s, %d connections to the primary of three nodes for %s, %d rounds in turns\n", o.interval, o.connections, o.duration, o.rounds)
+	_, _ = fmt.Fprintf(t, "\ninterval %s, %d connections to the primary of three nodes for %s, %d rounds in turns\n",
+		o.interval, o.connections, o.duration, o.rounds)
 	return t.Flush()
 }
 

@@ -25,14 +25,16 @@ func (b *bench) tools(ctx context.Context, pod string) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	files := map[string]string{"age": filepath.Join(dir, "age"), "hand": filepath.Join(dir, "hand")}
-	for _, args := range [][]string{{"build", "-o", files["hand"], "./test/bench/backup/hand"}, {"install", "filippo.io/age/cmd/age@" + ageVersion}} {
+	for _, args := range [][]string{{"build", "-o", files["hand"], "./test/bench/backup/hand"},
+		{"install", "filippo.io/age/cmd/age@" + ageVersion}} {
 		build := exec.CommandContext(ctx, "go", args...) //nolint:gosec // our own arguments
 		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOBIN="+dir)
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, out)
 		}
 	}
-	for name, content := range map[string]string{"s3.env": b.objects.Environment("/tmp/ca.crt"), "ca.crt": b.objects.CA(), "key.txt": b.identity.String() + "\n"} {
+	for name, content := range map[string]string{"s3.env": b.objects.Environment("/tmp/ca.crt"), "ca.crt": b.objects.CA(),
+		"key.txt": b.identity.String() + "\n"} {
 		files[name] = filepath.Join(dir, name)
 		if err := os.WriteFile(files[name], []byte(content), 0o600); err != nil {
 			return err
@@ -59,7 +61,8 @@ func (b *bench) backupByHand(ctx context.Context, pod string) (time.Duration, er
 	p := paths.Default()
 	return b.timed(ctx, pod, fmt.Sprintf(`t=$(mktemp -d); date +%%s%%N
 		mariadb-backup --defaults-file=%s --backup --stream=mbstream --galera-info --parallel=4 --user=mysql --socket=%s --target-dir=$t 2>/dev/null |
-		zstd -q | /tmp/age -r %s | /tmp/hand put byhand; date +%%s%%N; rm -rf $t`, p.MyCnf(), p.Socket(), b.identity.Recipient()))
+		zstd -q | /tmp/age -r %s | /tmp/hand put byhand; date +%%s%%N; rm -rf $t`, p.MyCnf(), p.Socket(),
+		b.identity.Recipient()))
 }
 
 // restoreByHand gets it again, and prepares it.
@@ -89,5 +92,6 @@ func (b *bench) timed(ctx context.Context, pod, script string) (time.Duration, e
 }
 
 func (b *bench) kubectl(ctx context.Context, pod, script string) *exec.Cmd {
-	return exec.CommandContext(ctx, "kubectl", "--context", b.options.context, "exec", "-i", "-n", b.namespace, pod, "-c", harness.DatabaseContainer, "--", "bash", "-c", script)
+	return exec.CommandContext(ctx, "kubectl", "--context", b.options.context, "exec", "-i", "-n", b.namespace, pod, "-c",
+		harness.DatabaseContainer, "--", "bash", "-c", script)
 }

@@ -21,7 +21,8 @@ const loadRows = 20000
 func again(err error) bool {
 	const recordChanged, lockTimeout, deadlock = 1020, 1205, 1213
 	var answer *mysql.MySQLError
-	return errors.As(err, &answer) && (answer.Number == recordChanged || answer.Number == lockTimeout || answer.Number == deadlock)
+	return errors.As(err, &answer) && (answer.Number == recordChanged || answer.Number == lockTimeout ||
+		answer.Number == deadlock)
 }
 
 // fill makes the load's table: that of sysbench's oltp_write_only.
@@ -31,7 +32,8 @@ func fill(ctx context.Context, c *harness.Cluster) error {
 		return err
 	}
 	return cl.Exec(ctx, c.Name+"-primary", "CREATE DATABASE load_test", "USE load_test",
-		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY (k))",
+		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, "+
+			"KEY (k))",
 		"INSERT INTO t (id, k, c, pad) SELECT seq, seq, REPEAT(SHA1(seq), 3), SHA1(seq) FROM seq_1_to_20000")
 }
 
@@ -58,7 +60,8 @@ func setEverywhere(ctx context.Context, c *harness.Cluster, statement string) er
 	return nil
 }
 
-// load has connections write to the primary as fast as they can, and returns how many transactions were committed in a second.
+// load has connections write to the primary as fast as they can, and returns how many transactions were committed in a
+// second.
 func load(ctx context.Context, c *harness.Cluster, connections int, duration time.Duration) (float64, error) {
 	cl, err := c.Client(ctx)
 	if err != nil {
@@ -105,7 +108,8 @@ func transaction(ctx context.Context, db *sql.DB) error {
 		{"UPDATE load_test.t SET k = k + 1 WHERE id = ?", []any{id()}},
 		{"UPDATE load_test.t SET c = REPEAT(SHA1(RAND()), 3) WHERE id = ?", []any{id()}},
 		{"DELETE FROM load_test.t WHERE id = ?", []any{replaced}},
-		{"INSERT INTO load_test.t (id, k, c, pad) VALUES (?, ?, REPEAT(SHA1(RAND()), 3), SHA1(RAND()))", []any{replaced, id()}},
+		{"INSERT INTO load_test.t (id, k, c, pad) VALUES (?, ?, REPEAT(SHA1(RAND()), 3), SHA1(RAND()))",
+			[]any{replaced, id()}},
 	} {
 		if _, err := tx.ExecContext(ctx, s.text, s.args...); err != nil {
 			_ = tx.Rollback() // the server has done so, or the connection is gone

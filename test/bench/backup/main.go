@@ -1,6 +1,6 @@
-// Command backup measures, on the local Kubernetes, backups and restores: by the operator and by the same programs called by hand on the same
-// node, in turns, into a real S3 server; and what an archive of the binary log costs, and how far it is behind. It prints rates and ratios; it
-// asserts nothing. make bench-backup runs it.
+// Command backup measures, on the local Kubernetes, backups and restores: by the operator and by the same programs
+// called by hand on the same node, in turns, into a real S3 server; and what an archive of the binary log costs, and
+// how far it is behind. It prints rates and ratios; it asserts nothing. make bench-backup runs it.
 package main
 
 import (
@@ -130,7 +130,8 @@ func (b *bench) place(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "identity"}, Data: map[string][]byte{"identity": []byte(b.identity.String() + "\n")}}
+	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: "identity"},
+		Data: map[string][]byte{"identity": []byte(b.identity.String() + "\n")}}
 	return errors.Join(b.kube.Create(ctx, store), b.kube.Create(ctx, key))
 }
 

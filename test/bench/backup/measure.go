@@ -44,7 +44,8 @@ func (b *bench) round(ctx context.Context, r *results, round int) error {
 		if err != nil {
 			return err
 		}
-		b.kube.Log("restore of %d: Ready after %s, the program ran for %s", replicas, got.ready.Round(100*time.Millisecond), got.program)
+		b.kube.Log("restore of %d: Ready after %s, the program ran for %s", replicas, got.ready.Round(100*time.Millisecond),
+			got.program)
 		r.ssts += got.ssts
 		if replicas == 1 {
 			r.one, r.oneProgram = append(r.one, got.ready), append(r.oneProgram, got.program)
@@ -130,8 +131,10 @@ func (r results) print(to io.Writer, o options) error {
 	row("one node: created to Ready", r.one)
 	row("three nodes: created to Ready", r.three)
 	_, _ = fmt.Fprintf(t, "\n")
-	_, _ = fmt.Fprintf(t, "backup: rate of the operator / by hand\t%.2f\n", median(r.backupHand).Seconds()/median(r.backup).Seconds())
-	_, _ = fmt.Fprintf(t, "restore: rate of the operator / by hand\t%.2f\n", median(r.restoreHand).Seconds()/median(r.oneProgram).Seconds())
+	_, _ = fmt.Fprintf(t, "backup: rate of the operator / by hand\t%.2f\n",
+		median(r.backupHand).Seconds()/median(r.backup).Seconds())
+	_, _ = fmt.Fprintf(t, "restore: rate of the operator / by hand\t%.2f\n",
+		median(r.restoreHand).Seconds()/median(r.oneProgram).Seconds())
 	_, _ = fmt.Fprintf(t, "Ready: three nodes / one node\t%.2f\n", median(r.three).Seconds()/median(r.one).Seconds())
 	_, _ = fmt.Fprintf(t, "full transfers (SST) in all restores\t%d\n", r.ssts)
 	_, _ = fmt.Fprintf(t, "\n%d MiB in the backup, %d rounds of each way, in turns\n", r.bytes>>20, o.rounds)

@@ -19,8 +19,10 @@ import (
 
 // byOperator makes a backup, and returns it with the time from the node's first byte to the manifest.
 func (b *bench) byOperator(ctx context.Context, round int) (*v1alpha1.GaleraBackup, time.Duration, error) {
-	backup := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace, Name: fmt.Sprintf("round-%d", round)},
-		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: b.cluster.Name}, StoreRef: v1alpha1.LocalName{Name: storeName}}}
+	backup := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: b.namespace,
+		Name: fmt.Sprintf("round-%d", round)},
+		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: b.cluster.Name},
+			StoreRef: v1alpha1.LocalName{Name: storeName}}}
 	if err := b.kube.Create(ctx, backup); err != nil {
 		return nil, 0, err
 	}
@@ -41,7 +43,8 @@ func (b *bench) byOperator(ctx context.Context, round int) (*v1alpha1.GaleraBack
 // program is how long the program of a Job was at work, as it has reported.
 func (b *bench) program(ctx context.Context, job string) (time.Duration, error) {
 	var pods corev1.PodList
-	if err := b.kube.List(ctx, &pods, client.InNamespace(b.namespace), client.MatchingLabels{batchv1.JobNameLabel: job}); err != nil {
+	if err := b.kube.List(ctx, &pods, client.InNamespace(b.namespace),
+		client.MatchingLabels{batchv1.JobNameLabel: job}); err != nil {
 		return 0, err
 	}
 	for _, p := range pods.Items {
@@ -64,8 +67,10 @@ type restored struct {
 
 func (b *bench) restore(ctx context.Context, backup string, replicas int32, round int) (restored, error) {
 	name := fmt.Sprintf("back-%d-%d", replicas, round)
-	c := harness.Build(b.namespace, name, harness.Replicas(replicas), harness.Size(fmt.Sprintf("%dMi", 4*b.options.mebibytes+512)))
-	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, Backup: &v1alpha1.LocalName{Name: backup}}
+	c := harness.Build(b.namespace, name, harness.Replicas(replicas),
+		harness.Size(fmt.Sprintf("%dMi", 4*b.options.mebibytes+512)))
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+		Backup: &v1alpha1.LocalName{Name: backup}}
 	start := time.Now()
 	cluster, err := b.kube.CreateCluster(ctx, c)
 	if err != nil {

@@ -130,7 +130,8 @@ func printTable(results []result, o options) error {
 		_, _ = fmt.Fprintf(t, "%s\t%.0f\t%s\t%.1f s\t%s\n", w, rates[w], all, median(took), after)
 	}
 	_, _ = fmt.Fprintln(t)
-	for _, pair := range [][2]ways{{operatorTLS, operatorPlain}, {operatorTLS, handTLS}, {operatorTLS, handPlain}, {handTLS, handPlain}} {
+	for _, pair := range [][2]ways{{operatorTLS, operatorPlain}, {operatorTLS, handTLS}, {operatorTLS, handPlain},
+		{handTLS, handPlain}} {
 		if rates[pair[1]] > 0 {
 			_, _ = fmt.Fprintf(t, "%s / %s\t%.2f\n", pair[0], pair[1], rates[pair[0]]/rates[pair[1]])
 		}

@@ -95,7 +95,8 @@ func (s *scaling) print(to io.Writer) error {
 		name   string
 		values []float64
 		best   float64
-	}{{"3 to 5: all Ready", s.up, bestUp}, {"5 to 3: all Ready", s.down, bestDown}, {"longest write gap", s.gap, bestGap}} {
+	}{{"3 to 5: all Ready", s.up, bestUp}, {"5 to 3: all Ready", s.down, bestDown},
+		{"longest write gap", s.gap, bestGap}} {
 		m := median(row.values)
 		_, _ = fmt.Fprintf(t, "%s\t%.1f\t%.1f\t%.1f\t%.2f\n", row.name, m, row.values, row.best, m/row.best)
 	}

@@ -84,7 +84,8 @@ func (h *byHand) create(ctx context.Context, b *bench, count int) error {
 	var addresses []string
 	for i := range count {
 		n := handNode{name: fmt.Sprintf("galera-hand-%s-%d", suffix, i)}
-		if _, err := harness.Docker(ctx, "run", "-d", "--name", n.name, "--user", "root", "-v", "/var/lib/mysql", "-v", h.certs+":/certs:ro", image, "sleep", "infinity"); err != nil {
+		if _, err := harness.Docker(ctx, "run", "-d", "--name", n.name, "--user", "root", "-v", "/var/lib/mysql", "-v",
+			h.certs+":/certs:ro", image, "sleep", "infinity"); err != nil {
 			return err
 		}
 		h.nodes = append(h.nodes, n)
@@ -118,7 +119,8 @@ func (h *byHand) writeCertificate(ctx context.Context, c *harness.Cluster) error
 		return err
 	}
 	for name, data := range map[string][]byte{"tls.crt": pair.Certificate, "tls.key": pair.Key, "ca.crt": pair.CA} {
-		if err := os.WriteFile(filepath.Join(h.certs, name), data, 0o644); err != nil { //nolint:gosec // a throw-away key on this machine
+		if err := os.WriteFile(filepath.Join(h.certs, name), data,
+			0o644); err != nil { //nolint:gosec // a throw-away key on this machine
 			return err
 		}
 	}
@@ -220,14 +222,15 @@ func (h *byHand) firstWrite(ctx context.Context, n handNode) error {
 }
 
 func (h *byHand) waitSynced(ctx context.Context, nodes []handNode) error {
-	return h.kube.Until(ctx, fmt.Sprintf("%d nodes by hand Synced", len(nodes)), recoverTime, func(context.Context) (bool, string, error) {
-		for _, n := range nodes {
-			if err := n.synced(len(nodes)); err != nil {
-				return false, n.name + " is not", err
+	return h.kube.Until(ctx, fmt.Sprintf("%d nodes by hand Synced", len(nodes)), recoverTime,
+		func(context.Context) (bool, string, error) {
+			for _, n := range nodes {
+				if err := n.synced(len(nodes)); err != nil {
+					return false, n.name + " is not", err
+				}
 			}
-		}
-		return true, "", nil
-	})
+			return true, "", nil
+		})
 }
 
 func (h *byHand) remove(ctx context.Context) error {

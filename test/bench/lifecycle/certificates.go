@@ -52,10 +52,11 @@ func (b *bench) renew(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	var issued harness.Pair
-	err = b.kube.Until(ctx, "cert-manager issues another certificate", recoverTime, func(ctx context.Context) (bool, string, error) {
-		issued, err = b.cluster.Certificates().Issued(ctx)
-		return err == nil && len(issued.Certificate) > 0 && !bytes.Equal(issued.Certificate, before.Certificate), "", err
-	})
+	err = b.kube.Until(ctx, "cert-manager issues another certificate", recoverTime,
+		func(ctx context.Context) (bool, string, error) {
+			issued, err = b.cluster.Certificates().Issued(ctx)
+			return err == nil && len(issued.Certificate) > 0 && !bytes.Equal(issued.Certificate, before.Certificate), "", err
+		})
 	if err != nil {
 		return 0, err
 	}
@@ -93,7 +94,8 @@ func measureCA(ctx context.Context, b *bench) ([]Figure, error) {
 		took, gaps = append(took, seen.took), append(gaps, seen.gap)
 	}
 	return []Figure{
-		figure("replacement of the CA: request to the old one forgotten", "s", 0, 0, "best known: a node in CrashLoopBackOff", took...),
+		figure("replacement of the CA: request to the old one forgotten", "s", 0, 0, "best known: a node in CrashLoopBackOff",
+			took...),
 		figure("replacement of the CA: longest write gap", "s", 0, 0, "one rolling restart", gaps...),
 	}, nil
 }
@@ -113,6 +115,7 @@ func (b *bench) replaceCA(ctx context.Context) error {
 			return false, "", err
 		}
 		t := c.Status.TLS
-		return t.Step == "Settled" && len(t.TrustedCAs) == 1 && t.TrustedCAs[0].Fingerprint != old && harness.Ready(c), harness.Summary(c) + " " + t.Step, nil
+		return t.Step == "Settled" && len(t.TrustedCAs) == 1 && t.TrustedCAs[0].Fingerprint != old && harness.Ready(c),
+			harness.Summary(c) + " " + t.Step, nil
 	})
 }

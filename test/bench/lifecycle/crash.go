@@ -23,7 +23,8 @@ func measureFullCrash(ctx context.Context, b *bench) ([]Figure, error) {
 	}
 	write, all := median(hand.firstWrite), median(hand.synced)
 	return []Figure{
-		figure("SIGKILL of all mariadbd: first write", "s", 25, 1.5*write, "the best known ends in the zero UUID; goal: 1.5 × by hand", here.firstWrite...),
+		figure("SIGKILL of all mariadbd: first write", "s", 25, 1.5*write,
+			"the best known ends in the zero UUID; goal: 1.5 × by hand", here.firstWrite...),
 		figure("  the same by hand", "s", 0, 0, "recover positions, start one as a new component", hand.firstWrite...),
 		figure("SIGKILL of all mariadbd: all Synced", "s", 0, 2*all, "goal: 2 × by hand", here.synced...),
 		figure("  the same by hand", "s", 0, 0, "", hand.synced...),

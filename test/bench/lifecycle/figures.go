@@ -64,7 +64,8 @@ func printTable(w io.Writer, figures []Figure) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "WHAT\tHERE\tBEST KNOWN\tGOAL\tROUNDS\tNOTE")
 	for _, f := range figures {
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, number(&f.Value, f.Unit), number(f.BestKnown, f.Unit), number(f.Goal, f.Unit), rounds(f.Rounds), f.Note)
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, number(&f.Value, f.Unit), number(f.BestKnown, f.Unit),
+			number(f.Goal, f.Unit), rounds(f.Rounds), f.Note)
 	}
 	return t.Flush()
 }

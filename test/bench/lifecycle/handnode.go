@@ -67,14 +67,17 @@ func (n handNode) configure(ctx context.Context, addresses []string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf(handSettings, handData, strings.TrimSpace(provider), strings.Join(addresses, ","), n.name, n.address)
+	text := fmt.Sprintf(handSettings, handData, strings.TrimSpace(provider), strings.Join(addresses, ","), n.name,
+		n.address)
 	_, err = harness.DockerWithInput(ctx, text, "exec", "-i", n.name, "sh", "-euc",
 		`cat >"$1"; mkdir -p "$2" /run/mysqld; chown mysql:mysql "$2" /var/lib/mysql /run/mysqld`, "sh", handConfig, handData)
 	return err
 }
 
 func (n handNode) initialise(ctx context.Context) error {
-	_, err := n.run(ctx, `mariadb-install-db --defaults-file="$1" --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null`, handConfig)
+	_, err := n.run(ctx,
+		`mariadb-install-db --defaults-file="$1" --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null`,
+		handConfig)
 	return err
 }
 
@@ -85,7 +88,8 @@ func (n handNode) start(options ...string) error {
 }
 
 func (n handNode) startAsNew(position galera.Position) error {
-	if _, err := n.sh.run("sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' " + handData + "/grastate.dat"); err != nil {
+	if _, err := n.sh.run("sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' " + handData +
+		"/grastate.dat"); err != nil {
 		return err
 	}
 	return n.start("--wsrep-new-cluster", "--wsrep-start-position="+position.String())
@@ -153,7 +157,8 @@ func (n handNode) write(ctx context.Context, rows int) (err error) {
 // synced describes what is missing to be Synced in a component of that size. Before there is a user to
 // log in over the network, the node is asked from inside.
 func (n handNode) synced(size int) error {
-	out, err := n.sh.run(`mariadb -N -S /run/mysqld/mysqld.sock -e "SHOW STATUS WHERE Variable_name IN ('wsrep_local_state_comment', 'wsrep_cluster_size')" 2>&1`)
+	out, err := n.sh.run(
+		`mariadb -N -S /run/mysqld/mysqld.sock -e "SHOW STATUS WHERE Variable_name IN ('wsrep_local_state_comment', 'wsrep_cluster_size')" 2>&1`)
 	if err != nil {
 		return err
 	}

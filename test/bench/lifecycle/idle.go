@@ -31,10 +31,12 @@ func measureIdle(ctx context.Context, b *bench) ([]Figure, error) {
 	out := []Figure{
 		figure("idle operator: resident memory", "MiB", 62, 40, note, float64(after.Resident)/mebi),
 		figure("idle operator: processor", "millicores", 6, 5, note, 1000*(after.CPU-before.CPU).Seconds()/span.Seconds()),
-		figure("idle operator: API requests", "per minute", 3.6, 3, note+"; its own "+"rest_client_requests_total", (after.Requests-before.Requests)/span.Minutes()),
+		figure("idle operator: API requests", "per minute", 3.6, 3, note+"; its own "+"rest_client_requests_total",
+			(after.Requests-before.Requests)/span.Minutes()),
 	}
 	if after.WorkingSet > 0 {
-		out = append(out, figure("idle operator: working set", "MiB", 62, 40, "as kubelet counts it", float64(after.WorkingSet)/mebi))
+		out = append(out, figure("idle operator: working set", "MiB", 62, 40, "as kubelet counts it",
+			float64(after.WorkingSet)/mebi))
 	}
 	return out, nil
 }

@@ -48,7 +48,8 @@ func measureDeletedPrimary(ctx context.Context, b *bench) ([]Figure, error) {
 }
 
 // comeBack times a pod's way back: its successor Synced, by its own word, and the cluster Ready.
-func (b *bench) comeBack(ctx context.Context, pod string, old types.UID, start time.Time) (synced, ready float64, err error) {
+func (b *bench) comeBack(ctx context.Context, pod string, old types.UID, start time.Time) (synced, ready float64,
+	err error) {
 	if err := b.cluster.Pods().WaitReplaced(ctx, pod, old, recoverTime); err != nil {
 		return 0, 0, err
 	}

@@ -48,10 +48,12 @@ func (b *bench) deletePrimary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.cluster.Pods().WaitReplaced(ctx, primary, old, recoverTime), b.cluster.WaitHealthy(ctx, recoverTime))
+	return errors.Join(b.cluster.Pods().WaitReplaced(ctx, primary, old, recoverTime),
+		b.cluster.WaitHealthy(ctx, recoverTime))
 }
 
-// drainPrimary does what kubectl drain does, one after the other. The host takes pods again at once: the volume is there.
+// drainPrimary does what kubectl drain does, one after the other. The host takes pods again at once: the volume is
+// there.
 func (b *bench) drainPrimary(ctx context.Context) (err error) {
 	primary, err := b.cluster.Primary(ctx)
 	if err != nil {
@@ -69,5 +71,6 @@ func (b *bench) drainPrimary(ctx context.Context) (err error) {
 	if err := errors.Join(err, b.kube.Hosts().Cordon(context.WithoutCancel(ctx), host, false)); err != nil {
 		return err
 	}
-	return errors.Join(b.cluster.Pods().WaitReplaced(ctx, primary, pod.UID, recoverTime), b.cluster.WaitHealthy(ctx, recoverTime))
+	return errors.Join(b.cluster.Pods().WaitReplaced(ctx, primary, pod.UID, recoverTime),
+		b.cluster.WaitHealthy(ctx, recoverTime))
 }

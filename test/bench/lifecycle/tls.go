@@ -22,14 +22,20 @@ func measureSwitches(ctx context.Context, b *bench) ([]Figure, error) {
 		}
 		restart = append(restart, seen.gap)
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
-			seen, err := b.underWriter(ctx, func(ctx context.Context) error { return b.switchTo(ctx, to, v1alpha1.SwitchRolling) })
+			seen, err := b.underWriter(ctx, func(ctx context.Context) error {
+				return b.switchTo(ctx, to,
+					v1alpha1.SwitchRolling)
+			})
 			if err != nil {
 				return nil, err
 			}
 			gaps, took = append(gaps, seen.gap), append(took, seen.took)
 		}
 		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
-			if _, err := b.underWriter(ctx, func(ctx context.Context) error { return b.switchTo(ctx, to, v1alpha1.SwitchRebootstrap) }); err != nil {
+			if _, err := b.underWriter(ctx, func(ctx context.Context) error {
+				return b.switchTo(ctx, to,
+					v1alpha1.SwitchRebootstrap)
+			}); err != nil {
 				return nil, err
 			}
 			c, err := b.cluster.Get(ctx)
@@ -117,7 +123,8 @@ func (b *bench) switchTo(ctx context.Context, to v1alpha1.ReplicationTLS, strate
 	if err != nil {
 		return err
 	}
-	return b.kube.Until(ctx, strategy+" switch to "+string(to), switchTime, func(ctx context.Context) (bool, string, error) {
+	return b.kube.Until(ctx, strategy+" switch to "+string(to), switchTime, func(ctx context.Context) (bool, string,
+		error) {
 		c, err := b.cluster.Get(ctx)
 		if err != nil {
 			return false, "", err

@@ -118,7 +118,8 @@ func (u *upgrade) roll(ctx context.Context, image, version string) (was string, 
 		}
 		return left == 0, fmt.Sprintf("%d to go", left), nil
 	})
-	u.operator, u.agents = append(u.operator, seconds(operator.Sub(start))), append(u.agents, seconds(time.Since(operator)))
+	u.operator, u.agents = append(u.operator, seconds(operator.Sub(start))),
+		append(u.agents, seconds(time.Since(operator)))
 	return was, err
 }
 
@@ -139,10 +140,12 @@ func (u *upgrade) figures(ctx context.Context) ([]Figure, error) {
 	}
 	return []Figure{
 		figure("upgrade of the operator, three clusters: operator rolled out", "s", 0, 0, "two replicas", u.operator...),
-		figure("upgrade of the operator: all nine agents new after that", "s", 0, 60, "replaced in place, forwards and back", u.agents...),
+		figure("upgrade of the operator: all nine agents new after that", "s", 0, 60, "replaced in place, forwards and back",
+			u.agents...),
 		figure("upgrade of the operator: clusters with a restarted mariadbd", "", 3, 0, "goal: 0", float64(restarted)),
 		figure("upgrade of the operator: failed writes", "", 0, 0, "goal: 0", float64(failed)),
-		figure("upgrade of the operator: longest interval without a write", "s", 0, 0, "of all rounds and clusters", seconds(gap)),
+		figure("upgrade of the operator: longest interval without a write", "s", 0, 0, "of all rounds and clusters",
+			seconds(gap)),
 	}, errors.Join(errs...)
 }
 

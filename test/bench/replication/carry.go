@@ -29,8 +29,8 @@ type packet struct {
 	data []byte
 }
 
-// carryPackets gives this network namespace a device whose packets reach the peers late: half of the round trip in delayFile each way. text is
-// ADDRESS,PEER=HOST,...: the device's own address, and behind which host each other one is.
+// carryPackets gives this network namespace a device whose packets reach the peers late: half of the round trip in
+// delayFile each way. text is ADDRESS,PEER=HOST,...: the device's own address, and behind which host each other one is.
 func carryPackets(ctx context.Context, text string) error {
 	parts := strings.Split(text, ",")
 	peers := map[netip.Addr]*net.UDPAddr{}

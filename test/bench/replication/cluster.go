@@ -72,7 +72,8 @@ func newCluster(ctx context.Context, image string, k kind) (c *cluster, err erro
 	for i := range nodes {
 		name := fmt.Sprintf("galera-far-%s-%d", suffix, i)
 		c.names = append(c.names, name)
-		if _, err := harness.Docker(ctx, "run", "-d", "--name", name, "--user", "root", "--cap-add", "NET_ADMIN", "--device", "/dev/net/tun",
+		if _, err := harness.Docker(ctx, "run", "-d", "--name", name, "--user", "root", "--cap-add", "NET_ADMIN", "--device",
+			"/dev/net/tun",
 			"-v", "/var/lib/mysql", "-v", c.dir+":/bench:ro", image, "sleep", "infinity"); err != nil {
 			return c, err
 		}
@@ -101,8 +102,10 @@ func (c *cluster) files() error {
 		return err
 	}
 	ca := pkitest.NewCAUntil("far", time.Now().Add(24*time.Hour))
-	cert, key := ca.Issue(pkitest.Leaf{Subject: pkix.Name{CommonName: "node"}, Names: []string{"node"}, Usages: pkitest.Both, NotAfter: time.Now().Add(24 * time.Hour)})
-	files := map[string][]byte{"replication": program, "tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM, "delay": []byte("0s")}
+	cert, key := ca.Issue(pkitest.Leaf{Subject: pkix.Name{CommonName: "node"}, Names: []string{"node"},
+		Usages: pkitest.Both, NotAfter: time.Now().Add(24 * time.Hour)})
+	files := map[string][]byte{"replication": program, "tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM,
+		"delay": []byte("0s")}
 	for name, data := range files {
 		//nolint:gosec // a throw-away key on this machine
 		if err := os.WriteFile(filepath.Join(c.dir, name), data, 0o755); err != nil {
@@ -128,7 +131,8 @@ func (c *cluster) startDevice(ctx context.Context, i int) error {
 			carry = append(carry, c.address(j)+"="+c.outside[j])
 		}
 	}
-	if _, err := harness.Docker(ctx, "exec", "-d", c.names[i], "sh", "-c", "exec /bench/replication -carry "+strings.Join(carry, ",")+" >/tmp/carry 2>&1"); err != nil {
+	if _, err := harness.Docker(ctx, "exec", "-d", c.names[i], "sh", "-c", "exec /bench/replication -carry "+
+		strings.Join(carry, ",")+" >/tmp/carry 2>&1"); err != nil {
 		return err
 	}
 	_, err := c.sh(ctx, i, `for i in $(seq 100); do [ -e /sys/class/net/far0 ] && break; sleep 0.1; done`)
@@ -161,10 +165,12 @@ func (c *cluster) startNode(ctx context.Context, i int) error {
 		`cat >/etc/far.cnf; mkdir -p /var/lib/mysql/data /run/mysqld; chown mysql:mysql /var/lib/mysql/data /var/lib/mysql /run/mysqld`); err != nil {
 		return err
 	}
-	if _, err := c.sh(ctx, i, `mariadb-install-db --defaults-file=/etc/far.cnf --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null`); err != nil {
+	if _, err := c.sh(ctx, i,
+		`mariadb-install-db --defaults-file=/etc/far.cnf --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null`); err != nil {
 		return err
 	}
-	if _, err := harness.Docker(ctx, "exec", "-d", c.names[i], "sh", "-c", "exec mariadbd --defaults-file=/etc/far.cnf "+first+" >/tmp/log 2>&1"); err != nil {
+	if _, err := harness.Docker(ctx, "exec", "-d", c.names[i], "sh", "-c", "exec mariadbd --defaults-file=/etc/far.cnf "+
+		first+" >/tmp/log 2>&1"); err != nil {
 		return err
 	}
 	return c.await(ctx, i, i+1)
@@ -175,7 +181,8 @@ func (c *cluster) sh(ctx context.Context, i int, script string) (string, error) 
 }
 
 func (c *cluster) query(ctx context.Context, i int, statement string) (string, error) {
-	return harness.DockerWithInput(ctx, statement, "exec", "-i", c.names[i], "mariadb", "-N", "-S", "/run/mysqld/mysqld.sock")
+	return harness.DockerWithInput(ctx, statement, "exec", "-i", c.names[i], "mariadb", "-N", "-S",
+		"/run/mysqld/mysqld.sock")
 }
 
 // await waits until a node is Synced in a component of that size.
@@ -198,9 +205,12 @@ func (c *cluster) await(ctx context.Context, i, size int) error {
 }
 
 func (c *cluster) prepare(ctx context.Context) error {
-	_, err := c.query(ctx, 0, fmt.Sprintf("CREATE USER %[1]s@'%%' IDENTIFIED BY '%[1]s'; GRANT ALL ON *.* TO %[1]s@'%%'; CREATE DATABASE bench; USE bench; "+
-		"CREATE TABLE small (id BIGINT AUTO_INCREMENT PRIMARY KEY, k BIGINT NOT NULL, payload CHAR(120) NOT NULL, KEY (k)); "+
-		"CREATE TABLE large (id BIGINT AUTO_INCREMENT PRIMARY KEY, payload VARBINARY(1000) NOT NULL)", user))
+	_, err := c.query(ctx, 0,
+		fmt.Sprintf(
+			"CREATE USER %[1]s@'%%' IDENTIFIED BY '%[1]s'; GRANT ALL ON *.* TO %[1]s@'%%'; CREATE DATABASE bench; USE bench; "+
+				"CREATE TABLE small (id BIGINT AUTO_INCREMENT PRIMARY KEY, k BIGINT NOT NULL, payload CHAR(120) NOT NULL, KEY "+
+				"(k)); "+
+				"CREATE TABLE large (id BIGINT AUTO_INCREMENT PRIMARY KEY, payload VARBINARY(1000) NOT NULL)", user))
 	return err
 }
 

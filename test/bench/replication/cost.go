@@ -98,17 +98,20 @@ func (a *arm) turn(ctx context.Context, clients int, d time.Duration) error {
 		return err
 	}
 	n := tps * d.Seconds()
-	a.turns = append(a.turns, usage{tps, (after.user - before.user) / n, (after.system - before.system) / n, (after.switches - before.switches) / n})
+	a.turns = append(a.turns, usage{tps, (after.user - before.user) / n, (after.system - before.system) / n,
+		(after.switches - before.switches) / n})
 	return nil
 }
 
-// observe finds out, in turns of their own because it slows everything, which calls of the kernel a transaction makes, and where the time goes.
+// observe finds out, in turns of their own because it slows everything, which calls of the kernel a transaction makes,
+// and where the time goes.
 func (a *arm) observe(ctx context.Context, clients int, d time.Duration) error {
 	pids, err := a.cluster.pids(ctx)
 	if err != nil {
 		return err
 	}
-	during := func(tool func(context.Context, []int, time.Duration) (map[string]float64, error)) (map[string]float64, float64, error) {
+	during := func(tool func(context.Context, []int, time.Duration) (map[string]float64, error)) (map[string]float64,
+		float64, error) {
 		type found struct {
 			counts map[string]float64
 			err    error
@@ -159,8 +162,10 @@ func printCosts(all []*arm) {
 		for i, u := range a.turns {
 			ratios = append(ratios, u.tps/base.turns[i].tps)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.3f\t%.0f\t%.0f\t%.1f\n", a.name, a.median(func(u usage) float64 { return u.tps }), median(ratios),
-			a.median(func(u usage) float64 { return u.user }), a.median(func(u usage) float64 { return u.system }), a.median(func(u usage) float64 { return u.switches }))
+		_, _ = fmt.Fprintf(w, "%s\t%.0f\t%.3f\t%.0f\t%.0f\t%.1f\n", a.name, a.median(func(u usage) float64 { return u.tps }),
+			median(ratios),
+			a.median(func(u usage) float64 { return u.user }), a.median(func(u usage) float64 { return u.system }),
+			a.median(func(u usage) float64 { return u.switches }))
 	}
 	printMaps(w, "calls of the kernel", all, 10, func(a *arm) map[string]float64 { return a.calls })
 	printMaps(w, "µs by part", all, 10, func(a *arm) map[string]float64 { return a.parts })

@@ -24,7 +24,8 @@ type row struct {
 	trip    time.Duration
 	windows agentapi.SendWindows
 	clients []int
-	// tps and large are medians of the turns; ratios those of the turns' ratios, which noise that lasts longer than a turn disturbs less.
+	// tps and large are medians of the turns; ratios those of the turns' ratios, which noise that lasts longer than a turn
+	// disturbs less.
 	tps    [][2]float64
 	ratios []float64
 	large  [2]time.Duration
@@ -39,7 +40,8 @@ func (c *cluster) measure(ctx context.Context, o options, trip time.Duration) (r
 		return row{}, err
 	}
 	defer func() { _ = db.Close() }()
-	r := row{tls: c.tls, trip: trip, windows: distance.Windows(max(trip, 100*time.Microsecond), agentapi.SendWindows{}), clients: o.clients}
+	r := row{tls: c.tls, trip: trip, windows: distance.Windows(max(trip, 100*time.Microsecond), agentapi.SendWindows{}),
+		clients: o.clients}
 	arms := [2]agentapi.SendWindows{r.windows, galeras}
 	for _, clients := range o.clients {
 		var tps [2][]float64
@@ -68,7 +70,8 @@ func (c *cluster) measure(ctx context.Context, o options, trip time.Duration) (r
 }
 
 // measureLarge returns how long one large transaction takes to commit.
-func (c *cluster) measureLarge(ctx context.Context, o options, db *sql.DB, arms [2]agentapi.SendWindows) (out [2]time.Duration, err error) {
+func (c *cluster) measureLarge(ctx context.Context, o options, db *sql.DB, arms [2]agentapi.SendWindows) (
+	out [2]time.Duration, err error) {
 	var took [2][]float64
 	for turn := range max(o.turns/2, 1) {
 		for k := range arms {
@@ -93,7 +96,8 @@ func (c *cluster) measureLarge(ctx context.Context, o options, db *sql.DB, arms 
 func (c *cluster) setWindows(ctx context.Context, w agentapi.SendWindows) error {
 	set := func(name string, n int) string { return fmt.Sprintf("SET GLOBAL wsrep_provider_evs_%s = %d;", name, n) }
 	for i := range c.names {
-		if _, err := c.query(ctx, i, set("user_send_window", 1)+set("send_window", w.SendWindow)+set("user_send_window", w.UserSendWindow)); err != nil {
+		if _, err := c.query(ctx, i, set("user_send_window", 1)+set("send_window", w.SendWindow)+set("user_send_window",
+			w.UserSendWindow)); err != nil {
 			return err
 		}
 	}
@@ -111,7 +115,8 @@ func commitLarge(ctx context.Context, db *sql.DB, mib int) (took time.Duration, 
 			err = errors.Join(err, tx.Rollback())
 		}
 	}()
-	if _, err := tx.ExecContext(ctx, "INSERT INTO large (payload) SELECT RANDOM_BYTES(1000) FROM seq_1_to_"+fmt.Sprint(mib<<20/1024)); err != nil {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO large (payload) SELECT RANDOM_BYTES(1000) FROM seq_1_to_"+
+		fmt.Sprint(mib<<20/1024)); err != nil {
 		return 0, err
 	}
 	start := time.Now()
@@ -133,7 +138,8 @@ func (r row) line() string {
 	for i := range r.clients {
 		fmt.Fprintf(&b, "\t%.0f\t%.0f\t%.2f", r.tps[i][0], r.tps[i][1], r.ratios[i])
 	}
-	fmt.Fprintf(&b, "\t%.2f\t%.2f\t%.2f", r.large[0].Seconds(), r.large[1].Seconds(), r.large[0].Seconds()/max(r.large[1].Seconds(), 0.001))
+	fmt.Fprintf(&b, "\t%.2f\t%.2f\t%.2f", r.large[0].Seconds(), r.large[1].Seconds(),
+		r.large[0].Seconds()/max(r.large[1].Seconds(), 0.001))
 	return b.String()
 }
 

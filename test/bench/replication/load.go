@@ -32,7 +32,8 @@ func write(ctx context.Context, db *sql.DB, clients int, d time.Duration) (float
 	for i := range clients {
 		group.Go(func() error {
 			for time.Since(start) < d {
-				if _, err := db.ExecContext(ctx, "INSERT INTO small (k, payload) VALUES (?, ?)", i, strings.Repeat("x", 100)); err != nil {
+				if _, err := db.ExecContext(ctx, "INSERT INTO small (k, payload) VALUES (?, ?)", i,
+					strings.Repeat("x", 100)); err != nil {
 					return err
 				}
 				done.Add(1)

@@ -1,10 +1,12 @@
-// Command replication measures Galera's replication between three nodes in plain containers, without Kubernetes. It asserts nothing.
+// Command replication measures Galera's replication between three nodes in plain containers, without Kubernetes. It
+// asserts nothing.
 //
-// With -what distance a TUN device in each container delays the packets between the nodes. It prints, for each round trip, transactions per
-// second and the time of one large transaction, with the windows that the agents choose and with Galera's. make bench-distance runs it.
+// With -what distance a TUN device in each container delays the packets between the nodes. It prints, for each round
+// trip, transactions per second and the time of one large transaction, with the windows that the agents choose and with
+// Galera's. make bench-distance runs it.
 //
-// With -what cost it prints what a transaction costs the three nodes, plain and with TLS: processor time, calls of the kernel, and where the
-// time goes, by function. It needs strace and perf. make bench-cost runs it.
+// With -what cost it prints what a transaction costs the three nodes, plain and with TLS: processor time, calls of the
+// kernel, and where the time goes, by function. It needs strace and perf. make bench-cost runs it.
 package main
 
 import (

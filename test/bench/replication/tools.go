@@ -102,7 +102,8 @@ func callsOf(ctx context.Context, pids []int, d time.Duration) (map[string]float
 
 var reported = regexp.MustCompile(`^\s*([0-9.]+)%\s+(\S+)\s+\[.\]\s+(.+?)(?:\s+-\s+-)?\s*$`)
 
-// sharesOf samples where the processor time of processes goes in a time: the share of each function of each program file.
+// sharesOf samples where the processor time of processes goes in a time: the share of each function of each program
+// file.
 func sharesOf(ctx context.Context, pids []int, d time.Duration) (map[string]float64, error) {
 	dir, err := os.MkdirTemp("", "galera-cost-")
 	if err != nil {
@@ -114,7 +115,8 @@ func sharesOf(ctx context.Context, pids []int, d time.Duration) (map[string]floa
 		list = append(list, strconv.Itoa(pid))
 	}
 	file := filepath.Join(dir, "perf.data")
-	out, err := exec.CommandContext(ctx, "perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "-o", file, "-p", strings.Join(list, ","), "--", "sleep", strconv.Itoa(int(d.Seconds()))).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "-o", file, "-p",
+		strings.Join(list, ","), "--", "sleep", strconv.Itoa(int(d.Seconds()))).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("perf record: %w: %s", err, out)
 	}

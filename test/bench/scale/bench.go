@@ -55,18 +55,21 @@ func begin(ctx context.Context, o options) (*bench, error) {
 		return nil, errors.New("KUBEBUILDER_ASSETS must name a directory with kube-apiserver and etcd; run: make bench-scale")
 	}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, certmanagerv1.AddToScheme,
+		v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, err
 		}
 	}
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").
+		Output()
 	if err != nil {
 		return nil, fmt.Errorf("finding cert-manager's CRDs: %w", err)
 	}
 	b := &bench{options: o, control: pkitest.NewCAUntil("control", time.Now().Add(12*time.Hour))}
 	b.env = &envtest.Environment{
-		CRDDirectoryPaths:     []string{filepath.Join("config", "crd", "bases"), filepath.Join(strings.TrimSpace(string(out)), "deploy", "crds")},
+		CRDDirectoryPaths: []string{filepath.Join("config", "crd", "bases"), filepath.Join(strings.TrimSpace(string(out)),
+			"deploy", "crds")},
 		ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute,
 	}
 	// Of the range that envtest takes by itself, 254 addresses, 50 clusters use up all.
@@ -141,7 +144,8 @@ func (b *bench) measure(ctx context.Context, n int) (point, error) {
 		return p, err
 	}
 	p.created = time.Since(began)
-	for _, step := range []func(context.Context, *point) error{b.measureIdle, b.measureCrash, b.measureSlow, b.measureTakeOver} {
+	for _, step := range []func(context.Context, *point) error{b.measureIdle, b.measureCrash, b.measureSlow,
+		b.measureTakeOver} {
 		if err := step(ctx, &p); err != nil {
 			return p, err
 		}
@@ -269,10 +273,12 @@ func (b *bench) until(ctx context.Context, n int, condition string, chosen func(
 	})
 }
 
-// untilRecovered waits until the simulated servers are Primary again, as the operator has ordered, and it has seen that.
+// untilRecovered waits until the simulated servers are Primary again, as the operator has ordered, and it has seen
+// that.
 func (b *bench) untilRecovered(ctx context.Context, n int, chosen func(int) bool) error {
 	return b.wait(ctx, n, "recovered", func(i int, c *v1alpha1.GaleraCluster) bool {
-		return !chosen(i) || b.world.primary(name(i)) && meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable)
+		return !chosen(i) || b.world.primary(name(i)) && meta.IsStatusConditionTrue(c.Status.Conditions,
+			v1alpha1.ConditionAvailable)
 	})
 }
 

@@ -55,8 +55,10 @@ type agent struct {
 func newCluster(key types.NamespacedName, n int) *cluster {
 	c := &cluster{}
 	for i := range size {
-		a := &agent{cluster: c, name: fmt.Sprintf("%s-%d", key.Name, i), address: fmt.Sprintf("127.%d.%d.%d", 1+n/200, 1+n%200, i+1)}
-		a.reports = report.New(agentapi.Report{Name: a.name, Boot: "1", Protocol: agentapi.Protocol, Phase: galera.PhaseWaiting, Data: galera.DataEmpty})
+		a := &agent{cluster: c, name: fmt.Sprintf("%s-%d", key.Name, i), address: fmt.Sprintf("127.%d.%d.%d", 1+n/200,
+			1+n%200, i+1)}
+		a.reports = report.New(agentapi.Report{Name: a.name, Boot: "1", Protocol: agentapi.Protocol,
+			Phase: galera.PhaseWaiting, Data: galera.DataEmpty})
 		c.members = append(c.members, a)
 	}
 	return c
@@ -117,9 +119,11 @@ func (c *cluster) up() (n int) {
 // report is what an agent says. The cluster is locked.
 func (a *agent) report() agentapi.Report {
 	c := a.cluster
-	r := agentapi.Report{Name: a.name, Protocol: agentapi.Protocol, Phase: galera.PhaseWaiting, Data: galera.DataEmpty, Order: a.order,
+	r := agentapi.Report{Name: a.name, Protocol: agentapi.Protocol, Phase: galera.PhaseWaiting, Data: galera.DataEmpty,
+		Order:  a.order,
 		Config: agentapi.ConfigReport{Loaded: c.revision}}
-	r.Image.ServerVersion, r.Image.Provider, r.Image.ProviderVersion = "11.8.6-MariaDB", "/usr/lib/galera/libgalera_smm.so", "26.4.23"
+	r.Image.ServerVersion, r.Image.Provider, r.Image.ProviderVersion = "11.8.6-MariaDB",
+		"/usr/lib/galera/libgalera_smm.so", "26.4.23"
 	b := c.bundle
 	r.TLS.Installed, r.TLS.PublishedSerial, r.TLS.PublishedCAs = b.ID, b.Serial, b.CAs
 	if a.data {
@@ -129,14 +133,17 @@ func (a *agent) report() agentapi.Report {
 	if !a.up {
 		return r
 	}
-	fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3", Cipher: "TLS_AES_128_GCM_SHA256", Serial: b.Serial,
+	fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Protocol: "TLSv1.3", Cipher: "TLS_AES_128_GCM_SHA256",
+		Serial:   b.Serial,
 		Verified: true, PlaintextRefused: true, CheckedAt: time.Now()}
 	r.Phase = galera.PhaseRunning
 	r.Config.Socket = galera.SocketStrict
 	r.TLS.Loaded, r.TLS.LoadedSerial, r.TLS.TrustedCAs = b.ID, b.Serial, b.CAs
-	r.TLS.Channels = map[string]agentapi.ChannelFact{agentapi.ChannelReplication: fact, agentapi.ChannelStateTransfer: fact, agentapi.ChannelClients: fact}
+	r.TLS.Channels = map[string]agentapi.ChannelFact{agentapi.ChannelReplication: fact,
+		agentapi.ChannelStateTransfer: fact, agentapi.ChannelClients: fact}
 	r.TLS.Peers = map[string]agentapi.ChannelFact{}
-	r.Server = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: c.history, ViewID: c.view, Size: c.up(), Ready: true}
+	r.Server = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: c.history,
+		ViewID: c.view, Size: c.up(), Ready: true}
 	for _, m := range c.members {
 		r.TLS.Peers[m.name] = fact
 		if m.up {

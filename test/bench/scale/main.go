@@ -1,6 +1,6 @@
-// Command scale measures one operator with many clusters: a real kube-apiserver and etcd, the operator's own binary, and agents that are
-// simulated, each behind an address of its own with its own certificate, over real mTLS. It prints a curve; it asserts nothing.
-// make bench-scale runs it.
+// Command scale measures one operator with many clusters: a real kube-apiserver and etcd, the operator's own binary,
+// and agents that are simulated, each behind an address of its own with its own certificate, over real mTLS. It prints
+// a curve; it asserts nothing. make bench-scale runs it.
 package main
 
 import (
@@ -29,7 +29,8 @@ type options struct {
 
 func main() {
 	o := options{}
-	sizes := flag.String("clusters", "10,50,100,200,500", "how many clusters there are at each point of the curve, in ascending order")
+	sizes := flag.String("clusters", "10,50,100,200,500",
+		"how many clusters there are at each point of the curve, in ascending order")
 	flag.IntVar(&o.crash, "crash", 50, "how many clusters lose all servers at once")
 	flag.DurationVar(&o.idle, "idle", time.Minute, "how long the idle operator is watched")
 	flag.StringVar(&o.manager, "manager", "bin/manager", "the operator's program")
@@ -97,8 +98,11 @@ type window struct {
 }
 
 func (p point) String() string {
-	return fmt.Sprintf("%d clusters: %d new ones Ready in %.0f s; idle: pass p99 %.3f s, %.1f requests per cluster and minute, %.1f %% of a processor; "+
-		"%d crash: p99 %.3f s, back in %.1f s; one alongside slow agents: %.1f s; take-over: leader in %.1f s, all seen in %.1f s; %d MiB",
+	return fmt.Sprintf(
+		"%d clusters: %d new ones Ready in %.0f s; idle: pass p99 %.3f s, %.1f requests per cluster and minute, %.1f %% of "+
+			"a processor; "+
+			"%d crash: p99 %.3f s, back in %.1f s; one alongside slow agents: %.1f s; take-over: leader in %.1f s, all seen "+
+			"in %.1f s; %d MiB",
 		p.clusters, p.added, p.created.Seconds(), p.idle.p99, p.perMinute(), p.share(),
 		p.crash, p.crashed.p99, p.back.Seconds(), p.slow.Seconds(), p.lead.Seconds(), p.seen.Seconds(), p.resident>>20)
 }
@@ -113,9 +117,12 @@ func (p point) share() float64 { return 100 * p.idle.processors / p.idle.span.Se
 
 func show(points []point) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "clusters\tidle p99 (s)\trequests/cluster/min\tidle CPU (%)\tcrash of\tp99 (s)\tback (s)\tbeside slow agents (s)\tleader (s)\tall seen (s)\tMiB")
+	_, _ = fmt.Fprintln(w,
+		"clusters\tidle p99 (s)\trequests/cluster/min\tidle CPU (%)\tcrash of\tp99 (s)\tback (s)\tbeside slow agents "+
+			"(s)\tleader (s)\tall seen (s)\tMiB")
 	for _, p := range points {
-		_, _ = fmt.Fprintf(w, "%d\t%.3f\t%.1f\t%.1f\t%d\t%.3f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\n", p.clusters, p.idle.p99, p.perMinute(), p.share(),
+		_, _ = fmt.Fprintf(w, "%d\t%.3f\t%.1f\t%.1f\t%d\t%.3f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\n", p.clusters, p.idle.p99,
+			p.perMinute(), p.share(),
 			p.crash, p.crashed.p99, p.back.Seconds(), p.slow.Seconds(), p.lead.Seconds(), p.seen.Seconds(), p.resident>>20)
 	}
 	_ = w.Flush()

@@ -45,8 +45,10 @@ func writeFiles(dir string, env *envtest.Environment, control pkitest.CA) error 
 	if err != nil {
 		return err
 	}
-	cert, key := control.Issue(pkitest.Leaf{Names: []string{agentapi.OperatorName}, NotAfter: time.Now().Add(12 * time.Hour)})
-	for name, data := range map[string][]byte{"kubeconfig": config, "tls.crt": cert, "tls.key": key, "ca.crt": control.PEM} {
+	cert, key := control.Issue(pkitest.Leaf{Names: []string{agentapi.OperatorName},
+		NotAfter: time.Now().Add(12 * time.Hour)})
+	for name, data := range map[string][]byte{"kubeconfig": config, "tls.crt": cert, "tls.key": key,
+		"ca.crt": control.PEM} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return err
 		}
@@ -63,11 +65,15 @@ func (b *bench) startOperator() (*operator, error) {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	o.cmd = exec.Command("unshare", "--uts", "sh", "-c", `hostname "$0" && exec "$@"`, fmt.Sprintf("operator-%d", b.started), b.manager,
-		"--leader-elect", "--operator-image=operator:bench", "--agent=", "--operator-namespace="+operatorNamespace, "--control-cert-dir="+b.dir,
-		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", o.port), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", o.port+1),
+	o.cmd = exec.Command("unshare", "--uts", "sh", "-c", `hostname "$0" && exec "$@"`,
+		fmt.Sprintf("operator-%d", b.started), b.manager,
+		"--leader-elect", "--operator-image=operator:bench", "--agent=", "--operator-namespace="+operatorNamespace,
+		"--control-cert-dir="+b.dir,
+		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", o.port), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d",
+			o.port+1),
 		fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", o.port+2))
-	o.cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(b.dir, "kubeconfig"), fmt.Sprintf("MEMORY_LIMIT=%d", b.limit<<20))
+	o.cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(b.dir, "kubeconfig"),
+		fmt.Sprintf("MEMORY_LIMIT=%d", b.limit<<20))
 	o.cmd.Stdout, o.cmd.Stderr = log, log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return o, o.cmd.Start()

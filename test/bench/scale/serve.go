@@ -26,14 +26,16 @@ func (w *world) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conf := &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config,
+		error) {
 		a, err := w.agent(host(hello.Conn.LocalAddr()))
 		if err != nil {
 			return nil, err
 		}
 		return web.TLSConfig(a.identity).GetConfigForClient(hello)
 	}}
-	server := &http.Server{Handler: http.HandlerFunc(w.route), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: http.HandlerFunc(w.route), ReadHeaderTimeout: time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0)}
 	go func() {
 		<-ctx.Done()
 		_ = server.Close()

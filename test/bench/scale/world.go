@@ -51,13 +51,18 @@ func startWorld(ctx context.Context, config *rest.Config, scheme *runtime.Scheme
 	}
 	w := &world{Client: mgr.GetClient(), ca: pkitest.NewCAUntil("nodes", time.Now().Add(12*time.Hour)),
 		clusters: map[client.ObjectKey]*cluster{}, agents: map[string]*agent{}}
-	labelled := builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[v1alpha1.LabelCluster] != "" }))
+	labelled := builder.WithPredicates(predicate.NewPredicateFuncs(
+		func(o client.Object) bool { return o.GetLabels()[v1alpha1.LabelCluster] != "" }))
 	many := controller.Options{MaxConcurrentReconciles: 8}
 	err = errors.Join(
-		ctrl.NewControllerManagedBy(mgr).Named("issue").For(&certmanagerv1.Certificate{}, labelled).WithOptions(many).Complete(reconcile.Func(w.issue)),
-		ctrl.NewControllerManagedBy(mgr).Named("pods").For(&appsv1.StatefulSet{}, labelled).Owns(&corev1.Pod{}).WithOptions(many).Complete(reconcile.Func(w.runPods)),
-		ctrl.NewControllerManagedBy(mgr).Named("config").For(&corev1.ConfigMap{}, labelled).WithOptions(many).Complete(reconcile.Func(w.readConfig)),
-		ctrl.NewControllerManagedBy(mgr).Named("tls").For(&corev1.Secret{}, labelled).WithOptions(many).Complete(reconcile.Func(w.readPair)),
+		ctrl.NewControllerManagedBy(mgr).Named("issue").For(&certmanagerv1.Certificate{}, labelled).WithOptions(many).
+			Complete(reconcile.Func(w.issue)),
+		ctrl.NewControllerManagedBy(mgr).Named("pods").For(&appsv1.StatefulSet{}, labelled).Owns(&corev1.Pod{}).
+			WithOptions(many).Complete(reconcile.Func(w.runPods)),
+		ctrl.NewControllerManagedBy(mgr).Named("config").For(&corev1.ConfigMap{}, labelled).WithOptions(many).
+			Complete(reconcile.Func(w.readConfig)),
+		ctrl.NewControllerManagedBy(mgr).Named("tls").For(&corev1.Secret{}, labelled).WithOptions(many).
+			Complete(reconcile.Func(w.readPair)),
 	)
 	if err != nil {
 		return nil, err
@@ -81,7 +86,8 @@ func (w *world) issue(ctx context.Context, req reconcile.Request) (reconcile.Res
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	cert, key := w.ca.Issue(pkitest.Leaf{Names: c.Spec.DNSNames, NotAfter: time.Now().Add(11 * time.Hour)})
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Spec.SecretName}, Type: corev1.SecretTypeTLS,
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Spec.SecretName},
+		Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": w.ca.PEM}}
 	if t := c.Spec.SecretTemplate; t != nil {
 		s.Labels, s.Annotations = t.Labels, t.Annotations
@@ -93,7 +99,8 @@ func (w *world) issue(ctx context.Context, req reconcile.Request) (reconcile.Res
 	return reconcile.Result{}, err
 }
 
-// runPods does the part of the StatefulSet controller and of kubelet: the address of a pod is that of its simulated agent.
+// runPods does the part of the StatefulSet controller and of kubelet: the address of a pod is that of its simulated
+// agent.
 func (w *world) runPods(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var sts appsv1.StatefulSet
 	if err := w.Get(ctx, req.NamespacedName, &sts); err != nil {
@@ -108,7 +115,8 @@ func (w *world) runPods(ctx context.Context, req reconcile.Request) (reconcile.R
 	if sts.Status.ObservedGeneration == sts.Generation {
 		return reconcile.Result{}, nil
 	}
-	sts.Status.ObservedGeneration, sts.Status.UpdateRevision, sts.Status.Replicas = sts.Generation, revisionName, *sts.Spec.Replicas
+	sts.Status.ObservedGeneration, sts.Status.UpdateRevision, sts.Status.Replicas = sts.Generation, revisionName,
+		*sts.Spec.Replicas
 	return reconcile.Result{}, w.Status().Update(ctx, &sts)
 }
 
@@ -118,15 +126,18 @@ func (w *world) runPod(ctx context.Context, sts *appsv1.StatefulSet, a *agent) e
 	if err == nil || !apierrors.IsNotFound(err) {
 		return err
 	}
-	p = corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: sts.Namespace, Name: a.name, Labels: map[string]string{}, Annotations: sts.Spec.Template.Annotations,
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sts, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}}}
+	p = corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: sts.Namespace, Name: a.name, Labels: map[string]string{},
+		Annotations: sts.Spec.Template.Annotations,
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(sts,
+			appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}}}
 	for k, v := range sts.Spec.Template.Labels {
 		p.Labels[k] = v
 	}
 	p.Labels[appsv1.ControllerRevisionHashLabelKey] = revisionName
 	p.Spec = *sts.Spec.Template.Spec.DeepCopy() // as large as a real one
 	for _, claim := range sts.Spec.VolumeClaimTemplates {
-		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		p.Spec.Volumes = append(p.Spec.Volumes,
+			corev1.Volume{Name: claim.Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	}
 	if err := w.Create(ctx, &p); err != nil {
 		return client.IgnoreAlreadyExists(err)
@@ -135,7 +146,8 @@ func (w *world) runPod(ctx context.Context, sts *appsv1.StatefulSet, a *agent) e
 	p.Status.PodIP, p.Status.PodIPs = a.address, []corev1.PodIP{{IP: a.address}}
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	for _, c := range p.Spec.Containers {
-		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Image: c.Image, ImageID: c.Image, Ready: true,
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: c.Name, Image: c.Image,
+			ImageID: c.Image, Ready: true,
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}})
 	}
 	return w.Status().Patch(ctx, &p, client.MergeFrom(created))

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// peers returns conditions on the other side of a connection, any of which is enough: one for all pods that are meant, and one
-// for each block of addresses. No peers mean everything; peers that match nothing have no condition.
+// peers returns conditions on the other side of a connection, any of which is enough: one for all pods that are meant,
+// and one for each block of addresses. No peers mean everything; peers that match nothing have no condition.
 func (w World) peers(namespace string, peers []networkingv1.NetworkPolicyPeer, other string) ([]string, error) {
 	if len(peers) == 0 {
 		return []string{""}, nil

@@ -1,5 +1,5 @@
-// Package netpolicy decides what NetworkPolicies mean, as nftables rules for the nodes of the local cluster, which has no network
-// plug-in that enforces them.
+// Package netpolicy decides what NetworkPolicies mean, as nftables rules for the nodes of the local cluster, which has
+// no network plug-in that enforces them.
 package netpolicy
 
 import (
@@ -16,9 +16,9 @@ import (
 const (
 	// Table is the nftables table, of the family ip, that holds the rules and nothing else.
 	Table = "galera_test_policies"
-	// RefusedSet is the set in Table that remembers what was dropped: source, destination and port. It has no packets of pods that
-	// the API server did not know yet, which may be dropped although a policy admits them: a pod runs a moment before its
-	// address is reported, here and with any network plug-in.
+	// RefusedSet is the set in Table that remembers what was dropped: source, destination and port. It has no packets of
+	// pods that the API server did not know yet, which may be dropped although a policy admits them: a pod runs a moment
+	// before its address is reported, here and with any network plug-in.
 	RefusedSet = "refused"
 )
 
@@ -29,12 +29,13 @@ type World struct {
 	Namespaces []corev1.Namespace
 }
 
-// Rules returns the nftables commands that make a node drop what the policies do not allow, in one transaction that replaces
-// earlier rules. All nodes take the same.
+// Rules returns the nftables commands that make a node drop what the policies do not allow, in one transaction that
+// replaces earlier rules. All nodes take the same.
 //
-// As Kubernetes has it: a pod that no policy selects is open; what one policy allows is allowed; connections that exist stay; a
-// pod reaches itself; a node reaches its own pods, and they reach it, because only forwarded packets are looked at. Pods on a
-// host's network are neither selected nor admitted. Named ports and IPv6 are errors: no policy here uses them.
+// As Kubernetes has it: a pod that no policy selects is open; what one policy allows is allowed; connections that exist
+// stay; a pod reaches itself; a node reaches its own pods, and they reach it, because only forwarded packets are looked
+// at. Pods on a host's network are neither selected nor admitted. Named ports and IPv6 are errors: no policy here uses
+// them.
 func Rules(w World) (string, error) {
 	ingress, err := w.chain(networkingv1.PolicyTypeIngress)
 	if err != nil {
@@ -74,7 +75,8 @@ func (w World) remember() string {
 // None returns the nftables commands that remove all rules; it is no error when there are none.
 func None() string { return fmt.Sprintf("table ip %[1]s\ndelete table ip %[1]s\n", Table) }
 
-// chain returns the rules of one direction: for each pod that a policy selects what is allowed, and at last the refusal.
+// chain returns the rules of one direction: for each pod that a policy selects what is allowed, and at last the
+// refusal.
 func (w World) chain(direction networkingv1.PolicyType) (string, error) {
 	own, other := "daddr", "saddr"
 	if direction == networkingv1.PolicyTypeEgress {
@@ -133,7 +135,8 @@ func (w World) live() []corev1.Pod {
 	return out
 }
 
-// concerns reports whether a policy restricts a direction. Where it names none, it is Ingress, and Egress if it has such rules.
+// concerns reports whether a policy restricts a direction. Where it names none, it is Ingress, and Egress if it has
+// such rules.
 func concerns(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) bool {
 	if len(p.Spec.PolicyTypes) > 0 {
 		return slices.Contains(p.Spec.PolicyTypes, direction)
@@ -141,9 +144,10 @@ func concerns(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) 
 	return direction == networkingv1.PolicyTypeIngress || len(p.Spec.Egress) > 0
 }
 
-// allowed returns, for each thing a policy allows, the conditions of a rule on the other side and the port, each with a space
-// before it; "" is everything.
-func (w World) allowed(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType, other string) ([]string, error) {
+// allowed returns, for each thing a policy allows, the conditions of a rule on the other side and the port, each with a
+// space before it; "" is everything.
+func (w World) allowed(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType, other string) ([]string,
+	error) {
 	var out []string
 	add := func(peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) error {
 		who, err := w.peers(p.Namespace, peers, other)

@@ -35,10 +35,12 @@ func ports(numbers ...int32) []networkingv1.NetworkPolicyPort {
 // policy is one for the pods db=yes of the namespace shop.
 func policy(rules ...networkingv1.NetworkPolicyIngressRule) networkingv1.NetworkPolicy {
 	return networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"},
-		Spec: networkingv1.NetworkPolicySpec{PodSelector: *selector("db", "yes"), PolicyTypes: []networkingv1.PolicyType{"Ingress"}, Ingress: rules}}
+		Spec: networkingv1.NetworkPolicySpec{PodSelector: *selector("db", "yes"),
+			PolicyTypes: []networkingv1.PolicyType{"Ingress"}, Ingress: rules}}
 }
 
-func from(ports []networkingv1.NetworkPolicyPort, peers ...networkingv1.NetworkPolicyPeer) networkingv1.NetworkPolicyIngressRule {
+func from(ports []networkingv1.NetworkPolicyPort,
+	peers ...networkingv1.NetworkPolicyPeer) networkingv1.NetworkPolicyIngressRule {
 	return networkingv1.NetworkPolicyIngressRule{From: peers, Ports: ports}
 }
 
@@ -55,9 +57,12 @@ func world(policies ...networkingv1.NetworkPolicy) World {
 			{ObjectMeta: metav1.ObjectMeta{Name: "far", Labels: map[string]string{"team": "b"}}},
 		},
 		Pods: []corev1.Pod{
-			pod("shop", "db-1", "10.0.0.2", map[string]string{"db": "yes"}), pod("shop", "db-0", "10.0.0.1", map[string]string{"db": "yes"}),
-			pod("shop", "client", "10.0.0.3", map[string]string{"app": "web"}), pod("far", "client", "10.0.1.3", map[string]string{"app": "web"}),
-			pod("far", "db", "10.0.1.1", map[string]string{"db": "yes"}), pod("shop", "pending", "", map[string]string{"db": "yes"}),
+			pod("shop", "db-1", "10.0.0.2", map[string]string{"db": "yes"}),
+			pod("shop", "db-0", "10.0.0.1", map[string]string{"db": "yes"}),
+			pod("shop", "client", "10.0.0.3", map[string]string{"app": "web"}),
+			pod("far", "client", "10.0.1.3", map[string]string{"app": "web"}),
+			pod("far", "db", "10.0.1.1", map[string]string{"db": "yes"}),
+			pod("shop", "pending", "", map[string]string{"db": "yes"}),
 			finished, onHost,
 		},
 	}
@@ -94,23 +99,29 @@ func TestIngress(t *testing.T) {
 	}{
 		"nothing is allowed":     {nil, []string{itself, refuse}},
 		"everything from anyone": {[]networkingv1.NetworkPolicyIngressRule{{}}, []string{itself, "return", refuse}},
-		"a port from anyone":     {[]networkingv1.NetworkPolicyIngressRule{from(ports(8080))}, []string{itself, "tcp dport { 8080 } return", refuse}},
+		"a port from anyone": {[]networkingv1.NetworkPolicyIngressRule{from(ports(8080))},
+			[]string{itself, "tcp dport { 8080 } return", refuse}},
 		"pods of the same namespace only, by label": {
 			[]networkingv1.NetworkPolicyIngressRule{from(ports(4567, 4444), pods(selector("db", "yes")))},
 			[]string{itself, "ip saddr { 10.0.0.1, 10.0.0.2 } tcp dport { 4444, 4567 } return", refuse}},
 		"all pods of a namespace": {
-			[]networkingv1.NetworkPolicyIngressRule{from(ports(3306), networkingv1.NetworkPolicyPeer{NamespaceSelector: selector("team", "b")})},
+			[]networkingv1.NetworkPolicyIngressRule{from(ports(3306),
+				networkingv1.NetworkPolicyPeer{NamespaceSelector: selector("team", "b")})},
 			[]string{itself, "ip saddr { 10.0.1.1, 10.0.1.3 } tcp dport { 3306 } return", refuse}},
 		"some pods of a namespace": {
-			[]networkingv1.NetworkPolicyIngressRule{from(ports(3306), networkingv1.NetworkPolicyPeer{NamespaceSelector: selector("team", "b"), PodSelector: selector("app", "web")})},
+			[]networkingv1.NetworkPolicyIngressRule{from(ports(3306),
+				networkingv1.NetworkPolicyPeer{NamespaceSelector: selector("team", "b"), PodSelector: selector("app", "web")})},
 			[]string{itself, "ip saddr { 10.0.1.3 } tcp dport { 3306 } return", refuse}},
 		"an empty selector of namespaces is all of them": {
-			[]networkingv1.NetworkPolicyIngressRule{from(nil, networkingv1.NetworkPolicyPeer{NamespaceSelector: selector(), PodSelector: selector("app", "web")})},
+			[]networkingv1.NetworkPolicyIngressRule{from(nil, networkingv1.NetworkPolicyPeer{NamespaceSelector: selector(),
+				PodSelector: selector("app", "web")})},
 			[]string{itself, "ip saddr { 10.0.0.3, 10.0.1.3 } return", refuse}},
 		"selectors that match nothing are not anyone": {
 			[]networkingv1.NetworkPolicyIngressRule{from(ports(3306), pods(selector("app", "none")))}, []string{itself, refuse}},
 		"a block of addresses": {
-			[]networkingv1.NetworkPolicyIngressRule{from(ports(3306), networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "172.18.0.0/16", Except: []string{"172.18.1.0/24"}}})},
+			[]networkingv1.NetworkPolicyIngressRule{from(ports(3306),
+				networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "172.18.0.0/16",
+					Except: []string{"172.18.1.0/24"}}})},
 			[]string{itself, "ip saddr 172.18.0.0/16 ip saddr != { 172.18.1.0/24 } tcp dport { 3306 } return", refuse}},
 		"a range of ports, and UDP": {
 			[]networkingv1.NetworkPolicyIngressRule{from([]networkingv1.NetworkPolicyPort{
@@ -154,7 +165,8 @@ func TestPoliciesAddUp(t *testing.T) {
 func TestEgress(t *testing.T) {
 	p := policy(from(ports(2222)))
 	p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
-	p.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: selector("app", "web")}}, Ports: ports(3306)}}
+	p.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: selector(
+		"app", "web")}}, Ports: ports(3306)}}
 	want := []string{"ip daddr 10.0.0.1 return", "ip daddr { 10.0.0.3 } tcp dport { 3306 } return", "goto refuse"}
 	if got := rulesAbout(t, world(p), "egress", "10.0.0.1"); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -177,7 +189,8 @@ func TestWhatIsNotSupportedIsAnError(t *testing.T) {
 	six := world(policy())
 	six.Pods[0].Status.PodIP = "fd00::1"
 	block := policy(from(nil, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "fd00::/8"}}))
-	for name, w := range map[string]World{"a named port": world(named), "a pod with IPv6": six, "a block of IPv6": world(block)} {
+	for name, w := range map[string]World{"a named port": world(named), "a pod with IPv6": six,
+		"a block of IPv6": world(block)} {
 		if text, err := Rules(w); err == nil {
 			t.Errorf("%s: %s", name, text)
 		}

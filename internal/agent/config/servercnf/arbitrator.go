@@ -43,15 +43,16 @@ func (a Arbitrator) File(group, name, primary string, members []agentapi.Peer) s
 			donors.WriteString(agentapi.GroupName(m.Name) + ",") // the last comma stands for any other node
 		}
 	}
-	text := "name = " + name + "\ngroup = " + group + "\naddress = " + ClusterAddress(members) + "\noptions = " + a.Options + "\n"
+	text := "name = " + name + "\ngroup = " + group + "\naddress = " + ClusterAddress(members) + "\noptions = " +
+		a.Options + "\n"
 	if donors.Len() > 0 {
 		text += "donor = " + donors.String() + "\n"
 	}
 	return text
 }
 
-// group is every member that a member is to dial. In a switch of the encryption the arbitrator must be among them: members
-// with dynamic sockets hand its address on as one without TLS, and a strict member would never find it there.
+// group is every member that a member is to dial. In a switch of the encryption the arbitrator must be among them:
+// members with dynamic sockets hand its address on as one without TLS, and a strict member would never find it there.
 func group(c agentapi.NodeConfig) []agentapi.Peer {
 	if c.Arbitrator == nil {
 		return c.Members

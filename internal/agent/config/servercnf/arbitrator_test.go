@@ -10,12 +10,14 @@ import (
 )
 
 func pairConfig(mode galera.SocketMode) Input {
-	return Input{Name: "shop-0", Address: "10.0.0.1", Provider: "/p.so", User: "mysql", Places: paths.Default(), Config: agentapi.NodeConfig{
-		Cluster: "shop", Members: []agentapi.Peer{{Name: "shop-0", Host: "a"}, {Name: "shop-1", Host: "b"}},
-		Arbitrator:    &agentapi.Peer{Name: "shop-arbitrator", Host: "c"},
-		TLS:           agentapi.TLSConfig{Replication: mode, StateTransfer: galera.PolicyRequired, Clients: galera.PolicyRequired, MinVersion: "1.3"},
-		StateTransfer: agentapi.StateTransferConfig{Method: MariaBackup},
-	}}
+	return Input{Name: "shop-0", Address: "10.0.0.1", Provider: "/p.so", User: "mysql", Places: paths.Default(),
+		Config: agentapi.NodeConfig{
+			Cluster: "shop", Members: []agentapi.Peer{{Name: "shop-0", Host: "a"}, {Name: "shop-1", Host: "b"}},
+			Arbitrator: &agentapi.Peer{Name: "shop-arbitrator", Host: "c"},
+			TLS: agentapi.TLSConfig{Replication: mode, StateTransfer: galera.PolicyRequired,
+				Clients: galera.PolicyRequired, MinVersion: "1.3"},
+			StateTransfer: agentapi.StateTransferConfig{Method: MariaBackup},
+		}}
 }
 
 // TestNodesDialTheArbitrator, and need no restart for it.
@@ -32,7 +34,8 @@ func TestNodesDialTheArbitrator(t *testing.T) {
 }
 
 func TestBuildArbitrator(t *testing.T) {
-	strict, dynamic, plain := BuildArbitrator(pairConfig(galera.SocketStrict)), BuildArbitrator(pairConfig(galera.SocketDynamic)), BuildArbitrator(pairConfig(galera.SocketPlain))
+	strict, dynamic, plain := BuildArbitrator(pairConfig(galera.SocketStrict)),
+		BuildArbitrator(pairConfig(galera.SocketDynamic)), BuildArbitrator(pairConfig(galera.SocketPlain))
 	if strict.Hash == dynamic.Hash || dynamic.Hash == plain.Hash {
 		t.Error("another encryption needs a restart")
 	}
@@ -40,13 +43,15 @@ func TestBuildArbitrator(t *testing.T) {
 		a              Arbitrator
 		tls, dynamical bool
 	}{{strict, true, false}, {dynamic, true, true}, {plain, false, false}} {
-		if strings.Contains(c.a.Options, "socket.ssl") != c.tls || strings.Contains(c.a.Options, "socket.dynamic=yes") != c.dynamical ||
+		if strings.Contains(c.a.Options, "socket.ssl") != c.tls || strings.Contains(c.a.Options,
+			"socket.dynamic=yes") != c.dynamical ||
 			strings.Contains(c.a.Options, "gcache") || !strings.Contains(c.a.Options, "pc.recovery=no") {
 			t.Errorf("%s: %s", c.a.Socket, c.a.Options)
 		}
 	}
 	file := strict.File("shop", "arbitrator.x", "shop-0", pairConfig(galera.SocketStrict).Config.Members)
-	for _, line := range []string{"name = arbitrator.x\n", "group = shop\n", "address = gcomm://a,b\n", "donor = shop-1,\n", "options = pc.recovery=no;"} {
+	for _, line := range []string{"name = arbitrator.x\n", "group = shop\n", "address = gcomm://a,b\n",
+		"donor = shop-1,\n", "options = pc.recovery=no;"} {
 		if !strings.Contains(file, line) {
 			t.Errorf("no %q in\n%s", line, file)
 		}

@@ -120,8 +120,8 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("wsrep_sst_method", sstMethod(in.Config.StateTransfer.Method)),
 		mycnf.Set("wsrep_sst_auth", in.User+":"),
 		mycnf.Set("wsrep_notify_cmd", p.Agent()+" notify"),
-		// Accounts are made with hashes, which a password validation plugin refuses with ON, and on the node of the client only: the
-		// statement has been replicated by then, and the appliers carry it out.
+		// Accounts are made with hashes, which a password validation plugin refuses with ON, and on the node of the client
+		// only: the statement has been replicated by then, and the appliers carry it out.
 		mycnf.Set("strict_password_validation", "OFF"),
 	}
 	opts = append(opts, clientTLS(in)...)
@@ -174,8 +174,9 @@ func clientTLS(in Input) []mycnf.Option {
 	}
 }
 
-// backupSection is read by mariadb-backup, as a backup, and as the donor and the joiner of a transfer. Its own connection, which is over the unix
-// socket, does not ask for TLS. It opens every table at once, and does not raise the limit of open files by itself, as mariadbd does.
+// backupSection is read by mariadb-backup, as a backup, and as the donor and the joiner of a transfer. Its own
+// connection, which is over the unix socket, does not ask for TLS. It opens every table at once, and does not raise the
+// limit of open files by itself, as mariadbd does.
 func backupSection(in Input) mycnf.Section {
 	opts := []mycnf.Option{{Key: "skip-ssl", Bare: true}}
 	if in.OpenFiles > 0 {
@@ -213,7 +214,8 @@ func bracketed(host string) string {
 
 // NeedsPair reports whether a configuration needs a certificate to run with.
 func NeedsPair(t agentapi.TLSConfig) bool {
-	return t.Replication != galera.SocketPlain || t.StateTransfer == galera.PolicyRequired || t.Clients != galera.PolicyDisabled
+	return t.Replication != galera.SocketPlain || t.StateTransfer == galera.PolicyRequired ||
+		t.Clients != galera.PolicyDisabled
 }
 
 // Check returns the reason why a NodeConfig cannot be used by the member called name.
@@ -223,11 +225,13 @@ func Check(c agentapi.NodeConfig, name string) error {
 		return fmt.Errorf("the configuration names no cluster or no members")
 	case !slices.ContainsFunc(c.Members, func(p agentapi.Peer) bool { return p.Name == name }):
 		return fmt.Errorf("the configuration does not list %s as a member", name)
-	case !slices.Contains([]galera.SocketMode{galera.SocketPlain, galera.SocketDynamic, galera.SocketStrict}, c.TLS.Replication):
+	case !slices.Contains([]galera.SocketMode{galera.SocketPlain, galera.SocketDynamic, galera.SocketStrict},
+		c.TLS.Replication):
 		return fmt.Errorf("unknown replication mode %q", c.TLS.Replication)
 	case !slices.Contains([]galera.ChannelPolicy{galera.PolicyRequired, galera.PolicyDisabled}, c.TLS.StateTransfer):
 		return fmt.Errorf("unknown state transfer policy %q", c.TLS.StateTransfer)
-	case !slices.Contains([]galera.ChannelPolicy{galera.PolicyRequired, galera.PolicyPreferred, galera.PolicyDisabled}, c.TLS.Clients):
+	case !slices.Contains([]galera.ChannelPolicy{galera.PolicyRequired, galera.PolicyPreferred, galera.PolicyDisabled},
+		c.TLS.Clients):
 		return fmt.Errorf("unknown client policy %q", c.TLS.Clients)
 	case c.TLS.MinVersion != "1.2" && c.TLS.MinVersion != "1.3":
 		return fmt.Errorf("unknown minimum TLS version %q", c.TLS.MinVersion)

@@ -40,7 +40,9 @@ func CertificateProblem(c agentapi.NodeConfig, leaf *x509.Certificate) string {
 	}
 	cn := leaf.Subject.CommonName
 	if !safeNames.MatchString(cn) || leaf.VerifyHostname(cn) != nil {
-		return fmt.Sprintf("rsync transfers need a certificate whose common name (%q) is one of its DNS names, without a wildcard; use MariaBackup, or another certificate", cn)
+		return fmt.Sprintf(
+			"rsync transfers need a certificate whose common name (%q) is one of its DNS names, without a wildcard; use "+
+				"MariaBackup, or another certificate", cn)
 	}
 	return ""
 }

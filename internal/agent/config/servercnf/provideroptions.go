@@ -8,9 +8,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// wsrep_provider_options of nodes and garbd at the start; docs/settings.md documents them. Elsewhere are
-// gcache.size (WithCache, by package gcache), and at runtime pc.bootstrap, evs.evict, socket.ssl_reload and both send
-// windows (package wsrep; the windows' sizes: package distance). The private server of a restore has options of its own (internal/backup/runner/history.go).
+// wsrep_provider_options of nodes and garbd at the start; docs/settings.md documents them. Elsewhere are gcache.size
+// (WithCache, by package gcache), and at runtime pc.bootstrap, evs.evict, socket.ssl_reload and both send windows
+// (package wsrep; the windows' sizes: package distance). The private server of a restore has options of its own
+// (internal/backup/runner/history.go).
 
 // providerOptions are those of a node.
 func providerOptions(in Input) string {
@@ -24,16 +25,17 @@ func providerOptions(in Input) string {
 	return strings.Join(append(opts, groupOptions(in)...), ";")
 }
 
-// groupOptions are those options of the provider that a garbd has, too. Without TLS the keys must be absent, because IST picks its scheme by
-// the key.
+// groupOptions are those options of the provider that a garbd has, too. Without TLS the keys must be absent, because
+// IST picks its scheme by the key.
 func groupOptions(in Input) []string {
 	opts := []string{
 		// gvwstate.dat must not form a component by itself.
 		"pc.recovery=no",
 		// How often Galera checks for silent members, half its default: an eviction takes effect sooner.
 		"evs.inactive_check_period=PT0.25S",
-		// A change of the membership often needs a lost message again, and the first messages after it are delivered only when idle
-		// nodes have acknowledged them: writers waited 1.2 s for a node to join with 0.5 s and 0.2 s here, 0.4 s with Galera's least.
+		// A change of the membership often needs a lost message again, and the first messages after it are delivered only
+		// when idle nodes have acknowledged them: writers waited 1.2 s for a node to join with 0.5 s and 0.2 s here, 0.4 s
+		// with Galera's least.
 		"evs.join_retrans_period=PT0.1S", "evs.keepalive_period=PT0.1S",
 		// The suspect, install and inactive timeouts stay Galera's own, five seconds and more, though no client can write
 		// meanwhile: on a host without idle processors, healthy members lost each other after 1.75 s. A server that has

@@ -23,11 +23,11 @@ const standIn = "unnamed"
 // The joiner's first stream, which is awaited with timeout, logs more: with a number of retries a listening socat goes
 // on when it has turned a client away, and calls the reason no error.
 //
-// The pipes between socat and its neighbours are widened (package widen): socat's own option for that fails, and with it the
-// transfer, where the host does not give so much, and older ones have none.
+// The pipes between socat and its neighbours are widened (package widen): socat's own option for that fails, and with
+// it the transfer, where the host does not give so much, and older ones have none.
 //
-// In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look. So does
-// stunnel, which a joiner starts in the background.
+// In a pipe socat takes the place of its shell, so that its exit code and its process are where the scripts look. So
+// does stunnel, which a joiner starts in the background.
 //
 // Where a transfer is to be encrypted, rsync's script must not continue without a stunnel that it would find: it would
 // copy in clear, silently, whatever ssl-mode says. The image was checked (Needed), but not through this very PATH.
@@ -86,9 +86,10 @@ esac
 `
 }
 
-// commonName is the part of scriptEnv about names. A joiner hands its certificate's common name and a secret to the donor with the request for the transfer. MariaDB 11.8.9
-// cancels the transfer when that name has other characters than safeName's, and loses the secret when it is empty. Then standIn
-// is sent: the donor asks for no name, and checks the joiner's chain alone, as it does for every name since that release.
+// commonName is the part of scriptEnv about names. A joiner hands its certificate's common name and a secret to the
+// donor with the request for the transfer. MariaDB 11.8.9 cancels the transfer when that name has other characters than
+// safeName's, and loses the secret when it is empty. Then standIn is sent: the donor asks for no name, and checks the
+// joiner's chain alone, as it does for every name since that release.
 const commonName = `	if type -P openssl >/dev/null; then
 		openssl() {
 			local LC_ALL=C key is value name=
@@ -116,5 +117,6 @@ func tunnel(in Input) string {
 	if in.Config.TLS.MinVersion == "1.2" {
 		least = "TLSv1.2"
 	}
-	return `\nsslVersionMin = ` + least + `\nciphersuites = ` + strings.Join(suites(in.Config.TLS, in.CPUFlags), ":") + `\noptions = CIPHER_SERVER_PREFERENCE`
+	return `\nsslVersionMin = ` + least + `\nciphersuites = ` + strings.Join(suites(in.Config.TLS, in.CPUFlags), ":") +
+		`\noptions = CIPHER_SERVER_PREFERENCE`
 }

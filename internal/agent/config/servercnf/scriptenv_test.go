@@ -9,7 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestScriptEnvSocat: the scripts call socat in pipes and stunnel in the background, ask it for its version, and ask bash whether there is one.
+// TestScriptEnvSocat: the scripts call socat in pipes and stunnel in the background, ask it for its version, and ask
+// bash whether there is one.
 func TestScriptEnvSocat(t *testing.T) {
 	const fake = "#!/bin/sh\necho \"$PPID: $*\"\nexit 3\n"
 	for name, tc := range map[string]struct {
@@ -17,11 +18,15 @@ func TestScriptEnvSocat(t *testing.T) {
 		absent bool
 		want   string
 	}{
-		"a pipe":         {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`, want: "agent widen\nitself: -d -d -b 65536 -u stdio TCP:x\n3\n"},
-		"evaluated":      {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "agent widen\n-d -d -b 65536 -u a b stdio\n"},
-		"a stand-in":     {script: `tcmd="socat stdio openssl-connect:x:1,verify=1,commonname='unnamed',retry=5"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "agent widen\n-d -d -b 65536 stdio openssl-connect:x:1,verify=1,commonname=,retry=5\n"},
-		"a real name":    {script: `socat stdio openssl-connect:x:1,commonname=unname | sed s/^.*:.-d/-d/`, want: "agent widen\n-d -d -b 65536 stdio openssl-connect:x:1,commonname=unname\n"},
-		"awaited":        {script: `timeout -k 9 5 socat -u 'a b' stdio | sed s/^.*:.-d/-d/; echo ${PIPESTATUS[0]}`, want: "-d -d -d -u a b stdio\n3\n"},
+		"a pipe": {script: `echo $$ >me; socat -u stdio TCP:x | sed "s/^$(cat me):/itself:/"; echo ${PIPESTATUS[0]}`,
+			want: "agent widen\nitself: -d -d -b 65536 -u stdio TCP:x\n3\n"},
+		"evaluated": {script: `tcmd="socat -u 'a b' stdio"; eval "$tcmd | sed s/^.*:.-d/-d/"`,
+			want: "agent widen\n-d -d -b 65536 -u a b stdio\n"},
+		"a stand-in": {script: `tcmd="socat stdio openssl-connect:x:1,verify=1,commonname='unnamed',retry=5"; eval "$tcmd | sed s/^.*:.-d/-d/"`, want: "agent widen\n-d -d -b 65536 stdio openssl-connect:x:1,verify=1,commonname=,retry=5\n"},
+		"a real name": {script: `socat stdio openssl-connect:x:1,commonname=unname | sed s/^.*:.-d/-d/`,
+			want: "agent widen\n-d -d -b 65536 stdio openssl-connect:x:1,commonname=unname\n"},
+		"awaited": {script: `timeout -k 9 5 socat -u 'a b' stdio | sed s/^.*:.-d/-d/; echo ${PIPESTATUS[0]}`,
+			want: "-d -d -d -u a b stdio\n3\n"},
 		"another wait":   {script: `timeout 5 echo 'a b'`, want: "a b\n"},
 		"the version":    {script: `socat -V | cut -d: -f2`, want: "agent widen\n -d -d -b 65536 -V\n"},
 		"without a pipe": {script: `socat -V >out; echo $?`, want: "3\n"},
@@ -117,7 +122,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestScriptEnvTunnel: without stunnel in its PATH wsrep_sst_rsync copies in clear and calls it no error, whatever ssl-mode says.
+// TestScriptEnvTunnel: without stunnel in its PATH wsrep_sst_rsync copies in clear and calls it no error, whatever
+// ssl-mode says.
 func TestScriptEnvTunnel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		script            string
@@ -126,8 +132,9 @@ func TestScriptEnvTunnel(t *testing.T) {
 	}{
 		"rsync through a tunnel": {"wsrep_sst_rsync", true, true, "copied\n"},
 		"rsync in clear":         {"wsrep_sst_rsync", false, false, "copied\n"},
-		"the tunnel is missing":  {"wsrep_sst_rsync", true, false, "WSREP_SST: [ERROR] stunnel not found in PATH: rsync would send everything in clear\n"},
-		"MariaBackup":            {"wsrep_sst_mariabackup", true, false, "copied\n"},
+		"the tunnel is missing": {"wsrep_sst_rsync", true, false,
+			"WSREP_SST: [ERROR] stunnel not found in PATH: rsync would send everything in clear\n"},
+		"MariaBackup": {"wsrep_sst_mariabackup", true, false, "copied\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bash, err := exec.LookPath("bash")

@@ -46,7 +46,8 @@ func TestGolden(t *testing.T) {
 		},
 		"dynamic": func(in *Input) {
 			in.Config.TLS.Replication, in.Config.TLS.Clients = galera.SocketDynamic, galera.PolicyPreferred
-			in.Config.TLS.MinVersion, in.Config.TLS.CipherSuites = "1.2", []string{"TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"}
+			in.Config.TLS.MinVersion, in.Config.TLS.CipherSuites = "1.2",
+				[]string{"TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"}
 		},
 		"rsync-ipv6": func(in *Input) {
 			in.Config.StateTransfer = agentapi.StateTransferConfig{Method: Rsync, Parallel: 1}
@@ -199,11 +200,13 @@ func TestMissing(t *testing.T) {
 	if got := Missing(Needed(config), have(all...)); got != nil {
 		t.Errorf("%v", got)
 	}
-	if got := Missing(Needed(config), have(all[:3]...)); !slices.Equal(got, []string{"socat", "ss or lsof or sockstat", "ps"}) {
+	if got := Missing(Needed(config), have(all[:3]...)); !slices.Equal(got, []string{"socat", "ss or lsof or sockstat",
+		"ps"}) {
 		t.Errorf("%v", got)
 	}
 	config.StateTransfer.Method = Rsync
-	if got := Missing(Needed(config), have("wsrep_sst_rsync", "rsync", "ss", "ps")); !slices.Equal(got, []string{"stunnel", "openssl"}) {
+	if got := Missing(Needed(config), have("wsrep_sst_rsync", "rsync", "ss", "ps")); !slices.Equal(got,
+		[]string{"stunnel", "openssl"}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -217,7 +220,8 @@ func TestCertificateProblem(t *testing.T) {
 		t.Errorf("mariabackup: %s", got)
 	}
 	config.StateTransfer.Method = Rsync
-	for cn, bad := range map[string]bool{"shop.test": false, "shop": true, "": true, "a.shop.test": false, "*.shop.test": true} {
+	for cn, bad := range map[string]bool{"shop.test": false, "shop": true, "": true, "a.shop.test": false,
+		"*.shop.test": true} {
 		if got := CertificateProblem(config, leaf(cn)); (got != "") != bad {
 			t.Errorf("rsync with %q: %q", cn, got)
 		}

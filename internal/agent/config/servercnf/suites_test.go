@@ -16,9 +16,12 @@ func TestSuitesComeInOrder(t *testing.T) {
 	}{
 		"this CPU's, as long as the others' are not known": {agentapi.TLSConfig{}, []string{"aes"}, galera.SuiteAES128, 3},
 		"this CPU has no AES":                              {agentapi.TLSConfig{}, nil, galera.SuiteChaCha20, 3},
-		"another one has none":                             {agentapi.TLSConfig{PreferredSuite: galera.SuiteChaCha20}, []string{"aes"}, galera.SuiteChaCha20, 3},
-		"all have it":                                      {agentapi.TLSConfig{PreferredSuite: galera.SuiteAES128}, nil, galera.SuiteAES128, 3},
-		"one that is named": {agentapi.TLSConfig{CipherSuites: []string{"TLS_AES_256_GCM_SHA384"}, PreferredSuite: galera.SuiteAES128},
+		"another one has none": {agentapi.TLSConfig{PreferredSuite: galera.SuiteChaCha20},
+			[]string{"aes"}, galera.SuiteChaCha20, 3},
+		"all have it": {agentapi.TLSConfig{PreferredSuite: galera.SuiteAES128}, nil,
+			galera.SuiteAES128, 3},
+		"one that is named": {agentapi.TLSConfig{CipherSuites: []string{"TLS_AES_256_GCM_SHA384"},
+			PreferredSuite: galera.SuiteAES128},
 			[]string{"aes"}, "TLS_AES_256_GCM_SHA384", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -97,7 +97,9 @@ func TransferEncrypted(f mycnf.File) bool {
 // way to reach the TLS 1.3 suites of ports 4567, 4568 and 4444; of the last by rsync tunnel is.
 func openSSL(t agentapi.TLSConfig, cpuFlags []string) string {
 	var b strings.Builder
-	b.WriteString("openssl_conf = agent_conf\n\n[agent_conf]\nssl_conf = agent_ssl\n\n[agent_ssl]\nsystem_default = agent_tls\n\n[agent_tls]\n")
+	b.WriteString(
+		"openssl_conf = agent_conf\n\n[agent_conf]\nssl_conf = agent_ssl\n\n[agent_ssl]\nsystem_default = " +
+			"agent_tls\n\n[agent_tls]\n")
 	if t.MinVersion == "1.2" {
 		b.WriteString("MinProtocol = TLSv1.2\nCipherString = ECDHE+AESGCM:ECDHE+CHACHA20\n")
 	} else {

@@ -53,8 +53,11 @@ func TestRealServer(t *testing.T) {
 	sort.Slice(took, func(i, j int) bool { return took[i] < took[j] })
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	t.Logf("%d metrics with %d series; %d scrapes: median %s, 95th percentile %s, longest %s; resident memory grew by %d KiB, heap in use %d KiB",
-		len(families), series, scrapes, took[scrapes/2], took[scrapes*95/100], took[scrapes-1], (resident(t)-before)>>10, m.HeapInuse>>10)
+	t.Logf(
+		"%d metrics with %d series; %d scrapes: median %s, 95th percentile %s, longest %s; resident memory grew by %d KiB, "+
+			"heap in use %d KiB",
+		len(families), series, scrapes, took[scrapes/2], took[scrapes*95/100], took[scrapes-1], (resident(t)-before)>>10,
+		m.HeapInuse>>10)
 	if took[scrapes/2] > 20*time.Millisecond {
 		t.Errorf("a scrape takes %s", took[scrapes/2])
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// descs keeps the descriptions of the generic metrics: to make some thousand anew at every scrape takes longer than to read their values.
+// descs keeps the descriptions of the generic metrics: to make some thousand anew at every scrape takes longer than to
+// read their values.
 type descs struct {
 	mu    sync.Mutex
 	known map[string]*prometheus.Desc

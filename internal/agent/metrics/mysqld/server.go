@@ -1,5 +1,6 @@
-// Package mysqld exports a database's status and variables under the names of Prometheus' mysqld_exporter, so that dashboards and alerts made
-// for it work. What else the exporter can read (digests, statistics of tables and indexes) is left to it: docs/metrics.md.
+// Package mysqld exports a database's status and variables under the names of Prometheus' mysqld_exporter, so that
+// dashboards and alerts made for it work. What else the exporter can read (digests, statistics of tables and indexes)
+// is left to it: docs/metrics.md.
 package mysqld
 
 import (

@@ -64,19 +64,28 @@ var everything = What{Status: true, Variables: true}
 func TestNames(t *testing.T) {
 	s := serve(t, &script{
 		status: [][2]string{
-			{"Aborted_clients", "2"}, {"Com_select", "5"}, {"Com_create_table", "1"}, {"Handler_read_key", "7"}, {"Connection_errors_max_connections", "3"},
-			{"Innodb_buffer_pool_pages_data", "10"}, {"Innodb_buffer_pool_pages_dirty", "4"}, {"Innodb_buffer_pool_pages_old", "6"}, {"Innodb_buffer_pool_pages_total", "100"},
-			{"Innodb_buffer_pool_pages_made_young", "8"}, {"Innodb_rows_read", "9"}, {"Performance_schema_accounts_lost", "0"}, {"Compression", "OFF"},
-			{"Ssl_server_not_after", "Feb  5 10:00:00 2027 GMT"}, {"wsrep_cluster_status", "Primary"}, {"wsrep_ready", "ON"}, {"wsrep_connected", "Yes"},
-			{"wsrep_local_state_comment", "Synced"}, {"wsrep_flow_control_paused_ns", "1500000000"}, {"wsrep_cluster_size", "3"}, {"Rpl_semi_sync_master_status", "OFF"},
+			{"Aborted_clients", "2"}, {"Com_select", "5"}, {"Com_create_table", "1"}, {"Handler_read_key", "7"},
+			{"Connection_errors_max_connections", "3"},
+			{"Innodb_buffer_pool_pages_data", "10"}, {"Innodb_buffer_pool_pages_dirty", "4"},
+			{"Innodb_buffer_pool_pages_old", "6"}, {"Innodb_buffer_pool_pages_total", "100"},
+			{"Innodb_buffer_pool_pages_made_young", "8"}, {"Innodb_rows_read", "9"}, {"Performance_schema_accounts_lost", "0"},
+			{"Compression", "OFF"},
+			{"Ssl_server_not_after", "Feb  5 10:00:00 2027 GMT"}, {"wsrep_cluster_status", "Primary"}, {"wsrep_ready", "ON"},
+			{"wsrep_connected", "Yes"},
+			{"wsrep_local_state_comment", "Synced"}, {"wsrep_flow_control_paused_ns", "1500000000"}, {"wsrep_cluster_size", "3"},
+			{"Rpl_semi_sync_master_status", "OFF"},
 			{"wsrep_evs_repl_latency", "0.0001/0.0002/0.0003/0.00004/12"}, {"wsrep_cluster_conf_id", "18446744073709551615"},
-			{"wsrep_local_state_uuid", "a-b"}, {"wsrep_cluster_state_uuid", "c-d"}, {"wsrep_provider_version", "26.4.23(r1)"}, {"Last_query_cost", "0.000000"}, {"Rsa_public_key", ""},
+			{"wsrep_local_state_uuid", "a-b"}, {"wsrep_cluster_state_uuid", "c-d"}, {"wsrep_provider_version", "26.4.23(r1)"},
+			{"Last_query_cost", "0.000000"}, {"Rsa_public_key", ""},
 			{"aborted_clients", "2"}, // the same name again
 		},
 		variables: [][2]string{
-			{"max_connections", "151"}, {"innodb_buffer_pool_size", "134217728"}, {"read_only", "OFF"}, {"version", "11.8.6-MariaDB-log"}, {"version_comment", "Debian n/a"},
-			{"innodb_version", "11.8.6"}, {"wsrep_cluster_name", "shop"}, {"wsrep_provider_options", "base_dir = /d; gcache.size = 256M; gcache.keep_pages_size = 0;"},
-			{"transaction_isolation", "READ-COMMITTED"}, {"tx_isolation", "READ-COMMITTED"}, {"hostname", "shop-0"}, {"timestamp", "1800000000.5"}, {"wsrep_provider_gcs.fc_limit", "16"},
+			{"max_connections", "151"}, {"innodb_buffer_pool_size", "134217728"}, {"read_only", "OFF"},
+			{"version", "11.8.6-MariaDB-log"}, {"version_comment", "Debian n/a"},
+			{"innodb_version", "11.8.6"}, {"wsrep_cluster_name", "shop"},
+			{"wsrep_provider_options", "base_dir = /d; gcache.size = 256M; gcache.keep_pages_size = 0;"},
+			{"transaction_isolation", "READ-COMMITTED"}, {"tx_isolation", "READ-COMMITTED"}, {"hostname", "shop-0"},
+			{"timestamp", "1800000000.5"}, {"wsrep_provider_gcs.fc_limit", "16"},
 		},
 	})
 	const want = `# HELP mysql_galera_evs_repl_latency_avg_seconds PXC/Galera group communication latency. Avg value.
@@ -206,7 +215,8 @@ func TestNothingButDown(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	for options, want := range map[string]float64{
-		"a = 1; gcache.size = 128M; b = 2": 128 << 20, "gcache.size = 1G;": 1 << 30, "gcache.size = 4096;": 4096, "": 7, "my.gcache.size = 5": 7, "gcache.page_size = 1G": 7,
+		"a = 1; gcache.size = 128M; b = 2": 128 << 20, "gcache.size = 1G;": 1 << 30, "gcache.size = 4096;": 4096, "": 7,
+		"my.gcache.size = 5": 7, "gcache.page_size = 1G": 7,
 	} {
 		if got := cacheOf(options, 7); got != want {
 			t.Errorf("%q: %v, want %v", options, got, want)
@@ -215,7 +225,8 @@ func TestCache(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for text, want := range map[string]float64{"1": 1, "-1.5": -1.5, "1e3": 1000, "ON": 1, "off": 0, "DISABLED": 0, "non-Primary": 0, "Disconnected": 0, "2026-11-24 19:00:00": 1795546800} {
+	for text, want := range map[string]float64{"1": 1, "-1.5": -1.5, "1e3": 1000, "ON": 1, "off": 0, "DISABLED": 0,
+		"non-Primary": 0, "Disconnected": 0, "2026-11-24 19:00:00": 1795546800} {
 		if got, ok := number([]byte(text)); !ok || got != want {
 			t.Errorf("%q: %v %v", text, got, ok)
 		}
@@ -303,8 +314,8 @@ func registry(t testing.TB) prometheus.Gatherer {
 	return r
 }
 
-// TestCost: what a scrape costs in addition to the server's own work. docs/metrics.md promises 20 ms of processor time and
-// 10 MiB for all of it; the time on the clock would depend on what else runs on the host.
+// TestCost: what a scrape costs in addition to the server's own work. docs/metrics.md promises 20 ms of processor time
+// and 10 MiB for all of it; the time on the clock would depend on what else runs on the host.
 func TestCost(t *testing.T) {
 	r := registry(t)
 	scrape(t, r)

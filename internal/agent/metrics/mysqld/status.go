@@ -15,11 +15,15 @@ var (
 	connectionErrors = desc(statusPrefix+"connection_errors_total", "Total number of MySQL connection errors.", "error")
 	poolPages        = desc(statusPrefix+"buffer_pool_pages", "Innodb buffer pool pages by state.", "state")
 	poolDirtyPages   = desc(statusPrefix+"buffer_pool_dirty_pages", "Innodb buffer pool dirty pages.")
-	poolPageChanges  = desc(statusPrefix+"buffer_pool_page_changes_total", "Innodb buffer pool page state changes.", "operation")
-	rowOperations    = desc(statusPrefix+"innodb_row_ops_total", "Total number of MySQL InnoDB row operations.", "operation")
-	schemaLost       = desc(statusPrefix+"performance_schema_lost_total",
-		"Total number of MySQL instrumentations that could not be loaded or created due to memory constraints.", "instrumentation")
-	statusInfo = desc("mysql_galera_status_info", "PXC/Galera status information.", "wsrep_local_state_uuid", "wsrep_cluster_state_uuid", "wsrep_provider_version")
+	poolPageChanges  = desc(statusPrefix+"buffer_pool_page_changes_total", "Innodb buffer pool page state changes.",
+		"operation")
+	rowOperations = desc(statusPrefix+"innodb_row_ops_total", "Total number of MySQL InnoDB row operations.",
+		"operation")
+	schemaLost = desc(statusPrefix+"performance_schema_lost_total",
+		"Total number of MySQL instrumentations that could not be loaded or created due to memory constraints.",
+		"instrumentation")
+	statusInfo = desc("mysql_galera_status_info", "PXC/Galera status information.", "wsrep_local_state_uuid",
+		"wsrep_cluster_state_uuid", "wsrep_provider_version")
 )
 
 // groups are the variables that are one metric each, with the rest of the name as a label.

@@ -10,7 +10,8 @@ import (
 const variablesPrefix = "mysql_global_variables_"
 
 var (
-	versionInfo   = desc("mysql_version_info", "MySQL version and distribution.", "innodb_version", "version", "version_comment")
+	versionInfo = desc("mysql_version_info", "MySQL version and distribution.", "innodb_version", "version",
+		"version_comment")
 	variablesInfo = desc("mysql_galera_variables_info", "PXC/Galera variables information.", "wsrep_cluster_name")
 	cacheSize     = desc("mysql_galera_gcache_size_bytes", "PXC/Galera gcache size.")
 	isolation     = desc("mysql_transaction_isolation", "MySQL transaction isolation.", "level")
@@ -73,8 +74,8 @@ func (s *sending) variableText() {
 
 var cacheOption = regexp.MustCompile(`(?:^|[; ])gcache\.size = (\d+)([KMGT]?)`)
 
-// cacheOf is the size of the gcache in bytes: of the provider's options, or of the variable that servers have instead whose provider is a
-// plugin; 0 when there is none.
+// cacheOf is the size of the gcache in bytes: of the provider's options, or of the variable that servers have instead
+// whose provider is a plugin; 0 when there is none.
 func cacheOf(options string, variable float64) float64 {
 	m := cacheOption.FindStringSubmatch(options)
 	if m == nil {

@@ -90,10 +90,12 @@ func (r *Executor) Take(ctx context.Context, o agentapi.Order) (agentapi.OrderRe
 // Judge judges an order by what the others answered when they were asked, and begins to carry it out.
 func (r *Executor) Judge(o agentapi.Order, views map[string]agentapi.PeerView, asked time.Time, reply ordering.Reply) {
 	v := orders.Judge(o, r.Orders.Content(), r.Orders.Damaged(), r.facts(views))
-	r.loop.Logger.Info("order", "id", o.ID, "kind", o.Kind, "epoch", o.Epoch, "position", o.Position.String(), "verdict", v.Decision.String(), "message", v.Message)
+	r.loop.Logger.Info("order", "id", o.ID, "kind", o.Kind, "epoch", o.Epoch, "position", o.Position.String(), "verdict",
+		v.Decision.String(), "message", v.Message)
 	if r.Orders.Recording() != nil && (v.Decision == orders.Accept || v.Decision == orders.Refuse) {
 		// What is on its way into the book may change the verdict.
-		reply(agentapi.OrderResult{}, fmt.Errorf("order %s is being recorded: the data volume has not answered yet", r.Orders.Recording().ID))
+		reply(agentapi.OrderResult{}, fmt.Errorf("order %s is being recorded: the data volume has not answered yet",
+			r.Orders.Recording().ID))
 		return
 	}
 	switch v.Decision {
@@ -132,7 +134,8 @@ func (r *Executor) facts(views map[string]agentapi.PeerView) orders.Facts {
 // preemptible reports whether the present order may be ended by another one: a restart that only waits for
 // a component to join.
 func (r *Executor) preemptible() bool {
-	return r.Orders.Current != nil && r.Orders.Current.Kind == agentapi.OrderRestart && r.Run.Proc == nil && r.Start.Job() != lifecycle.JobLaunch
+	return r.Orders.Current != nil && r.Orders.Current.Kind == agentapi.OrderRestart && r.Run.Proc == nil &&
+		r.Start.Job() != lifecycle.JobLaunch
 }
 
 // Accept writes the order into the book, and only then begins. It was judged by what the others said at a time.
@@ -168,8 +171,8 @@ func (r *Executor) begin(o agentapi.Order) {
 	}
 }
 
-// forgetPeerAnswers forgets what the others reported: a member that is released by an order joins none that served before it. The
-// order is also how a member learns of a recovery, and it must not join a component that has just ended.
+// forgetPeerAnswers forgets what the others reported: a member that is released by an order joins none that served
+// before it. The order is also how a member learns of a recovery, and it must not join a component that has just ended.
 func (r *Executor) forgetPeerAnswers() {
 	if r.Run.Proc == nil {
 		r.Group.Forget()

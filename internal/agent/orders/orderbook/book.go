@@ -1,5 +1,5 @@
-// Package orderbook keeps the order book, one file on the volume that remembers what this member has been ordered to do. What an
-// order changes in it is decided by package orders.
+// Package orderbook keeps the order book, one file on the volume that remembers what this member has been ordered to
+// do. What an order changes in it is decided by package orders.
 package orderbook
 
 import (
@@ -35,9 +35,9 @@ type Book struct {
 // Edit changes the book's content; it returns false when there is nothing to change.
 type Edit func(*orders.Content) bool
 
-// Open reads the book in dir. Orders that were being carried out when the agent died are over: nothing is ever carried out because of
-// the book's content. A volume that cannot record that, because it is full or read-only, does not keep the agent from
-// starting: see Unsaved. A damaged book is kept as it is; see Damaged.
+// Open reads the book in dir. Orders that were being carried out when the agent died are over: nothing is ever carried
+// out because of the book's content. A volume that cannot record that, because it is full or read-only, does not keep
+// the agent from starting: see Unsaved. A damaged book is kept as it is; see Damaged.
 func Open(dir string, now func() time.Time) *Book { return openBook(dir, now, datadir.WriteFile) }
 
 func openBook(dir string, now func() time.Time, write func(string, []byte, os.FileMode) error) *Book {
@@ -61,8 +61,8 @@ func openBook(dir string, now func() time.Time, write func(string, []byte, os.Fi
 	return b
 }
 
-// Unsaved returns why the end of an interrupted order could not be written, nil when it could. It is in memory only: an agent that
-// starts later ends the order again.
+// Unsaved returns why the end of an interrupted order could not be written, nil when it could. It is in memory only: an
+// agent that starts later ends the order again.
 func (b *Book) Unsaved() error { return b.unsaved }
 
 // Damaged returns the reason why the book cannot be used, nil when it can. Nothing is written to a damaged book.

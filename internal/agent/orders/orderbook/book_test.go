@@ -46,7 +46,8 @@ func TestOpenOnAFullVolume(t *testing.T) {
 	if c := full.Content(); c.Find("x").State != agentapi.OrderFailed || c.HighestEpoch != 5 {
 		t.Errorf("%+v", c)
 	}
-	if err := do(full, full.SetLineage(galera.FirstLine(galera.Line{Epoch: 5, Start: at17}))); !errors.Is(err, syscall.ENOSPC) {
+	if err := do(full, full.SetLineage(galera.FirstLine(galera.Line{Epoch: 5, Start: at17}))); !errors.Is(err,
+		syscall.ENOSPC) {
 		t.Errorf("a change on a full volume: %v", err)
 	}
 	full.write = datadir.WriteFile

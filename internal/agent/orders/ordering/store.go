@@ -23,7 +23,8 @@ type Reply func(agentapi.OrderResult, error)
 // Store is not safe for concurrent use; event loop only.
 type Store struct {
 	*orderbook.Book
-	// Current is the order that is being carried out: accepted, not finished. JudgedAt is when the others were asked about it.
+	// Current is the order that is being carried out: accepted, not finished. JudgedAt is when the others were asked about
+	// it.
 	Current  *agentapi.Order
 	JudgedAt time.Time
 
@@ -32,7 +33,8 @@ type Store struct {
 	// recording is an order on its way into the book, accepting the same unless it is refused.
 	recording, accepting *agentapi.Order
 	acceptedAt           time.Time // when accepting was judged, by what the others said
-	// pendingEnds are orders that are over, and whose end could not be recorded yet; ending reports whether one is on its way.
+	// pendingEnds are orders that are over, and whose end could not be recorded yet; ending reports whether one is on its
+	// way.
 	pendingEnds map[string]end
 	ending      bool
 	lineAsked   int64 // epoch of the line that is on its way into the book, 0 for none
@@ -110,13 +112,14 @@ func (r *Store) Accept(o agentapi.Order, asked time.Time, begin func(), reply Re
 // Unwritten is why an order was not accepted whose record could not be written.
 func Unwritten(err error) error { return fmt.Errorf("the order book cannot be written: %w", err) }
 
-// OutOfDate ends an order that makes the member Primary when the volume took so long to record it that what it was judged by
-// is out of date: meanwhile another member may have been made so.
+// OutOfDate ends an order that makes the member Primary when the volume took so long to record it that what it was
+// judged by is out of date: meanwhile another member may have been made so.
 func (r *Store) OutOfDate() bool {
 	if r.Current == nil || !orders.MakesPrimary(r.Current.Kind) || time.Since(r.JudgedAt) <= JudgementTTL {
 		return false
 	}
-	r.Finish(r.Current.ID, agentapi.OrderFailed, "the data volume took too long to record the order: what it was decided by may have changed since")
+	r.Finish(r.Current.ID, agentapi.OrderFailed,
+		"the data volume took too long to record the order: what it was decided by may have changed since")
 	return true
 }
 
@@ -159,8 +162,10 @@ func (r *Store) Unusable() *agentapi.Failure {
 	if why == nil {
 		return nil
 	}
-	return &agentapi.Failure{Reason: agentapi.FailureOrderBook, Message: fmt.Sprintf("%v. What this member was ordered before is not known: it takes no orders "+
-		"and starts nothing, its data are left as they are. While others serve, give it an empty volume: it comes back by SST", why)}
+	return &agentapi.Failure{Reason: agentapi.FailureOrderBook,
+		Message: fmt.Sprintf("%v. What this member was ordered before is not known: it takes no orders "+
+			"and starts nothing, its data are left as they are. While others serve, give it an empty volume: it comes back by "+
+			"SST", why)}
 }
 
 // Report adds the last order, the lines of history, and whether the book can be read.

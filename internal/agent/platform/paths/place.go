@@ -79,7 +79,8 @@ func (p Places) ClientsCA() string { return filepath.Join(p.PrivateTLS(), "clien
 // TransferCA is the trust bundle the transfer scripts use; see certs.
 func (p Places) TransferCA() string { return filepath.Join(p.PrivateTLS(), "transfer-ca.crt") }
 
-// Files is the only directory that SQL statements read files from and write them to: LOAD DATA INFILE, SELECT … INTO OUTFILE.
+// Files is the only directory that SQL statements read files from and write them to: LOAD DATA INFILE, SELECT … INTO
+// OUTFILE.
 func (p Places) Files() string { return filepath.Join(p.Volume, "files") }
 
 // InitDir is where an initialisation works before its result becomes the data directory.

@@ -1,6 +1,6 @@
-// Package pipes makes the pipes between the programs of a state transfer hold more. A pipe holds 64 KiB by itself, so each
-// program waits for its neighbour after every piece; and a record of TLS brings 16 KiB at most, so a joiner's socat wakes up its
-// neighbour four times as often with TLS as without.
+// Package pipes makes the pipes between the programs of a state transfer hold more. A pipe holds 64 KiB by itself, so
+// each program waits for its neighbour after every piece; and a record of TLS brings 16 KiB at most, so a joiner's
+// socat wakes up its neighbour four times as often with TLS as without.
 package pipes
 
 import "golang.org/x/sys/unix"

@@ -91,7 +91,11 @@ func TestAnswersOfNone(t *testing.T) {
 	}
 	dial() // takes the only place in the queue, and it is not accepted
 	go dial()
-	await(t, "dialled", func() bool { a, ok := Answers(here, uint16(port)); return ok && a.Owed && a.Silent > 1000*time.Hour })
+	await(t, "dialled", func() bool {
+		a, ok := Answers(here, uint16(port))
+		return ok && a.Owed &&
+			a.Silent > 1000*time.Hour
+	})
 }
 
 func write(t *testing.T, to io.Writer, bytes int) {
@@ -125,7 +129,8 @@ func dropInput(t *testing.T, socket any) {
 	drop := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K}}
 	var set error
 	err = raw.Control(func(fd uintptr) {
-		set = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &drop[0]})
+		set = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+			&unix.SockFprog{Len: 1, Filter: &drop[0]})
 	})
 	if err != nil || set != nil {
 		t.Skip("the kernel takes no filter here: ", err, set)

@@ -33,8 +33,8 @@ func Silence(port uint16) (silent time.Duration, ok bool) {
 	return silent, ok
 }
 
-// RoundTrip returns the longest of the smallest round trips of the established connections from or to a port of this pod or of another. ok
-// is false without a connection whose round trip the kernel knows.
+// RoundTrip returns the longest of the smallest round trips of the established connections from or to a port of this
+// pod or of another. ok is false without a connection whose round trip the kernel knows.
 func RoundTrip(port uint16) (longest time.Duration, ok bool) {
 	found, _ := all()
 	for _, s := range found {

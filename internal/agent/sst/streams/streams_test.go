@@ -30,7 +30,11 @@ func TestSilence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			await(t, "silent for a while", func() bool { silent, ok := Silence(port); return ok && silent > 200*time.Millisecond })
+			await(t, "silent for a while", func() bool {
+				silent, ok := Silence(port)
+				return ok &&
+					silent > 200*time.Millisecond
+			})
 			wrote := time.Now()
 			if _, err := from.Write([]byte("x")); err != nil {
 				t.Fatal(err)

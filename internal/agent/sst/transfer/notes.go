@@ -1,5 +1,5 @@
-// Package transfer observes state transfers from outside: their scripts' roles, peers and progress. It reads files and processes and
-// changes nothing.
+// Package transfer observes state transfers from outside: their scripts' roles, peers and progress. It reads files and
+// processes and changes nothing.
 package transfer
 
 import (

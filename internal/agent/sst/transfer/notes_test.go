@@ -14,7 +14,8 @@ func TestScript(t *testing.T) {
 		t.Skip("no bash here")
 	}
 	dir := t.TempDir()
-	notes, env, script := filepath.Join(dir, "notes"), filepath.Join(dir, "env.sh"), filepath.Join(dir, "wsrep_sst_mariabackup")
+	notes, env, script := filepath.Join(dir, "notes"), filepath.Join(dir, "env.sh"),
+		filepath.Join(dir, "wsrep_sst_mariabackup")
 	write(t, env, "case \"${0##*/}\" in\nwsrep_sst_mariabackup)\n"+Script(notes)+"\t;;\nesac\n")
 	write(t, script, "#!/bin/bash -ue\nexit 0\n")
 	for _, args := range [][]string{

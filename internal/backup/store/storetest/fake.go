@@ -39,9 +39,11 @@ func NewFake(t *testing.T, judge func(r *http.Request, body []byte, exists bool)
 	f := &Fake{Dir: t.TempDir(), judge: judge, objects: map[string][]byte{}, counts: map[string]int{}}
 	s := httptest.NewTLSServer(f)
 	t.Cleanup(s.Close)
-	f.Store = task.Store{Service: task.ServiceS3, Bucket: Bucket, Endpoint: s.URL, Region: "us-east-1", PathStyle: true, Credentials: true}
+	f.Store = task.Store{Service: task.ServiceS3, Bucket: Bucket, Endpoint: s.URL, Region: "us-east-1", PathStyle: true,
+		Credentials: true}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	for name, text := range map[string]string{task.AccessKeyID: "key", task.SecretAccessKey: "secret", task.CA: string(ca)} {
+	for name, text := range map[string]string{task.AccessKeyID: "key", task.SecretAccessKey: "secret",
+		task.CA: string(ca)} {
 		write(t, filepath.Join(f.Dir, name), []byte(text))
 	}
 	return f
@@ -122,7 +124,8 @@ type object struct {
 // list answers with up to 1000 entries, as S3 does.
 func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	prefix, delimiter, after := q.Get("prefix"), q.Get("delimiter"), cmp.Or(q.Get("continuation-token"), q.Get("start-after"))
+	prefix, delimiter, after := q.Get("prefix"), q.Get("delimiter"),
+		cmp.Or(q.Get("continuation-token"), q.Get("start-after"))
 	most := 1000
 	if n, err := strconv.Atoi(q.Get("max-keys")); err == nil {
 		most = min(most, n)

@@ -10,7 +10,8 @@ import (
 func (s *Service) gcs(t *testing.T) {
 	t.Helper()
 	s.program(t, nil, "fake-gcs-server", func(port, cert, key, _ string) []string {
-		return []string{"-scheme", "https", "-host", "localhost", "-port", port, "-cert-location", cert, "-private-key-location", key, "-backend", "memory", "-external-url", s.Endpoint, "-log-level", "error"}
+		return []string{"-scheme", "https", "-host", "localhost", "-port", port, "-cert-location", cert,
+			"-private-key-location", key, "-backend", "memory", "-external-url", s.Endpoint, "-log-level", "error"}
 	})
 	known, public, err := google.NewKey(s.Endpoint)
 	if err != nil {
@@ -20,7 +21,8 @@ func (s *Service) gcs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Good, s.Wrong, s.Refusal = map[string]string{task.ServiceAccountKey: known}, map[string]string{task.ServiceAccountKey: other}, "invalid_grant"
+	s.Good, s.Wrong, s.Refusal = map[string]string{task.ServiceAccountKey: known},
+		map[string]string{task.ServiceAccountKey: other}, "invalid_grant"
 	judge := google.NewJudge(public)
 	s.front.admit, s.Token = judge.Admit, judge.Token
 	if err := judge.CreateBucket(t.Context(), s.Client(), s.Endpoint, Bucket); err != nil {

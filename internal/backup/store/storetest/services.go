@@ -27,9 +27,10 @@ func (s *Service) s3(t *testing.T) {
 	s.Region, s.PathStyle, s.Refusal = "us-east-1", true, "SignatureDoesNotMatch"
 	s.Good = map[string]string{task.AccessKeyID: access, task.SecretAccessKey: secret}
 	s.Wrong = map[string]string{task.SecretAccessKey: rand.Text()}
-	s.program(t, []string{"ROOT_ACCESS_KEY=" + access, "ROOT_SECRET_KEY=" + secret}, "versitygw", func(port, cert, key, dir string) []string {
-		return []string{"--port", "localhost:" + port, "--cert", cert, "--key", key, "--region", "us-east-1", "posix", dir}
-	})
+	s.program(t, []string{"ROOT_ACCESS_KEY=" + access, "ROOT_SECRET_KEY=" + secret}, "versitygw",
+		func(port, cert, key, dir string) []string {
+			return []string{"--port", "localhost:" + port, "--cert", cert, "--key", key, "--region", "us-east-1", "posix", dir}
+		})
 }
 
 func (s *Service) azure(t *testing.T) {
@@ -38,9 +39,11 @@ func (s *Service) azure(t *testing.T) {
 	s.Account, s.Refusal = Account, "AuthorizationFailure"
 	s.Good = map[string]string{task.AccountKey: key}
 	s.Wrong = map[string]string{task.AccountKey: base64.StdEncoding.EncodeToString([]byte(rand.Text()))}
-	s.program(t, []string{"AZURITE_ACCOUNTS=" + Account + ":" + key}, "azurite-blob", func(port, cert, key, dir string) []string {
-		return []string{"--blobHost", "localhost", "--blobPort", port, "--cert", cert, "--key", key, "--location", dir, "--silent", "--disableTelemetry", "--skipApiVersionCheck"}
-	})
+	s.program(t, []string{"AZURITE_ACCOUNTS=" + Account + ":" + key}, "azurite-blob",
+		func(port, cert, key, dir string) []string {
+			return []string{"--blobHost", "localhost", "--blobPort", port, "--cert", cert, "--key", key, "--location", dir,
+				"--silent", "--disableTelemetry", "--skipApiVersionCheck"}
+		})
 	s.Endpoint += "/" + Account
 	client := s.Container(t)
 	if _, err := client.Create(t.Context(), nil); err != nil && !strings.Contains(err.Error(), "ContainerAlreadyExists") {
@@ -55,7 +58,8 @@ func (s *Service) Container(t *testing.T) *container.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := container.NewClientWithSharedKeyCredential(s.Endpoint+"/"+Bucket, key, &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s.Client()}})
+	client, err := container.NewClientWithSharedKeyCredential(s.Endpoint+"/"+Bucket, key,
+		&container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: s.Client()}})
 	if err != nil {
 		t.Fatal(err)
 	}

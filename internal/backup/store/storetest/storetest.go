@@ -1,4 +1,5 @@
-// Package storetest starts emulators of object stores over TLS, for tests: versitygw, fake-gcs-server and Azurite (make test-stores).
+// Package storetest starts emulators of object stores over TLS, for tests: versitygw, fake-gcs-server and Azurite (make
+// test-stores).
 package storetest
 
 import (
@@ -70,8 +71,10 @@ func (s *Service) Refuse(decide func(*http.Request) (status int, body string)) {
 // Down stops all answers.
 func (s *Service) Down() { s.front.server.Close() }
 
-// program starts an emulator with a certificate of its own, behind a front that can refuse. arguments are reported a free port and the files of the pair.
-func (s *Service) program(t *testing.T, env []string, name string, arguments func(port, cert, key, dir string) []string) {
+// program starts an emulator with a certificate of its own, behind a front that can refuse. arguments are reported a
+// free port and the files of the pair.
+func (s *Service) program(t *testing.T, env []string, name string,
+	arguments func(port, cert, key, dir string) []string) {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -89,7 +92,8 @@ func (s *Service) program(t *testing.T, env []string, name string, arguments fun
 	s.front = newFront(t, ca, "https://localhost:"+port)
 	s.Endpoint = s.front.server.URL
 	var out bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), path, arguments(port, filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), data)...)
+	cmd := exec.CommandContext(t.Context(), path, arguments(port, filepath.Join(dir, "tls.crt"),
+		filepath.Join(dir, "tls.key"), data)...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), dir, &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -104,7 +108,8 @@ func (s *Service) program(t *testing.T, env []string, name string, arguments fun
 		<-ended
 	})
 	for end := time.Now().Add(2 * time.Minute); ; {
-		conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Second}, Config: s.front.believes}).DialContext(t.Context(), "tcp", "localhost:"+port)
+		conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Second}, Config: s.front.believes}).
+			DialContext(t.Context(), "tcp", "localhost:"+port)
 		if err == nil {
 			_ = conn.Close()
 			return

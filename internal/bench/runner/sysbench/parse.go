@@ -11,7 +11,8 @@ import (
 )
 
 var (
-	interval  = regexp.MustCompile(`^\[ ([0-9.]+)s \] thds: \d+ tps: ([0-9.]+) qps: ([0-9.]+) \(r/w/o: [0-9./]+\) lat \(ms,\d+%\): ([0-9.]+) err/s:? ([0-9.]+) reconn/s: ([0-9.]+)`)
+	interval = regexp.MustCompile(
+		`^\[ ([0-9.]+)s \] thds: \d+ tps: ([0-9.]+) qps: ([0-9.]+) \(r/w/o: [0-9./]+\) lat \(ms,\d+%\): ([0-9.]+) err/s:? ([0-9.]+) reconn/s: ([0-9.]+)`)
 	bucket    = regexp.MustCompile(`^\s*([0-9]+\.[0-9]+) \|\**\s+([0-9]+)$`)
 	counted   = regexp.MustCompile(`^\s+([a-z ]+):\s+([0-9]+)\s+\(([0-9.]+) per sec\.\)$`)
 	totalTime = regexp.MustCompile(`^\s+total time:\s+([0-9.]+)s$`)

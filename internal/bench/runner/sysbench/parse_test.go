@@ -21,12 +21,18 @@ func read(t *testing.T, name string) string {
 
 func TestParse(t *testing.T) {
 	for name, want := range map[string]result.OLTPResult{
-		"oltp_write_only.txt":   {Seconds: 3.0796, Transactions: 2170, TPS: 704.55, Queries: 13059, QPS: 4239.96, Errors: 15, LatencyAvg: 5.63, LatencyMax: 84.71, P95: 14.995},
-		"oltp_read_only.txt":    {Seconds: 3.0168, Transactions: 718, TPS: 237.95, Queries: 11488, QPS: 3807.25, LatencyAvg: 16.76, LatencyMax: 282.48, P95: 43.385},
-		"oltp_read_write.txt":   {Seconds: 3.0372, Transactions: 387, TPS: 127.40, Queries: 10750, QPS: 3538.91, Errors: 189, LatencyAvg: 31.26, LatencyMax: 542.38, P95: 127.805},
-		"oltp_point_select.txt": {Seconds: 3.0028, Transactions: 21495, TPS: 7157.34, Queries: 21495, QPS: 7157.34, LatencyAvg: 0.56, LatencyMax: 288.72, P95: 1.227},
-		"errors.txt":            {Seconds: 3.1026, Transactions: 454, TPS: 146.28, Queries: 13921, QPS: 4485.44, Errors: 304, LatencyAvg: 26.85, LatencyMax: 325.06, P95: 92.424},
-		"events.txt":            {Seconds: 0.3422, Transactions: 50, TPS: 145.77, Queries: 1379, QPS: 4020.39, Errors: 24, LatencyAvg: 26.33, LatencyMax: 130.55},
+		"oltp_write_only.txt": {Seconds: 3.0796, Transactions: 2170, TPS: 704.55, Queries: 13059, QPS: 4239.96, Errors: 15,
+			LatencyAvg: 5.63, LatencyMax: 84.71, P95: 14.995},
+		"oltp_read_only.txt": {Seconds: 3.0168, Transactions: 718, TPS: 237.95, Queries: 11488, QPS: 3807.25,
+			LatencyAvg: 16.76, LatencyMax: 282.48, P95: 43.385},
+		"oltp_read_write.txt": {Seconds: 3.0372, Transactions: 387, TPS: 127.40, Queries: 10750, QPS: 3538.91, Errors: 189,
+			LatencyAvg: 31.26, LatencyMax: 542.38, P95: 127.805},
+		"oltp_point_select.txt": {Seconds: 3.0028, Transactions: 21495, TPS: 7157.34, Queries: 21495, QPS: 7157.34,
+			LatencyAvg: 0.56, LatencyMax: 288.72, P95: 1.227},
+		"errors.txt": {Seconds: 3.1026, Transactions: 454, TPS: 146.28, Queries: 13921, QPS: 4485.44, Errors: 304,
+			LatencyAvg: 26.85, LatencyMax: 325.06, P95: 92.424},
+		"events.txt": {Seconds: 0.3422, Transactions: 50, TPS: 145.77, Queries: 1379, QPS: 4020.39, Errors: 24,
+			LatencyAvg: 26.33, LatencyMax: 130.55},
 	} {
 		got, err := Parse(read(t, name))
 		if err != nil {
@@ -43,8 +49,10 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: percentiles %g %g %g, sysbench says %g", name, got.P50, got.P95, got.P99, want.P95)
 		}
 		got.Series, got.Histogram, got.P50, got.P99, got.P95 = nil, nil, 0, 0, want.P95
-		if got.Seconds != want.Seconds || got.Transactions != want.Transactions || got.TPS != want.TPS || got.Queries != want.Queries || got.QPS != want.QPS ||
-			got.Errors != want.Errors || got.Reconnects != want.Reconnects || got.LatencyAvg != want.LatencyAvg || got.LatencyMax != want.LatencyMax {
+		if got.Seconds != want.Seconds || got.Transactions != want.Transactions || got.TPS != want.TPS ||
+			got.Queries != want.Queries || got.QPS != want.QPS ||
+			got.Errors != want.Errors || got.Reconnects != want.Reconnects || got.LatencyAvg != want.LatencyAvg ||
+			got.LatencyMax != want.LatencyMax {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", name, got, want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Command hand is what a person would use to store a stream, and to get it again: `hand put NAME` and `hand get NAME`. The bucket's URL stands
-// in BUCKET, the credentials in the variables of the AWS SDK.
+// Command hand is what a person would use to store a stream, and to get it again: `hand put NAME` and `hand get NAME`.
+// The bucket's URL stands in BUCKET, the credentials in the variables of the AWS SDK.
 package main
 
 import (

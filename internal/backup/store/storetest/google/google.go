@@ -1,4 +1,5 @@
-// Package google does for tests what fake-gcs-server leaves out: it gives tokens for the key of a service account, and refuses requests without one.
+// Package google does for tests what fake-gcs-server leaves out: it gives tokens for the key of a service account, and
+// refuses requests without one.
 package google
 
 import (
@@ -39,14 +40,16 @@ func (j *Judge) Admit(r *http.Request) (status int, body string) {
 	case r.URL.Path == TokenPath:
 		return http.StatusBadRequest, `{"error": "invalid_grant", "error_description": "Invalid JWT Signature."}`
 	case r.Header.Get("Authorization") != "Bearer "+j.Token:
-		return http.StatusUnauthorized, `{"error": {"code": 401, "message": "Invalid Credentials", "errors": [{"reason": "authError", "message": "Invalid Credentials"}]}}`
+		return http.StatusUnauthorized,
+			`{"error": {"code": 401, "message": "Invalid Credentials", "errors": [{"reason": "authError", "message": "Invalid Credentials"}]}}`
 	}
 	return 0, ""
 }
 
 // CreateBucket makes one of a server that the judge stands before, or that stands alone.
 func (j *Judge) CreateBucket(ctx context.Context, client *http.Client, endpoint, name string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/storage/v1/b?project=p", strings.NewReader(`{"name": "`+name+`"}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/storage/v1/b?project=p",
+		strings.NewReader(`{"name": "`+name+`"}`))
 	if err != nil {
 		return err
 	}
@@ -97,7 +100,8 @@ func NewKey(endpoint string) (text string, public *rsa.PublicKey, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	out, err := json.Marshal(file{"service_account", "backups@p.iam.gserviceaccount.com", "1", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), endpoint + TokenPath})
+	out, err := json.Marshal(file{"service_account", "backups@p.iam.gserviceaccount.com", "1",
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), endpoint + TokenPath})
 	return string(out), &key.PublicKey, err
 }
 

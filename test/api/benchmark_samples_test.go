@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/summary"
+)
+
+// TestBenchmarkSamples: what docs/benchmarks.md recommends to apply is admitted.
+func TestBenchmarkSamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "benchmarks", "*.yaml"))
+	must(t, err)
+	files = slices.DeleteFunc(files, func(file string) bool { return filepath.Base(file) == "kustomization.yaml" })
+	if len(files) < 31 {
+		t.Errorf("only %v", files)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		u := &unstructured.Unstructured{}
+		must(t, yaml.Unmarshal(text, &u.Object))
+		u.SetNamespace("default")
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			mustSay(t, kube.Create(context.Background(), u, client.DryRunAll), "")
+			b := &v1alpha1.GaleraBenchmark{}
+			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b))
+			if d := plan.Design(&b.Spec); !d.Balanced {
+				t.Errorf("%d rounds of %d arms are not balanced", b.Spec.Rounds, len(b.Spec.Arms))
+			}
+			if why := plan.Comparable(&b.Spec); why != "" {
+				t.Error(why)
+			}
+			_, estimate, _ := strings.Cut(summary.Progress(0, 1, 0, plan.Estimate(&b.Spec)), ", ")
+			if want := "\n# Estimated time on two cores: " + strings.TrimSuffix(estimate, " left") +
+				".\n"; !strings.Contains("\n"+string(text), want) {
+				t.Errorf("its header does not have the line %q", want)
+			}
+		})
+	}
+}
+
+// TestTwelveArms: the status of the largest number of arms can be written, and their names are printed as a person
+// reads them.
+func TestTwelveArms(t *testing.T) {
+	ctx := context.Background()
+	var arms []string
+	for i := range 12 {
+		arms = append(arms, fmt.Sprintf("{name: %s}", strings.Repeat("a", 30)+fmt.Sprintf("%02d", i)))
+	}
+	u := benchmark(t, "twelve", map[string]string{"arms": "[" + strings.Join(arms, ", ") + "]",
+		"workloads": `[{name: a, oltp: {profile: ReadOnly}}]`})
+	must(t, kube.Create(ctx, u))
+	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
+	b := &v1alpha1.GaleraBenchmark{}
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
+	b.Status.ArmNames, b.Status.Design = plan.Arms(&b.Spec), plan.Design(&b.Spec)
+	b.Status.Arms = strings.Join(b.Status.ArmNames, ", ")
+	must(t, kube.Status().Update(ctx, b))
+}
