@@ -124,6 +124,7 @@ lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Check code, import direction, sizes, she
 	@$(GOLANGCI_LINT) run --allow-parallel-runners
 	@$(ACTIONLINT) -no-color .github/workflows/*.yaml
 	@hack/check-size.sh
+	@hack/check-words.sh
 	@if command -v shellcheck >/dev/null; then shellcheck -x hack/*.sh .ci/run; else echo "shellcheck is not installed: scripts were not checked"; fi
 
 .PHONY: verify

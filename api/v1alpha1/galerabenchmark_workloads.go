@@ -174,7 +174,7 @@ type ConnectWorkload struct {
 	// via is how clients reach the database: Direct, SSHTunnel, WireGuard or PoolingProxy. SSHTunnel: OpenSSH's client
 	// forwards a port to an SSH server, on the database node's host if possible. WireGuard: the same with a VPN. Both of
 	// its ends have a network stack of their own, so that no pod needs a privilege; a kernel's WireGuard takes less CPU.
-	// PoolingProxy: a ProxySQL beside the client keeps connections to the database open; clients connect to its local
+	// PoolingProxy: a ProxySQL alongside the client keeps connections to the database open; clients connect to its local
 	// socket without TLS. The arm's policy applies to the connection to the database. Default: Direct.
 	// +optional
 	// +kubebuilder:default=Direct

@@ -82,7 +82,7 @@ func (e *env) printObject(ctx context.Context, o client.Object, format string) e
 }
 
 // printWith adds something to the object.
-func (e *env) printWith(ctx context.Context, o client.Object, beside map[string]any, format string) error {
+func (e *env) printWith(ctx context.Context, o client.Object, extra map[string]any, format string) error {
 	gvk, err := e.kube.GroupVersionKindFor(o)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (e *env) printWith(ctx context.Context, o client.Object, beside map[string]
 		return err
 	}
 	u.SetManagedFields(nil)
-	maps.Copy(u.Object, beside)
+	maps.Copy(u.Object, extra)
 	return e.print(u.Object, format)
 }
 
@@ -104,8 +104,8 @@ const askEvery = 10 * time.Second
 type screenful struct {
 	text  func(*v1alpha1.GaleraCluster) string
 	value func(*v1alpha1.GaleraCluster) any
-	// beside is added to the object.
-	beside func(*v1alpha1.GaleraCluster) map[string]any
+	// extra is added to the object.
+	extra func(*v1alpha1.GaleraCluster) map[string]any
 	// stale reports whether something else than the cluster has changed since it was drawn.
 	stale func(*v1alpha1.GaleraCluster) bool
 }
@@ -175,8 +175,8 @@ func (e *env) draw(ctx context.Context, c *v1alpha1.GaleraCluster, format string
 		return err
 	case view.value != nil:
 		return e.print(view.value(c), format)
-	case view.beside != nil:
-		return e.printWith(ctx, c, view.beside(c), format)
+	case view.extra != nil:
+		return e.printWith(ctx, c, view.extra(c), format)
 	}
 	return e.printObject(ctx, c, format)
 }

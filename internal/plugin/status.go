@@ -40,7 +40,7 @@ func (e overview) whole(ctx context.Context) screenful {
 			shown = judge(c)
 			return screen.Cluster(c, &shown, e.style())
 		},
-		beside: func(c *v1alpha1.GaleraCluster) map[string]any {
+		extra: func(c *v1alpha1.GaleraCluster) map[string]any {
 			shown = judge(c)
 			return map[string]any{"related": shown}
 		},

@@ -27,8 +27,8 @@ func TestImages(t *testing.T) {
 			in.Facts.Pods = map[string]*corev1.Pod{"n-1": p}
 		}
 	}
-	// beside has a sidecar next to a database that runs or waits for it.
-	beside := func(sidecar, database corev1.ContainerState) func(*Input) {
+	// sidecarIs has a sidecar next to a database that runs or waits for it.
+	sidecarIs := func(sidecar, database corev1.ContainerState) func(*Input) {
 		return func(in *Input) {
 			always := corev1.ContainerRestartPolicyAlways
 			p := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "log", RestartPolicy: &always}}}}
@@ -84,11 +84,11 @@ func TestImages(t *testing.T) {
 			"acme/db:1: . Correct spec.image, or spec.imagePullSecrets|kubectl describe pod n-1 -n demo", true},
 		"its container ends at once": {waiting("CrashLoopBackOff"), v1alpha1.ReasonImageUnusable,
 			"kubectl logs n-1 -c mariadb -n demo --previous", true},
-		"a sidecar of a database that runs": {beside(waits, runs), v1alpha1.ReasonSidecarFailing,
+		"a sidecar of a database that runs": {sidecarIs(waits, runs), v1alpha1.ReasonSidecarFailing,
 			"the container log has restarted 3 times: exit code 3", true},
-		"it runs between two failures": {beside(runs, runs), v1alpha1.ReasonSidecarFailing,
+		"it runs between two failures": {sidecarIs(runs, runs), v1alpha1.ReasonSidecarFailing,
 			"Correct spec.podTemplate.sidecars|kubectl logs n-1 -c log -n demo --previous", true},
-		"the database waits for it": {beside(waits, turnOf), v1alpha1.ReasonImageUnusable,
+		"the database waits for it": {sidecarIs(waits, turnOf), v1alpha1.ReasonImageUnusable,
 			"the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error . Correct " +
 				"spec.podTemplate.sidecars", true},
 	} {

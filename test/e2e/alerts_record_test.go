@@ -16,8 +16,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// beside is what the runbook of an alert looks at besides the screen; NS and NAME are the cluster's.
-var beside = map[string][]string{
+// related is what the runbook of an alert shows in addition to the screen; NS and NAME are the cluster's.
+var related = map[string][]string{
 	"GaleraArchiveBehind": {"kubectl get galera NAME -n NS -o jsonpath={.status.backup}",
 		"kubectl get pods -n NS -l app.kubernetes.io/component=archiver"},
 	"GaleraArchiveGap": {"kubectl get galera NAME -n NS -o jsonpath={.status.backup}",
@@ -74,7 +74,7 @@ func (a *alarms) record(ctx context.Context, c *harness.Cluster, alert string) {
 		Expect(err).NotTo(HaveOccurred(), query)
 		fmt.Fprintf(&out, "\n%s\n%s\n", query, result)
 	}
-	for _, command := range beside[alert] {
+	for _, command := range related[alert] {
 		words := strings.SplitN(command, " -o jsonpath=", 2)
 		args := strings.Fields(names.Replace(words[0]))
 		if len(words) > 1 {

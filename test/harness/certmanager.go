@@ -35,7 +35,7 @@ func ScaleCertManager(ctx context.Context, k *Kube, replicas int32) error {
 
 // BreakWebhook makes every write of cert-manager's objects in the cluster's namespace fail, as it does everywhere
 // when cert-manager's webhook is down: it is to be asked of a Service that does not exist. It returns when that is so.
-func (c Certificates) BreakWebhook(ctx context.Context) (mend func(context.Context) error, err error) {
+func (c Certificates) BreakWebhook(ctx context.Context) (fix func(context.Context) error, err error) {
 	none, fail, path := admissionv1.SideEffectClassNone, admissionv1.Fail, "/validate"
 	broken := &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "galera-tests-" + c.cluster.Namespace},
@@ -49,11 +49,11 @@ func (c Certificates) BreakWebhook(ctx context.Context) (mend func(context.Conte
 					Resources: []string{"*/*"}}}},
 		}},
 	}
-	mend = func(ctx context.Context) error { return client.IgnoreNotFound(c.cluster.Kube.Delete(ctx, broken)) }
+	fix = func(ctx context.Context) error { return client.IgnoreNotFound(c.cluster.Kube.Delete(ctx, broken)) }
 	if err := c.cluster.Kube.Create(ctx, broken); err != nil {
-		return mend, err
+		return fix, err
 	}
-	return mend, c.cluster.Kube.Until(ctx, "certificates are refused", time.Minute,
+	return fix, c.cluster.Kube.Until(ctx, "certificates are refused", time.Minute,
 		func(ctx context.Context) (bool, string, error) {
 			probe := &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace, Name: "probe"},
 				Spec: certmanagerv1.CertificateSpec{SecretName: "probe", CommonName: "probe"}}

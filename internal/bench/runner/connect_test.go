@@ -168,10 +168,10 @@ func TestPooled(t *testing.T) {
 	taken := 100.0
 	w := route{network: "tcp", address: address, pooled: true,
 		opened: func(context.Context) (float64, error) { taken += 2; return taken, nil }}
-	r := &runner{beside: way.UsageSocket(dir),
+	r := &runner{sidecar: way.UsageSocket(dir),
 		target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 1}}}}
 	if err := await(t.Context(), 10*time.Millisecond, func() (string, error) {
-		_, err := sidecarUsage(ctx, r.beside)
+		_, err := sidecarUsage(ctx, r.sidecar)
 		return inWords(err), nil
 	}); err != nil {
 		t.Fatal(err)

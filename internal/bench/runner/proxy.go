@@ -35,7 +35,7 @@ func (r connecting) connectPooled(ctx context.Context, socket string) error {
 	}
 	return r.withDB(r.plan.Hosts[0], func(db *sql.DB) error {
 		w.opened = func(ctx context.Context) (float64, error) { return connectionsTaken(ctx, db) }
-		r.beside = way.UsageSocket(filepath.Dir(socket))
+		r.sidecar = way.UsageSocket(filepath.Dir(socket))
 		if err := r.connections(ctx, w); err != nil {
 			return err
 		}

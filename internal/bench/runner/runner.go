@@ -27,8 +27,8 @@ type target struct {
 type runner struct {
 	target
 	agents agents
-	// beside is the socket of the container whose usage is a part of the client's; "": none.
-	beside string
+	// sidecar is the socket of the container whose usage is a part of the client's; "": none.
+	sidecar string
 	// log collects the load generator's own words.
 	log strings.Builder
 	out result.Output
@@ -97,7 +97,7 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	before, selfBefore := r.agents.samples(ctx), self()
 	clientBefore := children()
 	throttled := throttledPeriods()
-	proxyBefore, err := sidecarUsage(ctx, r.beside)
+	proxyBefore, err := sidecarUsage(ctx, r.sidecar)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (r *runner) measure(ctx context.Context, do func(context.Context) error) er
 	clientAfter, selfAfter := children(), self()
 	stop()
 	r.out.Noticed, r.out.Load = r.noticed(<-events), <-load
-	proxyAfter, proxyErr := sidecarUsage(ctx, r.beside)
+	proxyAfter, proxyErr := sidecarUsage(ctx, r.sidecar)
 	after := r.agents.samples(ctx)
 	r.out.Members = map[string]result.Window{}
 	for _, m := range r.plan.Members {

@@ -15,8 +15,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
-// besideTime is what a program has to end after it was asked to.
-const besideTime = 5 * time.Second
+// sidecarTimeout is what a program has to end after it was asked to.
+const sidecarTimeout = 5 * time.Second
 
 // RunSidecar runs a program in a container of its own, and reports every client of a socket what this container has
 // used: no other container can read that. It returns when the program has ended, with its error, and asks it to end
@@ -32,7 +32,7 @@ func RunSidecar(ctx context.Context, socket string, program []string) error {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = besideTime
+	cmd.WaitDelay = sidecarTimeout
 	if err := cmd.Run(); ctx.Err() == nil {
 		return err
 	}

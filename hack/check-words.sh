@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Words that comments, messages and documents may not use, with what the field says instead (docs/glossary.md).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+failed=0
+# refuse PATTERN INSTEAD: an extended regular expression, not in the history of changes nor in what is generated from elsewhere.
+refuse() {
+  local found
+  found=$(git grep -nIE "$1" -- '*.go' '*.sh' '*.md' '*.yaml' ':!CHANGELOG.md' ':!hack/check-words.sh' ':!hack/manifests' || true)
+  [ -n "$found" ] || return 0
+  printf '%s\n' "$found" >&2
+  echo "use $2 instead" >&2
+  failed=1
+}
+
+refuse '(^|[^-/&*_[:alnum:]])[Bb]eside [a-z]' 'alongside, next to, in addition to'
+refuse '\b[Mm]end(s|ed)?\b [a-z]' 'fix'
+refuse '\b[Ww]hoever\b' 'anyone who'
+refuse '\b[Ss]omebody\b' 'someone'
+refuse '// [A-Za-z.]+ says (that|whether|why|what|how|which) ' '"reports whether", "returns", "explains why"'
+refuse '\b(is|are|was|were) told\b' 'reported, asked, informed'
+refuse '\b(no|for want of) room\b' 'space'
+exit "$failed"
