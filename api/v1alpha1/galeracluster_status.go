@@ -43,8 +43,8 @@ type GaleraClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Identity string `json:"identity,omitempty"`
 
-	// line is the line of history that the Primary component is in: the id of the operation that bootstrapped it. Positions of two lines
-	// cannot be compared beyond the place where they part. Backups name the line that they are of.
+	// line is the line of history that the Primary component is in: the id of the operation that bootstrapped it.
+	// Positions of two lines cannot be compared beyond the place where they part. Backups name the line that they are of.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Line string `json:"line,omitempty"`

@@ -126,10 +126,10 @@ func (w *testServer) keep(_ context.Context, _ observe.Target, u agentapi.SQLUse
 	switch {
 	case !u.Present && is && have.Owner == u.Owner:
 		r.Statements, err = 1, w.write(func() error { delete(w.accounts, u.Name); return nil })
-	case u.Present && is && have.Owner != u.Owner:
+	case u.Present && is && have.Owner != u.Owner && !u.Again(have.Owner):
 		r.Reason, r.Owner = agentapi.SQLOwned, have.Owner
 	case u.Present && (!is || !slices.Equal(have.Accepts, u.Accepts) || have.Subject != u.Subject ||
-		have.Issuer != u.Issuer):
+		have.Issuer != u.Issuer || have.Owner != u.Owner):
 		r.Statements, err = 1, w.write(func() error { w.accounts[u.Name] = u; return nil })
 	}
 	return r, err

@@ -115,7 +115,8 @@ func (g *generator) operatorPolicy(o object) error {
 		"variables.account in []": "variables.account in " +
 			expression("toJson $.Values.allowServiceAccounts"),
 	}
-	return g.write("operator-policies.yaml", "$.Values.admissionPolicies.enabled", replaced(map[string]any(o), text).(map[string]any))
+	return g.write("operator-policies.yaml", "$.Values.admissionPolicies.enabled",
+		replaced(map[string]any(o), text).(map[string]any))
 }
 
 // replaced replaces parts of every text in a value.

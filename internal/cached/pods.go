@@ -13,7 +13,8 @@ func podSpec(s corev1.PodSpec) corev1.PodSpec {
 
 func containers(all []corev1.Container) (out []corev1.Container) {
 	for _, c := range all {
-		out = append(out, corev1.Container{Name: c.Name, Image: c.Image, Env: values(c.Env), RestartPolicy: c.RestartPolicy})
+		out = append(out, corev1.Container{Name: c.Name, Image: c.Image, Env: values(c.Env), RestartPolicy: c.RestartPolicy,
+			Resources: corev1.ResourceRequirements{Limits: c.Resources.Limits}})
 	}
 	return out
 }

@@ -63,16 +63,17 @@ func TestAccountRequests(t *testing.T) {
 // TestSQLUserCheck: an account that no operator asks for.
 func TestSQLUserCheck(t *testing.T) {
 	for text, good := range map[string]bool{
-		`{"owner":"demo/app","name":"app","host":"%"}`:                                                                                             true,
-		`{"owner":"demo/app","name":"root","host":"%"}`:                                                                                            false,
-		`{"owner":"demo/app","name":"System User","host":"%"}`:                                                                                     false,
-		`{"owner":"demo/app","name":"app","host":"localhost"}`:                                                                                     false,
-		`{"owner":"demo/app","name":"app","host":"LOCALHOST"}`:                                                                                     false,
-		`{"owner":"demo/app","name":"app","host":"%","present":true}`:                                                                              false,
-		`{"owner":"demo/app","name":"app","host":"%","present":true,"plugin":"mysql_native_password","accepts":[""]}`:                              false,
-		`{"owner":"demo/app","name":"app","host":"%","present":true,"plugin":"mysql_native_password","accepts":[""],"subject":"/O=a/CN=b"}`:        true,
-		`{"owner":"demo/app","name":"app","host":"%","present":true,"plugin":"mysql_native_password","accepts":[""],"subject":"/O=a/CN=b' OR '1"}`: false,
-		`{"owner":"x","name":"app","host":"%"}`:                                                                                                    false,
+		`{"owner":"demo/app","name":"app","host":"%"}`:                                                                                      true,
+		`{"owner":"demo/app","name":"root","host":"%"}`:                                                                                     false,
+		`{"owner":"demo/app","name":"System User","host":"%"}`:                                                                              false,
+		`{"owner":"demo/app","name":"app","host":"localhost"}`:                                                                              false,
+		`{"owner":"demo/app","name":"app","host":"LOCALHOST"}`:                                                                              false,
+		`{"owner":"demo/app","name":"app","host":"%","present":true}`:                                                                       false,
+		`{"owner":"demo/app","name":"app","host":"%","present":true,"plugin":"mysql_native_password","accepts":[""]}`:                       false,
+		`{"owner":"demo/app","name":"app","host":"%","present":true,"plugin":"mysql_native_password","accepts":[""],"subject":"/O=a/CN=b"}`: false,
+		`{"owner":"demo/app","name":"app","host":"%","present":true,"plugin":"mysql_native_password","accepts":[""],"subject":"/O=a/CN=b","issuer":"/CN=shop.demo clients CA"}`: true,
+		`{"owner":"demo/app","name":"app","host":"%","present":true,"plugin":"mysql_native_password","accepts":[""],"subject":"/O=a/CN=b' OR '1"}`:                              false,
+		`{"owner":"x","name":"app","host":"%"}`: false,
 	} {
 		var u agentapi.SQLUser
 		if err := json.Unmarshal([]byte(text), &u); err != nil {

@@ -78,16 +78,19 @@ func addStore(p *corev1.PodSpec, s *v1alpha1.GaleraBackupStore) {
 	var sources []corev1.VolumeProjection
 	if name := s.Spec.CredentialsSecret(); name != "" {
 		sources = append(sources,
-			corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: credentials(s)}})
+			corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: credentials(s)}})
 	}
 	if ca := s.Spec.CA(); ca != nil {
 		items := []corev1.KeyToPath{{Key: ca.Key, Path: task.CA}}
 		if ca.SecretName != "" {
 			sources = append(sources,
-				corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.SecretName}, Items: items}})
+				corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+					LocalObjectReference: corev1.LocalObjectReference{Name: ca.SecretName}, Items: items}})
 		} else {
 			sources = append(sources,
-				corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: ca.ConfigMapName}, Items: items}})
+				corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
+					LocalObjectReference: corev1.LocalObjectReference{Name: ca.ConfigMapName}, Items: items}})
 		}
 	}
 	if len(sources) > 0 {

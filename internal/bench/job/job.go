@@ -259,7 +259,8 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}})
 	if p.TLS {
 		add("ca", result.CADir,
-			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
+			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
 		add("client", result.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: RunnerName(b),
 			DefaultMode: new(int32(0o440))}})
 	}
@@ -269,8 +270,9 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 	}
 	if name := scriptMap(b, p); name != "" {
 		add("script", result.ScriptDir,
-			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name},
-				Items: []corev1.KeyToPath{{Key: p.Data.Script, Path: p.Data.Script}}}})
+			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: name},
+				Items:                []corev1.KeyToPath{{Key: p.Data.Script, Path: p.Data.Script}}}})
 	}
 	return v, m
 }
