@@ -109,8 +109,9 @@ func (r *Root) refused(err error) {
 		Message: "the server refuses to set root's password: " + refused.Message}
 }
 
-// ClearProblem is called on a member that does not set the password: another one does.
-func (r *Root) ClearProblem() { r.failure = nil }
+// Yield is called on a member that does not set the password: another one does. What that one has set is not known
+// here.
+func (r *Root) Yield() { r.failure, r.applied = nil, "" }
 
 // Failure is why the server refuses to set the password, nil when it does not.
 func (r *Root) Failure() *agentapi.Failure { return r.failure }

@@ -116,7 +116,7 @@ func (r *Maintainer) KeepSettings() {
 func (r *Maintainer) CheckRoot() {
 	r.Root.ReadPasswords()
 	if !r.Run.Serves() || r.Run.Status.Index != 0 || r.Run.Stopping || r.Config.Node == nil {
-		r.Root.ClearProblem()
+		r.Root.Yield()
 		return
 	}
 	proc := r.Run.Proc
