@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -20,6 +21,8 @@ type Facts struct {
 	Server *agentapi.Server
 	// Blocked explains why mariadbd could not be started at all (no configuration, no provider, …).
 	Blocked string
+	// CrashedIn is how long a bootstrap has to wait after servers that crashed shortly after they had begun to serve.
+	CrashedIn time.Duration
 	// Draining reports whether the pod is terminating.
 	Draining bool
 	// Current is the order being carried out, nil when there is none; Cut reports whether it may be
@@ -136,6 +139,11 @@ func judgeForming(o agentapi.Order, book Content, f Facts) (Verdict, bool) {
 	}
 	if !f.Examined {
 		return busy("the data directory is still being examined"), true
+	}
+	if o.Kind == agentapi.OrderBootstrap && f.CrashedIn > 0 {
+		// Not accepted yet: an order that waits for long is out of date when it is carried out.
+		return busy("the last servers crashed shortly after they had begun to serve: the next attempt to start is in %s",
+			f.CrashedIn.Round(time.Second)), true
 	}
 	return Verdict{}, false
 }

@@ -197,6 +197,7 @@ func TestJudgeAgainstTheOrderBook(t *testing.T) {
 			RefuseUnrecorded},
 		"restart of a stopped member": {restart, Content{Held: true}, nil, nil, Refuse},
 		"not examined yet":            {bootstrap, Content{}, nil, func(f *Facts) { f.Examined = false }, Busy},
+		"after crashes in a row":      {bootstrap, Content{}, nil, func(f *Facts) { f.CrashedIn = 1 }, Busy},
 		"draining":                    {bootstrap, Content{}, nil, func(f *Facts) { f.Draining = true }, Busy},
 		"in the middle of another":    {restart, Content{}, nil, func(f *Facts) { f.Current = &running }, Busy},
 		"stop goes before all": {order(agentapi.OrderStop, galera.Position{}), Content{}, nil,

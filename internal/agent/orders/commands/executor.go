@@ -118,7 +118,7 @@ func (r *Executor) facts(views map[string]agentapi.PeerView) orders.Facts {
 		Examined: r.Exam.Done && r.Start.Job() == lifecycle.JobNone, Data: found.Data, Position: found.Position,
 		Alive: r.Start.Starts(), Server: r.Run.Status,
 		Draining: r.loop.Draining(), Current: r.Orders.Current, Cut: r.preemptible(),
-		Peers: slices.Collect(maps.Values(views)),
+		Peers: slices.Collect(maps.Values(views)), CrashedIn: r.Run.Attempts.CrashedIn(time.Now()),
 	}
 	if r.Run.Proc != nil {
 		f.Position = r.Run.Position
