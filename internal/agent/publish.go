@@ -80,9 +80,12 @@ func (a *agent) shownFailure(step lifecycle.Step) *agentapi.Failure {
 	if disk != nil && disk.Reason == agentapi.FailureDiskFull {
 		blocksOrders = nil
 	}
+	attempt := a.run.Attempts.Failure
+	if step.Phase == galera.PhaseStopped {
+		attempt = nil // stopped by order: the next start may well succeed, and the operator must not give the member up
+	}
 	f := cmp.Or(blocksOrders, step.Failure, a.run.LoginFailure(), a.run.HungFailure(), disk, a.exam.Slow(time.Now()),
-		a.run.Attempts.Failure,
-		a.serving.Upgrade.Failure(), a.serving.Root.Failure())
+		attempt, a.serving.Upgrade.Failure(), a.serving.Root.Failure())
 	if f == nil {
 		return nil
 	}
