@@ -83,6 +83,7 @@ type GaleraUserSpec struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9.:%_/-]+$`
 	// +kubebuilder:validation:XValidation:rule="self == self.lowerAscii()",message="host must be in lower case, as the server keeps it"
 	// +kubebuilder:validation:XValidation:rule="self.lowerAscii() != 'localhost'",message="localhost is the database's own pod: no application connects from there"
+	// +kubebuilder:validation:XValidation:rule="!self.contains('/') || self.matches('^[0-9.]+/[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+$')",message="MariaDB matches a network by its netmask only: write 10.1.0.0/255.255.0.0 instead of 10.1.0.0/16"
 	Host string `json:"host,omitempty"`
 	// authentication defines where the password comes from. Default: the operator generates one.
 	// +optional

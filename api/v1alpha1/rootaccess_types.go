@@ -1,7 +1,7 @@
 package v1alpha1
 
-// RootAccess says from where root may log in over the network. On the pods themselves root stays possible for who may
-// exec into them.
+// RootAccess defines from where root may log in over the network. On the pods themselves root stays possible for those who
+// may exec into them.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !self.disabled || !has(self.hosts)",message="disabled leaves no hosts to log in from: remove hosts, or set disabled to false"
 type RootAccess struct {
@@ -15,6 +15,7 @@ type RootAccess struct {
 	// +kubebuilder:validation:items:MaxLength=60
 	// +kubebuilder:validation:items:Pattern=`^[0-9a-z._:%/-]+$`
 	// +kubebuilder:validation:XValidation:rule="self.all(h, h != 'localhost')",message="root at localhost is the pods' own and always exists: name other hosts"
+	// +kubebuilder:validation:XValidation:rule="self.all(h, !h.contains('/') || h.matches('^[0-9.]+/[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+$'))",message="MariaDB matches a network by its netmask only: write 10.1.0.0/255.255.0.0 instead of 10.1.0.0/16"
 	Hosts []string `json:"hosts,omitempty"`
 
 	// disabled keeps root from logging in over the network at all. Create administrators as GaleraUsers first. Sessions

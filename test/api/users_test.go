@@ -28,6 +28,7 @@ func TestUserAdmission(t *testing.T) {
 		`{clusterRef: {name: shop}, host: localhost}`:                                                                                      "own pod",
 		`{clusterRef: {name: shop}, host: LocalHost}`:                                                                                      "own pod",
 		`{clusterRef: {name: shop}, host: DB.example.org}`:                                                                                 "in lower case",
+		`{clusterRef: {name: shop}, host: 10.1.0.0/16}`:                                                                                    "255.255.0.0",
 		`{clusterRef: {name: shop}, name: "System user"}`:                                                                                  "the server's or the operator's own",
 		`{clusterRef: {name: shop}, secretName: shop-ca-pair}`:                                                                             "the cluster needs itself",
 		`{clusterRef: {name: shop}, secretName: shop-root}`:                                                                                "the cluster needs itself",

@@ -115,6 +115,8 @@ func TestAdmission(t *testing.T) {
 			"disabled leaves no hosts to log in from"},
 		"root from an empty list": {`{storage: {size: 1Gi}, rootAccess: {hosts: []}}`,
 			"should have at least 1 items"},
+		"root from a network without a netmask": {`{storage: {size: 1Gi}, rootAccess: {hosts: ["10.1.0.0/16"]}}`,
+			"255.255.0.0"},
 		"root from localhost": {`{storage: {size: 1Gi}, rootAccess: {hosts: [localhost]}}`,
 			"root at localhost is the pods' own"},
 		"a statement for a host": {`{storage: {size: 1Gi}, rootAccess: {hosts: ["'; DROP TABLE x"]}}`,
