@@ -77,6 +77,10 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 			o.Waits = fmt.Sprintf("the pod %s does not start: %s", pods[i].Name, why(&pods[i]))
 		}
 	}
+	if !o.Done && len(pods) == 0 && now.Sub(j.CreationTimestamp.Time) > startTime {
+		o.Waits = fmt.Sprintf("the Job %s has no pod: a ResourceQuota, a LimitRange or an admission policy may refuse it; "+
+			"see kubectl describe job %s", j.Name, j.Name)
+	}
 	switch {
 	case !o.Done:
 		o.Result = task.Result{} // the Job's own end counts

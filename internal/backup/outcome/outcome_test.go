@@ -20,7 +20,7 @@ func TestJudge(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	jobIs := func(kind batchv1.JobConditionType) *batchv1.Job {
 		j := &batchv1.Job{}
-		j.Name = "j"
+		j.Name, j.CreationTimestamp = "j", metav1.NewTime(now.Add(-time.Hour))
 		if kind != "" {
 			j.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue, Reason: "Why",
 				Message: "because"}}
@@ -60,13 +60,16 @@ func TestJudge(t *testing.T) {
 		p.Name, p.CreationTimestamp, p.Status.Phase = "p", metav1.NewTime(now.Add(-age)), corev1.PodPending
 		return p
 	}
+	justMade := jobIs("")
+	justMade.CreationTimestamp = metav1.NewTime(now.Add(-time.Second))
 	for name, c := range map[string]struct {
 		j           *batchv1.Job
 		pods        []corev1.Pod
 		done        bool
 		says, waits string
 	}{
-		"runs":                      {jobIs(""), nil, false, "", ""},
+		"has just been made":        {justMade, nil, false, "", ""},
+		"its pod is refused":        {jobIs(""), nil, false, "", "the Job j has no pod: a ResourceQuota"},
 		"its pod has ended, not it": {jobIs(""), []corev1.Pod{ended(1, `{"error":"no"}`)}, false, "", ""},
 		"ended well": {jobIs(batchv1.JobComplete),
 			[]corev1.Pod{ended(0, `{"backup":{"id":"x","dir":"d"}}`)}, true, "", ""},
