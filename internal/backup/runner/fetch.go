@@ -195,6 +195,9 @@ func partsOf(bucket *store.Bucket, base string, m manifest.Manifest) archive.Get
 	return func(ctx context.Context, index int) (data []byte, err error) {
 		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
 			data, err = bucket.ReadAll(ctx, path.Join(base, m.Part(index)))
+			if store.Missing(err) {
+				return fatal(task.ReasonDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(index), base))
+			}
 			return err
 		})
 		return data, err

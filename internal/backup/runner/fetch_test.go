@@ -173,13 +173,10 @@ func TestFailuresArrive(t *testing.T) {
 		"no key": {func(t *testing.T, r *restoring) { r.identity(t, "a password") }, task.ReasonWrongKey, true},
 		"an altered part": {func(t *testing.T, r *restoring) { r.replace(t, manifest.PartName(1), []byte("x")) },
 			task.ReasonDamaged, true},
+		"no part": {func(t *testing.T, r *restoring) { r.drop(t, manifest.PartName(1)) }, task.ReasonDamaged, true},
 		"an altered manifest": {func(t *testing.T, r *restoring) { r.replace(t, manifest.Name, []byte("{}")) },
 			task.ReasonDamaged, true},
-		"no manifest": {func(t *testing.T, r *restoring) {
-			if err := r.bucket.Delete(t.Context(), path.Join(r.base(), manifest.Name)); err != nil {
-				t.Fatal(err)
-			}
-		}, task.ReasonNotFound, true},
+		"no manifest": {func(t *testing.T, r *restoring) { r.drop(t, manifest.Name) }, task.ReasonNotFound, true},
 	} {
 		r := newRestoring(t)
 		c.broken(t, r)
@@ -190,6 +187,13 @@ func TestFailuresArrive(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, f)
 		}
 		kill()
+	}
+}
+
+func (r *restoring) drop(t *testing.T, name string) {
+	t.Helper()
+	if err := r.bucket.Delete(t.Context(), path.Join(r.base(), name)); err != nil {
+		t.Fatal(err)
 	}
 }
 
