@@ -95,7 +95,7 @@ func Backup(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.Gal
 	attempt int32, o Options) (*batchv1.Job, error) {
 	meta := owned(b, "GaleraBackup", Name(b, attempt), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup,
 		b.Name, v1alpha1.LabelStore, s.Name)
-	t.SingleWriter = s.Spec.SingleWriter
+	t.SingleWriter, t.Attempt = s.Spec.SingleWriter, attempt
 	return render(meta, c, s, task.Task{Backup: &t}, longSeconds, o, func(p *corev1.PodSpec) {
 		mount(p, volumeAgent, task.AgentDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: KeyName(b),
 			DefaultMode: new(int32(0o440))}})

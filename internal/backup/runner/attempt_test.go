@@ -3,8 +3,11 @@ package runner
 import (
 	"encoding/json"
 	"path"
+	"slices"
+	"strings"
 	"testing"
 
+	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
@@ -61,5 +64,45 @@ func TestAttempts(t *testing.T) {
 			}
 			_ = bucket.Close()
 		}
+	}
+}
+
+// TestHeldUpAttempt: an attempt that was given up, and was held up before it began, removes nothing that a later one
+// has stored. A later one removes what is left of it.
+func TestHeldUpAttempt(t *testing.T) {
+	const base = "demo/shop/u1/b1"
+	first, second := attemptOf(1)+"abcdef", attemptOf(2)+"abcdef"
+	for number, left := range map[int32][]string{
+		1: {second + "/part-000000", "manifest.json"},
+		2: nil, // a pod of the same attempt
+		3: nil,
+	} {
+		bucket := memblob.OpenBucket(nil)
+		write := func(key string, data []byte) {
+			if err := store.Write(t.Context(), bucket, path.Join(base, key), data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := json.Marshal(manifest.Manifest{Format: manifest.Format, ID: "b1", Attempt: second, CompletedAt: now,
+			Compression: manifest.CompressionNone, Parts: []manifest.Part{{Size: 5}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write("part-000000", nil)
+		write(first+"/part-000000", make([]byte, 5))
+		write(second+"/part-000000", make([]byte, 5))
+		write(manifest.Name, text)
+		if err := clearEarlier(t.Context(), bucket, base, number); err != nil {
+			t.Fatal(err)
+		}
+		var have []string
+		objects, _ := bucket.List(&blob.ListOptions{Prefix: base + "/"}).All(t.Context())
+		for o := range objects {
+			have = append(have, strings.TrimPrefix(o.Key, base+"/"))
+		}
+		if !slices.Equal(have, left) {
+			t.Errorf("attempt %d leaves %v", number, have)
+		}
+		_ = bucket.Close()
 	}
 }

@@ -48,7 +48,7 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 		// an attempt before has ended well, and was not heard
 		return task.Result{Backup: done}, err
 	}
-	if err := remove(ctx, bucket, path.Dir(base), m.ID); err != nil {
+	if err := clearEarlier(ctx, bucket, base, t.Attempt); err != nil {
 		return task.Result{}, err
 	}
 	recipients, err := recipients(m.Recipients)
@@ -63,7 +63,8 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	}
 	defer stream.Close()
 	say("reading from %s", t.ServerName)
-	m.Format, m.StartedAt, m.Attempt = manifest.Format, time.Now().UTC(), strings.ToLower(rand.Text()[:12])
+	m.Format, m.StartedAt = manifest.Format, time.Now().UTC()
+	m.Attempt = attemptOf(t.Attempt) + strings.ToLower(rand.Text()[:12])
 	written, err := archive.Write(ctx, limited(ctx, stream.reader(), t.Rate), archive.Options{
 		Recipients: recipients, Compression: m.Compression,
 		Put: func(ctx context.Context, index int, data []byte) error {
@@ -88,6 +89,41 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	}
 	done, err := complete(ctx, bucket, base, text, t.SingleWriter)
 	return task.Result{Backup: done}, err
+}
+
+// attemptOf is what the directory of an attempt begins with: in the order of their numbers.
+func attemptOf(number int32) string { return fmt.Sprintf("%06d", number) }
+
+// clearEarlier removes what attempts before have left. What later ones have stored stays: a Job that was given up may
+// have been held up until now.
+func clearEarlier(ctx context.Context, bucket *store.Bucket, base string, number int32) error {
+	objects := bucket.List(&blob.ListOptions{Prefix: base + "/"})
+	for {
+		object, err := objects.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return stored("the parts could not be listed", err)
+		}
+		attempt, _, nested := strings.Cut(strings.TrimPrefix(object.Key, base+"/"), "/")
+		if attempt == manifest.Name { // its parts are not all there
+			m, _, err := readManifest(ctx, bucket, base)
+			if reason, _ := explain(err); reason == task.ReasonNotFound {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			attempt, nested = m.Attempt, m.Attempt != ""
+		}
+		if nested && attempt > attemptOf(number+1) {
+			continue
+		}
+		if err := bucket.Delete(ctx, object.Key); err != nil && !store.Missing(err) {
+			return stored("what an attempt before has left could not be deleted", err)
+		}
+	}
 }
 
 // complete writes the manifest of a backup whose parts are stored. An attempt that was given up, and is still running,

@@ -95,6 +95,8 @@ type Check struct {
 type Backup struct {
 	// Manifest is what is known of the backup before.
 	Manifest manifest.Manifest `json:"manifest"`
+	// Attempt is the number of the attempt. One that was given up, and goes on all the same, leaves later ones alone.
+	Attempt int32 `json:"attempt,omitempty"`
 	// Dir is the directory it is to lie in; "" for that of its cluster.
 	Dir string `json:"dir,omitempty"`
 	// Address of the node's agent, HOST:PORT, and the name in its certificate.
