@@ -71,7 +71,7 @@ func Restore(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ordinal i
 	if err != nil {
 		return nil, err
 	}
-	return j, fill(&j.Spec.Template, c, all, ro, o, corev1.VolumeSource{
+	return j, fill(&j.Spec.Template, c, s, all, ro, o, corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: resources.ClaimName(c, ordinal)}})
 }
 
@@ -88,7 +88,7 @@ func Verify(b *v1alpha1.GaleraBackup, s *v1alpha1.GaleraBackupStore, c *v1alpha1
 	if err != nil {
 		return nil, err
 	}
-	return j, fill(&j.Spec.Template, c, all, ro, o, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+	return j, fill(&j.Spec.Template, c, s, all, ro, o, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
 		VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: resources.Claim(c, 0).Spec}}})
 }
 
@@ -105,8 +105,8 @@ func VerifyName(b *v1alpha1.GaleraBackup) string {
 // key and the store, becomes containers of the operator's image. The one with the cluster's image gets a task without
 // a store, and the backup's plaintext.
 func fill(
-	template *corev1.PodTemplateSpec, c *v1alpha1.GaleraCluster, t task.Task, ro resources.Options, o Options,
-	data corev1.VolumeSource,
+	template *corev1.PodTemplateSpec, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Task,
+	ro resources.Options, o Options, data corev1.VolumeSource,
 ) error {
 	env, err := environment(t, o)
 	if err != nil {
@@ -115,9 +115,9 @@ func fill(
 	template.Annotations = withoutIdentity(Container)
 	p := &template.Spec
 	p.SecurityContext = podSecurity(mysqlID, o)
-	for _, s := range c.Spec.ImagePullSecrets { // the store may name others, for the operator's image
-		if !slices.Contains(p.ImagePullSecrets, s) {
-			p.ImagePullSecrets = append(p.ImagePullSecrets, s)
+	for _, pull := range c.Spec.ImagePullSecrets { // the store may name others, for the operator's image
+		if !slices.Contains(p.ImagePullSecrets, pull) {
+			p.ImagePullSecrets = append(p.ImagePullSecrets, pull)
 		}
 	}
 	place(p, c)
@@ -125,6 +125,9 @@ func fill(
 	open.Name, open.Command = ContainerOpen, []string{program, "open"}
 	fetch.Name, fetch.Command = ContainerFetch, []string{program, "fetch"}
 	fetch.RestartPolicy, fetch.Resources = new(corev1.ContainerRestartPolicyAlways), memory("64Mi", "1Gi")
+	if s.Spec.Pods != nil {
+		fetch.Resources = merged(fetch.Resources, s.Spec.Pods.Resources)
+	}
 	fetch.VolumeMounts = append(fetch.VolumeMounts, corev1.VolumeMount{Name: volumePipe, MountPath: task.PipeDir})
 	install := corev1.Container{
 		Name: ContainerInstall, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent,

@@ -139,3 +139,32 @@ func TestMerged(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreResources: the containers of a restore that have the operator's image have what the store says, so that a
+// LimitRange or a quota admits them.
+func TestRestoreResources(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "demo", UID: "a54080f9-1111"}}
+	c.Spec.Storage.Size = resource.MustParse("1Gi")
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "key", Key: "identity"}}
+	s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "demo"},
+		Spec: v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b"}}}
+	for _, given := range []string{"", "500m"} {
+		want := [2]string{"1500m", "1Gi"}
+		if given != "" {
+			want[0] = given
+			s.Spec.Pods = &v1alpha1.BackupPods{Resources: corev1.ResourceRequirements{
+				Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(given)}}}
+		}
+		j, err := Restore(c, s, 0, task.Restore{}, resources.Options{}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, container := range j.Spec.Template.Spec.InitContainers {
+			limits := container.Resources.Limits
+			if container.Name == ContainerFetch && (limits.Cpu().String() != want[0] || limits.Memory().String() != want[1]) ||
+				container.Name == ContainerOpen && limits.Cpu().String() != want[0] {
+				t.Errorf("%s with a limit of %q has %v", container.Name, given, limits)
+			}
+		}
+	}
+}
