@@ -201,11 +201,16 @@ func verificationFailed(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	return decision{requeueAfter: time.Second}
 }
 
-// setVerified leaves Complete as it is: the backup is in the store, whatever the test says.
+// setVerified leaves Complete as it is: the backup is in the store, whatever the test says. One that was found damaged
+// stays so while it is tested again: the archive must not rely on it meanwhile, and remove what is before it.
 func setVerified(to *v1alpha1.GaleraBackupStatus, f facts, is bool, reason, message string) {
 	g := f.backup.Generation
 	to.ObservedGeneration = g
-	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionVerified, is, reason, message)
+	found := reason
+	if before := (&v1alpha1.GaleraBackup{Status: *to}); !is && before.Damaged() && reason != v1alpha1.ReasonBackupDamaged {
+		found, message = v1alpha1.ReasonBackupDamaged, "a test before has found the backup damaged; since then: "+message
+	}
+	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionVerified, is, found, message)
 	running := to.Verification.Phase == v1alpha1.VerifyRunning
 	stalled := !is && reason != v1alpha1.ReasonVerifying
 	status.SetProgress(&to.Conditions, g, status.Progress{Working: running, Stalled: stalled, Reason: reason,

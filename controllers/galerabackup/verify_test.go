@@ -137,4 +137,15 @@ func TestVerifyAgain(t *testing.T) {
 	if p := verificationPause(s.Verification, noon.Add(time.Second)); p > 0 {
 		t.Errorf("it waits %s", p)
 	}
+	damaged := func() bool { return (&v1alpha1.GaleraBackup{Status: *s}).Damaged() }
+	if !damaged() || meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
+		t.Errorf("while it is tested again the archive may rely on it: %+v", s.Conditions)
+	}
+	for _, r := range []task.Result{{Error: "timeout", Reason: task.ReasonStoreUnreachable}, wasRead} {
+		f.backup.Status, f.job = *s.DeepCopy(), outcome.Outcome{Exists: true, Done: true, Result: r}
+		decideVerification(s, f)
+		if damaged() != (r.Error != "") {
+			t.Errorf("after %+v: %+v", r, s.Conditions)
+		}
+	}
 }
