@@ -24,6 +24,15 @@ func (r *Reconciler) cloneOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1
 	return c, nil
 }
 
+// scheduledAs returns the cluster that a backup's Job has the scheduling, priority and pull secrets of: the clone, where
+// it is made for one. Its source may be in another namespace, whose hosts and priorities are not the clone's.
+func scheduledAs(f facts) *v1alpha1.GaleraCluster {
+	if f.clone != nil {
+		return f.clone
+	}
+	return f.cluster
+}
+
 // other names a backup of the same cluster that runs. Those of the cluster's own namespace do not wait for clones
 // elsewhere, which may be as slow as their authors like: the node that is read is left out, and another one taken.
 func (r *Reconciler) other(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {

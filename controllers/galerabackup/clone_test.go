@@ -53,3 +53,15 @@ func TestOther(t *testing.T) {
 		}
 	}
 }
+
+// TestScheduledAs: the Job of a clone's copy gets neither the hosts nor the priority of a cluster elsewhere.
+func TestScheduledAs(t *testing.T) {
+	source, clone := &v1alpha1.GaleraCluster{}, &v1alpha1.GaleraCluster{}
+	source.Namespace, clone.Namespace = "prod", "dev"
+	if c := scheduledAs(facts{cluster: source}); c != source {
+		t.Errorf("a backup is scheduled as %+v", c)
+	}
+	if c := scheduledAs(facts{cluster: source, clone: clone}); c != clone {
+		t.Errorf("a clone's copy is scheduled as %+v", c)
+	}
+}

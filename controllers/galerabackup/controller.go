@@ -256,7 +256,7 @@ func (r *Reconciler) run(ctx context.Context, f facts) error {
 	if limit := b.Spec.RateLimit; limit != nil {
 		t.Rate = limit.Value()
 	}
-	j, err := job.Backup(b, f.cluster, f.store, t, b.Status.Attempts, r.Jobs)
+	j, err := job.Backup(b, scheduledAs(f), f.store, t, b.Status.Attempts, r.Jobs)
 	if err != nil {
 		return err
 	}
