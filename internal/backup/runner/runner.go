@@ -94,18 +94,32 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 	return task.Result{}, errors.New("the task names nothing to do")
 }
 
-// writeResult writes the result where kubelet reads it, shortened to what Kubernetes keeps.
+// maxFailure is what kubelet keeps of a failure, in bytes: 12 KiB of a pod, divided among the four containers of a
+// restore. Half a failure would be one that is tried again, whatever it is.
+const maxFailure = 12 << 10 / 4
+
+// writeResult writes the result where kubelet reads it.
 func writeResult(r task.Result) error {
+	text, err := encode(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(task.ResultFile, text, 0o600)
+}
+
+// encode shortens a result to what Kubernetes keeps.
+func encode(r task.Result) ([]byte, error) {
 	r.Error = strings.ToValidUTF8(r.Error[:min(len(r.Error), task.MaxResult/2)], "")
 	text, err := json.Marshal(r)
 	for err == nil && len(text) > task.MaxResult && r.Checked != nil && len(r.Checked.Latest) > 0 {
 		r.Checked.Latest = r.Checked.Latest[:len(r.Checked.Latest)-1]
 		text, err = json.Marshal(r)
 	}
-	if err != nil {
-		return err
+	for err == nil && len(text) > maxFailure && r.Error != "" { // what is quoted is longer in JSON
+		r.Error = strings.ToValidUTF8(r.Error[:len(r.Error)*3/4], "")
+		text, err = json.Marshal(r)
 	}
-	return os.WriteFile(task.ResultFile, text, 0o600)
+	return text, err
 }
 
 // out is the pod's log.
