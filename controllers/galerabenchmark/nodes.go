@@ -83,19 +83,23 @@ func (n AgentNodes) TrustClients(ctx context.Context, c *v1alpha1.GaleraCluster)
 	return "", nil
 }
 
-// KeepAccount implements BenchmarkNodes: what one node does is replicated.
+// KeepAccount implements BenchmarkNodes: what one node does is replicated. Nodes whose agents answer are asked first.
+// A late answer is no reason to ask another node, or to report it: each report changes the status, and a change of the
+// status is another pass, which begins with the silent node again. The answer ends within accountTimeout.
 func (n AgentNodes) KeepAccount(ctx context.Context, b types.NamespacedName, c *v1alpha1.GaleraCluster,
 	a agentapi.BenchAccount) error {
 	var problems []string
-	for i := range int(c.Spec.Replicas) {
-		name := resources.PodName(c, i)
+	for _, name := range n.answering(c) {
 		target, followed := n.Agents.Target(client.ObjectKeyFromObject(c), name)
 		if !followed {
 			continue
 		}
 		_, err := n.Calls.Ask(ctx, calls.By{Cluster: client.ObjectKeyFromObject(c), Object: b}, target, a)
-		if err == nil || calls.Quiet(err) {
-			return err
+		if errors.Is(err, calls.ErrPending) {
+			return calls.ErrPending
+		}
+		if err == nil {
+			return nil
 		}
 		problems = append(problems, name+": "+err.Error())
 	}
@@ -103,4 +107,17 @@ func (n AgentNodes) KeepAccount(ctx context.Context, b types.NamespacedName, c *
 		return errors.New("no node is reached")
 	}
 	return errors.New(strings.Join(problems, "; "))
+}
+
+// answering returns the names of a cluster's nodes, those first whose agents answer.
+func (n AgentNodes) answering(c *v1alpha1.GaleraCluster) (names []string) {
+	seen := n.Agents.Seen(client.ObjectKeyFromObject(c))
+	for _, live := range []bool{true, false} {
+		for i := range int(c.Spec.Replicas) {
+			if name := resources.PodName(c, i); seen[name].Live == live {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
@@ -117,4 +119,47 @@ func TestOneNodeKeepsTheAccount(t *testing.T) {
 	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err == nil {
 		t.Error("no agent was asked")
 	}
+}
+
+// TestASilentNodeIsAskedLast: the account is kept by a node whose agent answers, without waiting for one that does not.
+func TestASilentNodeIsAskedLast(t *testing.T) {
+	nodes, c := nodesOf(t, nil, map[string]string{"shop-1": ""})
+	var asked []string
+	nodes.Calls = KeepOn(func(_ context.Context, to observe.Target, _ agentapi.BenchAccount) error {
+		asked = append(asked, to.Pod)
+		return nil
+	})
+	b := types.NamespacedName{Namespace: "demo", Name: "b"}
+	if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err != nil ||
+		strings.Join(asked, " ") != "shop-1" {
+		t.Errorf("asked %v, %v", asked, err)
+	}
+}
+
+// TestALateNodeIsWaitedFor: what a node has been asked for is neither asked of another one nor reported meanwhile,
+// because each report would begin the pass anew.
+func TestALateNodeIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes, c := nodesOf(t, nil, map[string]string{"shop-0": "", "shop-1": ""})
+		var asked []string
+		nodes.Calls = KeepOn(func(ctx context.Context, to observe.Target, _ agentapi.BenchAccount) error {
+			asked = append(asked, to.Pod)
+			if to.Pod == "shop-1" {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		b := types.NamespacedName{Namespace: "demo", Name: "b"}
+		for began := time.Now(); time.Since(began) < accountTimeout-calls.Slow; time.Sleep(calls.Slow) {
+			if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); !calls.Quiet(err) || len(asked) != 1 {
+				t.Fatalf("after %s: %v, asked %v", time.Since(began), err, asked)
+			}
+			nodes.EndPass(b)
+		}
+		time.Sleep(accountTimeout)
+		if err := nodes.KeepAccount(t.Context(), b, c, agentapi.BenchAccount{}); err != nil || len(asked) != 2 {
+			t.Errorf("%v, asked %v", err, asked)
+		}
+	})
 }
