@@ -66,7 +66,8 @@ type call[T comparable, Q, A any] struct {
 	target   T
 	question Q
 	asked    time.Time
-	waiting  int // passes that wait for it
+	waiting  int  // passes that wait for it
+	asking   bool // whether the pass that goes on has asked it
 	started  bool
 	done     chan struct{}
 	answer   A
@@ -137,11 +138,14 @@ func (c *Calls[T, Q, A]) add(by By, target T, question Q) (*call[T, Q, A], time.
 	for _, have := range c.objects[by.Object] {
 		if have.by == by && have.target == target && reflect.DeepEqual(have.question, question) {
 			have.waiting++
+			have.asking = true
 			return have, min(patience, l.left(now))
 		}
 	}
-	c.replace(by.Object)
-	asked := &call[T, Q, A]{by: by, target: target, question: question, asked: now, waiting: 1, done: make(chan struct{})}
+	// The one that waits for its turn is not asked any more: another one takes its place
+	c.drop(by.Object, func(o *call[T, Q, A]) bool { return !o.started })
+	asked := &call[T, Q, A]{by: by, target: target, question: question, asked: now, waiting: 1, asking: true,
+		done: make(chan struct{})}
 	c.objects[by.Object] = append(c.objects[by.Object], asked)
 	l.next = append(l.next, asked)
 	if !l.running {
@@ -151,13 +155,13 @@ func (c *Calls[T, Q, A]) add(by By, target T, question Q) (*call[T, Q, A], time.
 	return asked, min(patience, l.left(now))
 }
 
-// replace drops the question of an object that waits for its turn: another one takes its place.
-func (c *Calls[T, Q, A]) replace(object types.NamespacedName) {
+// drop forgets calls of an object. Those that wait for their turn are not asked.
+func (c *Calls[T, Q, A]) drop(object types.NamespacedName, which func(*call[T, Q, A]) bool) {
 	c.objects[object] = slices.DeleteFunc(c.objects[object], func(o *call[T, Q, A]) bool {
-		if l := c.lanes[o.by.Cluster]; l != nil && !o.started {
+		if l := c.lanes[o.by.Cluster]; l != nil && which(o) {
 			l.next = slices.DeleteFunc(l.next, func(n *call[T, Q, A]) bool { return n == o })
 		}
-		return !o.started
+		return which(o)
 	})
 }
 
@@ -238,12 +242,25 @@ func (c *Calls[T, Q, A]) end(batch []*call[T, Q, A], answers []A, err error) {
 	}
 }
 
-// EndPass forgets the answers to an object, unless one of its questions is still open. Each pass ends with it.
+// EndPass forgets the answers to an object, unless one of its questions is still open. Each pass ends with it. A
+// question of an earlier pass that this one has not repeated is not asked any more. One that is under way already will
+// be the last that was asked: the answers of this pass do not hold after it, and are asked for again when it ends.
 func (c *Calls[T, Q, A]) EndPass(object types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	all := c.objects[object]
+	if slices.ContainsFunc(all, func(o *call[T, Q, A]) bool { return o.asking }) {
+		c.drop(object, func(o *call[T, Q, A]) bool { return !o.asking && !o.started })
+		stale := func(o *call[T, Q, A]) bool { return !o.asking && !o.answered() }
+		if slices.ContainsFunc(c.objects[object], stale) {
+			c.drop(object, (*call[T, Q, A]).answered)
+		}
+	}
 	if !slices.ContainsFunc(c.objects[object], func(o *call[T, Q, A]) bool { return !o.answered() }) {
 		delete(c.objects, object)
+	}
+	for _, o := range c.objects[object] {
+		o.asking = false
 	}
 }
 

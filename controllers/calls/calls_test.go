@@ -173,6 +173,53 @@ func TestOnlyTheLastQuestionIsAsked(t *testing.T) {
 	})
 }
 
+// TestTheFirstQuestionAgain: an object that asks for what it asked for before something else gets no answer that does
+// not hold any more. What waits for its turn is not asked; what is under way is followed by the question once more.
+func TestTheFirstQuestionAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		after time.Duration // the second question is asked; the first takes 20 s
+		want  []int
+	}{
+		"the other one waits for its turn": {0, []int{1}},
+		"the other one is under way":       {30 * time.Second, []int{1, 2, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked []int
+				c := &Calls[string, int, int]{Do: One(func(_ context.Context, _ string, q int) (int, error) {
+					asked = append(asked, q)
+					time.Sleep(20 * time.Second)
+					return q, nil
+				})}
+				queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+				defer queue.ShutDown()
+				if err := c.Source().Start(t.Context(), queue); err != nil {
+					t.Fatal(err)
+				}
+				by := of("shop", 1)
+				pass := func(q int) {
+					defer c.EndPass(by.Object)
+					if got, err := c.Ask(t.Context(), by, "a", q); err == nil && got != q {
+						t.Errorf("%d answers %d", got, q)
+					}
+				}
+				pass(1)
+				pass(2)
+				time.Sleep(tc.after)
+				pass(1)
+				for time.Sleep(time.Minute); queue.Len() > 0; time.Sleep(time.Minute) {
+					woken, _ := queue.Get()
+					pass(1)
+					queue.Done(woken)
+				}
+				if !slices.Equal(asked, tc.want) || len(c.objects) > 0 {
+					t.Errorf("asked %v, want %v; left: %v", asked, tc.want, c.objects)
+				}
+			})
+		})
+	}
+}
+
 // TestWeights: a heavy question goes alone, and none is left out.
 func TestWeights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
