@@ -69,10 +69,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return retry.Pass(time.Millisecond, r.Patch(ctx, u,
 			client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})))
 	}
+	r.Pauses.Hold(req.NamespacedName)
 	p := &pass{Reconciler: r, user: u, now: r.Now()}
 	again, err := p.make(ctx)
 	if err != nil {
 		return retry.Pass(0, err)
+	}
+	if !p.blocker.Transient {
+		r.Pauses.Release(req.NamespacedName)
 	}
 	next := u.DeepCopy()
 	p.setConditions(&next.Status)

@@ -116,3 +116,34 @@ func TestUsersOfAHibernatedCluster(t *testing.T) {
 		t.Errorf("%d reads an hour later", *reads)
 	}
 }
+
+// TestAWaitForABusyClusterEnds: what came up while the cluster was busy, such as a new password, is applied when it no
+// longer is, though the user was Ready all the time. Others are left alone.
+func TestAWaitForABusyClusterEnds(t *testing.T) {
+	u, s := givenPassword("data")
+	w := newWorld(t, u, s)
+	r := w.operator()
+	w.settle(r, u)
+	c := &v1alpha1.GaleraCluster{}
+	w.must(w.kube.Get(t.Context(), client.ObjectKey{Namespace: "data", Name: "shop"}, c))
+	woken := func() int { return len(r.byCluster(t.Context(), c)) }
+	if woken() != 0 {
+		t.Error("a user with nothing to do is woken")
+	}
+	c.Spec.Hibernate = true
+	w.must(w.kube.Update(t.Context(), c))
+	s.Data["password"] = []byte("second-password")
+	w.must(w.kube.Update(t.Context(), s))
+	if again := w.settle(r, u); again < reach.ResyncPeriod || w.condition(u, v1alpha1.ConditionReady) != "True Ready" {
+		t.Errorf("after %s, %s", again, w.condition(u, v1alpha1.ConditionReady))
+	}
+	c.Spec.Hibernate = false
+	w.must(w.kube.Update(t.Context(), c))
+	if woken() != 1 {
+		t.Error("nothing wakes the user with a new password")
+	}
+	w.settle(r, u)
+	if got := string(w.secret("data", "app-binding")["password"]); got != "second-password" || woken() != 0 {
+		t.Errorf("the binding has %s, and %d are woken", got, woken())
+	}
+}

@@ -38,7 +38,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) byCluster(ctx context.Context, o client.Object) []reconcile.Request {
 	c, _ := o.(*v1alpha1.GaleraCluster)
 	return r.usersOf(ctx, o.GetNamespace(), o.GetName(), func(u *v1alpha1.GaleraUser) bool {
-		return reach.Waiting(o, u, u.Status.ObservedGeneration, u.Status.Conditions) || c != nil && accounts.LacksTLS(u, c)
+		return reach.Waiting(o, u, u.Status.ObservedGeneration, u.Status.Conditions) ||
+			r.Pauses.Held(client.ObjectKeyFromObject(u)) || c != nil && accounts.LacksTLS(u, c)
 	})
 }
 

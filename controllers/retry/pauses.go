@@ -22,6 +22,7 @@ const (
 type Pauses struct {
 	mu   sync.Mutex
 	last map[types.NamespacedName]paused
+	held map[types.NamespacedName]bool
 }
 
 type paused struct{ first, last time.Duration }
@@ -49,9 +50,34 @@ func (p *Pauses) Grow(of types.NamespacedName, pause time.Duration) time.Duratio
 	return next.last
 }
 
+// Hold notes that an object may wait for an event, before what it waits for is read: none is missed.
+func (p *Pauses) Hold(of types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == nil {
+		p.held = map[types.NamespacedName]bool{}
+	}
+	p.held[of] = true
+}
+
+// Release notes that an object waits for no event.
+func (p *Pauses) Release(of types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.held, of)
+}
+
+// Held reports whether an object may wait for an event.
+func (p *Pauses) Held(of types.NamespacedName) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held[of]
+}
+
 // End forgets an object.
 func (p *Pauses) End(of types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.last, of)
+	delete(p.held, of)
 }
