@@ -222,3 +222,15 @@ func GoneForGood(ctx context.Context, live client.Reader, owner string, o client
 	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
 	return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 }
+
+// Predecessor reports whether the answer to a drop names the mark of an earlier object of the same name, while the
+// object that is deleted is still there: so no later one can have that mark, and it may be replaced. The object is read
+// past the cache into o, an empty one of its kind.
+func Predecessor(ctx context.Context, live client.Reader, by agentapi.SQLOwner, result agentapi.SQLResult,
+	deleted, o client.Object) (bool, error) {
+	if result.Reason != agentapi.SQLOwned || !by.Again(result.Owner) {
+		return false, nil
+	}
+	err := live.Get(ctx, client.ObjectKeyFromObject(deleted), o)
+	return err == nil && o.GetUID() == deleted.GetUID(), client.IgnoreNotFound(err)
+}

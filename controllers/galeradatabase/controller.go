@@ -103,12 +103,22 @@ func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1a
 	desired, by := accounts.Database(d, present), calls.By{Cluster: client.ObjectKeyFromObject(c),
 		Object: client.ObjectKeyFromObject(d)}
 	result, err := r.Calls.Ask(ctx, by, target, desired)
-	if err == nil && result.Reason == agentapi.SQLOwned && d.Spec.Adopt {
+	if err == nil && present && result.Reason == agentapi.SQLOwned && d.Spec.Adopt {
 		gone, goneErr := reach.GoneForGood(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
 		if goneErr != nil {
 			return h, goneErr
 		}
 		if gone {
+			desired.Instead = result.Owner
+			result, err = r.Calls.Ask(ctx, by, target, desired)
+		}
+	}
+	if err == nil && !present {
+		earlier, liveErr := reach.Predecessor(ctx, r.Live, desired.SQLOwner, result, d, &v1alpha1.GaleraDatabase{})
+		if liveErr != nil {
+			return h, liveErr
+		}
+		if earlier {
 			desired.Instead = result.Owner
 			result, err = r.Calls.Ask(ctx, by, target, desired)
 		}

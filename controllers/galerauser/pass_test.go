@@ -293,6 +293,23 @@ func TestRetained(t *testing.T) {
 	}
 }
 
+// TestPredecessorsAccountIsDropped: a restored cluster has the account with the mark of an earlier object of the name; a
+// deletion drops it, too.
+func TestPredecessorsAccountIsDropped(t *testing.T) {
+	u := user(nil)
+	w := newWorld(t, u)
+	r := w.operator()
+	w.settle(r, u)
+	restored := w.accounts["app"]
+	restored.Owner = agentapi.Named(restored.Owner) + "#earlier"
+	w.accounts["app"] = restored
+	w.must(w.kube.Delete(t.Context(), u))
+	w.settle(r, u)
+	if have, is := w.accounts["app"]; is || !w.gone(u) {
+		t.Errorf("the account is left: %+v, gone %t", have, w.gone(u))
+	}
+}
+
 // TestCertificates: what cert-manager reports of a refusal is reported, no other user's certificate is given away, and
 // none stays without need.
 func TestCertificates(t *testing.T) {

@@ -72,6 +72,16 @@ func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1a
 	desired := accounts.NoUser(u)
 	by := calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(u)}
 	result, err := r.Calls.Ask(ctx, by, target, desired)
+	if err == nil {
+		earlier, liveErr := reach.Predecessor(ctx, r.Live, desired.SQLOwner, result, u, &v1alpha1.GaleraUser{})
+		if liveErr != nil {
+			return reach.Blocker{}, liveErr
+		}
+		if earlier {
+			desired.Instead = result.Owner
+			result, err = r.Calls.Ask(ctx, by, target, desired)
+		}
+	}
 	if calls.Quiet(err) {
 		return reach.Blocker{}, err
 	}

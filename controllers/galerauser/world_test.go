@@ -124,7 +124,9 @@ func (w *testServer) keep(_ context.Context, _ observe.Target, u agentapi.SQLUse
 	}
 	have, is := w.accounts[u.Name]
 	switch {
-	case !u.Present && is && have.Owner == u.Owner:
+	case !u.Present && is && u.Again(have.Owner) && have.Owner != u.Instead:
+		r.Reason, r.Owner = agentapi.SQLOwned, have.Owner
+	case !u.Present && is && (have.Owner == u.Owner || have.Owner == u.Instead):
 		r.Statements, err = 1, w.write(func() error { delete(w.accounts, u.Name); return nil })
 	case u.Present && is && have.Owner != u.Owner && !u.Again(have.Owner):
 		r.Reason, r.Owner = agentapi.SQLOwned, have.Owner

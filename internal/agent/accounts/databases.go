@@ -53,8 +53,8 @@ func (w *work) database(ctx context.Context, d agentapi.SQLDatabase) error {
 		return err
 	}
 	if !d.Present {
-		if owner != d.Owner {
-			return nil
+		if own, err := mayDrop(owner, d.SQLOwner); err != nil || !own {
+			return err
 		}
 		return w.dropDatabase(ctx, k, is != nil)
 	}

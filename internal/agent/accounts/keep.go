@@ -161,12 +161,25 @@ func mayManage(owner string, by agentapi.SQLOwner, exists bool) (mark bool, err 
 	case owner != "" && owner != by.Instead && by.Tenant && !by.Has(owner):
 		return false, refuse(agentapi.SQLOwned, "it belongs to another namespace")
 	case owner != "" && owner != by.Instead:
-		return false, blockedError{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " +
-			agentapi.Named(owner)}}
+		return false, ownedBy(owner)
 	case owner == "" && exists && !by.Adopt:
 		return false, refuse(agentapi.SQLExists, "it exists, and was not made by this operator")
 	}
 	return true, nil
+}
+
+// mayDrop reports whether what has the mark is the owner's to drop. The mark of a predecessor, which a restored cluster
+// brings, is refused by name: only the operator can find out that the predecessor is gone.
+func mayDrop(owner string, by agentapi.SQLOwner) (bool, error) {
+	if by.Again(owner) && owner != by.Instead {
+		return false, ownedBy(owner)
+	}
+	return owner != "" && (owner == by.Owner || owner == by.Instead), nil
+}
+
+func ownedBy(owner string) error {
+	return blockedError{agentapi.SQLResult{Reason: agentapi.SQLOwned, Owner: owner, Message: "it belongs to " +
+		agentapi.Named(owner)}}
 }
 
 func (w *work) claim(ctx context.Context, k key, owner string, by agentapi.SQLOwner, exists bool) error {

@@ -104,12 +104,19 @@ func TestCreatedAgain(t *testing.T) {
 		done(t, s.keepUser(t, again), 1)
 		done(t, s.keepUser(t, again), 0)
 		first.Present = false
-		done(t, s.keepUser(t, first), 0)
+		if r := s.keepUser(t, first); r.Reason != agentapi.SQLOwned || r.Owner != again.Owner {
+			t.Errorf("the predecessor's deletion: %+v", r)
+		}
 		if err := s.as(t, "app", "word").Ping(); err != nil {
 			t.Error("the account was dropped: ", err)
 		}
-		again.Present = false
-		done(t, s.keepUser(t, again), -1)
+		third := again
+		third.Owner, third.Present = "demo/app#3", false
+		if r := s.keepUser(t, third); r.Reason != agentapi.SQLOwned || r.Owner != again.Owner {
+			t.Errorf("a successor that was never applied: %+v", r)
+		}
+		third.Instead = again.Owner
+		done(t, s.keepUser(t, third), -1)
 		if err := s.as(t, "app", "word").Ping(); err == nil {
 			t.Error("the account is still there")
 		}
@@ -119,7 +126,9 @@ func TestCreatedAgain(t *testing.T) {
 		late := d
 		d.Owner, late.Present = "demo/d#2", false
 		done(t, s.keeper.Database(t.Context(), d), 1)
-		done(t, s.keeper.Database(t.Context(), late), 0)
+		if r := s.keeper.Database(t.Context(), late); r.Reason != agentapi.SQLOwned {
+			t.Errorf("the predecessor's deletion of a database: %+v", r)
+		}
 		s.exec(t, "USE again")
 	})
 }

@@ -193,7 +193,11 @@ func (w *desiredUser) settled(ctx context.Context) error {
 
 // drop drops the owner's account, and ends the connections that no account allows any more: each node has its own.
 func (w *desiredUser) drop(ctx context.Context, k key, owner string) error {
-	if owner == w.u.Owner {
+	own, err := mayDrop(owner, w.u.SQLOwner)
+	if err != nil {
+		return err
+	}
+	if own {
 		if w.is != nil {
 			if err := w.do(ctx, "DROP USER IF EXISTS "+quotedAccount(w.u)); err != nil {
 				return err
