@@ -196,10 +196,16 @@ func (c *Calls[T, Q, A]) run(l *lane[T, Q, A]) {
 	}
 }
 
-func (c *Calls[T, Q, A]) do(target T, questions []Q) ([]A, error) {
+// do carries a request out. A panic is an error of this request, as it is in a reconcile.
+func (c *Calls[T, Q, A]) do(target T, questions []Q) (answers []A, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	answers, err := c.Do(ctx, target, questions)
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the request panicked: %v", r)
+		}
+	}()
+	answers, err = c.Do(ctx, target, questions)
 	if err == nil && len(answers) != len(questions) {
 		err = fmt.Errorf("%d answers to %d questions", len(answers), len(questions))
 	}

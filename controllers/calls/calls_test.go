@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -269,4 +270,12 @@ func TestBatches(t *testing.T) {
 			t.Errorf("%d requests of at most %d", requests, most)
 		}
 	})
+}
+
+// TestAPanicIsAnError: of the request, and the operator goes on.
+func TestAPanicIsAnError(t *testing.T) {
+	c := &Calls[string, int, int]{Do: func(context.Context, string, []int) ([]int, error) { panic("no answer") }}
+	if _, err := c.Ask(t.Context(), of("shop", 1), "shop", 7); err == nil || !strings.Contains(err.Error(), "no answer") {
+		t.Error(err)
+	}
 }
