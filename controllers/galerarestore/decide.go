@@ -110,7 +110,7 @@ func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decis
 	}
 	if r.Fatal {
 		s.Phase, s.ObservedGeneration = v1alpha1.RestoreFailed, f.cluster.Generation
-		s.Message += "; the cluster is not started. Change spec.bootstrapFrom, or what is said to be wrong and then " +
+		s.Message += "; the cluster is not started. Change spec.bootstrapFrom, or correct the cause and then " +
 			"anything in spec"
 		return decision{}
 	}

@@ -116,10 +116,10 @@ var _ = Describe("A node with a wrong certificate", Label(Slow, Faults), func() 
 			}
 
 			By("deleting the pod: its successor takes the pair that is published")
-			mended := time.Now()
+			repaired := time.Now()
 			_, err = c.Pods().Delete(ctx, joiner)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(c.Joins().Wait(ctx, joiner, mended, recoverTime)).To(Equal("SST"))
+			Expect(c.Joins().Wait(ctx, joiner, repaired, recoverTime)).To(Equal("SST"))
 			Expect(c.WaitHealthy(ctx, recoverTime)).To(Succeed())
 			t.expectUndisturbed(ctx, w)
 			stopAndCheck(ctx, w, start)

@@ -21,7 +21,7 @@ import (
 
 type settings = map[string]string
 
-// configured is a Room that has read a configuration with settings. Its mariadbd refuses the setting unknown.
+// configured is a Manager that has read a configuration with settings. Its mariadbd refuses the setting unknown.
 type configured struct {
 	*testing.T
 	Manager

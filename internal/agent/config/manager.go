@@ -54,7 +54,7 @@ type Manager struct {
 	live    live
 }
 
-// New returns a Room without a configuration.
+// New returns a Manager without a configuration.
 func New(loop eventloop.Loop, places paths.Places, member Member, image *image.Image, table *procs.Table, server Server,
 	events Events) Manager {
 	return Manager{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}

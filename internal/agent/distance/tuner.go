@@ -36,7 +36,7 @@ type Tuner struct {
 	problem    string
 }
 
-// New returns the Room of a member that knows no distance.
+// New returns the Tuner of a member that knows no distance.
 func New(loop eventloop.Loop, server Server, measure func() (time.Duration, bool)) Tuner {
 	return Tuner{loop: loop, server: server, measure: measure}
 }

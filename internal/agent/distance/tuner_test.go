@@ -24,7 +24,7 @@ func (s *server) SetSendWindows(_ context.Context, w agentapi.SendWindows) error
 	return s.refuse
 }
 
-// member is a Room with its loop and clock.
+// member is a Tuner with its loop and clock.
 type member struct {
 	Tuner
 	server    server

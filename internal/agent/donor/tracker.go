@@ -56,7 +56,7 @@ type joinerWatch struct {
 	ended  bool
 }
 
-// New returns the Room of a member that was no donor yet.
+// New returns the Tracker of a member that was no donor yet.
 func New(loop eventloop.Loop, places paths.Places, run *running.Supervisor, config *config.Manager,
 	peerAnswer func(net.IP, uint16) (streams.Answer, bool)) Tracker {
 	return Tracker{loop: loop, places: places, run: run, config: config, peerAnswer: peerAnswer}

@@ -109,8 +109,8 @@ type Examiner struct {
 // them: certainly, or possibly.
 type RecordRefusedSettings func() func(certain bool, why string)
 
-// New returns a Room that knows nothing of the data. address is the member's own; book returns the content of the order
-// book, damaged why it cannot be read; blame notes settings with which no examination succeeds.
+// New returns an Examiner that knows nothing of the data. address is the member's own; book returns the content of the
+// order book, damaged why it cannot be read; blame notes settings with which no examination succeeds.
 func New(loop eventloop.Loop, places paths.Places, address string, image *image.Image, table *procs.Table,
 	volume *volume.Volume,
 	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error, blame RecordRefusedSettings) Examiner {

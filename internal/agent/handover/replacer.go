@@ -72,7 +72,7 @@ type Replacer struct {
 	exec  func(*os.File, State) error
 }
 
-// New returns a Room for these components.
+// New returns a Replacer for these components.
 func New(loop eventloop.Loop, deps Components) Replacer {
 	return Replacer{loop: loop, components: deps, exec: Exec}
 }

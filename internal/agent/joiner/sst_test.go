@@ -104,7 +104,7 @@ func TestCopyIsSyncedToDisk(t *testing.T) {
 	}
 }
 
-// copied returns a Room whose server is Synced with a full copy that has just come, and what handles the next event.
+// copied returns a Tracker whose server is Synced with a full copy that has just come, and what handles the next event.
 func copied(t *testing.T) (r *Tracker, next func()) {
 	t.Helper()
 	r = joiner(t)

@@ -82,7 +82,7 @@ type following struct {
 	reports    donorReports
 }
 
-// New returns the Room of the member at an address.
+// New returns the Tracker of the member at an address.
 func New(loop eventloop.Loop, places paths.Places, address string, silence func(port uint16) (time.Duration, bool),
 	deps Dependencies, events Events) Tracker {
 	return Tracker{Dependencies: deps, loop: loop, places: places, address: address,

@@ -20,7 +20,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// joiner returns a Room whose server joins with a full copy from shop-1.
+// joiner returns a Tracker whose server joins with a full copy from shop-1.
 func joiner(t *testing.T) *Tracker {
 	t.Helper()
 	_, loop := agenttest.Loop()

@@ -20,8 +20,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// member is the Room of shop-0, whose server runs, on a volume that answers; ahead is how far the clock of the volume's
-// watch is.
+// member is the Supervisor of shop-0, whose server runs, on a volume that answers; ahead is how far the clock of the
+// volume's watch is.
 func member(t *testing.T) (r *Supervisor, ahead *time.Duration) {
 	t.Helper()
 	_, loop := agenttest.Loop()
@@ -44,7 +44,7 @@ func (unresponsiveConns) CloseIdle(context.Context) error { return errors.New("n
 
 func (unresponsiveConns) CloseAll(context.Context) error { return errors.New("no answer") }
 
-// silentServer returns a Room whose server had answered, and has not for so long.
+// silentServer returns a Supervisor whose server had answered, and has not for so long.
 func silentServer(t *testing.T, d time.Duration) (r *Supervisor, ahead *time.Duration) {
 	t.Helper()
 	r, ahead = member(t)

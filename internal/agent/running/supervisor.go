@@ -96,7 +96,7 @@ type Events struct {
 	Line func(line string)
 }
 
-// New returns the Room of the member called name.
+// New returns the Supervisor of the member called name.
 func New(loop eventloop.Loop, name, notes string, table *procs.Table, conn connCloser, volume *volume.Volume,
 	group *peers.Group, events Events) Supervisor {
 	take := func(h mariadbd.Handed) (*mariadbd.Process, error) { return mariadbd.Take(table, h, events.Line) }

@@ -74,7 +74,7 @@ type firstRun struct {
 	lineRecording, lineRecorded, markerRemoving, initialised bool
 }
 
-// New returns a Room for these components.
+// New returns a Maintainer for these components.
 func New(loop eventloop.Loop, dir string, root mariadbd.Root, upgrade mariadbd.Upgrade, deps Dependencies,
 	events Events) Maintainer {
 	return Maintainer{Dependencies: deps, Root: root, Upgrade: upgrade, loop: loop, markers: datadir.Markers{Dir: dir},

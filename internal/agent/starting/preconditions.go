@@ -179,7 +179,7 @@ func (r *Starter) addressArgs() []string {
 }
 
 // methodArgs sets the transfer method that the joining marker names: the option file may have another one by the time
-// mariadbd reads it. A serving node takes over a change live (config.Room.SetLive).
+// mariadbd reads it. A serving node takes over a change live (config.Manager.SetLive).
 func (r *Starter) methodArgs() []string {
 	method, ok := r.Config.Output.MyCnf.Get("mysqld", "wsrep_sst_method")
 	if !ok {

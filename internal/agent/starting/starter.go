@@ -67,7 +67,7 @@ type Events struct {
 	Line, Install func(line string)
 }
 
-// New returns the Room of a member.
+// New returns the Starter of a member.
 func New(loop eventloop.Loop, places paths.Places, member config.Member, deps Dependencies, events Events) Starter {
 	return Starter{Dependencies: deps, loop: loop, places: places, member: member,
 		markers: datadir.Markers{Dir: places.State}, events: events}

@@ -88,7 +88,7 @@ func operation(s State, run *v1alpha1.BenchmarkRun, due time.Time) (do Action, s
 }
 
 // switchReplication turns replication's encryption the other way, and back once every node is proved to have followed.
-// The step says which half it is; the cluster's spec, whether it was asked for.
+// The step names which half it is; the cluster's spec, whether it was asked for.
 func switchReplication(s State, run *v1alpha1.BenchmarkRun) (do Action, step string) {
 	all := Runs(&s.Benchmark.Spec)
 	if run.Index < 1 || int(run.Index) > len(all) {

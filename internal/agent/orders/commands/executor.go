@@ -51,7 +51,7 @@ type Executor struct {
 	rebuild func(context.Context) error
 }
 
-// New returns a Room without orders.
+// New returns an Executor without orders.
 func New(loop eventloop.Loop, deps Dependencies, rebuild func(context.Context) error) Executor {
 	return Executor{Dependencies: deps, loop: loop, rebuild: rebuild}
 }

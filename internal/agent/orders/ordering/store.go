@@ -40,7 +40,7 @@ type Store struct {
 	lineAsked   int64 // epoch of the line that is on its way into the book, 0 for none
 }
 
-// New returns a Room without a book: call Open first.
+// New returns a Store without a book: call Open first.
 func New(loop eventloop.Loop, volume *volume.Volume) Store { return Store{loop: loop, volume: volume} }
 
 // Open reads the book in dir. It blocks while the volume does not answer.
