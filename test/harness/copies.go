@@ -60,7 +60,25 @@ func copyOf(o *unstructured.Unstructured, namespace string) *unstructured.Unstru
 		unstructured.RemoveNestedField(out.Object, "spec", "clusterIP")
 		unstructured.RemoveNestedField(out.Object, "spec", "clusterIPs")
 	}
+	if o.GetKind() == "Service" {
+		releaseNodePorts(out)
+	}
 	return out
+}
+
+// releaseNodePorts removes the ports on the hosts: they belong to the original, and a second Service with one of them
+// is refused as invalid.
+func releaseNodePorts(service *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(service.Object, "spec", "healthCheckNodePort")
+	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	for _, port := range ports {
+		if m, ok := port.(map[string]any); ok {
+			delete(m, "nodePort")
+		}
+	}
+	if len(ports) > 0 {
+		_ = unstructured.SetNestedSlice(service.Object, ports, "spec", "ports")
+	}
 }
 
 // ExecThrough runs a statement through the Service of a copy of the cluster, as a client that takes it for the
