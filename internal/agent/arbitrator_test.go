@@ -29,15 +29,8 @@ type arbitration struct {
 // fails ends it.
 func TestArbitrator(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 2, nil)
-	ip := w.nodes[0].ip
-	arb := &node{w: w, image: image, name: "shop-arbitrator", ip: ip[:strings.LastIndex(ip, ".")] + ".60",
-		command: "arbitrator"}
-	arb.base = filepath.Join(w.dir, arb.name)
-	w.nodes = append(w.nodes, arb)
-	w.publishConfig(func(c *agentapi.NodeConfig) { c.Arbitrator = &agentapi.Peer{Name: arb.name, Host: arb.name} })
-	w.publishCertificate(w.leaf())
-	s := &arbitration{T: t, w: w, arb: arb}
+	s := newArbitration(t, false)
+	w := s.w
 	for _, step := range []struct {
 		name string
 		run  func(*arbitration)
@@ -60,6 +53,18 @@ func TestArbitrator(t *testing.T) {
 		t.Logf("%-40s %s", step.name, time.Since(began).Round(time.Millisecond))
 	}
 	w.t = t
+}
+
+func newArbitration(t *testing.T, ipv6 bool) *arbitration {
+	t.Helper()
+	w := newWorldOn(t, ipv6, 2, nil)
+	arb := &node{w: w, image: image, name: "shop-arbitrator", command: "arbitrator",
+		ip: strings.TrimSuffix(w.nodes[0].ip, "10") + "60"}
+	arb.base = filepath.Join(w.dir, arb.name)
+	w.nodes = append(w.nodes, arb)
+	w.publishConfig(func(c *agentapi.NodeConfig) { c.Arbitrator = &agentapi.Peer{Name: arb.name, Host: arb.name} })
+	w.publishCertificate(w.leaf())
+	return &arbitration{T: t, w: w, arb: arb}
 }
 
 func (s *arbitration) node(i int) *node { return s.w.nodes[i] }

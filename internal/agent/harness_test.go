@@ -37,6 +37,7 @@ type testCluster struct {
 	t       *testing.T
 	dir     string
 	network string
+	ipv6    bool // nodes have no address of IPv4
 	nodes   []*node
 	config  agentapi.NodeConfig
 	ca      *authority
@@ -57,11 +58,16 @@ type node struct {
 
 func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *testCluster {
 	t.Helper()
+	return newWorldOn(t, false, replicas, edit)
+}
+
+func newWorldOn(t *testing.T, ipv6 bool, replicas int, edit func(*agentapi.NodeConfig)) *testCluster {
+	t.Helper()
 	if out, err := exec.Command("docker", "image", "inspect", image).CombinedOutput(); err != nil {
 		t.Fatalf("no docker, or no image %s: %v: %s", image, err, out)
 	}
 	//nolint:usetesting // GAGENT_KEEP leaves it behind
-	w := &testCluster{t: t, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t),
+	w := &testCluster{t: t, ipv6: ipv6, cn: "shop.test cluster", dir: got(os.MkdirTemp("", "gagent-"))(t),
 		network: fmt.Sprintf("gagent-%d-%d", os.Getpid(), worlds.Add(1))}
 	check(t, os.Chmod(w.dir, 0o755))
 	t.Cleanup(w.remove)
@@ -81,7 +87,7 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *test
 		Settings:      map[string]string{"innodb_buffer_pool_size": "64M", "max_connections": "50"},
 	}
 	for i := range replicas {
-		n := &node{w: w, image: image, name: fmt.Sprintf("shop-%d", i), ip: fmt.Sprintf("%s.%d", subnet, 10+i)}
+		n := &node{w: w, image: image, name: fmt.Sprintf("shop-%d", i), ip: fmt.Sprintf("%s%d", subnet, 10+i)}
 		n.base = filepath.Join(w.dir, n.name)
 		w.nodes = append(w.nodes, n)
 		w.config.Members = append(w.config.Members, agentapi.Peer{Name: n.name, Host: n.name})
@@ -109,16 +115,44 @@ func (w *testCluster) run(cmd *exec.Cmd) string {
 	return strings.TrimSpace(string(out))
 }
 
+// createNetwork makes a network, and returns what the nodes' addresses begin with.
 func (w *testCluster) createNetwork() string {
 	w.t.Helper()
 	for i := 20; i < 60; i++ {
-		subnet := fmt.Sprintf("10.213.%d", i)
-		if exec.Command("docker", "network", "create", "--subnet", subnet+".0/24", w.network).Run() == nil {
-			return subnet
+		v4, v6 := fmt.Sprintf("10.213.%d.", i), fmt.Sprintf("fd00:213:%d::", i)
+		args := []string{"network", "create", "--subnet", v4 + "0/24"}
+		if w.ipv6 {
+			args = append(args, "--ipv6", "--subnet", v6+"/64")
 		}
+		if exec.Command("docker", append(args, w.network)...).Run() != nil {
+			continue
+		}
+		if w.ipv6 {
+			return v6
+		}
+		return v4
 	}
 	w.t.Fatal("no subnet is free for a docker network")
 	return ""
+}
+
+// addressing are the arguments that give a node its address, and the others' names.
+func (n *node) addressing() []string {
+	if !n.w.ipv6 {
+		return []string{"--ip", n.ip, "--network-alias", n.name}
+	}
+	args := []string{"--ip6", n.ip}
+	for _, other := range n.w.nodes {
+		args = append(args, "--add-host", other.name+":"+other.ip)
+	}
+	return args
+}
+
+// dropIPv4 takes away the address of IPv4 that Docker gives to every container.
+func (n *node) dropIPv4() {
+	n.w.t.Helper()
+	pid := n.w.run(exec.Command("docker", "inspect", "-f", "{{.State.Pid}}", n.container()))
+	n.w.run(exec.Command("nsenter", "-t", pid, "-n", "ip", "-4", "address", "flush", "dev", "eth0"))
 }
 
 func (w *testCluster) remove() {
@@ -129,7 +163,8 @@ func (w *testCluster) remove() {
 		n.checkRaces()
 		if w.t.Failed() {
 			out, _ := exec.Command("docker", "logs", "--tail", "150", n.container()).CombinedOutput()
-			w.t.Logf("--- log of %s\n%s", n.name, out)
+			r, err := n.report()
+			w.t.Logf("--- %s is %s %q %+v (%v), its log:\n%s", n.name, r.Phase, r.Waiting, r.Failure, err, out)
 		}
 		_ = exec.Command("docker", "rm", "-f", "-v", n.container()).Run()
 	}
@@ -214,8 +249,8 @@ func (n *node) start() {
 	check(n.w.t, os.MkdirAll(volume, 0o770))
 	check(n.w.t, os.Chown(volume, mysqlUID, mysqlUID))
 	mounts := map[string]string{"config": agentapi.ConfigDir, "tls": agentapi.TLSDir, "root": agentapi.RootDir}
-	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network, "--ip", n.ip,
-		"--network-alias", n.name, "--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
+	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network,
+		"--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
 		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.RunDir, mysqlUID),
 		"--tmpfs", agentapi.TmpDir, "-v", filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v",
 		volume + ":" + agentapi.VolumeDir,
@@ -224,7 +259,11 @@ func (n *node) start() {
 	for _, name := range slices.Sorted(maps.Keys(mounts)) {
 		args = append(args, "-v", filepath.Join(n.base, name)+":"+mounts[name]+":ro")
 	}
+	args = append(args, n.addressing()...)
 	n.w.run(exec.Command("docker", append(args, n.image, cmp.Or(n.command, "run"))...))
+	if n.w.ipv6 {
+		n.dropIPv4()
+	}
 }
 
 // stop ends the pod: gracefully, or as if its node had lost power.

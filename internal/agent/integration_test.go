@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func (s *scenario) wait() {
 
 func (n *node) probe(path string) int {
 	n.w.t.Helper()
-	resp, err := http.Get(fmt.Sprintf("http://%s:%d%s", n.ip, agentapi.ProbePort, path))
+	resp, err := http.Get("http://" + net.JoinHostPort(n.ip, fmt.Sprint(agentapi.ProbePort)) + path)
 	check(n.w.t, err)
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)

@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 func (n *node) database(password string, encryption *tls.Config) *sql.DB {
 	n.w.t.Helper()
 	c := mysql.NewConfig()
-	c.User, c.Passwd, c.Net, c.Addr = "root", password, "tcp", n.ip+":3306"
+	c.User, c.Passwd, c.Net, c.Addr = "root", password, "tcp", net.JoinHostPort(n.ip, "3306")
 	c.MultiStatements, c.Timeout, c.TLS = true, 10*time.Second, encryption
 	return sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
 }
