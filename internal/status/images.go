@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -80,7 +81,7 @@ func lastEnd(s corev1.ContainerStatus) string {
 	if t == nil {
 		return ""
 	}
-	return because(fmt.Sprintf("exit code %d, %s %s", t.ExitCode, t.Reason, t.Message))
+	return because(strings.TrimSpace(fmt.Sprintf("exit code %d, %s %s", t.ExitCode, t.Reason, t.Message)))
 }
 
 // image reports an agent's finding that its image cannot run a Galera node.

@@ -89,7 +89,7 @@ func TestImages(t *testing.T) {
 		"it runs between two failures": {sidecarIs(runs, runs), v1alpha1.ReasonSidecarFailing,
 			"Correct spec.podTemplate.sidecars|kubectl logs n-1 -c log -n demo --previous", true},
 		"the database waits for it": {sidecarIs(waits, turnOf), v1alpha1.ReasonImageUnusable,
-			"the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error . Correct " +
+			"the container log of the image acme/log:1 crashes repeatedly: exit code 3, Error. Correct " +
 				"spec.podTemplate.sidecars", true},
 	} {
 		t.Run(name, func(t *testing.T) {
