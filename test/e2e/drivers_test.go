@@ -65,10 +65,7 @@ func driversPod(ctx context.Context, c *harness.Cluster, u *v1alpha1.GaleraUser)
 	GinkgoHelper()
 	const binding = "/bindings/drivers"
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, GenerateName: "drivers-"}}
-	p.Spec.RestartPolicy, p.Spec.AutomountServiceAccountToken = corev1.RestartPolicyNever, new(false)
-	p.Spec.TerminationGracePeriodSeconds = new(int64(0))
-	p.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(65532)),
-		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+	restrict(&p.Spec)
 	p.Spec.Volumes = []corev1.Volume{
 		{Name: "binding", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: u.BindingName()}}},
 		{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
@@ -76,9 +73,8 @@ func driversPod(ctx context.Context, c *harness.Cluster, u *v1alpha1.GaleraUser)
 	for name, command := range drivers {
 		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{
 			Name: name, Image: harness.DriversImage, ImagePullPolicy: corev1.PullNever,
-			Command: append([]string{"/bin/bash", "/drivers/again.sh", name, binding}, command...),
-			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false),
-				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
+			Command:         append([]string{"/bin/bash", "/drivers/again.sh", name, binding}, command...),
+			SecurityContext: restrictedContainer(),
 			VolumeMounts: []corev1.VolumeMount{{Name: "binding", MountPath: binding, ReadOnly: true},
 				{Name: "tmp", MountPath: "/tmp", SubPath: name}},
 		})
@@ -86,6 +82,19 @@ func driversPod(ctx context.Context, c *harness.Cluster, u *v1alpha1.GaleraUser)
 	Expect(kube.Create(ctx, p)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { Expect(kube.Delete(ctx, p)).To(Succeed()) })
 	return p
+}
+
+// restrict makes a pod that runs once one of the level "restricted".
+func restrict(p *corev1.PodSpec) {
+	p.RestartPolicy, p.AutomountServiceAccountToken = corev1.RestartPolicyNever, new(false)
+	p.TerminationGracePeriodSeconds = new(int64(0))
+	p.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(65532)),
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+}
+
+func restrictedContainer() *corev1.SecurityContext {
+	return &corev1.SecurityContext{AllowPrivilegeEscalation: new(false),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 }
 
 // awaitLogins waits until each driver has logged in so often, over TLS, and wants none to have failed.

@@ -23,19 +23,7 @@ var _ = Describe("A lost host", Label(Slow, Faults), func() {
 		host, err := shop.Pods().NodeOf(ctx, primary)
 		Expect(err).NotTo(HaveOccurred())
 		By("moving the operator to " + host)
-		for _, other := range workers {
-			if other != host {
-				Expect(kube.Hosts().Cordon(ctx, other, true)).To(Succeed())
-				DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Cordon(ctx, other, false)).To(Succeed()) })
-			}
-		}
-		Expect(kube.Operator().Replace(ctx)).To(Succeed())
-		operator, err := kube.Operator().Pod(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(operator.Spec.NodeName).To(Equal(host))
-		for _, other := range workers {
-			Expect(kube.Hosts().Cordon(ctx, other, false)).To(Succeed())
-		}
+		moveOperator(ctx, host)
 		if standby {
 			By("moving the replica that waits to another host")
 			Expect(kube.Operator().DeleteStandby(ctx)).To(Succeed())

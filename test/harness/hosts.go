@@ -46,6 +46,16 @@ func (k Hosts) Kill(ctx context.Context, node string) error {
 	return err
 }
 
+// Pause stops all that runs on a node, for as long as it is to be paused: it does not answer, and nothing of it ends.
+func (k Hosts) Pause(ctx context.Context, node string, paused bool) error {
+	action := "unpause"
+	if paused {
+		action = "pause"
+	}
+	_, err := Docker(ctx, action, node)
+	return err
+}
+
 // Start starts stopped nodes one after another, and connects their pods again: routes are
 // lost with a container, and addresses depend on the order.
 func (k Hosts) Start(ctx context.Context, nodes ...string) error {
