@@ -107,7 +107,7 @@ func decideVerification(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 		next := &v1alpha1.BackupVerification{Method: b.Spec.Verify, Phase: v1alpha1.VerifyRunning, Attempts: 1,
 			AttemptedAt: new(metav1.NewTime(f.now))}
 		if v != nil {
-			next.Attempts = v.Attempts + 1 // the Job before may still be there
+			next.Attempts, next.DamagedBy = v.Attempts+1, v.DamagedBy // the Job before may still be there
 		}
 		to.Verification = next
 		setVerified(to, f, false, v1alpha1.ReasonVerifying, "the backup is being tested")
@@ -171,8 +171,17 @@ func verificationBlockingReason(f facts) (reason, message string) {
 	return status.StoreProblem(f.store)
 }
 
+// passed takes in a test without a finding. What a restore has found, only a restore can disprove: bytes that are as
+// they were written may be a copy that no server starts on.
 func passed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
 	v := to.Verification
+	if v.DamagedBy == v1alpha1.VerifyRestore && v.Method != v1alpha1.VerifyRestore {
+		v.Phase, v.Failures = v1alpha1.VerifyFailed, 0
+		setVerified(to, f, false, v1alpha1.ReasonBackupDamaged, "all of it is as it was written, but a restore has found it "+
+			"damaged, which this test cannot disprove: set verify to Restore")
+		return
+	}
+	v.DamagedBy = ""
 	v.Phase, v.VerifiedAt, v.Failures = v1alpha1.VerifySucceeded, new(metav1.NewTime(f.now)), 0
 	v.Tables = int32(min(r.Verified.Tables, 1<<30)) //nolint:gosec // bounded
 	v.Took = &metav1.Duration{Duration: time.Duration(r.TookSeconds * float64(time.Second)).Round(time.Millisecond)}
@@ -212,6 +221,9 @@ func setVerified(to *v1alpha1.GaleraBackupStatus, f facts, is bool, reason, mess
 	}
 	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionVerified, is, found, message)
 	running := to.Verification.Phase == v1alpha1.VerifyRunning
+	if v := to.Verification; !is && reason == v1alpha1.ReasonBackupDamaged && v.DamagedBy != v1alpha1.VerifyRestore {
+		v.DamagedBy = v.Method
+	}
 	stalled := !is && reason != v1alpha1.ReasonVerifying
 	status.SetProgress(&to.Conditions, g, status.Progress{Working: running, Stalled: stalled, Reason: reason,
 		Message: message})

@@ -149,3 +149,48 @@ func TestVerifyAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestDamageFoundByRestore: bytes that are as they were written may be a copy that no server starts on. Only another
+// restore disproves what one has found, however often, and by whatever way, the backup is tested meanwhile.
+func TestDamageFoundByRestore(t *testing.T) {
+	const restore, checksum, none = v1alpha1.VerifyRestore, v1alpha1.VerifyChecksum, v1alpha1.VerifyNone
+	bad := task.Result{Error: "table shop.orders is corrupt", Reason: task.ReasonDamaged, Fatal: true}
+	type step struct {
+		method string
+		result task.Result
+	}
+	for name, c := range map[string]struct {
+		steps   []step
+		damaged bool
+	}{
+		"a checksum passes":                {[]step{{restore, bad}, {checksum, wasRead}}, true},
+		"it passes twice":                  {[]step{{restore, bad}, {checksum, wasRead}, {none, task.Result{}}, {checksum, wasRead}}, true},
+		"a checksum fails, then passes":    {[]step{{restore, bad}, {checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, true},
+		"a restore passes":                 {[]step{{restore, bad}, {checksum, wasRead}, {restore, hasPassed}}, false},
+		"what a checksum found, it clears": {[]step{{checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, false},
+		"or a restore":                     {[]step{{checksum, bad}, {restore, hasPassed}}, false},
+		"after a restore all is new":       {[]step{{restore, bad}, {none, task.Result{}}, {restore, hasPassed}, {checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, false},
+	} {
+		f := tested(none)
+		s := f.backup.Status.DeepCopy()
+		for _, step := range c.steps {
+			f.backup.Spec.Verify, f.job = step.method, outcome.Outcome{}
+			for range 2 { // it begins, then its Job has ended
+				f.backup.Status = *s.DeepCopy()
+				decideVerification(s, f)
+				if step.method != none {
+					f.job = outcome.Outcome{Exists: true, Done: true, Result: step.result}
+				}
+			}
+		}
+		b := v1alpha1.GaleraBackup{Status: *s}
+		verified := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionVerified)
+		if b.Damaged() != c.damaged || (verified.Status == metav1.ConditionTrue) == c.damaged ||
+			s.Verification.Phase == v1alpha1.VerifyRunning {
+			t.Errorf("%s: %+v, %+v", name, s.Verification, verified)
+		}
+		if c.damaged && !strings.Contains(verified.Message, "set verify to Restore") {
+			t.Errorf("%s: it does not say what to do: %s", name, verified.Message)
+		}
+	}
+}

@@ -180,8 +180,12 @@ func stored(b *v1alpha1.GaleraBackup) bool {
 	return b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && clone.Owner(b) == nil
 }
 
-// counts reports whether retention may rely on a backup: one that is to be verified has passed.
+// counts reports whether retention may rely on a backup: no test has found it damaged, and one that is to be verified has
+// passed.
 func counts(b *v1alpha1.GaleraBackup) bool {
+	if b.Damaged() {
+		return false
+	}
 	return b.Spec.Verify == "" || b.Spec.Verify == v1alpha1.VerifyNone ||
 		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
 }

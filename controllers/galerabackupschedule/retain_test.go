@@ -95,6 +95,10 @@ func TestRetain(t *testing.T) {
 			kept(old, last, func(f *facts) { f.cluster.DeletionTimestamp = new(metav1.Now()) }), "", "paused"},
 
 		"a damaged one does not count": {kept(has("good", "19"), bad("bad", "20")), "", ""},
+		"a damaged one does not count when it is not tested any more": {
+			kept(has("good", "19"), has("bad", "20", failing(v1alpha1.ReasonBackupDamaged), func(b *v1alpha1.GaleraBackup) {
+				b.Spec.Verify, b.Status.Verification.Method = v1alpha1.VerifyNone, v1alpha1.VerifyNone
+			})), "", ""},
 		"damaged ones, of which some are left": {
 			kept(bad("a", "01"), bad("b", "02"), bad("c", "03"), bad("d", "04"), last), "a", ""},
 		"damaged ones, and none has replaced them": {
