@@ -46,6 +46,8 @@ const (
 	ReasonArchiveGap       = "ArchiveGap"
 	ReasonArchiveLags      = "ArchiveLags"
 	ReasonBaseMissing      = "BaseMissing"
+	// ReasonPruningPaused: any point in time can be restored, and nothing of the archive is removed.
+	ReasonPruningPaused = "PruningPaused"
 
 	ReasonScheduled       = "Scheduled"
 	ReasonSuspended       = "Suspended"

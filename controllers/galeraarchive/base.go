@@ -16,48 +16,105 @@ import (
 const (
 	// maxBackupName is how long the name of a GaleraBackup may be.
 	maxBackupName = 52
-	// basesAtOnce is how many bases are asked for without delay; later ones follow after baseEvery. Each is a full backup
-	// that stays.
-	basesAtOnce  = 3
-	baseInterval = time.Hour
+	// basesAtOnce is how many bases are asked for without delay; later ones follow after baseInterval, and those that
+	// replace one that cannot be used after up to maxBaseInterval. Each is a full backup that stays.
+	basesAtOnce     = 3
+	baseInterval    = time.Hour
+	maxBaseInterval = 24 * time.Hour
 	// maxDamaged bounds how many damaged backups the archiver is named.
 	maxDamaged = 100
 )
 
+// base is a backup that is asked for.
+type base struct {
+	name string // "" for none
+	// failed is the one of that name that has failed, and is deleted first; nil for none. Nothing is stored of it.
+	failed *v1alpha1.GaleraBackup
+}
+
 // unbased is an archive that no backup leads to yet.
-func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
+func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message string, ask base) {
 	reason, message = v1alpha1.ReasonBaseMissing, "the archive has begun, and needs a backup to continue from"
 	if to.Gap != "" {
 		reason = v1alpha1.ReasonArchiveGap
 		message = "transactions are missing in the archive (" + to.Gap +
 			"): points in time from the next backup on can be restored"
 	}
-	name := baseName(f.cluster, f.store, to.Chain)
-	b := f.backup(name)
-	switch {
-	case b == nil && !meta.IsStatusConditionTrue(f.cluster.Status.Conditions, v1alpha1.ConditionReady):
-		message += ", which is asked for when the cluster is Ready: until then a node may not write a binary log yet"
-	case b == nil && f.nextBase().After(f.now):
-		message += fmt.Sprintf(
-			"; the backup %s is asked for at %s: the archive has had a gap several times, and a full backup is made once an "+
-				"hour then",
-			name, f.nextBase().UTC().Format(time.RFC3339))
-	case b == nil:
-		base = name
-		message += "; the backup " + name + " is asked for"
-	case b.Status.Phase == v1alpha1.BackupFailed:
-		message += "; the backup " + name + " has failed: see it, and make another one"
-	case b.Damaged():
-		message += "; the backup " + name + " is damaged: make another one"
-	case b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil &&
-		f.now.Sub(b.Status.CompletedAt.Time) > startTimeout:
-		message += "; the archive cannot continue from the backup " + name + ": make another one"
-	case b.Status.Phase == v1alpha1.BackupCompleted:
-		message += "; the backup " + name + " is complete, and is being checked"
-	default:
-		message += "; the backup " + name + " is being made"
+	next := f.nextTry(to.Chain)
+	name, b := next.name, next.existing
+	if next.why != "" {
+		message += "; the backup " + next.why
 	}
-	return reason, message, base
+	switch {
+	case b != nil && b.Status.Phase == v1alpha1.BackupCompleted:
+		return reason, message + "; the backup " + name + " is complete, and is being checked", base{}
+	case b != nil && b.Status.Phase != v1alpha1.BackupFailed:
+		return reason, message + "; the backup " + name + " is being made", base{}
+	case b != nil && b.Labels[v1alpha1.LabelArchiveOf] != string(f.cluster.UID):
+		return reason, message + ". It was not created by the operator: delete it", base{}
+	case !meta.IsStatusConditionTrue(f.cluster.Status.Conditions, v1alpha1.ConditionReady):
+		return reason, message + "; the next one is asked for when the cluster is Ready: until then a node may not write a " +
+			"binary log yet", base{}
+	case next.due.After(f.now):
+		return reason, message + fmt.Sprintf("; the backup %s is asked for at %s: the archive has needed several, and a full "+
+			"backup is made once an hour at most then", name, next.due.UTC().Format(time.RFC3339)), base{}
+	}
+	return reason, message + "; the backup " + name + " is asked for", base{name, b}
+}
+
+// try is an attempt at a backup that a chain can continue from.
+type try struct {
+	name     string
+	existing *v1alpha1.GaleraBackup // the one of that name, nil for none
+	why      string                 // why the chain does not continue from the last one, "" if there is none
+	due      time.Time              // when the backup is asked for
+}
+
+// nextTry returns the present attempt. One that has failed has stored nothing, and is made again under its name. One that
+// is complete and cannot be used stays: the next has another name, and follows later each time.
+func (f facts) nextTry(chain int64) (t try) {
+	t.due = f.nextBase()
+	for n := 1; ; n++ {
+		t.name = baseName(f.cluster, f.store, chain, n)
+		b := f.backup(t.name)
+		t.existing = b
+		switch {
+		case b == nil:
+			return t
+		case b.Status.Phase == v1alpha1.BackupFailed:
+			t.why, t.due = t.name+" has failed: "+completeMessage(b), later(t.due, b.CreationTimestamp.Add(baseInterval))
+			return t
+		case b.Damaged():
+			t.why = t.name + " is damaged"
+		case f.overdue(b):
+			t.why = t.name + " is none that the archive can continue from"
+		default:
+			return t
+		}
+		t.due = later(t.due, b.CreationTimestamp.Add(min(baseInterval<<min(n-1, 10), maxBaseInterval)))
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// overdue reports whether the archiver has had the time to find a complete backup: one that cannot read the store finds
+// none.
+func (f facts) overdue(b *v1alpha1.GaleraBackup) bool {
+	return f.archived.Kept == "" && b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil &&
+		f.now.Sub(b.Status.CompletedAt.Time) > startTimeout
+}
+
+// completeMessage is why a backup has failed.
+func completeMessage(b *v1alpha1.GaleraBackup) string {
+	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete); c != nil {
+		return c.Message
+	}
+	return "see its conditions"
 }
 
 // backup returns the one of a name, nil for none.
@@ -100,13 +157,18 @@ func (f facts) damaged() (ids []string, more bool) {
 	return ids[:min(len(ids), maxDamaged)], len(ids) > maxDamaged
 }
 
-// baseName is the backup that is asked for when the archive begins in a store: once, whatever is forgotten.
-func baseName(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, chain int64) string {
-	end := fmt.Sprintf("-base-%s-%d", shortHash(string(c.UID)+"/"+string(s.UID), 4), chain)
+// baseName is the backup that is asked for when the archive begins in a store, whatever is forgotten. try counts those of
+// a chain, from 1 on.
+func baseName(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, chain int64, try int) string {
+	of := fmt.Sprint(chain)
+	if try > 1 {
+		of += fmt.Sprintf("-%d", try)
+	}
+	end := fmt.Sprintf("-base-%s-%s", shortHash(string(c.UID)+"/"+string(s.UID), 4), of)
 	if len(c.Name)+len(end) <= maxBackupName {
 		return c.Name + end
 	}
-	end = "-base-" + shortHash(c.Name+"/"+string(c.UID)+"/"+string(s.UID)+"/"+fmt.Sprint(chain), 6)
+	end = "-base-" + shortHash(c.Name+"/"+string(c.UID)+"/"+string(s.UID)+"/"+of, 6)
 	return strings.TrimRight(c.Name[:min(len(c.Name), maxBackupName-len(end))], "-") + end
 }
 

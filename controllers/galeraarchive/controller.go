@@ -32,7 +32,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods;secrets,verbs=get;list;watch
@@ -98,14 +98,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return retry.Pass(0, err)
 	}
 	next := c.DeepCopy()
-	base := decide(next.Status.Backup, f)
+	ask := decide(next.Status.Backup, f)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
 		if err := r.Status().Update(ctx, next); err != nil {
 			return retry.Pass(askInterval, err)
 		}
 	}
-	if base != "" {
-		err = r.makeBase(ctx, c, base)
+	if ask.name != "" {
+		err = r.makeBase(ctx, c, ask)
 	}
 	return retry.Pass(askInterval, err)
 }
@@ -237,10 +237,15 @@ func limitOf(p *corev1.Pod, name string) string {
 	return "0"
 }
 
-// makeBase asks for the backup that the archive goes on from.
-func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, name string) error {
+// makeBase asks for the backup that the archive goes on from. One that has failed goes first: the next pass creates the
+// one that takes its name.
+func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, ask base) error {
+	if failed := ask.failed; failed != nil {
+		return client.IgnoreNotFound(r.Delete(ctx, failed.DeepCopy(), client.Preconditions{UID: &failed.UID,
+			ResourceVersion: &failed.ResourceVersion}))
+	}
 	b := &v1alpha1.GaleraBackup{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: map[string]string{
+		ObjectMeta: metav1.ObjectMeta{Name: ask.name, Namespace: c.Namespace, Labels: map[string]string{
 			v1alpha1.LabelCluster: c.Name, v1alpha1.LabelArchiveOf: string(c.UID)}},
 		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef,
 			DeletionPolicy: v1alpha1.BackupRetain},

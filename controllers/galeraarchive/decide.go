@@ -18,8 +18,8 @@ const (
 	updateInterval = 10 * time.Second
 )
 
-// decide brings status.backup up to date, and names the backup to be made, "" for none. It is pure.
-func decide(to *v1alpha1.ArchiveStatus, f facts) (base string) {
+// decide brings status.backup up to date, and returns the backup that is asked for. It is pure.
+func decide(to *v1alpha1.ArchiveStatus, f facts) (ask base) {
 	if a := f.archived; a != nil {
 		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second forever
 		if to.ArchivedThrough == nil || a.Through.Sub(to.ArchivedThrough.Time) >= updateInterval {
@@ -31,8 +31,8 @@ func decide(to *v1alpha1.ArchiveStatus, f facts) (base string) {
 		}
 	}
 	lag(to, f.now)
-	to.Reason, to.Message, base = judge(to, f)
-	return base
+	to.Reason, to.Message, ask = judge(to, f)
+	return ask
 }
 
 // lag sets how far behind the archive is, in steps: a status that changes with every look wakes every watcher.
@@ -46,7 +46,7 @@ func lag(to *v1alpha1.ArchiveStatus, now time.Time) {
 }
 
 // judge returns what is wrong, or waited for.
-func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
+func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message string, ask base) {
 	interval := 10 * time.Second
 	if i := f.cluster.Spec.Backup.PointInTime.Interval; i != nil {
 		interval = i.Duration
@@ -54,26 +54,30 @@ func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message, base string) {
 	a := f.archived
 	switch {
 	case a == nil && f.problem.reason != "":
-		return f.problem.reason, f.problem.message, ""
+		return f.problem.reason, f.problem.message, base{}
 	case a == nil && (to.ArchivedThrough == nil || f.now.Sub(to.ArchivedThrough.Time) < startTimeout):
-		return v1alpha1.ReasonArchiverStarting, f.silent, ""
+		return v1alpha1.ReasonArchiverStarting, f.silent, base{}
 	case a == nil:
-		return v1alpha1.ReasonArchiverFailing, f.silent, ""
+		return v1alpha1.ReasonArchiverFailing, f.silent, base{}
 	case (a.Chain == 0 || !a.Surveyed) && a.Problem != "":
-		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, ""
+		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, base{}
 	case a.Chain == 0 || !a.Surveyed:
-		return v1alpha1.ReasonArchiverStarting, "the archiver determines where the archive ends", ""
+		return v1alpha1.ReasonArchiverStarting, "the archiver determines where the archive ends", base{}
 	case a.Base == "":
 		return unbased(to, f)
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag && a.Problem != "":
 		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverFailing), fmt.Sprintf("nothing is archived since %s: %s",
-			clock(to.ArchivedThrough), a.Problem), ""
+			clock(to.ArchivedThrough), a.Problem), base{}
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag:
 		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s",
-			clock(to.ArchivedThrough)), ""
+			clock(to.ArchivedThrough)), base{}
 	}
-	return v1alpha1.ReasonArchiving, "any point in time from " + clock(to.RecoverableFrom) +
-		" on can be restored, up to status.backup.archivedThrough", ""
+	message = "any point in time from " + clock(to.RecoverableFrom) +
+		" on can be restored, up to status.backup.archivedThrough"
+	if a.Kept != "" {
+		return v1alpha1.ReasonPruningPaused, message + "; no segment is removed, because " + a.Kept, base{}
+	}
+	return v1alpha1.ReasonArchiving, message, base{}
 }
 
 func firstNonEmpty(a, b string) string {

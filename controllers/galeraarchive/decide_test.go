@@ -34,13 +34,13 @@ func with(changes ...func(*facts)) facts {
 }
 
 func TestDecide(t *testing.T) {
-	first, second := baseName(with().cluster, with().store, 1), baseName(with().cluster, with().store, 5)
+	first, second := baseName(with().cluster, with().store, 1, 1), baseName(with().cluster, with().store, 5, 1)
 	silent := func(f *facts) { f.archived, f.silent = nil, "the pod does not answer" }
 	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "purged", "" }
 	for name, c := range map[string]struct {
-		f                  facts
-		before             v1alpha1.ArchiveStatus
-		reason, says, base string
+		f                   facts
+		before              v1alpha1.ArchiveStatus
+		reason, says, asked string
 	}{
 		"all is well": {with(), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiving,
 			"from 2026-11-24T11:00:00Z on", ""},
@@ -64,10 +64,8 @@ func TestDecide(t *testing.T) {
 			func(f *facts) { f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}}} }),
 			v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonArchiveGap, "is being made", ""},
-		"the base has failed": {with(gap, func(f *facts) {
-			f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second},
-				Status: v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupFailed}}}
-		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveGap, "has failed", ""},
+		"nothing is pruned": {with(func(f *facts) { f.archived.Kept = "more than 100 backups were found damaged" }),
+			v1alpha1.ArchiveStatus{}, v1alpha1.ReasonPruningPaused, "more than 100", ""},
 		"it is late": {with(func(f *facts) { f.archived.Through = noon.Add(-2 * time.Minute) }), v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonArchiveLags, "11:58", ""},
 		"the store is away": {with(func(f *facts) {
@@ -81,9 +79,9 @@ func TestDecide(t *testing.T) {
 			v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "nothing was written", ""},
 	} {
 		to := c.before
-		base := decide(&to, c.f)
-		if to.Reason != c.reason || !strings.Contains(to.Message, c.says) || base != c.base {
-			t.Errorf("%s: %s %q, base %q", name, to.Reason, to.Message, base)
+		ask := decide(&to, c.f)
+		if to.Reason != c.reason || !strings.Contains(to.Message, c.says) || ask.name != c.asked {
+			t.Errorf("%s: %s %q, base %q", name, to.Reason, to.Message, ask.name)
 		}
 	}
 }
@@ -142,9 +140,65 @@ func TestManyGaps(t *testing.T) {
 			func(f *facts) { delete(f.backups[0].Labels, v1alpha1.LabelArchiveOf) }), true, ""},
 	} {
 		var to v1alpha1.ArchiveStatus
-		base := decide(&to, c.f)
-		if (base != "") != c.asks || !strings.Contains(to.Message, c.until) || to.Reason != v1alpha1.ReasonArchiveGap {
-			t.Errorf("%s: %q %q", name, base, to.Message)
+		ask := decide(&to, c.f)
+		if (ask.name != "") != c.asks || !strings.Contains(to.Message, c.until) || to.Reason != v1alpha1.ReasonArchiveGap {
+			t.Errorf("%s: %q %q", name, ask.name, to.Message)
+		}
+	}
+}
+
+// TestBaseIsMadeAgain: a backup that the archive needs, and that has failed, is damaged, or leads nowhere, is made again by
+// itself, at growing intervals.
+func TestBaseIsMadeAgain(t *testing.T) {
+	name := func(try int) string { return baseName(with().cluster, with().store, 5, try) }
+	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "purged", "" }
+	made := func(try int, phase string, hours float64, changes ...func(*v1alpha1.GaleraBackup)) func(*facts) {
+		return func(f *facts) {
+			b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: name(try),
+				Labels:            map[string]string{v1alpha1.LabelArchiveOf: string(f.cluster.UID)},
+				CreationTimestamp: metav1.NewTime(noon.Add(-time.Duration(hours * float64(time.Hour))))}}
+			b.Spec.StoreRef.Name, b.Status.Phase = f.store.Name, phase
+			b.Status.CompletedAt = timeOf(b.CreationTimestamp.Add(time.Minute))
+			for _, change := range changes {
+				change(&b)
+			}
+			f.backups = append(f.backups, b)
+		}
+	}
+	says := func(kind, reason, message string) func(*v1alpha1.GaleraBackup) {
+		return func(b *v1alpha1.GaleraBackup) {
+			b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionFalse,
+				Reason: reason, Message: message})
+		}
+	}
+	damaged := says(v1alpha1.ConditionVerified, v1alpha1.ReasonBackupDamaged, "a part is missing")
+	failed := says(v1alpha1.ConditionComplete, v1alpha1.ReasonBackupFailed, "no agent answers")
+	const complete, failing = v1alpha1.BackupCompleted, v1alpha1.BackupFailed
+	for text, c := range map[string]struct {
+		f          facts
+		asks, says string
+		again      bool
+	}{
+		"it has just failed": {with(gap, made(1, failing, 0.5, failed)), "", "no agent answers; the backup " + name(1) +
+			" is asked for at 2026-11-24T12:30:00Z", false},
+		"it has failed":                {with(gap, made(1, failing, 1, failed)), name(1), "no agent answers", true},
+		"a person's of its name":       {with(gap, made(1, failing, 1, func(b *v1alpha1.GaleraBackup) { b.Labels = nil })), "", "delete it", false},
+		"it is damaged":                {with(gap, made(1, complete, 1, damaged)), name(2), "is damaged", false},
+		"it is found damaged at once":  {with(gap, made(1, complete, 0.5, damaged)), "", "at 2026-11-24T12:30:00Z", false},
+		"the second is damaged, too":   {with(gap, made(1, complete, 9, damaged), made(2, complete, 1, damaged)), "", "at 2026-11-24T13:00:00Z", false},
+		"the second has failed":        {with(gap, made(1, complete, 9, damaged), made(2, failing, 1, failed)), name(2), "no agent", true},
+		"the second is good":           {with(gap, made(1, complete, 9, damaged), made(2, complete, 0.02)), "", "is being checked", false},
+		"the archive cannot use it":    {with(gap, made(1, complete, 1)), name(2), "none that the archive can continue from", false},
+		"the archiver reads no backup": {with(gap, made(1, complete, 1), func(f *facts) { f.archived.Kept = "x" }), "", "is being checked", false},
+		"of the tenth there is a day": {with(gap, made(1, complete, 99, damaged), made(2, complete, 99, damaged),
+			made(3, complete, 99, damaged), made(4, complete, 99, damaged), made(5, complete, 99, damaged),
+			made(6, complete, 23, damaged)), "", "at 2026-11-24T13:00:00Z", false},
+	} {
+		var to v1alpha1.ArchiveStatus
+		ask := decide(&to, c.f)
+		if ask.name != c.asks || (ask.failed != nil) != c.again || !strings.Contains(to.Message, c.says) ||
+			to.Reason != v1alpha1.ReasonArchiveGap {
+			t.Errorf("%s: asks for %q, again %v: %s", text, ask.name, ask.failed != nil, to.Message)
 		}
 	}
 }
@@ -196,11 +250,12 @@ func TestBaseName(t *testing.T) {
 	for _, length := range []int{1, 36, 37, 40} {
 		for _, uid := range []types.UID{"a54080f9-1111", "b54080f9-1111"} {
 			for _, of := range []types.UID{"s1", "s2"} {
-				for _, chain := range []int64{1, 99999, 100000, 1000000000} {
+				for i, chain := range []int64{1, 99999, 100000, 1000000000, 1, 1, 99999} {
+					try := max(1, i-2)
 					c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("x", length-1) + "y", UID: uid}}
 					s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{UID: of}}
-					name := baseName(c, s, chain)
-					if seen[name] || len(name) > 52 || name != baseName(c, s, chain) {
+					name := baseName(c, s, chain, try)
+					if seen[name] || len(name) > 52 || name != baseName(c, s, chain, try) {
 						t.Errorf("%d, %s, %s, %d: %q", length, uid, of, chain, name)
 					}
 					seen[name] = true

@@ -11,7 +11,7 @@ func recoverable(c *v1alpha1.GaleraCluster) verdict {
 	switch {
 	case s == nil || s.Reason == "":
 		return no(v1alpha1.ReasonArchiverStarting, "the archiver is about to start")
-	case s.Reason == v1alpha1.ReasonArchiving:
+	case s.Reason == v1alpha1.ReasonArchiving, s.Reason == v1alpha1.ReasonPruningPaused:
 		return yes(s.Reason, s.Message)
 	}
 	return no(s.Reason, s.Message)

@@ -72,6 +72,9 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 	})
 }
 
+// kept reports why no segment is removed, "" when those that nothing needs are.
+func (b *board) kept(why string) { b.set(func(a *task.Archived) { a.Kept = why }) }
+
 // serve reports it until ctx ends, under the certificate that the archiver logs in with: the operator knows it. Nothing
 // of it is secret.
 func (b *board) serve(ctx context.Context) error {

@@ -252,7 +252,7 @@ func TestDamaged(t *testing.T) {
 			time.Sleep(pruneEvery)
 			s.report(t)
 		}
-		if left, _ := a.numbers(t.Context()); len(left) != 3 {
+		if left, _ := a.numbers(t.Context()); len(left) != 3 || !strings.Contains(s.told.now.Kept, "damaged") {
 			t.Errorf("not all that is damaged is known, and left are %v", left)
 		}
 	})
@@ -283,14 +283,49 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 		backup(t, a, manifest.Manifest{ID: "b3", GTID: "0-1-50", CompletedAt: now})
-		if pass(4 * doomedTime); len(left()) != 3 {
+		if pass(4 * doomedTime); len(left()) != 3 || !strings.Contains(s.told.now.Kept, "backup b2 ") {
 			t.Errorf("a backup cannot be judged: %v", left())
 		}
 		if err := a.bucket.Delete(ctx, "demo/shop/1/b2/"+manifest.Name); err != nil {
 			t.Fatal(err)
 		}
-		if pass(4 * doomedTime); len(left()) != 1 || left()[0] != 5 {
-			t.Errorf("it is gone: %v", left())
+		if pass(4 * doomedTime); len(left()) != 1 || left()[0] != 5 || s.told.now.Kept != "" {
+			t.Errorf("it is gone: %v, %q", left(), s.told.now.Kept)
+		}
+	})
+}
+
+// TestReplaced: a backup is what its object holds now. An attempt that was held up may have replaced the manifest that was
+// read.
+func TestReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newStore(t)
+		ten(t, a)
+		now := time.Now().UTC()
+		backup(t, a, manifest.Manifest{ID: "b0", GTID: "0-1-15", CompletedAt: now.Add(-3 * time.Hour)})
+		s := surveying(a, time.Hour)
+		if r := s.report(t); r.Base != "b0" || !r.From.Equal(now.Add(-3*time.Hour)) {
+			t.Fatalf("%+v", r)
+		}
+		time.Sleep(time.Second)
+		backup(t, a, manifest.Manifest{ID: "b0", GTID: "0-1-25", CompletedAt: now.Add(-2 * time.Hour)})
+		if r := s.report(t); !r.From.Equal(now.Add(-2 * time.Hour)) {
+			t.Errorf("it is reported as it was: %+v", r)
+		}
+		// one that is not reported, of many, makes segments needless
+		for _, id := range []string{"b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"} {
+			backup(t, a, manifest.Manifest{ID: id, GTID: "0-1-26", CompletedAt: now.Add(-90 * time.Minute)})
+		}
+		backup(t, a, manifest.Manifest{ID: "b9", GTID: "0-1-45", CompletedAt: now.Add(-time.Hour - time.Minute)})
+		s.report(t)
+		time.Sleep(pruneEvery)
+		s.report(t) // what is before b9 is needless from now on
+		time.Sleep(doomedTime + time.Minute)
+		backup(t, a, manifest.Manifest{ID: "b9", GTID: "0-1-12", CompletedAt: now.Add(-time.Hour - time.Minute)})
+		s.bases.next = 3 // it is not its turn
+		s.report(t)
+		if left, _ := a.numbers(t.Context()); len(left) != 5 {
+			t.Errorf("left are %v", left)
 		}
 	})
 }

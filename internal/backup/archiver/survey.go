@@ -3,6 +3,7 @@ package archiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -52,7 +53,8 @@ func newSurveyor(files *archive, told *board, t task.Archive) *surveyor {
 func (s *surveyor) run(ctx context.Context) {
 	for {
 		if err := s.once(ctx); err != nil && ctx.Err() == nil {
-			say("the backups could not be looked at: %v", err)
+			say("the backups could not be read: %v", err)
+			s.told.kept("the backups could not be read: " + err.Error())
 		}
 		pause := surveyEvery
 		if s.told.based() {
@@ -82,14 +84,18 @@ func (s *surveyor) once(ctx context.Context) error {
 	}
 	a := policy.Archive{Numbers: numbers, Head: func(n uint64) (binlog.Head, error) { return s.head(ctx, n) }}
 	all = slices.DeleteFunc(all, func(b policy.Base) bool { return slices.Contains(s.task.Damaged, b.ID) })
-	if err := s.survey(ctx, a, all); err != nil || s.task.KeepAll {
+	if err := s.survey(ctx, a, all); err != nil {
 		return err
 	}
-	if unread != "" {
-		say("no segment is removed while a backup cannot be judged: %s", unread)
+	why := unread
+	if s.task.KeepAll {
+		why = fmt.Sprintf("more than %d backups were found damaged: test them again with spec.verify, or delete them",
+			len(s.task.Damaged))
+	}
+	if s.told.kept(why); why != "" {
 		return nil
 	}
-	return s.prune(ctx, a, all)
+	return s.prune(ctx, a, all, domain)
 }
 
 // survey reports what the archive can be used for: nothing yet, while it ends where it was disabled, before it was
@@ -122,14 +128,15 @@ func (s *surveyor) head(ctx context.Context, number uint64) (binlog.Head, error)
 	return h, err
 }
 
-// prune removes the segments that nothing has needed for a while.
-func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Base) error {
+// prune removes the segments that nothing has needed for a while. The backups that make them needless are read again
+// first: one may be gone, or have been replaced.
+func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Base, domain uint32) error {
 	now := time.Now()
 	if now.Sub(s.pruned) < pruneEvery {
 		return nil
 	}
 	s.pruned = now
-	needless, err := policy.Prune(a, all, time.Duration(s.task.WindowSeconds)*time.Second, now)
+	needless, relied, err := policy.Prune(a, all, time.Duration(s.task.WindowSeconds)*time.Second, now)
 	if err != nil {
 		return err
 	}
@@ -142,10 +149,15 @@ func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Bas
 		doomed[n] = since
 	}
 	s.doomed = doomed
+	needless = slices.DeleteFunc(needless, func(n uint64) bool { return now.Sub(doomed[n]) < doomedTime })
+	if len(needless) == 0 {
+		return nil
+	}
+	if same, err := s.bases.same(ctx, relied, domain); err != nil || !same {
+		s.pruned = time.Time{} // judged anew with the next survey
+		return err
+	}
 	for _, n := range needless {
-		if now.Sub(doomed[n]) < doomedTime {
-			continue
-		}
 		if err := s.store.bucket.Delete(ctx, s.store.key(n)); err != nil && !store.Missing(err) {
 			return explained("a segment could not be deleted", err)
 		}
@@ -211,8 +223,8 @@ func (a *archive) directories(ctx context.Context, dir string) (out []string, er
 	}
 }
 
-// bases are the cluster's backups. A manifest is read once; that it is still there is asked for the one that is
-// reported, and one of the others.
+// bases are the cluster's backups. A manifest is read once; whether it is still there, and the same object, is asked for
+// the one that is reported, and one of the others.
 type bases struct {
 	*archive
 	known    map[string]manifestOf
@@ -224,6 +236,7 @@ type bases struct {
 type manifestOf struct {
 	manifest.Manifest
 	damaged string
+	object  string // which object of its name was read
 }
 
 // all returns the complete backups. unread names one whose manifest cannot be read.
@@ -247,7 +260,7 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 		}
 		known[id] = m
 		if m.damaged != "" {
-			unread = "the backup " + id + ": " + m.damaged
+			unread = "the manifest of the backup " + id + " cannot be read (" + m.damaged + "): remove its directory from the store"
 			continue
 		}
 		out = append(out, policy.BaseOf(m.Manifest, domain))
@@ -258,12 +271,15 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 
 func (b *bases) read(ctx context.Context, id string) (m manifestOf, ok bool, err error) {
 	key := path.Join(b.cluster, id, manifest.Name)
-	if known, before := b.known[id]; before {
-		exists, err := store.Exists(ctx, b.bucket, key)
+	object, err := store.Object(ctx, b.bucket, key)
+	if err != nil || object == "" {
 		if err != nil {
-			return m, false, explained("a backup could not be looked for", err)
+			err = explained("a backup could not be found", err)
 		}
-		return known, exists, nil
+		return m, false, err
+	}
+	if known, before := b.known[id]; before && known.object == object {
+		return known, true, nil
 	}
 	text, err := b.bucket.ReadAll(ctx, key)
 	if store.Missing(err) {
@@ -272,10 +288,30 @@ func (b *bases) read(ctx context.Context, id string) (m manifestOf, ok bool, err
 	if err != nil {
 		return m, false, explained("a manifest could not be read", err)
 	}
+	m.object = object // an object that has replaced it since is another one at the next question
 	if m.Manifest, err = manifest.Parse(text); err != nil {
 		m.damaged = err.Error()
 	}
 	m.Parts = nil // not needed here, and large
 	m.ID = id
 	return m, true, nil
+}
+
+// same reports whether backups are still in the store as they were read.
+func (b *bases) same(ctx context.Context, all []policy.Base, domain uint32) (bool, error) {
+	for _, base := range all {
+		m, ok, err := b.read(ctx, base.ID)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			delete(b.known, base.ID)
+			return false, nil
+		}
+		b.known[base.ID] = m
+		if m.damaged != "" || policy.BaseOf(m.Manifest, domain) != base {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -159,6 +159,9 @@ func (w *world) observe() {
 		return
 	}
 	r, err := w.survey(a, w.bases())
+	if w.changed([]policy.Base{r.Base}) { // the one that is reported is read again
+		r, err = w.survey(a, w.bases())
+	}
 	if err != nil {
 		w.breaks("the survey fails: %v", err)
 		return
@@ -181,7 +184,7 @@ func (w *world) observe() {
 // clean removes segments, and checks that what a window needs is still there: what could be restored before can be
 // restored after it.
 func (w *world) clean() {
-	needless, err := w.prune(w.archive(), w.bases(), window, w.now)
+	needless, relied, err := w.prune(w.archive(), w.bases(), window, w.now)
 	if err != nil {
 		return
 	}
@@ -193,6 +196,9 @@ func (w *world) clean() {
 	}
 	w.doomed = doomed
 	needless = slices.DeleteFunc(needless, func(n uint64) bool { return w.now.Sub(doomed[n]) < doomedTime })
+	if len(needless) > 0 && !w.remembering && w.changed(relied) {
+		return
+	}
 	targets := w.targets()
 	before := map[binlog.Target]bool{}
 	for _, t := range targets {

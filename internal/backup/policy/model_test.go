@@ -88,6 +88,10 @@ func (w *world) rareEvent(e event) {
 		w.commit(w.now, -1, true)
 		w.say("another server writes")
 	case 6:
+		if e.b >= 700 {
+			w.replace(e.b)
+			return
+		}
 		n := &w.nodes[e.b%3]
 		n.purged = len(n.log)
 	case 7:
@@ -263,16 +267,17 @@ func TestModelMutants(t *testing.T) {
 			}
 		},
 		"segments are removed by number (1)": func(d *decisions) {
-			d.prune = func(a policy.Archive, bases []policy.Base, _ time.Duration, _ time.Time) (out []uint64, err error) {
+			d.prune = func(a policy.Archive, bases []policy.Base, _ time.Duration, _ time.Time) (out []uint64, _ []policy.Base,
+				err error) {
 				if len(bases) == 0 {
-					return nil, nil
+					return nil, nil, nil
 				}
 				for _, n := range a.Numbers[:max(0, len(a.Numbers)-1)] {
 					if h, _ := a.Head(n); h.Last == bases[0].GTID || bases[0].GTID.Follows(h.Last) {
 						out = append(out, n)
 					}
 				}
-				return out, nil
+				return out, nil, nil
 			}
 		},
 		"enabled again, the chain goes on (2)": func(d *decisions) {
@@ -333,8 +338,10 @@ func TestModelMutants(t *testing.T) {
 				return policy.Survey(a, bases)
 			}
 		},
+		"a manifest is read once": func(d *decisions) { d.remembering = true },
 		"the window needs no backup of before it": func(d *decisions) {
-			d.prune = func(a policy.Archive, bases []policy.Base, w time.Duration, now time.Time) ([]uint64, error) {
+			d.prune = func(a policy.Archive, bases []policy.Base, w time.Duration, now time.Time) ([]uint64, []policy.Base,
+				error) {
 				return policy.Prune(a, bases, w, now.Add(window))
 			}
 		},

@@ -56,12 +56,14 @@ type decisions struct {
 	foreign func(binlog.Head, []binlog.GTID) []binlog.GTID
 	between func(after, before, latest time.Time) binlog.Times
 	survey  func(policy.Archive, []policy.Base) (policy.Report, error)
-	prune   func(policy.Archive, []policy.Base, time.Duration, time.Time) ([]uint64, error)
+	prune   func(policy.Archive, []policy.Base, time.Duration, time.Time) ([]uint64, []policy.Base, error)
 	choose  func([]binlog.Head, policy.Base, binlog.Target, binlog.Through) (policy.Range, error)
 	// trusting restores do not compare what they read with what was chosen.
 	trusting bool
 	// forgetful surveys know no gap that they have not seen begin.
 	forgetful bool
+	// remembering archivers remove what is needless by the manifests that they have read once.
+	remembering bool
 	// strict promises hold for transactions that nothing shows yet, too.
 	strict bool
 }
@@ -87,10 +89,11 @@ type world struct {
 	segments map[uint64]segment
 	through  binlog.Through
 	backups  []backup
-	doomed   map[uint64]time.Time // since when nothing needs a segment
-	marks    []time.Time          // when everything was archived
-	lies     bool                 // an object was exchanged: a restore may be refused, and must not be wrong
-	cleaned  bool                 // objects were lost
+	known    map[string]policy.Base // the manifests as they were read
+	doomed   map[uint64]time.Time   // since when nothing needs a segment
+	marks    []time.Time            // when everything was archived
+	lies     bool                   // an object was exchanged: a restore may be refused, and must not be wrong
+	cleaned  bool                   // objects were lost
 	outliers bool
 	broken   string
 	trace    []string
@@ -109,7 +112,7 @@ var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 func newWorld(d decisions) *world {
 	w := &world{decisions: d, now: start, logging: true, session: 1, segments: map[uint64]segment{},
-		doomed: map[uint64]time.Time{}}
+		doomed: map[uint64]time.Time{}, known: map[string]policy.Base{}}
 	w.lines = []history{{Line: w.name(0, 0)}}
 	return w
 }
@@ -242,9 +245,34 @@ func (w *world) makeBackup(i int) {
 
 func (w *world) bases() (out []policy.Base) {
 	for _, b := range w.backups {
-		out = append(out, b.Base)
+		if _, ok := w.known[b.ID]; !ok {
+			w.known[b.ID] = b.Base
+		}
+		out = append(out, w.known[b.ID])
 	}
 	return out
+}
+
+// replace has the content of an earlier backup under the ID of a later one, and the other way round.
+func (w *world) replace(which int) {
+	if len(w.backups) < 2 {
+		return
+	}
+	i := which % (len(w.backups) - 1)
+	a, b := &w.backups[i], &w.backups[i+1]
+	a.ID, b.ID = b.ID, a.ID
+	*a, *b = *b, *a
+	w.say("the backups %s and %s have changed places", a.ID, b.ID)
+}
+
+// changed reads manifests again, and reports whether one is another than before.
+func (w *world) changed(bases []policy.Base) (changed bool) {
+	for _, b := range w.backups {
+		if slices.ContainsFunc(bases, func(r policy.Base) bool { return r.ID == b.ID && r != b.Base }) {
+			w.known[b.ID], changed = b.Base, true
+		}
+	}
+	return changed
 }
 
 // archive is what the store has.

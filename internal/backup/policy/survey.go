@@ -82,28 +82,32 @@ func (a Archive) joined(i int) (int, binlog.Head, error) {
 
 // Prune returns the segments that nothing needs: no point in time of the last window, and none at all that a backup
 // leads to. What is before the latest backup that is older than the window is not needed, and a chain that has ended
-// before the window neither. The last segment stays.
-func Prune(a Archive, bases []Base, window time.Duration, now time.Time) (needless []uint64, err error) {
+// before the window neither. The last segment stays. relied are the backups that lead to the points in time kept: they are
+// to be in the store, and as they were when they were read, before anything is removed.
+func Prune(a Archive, bases []Base, window time.Duration, now time.Time) (needless []uint64, relied []Base, err error) {
 	left := a.Numbers
 	for current := true; len(left) > 0; current = false {
 		h, err := a.Head(left[len(left)-1])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		cut := sort.Search(len(left), func(i int) bool { return left[i] >= h.Chain })
 		if cut == len(left) {
-			return nil, fmt.Errorf("the segment %s names the chain %d", binlog.Name(h.Number), h.Chain)
+			return nil, nil, fmt.Errorf("the segment %s names the chain %d", binlog.Name(h.Number), h.Chain)
 		}
-		of, err := chain{a, left[cut:], h}.needless(bases, now.Add(-window), current)
+		of, keep, err := chain{a, left[cut:], h}.needless(bases, now.Add(-window), current)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if len(of) > 0 && keep.ID != "" {
+			relied = append(relied, keep)
 		}
 		needless, left = append(of, needless...), left[:cut]
 	}
 	if n := len(a.Numbers); n > 0 {
 		needless = slices.DeleteFunc(needless, func(k uint64) bool { return k == a.Numbers[n-1] })
 	}
-	return needless, nil
+	return needless, relied, nil
 }
 
 // chain is the segments of one.
@@ -113,15 +117,15 @@ type chain struct {
 	end     binlog.Head
 }
 
-func (c chain) needless(bases []Base, since time.Time, current bool) ([]uint64, error) {
+// needless returns the segments that nothing needs, and the backup that is kept, with an empty ID for none.
+func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint64, keep Base, err error) {
 	if !current && c.end.End().Before(since) {
-		return slices.Clone(c.numbers), nil
+		return slices.Clone(c.numbers), keep, nil
 	}
 	first, err := c.Head(c.numbers[0])
 	if err != nil {
-		return nil, err
+		return nil, keep, err
 	}
-	var keep Base
 	for _, b := range bases {
 		// one ahead of the archive may stay without what follows it
 		within := belongs(b, c.end) && atOrAfter(b.GTID, first.Start()) && atOrAfter(c.end.Last, b.GTID)
@@ -135,7 +139,7 @@ func (c chain) needless(bases []Base, since time.Time, current bool) ([]uint64, 
 		}
 	}
 	if keep.ID == "" {
-		return nil, nil
+		return nil, keep, nil
 	}
 	var failed error
 	cut := sort.Search(len(c.numbers), func(i int) bool {
@@ -145,7 +149,7 @@ func (c chain) needless(bases []Base, since time.Time, current bool) ([]uint64, 
 		}
 		return !atOrAfter(keep.GTID, h.Last)
 	})
-	return slices.Clone(c.numbers[:cut]), failed
+	return slices.Clone(c.numbers[:cut]), keep, failed
 }
 
 // before reports whether a base was complete before a time, whatever the clock of its Job.

@@ -100,14 +100,14 @@ func TestPrune(t *testing.T) {
 		"a chain of the window, without one": {gap().archive(), []Base{base("b3", 44, 55)}, 45, "[5]"},
 		"a base of a lost line":              {recovered.archive(), []Base{base("x", 30, 30)}, 50, "[1 2 3 4]"},
 	} {
-		have, err := Prune(c.archive, c.bases, window, at(c.now))
+		have, _, err := Prune(c.archive, c.bases, window, at(c.now))
 		if text := fmt.Sprint(have); err != nil || text != c.want {
 			t.Errorf("%s: %s instead of %s, %v", name, text, c.want, err)
 		}
 	}
 	failing := s().archive(3)
 	failing.Numbers = []uint64{1, 2, 3, 4}
-	if have, err := Prune(failing, []Base{base("b1", 12, 12)}, window, at(60)); err == nil {
+	if have, _, err := Prune(failing, []Base{base("b1", 12, 12)}, window, at(60)); err == nil {
 		t.Errorf("a segment cannot be read, and %v are removed", have)
 	}
 }

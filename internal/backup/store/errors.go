@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -44,8 +45,11 @@ type refused struct{ error }
 // change of the store, or of its credentials, cures it.
 func Reason(err error) (reason string, fatal bool) {
 	var no refused
+	var part incomplete
 	said, answered := answerOf(err)
 	switch {
+	case errors.As(err, &part): // something between may have answered
+		return task.ReasonStoreRefused, false
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return task.ReasonStoreFull, false
 	case errors.As(err, &no):
@@ -89,6 +93,9 @@ func Explain(err error) string {
 	var no refused
 	if errors.As(err, &no) {
 		return no.Error()
+	}
+	if part := (incomplete{}); errors.As(err, &part) {
+		return part.Error()
 	}
 	if said, answered := answerOf(err); answered {
 		return query.ReplaceAllString(strings.TrimSuffix(said.code+": "+said.message, ": "), "$1")
@@ -137,6 +144,18 @@ func Exists(ctx context.Context, b *Bucket, key string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Object names the object that has a key now, "" for none: one that replaces it has another name.
+func Object(ctx context.Context, b *Bucket, key string) (string, error) {
+	a, err := b.Attributes(ctx, key)
+	if Missing(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %d %d", a.ETag, a.ModTime.UnixNano(), a.Size), nil
 }
 
 // isNet reports whether the network has failed. An error of the file system is one of a volume, though its number calls

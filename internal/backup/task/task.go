@@ -205,6 +205,8 @@ type Archived struct {
 	Base     string    `json:"base,omitempty"`
 	From     time.Time `json:"from,omitzero"`
 	Surveyed bool      `json:"surveyed,omitempty"`
+	// Kept is why no segment is removed, "" when those that nothing needs are.
+	Kept string `json:"kept,omitempty"`
 	// Problem is what has failed last, "" when all is well; Reason is one of the Reason constants.
 	Problem string `json:"problem,omitempty"`
 	Reason  string `json:"reason,omitempty"`
