@@ -30,6 +30,7 @@ type Fake struct {
 	judge   func(r *http.Request, body []byte, exists bool) (status int, code string)
 	objects map[string][]byte
 	counts  map[string]int
+	notimes bool
 }
 
 // NewFake starts one. judge refuses requests with a status and a code; status 0 lets one pass. It may be nil.
@@ -54,6 +55,13 @@ func (f *Fake) Put(key string, content []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.objects[key] = content
+}
+
+// OmitTimes has lists without LastModified from now on.
+func (f *Fake) OmitTimes() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notimes = true
 }
 
 // Requests returns how many there were since the last call.
@@ -117,8 +125,10 @@ type page struct {
 
 // object is one of a list.
 type object struct {
-	Key, LastModified, ETag string
-	Size                    int
+	Key          string
+	LastModified string `xml:",omitempty"`
+	ETag         string
+	Size         int
 }
 
 // list answers with up to 1000 entries, as S3 does.
@@ -156,7 +166,11 @@ func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
 		if entries[name] < 0 {
 			p.CommonPrefixes = append(p.CommonPrefixes, struct{ Prefix string }{name})
 		} else {
-			p.Contents = append(p.Contents, object{name, time.Unix(0, 0).UTC().Format(time.RFC3339), `"0"`, entries[name]})
+			o := object{name, time.Unix(0, 0).UTC().Format(time.RFC3339), `"0"`, entries[name]}
+			if f.notimes {
+				o.LastModified = ""
+			}
+			p.Contents = append(p.Contents, o)
 		}
 	}
 	w.Header().Set("Content-Type", "application/xml")
