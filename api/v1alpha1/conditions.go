@@ -69,6 +69,7 @@ const (
 	ReasonStorageClassMissing  = "StorageClassMissing"
 	ReasonVolumeNotExpandable  = "VolumeNotExpandable"
 	ReasonVolumeExpanding      = "VolumeExpanding"
+	ReasonClaimHeld            = "ClaimHeld"
 	ReasonUnschedulable        = "Unschedulable"
 	ReasonImageUnusable        = "ImageUnusable"
 	ReasonDowngradeRefused     = "DowngradeRefused"

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,5 +110,55 @@ func TestMistypedStorageClass(t *testing.T) {
 				t.Errorf("%q", f.StorageClassProblem)
 			}
 		})
+	}
+}
+
+// TestHolders: of a claim that is being deleted, while the member has no pod on a host, every pod that mounts it is known,
+// whoever's it is.
+func TestHolders(t *testing.T) {
+	pod := func(name, host, claim string, phase corev1.PodPhase, owners ...metav1.OwnerReference) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo", OwnerReferences: owners},
+			Spec: corev1.PodSpec{NodeName: host, Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}}},
+			Status: corev1.PodStatus{Phase: phase}}
+	}
+	job := metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "shop-0-restore", Controller: new(true)}
+	debug := pod("debug", "h1", "data-shop-0", corev1.PodRunning)
+	restored := pod("shop-0-restore-x", "h1", "data-shop-0", corev1.PodSucceeded, job)
+	none := func(*Facts) {}
+	for name, c := range map[string]struct {
+		pods   []*corev1.Pod
+		change func(*Facts)
+		want   []Holder
+	}{
+		"two hold it": {[]*corev1.Pod{restored, debug}, none, []Holder{{"debug", corev1.PodRunning, ""},
+			{"shop-0-restore-x", corev1.PodSucceeded, "shop-0-restore"}}},
+		"none does": {[]*corev1.Pod{pod("waits", "", "data-shop-0", corev1.PodPending),
+			pod("other", "h1", "data-shop-1", corev1.PodRunning)}, none, nil},
+		"its own pod waits for a host": {[]*corev1.Pod{debug}, func(f *Facts) {
+			f.Pods["shop-0"] = pod("shop-0", "", "data-shop-0", corev1.PodPending)
+		}, []Holder{{"debug", corev1.PodRunning, ""}}},
+		"its own pod has it": {[]*corev1.Pod{debug}, func(f *Facts) {
+			f.Pods["shop-0"] = pod("shop-0", "h1", "data-shop-0", corev1.PodRunning)
+		}, nil},
+		"it is not being deleted": {[]*corev1.Pod{debug}, func(f *Facts) {
+			f.Claims["data-shop-0"].DeletionTimestamp = nil
+		}, nil},
+	} {
+		live := fake.NewClientBuilder()
+		for _, p := range c.pods {
+			live.WithObjects(p.DeepCopy())
+		}
+		f := Facts{Cluster: &v1alpha1.GaleraCluster{}, Holders: map[string][]Holder{}, Pods: map[string]*corev1.Pod{},
+			Claims: map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {ObjectMeta: metav1.ObjectMeta{
+				Name: "data-shop-0", Namespace: "demo", DeletionTimestamp: new(metav1.Now())}}}}
+		f.Cluster.Name, f.Cluster.Namespace, f.Cluster.Status.Replicas = "shop", "demo", 1
+		c.change(&f)
+		if err := (Readers{Live: live.Build()}).holders(t.Context(), &f); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Holders["data-shop-0"]; !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

@@ -64,6 +64,8 @@ type Facts struct {
 	Cordoned map[string]bool
 	// Unread is what could not be read and is taken as not known: it keeps nothing from being done that does not need it.
 	Unread error
+	// Holders are the pods that mount a member's claim that is being deleted, by the claim's name.
+	Holders map[string][]Holder
 	// Rigid are the claims that are smaller than wanted and whose class does not let them grow.
 	Rigid map[string]bool
 }
@@ -85,7 +87,8 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 		return Facts{}, err
 	}
 	f := Facts{Cluster: c, Override: override, Pods: map[string]*corev1.Pod{},
-		Claims: map[string]*corev1.PersistentVolumeClaim{}, Rigid: map[string]bool{}}
+		Claims: map[string]*corev1.PersistentVolumeClaim{}, Rigid: map[string]bool{},
+		Holders: map[string][]Holder{}}
 	get := func(name string, o client.Object) bool {
 		if err != nil {
 			return false
@@ -134,7 +137,7 @@ func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	defer cancel()
 	var errs []error
 	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes,
-		r.storageClass, r.hosts} {
+		r.storageClass, r.hosts, r.holders} {
 		if err := read(ctx, f); !kindsMissing(err) {
 			errs = append(errs, err)
 		}

@@ -27,6 +27,7 @@ var checks = []check{
 	issuer,
 	certificate,
 	storageClass,
+	heldClaim,
 	scheduling,
 	imagePull,
 	image,

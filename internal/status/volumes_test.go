@@ -12,6 +12,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
 // TestFileSystemResizePending: storage that resizes a file system only when the volume is mounted again needs a person;
@@ -47,6 +48,37 @@ func TestFileSystemResizePending(t *testing.T) {
 		got := FirstProblem(in)
 		if got == nil || got.Reason != c.reason || got.Blocked != c.blocked || strings.Contains(got.Message,
 			"kubectl delete pod n-1 -n demo") != c.blocked {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestClaimHeld: a node that waits for its deleted claim is reported with the pod that holds it, and what to do.
+func TestClaimHeld(t *testing.T) {
+	for name, c := range map[string]struct {
+		since   time.Duration
+		holders []observe.Holder
+		says    string
+		command string
+		blocked bool
+	}{
+		"just deleted": {time.Minute, []observe.Holder{{Pod: "debug", Phase: corev1.PodRunning}}, "The pod debug (Running)", "",
+			false},
+		"a pod holds it": {time.Hour, []observe.Holder{{Pod: "debug", Phase: corev1.PodRunning}}, "If its work is not needed",
+			"kubectl delete pod debug -n demo", true},
+		"a Job that has ended": {time.Hour, []observe.Holder{{Pod: "r-x", Phase: corev1.PodSucceeded, Job: "r"}, {Pod: "z"}},
+			"(Succeeded) mounts it, and 1 others. It has ended", "kubectl delete job r -n demo", true},
+		"none does": {time.Hour, nil, "waits for its finalizers: kubernetes.io/pvc-protection", "", true},
+	} {
+		in := healthy()
+		in.cluster().Name, in.cluster().Namespace, in.cluster().Status.Replicas = "n", "demo", 3
+		p := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-n-1", Namespace: "demo",
+			DeletionTimestamp: new(metav1.NewTime(in.Now.Add(-c.since))), Finalizers: []string{"kubernetes.io/pvc-protection"}}}
+		in.Facts.Claims = map[string]*corev1.PersistentVolumeClaim{p.Name: p}
+		in.Facts.Holders = map[string][]observe.Holder{p.Name: c.holders}
+		got := FirstProblem(in)
+		if got == nil || got.Reason != v1alpha1.ReasonClaimHeld || got.Blocked != c.blocked || got.Command != c.command ||
+			!strings.Contains(got.Message, c.says) || !strings.Contains(got.Message, c.command) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
