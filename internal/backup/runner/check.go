@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"gocloud.dev/blob"
 
@@ -53,6 +54,22 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 		out.Latest = append(out.Latest, task.Stored{ID: f.id, Dir: f.dir, CompletedAt: f.completed})
 	}
 	return task.Result{Checked: out}, nil
+}
+
+// unfinishedAfter is how old an upload is that nothing continues any more: a part, or a segment, takes hours at most, and
+// clocks may be wrong.
+const unfinishedAfter = 8 * 24 * time.Hour
+
+// removeUnfinished removes what killed Jobs have left in a store, before a time. A store that refuses it is used all the
+// same.
+func removeUnfinished(ctx context.Context, bucket *store.Bucket, s task.Store, dir string, before time.Time) {
+	n, err := store.RemoveUnfinished(ctx, bucket, s, dir, before)
+	if err != nil {
+		say("unfinished uploads could not be removed: %s", store.Explain(err))
+	}
+	if n > 0 {
+		say("%d unfinished uploads were removed", n)
+	}
 }
 
 // exclusive shows that two that write one segment of the archive cannot both succeed.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -79,4 +80,36 @@ func TestObjectLock(t *testing.T) {
 	}
 	_, err = check(t.Context(), bucket, task.Check{})
 	refused("an object could not be deleted, as retention needs it", err)
+}
+
+// TestUnfinishedUpload: a service lists an upload in parts that was never completed, and it is aborted.
+func TestUnfinishedUpload(t *testing.T) {
+	s := storetest.Start(t, task.ServiceS3)
+	s.Prefix = "shops"
+	bucket, err := store.OpenWith(t.Context(), s.Store, s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	var c *s3.Client
+	if !bucket.As(&c) {
+		t.Fatal("no client of S3")
+	}
+	const base = "demo/shop/a54080f9/20261124-012923-b54080f9"
+	for _, key := range []string{"shops/" + base + "/000001abc/part-000003", "shops/other"} {
+		if _, err := c.CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: aws.String(s.Bucket),
+			Key: aws.String(key)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{base, ""} {
+		n, err := store.RemoveUnfinished(t.Context(), bucket, s.Store, dir, time.Now().Add(time.Hour))
+		if err != nil || (n == 1) != (dir != "") {
+			t.Errorf("below %q: %d, %v", dir, n, err)
+		}
+	}
+	left, err := c.ListMultipartUploads(t.Context(), &s3.ListMultipartUploadsInput{Bucket: aws.String(s.Bucket)})
+	if err != nil || len(left.Uploads) != 1 || aws.ToString(left.Uploads[0].Key) != "shops/other" {
+		t.Errorf("%+v, %v", left, err)
+	}
 }

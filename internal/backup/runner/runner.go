@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -83,13 +84,21 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 	defer func() { _ = bucket.Close() }()
 	switch {
 	case t.Check != nil:
-		return check(ctx, bucket, *t.Check)
+		checked, err := check(ctx, bucket, *t.Check)
+		if err == nil {
+			removeUnfinished(ctx, bucket, t.Store, "", time.Now().Add(-unfinishedAfter))
+		}
+		return checked, err
 	case t.Backup != nil:
 		return backup(ctx, bucket, *t.Backup)
 	case t.Find != nil:
 		return find(ctx, bucket, *t.Find)
 	case t.Remove != nil:
-		return task.Result{}, remove(ctx, bucket, t.Remove.Dir, t.Remove.ID)
+		if err := remove(ctx, bucket, t.Remove.Dir, t.Remove.ID); err != nil {
+			return task.Result{}, err
+		}
+		removeUnfinished(ctx, bucket, t.Store, path.Join(t.Remove.Dir, t.Remove.ID), time.Now().Add(time.Hour))
+		return task.Result{}, nil
 	}
 	return task.Result{}, errors.New("the task names nothing to do")
 }

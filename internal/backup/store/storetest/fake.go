@@ -31,13 +31,58 @@ type Fake struct {
 	objects map[string][]byte
 	counts  map[string]int
 	notimes bool
+	uploads map[string]upload // by their IDs
+}
+
+// upload is one in parts.
+type upload struct {
+	key  string
+	when time.Time
+}
+
+// Upload has an upload in parts that was begun at a time, and returns whether it is still there.
+func (f *Fake) Upload(key string, when time.Time) (exists func() bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := fmt.Sprint("upload-", len(f.uploads))
+	f.uploads[id] = upload{key, when}
+	return func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		_, ok := f.uploads[id]
+		return ok
+	}
+}
+
+// listUploads answers with one upload, and where the next one is.
+func (f *Fake) listUploads(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	type entry struct{ Key, UploadId, Initiated string }
+	var p struct {
+		XMLName                           xml.Name `xml:"ListMultipartUploadsResult"`
+		IsTruncated                       bool
+		NextKeyMarker, NextUploadIdMarker string
+		Upload                            []entry
+	}
+	var all []entry
+	for id, u := range f.uploads {
+		if strings.HasPrefix(u.key, q.Get("prefix")) && u.key+" "+id > q.Get("key-marker")+" "+q.Get("upload-id-marker") {
+			all = append(all, entry{u.key, id, u.when.UTC().Format(time.RFC3339)})
+		}
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Key+" "+a.UploadId, b.Key+" "+b.UploadId) })
+	if p.Upload = all[:min(1, len(all))]; len(all) > 1 {
+		p.IsTruncated, p.NextKeyMarker, p.NextUploadIdMarker = true, all[0].Key, all[0].UploadId
+	}
+	_ = xml.NewEncoder(w).Encode(p)
 }
 
 // NewFake starts one. judge refuses requests with a status and a code; status 0 lets one pass. It may be nil.
 func NewFake(t *testing.T, judge func(r *http.Request, body []byte, exists bool) (status int, code string)) *Fake {
 	t.Helper()
 	t.Setenv("AWS_CA_BUNDLE", "") // a machine's own
-	f := &Fake{Dir: t.TempDir(), judge: judge, objects: map[string][]byte{}, counts: map[string]int{}}
+	f := &Fake{Dir: t.TempDir(), judge: judge, objects: map[string][]byte{}, counts: map[string]int{},
+		uploads: map[string]upload{}}
 	s := httptest.NewTLSServer(f)
 	t.Cleanup(s.Close)
 	f.Store = task.Store{Service: task.ServiceS3, Bucket: Bucket, Endpoint: s.URL, Region: "us-east-1", PathStyle: true,
@@ -94,7 +139,17 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	id := r.URL.Query().Get("uploadId")
 	switch {
+	case key == "" && r.URL.Query().Has("uploads"):
+		f.listUploads(w, r)
+	case r.Method == http.MethodDelete && id != "":
+		if _, ok := f.uploads[id]; !ok || f.uploads[id].key != key {
+			refuse(w, http.StatusNotFound, "NoSuchUpload")
+			return
+		}
+		delete(f.uploads, id)
+		w.WriteHeader(http.StatusNoContent)
 	case key == "":
 		f.list(w, r)
 	case r.Method == http.MethodPut:
