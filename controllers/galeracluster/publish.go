@@ -151,7 +151,7 @@ func (pub publisher) labelled(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSe
 	*validate.Problem) {
 	refused := validate.PodMetadata(c, pub.Options)
 	if refused != nil && have != nil {
-		c = resources.WithPodMetadata(c, have)
+		c = resources.WithPodMetadata(c, have, pub.Options)
 	}
 	return c, refused
 }

@@ -50,23 +50,33 @@ func allows(entry, key string) bool {
 }
 
 // WithPodMetadata returns the cluster with the labels and annotations of its pods as a StatefulSet has them, in place
-// of those of the spec.
-func WithPodMetadata(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet) *v1alpha1.GaleraCluster {
+// of those of the spec. What others have written into the template, as kubectl rollout restart does, is not taken over:
+// it would be another template, and so a restart.
+func WithPodMetadata(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet, opts Options) *v1alpha1.GaleraCluster {
 	c = c.DeepCopy()
 	t := c.Spec.PodTemplate
 	if t == nil {
 		return c
 	}
-	t.Labels, t.Annotations = map[string]string{}, map[string]string{}
-	for key, value := range have.Spec.Template.Labels {
-		if _, ours := Labels(c)[key]; !ours {
-			t.Labels[key] = value
-		}
+	of := have.Spec.Template
+	t.Labels = taken(of.Labels, t.Labels, DefaultPodLabels, opts.PodLabels)
+	t.Annotations = taken(of.Annotations, t.Annotations, DefaultPodAnnotations, opts.PodAnnotations)
+	for key := range Labels(c) {
+		delete(t.Labels, key)
 	}
-	for key, value := range have.Spec.Template.Annotations {
-		if key != v1alpha1.AnnotationPodTemplate {
-			t.Annotations[key] = value
-		}
-	}
+	delete(t.Annotations, v1alpha1.AnnotationPodTemplate)
 	return c
+}
+
+// taken returns those of set that can come from a spec: the administrator allows the key, or the spec has it and it was
+// allowed before.
+func taken(set, spec map[string]string, allowed ...[]string) map[string]string {
+	out := map[string]string{}
+	refused := refusedKeys(set, allowed...)
+	for key, value := range set {
+		if _, named := spec[key]; named || !slices.Contains(refused, key) {
+			out[key] = value
+		}
+	}
+	return out
 }

@@ -46,3 +46,26 @@ func TestRefusedPodMetadata(t *testing.T) {
 		t.Errorf("%v and %v of no template", labels, annotations)
 	}
 }
+
+// TestRefusedMetadataRestartsNothing: while a key of the spec is refused the template stays what it is, whatever others
+// have written into it.
+func TestRefusedMetadataRestartsNothing(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Name, c.Spec.Replicas = "shop", 3
+	opts := Options{PodAnnotations: []string{"vault.hashicorp.com/role"}}
+	c.Spec.PodTemplate = &v1alpha1.PodTemplateSpec{Labels: map[string]string{"team": "db"},
+		Annotations: map[string]string{"prometheus.io/port": "8080", "vault.hashicorp.com/role": "db"}}
+	have := StatefulSet(c, opts, StatefulSetState{Replicas: 3})
+	want := have.Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate]
+	have.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "2026-11-26T15:04:05+01:00"
+	have.Spec.Template.Labels["added-by"] = "others"
+
+	// The administrator allows one key no longer, and the user adds another one that never was.
+	opts.PodAnnotations = nil
+	c.Spec.PodTemplate.Labels["app"] = "payments"
+	c.Spec.PodTemplate.Annotations["vault.hashicorp.com/role"] = "admin"
+	again := StatefulSet(WithPodMetadata(c, have, opts), opts, StatefulSetState{Replicas: 3})
+	if got := again.Spec.Template.Annotations[v1alpha1.AnnotationPodTemplate]; got != want {
+		t.Errorf("another template: labels %v, annotations %v", again.Spec.Template.Labels, again.Spec.Template.Annotations)
+	}
+}
