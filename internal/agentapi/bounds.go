@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,10 +31,24 @@ func countable(data []byte) error {
 // bound clips the texts of a report, drops channels that do not exist, and refuses lists and maps that are too long.
 func (r *Report) bound() error {
 	maps.DeleteFunc(r.TLS.Channels, func(channel string, _ ChannelFact) bool {
-		return !slices.Contains(Channels,
-			channel)
+		return !slices.Contains(Channels, channel)
 	})
 	return boundValue(reflect.ValueOf(r).Elem(), 0)
+}
+
+// DropUnknownPeers drops what a report contains about peers that have no name of a member of the cluster: nothing is
+// decided from it, and it could show made-up names to a user.
+func (r *Report) DropUnknownPeers(cluster string) {
+	maps.DeleteFunc(r.TLS.Peers, func(name string, _ ChannelFact) bool { return !isMember(cluster, name) })
+	maps.DeleteFunc(r.OtherPeers, func(name string, _ Identity) bool { return !isMember(cluster, name) })
+}
+
+// isMember reports whether a name is that of a member of the cluster, the arbitrator included. Members come and go with
+// spec.replicas, so that any ordinal is one.
+func isMember(cluster, name string) bool {
+	rest, own := strings.CutPrefix(name, cluster+"-")
+	ordinal, err := strconv.ParseUint(rest, 10, 8)
+	return own && (rest == "arbitrator" || err == nil && strconv.FormatUint(ordinal, 10) == rest)
 }
 
 func boundValue(v reflect.Value, depth int) error {

@@ -168,6 +168,7 @@ func (a *Agents) follow(ctx context.Context, key types.NamespacedName, f *follow
 	for pace.wait(ctx) {
 		asked := time.Now()
 		report, err := a.ask(ctx, f.target, since)
+		report.DropUnknownPeers(key.Name)
 		if ctx.Err() != nil {
 			break
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -81,6 +83,32 @@ func TestFollow(t *testing.T) {
 	<-changed
 	if len(changed) != 0 {
 		t.Errorf("%d notices too many", len(changed))
+	}
+}
+
+// TestUnknownPeersAreDropped: what an agent reports about peers that are no members of its cluster is not kept.
+func TestUnknownPeersAreDropped(t *testing.T) {
+	client := &scripted{answers: make(chan any)}
+	changed := make(chan types.NamespacedName, 10)
+	a := &Agents{Client: client, Changed: func(k types.NamespacedName) { changed <- k }}
+	key := types.NamespacedName{Namespace: "demo", Name: "shop"}
+	a.Follow(key, []Target{{Pod: "shop-0", UID: "1"}})
+	defer a.Follow(key, nil)
+	sent := agentapi.Report{Generation: 1, OtherPeers: map[string]agentapi.Identity{},
+		TLS: agentapi.TLSReport{Peers: map[string]agentapi.ChannelFact{}}}
+	known := []string{"shop-arbitrator", "shop-1", "shop-12"}
+	for _, name := range append([]string{"shop", "shop-", "shop-x", "shop-01", "shop-+1", "shop--1", "shop-1-2", "shop-999",
+		"other-1", "xshop-1", "shop-arbitrator-1", "", "1"}, known...) {
+		sent.OtherPeers[name], sent.TLS.Peers[name] = agentapi.Identity{}, agentapi.ChannelFact{}
+	}
+	client.answers <- sent
+	<-changed
+	got := a.Seen(key)["shop-0"].Report
+	if peers := slices.Sorted(maps.Keys(got.TLS.Peers)); !slices.Equal(peers, slices.Sorted(slices.Values(known))) {
+		t.Errorf("peers: %v", peers)
+	}
+	if others := slices.Sorted(maps.Keys(got.OtherPeers)); !slices.Equal(others, slices.Sorted(slices.Values(known))) {
+		t.Errorf("other peers: %v", others)
 	}
 }
 
