@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
@@ -62,8 +63,8 @@ type Reconciler struct {
 	Agents Agents
 	// Sources are the clusters that may be backed up.
 	Sources clone.Sources
-	// Admit lets the holder of a key take a backup of an agent.
-	Admit func(ctx context.Context, t observe.Target, a agentapi.BackupAdmission) error
+	// Calls let the holder of a key take a backup of an agent.
+	Calls *calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]
 	Jobs  job.Options
 	// Options render the pod that a test restores into.
 	Options resources.Options
@@ -71,6 +72,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
+
+	starts starts
 }
 
 // facts are what a pass decides from.
@@ -91,10 +94,15 @@ type facts struct {
 
 // Reconcile makes one pass: get, observe, decide, act or write the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer r.Calls.EndPass(req.NamespacedName)
 	b := &v1alpha1.GaleraBackup{}
 	if err := r.Get(ctx, req.NamespacedName, b); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.starts.gone(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	r.starts.seen(b)
 	if b.DeletionTimestamp != nil {
 		return retry.Pass(r.remove(ctx, b))
 	}
@@ -114,16 +122,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next := b.DeepCopy()
 	d := decide(&next.Status, f)
 	if !equality.Semantic.DeepEqual(b.Status, next.Status) {
-		err := r.Status().Update(ctx, next) // the intent first
-		if err == nil {
-			r.announce(b.Status.Phase, next)
-		}
-		return retry.Pass(d.requeueAfter, err)
+		return retry.Pass(r.record(ctx, f, next, d))
 	}
 	if d.run {
 		return retry.Pass(d.requeueAfter, r.run(ctx, f))
 	}
 	return retry.Pass(d.requeueAfter, nil)
+}
+
+// record writes the status, the intent of an attempt among it, unless another backup of the cluster begins now.
+func (r *Reconciler) record(ctx context.Context, f facts, next *v1alpha1.GaleraBackup, d decision) (time.Duration,
+	error) {
+	before := f.backup.Status
+	begins := next.Status.Attempts > before.Attempts
+	if begins && !r.starts.claim(client.ObjectKeyFromObject(f.cluster), next) {
+		return time.Second, nil
+	}
+	err := r.Status().Update(ctx, next)
+	switch {
+	case err == nil:
+		r.announce(before.Phase, next)
+	case begins:
+		r.starts.release(next)
+	}
+	return d.requeueAfter, err
 }
 
 // announce makes an event of a new phase.
@@ -237,7 +259,10 @@ func (r *Reconciler) run(ctx context.Context, f facts) error {
 	if !followed {
 		return nil // the Job fails, and another node is chosen
 	}
-	if err := r.Admit(ctx, target, agentapi.BackupAdmission{ID: b.Status.ID, KeySHA256: hash}); err != nil {
+	by := calls.By{Cluster: client.ObjectKeyFromObject(f.cluster), Object: client.ObjectKeyFromObject(b)}
+	admission := agentapi.BackupAdmission{ID: b.Status.ID, KeySHA256: hash}
+	// The Job waits for its admission, so it can start before the answer arrives.
+	if _, err := r.Calls.Ask(ctx, by, target, admission); err != nil && !calls.Quiet(err) {
 		log.FromContext(ctx).Info("the agent does not admit the backup", "node", b.Status.Node, "why", err.Error())
 	}
 	if f.job.Exists {
@@ -267,13 +292,14 @@ func (r *Reconciler) run(ctx context.Context, f facts) error {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraBackup{}).
-		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
 		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.GaleraBackupStore{}, handler.EnqueueRequestsFromMapFunc(
 			func(ctx context.Context, o client.Object) []reconcile.Request {
 				return r.waiting(ctx, o.GetNamespace(),
 					func(b *v1alpha1.GaleraBackup) bool { return b.Spec.StoreRef.Name == o.GetName() })
 			})).
+		WatchesRawSource(r.Calls.Source()).
 		Complete(r)
 }
 

@@ -8,15 +8,15 @@ import (
 )
 
 // AdmitBackup lets the holder of a key take a backup of an agent.
-func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.BackupAdmission) (err error) {
+func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.BackupAdmission) (_ struct{}, err error) {
 	defer func(began time.Time) { c.Requests.end("backup", began, 0, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
-		return err
+		return struct{}{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	return client.AdmitBackup(ctx, t.Address, a)
+	return struct{}{}, client.AdmitBackup(ctx, t.Address, a)
 }
 
 // KeepAccount asks an agent to make or to drop a benchmark's account.

@@ -15,8 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
@@ -37,7 +40,7 @@ func TestBackupRemoval(t *testing.T) {
 					DeletionPolicy: v1alpha1.BackupDelete}}
 			must(t, kube.Create(ctx, b))
 			r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now}
-			r.Events = events.NewFakeRecorder(9)
+			r.Events, r.Calls = events.NewFakeRecorder(9), admitsAll()
 			pass := func() {
 				t.Helper()
 				_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
@@ -101,7 +104,7 @@ func TestCopiedBackup(t *testing.T) {
 	must(t, kube.Delete(ctx, b))
 	reported := events.NewFakeRecorder(9)
 	r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Events: reported,
-		Now: time.Now}
+		Now: time.Now, Calls: admitsAll()}
 	_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
 	must(t, err)
 	var jobs batchv1.JobList
@@ -110,4 +113,12 @@ func TestCopiedBackup(t *testing.T) {
 		len(reported.Events) != 1 {
 		t.Errorf("%v, %d Jobs, %d events", err, len(jobs.Items), len(reported.Events))
 	}
+}
+
+// admitsAll are agents that admit every backup.
+func admitsAll() *calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}] {
+	return &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(
+		func(context.Context, observe.Target, agentapi.BackupAdmission) (none struct{}, err error) {
+			return none, nil
+		})}
 }

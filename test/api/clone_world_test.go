@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerarestore"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -70,10 +71,11 @@ func newCloning(t *testing.T, name string) *cloning {
 		Now: time.Now}
 	w.backups = galerabackup.Reconciler{Client: kube, Live: kube, Sources: sources, Agents: w.agents, Jobs: jobs,
 		Options: options, Events: events.NewFakeRecorder(100), Now: time.Now,
-		Admit: func(_ context.Context, _ observe.Target, a agentapi.BackupAdmission) error {
-			w.admitted = append(w.admitted, a)
-			return nil
-		}}
+		Calls: &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(
+			func(_ context.Context, _ observe.Target, a agentapi.BackupAdmission) (none struct{}, err error) {
+				w.admitted = append(w.admitted, a)
+				return none, nil
+			})}}
 	return w
 }
 

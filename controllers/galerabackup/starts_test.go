@@ -1,0 +1,149 @@
+package galerabackup
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/observe"
+)
+
+// nodes are the agents of every cluster: all of them serve.
+type nodes struct{}
+
+func (nodes) Seen(types.NamespacedName) map[string]observe.Seen {
+	return map[string]observe.Seen{"shop-0": synced(), "shop-1": synced(), "shop-2": synced()}
+}
+
+func (nodes) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
+	return observe.Target{Pod: pod}, true
+}
+
+// several makes backups of one healthy cluster, and a reconciler of them.
+func several(t *testing.T, count int, change func(*v1alpha1.GaleraBackup)) (*Reconciler, []*v1alpha1.GaleraBackup) {
+	t.Helper()
+	scheme, f := runtime.NewScheme(), pending()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.cluster.Namespace, f.store.Namespace, f.store.Name = "demo", "demo", "s3"
+	all := []client.Object{f.cluster, f.store, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "demo",
+		Name: "shop-tls"}, Data: map[string][]byte{"ca.crt": []byte("the CA")}}}
+	var backups []*v1alpha1.GaleraBackup
+	for i := range count {
+		b := f.backup.DeepCopy()
+		b.Name, b.UID = fmt.Sprint("b", i), types.UID(fmt.Sprintf("%d-0", i))
+		b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name = "shop", "s3"
+		change(b)
+		backups, all = append(backups, b), append(all, b)
+	}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).WithStatusSubresource(backups[0]).Build()
+	return &Reconciler{Client: kube, Live: kube, Agents: nodes{}, Sources: clone.Sources{Reader: kube},
+		Calls: &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(
+			func(context.Context, observe.Target, agentapi.BackupAdmission) (none struct{}, err error) {
+				return none, nil
+			})},
+		Jobs: job.Options{Image: "operator"}, Events: events.NewFakeRecorder(1000),
+		Now: func() time.Time { return noon }}, backups
+}
+
+func passOf(t *testing.T, r *Reconciler, b *v1alpha1.GaleraBackup) *v1alpha1.GaleraBackup {
+	t.Helper()
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)}); err != nil {
+		t.Fatal(err)
+	}
+	now := &v1alpha1.GaleraBackup{}
+	if err := r.Live.Get(t.Context(), client.ObjectKeyFromObject(b), now); err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// TestOneBackupOfAClusterBegins: while the cache does not show that another one has begun, too.
+func TestOneBackupOfAClusterBegins(t *testing.T) {
+	r, b := several(t, 2, func(*v1alpha1.GaleraBackup) {})
+	fresh := r.Client
+	stale := &v1alpha1.GaleraBackupList{}
+	if err := fresh.List(t.Context(), stale); err != nil {
+		t.Fatal(err)
+	}
+	r.Client = interceptor.NewClient(fresh.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, into client.ObjectList, o ...client.ListOption) error {
+			if to, is := into.(*v1alpha1.GaleraBackupList); is {
+				stale.DeepCopyInto(to)
+				return nil
+			}
+			return c.List(ctx, into, o...)
+		}})
+	if got := passOf(t, r, b[0]); got.Status.Phase != v1alpha1.BackupRunning {
+		t.Fatalf("%+v", got.Status)
+	}
+	if got := passOf(t, r, b[1]); got.Status.Phase != "" {
+		t.Fatalf("two have begun: %+v", got.Status)
+	}
+	r.Client = fresh
+	passOf(t, r, b[0]) // the cache has caught up
+	if got := passOf(t, r, b[1]); got.Status.Phase != v1alpha1.BackupPending {
+		t.Errorf("%+v", got.Status)
+	}
+	if len(r.starts.of) != 0 {
+		t.Errorf("left: %v", r.starts.of)
+	}
+	// One that is deleted before the cache has shown its attempt holds up no other one.
+	r.starts.claim(types.NamespacedName{Namespace: "demo", Name: "shop"}, &v1alpha1.GaleraBackup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "deleted", UID: "9"}})
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "demo",
+		Name: "deleted"}}); err != nil || len(r.starts.of) != 0 {
+		t.Errorf("left: %v, %v", r.starts.of, err)
+	}
+}
+
+// TestASilentAgentHoldsNoWorker: the passes of all backups that wait for silent agents of one cluster take no more of
+// the workers' time than the cluster's budget, and their Jobs are made meanwhile.
+func TestASilentAgentHoldsNoWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const count = 20
+		r, all := several(t, count, func(b *v1alpha1.GaleraBackup) {
+			b.Status = underWay().backup.Status
+			b.Status.ID = ID(b)
+		})
+		r.Calls.Do = func(ctx context.Context, _ observe.Target, _ []agentapi.BackupAdmission) ([]struct{}, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		began := time.Now()
+		for _, b := range all {
+			passOf(t, r, b) // writes down the progress, if there is any
+			passOf(t, r, b)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%d backups took %s", count, took)
+		}
+		var jobs batchv1.JobList
+		if err := r.Live.List(t.Context(), &jobs); err != nil || len(jobs.Items) != count {
+			t.Errorf("%d Jobs, %v", len(jobs.Items), err)
+		}
+		time.Sleep(time.Hour) // all of them are asked and given up
+	})
+}
