@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/galera-operator/galera-operator/internal/undecodable"
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -82,7 +81,7 @@ func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
 		Scheme:                              scheme,
 		Cache:                               cache,
 		NewClient:                           bad.NewClient,
-		Metrics:                             metricsserver.Options{BindAddress: opts.metricsAddress},
+		Metrics:                             metricsOptions(opts),
 		HealthProbeBindAddress:              opts.probeAddress,
 		PprofBindAddress:                    opts.pprofAddress,
 		LeaderElection:                      opts.leaderElect,

@@ -34,6 +34,8 @@ type options struct {
 	agentClusters   int
 	controlCertDir  string
 	metricsAddress  string
+	metricsSecure   bool
+	metricsCertDir  string
 	probeAddress    string
 	pprofAddress    string
 	logFormat       string
@@ -69,7 +71,12 @@ func bindFlags(fs *flag.FlagSet) *options {
 			"names end in -galera")
 	fs.StringVar(&o.controlCertDir, "control-cert-dir", "/etc/galera-operator/control",
 		"directory with tls.crt, tls.key and ca.crt of the operator's client certificate")
-	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0: none")
+	fs.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "address of the metrics; 0: none")
+	fs.BoolVar(&o.metricsSecure, "metrics-secure", true,
+		"serve metrics over TLS to those whose token may get the URL /metrics (TokenReview and SubjectAccessReview); "+
+			"false: in clear, to everyone")
+	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
+		"directory with tls.crt and tls.key for the metrics; empty: a certificate is made that nobody can verify")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	fs.StringVar(&o.pprofAddress, "pprof-bind-address", "",
 		"address of Go's profiles, under /debug/pprof: who reaches it reads the operator's memory, secrets included, so "+

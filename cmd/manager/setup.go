@@ -161,7 +161,7 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 		register(galerabackupschedule.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Sources: sources,
-			Calls: &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(asker.AdmitBackup)},
+			Calls:  &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(asker.AdmitBackup)},
 			Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackupschedule.Reconciler{Client: c, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).
 			SetupWithManager(mgr),

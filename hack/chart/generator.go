@@ -53,6 +53,14 @@ func (g *generator) add(o object) error {
 		return g.write("metrics-service.yaml", "$.Values.metrics.service.enabled", o)
 	case "PrometheusRule":
 		return g.rules(o)
+	case "ServiceMonitor":
+		g.label(o)["«more metrics.serviceMonitor.labels»"] = nil
+		endpoints, _ := o.at("spec", "endpoints").([]any)
+		if len(endpoints) != 1 {
+			return fmt.Errorf("%d endpoints; the chart's values expect one", len(endpoints))
+		}
+		endpoints[0].(map[string]any)["interval"] = block("metrics.serviceMonitor.interval")
+		return g.write("service-monitor.yaml", "$.Values.metrics.serviceMonitor.enabled", o)
 	case "PodMonitor":
 		g.label(o)["«more metrics.podMonitors.labels»"] = nil
 		if o.at("spec", "namespaceSelector", "any") == true {

@@ -10,7 +10,7 @@ import (
 // watched.
 var clusterScoped = []string{
 	"clusterissuers", "customresourcedefinitions", "namespaces", "nodes", "persistentvolumes", "priorityclasses",
-	"storageclasses", "volumeattachments",
+	"storageclasses", "subjectaccessreviews", "tokenreviews", "volumeattachments",
 }
 
 const (
@@ -62,6 +62,8 @@ func (g *generator) rbac(objects []object) error {
 				condition = wanted(o.name()) + " " + everywhere
 			case aggregated(o):
 				condition = rbacAggregate
+			case forURLs(o):
+				condition = rbacCreate
 			default:
 				return fmt.Errorf("%s has no binding, and aggregates to no other role", o.name())
 			}
@@ -92,6 +94,14 @@ func aggregated(o object) bool {
 	return false
 }
 
+// forURLs reports whether a role gives access to URLs of the operator: an administrator binds it.
+func forURLs(o object) bool {
+	rules, _ := o["rules"].([]any)
+	return len(rules) > 0 && !slices.ContainsFunc(rules, func(r any) bool {
+		return r.(map[string]any)["nonResourceURLs"] == nil
+	})
+}
+
 // account gives a binding's subjects the service account of the release.
 func account(o object) {
 	subjects, _ := o["subjects"].([]any)
@@ -117,8 +127,11 @@ func (g *generator) namespaced(role, binding object) error {
 			"subjects": copyOf(binding["subjects"]),
 		}
 	}
-	perNamespace := []object{roleOf("Role", role.name(), inside), bind("RoleBinding", "Role", role.name())}
-	account(perNamespace[1])
+	var perNamespace []object
+	if len(inside) > 0 {
+		perNamespace = []object{roleOf("Role", role.name(), inside), bind("RoleBinding", "Role", role.name())}
+		account(perNamespace[1])
+	}
 	condition := wanted(role.name()) + " " + namespacesOnly
 	for _, o := range perNamespace {
 		o.at("metadata").(map[string]any)["namespace"] = expression(".")

@@ -20,7 +20,7 @@ import (
 const monitored = `
 crds: {install: false}
 metrics:
-  serviceMonitor: {enabled: true, interval: 30s}
+  serviceMonitor: {enabled: true}
   podMonitors: {enabled: true}
   prometheusRules: {enabled: true}
   dashboards: {enabled: true}
@@ -87,7 +87,7 @@ func TestMonitoringIsAdmitted(t *testing.T) {
 			t.Errorf("%s: the API server keeps another spec:\n%v\n%v", want.id(), a, b)
 		}
 	}
-	if seen != 4 {
+	if seen != 3 {
 		t.Errorf("%d objects of the Prometheus operator's kinds", seen)
 	}
 }

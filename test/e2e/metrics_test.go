@@ -83,6 +83,15 @@ var _ = Describe("Metrics", func() {
 			o.Expect(s.Families).To(HaveKey("galera_operator_agent_request_duration_seconds"))
 			o.Expect(lint(s, "galera_operator_")).To(BeEmpty())
 		})
+		// Nobody reads them without a token of an account that may.
+		pod, err := kube.Operator().Pod(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		stranger, err := kube.Operator().Token(ctx, "default")
+		Expect(err).NotTo(HaveOccurred())
+		for token, refusal := range map[string]string{"": "401", "made-up": "401", stranger: "403"} {
+			_, err := kube.Operator().ScrapeAs(ctx, pod, token)
+			Expect(err).To(MatchError(ContainSubstring(refusal)))
+		}
 	}, SpecTimeout(6*time.Minute))
 })
 

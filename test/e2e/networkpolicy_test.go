@@ -56,7 +56,7 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 				withPods(people, "member", peer, "operator", operator, "itself", member))
 			expectConnections(ctx, operator, map[string][]uint16{"member": nobodyReaches, "client": nobodyReaches,
 				"stranger":  nobodyReaches,
-				"elsewhere": {agentapi.ProbePort}},
+				"elsewhere": {harness.OperatorMetricsPort}},
 				withPods(people, "member", peer))
 			refused, err := policies.Refusals(ctx)
 			Expect(err).NotTo(HaveOccurred())

@@ -42,15 +42,23 @@ func (s Scrape) Value(name string, labels ...string) (value float64, ok bool) {
 }
 
 func scrape(ctx context.Context, host string, query url.Values) (s Scrape, err error) {
+	at := url.URL{Scheme: "http", Host: host, Path: agentapi.PathMetrics, RawQuery: query.Encode()}
+	return scrapeFrom(ctx, http.DefaultClient, at, "")
+}
+
+// scrapeFrom sends a token, if there is one.
+func scrapeFrom(ctx context.Context, client *http.Client, at url.URL, token string) (s Scrape, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	at := url.URL{Scheme: "http", Host: host, Path: agentapi.PathMetrics, RawQuery: query.Encode()}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return s, err
 	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	began := time.Now()
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return s, err
 	}

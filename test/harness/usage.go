@@ -1,24 +1,17 @@
 package harness
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 const (
-	operatorMetricsPort = "8080"
 	// requestsMetric counts the requests of a Kubernetes client, by client-go itself.
 	requestsMetric = "rest_client_requests_total"
 	clockTicks     = 100 // of /proc, on every platform Kubernetes runs on
@@ -51,7 +44,7 @@ func (k Operator) Usage(ctx context.Context) (Usage, error) {
 	var errs [3]error
 	u.CPU, errs[0] = processorTime(pids[0])
 	u.Resident, errs[1] = residentMemory(pids[0])
-	u.Requests, errs[2] = operatorRequests(ctx, p)
+	u.Requests, errs[2] = k.requests(ctx, p)
 	u.WorkingSet = workingSet(pids[0])
 	return u, errors.Join(errs[:]...)
 }
@@ -62,7 +55,7 @@ func (k Operator) Scrape(ctx context.Context) (Scrape, error) {
 	if err != nil {
 		return Scrape{}, err
 	}
-	return scrape(ctx, net.JoinHostPort(p.Status.PodIP, operatorMetricsPort), nil)
+	return k.scrape(ctx, p)
 }
 
 // processorTime reads utime and stime, the fields 14 and 15; the second may contain blanks.
@@ -135,39 +128,4 @@ func readStat(dir, key string) int64 {
 		}
 	}
 	return 0
-}
-
-// operatorRequests adds up the operator's own count.
-func operatorRequests(ctx context.Context, p *corev1.Pod) (total float64, err error) {
-	url := "http://" + net.JoinHostPort(p.Status.PodIP, operatorMetricsPort) + "/metrics"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, fmt.Errorf("the operator's metrics: %w", err)
-	}
-	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	return sumMetric(resp.Body, requestsMetric)
-}
-
-// sumMetric adds up all series of one metric in the text format.
-func sumMetric(r io.Reader, name string) (total float64, err error) {
-	found := false
-	for lines := bufio.NewScanner(r); lines.Scan(); {
-		line := lines.Text()
-		if !strings.HasPrefix(line, name+"{") && !strings.HasPrefix(line, name+" ") {
-			continue
-		}
-		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", line, err)
-		}
-		total, found = total+v, true
-	}
-	if !found {
-		return 0, fmt.Errorf("no metric %s", name)
-	}
-	return total, nil
 }

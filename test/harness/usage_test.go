@@ -6,17 +6,6 @@ import (
 	"testing"
 )
 
-func TestSumMetric(t *testing.T) {
-	text := "# HELP a b\nrest_client_requests_total{code=\"200\",method=\"GET\"} " +
-		"3\nrest_client_requests_total{code=\"404\"} 1.5\nrest_client_requests_total_other 9\n"
-	if got, err := sumMetric(strings.NewReader(text), requestsMetric); err != nil || got != 4.5 {
-		t.Errorf("sumMetric = %v, %v", got, err)
-	}
-	if _, err := sumMetric(strings.NewReader("other 1\n"), requestsMetric); err == nil {
-		t.Error("a missing metric is taken for zero")
-	}
-}
-
 func TestUsageOfThisProcess(t *testing.T) {
 	if _, err := processorTime(os.Getpid()); err != nil {
 		t.Error(err)

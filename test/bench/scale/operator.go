@@ -68,7 +68,7 @@ func (b *bench) startOperator() (*operator, error) {
 	o.cmd = exec.Command("unshare", "--uts", "sh", "-c", `hostname "$0" && exec "$@"`,
 		fmt.Sprintf("operator-%d", b.started), b.manager,
 		"--leader-elect", "--operator-image=operator:bench", "--agent=", "--operator-namespace="+operatorNamespace,
-		"--control-cert-dir="+b.dir,
+		"--control-cert-dir="+b.dir, "--metrics-secure=false",
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", o.port), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d",
 			o.port+1),
 		fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", o.port+2))
