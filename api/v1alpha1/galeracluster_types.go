@@ -382,4 +382,14 @@ type NetworkPolicySpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	ClientsFrom []networkingv1.NetworkPolicyPeer `json:"clientsFrom,omitempty"`
+	// restrictEgress limits what the nodes and the arbitrator can connect to: DNS (ports 53 and 5353), each other, and
+	// egressTo. Jobs and the archiver of backups are not limited, because an object store has no fixed address. Default:
+	// false.
+	// +optional
+	RestrictEgress bool `json:"restrictEgress,omitempty"`
+	// egressTo lists pods and networks that nodes can connect to in addition, with restrictEgress: for instance what a
+	// sidecar sends its records to. Default: none.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	EgressTo []networkingv1.NetworkPolicyPeer `json:"egressTo,omitempty"`
 }

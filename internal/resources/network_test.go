@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -94,6 +95,40 @@ func TestClientsPort(t *testing.T) {
 	}
 	if len(rulesFor(NetworkPolicy(c, testOptions), PortClients)) != 2 {
 		t.Error("members may not prove each other's port 3306")
+	}
+}
+
+// TestEgress: what nodes dial is limited on request only, to DNS, each other and what the spec names. A list that is
+// empty opens nothing.
+func TestEgress(t *testing.T) {
+	c := shop()
+	if p := NetworkPolicy(c, testOptions); len(p.Spec.PolicyTypes) != 1 || p.Spec.Egress != nil {
+		t.Errorf("limited although nobody asks for it: %+v", p.Spec)
+	}
+	c.Spec.NetworkPolicy.RestrictEgress = true
+	p := NetworkPolicy(c, testOptions)
+	if !slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) || len(p.Spec.Egress) != 2 {
+		t.Fatalf("%+v", p.Spec)
+	}
+	for _, rule := range p.Spec.Egress {
+		switch {
+		case len(rule.To) == 0: // to everything
+			for _, port := range rule.Ports {
+				if n := port.Port.IntValue(); n != 53 && n != 5353 {
+					t.Errorf("port %d is open to everything", n)
+				}
+			}
+			if len(rule.Ports) != 4 {
+				t.Errorf("%+v", rule.Ports)
+			}
+		case len(rule.To) != 1 || rule.To[0].NamespaceSelector != nil || rule.To[0].IPBlock != nil ||
+			rule.To[0].PodSelector.MatchLabels[v1alpha1.LabelCluster] != "shop":
+			t.Errorf("%+v", rule)
+		}
+	}
+	c.Spec.NetworkPolicy.EgressTo = []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}}
+	if p := NetworkPolicy(c, testOptions); len(p.Spec.Egress) != 3 || len(p.Spec.Egress[2].To) != 1 {
+		t.Errorf("%+v", p.Spec.Egress)
 	}
 }
 

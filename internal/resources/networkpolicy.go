@@ -15,8 +15,11 @@ import (
 // OperatorLabel is the value of app.kubernetes.io/name on the operator's pods.
 const OperatorLabel = "galera-operator"
 
-// NetworkPolicy returns who may reach which port, or nil where the spec wants none. Outgoing
-// traffic is not restricted: what a node may dial is known to the agent, not to this policy.
+// portsOfDNS are the usual one, and the one of OpenShift's DNS pods: policies see the port of the pod.
+var portsOfDNS = []int32{53, 5353}
+
+// NetworkPolicy returns who may reach which port, and with restrictEgress what pods may dial, or nil where the spec
+// wants none.
 func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.NetworkPolicy {
 	spec := c.Spec.NetworkPolicy
 	if spec.Enabled != nil && !*spec.Enabled {
@@ -40,7 +43,26 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 	if c.ArchivesBinlog() {
 		p.Spec.Ingress = append(p.Spec.Ingress, fromArchiver(c))
 	}
+	if spec.RestrictEgress {
+		p.Spec.PolicyTypes = append(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+		p.Spec.Egress = egress(c)
+	}
 	return p
+}
+
+// egress is what nodes and the arbitrator dial. Agents are asked by the operator, and never dial it. To each other all
+// ports are open here: what they listen on is limited for those who reach it.
+func egress(c *v1alpha1.GaleraCluster) []networkingv1.NetworkPolicyEgressRule {
+	dns := networkingv1.NetworkPolicyEgressRule{Ports: policyPorts(portsOfDNS...)}
+	for _, p := range policyPorts(portsOfDNS...) {
+		p.Protocol = new(corev1.ProtocolUDP)
+		dns.Ports = append(dns.Ports, p)
+	}
+	out := []networkingv1.NetworkPolicyEgressRule{dns, {To: []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}}}}
+	if to := c.Spec.NetworkPolicy.DeepCopy().EgressTo; len(to) > 0 { // an empty list would be everything
+		out = append(out, networkingv1.NetworkPolicyEgressRule{To: to})
+	}
+	return out
 }
 
 // openPorts are for kubelet and Prometheus: probes and metrics, nothing secret.

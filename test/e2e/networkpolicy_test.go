@@ -78,6 +78,7 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			namespace := newNamespace(ctx, "policies")
 			spec := sample(namespace, "galera-arbitrator.yaml")
 			spec.Spec.NetworkPolicy.ClientsFrom = clientPeers(ctx)
+			spec.Spec.NetworkPolicy.RestrictEgress = true
 			pair := create(ctx, spec)
 			Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
 			Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())
@@ -115,6 +116,14 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 				withPods(people, "member", member, "operator", operator))
 			expectConnections(ctx, member, map[string][]uint16{"arbitrator": membersReach},
 				withPods(nil, "arbitrator", &arbitrators[0]))
+			By("dialling from a node what is neither a member nor DNS")
+			for name, to := range map[string]*corev1.Pod{"the operator": operator, "a stranger": people["stranger"]} {
+				open, err := harness.Connects(ctx, member, to.Status.PodIP, dialled...)
+				Expect(err).NotTo(HaveOccurred())
+				for port, is := range open {
+					Expect(is).To(BeFalse(), "%s, port %d", name, port)
+				}
+			}
 		}, SpecTimeout(12*time.Minute))
 
 	It("let a benchmark through, and only its pods to its SSH server", Label(Slow), func(ctx SpecContext) {
