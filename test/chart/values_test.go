@@ -262,19 +262,19 @@ func visit(v any, f func(key, text string)) {
 func TestNamedNamespacesNeedRoles(t *testing.T) {
 	all := render(t, `{watchNamespaces: [one, two], rbac: {aggregate: false}}`)
 	wide := render(t, `{rbac: {aggregate: false}}`)
-	clusterRoles := all.of("ClusterRole")
-	if len(clusterRoles) != 1 {
+	clusterRoles := operators(all.of("ClusterRole"))
+	if len(clusterRoles) != 2 {
 		t.Fatalf("%d ClusterRoles", len(clusterRoles))
 	}
 	want := []string{"clusterissuers get", "namespaces get", "nodes get", "nodes list", "nodes watch",
-		"storageclasses get", "storageclasses list"}
+		"storageclasses get", "storageclasses list", "subjectaccessreviews create", "tokenreviews create"}
 	if got := rights(clusterRoles); !slices.Equal(got, want) {
 		t.Errorf("cluster-wide it may %v, want %v", got, want)
 	}
 	for _, ns := range []string{"one", "two"} {
 		inside := slices.DeleteFunc(all.of("Role"), func(o object) bool { return o.at("metadata.namespace") != ns })
 		together := rights(append(inside, clusterRoles...))
-		if everywhere := rights(wide.of("ClusterRole")); !slices.Equal(together, everywhere) {
+		if everywhere := rights(operators(wide.of("ClusterRole"))); !slices.Equal(together, everywhere) {
 			t.Errorf("in %s it may %v, everywhere %v", ns, together, everywhere)
 		}
 	}
@@ -287,6 +287,13 @@ func TestNamedNamespacesNeedRoles(t *testing.T) {
 	if len(own) != 1 || own[0].at("metadata.name") != "galera-operator-leader-election" {
 		t.Errorf("in its own namespace it may more than lead: %v", own)
 	}
+}
+
+// operators are the roles of the operator, without the one for those who read its metrics.
+func operators(roles objects) objects {
+	return slices.DeleteFunc(roles, func(o object) bool {
+		return strings.HasSuffix(o.at("metadata.name").(string), "-metrics-reader")
+	})
 }
 
 // rights are all pairs of resource and verb.
