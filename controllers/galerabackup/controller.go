@@ -226,7 +226,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (fac
 	if f.cluster != nil {
 		f.agents = r.Agents.Seen(client.ObjectKeyFromObject(f.cluster))
 	}
-	if f.store, err = r.storeOf(ctx, b); err != nil {
+	if f.store, err = storeOf(ctx, r.Client, b); err != nil {
 		return f, err
 	}
 	if f.other, err = r.other(ctx, b); err != nil {
@@ -239,7 +239,7 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (fac
 }
 
 // storeOf returns the store of a backup, nil when there is none.
-func (r *Reconciler) storeOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1alpha1.GaleraBackupStore, error) {
+func storeOf(ctx context.Context, r client.Reader, b *v1alpha1.GaleraBackup) (*v1alpha1.GaleraBackupStore, error) {
 	s := &v1alpha1.GaleraBackupStore{}
 	err := r.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Spec.StoreRef.Name}, s)
 	if apierrors.IsNotFound(err) {

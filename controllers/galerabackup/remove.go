@@ -30,7 +30,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if !controllerutil.ContainsFinalizer(b, Finalizer) {
 		return 0, nil
 	}
-	store, err := r.storeOf(ctx, b)
+	store, err := storeOf(ctx, r.Client, b)
 	if err != nil {
 		return 0, err
 	}

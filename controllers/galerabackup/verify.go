@@ -56,7 +56,7 @@ func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 func (r *Reconciler) observeVerification(ctx context.Context, b *v1alpha1.GaleraBackup) (facts, error) {
 	f := facts{backup: b, now: r.Now()}
 	var err error
-	if f.store, err = r.storeOf(ctx, b); err != nil {
+	if f.store, err = storeOf(ctx, r.Client, b); err != nil {
 		return f, err
 	}
 	cluster := &v1alpha1.GaleraCluster{}
