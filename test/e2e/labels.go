@@ -6,7 +6,7 @@
 //
 // Without a label filter nothing runs, so that `go test ./...` does not start it by accident. With
 // GALERA_E2E_KEEP=1 the namespaces stay for a look at them; GALERA_CONTEXT names another kubectl
-// context than kind-galera.
+// context than kind-galera, GALERA_E2E_SATURATION another time than 5m for which each cluster is saturated.
 package e2e
 
 // Labels of the specs. Every spec has exactly one of Core and Slow.
