@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 var podNow = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
@@ -76,7 +76,7 @@ func TestWaiting(t *testing.T) {
 		"no host":     {scheduled(corev1.ConditionFalse), true},
 		"on its host": {scheduled(corev1.ConditionTrue), false},
 	} {
-		if got := waiting(tc.pod, resources.ContainerName); got != tc.want {
+		if got := pod(tc.pod, &appsv1.StatefulSet{}, podNow).Waiting; got != tc.want {
 			t.Errorf("%s: waiting %v, want %v", name, got, tc.want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestServerReady(t *testing.T) {
 		"its host is lost":        {dbPod(container("mariadb", time.Hour, "", 0), crashes, "lost"), false},
 		"nothing is known":        {&corev1.Pod{}, false},
 	} {
-		if got := serverReady(tc.pod); got != tc.want {
+		if got := pod(tc.pod, &appsv1.StatefulSet{}, podNow).Ready; got != tc.want {
 			t.Errorf("%s: ready %v, want %v", name, got, tc.want)
 		}
 	}
@@ -133,7 +133,7 @@ func TestUnsettled(t *testing.T) {
 			"its readiness gates are not met", false},
 		"it has run for an hour since": {dbPod(server, container("log", time.Hour, "", 5), ""), "", false},
 	} {
-		got := unsettled(tc.pod, podNow)
+		got := pod(tc.pod, &appsv1.StatefulSet{}, podNow).Unsettled
 		if !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
