@@ -22,6 +22,8 @@ const (
 	ReasonBackupFailed   = "BackupFailed"
 	ReasonBackupNotFound = "BackupNotFound"
 	ReasonBackupDamaged  = "BackupDamaged"
+	// ReasonArchiveDamaged: a segment of the archive is missing, or is not what was archived.
+	ReasonArchiveDamaged = "ArchiveDamaged"
 	// ReasonBackupAmbiguous: several clusters of one name have backups in a store.
 	ReasonBackupAmbiguous = "BackupAmbiguous"
 	ReasonVerified        = "Verified"

@@ -27,7 +27,7 @@ func decide(to *v1alpha1.ArchiveStatus, f facts) (ask base) {
 		}
 		if a.Surveyed {
 			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base,
-				timeOf(a.From) //nolint:gosec // as above
+				timeOf(secondAfter(a.From)) //nolint:gosec // as above
 		}
 	}
 	lag(to, f.now)
@@ -92,6 +92,14 @@ func timeOf(t time.Time) *metav1.Time {
 		return nil
 	}
 	return &metav1.Time{Time: t.Truncate(time.Second)}
+}
+
+// secondAfter is the first whole second that is not before a time: an earlier one is before the backup.
+func secondAfter(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(time.Second - 1).Truncate(time.Second)
 }
 
 func clock(t *metav1.Time) string {

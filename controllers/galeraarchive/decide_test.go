@@ -98,6 +98,24 @@ func TestGapIsKeptUntilTheArchiverHasLooked(t *testing.T) {
 	}
 }
 
+// TestRecoverableFrom: a restore can end at every whole second from the one that is named on. The second in which the
+// backup was complete is before it.
+func TestRecoverableFrom(t *testing.T) {
+	for after, want := range map[time.Duration]time.Duration{0: 0, time.Nanosecond: time.Second, 700 * time.Millisecond: time.Second,
+		time.Second: time.Second} {
+		var to v1alpha1.ArchiveStatus
+		decide(&to, with(func(f *facts) { f.archived.From = noon.Add(after - time.Hour) }))
+		if have := to.RecoverableFrom; have == nil || !have.Time.Equal(noon.Add(want-time.Hour)) {
+			t.Errorf("a backup of %s after the hour: from %s", after, have)
+		}
+	}
+	var to v1alpha1.ArchiveStatus
+	decide(&to, with(func(f *facts) { f.archived.From = time.Time{} }))
+	if to.RecoverableFrom != nil {
+		t.Errorf("there is no backup: from %s", to.RecoverableFrom)
+	}
+}
+
 // TestUnchangedStatusIsNotWritten: a status that changes with every look wakes every watcher.
 func TestUnchangedStatusIsNotWritten(t *testing.T) {
 	var to v1alpha1.ArchiveStatus

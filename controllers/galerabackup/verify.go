@@ -189,6 +189,9 @@ func passed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
 	if v.Method == v1alpha1.VerifyRestore {
 		message = fmt.Sprintf("it was restored, and %d tables were checked and are good (%s)", v.Tables, v.Took.Duration)
 	}
+	if n := r.Verified.Segments; n > 0 {
+		message += fmt.Sprintf("; %d segments of the archive were read, and follow each other", n)
+	}
 	setVerified(to, f, true, v1alpha1.ReasonVerified, message)
 }
 
@@ -198,6 +201,10 @@ func verificationFailed(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 	reason := r.Reason
 	if reason == "" {
 		reason = v1alpha1.ReasonVerifyFailed
+	}
+	if reason == v1alpha1.ReasonArchiveDamaged {
+		r.Error = "the backup itself is good, and the archive of the binary log is damaged: " + r.Error + ". Points in time " +
+			"from that segment on need a later backup: make another one"
 	}
 	if r.Fatal || v.Failures >= maxVerifyFailures {
 		v.Phase = v1alpha1.VerifyFailed

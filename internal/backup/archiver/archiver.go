@@ -28,8 +28,8 @@ const (
 	refusedTime = 5 * time.Minute
 	// maxSegment is how much of a binary log a segment holds, but for the transaction that goes beyond it.
 	maxSegment = 16 << 20
-	// throughEvery is how often the store is reported that nothing was written.
-	throughEvery = time.Minute
+	// throughEvery is how often it is stored that nothing was written.
+	throughEvery = 30 * time.Second
 	// markTime is how long a node may need to give what it has committed.
 	markTime = time.Minute
 	// confirmTime is how long a node may need to confirm its line of history; what a node gave that has ended is stored

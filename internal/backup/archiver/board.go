@@ -43,8 +43,14 @@ func (b *board) archived(at place) {
 	})
 }
 
-func (b *board) through(t time.Time, last binlog.GTID) {
-	b.set(func(a *task.Archived) { a.Through, a.GTID, a.Problem, a.Reason = t, last.String(), "", "" })
+// through is a time that was stored: a restore can end there. A later one that the store does not name is not reported.
+func (b *board) through(t time.Time) {
+	b.set(func(a *task.Archived) { a.Through = binlog.Later(a.Through, t) })
+}
+
+// idle reports that nothing follows the last transaction.
+func (b *board) idle(last binlog.GTID) {
+	b.set(func(a *task.Archived) { a.GTID, a.Problem, a.Reason = last.String(), "", "" })
 }
 
 // follows names the node that is followed. A problem stays until something is archived: while the store is away, nodes

@@ -366,9 +366,10 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 			return err
 		}
 		r.stored = time.Now()
+		r.told.through(through)
 	}
 	r.archiver.through = binlog.Later(r.archiver.through, through)
-	r.told.through(through, r.last)
+	r.told.idle(r.last)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package archiver
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -118,9 +119,20 @@ func TestThrough(t *testing.T) {
 			return w.told.now.Through
 		}
 		old := through()
-		w.pass(10 * interval)
-		if idle := through(); idle.Sub(old) < 9*interval {
+		w.pass(5 * throughEvery)
+		if idle := through(); idle.Sub(old) < 3*throughEvery {
 			t.Errorf("nothing is written, and the archive stays at %s", idle)
+		}
+		for range 7 {
+			w.pass(interval)
+			var stored binlog.Through
+			text, err := w.store.bucket.ReadAll(t.Context(), "demo/shop/1/binlog/"+binlog.ThroughName)
+			if err == nil {
+				err = json.Unmarshal(text, &stored)
+			}
+			if idle := through(); err != nil || idle.After(stored.Time) {
+				t.Errorf("%s is reported, and a restore finds %s: %v", idle, stored.Time, err)
+			}
 		}
 		w.pass(throughEvery)
 		if text, err := w.store.bucket.ReadAll(t.Context(), "demo/shop/1/binlog/"+binlog.ThroughName); err != nil ||

@@ -36,6 +36,7 @@ const (
 	Manifest = "manifest"
 	Stream   = "stream"
 	Relay    = "relay"
+	Archive  = "archive"
 )
 
 // Request is what the cluster's image may choose: never which backup, nor where it lies.
@@ -56,6 +57,8 @@ type End struct {
 
 	Manifest *manifest.Manifest `json:"manifest,omitempty"`
 	Relayed  *Relayed           `json:"relayed,omitempty"`
+	// Segments are those of the archive that were tested.
+	Segments int `json:"segments,omitempty"`
 }
 
 // Relayed is what the relay log holds.

@@ -39,6 +39,12 @@ func (p places) manifest(ctx context.Context) (manifest.Manifest, error) {
 	return *e.Manifest, nil
 }
 
+// archive tests the archive around the backup, and returns how many of its segments were read.
+func (p places) archive(ctx context.Context) (int, error) {
+	e, err := p.ask(ctx, pipe.Request{What: pipe.Archive}, sequential{io.Discard})
+	return e.Segments, err
+}
+
 // stream writes all of the backup to a writer.
 func (p places) stream(ctx context.Context, m manifest.Manifest, to io.Writer) error {
 	e, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{to})

@@ -112,6 +112,8 @@ func (f fetcher) answer(ctx context.Context, r pipe.Request, w *pipe.Writer) pip
 		err = f.stream(ctx, m, w)
 	case pipe.Relay:
 		end.Relayed, err = f.relay(ctx, m, r.Base, w)
+	case pipe.Archive:
+		end.Segments, err = checkArchive(ctx, f.bucket, f.dir, m)
 	default:
 		err = fmt.Errorf("%q cannot be asked for", r.What)
 	}

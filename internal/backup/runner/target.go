@@ -132,6 +132,12 @@ func (w *walk) list(ctx context.Context) (out []uint64, err error) {
 func (w *walk) head(ctx context.Context, number uint64) (h binlog.Head, err error) {
 	err = again(ctx, "a segment could not be read", func(ctx context.Context) error {
 		h, err = store.Head(ctx, w.bucket, path.Join(w.dir, binlog.Key(number)))
+		if errors.Is(err, store.ErrHead) {
+			return damagedArchive(number, err.Error())
+		}
+		if err == nil && h.Number != number {
+			return damagedArchive(number, "it names itself the segment "+binlog.Name(h.Number))
+		}
 		return err
 	})
 	return h, err

@@ -32,16 +32,19 @@ const (
 func verify(ctx context.Context, t task.Task) (r task.Result, err error) {
 	r.Verified = &task.Verified{ID: t.Verify.ID}
 	if t.Verify.Restore {
-		r.Verified.Tables, err = verifyTables(ctx, *t.Verify, defaultPlaces())
+		p := defaultPlaces()
+		if r.Verified.Tables, err = verifyTables(ctx, *t.Verify, p); err == nil {
+			r.Verified.Segments, err = p.archive(ctx)
+		}
 	} else {
-		err = verifyParts(ctx, t)
+		r.Verified.Segments, err = verifyParts(ctx, t)
 	}
 	return r, err
 }
 
-// verifyParts tests a backup: it reads all of it.
-func verifyParts(ctx context.Context, t task.Task) error {
-	return withFetcher(ctx, t, func(f fetcher, ctx context.Context) error {
+// verifyParts tests a backup and the archive around it: it reads all of them.
+func verifyParts(ctx context.Context, t task.Task) (segments int, err error) {
+	err = withFetcher(ctx, t, func(f fetcher, ctx context.Context) error {
 		m, err := f.manifest(ctx)
 		if err != nil {
 			return err
@@ -51,8 +54,12 @@ func verifyParts(ctx context.Context, t task.Task) error {
 		if err != nil && !isStore(err) && ctx.Err() == nil {
 			return fatal(task.ReasonDamaged, err)
 		}
+		if err == nil {
+			segments, err = checkArchive(ctx, f.bucket, f.dir, m)
+		}
 		return err
 	})
+	return segments, err
 }
 
 // verifyTables tests a backup: it restores it on this pod's volume, and has a server check every table.

@@ -2,12 +2,17 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
 	"gocloud.dev/blob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
+
+// ErrHead is returned for a segment whose head cannot be used, whatever the store does.
+var ErrHead = errors.New("the segment is damaged")
 
 // Head reads the head of a segment of a binary log.
 func Head(ctx context.Context, bucket *blob.Bucket, key string) (binlog.Head, error) {
@@ -23,5 +28,8 @@ func Head(ctx context.Context, bucket *blob.Bucket, key string) (binlog.Head, er
 		return binlog.Head{}, err
 	}
 	h, _, err := binlog.Decode(text)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrHead, err)
+	}
 	return h, err
 }

@@ -262,6 +262,8 @@ type Verified struct {
 	// ID is the backup's.
 	ID     string `json:"id"`
 	Tables int    `json:"tables,omitempty"`
+	// Segments are those of the archive that were found whole, and in order: from the backup before this one on.
+	Segments int `json:"segments,omitempty"`
 }
 
 // Checked is what lies in a store that can be used.
@@ -279,6 +281,7 @@ const (
 	ReasonNotFound         = "BackupNotFound"
 	ReasonAmbiguous        = "BackupAmbiguous"
 	ReasonDamaged          = "BackupDamaged"
+	ReasonArchive          = "ArchiveDamaged"
 	ReasonWrongKey         = "WrongKey"
 	ReasonVersion          = "VersionRefused"
 	ReasonVolumeInUse      = "VolumeNotEmpty"

@@ -1,0 +1,165 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path"
+	"strings"
+	"testing"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+const (
+	oneHistory = "18cbf30b-e79e-11f1-acc2-86401dfd9420"
+	archiveOf  = "demo/shop/u1"
+)
+
+// archiveInStore is a store with an archive of six segments: 1 begins it after 0-1-3, 2 to 6 have one transaction each.
+// The backup b1 holds what is up to 0-1-4, b2 what is up to 0-1-6.
+func archiveInStore(t *testing.T) *store.Bucket {
+	t.Helper()
+	bucket := memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = bucket.Close() })
+	s := newSegments(t, 3)
+	s.head.Lines = []binlog.Line{{History: oneHistory, ID: "a"}}
+	s.head.Begins = true
+	first, err := s.head.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, bucket, 1, first)
+	s.head.Begins = false
+	for n := uint64(4); n <= 8; n++ {
+		overwrite(t, bucket, n-2, s.add(t, n, magic, logFormat, transaction(n, uint32(10+n)))) //nolint:gosec // small
+	}
+	for id, gtid := range map[string]string{"b1": "0-1-4", "b2": "0-1-6"} {
+		m := baseManifest(id, gtid)
+		text, err := json.Marshal(m)
+		if err == nil {
+			err = store.Write(t.Context(), bucket, path.Join(archiveOf, id, manifest.Name), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bucket
+}
+
+func baseManifest(id, gtid string) manifest.Manifest {
+	return manifest.Manifest{Format: manifest.Format, ID: id, Compression: manifest.CompressionNone,
+		Parts: make([]manifest.Part, 1), GTID: gtid, Line: binlog.Line{History: oneHistory, ID: "a"},
+		Position: oneHistory + ":7"}
+}
+
+func segmentKey(n uint64) string { return path.Join(binlog.Dir(archiveOf), binlog.Key(n)) }
+
+func overwrite(t *testing.T, bucket *store.Bucket, n uint64, text []byte) {
+	t.Helper()
+	if err := store.Write(t.Context(), bucket, segmentKey(n), text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// change changes what the store has of a segment.
+func changeSegment(t *testing.T, bucket *store.Bucket, n uint64, do func(text []byte) []byte) {
+	t.Helper()
+	text, err := bucket.ReadAll(t.Context(), segmentKey(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, bucket, n, do(text))
+}
+
+func removeSegment(t *testing.T, bucket *store.Bucket, numbers ...uint64) {
+	t.Helper()
+	for _, n := range numbers {
+		if err := bucket.Delete(t.Context(), segmentKey(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCheckArchive: the test of a backup reads the archive from the backup before it on, and names the segment that is
+// missing, was altered, or was exchanged. What retention has removed, and the end of a chain, are no damage.
+func TestCheckArchive(t *testing.T) {
+	flip := func(at int) func([]byte) []byte {
+		return func(text []byte) []byte {
+			text = bytes.Clone(text)
+			text[(at+len(text))%len(text)] ^= 1
+			return text
+		}
+	}
+	none := func(*testing.T, *store.Bucket) {}
+	for name, c := range map[string]struct {
+		do      func(t *testing.T, bucket *store.Bucket)
+		backup  manifest.Manifest
+		want    int
+		damaged string
+	}{
+		"whole":                   {none, baseManifest("b1", "0-1-4"), 4, ""},
+		"from the backup before":  {none, baseManifest("b2", "0-1-6"), 4, ""},
+		"not enabled":             {none, baseManifest("b1", ""), 0, ""},
+		"of another line":         {none, func() manifest.Manifest { m := baseManifest("b0", "0-1-4"); m.Line.ID = "z"; return m }(), 0, ""},
+		"removed by retention":    {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 1, 2, 3) }, baseManifest("b1", "0-1-4"), 0, ""},
+		"removed before the last": {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 1, 2, 3) }, baseManifest("b2", "0-1-6"), 2, ""},
+		"one is missing": {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 4) }, baseManifest("b1", "0-1-4"), 0,
+			"000000000004"},
+		"one is missing before it": {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 3) },
+			baseManifest("b2", "0-1-6"), 0, "000000000003"},
+		"its content is altered": {func(t *testing.T, b *store.Bucket) { changeSegment(t, b, 5, flip(-3)) },
+			baseManifest("b1", "0-1-4"), 0, "000000000005 of the archive: its content"},
+		"its content is cut off": {func(t *testing.T, b *store.Bucket) {
+			changeSegment(t, b, 5, func(text []byte) []byte { return text[:len(text)-4] })
+		}, baseManifest("b1", "0-1-4"), 0, "000000000005 of the archive: its content"},
+		"its head is damaged": {func(t *testing.T, b *store.Bucket) { changeSegment(t, b, 5, flip(0)) },
+			baseManifest("b1", "0-1-4"), 0, "000000000005"},
+		"its head is altered": {func(t *testing.T, b *store.Bucket) {
+			changeSegment(t, b, 5, func(text []byte) []byte {
+				return bytes.Replace(text, []byte(`"transactions":1`), []byte(`"transactions":2`), 1)
+			})
+		}, baseManifest("b1", "0-1-4"), 0, "000000000006"}, // the one after it names another one
+		"one in the place of another": {func(t *testing.T, b *store.Bucket) {
+			text, _ := b.ReadAll(t.Context(), segmentKey(4))
+			overwrite(t, b, 5, text)
+		}, baseManifest("b1", "0-1-4"), 0, "000000000005 of the archive: it names itself"},
+	} {
+		bucket := archiveInStore(t)
+		c.do(t, bucket)
+		n, err := checkArchive(t.Context(), bucket, archiveOf, c.backup)
+		var f failure
+		switch {
+		case c.damaged == "" && (err != nil || n != c.want):
+			t.Errorf("%s: %d segments, %v", name, n, err)
+		case c.damaged != "" && (!errors.As(err, &f) || f.reason != task.ReasonArchive || !f.fatal ||
+			!strings.Contains(err.Error(), c.damaged)):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestSegmentGoesWhileItIsRead: a segment that was listed and is gone may have been removed by retention. The next
+// attempt decides.
+func TestSegmentGoesWhileItIsRead(t *testing.T) {
+	bucket := archiveInStore(t)
+	w := walk{bucket: bucket, dir: binlog.Dir(archiveOf)}
+	h, err := w.head(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	removeSegment(t, bucket, 3)
+	var f failure
+	if err := w.content(t.Context(), h); !errors.As(err, &f) || f.fatal {
+		t.Errorf("%v", err)
+	}
+	if _, err := bucket.List(&blob.ListOptions{Prefix: archiveOf}).Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
