@@ -54,6 +54,9 @@ func TestDecide(t *testing.T) {
 		"it is there again": {in(v1alpha1.RestoreFinding,
 			func(f *facts) { f.cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
 			v1alpha1.RestoreFinding, "", "looking", true, nil},
+		"the archive does not have the point": {in(v1alpha1.RestoreFinding, func(f *facts) {
+			f.find = done(task.Result{Error: "the archive ends before it", Reason: task.ReasonOutside, Fatal: true})
+		}), v1alpha1.RestoreFailed, v1alpha1.ReasonPointInTimeUnavailable, "the archive ends before it", false, nil},
 		"looks": {in(v1alpha1.RestoreFinding), v1alpha1.RestoreFinding, "", "", true, nil},
 		"is looking": {in(v1alpha1.RestoreFinding, func(f *facts) { f.find.Exists = true }), v1alpha1.RestoreFinding, "",
 			"", false, nil},

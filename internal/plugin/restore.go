@@ -99,10 +99,11 @@ func (e restores) restored(ctx context.Context, name string, f restoreFlags, now
 		}
 	}
 	c, err := newCluster(name, f, like, now)
-	if err == nil {
-		c.Namespace = e.namespace
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	c.Namespace = e.namespace
+	return c, outside(c, e.knownOf(ctx, c))
 }
 
 // refused is what is wrong with the flags.

@@ -142,6 +142,11 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 		early := metav1.NewTime(time.Now().Add(-24 * time.Hour).Truncate(time.Second))
 		expectStalled(ctx, restore(ctx, "tooearly", 1, v1alpha1.RestorePoint{Time: &early}),
 			v1alpha1.ReasonPointInTimeUnavailable, "is not before it")
+		var claims corev1.PersistentVolumeClaimList
+		Expect(kube.List(ctx, &claims, kubeclient.InNamespace(shop.Namespace))).To(Succeed())
+		for _, c := range claims.Items {
+			Expect(c.Name).NotTo(Or(HavePrefix("data-toolate"), HavePrefix("data-tooearly")), "a volume was made")
+		}
 	}, SpecTimeout(6*time.Minute))
 })
 
