@@ -88,6 +88,11 @@ func (f facts) nextTry(chain int64) (t try) {
 			t.why = t.name + " is damaged"
 		case f.overdue(b):
 			t.why = t.name + " is none that the archive can continue from"
+			if n == 1 && f.archived.Segment > uint64(chain) { //nolint:gosec // positive
+				// Its node had not written to its binary log since its start, so that the backup names an earlier transaction
+				// than the chain begins with. Now every node has written.
+				continue
+			}
 		default:
 			return t
 		}
