@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -21,9 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-mysql-org/go-mysql/client"
 	gomysql "github.com/go-mysql-org/go-mysql/mysql"
-	"github.com/go-mysql-org/go-mysql/replication"
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -39,9 +36,6 @@ const (
 	// heartbeat is how often an idle server states that it is there; silence after how long it is given up.
 	heartbeat = 5 * time.Second
 	silence   = 20 * time.Second
-	// maxEvents is how many events are kept that were not archived yet: each may be a row of many megabytes, and two more
-	// are at work.
-	maxEvents = 1
 	// noPosition is what a server answers that does not have what follows a GTID.
 	noPosition = 1236
 )
@@ -230,54 +224,22 @@ func lineage(ctx context.Context, host string) (galera.Lineage, error) {
 	return view.Lineage, err
 }
 
-// stream is a node's binary log.
-type stream struct {
-	syncer *replication.BinlogSyncer
-	events *replication.BinlogStreamer
-}
-
 // open asks for what follows a position.
 func (n *node) open(after []string) (events, error) {
-	host := n.host
-	config := n.config.Clone()
-	config.ServerName = host
-	s := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
-		ServerID: 1<<31 + rand.Uint32N(1<<30), Flavor: gomysql.MariaDBFlavor, Host: host, Port: 3306, User: n.user,
-		TLSConfig:      config, //nolint:gosec // it has to differ from others, not to be secret
-		RawModeEnabled: true, DisableRetrySync: true, HeartbeatPeriod: heartbeat, ReadTimeout: silence,
-		EventCacheCount: maxEvents, DiscardGTIDSet: true,
-		Localhost: "archiver", DumpCommandFlag: replication.BINLOG_SEND_ANNOTATE_ROWS_EVENT,
-		Logger: slog.New(slog.DiscardHandler), Option: func(*client.Conn) error { return nil },
-	})
 	set, err := gomysql.ParseMariadbGTIDSet(strings.Join(after, ","))
 	if err != nil {
 		return nil, err
 	}
-	got, err := s.StartSyncGTID(set)
+	c, err := n.dial()
 	if err != nil {
-		s.Close()
 		return nil, refused(err)
 	}
-	return &stream{s, got}, nil
-}
-
-// Close ends the stream.
-func (s *stream) Close() { s.syncer.Close() }
-
-// event is the next one, nil when none comes for a while.
-func (s *stream) event(ctx context.Context, wait time.Duration) (binlog.Event, error) {
-	limit, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	e, err := s.events.GetEvent(limit)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, nil
-	case err != nil:
+	d, err := dump(c, 1<<31+rand.Uint32N(1<<30), set.String()) //nolint:gosec // it has to differ from others, not be secret
+	if err != nil {
+		_ = c.Close()
 		return nil, refused(err)
 	}
-	return binlog.Event(e.RawData), nil
+	return d, nil
 }
 
 // refused sorts out whether the server lacks what it was asked for.

@@ -22,7 +22,7 @@ type source interface {
 
 // events is a node's binary log as it goes on.
 type events interface {
-	// event is the next one, nil when none comes for a while.
+	// event is the next one, nil when none comes for a while. It is valid until the next call.
 	event(ctx context.Context, wait time.Duration) (binlog.Event, error)
 	Close()
 }

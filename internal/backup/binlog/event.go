@@ -30,8 +30,8 @@ const (
 	sumSize    = 4
 	// standalone is the flag of a GTID event whose group is one statement, without COMMIT.
 	standalone = 1
-	// maxEvent bounds an event: what MariaDB itself accepts.
-	maxEvent = 1 << 30
+	// maxEvent bounds an event: max_allowed_packet is 1 GiB at most, and headers come in addition.
+	maxEvent = 1<<30 + 64<<10
 )
 
 // Event is one event of a binary log as the server has written it, with its checksum.
@@ -192,8 +192,9 @@ func (g *Grouper) Done() Transaction { return g.now }
 // Open reports whether a transaction has begun, and not ended.
 func (g *Grouper) Open() bool { return g.open }
 
-// Next reads the next event of a binary log after its Magic. io.EOF is its end.
-func Next(r io.Reader) (Event, error) {
+// Next reads the next event of a binary log after its Magic. io.EOF is its end. The event is valid until the buffer is
+// closed.
+func Next(r io.Reader, b *Buffer) (Event, error) {
 	head := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, head); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -205,10 +206,14 @@ func Next(r io.Reader) (Event, error) {
 	if size < headerSize || size > maxEvent {
 		return nil, fmt.Errorf("%w: of %d bytes", ErrEvent, size)
 	}
-	e := bytes.NewBuffer(make([]byte, 0, min(size, 1<<20))) // what is not there takes no memory
-	e.Write(head)
-	if _, err := io.CopyN(e, r, int64(size)-headerSize); err != nil {
+	if _, err := b.Write(head); err != nil {
+		return nil, err
+	}
+	switch _, err := io.CopyN(b, r, int64(size)-headerSize); {
+	case IsOwn(err):
+		return nil, err
+	case err != nil:
 		return nil, ErrEvent
 	}
-	return e.Bytes(), nil
+	return b.Event()
 }

@@ -90,16 +90,16 @@ func TestSum(t *testing.T) {
 
 func TestNext(t *testing.T) {
 	r := bytes.NewReader(append(append([]byte{}, format...), begin(1, 0)[:20]...))
-	if e, err := Next(r); err != nil || !e.IsFormat() || !e.Sums() {
+	if e, err := Next(r, &Buffer{}); err != nil || !e.IsFormat() || !e.Sums() {
 		t.Errorf("%v %v", e, err)
 	}
-	if _, err := Next(r); !errors.Is(err, ErrEvent) {
+	if _, err := Next(r, &Buffer{}); !errors.Is(err, ErrEvent) {
 		t.Errorf("an event that is cut off: %v", err)
 	}
-	if _, err := Next(bytes.NewReader(nil)); !errors.Is(err, io.EOF) {
+	if _, err := Next(bytes.NewReader(nil), &Buffer{}); !errors.Is(err, io.EOF) {
 		t.Errorf("the end: %v", err)
 	}
-	if _, err := Next(bytes.NewReader(make([]byte, 40))); !errors.Is(err, ErrEvent) {
+	if _, err := Next(bytes.NewReader(make([]byte, 40)), &Buffer{}); !errors.Is(err, ErrEvent) {
 		t.Errorf("no event: %v", err)
 	}
 	if (Event{1, 2}).Check() == nil {

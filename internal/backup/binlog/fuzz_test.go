@@ -16,7 +16,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, log []byte) {
 		r, g, read := bytes.NewReader(log), &Grouper{}, 0
 		for {
-			e, err := Next(r)
+			e, err := Next(r, &Buffer{})
 			if err != nil {
 				break
 			}

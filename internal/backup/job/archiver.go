@@ -18,6 +18,8 @@ import (
 const (
 	volumeClient = "client"
 	volumeTmp    = "tmp"
+	// volumeEvents has the large events of a binary log that is replayed.
+	volumeEvents = "events"
 	// archiverGraceSeconds is for what was read to be stored when the pod is asked to stop.
 	archiverGraceSeconds = int64(30)
 	defaultInterval      = 10 * time.Second

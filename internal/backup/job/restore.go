@@ -128,7 +128,10 @@ func fill(
 	if s.Spec.Pods != nil {
 		fetch.Resources = merged(fetch.Resources, s.Spec.Pods.Resources)
 	}
-	fetch.VolumeMounts = append(fetch.VolumeMounts, corev1.VolumeMount{Name: volumePipe, MountPath: task.PipeDir})
+	fetch.VolumeMounts = append(fetch.VolumeMounts, corev1.VolumeMount{Name: volumePipe, MountPath: task.PipeDir},
+		corev1.VolumeMount{Name: volumeEvents, MountPath: "/tmp"})
+	p.Volumes = append(p.Volumes, corev1.Volume{Name: volumeEvents,
+		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	install := corev1.Container{
 		Name: ContainerInstall, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{program, "install", task.BinDir},

@@ -173,21 +173,32 @@ func (w *relay) copy(from io.Reader) error {
 	}
 	var g binlog.Grouper
 	for {
-		e, err := binlog.Next(from)
+		err := w.next(from, &g)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		kind, err := g.See(e)
-		if err != nil {
-			return err
-		}
-		if err := w.take(kind, e, g.Done()); err != nil {
-			return err
-		}
 	}
+}
+
+// next takes an event. A large one lies in a file meanwhile.
+func (w *relay) next(from io.Reader, g *binlog.Grouper) error {
+	var b binlog.Buffer
+	defer b.Close()
+	e, err := binlog.Next(from, &b)
+	if binlog.IsOwn(err) {
+		return because(task.ReasonTool, err)
+	}
+	if err != nil {
+		return err
+	}
+	kind, err := g.See(e)
+	if err != nil {
+		return err
+	}
+	return w.take(kind, e, g.Done())
 }
 
 func (w *relay) take(kind int, e binlog.Event, t binlog.Transaction) error {

@@ -1,7 +1,11 @@
 // Package binlogtest makes events of a binary log, for tests.
 package binlogtest
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+)
 
 // Types of events.
 const (
@@ -51,4 +55,24 @@ func Statement(second uint32, text string) []byte {
 // Commit is the last event of a transaction.
 func Commit(second uint32, seqno uint64) []byte {
 	return Event(Xid, 1, second, binary.LittleEndian.AppendUint64(nil, seqno)...)
+}
+
+// Large has rows of so many bytes, which are made as they are read.
+func Large(second uint32, size int64) io.Reader {
+	head := Event(Rows, 1, second, 7, 0, 0, 0, 0, 0, 1, 0)
+	head = head[:len(head)-4]
+	binary.LittleEndian.PutUint32(head[9:], uint32(size)) //nolint:gosec // as large as an event may be
+	return io.MultiReader(bytes.NewReader(head), io.LimitReader(&rows{}, size-int64(len(head))))
+}
+
+// rows never end.
+type rows struct{ n byte }
+
+// Read implements io.Reader.
+func (r *rows) Read(to []byte) (int, error) {
+	for i := range to {
+		to[i] = r.n
+	}
+	r.n++
+	return len(to), nil
 }
