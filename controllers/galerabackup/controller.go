@@ -73,6 +73,9 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 
+	// Refusals are the changes that the API server refuses.
+	Refusals retry.Refusals
+
 	starts starts
 }
 
@@ -93,9 +96,13 @@ type facts struct {
 }
 
 // Reconcile makes one pass: get, observe, decide, act or write the status.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	defer r.Calls.EndPass(req.NamespacedName)
 	b := &v1alpha1.GaleraBackup{}
+	defer func() {
+		o := b.DeepCopy()
+		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, o, &o.Status.Conditions, result, err)
+	}()
 	if err := r.Get(ctx, req.NamespacedName, b); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.starts.gone(req.NamespacedName)
@@ -121,6 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	next := b.DeepCopy()
 	d := decide(&next.Status, f)
+	r.Refusals.Apply(next, &next.Status.Conditions)
 	if !equality.Semantic.DeepEqual(b.Status, next.Status) {
 		return retry.Pass(r.record(ctx, f, next, d))
 	}

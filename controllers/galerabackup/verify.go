@@ -34,6 +34,7 @@ func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	}
 	next := b.DeepCopy()
 	d := decideVerification(&next.Status, f)
+	r.Refusals.Apply(next, &next.Status.Conditions)
 	if !equality.Semantic.DeepEqual(b.Status, next.Status) {
 		err := r.Status().Update(ctx, next) // the intent first
 		if err == nil {

@@ -32,6 +32,8 @@ import (
 // Reconciler makes backups.
 type Reconciler struct {
 	client.Client
+	// Refusals are the changes that the API server refuses.
+	Refusals retry.Refusals
 	// Events records events for users.
 	Events events.EventRecorder
 	// Now is the clock.
@@ -48,8 +50,12 @@ type facts struct {
 }
 
 // Reconcile makes one pass: get, observe, decide, write the status, act.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	s := &v1alpha1.GaleraBackupSchedule{}
+	defer func() {
+		o := s.DeepCopy()
+		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, o, &o.Status.Conditions, result, err)
+	}()
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil || s.DeletionTimestamp != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -60,6 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	next := s.DeepCopy()
 	d := decide(&next.Status, s, f.backups, f.now)
 	remove := retain(&next.Status, f)
+	r.Refusals.Apply(next, &next.Status.Conditions)
 	if until := untilRemoval(next.Status.Retention, f.now); d.requeueAfter == 0 || until < d.requeueAfter {
 		d.requeueAfter = until
 	}

@@ -44,13 +44,19 @@ type Reconciler struct {
 	// Live reads past the cache.
 	Live client.Reader
 	Jobs job.Options
+	// Refusals are the changes that the API server refuses.
+	Refusals retry.Refusals
 	// Now is the clock.
 	Now func() time.Time
 }
 
 // Reconcile makes one pass.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	s := &v1alpha1.GaleraBackupStore{}
+	defer func() {
+		o := s.DeepCopy()
+		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, o, &o.Status.Conditions, result, err)
+	}()
 	if err := r.Get(ctx, req.NamespacedName, s); err != nil || s.DeletionTimestamp != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -70,6 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	next := s.DeepCopy()
 	again := step(&next.Status, s, refused, seen, now)
+	r.Refusals.Apply(next, &next.Status.Conditions)
 	if !equality.Semantic.DeepEqual(s.Status, next.Status) {
 		// The intent first: what follows from it is done by the next pass, which this change wakes.
 		return retry.Pass(again, r.Status().Update(ctx, next))

@@ -49,15 +49,21 @@ type Reconciler struct {
 	Nodes BenchmarkNodes
 	// Image has the load generator, for benchmarks that name none.
 	Image string
+	// Refusals are the changes that the API server refuses.
+	Refusals retry.Refusals
 	// Now is the clock.
 	Now func() time.Time
 }
 
 // Reconcile makes one pass: get, observe, plan, journal, apply, status.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	defer r.Nodes.EndPass(req.NamespacedName)
 	b := &v1alpha1.GaleraBenchmark{}
-	err := r.Get(ctx, req.NamespacedName, b)
+	defer func() {
+		o := b.DeepCopy()
+		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, o, &o.Status.Conditions, result, err)
+	}()
+	err = r.Get(ctx, req.NamespacedName, b)
 	if apierrors.IsNotFound(err) {
 		again, err := r.clientSecrets().removeLeftSecret(ctx, req.NamespacedName)
 		return ctrl.Result{RequeueAfter: again}, err
@@ -68,7 +74,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if b.DeletionTimestamp != nil && !controllerutil.ContainsFinalizer(b, benchmarkFinalizer) {
 		return ctrl.Result{}, nil // what is ours goes with it
 	}
-	result, err := r.pass(ctx, b)
+	result, err = r.pass(ctx, b)
 	switch {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
@@ -142,6 +148,7 @@ func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenc
 	d plan.Decision) (bool, error) {
 	next := b.DeepCopy()
 	benchmarkStatus(&next.Status, b, seen, d, r.Now())
+	r.Refusals.Apply(next, &next.Status.Conditions)
 	if equality.Semantic.DeepEqual(b.Status, next.Status) {
 		return false, nil
 	}

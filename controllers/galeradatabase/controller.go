@@ -41,6 +41,8 @@ type Reconciler struct {
 	reach.ClusterResolver
 	// Calls ask agents to have databases as they are to be.
 	Calls *calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]
+	// Refusals are the changes that the API server refuses.
+	Refusals retry.Refusals
 	// Pauses grow while a database waits for what sends no event.
 	Pauses retry.Pauses
 	// Events records events for users.
@@ -48,9 +50,14 @@ type Reconciler struct {
 }
 
 // Reconcile makes one pass.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	d := &v1alpha1.GaleraDatabase{}
 	defer r.Calls.EndPass(req.NamespacedName)
+	defer func() {
+		o := d.DeepCopy()
+		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, o, &o.Status.Conditions, result, err,
+			v1alpha1.ConditionReady)
+	}()
 	if err := r.Client.Get(ctx, req.NamespacedName, d); err != nil {
 		r.Pauses.End(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -148,6 +155,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, d *v1alpha1.GaleraDatabas
 		meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: condition, Status: status, Reason: h.Reason,
 			Message: h.Message, ObservedGeneration: d.Generation})
 	}
+	r.Refusals.Apply(next, &next.Status.Conditions, v1alpha1.ConditionReady)
 	if equality.Semantic.DeepEqual(d.Status, next.Status) {
 		return nil
 	}

@@ -44,6 +44,8 @@ type Reconciler struct {
 	Calls *calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]
 	// Pauses grow while a user waits for what sends no event.
 	Pauses retry.Pauses
+	// Refusals are the changes that the API server refuses.
+	Refusals retry.Refusals
 	// current are the versions of the users' Secrets.
 	current current
 	// Events records events for users.
@@ -53,9 +55,14 @@ type Reconciler struct {
 }
 
 // Reconcile makes one pass: get, observe, decide, act, write the status.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	u := &v1alpha1.GaleraUser{}
 	defer r.Calls.EndPass(req.NamespacedName)
+	defer func() {
+		o := u.DeepCopy()
+		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, o, &o.Status.Conditions, result, err,
+			v1alpha1.ConditionReady)
+	}()
 	if err := r.Client.Get(ctx, req.NamespacedName, u); err != nil {
 		r.Pauses.End(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -80,6 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	next := u.DeepCopy()
 	p.setConditions(&next.Status)
+	r.Refusals.Apply(next, &next.Status.Conditions, v1alpha1.ConditionReady)
 	if !equality.Semantic.DeepEqual(u.Status, next.Status) {
 		if err := r.Status().Update(ctx, next); err != nil {
 			return retry.Pass(0, err)

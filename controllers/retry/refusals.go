@@ -1,0 +1,106 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+const (
+	// refusedInterval is how often a change that was refused is tried again: a policy or a quota that was changed sends
+	// no event.
+	refusedInterval = 30 * time.Second
+	// maxRefusal bounds the part of a message that policies and webhooks write.
+	maxRefusal = 1024
+)
+
+// Refusals are the changes of one controller that the API server, a quota or an admission policy refuses, by resource.
+// Safe for concurrent use.
+type Refusals struct {
+	mu sync.Mutex
+	of map[types.NamespacedName]string
+}
+
+// Report ends a pass: a refused change is reported by conditions of the resource, and is tried again at an interval. o
+// is a copy of the resource as the pass has read it, with its conditions. kinds are conditions that are False while a
+// change is refused.
+func (r *Refusals) Report(ctx context.Context, c client.StatusClient, key types.NamespacedName, o client.Object,
+	conditions *[]metav1.Condition, result reconcile.Result, err error, kinds ...string) (reconcile.Result, error) {
+	why := refusal(err)
+	r.note(key, why)
+	if why == "" || o.GetUID() == "" {
+		return result, err
+	}
+	before := append([]metav1.Condition(nil), *conditions...)
+	r.Apply(o, conditions, kinds...)
+	if !equality.Semantic.DeepEqual(before, *conditions) {
+		if updateErr := c.Status().Update(ctx, o); updateErr != nil {
+			return reconcile.Result{}, errors.Join(err, updateErr)
+		}
+	}
+	return reconcile.Result{RequeueAfter: refusedInterval}, nil
+}
+
+// Apply sets the conditions of a resource of which a change is refused, and removes Stalled when none is any more. A
+// pass calls it for what it is about to write, so that it does not report progress meanwhile.
+func (r *Refusals) Apply(o client.Object, conditions *[]metav1.Condition, kinds ...string) {
+	r.mu.Lock()
+	why := r.of[client.ObjectKeyFromObject(o)]
+	r.mu.Unlock()
+	if why == "" {
+		if s := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled); s != nil &&
+			s.Reason == v1alpha1.ReasonAdmissionRefused {
+			meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+		}
+		return
+	}
+	set := func(kind string, status metav1.ConditionStatus) {
+		meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: status,
+			Reason: v1alpha1.ReasonAdmissionRefused, Message: why, ObservedGeneration: o.GetGeneration()})
+	}
+	set(v1alpha1.ConditionStalled, metav1.ConditionTrue)
+	for _, kind := range kinds {
+		set(kind, metav1.ConditionFalse)
+	}
+	if meta.FindStatusCondition(*conditions, v1alpha1.ConditionReconciling) != nil {
+		set(v1alpha1.ConditionReconciling, metav1.ConditionFalse)
+	}
+}
+
+func (r *Refusals) note(key types.NamespacedName, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if why == "" {
+		delete(r.of, key)
+		return
+	}
+	if r.of == nil {
+		r.of = map[types.NamespacedName]string{}
+	}
+	r.of[key] = why
+}
+
+// refusal explains an error that another attempt does not cure, "" for any other.
+func refusal(err error) string {
+	if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+		return ""
+	}
+	text := err.Error()
+	if len(text) > maxRefusal {
+		text = text[:maxRefusal] + "…"
+	}
+	return fmt.Sprintf("the API server refuses a change for this resource: %s. Correct what it names: a policy, a quota "+
+		"or a webhook; the change is tried again every %.0f seconds", text, refusedInterval.Seconds())
+}
