@@ -170,10 +170,26 @@ func TestOperatorPolicyAdmitsTheOperator(t *testing.T) {
 	}
 }
 
+// refused is an object that the policies refuse, with a part of the reason.
+type refused struct {
+	object func() client.Object
+	want   string
+}
+
 // TestOperatorPolicyRefusals: who has taken over the operator does not get further than its clusters.
 func TestOperatorPolicyRefusals(t *testing.T) {
-	ctx, c := context.Background(), policedClient(t)
-	all := everyWorkload(t, false)
+	c := policedClient(t)
+	for name, tc := range refusedObjects(everyWorkload(t, false)) {
+		o := tc.object()
+		o.SetOwnerReferences(nil)
+		if err := c.Create(context.Background(), o, client.DryRunAll); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+}
+
+// refusedObjects are made of those that the operator creates.
+func refusedObjects(all map[string]client.Object) map[string]refused {
 	pod := func(change func(*corev1.PodSpec)) func() client.Object {
 		return func() client.Object {
 			s := all["nodes with sidecars"].DeepCopyObject().(*appsv1.StatefulSet)
@@ -195,10 +211,7 @@ func TestOperatorPolicyRefusals(t *testing.T) {
 		return pod(func(p *corev1.PodSpec) { p.Volumes = append(p.Volumes, corev1.Volume{Name: "more", VolumeSource: v}) })
 	}
 	token := corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}}}}
-	for name, tc := range map[string]struct {
-		object func() client.Object
-		want   string
-	}{
+	return map[string]refused{
 		"a system namespace": {object("nodes", func(o client.Object) { o.SetNamespace("kube-system") }),
 			"changes nothing in system namespaces"},
 		"a Secret in a system namespace": {func() client.Object {
@@ -272,12 +285,6 @@ func TestOperatorPolicyRefusals(t *testing.T) {
 			"to its own ServiceAccount only"},
 		"rights of others": {object("benchmark's RoleBinding",
 			func(o client.Object) { o.(*rbacv1.RoleBinding).RoleRef.Kind = "ClusterRole" }), "to its own ServiceAccount only"},
-	} {
-		o := tc.object()
-		o.SetOwnerReferences(nil)
-		if err := c.Create(ctx, o, client.DryRunAll); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: %v, want %q", name, err, tc.want)
-		}
 	}
 }
 
