@@ -76,7 +76,7 @@ func bindFlags(fs *flag.FlagSet) *options {
 		"serve metrics over TLS to those whose token may get the URL /metrics (TokenReview and SubjectAccessReview); "+
 			"false: in clear, to everyone")
 	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", "",
-		"directory with tls.crt and tls.key for the metrics; empty: a certificate is made that nobody can verify")
+		"directory with tls.crt and tls.key for the metrics; empty: a self-signed certificate, which clients cannot verify")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	fs.StringVar(&o.pprofAddress, "pprof-bind-address", "",
 		"address of Go's profiles, under /debug/pprof: who reaches it reads the operator's memory, secrets included, so "+

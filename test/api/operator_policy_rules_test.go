@@ -348,7 +348,8 @@ func existing(t *testing.T, requests, probes map[string]func(client.Client) erro
 				client.RawPatch("application/strategic-merge-patch+json", []byte(text)), client.DryRunAll)
 		}
 	}
-	theirs, ours := pod("theirs", map[string]string{"a": "b"}), pod("ours", map[string]string{v1alpha1.LabelCluster: "shop"})
+	theirs := pod("theirs", map[string]string{"a": "b"})
+	ours := pod("ours", map[string]string{v1alpha1.LabelCluster: "shop"})
 	unlabelled := pod("unlabelled", nil)
 	requests["a label of others' pod"] = patch(theirs, `{"metadata": {"labels": {"b": "c"}}}`)
 	requests["a label of a pod without any"] = patch(unlabelled, `{"metadata": {"labels": {"b": "c"}}}`)

@@ -83,7 +83,7 @@ var _ = Describe("Metrics", func() {
 			o.Expect(s.Families).To(HaveKey("galera_operator_agent_request_duration_seconds"))
 			o.Expect(lint(s, "galera_operator_")).To(BeEmpty())
 		})
-		// Nobody reads them without a token of an account that may.
+		// Reading them takes a token of an account that may.
 		pod, err := kube.Operator().Pod(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		stranger, err := kube.Operator().Token(ctx, "default")
