@@ -212,7 +212,7 @@ func podFailure(p *corev1.Pod) string {
 		if w := c.State.Waiting; w != nil {
 			if t := c.LastTerminationState.Terminated; t != nil && t.Reason == "OOMKilled" {
 				return fmt.Sprintf(
-					"it needed more memory than its limit of %s. The largest row needs about four times its size: raise "+
+					"it needed more memory than its limit of %s. Raise "+
 						"spec.pods.resources of the GaleraBackupStore",
 					limitOf(p, c.Name))
 			}
