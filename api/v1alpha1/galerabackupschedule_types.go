@@ -66,6 +66,10 @@ type GaleraBackupScheduleSpec struct {
 	// suspend stops the schedule: no further backups are made. Default: false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+	// immediate makes a first backup as soon as the schedule is created, in addition to those that are due: until then a
+	// new cluster has none. It is made once; a schedule that is suspended makes it when it no longer is. Default: false.
+	// +optional
+	Immediate bool `json:"immediate,omitempty"`
 	// template is the spec of each backup. Set deletionPolicy: Delete in it, or the store's retention removes none of
 	// them.
 	// +required

@@ -26,6 +26,8 @@ var (
 
 	lastCompletion = prometheus.NewDesc("galera_operator_backup_last_completion_timestamp_seconds",
 		"When the latest complete backup was complete, in seconds since 1970.", perBackups, nil)
+	lastDuration = prometheus.NewDesc("galera_operator_backup_last_duration_seconds",
+		"How long the latest complete backup took, from the first byte to its manifest in the store.", perBackups, nil)
 	lastVerification = prometheus.NewDesc("galera_operator_backup_last_verification_timestamp_seconds",
 		"When the latest backup that passed its test did so, in seconds since 1970.", perBackups, nil)
 	storedBytes = prometheus.NewDesc("galera_operator_backup_stored_bytes",
@@ -41,7 +43,7 @@ const collectTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (m Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{lastCompletion, lastVerification, storedBytes, backupCount, storeReachable} {
+	for _, d := range []*prometheus.Desc{lastCompletion, lastDuration, lastVerification, storedBytes, backupCount, storeReachable} {
 		ch <- d
 	}
 }
@@ -69,6 +71,9 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 		if !s.completed.IsZero() {
 			send(lastCompletion, float64(s.completed.Unix()))
 			send(storedBytes, s.bytes)
+			if s.took > 0 {
+				send(lastDuration, s.took.Seconds())
+			}
 		}
 		if !s.verified.IsZero() {
 			send(lastVerification, float64(s.verified.Unix()))
@@ -92,6 +97,7 @@ type series struct{ namespace, cluster, store string }
 // sums are the backups of one cluster in one store.
 type sums struct {
 	completed, verified time.Time
+	took                time.Duration // of the latest
 	bytes               float64
 	phases              map[string]float64
 }
@@ -114,7 +120,10 @@ func sum(all []v1alpha1.GaleraBackup) map[series]*sums {
 		}
 		s.phases[phase]++
 		if t := b.Status.CompletedAt; t != nil && t.After(s.completed) {
-			s.completed = t.Time
+			s.completed, s.took = t.Time, 0
+			if begun := b.Status.StartedAt; begun != nil {
+				s.took = t.Sub(begun.Time)
+			}
 		}
 		if v := b.Status.Verification; v != nil && v.VerifiedAt != nil && v.VerifiedAt.After(s.verified) {
 			s.verified = v.VerifiedAt.Time

@@ -41,6 +41,7 @@ func TestMetrics(t *testing.T) {
 		return b
 	}
 	tested := one(v1alpha1.BackupCompleted, noon, "1Ki")
+	tested.Status.StartedAt = new(metav1.NewTime(noon.Add(-90 * time.Second)))
 	tested.Status.Verification = &v1alpha1.BackupVerification{VerifiedAt: new(metav1.NewTime(noon.Add(time.Minute)))}
 	store := v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "offsite"}}
 	temporary := one(v1alpha1.BackupCompleted, noon.Add(time.Hour), "1Mi") // a clone's
@@ -58,6 +59,9 @@ func TestMetrics(t *testing.T) {
 # HELP galera_operator_backup_last_completion_timestamp_seconds When the latest complete backup was complete, in seconds since 1970.
 # TYPE galera_operator_backup_last_completion_timestamp_seconds gauge
 galera_operator_backup_last_completion_timestamp_seconds{cluster="shop",namespace="demo",store="offsite"} 1.7954352e+09
+# HELP galera_operator_backup_last_duration_seconds How long the latest complete backup took, from the first byte to its manifest in the store.
+# TYPE galera_operator_backup_last_duration_seconds gauge
+galera_operator_backup_last_duration_seconds{cluster="shop",namespace="demo",store="offsite"} 90
 # HELP galera_operator_backup_last_verification_timestamp_seconds When the latest backup that passed its test did so, in seconds since 1970.
 # TYPE galera_operator_backup_last_verification_timestamp_seconds gauge
 galera_operator_backup_last_verification_timestamp_seconds{cluster="shop",namespace="demo",store="offsite"} 1.79543526e+09

@@ -40,6 +40,9 @@ func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 		return decision{requeueAfter: retainInterval}
 	}
 	due := last(next, countsFrom(s), now)
+	if due.IsZero() && s.Spec.Immediate && s.Status.LastScheduleTime == nil {
+		due = s.CreationTimestamp.Time // the name is the same whenever it is made
+	}
 	var d decision
 	switch {
 	case due.IsZero():

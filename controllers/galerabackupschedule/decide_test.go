@@ -39,6 +39,7 @@ func made(phase string, completed string) v1alpha1.GaleraBackup {
 
 func TestDecide(t *testing.T) {
 	allow := func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.ConcurrencyPolicy = v1alpha1.ConcurrencyAllow }
+	immediate := func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.Immediate = true }
 	last := func(s *v1alpha1.GaleraBackupSchedule) {
 		s.Status.LastScheduleTime = new(metav1.NewTime(at("2026-11-22T02:30:00Z")))
 	}
@@ -55,6 +56,16 @@ func TestDecide(t *testing.T) {
 			"2026-11-22T02:30:00Z", false},
 		"several were missed": {nightly(), nil, "2026-11-23T09:00:00Z", "nightly-20261123-0230",
 			"2026-11-24T02:30:00Z", false},
+		"at once": {nightly(immediate), nil, "2026-11-20T12:00:00Z", "nightly-20261120-1200", "2026-11-21T02:30:00Z", false},
+		"at once, and the operator came late": {nightly(immediate), nil, "2026-11-20T19:00:00Z", "nightly-20261120-1200",
+			"2026-11-21T02:30:00Z", false},
+		"at once, and one is due since": {nightly(immediate), nil, "2026-11-21T02:31:00Z", "nightly-20261121-0230",
+			"2026-11-22T02:30:00Z", false},
+		"at once, but once": {nightly(immediate, func(s *v1alpha1.GaleraBackupSchedule) {
+			s.Status.LastScheduleTime = new(s.CreationTimestamp)
+		}), nil, "2026-11-20T12:01:00Z", "", "2026-11-21T02:30:00Z", false},
+		"at once, but suspended": {nightly(immediate, func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.Suspend = true }), nil,
+			"2026-11-20T12:00:00Z", "", "", false},
 		"made already": {nightly(last), nil, "2026-11-22T09:00:00Z", "", "2026-11-23T02:30:00Z", false},
 		"the one before still runs": {nightly(last), []v1alpha1.GaleraBackup{made(v1alpha1.BackupRunning, "")},
 			"2026-11-23T02:31:00Z", "", "2026-11-24T02:30:00Z", false},
