@@ -122,7 +122,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	if err := a.serve(ctx); err != nil {
 		return nil, err
 	}
-	a.openVolume()
+	a.openVolume(a.initState)
 	a.image.ReadVersions(ctx)
 	if before != nil {
 		if err := a.handover.Load(before); err != nil {

@@ -30,7 +30,7 @@ func fresh(t *testing.T) *agent {
 		t.Fatal(err)
 	}
 	t.Cleanup(a.conn.Close)
-	a.openVolume()
+	a.openVolume(a.initState)
 	a.volume = volume.Volume{}
 	return a
 }

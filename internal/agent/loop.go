@@ -14,12 +14,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
 )
 
-// openVolume reads what an earlier run of the agent has left. The ports answer meanwhile, and report a volume that does
-// not.
-func (a *agent) openVolume() {
+// openVolume reads what an earlier run of the agent has left, by read. The ports answer meanwhile, and report a volume
+// that does not.
+func (a *agent) openVolume(read func()) {
 	opened, began := make(chan struct{}), time.Now()
 	go func() {
-		a.initState()
+		read()
 		close(opened)
 	}()
 	tick := time.NewTicker(time.Second)

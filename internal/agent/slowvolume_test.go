@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
@@ -132,6 +133,35 @@ func TestFrozenVolume(t *testing.T) {
 	if book := orderbook.Open(s.Places.State, time.Now); !book.Content().Held {
 		t.Errorf("on the disk: %+v", book.Content())
 	}
+}
+
+// TestStartOnAFrozenVolume: an agent that starts on a volume that does not answer is alive, and reports the volume until
+// it answers.
+func TestStartOnAFrozenVolume(t *testing.T) {
+	a := fresh(t)
+	synctest.Test(t, func(t *testing.T) {
+		thawed, opened := make(chan struct{}), false
+		go func() {
+			a.openVolume(func() { <-thawed })
+			opened = true
+		}()
+		time.Sleep(volume.FrozenAfter - time.Second)
+		if f := a.reports.Get().Failure; f != nil {
+			t.Errorf("reported too early: %+v", f)
+		}
+		time.Sleep(time.Minute)
+		f := a.reports.Get().Failure
+		if f == nil || f.Reason != agentapi.FailureFrozen || !strings.Contains(f.Message, "has not answered for 1m") {
+			t.Errorf("reported: %+v", f)
+		}
+		if late := time.Since(a.vitals.Alive()); late > 2*time.Second {
+			t.Errorf("the last sign of life was %s ago", late)
+		}
+		close(thawed)
+		if synctest.Wait(); !opened {
+			t.Error("the agent does not go on")
+		}
+	})
 }
 
 // TestOrdersThatFormAreNotCarriedOutLate: while one is on its way to the disk others see the member as Forming, and one

@@ -2,12 +2,10 @@ package volume
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/datadir"
@@ -151,9 +149,9 @@ func (d *Watch) Failure() *agentapi.Failure {
 	if d.err == nil {
 		return nil
 	}
-	if errors.Is(d.err, syscall.ENOSPC) || errors.Is(d.err, syscall.EDQUOT) {
+	if datadir.Full(d.err) {
 		return &agentapi.Failure{Reason: agentapi.FailureDiskFull, At: d.at, Message: fmt.Sprintf(
-			"the data volume is full, so that no order can be recorded: %v. Free space on it, or make it larger", d.err)}
+			"the data volume is full: %v. Free space on it, or make it larger", d.err)}
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureReadOnly, At: d.at, Message: fmt.Sprintf(
 		"the data volume refuses writes, so that no order can be recorded: %v. Look at the storage and at the host's "+
