@@ -85,6 +85,7 @@ const (
 	ReasonTransferToolsMissing = "TransferToolsMissing"
 	ReasonTransferFailed       = "TransferFailed"
 	ReasonDiskFull             = "DiskFull"
+	ReasonStatementBlocked     = "StatementBlocked"
 
 	// ReasonNoProcessor is the reason of CPUStarved.
 	ReasonNoProcessor = "NoProcessor"

@@ -120,10 +120,17 @@ func busy(c *v1alpha1.GaleraCluster) Blocker {
 		h.Message = fmt.Sprintf("waiting for the cluster's operation %s to end", op.Type)
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable):
 		h.Message = "waiting for the cluster to accept writes"
+	case stalledBy(c, v1alpha1.ReasonStatementBlocked):
+		h.Message = "waiting for a statement that waits for a lock: see the condition Stalled of the cluster " + c.Name
 	default:
 		return Blocker{}
 	}
 	return h
+}
+
+func stalledBy(c *v1alpha1.GaleraCluster, reason string) bool {
+	s := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled)
+	return s != nil && s.Status == metav1.ConditionTrue && s.Reason == reason
 }
 
 // Primary returns the agent to ask: that of the primary.

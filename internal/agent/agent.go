@@ -239,7 +239,8 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		serving.Dependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
 			Orders: &a.orders, Volume: &a.volume},
-		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduled: conn.Scheduled, Judge: a.judgeServer})
+		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduled: conn.Scheduled,
+			Blocked: conn.Blocked, Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
 		func() galera.Line { return a.orders.Content().Lineage.Line })
 	a.handover = handover.New(loop, handover.Components{

@@ -166,6 +166,8 @@ type Report struct {
 	Backup *BackupReport `json:"backup,omitempty"`
 	// Scheduled are the events of a server that serves, nil while they are not known.
 	Scheduled *Scheduled `json:"scheduled,omitempty"`
+	// Blocked is the statement of the group's order that has waited for a lock for long, nil while none does.
+	Blocked *Blocked `json:"blocked,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.
 	Primary  string       `json:"primary,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`

@@ -35,6 +35,7 @@ var checks = []check{
 	arbitratorProblem,
 	configuration,
 	decision,
+	blockedStatement,
 	refusedWrite,
 	certManager,
 	renewalRefused,

@@ -43,8 +43,9 @@ type Maintainer struct {
 
 	firstRun firstRun
 	own      own
-	// scheduled are the server's events.
-	scheduled scheduled
+	// scheduled are the server's events, blocked is the statement of the group's order that waits for a lock.
+	scheduled reading[agentapi.Scheduled]
+	blocked   reading[agentapi.Blocked]
 	loop      eventloop.Loop
 	markers   datadir.Markers
 	events    Events
@@ -63,6 +64,8 @@ type Events struct {
 	ForgetOwn func()
 	// Scheduled reads the server's events.
 	Scheduled func(context.Context) (*agentapi.Scheduled, error)
+	// Blocked reads which statement of the group's order waits for a lock.
+	Blocked func(context.Context) (*agentapi.Blocked, error)
 	// Judge is called when what the server waited for is there.
 	Judge func()
 }
@@ -92,7 +95,8 @@ func (r *Maintainer) Began() {
 func (r *Maintainer) Tick() {
 	r.LoadCertificates()
 	r.checkOwn(time.Now())
-	r.checkScheduled(time.Now())
+	r.scheduled.check(r, time.Now(), "scheduled events", r.events.Scheduled)
+	r.blocked.check(r, time.Now(), "locks", r.events.Blocked)
 	r.CheckRoot()
 	r.CheckUpgrade()
 }

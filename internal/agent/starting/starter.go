@@ -27,6 +27,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agent/running"
 	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -93,6 +94,15 @@ func (r *Starter) used() datadir.Versions {
 	return r.Exam.Versions
 }
 
+// pluginArgs load the plugin by which the agent finds the connection that holds a lock, if the image has it. They are no
+// settings: a server that runs without it goes on until it is restarted for another reason.
+func pluginArgs(have func(name string) bool) []string {
+	if !have(wsrep.LockPlugin) {
+		return nil
+	}
+	return []string{"--plugin-load-add=" + wsrep.LockPlugin}
+}
+
 // launch prepares the data directory and starts mariadbd.
 func (r *Starter) launch(run running.Run, prepare func() error, args []string) {
 	r.job = lifecycle.JobLaunch
@@ -105,7 +115,8 @@ func (r *Starter) launch(run running.Run, prepare func() error, args []string) {
 	serverArgs, cacheArgs, wait := mariadbd.Args(p), r.Cache.Args(r.cacheRequest()), r.Volume.After()
 	go func() {
 		wait()
-		command.Args = slices.Concat(serverArgs, cacheArgs(), []string{"--init-file=" + p.InitFile()}, args)
+		command.Args = slices.Concat(serverArgs, cacheArgs(), []string{"--init-file=" + p.InitFile()},
+			pluginArgs(image.HavePlugin), args)
 		proc, err := mariadbd.Launch(r.Table, p, command, func() error {
 			if err := os.WriteFile(p.InitFile(), []byte(accounts.InitFile(user)), 0o600); err != nil {
 				return err

@@ -20,3 +20,13 @@ func TestNotStarted(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestPluginArgs: only a plugin that the image has is loaded.
+func TestPluginArgs(t *testing.T) {
+	for _, has := range []bool{true, false} {
+		args := pluginArgs(func(name string) bool { return has && name == "metadata_lock_info" })
+		if got := strings.Join(args, " "); got != map[bool]string{true: "--plugin-load-add=metadata_lock_info"}[has] {
+			t.Errorf("%v: %q", has, got)
+		}
+	}
+}

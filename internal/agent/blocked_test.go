@@ -1,0 +1,41 @@
+//go:build integration
+
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// lockedTable: a statement of another node waits for a table that a connection has locked. The node reports that
+// connection, and nothing once it is ended.
+func (s *scenario) lockedTable() {
+	n, ctx := s.node(1), context.Background()
+	s.node(0).mustSQL("CREATE DATABASE held; CREATE TABLE held.items (id INT PRIMARY KEY)")
+	conn := n.session()
+	var id int64
+	check(s.T, conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id))
+	_, err := conn.ExecContext(ctx, "LOCK TABLES held.items READ")
+	check(s.T, err)
+	altered := make(chan error, 1)
+	go func() {
+		_, err := s.node(0).sql("ALTER TABLE held.items ADD COLUMN note INT")
+		altered <- err
+	}()
+	r := n.until("it reports who blocks a statement", time.Minute, func(r agentapi.Report) bool { return r.Blocked != nil })
+	h := r.Blocked.Holder
+	if r.Blocked.Table != "held.items" || h == nil || h.ID != id || h.User != "root" || h.Host == "" || !h.Idle ||
+		h.Held < r.Blocked.For || r.Blocked.For < agentapi.BlockedAfter {
+		s.Errorf("%+v, held by %+v; want the connection %d", r.Blocked, h, id)
+	}
+	if other, err := s.node(0).report(); err != nil || other.Blocked != nil {
+		s.Errorf("the other node reports %+v, %v", other.Blocked, err)
+	}
+	n.mustSQL(fmt.Sprintf("KILL %d", id))
+	check(s.T, <-altered)
+	n.until("nothing is blocked", time.Minute, func(r agentapi.Report) bool { return r.Blocked == nil })
+	s.node(0).mustSQL("DROP DATABASE held")
+}
