@@ -107,6 +107,11 @@ type GaleraClusterStatus struct {
 	// +optional
 	LastOperation *CompletedOperation `json:"lastOperation,omitempty"`
 
+	// abandoned is the last operation that was given up because of one node. It is removed when an operation of its type
+	// ends well.
+	// +optional
+	Abandoned *AbandonedOperation `json:"abandoned,omitempty"`
+
 	// requests were made by the annotations galera-operator.io/primary and galera-operator.io/restart, and by kubectl
 	// rollout restart of the StatefulSet: the last of each kind.
 	// +optional

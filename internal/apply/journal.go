@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
@@ -55,11 +56,33 @@ func finish(status *v1alpha1.GaleraClusterStatus, a plan.Complete, now time.Time
 	if a.Size > 0 {
 		status.Replicas = int32(a.Size)
 	}
+	if a.Cause != nil {
+		status.Abandoned = abandoned(*a.Cause, now)
+	}
 	if a.Abandoned {
 		return
+	}
+	if status.Abandoned != nil && status.Abandoned.Type == op.Type {
+		status.Abandoned = nil
 	}
 	status.LastOperation = &v1alpha1.CompletedOperation{
 		Type: op.Type, Epoch: op.Epoch, StartedAt: op.StartedAt,
 		CompletedAt: metav1.NewTime(now), Message: a.Message,
 	}
+}
+
+// maxAbandonedMessage is the limit of status.abandoned.message, in characters.
+const maxAbandonedMessage = 1024
+
+func abandoned(a galera.Abandoned, now time.Time) *v1alpha1.AbandonedOperation {
+	return &v1alpha1.AbandonedOperation{Type: string(a.Type), Step: a.Step, Goal: a.Goal, Node: a.Member,
+		PodUID: a.PodUID, Attempts: int32(a.Attempts), AbandonedAt: metav1.NewTime(now),
+		Message: shortened(a.Message, maxAbandonedMessage)}
+}
+
+func shortened(text string, limit int) string {
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
+	}
+	return text
 }

@@ -42,3 +42,26 @@ func TestOperationsDiffer(t *testing.T) {
 		t.Errorf("%q, %q", one.Operation.ID, other.Operation.ID)
 	}
 }
+
+// TestAbandonedIsRemembered until an operation of its type ends well; other ends of operations change nothing.
+func TestAbandonedIsRemembered(t *testing.T) {
+	status := v1alpha1.GaleraClusterStatus{}
+	end := func(of galera.OperationType, c plan.Complete) *v1alpha1.AbandonedOperation {
+		status.Operation = &v1alpha1.OperationStatus{Type: string(of)}
+		Journal(&status, c, time.Unix(1_800_000_000, 0))
+		return status.Abandoned
+	}
+	cause := galera.Abandoned{Type: galera.OpSwitchTLS, Step: "Rebootstrap", Goal: "Strict", Member: "db-1", PodUID: "u",
+		Attempts: 2, Message: strings.Repeat("ö", 5000)}
+	kept := end(galera.OpSwitchTLS, plan.Complete{Abandoned: true, Cause: &cause})
+	if kept == nil || kept.Node != "db-1" || kept.PodUID != "u" || kept.Attempts != 2 || kept.Step != "Rebootstrap" ||
+		kept.Goal != "Strict" || len([]rune(kept.Message)) != maxAbandonedMessage || kept.AbandonedAt.IsZero() {
+		t.Fatalf("%+v", kept)
+	}
+	if end(galera.OpSwitchTLS, plan.Complete{Abandoned: true}) == nil || end(galera.OpRestart, plan.Complete{}) == nil {
+		t.Error("forgotten")
+	}
+	if end(galera.OpSwitchTLS, plan.Complete{}) != nil {
+		t.Error("remembered after a switch that ended well")
+	}
+}

@@ -36,6 +36,9 @@ type Snapshot struct {
 	Epoch int64
 	// Operation is the journalled operation in progress.
 	Operation *Operation
+	// Abandoned is the last operation that was abandoned because of one member, nil when one of its type has ended well
+	// since.
+	Abandoned *Abandoned
 	// Primary is the recorded primary: the node behind NAME-primary.
 	Primary string
 	// Hibernated reports whether the ordered stop is complete.
@@ -93,6 +96,19 @@ type Operation struct {
 	Epoch           int64
 	BootstrapMember string
 	Position        Position
+}
+
+// Abandoned is an operation that was abandoned because of one member: it would be again.
+type Abandoned struct {
+	Type OperationType
+	Step string
+	// Goal is what the operation was to reach, for a SwitchTLS the encryption.
+	Goal string
+	// Member is why the last attempt was abandoned, PodUID that of its pod then.
+	Member, PodUID string
+	// Attempts were abandoned in a row.
+	Attempts int
+	Message  string
 }
 
 // Member is one node: its pod, and what its agent reports. Nothing is guessed: while Known
@@ -188,7 +204,9 @@ type Member struct {
 
 // Pod is what Kubernetes knows of a member.
 type Pod struct {
-	Exists      bool
+	Exists bool
+	// UID tells one pod of this name from the next.
+	UID         string
 	Terminating bool
 	// Ready reports whether the database container passes its readiness probe, whatever other containers do.
 	Ready bool

@@ -147,6 +147,9 @@ func (w *platform) interrupt(i int) {
 // takes time ends at a later event.
 func (w *agents) decide(i int, peers map[string]agentapi.PeerView) bool {
 	n := &w.nodes[i]
+	if n.rare.forgetful && !n.vol.book.held {
+		n.agent.positionUnknown = false
+	}
 	s := w.situation(i, peers)
 	step := lifecycle.Next(s)
 	before := n.agent
@@ -361,5 +364,6 @@ func (w *agents) stopped(i int) {
 		r.state = orderDone
 	}
 	n.agent.doing, n.agent.phase = "", phaseWaiting
+	n.agent.positionUnknown = n.agent.positionUnknown || n.rare.forgetful && n.vol.book.held
 	w.decide(i, nil)
 }

@@ -115,7 +115,7 @@ func (w *faults) help() {
 	}
 	for i := range w.n {
 		w.repair(i)
-		if w.nodes[i].agent.failure == failurePosition {
+		if w.nodes[i].agent.failure == failurePosition && !w.nodes[i].rare.forgetful {
 			w.killAgent(i)
 		}
 	}

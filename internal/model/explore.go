@@ -108,6 +108,7 @@ func (w World) canonical() World {
 			o.pods[i].version = same(o.pods[i].version, w.nodes[i].pod.version)
 			o.pods[i].uid = same(o.pods[i].uid, w.nodes[i].pod.uid)
 		}
+		o.status.abandoned = o.status.abandoned.plain(&w)
 		o.status.version = same(o.status.version, w.api.status.version)
 		o.service.version = same(o.service.version, w.api.service.version)
 		o.status.lostAt = since(w.clock+o.skew, o.status.lostAt, 3)
@@ -124,6 +125,8 @@ func (w World) canonical() World {
 	if w.arbitrated() {
 		w.garbd.counted = min(w.clock-w.garbd.counted, 4)
 	}
+	w.api.status.abandoned, w.api.saved.abandoned = w.api.status.abandoned.plain(&w), w.api.saved.abandoned.plain(&w)
+	w.truth.repeats = w.truth.repeats.plain(&w)
 	for i := range w.places {
 		w.nodes[i].pod.version, w.nodes[i].pod.uid, w.nodes[i].agent.boot = 0, 0, 0
 	}

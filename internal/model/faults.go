@@ -143,6 +143,7 @@ func (w *faults) loseStatus() bool {
 		}
 	}
 	w.truth.losses++
+	w.truth.repeats = abandoned{}
 	w.truth.reached |= ReachedLostStatus
 	w.settleOperators()
 	return true
@@ -178,6 +179,7 @@ func (w *faults) rollBackStatus() bool {
 		}
 	}
 	w.truth.losses++
+	w.truth.repeats = abandoned{}
 	w.truth.reached |= ReachedStatusBack
 	w.settleOperators()
 	return true

@@ -20,6 +20,7 @@ var rareStateMutants = []mutant{
 	{"an upgrade of tables is not waited for", ignoresUpgrading, rare, []string{TakenWhileWeak}},
 	{"views that are not known are all alike", guessesViews, rare, []string{TwoPrimaries, BehindAnother, Stuck, HeldUp,
 		TakenWhileWeak}},
+	{"an abandoned switch is not remembered", forgetsAbandoned, rare, []string{Repeats, HeldUp}},
 }
 
 func init() { mutants = append(mutants, rareStateMutants...) }
@@ -40,6 +41,12 @@ var (
 	ignoresBackup      = lies(func(m *galera.Member) { m.Backup = "" })
 	ignoresUpgrading   = lies(func(m *galera.Member) { m.Upgrading = false })
 )
+
+// forgetsAbandoned begins a switch again and again, as earlier planners did.
+func forgetsAbandoned(s galera.Snapshot) plan.Decision {
+	s.Abandoned = nil
+	return plan.Plan(s)
+}
 
 // guessesViews takes the members of a view that is not known for all.
 func guessesViews(s galera.Snapshot) plan.Decision {

@@ -25,7 +25,8 @@ type status struct {
 	// size is the number of members.
 	size int8
 	// asked is the record of what users have asked for.
-	asked asked
+	asked     asked
+	abandoned abandoned
 	// lostAt is the Tick, by its clock, at which an operator recorded the loss of the Primary component.
 	lostAt int16
 }
@@ -149,6 +150,7 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 		op := st.operation
 		s.Operation = &op
 	}
+	s.Abandoned = st.abandoned.fact()
 	if st.primary != none {
 		s.Primary = names[st.primary]
 	}
@@ -158,7 +160,7 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 	for i := range s.Members {
 		m, p := &s.Members[i], &o.pods[i]
 		m.Name, m.Ordinal, m.HeldData = names[i], i, st.held.has(i)
-		m.Pod = galera.Pod{Exists: p.exists, Terminating: p.terminating, Ready: p.ready,
+		m.Pod = galera.Pod{Exists: p.exists, UID: podUID(p.exists, p.uid), Terminating: p.terminating, Ready: p.ready,
 			Outdated: p.exists && p.template != o.template, Waiting: p.unplaced, Cordoned: p.exists && p.cordoned}
 		if p.exists && p.unsettled {
 			m.Pod.Unsettled = "a sidecar is not ready"
@@ -314,8 +316,9 @@ func (w *controllers) writeStatus(o *operator, s galera.Snapshot, a plan.Action)
 	if next.size != w.api.status.size {
 		w.resized(int(w.api.status.size), int(next.size))
 	}
-	if _, ok := a.(plan.Complete); ok && w.anyServes() {
-		w.truth.approved = false // what the approval was for is over
+	if end, ok := a.(plan.Complete); ok {
+		w.countAbandoned(o.status.operation.Type, end)
+		w.truth.approved = w.truth.approved && !w.anyServes() // what the approval was for is over
 	}
 	w.api.status = next
 	return true
@@ -340,6 +343,7 @@ func (w *controllers) journal(st *status, a plan.Action) {
 		if a.Size > 0 {
 			st.size = int8(a.Size)
 		}
+		st.abandoned.remember(a, st.operation.Type)
 		if !a.Abandoned {
 			st.stopped = 0
 			if st.operation.Type == galera.OpHibernate {

@@ -34,6 +34,8 @@ const (
 	// flushedLate: the host loses power, and the last write-set was acknowledged and not on the disk yet, as a setting
 	// permits (the condition Durable).
 	flushedLate
+	// forgetful: whenever the member is stopped by order its position cannot be determined, until it is to start again.
+	forgetful
 	rareStates
 )
 
@@ -44,6 +46,7 @@ type rareFacts struct {
 	noTools, lacks               bool // of the next pod, and of the present one
 	cordoned, unsettled, copying bool
 	upgrading, unnamed, impostor bool
+	forgetful                    bool
 }
 
 // Broken promises of these states.
@@ -55,6 +58,7 @@ const (
 	Unsettling    = "a pod was replaced before the one before it had shown that its template is a good one"
 	CutBackup     = "a node that gives a backup is to be restarted, and another is not"
 	JoinsAnother  = "a member joins another cluster of its name"
+	Repeats       = "an operation is abandoned again and again because of one member, and no person is asked"
 )
 
 // setRareState begins or ends a state.
@@ -95,6 +99,10 @@ func (w *agents) setRareState(i int, what rareState) bool {
 		return loseLast(&w.platform, i)
 	case impostor:
 		o.impostor = !o.impostor
+	case forgetful:
+		if o.forgetful = !o.forgetful; !o.forgetful {
+			n.agent.positionUnknown = false
+		}
 	}
 	w.truth.reached |= ReachedRareState
 	return true
@@ -122,9 +130,9 @@ func loseLast(w *platform, i int) bool {
 
 // even ends all such states that end by themselves.
 func (o *rareFacts) even(keep bool) {
-	unfit := o.unfit
+	before := *o
 	if *o = (rareFacts{}); keep {
-		o.unfit = unfit
+		o.unfit, o.forgetful = before.unfit, before.forgetful
 	}
 }
 

@@ -74,6 +74,10 @@ var rareRegressions = []regression{
 			{KillServer, 2, 0}, {Round, 0, 0}, {Write, 0, 0}, {MachineAway, 1, 0}, {Agent, 2, 0}, {MachineAway, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0},
 		}}},
+	{"a member loses its position whenever it is stopped, and a switch by re-bootstrap is wanted", forgetsAbandoned,
+		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
+			{RareState, 1, uint8(forgetful)}, {SwitchTLS, 0, 1}, {Round, 0, 0},
+		}}},
 }
 
 // awaitsUnplaced waits in a switch by re-bootstrap for nodes that have no host, as earlier planners did.

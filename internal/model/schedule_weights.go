@@ -95,7 +95,7 @@ var places = newWeights(map[Kind]int{
 var rare = newWeights(map[Kind]int{
 	Round: 90, RareState: 40, Upgrade: 6, Configure: 4, AskRestart: 4, KillServer: 8, KillAgent: 6, KillAll: 8, Drain: 4,
 	Write: 30, Minute: 12, Approve: 12,
-	Scale: 3, Hibernate: 2, LookAround: 12, Wipe: 1, Swap: 0, RollBack: 0})
+	Scale: 3, Hibernate: 2, SwitchTLS: 4, LookAround: 12, Wipe: 1, Swap: 0, RollBack: 0})
 
 // arbitratorWeights are additional ones, for worlds with an arbitrator.
 var arbitratorWeights = [...]scheduleWeights{

@@ -147,7 +147,8 @@ func numbers(list []string) (out set) {
 // stuckMember is a member whose agent answers and which cannot act, or that has no host; -1 when there is none.
 func (w *cluster) stuckMember() int {
 	for i := range w.size() {
-		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung || n.rare.unfit != 0 && !n.srv.on) && n.agent.up || n.full &&
+		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung || n.rare.unfit != 0 && !n.srv.on ||
+			n.rare.forgetful) && n.agent.up || n.full &&
 			n.pod.unplaced {
 			return i
 		}
@@ -165,7 +166,8 @@ func (w *World) continueWithout(p Planner) {
 	w.calm(keep)
 	without := w.truth.reached&ReachedApproval == 0
 	for round := range maxRounds {
-		if w.truth.violation != "" || !w.nodes[keep].agent.up && !w.nodes[keep].pod.unplaced || w.healthyExcept(keep) {
+		if w.truth.violation != "" || !w.nodes[keep].agent.up && !w.nodes[keep].pod.unplaced ||
+			w.healthyExcept(keep) && !w.mayRepeat(keep) {
 			if without && w.truth.reached&ReachedApproval != 0 && w.truth.violation == "" {
 				w.truth.reached |= ReachedWithoutStuck
 			}
@@ -179,6 +181,13 @@ func (w *World) continueWithout(p Planner) {
 	if !w.nothingWithout(keep) {
 		w.violate(HeldUp)
 	}
+}
+
+// mayRepeat reports whether a switch goes on that the member makes the operator abandon.
+func (w *World) mayRepeat(keep int) bool {
+	n := &w.nodes[keep]
+	ill := n.rare.unfit != 0 || n.trouble != fit || n.srv.hung || n.full
+	return n.rare.forgetful && !ill && w.api.config.mode != w.api.wanted && !w.ops[0].blocked
 }
 
 // healthyExcept reports whether all is well but for one member.

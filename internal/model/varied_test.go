@@ -48,6 +48,9 @@ func TestEveryFactIsVaried(t *testing.T) {
 	for seed := range uint64(8 * len(allWeights) * arbiters) {
 		Run(Draw(seed, 90), watch)
 	}
+	for _, r := range rareRegressions {
+		Run(r.Schedule, watch)
+	}
 	for name := range first {
 		switch listed := slices.Contains(unvaried, name); {
 		case !varied[name] && !listed:

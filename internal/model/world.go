@@ -144,6 +144,8 @@ type truth struct {
 	servedAt int16
 	// idle counts the Rounds in which nothing has happened though nothing serves.
 	idle int16
+	// repeats counts the switches that were abandoned because of a member.
+	repeats abandoned
 }
 
 // counting is a way to count the time without a Primary component: the shipped one, or one with a bug.

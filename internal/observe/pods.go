@@ -15,6 +15,7 @@ import (
 func pod(p *corev1.Pod, sts *appsv1.StatefulSet, now time.Time) galera.Pod {
 	return galera.Pod{
 		Exists:      true,
+		UID:         string(p.UID),
 		Terminating: p.DeletionTimestamp != nil,
 		Ready:       serverReady(p),
 		Unsettled:   unsettled(p, now),

@@ -29,6 +29,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 		Line:           c.Status.Line,
 		Epoch:          c.Status.Epoch,
 		Operation:      operation(c.Status.Operation),
+		Abandoned:      abandoned(c.Status.Abandoned),
 		Primary:        c.Status.Primary,
 		Hibernated:     Hibernated(c),
 		RestartsWait:   restartsWait(f, now),
@@ -178,4 +179,13 @@ func recordedLoss(c *v1alpha1.GaleraCluster) time.Time {
 		return since.Time
 	}
 	return time.Time{}
+}
+
+// abandoned is the recorded memory of an operation that was given up because of a member.
+func abandoned(a *v1alpha1.AbandonedOperation) *galera.Abandoned {
+	if a == nil {
+		return nil
+	}
+	return &galera.Abandoned{Type: galera.OperationType(a.Type), Step: a.Step, Goal: a.Goal, Member: a.Node,
+		PodUID: a.PodUID, Attempts: int(a.Attempts), Message: a.Message}
 }

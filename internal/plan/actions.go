@@ -13,6 +13,8 @@ type Complete struct {
 	Message string
 	// Abandoned reports whether the operation did not reach its goal; the planner decides again.
 	Abandoned bool
+	// Cause is remembered when the operation was abandoned because of one member, nil otherwise.
+	Cause *galera.Abandoned
 	// Line is the line of history that the operation has begun, "" when it has not, or when a Primary component is seen.
 	Line string
 	// Size is the new number of members, 0 if the operation has not changed it.

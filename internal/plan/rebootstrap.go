@@ -23,7 +23,7 @@ func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool
 	}
 	for _, m := range s.Members {
 		if why := wouldBeMissing(m); why != "" {
-			return abandon(ReasonSwitching, m.Name+" "+why+": without it the cluster could not start again by itself")
+			return abandonFor(s, op, m, why)
 		}
 	}
 	for _, m := range s.Members {
@@ -43,6 +43,48 @@ func continueRebootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool
 	}
 	return order(op, keeper.Name, OrderStop, galera.Position{}, ReasonSwitching,
 		fmt.Sprintf("restarting %s, the last node that serves, with %s sockets", keeper.Name, s.Wanted.Socket))
+}
+
+// maxAbandoned is how often a switch is abandoned because of a member before a user is asked: every attempt takes all
+// nodes but one down, and may cost a state transfer.
+const maxAbandoned = 2
+
+// abandonFor abandons a switch because of a member, and remembers that: the next attempt would end in the same way.
+func abandonFor(s galera.Snapshot, op galera.Operation, m galera.Member, why string) (Decision, bool) {
+	cause := galera.Abandoned{Type: op.Type, Step: op.Step, Goal: s.Wanted.String(), Member: m.Name, PodUID: m.Pod.UID,
+		Attempts: 1, Message: why}
+	if before := abandonedBefore(s); before != nil {
+		cause.Attempts += before.Attempts
+	}
+	message := m.Name + " " + why + ": without it the cluster could not start again by itself"
+	return Decision{Action: Complete{Message: message, Abandoned: true, Cause: &cause}, Reason: ReasonSwitching,
+		Message: message}, true
+}
+
+// abandonedBefore returns the attempts to reach the wanted encryption by re-bootstrap that were abandoned; nil when
+// there were none, or when the member they were abandoned for has another pod since.
+func abandonedBefore(s galera.Snapshot) *galera.Abandoned {
+	a := s.Abandoned
+	if a == nil || a.Type != galera.OpSwitchTLS || a.Step != stepRebootstrap || a.Goal != s.Wanted.String() {
+		return nil
+	}
+	if m, ok := s.Member(a.Member); !ok || m.Pod.UID != a.PodUID {
+		return nil
+	}
+	return a
+}
+
+// refuseAgain refuses a switch by re-bootstrap that was abandoned again and again.
+func refuseAgain(s galera.Snapshot) (Decision, bool) {
+	a := abandonedBefore(s)
+	if a == nil || a.Attempts < maxAbandoned {
+		return Decision{}, false
+	}
+	return Decision{Reason: ReasonSwitchRefused, Blocked: true, DeletePod: a.Member, Message: fmt.Sprintf(
+		"encryption is not switched: %d attempts were abandoned, the last one because %s, stopped for it, %s. Check its "+
+			"volume, then delete its pod to try again. If the position stays unknown, delete its claim with the pod: the node "+
+			"joins by SST. Or set spec.tls.switchStrategy to Rolling, which stops one node at a time",
+		a.Attempts, a.Member, a.Message)}, true
 }
 
 // wouldBeMissing returns why a member could not take an order, or not determine its position, when the target is

@@ -67,6 +67,9 @@ func switchEncryption(s galera.Snapshot) (Decision, bool) {
 		if d, waiting := waitForSynced(s); waiting {
 			return d, true
 		}
+		if d, refused := refuseAgain(s); refused {
+			return d, len(outdatedMembers(s)) == 0 // as above
+		}
 		op.Step, op.Target = stepRebootstrap, chooseWriter(s)
 	}
 	return begin(s, op, ReasonSwitching, fmt.Sprintf("switching replication from %s to %s sockets (%s)",

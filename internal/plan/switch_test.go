@@ -72,7 +72,36 @@ func TestSwitchBegins(t *testing.T) {
 			db(1, notYetRead)),
 			action: Begin{Operation: galera.Operation{ID: "recover-5", Type: galera.OpRecover, Epoch: 5, BootstrapMember: "db-0",
 				Position: at(10)}}, reason: ReasonRecovering},
+		{name: "by re-bootstrap again", s: switching(plain, strict, rebootstrap, abandonedFor(1, "one")),
+			action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
+		{name: "by re-bootstrap a third time", s: switching(plain, strict, rebootstrap, abandonedFor(2, "one")),
+			reason: ReasonSwitchRefused, blocked: true, contains: "because db-1, stopped for it, has no position"},
+		{name: "by re-bootstrap with another pod", s: switching(plain, strict, rebootstrap, abandonedFor(2, "two")),
+			action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
+		{name: "to another encryption", s: switching(plain, dynamic, rebootstrap, abandonedFor(2, "one")),
+			action: begun(5, "switchtls-5", "Rebootstrap", "db-0"), reason: ReasonSwitching},
+		{name: "rolling instead", s: switching(plain, strict, abandonedFor(2, "one")),
+			action: begun(5, "switchtls-5", "Rolling", ""), reason: ReasonSwitching},
+		{name: "settings are restarted meanwhile", s: switching(plain, strict, rebootstrap, abandonedFor(2, "one"),
+			db(2, func(m *galera.Member) { m.RestartNeeded = true })),
+			action: Begin{Operation: galera.Operation{ID: "restart-5", Type: galera.OpRestart, Epoch: 5, Target: "db-2"}},
+			reason: ReasonRestarting},
 	})
+}
+
+// abandonedFor is a memory of switches to strict sockets, abandoned because of db-1, when its pod was one; it has one
+// now.
+func abandonedFor(attempts int, pod string) change {
+	return func(s *galera.Snapshot) {
+		s.Members[1].Pod.UID = "one"
+		s.Abandoned = &galera.Abandoned{Type: galera.OpSwitchTLS, Step: "Rebootstrap", Goal: strict.String(),
+			Member: "db-1", PodUID: pod, Attempts: attempts, Message: "has no position"}
+	}
+}
+
+func cause(member string, attempts int, message string) *galera.Abandoned {
+	return &galera.Abandoned{Type: galera.OpSwitchTLS, Step: "Rebootstrap", Goal: strict.String(), Member: member,
+		Attempts: attempts, Message: message}
 }
 
 func TestRollingSwitch(t *testing.T) {
@@ -126,11 +155,17 @@ func TestRebootstrap(t *testing.T) {
 		{name: "one that may just be slow", s: switching(plain, strict, op, db(1, starting)), reason: ReasonSwitching,
 			contains: "waiting for db-1 to stop"},
 		{name: "one that is silent", s: switching(plain, strict, op, db(2, silent)), action: Complete{Abandoned: true,
-			Message: "db-2 does not answer: without it the cluster could not start again by itself"}},
+			Message: "db-2 does not answer: without it the cluster could not start again by itself",
+			Cause:   cause("db-2", 1, "does not answer")}},
+		{name: "one that was silent before", s: switching(plain, strict, op, db(2, silent), abandonedFor(1, "one")),
+			action: Complete{Abandoned: true,
+				Message: "db-2 does not answer: without it the cluster could not start again by itself",
+				Cause:   cause("db-2", 2, "does not answer")}},
 		{name: "one whose new pod has no host",
 			s: switching(plain, strict, op, db(2, starting, func(m *galera.Member) { m.Pod.Waiting = true })),
 			action: Complete{Abandoned: true,
-				Message: "db-2 has a pod that does not run: without it the cluster could not start again by itself"}},
+				Message: "db-2 has a pod that does not run: without it the cluster could not start again by itself",
+				Cause:   cause("db-2", 1, "has a pod that does not run")}},
 		{name: "then the new encryption is published", s: switching(plain, strict, op, db(1, off...), db(2, off...)),
 			action: PublishEncryption{plain, strict}, reason: ReasonSwitching},
 		{name: "and read", s: switching(strict, strict, op, db(0, runs(plain)), db(1, off...), db(2, off...),
