@@ -208,7 +208,7 @@ func (r *Supervisor) Report(to *agentapi.Report) {
 	if r.Proc != nil {
 		to.Killed = r.Proc.Killed()
 		to.Data, to.Position, to.SafeToBootstrap = galera.DataPresent, r.Position, false
-		if incompleteAfterCrash(r.Note, r.Status) {
+		if incompleteAfterCrash(r.Note) {
 			to.Data, to.Position = galera.DataIncomplete, galera.Position{}
 		}
 	} else if time.Since(r.DownSince) < endedTime {
@@ -218,7 +218,8 @@ func (r *Supervisor) Report(to *agentapi.Report) {
 }
 
 // incompleteAfterCrash returns whether the data directory would be Incomplete if mariadbd died now: an SST not yet
-// synced to disk or, with rsync, any join that has its state while the joining marker is still there.
-func incompleteAfterCrash(n *datadir.Joining, s *agentapi.Server) bool {
-	return n != nil && (n.SST || n.Method == servercnf.Rsync && lifecycle.HasState(s))
+// synced to disk or, with rsync, any join while the joining marker is there. Only the donor of a join by rsync knows
+// whether it overwrites files, and until it was asked the joiner must not count as a member with data.
+func incompleteAfterCrash(n *datadir.Joining) bool {
+	return n != nil && (n.SST || n.Method == servercnf.Rsync)
 }

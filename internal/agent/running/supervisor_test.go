@@ -39,20 +39,16 @@ func TestEndedAs(t *testing.T) {
 // TestIncompleteAfterCrash: what a note of a join would make of the data after a crash is what the member reports of
 // them before.
 func TestIncompleteAfterCrash(t *testing.T) {
-	serves := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, ClusterUUID: agenttest.UUID}
-	for name, c := range map[string]struct {
-		note   *datadir.Joining
-		status *agentapi.Server
-		want   bool
-	}{
-		"no join":      {nil, serves, false},
-		"a full copy":  {&datadir.Joining{SST: true}, serves, true},
-		"an increment": {&datadir.Joining{Method: "MariaBackup"}, serves, false},
-		"an increment by rsync that has not come":   {&datadir.Joining{Method: "Rsync"}, nil, false},
-		"one by rsync whose note cannot be removed": {&datadir.Joining{Method: "Rsync"}, serves, true},
+	has := datadir.Contents{Database: true, Tablespace: true}
+	for name, note := range map[string]*datadir.Joining{
+		"no join":              nil,
+		"a full copy":          {SST: true},
+		"an increment":         {Method: "MariaBackup"},
+		"any join by rsync":    {Method: "Rsync"},
+		"a full copy by rsync": {Method: "Rsync", SST: true},
 	} {
-		if incompleteAfterCrash(c.note, c.status) != c.want {
-			t.Errorf("%s: %v", name, !c.want)
+		if got, want := incompleteAfterCrash(note), datadir.Classify(has, note) == galera.DataIncomplete; got != want {
+			t.Errorf("%s: %v, the examination finds %v", name, got, want)
 		}
 	}
 }
