@@ -117,14 +117,17 @@ func (w DesiredRoot) admit(host string, have rootRow) (do []string, again time.D
 	return do, again
 }
 
-// lock keeps root from logging in from hosts that are not named.
+// lock keeps root from logging in from hosts that are not named. The locked account has the present password all the
+// same: it shows which accounts at other hosts are the operator's, also to an agent that knows no earlier password.
 func (w DesiredRoot) lock(have rootRow) (do []string) {
 	const name = "root@'%'"
-	if have.Plugin == "" {
-		return []string{"CREATE USER IF NOT EXISTS " + name + " IDENTIFIED VIA " + nativePassword + " USING " + text(w.Hash) +
-			" ACCOUNT LOCK"}
-	}
-	if !have.locked {
+	via := " IDENTIFIED VIA " + nativePassword + " USING " + text(w.Hash)
+	switch {
+	case have.Plugin == "":
+		return []string{"CREATE USER IF NOT EXISTS " + name + via + " ACCOUNT LOCK"}
+	case have.Plugin != nativePassword || len(have.Accepts) == 0 || have.Accepts[0] != w.Hash:
+		do = append(do, "ALTER USER "+name+via+" ACCOUNT LOCK")
+	case !have.locked:
 		do = append(do, "ALTER USER "+name+" ACCOUNT LOCK")
 	}
 	if !have.noRight {

@@ -68,6 +68,10 @@ func TestRootStatements(t *testing.T) {
 	good := func(host string) rootRow {
 		return rootRow{host: host, login: login{Plugin: nativePassword, Accepts: []string{"new"}}, allRights: true}
 	}
+	earlier := func(host string, locked bool) rootRow {
+		return rootRow{host: host, login: login{Plugin: nativePassword, Accepts: []string{"old"}}, allRights: !locked,
+			locked: locked, noRight: locked}
+	}
 	locked := rootRow{host: "%", login: login{Plugin: nativePassword, Accepts: []string{"new"}}, locked: true,
 		noRight: true}
 	socket := rootRow{host: "localhost", login: login{Plugin: "unix_socket"}, allRights: true}
@@ -102,6 +106,11 @@ func TestRootStatements(t *testing.T) {
 			[]rootRow{good("%"), good("10.1.%")}, nil},
 		"no choice of hosts after one": {DesiredRoot{}, []rootRow{good("%"), good("10.1.%"), theirs},
 			[]string{"DROP USER IF EXISTS root@'10.1.%'"}},
+		"a new password, with hosts": {DesiredRoot{Hosts: []string{"10.1.%"}}, []rootRow{earlier("%", true),
+			good("10.1.%")}, []string{"ALTER USER root@'%' IDENTIFIED VIA mysql_native_password USING 'new' ACCOUNT LOCK"}},
+		"a new password, and no choice of hosts any more": {DesiredRoot{}, []rootRow{earlier("%", true),
+			earlier("10.1.%", false), theirs}, append(made("%"), "ALTER USER root@'%' ACCOUNT UNLOCK",
+			"DROP USER IF EXISTS root@'10.1.%'")},
 		"rights that someone has taken": {DesiredRoot{}, []rootRow{{host: "%", login: good("%").login}},
 			[]string{"GRANT ALL PRIVILEGES ON *.* TO root@'%' WITH GRANT OPTION"}},
 		"rights that someone has given": {DesiredRoot{Disabled: true},
