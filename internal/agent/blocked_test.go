@@ -25,7 +25,8 @@ func (s *scenario) lockedTable() {
 		_, err := s.node(0).sql("ALTER TABLE held.items ADD COLUMN note INT")
 		altered <- err
 	}()
-	r := n.until("it reports who blocks a statement", time.Minute, func(r agentapi.Report) bool { return r.Blocked != nil })
+	r := n.until("it reports who blocks a statement", time.Minute,
+		func(r agentapi.Report) bool { return r.Blocked != nil })
 	h := r.Blocked.Holder
 	if r.Blocked.Table != "held.items" || h == nil || h.ID != id || h.User != "root" || h.Host == "" || !h.Idle ||
 		h.Held < r.Blocked.For || r.Blocked.For < agentapi.BlockedAfter {

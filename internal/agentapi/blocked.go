@@ -12,7 +12,7 @@ type Blocked struct {
 	For time.Duration `json:"for"`
 	// Table is what the lock is on, as DATABASE or DATABASE.TABLE, "" when that is not known.
 	Table string `json:"table,omitempty"`
-	// Holder is the connection that holds the lock, nil when the server does not tell.
+	// Holder is the connection that holds the lock, nil when it is not known.
 	Holder *LockHolder `json:"holder,omitempty"`
 }
 

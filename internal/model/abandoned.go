@@ -53,10 +53,10 @@ const maxRepeats = 5
 
 // countAbandoned counts abandoned switches until something changes that may make the next one end well: it ended well,
 // another mode is wanted, or the member has another pod.
-func (w *controllers) countAbandoned(of galera.OperationType, end plan.Complete) {
-	before := w.truth.repeats
-	w.truth.repeats.remember(end, of)
-	now := &w.truth.repeats
+func (w *truth) countAbandoned(of galera.OperationType, end plan.Complete) {
+	before := w.repeats
+	w.repeats.remember(end, of)
+	now := &w.repeats
 	if end.Cause == nil {
 		return
 	}

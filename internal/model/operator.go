@@ -317,7 +317,7 @@ func (w *controllers) writeStatus(o *operator, s galera.Snapshot, a plan.Action)
 		w.resized(int(w.api.status.size), int(next.size))
 	}
 	if end, ok := a.(plan.Complete); ok {
-		w.countAbandoned(o.status.operation.Type, end)
+		w.truth.countAbandoned(o.status.operation.Type, end)
 		w.truth.approved = w.truth.approved && !w.anyServes() // what the approval was for is over
 	}
 	w.api.status = next

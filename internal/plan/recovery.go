@@ -22,7 +22,7 @@ func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 	}
 	v := sortMembers(s)
 	if len(v.busy) > 0 {
-		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+" to finish starting or stopping")
+		return waitForBusy(s, v)
 	}
 	if neverStarted(s, v) {
 		if d, waiting := readyForFirst(s); waiting {
@@ -42,6 +42,17 @@ func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 		return explain(s, v, best, ok)
 	}
 	return startAt(s, v, best)
+}
+
+// waitForBusy waits for members that are starting or stopping. One that receives a copy goes on while its donor sends,
+// also when neither has quorum any more, so a user is needed before its transfer counts as stalled.
+func waitForBusy(s galera.Snapshot, v verdict) (Decision, bool) {
+	if s.NoPrimaryFor <= catchUpTimeout {
+		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+" to finish starting or stopping")
+	}
+	return blocked(ReasonWaitingForMembers, fmt.Sprintf("no node has served for %s, and %s did not finish starting or "+
+		"stopping. Check the progress of its state transfer in status.members, its log and its storage; if it makes no "+
+		"progress, delete the pod", catchUpTimeout, list(v.busy)))
 }
 
 // adviseAllEmpty is the advice for a cluster whose members all answer, and none has data.

@@ -188,6 +188,12 @@ func TestMissingMembers(t *testing.T) {
 func TestQuorumLost(t *testing.T) {
 	trio := []string{"db-0", "db-1", "db-2"}
 	check(t, []row{
+		{name: "one receives a copy", s: shop(all(nonPrimary(9, "db-0", "db-1", "db-2")), db(1, copied,
+			phase(galera.PhaseStarting)), lostFor(catchUpTimeout)), reason: ReasonWaitingForMembers,
+			contains: "waiting for db-1 to finish"},
+		{name: "one receives a copy for long", s: shop(all(nonPrimary(9, "db-0", "db-1", "db-2")), db(1, copied,
+			phase(galera.PhaseStarting)), lostFor(catchUpTimeout+time.Second)), reason: ReasonWaitingForMembers,
+			blocked: true, contains: "db-1 did not finish starting"},
 		{name: "one component of all", s: shop(db(0, nonPrimary(8, trio...)), db(1, nonPrimary(9, trio...)),
 			db(2, nonPrimary(9, trio...))), action: rebuildBy("db-1", 9, 5)},
 		{name: "the rest is down and behind", s: shop(db(0, nonPrimary(9, "db-0")), db(1, down(9)), db(2, down(8))),

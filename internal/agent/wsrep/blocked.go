@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// LockPlugin is the plugin that tells which connection holds a metadata lock. MariaDB has it in every package of the
-// server, and loads it only when it is told to.
+// LockPlugin is the plugin that shows which connection holds a metadata lock. MariaDB has it in every package of the
+// server, and does not load it by default.
 const LockPlugin = "metadata_lock_info"
 
 // applier is the user that the server names for the threads that apply write-sets.
@@ -114,8 +114,8 @@ var kinds = map[string]string{
 	"Waiting for backup lock":          "Backup lock",
 }
 
-// blockedBy finds the connection that a statement waits for. Neither the server nor the plugin tells which lock a
-// statement waits for, so it is the one whose table the statement names or uses, and that has been held longest. A
+// blockedBy finds the connection that a statement waits for. Neither the server nor the plugin shows which lock
+// a statement waits for, so it is the one whose table the statement names or uses, and that has been held longest. A
 // transaction that holds a lock is not among them: Galera aborts it.
 func blockedBy(w waiter, locks []lock) *agentapi.Blocked {
 	text := strings.ToLower(w.text)
