@@ -5,14 +5,19 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// lockedTable: a statement of another node waits for a table that a connection has locked. The node reports that
+// TestLockedTable: a statement of another node waits for a table that a connection has locked. The node reports that
 // connection, and nothing once it is ended.
-func (s *scenario) lockedTable() {
+func TestLockedTable(t *testing.T) {
+	t.Parallel()
+	s := &scenario{T: t, world: newWorld(t, 3, nil)}
+	s.wait()
+	s.form()
 	n, ctx := s.node(1), context.Background()
 	s.node(0).mustSQL("CREATE DATABASE held; CREATE TABLE held.items (id INT PRIMARY KEY)")
 	conn := n.session()

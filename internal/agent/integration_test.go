@@ -41,7 +41,6 @@ func TestCluster(t *testing.T) {
 		{"restart with a changed setting", (*scenario).restart},
 		{"root has another password", (*scenario).rootPassword},
 		{"settings that need no restart", (*scenario).liveSettings},
-		{"a table is locked, and a statement waits for it", (*scenario).lockedTable},
 		{"send windows follow the distance, or the configuration", (*scenario).sendWindows},
 		{"certificate renewal", (*scenario).renew},
 		{"a bad pair is not loaded", (*scenario).badPair},

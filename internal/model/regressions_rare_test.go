@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
@@ -78,6 +80,12 @@ var rareRegressions = []regression{
 		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
 			{RareState, 1, uint8(forgetful)}, {SwitchTLS, 0, 1}, {Round, 0, 0},
 		}}},
+	{"data that were voted out are ahead of all but a member that cannot start", overlooksDiffering,
+		Schedule{Members: 3, Hears: true, Stays: true, Events: []Event{
+			{Partition, 2, 0}, {RareState, 1, uint8(forgetful)}, {Round, 0, 0}, {RareState, 2, uint8(voted)},
+			{RareState, 1, uint8(noCertificate)}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{RareState, 0, uint8(flushedLate)},
+		}}},
 }
 
 // awaitsUnplaced waits in a switch by re-bootstrap for nodes that have no host, as earlier planners did.
@@ -115,6 +123,22 @@ func forgetsDiffering(s galera.Snapshot) plan.Decision {
 			m.Position.Seqno = 1
 		}
 	}))
+}
+
+// overlooksDiffering does not give voted-out data up that only a member that cannot start has reached, too, as earlier
+// planners did.
+func overlooksDiffering(s galera.Snapshot) plan.Decision {
+	d := plan.Plan(s)
+	send, ok := d.Action.(plan.SendOrder)
+	if !ok || send.Kind != plan.OrderBootstrap {
+		return d
+	}
+	send.GivenUp = slices.DeleteFunc(slices.Clone(send.GivenUp), func(name string) bool {
+		m, _ := s.Member(name)
+		return m.VotedOut
+	})
+	d.Action = send
+	return d
 }
 
 func init() { regressions = append(regressions, rareRegressions...) }

@@ -135,8 +135,8 @@ func sortMembers(s galera.Snapshot) verdict {
 		}
 	}
 	v.separateBeyond(s)
-	v.separateDiffering(s)
 	v.setUnable(s)
+	v.separateDiffering(s) // from what remains to be chosen: its agent compares itself with all that answer
 	return v
 }
 
