@@ -111,8 +111,8 @@ func sysbenchPod(ctx context.Context, c *harness.Cluster, u *v1alpha1.GaleraUser
 			printf 'mysql-password=%%s\n' "$(cat /binding/password)" >sysbench.conf
 			exec sysbench --config-file=sysbench.conf %[2]s --db-driver=mysql --mysql-user=%[3]s --mysql-db=busy \
 				--mysql-host=%[4]s.%[5]s-nodes --mysql-ssl=%[1]s --mysql-ignore-errors=1213,1020,1205,1180 \
-				--tables=4 --table-size=10000 --threads=8 --report-interval=10 --time=%[6].0f %[7]s`,
-			tls, script, u.AccountName(), node, c.Name, length.Seconds(), action)},
+				--tables=4 --table-size=10000 --threads=8 --report-interval=10 --time=%[6]d %[7]s`,
+			tls, script, u.AccountName(), node, c.Name, int(length.Seconds()), action)},
 		VolumeMounts: []corev1.VolumeMount{{Name: "binding", MountPath: "/binding", ReadOnly: true}}}}
 	Expect(kube.Create(ctx, p)).To(Succeed())
 	return p
