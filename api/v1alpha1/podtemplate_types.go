@@ -112,7 +112,7 @@ type Sidecar struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65535
-	// +kubebuilder:validation:XValidation:rule="!(self in [3306, 4444, 4567, 4568, 8080, 8443, 8444])",message="the database and the agent listen on this port: choose another one"
+	// +kubebuilder:validation:XValidation:rule="!(self in [3306, 4444, 4567, 4568, 8080, 8443, 8444, 8446])",message="the database and the agent listen on this port: choose another one"
 	Port int32 `json:"port,omitempty"`
 	// resources of the container.
 	// +optional

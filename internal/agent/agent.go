@@ -209,8 +209,11 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		Settling: func() { a.queue.Post(a.evicted.Begin) }}
 	a.distance = distance.New(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
 	a.prove.Open(a.queue.Post)
-	members := func() (agentapi.Identity, []agentapi.Peer) { s := a.prove.Subject(); return s.Cluster, s.Peers }
-	a.group.Open(o.Name, members, func(asked time.Time, views map[string]agentapi.PeerView) {
+	credentials := func() peers.Credentials {
+		id := a.certs.Identity()
+		return peers.Credentials{Pair: id.Pair, CAs: id.CAs}
+	}
+	a.group.Open(o.Name, credentials, func(asked time.Time, views map[string]agentapi.PeerView) {
 		a.queue.Post(func() { a.onPeers(asked, views) })
 	})
 	member := config.Member{Name: o.Name, Namespace: o.Namespace, Address: o.Address, User: a.user}
@@ -282,8 +285,13 @@ func (a *agent) serve(ctx context.Context) error {
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount,
 			Drop: a.conn.DropBenchAccount}.Keep}
-	conf := web.TLSConfig(func() web.Identity { return web.Identity(a.certs.Identity()) })
-	if err := web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), conf, a.Logger); err != nil {
+	identity := func() web.Identity { return web.Identity(a.certs.Identity()) }
+	if err := web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), web.TLSConfig(identity),
+		a.Logger); err != nil {
+		return err
+	}
+	peers := web.Peers{Reports: a.reports, Identity: identity, Members: a.group.Members}
+	if err := web.Serve(ctx, &a.sockets, agentapi.PeerPort, peers.Handler(), peers.TLSConfig(), a.Logger); err != nil {
 		return err
 	}
 	given := a.backup.TLSConfig(func() *tls.Certificate { return a.certs.Identity().Pair })

@@ -102,6 +102,7 @@ func (a *agent) updateSubject() {
 		return
 	}
 	config, output, run := a.config.Node, a.config.Output, a.config.Running()
+	a.group.SetMembers(config.Identity(), config.Members)
 	s := prove.Subject{Address: a.Address, Cluster: config.Identity(), Arbitrator: config.Arbitrator,
 		Credentials: prove.Credentials{Roots: a.certs.Installed().Roots},
 		Password:    a.serving.Root.Password, Running: a.run.Status != nil && a.run.Proc != nil,

@@ -52,6 +52,20 @@ func (i Identity) Peer(o Identity) bool {
 	return i.Namespace == o.Namespace && (o.Cluster == "" || i.Cluster == o.Cluster && i.UID == o.UID)
 }
 
+// Named reports whether both identities name the same resource, whatever their UIDs are.
+func (i Identity) Named(o Identity) bool { return i.Namespace == o.Namespace && i.Cluster == o.Cluster }
+
+// CertificateName returns the name of the node that its certificate carries whatever the cluster's domain is.
+func (p Peer) CertificateName() string {
+	if name, _, ok := strings.Cut(p.Host, ".svc."); ok {
+		return name + ".svc"
+	}
+	return p.Host
+}
+
+// ArchiverName returns the name of a cluster's archiver, which its certificate carries.
+func ArchiverName(cluster string) string { return cluster + "-archiver" }
+
 // longestGroup is what Galera's handshake keeps of the group's name (gmcast_message.hpp), longestPart what the
 // namespace and the cluster's name get of it, and uidPart what is left for the UID.
 const (

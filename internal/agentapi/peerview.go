@@ -2,7 +2,7 @@ package agentapi
 
 import "github.com/galera-operator/galera-operator/internal/galera"
 
-// PeerView is what a member may learn of another without credentials.
+// PeerView is what a member may learn of another, which both prove to be.
 type PeerView struct {
 	Name string `json:"name"`
 	// Cluster is as in the Report: the answer of another cluster's member does not count.

@@ -1,8 +1,8 @@
 // Package agentapi is the protocol between the operator, the agents and the plugin:
 // the wire types, the ports and paths, and the mTLS client.
 //
-// The operator talks to an agent over mTLS on ControlPort. Kubelet, Prometheus and the
-// other agents read, without secrets, from ProbePort.
+// The operator talks to an agent over mTLS on ControlPort, the other agents on PeerPort. Kubelet and Prometheus read,
+// without secrets, from ProbePort.
 package agentapi
 
 import (
@@ -22,8 +22,10 @@ const ProtocolHeader = "Galera-Operator-Protocol"
 const (
 	// ControlPort is the agent's mTLS port; only the operator may call it.
 	ControlPort = 8443
-	// ProbePort is the agent's plain HTTP port: probes, metrics and PathPeer.
+	// ProbePort is the agent's plain HTTP port: probes and metrics.
 	ProbePort = 8080
+	// PeerPort is the agent's mTLS port for PathPeer: only members of the cluster and its archiver get an answer.
+	PeerPort = 8446
 
 	// PathStatus answers GET with a Report. With the query parameters since=<generation>
 	// and wait=<Go duration, at most 1m> it answers as soon as Report.Generation differs
@@ -37,7 +39,7 @@ const (
 	// PathEvictions takes POST of an Eviction. 200 means that the server is evicted, 409 that the member refused,
 	// with the reason.
 	PathEvictions = "/v1/evictions"
-	// PathPeer answers GET on ProbePort with a PeerView.
+	// PathPeer answers GET on PeerPort with a PeerView.
 	PathPeer = "/v1/peer"
 	// PathLive answers 200 on ProbePort while the agent's loop turns.
 	PathLive = "/livez"

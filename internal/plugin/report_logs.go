@@ -110,19 +110,16 @@ func last(text string, most int) string {
 	return fmt.Sprintf("[the first %d bytes are left out]\n", len(text)-len(cut)) + cut
 }
 
-// agent has what a node's agent reports without a secret, through the API server: its view of the group, and its
-// metrics.
+// agent has the metrics of a node's agent, through the API server.
 func (r *reporter) agent(ctx context.Context, pod string) {
 	ctx, cancel := context.WithTimeout(ctx, proxyTime)
 	defer cancel()
-	for path, file := range map[string]string{agentapi.PathPeer: "peer.json", agentapi.PathMetrics: "metrics.txt"} {
-		text, err := r.from.agent(ctx, r.env.namespace, pod, strings.TrimPrefix(path, "/"))
-		if err != nil {
-			r.bundle.Miss("what the agent of "+pod+" says at "+path, err)
-			continue
-		}
-		r.bundle.Add("agents/"+pod+"/"+file, last(string(text), logBytes))
+	text, err := r.from.agent(ctx, r.env.namespace, pod, strings.TrimPrefix(agentapi.PathMetrics, "/"))
+	if err != nil {
+		r.bundle.Miss("the metrics of the agent of "+pod, err)
+		return
 	}
+	r.bundle.Add("agents/"+pod+"/metrics.txt", last(string(text), logBytes))
 }
 
 // operator has the operator's Deployment and logs: lines about other namespaces are left out.

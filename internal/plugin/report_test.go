@@ -166,7 +166,7 @@ func TestReport(t *testing.T) {
 		"cluster.yaml":                       "kind: GaleraCluster",
 		"secrets.txt":                        "shop-root    password (11 bytes)",
 		"events.txt":                         "Pod/shop-0",
-		"agents/shop-0/peer.json":            "an answer to v1/peer",
+		"agents/shop-0/metrics.txt":          "an answer to metrics",
 		"versions.txt":                       "plugin: ",
 		"hosts/host-1.yaml":                  "kind: Node",
 		"objects/pod/shop-0.yaml":            "APP_PASSWORD",

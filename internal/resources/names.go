@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // ContainerName is the database container of every pod.
@@ -106,4 +107,4 @@ func ClientCAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-cl
 func CAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca" }
 
 // ArchiverName returns the name of the Deployment that archives the binary log, and of its GaleraUser.
-func ArchiverName(c *v1alpha1.GaleraCluster) string { return c.Name + "-archiver" }
+func ArchiverName(c *v1alpha1.GaleraCluster) string { return agentapi.ArchiverName(c.Name) }

@@ -166,7 +166,7 @@ func TestServices(t *testing.T) {
 	if s := ReadOnlyService(c, false); s.Spec.Selector[v1alpha1.LabelRole] != "" || s.Spec.PublishNotReadyAddresses {
 		t.Errorf("without replicas: %+v", s.Spec)
 	}
-	if s := NodesService(c); s.Spec.ClusterIP != "None" || !s.Spec.PublishNotReadyAddresses || len(s.Spec.Ports) != 6 {
+	if s := NodesService(c); s.Spec.ClusterIP != "None" || !s.Spec.PublishNotReadyAddresses || len(s.Spec.Ports) != 7 {
 		t.Errorf("got %+v", s.Spec)
 	}
 	for _, s := range []map[string]string{Service(c).Spec.Selector, NodesService(c).Spec.Selector} {

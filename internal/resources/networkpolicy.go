@@ -75,11 +75,11 @@ func openPorts(c *v1alpha1.GaleraCluster) []int32 {
 }
 
 // fromMembers includes the arbitrator, which is one, and the clients' port, because members prove to each other what it
-// speaks.
+// speaks. Their agents ask each other on the peer port.
 func fromMembers(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
 	return networkingv1.NetworkPolicyIngressRule{
 		From:  []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}},
-		Ports: policyPorts(PortReplication, PortIncremental, PortStateTransfer, PortClients),
+		Ports: policyPorts(PortReplication, PortIncremental, PortStateTransfer, PortClients, agentapi.PeerPort),
 	}
 }
 
@@ -117,12 +117,12 @@ func fromBackups(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRul
 // ComponentArchiver is the value of the component's label on the pod that archives the binary log.
 const ComponentArchiver = "archiver"
 
-// fromArchiver admits the archiver, which clientsFrom need not name.
+// fromArchiver admits the archiver, which clientsFrom need not name. It asks agents for the history of their nodes.
 func fromArchiver(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
 	return networkingv1.NetworkPolicyIngressRule{
 		From: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
 			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentArchiver}}}},
-		Ports: policyPorts(PortClients),
+		Ports: policyPorts(PortClients, agentapi.PeerPort),
 	}
 }
 

@@ -73,7 +73,8 @@ func NodesService(c *v1alpha1.GaleraCluster) *corev1.Service {
 	s.Spec.Type = corev1.ServiceTypeClusterIP
 	s.Spec.ClusterIP = corev1.ClusterIPNone
 	s.Spec.PublishNotReadyAddresses = true
-	for _, p := range podPorts {
+	// The pods do not list the peer port: a template that did would restart nodes for nothing.
+	for _, p := range append(slices.Clone(podPorts), namedPort{"peers", agentapi.PeerPort}) {
 		s.Spec.Ports = append(s.Spec.Ports, servicePort(p))
 	}
 	return s

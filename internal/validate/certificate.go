@@ -31,7 +31,12 @@ func Certificate(f observe.Facts, now time.Time) *Problem {
 		problem.Message)}
 }
 
-// requiredNames are the DNS names that the certificate must contain: the operator dials the agents by them.
+// requiredNames are the DNS names that the certificate must contain: the operator dials the agents by them, and the
+// agents each other.
 func requiredNames(c *v1alpha1.GaleraCluster) []string {
-	return []string{resources.ServerName(c, resources.PodName(c, 0)), resources.ServiceName(c)}
+	names := []string{resources.ServerName(c, resources.PodName(c, 0)), resources.ServiceName(c)}
+	for i := 1; i < int(c.Spec.Replicas); i++ {
+		names = append(names, resources.ServerName(c, resources.PodName(c, i)))
+	}
+	return names
 }

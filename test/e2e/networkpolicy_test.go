@@ -27,10 +27,10 @@ const portNothing uint16 = 22
 // dialled are the ports of database and arbitrator, of the operator (metrics) and of a benchmark's SSH server, and one
 // of nothing.
 var dialled = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ControlPort,
-	agentapi.ProbePort, way.SSHPort, portNothing}
+	agentapi.ProbePort, agentapi.PeerPort, way.SSHPort, portNothing}
 
 var (
-	membersReach  = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort}
+	membersReach  = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort, agentapi.PeerPort}
 	operatorReach = []uint16{agentapi.ControlPort, agentapi.ProbePort}
 	clientsReach  = []uint16{portClients, agentapi.ProbePort}
 	anyoneReaches = []uint16{agentapi.ProbePort}

@@ -88,7 +88,7 @@ var _ = Describe("kubectl galera that acts", Label(Slow), func() {
 		}
 		for _, pod := range podNames(ctx, shop) {
 			Expect(files).To(HaveKeyWithValue(HaveSuffix("/logs/"+pod+"/mariadb.log"), ContainSubstring("WSREP")))
-			Expect(files).To(HaveKey(HaveSuffix("/agents/" + pod + "/peer.json")))
+			Expect(files).To(HaveKey(HaveSuffix("/agents/" + pod + "/metrics.txt")))
 		}
 		Expect(files).To(HaveKeyWithValue(MatchRegexp("/operator/.*/manager.log$"), ContainSubstring(shop.Namespace)))
 	})

@@ -166,7 +166,11 @@ func newArbitrator(ctx context.Context, o Options) *arbitrator {
 	if o.LogFormat == nil {
 		o.LogFormat = func(string) {}
 	}
-	a := &arbitrator{Options: o, asker: peers.New(), events: make(chan func(), 64)}
+	a := &arbitrator{Options: o, events: make(chan func(), 64)}
+	a.asker = peers.New(func() peers.Credentials {
+		id := a.ident.Load()
+		return peers.Credentials{Pair: id.Pair, CAs: id.CAs}
+	})
 	a.garbd, a.cpuFlags = image.Find("garbd"), image.CPUFlags()
 	a.reports = report.New(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
 		AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Phase: galera.PhaseWaiting,

@@ -2,7 +2,6 @@ package arbitrator
 
 import (
 	"cmp"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -55,13 +54,7 @@ func (a *arbitrator) readCertificates() {
 		a.Logger.Info("certificate installed", "serial", a.published.Serial)
 		a.installed = a.published
 	}
-	id := web.Identity{ControlRoots: a.published.ControlRoots}
-	if a.installed.ID != "" {
-		pair := a.installed.Pair
-		id.Pair = &pair
-	} else if pair, err := tls.X509KeyPair(material.Cert, material.Key); err == nil {
-		id.Pair = &pair
-	}
+	id := web.Identity(certs.Identify(a.installed, a.published))
 	a.ident.Store(&id)
 }
 

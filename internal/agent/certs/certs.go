@@ -4,10 +4,15 @@
 package certs
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,6 +116,36 @@ func transferCA(m Material) []byte {
 	return []byte(b.String())
 }
 
+// servedChain is the pair's certificate with the intermediates that only ca.crt has: port 3306 trusts another CA, so
+// that OpenSSL does not find them by itself.
+func servedChain(m Material) []byte {
+	chain := pki.Parse(m.Cert)
+	out := lines(m.Cert)
+	for _, c := range pki.Parse(m.CA) {
+		if !pki.SelfSigned(c) && !slices.ContainsFunc(chain, c.Equal) {
+			out = append(out, pki.Encode([]*x509.Certificate{c})...)
+		}
+	}
+	return out
+}
+
+// clientsCA is what port 3306 verifies clients' certificates by. While there is no CA of clients it is one that signs
+// nothing: its key is thrown away. mariadbd without any would trust all authorities that the image knows.
+func clientsCA(m Material) ([]byte, error) {
+	if len(pki.Parse(m.ClientCA)) > 0 {
+		return m.ClientCA, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	t := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "no client certificates"},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1, 0), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), err
+}
+
 // lines is a copy that ends with a line.
 func lines(pemBytes []byte) []byte {
 	out := slices.Clone(pemBytes)
@@ -126,15 +161,18 @@ func Install(b Bundle, p paths.Places) error {
 	if b.Problem != nil {
 		return b.Problem
 	}
+	clientsCA, err := clientsCA(b.Material)
+	if err != nil {
+		return err
+	}
 	name := "tls-" + b.ID
 	dir := filepath.Join(p.Run, name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	for file, data := range map[string][]byte{
-		"tls.crt": b.Material.Cert, "tls.key": b.Material.Key, "ca.crt": b.Material.CA,
-		"transfer-ca.crt": transferCA(b.Material),
-		"clients-ca.crt":  append(lines(b.Material.CA), b.Material.ClientCA...),
+		"tls.crt": servedChain(b.Material), "tls.key": b.Material.Key, "ca.crt": b.Material.CA,
+		"transfer-ca.crt": transferCA(b.Material), "clients-ca.crt": clientsCA,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
 			return err

@@ -10,12 +10,14 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -171,30 +173,85 @@ func TestReadThroughKubeletsLink(t *testing.T) {
 	}
 }
 
-// TestClientsCA: only port 3306 trusts the clients' CA.
+// TestClientsCA: port 3306 trusts the clients' CA alone, and no other port does. Without one it trusts a CA of which no
+// key exists: mariadbd with none would trust the authorities that the image knows.
 func TestClientsCA(t *testing.T) {
 	clients := ca(t, nil)
 	m := material(t, ca(t, nil))
 	without := Judge(m, now)
 	m.ClientCA = clients.pem
-	b := Judge(m, now)
-	if b.Problem != nil || b.ID == without.ID || len(b.CAs) != len(without.CAs) {
-		t.Fatalf("%v, %s, %v", b.Problem, b.ID, b.CAs)
+	with := Judge(m, now)
+	if with.Problem != nil || with.ID == without.ID || len(with.CAs) != len(without.CAs) {
+		t.Fatalf("%v, %s, %v", with.Problem, with.ID, with.CAs)
 	}
-	p := paths.Places{Run: t.TempDir()}
-	if err := Install(b, p); err != nil {
-		t.Fatal(err)
-	}
-	for file, want := range map[string]bool{p.ClientsCA(): true, p.CA(): false, p.TransferCA(): false} {
-		data, err := os.ReadFile(file)
-		if err != nil {
+	for name, b := range map[string]Bundle{"with": with, "without": without} {
+		p := paths.Places{Run: t.TempDir()}
+		if err := Install(b, p); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(string(data), string(clients.pem)); got != want {
-			t.Errorf("%s holds the clients' CA: %t", filepath.Base(file), got)
+		trusted := func(file string) []*x509.Certificate {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pki.Parse(data)
 		}
-		if !strings.Contains(string(data), string(m.CA)) {
-			t.Errorf("%s lacks the nodes' CA", filepath.Base(file))
+		got := trusted(p.ClientsCA())
+		if len(got) != 1 || !got[0].IsCA || got[0].Equal(clients.cert) != (name == "with") {
+			t.Errorf("%s a CA of clients, port 3306 trusts %v", name, got)
+		}
+		for _, node := range pki.Parse(append(lines(m.CA), m.Cert...)) {
+			if got[0].Equal(node) {
+				t.Errorf("%s a CA of clients, port 3306 trusts a node's CA", name)
+			}
+		}
+		for _, file := range []string{p.CA(), p.TransferCA()} {
+			if all := trusted(file); slices.ContainsFunc(all, clients.cert.Equal) || len(all) == 0 {
+				t.Errorf("%s: %v", filepath.Base(file), all)
+			}
+		}
+	}
+}
+
+// TestServedChain: an intermediate that only ca.crt has is served with the certificate, once.
+func TestServedChain(t *testing.T) {
+	root := ca(t, nil)
+	m := material(t, root)
+	chain := pki.Parse(m.Cert)
+	moved := m
+	moved.Cert, moved.CA = pki.Encode(chain[:1]), append(lines(m.CA), pki.Encode(chain[1:])...)
+	for name, m := range map[string]Material{"in tls.crt": m, "in ca.crt": moved} {
+		got := pki.Parse(servedChain(m))
+		if !slices.EqualFunc(got, chain, (*x509.Certificate).Equal) {
+			t.Errorf("the intermediate is %s: %d certificates", name, len(got))
+		}
+	}
+}
+
+// TestIdentify: members are believed by the CAs in use and those published, and a pair that cannot be used is better
+// than none.
+func TestIdentify(t *testing.T) {
+	root, next := ca(t, nil), ca(t, nil)
+	in := material(t, root)
+	installed := Judge(in, now)
+	both := in
+	both.CA = append(lines(root.pem), next.pem...)
+	broken := Material{Cert: in.Cert, CA: next.pem}
+	for name, tc := range map[string]struct {
+		installed, published Bundle
+		pair                 bool
+		cas                  int
+	}{
+		"nothing is mounted":                      {Bundle{}, Judge(Material{}, now), false, 0},
+		"a good pair":                             {installed, installed, true, 1},
+		"both CAs":                                {installed, Judge(both, now), true, 2},
+		"a bad pair of another CA is published":   {installed, Judge(broken, now), true, 2},
+		"a new pod finds a pair that has expired": {Bundle{}, Judge(in, now.Add(time.Hour*24*365)), true, 1},
+		"a new pod finds a pair without its key":  {Bundle{}, Judge(broken, now), false, 1},
+	} {
+		id := Identify(tc.installed, tc.published)
+		if (id.Pair != nil) != tc.pair || len(id.CAs) != tc.cas {
+			t.Errorf("%s: a pair %t, %d CAs", name, id.Pair != nil, len(id.CAs))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
 	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
 // reloadRetryInterval is the pause after a reload that failed.
@@ -59,10 +60,11 @@ type Reloader struct {
 	identity      atomic.Pointer[Identity]
 }
 
-// Identity is what the agent itself presents, and whom it believes.
+// Identity is what the agent itself presents, and whom it believes: CAs are those of nodes, ClientCAs of clients.
 type Identity struct {
-	Pair         *tls.Certificate
-	ControlRoots *x509.CertPool
+	Pair           *tls.Certificate
+	ControlRoots   *x509.CertPool
+	CAs, ClientCAs []*x509.Certificate
 }
 
 // Open sets the dependencies. changed is called when the server has loaded another pair.
@@ -111,17 +113,24 @@ func (r *Reloader) Read() (installed bool) {
 	return installed
 }
 
-// identify settles what the control port presents. A pair that is not good enough for mariadbd is better than none
-// here: the operator judges for itself.
 func (r *Reloader) identify(published Bundle) {
-	id := Identity{ControlRoots: published.ControlRoots}
-	if r.installed.ID != "" {
-		pair := r.installed.Pair
-		id.Pair = &pair
+	id := Identify(r.installed, published)
+	r.identity.Store(&id)
+}
+
+// Identify settles what the control and the peer port present, and whom they believe. A pair that is not good enough
+// for mariadbd is better than none here: the operator judges for itself, and members ask for chain and name. Members
+// are believed by the CAs of the pair in use and of the published one, which differ while one of them is replaced, or
+// while what is published cannot be used.
+func Identify(installed, published Bundle) Identity {
+	id := Identity{ControlRoots: published.ControlRoots, ClientCAs: pki.Parse(published.Material.ClientCA),
+		CAs: pki.Parse(append(lines(installed.Material.CA), published.Material.CA...))}
+	if installed.ID != "" {
+		id.Pair = &installed.Pair
 	} else if pair, err := tls.X509KeyPair(published.Material.Cert, published.Material.Key); err == nil {
 		id.Pair = &pair
 	}
-	r.identity.Store(&id)
+	return id
 }
 
 // Identity is the agent's own. Safe for concurrent use.

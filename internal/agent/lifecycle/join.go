@@ -90,6 +90,17 @@ func NameOthers(v JoinVerdict, peers map[string]agentapi.PeerView, others map[st
 	return v
 }
 
+// NameRefused adds to a wait that no member answers, and that the certificates of some are refused, or refuse ours.
+func NameRefused(v JoinVerdict, peers map[string]agentapi.PeerView, refused map[string]string) JoinVerdict {
+	if v.Join || v.Failure != nil || len(peers) > 0 || len(refused) == 0 {
+		return v
+	}
+	names := slices.Sorted(maps.Keys(refused))
+	v.Wait = fmt.Sprintf("a member of this cluster to answer: %s cannot be asked, because of its certificate: %s",
+		strings.Join(names, ", "), refused[names[0]])
+	return v
+}
+
 // judgeHistory reports whether what a member holds may be brought to the state of the component.
 func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (JoinVerdict, bool) {
 	if self.History != "" && self.History != first.ClusterUUID {

@@ -23,7 +23,7 @@ func full() Facts {
 		Position: galera.Position{UUID: "90e0b86f-e577-11f1-b9b1-fa90d5744545", Seqno: 4},
 		Image:    agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB", ProviderVersion: `26.4.23(r"1\")`},
 		Server: &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, Size: 3,
-			ViewID: 7, StartedAt: noon},
+			Members: []string{"shop-0", "shop-1"}, ViewID: 7, StartedAt: noon},
 		TLS: agentapi.TLSReport{LoadedNotAfter: new(noon), Reloads: 2, TrustedCAs: []string{"old", "new"},
 			PublishedCAs: []string{"new"},
 			Channels: map[string]agentapi.ChannelFact{

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/galera-operator/galera-operator/internal/galera"
+import (
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
 
 // nodeFamilies are about a node's place in its cluster.
 var nodeFamilies = []Family{
@@ -32,6 +36,20 @@ var nodeFamilies = []Family{
 			send(flag(s.State == galera.NodeSynced))
 		}
 	}},
+	{"galera_node_state", "1 with the state of the node in its group; no series while mariadbd does not answer.", gauge,
+		[]string{"state"}, func(f Facts, send send) {
+			if s := f.Report.Server; s != nil && s.State != "" {
+				send(1, string(s.State))
+			}
+		}},
+	{"galera_component_member", "1 for each member of the node's component, by its name.", gauge, []string{"member"},
+		func(f Facts, send send) {
+			if s := f.Report.Server; s != nil {
+				for _, name := range slices.Compact(slices.Sorted(slices.Values(s.Members))) {
+					send(1, name)
+				}
+			}
+		}},
 	{"galera_ready", "Whether the node takes queries (wsrep_ready).", gauge, nil, func(f Facts, send send) {
 		if s := f.Report.Server; s != nil {
 			send(flag(s.Ready))

@@ -20,23 +20,42 @@ const (
 type Polling struct {
 	Asker
 	self      string
-	members   func() (of agentapi.Identity, peers []agentapi.Peer)
+	members   atomic.Pointer[membership]
 	onAnswers func(asked time.Time, views map[string]agentapi.PeerView)
 	pace      atomic.Int64
 	kick      chan struct{} // the others are to be asked now
 }
 
-// Open sets who asks whom: the members of a cluster, whose identity and members come from one configuration. told is
-// called with the answers to a question that was asked at a time.
-func (a *Polling) Open(self string, members func() (of agentapi.Identity, peers []agentapi.Peer),
+// membership is a cluster and its members, by one configuration.
+type membership struct {
+	of      agentapi.Identity
+	members []agentapi.Peer
+}
+
+// Open sets who asks, with which credentials. reported is called with the answers to a question that was asked at a
+// time.
+func (a *Polling) Open(self string, credentials func() Credentials,
 	reported func(asked time.Time, views map[string]agentapi.PeerView)) {
-	a.Asker, a.self, a.members, a.onAnswers, a.kick = *New(), self, members, reported, make(chan struct{}, 1)
+	a.Asker, a.self, a.onAnswers, a.kick = *New(credentials), self, reported, make(chan struct{}, 1)
+}
+
+// SetMembers sets who is asked. members must not be changed afterwards.
+func (a *Polling) SetMembers(of agentapi.Identity, members []agentapi.Peer) {
+	a.members.Store(&membership{of, members})
+}
+
+// Members returns the cluster and all of its members; nothing before the first configuration.
+func (a *Polling) Members() (of agentapi.Identity, members []agentapi.Peer) {
+	if m := a.members.Load(); m != nil {
+		return m.of, m.members
+	}
+	return of, nil
 }
 
 // Run asks until ctx ends.
 func (a *Polling) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		if of, members := a.members(); len(members) > 0 {
+		if of, members := a.Members(); len(members) > 1 {
 			asked := time.Now()
 			a.onAnswers(asked, a.Ask(ctx, of, members, a.self))
 		}
@@ -67,6 +86,6 @@ func (a *Polling) Now() {
 
 // AskOnce asks all others now and returns their answers.
 func (a *Polling) AskOnce(ctx context.Context) map[string]agentapi.PeerView {
-	of, members := a.members()
+	of, members := a.Members()
 	return a.Ask(ctx, of, members, a.self)
 }

@@ -102,8 +102,9 @@ func (n *names) begin(host string) (busy <-chan struct{}, known bool) {
 	return done, known
 }
 
-// dial connects to the first address of a host that answers.
-func (n *names) dial(ctx context.Context, network, address string) (net.Conn, error) {
+// dial connects to the first address of a host that answers as secure wants it: one address may be another pod's.
+func (n *names) dial(ctx context.Context, network, address string,
+	secure func(net.Conn) (net.Conn, error)) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -115,6 +116,9 @@ func (n *names) dial(ctx context.Context, network, address string) (net.Conn, er
 	dialer, errs := net.Dialer{Timeout: timeout}, []error(nil)
 	for _, a := range addresses {
 		conn, err := dialer.DialContext(ctx, network, net.JoinHostPort(a, port))
+		if err == nil {
+			conn, err = secure(conn)
+		}
 		if err == nil {
 			return conn, nil
 		}

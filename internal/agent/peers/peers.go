@@ -4,6 +4,7 @@ package peers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,45 +17,68 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// timeout is for one member whose address is known: one that does not answer within it is not known.
-const timeout = 800 * time.Millisecond
+// maxHeader and maxAnswer bound what a member may send.
+const (
+	maxHeader = 16 << 10
+	maxAnswer = 64 << 10
+)
 
-// Asker asks members' agents. It is safe for concurrent use.
+// timeout is for one member whose address is known, and for a handshake with it: one that does not answer within it is
+// not known.
+const timeout = 1200 * time.Millisecond
+
+// Asker asks members' agents on their peer ports. Both sides present the nodes' certificate. It is safe for concurrent
+// use.
 type Asker struct {
-	client *http.Client
-	names  *names
-	port   int
-	others *atomic.Pointer[map[string]agentapi.Identity]
+	client      *http.Client
+	names       *names
+	port        int
+	credentials func() Credentials
+	others      *atomic.Pointer[map[string]agentapi.Identity]
+	refused     *atomic.Pointer[map[string]string]
 }
 
-// New returns an asker.
-func New() *Asker {
-	names := newNames()
-	return &Asker{port: agentapi.ProbePort, names: names, others: &atomic.Pointer[map[string]agentapi.Identity]{},
-		client: &http.Client{Timeout: timeout, Transport: &http.Transport{
-			DialContext: names.dial, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
-		}}}
+// New returns an asker. credentials are asked with every question.
+func New(credentials func() Credentials) *Asker {
+	a := &Asker{port: agentapi.PeerPort, names: newNames(), credentials: credentials,
+		others:  &atomic.Pointer[map[string]agentapi.Identity]{},
+		refused: &atomic.Pointer[map[string]string]{}}
+	a.client = &http.Client{
+		Timeout: timeout,
+		// An agent answers from its own knowledge, and never redirects.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialTLSContext: a.dialTLS, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
+			MaxResponseHeaderBytes: maxHeader,
+		},
+	}
+	return a
 }
 
-// Others returns the clusters whose agents answered the last question at the address of a member of this one, by that
-// member.
-func (a *Asker) Others() map[string]agentapi.Identity {
-	if a.others == nil {
+// Others returns the clusters that answered the last question at the address of a member of this one, by that member.
+func (a *Asker) Others() map[string]agentapi.Identity { return loaded(a.others) }
+
+// Refused returns why the certificate of a member was refused at the last question, or by it, by member.
+func (a *Asker) Refused() map[string]string { return loaded(a.refused) }
+
+func loaded[V any](from *atomic.Pointer[map[string]V]) map[string]V {
+	if from == nil {
 		return nil
 	}
-	if p := a.others.Load(); p != nil {
+	if p := from.Load(); p != nil {
 		return *p
 	}
 	return nil
 }
 
 // Ask asks all members but self at once and returns the answers of those that gave one, by name. A peer that answers
-// with another's name, or as a member of another cluster, does not count: an address may have passed to another pod.
+// without the certificate of that member, with another's name, or as a member of another cluster, does not count: an
+// address may have passed to another pod.
 func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentapi.Peer,
 	self string) map[string]agentapi.PeerView {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	out, others := map[string]agentapi.PeerView{}, map[string]agentapi.Identity{}
+	out, others, refused := map[string]agentapi.PeerView{}, map[string]agentapi.Identity{}, map[string]string{}
 	for _, m := range members {
 		if m.Name == self {
 			continue
@@ -63,8 +87,14 @@ func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentap
 			view, err := a.one(ctx, m)
 			mu.Lock()
 			defer mu.Unlock()
+			var stranger *Stranger
 			switch {
+			case errors.As(err, &stranger) && stranger.Of.Cluster != "" && !stranger.Of.Named(of):
+				others[m.Name] = stranger.Of
 			case err != nil:
+				if why := refusal(err); why != "" {
+					refused[m.Name] = why
+				}
 			case !of.Peer(view.Cluster):
 				others[m.Name] = view.Cluster
 			case Believe(of, m.Name, view):
@@ -74,6 +104,7 @@ func (a *Asker) Ask(ctx context.Context, of agentapi.Identity, members []agentap
 	}
 	wg.Wait()
 	a.others.Store(&others)
+	a.refused.Store(&refused)
 	return out
 }
 
@@ -86,7 +117,7 @@ func (a *Asker) one(ctx context.Context, m agentapi.Peer) (agentapi.PeerView, er
 	if _, err := a.names.find(ctx, m.Host); err != nil { // before the client's time begins
 		return agentapi.PeerView{}, err
 	}
-	url := "http://" + net.JoinHostPort(m.Host, strconv.Itoa(a.port)) + agentapi.PathPeer
+	url := "https://" + net.JoinHostPort(m.Host, strconv.Itoa(a.port)) + agentapi.PathPeer
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return agentapi.PeerView{}, err
@@ -100,5 +131,10 @@ func (a *Asker) one(ctx context.Context, m agentapi.Peer) (agentapi.PeerView, er
 	if resp.StatusCode != http.StatusOK {
 		return view, fmt.Errorf("%s: HTTP %d", m.Name, resp.StatusCode)
 	}
-	return view, json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&view)
+	// The connection may be older than what is trusted now.
+	if err := a.credentials().verify(*resp.TLS, m.CertificateName()); err != nil {
+		defer a.client.CloseIdleConnections()
+		return view, err
+	}
+	return view, json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&view)
 }

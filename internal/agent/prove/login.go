@@ -31,7 +31,7 @@ func LoginPlain(ctx context.Context, addr, password string, c Credentials) (acce
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = loginTimeout, loginTimeout, loginTimeout
 	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
 	encrypted := cfg.Clone()
-	encrypted.TLS = c.config()
+	encrypted.TLS = c.anonymous().config()
 	if err := tryLogin(ctx, encrypted); err != nil {
 		return false, fmt.Errorf("logging in with TLS: %w", err)
 	}

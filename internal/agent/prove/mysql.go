@@ -41,7 +41,7 @@ const (
 
 var errProtocol = errors.New("not the MySQL protocol")
 
-// ClientsTLS asks the MySQL port for TLS.
+// ClientsTLS asks the MySQL port for TLS, without a certificate.
 func ClientsTLS(ctx context.Context, addr string, c Credentials) agentapi.ChannelFact {
 	now := time.Now()
 	conn, err := dial(ctx, addr)
@@ -60,7 +60,7 @@ func ClientsTLS(ctx context.Context, addr string, c Credentials) agentapi.Channe
 	if err := writePacket(conn, 1, loginHead(capSSL)); err != nil {
 		return unknown(err.Error(), now)
 	}
-	secure := tls.Client(conn, c.config())
+	secure := tls.Client(conn, c.anonymous().config())
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return unknown("TLS handshake: "+err.Error(), now)
 	}

@@ -15,6 +15,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,6 +168,7 @@ func TestGroupPlain(t *testing.T) {
 type mysqld struct {
 	creds    *Credentials // nil: offers no TLS
 	required uint16       // the error a login without TLS gets, 0 for none
+	shown    *atomic.Int64
 }
 
 func (m mysqld) handle(conn net.Conn) {
@@ -183,8 +185,16 @@ func (m mysqld) handle(conn net.Conn) {
 		return
 	}
 	if binary.LittleEndian.Uint32(first)&capSSL != 0 && m.creds != nil {
-		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*m.creds.Pair}})
-		if _, err := readPacket(secure); err == nil {
+		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*m.creds.Pair},
+			ClientAuth: tls.RequestClientCert, VerifyConnection: func(state tls.ConnectionState) error {
+				if m.shown != nil && len(state.PeerCertificates) > 0 {
+					m.shown.Add(1)
+				}
+				return nil
+			}})
+		if _, err := readPacket(secure); err == nil && m.shown != nil {
+			_ = writePacket(secure, 3, append(binary.LittleEndian.AppendUint16([]byte{answerError}, codeDenied), "#28000no"...))
+		} else if err == nil {
 			_ = writePacket(secure, 3, []byte("\xfemysql_native_password\x00"))
 		}
 		return
@@ -204,10 +214,10 @@ func TestClients(t *testing.T) {
 		observed string
 		accepted bool
 	}{
-		"required":       {mysqld{&own, codeInsecure}, agentapi.ObservedTLS, false},
-		"required, 10.x": {mysqld{&own, codeDenied}, agentapi.ObservedTLS, false},
-		"preferred":      {mysqld{&own, 0}, agentapi.ObservedTLS, true},
-		"disabled":       {mysqld{nil, 0}, agentapi.ObservedPlaintext, true},
+		"required":       {mysqld{creds: &own, required: codeInsecure}, agentapi.ObservedTLS, false},
+		"required, 10.x": {mysqld{creds: &own, required: codeDenied}, agentapi.ObservedTLS, false},
+		"preferred":      {mysqld{creds: &own, required: 0}, agentapi.ObservedTLS, true},
+		"disabled":       {mysqld{creds: nil, required: 0}, agentapi.ObservedPlaintext, true},
 	} {
 		addr := listen(t, c.m.handle)
 		fact := ClientsTLS(context.Background(), addr, own)
@@ -265,6 +275,22 @@ func TestJudges(t *testing.T) {
 		if c.got.Observed != c.want || c.got.PlaintextRefused != c.refused || (c.got.Problem != "") != c.problem {
 			t.Errorf("%s: %+v", name, c.got)
 		}
+	}
+}
+
+// TestNoCertificateOnPort3306: a server that trusts the clients' CA alone would end the handshake.
+func TestNoCertificateOnPort3306(t *testing.T) {
+	t.Parallel()
+	own, shown := self(t), atomic.Int64{}
+	addr := listen(t, mysqld{creds: &own, shown: &shown}.handle)
+	if fact := ClientsTLS(t.Context(), addr, own); fact.Observed != agentapi.ObservedTLS || !fact.Verified {
+		t.Errorf("%+v", fact)
+	}
+	if _, err := LoginPlain(t.Context(), addr, "word", own); err == nil {
+		t.Error("this server takes no login")
+	}
+	if n := shown.Load(); n != 0 {
+		t.Errorf("port 3306 was shown a node's certificate %d times", n)
 	}
 }
 

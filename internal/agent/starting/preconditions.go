@@ -68,6 +68,7 @@ func (r *Starter) MayJoin() lifecycle.JoinVerdict {
 		joiner.Crashed = r.member.Name
 	}
 	v := lifecycle.JudgeJoin(joiner, r.Group.Views)
+	v = lifecycle.NameRefused(v, r.Group.Views, r.Group.Refused())
 	v = lifecycle.NameOthers(v, r.Group.Views, r.Group.Others())
 	v = lifecycle.JudgeVersions(lifecycle.Build{Image: r.Image.ServerVersion, Newer: found.Newer}, v, r.Group.Views)
 	if v.Join && r.Config.Node != nil {

@@ -1,5 +1,5 @@
-// Package web serves the agent's two ports: the control port, which only the operator may call,
-// and the probe port, where nothing is secret and nothing can be changed.
+// Package web serves the agent's ports: the control port, which only the operator may call, the peer port for the
+// members of the cluster, and the probe port, where nothing is secret and nothing can be changed.
 package web
 
 import (
@@ -164,10 +164,11 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // the caller has gone if this fails
 }
 
-// Identity is what the control port presents and whom it believes.
+// Identity is what the control and the peer port present and whom they believe: the operator, members, the archiver.
 type Identity struct {
-	Pair         *tls.Certificate
-	ControlRoots *x509.CertPool
+	Pair           *tls.Certificate
+	ControlRoots   *x509.CertPool
+	CAs, ClientCAs []*x509.Certificate
 }
 
 // TLSConfig returns the control port's configuration. identity is asked at every handshake, so that a
@@ -205,16 +206,16 @@ func Serve(ctx context.Context, open *sockets.Set, port int, h http.Handler, con
 	if err != nil {
 		return err
 	}
-	serveOn(ctx, plain, h, conf, logger.With("port", port))
+	serveOn(ctx, plain, h, conf, limitsOf(port), logger.With("port", port))
 	return nil
 }
 
 // serveOn serves a handler on a listener until ctx ends.
-func serveOn(ctx context.Context, plain net.Listener, h http.Handler, conf *tls.Config, logger *slog.Logger) {
-	bounded := &limited{Listener: plain, limits: probeLimits}
+func serveOn(ctx context.Context, plain net.Listener, h http.Handler, conf *tls.Config, limits limits,
+	logger *slog.Logger) {
+	bounded := &limited{Listener: plain, limits: limits}
 	l := net.Listener(bounded)
 	if conf != nil {
-		bounded.limits = controlLimits
 		l = tls.NewListener(bounded, conf)
 	}
 	server := bounded.newServer(h)

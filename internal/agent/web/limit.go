@@ -23,13 +23,21 @@ type limits struct {
 }
 
 var (
-	// probeLimits: kubelet asks on a new connection every second. The other agents keep one each, and use it every 15 s.
+	// probeLimits: kubelet asks on a new connection every second.
 	probeLimits = limits{total: 256, each: 32, header: 3 * time.Second, body: 5 * time.Second, answer: 10 * time.Second,
 		idle: 20 * time.Second, headerBytes: 8 << 10, bodyBytes: 4 << 10}
 	// controlLimits: the operator keeps two connections, and a question may wait for maxWait (see patient).
 	controlLimits = limits{total: 64, each: 16, header: 5 * time.Second, body: 30 * time.Second, answer: 30 * time.Second,
 		idle: 2 * time.Minute, headerBytes: 16 << 10, bodyBytes: maxOrder, programBytes: agentapi.LargestProgram}
 )
+
+// limitsOf returns those of a port. The other agents keep one connection each to the peer port, and use it every 15 s.
+func limitsOf(port int) limits {
+	if port == agentapi.ProbePort || port == agentapi.PeerPort {
+		return probeLimits
+	}
+	return controlLimits
+}
 
 // withLongPoll gives a question that may wait for news the time to do so. Without it, the time for reading a request
 // would end the wait: the server goes on reading to see whether the caller has gone.

@@ -24,7 +24,11 @@ func port(t *testing.T, h http.Handler, conf *tls.Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serveOn(t.Context(), l, h, conf, slog.New(slog.DiscardHandler))
+	limits := probeLimits
+	if conf != nil {
+		limits = controlLimits
+	}
+	serveOn(t.Context(), l, h, conf, limits, slog.New(slog.DiscardHandler))
 	return l.Addr().String()
 }
 

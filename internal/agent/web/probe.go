@@ -31,7 +31,6 @@ func (p Probe) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+agentapi.PathLive, p.Live)
 	mux.HandleFunc("GET "+agentapi.PathReady, p.ready)
-	mux.HandleFunc("GET "+agentapi.PathPeer, p.peer)
 	mux.Handle("GET "+agentapi.PathMetrics, p.Metrics)
 	return mux
 }
@@ -73,10 +72,6 @@ func NotReady(r agentapi.Report, donorReady bool) string {
 		return ""
 	}
 	return "the node is " + string(r.Server.State)
-}
-
-func (p Probe) peer(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, PeerView(p.Reports.Get()))
 }
 
 // PeerView is the part of a report other members may know.

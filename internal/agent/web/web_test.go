@@ -71,9 +71,8 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 
 func TestProbe(t *testing.T) {
 	h := probe(serving(), time.Now())
-	for path, want := range map[string]int{agentapi.PathLive: 200, agentapi.PathReady: 200, agentapi.PathPeer: 200,
-		agentapi.PathMetrics: 200,
-		agentapi.PathStatus:  404, agentapi.PathOrders: 404} {
+	for path, want := range map[string]int{agentapi.PathLive: 200, agentapi.PathReady: 200, agentapi.PathMetrics: 200,
+		agentapi.PathPeer: 404, agentapi.PathStatus: 404, agentapi.PathOrders: 404} {
 		if got := get(h, path).Code; got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}
@@ -81,10 +80,9 @@ func TestProbe(t *testing.T) {
 	if got := get(probe(serving(), time.Now().Add(-2*stuck)), agentapi.PathLive).Code; got != 503 {
 		t.Errorf("a loop that stands still: %d", got)
 	}
-	var v agentapi.PeerView
-	if err := json.Unmarshal(get(h, agentapi.PathPeer).Body.Bytes(), &v); err != nil || v.Name != "a" ||
-		v.ClusterUUID != uuid || v.Position.Seqno != 4 || v.Socket != galera.SocketDynamic {
-		t.Errorf("%+v %v", v, err)
+	if v := PeerView(serving()); v.Name != "a" || v.ClusterUUID != uuid || v.Position.Seqno != 4 ||
+		v.Socket != galera.SocketDynamic {
+		t.Errorf("%+v", v)
 	}
 	forming := serving()
 	for state, want := range map[agentapi.OrderState]bool{agentapi.OrderAccepted: true, agentapi.OrderDone: false} {

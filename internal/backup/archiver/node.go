@@ -188,7 +188,7 @@ func (n *node) group(ctx context.Context, at *position) error {
 		return err
 	}
 	at.view = history + ":" + view
-	lineage, err := lineage(ctx, n.host)
+	lineage, err := lineage(ctx, n.host, n.config)
 	if err != nil {
 		return fmt.Errorf("its agent does not answer: %w", err)
 	}
@@ -202,16 +202,18 @@ func (n *node) group(ctx context.Context, at *position) error {
 	return nil
 }
 
-// lineage is what a node's agent reports to the other agents, and to anyone who asks.
-func lineage(ctx context.Context, host string) (galera.Lineage, error) {
+// lineage is what a node's agent reports to the other agents, and to the archiver by its certificate.
+func lineage(ctx context.Context, host string, config *tls.Config) (galera.Lineage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"http://"+net.JoinHostPort(host, strconv.Itoa(agentapi.ProbePort))+agentapi.PathPeer, nil)
+		"https://"+net.JoinHostPort(host, strconv.Itoa(agentapi.PeerPort))+agentapi.PathPeer, nil)
 	if err != nil {
 		return galera.Lineage{}, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config.Clone(), DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
 	if err != nil {
 		return galera.Lineage{}, err
 	}

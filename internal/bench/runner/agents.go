@@ -3,7 +3,6 @@ package runner
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // agents reads what the nodes' agents report every client.
@@ -145,11 +145,28 @@ func label(s result.Sample, name string) string {
 	return ""
 }
 
+// peer returns a node's place in its group.
 func (a agents) peer(ctx context.Context, m result.Member) (agentapi.PeerView, error) {
-	var v agentapi.PeerView
-	text, err := a.get(ctx, m, agentapi.PathPeer)
+	text, err := a.get(ctx, m, agentapi.PathMetrics+"?collect[]=galera")
 	if err != nil {
-		return v, err
+		return agentapi.PeerView{}, err
 	}
-	return v, json.Unmarshal(text, &v)
+	return parsePlace(string(text)), nil
+}
+
+// parsePlace reads a node's component, state and members. A node whose mariadbd does not answer has none.
+func parsePlace(text string) (v agentapi.PeerView) {
+	for line := range strings.Lines(text) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), "{")
+		labels := parseLabels(strings.TrimSuffix(rest, "} 1"))
+		switch {
+		case name == "galera_primary_component 1":
+			v.Component = galera.ComponentPrimary
+		case name == "galera_node_state":
+			v.State = galera.NodeState(labels["state"])
+		case name == "galera_component_member":
+			v.Members = append(v.Members, labels["member"])
+		}
+	}
+	return v
 }

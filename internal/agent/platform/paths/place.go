@@ -73,7 +73,7 @@ func (p Places) Key() string { return filepath.Join(p.PrivateTLS(), "tls.key") }
 // CA is the trust bundle mariadbd uses.
 func (p Places) CA() string { return filepath.Join(p.PrivateTLS(), "ca.crt") }
 
-// ClientsCA is what port 3306 verifies clients' certificates by: the trust bundle, and the CA of clients.
+// ClientsCA is what port 3306 verifies clients' certificates by: the CA of clients alone.
 func (p Places) ClientsCA() string { return filepath.Join(p.PrivateTLS(), "clients-ca.crt") }
 
 // TransferCA is the trust bundle the transfer scripts use; see certs.
