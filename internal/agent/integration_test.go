@@ -33,9 +33,11 @@ func TestCluster(t *testing.T) {
 	}{
 		{"agents wait for an order", (*scenario).wait},
 		{"strangers are turned away", (*scenario).unauthorised},
+		{"strangers learn nothing of a member", (*scenario).peerPort},
 		{"orders that do not fit are refused", (*scenario).badOrders},
 		{"initialise, and two join", (*scenario).form},
 		{"encryption is proved", (*scenario).prove},
+		{"port 3306 trusts the clients' CA alone", (*scenario).clientsPort},
 		{"repeated and old orders", (*scenario).repeat},
 		{"SIGKILL of one mariadbd", (*scenario).killOne},
 		{"restart with a changed setting", (*scenario).restart},
