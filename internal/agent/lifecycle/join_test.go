@@ -211,6 +211,28 @@ func TestJudgeJoinCopies(t *testing.T) {
 	}
 }
 
+// TestNameRefused: a member that cannot ask any other because of certificates reports whose. One answer is enough to wait
+// for the usual.
+func TestNameRefused(t *testing.T) {
+	wait := JoinVerdict{Wait: "no other member is in a Primary component"}
+	refused := map[string]string{"b": "unknown authority", "c": "unknown authority"}
+	if got := NameRefused(wait, nil, refused).Wait; !strings.Contains(got, "b, c cannot be asked") ||
+		!strings.Contains(got, "unknown authority") {
+		t.Error(got)
+	}
+	for name, got := range map[string]JoinVerdict{
+		"a peer answers": NameRefused(wait, map[string]agentapi.PeerView{"c": {Name: "c"}}, refused),
+		"none refuses":   NameRefused(wait, nil, nil),
+	} {
+		if got.Wait != wait.Wait {
+			t.Errorf("%s: %s", name, got.Wait)
+		}
+	}
+	if got := NameRefused(JoinVerdict{Join: true}, nil, refused); got.Wait != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestNameOthers: a member that gets answers only from agents of another cluster reports it. One answer of a peer is
 // enough for the usual reasons.
 func TestNameOthers(t *testing.T) {
