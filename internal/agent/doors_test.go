@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func (s *scenario) peerPort() {
 	} {
 		client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
 			TLSClientConfig: &tls.Config{Certificates: tc.pairs, InsecureSkipVerify: true}}}
-		resp, err := client.Get(fmt.Sprintf("https://%s:%d%s", s.node(0).ip, agentapi.PeerPort, agentapi.PathPeer))
+		resp, err := client.Get("https://" + net.JoinHostPort(s.node(0).ip, fmt.Sprint(agentapi.PeerPort)) + agentapi.PathPeer)
 		if err == nil {
 			_ = resp.Body.Close()
 		}
@@ -107,7 +108,7 @@ func (s *scenario) login(c *tls.Certificate) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.world.root.pem)
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = "root", rootPassword, "tcp", s.node(0).ip+":3306"
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = "root", rootPassword, "tcp", net.JoinHostPort(s.node(0).ip, "3306")
 	cfg.Timeout, cfg.Logger = 5*time.Second, log.New(io.Discard, "", 0)
 	cfg.TLS = &tls.Config{RootCAs: roots, ServerName: "shop"}
 	if c != nil { // also where the server does not name its CA
