@@ -290,8 +290,8 @@ func (a *agent) serve(ctx context.Context) error {
 		a.Logger); err != nil {
 		return err
 	}
-	peers := web.Peers{Reports: a.reports, Identity: identity, Members: a.group.Members}
-	if err := web.Serve(ctx, &a.sockets, agentapi.PeerPort, peers.Handler(), peers.TLSConfig(), a.Logger); err != nil {
+	p := web.Peers{Reports: a.reports, Identity: identity, Members: a.group.Members}
+	if err := web.Serve(ctx, &a.sockets, agentapi.PeerPort, p.Handler(), p.TLSConfig(), a.Logger); err != nil {
 		return err
 	}
 	given := a.backup.TLSConfig(func() *tls.Certificate { return a.certs.Identity().Pair })

@@ -159,12 +159,12 @@ func parsePlace(text string) (v agentapi.PeerView) {
 	for line := range strings.Lines(text) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), "{")
 		labels := parseLabels(strings.TrimSuffix(rest, "} 1"))
-		switch {
-		case name == "galera_primary_component 1":
+		switch name {
+		case "galera_primary_component 1":
 			v.Component = galera.ComponentPrimary
-		case name == "galera_node_state":
+		case "galera_node_state":
 			v.State = galera.NodeState(labels["state"])
-		case name == "galera_component_member":
+		case "galera_component_member":
 			v.Members = append(v.Members, labels["member"])
 		}
 	}
