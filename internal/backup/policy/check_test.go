@@ -12,6 +12,8 @@ func TestCheck(t *testing.T) {
 	two := newStore().begins(3, "it is the first").segment(5, 10).segment(8, 20).begins(20, "a gap").segment(25, 40).segment(30, 50)
 	exchanged := append([]binlog.Head{}, two.heads...)
 	exchanged[2].Before = "another"
+	anew := append([]binlog.Head{}, two.heads...)
+	anew[3].Before = "another"
 	for name, c := range map[string]struct {
 		heads  []binlog.Head
 		bases  []Base
@@ -30,6 +32,7 @@ func TestCheck(t *testing.T) {
 		"one is lost":                {append([]binlog.Head{}, append(two.heads[:4:4], two.heads[5:]...)...), []Base{base("b2", 20, 30)}, 0, 0, 5, "is missing"},
 		"the end of a chain is lost": {append([]binlog.Head{}, append(two.heads[:2:2], two.heads[3:]...)...), []Base{base("b1", 3, 5)}, 0, 0, 3, "is missing"},
 		"one is exchanged":           {exchanged, []Base{base("b1", 3, 5)}, 0, 0, 3, "exchanged"},
+		"a beginning is exchanged":   {anew, []Base{base("b1", 3, 5)}, 0, 0, 4, "exchanged"},
 		"one is exchanged elsewhere": {exchanged, []Base{base("b2", 20, 30)}, 5, 2, 0, ""},
 	} {
 		of, number, why := Check(c.heads, c.bases)
