@@ -223,17 +223,6 @@ type SchedulingSpec struct {
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 }
 
-// MariaDBSpec configures the database server.
-type MariaDBSpec struct {
-	// config holds settings of my.cnf's [mysqld] section, for instance innodb_buffer_pool_size: 2G.
-	// A change restarts one node at a time, the primary last. Settings the operator owns (addresses, TLS,
-	// directories, most of wsrep_*; docs/settings.md lists them) are refused: the condition Stalled gets the reason
-	// ForbiddenSetting, and the nodes keep the last accepted configuration.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=256
-	Config map[string]Setting `json:"config,omitempty"`
-}
-
 // TLSSpec is the encryption policy, per channel.
 //
 // +kubebuilder:validation:XValidation:rule="self.minVersion == '1.3' || !has(self.cipher) || self.cipher == 'Auto' || self.cipher == 'TLS_AES_256_GCM_SHA384' || self.cipher == 'TLS_AES_128_GCM_SHA256' || self.cipher == 'TLS_CHACHA20_POLY1305_SHA256'",message="cipher must be Auto or a TLS 1.3 suite"

@@ -111,6 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	actErr := r.act(ctx, in)
 	syncErr := errors.Join(r.sync(ctx, in), r.labelRoles(ctx, in))
 	r.reportPrimary(ctx, in, actErr)
+	r.copyEventStatuses(ctx, in)
 	r.replaceAgents(ctx, in)
 	in.RefusedWrite = r.refusals.note(req.NamespacedName, errors.Join(pubErr, actErr, syncErr), now)
 	statusErr := r.updateStatus(ctx, in)

@@ -176,6 +176,7 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 					r.Late)
 			}
 		}
+		s.Message += eventsAfter(f.cluster, s.Replay != nil)
 		return decision{}
 	case f.blocker.reason != "":
 		s.Reason, s.Message, d.restore = f.blocker.reason, f.blocker.message, nil
@@ -188,6 +189,20 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 		s.Reason = ""
 	}
 	return d
+}
+
+// eventsAfter returns what becomes of the scheduled events in the data: all nodes have them with the same status. A
+// server that replays an archive does not keep the status that a statement gives.
+func eventsAfter(c *v1alpha1.GaleraCluster, replayed bool) string {
+	out := "; scheduled events do not run (spec.mariadb.events)"
+	if c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary {
+		out = "; scheduled events run on the primary (spec.mariadb.events)"
+	}
+	if replayed {
+		out += ", and those that were created or altered after the backup have to be enabled: the condition EventsScheduled " +
+			"names them"
+	}
+	return out
 }
 
 // numbered gives each member a number of its own, so that the failure of one renames no other's Job.

@@ -132,6 +132,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	a.onFiles()
 	if a.run.Proc != nil {
 		a.onLaunched(a.run.Proc)
+		a.serving.TakenOver()
 	}
 	a.startWatchers(ctx)
 	return a, nil
@@ -242,8 +243,8 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		serving.Dependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
 			Orders: &a.orders, Volume: &a.volume},
-		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduled: conn.Scheduled,
-			Blocked: conn.Blocked, Judge: a.judgeServer})
+		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
+			Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
 		func() galera.Line { return a.orders.Content().Lineage.Line })
 	a.handover = handover.New(loop, handover.Components{
@@ -254,6 +255,18 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 			{Name: "running", Keeper: &a.run}},
 		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.role.primary },
 	})
+}
+
+// scheduling returns what the server's events are read, run and changed by.
+func scheduling(a *agent) serving.Scheduling {
+	scheduler := wsrep.Scheduler{Conn: a.conn}
+	return serving.Scheduling{Group: &a.group,
+		Asked: func() bool {
+			return a.config.Node != nil && a.config.Node.RunEvents && a.role.primary == a.Name && !a.queue.Draining()
+		},
+		Published: func() string { return a.reports.Get().Scheduler },
+		Read:      scheduler.Read, Open: scheduler.Open, Close: scheduler.Close, Change: scheduler.Change,
+	}
 }
 
 func osUser() string {
@@ -283,6 +296,9 @@ func (a *agent) serve(ctx context.Context) error {
 		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
 			a.queue.Post(func() { a.role.setPrimary(a.Name, name, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
+		ChangeEvents: func(changes []agentapi.EventChange) {
+			a.queue.Post(func() { a.serving.ChangeEvents(changes) })
+		},
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount,
 			Drop: a.conn.DropBenchAccount}.Keep}
 	identity := func() web.Identity { return web.Identity(a.certs.Identity()) }

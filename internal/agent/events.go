@@ -54,6 +54,9 @@ func (a *agent) onNotify(e notify.Event) {
 	if len(e.Members) > 0 && a.config.Node != nil { // no server of ours runs without one
 		a.run.View.Take(wsrep.NodesOf(e.Members, a.config.Node.Members), e.Primary)
 		a.prove.Kick() // a member may have come back with another encryption
+		if !e.Primary {
+			a.serving.LostPrimary()
+		}
 	}
 	a.poll.Poke()
 	a.group.Watch(a.run.Served)
@@ -79,6 +82,7 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 	a.judgeServer()
 	a.evicted.See(s)
 	a.exam.See(s.VotedOut)
+	a.serving.CheckScheduler(time.Now())
 	a.serving.SetLive()
 }
 

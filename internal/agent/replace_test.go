@@ -27,10 +27,15 @@ import (
 // write fails, and the new agent does all that the old one did.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3, nil)
+	w := newWorld(t, 3, func(c *agentapi.NodeConfig) { c.RunEvents = true })
 	s := &scenario{T: t, world: w}
 	s.wait()
 	s.form()
+	s.reportPrimary(w.nodes[0].name, w.nodes...)
+	w.nodes[0].until("running events", time.Minute,
+		func(r agentapi.Report) bool { return r.Scheduler == agentapi.SchedulerOn })
+	const scheduler = "SELECT id FROM information_schema.processlist WHERE user = 'event_scheduler'"
+	thread := w.nodes[0].mustSQL(scheduler)
 	first, second := built.first(t), built.next(t)
 	load := w.load(t, w.nodes[1])
 	for _, step := range []struct {
@@ -43,6 +48,9 @@ func TestReplaced(t *testing.T) {
 		}
 	}
 	load.check(t)
+	if now := w.nodes[0].mustSQL(scheduler); now != thread || now == "" {
+		t.Errorf("the event scheduler was turned off: thread %q, was %q", now, thread)
+	}
 	n := w.nodes[2]
 	pid := n.serverPID()
 	check(t, n.replace(built.refuses(t)))

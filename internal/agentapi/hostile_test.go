@@ -16,7 +16,7 @@ func all(c *Client, host string) map[string]error {
 	_, status := c.Status(ctx, host, -1, 0)
 	_, order := c.Order(ctx, host, Order{})
 	return map[string]error{"status": status, "order": order, "primary": c.ReportPrimary(ctx, host, "a"),
-		"evict": c.Evict(ctx, host, Eviction{})}
+		"evict": c.Evict(ctx, host, Eviction{}), "events": c.ChangeEvents(ctx, host, nil)}
 }
 
 // TestRedirectsAreNotFollowed: a server in an agent's place sends the operator nowhere.
@@ -63,7 +63,7 @@ func TestEndlessAnswers(t *testing.T) {
 			t.Errorf("%s: %v", of, err)
 		}
 	}
-	if n := sent.Load(); n > 64<<20 { // what buffers hold of four answers
+	if n := sent.Load(); n > 64<<20 { // what buffers hold of five answers
 		t.Errorf("%d bytes were taken", n)
 	}
 	host, pool = agentServer(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -81,6 +81,8 @@ type NodeConfig struct {
 	// SendWindows fixes the send windows of every member; nil lets each follow the distance it measures. Nothing is
 	// restarted for it.
 	SendWindows *SendWindows `json:"sendWindows,omitempty"`
+	// RunEvents reports whether the primary runs scheduled events. Nothing is restarted for it.
+	RunEvents bool `json:"runEvents,omitempty"`
 	// LogFormat is how the agent writes its log and its server's: text or json; "" is text. Nothing is restarted for it.
 	LogFormat string `json:"logFormat,omitempty"`
 	// RootAccess is from where root may log in; nil for everywhere. Nothing is restarted for it.
@@ -170,6 +172,8 @@ type Report struct {
 	Scheduled *Scheduled `json:"scheduled,omitempty"`
 	// Blocked is the statement of the group's order that has waited for a lock for long, nil while none does.
 	Blocked *Blocked `json:"blocked,omitempty"`
+	// Scheduler is SchedulerOff, SchedulerOn, or "": see these constants.
+	Scheduler string `json:"scheduler,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.
 	Primary  string       `json:"primary,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`

@@ -15,6 +15,8 @@ const (
 	reasonSafety      = "it would let a node start with damaged, hidden or unprotected data"
 	reasonPasswords   = "it is OFF: a node that refuses the hash of a password does so alone, and the other nodes " +
 		"create the account"
+	reasonEvents = "events run on the primary alone, or nowhere: set spec.mariadb.events to FollowPrimary or Disabled, " +
+		"and remove this setting"
 	reasonFilters   = "with a filter of what is replicated, nodes would hold different data"
 	reasonShortened = "write the setting's name in full: shortened names could mean one that belongs to the operator"
 	reasonMalformed = "it is not the name of a setting"
@@ -44,6 +46,8 @@ var owned = map[string]string{
 	"tls-version": reasonTLS, "require-secure-transport": reasonTLS,
 
 	"strict-password-validation": reasonPasswords,
+
+	"event-scheduler": reasonEvents,
 
 	"log-error": reasonLog, "console": reasonLog, "syslog": reasonLog,
 

@@ -19,6 +19,7 @@ func TestForbiddenSetting(t *testing.T) {
 		"sql_mode":                       false,
 		"tmp_table_size":                 false,
 		"skip_log_bin":                   false,
+		"event_scheduler":                true,
 		"datadir":                        true,
 		"DataDir":                        true,
 		"data":                           true, // MariaDB would complete it to datadir

@@ -36,6 +36,8 @@ type Client interface {
 	Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error)
 	// TellPrimary reports to the agent which member clients are sent to.
 	ReportPrimary(ctx context.Context, t Target, name string) error
+	// ChangeEvents gives the member's copies of events another status.
+	ChangeEvents(ctx context.Context, t Target, changes []agentapi.EventChange) error
 	// Evict asks the agent to evict a terminated server from its group.
 	Evict(ctx context.Context, t Target, e agentapi.Eviction) error
 	// Replace sends the agent the program of its successor.

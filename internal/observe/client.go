@@ -66,6 +66,16 @@ func (c *AgentClient) ReportPrimary(ctx context.Context, t Target, name string) 
 	return client.ReportPrimary(ctx, t.Address, name)
 }
 
+// ChangeEvents implements Client.
+func (c *AgentClient) ChangeEvents(ctx context.Context, t Target, changes []agentapi.EventChange) (err error) {
+	defer func(began time.Time) { c.Requests.end("scheduled", began, 0, err) }(time.Now())
+	client, err := c.to(t)
+	if err != nil {
+		return err
+	}
+	return client.ChangeEvents(ctx, t.Address, changes)
+}
+
 // Evict implements Client.
 func (c *AgentClient) Evict(ctx context.Context, t Target, e agentapi.Eviction) (err error) {
 	defer func(began time.Time) { c.Requests.end("evict", began, 0, err) }(time.Now())

@@ -29,6 +29,7 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		Settings:      Settings(c),
 		Hibernated:    c.Spec.Hibernate,
 		SendWindows:   sendWindows(c.Spec.Replication),
+		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary,
 	}
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat

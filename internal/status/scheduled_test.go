@@ -10,52 +10,57 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestScheduled: where events run, from what each node has. n-0 is the primary.
+// TestScheduled: where events run, from what each node has. n-0 is the primary; + is a scheduler that runs.
 func TestScheduled(t *testing.T) {
 	const on, off, away = agentapi.EventEnabled, agentapi.EventDisabled, agentapi.EventElsewhere
 	has := func(statuses ...string) *agentapi.Scheduled {
-		s := &agentapi.Scheduled{On: true}
+		s := &agentapi.Scheduled{}
 		for i, status := range statuses {
 			s.Events = append(s.Events, agentapi.ScheduledEvent{Name: "t.e" + string(rune('0'+i)), Status: status})
 		}
 		return s
 	}
-	stopped := func(s *agentapi.Scheduled) *agentapi.Scheduled { s.On = false; return s }
-	long := has(on)
+	runs := func(statuses ...string) *agentapi.Scheduled { s := has(statuses...); s.On = true; return s }
+	waits := has(on)
+	waits.Waiting = "the event scheduler of n-1 has not been turned off"
+	long := runs(on)
 	long.More = 3
+	missed := runs(off)
+	missed.Events[0].Missed = true
 	for name, tc := range map[string]struct {
 		of         [3]*agentapi.Scheduled
 		want, says string
 	}{
-		"none": {[3]*agentapi.Scheduled{has(), has(), nil}, "", ""},
-		"created on the primary": {[3]*agentapi.Scheduled{has(on), has(away), has(away)}, "True EventsOnPrimary",
-			"n-0"},
-		"disabled": {[3]*agentapi.Scheduled{has(off), has(away), has(away)}, "True EventsOnPrimary",
-			""},
-		"the primary has moved": {[3]*agentapi.Scheduled{has(away), has(on), has(away)}, "False EventsElsewhere",
-			`"t.e0" on n-1`},
-		"disabled, the primary moved": {[3]*agentapi.Scheduled{has(away), has(off), has(away)}, "True EventsOnPrimary",
-			""},
-		"copied by SST": {[3]*agentapi.Scheduled{has(on), has(on), has(away)}, "False EventsRepeated",
-			`"t.e0" on n-0, n-1`},
-		"the creator lost its volume": {[3]*agentapi.Scheduled{has(away), has(away), has(away)}, "False EventsNowhere",
-			`"t.e0"`},
-		"the creator does not answer":   {[3]*agentapi.Scheduled{has(away), has(away), nil}, "Unknown EventsUnknown", "n-2"},
-		"repeated, and one is silent":   {[3]*agentapi.Scheduled{has(on), has(on), nil}, "False EventsRepeated", ""},
-		"on the primary, one is silent": {[3]*agentapi.Scheduled{has(on), has(away), nil}, "Unknown EventsUnknown", "n-2"},
-		"the scheduler does not run": {[3]*agentapi.Scheduled{stopped(has(on)), has(away), has(away)},
-			"False EventSchedulerOff", "event_scheduler"},
-		"disabled, without a scheduler": {[3]*agentapi.Scheduled{stopped(has(off)), has(away), has(away)},
+		"none":                {[3]*agentapi.Scheduled{has(), has(), nil}, "", ""},
+		"runs on the primary": {[3]*agentapi.Scheduled{runs(on), has(on), has(on)}, "True EventsOnPrimary", "n-0"},
+		"created on the primary, not copied yet": {[3]*agentapi.Scheduled{runs(on), has(away), has(away)},
+			"True EventsOnPrimary", "n-0"},
+		"disabled": {[3]*agentapi.Scheduled{has(off), has(off), has(away)}, "True EventsOnPrimary", ""},
+		"created elsewhere, not copied yet": {[3]*agentapi.Scheduled{runs(away), has(on), has(away)},
+			"False EventsElsewhere", `"t.e0" on n-1`},
+		"the primary waits": {[3]*agentapi.Scheduled{waits, runs(on), has(on)}, "False EventSchedulerOff",
+			"of n-1 has not been turned off"},
+		"two run": {[3]*agentapi.Scheduled{runs(on), runs(on), has(on)}, "False EventsRepeated", `"t.e0" on n-0, n-1`},
+		"two schedulers run, and one has the event": {[3]*agentapi.Scheduled{runs(on), runs(away), has(on)},
 			"True EventsOnPrimary", ""},
+		"no node knows": {[3]*agentapi.Scheduled{runs(away), has(away), has(away)}, "False EventsNowhere", `"t.e0"`},
+		"the creator does not answer": {[3]*agentapi.Scheduled{runs(away), has(away), nil}, "Unknown EventsUnknown",
+			"n-2"},
+		"repeated, and one is silent":   {[3]*agentapi.Scheduled{runs(on), runs(on), nil}, "False EventsRepeated", ""},
+		"on the primary, one is silent": {[3]*agentapi.Scheduled{runs(on), has(on), nil}, "Unknown EventsUnknown", "n-2"},
+		"the scheduler does not run": {[3]*agentapi.Scheduled{has(on), has(on), has(on)}, "False EventSchedulerOff",
+			"about to turn"},
+		"it has ended on one": {[3]*agentapi.Scheduled{has(off), has(on), has(on)}, "True EventsOnPrimary", ""},
+		"its time has passed": {[3]*agentapi.Scheduled{missed, has(off), has(off)}, "False EventsMissed", `"t.e0"`},
 		"nowhere comes before elsewhere": {[3]*agentapi.Scheduled{has(away, away), has(on, away), has(away, away)},
 			"False EventsNowhere", `"t.e1"`},
-		"more than are checked": {[3]*agentapi.Scheduled{long, has(away), has(away)}, "Unknown EventsUnknown",
-			"3 more"},
+		"more than are checked": {[3]*agentapi.Scheduled{long, has(on), has(on)}, "Unknown EventsUnknown", "3 more"},
 		"many": {[3]*agentapi.Scheduled{has(away, away, away, away, away, away, away), has(),
 			has()}, "False EventsNowhere", "and 2 more"},
 	} {
 		in := healthy()
 		in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
+		in.Facts.Cluster.Spec.MariaDB.Events = v1alpha1.EventsFollowPrimary
 		events(in, tc.of)
 		Update(&in.Facts.Cluster.Status, in)
 		c := meta.FindStatusCondition(in.Facts.Cluster.Status.Conditions, v1alpha1.ConditionEventsScheduled)
@@ -73,7 +78,7 @@ func TestScheduled(t *testing.T) {
 		want string
 	}{
 		{[3]*agentapi.Scheduled{}, ""},
-		{[3]*agentapi.Scheduled{has(on), has(away), has(away)}, "EventsElsewhere"}, // there is no primary
+		{[3]*agentapi.Scheduled{has(on), has(on), has(on)}, "EventSchedulerOff"}, // nothing is to run
 		{[3]*agentapi.Scheduled{}, "EventsUnknown"},
 		{[3]*agentapi.Scheduled{has(), has(), has()}, ""},
 	} {
@@ -82,6 +87,9 @@ func TestScheduled(t *testing.T) {
 		c := meta.FindStatusCondition(in.Facts.Cluster.Status.Conditions, v1alpha1.ConditionEventsScheduled)
 		if c == nil && tc.want != "" || c != nil && c.Reason != tc.want {
 			t.Errorf("want %q, have %v", tc.want, c)
+		}
+		if tc.want == "EventSchedulerOff" && !strings.Contains(c.Message, "spec.mariadb.events: FollowPrimary") {
+			t.Error(c.Message)
 		}
 	}
 }

@@ -105,6 +105,23 @@ func (f *fakeAgents) ReportPrimary(_ context.Context, t observe.Target, name str
 	return nil
 }
 
+// ChangeEvents implements observe.Client.
+func (f *fakeAgents) ChangeEvents(_ context.Context, t observe.Target, changes []agentapi.EventChange) error {
+	f.change(t.Pod, func(r *agentapi.Report) {
+		s := *r.Scheduled
+		s.Events = slices.Clone(s.Events)
+		for _, c := range changes {
+			for i, e := range s.Events {
+				if e.Database == c.Database && e.Event == c.Event && e.Modified == c.Modified {
+					s.Events[i].Status = c.Status
+				}
+			}
+		}
+		r.Scheduled = &s
+	})
+	return nil
+}
+
 // Replace implements observe.Client.
 func (f *fakeAgents) Replace(_ context.Context, t observe.Target, p *agentapi.Program) error {
 	f.change(t.Pod, func(r *agentapi.Report) { r.AgentDigest, r.AgentVersion = p.Digest, p.Version })

@@ -15,6 +15,8 @@ type Group struct {
 	Polling
 	// Views are the last answers, by name; those of members that did not answer are missing.
 	Views map[string]agentapi.PeerView
+	// Asked is when they were asked for.
+	Asked time.Time
 
 	from       time.Time // what was asked before does not count
 	watchUntil time.Time // the others are polled often until then
@@ -25,17 +27,17 @@ func (g *Group) Take(asked time.Time, views map[string]agentapi.PeerView) bool {
 	if asked.Before(g.from) {
 		return false
 	}
-	g.Views = views
+	g.Views, g.Asked = views, asked
 	return true
 }
 
 // Decide takes answers something is decided by: what was asked before must not end what these allow.
 func (g *Group) Decide(asked time.Time, views map[string]agentapi.PeerView) {
-	g.Views, g.from = views, asked
+	g.Views, g.Asked, g.from = views, asked, asked
 }
 
 // Forget forgets all answers, and takes none to a question that was asked before.
-func (g *Group) Forget() { g.Views, g.from = nil, time.Now() }
+func (g *Group) Forget() { g.Views, g.Asked, g.from = nil, time.Time{}, time.Now() }
 
 // Watch polls the others often for a while: the component has changed, and a member that goes down before it knows of a
 // new line of history would look as if it had gone on without the others.

@@ -46,6 +46,8 @@ type Maintainer struct {
 	// scheduled are the server's events, blocked is the statement of the group's order that waits for a lock.
 	scheduled reading[agentapi.Scheduled]
 	blocked   reading[agentapi.Blocked]
+	gate      gate
+	changing  bool // events are given another status
 	loop      eventloop.Loop
 	markers   datadir.Markers
 	events    Events
@@ -62,8 +64,8 @@ type Events struct {
 	// KeepOwn restores the agent's own account on the member's server, and returns what it restored; ForgetOwn ends that.
 	KeepOwn   func(context.Context) (restored string, err error)
 	ForgetOwn func()
-	// Scheduled reads the server's events.
-	Scheduled func(context.Context) (*agentapi.Scheduled, error)
+	// Scheduling is about the server's events.
+	Scheduling Scheduling
 	// Blocked reads which statement of the group's order waits for a lock.
 	Blocked func(context.Context) (*agentapi.Blocked, error)
 	// Judge is called when what the server waited for is there.
@@ -86,6 +88,7 @@ func New(loop eventloop.Loop, dir string, root mariadbd.Root, upgrade mariadbd.U
 
 // Began is called for a new run.
 func (r *Maintainer) Began() {
+	r.gate.launched()
 	r.firstRun = firstRun{}
 	r.own.next = time.Time{}
 	go r.events.ForgetOwn() // its connection was to the server before
@@ -95,8 +98,9 @@ func (r *Maintainer) Began() {
 func (r *Maintainer) Tick() {
 	r.LoadCertificates()
 	r.checkOwn(time.Now())
-	r.scheduled.check(r, time.Now(), "scheduled events", r.events.Scheduled)
-	r.blocked.check(r, time.Now(), "locks", r.events.Blocked)
+	r.scheduled.check(r, time.Now(), "scheduled events", r.events.Scheduling.Read, r.gate.seen)
+	r.CheckScheduler(time.Now())
+	r.blocked.check(r, time.Now(), "locks", r.events.Blocked, func(*agentapi.Blocked) {})
 	r.CheckRoot()
 	r.CheckUpgrade()
 }
@@ -252,6 +256,9 @@ func (r *Maintainer) Busy() string {
 	f := r.firstRun
 	if f.lineRecording || f.markerRemoving || r.Run.Kind == agentapi.OrderInitialise && !f.initialised {
 		return "the database is being initialised"
+	}
+	if r.gate.busy {
+		return "the event scheduler is being turned on or off"
 	}
 	return cmp.Or(r.Root.Busy(), r.Upgrade.Busy())
 }

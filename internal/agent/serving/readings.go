@@ -17,8 +17,10 @@ type reading[T any] struct {
 	value *T
 }
 
-// check asks a server that serves. What was read of one that does not serve now is forgotten.
-func (s *reading[T]) check(r *Maintainer, now time.Time, what string, read func(context.Context) (*T, error)) {
+// check asks a server that serves, and passes what it read to seen. What was read of one that does not serve now is
+// forgotten.
+func (s *reading[T]) check(r *Maintainer, now time.Time, what string, read func(context.Context) (*T, error),
+	seen func(*T)) {
 	if !r.Run.Serves() || r.Run.Stopping {
 		s.value, s.next = nil, time.Time{}
 		return
@@ -36,14 +38,27 @@ func (s *reading[T]) check(r *Maintainer, now time.Time, what string, read func(
 				r.loop.Logger.Warn(what+" could not be read", "error", err)
 				value = nil
 			}
-			if r.Run.Proc == proc {
-				s.value = value
+			if r.Run.Proc != proc {
+				return
+			}
+			s.value = value
+			if value != nil {
+				seen(value)
 			}
 		})
 	}()
 }
 
-// Report adds what was read to the report.
+// Report adds what was read, and the state of the event scheduler, to the report.
 func (r *Maintainer) Report(to *agentapi.Report) {
-	to.Scheduled, to.Blocked = r.scheduled.value, r.blocked.value
+	to.Blocked = r.blocked.value
+	to.Scheduler = agentapi.SchedulerOff
+	if r.Run.Proc != nil {
+		to.Scheduler = r.gate.reported(time.Now())
+	}
+	if r.scheduled.value != nil {
+		read := *r.scheduled.value
+		read.Waiting = r.gate.waiting
+		to.Scheduled = &read
+	}
 }

@@ -44,6 +44,8 @@ type Control struct {
 	Databases func(context.Context, agentapi.SQLDatabase) agentapi.SQLResult
 	// Primary is called with the member that clients are sent to.
 	Primary func(name string)
+	// ChangeEvents gives events another status, on this member only; nil where there is no database.
+	ChangeEvents func([]agentapi.EventChange)
 	// AdmitBackup lets the holder of a key take a backup; nil where there is none to take.
 	AdmitBackup func(agentapi.BackupAdmission) error
 	// Replace takes another agent, whose program is in body, and returns what makes it this one's successor; it is called
@@ -62,6 +64,9 @@ func (c Control) Handler() http.Handler {
 	mux.HandleFunc("POST "+agentapi.PathUsers, c.users)
 	mux.HandleFunc("POST "+agentapi.PathDatabases, c.databases)
 	mux.HandleFunc("POST "+agentapi.PathAgent, c.replace)
+	if c.ChangeEvents != nil {
+		mux.HandleFunc("POST "+agentapi.PathScheduled, c.changeEvents)
+	}
 	if c.AdmitBackup != nil {
 		mux.HandleFunc("POST "+agentapi.PathBackups, c.admitBackup)
 	}
@@ -121,6 +126,20 @@ func (c Control) primary(w http.ResponseWriter, r *http.Request) {
 	}
 	c.Primary(p.Name)
 	answer(w, http.StatusOK, p)
+}
+
+func (c Control) changeEvents(w http.ResponseWriter, r *http.Request) {
+	var e agentapi.EventChanges
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&e)
+	if err == nil {
+		err = e.Check()
+	}
+	if err != nil {
+		answer(w, http.StatusBadRequest, agentapi.EventChangesResult{Message: err.Error()})
+		return
+	}
+	c.ChangeEvents(e.Changes)
+	answer(w, http.StatusOK, agentapi.EventChangesResult{})
 }
 
 func (c Control) admitBackup(w http.ResponseWriter, r *http.Request) {

@@ -79,7 +79,7 @@ func PeerView(r agentapi.Report) agentapi.PeerView {
 	v := agentapi.PeerView{Name: r.Name, Cluster: r.Cluster, Draining: r.Draining, Data: r.Data, Position: r.Position,
 		Lineage: r.Lineage,
 		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Donation: r.Donation,
-		LastDonation: r.LastDonation, Settling: r.Settling,
+		LastDonation: r.LastDonation, Settling: r.Settling, Scheduler: r.Scheduler,
 		Version: r.Image.ServerVersion, Tables: r.Tables, Socket: r.Config.Socket}
 	// A server that was sent SIGKILL makes nothing Primary, however long its end takes.
 	v.Forming = !r.Killed && r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)

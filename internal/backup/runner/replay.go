@@ -88,7 +88,8 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	}
 	defer func() { _ = os.Remove(init) }()
 	args := append(settings(r.Settings),
-		"--wsrep-on=OFF", "--server-id="+replayServer, "--relay-log="+filepath.Join(p.work, "relay"),
+		// DISABLED would refuse the statements about events in the archive; OFF runs none.
+		"--event-scheduler=OFF", "--wsrep-on=OFF", "--server-id="+replayServer, "--relay-log="+filepath.Join(p.work, "relay"),
 		"--relay-log-index="+index, "--relay-log-purge=OFF",
 		"--relay-log-recovery=OFF", "--init-file="+init, "--innodb-flush-log-at-trx-commit=0", "--slave-exec-mode=STRICT",
 		"--read-only=OFF", "--master-info-file="+filepath.Join(p.work, "master.info"),

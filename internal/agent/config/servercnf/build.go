@@ -91,7 +91,7 @@ func Build(in Input) Output {
 			out.Live = append(out.Live, mycnf.Set(key, v))
 		}
 	}
-	fixed := mysqld.Without(append([]string{"wsrep_cluster_address"}, live...)...)
+	fixed := mysqld.Without(append([]string{"wsrep_cluster_address", "event_scheduler"}, live...)...)
 	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + out.OpenSSL))
 	out.Hash = hex.EncodeToString(sum[:8])
 	return out
@@ -123,6 +123,8 @@ func serverSection(in Input) mycnf.Section {
 		// Accounts are made with hashes, which a password validation plugin refuses with ON, and on the node of the client
 		// only: the statement has been replicated by then, and the appliers carry it out.
 		mycnf.Set("strict_password_validation", "OFF"),
+		// The agent of the primary turns it on, once all others are off.
+		mycnf.Set("event_scheduler", "OFF"),
 	}
 	opts = append(opts, clientTLS(in)...)
 	return mycnf.Section{Name: "mysqld", Options: append(opts, userSettings(in.Config.Settings)...)}
