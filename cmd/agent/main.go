@@ -67,19 +67,19 @@ func run(args []string) error {
 		if len(args) != 2 {
 			return fmt.Errorf("install needs a directory\n%s", usage)
 		}
-		return errors.Join(install.Copy(args[1]), install.Passwd(args[1]))
+		return errors.Join(install.InstallAgent(args[1]), install.WritePasswd(args[1]))
 	case "notify":
 		// An agent that does not listen yet reads the state by itself: mariadbd must not be troubled.
-		_ = notify.Send(paths.Default().NotifySocket(), notify.Parse(args[1:]))
+		_ = notify.SendNotification(paths.DefaultPlaces().NotifySocket(), notify.ParseNotification(args[1:]))
 		return nil
 	case "throttle":
 		rate, err := strconv.ParseInt(strings.Join(args[1:], " "), 10, 64)
 		if err != nil {
 			return fmt.Errorf("throttle needs a number of bytes\n%s", usage)
 		}
-		return throttle.Copy(os.Stdout, os.Stdin, rate)
+		return throttle.CopyThrottled(os.Stdout, os.Stdin, rate)
 	case "widen":
-		pipes.Standard()
+		pipes.EnlargePipes()
 		return nil
 	}
 	return fmt.Errorf("unknown command %q\n%s", args[0], usage)
@@ -111,7 +111,7 @@ func runArbitrator() error {
 func options(server string) (agent.Options, error) {
 	digest, err := handover.Digest()
 	debug.SetMemoryLimit(memoryLimit)
-	places, out := paths.Default(), logs.New(os.Stdout)
+	places, out := paths.DefaultPlaces(), logs.New(os.Stdout)
 	format := func(format string) { out.SetFormat(logs.Format(format)) }
 	format(config.LogFormat(places)) // of the first line, too
 	slog.SetDefault(out.Logger())    // for what libraries log

@@ -46,10 +46,10 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 1 && args[0] == "archive":
 		return archiver.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
-		if err := install.Passwd(args[1]); err != nil {
+		if err := install.WritePasswd(args[1]); err != nil {
 			return err
 		}
-		return install.CopyAs(args[1], "backup")
+		return install.InstallAs(args[1], "backup")
 	case version.Asked(args):
 		fmt.Println(version.Version)
 		return nil

@@ -104,7 +104,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	if err := os.MkdirAll(o.Places.Run, 0o750); err != nil {
 		return nil, err
 	}
-	if err := procs.Adopt(); err != nil {
+	if err := procs.AdoptOrphans(); err != nil {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
 	}
 	a, err := newAgent(o)
@@ -145,12 +145,12 @@ type agent struct {
 	user string
 
 	queue   *eventloop.Queue
-	table   procs.Table
-	reports *report.Store
+	table   procs.ProcessTable
+	reports *report.ReportStore
 	conn    *wsrep.Conn
 	poll    wsrep.Poll
 	vitals  web.Vitals
-	latency latency.Meter
+	latency latency.LatencyMeter
 	exited  bool
 	role    primaryRole
 
@@ -159,25 +159,25 @@ type agent struct {
 	volume volume.Volume
 	config config.Manager
 	certs  certs.Reloader
-	gcache gcache.Cache
+	gcache gcache.GCache
 	exam   examine.Examiner
 	// The peers, and what is sent to the group.
-	group     peers.Group
+	group     peers.Peers
 	evictions wsrep.Evictions
 	evicted   wsrep.Forgetting
-	distance  distance.Tuner
+	distance  distance.WindowTuner
 	// What runs, and what is to run.
 	orders   ordering.Store
 	commands commands.Executor
 	run      running.Supervisor
 	start    starting.Starter
-	joiner   joiner.Tracker
-	donor    donor.Tracker
+	joiner   joiner.JoinerTracker
+	donor    donor.DonorTracker
 	serving  serving.Maintainer
-	prove    prove.Monitor
+	prove    prove.ProofMonitor
 	backup   *backup.Streamer
 
-	sockets  sockets.Set
+	sockets  sockets.SocketSet
 	handover handover.Replacer
 }
 
@@ -190,17 +190,17 @@ func newAgent(o Options) (*agent, error) {
 		return nil, err
 	}
 	a := &agent{Options: o, user: osUser(), queue: eventloop.NewQueue(), conn: conn}
-	a.build(streams.Silence, streams.Answers)
+	a.build(streams.StreamSilence, streams.StreamAnswers)
 	return a, nil
 }
 
 // build gives every component its dependencies. silence and answers observe the connections of transfers.
-func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(net.IP, uint16) (streams.Answer, bool)) {
+func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(net.IP, uint16) (streams.StreamAnswer, bool)) {
 	o, conn, loop := a.Options, a.conn, a.queue.Loop(a.Logger)
-	a.volume.Open(o.Places, a.queue.Post, volume.NewWatch(func() error { return volume.Touch(o.Places.State) }, time.Now))
-	a.gcache = gcache.New(o.Places, &a.volume, o.Logger)
-	a.image = image.New(loop, &a.table)
-	a.reports = report.New(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
+	a.volume.Open(o.Places, a.queue.Post, volume.NewVolumeWatch(func() error { return volume.TouchVolume(o.Places.State) }, time.Now))
+	a.gcache = gcache.NewGCache(o.Places, &a.volume, o.Logger)
+	a.image = image.NewImage(loop, &a.table)
+	a.reports = report.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
 		AgentVersion: o.Version,
 		AgentDigest:  o.Digest, AgentArch: runtime.GOARCH, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
@@ -208,7 +208,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
 	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, EvictServer: conn.Evict,
 		Settling: func() { a.queue.Post(a.evicted.Begin) }}
-	a.distance = distance.New(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
+	a.distance = distance.NewWindowTuner(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
 	a.prove.Open(a.queue.Post)
 	credentials := func() peers.Credentials {
 		id := a.certs.Identity()
@@ -219,31 +219,31 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	})
 	member := config.Member{Name: o.Name, Namespace: o.Namespace, Address: o.Address, User: a.user}
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
-	a.config = config.New(loop, o.Places, member, &a.image, &a.table, conn,
+	a.config = config.NewManager(loop, o.Places, member, &a.image, &a.table, conn,
 		config.Events{Taken: a.onConfig, Applied: a.updateSubject})
-	a.orders = ordering.New(loop, &a.volume)
-	a.run = running.New(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group,
-		running.Events{Changed: a.updateSubject, Line: a.serverLine})
-	a.exam = examine.New(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts,
+	a.orders = ordering.NewStore(loop, &a.volume)
+	a.run = running.NewSupervisor(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group,
+		running.SupervisorEvents{Changed: a.updateSubject, Line: a.serverLine})
+	a.exam = examine.NewExaminer(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts,
 		func() orders.Content { return a.orders.Content() },
 		func() error { return a.orders.Damaged() }, a.config.Blame)
-	a.joiner = joiner.New(loop, o.Places, o.Address, silence, joiner.Dependencies{
+	a.joiner = joiner.NewJoinerTracker(loop, o.Places, o.Address, silence, joiner.Dependencies{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam},
 		joiner.Events{Judge: a.judgeServer})
-	a.donor = donor.New(loop, o.Places, &a.run, &a.config, answers)
-	a.start = starting.New(loop, o.Places, member, starting.Dependencies{
+	a.donor = donor.NewDonorTracker(loop, o.Places, &a.run, &a.config, answers)
+	a.start = starting.NewStarter(loop, o.Places, member, starting.Dependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
 		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
 	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
-	a.commands = commands.New(loop, commands.Dependencies{
+	a.commands = commands.NewExecutor(loop, commands.ExecutorDependencies{
 		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config},
 		conn.RebuildQuorum)
 	own := &accounts.Own{DB: conn.DB(), User: a.user}
-	a.serving = serving.New(loop, o.Places.State, mariadbd.NewRoot(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep),
+	a.serving = serving.NewMaintainer(loop, o.Places.State, mariadbd.NewRootKeeper(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep),
 		mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
-		serving.Dependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
+		serving.MaintainerDependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
 			Orders: &a.orders, Volume: &a.volume},
-		serving.Events{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
+		serving.MaintainerEvents{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
 			Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
 		func() galera.Line { return a.orders.Content().Lineage.Line })
@@ -282,17 +282,17 @@ func bootID() string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Get
 // serve opens the ports and the notify socket.
 func (a *agent) serve(ctx context.Context) error {
 	a.vitals.Beat()
-	probe := web.Probe{
+	probe := web.ProbeHandler{
 		Reports:    a.reports,
 		Alive:      a.vitals.Alive,
 		DonorReady: a.vitals.DonorReady,
-		Metrics:    metrics.NewHandler(metrics.NewCollector(metrics.NodeFamilies(), a.facts), mysqld.New(a.conn.DB())),
+		Metrics:    metrics.NewHandler(metrics.NewCollector(metrics.NodeFamilies(), a.facts), mysqld.NewServer(a.conn.DB())),
 	}
 	if err := web.Serve(ctx, &a.sockets, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err
 	}
 	keeper := &accounts.Keeper{Logger: a.Logger, DB: a.conn.DB(), Status: a.conn.Status}
-	control := web.Control{Users: keeper.Users, Databases: keeper.Database,
+	control := web.ControlHandler{Users: keeper.Users, Databases: keeper.Database,
 		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
 			a.queue.Post(func() { a.role.setPrimary(a.Name, name, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
@@ -301,29 +301,29 @@ func (a *agent) serve(ctx context.Context) error {
 		},
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount,
 			Drop: a.conn.DropBenchAccount}.Keep}
-	identity := func() web.Identity { return web.Identity(a.certs.Identity()) }
+	identity := func() web.ControlIdentity { return web.ControlIdentity(a.certs.Identity()) }
 	if err := web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), web.TLSConfig(identity),
 		a.Logger); err != nil {
 		return err
 	}
-	p := web.Peers{Reports: a.reports, Identity: identity, Members: a.group.Members}
+	p := web.PeerHandler{Reports: a.reports, Identity: identity, Members: a.group.Members}
 	if err := web.Serve(ctx, &a.sockets, agentapi.PeerPort, p.Handler(), p.TLSConfig(), a.Logger); err != nil {
 		return err
 	}
 	given := a.backup.TLSConfig(func() *tls.Certificate { return a.certs.Identity().Pair })
 	// Not handed over: an agent is not replaced during a backup, and a successor that does not know a socket would keep it
 	// open.
-	if err := web.Serve(ctx, &sockets.Set{}, agentapi.BackupPort, a.backup.Handler(), given, a.Logger); err != nil {
+	if err := web.Serve(ctx, &sockets.SocketSet{}, agentapi.BackupPort, a.backup.Handler(), given, a.Logger); err != nil {
 		return err
 	}
-	return notify.Listen(ctx, &a.sockets, a.Places.NotifySocket(), func(e notify.Event) {
+	return notify.ListenForNotifications(ctx, &a.sockets, a.Places.NotifySocket(), func(e notify.Notification) {
 		a.queue.Post(func() { a.onNotify(e) })
 	})
 }
 
 // startWatchers starts everything that feeds the loop.
 func (a *agent) startWatchers(ctx context.Context) {
-	go watch.Dirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.queue.Post(a.onFiles) })
+	go watch.WatchDirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.queue.Post(a.onFiles) })
 	go a.group.Run(ctx)
 	go a.prove.Run(ctx)
 	go a.volume.Run(ctx)

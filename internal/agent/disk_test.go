@@ -28,7 +28,7 @@ func TestOrderThatCannotBeWrittenIsAnsweredWithAnError(t *testing.T) {
 		!s.volume.Suspected() {
 		t.Errorf("%v; %+v", answer, s.orders.Content())
 	}
-	touch := func() error { return volume.Touch(s.Places.State) }
+	touch := func() error { return volume.TouchVolume(s.Places.State) }
 	s.write.Store(&touch)
 	s.volume.Try()
 	s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})

@@ -50,7 +50,7 @@ func (a *agent) serverLine(line string) {
 }
 
 // onNotify is called when mariadbd has reported a change.
-func (a *agent) onNotify(e notify.Event) {
+func (a *agent) onNotify(e notify.Notification) {
 	if len(e.Members) > 0 && a.config.Node != nil { // no server of ours runs without one
 		a.run.View.Take(wsrep.NodesOf(e.Members, a.config.Node.Members), e.Primary)
 		a.prove.Kick() // a member may have come back with another encryption

@@ -101,13 +101,13 @@ func (a *agent) updateSubject() {
 	if a.config.Node == nil {
 		return
 	}
-	config, output, run := a.config.Node, a.config.Output, a.config.Running()
-	a.group.SetMembers(config.Identity(), config.Members)
-	s := prove.Subject{Address: a.Address, Cluster: config.Identity(), Arbitrator: config.Arbitrator,
+	node, output, run := a.config.Node, a.config.Output, a.config.Running()
+	a.group.SetMembers(node.Identity(), node.Members)
+	s := prove.ProofSubject{Address: a.Address, Cluster: node.Identity(), Arbitrator: node.Arbitrator,
 		Credentials: prove.Credentials{Roots: a.certs.Installed().Roots},
 		Password:    a.serving.Root.Password, Running: a.run.Status != nil && a.run.Proc != nil,
 		TransferEncrypted: servercnf.TransferEncrypted(output.MyCnf)}
-	for _, p := range config.Members {
+	for _, p := range node.Members {
 		if p.Name != a.Name {
 			s.Peers = append(s.Peers, p)
 		}
@@ -124,6 +124,6 @@ func (a *agent) updateSubject() {
 	}
 	a.prove.Set(s, fmt.Sprint(s.Running, s.Socket, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID,
 		a.certs.Installed().ID, a.run.PID(), s.Peers,
-		config.Arbitrator != nil))
-	a.vitals.SetDonorReady(config.StateTransfer.Method == servercnf.MariaBackup)
+		node.Arbitrator != nil))
+	a.vitals.SetDonorReady(node.StateTransfer.Method == servercnf.MariaBackup)
 }

@@ -49,7 +49,7 @@ func onSlowVolume(t *testing.T) *slowVolume {
 	held := func() error { <-frozen.Done(); return nil }
 	s.write.Store(&held)
 	t.Cleanup(func() { end(); a.queue.Settle(a.volume.After()) })
-	a.volume.Watch = volume.NewWatch(func() error { return (*s.write.Load())() },
+	a.volume.VolumeWatch = volume.NewVolumeWatch(func() error { return (*s.write.Load())() },
 		func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) })
 	return s
 }
@@ -107,7 +107,7 @@ func TestFrozenVolume(t *testing.T) {
 		"being recorded") {
 		t.Errorf("another order meanwhile: %+v, %v", r, err)
 	}
-	probe := web.Probe{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady,
+	probe := web.ProbeHandler{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady,
 		Metrics: http.NotFoundHandler()}.Handler()
 	before := s.vitals.Alive()
 	agenttest.Until(t, "the loop turns", func() bool { return s.vitals.Alive().After(before.Add(2 * time.Second)) })
@@ -130,7 +130,7 @@ func TestFrozenVolume(t *testing.T) {
 	if r, err := s.commands.Take(t.Context(), stop); err != nil || r.State != agentapi.OrderDone {
 		t.Errorf("the repeated order: %+v, %v", r, err)
 	}
-	if book := orderbook.Open(s.Places.State, time.Now); !book.Content().Held {
+	if book := orderbook.OpenBook(s.Places.State, time.Now); !book.Content().Held {
 		t.Errorf("on the disk: %+v", book.Content())
 	}
 }
@@ -261,7 +261,7 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 			s.group.Views = others
 			s.release()
 			agenttest.Next(t, s.queue)
-			if book := orderbook.Open(s.Places.State, time.Now); book.Content().Lineage.Epoch != 4 {
+			if book := orderbook.OpenBook(s.Places.State, time.Now); book.Content().Lineage.Epoch != 4 {
 				t.Errorf("on the disk: %+v", book.Content())
 			}
 			if started := s.start.Job() == lifecycle.JobLaunch; started != (others == nil) {

@@ -98,7 +98,7 @@ func TestErrorsBetweenAnswers(t *testing.T) {
 // TestHonestAgentsAreNotThrottled arrive without delay, a dozen in a row, too.
 func TestHonestAgentsAreNotThrottled(t *testing.T) {
 	t.Parallel()
-	store := report.New(agentapi.Report{Name: "shop-0"})
+	store := report.NewReportStore(agentapi.Report{Name: "shop-0"})
 	key, a, questions, _ := followServer(t, 1, func(w http.ResponseWriter, r *http.Request) {
 		since, err := strconv.ParseInt(r.URL.Query().Get("since"), 10, 64)
 		if err != nil {

@@ -36,7 +36,7 @@ func Primary(name string, edit func(*agentapi.PeerView)) map[string]agentapi.Pee
 // Server is a process that runs until the end of the test, in place of mariadbd.
 func Server(t *testing.T) *mariadbd.Process {
 	t.Helper()
-	proc, err := mariadbd.Start(&procs.Table{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"60"}})
+	proc, err := mariadbd.Start(&procs.ProcessTable{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"60"}})
 	if err != nil {
 		t.Fatal(err)
 	}

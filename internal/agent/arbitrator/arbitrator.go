@@ -65,16 +65,16 @@ const (
 // arbitrator holds what workers and the loop share.
 type arbitrator struct {
 	Options
-	table   procs.Table
+	table   procs.ProcessTable
 	asker   *peers.Asker
 	prover  *prove.Prover
-	reports *report.Store
+	reports *report.ReportStore
 	events  chan func()
-	subject atomic.Pointer[prove.Subject]
-	ident   atomic.Pointer[web.Identity]
+	subject atomic.Pointer[prove.ProofSubject]
+	ident   atomic.Pointer[web.ControlIdentity]
 	beat    atomic.Int64
 	pace    atomic.Int64
-	sockets sockets.Set
+	sockets sockets.SocketSet
 
 	handover handover.Replacer
 	state
@@ -90,7 +90,7 @@ type state struct {
 	published      certs.Bundle
 	installed      certs.Bundle
 	views          map[string]agentapi.PeerView
-	proved         prove.Result
+	proved         prove.ProofResult
 	draining       bool
 	primary        string // the member clients are sent to
 
@@ -136,7 +136,7 @@ func begin(ctx context.Context, o Options, before *handover.State) (*arbitrator,
 	if o.Name == "" || o.Namespace == "" || o.Address == "" {
 		return nil, fmt.Errorf("%s, %s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodNamespace, agentapi.EnvPodIP)
 	}
-	if err := procs.Adopt(); err != nil {
+	if err := procs.AdoptOrphans(); err != nil {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
 	}
 	a := newArbitrator(ctx, o)
@@ -156,7 +156,7 @@ func begin(ctx context.Context, o Options, before *handover.State) (*arbitrator,
 		}
 	}
 	a.readFiles()
-	go watch.Dirs(ctx, []string{o.Places.Config, o.Places.TLS}, func() { a.post(a.readFiles) })
+	go watch.WatchDirs(ctx, []string{o.Places.Config, o.Places.TLS}, func() { a.post(a.readFiles) })
 	go a.askPeers(ctx)
 	go a.prover.Run(ctx)
 	return a, nil
@@ -167,18 +167,18 @@ func newArbitrator(ctx context.Context, o Options) *arbitrator {
 		o.LogFormat = func(string) {}
 	}
 	a := &arbitrator{Options: o, events: make(chan func(), 64)}
-	a.asker = peers.New(func() peers.Credentials {
+	a.asker = peers.NewAsker(func() peers.Credentials {
 		id := a.ident.Load()
 		return peers.Credentials{Pair: id.Pair, CAs: id.CAs}
 	})
-	a.garbd, a.cpuFlags = image.Find("garbd"), image.CPUFlags()
-	a.reports = report.New(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
+	a.garbd, a.cpuFlags = image.FindProgram("garbd"), image.CPUFlags()
+	a.reports = report.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
 		AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Phase: galera.PhaseWaiting,
 		Boot: fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid())})
-	a.subject.Store(&prove.Subject{})
-	a.ident.Store(&web.Identity{})
+	a.subject.Store(&prove.ProofSubject{})
+	a.ident.Store(&web.ControlIdentity{})
 	a.pace.Store(int64(paceFast))
-	a.prover = prove.New(func() prove.Subject { return *a.subject.Load() }, func(r prove.Result) {
+	a.prover = prove.NewProver(func() prove.ProofSubject { return *a.subject.Load() }, func(r prove.ProofResult) {
 		a.post(func() { a.proved = r })
 	})
 	a.version = garbdVersion(ctx, &a.table, a.garbd)
@@ -285,7 +285,7 @@ func (a *arbitrator) askPeers(ctx context.Context) {
 }
 
 // garbdVersion reads "INFO: 26.4.23.r…", or 4.23 of Debian, as the provider's own version is written.
-func garbdVersion(ctx context.Context, table *procs.Table, path string) string {
+func garbdVersion(ctx context.Context, table *procs.ProcessTable, path string) string {
 	if path == "" {
 		return ""
 	}

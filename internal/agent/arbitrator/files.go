@@ -54,7 +54,7 @@ func (a *arbitrator) readCertificates() {
 		a.Logger.Info("certificate installed", "serial", a.published.Serial)
 		a.installed = a.published
 	}
-	id := web.Identity(certs.Identify(a.installed, a.published))
+	id := web.ControlIdentity(certs.Identify(a.installed, a.published))
 	a.ident.Store(&id)
 }
 
@@ -63,19 +63,19 @@ func (a *arbitrator) readConfig() error {
 	if err != nil {
 		return err
 	}
-	var config agentapi.NodeConfig
-	if err := json.Unmarshal(data, &config); err != nil {
+	var node agentapi.NodeConfig
+	if err := json.Unmarshal(data, &node); err != nil {
 		return fmt.Errorf("%s: %w", agentapi.ConfigKey, err)
 	}
-	if len(config.Members) == 0 {
+	if len(node.Members) == 0 {
 		return fmt.Errorf("%s names no members", agentapi.ConfigKey)
 	}
-	if err := cmp.Or(config.CheckNamespace(a.Namespace), servercnf.Check(config, config.Members[0].Name)); err != nil {
+	if err := cmp.Or(node.CheckNamespace(a.Namespace), servercnf.Check(node, node.Members[0].Name)); err != nil {
 		return err
 	}
-	a.config = &config
-	a.LogFormat(config.LogFormat)
-	a.wanted = servercnf.BuildArbitrator(servercnf.Input{Config: config, Address: a.Address, Places: a.Places,
+	a.config = &node
+	a.LogFormat(node.LogFormat)
+	a.wanted = servercnf.BuildArbitrator(servercnf.Input{Config: node, Address: a.Address, Places: a.Places,
 		CPUFlags: a.cpuFlags})
 	return nil
 }

@@ -31,7 +31,7 @@ func (a *arbitrator) start() {
 		a.pair = a.installed
 	}
 	a.ordered, a.stopping, a.stopWhy, a.counted, a.since = false, time.Time{}, "", false, time.Now()
-	a.proved = prove.Result{}
+	a.proved = prove.ProofResult{}
 	a.updateSubject()
 	a.follow(proc)
 }
@@ -86,7 +86,7 @@ func (a *arbitrator) onExit(proc *mariadbd.Process) {
 		a.failed(fmt.Sprintf("garbd was stopped: %s%s", uncountedMessage, lastWords(exit.Lines)), exit.Code)
 	}
 	a.proc, a.process, a.counted = nil, "", false
-	a.proved = prove.Result{}
+	a.proved = prove.ProofResult{}
 	a.updateSubject()
 }
 

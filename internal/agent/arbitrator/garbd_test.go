@@ -14,7 +14,7 @@ import (
 func running(t *testing.T, contains string) *arbitrator {
 	t.Helper()
 	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: paths.Places{}}}
-	a.subject.Store(&prove.Subject{})
+	a.subject.Store(&prove.ProofSubject{})
 	said := make(chan struct{}, 1)
 	proc, err := mariadbd.Start(&a.table, mariadbd.Command{Path: "/bin/sh",
 		Args: []string{"-c", "echo '" + contains + "'; exec sleep 60"},

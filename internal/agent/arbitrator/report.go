@@ -61,11 +61,11 @@ func (a *arbitrator) serve(ctx context.Context) error {
 	if err := web.Serve(ctx, &a.sockets, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
 		return err
 	}
-	control := web.Control{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
+	control := web.ControlHandler{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
 		a.post(func() { a.primary = name })
 	}, Replace: a.handover.Take}
 	return web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(),
-		web.TLSConfig(func() web.Identity { return *a.ident.Load() }), a.Logger)
+		web.TLSConfig(func() web.ControlIdentity { return *a.ident.Load() }), a.Logger)
 }
 
 // takeOrder takes the one order there is: to end the garbd it names. Another one follows as soon as there is
@@ -95,7 +95,7 @@ func (a *arbitrator) takeOrder(ctx context.Context, o agentapi.Order) (agentapi.
 // probes are for kubelet, Prometheus and people.
 func (a *arbitrator) probes() http.Handler {
 	mux := http.NewServeMux()
-	probe := web.Probe{Reports: a.reports, Alive: func() time.Time { return time.Unix(0, a.beat.Load()) }}
+	probe := web.ProbeHandler{Reports: a.reports, Alive: func() time.Time { return time.Unix(0, a.beat.Load()) }}
 	mux.HandleFunc("GET "+agentapi.PathLive, probe.Live)
 	mux.HandleFunc("GET "+agentapi.PathReady, func(w http.ResponseWriter, _ *http.Request) {
 		if r := a.reports.Get(); r.Draining || r.Arbitration == nil || !r.Arbitration.Counted {

@@ -73,7 +73,7 @@ func start(t *testing.T, program string) *server {
 		queue.Post(func() { f(); close(done) })
 		<-done
 	}}
-	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.Table{},
+	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.ProcessTable{},
 		&image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
 		func() galera.Line {
 			defer s.onBegin()

@@ -25,7 +25,7 @@ import (
 type Streamer struct {
 	loop   eventloop.Loop
 	places paths.Places
-	table  *procs.Table
+	table  *procs.ProcessTable
 	image  *image.Image
 	run    *running.Supervisor
 	user   string
@@ -54,7 +54,7 @@ type stream struct {
 
 // New returns a Streamer that has given nothing. user is the account mariadb-backup logs in as, on the unix socket.
 // line is asked on the loop for the line of history that the member's data belong to.
-func New(loop eventloop.Loop, places paths.Places, table *procs.Table, image *image.Image, run *running.Supervisor,
+func New(loop eventloop.Loop, places paths.Places, table *procs.ProcessTable, image *image.Image, run *running.Supervisor,
 	user string, line func() galera.Line) *Streamer {
 	return &Streamer{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line}
 }

@@ -42,8 +42,8 @@ func configure(t *testing.T) *configured {
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	c.Manager = New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"},
-		&image.Image{Mariadbd: server}, &procs.Table{}, nil,
+	c.Manager = NewManager(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"},
+		&image.Image{Mariadbd: server}, &procs.ProcessTable{}, nil,
 		Events{Taken: func() {}})
 	return c
 }

@@ -43,7 +43,7 @@ type Manager struct {
 	places paths.Places
 	member Member
 	image  *image.Image
-	table  *procs.Table
+	table  *procs.ProcessTable
 	server Server
 	events Events
 
@@ -54,8 +54,8 @@ type Manager struct {
 	live    live
 }
 
-// New returns a Manager without a configuration.
-func New(loop eventloop.Loop, places paths.Places, member Member, image *image.Image, table *procs.Table, server Server,
+// NewManager returns a Manager without a configuration.
+func NewManager(loop eventloop.Loop, places paths.Places, member Member, image *image.Image, table *procs.ProcessTable, server Server,
 	events Events) Manager {
 	return Manager{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
 }
@@ -82,7 +82,7 @@ func (r *Manager) Read() {
 	output := servercnf.Build(servercnf.Input{
 		CPUFlags: r.image.CPUFlags,
 		Config:   config, Name: r.member.Name, Address: r.member.Address, Provider: r.image.Provider, User: r.member.User,
-		Places: r.places, OpenSSLTool: image.Have("openssl"), OldSocat: r.image.OldSocat,
+		Places: r.places, OpenSSLTool: image.HasProgram("openssl"), OldSocat: r.image.OldSocat,
 		OpenFiles: openFiles(),
 	})
 	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
@@ -105,7 +105,7 @@ func (r *Manager) Read() {
 		return
 	}
 	r.Node, r.Output = &config, output
-	r.image.Missing = servercnf.Missing(servercnf.Needed(config), image.Have)
+	r.image.Missing = servercnf.Missing(servercnf.Needed(config), image.HasProgram)
 	r.events.Taken()
 	r.loop.Logger.Info("configuration read", "revision", config.Revision) // in the format it asks for
 }

@@ -30,7 +30,7 @@ func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	s := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &procs.Table{}, nil,
+	s := NewManager(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &procs.ProcessTable{}, nil,
 		Events{})
 	config := agentapi.NodeConfig{Settings: map[string]string{"x": "y"}}
 	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("x", "y")}}}}
@@ -53,9 +53,9 @@ func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 func TestCopiedConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	loop := eventloop.Loop{Post: func(func()) {}, Logger: slog.New(slog.DiscardHandler)}
-	r := New(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Namespace: "staging"},
+	r := NewManager(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Namespace: "staging"},
 		&image.Image{},
-		&procs.Table{}, nil, Events{Taken: func() { t.Error("taken") }})
+		&procs.ProcessTable{}, nil, Events{Taken: func() { t.Error("taken") }})
 	document := `{"cluster":"shop","namespace":"prod","uid":"one","revision":"1","members":[{"name":"shop-0","host":"shop-0.prod.svc"}],
 		"tls":{"replication":"Plain","stateTransfer":"Disabled","clients":"Disabled","minVersion":"1.3"},
 		"stateTransfer":{"method":"MariaBackup"}}`

@@ -16,15 +16,15 @@ const Port = 4567
 // measureInterval is the time between two looks. TCP itself remembers its smallest round trip for five minutes.
 const measureInterval = 10 * time.Second
 
-// Server is the running mariadbd, as this package uses it.
-type Server interface {
+// WindowServer is the running mariadbd, as this package uses it.
+type WindowServer interface {
 	SetSendWindows(context.Context, agentapi.SendWindows) error
 }
 
-// Tuner is not safe for concurrent use; event loop only.
-type Tuner struct {
+// WindowTuner is not safe for concurrent use; event loop only.
+type WindowTuner struct {
 	loop   eventloop.Loop
-	server Server
+	server WindowServer
 	// measure returns the round trip to the member that is farthest away; false without a connection.
 	measure func() (time.Duration, bool)
 
@@ -36,14 +36,14 @@ type Tuner struct {
 	problem    string
 }
 
-// New returns the Tuner of a member that knows no distance.
-func New(loop eventloop.Loop, server Server, measure func() (time.Duration, bool)) Tuner {
-	return Tuner{loop: loop, server: server, measure: measure}
+// NewWindowTuner returns the Tuner of a member that knows no distance.
+func NewWindowTuner(loop eventloop.Loop, server WindowServer, measure func() (time.Duration, bool)) WindowTuner {
+	return WindowTuner{loop: loop, server: server, measure: measure}
 }
 
 // Serving looks how far the others are, now and then, and gives a serving server the windows for that. fixed are those
 // of the configuration, nil to follow the distance.
-func (r *Tuner) Serving(now time.Time, fixed *agentapi.SendWindows) {
+func (r *WindowTuner) Serving(now time.Time, fixed *agentapi.SendWindows) {
 	due := now.Sub(r.measuredAt) >= measureInterval || fixed != nil && *fixed != r.windows && r.problem == ""
 	if r.busy || !due {
 		return
@@ -57,7 +57,7 @@ func (r *Tuner) Serving(now time.Time, fixed *agentapi.SendWindows) {
 		case fixed != nil:
 			want = *fixed
 		case known:
-			want = Windows(roundTrip, last)
+			want = SendWindows(roundTrip, last)
 		}
 		var err error
 		if want != last {
@@ -71,7 +71,7 @@ func (r *Tuner) Serving(now time.Time, fixed *agentapi.SendWindows) {
 	}()
 }
 
-func (r *Tuner) found(roundTrip time.Duration, known bool, want agentapi.SendWindows, err error) {
+func (r *WindowTuner) found(roundTrip time.Duration, known bool, want agentapi.SendWindows, err error) {
 	r.busy = false
 	if known {
 		r.roundTrip = StableRoundTrip(roundTrip, r.roundTrip)
@@ -92,13 +92,13 @@ func (r *Tuner) found(roundTrip time.Duration, known bool, want agentapi.SendWin
 }
 
 // Exited forgets with the server: the next one begins with the windows of its option file.
-func (r *Tuner) Exited() {
+func (r *WindowTuner) Exited() {
 	r.run++
 	r.measuredAt, r.busy, r.roundTrip, r.windows, r.problem = time.Time{}, false, 0, agentapi.SendWindows{}, ""
 }
 
 // Report adds the distance and the windows of a running server, once they are known.
-func (r *Tuner) Report(to *agentapi.Report) {
+func (r *WindowTuner) Report(to *agentapi.Report) {
 	if r.windows == (agentapi.SendWindows{}) {
 		return
 	}

@@ -26,7 +26,7 @@ func (s *server) SetSendWindows(_ context.Context, w agentapi.SendWindows) error
 
 // member is a Tuner with its loop and clock.
 type member struct {
-	Tuner
+	WindowTuner
 	server    server
 	queue     *eventloop.Queue
 	roundTrip time.Duration
@@ -36,7 +36,7 @@ type member struct {
 
 func newMember(roundTrip time.Duration) *member {
 	m := &member{queue: eventloop.NewQueue(), roundTrip: roundTrip, now: time.Unix(1_000_000, 0)}
-	m.Tuner = New(m.queue.Loop(slog.New(slog.DiscardHandler)), &m.server,
+	m.WindowTuner = NewWindowTuner(m.queue.Loop(slog.New(slog.DiscardHandler)), &m.server,
 		func() (time.Duration, bool) { return m.roundTrip, m.roundTrip > 0 })
 	return m
 }

@@ -25,18 +25,18 @@ var (
 	galeraDefaults = agentapi.SendWindows{UserSendWindow: 2, SendWindow: 4}
 )
 
-// Windows returns the send windows for a round trip. It keeps the last ones while they are right for a round trip of up
+// SendWindows returns the send windows for a round trip. It keeps the last ones while they are right for a round trip of up
 // to a quarter more or less, so that they do not go back and forth; the zero value of last knows none.
-func Windows(roundTrip time.Duration, last agentapi.SendWindows) agentapi.SendWindows {
-	least, largest := windows(roundTrip*4/5), windows(roundTrip*5/4)
+func SendWindows(roundTrip time.Duration, last agentapi.SendWindows) agentapi.SendWindows {
+	least, largest := windowSizes(roundTrip*4/5), windowSizes(roundTrip*5/4)
 	if least.UserSendWindow <= last.UserSendWindow && last.UserSendWindow <= largest.UserSendWindow {
 		return last
 	}
-	return windows(roundTrip)
+	return windowSizes(roundTrip)
 }
 
-// windows is the rule. They grow with the round trip.
-func windows(roundTrip time.Duration) agentapi.SendWindows {
+// windowSizes is the rule. They grow with the round trip.
+func windowSizes(roundTrip time.Duration) agentapi.SendWindows {
 	switch {
 	case roundTrip < near:
 		return together

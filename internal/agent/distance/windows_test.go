@@ -32,7 +32,7 @@ func TestWindows(t *testing.T) {
 		"kept between two steps":           {38 * time.Millisecond, w(32, 64), w(32, 64)},
 		"a node was moved to another land": {80 * time.Millisecond, w(1, 2), w(64, 128)},
 	} {
-		if got := Windows(c.roundTrip, c.last); got != c.want {
+		if got := SendWindows(c.roundTrip, c.last); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -42,12 +42,12 @@ func TestWindows(t *testing.T) {
 // evs.send_window is never the smaller one, which Galera refuses.
 func TestWindowsSettle(t *testing.T) {
 	for rtt := 10 * time.Microsecond; rtt < time.Second; rtt = rtt * 11 / 10 {
-		last := Windows(rtt, agentapi.SendWindows{})
+		last := SendWindows(rtt, agentapi.SendWindows{})
 		if last.SendWindow < last.UserSendWindow || last.UserSendWindow < 1 {
 			t.Fatalf("%s: %+v", rtt, last)
 		}
 		for _, share := range []float64{0.9, 1.1, 0.95, 1.05} {
-			if again := Windows(time.Duration(share*float64(rtt)), last); again != last {
+			if again := SendWindows(time.Duration(share*float64(rtt)), last); again != last {
 				t.Errorf("%s: %+v, then %+v", rtt, last, again)
 			}
 		}

@@ -16,15 +16,15 @@ type saved struct {
 }
 
 // Busy implements handover.Part.
-func (r *Tracker) Busy() string { return "" }
+func (r *DonorTracker) Busy() string { return "" }
 
 // Save implements handover.Keeper.
-func (r *Tracker) Save() (any, []int, error) {
+func (r *DonorTracker) Save() (any, []int, error) {
 	return saved{r.current, r.last, r.counts, r.notes, r.bytes}, nil, nil
 }
 
 // Load implements handover.Keeper.
-func (r *Tracker) Load(data json.RawMessage) error {
+func (r *DonorTracker) Load(data json.RawMessage) error {
 	var s saved
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err

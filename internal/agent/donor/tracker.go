@@ -24,12 +24,12 @@ const (
 	sizeTTL = 10 * time.Minute
 	// transferPort is where a joiner receives the stream of a transfer script.
 	transferPort = 4444
-	// observeInterval is the pause between two observations of the connection to a joiner.
-	observeInterval = 10 * time.Second
+	// joinerObserveInterval is the pause between two observations of the connection to a joiner.
+	joinerObserveInterval = 10 * time.Second
 )
 
-// Tracker is not safe for concurrent use; event loop only.
-type Tracker struct {
+// DonorTracker is not safe for concurrent use; event loop only.
+type DonorTracker struct {
 	bytes       int64
 	measuredAt  time.Time
 	measuring   bool
@@ -45,7 +45,7 @@ type Tracker struct {
 	run    *running.Supervisor
 	config *config.Manager
 	// peerAnswer observes the connection to a port of a host.
-	peerAnswer func(host net.IP, port uint16) (streams.Answer, bool)
+	peerAnswer func(host net.IP, port uint16) (streams.StreamAnswer, bool)
 }
 
 // joinerWatch is the state of the watch over the joiner of one transfer script.
@@ -56,22 +56,22 @@ type joinerWatch struct {
 	ended  bool
 }
 
-// New returns the Tracker of a member that was no donor yet.
-func New(loop eventloop.Loop, places paths.Places, run *running.Supervisor, config *config.Manager,
-	peerAnswer func(net.IP, uint16) (streams.Answer, bool)) Tracker {
-	return Tracker{loop: loop, places: places, run: run, config: config, peerAnswer: peerAnswer}
+// NewDonorTracker returns the Tracker of a member that was no donor yet.
+func NewDonorTracker(loop eventloop.Loop, places paths.Places, run *running.Supervisor, config *config.Manager,
+	peerAnswer func(net.IP, uint16) (streams.StreamAnswer, bool)) DonorTracker {
+	return DonorTracker{loop: loop, places: places, run: run, config: config, peerAnswer: peerAnswer}
 }
 
 // Began is called for a new run, whose scripts have noted nothing yet.
-func (r *Tracker) Began() { r.notes = 0 }
+func (r *DonorTracker) Began() { r.notes = 0 }
 
 // Tick reads what the transfer scripts have noted since the last time.
-func (r *Tracker) Tick() {
+func (r *DonorTracker) Tick() {
 	if r.run.Proc == nil {
 		r.current, r.donation = nil, sst.Donation{}
 		return
 	}
-	notes := transfer.Notes(r.places.TransferNotes())
+	notes := transfer.TransferNotes(r.places.TransferNotes())
 	for _, n := range notes[min(r.notes, len(notes)):] {
 		if n.Role == transfer.RoleDonor {
 			r.began(n)
@@ -91,7 +91,7 @@ func (r *Tracker) Tick() {
 }
 
 // began records that a transfer script of this donor has begun.
-func (r *Tracker) began(n transfer.Note) {
+func (r *DonorTracker) began(n transfer.TransferNote) {
 	given := maps.Clone(r.counts) // reports hold the old one
 	if given == nil {
 		given = map[string]int64{}
@@ -105,7 +105,7 @@ func (r *Tracker) began(n transfer.Note) {
 }
 
 // measure starts a worker that measures how large an SST would be.
-func (r *Tracker) measure() {
+func (r *DonorTracker) measure() {
 	if r.measuring || !r.run.Served || time.Since(r.measuredAt) < sizeTTL {
 		return
 	}
@@ -123,17 +123,17 @@ func (r *Tracker) measure() {
 // Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled transfer
 // itself. Without quorum, silence does not count: the end of the transfer could not be reported to the group
 // (sst.Donation), and no member can write.
-func (r *Tracker) endLostJoiner(n transfer.Note, now time.Time) {
+func (r *DonorTracker) endLostJoiner(n transfer.TransferNote, now time.Time) {
 	w := &r.joinerWatch
 	if w.script != n.PID {
 		*w = joinerWatch{script: n.PID}
 	}
-	if r.config.Node == nil || now.Sub(w.at) < observeInterval {
+	if r.config.Node == nil || now.Sub(w.at) < joinerObserveInterval {
 		return
 	}
 	if w.ended {
 		w.at = now
-		procs.Kill(n.PID) // it ignored SIGTERM
+		procs.KillProcess(n.PID) // it ignored SIGTERM
 		return
 	}
 	answer, ok := r.peerAnswer(net.ParseIP(n.Host), transferPort)
@@ -147,11 +147,11 @@ func (r *Tracker) endLostJoiner(n transfer.Note, now time.Time) {
 	w.ended = true
 	r.loop.Logger.Warn("joiner unreachable: ending the state transfer to it", "kind", n.Kind, "to", n.Host,
 		"silent", silent.Round(time.Second).String())
-	procs.End(n.PID)
+	procs.EndProcess(n.PID)
 }
 
 // Report adds the running or last transfer as donor, and the size of the data.
-func (r *Tracker) Report(to *agentapi.Report) {
+func (r *DonorTracker) Report(to *agentapi.Report) {
 	if r.current != nil {
 		g := *r.current
 		to.Donation = &g

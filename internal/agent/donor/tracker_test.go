@@ -23,14 +23,14 @@ import (
 
 // donor is an agent whose server gives to 10.0.0.9 by a script that holds on to a connection; the script's note is
 // returned.
-func donor(t *testing.T, script string) (*Tracker, transfer.Note) {
+func donor(t *testing.T, script string) (*DonorTracker, transfer.TransferNote) {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash here")
 	}
 	_, loop := agenttest.Loop()
-	a := &Tracker{loop: loop, run: &running.Supervisor{Proc: agenttest.Server(t)},
+	a := &DonorTracker{loop: loop, run: &running.Supervisor{Proc: agenttest.Server(t)},
 		config: &config.Manager{Node: &agentapi.NodeConfig{}}}
 	a.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeDonor}
 	dir := t.TempDir()
@@ -47,9 +47,9 @@ func donor(t *testing.T, script string) (*Tracker, transfer.Note) {
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = cmd.Wait() }()
-	t.Cleanup(func() { procs.Kill(cmd.Process.Pid); <-done })
-	agenttest.Until(t, "both programs run", func() bool { return len(procs.Below(cmd.Process.Pid)) >= 2 })
-	return a, transfer.Notes(a.places.TransferNotes())[0]
+	t.Cleanup(func() { procs.KillProcess(cmd.Process.Pid); <-done })
+	agenttest.Until(t, "both programs run", func() bool { return len(procs.Descendants(cmd.Process.Pid)) >= 2 })
+	return a, transfer.TransferNotes(a.places.TransferNotes())[0]
 }
 
 // gone reports whether a process has ended, whether it was noticed or not.
@@ -63,9 +63,9 @@ const gives = "trap 'touch cleaned' EXIT\nsleep 1000 | sleep 1000\nsleep 1000\n"
 // TestLostJoinerTransferIsTerminated: the script goes with all it has started, and cleans up; mariadbd goes on.
 func TestLostJoinerTransferIsTerminated(t *testing.T) {
 	a, n := donor(t, gives)
-	below := procs.Below(n.PID)
-	a.peerAnswer = func(host net.IP, port uint16) (streams.Answer, bool) {
-		return streams.Answer{Silent: time.Hour, Owed: true}, host.String() == "10.0.0.9" && port == 4444
+	below := procs.Descendants(n.PID)
+	a.peerAnswer = func(host net.IP, port uint16) (streams.StreamAnswer, bool) {
+		return streams.StreamAnswer{Silent: time.Hour, Owed: true}, host.String() == "10.0.0.9" && port == 4444
 	}
 	a.Tick()
 	if a.current == nil || !n.Running() {
@@ -86,22 +86,22 @@ func TestLostJoinerTransferIsTerminated(t *testing.T) {
 	if g := a.last; g == nil || g.To != "10.0.0.9" {
 		t.Errorf("it has given %+v", g)
 	}
-	if a.current != nil || procs.Name(a.run.Proc.PID) != "sleep" || a.run.Attempts.Failure != nil {
-		t.Errorf("gives %+v, server %q, %+v", a.current, procs.Name(a.run.Proc.PID), a.run.Attempts.Failure)
+	if a.current != nil || procs.ProcessName(a.run.Proc.PID) != "sleep" || a.run.Attempts.Failure != nil {
+		t.Errorf("gives %+v, server %q, %+v", a.current, procs.ProcessName(a.run.Proc.PID), a.run.Attempts.Failure)
 	}
 }
 
 // TestTransferThatIgnoresTerminationIsKilled is killed at the next look.
 func TestTransferThatIgnoresTerminationIsKilled(t *testing.T) {
 	a, n := donor(t, "trap '' TERM\nwhile :; do sleep 1000 | sleep 1000; done\n")
-	a.peerAnswer = func(net.IP, uint16) (streams.Answer, bool) {
-		return streams.Answer{Silent: time.Hour, Owed: true}, true
+	a.peerAnswer = func(net.IP, uint16) (streams.StreamAnswer, bool) {
+		return streams.StreamAnswer{Silent: time.Hour, Owed: true}, true
 	}
 	start := time.Unix(100000, 0)
 	a.endLostJoiner(n, start)
 	a.endLostJoiner(n, start.Add(11*time.Minute))
-	agenttest.Until(t, "it goes on", func() bool { return n.Running() && len(procs.Below(n.PID)) >= 2 })
-	a.peerAnswer = func(net.IP, uint16) (streams.Answer, bool) { return streams.Answer{}, false }
+	agenttest.Until(t, "it goes on", func() bool { return n.Running() && len(procs.Descendants(n.PID)) >= 2 })
+	a.peerAnswer = func(net.IP, uint16) (streams.StreamAnswer, bool) { return streams.StreamAnswer{}, false }
 	a.endLostJoiner(n, start.Add(11*time.Minute+time.Second))
 	if !n.Running() {
 		t.Fatal("it had no time")
@@ -112,20 +112,20 @@ func TestTransferThatIgnoresTerminationIsKilled(t *testing.T) {
 
 // TestHarmlessLostJoinerTransferContinues where ending it would do harm, or it is another one.
 func TestHarmlessLostJoinerTransferContinues(t *testing.T) {
-	for name, edit := range map[string]func(*Tracker, *transfer.Note){
-		"without a quorum":        func(a *Tracker, _ *transfer.Note) { a.run.Status.Component = galera.ComponentNonPrimary },
-		"without a configuration": func(a *Tracker, _ *transfer.Note) { a.config.Node = nil },
-		"a long timeout":          func(a *Tracker, _ *transfer.Note) { a.config.Node.StateTransfer.StallSeconds = 1300 },
-		"another one since":       func(a *Tracker, _ *transfer.Note) { a.joinerWatch.script = 1 },
-		"looked at a moment ago": func(a *Tracker, _ *transfer.Note) {
+	for name, edit := range map[string]func(*DonorTracker, *transfer.TransferNote){
+		"without a quorum":        func(a *DonorTracker, _ *transfer.TransferNote) { a.run.Status.Component = galera.ComponentNonPrimary },
+		"without a configuration": func(a *DonorTracker, _ *transfer.TransferNote) { a.config.Node = nil },
+		"a long timeout":          func(a *DonorTracker, _ *transfer.TransferNote) { a.config.Node.StateTransfer.StallSeconds = 1300 },
+		"another one since":       func(a *DonorTracker, _ *transfer.TransferNote) { a.joinerWatch.script = 1 },
+		"looked at a moment ago": func(a *DonorTracker, _ *transfer.TransferNote) {
 			a.joinerWatch.at = time.Unix(100000, 0).Add(11*time.Minute - time.Second)
 		},
-		"to a host that is no member": func(_ *Tracker, n *transfer.Note) { n.Host = "shop-2" },
+		"to a host that is no member": func(_ *DonorTracker, n *transfer.TransferNote) { n.Host = "shop-2" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, n := donor(t, gives)
-			a.peerAnswer = func(host net.IP, _ uint16) (streams.Answer, bool) {
-				return streams.Answer{Silent: time.Hour, Owed: true}, host != nil
+			a.peerAnswer = func(host net.IP, _ uint16) (streams.StreamAnswer, bool) {
+				return streams.StreamAnswer{Silent: time.Hour, Owed: true}, host != nil
 			}
 			a.endLostJoiner(n, time.Unix(100000, 0))
 			edit(a, &n)

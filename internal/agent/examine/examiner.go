@@ -97,7 +97,7 @@ type Examiner struct {
 	address               string
 	markers               datadir.Markers
 	image                 *image.Image
-	table                 *procs.Table
+	table                 *procs.ProcessTable
 	volume                *volume.Volume
 	attempts              *lifecycle.Attempts
 	book                  func() orders.Content
@@ -109,9 +109,9 @@ type Examiner struct {
 // them: certainly, or possibly.
 type RecordRefusedSettings func() func(certain bool, why string)
 
-// New returns an Examiner that knows nothing of the data. address is the member's own; book returns the content of the
+// NewExaminer returns an Examiner that knows nothing of the data. address is the member's own; book returns the content of the
 // order book, damaged why it cannot be read; blame notes settings with which no examination succeeds.
-func New(loop eventloop.Loop, places paths.Places, address string, image *image.Image, table *procs.Table,
+func NewExaminer(loop eventloop.Loop, places paths.Places, address string, image *image.Image, table *procs.ProcessTable,
 	volume *volume.Volume,
 	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error, blame RecordRefusedSettings) Examiner {
 	return Examiner{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State},
@@ -149,13 +149,13 @@ func (r *Examiner) See(votedOut bool) {
 func (r *Examiner) Begin() {
 	before := r.Trouble
 	r.examining, r.from = true, time.Now()
-	ctx, cancel := r.loop.Work(Limit(r.held() && before != nil, r.attempts.Failed))
+	ctx, cancel := r.loop.Work(ExamineLimit(r.held() && before != nil, r.attempts.Failed))
 	r.cancel = cancel
 	wait, served, blame := r.volume.After(), r.served(), r.recordRefusedSettings()
 	go func() {
 		defer cancel()
 		wait()
-		sizes := volume.Measure(r.places, false)
+		sizes := volume.MeasureVolume(r.places, false)
 		found, err := r.data(ctx, served)
 		r.loop.Post(func() {
 			r.volume.Take(sizes)
@@ -229,9 +229,9 @@ func (r *Examiner) Slow(now time.Time) *agentapi.Failure {
 			"Check mariadbd's log and the storage", r.from.UTC().Format(time.RFC3339))}
 }
 
-// Limit bounds an examination after so many failures in a row. One that is repeated while the member is stopped by
+// ExamineLimit bounds an examination after so many failures in a row. One that is repeated while the member is stopped by
 // order gets twice the time of the one before: the operator gets the position in the end, however long the log is.
-func Limit(again bool, failures int) time.Duration {
+func ExamineLimit(again bool, failures int) time.Duration {
 	if !again {
 		return recoverTimeout
 	}

@@ -30,7 +30,7 @@ func TestEndFor(t *testing.T) {
 		"the volume frozen": {long, long, true, true, false},
 	} {
 		cut := false
-		r := Examiner{volume: &volume.Volume{Watch: volume.NewWatch(nil, time.Now)}, examining: c.looking,
+		r := Examiner{volume: &volume.Volume{VolumeWatch: volume.NewVolumeWatch(nil, time.Now)}, examining: c.looking,
 			from: now.Add(-c.looked), cancel: func() { cut = true }}
 		if c.frozen {
 			r.volume.Begin(now.Add(-time.Hour))

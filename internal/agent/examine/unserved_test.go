@@ -88,7 +88,7 @@ func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 				cancel()
 			}
 			r := Examiner{loop: eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, places: p, markers: markers,
-				image: &image.Image{Mariadbd: server}, table: &procs.Table{}}
+				image: &image.Image{Mariadbd: server}, table: &procs.ProcessTable{}}
 			found, err := r.data(ctx, c.served)
 			if c.server == failing && (err == nil) != c.removed || c.removed && found.Data != galera.DataEmpty ||
 				c.server == unplaced && !c.removed && (err != nil || found.Trouble == nil) {

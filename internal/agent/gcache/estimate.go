@@ -18,8 +18,8 @@ const (
 	MinSize = 128 << 20
 )
 
-// Estimate is what is remembered of the rate of writes. The zero value knows nothing.
-type Estimate struct {
+// WriteRate is what is remembered of the rate of writes. The zero value knows nothing.
+type WriteRate struct {
 	// Average and High are in bytes per second: the recent average, and its highest value, fading.
 	Average float64 `json:"average"`
 	High    float64 `json:"high"`
@@ -28,7 +28,7 @@ type Estimate struct {
 }
 
 // Add takes into account that so many bytes were written during a span that ends now.
-func (e Estimate) Add(bytes int64, span time.Duration, now time.Time) Estimate {
+func (e WriteRate) Add(bytes int64, span time.Duration, now time.Time) WriteRate {
 	if bytes < 0 || span <= 0 {
 		return e
 	}
@@ -42,10 +42,10 @@ func (e Estimate) Add(bytes int64, span time.Duration, now time.Time) Estimate {
 	return e
 }
 
-// Size is how large the cache is to be for a window, within a budget. present is its size so far, 0
+// GCacheSize is how large the cache is to be for a window, within a budget. present is its size so far, 0
 // when it has none: it is kept unless it is too small, or more than twice what is needed, so that the
 // size does not change with every start.
-func Size(e Estimate, window time.Duration, budget, present int64) int64 {
+func GCacheSize(e WriteRate, window time.Duration, budget, present int64) int64 {
 	if window <= 0 {
 		return MinSize
 	}
@@ -81,10 +81,10 @@ var windows = []time.Duration{
 	168 * time.Hour, 720 * time.Hour,
 }
 
-// Window is how long what is written fits into a cache, at the highest rate remembered, rounded down to
+// GCacheWindow is how long what is written fits into a cache, at the highest rate remembered, rounded down to
 // a step; 0 when next to nothing is written, so that it is unknown. last is what was reported before:
 // it is kept while it is nearly right.
-func Window(e Estimate, size int64, last time.Duration) time.Duration {
+func GCacheWindow(e WriteRate, size int64, last time.Duration) time.Duration {
 	if e.High <= 0 {
 		return 0
 	}

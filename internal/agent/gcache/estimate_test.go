@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func steady(rate int64, hours int, from Estimate, at time.Time) (Estimate, time.Time) {
+func steady(rate int64, hours int, from WriteRate, at time.Time) (WriteRate, time.Time) {
 	for range hours * 360 {
 		at = at.Add(10 * time.Second)
 		from = from.Add(rate*10, 10*time.Second, at)
@@ -15,7 +15,7 @@ func steady(rate int64, hours int, from Estimate, at time.Time) (Estimate, time.
 
 func TestEstimate(t *testing.T) {
 	start := time.Unix(1_000_000, 0)
-	day, at := steady(1<<20, 8, Estimate{}, start)
+	day, at := steady(1<<20, 8, WriteRate{}, start)
 	if day.Average < 0.99*(1<<20) || day.High > 1.01*(1<<20) {
 		t.Errorf("eight hours at 1 MiB/s: %+v", day)
 	}
@@ -34,15 +34,15 @@ func TestEstimate(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	const gib = int64(1) << 30
-	rate := func(mib float64) Estimate { return Estimate{High: mib * (1 << 20)} }
+	rate := func(mib float64) WriteRate { return WriteRate{High: mib * (1 << 20)} }
 	for name, c := range map[string]struct {
-		e               Estimate
+		e               WriteRate
 		window          time.Duration
 		budget, present int64
 		want            int64
 	}{
 		"no desired size":                 {rate(100), 0, gib, gib, MinSize},
-		"nothing known":                   {Estimate{}, time.Hour, 100 * gib, 0, MinSize},
+		"nothing known":                   {WriteRate{}, time.Hour, 100 * gib, 0, MinSize},
 		"an hour at 1 MiB/s":              {rate(1), time.Hour, 100 * gib, 0, 6 * gib},
 		"within the budget":               {rate(1), time.Hour, gib, 0, gib},
 		"a tiny volume":                   {rate(1), time.Hour, 1 << 20, 0, MinSize},
@@ -53,7 +53,7 @@ func TestSize(t *testing.T) {
 		"the budget has shrunk":           {rate(1), time.Hour, 2 * gib, 6 * gib, 2 * gib},
 		"at the budget, it does not move": {rate(50), time.Hour, 2 * gib, 2 * gib, 2 * gib},
 	} {
-		if got := Size(c.e, c.window, c.budget, c.present); got != c.want {
+		if got := GCacheSize(c.e, c.window, c.budget, c.present); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
@@ -62,11 +62,11 @@ func TestSize(t *testing.T) {
 // TestSizeSettles: whatever the rate, a second start changes nothing.
 func TestSizeSettles(t *testing.T) {
 	for mib := 0.001; mib < 1000; mib *= 1.3 {
-		e := Estimate{High: mib * (1 << 20)}
-		first := Size(e, 2*time.Hour, 50<<30, 0)
+		e := WriteRate{High: mib * (1 << 20)}
+		first := GCacheSize(e, 2*time.Hour, 50<<30, 0)
 		for _, wobble := range []float64{0.7, 0.99, 1} {
-			e2 := Estimate{High: e.High * wobble}
-			if again := Size(e2, 2*time.Hour, 50<<30, first); again != first {
+			e2 := WriteRate{High: e.High * wobble}
+			if again := GCacheSize(e2, 2*time.Hour, 50<<30, first); again != first {
 				t.Errorf("%.3f MiB/s: %d, then %d", mib, first, again)
 			}
 		}
@@ -88,7 +88,7 @@ func TestWindow(t *testing.T) {
 		"reported when not": {2.4 * (1 << 20), 128 << 20, time.Minute, 30 * time.Second},
 		"longer, at once":   {1 << 20, 1280 << 20, time.Minute, 10 * time.Minute},
 	} {
-		if got := Window(Estimate{High: c.high}, c.size, c.last); got != c.want {
+		if got := GCacheWindow(WriteRate{High: c.high}, c.size, c.last); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

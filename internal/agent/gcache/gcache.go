@@ -25,14 +25,14 @@ const (
 	keepRate     = 5 * time.Minute
 )
 
-// Cache is what the member knows of the rate of writes, and of its gcache. Not safe for concurrent use; event loop
+// GCache is what the member knows of the rate of writes, and of its gcache. Not safe for concurrent use; event loop
 // only.
-type Cache struct {
+type GCache struct {
 	places paths.Places
 	volume *volume.Volume
 	logger *slog.Logger
 
-	estimate Estimate
+	estimate WriteRate
 	bytes    int64 // written by the server at the last reading
 	readAt   time.Time
 	keptAt   time.Time
@@ -40,21 +40,21 @@ type Cache struct {
 	oldest   int64
 }
 
-// New returns the Cache of a member whose rate of writes is unknown.
-func New(places paths.Places, volume *volume.Volume, logger *slog.Logger) Cache {
-	return Cache{places: places, volume: volume, logger: logger}
+// NewGCache returns the Cache of a member whose rate of writes is unknown.
+func NewGCache(places paths.Places, volume *volume.Volume, logger *slog.Logger) GCache {
+	return GCache{places: places, volume: volume, logger: logger}
 }
 
 // Open takes up the estimate an earlier run of the agent has kept. Without it, the estimate begins anew. It blocks
 // while the volume does not answer.
-func (c *Cache) Open() {
+func (c *GCache) Open() {
 	data, err := os.ReadFile(filepath.Join(c.places.State, rateFile))
 	if err == nil && json.Unmarshal(data, &c.estimate) != nil {
-		c.estimate = Estimate{}
+		c.estimate = WriteRate{}
 	}
 }
 
-func (c *Cache) keep(now time.Time) {
+func (c *GCache) keep(now time.Time) {
 	c.keptAt = now
 	data, err := json.Marshal(c.estimate)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Cache) keep(now time.Time) {
 }
 
 // Status takes one reading of the server's counters. Every write passes every member once: as its own, or as received.
-func (c *Cache) Status(s wsrep.Status, now time.Time) {
+func (c *GCache) Status(s wsrep.Status, now time.Time) {
 	c.oldest = s.CachedFrom
 	total := s.Written
 	switch span := now.Sub(c.readAt); {
@@ -78,7 +78,7 @@ func (c *Cache) Status(s wsrep.Status, now time.Time) {
 	case span >= rateInterval:
 		c.estimate = c.estimate.Add(total-c.bytes, span, now)
 		c.bytes, c.readAt = total, now
-		c.window = Window(c.estimate, c.volume.Sizes().Cache, c.window)
+		c.window = GCacheWindow(c.estimate, c.volume.Sizes().Cache, c.window)
 	}
 	if now.Sub(c.keptAt) >= keepRate && !c.estimate.At.IsZero() {
 		c.keep(now)
@@ -86,10 +86,10 @@ func (c *Cache) Status(s wsrep.Status, now time.Time) {
 }
 
 // Exited notes that the server has ended: the next one counts from 0.
-func (c *Cache) Exited() { c.readAt = time.Time{} }
+func (c *GCache) Exited() { c.readAt = time.Time{} }
 
 // Report adds what the gcache of a running server holds, once its size is known.
-func (c *Cache) Report(r *agentapi.Report) {
+func (c *GCache) Report(r *agentapi.Report) {
 	size := c.volume.Sizes().Cache
 	if size == 0 {
 		return
@@ -97,8 +97,8 @@ func (c *Cache) Report(r *agentapi.Report) {
 	r.Cache = &agentapi.Cache{Size: size, Oldest: c.oldest, WindowSeconds: int64(c.window / time.Second)}
 }
 
-// Request is what the configuration and the join require of the gcache mariadbd is started with.
-type Request struct {
+// GCacheRequest is what the configuration and the join require of the gcache mariadbd is started with.
+type GCacheRequest struct {
 	// Options are the configured wsrep_provider_options.
 	Options string
 	// Window is how long the gcache is to last, Budget the most it may take in bytes.
@@ -111,14 +111,14 @@ type Request struct {
 
 // Args make mariadbd start with a gcache for the wanted window. The size is not part of the configuration, so that it
 // never is a reason for a restart. A worker calls what is returned: the size depends on what the volume has left.
-func (c *Cache) Args(w Request) func() []string {
+func (c *GCache) Args(w GCacheRequest) func() []string {
 	if w.Options == "" || w.Window <= 0 {
 		return func() []string { return nil }
 	}
 	estimate, places, logger := c.estimate, c.places, c.logger
 	return func() []string {
-		s := volume.Measure(places, w.Replaced)
-		size := Size(estimate, w.Window, w.Budget, s.Cache)
+		s := volume.MeasureVolume(places, w.Replaced)
+		size := GCacheSize(estimate, w.Window, w.Budget, s.Cache)
 		if size > max(s.Cache, MinSize) {
 			size = min(size, max(s.Cache+w.maxGrowth(s), MinSize))
 		}
@@ -132,7 +132,7 @@ func (c *Cache) Args(w Request) func() []string {
 
 // maxGrowth returns what the gcache may grow by: half of what the volume has left, in addition to a full copy that is
 // to come. A copy of unknown size gets all of it.
-func (w Request) maxGrowth(s volume.Sizes) int64 {
+func (w GCacheRequest) maxGrowth(s volume.Sizes) int64 {
 	space := s.Free
 	if w.Replaced {
 		if w.Copied == 0 {

@@ -17,9 +17,9 @@ func TestCacheLeavesSpaceForTheCopy(t *testing.T) {
 	const gib = 1 << 30
 	dir := t.TempDir()
 	places := paths.Places{Volume: dir, Data: dir}
-	cache := New(places, &volume.Volume{}, slog.New(slog.DiscardHandler))
+	cache := NewGCache(places, &volume.Volume{}, slog.New(slog.DiscardHandler))
 	cache.estimate.High = 1 << 40
-	free := volume.Measure(places, false).Free
+	free := volume.MeasureVolume(places, false).Free
 	if free < 4*gib {
 		t.Skip("too little space here")
 	}
@@ -38,7 +38,7 @@ func TestCacheLeavesSpaceForTheCopy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := int64(MinSize)
-			desired := Request{Options: "x=1", Window: time.Hour, Budget: 1 << 50, Replaced: c.replaced, Copied: c.copied}
+			desired := GCacheRequest{Options: "x=1", Window: time.Hour, Budget: 1 << 50, Replaced: c.replaced, Copied: c.copied}
 			for _, arg := range cache.Args(desired)() {
 				_, text, _ := strings.Cut(arg, "gcache.size=")
 				n, err := strconv.ParseInt(strings.TrimSuffix(text, "M"), 10, 64)

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 // TestCheckKeepsItsProgram asks programs while the agent's loop reaps and kills what it takes for orphans.
 func TestCheckKeepsItsProgram(t *testing.T) {
-	var table procs.Table
+	var table procs.ProcessTable
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -50,7 +50,7 @@ func TestCheckKeepsItsProgram(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, table *procs.Table, path string) error {
+func check(t *testing.T, table *procs.ProcessTable, path string) error {
 	t.Helper()
 	program, err := os.Open(path)
 	if err != nil {

@@ -39,9 +39,9 @@ type Components struct {
 	// Parts are asked whether they are busy. Keepers are loaded in this order.
 	Parts   []Part
 	Keepers []Named
-	Sockets *sockets.Set
+	Sockets *sockets.SocketSet
 	// Table knows the agent's child processes.
-	Table *procs.Table
+	Table *procs.ProcessTable
 	// Report is the last one published, Primary the member clients are sent to.
 	Report  func() agentapi.Report
 	Primary func() string

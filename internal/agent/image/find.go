@@ -17,8 +17,8 @@ var providers = []string{
 	"/usr/lib/libgalera_smm.so", "/usr/lib64/libgalera_smm.so",
 }
 
-// Provider returns the path of the image's Galera library, "" when it has none.
-func Provider() string {
+// FindProvider returns the path of the image's Galera library, "" when it has none.
+func FindProvider() string {
 	for _, p := range providers {
 		if _, err := os.Stat(p); err == nil {
 			return p
@@ -31,8 +31,8 @@ func Provider() string {
 var servers = []string{"/usr/sbin/mariadbd", "/usr/libexec/mariadbd", "/usr/bin/mariadbd", "/usr/local/sbin/mariadbd",
 	"/usr/sbin/mysqld"}
 
-// Server returns the path of mariadbd, "" when the image has none.
-func Server() string {
+// FindServer returns the path of mariadbd, "" when the image has none.
+func FindServer() string {
 	if path, err := exec.LookPath("mariadbd"); err == nil {
 		return path
 	}
@@ -44,11 +44,11 @@ func Server() string {
 	return ""
 }
 
-// Have reports whether the image has a program.
-func Have(name string) bool { return Find(name) != "" }
+// HasProgram reports whether the image has a program.
+func HasProgram(name string) bool { return FindProgram(name) != "" }
 
-// Find returns the path of a program, "" when the image has none.
-func Find(name string) string {
+// FindProgram returns the path of a program, "" when the image has none.
+func FindProgram(name string) string {
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin",
 		"/sbin") {
 		path := filepath.Join(dir, name)

@@ -27,17 +27,17 @@ type Image struct {
 	OldSocat bool
 
 	loop  eventloop.Loop
-	table *procs.Table
+	table *procs.ProcessTable
 	// versionProblem is why mariadbd does not print its version, "" when it does.
 	versionProblem   string
 	versionProblemAt time.Time
 }
 
-// New finds the image's programs.
-func New(loop eventloop.Loop, table *procs.Table) Image {
+// NewImage finds the image's programs.
+func NewImage(loop eventloop.Loop, table *procs.ProcessTable) Image {
 	return Image{
-		ImageReport: agentapi.ImageReport{Provider: Provider(), CPUFlags: CPUFlags()},
-		Mariadbd:    Server(), loop: loop, table: table,
+		ImageReport: agentapi.ImageReport{Provider: FindProvider(), CPUFlags: CPUFlags()},
+		Mariadbd:    FindServer(), loop: loop, table: table,
 	}
 }
 
@@ -96,7 +96,7 @@ func (i *Image) Report(r *agentapi.Report) {
 }
 
 // ServerVersion asks the mariadbd at path for its version: "mariadbd  Ver 11.8.6-MariaDB-… for …".
-func ServerVersion(ctx context.Context, table *procs.Table, path string) (string, error) {
+func ServerVersion(ctx context.Context, table *procs.ProcessTable, path string) (string, error) {
 	exit, err := mariadbd.Run(ctx, table, mariadbd.Command{Path: path, Args: []string{"--no-defaults", "--version"}})
 	if err != nil {
 		return "", err

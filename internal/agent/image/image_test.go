@@ -21,7 +21,7 @@ func TestServerVersion(t *testing.T) {
 		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ServerVersion(context.Background(), &procs.Table{}, path)
+		got, err := ServerVersion(context.Background(), &procs.ProcessTable{}, path)
 		if err != nil {
 			got = err.Error()
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Copy copies the running binary to dir/agent, in one step for readers.
-func Copy(dir string) error { return CopyAs(dir, "agent") }
+// InstallAgent copies the running binary to dir/agent, in one step for readers.
+func InstallAgent(dir string) error { return InstallAs(dir, "agent") }
 
-// Passwd writes dir/passwd, in which the user of this process is called mysql: Kubernetes may have assigned one that no
+// WritePasswd writes dir/passwd, in which the user of this process is called mysql: Kubernetes may have assigned one that no
 // image knows, and mariadbd refuses a login over its socket if the user has no name.
-func Passwd(dir string) error {
+func WritePasswd(dir string) error {
 	text := "root:x:0:0:root:/:/sbin/nologin\n"
 	if uid := os.Getuid(); uid != 0 {
 		text += fmt.Sprintf("mysql:x:%d:%d:MariaDB:/:/sbin/nologin\n", uid, os.Getgid())
@@ -24,8 +24,8 @@ func Passwd(dir string) error {
 		0o644) //nolint:gosec // all may read it, as everywhere
 }
 
-// CopyAs copies the running binary to dir/name, in one step for readers.
-func CopyAs(dir, name string) error {
+// InstallAs copies the running binary to dir/name, in one step for readers.
+func InstallAs(dir, name string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err

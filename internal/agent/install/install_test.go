@@ -13,7 +13,7 @@ import (
 func TestCopy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bin")
 	for range 2 { // a restarted init container finds the copy there
-		if err := Copy(dir); err != nil {
+		if err := InstallAgent(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,7 +35,7 @@ func TestCopy(t *testing.T) {
 func TestPasswd(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		if err := Passwd(dir); err != nil {
+		if err := WritePasswd(dir); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Judge continues a join whose node has the component's state, and ends it when the node has caught up.
-func (r *Tracker) Judge() {
+func (r *JoinerTracker) Judge() {
 	if lifecycle.HasState(r.Run.Status) && r.Run.Note != nil && r.kindKnown() && r.durable() {
 		r.stateComplete()
 	}
@@ -25,7 +25,7 @@ func (r *Tracker) Judge() {
 
 // stateComplete is called when the IST or SST is complete (Joined, Donor or Synced). Write-sets received meanwhile may
 // still have to be applied.
-func (r *Tracker) stateComplete() {
+func (r *JoinerTracker) stateComplete() {
 	if r.completing {
 		return
 	}
@@ -83,7 +83,7 @@ func sstVersions(note *datadir.Joining, j *agentapi.Join, server string,
 }
 
 // complete records how the state came, after the joining marker was removed.
-func (r *Tracker) complete() {
+func (r *JoinerTracker) complete() {
 	note, j := *r.Run.Note, r.Join
 	r.Run.Note, r.Run.Attempts.FailedDonor = nil, ""
 	if j == nil {
@@ -110,7 +110,7 @@ func end(j *agentapi.Join, now time.Time) {
 }
 
 // measureSST starts a worker that adds up the bytes of the SST.
-func (r *Tracker) measureSST() {
+func (r *JoinerTracker) measureSST() {
 	r.measuring = true
 	proc := r.Run.Proc
 	go func() {

@@ -7,7 +7,7 @@ import (
 )
 
 // Busy implements handover.Part.
-func (r *Tracker) Busy() string {
+func (r *JoinerTracker) Busy() string {
 	if r.measuring || r.completing || r.recording || r.syncing && !r.synced || r.Join != nil && r.Join.EndedAt == nil {
 		return "the member is joining"
 	}
@@ -15,10 +15,10 @@ func (r *Tracker) Busy() string {
 }
 
 // Save implements handover.Keeper.
-func (r *Tracker) Save() (any, []int, error) { return r.Join, nil, nil }
+func (r *JoinerTracker) Save() (any, []int, error) { return r.Join, nil, nil }
 
 // Load implements handover.Keeper.
-func (r *Tracker) Load(data json.RawMessage) error {
+func (r *JoinerTracker) Load(data json.RawMessage) error {
 	var j *agentapi.Join
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 const istPort = 4568
 
 // EndStalledIST kills mariadbd when its IST has stalled (sst.ISTWatch).
-func (r *Tracker) EndStalledIST(now time.Time) {
+func (r *JoinerTracker) EndStalledIST(now time.Time) {
 	if !underWay(r.Run) || r.Config.Node == nil || now.Sub(r.istObservedAt) < reportInterval {
 		return
 	}
@@ -47,7 +47,7 @@ func (l lag) closed(earlier lag) *time.Time {
 
 // FollowCatchUp updates now and then how far a joiner has applied what it missed: during IST, and after SST the
 // write-sets that were queued meanwhile.
-func (r *Tracker) FollowCatchUp(now time.Time) {
+func (r *JoinerTracker) FollowCatchUp(now time.Time) {
 	j, at := r.Join, r.Run.Position
 	if j == nil || j.EndedAt != nil || j.Phase != agentapi.JoinApplying || now.Sub(r.lag.at) < reportInterval {
 		return

@@ -34,7 +34,7 @@ func TestLagCloses(t *testing.T) {
 
 func TestFollowCatchUp(t *testing.T) {
 	start := time.Unix(1000, 0)
-	fresh := func() *Tracker {
+	fresh := func() *JoinerTracker {
 		a := joiner(t)
 		a.Join = &agentapi.Join{Kind: agentapi.JoinIST, Phase: agentapi.JoinApplying}
 		a.Run.From, a.Run.Note = agenttest.At(5), &datadir.Joining{}
@@ -46,7 +46,7 @@ func TestFollowCatchUp(t *testing.T) {
 		}
 		return a
 	}
-	show := func(a *Tracker, seconds, seqno int64) agentapi.Join {
+	show := func(a *JoinerTracker, seconds, seqno int64) agentapi.Join {
 		a.Run.Position = agenttest.At(seqno)
 		a.FollowCatchUp(start.Add(time.Duration(seconds) * time.Second))
 		return *a.Join
@@ -90,29 +90,29 @@ func TestSilentTransferIsRestarted(t *testing.T) {
 	for name, c := range map[string]struct {
 		// silent is what the kernel reports at each observation, -1 for nothing.
 		silent [3]time.Duration
-		edit   func(*Tracker)
+		edit   func(*JoinerTracker)
 		// between is done before the second one.
-		between func(*Tracker)
+		between func(*JoinerTracker)
 		ended   bool
 	}{
 		"for too long": {silent: [3]time.Duration{long, long, long}, ended: true},
 		"in an incremental one": {silent: [3]time.Duration{long, long, long},
-			edit: func(a *Tracker) { a.Run.Note.SST = false }, ended: true},
+			edit: func(a *JoinerTracker) { a.Run.Note.SST = false }, ended: true},
 		"not for long":                   {silent: [3]time.Duration{reportInterval, half, limit}},
 		"only since it was read at last": {silent: [3]time.Duration{-1, long, long}},
 		"unread between":                 {silent: [3]time.Duration{long, -1, long}},
 		"unread":                         {silent: [3]time.Duration{long, long, -1}},
 		"something came":                 {silent: [3]time.Duration{long, reportInterval - 1, long}},
 		"something was applied": {silent: [3]time.Duration{long, long, long},
-			between: func(a *Tracker) { a.Run.Position = agenttest.At(8) }},
+			between: func(a *JoinerTracker) { a.Run.Position = agenttest.At(8) }},
 		"it has joined": {silent: [3]time.Duration{long, long, long},
-			edit: func(a *Tracker) { a.Run.Note = nil }},
+			edit: func(a *JoinerTracker) { a.Run.Note = nil }},
 		"ended already": {silent: [3]time.Duration{long, long, long},
-			edit: func(a *Tracker) { a.Run.Stopping = true }},
+			edit: func(a *JoinerTracker) { a.Run.Stopping = true }},
 		"looked at a moment ago": {silent: [3]time.Duration{long, long, long},
-			between: func(a *Tracker) { a.istObservedAt = start.Add(2*half - 1) }},
+			between: func(a *JoinerTracker) { a.istObservedAt = start.Add(2*half - 1) }},
 		"a longer timeout": {silent: [3]time.Duration{long, long, long},
-			edit: func(a *Tracker) { a.Config.Node.StateTransfer.StallSeconds = 1300 }},
+			edit: func(a *JoinerTracker) { a.Config.Node.StateTransfer.StallSeconds = 1300 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := joiner(t)

@@ -21,7 +21,7 @@ import (
 const observeInterval = time.Second
 
 // Watch records that an SST has begun, and follows it.
-func (r *Tracker) Watch() {
+func (r *JoinerTracker) Watch() {
 	if r.Run.Proc == nil || r.Run.Note == nil {
 		return
 	}
@@ -32,7 +32,7 @@ func (r *Tracker) Watch() {
 		return
 	}
 	if r.progress == nil {
-		r.progress, r.workers = sst.Begin(time.Now()), &transfer.Workers{}
+		r.progress, r.workers = sst.BeginSST(time.Now()), &transfer.TransferWorkers{}
 	}
 	if r.observing || time.Since(r.observedAt) < observeInterval {
 		return
@@ -60,7 +60,7 @@ func istPhase(status *agentapi.Server) string {
 
 // recordSST returns whether this join is an SST, and writes that to the joining marker when it detects one. last is the
 // final check, once the node is Joined, Donor or Synced.
-func (r *Tracker) recordSST(last bool) bool {
+func (r *JoinerTracker) recordSST(last bool) bool {
 	if r.Run.Note.SST || r.recording || r.completing {
 		return r.Run.Note.SST
 	}
@@ -103,7 +103,7 @@ func (r *Tracker) recordSST(last bool) bool {
 }
 
 // kindKnown returns whether IST or SST is certain. An SST taken for IST would not be synced to disk.
-func (r *Tracker) kindKnown() bool {
+func (r *JoinerTracker) kindKnown() bool {
 	if r.Run.Note.SST || r.known {
 		return true
 	}
@@ -112,16 +112,16 @@ func (r *Tracker) kindKnown() bool {
 }
 
 // observe reads files and processes; it takes as long as a walk through the directory.
-func observe(pid int, started time.Time, workers *transfer.Workers, method, dir, notes string) sst.Observation {
-	below := procs.Below(pid)
+func observe(pid int, started time.Time, workers *transfer.TransferWorkers, method, dir, notes string) sst.SSTObservation {
+	below := procs.Descendants(pid)
 	var copiers []int
 	for _, p := range below {
-		if name := procs.Name(p); method != servercnf.Rsync || name == "rsync" {
+		if name := procs.ProcessName(p); method != servercnf.Rsync || name == "rsync" {
 			copiers = append(copiers, p)
 		}
 	}
 	written, work := workers.Count(copiers)
-	l := sst.Observation{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started),
+	l := sst.SSTObservation{At: time.Now(), Work: work, Preparing: transfer.PreparingSince(dir, started),
 		Ended: scriptEnded(notes)}
 	if method == servercnf.Rsync {
 		l.Bytes = written // rsync overwrites the old files: their size shows nothing
@@ -135,7 +135,7 @@ func observe(pid int, started time.Time, workers *transfer.Workers, method, dir,
 // too.
 func scriptEnded(path string) bool {
 	ended := false
-	for _, n := range transfer.Notes(path) {
+	for _, n := range transfer.TransferNotes(path) {
 		if n.Role == transfer.RoleJoiner {
 			ended = !n.Running()
 		}
@@ -143,7 +143,7 @@ func scriptEnded(path string) bool {
 	return ended
 }
 
-func (r *Tracker) onObservation(l sst.Observation) {
+func (r *JoinerTracker) onObservation(l sst.SSTObservation) {
 	r.observing, r.observedAt = false, l.At
 	before := r.progress.Phase()
 	if r.Run.Status != nil {
@@ -174,7 +174,7 @@ func (r *Tracker) onObservation(l sst.Observation) {
 }
 
 // showProgress copies the present numbers to the report's join.
-func showProgress(j *agentapi.Join, p *sst.Progress, now time.Time) {
+func showProgress(j *agentapi.Join, p *sst.SSTProgress, now time.Time) {
 	j.Phase, j.Bytes, j.Rate = p.Phase(), p.Bytes(), p.Rate()
 	if p.Phase() == agentapi.JoinApplying {
 		return // the rest is counted in write-sets
@@ -187,7 +187,7 @@ func showProgress(j *agentapi.Join, p *sst.Progress, now time.Time) {
 }
 
 // EndStalledSST kills mariadbd when its SST has stalled (sst.Stalled).
-func (r *Tracker) EndStalledSST() {
+func (r *JoinerTracker) EndStalledSST() {
 	p := r.progress
 	if p == nil || !underWay(r.Run) || r.Config.Node == nil {
 		return
@@ -196,7 +196,7 @@ func (r *Tracker) EndStalledSST() {
 		p.ResetStall(time.Now())
 	}
 	limit := r.Config.Node.StateTransfer.Stall()
-	if !sst.Stalled(p, time.Now(), limit) {
+	if !sst.SSTStalled(p, time.Now(), limit) {
 		return
 	}
 	r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureStalled, At: time.Now(), Message: fmt.Sprintf(
@@ -215,7 +215,7 @@ func donorOf(j *agentapi.Join) string {
 // durable returns whether the SST is synced to disk, and starts the sync. Neither mbstream nor rsync syncs, and InnoDB
 // syncs only its own writes: after a power cut a partial SST could count as complete. Until then the joining marker
 // stays, and the node serves no client.
-func (r *Tracker) durable() bool {
+func (r *JoinerTracker) durable() bool {
 	if r.Run.Note == nil || !r.Run.Note.SST || r.synced {
 		return true
 	}
@@ -232,7 +232,7 @@ func (r *Tracker) durable() bool {
 
 // onDurable continues the join after the sync. If the sync failed the SST is useless: the kernel reports a failed write
 // once, so a second sync would seem to succeed.
-func (r *Tracker) onDurable(proc *mariadbd.Process, err error) {
+func (r *JoinerTracker) onDurable(proc *mariadbd.Process, err error) {
 	switch {
 	case r.Run.Proc != proc || r.Run.Leaving():
 	case err != nil:

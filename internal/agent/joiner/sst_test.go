@@ -74,12 +74,12 @@ func TestFailureEndsWithProgress(t *testing.T) {
 	a.Run.Attempts.Failure, a.Join = &agentapi.Failure{Reason: agentapi.FailureTransfer},
 		&agentapi.Join{Kind: agentapi.JoinSST}
 	began := time.Now()
-	a.progress = sst.Begin(began)
-	a.onObservation(sst.Observation{At: began.Add(time.Second)})
+	a.progress = sst.BeginSST(began)
+	a.onObservation(sst.SSTObservation{At: began.Add(time.Second)})
 	if a.Run.Attempts.Failure == nil {
 		t.Error("forgotten before anything came")
 	}
-	a.onObservation(sst.Observation{At: began.Add(2 * time.Second), Bytes: 1 << 20, Work: 1 << 20})
+	a.onObservation(sst.SSTObservation{At: began.Add(2 * time.Second), Bytes: 1 << 20, Work: 1 << 20})
 	if a.Run.Attempts.Failure != nil || a.Join.Phase != agentapi.JoinTransferring {
 		t.Errorf("still %+v in the phase %s", a.Run.Attempts.Failure, a.Join.Phase)
 	}
@@ -105,7 +105,7 @@ func TestCopyIsSyncedToDisk(t *testing.T) {
 }
 
 // copied returns a Tracker whose server is Synced with a full copy that has just come, and what handles the next event.
-func copied(t *testing.T) (r *Tracker, next func()) {
+func copied(t *testing.T) (r *JoinerTracker, next func()) {
 	t.Helper()
 	r = joiner(t)
 	q, loop := agenttest.Loop()
@@ -124,12 +124,12 @@ func copied(t *testing.T) (r *Tracker, next func()) {
 func TestCopyIsSyncedOnceWhileTheServerStarts(t *testing.T) {
 	r, next := copied(t)
 	status, began := r.Run.Status, time.Now()
-	r.Run.Status, r.progress = nil, sst.Begin(began)
-	r.onObservation(sst.Observation{At: began.Add(time.Second), Bytes: 1 << 20})
+	r.Run.Status, r.progress = nil, sst.BeginSST(began)
+	r.onObservation(sst.SSTObservation{At: began.Add(time.Second), Bytes: 1 << 20})
 	if r.syncing {
 		t.Fatal("before all of it is there")
 	}
-	r.onObservation(sst.Observation{At: began.Add(2 * time.Second), Bytes: 1 << 20, Ended: true})
+	r.onObservation(sst.SSTObservation{At: began.Add(2 * time.Second), Bytes: 1 << 20, Ended: true})
 	next()
 	if !r.synced || r.Run.Note == nil {
 		t.Fatalf("on the disk: %v, noted: %+v", r.synced, r.Run.Note)

@@ -28,15 +28,15 @@ const reportInterval = 10 * time.Second
 // Dependencies are the components that a join uses.
 type Dependencies struct {
 	Run    *running.Supervisor
-	Group  *peers.Group
+	Group  *peers.Peers
 	Volume *volume.Volume
 	Config *config.Manager
 	Image  *image.Image
 	Exam   *examine.Examiner
 }
 
-// Tracker is not safe for concurrent use; event loop only.
-type Tracker struct {
+// JoinerTracker is not safe for concurrent use; event loop only.
+type JoinerTracker struct {
 	Dependencies
 	// Join is the last join, nil before the first one.
 	Join *agentapi.Join
@@ -60,8 +60,8 @@ type Events struct {
 
 // following is the state of the transfer of one run.
 type following struct {
-	progress   *sst.Progress // nil unless an SST is awaited or running
-	workers    *transfer.Workers
+	progress   *sst.SSTProgress // nil unless an SST is awaited or running
+	workers    *transfer.TransferWorkers
 	observing  bool
 	observedAt time.Time
 	// istObservedAt is when the IST connection was last observed.
@@ -82,16 +82,16 @@ type following struct {
 	reports    donorReports
 }
 
-// New returns the Tracker of the member at an address.
-func New(loop eventloop.Loop, places paths.Places, address string, silence func(port uint16) (time.Duration, bool),
-	deps Dependencies, events Events) Tracker {
-	return Tracker{Dependencies: deps, loop: loop, places: places, address: address,
+// NewJoinerTracker returns the Tracker of the member at an address.
+func NewJoinerTracker(loop eventloop.Loop, places paths.Places, address string, silence func(port uint16) (time.Duration, bool),
+	deps Dependencies, events Events) JoinerTracker {
+	return JoinerTracker{Dependencies: deps, loop: loop, places: places, address: address,
 		markers: datadir.Markers{Dir: places.State},
 		silence: silence, events: events}
 }
 
 // Prepare begins a join, and returns its marker, which the launch writes first.
-func (r *Tracker) Prepare() datadir.Joining {
+func (r *JoinerTracker) Prepare() datadir.Joining {
 	note := datadir.Joining{
 		Method: r.Config.Node.StateTransfer.Method, Address: r.address, From: r.Exam.Found.Position, Since: time.Now(),
 		SST: r.Exam.Found.Data != galera.DataPresent,
@@ -107,10 +107,10 @@ func (r *Tracker) Prepare() datadir.Joining {
 }
 
 // Clear forgets the last join: the next mariadbd is started by Bootstrap or Initialise.
-func (r *Tracker) Clear() { r.Join, r.following = nil, following{} }
+func (r *JoinerTracker) Clear() { r.Join, r.following = nil, following{} }
 
 // Exited ends a join whose server has ended, and returns its donor, "" when none is known.
-func (r *Tracker) Exited() (donor string) {
+func (r *JoinerTracker) Exited() (donor string) {
 	r.following = following{}
 	if r.Join == nil {
 		return ""
@@ -132,7 +132,7 @@ func underWay(run *running.Supervisor) bool {
 const donorLookupTimeout = 10 * time.Second
 
 // FindDonor finds the donor and the size of its data in the other members' reports.
-func (r *Tracker) FindDonor() {
+func (r *JoinerTracker) FindDonor() {
 	j := r.Join
 	if j == nil || j.EndedAt != nil && (j.Kind == agentapi.JoinNone || time.Since(*j.EndedAt) > donorLookupTimeout) {
 		return
@@ -150,7 +150,7 @@ func (r *Tracker) FindDonor() {
 }
 
 // InTransfer returns whether a state transfer is awaited or running. It has its own stall rules (package sst).
-func (r *Tracker) InTransfer() bool {
+func (r *JoinerTracker) InTransfer() bool {
 	n := r.Run.Note
 	if n == nil {
 		return false
@@ -160,7 +160,7 @@ func (r *Tracker) InTransfer() bool {
 }
 
 // Handshake records the TLS of the received state transfer. That of one this member sends is in its joiner's report.
-func (r *Tracker) Handshake(protocol, cipher string) {
+func (r *JoinerTracker) Handshake(protocol, cipher string) {
 	j := r.Join
 	if j == nil || j.EndedAt != nil || r.Run.Note == nil {
 		return
@@ -175,7 +175,7 @@ func (r *Tracker) Handshake(protocol, cipher string) {
 
 // Rejected kills mariadbd when the group rejects its JOIN message. The group had dropped it during the state transfer
 // and counts it as a new node since; its own Galera has not noticed, and would wait forever.
-func (r *Tracker) Rejected() {
+func (r *JoinerTracker) Rejected() {
 	if underWay(r.Run) {
 		r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(),
 			Message: "the group dropped this node during " +
@@ -184,7 +184,7 @@ func (r *Tracker) Rejected() {
 }
 
 // endTransfer ends the run for its transfer.
-func (r *Tracker) endTransfer(f *agentapi.Failure) {
+func (r *JoinerTracker) endTransfer(f *agentapi.Failure) {
 	donor := ""
 	if r.Join != nil {
 		donor = r.Join.Donor
@@ -193,7 +193,7 @@ func (r *Tracker) endTransfer(f *agentapi.Failure) {
 }
 
 // Report adds the last join to the report.
-func (r *Tracker) Report(to *agentapi.Report) {
+func (r *JoinerTracker) Report(to *agentapi.Report) {
 	if r.Join != nil {
 		j := *r.Join
 		to.Join = &j

@@ -21,16 +21,16 @@ import (
 )
 
 // joiner returns a Tracker whose server joins with a full copy from shop-1.
-func joiner(t *testing.T) *Tracker {
+func joiner(t *testing.T) *JoinerTracker {
 	t.Helper()
 	_, loop := agenttest.Loop()
-	deps := Dependencies{Group: &peers.Group{}, Volume: &volume.Volume{},
+	deps := Dependencies{Group: &peers.Peers{}, Volume: &volume.Volume{},
 		Config: &config.Manager{Node: &agentapi.NodeConfig{}}, Image: &image.Image{}, Exam: &examine.Examiner{}}
-	run := running.New(loop, "shop-2", filepath.Join(t.TempDir(), "last-run.json"), nil, nil, deps.Volume, deps.Group,
-		running.Events{})
+	run := running.NewSupervisor(loop, "shop-2", filepath.Join(t.TempDir(), "last-run.json"), nil, nil, deps.Volume, deps.Group,
+		running.SupervisorEvents{})
 	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{SST: true}
 	deps.Run = &run
-	r := New(loop, paths.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, deps, Events{Judge: func() {}})
+	r := NewJoinerTracker(loop, paths.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, deps, Events{Judge: func() {}})
 	r.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
 	r.reports.to = r.address
 	return &r
@@ -126,8 +126,8 @@ func TestFindDonor(t *testing.T) {
 // TestTransferIsNotHung: a join that takes its state has its own rules, until the server is to start with it.
 func TestTransferIsNotHung(t *testing.T) {
 	note := &datadir.Joining{SST: true}
-	applying := sst.Begin(time.Now())
-	applying.Add(sst.Observation{At: time.Now(), Bytes: 1, Ended: true})
+	applying := sst.BeginSST(time.Now())
+	applying.Add(sst.SSTObservation{At: time.Now(), Bytes: 1, Ended: true})
 	for name, c := range map[string]struct {
 		note *datadir.Joining
 		f    following
@@ -136,7 +136,7 @@ func TestTransferIsNotHung(t *testing.T) {
 		"no join":                        {nil, following{}, false},
 		"a copy is needed":               {&datadir.Joining{Marked: true}, following{}, true},
 		"a copy is awaited":              {note, following{}, true},
-		"a copy comes":                   {note, following{progress: sst.Begin(time.Now())}, true},
+		"a copy comes":                   {note, following{progress: sst.BeginSST(time.Now())}, true},
 		"the server starts with it":      {note, following{progress: applying}, false},
 		"write-sets come":                {&datadir.Joining{}, following{ist: silentIST()}, true},
 		"a join that nothing comes over": {&datadir.Joining{}, following{}, false},

@@ -37,7 +37,7 @@ func Env(p paths.Places) []string {
 
 // KillOrphans ends what a dead server left behind. A killed process's children become visible as
 // orphans only afterwards, hence the repetition.
-func KillOrphans(table *procs.Table) {
+func KillOrphans(table *procs.ProcessTable) {
 	for range 10 {
 		if table.KillOrphans() == 0 {
 			return

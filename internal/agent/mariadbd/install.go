@@ -33,7 +33,7 @@ func installOptions(user string) []string {
 
 // Install fills dir, which must not exist, with a new database whose only accounts are those of the
 // operating system users root and user on the unix socket.
-func Install(ctx context.Context, table *procs.Table, c Command, dir, tmp, user string, settings []mycnf.Option) error {
+func Install(ctx context.Context, table *procs.ProcessTable, c Command, dir, tmp, user string, settings []mycnf.Option) error {
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func Install(ctx context.Context, table *procs.Table, c Command, dir, tmp, user 
 
 // Maker makes the first database of a cluster.
 type Maker struct {
-	Table  *procs.Table
+	Table  *procs.ProcessTable
 	Places paths.Places
 	// Server is mariadbd, User the account it runs as, Version its version.
 	Server, User, Version string

@@ -33,7 +33,7 @@ func TestWriteZones(t *testing.T) {
 		if c.interrupted {
 			cancel()
 		}
-		m := Maker{Table: &procs.Table{}, Places: paths.Places{Tmp: dir}, Log: func(string) { logged = true }}
+		m := Maker{Table: &procs.ProcessTable{}, Places: paths.Places{Tmp: dir}, Log: func(string) { logged = true }}
 		written, err := m.writeZones(ctx, tool, filepath.Join(dir, "zones.sql"))
 		cancel()
 		if written != c.written || logged != c.logs || (err != nil) != c.fails {
@@ -60,7 +60,7 @@ func TestLaunchWithoutFiles(t *testing.T) {
 		}
 	}
 	for range 2 {
-		proc, err := Launch(&procs.Table{}, p, Command{Path: server, Args: []string{"--first"}, Log: func(string) {}},
+		proc, err := Launch(&procs.ProcessTable{}, p, Command{Path: server, Args: []string{"--first"}, Log: func(string) {}},
 			func() error { return nil })
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 // Launch starts mariadbd once nothing of an earlier run is in its way and prepare has prepared the data directory. A
 // worker calls it: the volume may not answer.
-func Launch(table *procs.Table, p paths.Places, c Command, prepare func() error) (*Process, error) {
+func Launch(table *procs.ProcessTable, p paths.Places, c Command, prepare func() error) (*Process, error) {
 	KillOrphans(table)
 	if err := datadir.Remove(p.TransferNotes()); err != nil {
 		return nil, err

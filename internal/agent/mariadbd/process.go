@@ -57,7 +57,7 @@ type Command struct {
 }
 
 // Start starts a process in its own process group, as transfer scripts kill their parent's group.
-func Start(table *procs.Table, c Command) (*Process, error) {
+func Start(table *procs.ProcessTable, c Command) (*Process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (p *Process) Hand() (Handed, error) {
 }
 
 // Take continues with a process that an agent before this one has started. log gets its lines.
-func Take(table *procs.Table, h Handed, log func(line string)) (*Process, error) {
+func Take(table *procs.ProcessTable, h Handed, log func(line string)) (*Process, error) {
 	child, err := table.Take(h.PID)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (p *Process) signal(pid int, sig syscall.Signal) (sent bool) {
 }
 
 // Run starts a process, waits for it and returns how it ended. It is killed when ctx ends first.
-func Run(ctx context.Context, table *procs.Table, c Command) (Exit, error) {
+func Run(ctx context.Context, table *procs.ProcessTable, c Command) (Exit, error) {
 	p, err := Start(table, c)
 	if err != nil {
 		return Exit{}, err

@@ -43,7 +43,7 @@ type Recovered struct {
 
 // Recover finds the position the database in the data directory stands at. The zero UUID with seqno
 // −1 means that it has no Galera history.
-func Recover(ctx context.Context, table *procs.Table, c Command) (Recovered, error) {
+func Recover(ctx context.Context, table *procs.ProcessTable, c Command) (Recovered, error) {
 	c.Args = append(append([]string{}, c.Args...), "--wsrep-recover", "--disable-log-error", "--skip-networking",
 		"--skip-ssl",
 		"--secure-file-priv=") // its directory may not be there yet

@@ -25,8 +25,8 @@ const (
 	overlapCheckInterval = 10 * time.Second
 )
 
-// Root keeps root's password equal to the Secret's. Not safe for concurrent use (event loop only), except for Password.
-type Root struct {
+// RootKeeper keeps root's password equal to the Secret's. Not safe for concurrent use (event loop only), except for Password.
+type RootKeeper struct {
 	loop   eventloop.Loop
 	places paths.Places
 	keep   KeepRoot
@@ -44,13 +44,13 @@ type Root struct {
 // accepted yet, 0 when it is not.
 type KeepRoot func(ctx context.Context, w accounts.DesiredRoot) (time.Duration, error)
 
-// NewRoot returns a Root that has not read the Secret.
-func NewRoot(loop eventloop.Loop, places paths.Places, keep KeepRoot) Root {
-	return Root{loop: loop, places: places, keep: keep}
+// NewRootKeeper returns a Root that has not read the Secret.
+func NewRootKeeper(loop eventloop.Loop, places paths.Places, keep KeepRoot) RootKeeper {
+	return RootKeeper{loop: loop, places: places, keep: keep}
 }
 
 // ReadPasswords records the passwords of the Secret, so that every member knows which password was the one before.
-func (r *Root) ReadPasswords() {
+func (r *RootKeeper) ReadPasswords() {
 	if word := r.Password(); word != "" && r.read != agentapi.NativeHash(word) {
 		r.read, r.before = agentapi.NativeHash(word), r.read
 	}
@@ -58,7 +58,7 @@ func (r *Root) ReadPasswords() {
 
 // Check sets root's password where it differs from the Secret's, and from where root may log in, on a server that
 // serves. It calls settled when nothing is left to do: the password is set, or none has been published.
-func (r *Root) Check(access *agentapi.RootAccess, settled func()) {
+func (r *RootKeeper) Check(access *agentapi.RootAccess, settled func()) {
 	if r.busy || time.Now().Before(r.retryAt) {
 		return
 	}
@@ -100,7 +100,7 @@ func (r *Root) Check(access *agentapi.RootAccess, settled func()) {
 }
 
 // refused notes the server's answer to statements that trying again does not help.
-func (r *Root) refused(err error) {
+func (r *RootKeeper) refused(err error) {
 	var refused accounts.Refused
 	if !errors.As(err, &refused) {
 		return
@@ -111,13 +111,13 @@ func (r *Root) refused(err error) {
 
 // Yield is called on a member that does not set the password: another one does. What that one has set is not known
 // here.
-func (r *Root) Yield() { r.failure, r.applied = nil, "" }
+func (r *RootKeeper) Yield() { r.failure, r.applied = nil, "" }
 
 // Failure is why the server refuses to set the password, nil when it does not.
-func (r *Root) Failure() *agentapi.Failure { return r.failure }
+func (r *RootKeeper) Failure() *agentapi.Failure { return r.failure }
 
 // Password reads root's password, "" while there is none. Safe for concurrent use.
-func (r *Root) Password() string {
+func (r *RootKeeper) Password() string {
 	password, err := os.ReadFile(filepath.Join(r.places.Root, agentapi.RootPasswordKey))
 	if err != nil {
 		return ""
@@ -126,7 +126,7 @@ func (r *Root) Password() string {
 }
 
 // overlap is how long the password before is accepted: the Secret's overlap, else an hour.
-func (r *Root) overlap() time.Duration {
+func (r *RootKeeper) overlap() time.Duration {
 	raw, err := os.ReadFile(filepath.Join(r.places.Root, agentapi.RootOverlapKey))
 	if err != nil {
 		return rootOverlap
@@ -139,10 +139,10 @@ func (r *Root) overlap() time.Duration {
 }
 
 // Problem is why no password is set, "" when one is, or nothing is known.
-func (r *Root) Problem() string { return r.problem }
+func (r *RootKeeper) Problem() string { return r.problem }
 
 // Busy returns what is under way while the password is being set, "" when it is not.
-func (r *Root) Busy() string {
+func (r *RootKeeper) Busy() string {
 	if r.busy {
 		return "root's password is being set"
 	}

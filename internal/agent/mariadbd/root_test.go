@@ -24,7 +24,7 @@ func TestRootIsSetAgain(t *testing.T) {
 	}
 	queue, times := eventloop.NewQueue(), 0
 	keep := func(context.Context, accounts.DesiredRoot) (time.Duration, error) { return 0, nil }
-	root := NewRoot(queue.Loop(slog.New(slog.DiscardHandler)), places, keep)
+	root := NewRootKeeper(queue.Loop(slog.New(slog.DiscardHandler)), places, keep)
 	check := func(what string, want int) {
 		t.Helper()
 		root.Check(&agentapi.RootAccess{Disabled: true}, func() {})

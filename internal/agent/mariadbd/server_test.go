@@ -154,7 +154,7 @@ func shell(script string) Command {
 }
 
 func TestRunReturnsHowItEnded(t *testing.T) {
-	var table procs.Table
+	var table procs.ProcessTable
 	exit, err := Run(context.Background(), &table, shell("echo out; echo err >&2; exit 7"))
 	if err != nil || exit.Code != 7 || exit.Signal != 0 {
 		t.Errorf("%+v %v", exit, err)
@@ -172,7 +172,7 @@ func TestRunReturnsHowItEnded(t *testing.T) {
 }
 
 func TestRunIsBoundedByItsContext(t *testing.T) {
-	var table procs.Table
+	var table procs.ProcessTable
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
@@ -184,7 +184,7 @@ func TestRunIsBoundedByItsContext(t *testing.T) {
 
 // TestOrphanHoldingTheLogDoesNotHoldUsUp: a transfer script that outlives mariadbd keeps its standard error.
 func TestOrphanHoldingTheLogDoesNotHoldUsUp(t *testing.T) {
-	var table procs.Table
+	var table procs.ProcessTable
 	p, err := Start(&table, shell("sleep 60 & echo gone; exit 3"))
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestOrphanHoldingTheLogDoesNotHoldUsUp(t *testing.T) {
 }
 
 func TestTerminate(t *testing.T) {
-	var table procs.Table
+	var table procs.ProcessTable
 	lines := make(chan string, 10)
 	c := shell("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done")
 	c.Log = func(line string) { lines <- line }
@@ -228,7 +228,7 @@ func TestTerminate(t *testing.T) {
 }
 
 func TestRecover(t *testing.T) {
-	var table procs.Table
+	var table procs.ProcessTable
 	fake := shell(`echo "[Note] WSREP: Recovered position: ` + uuid + `:5" >&2; for a; do echo "$a"; done >&2`)
 	fake.Args = append(fake.Args, "mariadbd", "--defaults-file=/x")
 	found, err := Recover(context.Background(), &table, fake)

@@ -15,7 +15,7 @@ var ErrSettings = errors.New("mariadbd does not accept the settings")
 // CheckSettings asks mariadbd whether it knows and accepts all settings of the configuration c.Args
 // name: asked to print its help, it reads them all, reports what is wrong, and ends without having
 // touched any data. dir is an existing directory, as it insists on a datadir.
-func CheckSettings(ctx context.Context, table *procs.Table, c Command, dir string) error {
+func CheckSettings(ctx context.Context, table *procs.ProcessTable, c Command, dir string) error {
 	var said []string
 	c.Args = append(append([]string{}, c.Args...), "--datadir="+dir, "--secure-file-priv="+dir, "--verbose", "--help")
 	c.Log = func(line string) { // the help itself would push the complaints out of the ring

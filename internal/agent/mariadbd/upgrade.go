@@ -29,7 +29,7 @@ const (
 type Upgrade struct {
 	loop   eventloop.Loop
 	places paths.Places
-	table  *procs.Table
+	table  *procs.ProcessTable
 	user   string
 
 	shown   *agentapi.Upgrade
@@ -39,7 +39,7 @@ type Upgrade struct {
 }
 
 // NewUpgrade returns an Upgrade that has not run. user is the account on the socket that needs no password.
-func NewUpgrade(loop eventloop.Loop, places paths.Places, table *procs.Table, user string) Upgrade {
+func NewUpgrade(loop eventloop.Loop, places paths.Places, table *procs.ProcessTable, user string) Upgrade {
 	return Upgrade{loop: loop, places: places, table: table, user: user}
 }
 

@@ -30,7 +30,7 @@ type Handler struct {
 
 type selection struct {
 	galera bool
-	db     mysqld.What
+	db     mysqld.ServerQuery
 }
 
 // NewHandler returns the handler of an agent's own metrics and of those of its database, nil without one.
@@ -39,7 +39,7 @@ func NewHandler(own *Collector, db *mysqld.Server) *Handler {
 	for _, galera := range []bool{true, false} {
 		for _, status := range []bool{true, false} {
 			for _, variables := range []bool{true, false} {
-				s := selection{galera, mysqld.What{Status: status, Variables: variables}}
+				s := selection{galera, mysqld.ServerQuery{Status: status, Variables: variables}}
 				h.ready[s] = promhttp.HandlerFor(h.registry(s), promhttp.HandlerOpts{
 					// A metric that cannot be written keeps no other from being read. Compressing takes more memory than it saves
 					// here.
@@ -57,7 +57,7 @@ func (h *Handler) registry(s selection) *prometheus.Registry {
 	if s.galera {
 		r.MustRegister(h.own)
 	}
-	if h.db != nil && s.db != (mysqld.What{}) {
+	if h.db != nil && s.db != (mysqld.ServerQuery{}) {
 		r.MustRegister(h.db.Collector(s.db))
 	}
 	return r
@@ -65,7 +65,7 @@ func (h *Handler) registry(s selection) *prometheus.Registry {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	wanted := selection{true, mysqld.What{Status: true, Variables: true}}
+	wanted := selection{true, mysqld.ServerQuery{Status: true, Variables: true}}
 	if names := r.URL.Query()["collect[]"]; len(names) > 0 {
 		wanted = selection{}
 		for _, name := range names {

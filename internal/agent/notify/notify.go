@@ -16,8 +16,8 @@ import (
 // limit bounds everything: mariadbd waits for its notify command.
 const limit = 300 * time.Millisecond
 
-// Event is what mariadbd said.
-type Event struct {
+// Notification is what mariadbd said.
+type Notification struct {
 	// Status is wsrep's word for the member's state, "" when it was not given.
 	Status string `json:"status,omitempty"`
 	// Members are the component's members, when they were given.
@@ -26,9 +26,9 @@ type Event struct {
 	Primary bool `json:"primary,omitempty"`
 }
 
-// Parse reads the arguments of wsrep_notify_cmd.
-func Parse(args []string) Event {
-	var e Event
+// ParseNotification reads the arguments of wsrep_notify_cmd.
+func ParseNotification(args []string) Notification {
+	var e Notification
 	for i := 0; i+1 < len(args); i++ {
 		switch args[i] {
 		case "--status":
@@ -53,8 +53,8 @@ func members(s string) []agentapi.GroupMember {
 	return out
 }
 
-// Send hands an event to the agent that listens on socket.
-func Send(socket string, e Event) error {
+// SendNotification hands an event to the agent that listens on socket.
+func SendNotification(socket string, e Notification) error {
 	dialer := net.Dialer{Timeout: limit}
 	conn, err := dialer.DialContext(context.Background(), "unix", socket)
 	if err != nil {
@@ -65,8 +65,8 @@ func Send(socket string, e Event) error {
 	return json.NewEncoder(conn).Encode(e)
 }
 
-// Listen calls f for every event until ctx ends.
-func Listen(ctx context.Context, open *sockets.Set, socket string, f func(Event)) error {
+// ListenForNotifications calls f for every event until ctx ends.
+func ListenForNotifications(ctx context.Context, open *sockets.SocketSet, socket string, f func(Notification)) error {
 	l, err := open.Listen(ctx, "unix", socket)
 	if err != nil {
 		return err
@@ -87,10 +87,10 @@ func Listen(ctx context.Context, open *sockets.Set, socket string, f func(Event)
 	return nil
 }
 
-func receive(conn net.Conn, f func(Event)) {
+func receive(conn net.Conn, f func(Notification)) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(limit))
-	var e Event
+	var e Notification
 	if json.NewDecoder(conn).Decode(&e) == nil {
 		f(e)
 	}

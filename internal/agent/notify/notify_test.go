@@ -12,38 +12,38 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	e := Parse([]string{"--status", "synced", "--uuid", "x", "--primary", "yes", "--members",
+	e := ParseNotification([]string{"--status", "synced", "--uuid", "x", "--primary", "yes", "--members",
 		"u1/shop-0/10.0.0.1:3306,u2/shop-1/AUTO", "--index", "0"})
 	if e.Status != "synced" || !e.Primary || !slices.Equal(e.Members, []agentapi.GroupMember{
 		{UUID: "u1", Name: "shop-0", Address: "10.0.0.1:3306"}, {UUID: "u2", Name: "shop-1", Address: "AUTO"}}) {
 		t.Errorf("%+v", e)
 	}
-	if e := Parse([]string{"--status", "connected", "--primary", "no", "--members", "u1/shop-0/AUTO"}); e.Primary ||
+	if e := ParseNotification([]string{"--status", "connected", "--primary", "no", "--members", "u1/shop-0/AUTO"}); e.Primary ||
 		len(e.Members) != 1 {
 		t.Errorf("%+v", e)
 	}
-	if e := Parse([]string{"--members"}); e.Members != nil {
+	if e := ParseNotification([]string{"--members"}); e.Members != nil {
 		t.Errorf("%+v", e)
 	}
-	if e := Parse(nil); e.Status != "" {
+	if e := ParseNotification(nil); e.Status != "" {
 		t.Errorf("%+v", e)
 	}
 }
 
 func TestSendAndListen(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
-	if Send(socket, Event{Status: "x"}) == nil {
+	if SendNotification(socket, Notification{Status: "x"}) == nil {
 		t.Error("no error without a listener")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	events := make(chan Event, 1)
+	events := make(chan Notification, 1)
 	for range 2 { // a left-over socket file must not be in the way
-		if err := Listen(ctx, &sockets.Set{}, socket, func(e Event) { events <- e }); err != nil {
+		if err := ListenForNotifications(ctx, &sockets.SocketSet{}, socket, func(e Notification) { events <- e }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := Send(socket, Event{Status: "synced", Members: []agentapi.GroupMember{{Name: "a"}}}); err != nil {
+	if err := SendNotification(socket, Notification{Status: "synced", Members: []agentapi.GroupMember{{Name: "a"}}}); err != nil {
 		t.Fatal(err)
 	}
 	select {

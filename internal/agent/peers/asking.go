@@ -36,7 +36,7 @@ type membership struct {
 // time.
 func (a *Polling) Open(self string, credentials func() Credentials,
 	reported func(asked time.Time, views map[string]agentapi.PeerView)) {
-	a.Asker, a.self, a.onAnswers, a.kick = *New(credentials), self, reported, make(chan struct{}, 1)
+	a.Asker, a.self, a.onAnswers, a.kick = *NewAsker(credentials), self, reported, make(chan struct{}, 1)
 }
 
 // SetMembers sets who is asked. members must not be changed afterwards.

@@ -38,8 +38,8 @@ type Asker struct {
 	refused     *atomic.Pointer[map[string]string]
 }
 
-// New returns an asker. credentials are asked with every question.
-func New(credentials func() Credentials) *Asker {
+// NewAsker returns an asker. credentials are asked with every question.
+func NewAsker(credentials func() Credentials) *Asker {
 	a := &Asker{port: agentapi.PeerPort, names: newNames(), credentials: credentials,
 		others:  &atomic.Pointer[map[string]agentapi.Identity]{},
 		refused: &atomic.Pointer[map[string]string]{}}

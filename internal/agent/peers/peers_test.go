@@ -60,7 +60,7 @@ func (p *pods) start(t *testing.T) {
 }
 
 func (p *pods) asker(c Credentials) *Asker {
-	a := New(func() Credentials { return c })
+	a := NewAsker(func() Credentials { return c })
 	a.port = p.port
 	a.names.lookup = func(_ context.Context, host string) ([]string, error) {
 		name, _, _ := strings.Cut(host, ".")

@@ -3,14 +3,14 @@ package prove
 import "encoding/json"
 
 // Busy implements handover.Part.
-func (r *Monitor) Busy() string { return "" }
+func (r *ProofMonitor) Busy() string { return "" }
 
 // Save implements handover.Keeper.
-func (r *Monitor) Save() (any, []int, error) { return r.result, nil, nil }
+func (r *ProofMonitor) Save() (any, []int, error) { return r.result, nil, nil }
 
 // Load implements handover.Keeper: evidence stays evidence, and becomes old as it did.
-func (r *Monitor) Load(data json.RawMessage) error {
-	var s Result
+func (r *ProofMonitor) Load(data json.RawMessage) error {
+	var s ProofResult
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}

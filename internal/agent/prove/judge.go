@@ -7,12 +7,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Refused describes what became of an attempt without TLS.
-type Refused int
+// PlainRefusal describes what became of an attempt without TLS.
+type PlainRefusal int
 
 // Outcomes of an attempt without TLS.
 const (
-	RefusedUnknown Refused = iota
+	RefusedUnknown PlainRefusal = iota
 	RefusedYes
 	RefusedNo
 )
@@ -20,7 +20,7 @@ const (
 // JudgeGroup puts together what the dials of group communication showed and what the node was
 // started with. A node with dynamic sockets is never counted as encrypted, whatever it answers:
 // it would take a plaintext peer, and open plaintext links itself.
-func JudgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused Refused) agentapi.ChannelFact {
+func JudgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused PlainRefusal) agentapi.ChannelFact {
 	if fact.Observed != agentapi.ObservedTLS {
 		return fact
 	}
@@ -37,7 +37,7 @@ func JudgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused Refus
 }
 
 // JudgeClients puts together what the dials of the MySQL port showed.
-func JudgeClients(fact agentapi.ChannelFact, policy galera.ChannelPolicy, refused Refused) agentapi.ChannelFact {
+func JudgeClients(fact agentapi.ChannelFact, policy galera.ChannelPolicy, refused PlainRefusal) agentapi.ChannelFact {
 	if fact.Observed != agentapi.ObservedTLS {
 		return fact
 	}

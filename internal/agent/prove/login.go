@@ -14,7 +14,7 @@ import (
 const loginTimeout = 5 * time.Second
 
 // clientsPlain asks as little as it can: only a server that would continue with a login is logged in to.
-func clientsPlain(ctx context.Context, addr string, s Subject) (accepted bool, err error) {
+func clientsPlain(ctx context.Context, addr string, s ProofSubject) (accepted bool, err error) {
 	accepted, err = ClientsPlain(ctx, addr)
 	if err != nil || !accepted || s.Password == nil {
 		return accepted, err

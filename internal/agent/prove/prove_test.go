@@ -298,14 +298,14 @@ func TestNoCertificateOnPort3306(t *testing.T) {
 // also when that looks the same as an earlier one, and nothing at all when it changed meanwhile.
 func TestPlainIsRememberedPerKey(t *testing.T) {
 	key := int64(1)
-	p := New(func() Subject { return Subject{Key: key} }, nil)
+	p := NewProver(func() ProofSubject { return ProofSubject{Key: key} }, nil)
 	accepted, tries := false, 0
 	try := func(context.Context, string) (bool, error) { tries++; return accepted, nil }
-	ask := func(wanted bool) Refused { return p.plain(context.Background(), Subject{Key: key}, "a", wanted, try) }
+	ask := func(wanted bool) PlainRefusal { return p.plain(context.Background(), ProofSubject{Key: key}, "a", wanted, try) }
 	if got := ask(false); got != RefusedUnknown || tries != 0 {
 		t.Errorf("not wanted: %v after %d tries", got, tries)
 	}
-	if got := []Refused{ask(true), ask(true)}; got[0] != RefusedYes || got[1] != RefusedYes || tries != 1 {
+	if got := []PlainRefusal{ask(true), ask(true)}; got[0] != RefusedYes || got[1] != RefusedYes || tries != 1 {
 		t.Errorf("%v after %d tries", got, tries)
 	}
 	key, accepted = 2, true
@@ -316,13 +316,13 @@ func TestPlainIsRememberedPerKey(t *testing.T) {
 	if got := ask(true); got != RefusedYes || tries != 3 {
 		t.Errorf("an alarm is not repeated from memory: %v after %d tries", got, tries)
 	}
-	stale := Subject{Key: 2}
+	stale := ProofSubject{Key: 2}
 	key = 3
 	if got := p.plain(context.Background(), stale, "b", true, try); got != RefusedUnknown {
 		t.Errorf("an attempt during a change proves nothing: %v", got)
 	}
 	fails := func(context.Context, string) (bool, error) { return false, errors.New("no route") }
-	if got := p.plain(context.Background(), Subject{Key: 3}, "c", true, fails); got != RefusedUnknown {
+	if got := p.plain(context.Background(), ProofSubject{Key: 3}, "c", true, fails); got != RefusedUnknown {
 		t.Errorf("an attempt that failed proves nothing: %v", got)
 	}
 }
@@ -338,7 +338,7 @@ func TestPlainPeer(t *testing.T) {
 		all, _ := io.ReadAll(conn)
 		heard <- len(all)
 	})
-	p, s := New(nil, nil), Subject{Running: true, Socket: galera.SocketPlain, Credentials: own}
+	p, s := NewProver(nil, nil), ProofSubject{Running: true, Socket: galera.SocketPlain, Credentials: own}
 	for i, handshake := range []bool{true, false, false} {
 		if fact := p.peer(t.Context(), s, plain); fact.Observed != agentapi.ObservedPlaintext {
 			t.Errorf("look %d: %+v", i, fact)
@@ -362,7 +362,7 @@ func TestNoDialWhileCertificatesAreReplaced(t *testing.T) {
 	defer cancel()
 	notBefore := time.Now().Add(300 * time.Millisecond)
 	seen := make(chan time.Time, 1)
-	p := New(func() Subject { return Subject{Key: 1, NotBefore: notBefore} }, func(Result) {
+	p := NewProver(func() ProofSubject { return ProofSubject{Key: 1, NotBefore: notBefore} }, func(ProofResult) {
 		select {
 		case seen <- time.Now():
 		default:

@@ -32,8 +32,8 @@ const (
 // meanwhile.
 const AfterReload = 3 * time.Second
 
-// Subject is what there is to prove about.
-type Subject struct {
+// ProofSubject is what there is to prove about.
+type ProofSubject struct {
 	// Running reports whether mariadbd answers.
 	Running bool
 	// Key changes with every start and every change: what was refused before is no evidence about
@@ -61,14 +61,14 @@ type Subject struct {
 	Password func() string
 }
 
-// Result is what was seen.
-type Result struct {
+// ProofResult is what was seen.
+type ProofResult struct {
 	Channels map[string]agentapi.ChannelFact
 	Peers    map[string]agentapi.ChannelFact
 }
 
 // complete reports whether every dial showed something, and whether plaintext was tried where that matters.
-func (r Result) complete(s Subject) bool {
+func (r ProofResult) complete(s ProofSubject) bool {
 	group, clients := r.Channels[agentapi.ChannelReplication], r.Channels[agentapi.ChannelClients]
 	if s.Socket == galera.SocketStrict && group.Observed == agentapi.ObservedTLS && !group.PlaintextRefused ||
 		s.Clients == galera.PolicyRequired && clients.Observed == agentapi.ObservedTLS && !clients.PlaintextRefused {
@@ -87,9 +87,9 @@ func (r Result) complete(s Subject) bool {
 // Prover checks TLS on every channel until its context is done.
 type Prover struct {
 	// Subject returns the present subject.
-	Subject func() Subject
+	Subject func() ProofSubject
 	// Seen gets every result.
-	Seen func(Result)
+	Seen func(ProofResult)
 
 	kick    chan struct{}
 	mu      sync.Mutex
@@ -105,8 +105,8 @@ type refusal struct {
 	refused bool
 }
 
-// New returns a prover.
-func New(subject func() Subject, seen func(Result)) *Prover {
+// NewProver returns a prover.
+func NewProver(subject func() ProofSubject, seen func(ProofResult)) *Prover {
 	return &Prover{Subject: subject, Seen: seen, kick: make(chan struct{}, 1), refused: map[string]refusal{},
 		spoke: map[string]bool{}}
 }
@@ -161,8 +161,8 @@ func (p *Prover) wait(ctx context.Context) {
 }
 
 // probe dials everything once. The dials do not wait for each other: the slow ones wait for silence.
-func (p *Prover) probe(ctx context.Context, s Subject) Result {
-	r := Result{Channels: map[string]agentapi.ChannelFact{
+func (p *Prover) probe(ctx context.Context, s ProofSubject) ProofResult {
+	r := ProofResult{Channels: map[string]agentapi.ChannelFact{
 		agentapi.ChannelStateTransfer: transferFact(s.TransferEncrypted, time.Now()),
 	}}
 	if !s.Running {
@@ -194,7 +194,7 @@ func (p *Prover) probe(ctx context.Context, s Subject) Result {
 	return r
 }
 
-func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.ChannelFact {
+func (p *Prover) peers(ctx context.Context, s ProofSubject) map[string]agentapi.ChannelFact {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	out := map[string]agentapi.ChannelFact{}
@@ -217,7 +217,7 @@ func (p *Prover) peers(ctx context.Context, s Subject) map[string]agentapi.Chann
 // peer dials another member. Silence holds up a dynamic one, for up to 750 ms, until it makes out whether a connection
 // is TLS; so only one that spoke plaintext the last time is waited for, and it is tried without TLS later and rarely:
 // each node tries itself.
-func (p *Prover) peer(ctx context.Context, s Subject, addr string) agentapi.ChannelFact {
+func (p *Prover) peer(ctx context.Context, s ProofSubject, addr string) agentapi.ChannelFact {
 	p.mu.Lock()
 	listen := s.Socket == galera.SocketPlain && p.spoke[addr]
 	p.mu.Unlock()
@@ -231,8 +231,8 @@ func (p *Prover) peer(ctx context.Context, s Subject, addr string) agentapi.Chan
 
 // plain reports whether an attempt without TLS was refused. It makes one only when it is wanted and the
 // last one is old, about something else, or was not refused: an alarm is not repeated from memory.
-func (p *Prover) plain(ctx context.Context, s Subject, addr string, wanted bool,
-	try func(context.Context, string) (bool, error)) Refused {
+func (p *Prover) plain(ctx context.Context, s ProofSubject, addr string, wanted bool,
+	try func(context.Context, string) (bool, error)) PlainRefusal {
 	if !wanted {
 		return RefusedUnknown
 	}

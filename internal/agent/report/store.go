@@ -12,22 +12,22 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Store holds the present Report. It is safe for concurrent use.
-type Store struct {
+// ReportStore holds the present Report. It is safe for concurrent use.
+type ReportStore struct {
 	mu      sync.Mutex
 	report  agentapi.Report
 	essence []byte
 	changed chan struct{}
 }
 
-// New returns a store that holds the first report of a run of the agent.
-func New(first agentapi.Report) *Store {
+// NewReportStore returns a store that holds the first report of a run of the agent.
+func NewReportStore(first agentapi.Report) *ReportStore {
 	first.Generation = 1
-	return &Store{report: first, essence: essence(first), changed: make(chan struct{})}
+	return &ReportStore{report: first, essence: essence(first), changed: make(chan struct{})}
 }
 
 // Continue serves the last report of an agent this one has replaced, until there is another one. Callers see one run.
-func (s *Store) Continue(last agentapi.Report) {
+func (s *ReportStore) Continue(last agentapi.Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last.AgentVersion, last.AgentDigest, last.AgentArch = s.report.AgentVersion, s.report.AgentDigest, s.report.AgentArch
@@ -37,7 +37,7 @@ func (s *Store) Continue(last agentapi.Report) {
 
 // Set replaces the report. Generation grows only when something has changed other than position,
 // counters and times.
-func (s *Store) Set(r agentapi.Report) {
+func (s *ReportStore) Set(r agentapi.Report) {
 	e := essence(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,14 +52,14 @@ func (s *Store) Set(r agentapi.Report) {
 }
 
 // Get returns the present report. It must not be changed.
-func (s *Store) Get() agentapi.Report {
+func (s *ReportStore) Get() agentapi.Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.report
 }
 
 // Wait returns the report as soon as its generation differs from since, or after wait.
-func (s *Store) Wait(ctx context.Context, since int64, wait time.Duration) agentapi.Report {
+func (s *ReportStore) Wait(ctx context.Context, since int64, wait time.Duration) agentapi.Report {
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()
 	for {

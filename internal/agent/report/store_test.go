@@ -9,10 +9,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
+const storeUUID = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 
 func TestGeneration(t *testing.T) {
-	base := agentapi.Report{Name: "a", Phase: galera.PhaseRunning, Position: galera.Position{UUID: uuid, Seqno: 1},
+	base := agentapi.Report{Name: "a", Phase: galera.PhaseRunning, Position: galera.Position{UUID: storeUUID, Seqno: 1},
 		Server: &agentapi.Server{Component: galera.ComponentPrimary, ReceiveQueue: 1},
 		TLS: agentapi.TLSReport{Channels: map[string]agentapi.ChannelFact{"x": {Observed: "TLS",
 			CheckedAt: time.Unix(1, 0)}}},
@@ -49,7 +49,7 @@ func TestGeneration(t *testing.T) {
 		"order":    {base, func(r *agentapi.Report) { r.Order = &agentapi.OrderRecord{State: agentapi.OrderDone} }, true},
 		"restarts": {base, func(r *agentapi.Report) { r.Restarts++ }, true},
 	} {
-		s := New(c.from)
+		s := NewReportStore(c.from)
 		next := c.from
 		c.edit(&next)
 		s.Set(next)
@@ -60,7 +60,7 @@ func TestGeneration(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
-	s := New(agentapi.Report{Name: "a"})
+	s := NewReportStore(agentapi.Report{Name: "a"})
 	if got := s.Wait(context.Background(), 0, time.Minute); got.Generation != 1 {
 		t.Errorf("a stale generation must be answered at once, got %d", got.Generation)
 	}

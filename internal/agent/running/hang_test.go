@@ -27,12 +27,12 @@ func member(t *testing.T) (r *Supervisor, ahead *time.Duration) {
 	_, loop := agenttest.Loop()
 	ahead = new(time.Duration)
 	var v volume.Volume
-	v.Watch = volume.NewWatch(func() error { return nil }, func() time.Time { return time.Now().Add(*ahead) })
+	v.VolumeWatch = volume.NewVolumeWatch(func() error { return nil }, func() time.Time { return time.Now().Add(*ahead) })
 	v.Try()
-	group := &peers.Group{Views: agenttest.Primary("shop-1",
+	group := &peers.Peers{Views: agenttest.Primary("shop-1",
 		func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })}
-	supervisor := New(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, unresponsiveConns{}, &v, group,
-		Events{Changed: func() {}})
+	supervisor := NewSupervisor(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, unresponsiveConns{}, &v, group,
+		SupervisorEvents{Changed: func() {}})
 	supervisor.Proc, supervisor.Position = agenttest.Server(t), agenttest.At(7)
 	return &supervisor, ahead
 }

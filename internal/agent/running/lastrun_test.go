@@ -50,7 +50,7 @@ func TestLastRun(t *testing.T) {
 func TestKilledWithItsServer(t *testing.T) {
 	_, loop := agenttest.Loop()
 	path := filepath.Join(t.TempDir(), "last-run.json")
-	start := func() Supervisor { return New(loop, "shop-0", path, nil, unresponsiveConns{}, nil, nil, Events{}) }
+	start := func() Supervisor { return NewSupervisor(loop, "shop-0", path, nil, unresponsiveConns{}, nil, nil, SupervisorEvents{}) }
 	killed := start()
 	killed.notes.keep(&agentapi.Ended{NodeUUID: "a", ViewID: 3}, loop.Logger)
 	next := start()

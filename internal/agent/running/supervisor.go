@@ -78,8 +78,8 @@ type Supervisor struct {
 	loop   eventloop.Loop
 	conn   connCloser
 	volume *volume.Volume
-	group  *peers.Group
-	events Events
+	group  *peers.Peers
+	events SupervisorEvents
 }
 
 // connCloser closes client connections: each between two transactions, or all at once.
@@ -88,17 +88,17 @@ type connCloser interface {
 	CloseAll(ctx context.Context) error
 }
 
-// Events are callbacks into the event loop.
-type Events struct {
+// SupervisorEvents are callbacks into the event loop.
+type SupervisorEvents struct {
 	// Changed is called when the server no longer answers.
 	Changed func()
 	// Line gets the lines of a server that another agent has started. Safe for concurrent use.
 	Line func(line string)
 }
 
-// New returns the Supervisor of the member called name.
-func New(loop eventloop.Loop, name, notes string, table *procs.Table, conn connCloser, volume *volume.Volume,
-	group *peers.Group, events Events) Supervisor {
+// NewSupervisor returns the Supervisor of the member called name.
+func NewSupervisor(loop eventloop.Loop, name, notes string, table *procs.ProcessTable, conn connCloser, volume *volume.Volume,
+	group *peers.Peers, events SupervisorEvents) Supervisor {
 	take := func(h mariadbd.Handed) (*mariadbd.Process, error) { return mariadbd.Take(table, h, events.Line) }
 	last, ended := openLastRun(notes)
 	return Supervisor{notes: last, ended: ended, name: name, take: take, loop: loop, conn: conn, volume: volume,

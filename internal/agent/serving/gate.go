@@ -31,7 +31,7 @@ type gate struct {
 
 // Scheduling is what the gate of the event scheduler needs to know and to do.
 type Scheduling struct {
-	Group *peers.Group
+	Group *peers.Peers
 	// Asked reports whether the operator wants events to run here.
 	Asked func() bool
 	// Published returns the scheduler's state in the report that others read.

@@ -24,8 +24,8 @@ import (
 // ownCheckInterval is how often the agent's own account is checked.
 const ownCheckInterval = 10 * time.Second
 
-// Dependencies are the components that a serving member uses.
-type Dependencies struct {
+// MaintainerDependencies are the components that a serving member uses.
+type MaintainerDependencies struct {
 	Run    *running.Supervisor
 	Config *config.Manager
 	Certs  *certs.Reloader
@@ -37,8 +37,8 @@ type Dependencies struct {
 
 // Maintainer is not safe for concurrent use; event loop only.
 type Maintainer struct {
-	Dependencies
-	Root    mariadbd.Root
+	MaintainerDependencies
+	Root    mariadbd.RootKeeper
 	Upgrade mariadbd.Upgrade
 
 	firstRun firstRun
@@ -50,7 +50,7 @@ type Maintainer struct {
 	changing  bool // events are given another status
 	loop      eventloop.Loop
 	markers   datadir.Markers
-	events    Events
+	events    MaintainerEvents
 }
 
 // own is the state of the checks of the agent's own account.
@@ -59,8 +59,8 @@ type own struct {
 	next time.Time
 }
 
-// Events are callbacks into the event loop.
-type Events struct {
+// MaintainerEvents are callbacks into the event loop.
+type MaintainerEvents struct {
 	// KeepOwn restores the agent's own account on the member's server, and returns what it restored; ForgetOwn ends that.
 	KeepOwn   func(context.Context) (restored string, err error)
 	ForgetOwn func()
@@ -79,10 +79,10 @@ type firstRun struct {
 	lineRecording, lineRecorded, markerRemoving, initialised bool
 }
 
-// New returns a Maintainer for these components.
-func New(loop eventloop.Loop, dir string, root mariadbd.Root, upgrade mariadbd.Upgrade, deps Dependencies,
-	events Events) Maintainer {
-	return Maintainer{Dependencies: deps, Root: root, Upgrade: upgrade, loop: loop, markers: datadir.Markers{Dir: dir},
+// NewMaintainer returns a Maintainer for these components.
+func NewMaintainer(loop eventloop.Loop, dir string, root mariadbd.RootKeeper, upgrade mariadbd.Upgrade, deps MaintainerDependencies,
+	events MaintainerEvents) Maintainer {
+	return Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, loop: loop, markers: datadir.Markers{Dir: dir},
 		events: events}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// Observation is what the joiner sees of its running SST.
-type Observation struct {
+// SSTObservation is what the joiner sees of its running SST.
+type SSTObservation struct {
 	At time.Time
 	// Bytes of the SST that have arrived.
 	Bytes int64
@@ -22,8 +22,8 @@ type Observation struct {
 // rateSpan is how far back the rate looks.
 const rateSpan = 20 * time.Second
 
-// Progress sums up observations. The zero value is not ready: use Begin.
-type Progress struct {
+// SSTProgress sums up observations. The zero value is not ready: use Begin.
+type SSTProgress struct {
 	phase  string
 	bytes  int64
 	work   int64
@@ -36,13 +36,13 @@ type sample struct {
 	bytes int64
 }
 
-// Begin returns the progress of a transfer that begins now.
-func Begin(now time.Time) *Progress {
-	return &Progress{phase: agentapi.JoinWaiting, moved: now}
+// BeginSST returns the progress of a transfer that begins now.
+func BeginSST(now time.Time) *SSTProgress {
+	return &SSTProgress{phase: agentapi.JoinWaiting, moved: now}
 }
 
 // Add takes an observation into account. Phases only go forward, and bytes only up.
-func (p *Progress) Add(l Observation) {
+func (p *SSTProgress) Add(l SSTObservation) {
 	if phase := l.phase(p.bytes); order(phase) > order(p.phase) {
 		p.phase, p.moved, p.recent = phase, l.At, nil
 	}
@@ -63,7 +63,7 @@ func (p *Progress) Add(l Observation) {
 	}
 }
 
-func (l Observation) phase(before int64) string {
+func (l SSTObservation) phase(before int64) string {
 	switch {
 	case l.Ended:
 		return agentapi.JoinApplying
@@ -86,13 +86,13 @@ func order(phase string) int {
 }
 
 // Phase is the present one.
-func (p *Progress) Phase() string { return p.phase }
+func (p *SSTProgress) Phase() string { return p.phase }
 
 // Bytes that have arrived.
-func (p *Progress) Bytes() int64 { return p.bytes }
+func (p *SSTProgress) Bytes() int64 { return p.bytes }
 
 // Rate is that of the last twenty seconds, in bytes per second; 0 outside the transfer itself.
-func (p *Progress) Rate() int64 {
+func (p *SSTProgress) Rate() int64 {
 	if p.phase != agentapi.JoinTransferring || len(p.recent) < 2 {
 		return 0
 	}
@@ -105,20 +105,20 @@ func (p *Progress) Rate() int64 {
 }
 
 // Moved is when the last progress was seen.
-func (p *Progress) Moved() time.Time { return p.moved }
+func (p *SSTProgress) Moved() time.Time { return p.moved }
 
 // ResetStall restarts the stall timeout: the volume is frozen.
-func (p *Progress) ResetStall(now time.Time) { p.moved = now }
+func (p *SSTProgress) ResetStall(now time.Time) { p.moved = now }
 
 // Idle is how long there was no progress. While mariadbd starts with the data it is 0: the SST is over.
-func (p *Progress) Idle(now time.Time) time.Duration {
+func (p *SSTProgress) Idle(now time.Time) time.Duration {
 	if p.phase == agentapi.JoinApplying {
 		return 0
 	}
 	return now.Sub(p.moved)
 }
 
-// Stalled returns whether an SST has made no progress for longer than limit. The time before its first byte counts.
-func Stalled(p *Progress, now time.Time, limit time.Duration) bool {
+// SSTStalled returns whether an SST has made no progress for longer than limit. The time before its first byte counts.
+func SSTStalled(p *SSTProgress, now time.Time, limit time.Duration) bool {
 	return p != nil && p.Idle(now) > limit
 }

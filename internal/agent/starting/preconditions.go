@@ -190,9 +190,9 @@ func (r *Starter) methodArgs() []string {
 }
 
 // cacheRequest is what decides how large a gcache mariadbd is started with.
-func (r *Starter) cacheRequest() gcache.Request {
+func (r *Starter) cacheRequest() gcache.GCacheRequest {
 	st := r.Config.Node.StateTransfer
 	options, _ := r.Config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
-	return gcache.Request{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
+	return gcache.GCacheRequest{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
 		Replaced: r.Exam.Found.Replaced(), Copied: lifecycle.SSTSize(r.Group.Views)}
 }

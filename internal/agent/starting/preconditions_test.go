@@ -22,7 +22,7 @@ import (
 
 // TestAwaitSpace: a copy that cannot fit is not begun.
 func TestAwaitSpace(t *testing.T) {
-	r := Starter{Dependencies: Dependencies{Run: &running.Supervisor{}, Volume: &volume.Volume{}, Group: &peers.Group{},
+	r := Starter{Dependencies: Dependencies{Run: &running.Supervisor{}, Volume: &volume.Volume{}, Group: &peers.Peers{},
 		Exam: &examine.Examiner{}, Image: &image.Image{},
 		Config: &config.Manager{Node: &agentapi.NodeConfig{}}}}
 	r.Volume.At(paths.Places{Volume: t.TempDir(), Data: t.TempDir()})
@@ -50,7 +50,7 @@ func TestAwaitSpace(t *testing.T) {
 // TestOtherCluster: a copy of a volume starts nothing in another cluster, whatever history it holds; the resource that
 // was created again takes it back.
 func TestOtherCluster(t *testing.T) {
-	orders := ordering.New(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, nil)
+	orders := ordering.NewStore(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, nil)
 	orders.Open(t.TempDir())
 	r := Starter{Dependencies: Dependencies{Orders: &orders, Exam: &examine.Examiner{}, Config: &config.Manager{}}}
 	prod := agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "one"}

@@ -34,17 +34,17 @@ import (
 // Dependencies are the components that a start uses.
 type Dependencies struct {
 	Run    *running.Supervisor
-	Join   *joiner.Tracker
-	Donor  *donor.Tracker
+	Join   *joiner.JoinerTracker
+	Donor  *donor.DonorTracker
 	Config *config.Manager
 	Image  *image.Image
 	Exam   *examine.Examiner
 	Orders *ordering.Store
-	Cache  *gcache.Cache
+	Cache  *gcache.GCache
 	Certs  *certs.Reloader
-	Group  *peers.Group
+	Group  *peers.Peers
 	Volume *volume.Volume
-	Table  *procs.Table
+	Table  *procs.ProcessTable
 }
 
 // Starter is not safe for concurrent use; event loop only.
@@ -68,8 +68,8 @@ type Events struct {
 	Line, Install func(line string)
 }
 
-// New returns the Starter of a member.
-func New(loop eventloop.Loop, places paths.Places, member config.Member, deps Dependencies, events Events) Starter {
+// NewStarter returns the Starter of a member.
+func NewStarter(loop eventloop.Loop, places paths.Places, member config.Member, deps Dependencies, events Events) Starter {
 	return Starter{Dependencies: deps, loop: loop, places: places, member: member,
 		markers: datadir.Markers{Dir: places.State}, events: events}
 }

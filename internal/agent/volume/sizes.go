@@ -27,8 +27,8 @@ type Sizes struct {
 	DataAt time.Time
 }
 
-// Measure measures the volume, all files only when walk is set. It blocks while the volume does not answer.
-func Measure(p paths.Places, walk bool) Sizes {
+// MeasureVolume measures the volume, all files only when walk is set. It blocks while the volume does not answer.
+func MeasureVolume(p paths.Places, walk bool) Sizes {
 	s := Sizes{At: time.Now()}
 	if info, err := os.Stat(filepath.Join(p.Data, gcacheFile)); err == nil {
 		s.Cache = info.Size() &^ (1<<20 - 1) // the file has a header in addition to its size

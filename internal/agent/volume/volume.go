@@ -16,18 +16,18 @@ const sizesInterval = 3 * time.Second
 // Volume is not safe for concurrent use (event loop only), except for what is documented to be safe. The zero value
 // does everything at once and watches nothing.
 type Volume struct {
-	*Watch
+	*VolumeWatch
 	places    paths.Places
 	post      func(event func())
 	queue     *queue
 	sizes     Sizes
 	measuring bool
-	space     atomic.Pointer[Space]
+	space     atomic.Pointer[VolumeSpace]
 }
 
 // Open makes the volume work outside the loop, which gets results by post.
-func (v *Volume) Open(places paths.Places, post func(event func()), watch *Watch) {
-	v.places, v.post, v.Watch, v.queue = places, post, watch, &queue{}
+func (v *Volume) Open(places paths.Places, post func(event func()), watch *VolumeWatch) {
+	v.places, v.post, v.VolumeWatch, v.queue = places, post, watch, &queue{}
 }
 
 // At sets where the volume is, for one that does everything at once.
@@ -76,13 +76,13 @@ func (v *Volume) Take(s Sizes) {
 		s.Data, s.DataAt = v.sizes.Data, v.sizes.DataAt
 	}
 	v.sizes = s
-	v.space.Store(&Space{Free: s.Free, Size: s.Total})
+	v.space.Store(&VolumeSpace{Free: s.Free, Size: s.Total})
 }
 
 // Measure lets a worker measure the sizes, that of all files only when walk is set.
 func (v *Volume) Measure(walk bool) {
 	if v.queue == nil {
-		v.Take(Measure(v.places, walk))
+		v.Take(MeasureVolume(v.places, walk))
 		return
 	}
 	if v.measuring {
@@ -90,7 +90,7 @@ func (v *Volume) Measure(walk bool) {
 	}
 	v.measuring = true
 	go func() {
-		s := Measure(v.places, walk)
+		s := MeasureVolume(v.places, walk)
 		v.post(func() {
 			v.measuring = false
 			v.Take(s)
@@ -105,11 +105,11 @@ func (v *Volume) Tick() {
 	}
 }
 
-// Space is what a volume has left, and what it holds in all, in bytes.
-type Space struct{ Free, Size int64 }
+// VolumeSpace is what a volume has left, and what it holds in all, in bytes.
+type VolumeSpace struct{ Free, Size int64 }
 
 // Space is what was measured last, nil before. Safe for concurrent use.
-func (v *Volume) Space() *Space { return v.space.Load() }
+func (v *Volume) Space() *VolumeSpace { return v.space.Load() }
 
 // Busy implements handover.Part.
 func (v *Volume) Busy() string {

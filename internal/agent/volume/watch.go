@@ -20,10 +20,10 @@ const (
 	aliveFile   = "alive"
 )
 
-// Watch writes a small file to the volume over and over, independently of the loop and the queue. It reports a volume
-// that does not answer, or refuses writes; nothing is killed for either. A nil Watch reports nothing. Safe for
+// VolumeWatch writes a small file to the volume over and over, independently of the loop and the queue. It reports a volume
+// that does not answer, or refuses writes; nothing is killed for either. A nil VolumeWatch reports nothing. Safe for
 // concurrent use.
-type Watch struct {
+type VolumeWatch struct {
 	write func() error
 	now   func() time.Time
 	poke  chan struct{}
@@ -35,15 +35,15 @@ type Watch struct {
 	at    time.Time // when the trouble began
 }
 
-// NewWatch returns a watch that calls write, which makes a small synced write to the volume, and reads the time from
+// NewVolumeWatch returns a watch that calls write, which makes a small synced write to the volume, and reads the time from
 // now.
-func NewWatch(write func() error, now func() time.Time) *Watch {
-	return &Watch{write: write, now: now, poke: make(chan struct{}, 1)}
+func NewVolumeWatch(write func() error, now func() time.Time) *VolumeWatch {
+	return &VolumeWatch{write: write, now: now, poke: make(chan struct{}, 1)}
 }
 
-// Touch does what the order book is written with: a new file, synced, renamed over the old one. Its name is always the
+// TouchVolume does what the order book is written with: a new file, synced, renamed over the old one. Its name is always the
 // same, so that nothing piles up.
-func Touch(dir string) error {
+func TouchVolume(dir string) error {
 	next := filepath.Join(dir, "."+aliveFile)
 	f, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -66,7 +66,7 @@ func Touch(dir string) error {
 }
 
 // Run writes until ctx ends.
-func (d *Watch) Run(ctx context.Context) {
+func (d *VolumeWatch) Run(ctx context.Context) {
 	pause := time.NewTicker(TryInterval)
 	defer pause.Stop()
 	for {
@@ -81,20 +81,20 @@ func (d *Watch) Run(ctx context.Context) {
 }
 
 // Try makes one write.
-func (d *Watch) Try() {
+func (d *VolumeWatch) Try() {
 	d.Begin(d.now())
 	d.End(d.write())
 }
 
 // Begin notes that a write began.
-func (d *Watch) Begin(at time.Time) {
+func (d *VolumeWatch) Begin(at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.since = at
 }
 
 // End notes how the write ended.
-func (d *Watch) End(err error) {
+func (d *VolumeWatch) End(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err == nil {
@@ -106,7 +106,7 @@ func (d *Watch) End(err error) {
 }
 
 // Suspect makes it write at once: something else could not.
-func (d *Watch) Suspect() {
+func (d *VolumeWatch) Suspect() {
 	if d == nil {
 		return
 	}
@@ -117,16 +117,16 @@ func (d *Watch) Suspect() {
 }
 
 // Suspected reports whether a write at once has been asked for, and has not begun.
-func (d *Watch) Suspected() bool { return len(d.poke) > 0 }
+func (d *VolumeWatch) Suspected() bool { return len(d.poke) > 0 }
 
 // Frozen reports whether the volume has not answered for too long.
-func (d *Watch) Frozen() bool {
+func (d *VolumeWatch) Frozen() bool {
 	f := d.Failure()
 	return f != nil && f.Reason == agentapi.FailureFrozen
 }
 
 // Answers reports whether a write has succeeded since a moment, and none is late.
-func (d *Watch) Answers(since time.Time) bool {
+func (d *VolumeWatch) Answers(since time.Time) bool {
 	if d == nil || d.Failure() != nil {
 		return false
 	}
@@ -137,7 +137,7 @@ func (d *Watch) Answers(since time.Time) bool {
 
 // Failure is what is wrong with the volume, nil when nothing is known to be. A message changes every ten seconds at
 // most.
-func (d *Watch) Failure() *agentapi.Failure {
+func (d *VolumeWatch) Failure() *agentapi.Failure {
 	if d == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 func TestWatch(t *testing.T) {
 	var fails error
 	clock := time.Unix(1000, 0)
-	d := NewWatch(func() error { return fails }, func() time.Time { return clock })
+	d := NewVolumeWatch(func() error { return fails }, func() time.Time { return clock })
 	for name, c := range map[string]struct {
 		err    error
 		reason string
@@ -44,7 +44,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("after %s: frozen %v", after, d.Frozen())
 		}
 	}
-	if (*Watch)(nil).Frozen() || (*Watch)(nil).Answers(time.Time{}) {
+	if (*VolumeWatch)(nil).Frozen() || (*VolumeWatch)(nil).Answers(time.Time{}) {
 		t.Error("no watch, and an answer")
 	}
 }

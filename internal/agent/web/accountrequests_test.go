@@ -15,7 +15,7 @@ import (
 // and an arbitrator has no accounts.
 func TestAccountRequests(t *testing.T) {
 	asked := 0
-	control := Control{
+	control := ControlHandler{
 		Users: func(_ context.Context, users []agentapi.SQLUser) []agentapi.SQLResult {
 			asked += len(users)
 			return make([]agentapi.SQLResult, len(users))
@@ -30,7 +30,7 @@ func TestAccountRequests(t *testing.T) {
 	}
 	many := `{"users":[` + strings.TrimSuffix(strings.Repeat(`{},`, agentapi.MaxUsers+1), ",") + `]}`
 	for _, tc := range []struct {
-		of         Control
+		of         ControlHandler
 		path, body string
 		status     int
 		asked      int
@@ -48,8 +48,8 @@ func TestAccountRequests(t *testing.T) {
 			http.StatusBadRequest, 0},
 		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"app","present":true,"collation":"x; DROP"}`,
 			http.StatusBadRequest, 0},
-		{Control{}, agentapi.PathUsers, `{"users":[{"owner":"demo/app","name":"app","host":"%"}]}`, http.StatusConflict, 0},
-		{Control{}, agentapi.PathDatabases, `{"owner":"demo/app","name":"app"}`, http.StatusConflict, 0},
+		{ControlHandler{}, agentapi.PathUsers, `{"users":[{"owner":"demo/app","name":"app","host":"%"}]}`, http.StatusConflict, 0},
+		{ControlHandler{}, agentapi.PathDatabases, `{"owner":"demo/app","name":"app"}`, http.StatusConflict, 0},
 	} {
 		asked = 0
 		w := httptest.NewRecorder()

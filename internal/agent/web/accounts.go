@@ -59,14 +59,14 @@ func readRequest[W request](w http.ResponseWriter, r *http.Request, kept bool,
 	return wanted, false
 }
 
-func (c Control) users(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) users(w http.ResponseWriter, r *http.Request) {
 	refused := func(_, message string) any { return agentapi.SQLResults{Message: message} }
 	if wanted, ok := readRequest[agentapi.SQLUsers](w, r, c.Users != nil, refused); ok {
 		answer(w, http.StatusOK, agentapi.SQLResults{Results: c.Users(r.Context(), wanted.Users)})
 	}
 }
 
-func (c Control) databases(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) databases(w http.ResponseWriter, r *http.Request) {
 	refused := func(reason, message string) any { return agentapi.SQLResult{Reason: reason, Message: message} }
 	wanted, ok := readRequest[agentapi.SQLDatabase](w, r, c.Databases != nil, refused)
 	if !ok {

@@ -34,7 +34,7 @@ func TestAccountsRoute(t *testing.T) {
 		`{"suffix": "abcdefghij", "present": true, "hash": "` + hash + `" }`: {nil, http.StatusConflict},
 	} {
 		w := httptest.NewRecorder()
-		Control{Accounts: tc.keep}.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, agentapi.PathAccounts,
+		ControlHandler{Accounts: tc.keep}.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, agentapi.PathAccounts,
 			strings.NewReader(body)))
 		if w.Code != tc.code {
 			t.Errorf("%.60s: %d %s", body, w.Code, w.Body)

@@ -16,10 +16,10 @@ import (
 func TestStatusContainsAges(t *testing.T) {
 	r := agentapi.Report{TLS: agentapi.TLSReport{Peers: map[string]agentapi.ChannelFact{"shop-1": {CheckedAt: time.Now().
 		Add(-20 * time.Second)}}}}
-	store := report.New(r)
+	store := report.NewReportStore(r)
 	for _, query := range []string{"", "?since=0&wait=1s", "?since=1&wait=1ms"} {
 		w := httptest.NewRecorder()
-		Control{Reports: store}.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathStatus+query, nil))
+		ControlHandler{Reports: store}.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathStatus+query, nil))
 		var got agentapi.Report
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 			t.Fatal(err)

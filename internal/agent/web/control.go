@@ -29,9 +29,9 @@ const (
 	empty          = "{}\n"
 )
 
-// Control is the control port's handler.
-type Control struct {
-	Reports *report.Store
+// ControlHandler is the control port's handler.
+type ControlHandler struct {
+	Reports *report.ReportStore
 	// Order carries out an order, or explains why not. An error is answered with "not now": nothing was
 	// recorded.
 	Order func(context.Context, agentapi.Order) (agentapi.OrderResult, error)
@@ -54,7 +54,7 @@ type Control struct {
 }
 
 // Handler returns the routes. All of them are for the operator alone; the TLS configuration sees to that.
-func (c Control) Handler() http.Handler {
+func (c ControlHandler) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+agentapi.PathStatus, c.status)
 	mux.HandleFunc("POST "+agentapi.PathOrders, c.order)
@@ -73,7 +73,7 @@ func (c Control) Handler() http.Handler {
 	return mux
 }
 
-func (c Control) status(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) status(w http.ResponseWriter, r *http.Request) {
 	since, err := strconv.ParseInt(r.URL.Query().Get("since"), 10, 64)
 	wait, waitErr := time.ParseDuration(r.URL.Query().Get("wait"))
 	if err != nil || waitErr != nil || wait <= 0 {
@@ -83,7 +83,7 @@ func (c Control) status(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, c.Reports.Wait(r.Context(), since, min(wait, maxWait)).Sent(time.Now()))
 }
 
-func (c Control) order(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) order(w http.ResponseWriter, r *http.Request) {
 	var o agentapi.Order
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&o); err != nil {
 		answer(w, http.StatusBadRequest, agentapi.OrderResult{State: agentapi.OrderRefused, Message: "not an order: " +
@@ -101,7 +101,7 @@ func (c Control) order(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c Control) evict(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) evict(w http.ResponseWriter, r *http.Request) {
 	var e agentapi.Eviction
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&e); err != nil {
 		answer(w, http.StatusBadRequest, agentapi.EvictionResult{Message: "not an eviction: " + err.Error()})
@@ -118,7 +118,7 @@ func (c Control) evict(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, agentapi.EvictionResult{})
 }
 
-func (c Control) primary(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) primary(w http.ResponseWriter, r *http.Request) {
 	var p agentapi.Primary
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&p); err != nil {
 		answer(w, http.StatusBadRequest, p)
@@ -128,7 +128,7 @@ func (c Control) primary(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, p)
 }
 
-func (c Control) changeEvents(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) changeEvents(w http.ResponseWriter, r *http.Request) {
 	var e agentapi.EventChanges
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&e)
 	if err == nil {
@@ -142,7 +142,7 @@ func (c Control) changeEvents(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, agentapi.EventChangesResult{})
 }
 
-func (c Control) admitBackup(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) admitBackup(w http.ResponseWriter, r *http.Request) {
 	var a agentapi.BackupAdmission
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&a)
 	if err == nil {
@@ -155,7 +155,7 @@ func (c Control) admitBackup(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, agentapi.BackupResult{})
 }
 
-func (c Control) replace(w http.ResponseWriter, r *http.Request) {
+func (c ControlHandler) replace(w http.ResponseWriter, r *http.Request) {
 	if c.Replace == nil {
 		answer(w, http.StatusConflict, agentapi.ReplaceResult{Message: "this agent is replaced with its pod"})
 		return
@@ -183,8 +183,8 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // the caller has gone if this fails
 }
 
-// Identity is what the control and the peer port present and whom they believe: the operator, members, the archiver.
-type Identity struct {
+// ControlIdentity is what the control and the peer port present and whom they believe: the operator, members, the archiver.
+type ControlIdentity struct {
 	Pair           *tls.Certificate
 	ControlRoots   *x509.CertPool
 	CAs, ClientCAs []*x509.Certificate
@@ -192,7 +192,7 @@ type Identity struct {
 
 // TLSConfig returns the control port's configuration. identity is asked at every handshake, so that a
 // renewed certificate is used from the next connection on.
-func TLSConfig(identity func() Identity) *tls.Config {
+func TLSConfig(identity func() ControlIdentity) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -219,7 +219,7 @@ func TLSConfig(identity func() Identity) *tls.Config {
 }
 
 // Serve serves a handler on a port until ctx ends. conf is nil for plain HTTP.
-func Serve(ctx context.Context, open *sockets.Set, port int, h http.Handler, conf *tls.Config,
+func Serve(ctx context.Context, open *sockets.SocketSet, port int, h http.Handler, conf *tls.Config,
 	logger *slog.Logger) error {
 	plain, err := open.Listen(ctx, "tcp", fmt.Sprintf(":%d", port))
 	if err != nil {

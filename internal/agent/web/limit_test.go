@@ -127,13 +127,13 @@ func TestWaitOutlastsTheTimeouts(t *testing.T) {
 	before := controlLimits
 	t.Cleanup(func() { controlLimits = before })
 	controlLimits.body, controlLimits.answer = time.Second, time.Second
-	store := report.New(serving())
+	store := report.NewReportStore(serving())
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	bounded := &limited{Listener: l, limits: controlLimits}
-	s := bounded.newServer(Control{Reports: store}.Handler())
+	s := bounded.newServer(ControlHandler{Reports: store}.Handler())
 	go func() { _ = s.Serve(bounded) }()
 	t.Cleanup(func() { _ = s.Close() })
 	c := dial(t, l.Addr().String(), "127.0.0.1")

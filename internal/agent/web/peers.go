@@ -13,17 +13,17 @@ import (
 	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
-// Peers is the peer port: it answers the members of its own cluster, and the archiver.
-type Peers struct {
-	Reports *report.Store
+// PeerHandler is the peer port: it answers the members of its own cluster, and the archiver.
+type PeerHandler struct {
+	Reports *report.ReportStore
 	// Identity is asked at every question, so that a renewed certificate, and a dropped CA, count at once.
-	Identity func() Identity
+	Identity func() ControlIdentity
 	// Members returns the cluster and its members, by the configuration in use.
 	Members func() (of agentapi.Identity, members []agentapi.Peer)
 }
 
 // Handler returns the routes. The caller is checked again with every request: a connection outlives its certificate.
-func (p Peers) Handler() http.Handler {
+func (p PeerHandler) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+agentapi.PathPeer, func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS == nil || p.admit(*r.TLS) != nil {
@@ -37,7 +37,7 @@ func (p Peers) Handler() http.Handler {
 }
 
 // TLSConfig returns the configuration, which refuses strangers in the handshake.
-func (p Peers) TLSConfig() *tls.Config {
+func (p PeerHandler) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -57,7 +57,7 @@ func (p Peers) TLSConfig() *tls.Config {
 }
 
 // admit returns the reason why a caller gets no answer, nil when it does.
-func (p Peers) admit(state tls.ConnectionState) error {
+func (p PeerHandler) admit(state tls.ConnectionState) error {
 	id := p.Identity()
 	of, members := p.Members()
 	names := make([]string, 0, len(members))

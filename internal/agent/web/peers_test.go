@@ -25,20 +25,20 @@ const ownName = "shop-1.shop-nodes.demo.svc"
 type peerPort struct {
 	*testing.T
 	address  string
-	identity atomic.Pointer[Identity]
+	identity atomic.Pointer[ControlIdentity]
 	members  atomic.Pointer[[]agentapi.Peer]
 }
 
 func newPeerPort(t *testing.T) *peerPort {
 	p := &peerPort{T: t}
-	p.identity.Store(&Identity{})
+	p.identity.Store(&ControlIdentity{})
 	p.members.Store(&[]agentapi.Peer{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.address = l.Addr().String()
-	peers := Peers{Reports: report.New(serving()), Identity: func() Identity { return *p.identity.Load() },
+	peers := PeerHandler{Reports: report.NewReportStore(serving()), Identity: func() ControlIdentity { return *p.identity.Load() },
 		Members: func() (agentapi.Identity, []agentapi.Peer) {
 			return agentapi.Identity{Namespace: "demo", Cluster: "shop"}, *p.members.Load()
 		}}
@@ -54,7 +54,7 @@ func (p *peerPort) configured() {
 
 // publish mounts a pair, and what it trusts.
 func (p *peerPort) publish(pair tls.Certificate, cas, clients []byte) {
-	p.identity.Store(&Identity{Pair: &pair, CAs: pki.Parse(cas), ClientCAs: pki.Parse(clients)})
+	p.identity.Store(&ControlIdentity{Pair: &pair, CAs: pki.Parse(cas), ClientCAs: pki.Parse(clients)})
 }
 
 func (p *peerPort) client(pairs ...tls.Certificate) *http.Client {

@@ -11,9 +11,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// Probe is the probe port's handler.
-type Probe struct {
-	Reports *report.Store
+// ProbeHandler is the probe port's handler.
+type ProbeHandler struct {
+	Reports *report.ReportStore
 	// Alive returns when the agent's loop last ran.
 	Alive func() time.Time
 	// DonorReady reports whether a node that gives its state to another still serves (it does while the
@@ -27,7 +27,7 @@ type Probe struct {
 const stuck = 45 * time.Second
 
 // Handler returns the routes. Any client that reaches the pod may call them.
-func (p Probe) Handler() http.Handler {
+func (p ProbeHandler) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+agentapi.PathLive, p.Live)
 	mux.HandleFunc("GET "+agentapi.PathReady, p.ready)
@@ -36,7 +36,7 @@ func (p Probe) Handler() http.Handler {
 }
 
 // Live answers whether the loop turns.
-func (p Probe) Live(w http.ResponseWriter, _ *http.Request) {
+func (p ProbeHandler) Live(w http.ResponseWriter, _ *http.Request) {
 	if still := time.Since(p.Alive()); still > stuck {
 		http.Error(w, fmt.Sprintf("the agent's loop has not turned for %s", still.Round(time.Second)),
 			http.StatusServiceUnavailable)
@@ -45,7 +45,7 @@ func (p Probe) Live(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintln(w, "ok")
 }
 
-func (p Probe) ready(w http.ResponseWriter, _ *http.Request) {
+func (p ProbeHandler) ready(w http.ResponseWriter, _ *http.Request) {
 	if why := NotReady(p.Reports.Get(), p.DonorReady()); why != "" {
 		http.Error(w, why, http.StatusServiceUnavailable)
 		return

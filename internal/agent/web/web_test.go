@@ -59,7 +59,7 @@ func TestNotReady(t *testing.T) {
 }
 
 func probe(r agentapi.Report, alive time.Time) http.Handler {
-	return Probe{Reports: report.New(r), Alive: func() time.Time { return alive }, DonorReady: func() bool { return true },
+	return ProbeHandler{Reports: report.NewReportStore(r), Alive: func() time.Time { return alive }, DonorReady: func() bool { return true },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })}.Handler()
 }
 
@@ -100,8 +100,8 @@ func TestProbe(t *testing.T) {
 func TestControl(t *testing.T) {
 	var result agentapi.OrderResult
 	var failure error
-	store := report.New(serving())
-	h := Control{Reports: store, Order: func(context.Context, agentapi.Order) (agentapi.OrderResult,
+	store := report.NewReportStore(serving())
+	h := ControlHandler{Reports: store, Order: func(context.Context, agentapi.Order) (agentapi.OrderResult,
 		error) {
 		return result, failure
 	}}.Handler()

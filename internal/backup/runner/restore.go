@@ -34,12 +34,12 @@ type places struct {
 	work string
 	// pipe is the socket of the container that holds the keys, and reads the store.
 	pipe  string
-	table *procs.Table
+	table *procs.ProcessTable
 }
 
 func defaultPlaces() places {
-	p := paths.Default()
-	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), pipe: task.Pipe, table: &procs.Table{}}
+	p := paths.DefaultPlaces()
+	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), pipe: task.Pipe, table: &procs.ProcessTable{}}
 }
 
 func (p places) note() string { return filepath.Join(p.State, restoredFile) }
@@ -140,7 +140,7 @@ func inspect(p places, t task.Restore) (*task.Restored, error) {
 
 // usable refuses a backup that this image, or this volume, cannot take, and returns the version of the image's server.
 func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) {
-	server := image.Server()
+	server := image.FindServer()
 	if server == "" {
 		return "", fatal(task.ReasonTool, errors.New("the image has no mariadbd"))
 	}
@@ -152,7 +152,7 @@ func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) 
 		return "", err
 	}
 	for _, tool := range []string{"mbstream", "mariadb-backup"} {
-		if image.Find(tool) == "" {
+		if image.FindProgram(tool) == "" {
 			return "", fatal(task.ReasonTool, fmt.Errorf("the image has no %s", tool))
 		}
 	}
@@ -203,7 +203,7 @@ func unpack(ctx context.Context, t task.Restore, m manifest.Manifest, p places) 
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := runTool(ctx, p, mariadbd.Command{Path: image.Find("mbstream"), Args: []string{"-x", "-C", p.work}, Stdin: out})
+		err := runTool(ctx, p, mariadbd.Command{Path: image.FindProgram("mbstream"), Args: []string{"-x", "-C", p.work}, Stdin: out})
 		_ = out.CloseWithError(errors.Join(errUnpacked, err))
 		ended <- err
 	}()
@@ -225,7 +225,7 @@ func isStore(err error) bool {
 
 // prepare makes a database of the copy: mariadb-backup applies the log it has taken along.
 func prepare(ctx context.Context, p places) error {
-	return runTool(ctx, p, mariadbd.Command{Path: image.Find("mariadb-backup"),
+	return runTool(ctx, p, mariadbd.Command{Path: image.FindProgram("mariadb-backup"),
 		Args: []string{"--prepare", "--target-dir=" + p.work, "--tmpdir=" + p.Tmp}})
 }
 

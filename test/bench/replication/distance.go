@@ -40,7 +40,7 @@ func (c *cluster) measure(ctx context.Context, o options, trip time.Duration) (r
 		return row{}, err
 	}
 	defer func() { _ = db.Close() }()
-	r := row{tls: c.tls, trip: trip, windows: distance.Windows(max(trip, 100*time.Microsecond), agentapi.SendWindows{}),
+	r := row{tls: c.tls, trip: trip, windows: distance.SendWindows(max(trip, 100*time.Microsecond), agentapi.SendWindows{}),
 		clients: o.clients}
 	arms := [2]agentapi.SendWindows{r.windows, galeras}
 	for _, clients := range o.clients {

@@ -48,15 +48,15 @@ func (w *world) serve(ctx context.Context) error {
 	return nil
 }
 
-func (a *agent) identity() web.Identity {
+func (a *agent) identity() web.ControlIdentity {
 	c := a.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bundle.ID == "" {
-		return web.Identity{}
+		return web.ControlIdentity{}
 	}
 	pair := c.bundle.Pair
-	return web.Identity{Pair: &pair, ControlRoots: c.bundle.ControlRoots}
+	return web.ControlIdentity{Pair: &pair, ControlRoots: c.bundle.ControlRoots}
 }
 
 func (w *world) route(out http.ResponseWriter, r *http.Request) {
@@ -69,7 +69,7 @@ func (w *world) route(out http.ResponseWriter, r *http.Request) {
 	if d := a.cluster.slowness.Load(); d > 0 && pause(r.Context(), time.Duration(d)) != nil {
 		return
 	}
-	control := web.Control{Reports: a.reports, Order: a.carryOut, Primary: func(string) {},
+	control := web.ControlHandler{Reports: a.reports, Order: a.carryOut, Primary: func(string) {},
 		Evict: func(context.Context, agentapi.Eviction) error { return nil }}
 	control.Handler().ServeHTTP(out, r)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func pairConfig(mode galera.SocketMode) Input {
-	return Input{Name: "shop-0", Address: "10.0.0.1", Provider: "/p.so", User: "mysql", Places: paths.Default(),
+	return Input{Name: "shop-0", Address: "10.0.0.1", Provider: "/p.so", User: "mysql", Places: paths.DefaultPlaces(),
 		Config: agentapi.NodeConfig{
 			Cluster: "shop", Members: []agentapi.Peer{{Name: "shop-0", Host: "a"}, {Name: "shop-1", Host: "b"}},
 			Arbitrator: &agentapi.Peer{Name: "shop-arbitrator", Host: "c"},

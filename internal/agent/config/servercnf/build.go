@@ -73,8 +73,8 @@ func (o Output) ClientTLS() bool {
 	return v == "ON"
 }
 
-// live are the settings that a running server takes over by SET GLOBAL, in this order.
-var live = []string{"require_secure_transport", "wsrep_sst_method", "strict_password_validation"}
+// liveSettings are the settings that a running server takes over by SET GLOBAL, in this order.
+var liveSettings = []string{"require_secure_transport", "wsrep_sst_method", "strict_password_validation"}
 
 // Build makes the configuration. The same input always gives the same output.
 func Build(in Input) Output {
@@ -86,12 +86,12 @@ func Build(in Input) Output {
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
 	}
-	for _, key := range live {
+	for _, key := range liveSettings {
 		if v, ok := out.MyCnf.Get("mysqld", key); ok {
 			out.Live = append(out.Live, mycnf.Set(key, v))
 		}
 	}
-	fixed := mysqld.Without(append([]string{"wsrep_cluster_address", "event_scheduler"}, live...)...)
+	fixed := mysqld.Without(append([]string{"wsrep_cluster_address", "event_scheduler"}, liveSettings...)...)
 	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + out.OpenSSL))
 	out.Hash = hex.EncodeToString(sum[:8])
 	return out

@@ -46,7 +46,7 @@ func scriptEnv(notes, agent, tunnel string) string {
 	return `# Read by bash before each transfer script (BASH_ENV).
 case "${0##*/}" in
 wsrep_sst_mariabackup | wsrep_sst_rsync)
-` + guard + transfer.Script(notes) + `	sleep() {
+` + guard + transfer.NotesScript(notes) + `	sleep() {
 		if [ "$*" = 10 ]; then
 			command sleep 0.3
 		else

@@ -28,7 +28,7 @@ func input(edit func(*Input)) Input {
 			Settings:      map[string]string{"max_connections": "100", "init_connect": "SET @a = 'x # y'"},
 		},
 		Name: "shop-1", Address: "10.0.0.2", Provider: "/usr/lib/galera/libgalera_smm.so", User: "mysql",
-		Places: paths.Default(), OpenSSLTool: true, CPUFlags: []string{"aes"}, OpenFiles: 1 << 63,
+		Places: paths.DefaultPlaces(), OpenSSLTool: true, CPUFlags: []string{"aes"}, OpenFiles: 1 << 63,
 	}
 	if edit != nil {
 		edit(&in)

@@ -30,7 +30,7 @@ func TestRealServer(t *testing.T) {
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { _ = db.Close() })
 	r := prometheus.NewRegistry()
-	r.MustRegister(New(db).Collector(everything))
+	r.MustRegister(NewServer(db).Collector(everything))
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ const (
 	showVariables = "SHOW GLOBAL VARIABLES"
 )
 
-// What is to be read.
-type What struct{ Status, Variables bool }
+// ServerQuery is to be read.
+type ServerQuery struct{ Status, Variables bool }
 
 // Server is the database that is asked. Safe for concurrent use.
 type Server struct {
@@ -31,26 +31,26 @@ type Server struct {
 	descs descs
 }
 
-// New returns the server behind a pool of connections.
-func New(db *sql.DB) *Server {
+// NewServer returns the server behind a pool of connections.
+func NewServer(db *sql.DB) *Server {
 	return &Server{db: db, turn: make(chan struct{}, 1)}
 }
 
 var up = prometheus.NewDesc("mysql_up", "Whether the MySQL server is up.", nil, nil)
 
 // Collector returns a collector of one kind of scrape.
-func (s *Server) Collector(what What) prometheus.Collector { return collector{s, what} }
+func (s *Server) Collector(what ServerQuery) prometheus.Collector { return serverCollector{s, what} }
 
-type collector struct {
+type serverCollector struct {
 	server *Server
-	what   What
+	what   ServerQuery
 }
 
 // Describe implements prometheus.Collector. Which metrics there are is known once the server has been asked.
-func (c collector) Describe(chan<- *prometheus.Desc) {}
+func (c serverCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (c collector) Collect(ch chan<- prometheus.Metric) {
+func (c serverCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	err := c.server.collect(ctx, c.what, ch)
@@ -62,7 +62,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // collect reads everything before it sends anything: half an answer would look like a server that has lost the rest.
-func (s *Server) collect(ctx context.Context, what What, ch chan<- prometheus.Metric) error {
+func (s *Server) collect(ctx context.Context, what ServerQuery, ch chan<- prometheus.Metric) error {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()

@@ -54,10 +54,10 @@ func (r *rows) Next(into []driver.Value) error {
 func serve(t testing.TB, s *script) *Server {
 	db := sql.OpenDB(s)
 	t.Cleanup(func() { _ = db.Close() })
-	return New(db)
+	return NewServer(db)
 }
 
-var everything = What{Status: true, Variables: true}
+var everything = ServerQuery{Status: true, Variables: true}
 
 // TestNames: rows of MariaDB 11.8.6 with Galera 26.4.23 (and of older ones where noted) are what mysqld_exporter makes
 // of them.
@@ -208,7 +208,7 @@ func TestNothingButDown(t *testing.T) {
 	if err := testutil.CollectAndCompare(s.Collector(everything), strings.NewReader(down)); err != nil {
 		t.Error(err)
 	}
-	if n := testutil.CollectAndCount(s.Collector(What{Status: true})); n != 2 {
+	if n := testutil.CollectAndCount(s.Collector(ServerQuery{Status: true})); n != 2 {
 		t.Errorf("%d series of the status alone, want uptime and mysql_up", n)
 	}
 }
@@ -256,7 +256,7 @@ func TestHungServer(t *testing.T) {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(3)
 	t.Cleanup(func() { _ = db.Close() })
-	s := New(db)
+	s := NewServer(db)
 	done := make(chan time.Duration)
 	const scrapes = 5
 	for range scrapes {

@@ -28,20 +28,20 @@ import (
 // answerTimeout is how long the caller waits at most for an order to be on the disk.
 const answerTimeout = 10 * time.Second
 
-// Dependencies are the components that orders use.
-type Dependencies struct {
+// ExecutorDependencies are the components that orders use.
+type ExecutorDependencies struct {
 	Orders *ordering.Store
 	Run    *running.Supervisor
 	Start  *starting.Starter
 	Exam   *examine.Examiner
-	Group  *peers.Group
+	Group  *peers.Peers
 	Image  *image.Image
 	Config *config.Manager
 }
 
 // Executor is not safe for concurrent use; event loop only.
 type Executor struct {
-	Dependencies
+	ExecutorDependencies
 	// Restart reports whether a Restart waits for mariadbd to go down.
 	Restart bool
 
@@ -51,9 +51,9 @@ type Executor struct {
 	rebuild func(context.Context) error
 }
 
-// New returns an Executor without orders.
-func New(loop eventloop.Loop, deps Dependencies, rebuild func(context.Context) error) Executor {
-	return Executor{Dependencies: deps, loop: loop, rebuild: rebuild}
+// NewExecutor returns an Executor without orders.
+func NewExecutor(loop eventloop.Loop, deps ExecutorDependencies, rebuild func(context.Context) error) Executor {
+	return Executor{ExecutorDependencies: deps, loop: loop, rebuild: rebuild}
 }
 
 // Take is called by the control port. Orders that form a component are judged by what the

@@ -15,9 +15,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-var at17 = galera.Position{UUID: "90e0b86f-e577-11f1-b9b1-fa90d5744545", Seqno: 17}
+var bookAt17 = galera.Position{UUID: "90e0b86f-e577-11f1-b9b1-fa90d5744545", Seqno: 17}
 
-func order(kind agentapi.OrderKind, pos galera.Position) agentapi.Order {
+func bookOrder(kind agentapi.OrderKind, pos galera.Position) agentapi.Order {
 	return agentapi.Order{ID: "x", Epoch: 5, Kind: kind, Position: pos, ClusterUUID: pos.UUID}
 }
 
@@ -25,7 +25,7 @@ func fixed() time.Time { return time.Unix(1000, 0).UTC() }
 
 func open(t *testing.T, dir string) *Book {
 	t.Helper()
-	b := Open(dir, fixed)
+	b := OpenBook(dir, fixed)
 	if err := b.Unsaved(); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func open(t *testing.T, dir string) *Book {
 func TestOpenOnAFullVolume(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)
-	if err := do(b, b.Accept(order(agentapi.OrderBootstrap, at17))); err != nil {
+	if err := do(b, b.Accept(bookOrder(agentapi.OrderBootstrap, bookAt17))); err != nil {
 		t.Fatal(err)
 	}
 	full := openBook(dir, fixed, func(string, []byte, os.FileMode) error { return syscall.ENOSPC })
@@ -46,12 +46,12 @@ func TestOpenOnAFullVolume(t *testing.T) {
 	if c := full.Content(); c.Find("x").State != agentapi.OrderFailed || c.HighestEpoch != 5 {
 		t.Errorf("%+v", c)
 	}
-	if err := do(full, full.SetLineage(galera.FirstLine(galera.Line{Epoch: 5, Start: at17}))); !errors.Is(err,
+	if err := do(full, full.SetLineage(galera.FirstLine(galera.Line{Epoch: 5, Start: bookAt17}))); !errors.Is(err,
 		syscall.ENOSPC) {
 		t.Errorf("a change on a full volume: %v", err)
 	}
 	full.write = datadir.WriteFile
-	if err := do(full, full.SetLineage(galera.FirstLine(galera.Line{Epoch: 5, Start: at17}))); err != nil {
+	if err := do(full, full.SetLineage(galera.FirstLine(galera.Line{Epoch: 5, Start: bookAt17}))); err != nil {
 		t.Fatal(err)
 	}
 	if c := open(t, dir).Content(); c.Find("x").State != agentapi.OrderFailed || c.Lineage.Epoch != 5 {
@@ -62,7 +62,7 @@ func TestOpenOnAFullVolume(t *testing.T) {
 func TestBookRemembersAcrossRestarts(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)
-	o := order(agentapi.OrderBootstrap, at17)
+	o := bookOrder(agentapi.OrderBootstrap, bookAt17)
 	if err := do(b, b.Accept(o)); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestBookRemembersAcrossRestarts(t *testing.T) {
 	if err := do(b, b.Finish("x", agentapi.OrderDone, "well")); err != nil {
 		t.Fatal(err)
 	}
-	line := galera.FirstLine(galera.Line{Epoch: 5, Start: at17})
+	line := galera.FirstLine(galera.Line{Epoch: 5, Start: bookAt17})
 	if err := do(b, b.SetLineage(line)); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestBookHolds(t *testing.T) {
 
 func TestBookFinishTouchesOnlyAcceptedOrders(t *testing.T) {
 	b := open(t, t.TempDir())
-	if err := do(b, b.Refuse(order(agentapi.OrderBootstrap, at17), "why")); err != nil {
+	if err := do(b, b.Refuse(bookOrder(agentapi.OrderBootstrap, bookAt17), "why")); err != nil {
 		t.Fatal(err)
 	}
 	if err := do(b, b.Finish("x", agentapi.OrderDone, "")); err != nil {
@@ -145,7 +145,7 @@ func TestBookThatCannotBeWrittenChangesNothing(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := do(b, b.Accept(order(agentapi.OrderStop, galera.Position{}))); err == nil {
+	if err := do(b, b.Accept(bookOrder(agentapi.OrderStop, galera.Position{}))); err == nil {
 		t.Fatal("no error")
 	}
 	if c := b.Content(); c.Held || c.HighestEpoch != 0 || len(c.Records) != 0 {
@@ -160,7 +160,7 @@ func TestDamagedBookIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := open(t, dir)
-	if b.Damaged() == nil || do(b, b.Accept(order(agentapi.OrderStop, galera.Position{}))) == nil {
+	if b.Damaged() == nil || do(b, b.Accept(bookOrder(agentapi.OrderStop, galera.Position{}))) == nil {
 		t.Error("a damaged book takes orders")
 	}
 	if data, _ := os.ReadFile(path); string(data) != "{torn" {

@@ -40,12 +40,12 @@ type Store struct {
 	lineAsked   int64 // epoch of the line that is on its way into the book, 0 for none
 }
 
-// New returns a Store without a book: call Open first.
-func New(loop eventloop.Loop, volume *volume.Volume) Store { return Store{loop: loop, volume: volume} }
+// NewStore returns a Store without a book: call Open first.
+func NewStore(loop eventloop.Loop, volume *volume.Volume) Store { return Store{loop: loop, volume: volume} }
 
 // Open reads the book in dir. It blocks while the volume does not answer.
 func (r *Store) Open(dir string) {
-	book := orderbook.Open(dir, time.Now)
+	book := orderbook.OpenBook(dir, time.Now)
 	if why := book.Damaged(); why != nil {
 		r.loop.Logger.Error("the order book cannot be read; orders are refused", "error", why)
 	}

@@ -18,15 +18,15 @@ const (
 	slot  = Window / slots
 )
 
-// Meter keeps the longest delay of each slot of the window. The zero value is ready for use. Safe for concurrent use.
-type Meter struct {
+// LatencyMeter keeps the longest delay of each slot of the window. The zero value is ready for use. Safe for concurrent use.
+type LatencyMeter struct {
 	mu      sync.Mutex
 	longest [slots]time.Duration
 	slot    [slots]int64 // which slot since the epoch a value belongs to
 }
 
 // Run measures until ctx is done.
-func (m *Meter) Run(ctx context.Context) {
+func (m *LatencyMeter) Run(ctx context.Context) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	for {
@@ -43,7 +43,7 @@ func (m *Meter) Run(ctx context.Context) {
 }
 
 // add records a wake-up at now that came so much too late.
-func (m *Meter) add(now time.Time, late time.Duration) {
+func (m *LatencyMeter) add(now time.Time, late time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := now.UnixNano() / int64(slot)
@@ -55,7 +55,7 @@ func (m *Meter) add(now time.Time, late time.Duration) {
 }
 
 // Longest returns the longest delay within the window that ends at now.
-func (m *Meter) Longest(now time.Time) time.Duration {
+func (m *LatencyMeter) Longest(now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var longest time.Duration

@@ -9,7 +9,7 @@ import (
 func TestLongest(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	var m Meter
+	var m LatencyMeter
 	if got := m.Longest(start); got != 0 {
 		t.Errorf("nothing was measured: got %s", got)
 	}
@@ -37,7 +37,7 @@ func TestLongest(t *testing.T) {
 
 func TestRunMeasures(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	var m Meter
+	var m LatencyMeter
 	done := make(chan struct{})
 	go func() { m.Run(ctx); close(done) }()
 	deadline := time.Now().Add(30 * time.Second)

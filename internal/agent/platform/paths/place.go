@@ -13,8 +13,8 @@ type Places struct {
 	Bin, Volume, Data, State, Run, Tmp, Config, TLS, Root string
 }
 
-// Default returns the places in a real pod.
-func Default() Places {
+// DefaultPlaces returns the places in a real pod.
+func DefaultPlaces() Places {
 	return Places{
 		Bin:    agentapi.BinDir,
 		Volume: agentapi.VolumeDir,

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Below returns the processes a process has started, and those they have started, by id.
-func Below(pid int) []int {
+// Descendants returns the processes a process has started, and those they have started, by id.
+func Descendants(pid int) []int {
 	all := list()
 	out := []int{pid}
 	for i := 0; i < len(out); i++ {
@@ -23,11 +23,11 @@ func Below(pid int) []int {
 	return out[1:]
 }
 
-// Kill kills a process and all it has started.
-func Kill(pid int) { killTree(list(), pid) }
+// KillProcess kills a process and all it has started.
+func KillProcess(pid int) { killTree(list(), pid) }
 
-// End asks a process to end, which may have something to clean up, and kills what it has started: what it waits for.
-func End(pid int) {
+// EndProcess asks a process to end, which may have something to clean up, and kills what it has started: what it waits for.
+func EndProcess(pid int) {
 	all := list() // before it ends, and they are another process's
 	_ = syscall.Kill(pid, syscall.SIGTERM)
 	for _, p := range all {
@@ -37,8 +37,8 @@ func End(pid int) {
 	}
 }
 
-// Name returns what a process is called, "" when it has gone.
-func Name(pid int) string {
+// ProcessName returns what a process is called, "" when it has gone.
+func ProcessName(pid int) string {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
 	if err != nil {
 		return ""

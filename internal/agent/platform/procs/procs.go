@@ -15,19 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Table knows which children are waited for. The zero value is ready.
-type Table struct {
+// ProcessTable knows which children are waited for. The zero value is ready.
+type ProcessTable struct {
 	mu    sync.Mutex
 	known map[int]bool
 }
 
-// Adopt makes this process the parent of its descendants' orphans, also when it is not PID 1.
-func Adopt() error {
+// AdoptOrphans makes this process the parent of its descendants' orphans, also when it is not PID 1.
+func AdoptOrphans() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
 // Start starts a command. Wait must be called for it afterwards, and nothing else.
-func (t *Table) Start(cmd *exec.Cmd) error {
+func (t *ProcessTable) Start(cmd *exec.Cmd) error {
 	// The lock keeps Reap away from the moment in which the child exists and is not known.
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,7 +42,7 @@ func (t *Table) Start(cmd *exec.Cmd) error {
 }
 
 // Wait waits for a command that Start started.
-func (t *Table) Wait(cmd *exec.Cmd) error {
+func (t *ProcessTable) Wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	t.mu.Lock()
 	delete(t.known, cmd.Process.Pid)
@@ -51,7 +51,7 @@ func (t *Table) Wait(cmd *exec.Cmd) error {
 }
 
 // Take makes a child known that an agent before this one has started. WaitFor must be called for it afterwards.
-func (t *Table) Take(pid int) (*os.Process, error) {
+func (t *ProcessTable) Take(pid int) (*os.Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, err := os.FindProcess(pid)
@@ -66,7 +66,7 @@ func (t *Table) Take(pid int) (*os.Process, error) {
 }
 
 // WaitFor waits for a child that Take has made known.
-func (t *Table) WaitFor(p *os.Process) (*os.ProcessState, error) {
+func (t *ProcessTable) WaitFor(p *os.Process) (*os.ProcessState, error) {
 	state, err := p.Wait()
 	t.mu.Lock()
 	delete(t.known, p.Pid)
@@ -76,7 +76,7 @@ func (t *Table) WaitFor(p *os.Process) (*os.ProcessState, error) {
 
 // Reap collects the exit status of every dead child that is not waited for, and returns how many there were. While a
 // child is being started, which takes as long as its directory does, it leaves that for the next time.
-func (t *Table) Reap() int {
+func (t *ProcessTable) Reap() int {
 	if !t.mu.TryLock() {
 		return 0
 	}
@@ -96,7 +96,7 @@ func (t *Table) Reap() int {
 
 // KillOrphans kills every descendant of this process that no known child leads to: what a dead
 // server left behind (transfer scripts and their pipelines). It returns how many it has killed.
-func (t *Table) KillOrphans() int {
+func (t *ProcessTable) KillOrphans() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := list()

@@ -27,10 +27,10 @@ func TestParseStat(t *testing.T) {
 // TestReapTakesOrphansOnly lets a child leave an orphan behind and checks that Reap collects the
 // orphan while the child's own exit status stays for Wait.
 func TestReapTakesOrphansOnly(t *testing.T) {
-	if err := Adopt(); err != nil {
+	if err := AdoptOrphans(); err != nil {
 		t.Skip("cannot become a subreaper: ", err)
 	}
-	var table Table
+	var table ProcessTable
 	cmd := exec.Command("sh", "-c", "sh -c 'exit 3' & exit 7")
 	if err := table.Start(cmd); err != nil {
 		t.Fatal(err)
@@ -50,10 +50,10 @@ func TestReapTakesOrphansOnly(t *testing.T) {
 }
 
 func TestKillOrphansSparesKnownChildren(t *testing.T) {
-	if err := Adopt(); err != nil {
+	if err := AdoptOrphans(); err != nil {
 		t.Skip("cannot become a subreaper: ", err)
 	}
-	var table Table
+	var table ProcessTable
 	known := exec.Command("sleep", "60")
 	if err := table.Start(known); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// Set holds listening sockets. Safe for concurrent use; the zero value has inherited none.
-type Set struct {
+// SocketSet holds listening sockets. Safe for concurrent use; the zero value has inherited none.
+type SocketSet struct {
 	mu        sync.Mutex
 	open      map[string]int
 	inherited map[string]int
@@ -21,10 +21,10 @@ type Set struct {
 }
 
 // Inherit takes over what Save wrote.
-func (s *Set) Inherit(data json.RawMessage) error { return json.Unmarshal(data, &s.inherited) }
+func (s *SocketSet) Inherit(data json.RawMessage) error { return json.Unmarshal(data, &s.inherited) }
 
 // Listen returns the inherited socket of an address, or opens one.
-func (s *Set) Listen(ctx context.Context, network, address string) (net.Listener, error) {
+func (s *SocketSet) Listen(ctx context.Context, network, address string) (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, err := s.listen(ctx, network, address)
@@ -41,7 +41,7 @@ func (s *Set) Listen(ctx context.Context, network, address string) (net.Listener
 	return l, err
 }
 
-func (s *Set) listen(ctx context.Context, network, address string) (net.Listener, error) {
+func (s *SocketSet) listen(ctx context.Context, network, address string) (net.Listener, error) {
 	if fd, ok := s.inherited[address]; ok {
 		f := os.NewFile(uintptr(fd), address)
 		s.originals = append(s.originals, f)
@@ -59,14 +59,14 @@ func (s *Set) listen(ctx context.Context, network, address string) (net.Listener
 }
 
 // Save returns the descriptors of the open sockets, by address.
-func (s *Set) Save() map[string]int {
+func (s *SocketSet) Save() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open
 }
 
 // Settle closes the descriptors that were inherited: no program goes back to them.
-func (s *Set) Settle() {
+func (s *SocketSet) Settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.originals {

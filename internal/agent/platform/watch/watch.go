@@ -16,9 +16,9 @@ const (
 	rescanInterval = 15 * time.Second
 )
 
-// Dirs calls changed after something changed in one of the directories, and every now and then
+// WatchDirs calls changed after something changed in one of the directories, and every now and then
 // anyway, until ctx ends. A directory that is not there yet is tried again.
-func Dirs(ctx context.Context, dirs []string, changed func()) {
+func WatchDirs(ctx context.Context, dirs []string, changed func()) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		poll(ctx, changed)

@@ -27,7 +27,7 @@ func TestDirsSeesKubeletsSwap(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	seen := make(chan string, 100)
-	go Dirs(ctx, []string{dir, filepath.Join(dir, "not-there")}, func() {
+	go WatchDirs(ctx, []string{dir, filepath.Join(dir, "not-there")}, func() {
 		data, _ := os.ReadFile(filepath.Join(dir, "..data", "file"))
 		seen <- string(data)
 	})

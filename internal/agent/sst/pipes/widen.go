@@ -8,9 +8,9 @@ import "golang.org/x/sys/unix"
 // size in bytes is what Linux gives an ordinary user at most (fs.pipe-max-size), where that was not changed.
 const size = 1 << 20
 
-// Standard widens standard input and output, where they are pipes. What a host does not give
+// EnlargePipes widens standard input and output, where they are pipes. What a host does not give
 // (fs.pipe-user-pages-soft) a transfer can do without, so it is not reported.
-func Standard() {
+func EnlargePipes() {
 	for _, fd := range []uintptr{0, 1} {
 		_, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, size)
 	}

@@ -12,7 +12,7 @@ import (
 // TestStandard runs itself between two pipes, and with none.
 func TestStandard(t *testing.T) {
 	if os.Getenv("WIDEN") != "" {
-		Standard()
+		EnlargePipes()
 		return
 	}
 	in, feed := pipe(t)

@@ -23,7 +23,7 @@ func TestAnswers(t *testing.T) {
 			}
 			defer func() { _ = l.Close() }()
 			to := l.Addr().(*net.TCPAddr)
-			look := func() (Answer, bool) { return Answers(to.IP, uint16(to.Port)) }
+			look := func() (StreamAnswer, bool) { return StreamAnswers(to.IP, uint16(to.Port)) }
 			if a, ok := look(); ok {
 				t.Errorf("without a connection: %+v", a)
 			}
@@ -36,7 +36,7 @@ func TestAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			await(t, "idle", func() bool { a, ok := look(); return ok && !a.Owed && a.Silent > 300*time.Millisecond })
-			if a, ok := Answers(net.IPv4(127, 0, 0, 9), uint16(to.Port)); ok {
+			if a, ok := StreamAnswers(net.IPv4(127, 0, 0, 9), uint16(to.Port)); ok {
 				t.Errorf("another host: %+v", a)
 			}
 
@@ -92,7 +92,7 @@ func TestAnswersOfNone(t *testing.T) {
 	dial() // takes the only place in the queue, and it is not accepted
 	go dial()
 	await(t, "dialled", func() bool {
-		a, ok := Answers(here, uint16(port))
+		a, ok := StreamAnswers(here, uint16(port))
 		return ok && a.Owed &&
 			a.Silent > 1000*time.Hour
 	})

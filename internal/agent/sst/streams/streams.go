@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Silence returns how long nothing was received on any established connection to a local port. ok is false without a
+// StreamSilence returns how long nothing was received on any established connection to a local port. ok is false without a
 // connection, with unread data in the receive queue (this side is the slow one), or if the kernel does not report it.
-func Silence(port uint16) (silent time.Duration, ok bool) {
+func StreamSilence(port uint16) (silent time.Duration, ok bool) {
 	found, ok := all()
 	if !ok {
 		return 0, false
@@ -50,8 +50,8 @@ func RoundTrip(port uint16) (longest time.Duration, ok bool) {
 	return longest, ok
 }
 
-// Answer is how the other side of this pod's connections to one port of one host answers.
-type Answer struct {
+// StreamAnswer is how the other side of this pod's connections to one port of one host answers.
+type StreamAnswer struct {
 	// Silent is how long nothing was received from there on any of them, neither data nor an ACK.
 	Silent time.Duration
 	// Owed is true if sent data is unacknowledged although the peer's receive window has space: a live peer would have
@@ -59,12 +59,12 @@ type Answer struct {
 	Owed bool
 }
 
-// Answers returns how a host answers. ok is false when no process has a connection there, or the kernel does not report
+// StreamAnswers returns how a host answers. ok is false when no process has a connection there, or the kernel does not report
 // it.
-func Answers(host net.IP, port uint16) (a Answer, ok bool) {
+func StreamAnswers(host net.IP, port uint16) (a StreamAnswer, ok bool) {
 	found, reported := all()
 	if !reported || host == nil {
-		return Answer{}, false
+		return StreamAnswer{}, false
 	}
 	for _, s := range found {
 		m := s.InetDiagMsg

@@ -19,7 +19,7 @@ func TestSilence(t *testing.T) {
 			}
 			defer func() { _ = l.Close() }()
 			port := uint16(l.Addr().(*net.TCPAddr).Port)
-			if silent, ok := Silence(port); ok {
+			if silent, ok := StreamSilence(port); ok {
 				t.Errorf("without a connection: %s", silent)
 			}
 			from, err := net.Dial("tcp", l.Addr().String())
@@ -31,7 +31,7 @@ func TestSilence(t *testing.T) {
 				t.Fatal(err)
 			}
 			await(t, "silent for a while", func() bool {
-				silent, ok := Silence(port)
+				silent, ok := StreamSilence(port)
 				return ok &&
 					silent > 200*time.Millisecond
 			})
@@ -39,15 +39,15 @@ func TestSilence(t *testing.T) {
 			if _, err := from.Write([]byte("x")); err != nil {
 				t.Fatal(err)
 			}
-			await(t, "not read yet", func() bool { _, ok := Silence(port); return !ok })
+			await(t, "not read yet", func() bool { _, ok := StreamSilence(port); return !ok })
 			if _, err := io.ReadFull(to, make([]byte, 1)); err != nil {
 				t.Fatal(err)
 			}
-			if silent, ok := Silence(port); !ok || silent > time.Since(wrote)+10*time.Millisecond {
+			if silent, ok := StreamSilence(port); !ok || silent > time.Since(wrote)+10*time.Millisecond {
 				t.Errorf("after a byte: %s, %v", silent, ok)
 			}
 			_ = from.Close()
-			await(t, "closed by the other side", func() bool { _, ok := Silence(port); return !ok })
+			await(t, "closed by the other side", func() bool { _, ok := StreamSilence(port); return !ok })
 			_ = to.Close()
 		})
 	}

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// slices per second: what one second may carry is spread over it.
-	slices = 10
+	// slicesPerSecond per second: what one second may carry is spread over it.
+	slicesPerSecond = 10
 	// maxBuffer bounds the buffer.
 	maxBuffer = 256 << 10
 )
 
-// Copy copies from r to w until r ends, at no more than perSecond bytes per second. It returns the
+// CopyThrottled copies from r to w until r ends, at no more than perSecond bytes per second. It returns the
 // first error of either side.
-func Copy(w io.Writer, r io.Reader, perSecond int64) error {
+func CopyThrottled(w io.Writer, r io.Reader, perSecond int64) error {
 	if perSecond <= 0 {
 		return errors.New("the rate must be positive")
 	}
-	buf := make([]byte, min(max(perSecond/slices, 1), maxBuffer))
+	buf := make([]byte, min(max(perSecond/slicesPerSecond, 1), maxBuffer))
 	bucket := bucket{rate: float64(perSecond), last: time.Now()}
 	for {
 		n, err := r.Read(buf)
@@ -51,7 +51,7 @@ type bucket struct {
 
 // take takes n bytes out and returns how long to wait until they are there.
 func (b *bucket) take(n int, now time.Time) time.Duration {
-	b.level = min(b.level+now.Sub(b.last).Seconds()*b.rate, b.rate/slices)
+	b.level = min(b.level+now.Sub(b.last).Seconds()*b.rate, b.rate/slicesPerSecond)
 	b.last = now
 	b.level -= float64(n)
 	if b.level >= 0 {

@@ -16,7 +16,7 @@ func TestCopyKeepsTheRate(t *testing.T) {
 		for _, rate := range []int64{64 << 10, 1 << 20, 100 << 20} {
 			var out bytes.Buffer
 			began := time.Now()
-			if err := Copy(&out, strings.NewReader(data), rate); err != nil || out.String() != data {
+			if err := CopyThrottled(&out, strings.NewReader(data), rate); err != nil || out.String() != data {
 				t.Fatalf("%d: %v, %d bytes of %d", rate, err, out.Len(), len(data))
 			}
 			took, want := time.Since(began).Seconds(), float64(len(data))/float64(rate)
@@ -37,13 +37,13 @@ func TestNoSavings(t *testing.T) {
 
 func TestCopyPassesErrorsOn(t *testing.T) {
 	broken := errors.New("broken")
-	if err := Copy(io.Discard, io.MultiReader(strings.NewReader("x"), failing{broken}), 1<<30); !errors.Is(err, broken) {
+	if err := CopyThrottled(io.Discard, io.MultiReader(strings.NewReader("x"), failing{broken}), 1<<30); !errors.Is(err, broken) {
 		t.Errorf("reading: %v", err)
 	}
-	if err := Copy(failing{broken}, strings.NewReader("x"), 1<<30); !errors.Is(err, broken) {
+	if err := CopyThrottled(failing{broken}, strings.NewReader("x"), 1<<30); !errors.Is(err, broken) {
 		t.Errorf("writing: %v", err)
 	}
-	if Copy(io.Discard, strings.NewReader("x"), 0) == nil {
+	if CopyThrottled(io.Discard, strings.NewReader("x"), 0) == nil {
 		t.Error("a rate of nothing is taken")
 	}
 }

@@ -18,8 +18,8 @@ const (
 	RoleJoiner = "joiner"
 )
 
-// Note is what a transfer script records when it begins.
-type Note struct {
+// TransferNote is what a transfer script records when it begins.
+type TransferNote struct {
 	Role string
 	PID  int
 	// Kind is JoinIST for a donor's script with --bypass, else JoinSST; a joiner's script does
@@ -29,9 +29,9 @@ type Note struct {
 	Host string
 }
 
-// Script returns shell text for the file bash reads before each transfer script. It appends the note
+// NotesScript returns shell text for the file bash reads before each transfer script. It appends the note
 // to a file, with what the script was called with; the secret in the address is left out.
-func Script(notes string) string {
+func NotesScript(notes string) string {
 	return `	(
 		role= to= kind=` + agentapi.JoinSST + `
 		while [ $# -gt 0 ]; do
@@ -52,14 +52,14 @@ func Script(notes string) string {
 `
 }
 
-// Notes returns all notes in a file, oldest first. A file that is not there has none, and a line that
+// TransferNotes returns all notes in a file, oldest first. A file that is not there has none, and a line that
 // is not complete is not one yet.
-func Notes(path string) []Note {
+func TransferNotes(path string) []TransferNote {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	var out []Note
+	var out []TransferNote
 	for _, line := range strings.SplitAfter(string(data), "\n") {
 		fields := strings.Fields(line)
 		if !strings.HasSuffix(line, "\n") || len(fields) < 3 || len(fields) > 4 {
@@ -69,7 +69,7 @@ func Notes(path string) []Note {
 		if err != nil {
 			continue
 		}
-		n := Note{Role: fields[0], PID: pid, Kind: fields[2]}
+		n := TransferNote{Role: fields[0], PID: pid, Kind: fields[2]}
 		if len(fields) == 4 {
 			n.Host = fields[3]
 		}
@@ -79,7 +79,7 @@ func Notes(path string) []Note {
 }
 
 // Running returns whether the script that wrote the note still runs.
-func (n Note) Running() bool {
+func (n TransferNote) Running() bool {
 	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(n.PID), "cmdline"))
 	return err == nil && strings.Contains(string(data), "wsrep_sst_")
 }

@@ -16,8 +16,8 @@ func TestScript(t *testing.T) {
 	dir := t.TempDir()
 	notes, env, script := filepath.Join(dir, "notes"), filepath.Join(dir, "env.sh"),
 		filepath.Join(dir, "wsrep_sst_mariabackup")
-	write(t, env, "case \"${0##*/}\" in\nwsrep_sst_mariabackup)\n"+Script(notes)+"\t;;\nesac\n")
-	write(t, script, "#!/bin/bash -ue\nexit 0\n")
+	writeExecutable(t, env, "case \"${0##*/}\" in\nwsrep_sst_mariabackup)\n"+NotesScript(notes)+"\t;;\nesac\n")
+	writeExecutable(t, script, "#!/bin/bash -ue\nexit 0\n")
 	for _, args := range [][]string{
 		{"--role", "donor", "--address", "shop.test:s3cret@10.0.0.3:4444/xtrabackup_sst//1", "--datadir", "/x"},
 		{"--role", "donor", "--bypass", "--address", "10.0.0.3:4444"},
@@ -31,14 +31,14 @@ func TestScript(t *testing.T) {
 			t.Fatalf("%v: %v: %s", args, err, out)
 		}
 	}
-	got := Notes(notes)
+	got := TransferNotes(notes)
 	for i := range got {
 		if got[i].PID == 0 || got[i].Running() {
 			t.Errorf("pid of %+v", got[i])
 		}
 		got[i].PID = 0
 	}
-	want := []Note{
+	want := []TransferNote{
 		{Role: "donor", Kind: "SST", Host: "10.0.0.3"}, {Role: "donor", Kind: "IST", Host: "10.0.0.3"},
 		{Role: "donor", Kind: "SST", Host: "fd00::2"}, {Role: "joiner", Kind: "SST", Host: "10.0.0.2"},
 	}
@@ -49,16 +49,16 @@ func TestScript(t *testing.T) {
 
 func TestNotesOfNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes")
-	if Notes(path) != nil {
+	if TransferNotes(path) != nil {
 		t.Error("a file that is not there has notes")
 	}
-	write(t, path, "donor x SST\ngarbage\ndonor 12 SST 10.0.0")
-	if got := Notes(path); got != nil {
+	writeExecutable(t, path, "donor x SST\ngarbage\ndonor 12 SST 10.0.0")
+	if got := TransferNotes(path); got != nil {
 		t.Errorf("%+v", got)
 	}
 }
 
-func write(t *testing.T, path, text string) {
+func writeExecutable(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ func TestPreparingSince(t *testing.T) {
 		t.Error("without a log")
 	}
 	log := filepath.Join(dir, prepareLog)
-	write(t, log, "")
+	writeExecutable(t, log, "")
 	if err := os.Chtimes(log, time.Unix(50, 0), time.Unix(50, 0)); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Workers adds up the I/O and CPU time of the SST's processes, exited ones included.
-type Workers struct {
+// TransferWorkers adds up the I/O and CPU time of the SST's processes, exited ones included.
+type TransferWorkers struct {
 	seen map[int]counts
 }
 
@@ -17,7 +17,7 @@ type counts struct{ written, ticks int64 }
 
 // Count adds up what the given processes have done, those that have gone included: bytes they have
 // written, to files or pipes, and their work, which grows with anything they do.
-func (w *Workers) Count(pids []int) (written, work int64) {
+func (w *TransferWorkers) Count(pids []int) (written, work int64) {
 	if w.seen == nil {
 		w.seen = map[int]counts{}
 	}

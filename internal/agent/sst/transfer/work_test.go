@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 
 // TestWorkersRemember: what a process has done still counts when it has gone.
 func TestWorkersRemember(t *testing.T) {
-	w := Workers{seen: map[int]counts{999999999: {written: 10, ticks: 1}}}
+	w := TransferWorkers{seen: map[int]counts{999999999: {written: 10, ticks: 1}}}
 	if written, work := w.Count([]int{999999999, os.Getpid()}); written < 10 || work < 11 {
 		t.Errorf("%d %d", written, work)
 	}
