@@ -16,12 +16,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/arbitrator"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
-	"github.com/galera-operator/galera-operator/internal/agent/install"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/notify"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/sst/pipes"
-	"github.com/galera-operator/galera-operator/internal/agent/sst/throttle"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
+	"github.com/galera-operator/galera-operator/internal/agent/join"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -67,19 +67,19 @@ func run(args []string) error {
 		if len(args) != 2 {
 			return fmt.Errorf("install needs a directory\n%s", usage)
 		}
-		return errors.Join(install.InstallAgent(args[1]), install.WritePasswd(args[1]))
+		return errors.Join(platform.InstallAgent(args[1]), platform.WritePasswd(args[1]))
 	case "notify":
 		// An agent that does not listen yet reads the state by itself: mariadbd must not be troubled.
-		_ = notify.SendNotification(paths.DefaultPlaces().NotifySocket(), notify.ParseNotification(args[1:]))
+		_ = wsrep.SendNotification(platform.DefaultPlaces().NotifySocket(), wsrep.ParseNotification(args[1:]))
 		return nil
 	case "throttle":
 		rate, err := strconv.ParseInt(strings.Join(args[1:], " "), 10, 64)
 		if err != nil {
 			return fmt.Errorf("throttle needs a number of bytes\n%s", usage)
 		}
-		return throttle.CopyThrottled(os.Stdout, os.Stdin, rate)
+		return join.CopyThrottled(os.Stdout, os.Stdin, rate)
 	case "widen":
-		pipes.EnlargePipes()
+		join.EnlargePipes()
 		return nil
 	}
 	return fmt.Errorf("unknown command %q\n%s", args[0], usage)
@@ -111,7 +111,7 @@ func runArbitrator() error {
 func options(server string) (agent.Options, error) {
 	digest, err := handover.Digest()
 	debug.SetMemoryLimit(memoryLimit)
-	places, out := paths.DefaultPlaces(), logs.New(os.Stdout)
+	places, out := platform.DefaultPlaces(), logs.New(os.Stdout)
 	format := func(format string) { out.SetFormat(logs.Format(format)) }
 	format(config.LogFormat(places)) // of the first line, too
 	slog.SetDefault(out.Logger())    // for what libraries log

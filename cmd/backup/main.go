@@ -10,10 +10,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/galera-operator/galera-operator/internal/agent/install"
 	"github.com/galera-operator/galera-operator/internal/backup/archiver"
 	"github.com/galera-operator/galera-operator/internal/backup/runner"
 	"github.com/galera-operator/galera-operator/internal/logs"
+	"github.com/galera-operator/galera-operator/internal/platform"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
@@ -46,10 +46,10 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 1 && args[0] == "archive":
 		return archiver.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
-		if err := install.WritePasswd(args[1]); err != nil {
+		if err := platform.WritePasswd(args[1]); err != nil {
 			return err
 		}
-		return install.InstallAs(args[1], "backup")
+		return platform.InstallAs(args[1], "backup")
 	case version.Asked(args):
 		fmt.Println(version.Version)
 		return nil

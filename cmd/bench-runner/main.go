@@ -9,9 +9,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/galera-operator/galera-operator/internal/agent/install"
 	"github.com/galera-operator/galera-operator/internal/bench/runner"
 	"github.com/galera-operator/galera-operator/internal/logs"
+	"github.com/galera-operator/galera-operator/internal/platform"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 1 && args[0] == "run":
 		return runner.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
-		return install.InstallAs(args[1], "bench-runner")
+		return platform.InstallAs(args[1], "bench-runner")
 	case len(args) > 2 && args[0] == "sidecar":
 		return runner.RunSidecar(ctx, args[1], args[2:])
 	case len(args) == 3 && args[0] == "wireguard":

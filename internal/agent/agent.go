@@ -1,10 +1,3 @@
-// Package agent is PID 1 of a database pod. It starts, stops and watches mariadbd, knows where the
-// member's data stand in the cluster's history, carries out the operator's orders, loads
-// certificates, and proves what is encrypted.
-//
-// One goroutine, the loop, owns all state. Everything slow is done by workers, which hand their
-// results back to the loop as events. After every event the loop puts the facts into a
-// Situation, asks Next what follows from them, does that one thing, and publishes a Report.
 package agent
 
 import (
@@ -23,38 +16,26 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/backup"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
-	"github.com/galera-operator/galera-operator/internal/agent/distance"
-	"github.com/galera-operator/galera-operator/internal/agent/donor"
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/examine"
-	"github.com/galera-operator/galera-operator/internal/agent/gcache"
-	"github.com/galera-operator/galera-operator/internal/agent/handover"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/joiner"
-	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/metrics"
-	"github.com/galera-operator/galera-operator/internal/agent/metrics/mysqld"
-	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/orders/commands"
-	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
-	"github.com/galera-operator/galera-operator/internal/agent/running"
-	"github.com/galera-operator/galera-operator/internal/agent/serving"
-	"github.com/galera-operator/galera-operator/internal/agent/starting"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
-
-	"github.com/galera-operator/galera-operator/internal/agent/notify"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/latency"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
-	"github.com/galera-operator/galera-operator/internal/agent/prove"
-	"github.com/galera-operator/galera-operator/internal/agent/report"
-	"github.com/galera-operator/galera-operator/internal/agent/sst/streams"
-	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agent/join"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+
+	"github.com/galera-operator/galera-operator/internal/agent/handover"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+
+	"github.com/galera-operator/galera-operator/internal/agent/metrics"
+
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+
+	"github.com/galera-operator/galera-operator/internal/agent/starting"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+
+	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -63,7 +44,7 @@ import (
 type Options struct {
 	// Name, Namespace and Address are the pod's.
 	Name, Namespace, Address string
-	Places                   paths.Places
+	Places                   platform.Places
 	// Version is that of the build, Digest the SHA-256 of the program in hexadecimal.
 	Version, Digest string
 	Logger          *slog.Logger
@@ -104,7 +85,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	if err := os.MkdirAll(o.Places.Run, 0o750); err != nil {
 		return nil, err
 	}
-	if err := procs.AdoptOrphans(); err != nil {
+	if err := platform.AdoptOrphans(); err != nil {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
 	}
 	a, err := newAgent(o)
@@ -145,39 +126,39 @@ type agent struct {
 	user string
 
 	queue   *eventloop.Queue
-	table   procs.ProcessTable
-	reports *report.ReportStore
+	table   platform.ProcessTable
+	reports *api.ReportStore
 	conn    *wsrep.Conn
 	poll    wsrep.Poll
-	vitals  web.Vitals
-	latency latency.LatencyMeter
+	vitals  api.Vitals
+	latency platform.LatencyMeter
 	exited  bool
 	role    primaryRole
 
 	// What the member has.
-	image  image.Image
-	volume volume.Volume
+	image  mariadbd.Image
+	volume datadir.Volume
 	config config.Manager
 	certs  certs.Reloader
-	gcache gcache.GCache
-	exam   examine.Examiner
+	gcache join.GCache
+	exam   process.Examiner
 	// The peers, and what is sent to the group.
-	group     peers.Peers
+	group     api.Peers
 	evictions wsrep.Evictions
 	evicted   wsrep.Forgetting
-	distance  distance.WindowTuner
+	distance  wsrep.WindowTuner
 	// What runs, and what is to run.
-	orders   ordering.Store
-	commands commands.Executor
-	run      running.Supervisor
+	orders   orders.Store
+	commands Executor
+	run      process.Supervisor
 	start    starting.Starter
-	joiner   joiner.JoinerTracker
-	donor    donor.DonorTracker
-	serving  serving.Maintainer
-	prove    prove.ProofMonitor
+	joiner   join.JoinerTracker
+	donor    join.DonorTracker
+	serving  process.Maintainer
+	prove    certs.ProofMonitor
 	backup   *backup.Streamer
 
-	sockets  sockets.SocketSet
+	sockets  platform.SocketSet
 	handover handover.Replacer
 }
 
@@ -190,17 +171,17 @@ func newAgent(o Options) (*agent, error) {
 		return nil, err
 	}
 	a := &agent{Options: o, user: osUser(), queue: eventloop.NewQueue(), conn: conn}
-	a.build(streams.StreamSilence, streams.StreamAnswers)
+	a.build(platform.StreamSilence, platform.StreamAnswers)
 	return a, nil
 }
 
 // build gives every component its dependencies. silence and answers observe the connections of transfers.
-func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(net.IP, uint16) (streams.StreamAnswer, bool)) {
+func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(net.IP, uint16) (platform.StreamAnswer, bool)) {
 	o, conn, loop := a.Options, a.conn, a.queue.Loop(a.Logger)
-	a.volume.Open(o.Places, a.queue.Post, volume.NewVolumeWatch(func() error { return volume.TouchVolume(o.Places.State) }, time.Now))
-	a.gcache = gcache.NewGCache(o.Places, &a.volume, o.Logger)
-	a.image = image.NewImage(loop, &a.table)
-	a.reports = report.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
+	a.volume.Open(o.Places, a.queue.Post, datadir.NewVolumeWatch(func() error { return datadir.TouchVolume(o.Places.State) }, time.Now))
+	a.gcache = join.NewGCache(o.Places, &a.volume, o.Logger)
+	a.image = mariadbd.NewImage(loop, &a.table)
+	a.reports = api.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
 		AgentVersion: o.Version,
 		AgentDigest:  o.Digest, AgentArch: runtime.GOARCH, Image: a.image.ImageReport,
 		Boot: bootID(), Phase: galera.PhaseExamining})
@@ -208,11 +189,11 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
 	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, EvictServer: conn.Evict,
 		Settling: func() { a.queue.Post(a.evicted.Begin) }}
-	a.distance = distance.NewWindowTuner(loop, conn, func() (time.Duration, bool) { return streams.RoundTrip(distance.Port) })
+	a.distance = wsrep.NewWindowTuner(loop, conn, func() (time.Duration, bool) { return platform.RoundTrip(wsrep.Port) })
 	a.prove.Open(a.queue.Post)
-	credentials := func() peers.Credentials {
+	credentials := func() api.Credentials {
 		id := a.certs.Identity()
-		return peers.Credentials{Pair: id.Pair, CAs: id.CAs}
+		return api.Credentials{Pair: id.Pair, CAs: id.CAs}
 	}
 	a.group.Open(o.Name, credentials, func(asked time.Time, views map[string]agentapi.PeerView) {
 		a.queue.Post(func() { a.onPeers(asked, views) })
@@ -221,29 +202,29 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.certs.Open(loop, o.Places, conn, a.updateSubject)
 	a.config = config.NewManager(loop, o.Places, member, &a.image, &a.table, conn,
 		config.Events{Taken: a.onConfig, Applied: a.updateSubject})
-	a.orders = ordering.NewStore(loop, &a.volume)
-	a.run = running.NewSupervisor(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group,
-		running.SupervisorEvents{Changed: a.updateSubject, Line: a.serverLine})
-	a.exam = examine.NewExaminer(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts,
+	a.orders = orders.NewStore(loop, &a.volume)
+	a.run = process.NewSupervisor(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group,
+		process.SupervisorEvents{Changed: a.updateSubject, Line: a.serverLine})
+	a.exam = process.NewExaminer(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts,
 		func() orders.Content { return a.orders.Content() },
 		func() error { return a.orders.Damaged() }, a.config.Blame)
-	a.joiner = joiner.NewJoinerTracker(loop, o.Places, o.Address, silence, joiner.Dependencies{
+	a.joiner = join.NewJoinerTracker(loop, o.Places, o.Address, silence, join.Dependencies{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam},
-		joiner.Events{Judge: a.judgeServer})
-	a.donor = donor.NewDonorTracker(loop, o.Places, &a.run, &a.config, answers)
+		join.Events{Judge: a.judgeServer})
+	a.donor = join.NewDonorTracker(loop, o.Places, &a.run, &a.config, answers)
 	a.start = starting.NewStarter(loop, o.Places, member, starting.Dependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
 		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
 	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
-	a.commands = commands.NewExecutor(loop, commands.ExecutorDependencies{
+	a.commands = NewExecutor(loop, ExecutorDependencies{
 		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config},
 		conn.RebuildQuorum)
 	own := &accounts.Own{DB: conn.DB(), User: a.user}
-	a.serving = serving.NewMaintainer(loop, o.Places.State, mariadbd.NewRootKeeper(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep),
+	a.serving = process.NewMaintainer(loop, o.Places.State, accounts.NewRootKeeper(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep),
 		mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
-		serving.MaintainerDependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
+		process.MaintainerDependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
 			Orders: &a.orders, Volume: &a.volume},
-		serving.MaintainerEvents{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
+		process.MaintainerEvents{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
 			Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
 		func() galera.Line { return a.orders.Content().Lineage.Line })
@@ -258,9 +239,9 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 }
 
 // scheduling returns what the server's events are read, run and changed by.
-func scheduling(a *agent) serving.Scheduling {
+func scheduling(a *agent) process.Scheduling {
 	scheduler := wsrep.Scheduler{Conn: a.conn}
-	return serving.Scheduling{Group: &a.group,
+	return process.Scheduling{Group: &a.group,
 		Asked: func() bool {
 			return a.config.Node != nil && a.config.Node.RunEvents && a.role.primary == a.Name && !a.queue.Draining()
 		},
@@ -282,17 +263,17 @@ func bootID() string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Get
 // serve opens the ports and the notify socket.
 func (a *agent) serve(ctx context.Context) error {
 	a.vitals.Beat()
-	probe := web.ProbeHandler{
+	probe := api.ProbeHandler{
 		Reports:    a.reports,
 		Alive:      a.vitals.Alive,
 		DonorReady: a.vitals.DonorReady,
-		Metrics:    metrics.NewHandler(metrics.NewCollector(metrics.NodeFamilies(), a.facts), mysqld.NewServer(a.conn.DB())),
+		Metrics:    metrics.NewHandler(metrics.NewCollector(metrics.NodeFamilies(), a.facts), metrics.NewServer(a.conn.DB())),
 	}
-	if err := web.Serve(ctx, &a.sockets, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
+	if err := api.Serve(ctx, &a.sockets, agentapi.ProbePort, probe.Handler(), nil, a.Logger); err != nil {
 		return err
 	}
 	keeper := &accounts.Keeper{Logger: a.Logger, DB: a.conn.DB(), Status: a.conn.Status}
-	control := web.ControlHandler{Users: keeper.Users, Databases: keeper.Database,
+	control := api.ControlHandler{Users: keeper.Users, Databases: keeper.Database,
 		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
 			a.queue.Post(func() { a.role.setPrimary(a.Name, name, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
@@ -301,29 +282,29 @@ func (a *agent) serve(ctx context.Context) error {
 		},
 		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount,
 			Drop: a.conn.DropBenchAccount}.Keep}
-	identity := func() web.ControlIdentity { return web.ControlIdentity(a.certs.Identity()) }
-	if err := web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), web.TLSConfig(identity),
+	identity := func() api.ControlIdentity { return api.ControlIdentity(a.certs.Identity()) }
+	if err := api.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), api.TLSConfig(identity),
 		a.Logger); err != nil {
 		return err
 	}
-	p := web.PeerHandler{Reports: a.reports, Identity: identity, Members: a.group.Members}
-	if err := web.Serve(ctx, &a.sockets, agentapi.PeerPort, p.Handler(), p.TLSConfig(), a.Logger); err != nil {
+	p := api.PeerHandler{Reports: a.reports, Identity: identity, Members: a.group.Members}
+	if err := api.Serve(ctx, &a.sockets, agentapi.PeerPort, p.Handler(), p.TLSConfig(), a.Logger); err != nil {
 		return err
 	}
 	given := a.backup.TLSConfig(func() *tls.Certificate { return a.certs.Identity().Pair })
 	// Not handed over: an agent is not replaced during a backup, and a successor that does not know a socket would keep it
 	// open.
-	if err := web.Serve(ctx, &sockets.SocketSet{}, agentapi.BackupPort, a.backup.Handler(), given, a.Logger); err != nil {
+	if err := api.Serve(ctx, &platform.SocketSet{}, agentapi.BackupPort, a.backup.Handler(), given, a.Logger); err != nil {
 		return err
 	}
-	return notify.ListenForNotifications(ctx, &a.sockets, a.Places.NotifySocket(), func(e notify.Notification) {
+	return wsrep.ListenForNotifications(ctx, &a.sockets, a.Places.NotifySocket(), func(e wsrep.Notification) {
 		a.queue.Post(func() { a.onNotify(e) })
 	})
 }
 
 // startWatchers starts everything that feeds the loop.
 func (a *agent) startWatchers(ctx context.Context) {
-	go watch.WatchDirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.queue.Post(a.onFiles) })
+	go platform.WatchDirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.queue.Post(a.onFiles) })
 	go a.group.Run(ctx)
 	go a.prove.Run(ctx)
 	go a.volume.Run(ctx)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -28,7 +28,7 @@ func TestOrderThatCannotBeWrittenIsAnsweredWithAnError(t *testing.T) {
 		!s.volume.Suspected() {
 		t.Errorf("%v; %+v", answer, s.orders.Content())
 	}
-	touch := func() error { return volume.TouchVolume(s.Places.State) }
+	touch := func() error { return datadir.TouchVolume(s.Places.State) }
 	s.write.Store(&touch)
 	s.volume.Try()
 	s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})

@@ -3,11 +3,11 @@ package agent
 import (
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/notify"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -50,7 +50,7 @@ func (a *agent) serverLine(line string) {
 }
 
 // onNotify is called when mariadbd has reported a change.
-func (a *agent) onNotify(e notify.Notification) {
+func (a *agent) onNotify(e wsrep.Notification) {
 	if len(e.Members) > 0 && a.config.Node != nil { // no server of ours runs without one
 		a.run.View.Take(wsrep.NodesOf(e.Members, a.config.Node.Members), e.Primary)
 		a.prove.Kick() // a member may have come back with another encryption
@@ -135,7 +135,7 @@ func (a *agent) onExit(proc *mariadbd.Process) {
 	a.exam.Exited()
 	a.prove.Exited()
 	a.group.Forget()
-	a.group.Set(peers.PaceWaiting)
+	a.group.Set(api.PaceWaiting)
 	go mariadbd.KillOrphans(&a.table)
 	a.run.CountEnd(run, exit, orderly, a.joiner.Exited())
 	a.commands.Exited(run.Order, exit)

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -27,10 +27,10 @@ echo "$method" >"$(dirname "$conf")/method.tmp" && mv "$(dirname "$conf")/method
 // TestJoinUsesTheMethodItNoted: the option file may be another one by the time mariadbd reads it. By rsync a copy is
 // written over the data, and only the note shows then that they are none any more.
 func TestJoinUsesTheMethodItNoted(t *testing.T) {
-	names := map[string]string{servercnf.MariaBackup: "mariabackup", servercnf.Rsync: "rsync"}
+	names := map[string]string{config.MariaBackup: "mariabackup", config.Rsync: "rsync"}
 	for noted, later := range map[string]string{
-		servercnf.MariaBackup: servercnf.Rsync,
-		servercnf.Rsync:       servercnf.MariaBackup,
+		config.MariaBackup: config.Rsync,
+		config.Rsync:       config.MariaBackup,
 	} {
 		t.Run(noted+", then "+later, func(t *testing.T) {
 			a := fresh(t)
@@ -42,16 +42,16 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 			if err := os.WriteFile(a.image.Mariadbd, []byte(reader), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			configured := func(method string) (*agentapi.NodeConfig, servercnf.Output) {
+			configured := func(method string) (*agentapi.NodeConfig, config.Output) {
 				c := &agentapi.NodeConfig{StateTransfer: agentapi.StateTransferConfig{Method: method}}
-				return c, servercnf.Build(servercnf.Input{Config: *c, Name: a.Name, Address: a.Address, Places: a.Places})
+				return c, config.Build(config.Input{Config: *c, Name: a.Name, Address: a.Address, Places: a.Places})
 			}
 			_, changed := configured(later)
 			if err := os.WriteFile(a.Places.MyCnf(), []byte(changed.MyCnf.Render()), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			a.config.Node, a.config.Output = configured(noted)
-			a.exam.Found = examine.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
+			a.exam.Found = process.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
 			a.start.ToJoin(lifecycle.JoinVerdict{})
 			select {
 			case <-a.queue.Events: // started

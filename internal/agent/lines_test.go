@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -19,7 +19,7 @@ func fresh(t *testing.T) *agent {
 	t.Helper()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	p := paths.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"),
+	p := platform.Places{Volume: dir, Data: at("data"), State: at("state"), Run: at("run"), Tmp: at("tmp"),
 		Config: at("config"), TLS: at("tls"), Root: at("root")}
 	if err := os.MkdirAll(p.Run, 0o750); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func fresh(t *testing.T) *agent {
 	}
 	t.Cleanup(a.conn.Close)
 	a.openVolume(a.initState)
-	a.volume = volume.Volume{}
+	a.volume = datadir.Volume{}
 	return a
 }
 

@@ -7,11 +7,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 )
 
 // openVolume reads what an earlier run of the agent has left, by read. The ports answer meanwhile, and report a volume
@@ -30,9 +29,9 @@ func (a *agent) openVolume(read func()) {
 			return
 		case <-tick.C:
 			a.vitals.Beat()
-			if pending := time.Since(began); pending > volume.FrozenAfter {
+			if pending := time.Since(began); pending > datadir.FrozenAfter {
 				r := a.reports.Get()
-				r.Failure = volume.FrozenFailure(began, pending)
+				r.Failure = datadir.FrozenFailure(began, pending)
 				a.reports.Set(r)
 			}
 		}
@@ -47,7 +46,7 @@ func (a *agent) initState() {
 	a.orders.Open(a.Places.State)
 	a.config.Remember(datadir.Markers{Dir: a.Places.State}.Settings())
 	a.gcache.Open()
-	a.group.Set(peers.PaceWaiting)
+	a.group.Set(api.PaceWaiting)
 }
 
 // loop turns until the agent has nothing left to do.

@@ -6,10 +6,10 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics"
-	"github.com/galera-operator/galera-operator/internal/agent/prove"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -103,10 +103,10 @@ func (a *agent) updateSubject() {
 	}
 	node, output, run := a.config.Node, a.config.Output, a.config.Running()
 	a.group.SetMembers(node.Identity(), node.Members)
-	s := prove.ProofSubject{Address: a.Address, Cluster: node.Identity(), Arbitrator: node.Arbitrator,
-		Credentials: prove.Credentials{Roots: a.certs.Installed().Roots},
+	s := certs.ProofSubject{Address: a.Address, Cluster: node.Identity(), Arbitrator: node.Arbitrator,
+		Credentials: certs.Credentials{Roots: a.certs.Installed().Roots},
 		Password:    a.serving.Root.Password, Running: a.run.Status != nil && a.run.Proc != nil,
-		TransferEncrypted: servercnf.TransferEncrypted(output.MyCnf)}
+		TransferEncrypted: config.TransferEncrypted(output.MyCnf)}
 	for _, p := range node.Members {
 		if p.Name != a.Name {
 			s.Peers = append(s.Peers, p)
@@ -116,7 +116,7 @@ func (a *agent) updateSubject() {
 		s.Socket, s.Clients = run.Output.Socket, run.Clients
 	}
 	if at := a.certs.ReplacedAt(); !at.IsZero() {
-		s.NotBefore = at.Add(prove.AfterReload)
+		s.NotBefore = at.Add(certs.AfterReload)
 	}
 	if a.certs.Installed().ID != "" {
 		pair := a.certs.Installed().Pair
@@ -125,5 +125,5 @@ func (a *agent) updateSubject() {
 	a.prove.Set(s, fmt.Sprint(s.Running, s.Socket, s.Clients, s.TransferEncrypted, a.certs.Loaded().ID,
 		a.certs.Installed().ID, a.run.PID(), s.Peers,
 		node.Arbitrator != nil))
-	a.vitals.SetDonorReady(node.StateTransfer.Method == servercnf.MariaBackup)
+	a.vitals.SetDonorReady(node.StateTransfer.Method == config.MariaBackup)
 }

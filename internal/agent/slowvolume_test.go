@@ -13,16 +13,13 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/examine"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/orders/orderbook"
-	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
-	"github.com/galera-operator/galera-operator/internal/agent/running"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
-	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -49,7 +46,7 @@ func onSlowVolume(t *testing.T) *slowVolume {
 	held := func() error { <-frozen.Done(); return nil }
 	s.write.Store(&held)
 	t.Cleanup(func() { end(); a.queue.Settle(a.volume.After()) })
-	a.volume.VolumeWatch = volume.NewVolumeWatch(func() error { return (*s.write.Load())() },
+	a.volume.VolumeWatch = datadir.NewVolumeWatch(func() error { return (*s.write.Load())() },
 		func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) })
 	return s
 }
@@ -107,7 +104,7 @@ func TestFrozenVolume(t *testing.T) {
 		"being recorded") {
 		t.Errorf("another order meanwhile: %+v, %v", r, err)
 	}
-	probe := web.ProbeHandler{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady,
+	probe := api.ProbeHandler{Reports: s.reports, Alive: s.vitals.Alive, DonorReady: s.vitals.DonorReady,
 		Metrics: http.NotFoundHandler()}.Handler()
 	before := s.vitals.Alive()
 	agenttest.Until(t, "the loop turns", func() bool { return s.vitals.Alive().After(before.Add(2 * time.Second)) })
@@ -118,7 +115,7 @@ func TestFrozenVolume(t *testing.T) {
 	if r := s.reports.Get(); r.Phase != galera.PhaseWaiting || r.Failure != nil {
 		t.Errorf("carried out before it is recorded, or reported too early: %+v", r)
 	}
-	s.ahead.Store(int64(volume.FrozenAfter + time.Minute))
+	s.ahead.Store(int64(datadir.FrozenAfter + time.Minute))
 	agenttest.Until(t, "the frozen volume is reported", func() bool { return s.shown() == agentapi.FailureFrozen })
 
 	s.release()
@@ -130,7 +127,7 @@ func TestFrozenVolume(t *testing.T) {
 	if r, err := s.commands.Take(t.Context(), stop); err != nil || r.State != agentapi.OrderDone {
 		t.Errorf("the repeated order: %+v, %v", r, err)
 	}
-	if book := orderbook.OpenBook(s.Places.State, time.Now); !book.Content().Held {
+	if book := orders.OpenBook(s.Places.State, time.Now); !book.Content().Held {
 		t.Errorf("on the disk: %+v", book.Content())
 	}
 }
@@ -145,7 +142,7 @@ func TestStartOnAFrozenVolume(t *testing.T) {
 			a.openVolume(func() { <-thawed })
 			opened = true
 		}()
-		time.Sleep(volume.FrozenAfter - time.Second)
+		time.Sleep(datadir.FrozenAfter - time.Second)
 		if f := a.reports.Get().Failure; f != nil {
 			t.Errorf("reported too early: %+v", f)
 		}
@@ -173,10 +170,10 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 		want agentapi.OrderState
 	}{
 		"in time":         {agentapi.OrderInitialise, 0, agentapi.OrderAccepted},
-		"too late":        {agentapi.OrderInitialise, ordering.JudgementTTL + time.Second, agentapi.OrderFailed},
-		"no matter when":  {agentapi.OrderStart, ordering.JudgementTTL + time.Second, agentapi.OrderDone},
-		"a late quorum":   {agentapi.OrderRebuildQuorum, ordering.JudgementTTL + time.Second, agentapi.OrderFailed},
-		"a late recovery": {agentapi.OrderBootstrap, ordering.JudgementTTL + time.Second, agentapi.OrderFailed},
+		"too late":        {agentapi.OrderInitialise, orders.JudgementTTL + time.Second, agentapi.OrderFailed},
+		"no matter when":  {agentapi.OrderStart, orders.JudgementTTL + time.Second, agentapi.OrderDone},
+		"a late quorum":   {agentapi.OrderRebuildQuorum, orders.JudgementTTL + time.Second, agentapi.OrderFailed},
+		"a late recovery": {agentapi.OrderBootstrap, orders.JudgementTTL + time.Second, agentapi.OrderFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
@@ -189,7 +186,7 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 					}
 				})
 			s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
-			if forming := web.PeerView(s.reports.Get()).Forming; forming != (orders.MakesPrimary(c.kind) &&
+			if forming := api.PeerView(s.reports.Get()).Forming; forming != (orders.MakesPrimary(c.kind) &&
 				c.want == agentapi.OrderAccepted) {
 				t.Errorf("forming: %v", forming)
 			}
@@ -212,7 +209,7 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 		func(r agentapi.OrderResult, err error) {
 			refused = err == nil && r.State == agentapi.OrderRefused
 		})
-	if s.publish(lifecycle.Step{Phase: galera.PhaseWaiting}); s.orders.Recording() == nil || web.PeerView(s.reports.Get()).
+	if s.publish(lifecycle.Step{Phase: galera.PhaseWaiting}); s.orders.Recording() == nil || api.PeerView(s.reports.Get()).
 		Forming || refused {
 		t.Errorf("recording %v, answered %v", s.orders.Recording(), refused)
 	}
@@ -248,7 +245,7 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 		"another is Primary": agenttest.Primary("shop-1", nil)} {
 		t.Run(name, func(t *testing.T) {
 			s := onSlowVolume(t)
-			s.exam.Found = examine.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
+			s.exam.Found = process.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
 			s.orders.Current, s.orders.JudgedAt = &agentapi.Order{ID: "x", Epoch: 4, Kind: agentapi.OrderBootstrap,
 				Position: agenttest.At(7)}, time.Now()
 			if err := s.markers().SetInitialising(); err != nil {
@@ -261,7 +258,7 @@ func TestBootstrapIsOnTheDiskFirst(t *testing.T) {
 			s.group.Views = others
 			s.release()
 			agenttest.Next(t, s.queue)
-			if book := orderbook.OpenBook(s.Places.State, time.Now); book.Content().Lineage.Epoch != 4 {
+			if book := orders.OpenBook(s.Places.State, time.Now); book.Content().Lineage.Epoch != 4 {
 				t.Errorf("on the disk: %+v", book.Content())
 			}
 			if started := s.start.Job() == lifecycle.JobLaunch; started != (others == nil) {
@@ -291,7 +288,7 @@ func TestNewConfigurationIsExaminedAtOnce(t *testing.T) {
 func TestFirstLineIsHeldBack(t *testing.T) {
 	s := onSlowVolume(t)
 	s.run.Proc = agenttest.Server(t)
-	s.run.Run = running.Run{Kind: agentapi.OrderInitialise, Line: galera.Line{ID: "firststart-1-a", Epoch: 1}}
+	s.run.Run = process.Run{Kind: agentapi.OrderInitialise, Line: galera.Line{ID: "firststart-1-a", Epoch: 1}}
 	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
 		ClusterUUID: agenttest.UUID}
 	s.judgeServer()
@@ -311,7 +308,7 @@ func TestFirstLineIsHeldBack(t *testing.T) {
 func TestNotesKeepTheirOrder(t *testing.T) {
 	s := onSlowVolume(t)
 	s.volume.Do(s.markers().ClearJoining, func(error) {})
-	s.config.Node.StateTransfer.Method = servercnf.MariaBackup
+	s.config.Node.StateTransfer.Method = config.MariaBackup
 	s.start.ToJoin(lifecycle.JoinVerdict{})
 	time.AfterFunc(50*time.Millisecond, s.release)
 	for s.start.Job() == lifecycle.JobLaunch {
@@ -331,8 +328,8 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(s.Places.Data, ".sst"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	note := datadir.Joining{Method: servercnf.MariaBackup}
-	s.run.Run = running.Run{Note: &note}
+	note := datadir.Joining{Method: config.MariaBackup}
+	s.run.Run = process.Run{Note: &note}
 	s.joiner.Join = &agentapi.Join{Kind: agentapi.JoinIST}
 	s.joiner.Watch()
 	s.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,

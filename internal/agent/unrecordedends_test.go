@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -32,7 +32,7 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 	}
 	s.publish(lifecycle.Step{Phase: galera.PhaseWaiting})
 	r := s.reports.Get()
-	if r.Order.State != agentapi.OrderFailed || r.Order.Message != "no space" || web.PeerView(r).Forming {
+	if r.Order.State != agentapi.OrderFailed || r.Order.Message != "no space" || api.PeerView(r).Forming {
 		t.Errorf("reported: %+v", r.Order)
 	}
 	if err := os.Rename(away, s.Places.State); err != nil {

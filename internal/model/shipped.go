@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -80,7 +80,7 @@ func (w *agents) peerAnswers(i int) map[string]agentapi.PeerView {
 			continue
 		}
 		v, answers := w.answerOf(j)
-		if answers && (w.gullible || peers.Believe(own, names[j], v)) {
+		if answers && (w.gullible || api.Believe(own, names[j], v)) {
 			if out == nil {
 				out = make(map[string]agentapi.PeerView, w.n)
 			}

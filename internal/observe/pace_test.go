@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/galera-operator/galera-operator/internal/agent/report"
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -98,7 +98,7 @@ func TestErrorsBetweenAnswers(t *testing.T) {
 // TestHonestAgentsAreNotThrottled arrive without delay, a dozen in a row, too.
 func TestHonestAgentsAreNotThrottled(t *testing.T) {
 	t.Parallel()
-	store := report.NewReportStore(agentapi.Report{Name: "shop-0"})
+	store := api.NewReportStore(agentapi.Report{Name: "shop-0"})
 	key, a, questions, _ := followServer(t, 1, func(w http.ResponseWriter, r *http.Request) {
 		since, err := strconv.ParseInt(r.URL.Query().Get("since"), 10, 64)
 		if err != nil {

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // The UUIDs of two histories.
@@ -36,7 +36,7 @@ func Primary(name string, edit func(*agentapi.PeerView)) map[string]agentapi.Pee
 // Server is a process that runs until the end of the test, in place of mariadbd.
 func Server(t *testing.T) *mariadbd.Process {
 	t.Helper()
-	proc, err := mariadbd.Start(&procs.ProcessTable{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"60"}})
+	proc, err := mariadbd.Start(&platform.ProcessTable{}, mariadbd.Command{Path: "/bin/sleep", Args: []string{"60"}})
 	if err != nil {
 		t.Fatal(err)
 	}

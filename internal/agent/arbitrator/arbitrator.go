@@ -21,19 +21,14 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/watch"
-	"github.com/galera-operator/galera-operator/internal/agent/prove"
-	"github.com/galera-operator/galera-operator/internal/agent/report"
-	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
+	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -42,7 +37,7 @@ import (
 type Options struct {
 	// Name, Namespace and Address are the pod's.
 	Name, Namespace, Address string
-	Places                   paths.Places
+	Places                   platform.Places
 	// Version is of the build, Digest the SHA-256 of this program in hexadecimal.
 	Version, Digest string
 	Logger          *slog.Logger
@@ -65,16 +60,16 @@ const (
 // arbitrator holds what workers and the loop share.
 type arbitrator struct {
 	Options
-	table   procs.ProcessTable
-	asker   *peers.Asker
-	prover  *prove.Prover
-	reports *report.ReportStore
+	table   platform.ProcessTable
+	asker   *api.Asker
+	prover  *certs.Prover
+	reports *api.ReportStore
 	events  chan func()
-	subject atomic.Pointer[prove.ProofSubject]
-	ident   atomic.Pointer[web.ControlIdentity]
+	subject atomic.Pointer[certs.ProofSubject]
+	ident   atomic.Pointer[api.ControlIdentity]
 	beat    atomic.Int64
 	pace    atomic.Int64
-	sockets sockets.SocketSet
+	sockets platform.SocketSet
 
 	handover handover.Replacer
 	state
@@ -86,18 +81,18 @@ type state struct {
 	cpuFlags       []string
 	config         *agentapi.NodeConfig
 	configProblem  string
-	wanted         servercnf.Arbitrator
+	wanted         config.Arbitrator
 	published      certs.Bundle
 	installed      certs.Bundle
 	views          map[string]agentapi.PeerView
-	proved         prove.ProofResult
+	proved         certs.ProofResult
 	draining       bool
 	primary        string // the member clients are sent to
 
 	// The running garbd: what it is called and what it was started with.
 	proc     *mariadbd.Process
 	process  string
-	run      servercnf.Arbitrator
+	run      config.Arbitrator
 	pair     certs.Bundle
 	ordered  bool
 	stopping time.Time
@@ -136,7 +131,7 @@ func begin(ctx context.Context, o Options, before *handover.State) (*arbitrator,
 	if o.Name == "" || o.Namespace == "" || o.Address == "" {
 		return nil, fmt.Errorf("%s, %s and %s must be set", agentapi.EnvPodName, agentapi.EnvPodNamespace, agentapi.EnvPodIP)
 	}
-	if err := procs.AdoptOrphans(); err != nil {
+	if err := platform.AdoptOrphans(); err != nil {
 		o.Logger.Warn("cannot adopt orphans", "error", err)
 	}
 	a := newArbitrator(ctx, o)
@@ -156,7 +151,7 @@ func begin(ctx context.Context, o Options, before *handover.State) (*arbitrator,
 		}
 	}
 	a.readFiles()
-	go watch.WatchDirs(ctx, []string{o.Places.Config, o.Places.TLS}, func() { a.post(a.readFiles) })
+	go platform.WatchDirs(ctx, []string{o.Places.Config, o.Places.TLS}, func() { a.post(a.readFiles) })
 	go a.askPeers(ctx)
 	go a.prover.Run(ctx)
 	return a, nil
@@ -167,18 +162,18 @@ func newArbitrator(ctx context.Context, o Options) *arbitrator {
 		o.LogFormat = func(string) {}
 	}
 	a := &arbitrator{Options: o, events: make(chan func(), 64)}
-	a.asker = peers.NewAsker(func() peers.Credentials {
+	a.asker = api.NewAsker(func() api.Credentials {
 		id := a.ident.Load()
-		return peers.Credentials{Pair: id.Pair, CAs: id.CAs}
+		return api.Credentials{Pair: id.Pair, CAs: id.CAs}
 	})
-	a.garbd, a.cpuFlags = image.FindProgram("garbd"), image.CPUFlags()
-	a.reports = report.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
+	a.garbd, a.cpuFlags = mariadbd.FindProgram("garbd"), mariadbd.CPUFlags()
+	a.reports = api.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
 		AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Phase: galera.PhaseWaiting,
 		Boot: fmt.Sprintf("%x-%d", time.Now().UnixNano(), os.Getpid())})
-	a.subject.Store(&prove.ProofSubject{})
-	a.ident.Store(&web.ControlIdentity{})
+	a.subject.Store(&certs.ProofSubject{})
+	a.ident.Store(&api.ControlIdentity{})
 	a.pace.Store(int64(paceFast))
-	a.prover = prove.NewProver(func() prove.ProofSubject { return *a.subject.Load() }, func(r prove.ProofResult) {
+	a.prover = certs.NewProver(func() certs.ProofSubject { return *a.subject.Load() }, func(r certs.ProofResult) {
 		a.post(func() { a.proved = r })
 	})
 	a.version = garbdVersion(ctx, &a.table, a.garbd)
@@ -252,7 +247,7 @@ func (a *arbitrator) situation() Situation {
 	case a.config == nil:
 		s.Waiting = "waiting for the configuration"
 		return s
-	case servercnf.NeedsGroupPair(a.config.TLS) && a.installed.ID == "":
+	case config.NeedsGroupPair(a.config.TLS) && a.installed.ID == "":
 		s.Waiting = "waiting for a certificate"
 	}
 	s.Peers = Summarise(a.config.Members, a.views)
@@ -264,7 +259,7 @@ func (a *arbitrator) stale() bool {
 	return a.proc != nil && (a.run.Hash != a.wanted.Hash || usesTLS(a.run) && a.pair.ID != a.installed.ID)
 }
 
-func usesTLS(s servercnf.Arbitrator) bool {
+func usesTLS(s config.Arbitrator) bool {
 	return s.Socket == galera.SocketStrict || s.Socket == galera.SocketDynamic
 }
 
@@ -285,7 +280,7 @@ func (a *arbitrator) askPeers(ctx context.Context) {
 }
 
 // garbdVersion reads "INFO: 26.4.23.r…", or 4.23 of Debian, as the provider's own version is written.
-func garbdVersion(ctx context.Context, table *procs.ProcessTable, path string) string {
+func garbdVersion(ctx context.Context, table *platform.ProcessTable, path string) string {
 	if path == "" {
 		return ""
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/prove"
-	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -54,7 +54,7 @@ func (a *arbitrator) readCertificates() {
 		a.Logger.Info("certificate installed", "serial", a.published.Serial)
 		a.installed = a.published
 	}
-	id := web.ControlIdentity(certs.Identify(a.installed, a.published))
+	id := api.ControlIdentity(certs.Identify(a.installed, a.published))
 	a.ident.Store(&id)
 }
 
@@ -70,12 +70,12 @@ func (a *arbitrator) readConfig() error {
 	if len(node.Members) == 0 {
 		return fmt.Errorf("%s names no members", agentapi.ConfigKey)
 	}
-	if err := cmp.Or(node.CheckNamespace(a.Namespace), servercnf.Check(node, node.Members[0].Name)); err != nil {
+	if err := cmp.Or(node.CheckNamespace(a.Namespace), config.Check(node, node.Members[0].Name)); err != nil {
 		return err
 	}
 	a.config = &node
 	a.LogFormat(node.LogFormat)
-	a.wanted = servercnf.BuildArbitrator(servercnf.Input{Config: node, Address: a.Address, Places: a.Places,
+	a.wanted = config.BuildArbitrator(config.Input{Config: node, Address: a.Address, Places: a.Places,
 		CPUFlags: a.cpuFlags})
 	return nil
 }
@@ -98,7 +98,7 @@ func (a *arbitrator) updateSubject() {
 		s.Pair = &pair
 	}
 	if s.Roots != before.Roots && before.Roots != nil { // the nodes are given another pair at the same time
-		s.NotBefore = time.Now().Add(prove.AfterReload)
+		s.NotBefore = time.Now().Add(certs.AfterReload)
 	}
 	changed := s.Running != before.Running || s.Socket != before.Socket || !slices.Equal(s.Peers, before.Peers) ||
 		s.Roots != before.Roots

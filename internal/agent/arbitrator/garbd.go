@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -25,13 +25,13 @@ func (a *arbitrator) start() {
 		return
 	}
 	a.Logger.Info("garbd started", "process", process, "sockets", a.wanted.Socket, "group",
-		servercnf.ClusterAddress(members))
+		config.ClusterAddress(members))
 	a.proc, a.process, a.run, a.pair = proc, process, a.wanted, certs.Bundle{}
 	if usesTLS(a.run) {
 		a.pair = a.installed
 	}
 	a.ordered, a.stopping, a.stopWhy, a.counted, a.since = false, time.Time{}, "", false, time.Now()
-	a.proved = prove.ProofResult{}
+	a.proved = certs.ProofResult{}
 	a.updateSubject()
 	a.follow(proc)
 }
@@ -86,7 +86,7 @@ func (a *arbitrator) onExit(proc *mariadbd.Process) {
 		a.failed(fmt.Sprintf("garbd was stopped: %s%s", uncountedMessage, lastWords(exit.Lines)), exit.Code)
 	}
 	a.proc, a.process, a.counted = nil, "", false
-	a.proved = prove.ProofResult{}
+	a.proved = certs.ProofResult{}
 	a.updateSubject()
 }
 

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/prove"
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // running is an arbitrator whose garbd has said something and runs on.
 func running(t *testing.T, contains string) *arbitrator {
 	t.Helper()
-	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: paths.Places{}}}
-	a.subject.Store(&prove.ProofSubject{})
+	a := &arbitrator{Options: Options{Logger: slog.New(slog.DiscardHandler), Places: platform.Places{}}}
+	a.subject.Store(&certs.ProofSubject{})
 	said := make(chan struct{}, 1)
 	proc, err := mariadbd.Start(&a.table, mariadbd.Command{Path: "/bin/sh",
 		Args: []string{"-c", "echo '" + contains + "'; exec sleep 60"},

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
 // keeper hands a running garbd to another agent: it stays in its group.
@@ -15,11 +15,11 @@ type keeper struct{ *arbitrator }
 
 // saved is what must outlive the agent. Pair is without the key: garbd has read it.
 type saved struct {
-	Garbd    *mariadbd.Handed     `json:"garbd,omitempty"`
-	Process  string               `json:"process,omitempty"`
-	Run      servercnf.Arbitrator `json:"run"`
-	Pair     savedPair            `json:"pair"`
-	Restarts int                  `json:"restarts,omitempty"`
+	Garbd    *mariadbd.Handed  `json:"garbd,omitempty"`
+	Process  string            `json:"process,omitempty"`
+	Run      config.Arbitrator `json:"run"`
+	Pair     savedPair         `json:"pair"`
+	Restarts int               `json:"restarts,omitempty"`
 }
 
 type savedPair struct {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics"
-	"github.com/galera-operator/galera-operator/internal/agent/web"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -58,14 +58,14 @@ func (a *arbitrator) publish(step Step) {
 // serve opens the two ports.
 func (a *arbitrator) serve(ctx context.Context) error {
 	a.beat.Store(time.Now().UnixNano())
-	if err := web.Serve(ctx, &a.sockets, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
+	if err := api.Serve(ctx, &a.sockets, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
 		return err
 	}
-	control := web.ControlHandler{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
+	control := api.ControlHandler{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
 		a.post(func() { a.primary = name })
 	}, Replace: a.handover.Take}
-	return web.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(),
-		web.TLSConfig(func() web.ControlIdentity { return *a.ident.Load() }), a.Logger)
+	return api.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(),
+		api.TLSConfig(func() api.ControlIdentity { return *a.ident.Load() }), a.Logger)
 }
 
 // takeOrder takes the one order there is: to end the garbd it names. Another one follows as soon as there is
@@ -95,7 +95,7 @@ func (a *arbitrator) takeOrder(ctx context.Context, o agentapi.Order) (agentapi.
 // probes are for kubelet, Prometheus and people.
 func (a *arbitrator) probes() http.Handler {
 	mux := http.NewServeMux()
-	probe := web.ProbeHandler{Reports: a.reports, Alive: func() time.Time { return time.Unix(0, a.beat.Load()) }}
+	probe := api.ProbeHandler{Reports: a.reports, Alive: func() time.Time { return time.Unix(0, a.beat.Load()) }}
 	mux.HandleFunc("GET "+agentapi.PathLive, probe.Live)
 	mux.HandleFunc("GET "+agentapi.PathReady, func(w http.ResponseWriter, _ *http.Request) {
 		if r := a.reports.Get(); r.Draining || r.Arbitration == nil || !r.Arbitration.Counted {

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/running"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
+	"github.com/galera-operator/galera-operator/internal/platform"
+
+	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
@@ -37,7 +37,7 @@ const (
 type server struct {
 	streamer *Streamer
 	url      string
-	run      *running.Supervisor
+	run      *process.Supervisor
 	do       func(func()) // on the loop
 	line     galera.Line
 	// onBegin is called after each question for the line.
@@ -65,7 +65,7 @@ func start(t *testing.T, program string) *server {
 			}
 		}
 	}()
-	run := &running.Supervisor{Proc: &mariadbd.Process{PID: 7}, Status: &agentapi.Server{
+	run := &process.Supervisor{Proc: &mariadbd.Process{PID: 7}, Status: &agentapi.Server{
 		Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
 		ClusterUUID: "11111111-2222-4333-8444-555555555555"}}
 	s := &server{run: run, do: func(f func()) {
@@ -73,8 +73,8 @@ func start(t *testing.T, program string) *server {
 		queue.Post(func() { f(); close(done) })
 		<-done
 	}}
-	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), paths.Places{Tmp: dir, Run: dir}, &procs.ProcessTable{},
-		&image.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
+	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), platform.Places{Tmp: dir, Run: dir}, &platform.ProcessTable{},
+		&mariadbd.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
 		func() galera.Line {
 			defer s.onBegin()
 			return s.line

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
 const (

@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/running"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
+	"github.com/galera-operator/galera-operator/internal/platform"
+
+	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -24,10 +24,10 @@ import (
 // Streamer is not safe for concurrent use (event loop only), except for Admit, Admitted and Handler.
 type Streamer struct {
 	loop   eventloop.Loop
-	places paths.Places
-	table  *procs.ProcessTable
-	image  *image.Image
-	run    *running.Supervisor
+	places platform.Places
+	table  *platform.ProcessTable
+	image  *mariadbd.Image
+	run    *process.Supervisor
 	user   string
 	line   func() galera.Line
 
@@ -54,7 +54,7 @@ type stream struct {
 
 // New returns a Streamer that has given nothing. user is the account mariadb-backup logs in as, on the unix socket.
 // line is asked on the loop for the line of history that the member's data belong to.
-func New(loop eventloop.Loop, places paths.Places, table *procs.ProcessTable, image *image.Image, run *running.Supervisor,
+func New(loop eventloop.Loop, places platform.Places, table *platform.ProcessTable, image *mariadbd.Image, run *process.Supervisor,
 	user string, line func() galera.Line) *Streamer {
 	return &Streamer{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line}
 }

@@ -1,6 +1,3 @@
-// Package certs takes the published certificate pair from the mounted Secret, judges it, and
-// keeps a private copy for mariadbd that changes in one step: neither the server nor a transfer
-// script ever sees a certificate with the wrong key.
 package certs
 
 import (
@@ -19,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // Material is the content of the mounted Secret.
@@ -157,7 +154,7 @@ func lines(pemBytes []byte) []byte {
 
 // Install makes a bundle the one mariadbd uses: a new directory is written, then the symbolic
 // link is swapped, then older directories go.
-func Install(b Bundle, p paths.Places) error {
+func Install(b Bundle, p platform.Places) error {
 	if b.Problem != nil {
 		return b.Problem
 	}

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 		c.edit(&m)
 		if got := Judge(m, c.at); got.Problem == nil {
 			t.Errorf("%s: no problem", name)
-		} else if Install(got, paths.Places{Run: t.TempDir()}) == nil {
+		} else if Install(got, platform.Places{Run: t.TempDir()}) == nil {
 			t.Errorf("%s: installed", name)
 		}
 	}
@@ -122,7 +122,7 @@ func TestIDCoversTheTrustBundle(t *testing.T) {
 // TestInstallSwapsInOneStep: a reader of the link sees one pair, before and after.
 func TestInstallSwapsInOneStep(t *testing.T) {
 	root := ca(t, nil)
-	p := paths.Places{Run: t.TempDir()}
+	p := platform.Places{Run: t.TempDir()}
 	for range 2 {
 		b := Judge(material(t, root), now)
 		if err := Install(b, p); err != nil {
@@ -185,7 +185,7 @@ func TestClientsCA(t *testing.T) {
 		t.Fatalf("%v, %s, %v", with.Problem, with.ID, with.CAs)
 	}
 	for name, b := range map[string]Bundle{"with": with, "without": without} {
-		p := paths.Places{Run: t.TempDir()}
+		p := platform.Places{Run: t.TempDir()}
 		if err := Install(b, p); err != nil {
 			t.Fatal(err)
 		}

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/pki"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // reloadRetryInterval is the pause after a reload that failed.
@@ -41,7 +41,7 @@ type Run struct {
 // for concurrent use (event loop only), except for Identity.
 type Reloader struct {
 	loop   eventloop.Loop
-	places paths.Places
+	places platform.Places
 	server Server
 	// changed is called when the server has loaded another pair.
 	changed func()
@@ -68,7 +68,7 @@ type Identity struct {
 }
 
 // Open sets the dependencies. changed is called when the server has loaded another pair.
-func (r *Reloader) Open(loop eventloop.Loop, places paths.Places, server Server, changed func()) {
+func (r *Reloader) Open(loop eventloop.Loop, places platform.Places, server Server, changed func()) {
 	r.loop, r.places, r.server, r.changed = loop, places, server, changed
 }
 

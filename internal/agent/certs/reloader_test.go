@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 func TestAnotherKindOfKeyNeedsARestart(t *testing.T) {
@@ -31,7 +31,7 @@ func TestAnotherKindOfKeyNeedsARestart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r Reloader
-			r.Open(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, paths.Places{}, nil, func() {})
+			r.Open(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, platform.Places{}, nil, func() {})
 			r.Started(7, Run{Provider: tc.provider, Pair: pair(x509.ECDSA)})
 			for _, kind := range tc.loaded {
 				r.onReloaded(7, pair(kind), nil, true, time.Second)
@@ -49,7 +49,7 @@ func TestReplacedAt(t *testing.T) {
 	defer func(before time.Time) { now = before }(now)
 	now = time.Now() // Read judges by the clock
 	var r Reloader
-	places := paths.Places{TLS: t.TempDir(), Run: t.TempDir()}
+	places := platform.Places{TLS: t.TempDir(), Run: t.TempDir()}
 	r.Open(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, places, nil, func() {})
 	publish := func() {
 		t.Helper()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
 // failuresToFallBack is how often a server must have failed to start with new settings that are not certain to be the

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -42,8 +42,8 @@ func configure(t *testing.T) *configured {
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	c.Manager = NewManager(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"},
-		&image.Image{Mariadbd: server}, &procs.ProcessTable{}, nil,
+	c.Manager = NewManager(loop, platform.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"},
+		&mariadbd.Image{Mariadbd: server}, &platform.ProcessTable{}, nil,
 		Events{Taken: func() {}})
 	return c
 }

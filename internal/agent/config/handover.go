@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -46,7 +45,7 @@ func (r *Manager) Load(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	r.run = Run{Output: servercnf.Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites}, Clients: s.Clients,
+	r.run = Run{Output: Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites}, Clients: s.Clients,
 		Settings: s.Settings, pid: s.PID}
 	r.back = s.Back
 	r.checked = checked{text: s.Checked}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
@@ -17,7 +16,7 @@ type Server interface {
 // Run is the configuration one run of mariadbd has.
 type Run struct {
 	// Output is what it was started with, Clients what is in force on port 3306.
-	Output  servercnf.Output
+	Output  Output
 	Clients galera.ChannelPolicy
 	// Settings are the user's.
 	Settings map[string]string

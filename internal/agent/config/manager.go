@@ -1,5 +1,3 @@
-// Package config is the agent's component for the published NodeConfig: it is read, checked, rendered into files, and a
-// running server is given what it can take over without a restart. What goes into the files is package servercnf's.
 package config
 
 import (
@@ -10,12 +8,11 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -35,15 +32,15 @@ type Events struct {
 type Manager struct {
 	// Node is the configuration in use, nil before the first one. Output is rendered from it.
 	Node   *agentapi.NodeConfig
-	Output servercnf.Output
+	Output Output
 	// Checking reports whether mariadbd is looking at new settings.
 	Checking bool
 
 	loop   eventloop.Loop
-	places paths.Places
+	places platform.Places
 	member Member
-	image  *image.Image
-	table  *procs.ProcessTable
+	image  *mariadbd.Image
+	table  *platform.ProcessTable
 	server Server
 	events Events
 
@@ -55,7 +52,7 @@ type Manager struct {
 }
 
 // NewManager returns a Manager without a configuration.
-func NewManager(loop eventloop.Loop, places paths.Places, member Member, image *image.Image, table *procs.ProcessTable, server Server,
+func NewManager(loop eventloop.Loop, places platform.Places, member Member, image *mariadbd.Image, table *platform.ProcessTable, server Server,
 	events Events) Manager {
 	return Manager{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
 }
@@ -72,17 +69,17 @@ func (r *Manager) Read() {
 		r.setProblem(fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
 		return
 	}
-	if err := cmp.Or(config.CheckNamespace(r.member.Namespace), servercnf.Check(config, r.member.Name)); err != nil {
+	if err := cmp.Or(config.CheckNamespace(r.member.Namespace), Check(config, r.member.Name)); err != nil {
 		r.setProblem(err)
 		return
 	}
 	var refused string
 	published := config.Settings
 	config.Settings, refused = r.fallBack(published)
-	output := servercnf.Build(servercnf.Input{
+	output := Build(Input{
 		CPUFlags: r.image.CPUFlags,
 		Config:   config, Name: r.member.Name, Address: r.member.Address, Provider: r.image.Provider, User: r.member.User,
-		Places: r.places, OpenSSLTool: image.HasProgram("openssl"), OldSocat: r.image.OldSocat,
+		Places: r.places, OpenSSLTool: mariadbd.HasProgram("openssl"), OldSocat: r.image.OldSocat,
 		OpenFiles: openFiles(),
 	})
 	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
@@ -105,7 +102,7 @@ func (r *Manager) Read() {
 		return
 	}
 	r.Node, r.Output = &config, output
-	r.image.Missing = servercnf.Missing(servercnf.Needed(config), image.HasProgram)
+	r.image.Missing = Missing(Needed(config), mariadbd.HasProgram)
 	r.events.Taken()
 	r.loop.Logger.Info("configuration read", "revision", config.Revision) // in the format it asks for
 }
@@ -119,7 +116,7 @@ func openFiles() uint64 {
 	return limit.Max
 }
 
-func sameOutput(x, y servercnf.Output) bool {
+func sameOutput(x, y Output) bool {
 	return x.MyCnf.Render() == y.MyCnf.Render() && x.OpenSSL == y.OpenSSL && x.Scripts == y.Scripts
 }
 
@@ -132,7 +129,7 @@ func (r *Manager) setProblem(err error) {
 
 // write puts the rendered files where mariadbd, OpenSSL and the scripts read them. The
 // scripts read [sst] at every transfer, so this takes effect for transfers at once.
-func (r *Manager) write(o servercnf.Output) error {
+func (r *Manager) write(o Output) error {
 	for path, text := range map[string]string{
 		r.places.OpenSSLCnf(): o.OpenSSL,
 		r.places.ScriptEnv():  o.Scripts,
@@ -176,4 +173,18 @@ func (r *Manager) Report(to *agentapi.Report) {
 		c.Socket, c.Suites = r.run.Output.Socket, r.run.Output.Suites
 		c.RestartNeeded = r.run.Output.Hash != r.Output.Hash
 	}
+}
+
+// LogFormat is the published format of the log, for what is written before the configuration is taken over; "" when it
+// cannot be read.
+func LogFormat(places platform.Places) string {
+	data, err := os.ReadFile(filepath.Join(places.Config, agentapi.ConfigKey))
+	if err != nil {
+		return ""
+	}
+	var published struct {
+		LogFormat string `json:"logFormat"`
+	}
+	_ = json.Unmarshal(data, &published) // reported when it is taken over
+	return published.LogFormat
 }

@@ -4,10 +4,9 @@ import (
 	"maps"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
 // checkTimeout bounds the check of the settings, which takes a fraction of a second.
@@ -22,7 +21,7 @@ type checked struct {
 // checkSettings lets mariadbd check new settings before they replace the old ones: refused ones
 // must never wait on the disk for the next crash to bring them up. That takes a while: the configuration is
 // read again when it is known.
-func (r *Manager) checkSettings(config agentapi.NodeConfig, output servercnf.Output) (known bool, why error) {
+func (r *Manager) checkSettings(config agentapi.NodeConfig, output Output) (known bool, why error) {
 	if r.image.Mariadbd == "" || len(config.Settings) == 0 || r.Node != nil && maps.Equal(r.Node.Settings,
 		config.Settings) {
 		return true, nil

@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
@@ -21,7 +20,7 @@ import (
 // TestSettingsCheckDoesNotBlockTheLoop: a mariadbd that takes its time is not waited for.
 func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 	dir, events := t.TempDir(), make(chan func(), 1)
-	img := image.Image{Mariadbd: filepath.Join(dir, "mariadbd")}
+	img := mariadbd.Image{Mariadbd: filepath.Join(dir, "mariadbd")}
 	if err := os.WriteFile(img.Mariadbd, []byte("#!/bin/sh\nsleep 1\necho '[ERROR] unknown variable'\nexit 1\n"),
 		0o700); err != nil {
 		t.Fatal(err)
@@ -30,10 +29,10 @@ func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	s := NewManager(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &procs.ProcessTable{}, nil,
+	s := NewManager(loop, platform.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &platform.ProcessTable{}, nil,
 		Events{})
 	config := agentapi.NodeConfig{Settings: map[string]string{"x": "y"}}
-	output := servercnf.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("x", "y")}}}}
+	output := Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("x", "y")}}}}
 	began := time.Now()
 	if known, err := s.checkSettings(config, output); known || err != nil || time.Since(began) > 900*time.Millisecond {
 		t.Fatalf("waited for: %v, %v", known, err)
@@ -53,9 +52,9 @@ func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 func TestCopiedConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	loop := eventloop.Loop{Post: func(func()) {}, Logger: slog.New(slog.DiscardHandler)}
-	r := NewManager(loop, paths.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Namespace: "staging"},
-		&image.Image{},
-		&procs.ProcessTable{}, nil, Events{Taken: func() { t.Error("taken") }})
+	r := NewManager(loop, platform.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Namespace: "staging"},
+		&mariadbd.Image{},
+		&platform.ProcessTable{}, nil, Events{Taken: func() { t.Error("taken") }})
 	document := `{"cluster":"shop","namespace":"prod","uid":"one","revision":"1","members":[{"name":"shop-0","host":"shop-0.prod.svc"}],
 		"tls":{"replication":"Plain","stateTransfer":"Disabled","clients":"Disabled","minVersion":"1.3"},
 		"stateTransfer":{"method":"MariaBackup"}}`

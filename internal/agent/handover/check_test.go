@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // TestMain is also the other agent: one that takes its time to answer.
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 // TestCheckKeepsItsProgram asks programs while the agent's loop reaps and kills what it takes for orphans.
 func TestCheckKeepsItsProgram(t *testing.T) {
-	var table procs.ProcessTable
+	var table platform.ProcessTable
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -50,7 +50,7 @@ func TestCheckKeepsItsProgram(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, table *procs.ProcessTable, path string) error {
+func check(t *testing.T, table *platform.ProcessTable, path string) error {
 	t.Helper()
 	program, err := os.Open(path)
 	if err != nil {

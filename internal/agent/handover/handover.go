@@ -24,8 +24,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // Format is the version of State. A change that an agent of the version before cannot ignore raises it; Check then
@@ -105,7 +105,7 @@ func path(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd()
 
 // Check asks a binary whether it can take over a state. It runs next to mariadbd and touches nothing. The table knows
 // it, or the agent would take it for an orphan and reap or kill it.
-func Check(ctx context.Context, table *procs.ProcessTable, binary *os.File, s State) error {
+func Check(ctx context.Context, table *platform.ProcessTable, binary *os.File, s State) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err

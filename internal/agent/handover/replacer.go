@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/sockets"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -39,9 +39,9 @@ type Components struct {
 	// Parts are asked whether they are busy. Keepers are loaded in this order.
 	Parts   []Part
 	Keepers []Named
-	Sockets *sockets.SocketSet
+	Sockets *platform.SocketSet
 	// Table knows the agent's child processes.
-	Table *procs.ProcessTable
+	Table *platform.ProcessTable
 	// Report is the last one published, Primary the member clients are sent to.
 	Report  func() agentapi.Report
 	Primary func() string

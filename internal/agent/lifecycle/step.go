@@ -1,9 +1,3 @@
-// Package lifecycle holds what an agent decides about its own mariadbd: when it is started, stopped, given up or
-// killed; which component it may join, with which data and from which donors; and how long it waits between two
-// attempts.
-//
-// It is pure: time and all facts come in as parameters, plain data come out, and nothing is done. The agent acts on it,
-// and the model (internal/model) runs the same functions.
 package lifecycle
 
 import (

@@ -6,8 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/galera-operator/galera-operator/internal/agent/metrics/mysqld"
 )
 
 // What can be asked for with collect[], as mysqld_exporter names its own; without it, everything is answered.
@@ -23,23 +21,23 @@ const maxScrapes = 4
 // Handler answers scrapes.
 type Handler struct {
 	own *Collector
-	db  *mysqld.Server // nil without a database
+	db  *Server // nil without a database
 	// ready are the handlers of everything that can be asked for.
 	ready map[selection]http.Handler
 }
 
 type selection struct {
 	galera bool
-	db     mysqld.ServerQuery
+	db     ServerQuery
 }
 
 // NewHandler returns the handler of an agent's own metrics and of those of its database, nil without one.
-func NewHandler(own *Collector, db *mysqld.Server) *Handler {
+func NewHandler(own *Collector, db *Server) *Handler {
 	h := &Handler{own: own, db: db, ready: map[selection]http.Handler{}}
 	for _, galera := range []bool{true, false} {
 		for _, status := range []bool{true, false} {
 			for _, variables := range []bool{true, false} {
-				s := selection{galera, mysqld.ServerQuery{Status: status, Variables: variables}}
+				s := selection{galera, ServerQuery{Status: status, Variables: variables}}
 				h.ready[s] = promhttp.HandlerFor(h.registry(s), promhttp.HandlerOpts{
 					// A metric that cannot be written keeps no other from being read. Compressing takes more memory than it saves
 					// here.
@@ -57,7 +55,7 @@ func (h *Handler) registry(s selection) *prometheus.Registry {
 	if s.galera {
 		r.MustRegister(h.own)
 	}
-	if h.db != nil && s.db != (mysqld.ServerQuery{}) {
+	if h.db != nil && s.db != (ServerQuery{}) {
 		r.MustRegister(h.db.Collector(s.db))
 	}
 	return r
@@ -65,7 +63,7 @@ func (h *Handler) registry(s selection) *prometheus.Registry {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	wanted := selection{true, mysqld.ServerQuery{Status: true, Variables: true}}
+	wanted := selection{true, ServerQuery{Status: true, Variables: true}}
 	if names := r.URL.Query()["collect[]"]; len(names) > 0 {
 		wanted = selection{}
 		for _, name := range names {

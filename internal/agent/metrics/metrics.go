@@ -1,6 +1,3 @@
-// Package metrics serves what an agent knows to Prometheus. There is one file for what each component of the agent
-// reports, with the metrics it is exported as; package mysqld has those of the database itself. A fact that is not
-// known has no series.
 package metrics
 
 import (

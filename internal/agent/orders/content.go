@@ -1,6 +1,3 @@
-// Package orders decides about the operator's orders: it judges a new one against the order book and the member's own
-// facts, and decides what each event changes in the book. It is pure: the book is kept on the volume by package
-// orderbook, time comes in, and the model (internal/model) runs the same functions.
 package orders
 
 import (

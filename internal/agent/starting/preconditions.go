@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/config/servercnf"
-	"github.com/galera-operator/galera-operator/internal/agent/gcache"
+	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/join"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -36,7 +36,7 @@ func (r *Starter) StartUnavailable() *agentapi.Failure {
 		return &agentapi.Failure{Reason: agentapi.FailureNoProvider,
 			Message: "the image has no Galera provider (libgalera_smm.so)"}
 	}
-	if why := r.Certs.Missing(); why != "" && servercnf.NeedsPair(r.Config.Node.TLS) {
+	if why := r.Certs.Missing(); why != "" && config.NeedsPair(r.Config.Node.TLS) {
 		return &agentapi.Failure{Reason: agentapi.FailureCertificate, Message: why}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (r *Starter) transferPossible(v lifecycle.JoinVerdict) lifecycle.JoinVerdic
 		return lifecycle.Refused(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs",
 			strings.Join(r.Image.Missing, ", "))
 	}
-	if why := servercnf.CertificateProblem(*r.Config.Node, r.Certs.Installed().Pair.Leaf); why != "" {
+	if why := config.CertificateProblem(*r.Config.Node, r.Certs.Installed().Pair.Leaf); why != "" {
 		return lifecycle.Refused(agentapi.FailureCertificate, "%s", why)
 	}
 	return v
@@ -95,7 +95,7 @@ func (r *Starter) transferPossible(v lifecycle.JoinVerdict) lifecycle.JoinVerdic
 func (r *Starter) donorPreferences() lifecycle.DonorPreferences {
 	st := r.Config.Node.StateTransfer
 	return lifecycle.DonorPreferences{Preferred: st.Donors, Failed: r.Run.Attempts.FailedDonor,
-		Blocks: st.Method == servercnf.Rsync}
+		Blocks: st.Method == config.Rsync}
 }
 
 // awaitDonor delays a join while no member can be its donor, and an SST while it does not fit on the volume.
@@ -123,13 +123,13 @@ func (r *Starter) awaitSpace(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 	}
 	// A larger gcache takes only what the SST leaves (gcache.Wish).
 	if r.Volume.Sizes().Cache == 0 {
-		need += gcache.MinSize
+		need += join.MinSize
 	}
 	free := r.Volume.Sizes().Free
 	if free == 0 || need <= free {
 		return v // in most cases without a walk through the directory
 	}
-	if time.Since(r.Volume.Sizes().DataAt) >= volume.WalkTTL {
+	if time.Since(r.Volume.Sizes().DataAt) >= datadir.WalkTTL {
 		r.Volume.Measure(true)
 	}
 	if r.Volume.Sizes().DataAt.IsZero() {
@@ -166,7 +166,7 @@ func (r *Starter) addressArgs() []string {
 	if r.Config.Output.Socket != galera.SocketDynamic {
 		return nil
 	}
-	names := peers.DialFirst(peers.Staying(lifecycle.PrimaryPeers(r.Group.Views)), r.Run.Attempts.Failed)
+	names := api.DialFirst(api.Staying(lifecycle.PrimaryPeers(r.Group.Views)), r.Run.Attempts.Failed)
 	var first []agentapi.Peer
 	for _, p := range r.Config.Node.Members {
 		if slices.Contains(names, p.Name) {
@@ -176,7 +176,7 @@ func (r *Starter) addressArgs() []string {
 	if len(first) == 0 {
 		return nil
 	}
-	return []string{"--wsrep-cluster-address=" + servercnf.ClusterAddress(first)}
+	return []string{"--wsrep-cluster-address=" + config.ClusterAddress(first)}
 }
 
 // methodArgs sets the transfer method that the joining marker names: the option file may have another one by the time
@@ -190,9 +190,9 @@ func (r *Starter) methodArgs() []string {
 }
 
 // cacheRequest is what decides how large a gcache mariadbd is started with.
-func (r *Starter) cacheRequest() gcache.GCacheRequest {
+func (r *Starter) cacheRequest() join.GCacheRequest {
 	st := r.Config.Node.StateTransfer
 	options, _ := r.Config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
-	return gcache.GCacheRequest{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
+	return join.GCacheRequest{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
 		Replaced: r.Exam.Found.Replaced(), Copied: lifecycle.SSTSize(r.Group.Views)}
 }

@@ -6,26 +6,26 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/examine"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/running"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestAwaitSpace: a copy that cannot fit is not begun.
 func TestAwaitSpace(t *testing.T) {
-	r := Starter{Dependencies: Dependencies{Run: &running.Supervisor{}, Volume: &volume.Volume{}, Group: &peers.Peers{},
-		Exam: &examine.Examiner{}, Image: &image.Image{},
+	r := Starter{Dependencies: Dependencies{Run: &process.Supervisor{}, Volume: &datadir.Volume{}, Group: &api.Peers{},
+		Exam: &process.Examiner{}, Image: &mariadbd.Image{},
 		Config: &config.Manager{Node: &agentapi.NodeConfig{}}}}
-	r.Volume.At(paths.Places{Volume: t.TempDir(), Data: t.TempDir()})
+	r.Volume.At(platform.Places{Volume: t.TempDir(), Data: t.TempDir()})
 	yes := lifecycle.JoinVerdict{Join: true}
 	for name, c := range map[string]struct {
 		data  galera.DataState
@@ -39,7 +39,7 @@ func TestAwaitSpace(t *testing.T) {
 		"no copy is wanted": {galera.DataPresent, 1 << 60, false},
 	} {
 		r.Group.Views = agenttest.Primary("a", func(p *agentapi.PeerView) { p.DataBytes = c.bytes })
-		r.Exam.Found = examine.Found{Data: c.data}
+		r.Exam.Found = process.Found{Data: c.data}
 		v := r.awaitDonor(yes)
 		if v.Join == c.fails || c.fails && v.Failure.Reason != agentapi.FailureDiskFull {
 			t.Errorf("%s: %+v", name, v)
@@ -50,9 +50,9 @@ func TestAwaitSpace(t *testing.T) {
 // TestOtherCluster: a copy of a volume starts nothing in another cluster, whatever history it holds; the resource that
 // was created again takes it back.
 func TestOtherCluster(t *testing.T) {
-	orders := ordering.NewStore(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, nil)
+	orders := orders.NewStore(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, nil)
 	orders.Open(t.TempDir())
-	r := Starter{Dependencies: Dependencies{Orders: &orders, Exam: &examine.Examiner{}, Config: &config.Manager{}}}
+	r := Starter{Dependencies: Dependencies{Orders: &orders, Exam: &process.Examiner{}, Config: &config.Manager{}}}
 	prod := agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "one"}
 	staging, again := prod, prod
 	staging.Namespace, again.UID = "staging", "two"

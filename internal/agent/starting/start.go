@@ -8,13 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/examine"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
-	"github.com/galera-operator/galera-operator/internal/agent/running"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
@@ -27,7 +26,7 @@ func (r *Starter) ToJoin(v lifecycle.JoinVerdict) {
 	found := &r.Exam.Found
 	found.NeedsSST = v.SST
 	note := r.Join.Prepare()
-	run := running.Run{From: note.From, Note: &note}
+	run := process.Run{From: note.From, Note: &note}
 	incomplete := note.SST && found.Data != galera.DataEmpty
 	if found.Newer != "" {
 		r.loop.Logger.Warn("the data were used by a later MariaDB: an SST will replace them", "version", found.Newer)
@@ -81,7 +80,7 @@ func (r *Starter) ToJoin(v lifecycle.JoinVerdict) {
 func (r *Starter) Bootstrap() {
 	order := *r.Orders.Current
 	pos := order.Position
-	run := running.Run{Kind: agentapi.OrderBootstrap, Order: order.ID, Formed: pos.UUID, From: pos}
+	run := process.Run{Kind: agentapi.OrderBootstrap, Order: order.ID, Formed: pos.UUID, From: pos}
 	r.Join.Clear()
 	if r.Exam.Found.Position != pos || r.Exam.Found.Data != galera.DataPresent || r.Exam.Found.Newer != "" ||
 		r.Exam.Found.VotedOut {
@@ -101,7 +100,7 @@ func (r *Starter) Bootstrap() {
 		r.job = lifecycle.JobNone
 		switch why := r.OtherPrimary(); {
 		case err != nil:
-			r.endRun(run, ordering.Unwritten(err).Error())
+			r.endRun(run, orders.Unwritten(err).Error())
 		case r.Orders.Current == nil || r.Orders.Current.ID != run.Order || r.Orders.OutOfDate():
 			r.Exam.Done = false
 		case why != "" || r.loop.Draining():
@@ -121,7 +120,7 @@ func (r *Starter) OtherPrimary() string {
 }
 
 // launchBootstrap starts mariadbd as a component of its own.
-func (r *Starter) launchBootstrap(run running.Run, pos galera.Position) {
+func (r *Starter) launchBootstrap(run process.Run, pos galera.Position) {
 	used, judged := r.used(), r.Orders.JudgedAt
 	r.launch(run, func() error {
 		if err := r.markers.SetVersions(used); err != nil {
@@ -136,7 +135,7 @@ func (r *Starter) launchBootstrap(run running.Run, pos galera.Position) {
 		if err := r.markers.ClearInitialising(); err != nil { // the data may hold writes from now on
 			return err
 		}
-		if time.Since(judged) > 2*ordering.JudgementTTL { // a frozen volume; the order was recorded in time
+		if time.Since(judged) > 2*orders.JudgementTTL { // a frozen volume; the order was recorded in time
 			return errors.New("the data volume took too long: another member may have been made Primary since")
 		}
 		return datadir.PermitBootstrap(r.places.Data, pos)
@@ -183,9 +182,9 @@ func (r *Starter) launchInitialised(order agentapi.Order) {
 		r.Exam.Done = false // the order was superseded: what was made has no history and goes
 		return
 	}
-	r.Exam.Found = examine.Found{Data: galera.DataPresent}
+	r.Exam.Found = process.Found{Data: galera.DataPresent}
 	r.Exam.Versions = made(r.Image.ServerVersion)
-	run := running.Run{Kind: agentapi.OrderInitialise, Order: order.ID, Line: order.Line(galera.Position{})}
+	run := process.Run{Kind: agentapi.OrderInitialise, Order: order.ID, Line: order.Line(galera.Position{})}
 	r.launch(run, func() error { return datadir.Clean(r.places.Data, false) }, []string{"--wsrep-new-cluster"})
 }
 

@@ -12,39 +12,37 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/accounts"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/donor"
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
-	"github.com/galera-operator/galera-operator/internal/agent/examine"
-	"github.com/galera-operator/galera-operator/internal/agent/gcache"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/joiner"
+	"github.com/galera-operator/galera-operator/internal/agent/join"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/orders/ordering"
-	"github.com/galera-operator/galera-operator/internal/agent/peers"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
-	"github.com/galera-operator/galera-operator/internal/agent/running"
-	"github.com/galera-operator/galera-operator/internal/agent/volume"
+
+	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/agent/orders"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // Dependencies are the components that a start uses.
 type Dependencies struct {
-	Run    *running.Supervisor
-	Join   *joiner.JoinerTracker
-	Donor  *donor.DonorTracker
+	Run    *process.Supervisor
+	Join   *join.JoinerTracker
+	Donor  *join.DonorTracker
 	Config *config.Manager
-	Image  *image.Image
-	Exam   *examine.Examiner
-	Orders *ordering.Store
-	Cache  *gcache.GCache
+	Image  *mariadbd.Image
+	Exam   *process.Examiner
+	Orders *orders.Store
+	Cache  *join.GCache
 	Certs  *certs.Reloader
-	Group  *peers.Peers
-	Volume *volume.Volume
-	Table  *procs.ProcessTable
+	Group  *api.Peers
+	Volume *datadir.Volume
+	Table  *platform.ProcessTable
 }
 
 // Starter is not safe for concurrent use; event loop only.
@@ -53,7 +51,7 @@ type Starter struct {
 
 	job     lifecycle.Job
 	loop    eventloop.Loop
-	places  paths.Places
+	places  platform.Places
 	member  config.Member
 	markers datadir.Markers
 	events  Events
@@ -69,7 +67,7 @@ type Events struct {
 }
 
 // NewStarter returns the Starter of a member.
-func NewStarter(loop eventloop.Loop, places paths.Places, member config.Member, deps Dependencies, events Events) Starter {
+func NewStarter(loop eventloop.Loop, places platform.Places, member config.Member, deps Dependencies, events Events) Starter {
 	return Starter{Dependencies: deps, loop: loop, places: places, member: member,
 		markers: datadir.Markers{Dir: places.State}, events: events}
 }
@@ -104,7 +102,7 @@ func pluginArgs(have func(name string) bool) []string {
 }
 
 // launch prepares the data directory and starts mariadbd.
-func (r *Starter) launch(run running.Run, prepare func() error, args []string) {
+func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 	r.job = lifecycle.JobLaunch
 	run.Config = r.Config.ForStart()
 	run.Certs = certs.Run{Provider: r.Config.Output.ProviderTLS(), Clients: r.Config.Output.ClientTLS(),
@@ -116,7 +114,7 @@ func (r *Starter) launch(run running.Run, prepare func() error, args []string) {
 	go func() {
 		wait()
 		command.Args = slices.Concat(serverArgs, cacheArgs(), []string{"--init-file=" + p.InitFile()},
-			pluginArgs(image.HavePlugin), args)
+			pluginArgs(mariadbd.HavePlugin), args)
 		proc, err := mariadbd.Launch(r.Table, p, command, func() error {
 			if err := os.WriteFile(p.InitFile(), []byte(accounts.InitFile(user)), 0o600); err != nil {
 				return err
@@ -127,7 +125,7 @@ func (r *Starter) launch(run running.Run, prepare func() error, args []string) {
 	}()
 }
 
-func (r *Starter) onLaunched(run running.Run, proc *mariadbd.Process, err error) {
+func (r *Starter) onLaunched(run process.Run, proc *mariadbd.Process, err error) {
 	r.job = lifecycle.JobNone
 	if err != nil {
 		r.Run.Fail(notStarted(err))
@@ -139,7 +137,7 @@ func (r *Starter) onLaunched(run running.Run, proc *mariadbd.Process, err error)
 	r.Config.Started(proc.PID, run.Config)
 	r.Certs.Started(proc.PID, run.Certs)
 	r.Exam.Done = false // mariadbd may change what the examination found
-	r.Group.Set(peers.PaceJoining)
+	r.Group.Set(api.PaceJoining)
 	r.events.Launched(proc)
 }
 
@@ -154,7 +152,7 @@ func notStarted(err error) *agentapi.Failure {
 }
 
 // endRun ends the order a run was for.
-func (r *Starter) endRun(run running.Run, why string) {
+func (r *Starter) endRun(run process.Run, why string) {
 	if r.Orders.Current != nil && r.Orders.Current.ID == run.Order {
 		r.Orders.Finish(run.Order, agentapi.OrderFailed, why)
 	}

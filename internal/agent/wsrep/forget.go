@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/eventloop"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 )
 
 // maxSettle bounds how long others are kept from joining because of an eviction.

@@ -1,5 +1,3 @@
-// Package wsrep queries a running mariadbd over its unix socket, and sends it the few
-// commands an agent may send.
 package wsrep
 
 import (

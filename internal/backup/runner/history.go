@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -93,7 +93,7 @@ func clean(dir string) error {
 // backup-my.cnf.
 func (p places) server(args ...string) mariadbd.Command {
 	own := []string{
-		"--wsrep-on=ON", "--wsrep-provider=" + image.FindProvider(), "--wsrep-cluster-address=gcomm://",
+		"--wsrep-on=ON", "--wsrep-provider=" + mariadbd.FindProvider(), "--wsrep-cluster-address=gcomm://",
 		"--wsrep-cluster-name=restore", "--wsrep-node-name=restore",
 		"--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=rsync",
 		"--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:4567;gcache.size=16M;gcache.dir=" + p.work +
@@ -111,7 +111,7 @@ func (p places) serverOn(dir string, args ...string) mariadbd.Command {
 		"--skip-log-error", "--skip-slave-start",
 		"--skip-name-resolve", "--event-scheduler=DISABLED", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
 	}
-	return mariadbd.Command{Path: image.FindServer(), Args: append(own, args...), Env: mariadbd.Env(p.Places), Dir: dir}
+	return mariadbd.Command{Path: mariadbd.FindServer(), Args: append(own, args...), Env: mariadbd.Env(p.Places), Dir: dir}
 }
 
 func recovered(ctx context.Context, p places) (galera.Position, error) {

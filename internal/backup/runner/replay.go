@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 

@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/galera-operator/galera-operator/internal/agent/datadir"
-	"github.com/galera-operator/galera-operator/internal/agent/image"
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
-	"github.com/galera-operator/galera-operator/internal/agent/platform/procs"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+
+	"github.com/galera-operator/galera-operator/internal/platform"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -29,17 +29,17 @@ const restoredFile = "restored.json"
 
 // places of a restore.
 type places struct {
-	paths.Places
+	platform.Places
 	// work becomes the data directory when all is done: until then nothing can be taken for a database.
 	work string
 	// pipe is the socket of the container that holds the keys, and reads the store.
 	pipe  string
-	table *procs.ProcessTable
+	table *platform.ProcessTable
 }
 
 func defaultPlaces() places {
-	p := paths.DefaultPlaces()
-	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), pipe: task.Pipe, table: &procs.ProcessTable{}}
+	p := platform.DefaultPlaces()
+	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), pipe: task.Pipe, table: &platform.ProcessTable{}}
 }
 
 func (p places) note() string { return filepath.Join(p.State, restoredFile) }
@@ -140,11 +140,11 @@ func inspect(p places, t task.Restore) (*task.Restored, error) {
 
 // usable refuses a backup that this image, or this volume, cannot take, and returns the version of the image's server.
 func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) {
-	server := image.FindServer()
+	server := mariadbd.FindServer()
 	if server == "" {
 		return "", fatal(task.ReasonTool, errors.New("the image has no mariadbd"))
 	}
-	version, err := image.ServerVersion(ctx, p.table, server)
+	version, err := mariadbd.ServerVersion(ctx, p.table, server)
 	if err != nil {
 		return "", because(task.ReasonTool, err)
 	}
@@ -152,7 +152,7 @@ func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) 
 		return "", err
 	}
 	for _, tool := range []string{"mbstream", "mariadb-backup"} {
-		if image.FindProgram(tool) == "" {
+		if mariadbd.FindProgram(tool) == "" {
 			return "", fatal(task.ReasonTool, fmt.Errorf("the image has no %s", tool))
 		}
 	}
@@ -203,7 +203,7 @@ func unpack(ctx context.Context, t task.Restore, m manifest.Manifest, p places) 
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := runTool(ctx, p, mariadbd.Command{Path: image.FindProgram("mbstream"), Args: []string{"-x", "-C", p.work}, Stdin: out})
+		err := runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", p.work}, Stdin: out})
 		_ = out.CloseWithError(errors.Join(errUnpacked, err))
 		ended <- err
 	}()
@@ -225,7 +225,7 @@ func isStore(err error) bool {
 
 // prepare makes a database of the copy: mariadb-backup applies the log it has taken along.
 func prepare(ctx context.Context, p places) error {
-	return runTool(ctx, p, mariadbd.Command{Path: image.FindProgram("mariadb-backup"),
+	return runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mariadb-backup"),
 		Args: []string{"--prepare", "--target-dir=" + p.work, "--tmpdir=" + p.Tmp}})
 }
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // volume is one of a node, in a directory of the test.
@@ -18,7 +18,7 @@ func volume(t *testing.T) places {
 	t.Helper()
 	p := defaultPlaces()
 	dir := t.TempDir()
-	p.Places = paths.Places{Volume: dir, Data: filepath.Join(dir, "data"), State: filepath.Join(dir, "state"), Tmp: dir}
+	p.Places = platform.Places{Volume: dir, Data: filepath.Join(dir, "data"), State: filepath.Join(dir, "state"), Tmp: dir}
 	p.work = filepath.Join(dir, "data.restore")
 	if err := os.MkdirAll(p.State, 0o750); err != nil {
 		t.Fatal(err)

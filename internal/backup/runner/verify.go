@@ -13,9 +13,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/galera-operator/galera-operator/internal/agent/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/backup/archive"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
 const (

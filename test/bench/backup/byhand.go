@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/platform"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -58,7 +58,7 @@ func (b *bench) tools(ctx context.Context, pod string) error {
 
 // backupByHand runs the pipe a person would, in the node's pod.
 func (b *bench) backupByHand(ctx context.Context, pod string) (time.Duration, error) {
-	p := paths.DefaultPlaces()
+	p := platform.DefaultPlaces()
 	return b.timed(ctx, pod, fmt.Sprintf(`t=$(mktemp -d); date +%%s%%N
 		mariadb-backup --defaults-file=%s --backup --stream=mbstream --galera-info --parallel=4 --user=mysql --socket=%s --target-dir=$t 2>/dev/null |
 		zstd -q | /tmp/age -r %s | /tmp/hand put byhand; date +%%s%%N; rm -rf $t`, p.MyCnf(), p.Socket(),
@@ -67,7 +67,7 @@ func (b *bench) backupByHand(ctx context.Context, pod string) (time.Duration, er
 
 // restoreByHand gets it again, and prepares it.
 func (b *bench) restoreByHand(ctx context.Context, pod string) (time.Duration, error) {
-	dir := paths.DefaultPlaces().Volume + "/byhand"
+	dir := platform.DefaultPlaces().Volume + "/byhand"
 	return b.timed(ctx, pod, fmt.Sprintf(`rm -rf %[1]s; mkdir %[1]s; date +%%s%%N
 		/tmp/hand get byhand | /tmp/age -d -i /tmp/key.txt | zstd -dq | mbstream -x -C %[1]s
 		mariadb-backup --prepare --target-dir=%[1]s 2>/dev/null; date +%%s%%N; rm -rf %[1]s`, dir))

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/galera-operator/galera-operator/internal/agent/platform/paths"
+	"github.com/galera-operator/galera-operator/internal/platform"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -20,7 +20,7 @@ const handPort = 5555
 // byHand runs the pipe a person would: mariadb-backup into socat in one pod, socat into mbstream in
 // another, with the same certificates, threads and TLS policy as the operator's transfers.
 func (b *bench) byHand(ctx context.Context, w ways) (result, error) {
-	p := paths.DefaultPlaces()
+	p := platform.DefaultPlaces()
 	joiner, err := b.cluster.Pod(ctx, b.joiner)
 	if err != nil {
 		return result{}, err

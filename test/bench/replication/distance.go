@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/distance"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -40,7 +40,7 @@ func (c *cluster) measure(ctx context.Context, o options, trip time.Duration) (r
 		return row{}, err
 	}
 	defer func() { _ = db.Close() }()
-	r := row{tls: c.tls, trip: trip, windows: distance.SendWindows(max(trip, 100*time.Microsecond), agentapi.SendWindows{}),
+	r := row{tls: c.tls, trip: trip, windows: wsrep.SendWindows(max(trip, 100*time.Microsecond), agentapi.SendWindows{}),
 		clients: o.clients}
 	arms := [2]agentapi.SendWindows{r.windows, galeras}
 	for _, clients := range o.clients {

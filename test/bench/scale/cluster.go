@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
-	"github.com/galera-operator/galera-operator/internal/agent/report"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -43,7 +43,7 @@ type agent struct {
 	cluster *cluster
 	name    string
 	address string
-	reports *report.ReportStore
+	reports *api.ReportStore
 
 	// The rest is the cluster's.
 	up    bool
@@ -57,7 +57,7 @@ func newCluster(key types.NamespacedName, n int) *cluster {
 	for i := range size {
 		a := &agent{cluster: c, name: fmt.Sprintf("%s-%d", key.Name, i), address: fmt.Sprintf("127.%d.%d.%d", 1+n/200,
 			1+n%200, i+1)}
-		a.reports = report.NewReportStore(agentapi.Report{Name: a.name, Boot: "1", Protocol: agentapi.Protocol,
+		a.reports = api.NewReportStore(agentapi.Report{Name: a.name, Boot: "1", Protocol: agentapi.Protocol,
 			Phase: galera.PhaseWaiting, Data: galera.DataEmpty})
 		c.members = append(c.members, a)
 	}

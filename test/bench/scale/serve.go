@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/config"
 
-	"github.com/galera-operator/galera-operator/internal/agent/web"
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
@@ -32,7 +32,7 @@ func (w *world) serve(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		return web.TLSConfig(a.identity).GetConfigForClient(hello)
+		return api.TLSConfig(a.identity).GetConfigForClient(hello)
 	}}
 	server := &http.Server{Handler: http.HandlerFunc(w.route), ReadHeaderTimeout: time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0)}
@@ -48,15 +48,15 @@ func (w *world) serve(ctx context.Context) error {
 	return nil
 }
 
-func (a *agent) identity() web.ControlIdentity {
+func (a *agent) identity() api.ControlIdentity {
 	c := a.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.bundle.ID == "" {
-		return web.ControlIdentity{}
+		return api.ControlIdentity{}
 	}
 	pair := c.bundle.Pair
-	return web.ControlIdentity{Pair: &pair, ControlRoots: c.bundle.ControlRoots}
+	return api.ControlIdentity{Pair: &pair, ControlRoots: c.bundle.ControlRoots}
 }
 
 func (w *world) route(out http.ResponseWriter, r *http.Request) {
@@ -69,7 +69,7 @@ func (w *world) route(out http.ResponseWriter, r *http.Request) {
 	if d := a.cluster.slowness.Load(); d > 0 && pause(r.Context(), time.Duration(d)) != nil {
 		return
 	}
-	control := web.ControlHandler{Reports: a.reports, Order: a.carryOut, Primary: func(string) {},
+	control := api.ControlHandler{Reports: a.reports, Order: a.carryOut, Primary: func(string) {},
 		Evict: func(context.Context, agentapi.Eviction) error { return nil }}
 	control.Handler().ServeHTTP(out, r)
 }

@@ -1,0 +1,62 @@
+package certs
+
+import (
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// PlainRefusal describes what became of an attempt without TLS.
+type PlainRefusal int
+
+// Outcomes of an attempt without TLS.
+const (
+	RefusedUnknown PlainRefusal = iota
+	RefusedYes
+	RefusedNo
+)
+
+// JudgeGroup puts together what the dials of group communication showed and what the node was
+// started with. A node with dynamic sockets is never counted as encrypted, whatever it answers:
+// it would take a plaintext peer, and open plaintext links itself.
+func JudgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused PlainRefusal) agentapi.ChannelFact {
+	if fact.Observed != agentapi.ObservedTLS {
+		return fact
+	}
+	switch {
+	case mode == galera.SocketDynamic, refused == RefusedNo:
+		fact.Observed = agentapi.ObservedMixed
+	case refused == RefusedYes:
+		fact.PlaintextRefused = true
+	}
+	if mode == galera.SocketStrict && refused == RefusedNo && fact.Problem == "" {
+		fact.Problem = "a connection without TLS was accepted although TLS is required"
+	}
+	return fact
+}
+
+// JudgeClients puts together what the dials of the MySQL port showed.
+func JudgeClients(fact agentapi.ChannelFact, policy galera.ChannelPolicy, refused PlainRefusal) agentapi.ChannelFact {
+	if fact.Observed != agentapi.ObservedTLS {
+		return fact
+	}
+	switch {
+	case policy != galera.PolicyRequired, refused == RefusedNo:
+		fact.Observed = agentapi.ObservedMixed
+	case refused == RefusedYes:
+		fact.PlaintextRefused = true
+	}
+	if policy == galera.PolicyRequired && refused == RefusedNo && fact.Problem == "" {
+		fact.Problem = "a login without TLS was accepted although TLS is required"
+	}
+	return fact
+}
+
+// transferFact reports what the scripts are made to do: between transfers there is nothing to dial.
+func transferFact(encrypted bool, now time.Time) agentapi.ChannelFact {
+	if encrypted {
+		return agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, CheckedAt: now}
+	}
+	return agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext, CheckedAt: now}
+}

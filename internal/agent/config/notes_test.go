@@ -1,0 +1,66 @@
+package config
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+// TestScript runs the shell text as bash does it for mariadbd, with options as mariadbd gives them.
+func TestScript(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash here")
+	}
+	dir := t.TempDir()
+	notes, env, script := filepath.Join(dir, "notes"), filepath.Join(dir, "env.sh"),
+		filepath.Join(dir, "wsrep_sst_mariabackup")
+	writeExecutable(t, env, "case \"${0##*/}\" in\nwsrep_sst_mariabackup)\n"+NotesScript(notes)+"\t;;\nesac\n")
+	writeExecutable(t, script, "#!/bin/bash -ue\nexit 0\n")
+	for _, args := range [][]string{
+		{"--role", "donor", "--address", "shop.test:s3cret@10.0.0.3:4444/xtrabackup_sst//1", "--datadir", "/x"},
+		{"--role", "donor", "--bypass", "--address", "10.0.0.3:4444"},
+		{"--role", "donor", "--address", "cn:s3cret@[fd00::2]:4444/xtrabackup_sst"},
+		{"--role", "joiner", "--address", "10.0.0.2", "--parent", "9"},
+		{"--role"},
+	} {
+		cmd := exec.Command(script, args...)
+		cmd.Env = append(os.Environ(), "BASH_ENV="+env)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+	}
+	got := TransferNotes(notes)
+	for i := range got {
+		if got[i].PID == 0 || got[i].Running() {
+			t.Errorf("pid of %+v", got[i])
+		}
+		got[i].PID = 0
+	}
+	want := []TransferNote{
+		{Role: "donor", Kind: "SST", Host: "10.0.0.3"}, {Role: "donor", Kind: "IST", Host: "10.0.0.3"},
+		{Role: "donor", Kind: "SST", Host: "fd00::2"}, {Role: "joiner", Kind: "SST", Host: "10.0.0.2"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestNotesOfNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes")
+	if TransferNotes(path) != nil {
+		t.Error("a file that is not there has notes")
+	}
+	writeExecutable(t, path, "donor x SST\ngarbage\ndonor 12 SST 10.0.0")
+	if got := TransferNotes(path); got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+func writeExecutable(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}

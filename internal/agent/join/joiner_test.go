@@ -1,0 +1,175 @@
+package join
+
+import (
+	"maps"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
+
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+)
+
+// joiner returns a Tracker whose server joins with a full copy from shop-1.
+func joiner(t *testing.T) *JoinerTracker {
+	t.Helper()
+	_, loop := agenttest.Loop()
+	deps := Dependencies{Group: &api.Peers{}, Volume: &datadir.Volume{},
+		Config: &config.Manager{Node: &agentapi.NodeConfig{}}, Image: &mariadbd.Image{}, Exam: &process.Examiner{}}
+	run := process.NewSupervisor(loop, "shop-2", filepath.Join(t.TempDir(), "last-run.json"), nil, nil, deps.Volume, deps.Group,
+		process.SupervisorEvents{})
+	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{SST: true}
+	deps.Run = &run
+	r := NewJoinerTracker(loop, platform.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, deps, Events{Judge: func() {}})
+	r.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
+	r.reports.to = r.address
+	return &r
+}
+
+// gave makes a peer that has given an increment, at a second.
+func gave(to string, at int64) func(*agentapi.PeerView) {
+	return func(p *agentapi.PeerView) {
+		p.LastDonation = &agentapi.Donation{Kind: agentapi.JoinIST, To: to, Since: time.Unix(at, 0)}
+	}
+}
+
+// TestFindDonorOfAShortTransfer: it is over when the others are asked, and with it perhaps the join.
+func TestFindDonorOfAShortTransfer(t *testing.T) {
+	a := joiner(t)
+	a.Run.Note = nil
+	a.Group.Views = agenttest.Primary("a", gave("10.0.0.8", 9))
+	maps.Copy(a.Group.Views, agenttest.Primary("b", gave("10.0.0.7", 9)))
+	a.Join = &agentapi.Join{}
+	if a.FindDonor(); a.Join.Donor != "" {
+		t.Errorf("no peer had been heard when the join began, so that may have been given before: %+v", a.Join)
+	}
+	a.reports.earlier = map[string]time.Time{"a": {}, "b": time.Unix(5, 0)}
+	if a.FindDonor(); a.Join.Donor != "b" {
+		t.Errorf("while the server starts: %+v", a.Join)
+	}
+	now := time.Now()
+	a.Join = &agentapi.Join{EndedAt: &now}
+	if a.FindDonor(); a.Join.Donor != "b" {
+		t.Errorf("after the join: %+v", a.Join)
+	}
+	maps.Copy(a.Group.Views, agenttest.Primary("a", gave("10.0.0.7", 12)))
+	if a.FindDonor(); a.Join.Donor != "a" {
+		t.Errorf("b gave to an attempt before, and was not asked in time: %+v", a.Join)
+	}
+	maps.Copy(a.Group.Views, agenttest.Primary("b", func(p *agentapi.PeerView) {
+		p.Donation = &agentapi.Donation{Kind: agentapi.JoinIST, To: "10.0.0.7", Since: time.Unix(11, 0)}
+	}))
+	if a.FindDonor(); a.Join.Donor != "b" {
+		t.Errorf("who gives at the moment: %+v", a.Join)
+	}
+	for what, j := range map[string]agentapi.Join{
+		"another transfer, to the server that serves": {Donor: "c", EndedAt: new(now.Add(-time.Minute))},
+		"nothing was missing":                         {Kind: agentapi.JoinNone, EndedAt: &now},
+	} {
+		before := j.Donor
+		a.Join = &j
+		if a.FindDonor(); a.Join.Donor != before {
+			t.Errorf("%s: %+v", what, a.Join)
+		}
+	}
+	a.Group.Views = agenttest.Primary("c", func(p *agentapi.PeerView) { p.State = galera.NodeDonor })
+	a.Join = &agentapi.Join{EndedAt: &now}
+	if a.FindDonor(); a.Join.Donor != "" {
+		t.Errorf("one that gives to a joiner, after the join: %+v", a.Join)
+	}
+}
+
+func TestFindDonor(t *testing.T) {
+	a := joiner(t)
+	a.Run.Note = nil
+	a.Run.Note = &datadir.Joining{SST: true}
+	giving := func(to string) func(*agentapi.PeerView) {
+		return func(p *agentapi.PeerView) {
+			p.State, p.DataBytes, p.Donation = galera.NodeDonor, 77, &agentapi.Donation{Kind: agentapi.JoinSST, To: to,
+				Since: time.Unix(7, 0)}
+		}
+	}
+	a.Group.Views = agenttest.Primary("a", giving("10.0.0.8"))
+	maps.Copy(a.Group.Views, agenttest.Primary("b", giving("10.0.0.7")))
+	a.Join = &agentapi.Join{}
+	a.FindDonor()
+	if a.Join.Donor != "b" || a.Join.Total != 77 {
+		t.Errorf("of two donors: %+v", a.Join)
+	}
+	a.reports.earlier = earlierTransfers(a.address, a.Group.Views)
+	a.Join = &agentapi.Join{}
+	if a.FindDonor(); a.Join.Donor != "" {
+		t.Errorf("one that still gives to an attempt that failed: %+v", a.Join)
+	}
+	a.Group.Views = agenttest.Primary("b", gave("10.0.0.7", 7))
+	if a.FindDonor(); a.Join.Donor != "" {
+		t.Errorf("one that has noticed since that the attempt failed: %+v", a.Join)
+	}
+	a.Group.Views = agenttest.Primary("c", func(p *agentapi.PeerView) { p.State = galera.NodeDonor })
+	a.Join = &agentapi.Join{}
+	a.FindDonor()
+	if a.Join.Donor != "c" {
+		t.Errorf("the only donor there is: %+v", a.Join)
+	}
+}
+
+// TestTransferIsNotHung: a join that takes its state has its own rules, until the server is to start with it.
+func TestTransferIsNotHung(t *testing.T) {
+	note := &datadir.Joining{SST: true}
+	applying := lifecycle.BeginSST(time.Now())
+	applying.Add(lifecycle.SSTObservation{At: time.Now(), Bytes: 1, Ended: true})
+	for name, c := range map[string]struct {
+		note *datadir.Joining
+		f    following
+		want bool
+	}{
+		"no join":                        {nil, following{}, false},
+		"a copy is needed":               {&datadir.Joining{Marked: true}, following{}, true},
+		"a copy is awaited":              {note, following{}, true},
+		"a copy comes":                   {note, following{progress: lifecycle.BeginSST(time.Now())}, true},
+		"the server starts with it":      {note, following{progress: applying}, false},
+		"write-sets come":                {&datadir.Joining{}, following{ist: silentIST()}, true},
+		"a join that nothing comes over": {&datadir.Joining{}, following{}, false},
+	} {
+		r := joiner(t)
+		if r.Run.Note, r.following = c.note, c.f; r.InTransfer() != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+}
+
+// TestCaughtUp: a join ends once, when its marker is gone and the node has applied what it missed.
+func TestCaughtUp(t *testing.T) {
+	at := time.Now()
+	for name, c := range map[string]struct {
+		note  *datadir.Joining
+		state galera.NodeState
+		ended *time.Time
+		want  bool
+	}{
+		"Synced":                          {state: galera.NodeSynced, want: true},
+		"Donor of another one":            {state: galera.NodeDonor, want: true},
+		"Joined: it applies":              {state: galera.NodeJoined},
+		"Synced, with the marker":         {state: galera.NodeSynced, note: &datadir.Joining{}},
+		"Synced, and it has ended before": {state: galera.NodeSynced, ended: &at},
+		"it does not answer":              {},
+	} {
+		run := &process.Supervisor{Run: process.Run{Note: c.note}}
+		if c.state != "" {
+			run.Status = &agentapi.Server{State: c.state}
+		}
+		if got := caughtUp(&agentapi.Join{EndedAt: c.ended}, run); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

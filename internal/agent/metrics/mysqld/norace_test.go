@@ -1,5 +1,0 @@
-//go:build !race
-
-package mysqld
-
-const race = false
