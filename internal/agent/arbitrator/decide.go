@@ -29,7 +29,7 @@ type Situation struct {
 	// Stale reports whether it runs with other settings, or another certificate, than the present ones.
 	Stale bool
 	// Reloading reports whether the nodes may be loading another certificate: a handshake in that moment ends mariadbd
-	// (prove.AfterReload).
+	// (certs.AfterReload).
 	Reloading bool
 	// Counted reports whether a member of a Primary component lists it; Uncounted is how long none has.
 	Counted   bool

@@ -9,8 +9,8 @@ import (
 )
 
 // wsrep_provider_options of nodes and garbd at the start; docs/settings.md documents them. Elsewhere are gcache.size
-// (WithCache, by package gcache), and at runtime pc.bootstrap, evs.evict, socket.ssl_reload and both send windows
-// (package wsrep; the windows' sizes: package distance). The private server of a restore has options of its own
+// (WithCache, by package join), and at runtime pc.bootstrap, evs.evict, socket.ssl_reload and both send windows
+// (package wsrep; the windows' sizes: WindowTuner). The private server of a restore has options of its own
 // (internal/backup/runner/history.go).
 
 // providerOptions are those of a node.

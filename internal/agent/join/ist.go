@@ -11,7 +11,7 @@ import (
 // istPort is where a joiner receives IST (ist.recv_addr).
 const istPort = 4568
 
-// EndStalledIST kills mariadbd when its IST has stalled (sst.ISTWatch).
+// EndStalledIST kills mariadbd when its IST has stalled (lifecycle.ISTWatch).
 func (r *JoinerTracker) EndStalledIST(now time.Time) {
 	if !underWay(r.Run) || r.Config.Node == nil || now.Sub(r.istObservedAt) < reportInterval {
 		return

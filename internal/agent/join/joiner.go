@@ -143,7 +143,7 @@ func (r *JoinerTracker) FindDonor() {
 	}
 }
 
-// InTransfer returns whether a state transfer is awaited or running. It has its own stall rules (package sst).
+// InTransfer returns whether a state transfer is awaited or running. It has its own stall rules (package lifecycle).
 func (r *JoinerTracker) InTransfer() bool {
 	n := r.Run.Note
 	if n == nil {

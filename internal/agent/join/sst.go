@@ -185,7 +185,7 @@ func showProgress(j *agentapi.Join, p *lifecycle.SSTProgress, now time.Time) {
 	}
 }
 
-// EndStalledSST kills mariadbd when its SST has stalled (sst.Stalled).
+// EndStalledSST kills mariadbd when its SST has stalled (lifecycle.SSTStalled).
 func (r *JoinerTracker) EndStalledSST() {
 	p := r.progress
 	if p == nil || !underWay(r.Run) || r.Config.Node == nil {

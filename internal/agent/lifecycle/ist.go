@@ -21,7 +21,7 @@ type ISTWatch struct {
 
 // ISTObservation is what a joiner sees of its IST connection.
 type ISTObservation struct {
-	// Connected is false without a connection, or if Silent is not known (streams.Silence).
+	// Connected is false without a connection, or if Silent is not known (platform.StreamSilence).
 	Connected bool
 	Silent    time.Duration
 	// Position is the joiner's.

@@ -13,7 +13,7 @@ import (
 )
 
 // saved is what a successor of the agent needs. Without Process nothing runs. The order a run was for is done
-// (ordering.Store.Busy).
+// (orders.Store.Busy).
 type saved struct {
 	Process  *mariadbd.Handed   `json:"process,omitempty"`
 	Formed   string             `json:"formed,omitempty"`

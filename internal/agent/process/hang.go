@@ -50,7 +50,7 @@ func (r *readings) LoginFailure() *agentapi.Failure {
 }
 
 // WatchHang follows the silence of the running mariadbd. inTransfer is true while a state transfer is awaited or
-// running, which has its own stall rules (package sst).
+// running, which has its own stall rules (package lifecycle).
 func (r *Supervisor) WatchHang(now time.Time, inTransfer bool) {
 	if r.Proc == nil {
 		return

@@ -121,7 +121,7 @@ func (r *Starter) awaitSpace(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 	if r.Volume.Sizes().At.IsZero() {
 		return lifecycle.JoinVerdict{Wait: "the volume's free space to be measured"}
 	}
-	// A larger gcache takes only what the SST leaves (gcache.Wish).
+	// A larger gcache takes only what the SST leaves (join.GCacheRequest).
 	if r.Volume.Sizes().Cache == 0 {
 		need += join.MinSize
 	}

@@ -1,6 +1,6 @@
 //go:build race
 
-package mysqld
+package metrics
 
 // race is set while the race detector slows everything down.
 const race = true
