@@ -155,8 +155,9 @@ stack-after-stores: test-stores
 # The race detector needs a C compiler, and everything compiled once more: it is used where no
 # Kubernetes library is involved.
 RACE := $(if $(shell command -v gcc),-race)
-RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/galera/... ./internal/mycnf/... ./internal/pki/... ./internal/plan/...
-OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./hack/... ./internal/... ./test/docs/... ./test/harness/... ./test/release/... | sort) <(go list $(RACE_PACKAGES) ./internal/model/... | sort))
+RACE_PACKAGES = ./internal/agent/... ./internal/agentapi/... ./internal/datadir/... ./internal/eventloop/... ./internal/galera/... ./internal/mariadbd/... \
+  ./internal/mycnf/... ./internal/pki/... ./internal/plan/... ./internal/platform/...
+OTHER_PACKAGES = $(shell comm -23 <(go list ./api/... ./cmd/... ./hack/... ./internal/... ./test/docs/... ./test/harness/... ./test/release/... | sort) <(go list $(RACE_PACKAGES) ./test/model/... | sort))
 
 .PHONY: test-unit
 test-unit: ## Tests of single packages.
@@ -167,7 +168,7 @@ test-unit: ## Tests of single packages.
 .PHONY: test-model
 test-model: ## The planner against a simulated cluster, with crashes and lost messages.
 	$(call phase,model tests)
-	@go test -timeout=30m ./internal/model/... ./internal/backup/policy/
+	@go test -timeout=30m ./test/model/... ./internal/backup/policy/
 
 .PHONY: test-api
 test-api: ## Against a real kube-apiserver and etcd.

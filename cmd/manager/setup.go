@@ -24,14 +24,14 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/calls"
-	"github.com/galera-operator/galera-operator/controllers/galeraarchive"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupstore"
 	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/controllers/galeradatabase"
-	"github.com/galera-operator/galera-operator/controllers/galerarestore"
 	"github.com/galera-operator/galera-operator/controllers/galerauser"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
@@ -165,14 +165,14 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 			Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackupschedule.Reconciler{Client: c, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).
 			SetupWithManager(mgr),
-		metrics.Registry.Register(galeraarchive.Metrics{Reader: c, Leads: mgr.Elected()}),
-		(&galeraarchive.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
+		metrics.Registry.Register(archiving.Metrics{Reader: c, Leads: mgr.Elected()}),
+		(&archiving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
 			Options: rendering, Now: time.Now,
 			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (
 				task.Archived, error) {
-				return galeraarchive.Ask(ctx, address, []byte(leaf))
+				return archiving.Ask(ctx, address, []byte(leaf))
 			})}}).SetupWithManager(mgr),
-		(&galerarestore.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).
+		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).
 			SetupWithManager(mgr),
 	)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // restoring is why there are no pods yet: the volumes of a new cluster are filled with a backup first
-// (controllers/galerarestore). An empty volume under a pod would become an empty database.
+// (controllers/galeracluster/restoring). An empty volume under a pod would become an empty database.
 func restoring(f observe.Facts) *validate.Problem {
 	c := f.Cluster
 	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || f.StatefulSet != nil {

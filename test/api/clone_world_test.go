@@ -19,7 +19,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
-	"github.com/galera-operator/galera-operator/controllers/galerarestore"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
@@ -51,7 +51,7 @@ type cloning struct {
 	clone     *v1alpha1.GaleraCluster
 	agents    *donors
 	admitted  []agentapi.BackupAdmission
-	restores  galerarestore.Reconciler
+	restores  restoring.Reconciler
 	backups   galerabackup.Reconciler
 	// stop ends the operator of dev.
 	stop func()
@@ -67,7 +67,7 @@ func newCloning(t *testing.T, name string) *cloning {
 	w.stop = startOperator(t, w.dev, newFakeAgents()) // it sets the conditions of a cluster that is held back
 	sources, jobs, options := clone.Sources{Reader: kube}, job.Options{Image: "operator"},
 		resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"}
-	w.restores = galerarestore.Reconciler{Client: kube, Live: kube, Sources: sources, Jobs: jobs, Options: options,
+	w.restores = restoring.Reconciler{Client: kube, Live: kube, Sources: sources, Jobs: jobs, Options: options,
 		Now: time.Now}
 	w.backups = galerabackup.Reconciler{Client: kube, Live: kube, Sources: sources, Agents: w.agents, Jobs: jobs,
 		Options: options, Events: events.NewFakeRecorder(100), Now: time.Now,

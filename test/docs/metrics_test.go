@@ -11,10 +11,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/galera-operator/galera-operator/controllers/galeraarchive"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/undecodable"
@@ -83,7 +83,7 @@ func operatorTable(t *testing.T) string {
 	var rows []string
 	for _, c := range []prometheus.Collector{
 		galeracluster.BuildInfo(), galeracluster.NewMetrics(), observe.NewAgentClient(nil).Requests, galerabackup.Metrics{},
-		galerabackupschedule.Metrics{}, galeraarchive.Metrics{}, &undecodable.Objects{}} {
+		galerabackupschedule.Metrics{}, archiving.Metrics{}, &undecodable.Objects{}} {
 		ch := make(chan *prometheus.Desc, 100)
 		c.Describe(ch)
 		close(ch)

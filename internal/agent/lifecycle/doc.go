@@ -3,7 +3,7 @@
 // attempts.
 //
 // It is pure: time and all facts come in as parameters, plain data come out, and nothing is done. The agent acts on it,
-// and the model (internal/model) runs the same functions.
+// and the model (test/model) runs the same functions.
 //
 // # Stalled state transfers
 //

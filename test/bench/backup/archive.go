@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers/galeraarchive"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
@@ -147,7 +147,7 @@ func (b *bench) through(ctx context.Context, c *harness.Cluster) (time.Time, err
 	}
 	for _, p := range pods.Items {
 		if p.Status.PodIP != "" && p.DeletionTimestamp == nil {
-			told, err := galeraarchive.Ask(ctx, p.Status.PodIP, binding.Data[corev1.TLSCertKey])
+			told, err := archiving.Ask(ctx, p.Status.PodIP, binding.Data[corev1.TLSCertKey])
 			return told.Through, err
 		}
 	}

@@ -1,4 +1,4 @@
-package galerarestore
+package restoring
 
 import (
 	"slices"

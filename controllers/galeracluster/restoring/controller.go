@@ -1,7 +1,7 @@
-// Package galerarestore fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, or that
+// Package restoring fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, or that
 // it has made of the living cluster named there, before there is a pod of a database. The cluster's own controller
 // makes its StatefulSet when that is done.
-package galerarestore
+package restoring
 
 import (
 	"cmp"

@@ -12,8 +12,8 @@ import (
 )
 
 // shipped are the agents' decisions that the model runs, in addition to its own directory.
-var shipped = []string{"../agent/lifecycle/*.go", "../agent/orders/content.go", "../agent/orders/judge.go",
-	"../agent/arbitrator/decide.go"}
+var shipped = []string{"../../internal/agent/lifecycle/*.go", "../../internal/agent/orders/content.go",
+	"../../internal/agent/orders/judge.go", "../../internal/agent/arbitrator/decide.go"}
 
 // TestShippedDecisionsArePure: time and facts come in. golangci-lint (depguard) forbids packages; it cannot forbid a
 // function of one that is needed for its types.

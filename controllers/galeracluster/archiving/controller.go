@@ -1,6 +1,6 @@
-// Package galeraarchive has the binary log of a GaleraCluster archived: it keeps the archiver's account and its
+// Package archiving has the binary log of a GaleraCluster archived: it keeps the archiver's account and its
 // Deployment, asks it how far it is, and asks for the backup that the archive goes on from.
-package galeraarchive
+package archiving
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package galeraarchive
+package archiving
 
 import (
 	"fmt"
