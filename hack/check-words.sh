@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Words that comments, messages and documents may not use, with what the field says instead (docs/glossary.md).
+# Words that comments, messages and documents may not use, with what the field says instead (docs/glossary.md), and
+# the width of Markdown.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,4 +22,15 @@ refuse '\b[Ss]omebody\b' 'someone'
 refuse '// [A-Za-z.]+ says (that|whether|why|what|how|which) ' '"reports whether", "returns", "explains why"'
 refuse '\b(is|are|was|were) told\b' 'reported, asked, informed'
 refuse '\b(no|for want of) room\b' 'space'
+
+# Prose of Markdown has lines of at most 120 columns. Tables, code, images and the targets of links cannot be wrapped.
+long=$(git ls-files -z '*.md' ':!docs/reference.md' |
+  xargs -0 awk 'FNR == 1 { code = 0 } /^ *(```|~~~)/ { code = !code; next }
+    !code && !/^ *`[^`]*`[.,;:]?$/ && !/^ *(\||<|!\[|\[[^]]*\]:)/ && !/^(    |\t)/ { print FILENAME ":" FNR "\t" $0 }' |
+  LC_ALL=C.UTF-8 grep -P '\t.{121,}$' || true)
+if [ -n "$long" ]; then
+  printf '%s\n' "$long" | cut -c1-160 >&2
+  echo "wrap prose at 120 columns" >&2
+  failed=1
+fi
 exit "$failed"

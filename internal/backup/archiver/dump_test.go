@@ -106,7 +106,7 @@ func TestLargeTransaction(t *testing.T) {
 	}
 }
 
-// TestDumper: what a server says is told apart: an error, the end, and nothing for a while.
+// TestDumper: three answers of a server are distinguished: an error, the end, and nothing for a while.
 func TestDumper(t *testing.T) {
 	quiet := make(chan struct{})
 	for name, c := range map[string]struct {
