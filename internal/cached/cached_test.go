@@ -23,6 +23,15 @@ var ofOurs = map[string]bool{
 	"k8s.io/api/core/v1.ResourceRequirements": true, // spec.resources
 }
 
+// readLive are fields that the operator reads of objects that it does not take from its cache.
+var readLive = map[field]bool{
+	// observe's search for the pods that mount a claim
+	{"k8s.io/api/core/v1.PodSpec", "Volumes"}:                             true,
+	{"k8s.io/api/core/v1.Volume", "VolumeSource"}:                         true,
+	{"k8s.io/api/core/v1.VolumeSource", "PersistentVolumeClaim"}:          true,
+	{"k8s.io/api/core/v1.PersistentVolumeClaimVolumeSource", "ClaimName"}: true,
+}
+
 // TestWhatIsReadIsKept: each field that the operator reads of an object from its cache survives the transform.
 func TestWhatIsReadIsKept(t *testing.T) {
 	there, kept := map[field]bool{}, map[field]bool{}
@@ -45,7 +54,7 @@ func TestWhatIsReadIsKept(t *testing.T) {
 		t.Fatalf("only %d fields are read: the search finds nothing", len(read))
 	}
 	for f, at := range read {
-		if there[f] && !kept[f] && !ofOurs[f.of] {
+		if there[f] && !kept[f] && !ofOurs[f.of] && !readLive[f] {
 			t.Errorf("%s is read and not kept: %s", f, at)
 		}
 	}
