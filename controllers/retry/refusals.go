@@ -30,7 +30,13 @@ const (
 // Safe for concurrent use.
 type Refusals struct {
 	mu sync.Mutex
-	of map[types.NamespacedName]string
+	of map[types.NamespacedName]refused
+}
+
+// refused is why a change is refused, and since when: conditions that a pass sets anew are the same in every pass.
+type refused struct {
+	why   string
+	since metav1.Time
 }
 
 // Report ends a pass: a refused change is reported by conditions of the resource, and is tried again at an interval. o
@@ -39,8 +45,12 @@ type Refusals struct {
 func (r *Refusals) Report(ctx context.Context, c client.StatusClient, key types.NamespacedName, o client.Object,
 	conditions *[]metav1.Condition, result reconcile.Result, err error, kinds ...string) (reconcile.Result, error) {
 	why := refusal(err)
-	r.note(key, why)
-	if why == "" || o.GetUID() == "" {
+	ended := r.note(key, why)
+	switch {
+	case why == "" && ended && err == nil && o.GetUID() != "":
+		result.RequeueAfter = time.Millisecond // the next pass removes the conditions
+		return result, nil
+	case why == "" || o.GetUID() == "":
 		return result, err
 	}
 	before := append([]metav1.Condition(nil), *conditions...)
@@ -53,22 +63,24 @@ func (r *Refusals) Report(ctx context.Context, c client.StatusClient, key types.
 	return reconcile.Result{RequeueAfter: refusedInterval}, nil
 }
 
-// Apply sets the conditions of a resource of which a change is refused, and removes Stalled when none is any more. A
-// pass calls it for what it is about to write, so that it does not report progress meanwhile.
+// Apply sets the conditions of a resource of which a change is refused, and removes Stalled and Reconciling when none is
+// any more and nothing has set them since. A pass calls it for what it is about to write, so that it does not report
+// progress meanwhile.
 func (r *Refusals) Apply(o client.Object, conditions *[]metav1.Condition, kinds ...string) {
 	r.mu.Lock()
-	why := r.of[client.ObjectKeyFromObject(o)]
+	now := r.of[client.ObjectKeyFromObject(o)]
 	r.mu.Unlock()
-	if why == "" {
-		if s := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled); s != nil &&
-			s.Reason == v1alpha1.ReasonAdmissionRefused {
-			meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+	if now.why == "" {
+		for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling} {
+			if c := meta.FindStatusCondition(*conditions, kind); c != nil && c.Reason == v1alpha1.ReasonAdmissionRefused {
+				meta.RemoveStatusCondition(conditions, kind)
+			}
 		}
 		return
 	}
 	set := func(kind string, status metav1.ConditionStatus) {
-		meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: status,
-			Reason: v1alpha1.ReasonAdmissionRefused, Message: why, ObservedGeneration: o.GetGeneration()})
+		meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: status, LastTransitionTime: now.since,
+			Reason: v1alpha1.ReasonAdmissionRefused, Message: now.why, ObservedGeneration: o.GetGeneration()})
 	}
 	set(v1alpha1.ConditionStalled, metav1.ConditionTrue)
 	for _, kind := range kinds {
@@ -79,17 +91,23 @@ func (r *Refusals) Apply(o client.Object, conditions *[]metav1.Condition, kinds 
 	}
 }
 
-func (r *Refusals) note(key types.NamespacedName, why string) {
+// note remembers why a change is refused, "" for not, and reports whether a refusal has ended.
+func (r *Refusals) note(key types.NamespacedName, why string) (ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	before, known := r.of[key]
 	if why == "" {
 		delete(r.of, key)
-		return
+		return known
 	}
 	if r.of == nil {
-		r.of = map[types.NamespacedName]string{}
+		r.of = map[types.NamespacedName]refused{}
 	}
-	r.of[key] = why
+	if !known {
+		before.since = metav1.Now().Rfc3339Copy()
+	}
+	r.of[key] = refused{why, before.since}
+	return false
 }
 
 // refusal explains an error that another attempt does not cure, "" for any other.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,5 +83,67 @@ func TestRefusals(t *testing.T) {
 	long := refusal(apierrors.NewForbidden(group, "x", errors.New(strings.Repeat("a", 1<<20))))
 	if len(long) > 2*maxRefusal {
 		t.Errorf("a message of %d bytes", len(long))
+	}
+}
+
+// TestRefusedPassesChangeNothing: a pass that decides on progress each time, as that of a benchmark, writes the same
+// conditions while its change is refused, and so does not wake itself. What it wrote goes when the change is accepted.
+func TestRefusedPassesChangeNothing(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "b", UID: "1"}}
+	key := client.ObjectKeyFromObject(b)
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithStatusSubresource(b).Build()
+	r, writes, forbidden := &Refusals{}, 0, error(apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "x",
+		errors.New("exceeded quota")))
+	pass := func() (result reconcile.Result, err error) {
+		now := &v1alpha1.GaleraBenchmark{}
+		if err := kube.Get(t.Context(), key, now); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			o := now.DeepCopy()
+			result, err = r.Report(t.Context(), kube, key, o, &o.Status.Conditions, result, err)
+		}()
+		next := now.DeepCopy()
+		for kind, status := range map[string]metav1.ConditionStatus{v1alpha1.ConditionReconciling: metav1.ConditionTrue,
+			v1alpha1.ConditionStalled: metav1.ConditionFalse} {
+			meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: "Running"})
+		}
+		r.Apply(next, &next.Status.Conditions)
+		if !equality.Semantic.DeepEqual(now.Status, next.Status) {
+			writes++
+			return reconcile.Result{}, kube.Status().Update(t.Context(), next)
+		}
+		return reconcile.Result{RequeueAfter: time.Hour}, forbidden
+	}
+	for range 3 {
+		_, _ = pass()
+	}
+	time.Sleep(1100 * time.Millisecond) // the API server keeps seconds
+	writes = 0
+	for range 5 {
+		if result, err := pass(); err != nil || result.RequeueAfter != refusedInterval {
+			t.Errorf("%v, %v", result, err)
+		}
+	}
+	if writes > 0 {
+		t.Errorf("%d writes while nothing changes", writes)
+	}
+	forbidden = nil
+	if result, err := pass(); err != nil || result.RequeueAfter >= time.Second {
+		t.Errorf("the conditions stay until something else happens: %v, %v", result, err)
+	}
+	_, _ = pass()
+	now := &v1alpha1.GaleraBenchmark{}
+	if err := kube.Get(t.Context(), key, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range now.Status.Conditions {
+		if c.Reason == v1alpha1.ReasonAdmissionRefused {
+			t.Errorf("it stays refused: %+v", c)
+		}
 	}
 }
