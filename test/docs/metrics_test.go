@@ -111,6 +111,8 @@ func kindOf(name string) string {
 	switch {
 	case strings.HasSuffix(name, "_total"):
 		return "counter"
+	case strings.HasSuffix(name, "_last_duration_seconds"):
+		return "gauge" // of one, not of all
 	case strings.HasSuffix(name, "_duration_seconds"), strings.HasSuffix(name, "_outage_seconds"):
 		return "histogram"
 	}
