@@ -24,6 +24,8 @@ const (
 	// admittedFor is how long a token is served without asking the API server again, refusedFor how long it is refused.
 	admittedFor = time.Minute
 	refusedFor  = 10 * time.Second
+	// knownFor is how long a token that was served is reviewed again without waiting behind those of strangers.
+	knownFor = time.Hour
 	// maxVerdicts and maxReviews bound what strangers can make the operator keep, and ask at the same time.
 	maxVerdicts = 256
 	maxReviews  = 4
@@ -61,7 +63,7 @@ func tokensOnly(config *rest.Config, _ *http.Client) (metricsserver.Filter, erro
 	if err != nil {
 		return nil, fmt.Errorf("making a client for reviews of access: %w", err)
 	}
-	g := &gate{reviews: make(chan struct{}, maxReviews),
+	g := &gate{reviews: make(chan struct{}, maxReviews), again: make(chan struct{}, maxReviews),
 		authenticate: func(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
 			r, err := tokens.TokenReviews().Create(ctx, &authenticationv1.TokenReview{
 				Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
@@ -85,7 +87,8 @@ func tokensOnly(config *rest.Config, _ *http.Client) (metricsserver.Filter, erro
 type gate struct {
 	authenticate func(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error)
 	authorize    func(context.Context, authorizationv1.SubjectAccessReviewSpec) (bool, error)
-	reviews      chan struct{}
+	// reviews are those of tokens that were not served before, again of those that were.
+	reviews, again chan struct{}
 
 	mu       sync.Mutex
 	verdicts map[[sha256.Size]byte]verdict
@@ -125,12 +128,17 @@ func (g *gate) judge(req *http.Request) (code int, err error) {
 	}
 	verb := strings.ToLower(req.Method)
 	key := sha256.Sum256([]byte(verb + " " + req.URL.Path + " " + token))
-	if code := g.known(key, time.Now()); code != 0 {
+	code, served := g.known(key, time.Now())
+	if code != 0 {
 		return code, nil
 	}
+	turn := g.reviews
+	if served {
+		turn = g.again
+	}
 	select {
-	case g.reviews <- struct{}{}:
-		defer func() { <-g.reviews }()
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
 	default:
 		return http.StatusTooManyRequests, nil
 	}
@@ -168,14 +176,15 @@ func (g *gate) review(ctx context.Context, token, verb, path string) (code int, 
 	return http.StatusOK, nil
 }
 
-// known returns a verdict that still holds, 0 without one.
-func (g *gate) known(key [sha256.Size]byte, now time.Time) int {
+// known returns a verdict that still holds, 0 without one, and whether the token was served before.
+func (g *gate) known(key [sha256.Size]byte, now time.Time) (code int, served bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if v := g.verdicts[key]; now.Before(v.until) {
-		return v.code
+	v := g.verdicts[key]
+	if now.Before(v.until) {
+		return v.code, false
 	}
-	return 0
+	return 0, v.code == http.StatusOK
 }
 
 func (g *gate) keep(key [sha256.Size]byte, code int, now time.Time) {
@@ -184,8 +193,10 @@ func (g *gate) keep(key [sha256.Size]byte, code int, now time.Time) {
 	if g.verdicts == nil {
 		g.verdicts = map[[sha256.Size]byte]verdict{}
 	}
+	delete(g.verdicts, key)
 	for k, v := range g.verdicts {
-		if !now.Before(v.until) || len(g.verdicts) >= maxVerdicts && v.code != http.StatusOK {
+		ended, served := !now.Before(v.until), v.code == http.StatusOK
+		if ended && (!served || now.Sub(v.until) > knownFor) || len(g.verdicts) >= maxVerdicts && (ended || !served) {
 			delete(g.verdicts, k)
 		}
 	}

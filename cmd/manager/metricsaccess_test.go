@@ -25,7 +25,7 @@ type asked struct {
 
 func newAsked() *asked {
 	a := &asked{}
-	a.gate = &gate{reviews: make(chan struct{}, maxReviews),
+	a.gate = &gate{reviews: make(chan struct{}, maxReviews), again: make(chan struct{}, maxReviews),
 		authenticate: func(_ context.Context, token string) (s authenticationv1.TokenReviewStatus, err error) {
 			a.reviewed++
 			if a.down {
@@ -134,4 +134,28 @@ func TestReviewsAreBounded(t *testing.T) {
 	if got := a.get(t, "GET", "/metrics", "Bearer reader"); got != 200 {
 		t.Errorf("the known one: %d", got)
 	}
+}
+
+// TestStrangersDelayNoReader: while strangers keep all reviews of new tokens busy, one that was served is reviewed again
+// when its verdict has ended, and is forgotten after an hour.
+func TestStrangersDelayNoReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsked()
+		a.get(t, "GET", "/metrics", "Bearer reader")
+		for range maxReviews {
+			a.reviews <- struct{}{}
+		}
+		for range 3 {
+			time.Sleep(admittedFor)
+			if got := a.get(t, "GET", "/metrics", "Bearer reader"); got != 200 {
+				t.Fatalf("%d", got)
+			}
+		}
+		<-a.reviews
+		time.Sleep(admittedFor + knownFor + time.Second)
+		a.get(t, "GET", "/metrics", "Bearer stranger")
+		if len(a.verdicts) != 1 {
+			t.Errorf("%d verdicts are kept", len(a.verdicts))
+		}
+	})
 }
