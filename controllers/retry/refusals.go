@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,10 +34,12 @@ type Refusals struct {
 	of map[types.NamespacedName]refused
 }
 
-// refused is why a change is refused, and since when: conditions that a pass sets anew are the same in every pass.
+// refused is why a change is refused, and since when: conditions that a pass sets anew are the same in every pass. A
+// reason that differs each time, as with the number of the request, counts from noted on: it is written as seldom as the
+// change is tried.
 type refused struct {
-	why   string
-	since metav1.Time
+	why          string
+	since, noted metav1.Time
 }
 
 // Report ends a pass: a refused change is reported by conditions of the resource, and is tried again at an interval. o
@@ -103,10 +106,13 @@ func (r *Refusals) note(key types.NamespacedName, why string) (ended bool) {
 	if r.of == nil {
 		r.of = map[types.NamespacedName]refused{}
 	}
-	if !known {
-		before.since = metav1.Now().Rfc3339Copy()
+	now := metav1.Now().Rfc3339Copy()
+	switch {
+	case !known:
+		r.of[key] = refused{why, now, now}
+	case now.Sub(before.noted.Time) >= refusedInterval:
+		r.of[key] = refused{why, before.since, now}
 	}
-	r.of[key] = refused{why, before.since}
 	return false
 }
 
@@ -117,7 +123,7 @@ func refusal(err error) string {
 	}
 	text := err.Error()
 	if len(text) > maxRefusal {
-		text = text[:maxRefusal] + "…"
+		text = strings.ToValidUTF8(text[:maxRefusal], "") + "…"
 	}
 	return fmt.Sprintf("the API server refuses a change for this resource: %s. Correct what it names: a policy, a quota "+
 		"or a webhook; the change is tried again every %.0f seconds", text, refusedInterval.Seconds())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,6 +71,12 @@ func TestRefusals(t *testing.T) {
 	if now, _, _ = report(refused); now.ResourceVersion != version {
 		t.Error("the same refusal is written again and again")
 	}
+	for i := range 3 { // a webhook that numbers its answers
+		now, _, _ = report(apierrors.NewForbidden(group, "x", fmt.Errorf("request %d", i)))
+	}
+	if now.ResourceVersion != version {
+		t.Error("a message that differs each time is written each time, and wakes its own pass")
+	}
 	// What a pass is about to write keeps the refusal, and loses it after a pass that succeeded.
 	r.Apply(now, &now.Status.Conditions)
 	if !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionStalled) {
@@ -81,7 +88,9 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("it stays refused: %v", now.Status.Conditions)
 	}
 	long := refusal(apierrors.NewForbidden(group, "x", errors.New(strings.Repeat("a", 1<<20))))
-	if len(long) > 2*maxRefusal {
+	if len(long) > 2*maxRefusal || !utf8.ValidString(refusal(apierrors.NewForbidden(group, "xx",
+		errors.New(strings.Repeat("ö", maxRefusal))))) || !utf8.ValidString(refusal(apierrors.NewForbidden(group, "x",
+		errors.New(strings.Repeat("ö", maxRefusal))))) {
 		t.Errorf("a message of %d bytes", len(long))
 	}
 }
