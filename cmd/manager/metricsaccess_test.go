@@ -136,8 +136,8 @@ func TestReviewsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStrangersDelayNoReader: while strangers keep all reviews of new tokens busy, one that was served is reviewed again
-// when its verdict has ended, and is forgotten after an hour.
+// TestStrangersDelayNoReader: while strangers keep all reviews of new tokens busy, one that was served is reviewed
+// again when its verdict has ended, and is forgotten after an hour.
 func TestStrangersDelayNoReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsked()

@@ -35,8 +35,8 @@ type Refusals struct {
 }
 
 // refused is why a change is refused, and since when: conditions that a pass sets anew are the same in every pass. A
-// reason that differs each time, as with the number of the request, counts from noted on: it is written as seldom as the
-// change is tried.
+// reason that differs each time, as with the number of the request, was noted at a time: it is written as seldom as
+// the change is tried.
 type refused struct {
 	why          string
 	since, noted metav1.Time
@@ -66,8 +66,8 @@ func (r *Refusals) Report(ctx context.Context, c client.StatusClient, key types.
 	return reconcile.Result{RequeueAfter: refusedInterval}, nil
 }
 
-// Apply sets the conditions of a resource of which a change is refused, and removes Stalled and Reconciling when none is
-// any more and nothing has set them since. A pass calls it for what it is about to write, so that it does not report
+// Apply sets the conditions of a resource of which a change is refused, and removes Stalled and Reconciling when none
+// is any more and nothing has set them since. A pass calls it for what it is about to write, so that it does not report
 // progress meanwhile.
 func (r *Refusals) Apply(o client.Object, conditions *[]metav1.Condition, kinds ...string) {
 	r.mu.Lock()
