@@ -26,7 +26,7 @@ install() {
   kubectl_cluster create namespace "$NAMESPACE" --dry-run=client -o yaml | kubectl_cluster apply -f -
   kubectl_cluster label --overwrite namespace "$NAMESPACE" metrics=enabled
   bundle | kubectl_cluster apply --server-side --force-conflicts -f -
-  kubectl_cluster wait --for=condition=Established --timeout="${PATIENCE}s" crd/{prometheuses,podmonitors,prometheusrules}.monitoring.coreos.com
+  kubectl_cluster wait --for=condition=Established --timeout="${PATIENCE}s" crd/{prometheuses,podmonitors,servicemonitors,prometheusrules}.monitoring.coreos.com
   kubectl_cluster -n "$NAMESPACE" rollout status deployment/prometheus-operator --timeout="${PATIENCE}s"
   sed "s|\${IMAGE}|$MONITORING_IMAGE|" "$HACK_DIR/manifests/prometheus.yaml" | kubectl_cluster apply --server-side --force-conflicts -f -
   kubectl_cluster apply --server-side --force-conflicts -k "$REPO_DIR/config/prometheus"
