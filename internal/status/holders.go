@@ -2,12 +2,14 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -26,6 +28,11 @@ func heldClaim(in Input) *validate.Problem {
 	text := fmt.Sprintf("the claim %s is being deleted, and its node gets no new volume before it is gone", claim.Name)
 	command := ""
 	switch holders := in.Facts.Holders[claim.Name]; {
+	case len(holders) > 0 && !slices.ContainsFunc(in.Snapshot.Members, galera.Member.InPrimary):
+		h := holders[0]
+		text += fmt.Sprintf(". The pod %s (%s) mounts it%s. No node serves, and this volume may hold writes that no other "+
+			"one has: save its data before you delete the pod, because its claim goes with it", h.Pod, h.Phase,
+			others(len(holders)-1))
 	case len(holders) > 0:
 		h := holders[0]
 		command = kubectl("delete", "pod", h.Pod, "-n", claim.Namespace)

@@ -61,14 +61,21 @@ func TestClaimHeld(t *testing.T) {
 		says    string
 		command string
 		blocked bool
+		change  func(*Input)
 	}{
 		"just deleted": {time.Minute, []observe.Holder{{Pod: "debug", Phase: corev1.PodRunning}}, "The pod debug (Running)", "",
-			false},
+			false, nil},
 		"a pod holds it": {time.Hour, []observe.Holder{{Pod: "debug", Phase: corev1.PodRunning}}, "If its work is not needed",
-			"kubectl delete pod debug -n demo", true},
+			"kubectl delete pod debug -n demo", true, nil},
+		"while no node serves": {time.Hour, []observe.Holder{{Pod: "debug", Phase: corev1.PodRunning}},
+			"save its data before", "", true, func(in *Input) {
+				for i := range in.Snapshot.Members {
+					in.Snapshot.Members[i].Server = nil
+				}
+			}},
 		"a Job that has ended": {time.Hour, []observe.Holder{{Pod: "r-x", Phase: corev1.PodSucceeded, Job: "r"}, {Pod: "z"}},
-			"(Succeeded) mounts it, and 1 others. It has ended", "kubectl delete job r -n demo", true},
-		"none does": {time.Hour, nil, "waits for its finalizers: kubernetes.io/pvc-protection", "", true},
+			"(Succeeded) mounts it, and 1 others. It has ended", "kubectl delete job r -n demo", true, nil},
+		"none does": {time.Hour, nil, "waits for its finalizers: kubernetes.io/pvc-protection", "", true, nil},
 	} {
 		in := healthy()
 		in.cluster().Name, in.cluster().Namespace, in.cluster().Status.Replicas = "n", "demo", 3
@@ -76,6 +83,9 @@ func TestClaimHeld(t *testing.T) {
 			DeletionTimestamp: new(metav1.NewTime(in.Now.Add(-c.since))), Finalizers: []string{"kubernetes.io/pvc-protection"}}}
 		in.Facts.Claims = map[string]*corev1.PersistentVolumeClaim{p.Name: p}
 		in.Facts.Holders = map[string][]observe.Holder{p.Name: c.holders}
+		if c.change != nil {
+			c.change(&in)
+		}
 		got := FirstProblem(in)
 		if got == nil || got.Reason != v1alpha1.ReasonClaimHeld || got.Blocked != c.blocked || got.Command != c.command ||
 			!strings.Contains(got.Message, c.says) || !strings.Contains(got.Message, c.command) {
