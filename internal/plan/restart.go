@@ -14,7 +14,7 @@ import (
 // restart of each node is an operation of its own: the journal, not an operator's view, determines
 // which node is next.
 func restartOutdated(s galera.Snapshot) (Decision, bool) {
-	outdated := slices.DeleteFunc(outdatedMembers(s), func(m galera.Member) bool { return Deferred(s, m) })
+	outdated := restartable(s)
 	if len(outdated) == 0 {
 		return Decision{}, false
 	}
@@ -127,6 +127,11 @@ func outdatedMembers(s galera.Snapshot) []galera.Member {
 		}
 	}
 	return out
+}
+
+// restartable are the outdated members whose restart does not wait for maintenance.
+func restartable(s galera.Snapshot) []galera.Member {
+	return slices.DeleteFunc(outdatedMembers(s), func(m galera.Member) bool { return Deferred(s, m) })
 }
 
 func outdated(m galera.Member) bool {

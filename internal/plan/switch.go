@@ -60,7 +60,7 @@ func switchEncryption(s galera.Snapshot) (Decision, bool) {
 		return Decision{}, false
 	}
 	if d, refused := preflight(s); refused {
-		return d, len(outdatedMembers(s)) == 0 // ordinary restarts continue meanwhile
+		return d, len(restartable(s)) == 0 // ordinary restarts continue meanwhile
 	}
 	op := galera.Operation{Type: galera.OpSwitchTLS, Step: stepRolling}
 	if s.Rebootstrap && len(s.Members) > 1 {
@@ -68,7 +68,7 @@ func switchEncryption(s galera.Snapshot) (Decision, bool) {
 			return d, true
 		}
 		if d, refused := refuseAgain(s); refused {
-			return d, len(outdatedMembers(s)) == 0 // as above
+			return d, len(restartable(s)) == 0 // as above
 		}
 		op.Step, op.Target = stepRebootstrap, chooseWriter(s)
 	}
