@@ -17,7 +17,6 @@ type MariaDBSpec struct {
 	// The setting event_scheduler is the operator's. Default: Disabled, as MariaDB's own default is: in a cluster that was
 	// restored, cloned or imported, no event of the original begins to run unless it is asked for.
 	// +optional
-	// +kubebuilder:default=Disabled
 	Events EventsPolicy `json:"events,omitempty"`
 }
 
