@@ -132,6 +132,7 @@ func (r *Maintainer) turn(do func(context.Context) error, to string) {
 		r.loop.Post(func() {
 			g.busy = false
 			if r.Run.Proc != proc {
+				g.state = "" // the next server has the same socket: the statement may have reached it
 				return
 			}
 			r.scheduled.next = time.Time{} // what is reported of the events changes
