@@ -3,6 +3,7 @@
 package agent_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -63,6 +65,9 @@ func newWorld(t *testing.T, replicas int, edit func(*agentapi.NodeConfig)) *test
 
 func newWorldOn(t *testing.T, ipv6 bool, replicas int, edit func(*agentapi.NodeConfig)) *testCluster {
 	t.Helper()
+	if ipv6 {
+		needIPv6(t)
+	}
 	if out, err := exec.Command("docker", "image", "inspect", image).CombinedOutput(); err != nil {
 		t.Fatalf("no docker, or no image %s: %v: %s", image, err, out)
 	}
@@ -124,16 +129,31 @@ func (w *testCluster) createNetwork() string {
 		if w.ipv6 {
 			args = append(args, "--ipv6", "--subnet", v6+"/64")
 		}
-		if exec.Command("docker", append(args, w.network)...).Run() != nil {
-			continue
-		}
-		if w.ipv6 {
+		out, err := exec.Command("docker", append(args, w.network)...).CombinedOutput()
+		switch {
+		case err != nil && w.ipv6 && noIPv6.Match(out):
+			w.t.Skipf("Docker makes no network with IPv6: %s", bytes.TrimSpace(out))
+		case err != nil: // taken
+		case w.ipv6:
 			return v6
+		default:
+			return v4
 		}
-		return v4
 	}
 	w.t.Fatal("no subnet is free for a docker network")
 	return ""
+}
+
+// noIPv6 matches Docker's reasons for making no network with IPv6; that a subnet is taken is none.
+var noIPv6 = regexp.MustCompile(`(?i)ipv6|ip6tables`)
+
+// needIPv6 skips a test on a host whose kernel gives containers no IPv6.
+func needIPv6(t *testing.T) {
+	t.Helper()
+	off, err := os.ReadFile("/proc/sys/net/ipv6/conf/all/disable_ipv6")
+	if err != nil || strings.TrimSpace(string(off)) != "0" {
+		t.Skip("the kernel has no IPv6, or net.ipv6.conf.all.disable_ipv6 is set")
+	}
 }
 
 // addressing are the arguments that give a node its address, and the others' names.
