@@ -1,7 +1,6 @@
 package agentapi
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -20,9 +19,21 @@ const (
 	maxDepth = 16
 )
 
-// countable returns an error for JSON with more values than a report has, before it is decoded.
+// countable returns an error for JSON with more values than a report has, before it is decoded. Commas within texts do
+// not count: any account with the right EVENT chooses the names of events, and must not make reports unreadable.
 func countable(data []byte) error {
-	if n := bytes.Count(data, []byte{','}); n > maxValues {
+	n, text := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			text = !text
+		case text && c == '\\':
+			i++
+		case c == ',' && !text:
+			n++
+		}
+	}
+	if n > maxValues {
 		return fmt.Errorf("the report has %d values, more than %d", n, maxValues)
 	}
 	return nil

@@ -30,6 +30,21 @@ func TestReportsAreBounded(t *testing.T) {
 	}
 }
 
+// TestNamesOfEventsCount: the names of events, which clients choose, make no report too large.
+func TestNamesOfEventsCount(t *testing.T) {
+	const name = `,"\,<`
+	e := ScheduledEvent{Name: strings.Repeat(name, 25), Database: strings.Repeat(name, 12),
+		Event: strings.Repeat(name, 12), Status: EventEnabled, Modified: 1}
+	sent := Report{Name: "shop-0", Scheduled: &Scheduled{Events: slices.Repeat([]ScheduledEvent{e}, MaxEvents)}}
+	host, pool := agentServer(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, sent) })
+	c := NewClient(tls.Certificate{}, pool, "example.com")
+	defer c.Close()
+	got, err := c.Status(t.Context(), host, -1, 0)
+	if err != nil || !slices.Equal(got.Scheduled.Events, sent.Scheduled.Events) {
+		t.Errorf("%+v, %v", got.Scheduled, err)
+	}
+}
+
 func TestTextsOfReportsAreClipped(t *testing.T) {
 	long := strings.Repeat("ä", maxText)
 	sent := Report{Name: "shop-0", Waiting: long, Failure: &Failure{Message: long}, TLS: TLSReport{
