@@ -242,8 +242,11 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 func scheduling(a *agent) process.Scheduling {
 	scheduler := wsrep.Scheduler{Conn: a.conn}
 	return process.Scheduling{Group: &a.group,
-		Asked: func() bool {
-			return a.config.Node != nil && a.config.Node.RunEvents && a.role.primary == a.Name && !a.queue.Draining()
+		Asked: func(run bool) bool {
+			if a.config.Node != nil {
+				run = a.config.Node.RunEvents
+			}
+			return run && a.role.primary == a.Name && !a.queue.Draining()
 		},
 		Published: func() string { return a.reports.Get().Scheduler },
 		Read:      scheduler.Read, Open: scheduler.Open, Close: scheduler.Close, Change: scheduler.Change,

@@ -32,8 +32,9 @@ type gate struct {
 // Scheduling is what the gate of the event scheduler needs to know and to do.
 type Scheduling struct {
 	Group *api.Peers
-	// Asked reports whether the operator wants events to run here.
-	Asked func() bool
+	// Asked reports whether the operator wants events to run here; unknown is the answer while an agent that has replaced
+	// another one does not know yet whether events are to run at all.
+	Asked func(unknown bool) bool
 	// Published returns the scheduler's state in the report that others read.
 	Published func() string
 	// Read reads the server's events. Open disables those for one point in time that has passed, and turns the scheduler
@@ -105,7 +106,7 @@ func (r *Maintainer) CheckScheduler(now time.Time) {
 func (r *Maintainer) schedulerFacts() lifecycle.Scheduler {
 	g, s, group := &r.gate, r.Run.Status, r.events.Scheduling.Group
 	f := lifecycle.Scheduler{State: g.state, Claimed: g.claimed, Answers: s != nil, Serves: r.Run.Serves(),
-		Asked:  !r.Run.Leaving() && r.events.Scheduling.Asked(),
+		Asked:  !r.Run.Leaving() && r.events.Scheduling.Asked(g.state != agentapi.SchedulerOff),
 		Others: group.Views, Fresh: !g.visible.IsZero() && group.Asked.After(g.visible)}
 	if s == nil {
 		return f
