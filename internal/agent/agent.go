@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -99,6 +101,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 		}
 		a.reports.Continue(before.Report)
 		a.role.primary = before.Primary
+		a.knowMembers()
 	}
 	if err := a.serve(ctx); err != nil {
 		return nil, err
@@ -117,6 +120,19 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	}
 	a.startWatchers(ctx)
 	return a, nil
+}
+
+// knowMembers lets a successor answer the other members while it reads its files, as its predecessor did: the answer of
+// a member of a Primary component keeps others from being bootstrapped.
+func (a *agent) knowMembers() {
+	var c agentapi.NodeConfig
+	data, err := os.ReadFile(filepath.Join(a.Places.Config, agentapi.ConfigKey))
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err == nil && c.CheckNamespace(a.Namespace) == nil {
+		a.group.SetMembers(c.Identity(), c.Members)
+	}
 }
 
 // agent is the composition. Its components belong to the event loop, except for what is documented as safe for

@@ -9,6 +9,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // TestCopiedMemberServes once its copy is on the disk, and not before.
@@ -83,6 +84,27 @@ func TestOnlyAStopEndsAnExamination(t *testing.T) {
 		}
 		if agenttest.Next(t, a.queue); a.exam.Trouble == nil {
 			t.Errorf("%q: it has ended by itself", kind)
+		}
+	}
+}
+
+// TestSuccessorKnowsMembers: a successor answers the members of the published configuration before it has taken it
+// over; that of another namespace is a copy.
+func TestSuccessorKnowsMembers(t *testing.T) {
+	for config, want := range map[string]int{
+		`{"namespace":"demo","cluster":"shop","members":[{"name":"shop-0"},{"name":"shop-1"}]}`: 2,
+		`{"namespace":"prod","cluster":"shop","members":[{"name":"shop-0"},{"name":"shop-1"}]}`: 0,
+		`{`: 0, "": 0,
+	} {
+		a := &agent{Options: Options{Name: "shop-0", Namespace: "demo", Places: platform.Places{Config: t.TempDir()}}}
+		if config != "" {
+			if err := os.WriteFile(filepath.Join(a.Places.Config, agentapi.ConfigKey), []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.knowMembers()
+		if of, members := a.group.Members(); len(members) != want || want > 0 && of.Cluster != "shop" {
+			t.Errorf("%s: %v of %v", config, members, of)
 		}
 	}
 }
