@@ -1,6 +1,7 @@
 package mycnf
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -111,10 +112,10 @@ func ForbiddenSetting(key string) (reason string, forbidden bool) {
 	if strings.HasPrefix(wsrepPrefix, k) {
 		return reasonShortened, true
 	}
-	for name := range owned {
-		if strings.HasPrefix(name, k) && !slices.Contains(fullNames, k) {
-			return reasonShortened, true
-		}
+	shortened := func(name string) bool { return name != k && strings.HasPrefix(name, k) }
+	if !slices.Contains(fullNames, k) && (slices.ContainsFunc(slices.Collect(maps.Keys(owned)), shortened) ||
+		slices.ContainsFunc(slices.Collect(maps.Keys(values)), shortened)) {
+		return reasonShortened, true
 	}
 	return "", false
 }

@@ -33,6 +33,7 @@ func TestRefusedValues(t *testing.T) {
 		{"innodb_flush_method", "nosync", true},
 		{"innodb_flush_method", "O_DIRECT_NO_FSYNC", true},
 		{"innodb_flush_method", "5", true},
+		{"innodb_flush_meth", "nosync", true},
 		{"init_connect", "SET NAMES utf8mb4", false},
 		{"init_connect", "a\nb", true},
 		{"general_log", "ON", false},
