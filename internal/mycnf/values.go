@@ -12,6 +12,8 @@ const (
 	reasonPath       = "its value must be a plain name, without a path: " + reasonPlaces
 	reasonTablespace = "its files must be called ibdata1, ibdata2 …, without a path: by these names the data are " +
 		"recognised"
+	reasonTimestamp = "with this value the agents cannot give scheduled events the same status on all nodes: only NO and " +
+		"SUPER let them set a session's time"
 	reasonUnsynced = "with this value InnoDB does not wait for the disk, and a power cut damages the data"
 )
 
@@ -22,6 +24,7 @@ var values = map[string]func(value string) string{
 	"innodb-temp-data-file-path": noPath,
 	"innodb-data-file-path":      systemTablespace,
 	"innodb-flush-method":        flushMethod,
+	"secure-timestamp":           secureTimestamp,
 }
 
 // Refused returns why a [mysqld] setting with this value may not be set by a user, "" when it may.
@@ -71,6 +74,14 @@ func systemTablespace(value string) string {
 func flushMethod(value string) string {
 	if slices.Contains(unsynced, strings.ToLower(value)) {
 		return reasonUnsynced
+	}
+	return ""
+}
+
+// secureTimestamp refuses REPLICATION and YES, also by their numbers.
+func secureTimestamp(value string) string {
+	if slices.Contains([]string{"replication", "2", "yes", "3"}, strings.ToLower(value)) {
+		return reasonTimestamp
 	}
 	return ""
 }
