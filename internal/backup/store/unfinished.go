@@ -18,6 +18,9 @@ import (
 // maxUnfinished bounds how many pages of uploads, of up to a thousand each, are read at a time: the next run reads on.
 const maxUnfinished = 20
 
+// checkPrefix begins the names of the objects of checks.
+const checkPrefix = ".check-"
+
 var (
 	// ownKey matches the objects that this program writes, below a store's prefix: parts and manifests of backups, the
 	// segments of archives, and what a check writes.
@@ -33,16 +36,31 @@ var (
 func RemoveUnfinished(ctx context.Context, b *Bucket, s task.Store, dir string, before time.Time) (n int, err error) {
 	var client *s3.Client
 	if b.As(&client) {
-		n, err = abortUploads(ctx, client, s, dir, before)
+		if n, err = abortUploads(ctx, client, s, dir, before); err != nil {
+			return n, err
+		}
 	}
-	prefix := ".check-"
-	if isFiles(b) {
-		prefix = dirPrefix(dir)
+	k := 0
+	switch {
+	case isFiles(b):
+		k, err = removeFiles(ctx, b, dirPrefix(dir), before)
+	case dir == "":
+		k, err = removeObjects(ctx, b, blob.ListOptions{Prefix: checkPrefix}, before)
 	}
-	if err != nil || dir != "" && !isFiles(b) {
-		return n, err
-	}
-	for all := b.List(&blob.ListOptions{Prefix: prefix}); ; {
+	return n + k, err
+}
+
+// removeFiles removes those of a directory, and of the directories below it. Each is listed on its own: for a page of a
+// list, the library goes through all files below its prefix, those of the pages before among them.
+func removeFiles(ctx context.Context, b *Bucket, prefix string, before time.Time) (n int, err error) {
+	return removeObjects(ctx, b, blob.ListOptions{Prefix: prefix, Delimiter: "/"}, before)
+}
+
+func removeObjects(ctx context.Context, b *Bucket, of blob.ListOptions, before time.Time) (n int, err error) {
+	for all := b.List(&of); ; {
+		if err := ctx.Err(); err != nil { // a volume is read without it
+			return n, err
+		}
 		o, err := all.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return n, nil
@@ -50,8 +68,15 @@ func RemoveUnfinished(ctx context.Context, b *Bucket, s task.Store, dir string, 
 		if err != nil {
 			return n, err
 		}
+		if o.IsDir {
+			k, err := removeFiles(ctx, b, o.Key, before)
+			if n += k; err != nil {
+				return n, err
+			}
+			continue
+		}
 		key := temporary.ReplaceAllString(o.Key, "")
-		left := key != o.Key || strings.HasPrefix(key, ".check-")
+		left := key != o.Key || strings.HasPrefix(key, checkPrefix)
 		if !left || !ownKey.MatchString(key) || !o.ModTime.Before(before) {
 			continue
 		}

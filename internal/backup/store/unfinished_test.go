@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,5 +100,25 @@ func TestUnfinishedFiles(t *testing.T) {
 			t.Errorf("%s: %d, %v, %v", name, n, err, gone)
 		}
 		_ = os.Remove(file)
+	}
+}
+
+// TestUnfinishedInTime: a search of a volume ends when the time for it has passed: the check of a store must not fail
+// because of it.
+func TestUnfinishedInTime(t *testing.T) {
+	dir := t.TempDir()
+	b, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	if err := os.WriteFile(filepath.Join(dir, ".check-abc234"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	n, err := RemoveUnfinished(ctx, b, task.Store{}, "", time.Now().Add(time.Hour))
+	if n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d, %v", n, err)
 	}
 }
