@@ -181,13 +181,14 @@ func stored(b *v1alpha1.GaleraBackup) bool {
 }
 
 // counts reports whether retention may rely on a backup: no test has found it damaged, and one that is to be verified has
-// passed.
+// passed. The archive is read once all of the backup was: where it is damaged, the backup is good.
 func counts(b *v1alpha1.GaleraBackup) bool {
 	if b.Damaged() {
 		return false
 	}
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
 	return b.Spec.Verify == "" || b.Spec.Verify == v1alpha1.VerifyNone ||
-		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
+		c != nil && (c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonArchiveDamaged)
 }
 
 // failedTest reports whether a test of a backup has found damage. One that could not be made, for lack of a key, a disk

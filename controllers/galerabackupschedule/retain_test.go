@@ -105,6 +105,9 @@ func TestRetain(t *testing.T) {
 			kept(old, bad("a", "02"), bad("b", "03"), bad("c", "04"), bad("d", "05")), "", ""},
 		"ones that could not be tested stay": {
 			kept(untested("a", "01"), untested("b", "02"), untested("c", "03"), untested("d", "04"), last), "", ""},
+		"one whose archive is damaged counts, and goes": {
+			kept(has("a", "01", failing(v1alpha1.ReasonArchiveDamaged)), has("b", "02", failing(v1alpha1.ReasonArchiveDamaged))),
+			"a", ""},
 		"that of a clone": {kept(has("mine", "19"), has("clone", "20", temporary)), "", ""},
 
 		"the base of the window": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID), has("c", "20")), "a", ""},
