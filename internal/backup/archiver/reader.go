@@ -37,7 +37,7 @@ type reader struct {
 	mark  binlog.GTID // what the node had committed at asked
 	asked time.Time
 	next  time.Time // when it is asked again
-	began time.Time
+	moved time.Time // when it gave an event of a transaction
 }
 
 // rawTimes are what the transactions of a segment say of their time.
@@ -77,8 +77,8 @@ func (s *seqnos) between(before, node int64) bool {
 
 // read reads until something fails, and never returns nil.
 func (r *reader) read(ctx context.Context) error {
-	r.began = time.Now()
-	r.next = r.began.Add(time.Duration(r.task.IntervalSeconds) * time.Second)
+	r.moved = time.Now()
+	r.next = r.moved.Add(time.Duration(r.task.IntervalSeconds) * time.Second)
 	for {
 		if err := r.tick(ctx); err != nil {
 			return err
@@ -126,7 +126,8 @@ func (r *reader) tick(ctx context.Context) error {
 	if r.alone != nil && !r.group.Open() && (r.idle || r.open != nil && r.open.head.Transactions > 0) {
 		return r.alone
 	}
-	if r.verify && now.Sub(r.began) > markTime {
+	// One event may be read for longer than any limit: silence in a transaction is the connection's to notice.
+	if r.verify && !r.group.Open() && now.Sub(r.moved) > markTime {
 		return fmt.Errorf("%s does not give the transaction %s: another node is tried", r.node.name(), r.last)
 	}
 	if r.asked.IsZero() || r.group.Open() {
@@ -136,7 +137,7 @@ func (r *reader) tick(ctx context.Context) error {
 		return refusal{fmt.Errorf("it is at %s, and the archive at %s: the numbers begin anew", r.mark, r.last)}
 	}
 	if r.mark.Seq > r.last.Seq {
-		if now.Sub(r.asked) > markTime {
+		if now.Sub(binlog.Later(r.asked, r.moved)) > markTime {
 			return fmt.Errorf("%s has committed %s and does not give it: another node is tried", r.node.name(), r.mark)
 		}
 		return nil
@@ -164,7 +165,9 @@ func (r *reader) take(ctx context.Context, e binlog.Event) error {
 		return nil
 	case binlog.Outside:
 		return nil
-	case binlog.Begin:
+	}
+	r.moved = time.Now()
+	if kind == binlog.Begin {
 		if err := r.begins(ctx, r.group.Done().GTID); err != nil {
 			return err
 		}

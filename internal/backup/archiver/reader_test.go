@@ -198,6 +198,17 @@ func TestSource(t *testing.T) {
 			w.archiver, w.stop = w.start()
 			w.pass(2 * markTime)
 		}, "@5 6-6", "b"},
+		"what is compared is read for long": {func(w *world) {
+			w.commit(6)
+			w.pass(interval)
+			w.stop()
+			for _, s := range w.servers() {
+				s.do(func() { s.slow = 25 * time.Second })
+			}
+			w.archiver, w.stop = w.start()
+			w.commit(7)
+			w.pass(4 * markTime)
+		}, "@5 6-6 7-7", "a"},
 		"it lacks a transaction that another one has": {func(w *world) {
 			w.pass(interval)
 			w.b.commit(6) // made with sql_log_bin=0 on a
