@@ -22,8 +22,12 @@ const (
 func decide(to *v1alpha1.ArchiveStatus, f facts) (ask base) {
 	if a := f.archived; a != nil {
 		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second forever
-		if to.ArchivedThrough == nil || a.Through.Sub(to.ArchivedThrough.Time) >= updateInterval {
+		switch at := to.ArchivedThrough; {
+		case at == nil || a.Through.Sub(at.Time) >= updateInterval:
 			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(a.Through)
+		case a.GTID != to.ArchivedGTID && f.now.Sub(at.Time) >= updateInterval:
+			// Until a later time is stored, half a minute may pass in which nothing is written.
+			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(later(at.Time, a.Through))
 		}
 		if a.Surveyed {
 			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base,

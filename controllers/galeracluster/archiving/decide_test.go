@@ -127,6 +127,31 @@ func TestUnchangedStatusIsNotWritten(t *testing.T) {
 	}
 }
 
+// TestLastTransaction: the transaction that was archived last is reported soon, though no later time is stored for a
+// while. The time does not go back.
+func TestLastTransaction(t *testing.T) {
+	var to v1alpha1.ArchiveStatus
+	decide(&to, with())
+	before := *to.DeepCopy()
+	step := func(after, through time.Duration) {
+		decide(&to, with(func(f *facts) {
+			f.now, f.archived.GTID, f.archived.Through = noon.Add(after), "0-1-1000", before.ArchivedThrough.Add(through)
+		}))
+	}
+	if step(time.Second, time.Second); to.ArchivedGTID != before.ArchivedGTID {
+		t.Errorf("every second: %+v", to)
+	}
+	if step(30*time.Second, -time.Hour); to.ArchivedGTID != "0-1-1000" ||
+		!to.ArchivedThrough.Equal(before.ArchivedThrough) {
+		t.Errorf("of a time before: %+v", to)
+	}
+	to = *before.DeepCopy()
+	if step(30*time.Second, 2*time.Second); to.ArchivedGTID != "0-1-1000" ||
+		!to.ArchivedThrough.Time.Equal(before.ArchivedThrough.Add(2*time.Second)) {
+		t.Errorf("%+v", to)
+	}
+}
+
 // asked are bases of a store that were asked for, so many hours ago.
 func asked(store string, hours ...float64) func(*facts) {
 	return func(f *facts) {
