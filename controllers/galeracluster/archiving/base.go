@@ -28,7 +28,7 @@ const (
 // base is a backup that is asked for.
 type base struct {
 	name string // "" for none
-	// failed is the one of that name that has failed, and is deleted first; nil for none. Nothing is stored of it.
+	// failed is the one of that name that has failed, and is deleted first; nil for none. Nothing of it is a backup.
 	failed *v1alpha1.GaleraBackup
 }
 
@@ -52,6 +52,8 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message string, ask b
 		return reason, message + "; the backup " + name + " is being made", base{}
 	case b != nil && b.Labels[v1alpha1.LabelArchiveOf] != string(f.cluster.UID):
 		return reason, message + ". It was not created by the operator: delete it", base{}
+	case b != nil && f.archived.Unread: // what has failed may be complete all the same
+		return reason, message + "; the next one is asked for when the store can be read: " + f.archived.Kept, base{}
 	case !meta.IsStatusConditionTrue(f.cluster.Status.Conditions, v1alpha1.ConditionReady):
 		return reason, message + "; the next one is asked for when the cluster is Ready: until then a node may not write a " +
 			"binary log yet", base{}
@@ -70,7 +72,7 @@ type try struct {
 	due      time.Time              // when the backup is asked for
 }
 
-// nextTry returns the present attempt. One that has failed has stored nothing, and is made again under its name. One that
+// nextTry returns the present attempt. One that has failed is no backup, and is made again under its name. One that
 // is complete and cannot be used stays: the next has another name, and follows later each time.
 func (f facts) nextTry(chain int64) (t try) {
 	t.due = f.nextBase()
@@ -110,7 +112,7 @@ func later(a, b time.Time) time.Time {
 // overdue reports whether the archiver has had the time to find a complete backup: one that cannot read the store finds
 // none.
 func (f facts) overdue(b *v1alpha1.GaleraBackup) bool {
-	return f.archived.Kept == "" && b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil &&
+	return !f.archived.Unread && b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil &&
 		f.now.Sub(b.Status.CompletedAt.Time) > startTimeout
 }
 

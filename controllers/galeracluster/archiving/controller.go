@@ -32,7 +32,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods;secrets,verbs=get;list;watch
@@ -237,12 +237,11 @@ func limitOf(p *corev1.Pod, name string) string {
 	return "0"
 }
 
-// makeBase asks for the backup that the archive goes on from. One that has failed goes first: the next pass creates the
+// makeBase asks for the backup that the archive goes on from. One that has failed goes first: a later pass creates the
 // one that takes its name.
 func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, ask base) error {
-	if failed := ask.failed; failed != nil {
-		return client.IgnoreNotFound(r.Delete(ctx, failed.DeepCopy(), client.Preconditions{UID: &failed.UID,
-			ResourceVersion: &failed.ResourceVersion}))
+	if ask.failed != nil {
+		return r.removeFailed(ctx, ask.failed.DeepCopy())
 	}
 	b := &v1alpha1.GaleraBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: ask.name, Namespace: c.Namespace, Labels: map[string]string{
@@ -251,6 +250,24 @@ func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, as
 			DeletionPolicy: v1alpha1.BackupRetain},
 	}
 	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
+}
+
+// removeFailed deletes a base that has failed, and with it what its attempts have left in the store: nothing names it
+// any more afterwards, and there would be more of it every hour.
+func (r *Reconciler) removeFailed(ctx context.Context, b *v1alpha1.GaleraBackup) error {
+	switch {
+	case b.DeletionTimestamp != nil:
+		return nil
+	case b.Status.ID == "": // it has not begun
+	case b.Spec.DeletionPolicy != v1alpha1.BackupDelete:
+		before := b.DeepCopy()
+		b.Spec.DeletionPolicy = v1alpha1.BackupDelete
+		return client.IgnoreNotFound(r.Patch(ctx, b, client.MergeFromWithOptions(before,
+			client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner)))
+	case len(b.Finalizers) == 0: // its own controller adds the one that holds it until then
+		return nil
+	}
+	return client.IgnoreNotFound(r.Delete(ctx, b, client.Preconditions{UID: &b.UID, ResourceVersion: &b.ResourceVersion}))
 }
 
 // end removes the archiver. What lies in the store stays.

@@ -9,7 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -165,6 +168,47 @@ func asked(store string, hours ...float64) func(*facts) {
 	}
 }
 
+// TestFailedBaseGoes: what a base that has failed has left in the store goes with it.
+func TestFailedBaseGoes(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop-base"}}
+	b.Spec.DeletionPolicy, b.Status.Phase, b.Status.ID = v1alpha1.BackupRetain, v1alpha1.BackupFailed, "b1"
+	r := Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).Build()}
+	pass := func() *v1alpha1.GaleraBackup {
+		t.Helper()
+		have := &v1alpha1.GaleraBackup{}
+		err := r.Get(t.Context(), client.ObjectKeyFromObject(b), have)
+		if err == nil {
+			err = r.makeBase(t.Context(), with().cluster, base{b.Name, have})
+		}
+		if err == nil {
+			err = r.Get(t.Context(), client.ObjectKeyFromObject(b), have)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return have
+	}
+	for range 2 { // until its controller holds it
+		if have := pass(); have.Spec.DeletionPolicy != v1alpha1.BackupDelete || have.DeletionTimestamp != nil {
+			t.Fatalf("%+v", have)
+		}
+	}
+	held := pass()
+	held.Finalizers = []string{"galera-operator.io/remove-backup"}
+	if err := r.Update(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if have := pass(); have.DeletionTimestamp == nil {
+			t.Fatalf("%+v", have)
+		}
+	}
+}
+
 // TestManyGaps: a cluster of one node whose statements fail again and again is not copied in full each time.
 func TestManyGaps(t *testing.T) {
 	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "a number is missing", "" }
@@ -238,7 +282,12 @@ func TestBaseIsMadeAgain(t *testing.T) {
 			"at 2026-11-24T12:54:00Z", false},
 		"something was written, and the second is of no use either": {with(gap, made(1, complete, 0.5), made(2, complete, 0.1)),
 			"", "at 2026-11-24T13:54:00Z", false},
-		"the archiver reads no backup": {with(gap, made(1, complete, 1), func(f *facts) { f.archived.Kept = "x" }), "", "is being checked", false},
+		"the archiver reads no backup": {with(gap, made(1, complete, 1), func(f *facts) { f.archived.Unread = true }), "",
+			"is being checked", false},
+		"the archiver reads all but one of the backups": {with(gap, made(1, complete, 1),
+			func(f *facts) { f.archived.Kept = "x" }), name(2), "none that the archive can continue from", false},
+		"it has failed, and the archiver reads no backup": {with(gap, made(1, failing, 1, failed),
+			func(f *facts) { f.archived.Kept, f.archived.Unread = "no answer", true }), "", "can be read: no answer", false},
 		"of the tenth there is a day": {with(gap, made(1, complete, 99, damaged), made(2, complete, 99, damaged),
 			made(3, complete, 99, damaged), made(4, complete, 99, damaged), made(5, complete, 99, damaged),
 			made(6, complete, 23, damaged)), "", "at 2026-11-24T13:00:00Z", false},

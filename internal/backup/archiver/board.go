@@ -78,8 +78,10 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 	})
 }
 
-// kept reports why no segment is removed, "" when those that nothing needs are.
-func (b *board) kept(why string) { b.set(func(a *task.Archived) { a.Kept = why }) }
+// kept reports why no segment is removed, "" when those that nothing needs are, and whether the backups were not read.
+func (b *board) kept(why string, unread bool) {
+	b.set(func(a *task.Archived) { a.Kept, a.Unread = why, unread })
+}
 
 // serve reports it until ctx ends, under the certificate that the archiver logs in with: the operator knows it. Nothing
 // of it is secret.

@@ -54,7 +54,7 @@ func (s *surveyor) run(ctx context.Context) {
 	for {
 		if err := s.once(ctx); err != nil && ctx.Err() == nil {
 			say("the backups could not be read: %v", err)
-			s.told.kept("the backups could not be read: " + err.Error())
+			s.told.kept("the backups could not be read: "+err.Error(), true)
 		}
 		pause := surveyEvery
 		if s.told.based() {
@@ -92,7 +92,7 @@ func (s *surveyor) once(ctx context.Context) error {
 		why = fmt.Sprintf("more than %d backups were found damaged: test them again with spec.verify, or delete them",
 			len(s.task.Damaged))
 	}
-	if s.told.kept(why); why != "" {
+	if s.told.kept(why, false); why != "" {
 		return nil
 	}
 	return s.prune(ctx, a, all, domain)

@@ -207,6 +207,8 @@ type Archived struct {
 	Surveyed bool      `json:"surveyed,omitempty"`
 	// Kept is why no segment is removed, "" when those that nothing needs are.
 	Kept string `json:"kept,omitempty"`
+	// Unread reports whether the backups could not be read last: one that is complete may not be known yet.
+	Unread bool `json:"unread,omitempty"`
 	// Problem is what has failed last, "" when all is well; Reason is one of the Reason constants.
 	Problem string `json:"problem,omitempty"`
 	Reason  string `json:"reason,omitempty"`
