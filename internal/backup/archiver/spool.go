@@ -35,6 +35,10 @@ func newSpool(to []age.Recipient) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.Remove(f.Name()); err != nil { // it goes with the process: the volume outlives a container that is killed
+		_ = f.Close()
+		return nil, err
+	}
 	s := &spool{file: f, buffer: bufio.NewWriter(f), sum: sha256.New()}
 	if s.sealed, err = age.Encrypt(io.MultiWriter(s.buffer, s.sum), to...); err != nil {
 		s.Close()
@@ -67,8 +71,5 @@ func (s *spool) end(h *binlog.Head) error {
 	return err
 }
 
-// Close removes the file.
-func (s *spool) Close() {
-	_ = s.file.Close()
-	_ = os.Remove(s.file.Name())
-}
+// Close frees the file.
+func (s *spool) Close() { _ = s.file.Close() }

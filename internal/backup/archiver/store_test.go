@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,6 +83,27 @@ func TestPut(t *testing.T) {
 	}
 	if begun := (place{binlog.Head{Begins: true, Last: gtid(7)}}); begun.verifies() || begun.resume() != gtid(7) {
 		t.Error("the beginning has no transaction to compare")
+	}
+}
+
+// TestSpoolLeavesNothing: a container that is killed leaves no file behind, however often it is.
+func TestSpoolLeavesNothing(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSpool([]age.Recipient{key.Recipient()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var h binlog.Head
+	if err := errors.Join(s.write([]byte("x")), s.end(&h)); err != nil || h.Size == 0 {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 0 {
+		t.Errorf("%v, %v", left, err)
 	}
 }
 
