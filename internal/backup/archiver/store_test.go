@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/store/storetest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -315,6 +318,44 @@ func TestPrune(t *testing.T) {
 			t.Errorf("it is gone: %v, %q", left(), s.told.now.Kept)
 		}
 	})
+}
+
+// TestStuck: a store that lets no segment be removed is named until one is. The backups were read all the same.
+func TestStuck(t *testing.T) {
+	refuse := true
+	f := storetest.NewFake(t, func(r *http.Request, _ []byte, _ bool) (int, string) {
+		if refuse && r.Method == http.MethodDelete {
+			return http.StatusForbidden, "AccessDenied"
+		}
+		return 0, ""
+	})
+	bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	a := newStore(t)
+	a.bucket = bucket
+	ten(t, a)
+	backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: time.Now().UTC().Add(-time.Minute)})
+	s := surveying(a, time.Hour)
+	due := func() {
+		s.pruned = time.Time{}
+		for _, n := range []uint64{1, 2} {
+			s.doomed[n] = time.Now().Add(-2 * doomedTime)
+		}
+	}
+	due()
+	for range 2 { // also until it is tried again
+		if r := s.report(t); !strings.Contains(r.Kept, "AccessDenied") || r.Unread || r.Base != "b1" {
+			t.Errorf("%+v", r)
+		}
+	}
+	refuse = false
+	due()
+	if r := s.report(t); r.Kept != "" {
+		t.Errorf("%+v", r)
+	}
 }
 
 // TestReplaced: a backup is what its object holds now. An attempt that was held up may have replaced the manifest that was

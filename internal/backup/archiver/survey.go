@@ -42,6 +42,7 @@ type surveyor struct {
 	heads    map[uint64]binlog.Head
 	doomed   map[uint64]time.Time // since when nothing needs a segment
 	pruned   time.Time
+	stuck    string // why the last attempt to remove some has failed, "" if it has not
 }
 
 func newSurveyor(files *archive, told *board, t task.Archive) *surveyor {
@@ -92,10 +93,14 @@ func (s *surveyor) once(ctx context.Context) error {
 		why = fmt.Sprintf("more than %d backups were found damaged: test them again with spec.verify, or delete them",
 			len(s.task.Damaged))
 	}
-	if s.told.kept(why, false); why != "" {
-		return nil
+	if why == "" {
+		if err := s.prune(ctx, a, all, domain); err != nil && ctx.Err() == nil {
+			say("%v", err)
+		}
+		why = s.stuck
 	}
-	return s.prune(ctx, a, all, domain)
+	s.told.kept(why, false)
+	return nil
 }
 
 // survey reports what the archive can be used for: nothing yet, while it ends where it was disabled, before it was
@@ -130,11 +135,16 @@ func (s *surveyor) head(ctx context.Context, number uint64) (binlog.Head, error)
 
 // prune removes the segments that nothing has needed for a while. The backups that make them needless are read again
 // first: one may be gone, or have been replaced.
-func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Base, domain uint32) error {
+func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Base, domain uint32) (err error) {
 	now := time.Now()
 	if now.Sub(s.pruned) < pruneEvery {
 		return nil
 	}
+	defer func() {
+		if s.stuck = ""; err != nil {
+			s.stuck = err.Error()
+		}
+	}()
 	s.pruned = now
 	needless, relied, err := policy.Prune(a, all, time.Duration(s.task.WindowSeconds)*time.Second, now)
 	if err != nil {
