@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"time"
 
 	"filippo.io/age"
@@ -103,12 +104,15 @@ func (a *archive) head(ctx context.Context, number uint64) (binlog.Head, error) 
 
 // load finds where the archive ends.
 func (a *archive) load(ctx context.Context) (place, error) {
-	all, err := a.numbers(ctx)
-	if err != nil || len(all) == 0 {
-		return place{}, err
+	parts, err := a.directories(ctx, a.dir)
+	for i := len(parts) - 1; i >= 0 && err == nil; i-- { // the last one, but for what is not complete
+		var all []uint64
+		if all, err = a.list(ctx, path.Join(a.dir, parts[i])+"/"); len(all) > 0 && err == nil {
+			h, err := a.head(ctx, slices.Max(all))
+			return place{h}, err
+		}
 	}
-	h, err := a.head(ctx, all[len(all)-1])
-	return place{h}, err
+	return place{}, err
 }
 
 // put stores a segment, unless there is one of its number, and completes its head.

@@ -110,6 +110,27 @@ func TestSpoolLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestLoad: the archive ends with the last segment of the last directory that has one.
+func TestLoad(t *testing.T) {
+	ctx, a := t.Context(), newStore(t)
+	if at, err := a.load(ctx); err != nil || at.Number != 0 {
+		t.Errorf("an empty store: %+v, %v", at, err)
+	}
+	for _, n := range []uint64{998, 999, 1000, 1001} {
+		if err := write(t, a, binlog.Head{Number: n, Last: gtid(n)}, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{a.key(2000) + ".187f3a.tmp", "demo/shop/1/binlog/" + binlog.ThroughName} {
+		if err := a.bucket.WriteAll(ctx, key, []byte("x"), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at, err := a.load(ctx); err != nil || at.Number != 1001 {
+		t.Errorf("%+v, %v", at, err)
+	}
+}
+
 // TestHeldUp: an archiver that was held up looks for the end of the archive before it stores anything: segments after
 // its last one may have come and gone.
 func TestHeldUp(t *testing.T) {

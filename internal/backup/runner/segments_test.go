@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +143,22 @@ func TestCheckArchive(t *testing.T) {
 			!strings.Contains(err.Error(), c.damaged)):
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestSegmentsAreListed: those of all directories, in order, and nothing else.
+func TestSegmentsAreListed(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	defer func() { _ = bucket.Close() }()
+	for _, key := range []string{segmentKey(999), segmentKey(1000), segmentKey(1001), segmentKey(12000),
+		segmentKey(12001) + ".187f3a.tmp", path.Join(binlog.Dir(archiveOf), binlog.ThroughName)} {
+		if err := store.Write(t.Context(), bucket, key, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := walk{bucket: bucket, dir: binlog.Dir(archiveOf)}
+	if have, err := w.list(t.Context()); err != nil || !slices.Equal(have, []uint64{999, 1000, 1001, 12000}) {
+		t.Errorf("%v, %v", have, err)
 	}
 }
 

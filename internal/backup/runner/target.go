@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"time"
 
 	"gocloud.dev/blob"
@@ -113,20 +114,30 @@ func (w *walk) base(ctx context.Context, f place) (policy.Base, error) {
 	return policy.BaseOf(m, last.Last.Domain), nil
 }
 
+// list returns the numbers of the segments, in order. Each directory is listed on its own: for a page of a list, the
+// library goes through all files of a volume below its prefix.
 func (w *walk) list(ctx context.Context) (out []uint64, err error) {
-	objects := w.bucket.List(&blob.ListOptions{Prefix: w.dir + "/"})
-	for {
-		o, err := objects.Next(ctx)
+	parts, err := directories(ctx, w.bucket, w.dir)
+	for i := 0; i < len(parts) && err == nil; i++ {
+		objects := w.bucket.List(&blob.ListOptions{Prefix: parts[i] + "/"})
+		for {
+			var o *blob.ListObject
+			if o, err = objects.Next(ctx); err != nil {
+				break
+			}
+			if n, ok := binlog.Number(o.Key); ok {
+				out = append(out, n)
+			}
+		}
 		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, stored("the archive could not be listed", err)
-		}
-		if n, ok := binlog.Number(o.Key); ok {
-			out = append(out, n)
+			err = nil
 		}
 	}
+	if err != nil {
+		return nil, stored("the archive could not be listed", err)
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 func (w *walk) head(ctx context.Context, number uint64) (h binlog.Head, err error) {
