@@ -101,7 +101,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 		}
 		a.reports.Continue(before.Report)
 		a.role.primary = before.Primary
-		a.knowMembers()
+		knowMembers(a)
 	}
 	if err := a.serve(ctx); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 
 // knowMembers lets a successor answer the other members while it reads its files, as its predecessor did: the answer of
 // a member of a Primary component keeps others from being bootstrapped.
-func (a *agent) knowMembers() {
+func knowMembers(a *agent) {
 	var c agentapi.NodeConfig
 	data, err := os.ReadFile(filepath.Join(a.Places.Config, agentapi.ConfigKey))
 	if err == nil {

@@ -147,15 +147,6 @@ func (w *testCluster) createNetwork() string {
 // noIPv6 matches Docker's reasons for making no network with IPv6; that a subnet is taken is none.
 var noIPv6 = regexp.MustCompile(`(?i)ipv6|ip6tables`)
 
-// needIPv6 skips a test on a host whose kernel gives containers no IPv6.
-func needIPv6(t *testing.T) {
-	t.Helper()
-	off, err := os.ReadFile("/proc/sys/net/ipv6/conf/all/disable_ipv6")
-	if err != nil || strings.TrimSpace(string(off)) != "0" {
-		t.Skip("the kernel has no IPv6, or net.ipv6.conf.all.disable_ipv6 is set")
-	}
-}
-
 // addressing are the arguments that give a node its address, and the others' names.
 func (n *node) addressing() []string {
 	if !n.w.ipv6 {
@@ -166,13 +157,6 @@ func (n *node) addressing() []string {
 		args = append(args, "--add-host", other.name+":"+other.ip)
 	}
 	return args
-}
-
-// dropIPv4 takes away the address of IPv4 that Docker gives to every container.
-func (n *node) dropIPv4() {
-	n.w.t.Helper()
-	pid := n.w.run(exec.Command("docker", "inspect", "-f", "{{.State.Pid}}", n.container()))
-	n.w.run(exec.Command("nsenter", "-t", pid, "-n", "ip", "-4", "address", "flush", "dev", "eth0"))
 }
 
 func (w *testCluster) remove() {

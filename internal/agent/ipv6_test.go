@@ -3,6 +3,8 @@
 package agent_test
 
 import (
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -50,4 +52,20 @@ func TestIPv6OnlyArbitrator(t *testing.T) {
 	s.form()
 	s.prove()
 	s.lose()
+}
+
+// needIPv6 skips a test on a host whose kernel gives containers no IPv6.
+func needIPv6(t *testing.T) {
+	t.Helper()
+	off, err := os.ReadFile("/proc/sys/net/ipv6/conf/all/disable_ipv6")
+	if err != nil || strings.TrimSpace(string(off)) != "0" {
+		t.Skip("the kernel has no IPv6, or net.ipv6.conf.all.disable_ipv6 is set")
+	}
+}
+
+// dropIPv4 takes away the address of IPv4 that Docker gives to every container.
+func (n *node) dropIPv4() {
+	n.w.t.Helper()
+	pid := n.w.run(exec.Command("docker", "inspect", "-f", "{{.State.Pid}}", n.container()))
+	n.w.run(exec.Command("nsenter", "-t", pid, "-n", "ip", "-4", "address", "flush", "dev", "eth0"))
 }

@@ -102,7 +102,7 @@ func TestSuccessorKnowsMembers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a.knowMembers()
+		knowMembers(a)
 		if of, members := a.group.Members(); len(members) != want || want > 0 && of.Cluster != "shop" {
 			t.Errorf("%s: %v of %v", config, members, of)
 		}

@@ -1,0 +1,124 @@
+package archiver
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/store/storetest"
+)
+
+// TestPrune: a segment goes when nothing has needed it for an hour, and none goes while a backup cannot be judged.
+func TestPrune(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, a := context.Background(), newStore(t)
+		ten(t, a)
+		now := time.Now().UTC()
+		backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: now.Add(-time.Minute)})
+		left := func() (out []uint64) { out, _ = a.numbers(ctx); return out }
+		s := surveying(a, time.Hour)
+		pass := func(d time.Duration) {
+			for range int(d / pruneEvery) {
+				time.Sleep(pruneEvery)
+				s.report(t)
+			}
+		}
+		if pass(doomedTime); len(left()) != 5 {
+			t.Errorf("too early: %v", left())
+		}
+		if pass(pruneEvery); len(left()) != 3 || left()[0] != 3 {
+			t.Errorf("what is before the backup: %v", left())
+		}
+		if err := a.bucket.WriteAll(ctx, "demo/shop/1/b2/"+manifest.Name, []byte("{"), nil); err != nil {
+			t.Fatal(err)
+		}
+		backup(t, a, manifest.Manifest{ID: "b3", GTID: "0-1-50", CompletedAt: now})
+		if pass(4 * doomedTime); len(left()) != 3 || !strings.Contains(s.told.now.Kept, "backup b2 ") {
+			t.Errorf("a backup cannot be judged: %v", left())
+		}
+		if err := a.bucket.Delete(ctx, "demo/shop/1/b2/"+manifest.Name); err != nil {
+			t.Fatal(err)
+		}
+		if pass(4 * doomedTime); len(left()) != 1 || left()[0] != 5 || s.told.now.Kept != "" {
+			t.Errorf("it is gone: %v, %q", left(), s.told.now.Kept)
+		}
+	})
+}
+
+// TestStuck: a store that lets no segment be removed is named until one is. The backups were read all the same.
+func TestStuck(t *testing.T) {
+	refuse := true
+	f := storetest.NewFake(t, func(r *http.Request, _ []byte, _ bool) (int, string) {
+		if refuse && r.Method == http.MethodDelete {
+			return http.StatusForbidden, "AccessDenied"
+		}
+		return 0, ""
+	})
+	bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	a := newStore(t)
+	a.bucket = bucket
+	ten(t, a)
+	backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: time.Now().UTC().Add(-time.Minute)})
+	s := surveying(a, time.Hour)
+	due := func() {
+		s.pruned = time.Time{}
+		for _, n := range []uint64{1, 2} {
+			s.doomed[n] = time.Now().Add(-2 * doomedTime)
+		}
+	}
+	due()
+	for range 2 { // also until it is tried again
+		if r := s.report(t); !strings.Contains(r.Kept, "AccessDenied") || r.Unread || r.Base != "b1" {
+			t.Errorf("%+v", r)
+		}
+	}
+	refuse = false
+	due()
+	if r := s.report(t); r.Kept != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestReplaced: a backup is what its object holds now. An attempt that was held up may have replaced the manifest that was
+// read.
+func TestReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newStore(t)
+		ten(t, a)
+		now := time.Now().UTC()
+		backup(t, a, manifest.Manifest{ID: "b0", GTID: "0-1-15", CompletedAt: now.Add(-3 * time.Hour)})
+		s := surveying(a, time.Hour)
+		if r := s.report(t); r.Base != "b0" || !r.From.Equal(now.Add(-3*time.Hour)) {
+			t.Fatalf("%+v", r)
+		}
+		time.Sleep(time.Second)
+		backup(t, a, manifest.Manifest{ID: "b0", GTID: "0-1-25", CompletedAt: now.Add(-2 * time.Hour)})
+		if r := s.report(t); !r.From.Equal(now.Add(-2 * time.Hour)) {
+			t.Errorf("it is reported as it was: %+v", r)
+		}
+		// one that is not reported, of many, makes segments needless
+		for _, id := range []string{"b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"} {
+			backup(t, a, manifest.Manifest{ID: id, GTID: "0-1-26", CompletedAt: now.Add(-90 * time.Minute)})
+		}
+		backup(t, a, manifest.Manifest{ID: "b9", GTID: "0-1-45", CompletedAt: now.Add(-time.Hour - time.Minute)})
+		s.report(t)
+		time.Sleep(pruneEvery)
+		s.report(t) // what is before b9 is needless from now on
+		time.Sleep(doomedTime + time.Minute)
+		backup(t, a, manifest.Manifest{ID: "b9", GTID: "0-1-12", CompletedAt: now.Add(-time.Hour - time.Minute)})
+		s.bases.next = 3 // it is not its turn
+		s.report(t)
+		if left, _ := a.numbers(t.Context()); len(left) != 5 {
+			t.Errorf("left are %v", left)
+		}
+	})
+}
