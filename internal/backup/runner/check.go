@@ -60,8 +60,8 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 // clocks may be wrong.
 const unfinishedAfter = 8 * 24 * time.Hour
 
-// unfinishedTime bounds the search for them: the Job has ten minutes, and what it has found out of the store counts. The
-// next check goes on.
+// unfinishedTime bounds the search for them: the Job has ten minutes, and what it has found out of the store counts.
+// The next check goes on.
 const unfinishedTime = 2 * time.Minute
 
 // removeUnfinished removes what killed Jobs have left in a store, before a time. A store that refuses it is used all the
