@@ -38,7 +38,8 @@ type waits struct {
 	silent       [maxNodes]int16
 	// newPods are those that it has seen for the first time since its last pass.
 	newPods set
-	// since is kept for a promise: the Tick since which each agent could have answered.
+	// since is kept for a promise: the Tick since which each agent could have answered. A pod that came when nothing had
+	// served for long has no time of its own, also if another operator's clock makes that time shorter later.
 	since [maxNodes]int16
 }
 
@@ -67,7 +68,8 @@ func (w *controllers) seeWaits(s *galera.Snapshot, o *operator) {
 	}
 	for i := range s.Members {
 		o.silent[i] = tickOf(s.SeeSilence(i, timeOf(o.silent[i]), !o.newPods.has(i), timeOf(w.clock)))
-		if s.Members[i].Known || s.Hibernate && s.Hibernated {
+		if s.Members[i].Known || s.Hibernate && s.Hibernated ||
+			o.newPods.has(i) && s.NoPrimaryFor < longLoss*tickTime {
 			o.since[i] = w.clock
 		}
 	}

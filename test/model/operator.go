@@ -110,7 +110,6 @@ func (w *controllers) seePod(k, i int) {
 		o.reports[i] = report{} // another pod is another agent
 		if i < w.n {
 			o.newPods |= 1 << i
-			o.since[i] = w.clock
 		}
 	}
 }
