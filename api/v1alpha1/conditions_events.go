@@ -1,7 +1,7 @@
 package v1alpha1
 
-// ConditionEventsScheduled is True when every enabled event (CREATE EVENT) runs on the primary, and on no other node. It
-// is there while a node has an event.
+// ConditionEventsScheduled is True when every enabled event (CREATE EVENT) runs on the primary, and on no other node.
+// It is there while a node has an event.
 const ConditionEventsScheduled = "EventsScheduled"
 
 // Reasons of EventsScheduled.

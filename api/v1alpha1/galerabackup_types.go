@@ -254,8 +254,8 @@ type BackupVerification struct {
 	// tables is the number of tables that passed, with Restore.
 	// +optional
 	Tables int32 `json:"tables,omitempty"`
-	// damagedBy is the method of the test that has found the backup damaged. What Restore has found, only a later test with
-	// Restore can disprove; a test with Checksum leaves Verified False then. Absent if no test has found damage.
+	// damagedBy is the method of the test that has found the backup damaged. What Restore has found, only a later test
+	// with Restore can disprove; a test with Checksum leaves Verified False then. Absent if no test has found damage.
 	// +optional
 	// +kubebuilder:validation:Enum=Checksum;Restore
 	DamagedBy string `json:"damagedBy,omitempty"`

@@ -111,8 +111,8 @@ type BackupPods struct {
 	// +kubebuilder:validation:MaxItems=16
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 	// resources of each pod's container: requests and limits. An event of the binary log above 1 MiB, such as a large row,
-	// lies in a temporary file, so that memory does not depend on it. Default: requests of 50m cpu and 64Mi memory, limits of 1500m cpu and 512Mi memory, each unless it is given
-	// here.
+	// lies in a temporary file, so that memory does not depend on it. Default: requests of 50m cpu and 64Mi memory, limits
+	// of 1500m cpu and 512Mi memory, each unless it is given here.
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
 }

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// RootAccess defines from where root may log in over the network. On the pods themselves root stays possible for those who
-// may exec into them.
+// RootAccess defines from where root may log in over the network. On the pods themselves root stays possible for those
+// who may exec into them.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.disabled) || !self.disabled || !has(self.hosts)",message="disabled leaves no hosts to log in from: remove hosts, or set disabled to false"
 type RootAccess struct {

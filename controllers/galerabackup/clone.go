@@ -24,8 +24,8 @@ func (r *Reconciler) cloneOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1
 	return c, nil
 }
 
-// scheduledAs returns the cluster that a backup's Job has the scheduling, priority and pull secrets of: the clone, where
-// it is made for one. Its source may be in another namespace, whose hosts and priorities are not the clone's.
+// scheduledAs returns the cluster that a backup's Job has the scheduling, priority and pull secrets of: the clone,
+// where it is made for one. Its source may be in another namespace, whose hosts and priorities are not the clone's.
 func scheduledAs(f facts) *v1alpha1.GaleraCluster {
 	if f.clone != nil {
 		return f.clone

@@ -43,7 +43,8 @@ const collectTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (m Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{lastCompletion, lastDuration, lastVerification, storedBytes, backupCount, storeReachable} {
+	for _, d := range []*prometheus.Desc{lastCompletion, lastDuration, lastVerification, storedBytes, backupCount,
+		storeReachable} {
 		ch <- d
 	}
 }

@@ -204,7 +204,8 @@ func verificationFailed(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 		reason = v1alpha1.ReasonVerifyFailed
 	}
 	if reason == v1alpha1.ReasonArchiveDamaged {
-		r.Error = "the backup itself is good, and the archive of the binary log is damaged: " + r.Error + ". Points in time " +
+		r.Error = "the backup itself is good, and the archive of the binary log is damaged: " + r.Error +
+			". Points in time " +
 			"from that segment on need a later backup: make another one"
 	}
 	if r.Fatal || v.Failures >= maxVerifyFailures {

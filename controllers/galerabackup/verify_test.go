@@ -170,13 +170,16 @@ func TestDamageFoundByRestore(t *testing.T) {
 		steps   []step
 		damaged bool
 	}{
-		"a checksum passes":                {[]step{{restore, bad}, {checksum, wasRead}}, true},
-		"it passes twice":                  {[]step{{restore, bad}, {checksum, wasRead}, {none, task.Result{}}, {checksum, wasRead}}, true},
-		"a checksum fails, then passes":    {[]step{{restore, bad}, {checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, true},
+		"a checksum passes": {[]step{{restore, bad}, {checksum, wasRead}}, true},
+		"it passes twice": {[]step{{restore, bad}, {checksum, wasRead}, {none, task.Result{}},
+			{checksum, wasRead}}, true},
+		"a checksum fails, then passes": {[]step{{restore, bad}, {checksum, bad}, {none, task.Result{}},
+			{checksum, wasRead}}, true},
 		"a restore passes":                 {[]step{{restore, bad}, {checksum, wasRead}, {restore, hasPassed}}, false},
 		"what a checksum found, it clears": {[]step{{checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, false},
 		"or a restore":                     {[]step{{checksum, bad}, {restore, hasPassed}}, false},
-		"after a restore all is new":       {[]step{{restore, bad}, {none, task.Result{}}, {restore, hasPassed}, {checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, false},
+		"after a restore all is new": {[]step{{restore, bad}, {none, task.Result{}}, {restore, hasPassed},
+			{checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, false},
 	} {
 		f := tested(none)
 		s := f.backup.Status.DeepCopy()

@@ -180,8 +180,8 @@ func stored(b *v1alpha1.GaleraBackup) bool {
 	return b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil && clone.Owner(b) == nil
 }
 
-// counts reports whether retention may rely on a backup: no test has found it damaged, and one that is to be verified has
-// passed. The archive is read once all of the backup was: where it is damaged, the backup is good.
+// counts reports whether retention may rely on a backup: no test has found it damaged, and one that is to be verified
+// has passed. The archive is read once all of the backup was: where it is damaged, the backup is good.
 func counts(b *v1alpha1.GaleraBackup) bool {
 	if b.Damaged() {
 		return false

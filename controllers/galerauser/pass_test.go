@@ -293,8 +293,8 @@ func TestRetained(t *testing.T) {
 	}
 }
 
-// TestPredecessorsAccountIsDropped: a restored cluster has the account with the mark of an earlier object of the name; a
-// deletion drops it, too.
+// TestPredecessorsAccountIsDropped: a restored cluster has the account with the mark of an earlier object of the name;
+// a deletion drops it, too.
 func TestPredecessorsAccountIsDropped(t *testing.T) {
 	u := user(nil)
 	w := newWorld(t, u)

@@ -192,9 +192,11 @@ func newAgent(o Options) (*agent, error) {
 }
 
 // build gives every component its dependencies. silence and answers observe the connections of transfers.
-func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(net.IP, uint16) (platform.StreamAnswer, bool)) {
+func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(net.IP, uint16) (platform.StreamAnswer,
+	bool)) {
 	o, conn, loop := a.Options, a.conn, a.queue.Loop(a.Logger)
-	a.volume.Open(o.Places, a.queue.Post, datadir.NewVolumeWatch(func() error { return datadir.TouchVolume(o.Places.State) }, time.Now))
+	a.volume.Open(o.Places, a.queue.Post, datadir.NewVolumeWatch(
+		func() error { return datadir.TouchVolume(o.Places.State) }, time.Now))
 	a.gcache = join.NewGCache(o.Places, &a.volume, o.Logger)
 	a.image = mariadbd.NewImage(loop, &a.table)
 	a.reports = api.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
@@ -236,7 +238,8 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config},
 		conn.RebuildQuorum)
 	own := &accounts.Own{DB: conn.DB(), User: a.user}
-	a.serving = process.NewMaintainer(loop, o.Places.State, accounts.NewRootKeeper(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep),
+	a.serving = process.NewMaintainer(loop, o.Places.State,
+		accounts.NewRootKeeper(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep),
 		mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
 		process.MaintainerDependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
 			Orders: &a.orders, Volume: &a.volume},

@@ -34,16 +34,18 @@ func (s *scenario) peerPort() {
 		pairs []tls.Certificate
 		ok    bool
 	}{
-		"a member":                              {[]tls.Certificate{own}, true},
-		"no certificate":                        {nil, false},
-		"another cluster's node, the same CA":   {[]tls.Certificate{stranger(s.world.ca, "cart-0", "cart-nodes")}, false},
-		"the names of the cluster, another CA":  {[]tls.Certificate{stranger(newAuthority(s.T, "shop intermediate", nil), "shop-0", "shop-1")}, false},
+		"a member":                            {[]tls.Certificate{own}, true},
+		"no certificate":                      {nil, false},
+		"another cluster's node, the same CA": {[]tls.Certificate{stranger(s.world.ca, "cart-0", "cart-nodes")}, false},
+		"the names of the cluster, another CA": {[]tls.Certificate{stranger(newAuthority(s.T, "shop intermediate", nil),
+			"shop-0", "shop-1")}, false},
 		"the operator, who has a port":          {[]tls.Certificate{stranger(s.world.control, agentapi.OperatorName)}, false},
 		"the operator with the names of a node": {[]tls.Certificate{stranger(s.world.control, "shop-0")}, false},
 	} {
 		client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
 			TLSClientConfig: &tls.Config{Certificates: tc.pairs, InsecureSkipVerify: true}}}
-		resp, err := client.Get("https://" + net.JoinHostPort(s.node(0).ip, fmt.Sprint(agentapi.PeerPort)) + agentapi.PathPeer)
+		resp, err := client.Get("https://" + net.JoinHostPort(s.node(0).ip, fmt.Sprint(agentapi.PeerPort)) +
+			agentapi.PathPeer)
 		if err == nil {
 			_ = resp.Body.Close()
 		}

@@ -39,7 +39,8 @@ func (a *agent) openVolume(read func()) {
 }
 
 func (a *agent) initState() {
-	// A volume that is full or read-only is reported (datadir.VolumeWatch); an agent that did not start would report nothing.
+	// A volume that is full or read-only is reported (datadir.VolumeWatch); an agent that did not start would report
+	// nothing.
 	if err := os.MkdirAll(a.Places.State, 0o750); err != nil {
 		a.Logger.Error("the state directory cannot be made", "error", err)
 	}

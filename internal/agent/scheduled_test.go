@@ -95,7 +95,8 @@ func (s *scenario) reportPrimary(primary string, to ...*node) {
 }
 
 // events are what a node has, without what is its own.
-const events = "SELECT GROUP_CONCAT(CONCAT_WS(' ', name, status, definer, sql_mode, time_zone, UNIX_TIMESTAMP(modified), " +
+const events = "SELECT GROUP_CONCAT(CONCAT_WS(' ', name, status, definer, sql_mode, time_zone, " +
+	"UNIX_TIMESTAMP(modified), " +
 	"comment) ORDER BY name SEPARATOR '; ') FROM mysql.event"
 
 // sameEvents waits until all nodes have the same events, and returns the statuses.
@@ -143,8 +144,9 @@ func (s *scenario) eventsMoved(i int) {
 	n.until("running events", 60*time.Second, func(r agentapi.Report) bool { return r.Scheduler == agentapi.SchedulerOn })
 	mine := fmt.Sprintf("node = '%s' AND at > '%s'", n.name, before)
 	s.awaitSQL(i, "SELECT COUNT(*) > 2 FROM app.runs WHERE "+mine, "1")
-	if got := n.mustSQL("SELECT GROUP_CONCAT(DISTINCT node) FROM app.runs WHERE at >= (SELECT MIN(at) FROM app.runs WHERE " +
-		mine + ")"); got != n.name {
+	if got := n.mustSQL(
+		"SELECT GROUP_CONCAT(DISTINCT node) FROM app.runs WHERE at >= (SELECT MIN(at) FROM app.runs WHERE " +
+			mine + ")"); got != n.name {
 		s.Errorf("events have run at the same time on %s", got)
 	}
 	if got := n.mustSQL("SELECT COUNT(*) FROM app.runs WHERE event <> 'on'"); got != "0" {

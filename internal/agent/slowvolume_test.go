@@ -132,8 +132,8 @@ func TestFrozenVolume(t *testing.T) {
 	}
 }
 
-// TestStartOnAFrozenVolume: an agent that starts on a volume that does not answer is alive, and reports the volume until
-// it answers.
+// TestStartOnAFrozenVolume: an agent that starts on a volume that does not answer is alive, and reports the volume
+// until it answers.
 func TestStartOnAFrozenVolume(t *testing.T) {
 	a := fresh(t)
 	synctest.Test(t, func(t *testing.T) {

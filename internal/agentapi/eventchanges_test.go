@@ -22,9 +22,10 @@ func TestStatusChanges(t *testing.T) {
 		"b has not applied the last statement":          {"a=e:on@6 b=e:on@5 c=e:away@6", "c=e:ENABLED@6"},
 		"only b has not applied the last one":           {"a=e:off@6 b=e:on@5", ""},
 		"no node knows":                                 {"a=e:away@5 b=e:away@5", ""},
-		"another event of that second":                  {"a=e:on@5 a=f:away@5 b=e:away@5 b=f:off@5", "a=f:DISABLED@5 b=e:ENABLED@5"},
-		"a member has not got the event":                {"a=e:on@5 b=f:on@5", ""},
-		"no member has events":                          {"", ""},
+		"another event of that second": {"a=e:on@5 a=f:away@5 b=e:away@5 b=f:off@5",
+			"a=f:DISABLED@5 b=e:ENABLED@5"},
+		"a member has not got the event": {"a=e:on@5 b=f:on@5", ""},
+		"no member has events":           {"", ""},
 	} {
 		of := map[string]*Scheduled{}
 		for _, word := range strings.Fields(tc.of) {

@@ -31,8 +31,8 @@ const (
 	// FailureTransfer: a state transfer (SST or IST) broke off; the message contains the exit code and the
 	// output of its programs.
 	FailureTransfer = "TransferFailed"
-	// FailureStalled: an SST or IST made no progress for StateTransferConfig.Stall, and mariadbd was killed (package lifecycle).
-	// Conditions show it with the reason TransferFailed.
+	// FailureStalled: an SST or IST made no progress for StateTransferConfig.Stall, and mariadbd was killed (package
+	// lifecycle). Conditions show it with the reason TransferFailed.
 	FailureStalled = "TransferStalled"
 	// FailureDonorLost: the donor left the group, or gave up, in the middle of a transfer.
 	FailureDonorLost = "TransferDonorLost"

@@ -19,9 +19,9 @@ const (
 	aliveFile   = "alive"
 )
 
-// VolumeWatch writes a small file to the volume over and over, independently of the loop and the queue. It reports a volume
-// that does not answer, or refuses writes; nothing is killed for either. A nil VolumeWatch reports nothing. Safe for
-// concurrent use.
+// VolumeWatch writes a small file to the volume over and over, independently of the loop and the queue. It reports a
+// volume that does not answer, or refuses writes; nothing is killed for either. A nil VolumeWatch reports nothing. Safe
+// for concurrent use.
 type VolumeWatch struct {
 	write func() error
 	now   func() time.Time
@@ -34,14 +34,14 @@ type VolumeWatch struct {
 	at    time.Time // when the trouble began
 }
 
-// NewVolumeWatch returns a watch that calls write, which makes a small synced write to the volume, and reads the time from
-// now.
+// NewVolumeWatch returns a watch that calls write, which makes a small synced write to the volume, and reads the time
+// from now.
 func NewVolumeWatch(write func() error, now func() time.Time) *VolumeWatch {
 	return &VolumeWatch{write: write, now: now, poke: make(chan struct{}, 1)}
 }
 
-// TouchVolume does what the order book is written with: a new file, synced, renamed over the old one. Its name is always the
-// same, so that nothing piles up.
+// TouchVolume does what the order book is written with: a new file, synced, renamed over the old one. Its name is
+// always the same, so that nothing piles up.
 func TouchVolume(dir string) error {
 	next := filepath.Join(dir, "."+aliveFile)
 	f, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

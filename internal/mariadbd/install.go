@@ -33,7 +33,8 @@ func installOptions(user string) []string {
 
 // Install fills dir, which must not exist, with a new database whose only accounts are those of the
 // operating system users root and user on the unix socket.
-func Install(ctx context.Context, table *platform.ProcessTable, c Command, dir, tmp, user string, settings []mycnf.Option) error {
+func Install(ctx context.Context, table *platform.ProcessTable, c Command, dir, tmp, user string,
+	settings []mycnf.Option) error {
 	if err := os.Mkdir(dir, 0o750); err != nil {
 		return err
 	}

@@ -59,7 +59,8 @@ func TestLaunchWithoutFiles(t *testing.T) {
 		}
 	}
 	for range 2 {
-		proc, err := Launch(&platform.ProcessTable{}, p, Command{Path: server, Args: []string{"--first"}, Log: func(string) {}},
+		proc, err := Launch(&platform.ProcessTable{}, p, Command{Path: server, Args: []string{"--first"},
+			Log: func(string) {}},
 			func() error { return nil })
 		if err != nil {
 			t.Fatal(err)

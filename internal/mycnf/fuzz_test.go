@@ -5,11 +5,14 @@ import (
 	"testing"
 )
 
-// FuzzOptionFile: whatever name and value a user may set, MariaDB reads them as that one setting with that value, and as nothing else.
+// FuzzOptionFile: whatever name and value a user may set, MariaDB reads them as that one setting with that value, and
+// as nothing else.
 func FuzzOptionFile(f *testing.F) {
 	for _, s := range [][2]string{
-		{"max_connections", "100"}, {"init_connect", `SET NAMES "x" # 'y'`}, {"sql_mode", ""}, {"init-connect", `\`}, {"loose-x", "\t a"},
-		{"init_connect", "d\u00e9j\u00e0"}, {"ft_stopword_file", `"a"`}, {"a.b", "[mysqld]"}, {"skip-name-resolve", "1"}, {"x", ";"},
+		{"max_connections", "100"}, {"init_connect", `SET NAMES "x" # 'y'`}, {"sql_mode", ""}, {"init-connect", `\`},
+		{"loose-x", "\t a"},
+		{"init_connect", "d\u00e9j\u00e0"}, {"ft_stopword_file", `"a"`}, {"a.b", "[mysqld]"}, {"skip-name-resolve", "1"},
+		{"x", ";"},
 	} {
 		f.Add(s[0], s[1])
 	}
@@ -92,7 +95,8 @@ func unescaped(value string) string {
 			continue
 		}
 		i++
-		if to, known := map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 's': ' ', '"': '"', '\'': '\'', '\\': '\\'}[value[i]]; known {
+		if to, known := map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 's': ' ', '"': '"', '\'': '\'',
+			'\\': '\\'}[value[i]]; known {
 			b.WriteByte(to)
 		} else {
 			b.WriteString(value[i-1 : i+1])

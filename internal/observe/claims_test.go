@@ -113,8 +113,8 @@ func TestMistypedStorageClass(t *testing.T) {
 	}
 }
 
-// TestHolders: of a claim that is being deleted, while the member has no pod on a host, every pod that mounts it is known,
-// no matter whose it is.
+// TestHolders: of a claim that is being deleted, while the member has no pod on a host, every pod that mounts it is
+// known, no matter whose it is.
 func TestHolders(t *testing.T) {
 	pod := func(name, host, claim string, phase corev1.PodPhase, owners ...metav1.OwnerReference) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "demo", OwnerReferences: owners},

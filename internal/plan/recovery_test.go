@@ -241,7 +241,8 @@ func TestMarkedData(t *testing.T) {
 			s:      shop(all(down(9), line(2)), db(0, down(10), line(1), votedOut)),
 			reason: ReasonPositionUnknown, blocked: true, contains: "db-0 holds data that the group found to differ"},
 		{name: "voted out, and as far as one that cannot start", s: shop(db(0, down(10), votedOut), db(1, down(10),
-			cannotStart), db(2, down(9))), reason: ReasonMemberFailed, blocked: true, contains: "db-0 holds data that the group"},
+			cannotStart), db(2, down(9))), reason: ReasonMemberFailed, blocked: true,
+			contains: "db-0 holds data that the group"},
 		{name: "voted out, and further", s: shop(all(down(9)), db(0, down(10), votedOut)), reason: ReasonPositionUnknown,
 			blocked: true, contains: "db-0 holds data that the group found to differ"},
 	})

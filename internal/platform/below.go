@@ -26,7 +26,8 @@ func Descendants(pid int) []int {
 // KillProcess kills a process and all it has started.
 func KillProcess(pid int) { killTree(list(), pid) }
 
-// EndProcess asks a process to end, which may have something to clean up, and kills what it has started: what it waits for.
+// EndProcess asks a process to end, which may have something to clean up, and kills what it has started: what it waits
+// for.
 func EndProcess(pid int) {
 	all := list() // before it ends, and they are another process's
 	_ = syscall.Kill(pid, syscall.SIGTERM)

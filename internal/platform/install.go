@@ -12,8 +12,8 @@ import (
 // InstallAgent copies the running binary to dir/agent, in one step for readers.
 func InstallAgent(dir string) error { return InstallAs(dir, "agent") }
 
-// WritePasswd writes dir/passwd, in which the user of this process is called mysql: Kubernetes may have assigned one that no
-// image knows, and mariadbd refuses a login over its socket if the user has no name.
+// WritePasswd writes dir/passwd, in which the user of this process is called mysql: Kubernetes may have assigned one
+// that no image knows, and mariadbd refuses a login over its socket if the user has no name.
 func WritePasswd(dir string) error {
 	text := "root:x:0:0:root:/:/sbin/nologin\n"
 	if uid := os.Getuid(); uid != 0 {

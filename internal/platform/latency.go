@@ -16,7 +16,8 @@ const (
 	slot  = Window / slots
 )
 
-// LatencyMeter keeps the longest delay of each slot of the window. The zero value is ready for use. Safe for concurrent use.
+// LatencyMeter keeps the longest delay of each slot of the window. The zero value is ready for use. Safe for concurrent
+// use.
 type LatencyMeter struct {
 	mu      sync.Mutex
 	longest [slots]time.Duration

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StreamSilence returns how long nothing was received on any established connection to a local port. ok is false without a
-// connection, with unread data in the receive queue (this side is the slow one), or if the kernel does not report it.
+// StreamSilence returns how long nothing was received on any established connection to a local port. ok is false
+// without a connection, with unread data in the receive queue (this side is the slow one), or if the kernel does not
+// report it.
 func StreamSilence(port uint16) (silent time.Duration, ok bool) {
 	found, ok := all()
 	if !ok {
@@ -58,8 +59,8 @@ type StreamAnswer struct {
 	Owed bool
 }
 
-// StreamAnswers returns how a host answers. ok is false when no process has a connection there, or the kernel does not report
-// it.
+// StreamAnswers returns how a host answers. ok is false when no process has a connection there, or the kernel does not
+// report it.
 func StreamAnswers(host net.IP, port uint16) (a StreamAnswer, ok bool) {
 	found, reported := all()
 	if !reported || host == nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 )
 
-// restoreSource is what Kubernetes has about the source of a restore, nil for what it does not have. The store itself is
-// asked by the restore's Job, before there is any volume.
+// restoreSource is what Kubernetes has about the source of a restore, nil for what it does not have. The store itself
+// is asked by the restore's Job, before there is any volume.
 type restoreSource struct {
 	backup  *v1alpha1.GaleraBackup
 	store   *v1alpha1.GaleraBackupStore

@@ -109,8 +109,10 @@ func TestArchivedIn(t *testing.T) {
 		"another namespace": {func(of, _ *v1alpha1.GaleraCluster) { of.Namespace = "prod" }, false},
 		"another store":     {func(of, _ *v1alpha1.GaleraCluster) { of.Spec.Backup.StoreRef.Name = "other" }, false},
 		"no archive":        {func(of, _ *v1alpha1.GaleraCluster) { of.Spec.Backup.PointInTime.Enabled = false }, false},
-		"its UID":           {func(_, c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom.Store.ClusterUID = "a54080f9" }, true},
-		"another UID":       {func(_, c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom.Store.ClusterUID = "b54080f9" }, false},
+		"its UID": {func(_, c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom.Store.ClusterUID = "a54080f9" },
+			true},
+		"another UID": {func(_, c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom.Store.ClusterUID = "b54080f9" },
+			false},
 	} {
 		c, _ := rangeOf(v1alpha1.RestorePoint{Latest: true})
 		of := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop",

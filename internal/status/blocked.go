@@ -35,9 +35,10 @@ func blockedMessage(m galera.Member, b agentapi.Blocked) string {
 	if h.Idle {
 		doing = "which is idle"
 	}
-	return text + fmt.Sprintf("The connection %d of the user %s from %s, %s, has held the lock for more than %s. Unlock its "+
-		"tables there, or run KILL %d on this node, as root", h.ID, cmp.Or(clip(h.User, 128), "(unknown)"),
-		cmp.Or(clip(h.Host, 128), "(unknown)"), doing, sinceAbout(h.Held), h.ID)
+	return text +
+		fmt.Sprintf("The connection %d of the user %s from %s, %s, has held the lock for more than %s. Unlock its "+
+			"tables there, or run KILL %d on this node, as root", h.ID, cmp.Or(clip(h.User, 128), "(unknown)"),
+			cmp.Or(clip(h.Host, 128), "(unknown)"), doing, sinceAbout(h.Held), h.ID)
 }
 
 func on(table string) string {

@@ -4,8 +4,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// recoverable is True when the archive of the binary log goes on from a backup, and keeps up (controllers/galeracluster/archiving
-// judges that).
+// recoverable is True when the archive of the binary log goes on from a backup, and keeps up
+// (controllers/galeracluster/archiving judges that).
 func recoverable(c *v1alpha1.GaleraCluster) verdict {
 	s := c.Status.Backup
 	switch {

@@ -144,8 +144,9 @@ func judgeEvents(f scheduledFacts, known []string, primary string) verdict {
 	const alter = "ALTER DEFINER = … EVENT … "
 	switch {
 	case len(e.repeated) > 0:
-		return no(v1alpha1.ReasonEventsRepeated, "events run on several nodes, because event_scheduler was turned on by hand: "+
-			several(e.repeated)+". The agents turn it off where it is not to run")
+		return no(v1alpha1.ReasonEventsRepeated,
+			"events run on several nodes, because event_scheduler was turned on by hand: "+
+				several(e.repeated)+". The agents turn it off where it is not to run")
 	case len(f.silent) > 0:
 		return unknownEvents(f.silent)
 	case len(e.nowhere) > 0:

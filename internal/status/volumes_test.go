@@ -63,7 +63,8 @@ func TestClaimHeld(t *testing.T) {
 		blocked bool
 		change  func(*Input)
 	}{
-		"just deleted": {time.Minute, []observe.Holder{{Pod: "debug", Phase: corev1.PodRunning}}, "The pod debug (Running)", "",
+		"just deleted": {time.Minute, []observe.Holder{{Pod: "debug", Phase: corev1.PodRunning}}, "The pod debug (Running)",
+			"",
 			false, nil},
 		"a pod holds it": {time.Hour, []observe.Holder{{Pod: "debug", Phase: corev1.PodRunning}}, "If its work is not needed",
 			"kubectl delete pod debug -n demo", true, nil},

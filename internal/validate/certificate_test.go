@@ -28,8 +28,9 @@ func TestCertificateNamesEveryNode(t *testing.T) {
 		"the first only": {[]string{"shop", "shop-0.shop-nodes.demo.svc"}, false},
 	} {
 		crt, key := ca.Issue(pkitest.Leaf{Names: tc.names})
-		p := Certificate(observe.Facts{Cluster: c, Issued: &corev1.Secret{Data: map[string][]byte{"tls.crt": crt, "tls.key": key,
-			"ca.crt": ca.PEM}}}, time.Now())
+		p := Certificate(observe.Facts{Cluster: c,
+			Issued: &corev1.Secret{Data: map[string][]byte{"tls.crt": crt, "tls.key": key,
+				"ca.crt": ca.PEM}}}, time.Now())
 		if (p == nil) != tc.ok || p != nil && !strings.Contains(p.Message, "shop-1") {
 			t.Errorf("%s: %+v", name, p)
 		}

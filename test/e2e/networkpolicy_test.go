@@ -30,7 +30,8 @@ var dialled = []uint16{portClients, portReplication, portIncremental, portTransf
 	agentapi.ProbePort, agentapi.PeerPort, way.SSHPort, portNothing}
 
 var (
-	membersReach  = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort, agentapi.PeerPort}
+	membersReach = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort,
+		agentapi.PeerPort}
 	operatorReach = []uint16{agentapi.ControlPort, agentapi.ProbePort}
 	clientsReach  = []uint16{portClients, agentapi.ProbePort}
 	anyoneReaches = []uint16{agentapi.ProbePort}

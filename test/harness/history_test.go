@@ -90,7 +90,8 @@ func TestChooser(t *testing.T) {
 	if !slices.Equal(one, again) || a.String() != b.String() || slices.Equal(one, other) {
 		t.Error("the seed does not decide")
 	}
-	for _, kind := range []string{"CREATE", "RENAME", "TRUNCATE", "DROP TABLE", "ALTER", "INSERT", "UPDATE", "DELETE", "BEGIN",
+	for _, kind := range []string{"CREATE", "RENAME", "TRUNCATE", "DROP TABLE", "ALTER", "INSERT", "UPDATE", "DELETE",
+		"BEGIN",
 		"ROLLBACK", "SET SESSION sql_log_bin"} {
 		if !slices.ContainsFunc(one, func(s string) bool { return strings.Contains(s, kind) }) {
 			t.Errorf("nothing is %s", kind)

@@ -50,7 +50,8 @@ func NewRecorder(ctx context.Context, c *Cluster, seed uint64) (*Recorder, error
 	if err := cl.Exec(ctx, c.Name+"-primary", "CREATE DATABASE "+recordDatabase); err != nil {
 		return nil, err
 	}
-	r := &Recorder{cluster: c, random: chooser{Rand: rand.New(rand.NewPCG(seed, 0))}, now: Contents{}} //nolint:gosec // a test
+	r := &Recorder{cluster: c, random: chooser{Rand: rand.New(rand.NewPCG(seed, 0))},
+		now: Contents{}} //nolint:gosec // a test
 	r.history.add(Moment{Begin: begin, End: time.Now(), Contents: r.now})
 	return r, nil
 }
@@ -166,8 +167,8 @@ func (r *Recorder) resolve(ctx context.Context, o operation, cause error) (commi
 	return committed, err
 }
 
-// Recovered reads what a recovery has left on a pod. It must be a moment of the history, not earlier than the one given,
-// as all members had that.
+// Recovered reads what a recovery has left on a pod. It must be a moment of the history, not earlier than the one
+// given, as all members had that.
 func (r *Recorder) Recovered(ctx context.Context, pod string, since int, lost time.Time) error {
 	have, err := r.cluster.Data().Recorded(ctx, pod)
 	if err != nil {
@@ -249,7 +250,8 @@ func (c Data) Recorded(ctx context.Context, pod string) (text string, err error)
 func readContents(ctx context.Context, conn *sql.Conn) (string, error) {
 	var tables string
 	err := conn.QueryRowContext(ctx, "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT COALESCE(GROUP_CONCAT(table_name "+
-		"ORDER BY BINARY table_name), '') FROM information_schema.tables WHERE table_schema = ?", recordDatabase).Scan(&tables)
+		"ORDER BY BINARY table_name), '') FROM information_schema.tables WHERE table_schema = ?", recordDatabase).
+		Scan(&tables)
 	if err != nil || tables == "" {
 		return "", err
 	}

@@ -58,8 +58,9 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message string, ask b
 		return reason, message + "; the next one is asked for when the cluster is Ready: until then a node may not write a " +
 			"binary log yet", base{}
 	case next.due.After(f.now):
-		return reason, message + fmt.Sprintf("; the backup %s is asked for at %s: the archive has needed several, and a full "+
-			"backup is made once an hour at most then", name, next.due.UTC().Format(time.RFC3339)), base{}
+		return reason,
+			message + fmt.Sprintf("; the backup %s is asked for at %s: the archive has needed several, and a full "+
+				"backup is made once an hour at most then", name, next.due.UTC().Format(time.RFC3339)), base{}
 	}
 	return reason, message + "; the backup " + name + " is asked for", base{name, b}
 }
@@ -164,8 +165,8 @@ func (f facts) damaged() (ids []string, more bool) {
 	return ids[:min(len(ids), maxDamaged)], len(ids) > maxDamaged
 }
 
-// baseName is the backup that is asked for when the archive begins in a store, whatever is forgotten. try counts those of
-// a chain, from 1 on.
+// baseName is the backup that is asked for when the archive begins in a store, whatever is forgotten. try counts those
+// of a chain, from 1 on.
 func baseName(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, chain int64, try int) string {
 	of := fmt.Sprint(chain)
 	if try > 1 {

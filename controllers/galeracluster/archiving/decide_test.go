@@ -104,8 +104,9 @@ func TestGapIsKeptUntilTheArchiverHasLooked(t *testing.T) {
 // TestRecoverableFrom: a restore can end at every whole second from the one that is named on. The second in which the
 // backup was complete is before it.
 func TestRecoverableFrom(t *testing.T) {
-	for after, want := range map[time.Duration]time.Duration{0: 0, time.Nanosecond: time.Second, 700 * time.Millisecond: time.Second,
-		time.Second: time.Second} {
+	for after, want := range map[time.Duration]time.Duration{0: 0, time.Nanosecond: time.Second,
+		700 * time.Millisecond: time.Second,
+		time.Second:            time.Second} {
 		var to v1alpha1.ArchiveStatus
 		decide(&to, with(func(f *facts) { f.archived.From = noon.Add(after - time.Hour) }))
 		if have := to.RecoverableFrom; have == nil || !have.Time.Equal(noon.Add(want-time.Hour)) {
@@ -234,8 +235,8 @@ func TestManyGaps(t *testing.T) {
 	}
 }
 
-// TestBaseIsMadeAgain: a backup that the archive needs, and that has failed, is damaged, or leads nowhere, is made again by
-// itself, at growing intervals.
+// TestBaseIsMadeAgain: a backup that the archive needs, and that has failed, is damaged, or leads nowhere, is made
+// again by itself, at growing intervals.
 func TestBaseIsMadeAgain(t *testing.T) {
 	name := func(try int) string { return baseName(with().cluster, with().store, 5, try) }
 	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "purged", "" }
@@ -268,19 +269,25 @@ func TestBaseIsMadeAgain(t *testing.T) {
 	}{
 		"it has just failed": {with(gap, made(1, failing, 0.5, failed)), "", "no agent answers; the backup " + name(1) +
 			" is asked for at 2026-11-24T12:30:00Z", false},
-		"it has failed":               {with(gap, made(1, failing, 1, failed)), name(1), "no agent answers", true},
-		"a person's of its name":      {with(gap, made(1, failing, 1, func(b *v1alpha1.GaleraBackup) { b.Labels = nil })), "", "delete it", false},
+		"it has failed": {with(gap, made(1, failing, 1, failed)), name(1), "no agent answers", true},
+		"a person's of its name": {with(gap, made(1, failing, 1, func(b *v1alpha1.GaleraBackup) { b.Labels = nil })), "",
+			"delete it", false},
 		"it is damaged":               {with(gap, made(1, complete, 1, damaged)), name(2), "is damaged", false},
 		"it is found damaged at once": {with(gap, made(1, complete, 0.5, damaged)), "", "at 2026-11-24T12:30:00Z", false},
-		"the second is damaged, too":  {with(gap, made(1, complete, 9, damaged), made(2, complete, 1, damaged)), "", "at 2026-11-24T13:00:00Z", false},
-		"the second has failed":       {with(gap, made(1, complete, 9, damaged), made(2, failing, 1, failed)), name(2), "no agent", true},
-		"the second is good":          {with(gap, made(1, complete, 9, damaged), made(2, complete, 0.02)), "", "is being checked", false},
-		"the archive cannot use it":   {with(gap, made(1, complete, 1)), name(2), "none that the archive can continue from", false},
+		"the second is damaged, too": {with(gap, made(1, complete, 9, damaged), made(2, complete, 1, damaged)), "",
+			"at 2026-11-24T13:00:00Z", false},
+		"the second has failed": {with(gap, made(1, complete, 9, damaged), made(2, failing, 1, failed)), name(2),
+			"no agent", true},
+		"the second is good": {with(gap, made(1, complete, 9, damaged), made(2, complete, 0.02)), "",
+			"is being checked", false},
+		"the archive cannot use it": {with(gap, made(1, complete, 1)), name(2), "none that the archive can continue from",
+			false},
 		"something was written since": {with(gap, made(1, complete, 0.1)), name(2),
 			"none that the archive can continue from", false},
 		"nothing was written since": {with(gap, made(1, complete, 0.1), func(f *facts) { f.archived.Segment = 5 }), "",
 			"at 2026-11-24T12:54:00Z", false},
-		"something was written, and the second is of no use either": {with(gap, made(1, complete, 0.5), made(2, complete, 0.1)),
+		"something was written, and the second is of no use either": {with(gap, made(1, complete, 0.5),
+			made(2, complete, 0.1)),
 			"", "at 2026-11-24T13:54:00Z", false},
 		"the archiver reads no backup": {with(gap, made(1, complete, 1), func(f *facts) { f.archived.Unread = true }), "",
 			"is being checked", false},

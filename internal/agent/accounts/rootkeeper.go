@@ -24,7 +24,8 @@ const (
 	overlapCheckInterval = 10 * time.Second
 )
 
-// RootKeeper keeps root's password equal to the Secret's. Not safe for concurrent use (event loop only), except for Password.
+// RootKeeper keeps root's password equal to the Secret's. Not safe for concurrent use (event loop only), except for
+// Password.
 type RootKeeper struct {
 	loop   eventloop.Loop
 	places platform.Places

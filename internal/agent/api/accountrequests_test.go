@@ -48,7 +48,8 @@ func TestAccountRequests(t *testing.T) {
 			http.StatusBadRequest, 0},
 		{control, agentapi.PathDatabases, `{"owner":"demo/app","name":"app","present":true,"collation":"x; DROP"}`,
 			http.StatusBadRequest, 0},
-		{ControlHandler{}, agentapi.PathUsers, `{"users":[{"owner":"demo/app","name":"app","host":"%"}]}`, http.StatusConflict, 0},
+		{ControlHandler{}, agentapi.PathUsers, `{"users":[{"owner":"demo/app","name":"app","host":"%"}]}`,
+			http.StatusConflict, 0},
 		{ControlHandler{}, agentapi.PathDatabases, `{"owner":"demo/app","name":"app"}`, http.StatusConflict, 0},
 	} {
 		asked = 0

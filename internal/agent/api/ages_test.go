@@ -18,7 +18,8 @@ func TestStatusContainsAges(t *testing.T) {
 	store := NewReportStore(r)
 	for _, query := range []string{"", "?since=0&wait=1s", "?since=1&wait=1ms"} {
 		w := httptest.NewRecorder()
-		ControlHandler{Reports: store}.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathStatus+query, nil))
+		ControlHandler{Reports: store}.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, agentapi.PathStatus+query,
+			nil))
 		var got agentapi.Report
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 			t.Fatal(err)

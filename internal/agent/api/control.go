@@ -181,7 +181,8 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // the caller has gone if this fails
 }
 
-// ControlIdentity is what the control and the peer port present and whom they believe: the operator, members, the archiver.
+// ControlIdentity is what the control and the peer port present and whom they believe: the operator, members, the
+// archiver.
 type ControlIdentity struct {
 	Pair           *tls.Certificate
 	ControlRoots   *x509.CertPool

@@ -141,8 +141,10 @@ func TestAsk(t *testing.T) {
 func TestAskPastAStranger(t *testing.T) {
 	ca := pkitest.NewCA("shared")
 	own := pairOf(t, ca, "shop.prod", "a.shop-nodes.prod.svc")
-	p := &pods{pairs: map[string]tls.Certificate{"127.0.0.1": own, "127.0.0.2": pairOf(t, ca, "cart.test", "cart.test.svc")},
-		serve: map[string]http.HandlerFunc{"127.0.0.1": answers(primary("a", shop)), "127.0.0.2": answers(primary("a", shop))},
+	p := &pods{pairs: map[string]tls.Certificate{"127.0.0.1": own,
+		"127.0.0.2": pairOf(t, ca, "cart.test", "cart.test.svc")},
+		serve: map[string]http.HandlerFunc{"127.0.0.1": answers(primary("a", shop)),
+			"127.0.0.2": answers(primary("a", shop))},
 		names: map[string][]string{"a": {"127.0.0.2", "127.0.0.1"}}}
 	p.start(t)
 	a := p.asker(Credentials{Pair: &own, CAs: pki.Parse(ca.PEM)})

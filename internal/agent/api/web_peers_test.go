@@ -37,7 +37,8 @@ func newPeerPort(t *testing.T) *peerPort {
 		t.Fatal(err)
 	}
 	p.address = l.Addr().String()
-	peers := PeerHandler{Reports: NewReportStore(serving()), Identity: func() ControlIdentity { return *p.identity.Load() },
+	peers := PeerHandler{Reports: NewReportStore(serving()),
+		Identity: func() ControlIdentity { return *p.identity.Load() },
 		Members: func() (agentapi.Identity, []agentapi.Peer) {
 			return agentapi.Identity{Namespace: "demo", Cluster: "shop"}, *p.members.Load()
 		}}
@@ -58,7 +59,8 @@ func (p *peerPort) publish(pair tls.Certificate, cas, clients []byte) {
 
 func (p *peerPort) client(pairs ...tls.Certificate) *http.Client {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{Certificates: pairs, InsecureSkipVerify: true}}} //nolint:gosec // it is the client that is tested
+		TLSClientConfig: &tls.Config{Certificates: pairs,
+			InsecureSkipVerify: true}}} //nolint:gosec // it is the client that is tested
 	p.Cleanup(client.CloseIdleConnections)
 	return client
 }
@@ -102,17 +104,21 @@ func TestPeerPort(t *testing.T) {
 		pairs []tls.Certificate
 		ok    bool
 	}{
-		"a member":                                      {[]tls.Certificate{issue(t, nodes, own)}, true},
-		"the archiver":                                  {[]tls.Certificate{issue(t, clients, archiver)}, true},
-		"a member whose certificate has expired":        {[]tls.Certificate{issue(t, nodes, expired)}, true},
-		"no certificate":                                {nil, false},
-		"a client":                                      {[]tls.Certificate{issue(t, clients, user)}, false},
-		"a client with a node's names":                  {[]tls.Certificate{issue(t, clients, own)}, false},
-		"the archiver's name by the nodes' CA":          {[]tls.Certificate{issue(t, nodes, archiver)}, false},
-		"a node of another cluster, by the same issuer": {[]tls.Certificate{issue(t, nodes, pkitest.Leaf{Names: []string{"cart-0.cart-nodes.demo.svc"}})}, false},
-		"a node of that cluster's name elsewhere, by that issuer": {[]tls.Certificate{issue(t, nodes, pkitest.Leaf{Names: []string{"shop-1.shop-nodes.other.svc"}})}, false},
-		"the cluster's names by another CA":                       {[]tls.Certificate{issue(t, pkitest.NewCA("nodes"), own)}, false},
-		"the operator":                                            {[]tls.Certificate{issue(t, control, pkitest.Leaf{Names: []string{agentapi.OperatorName}})}, false},
+		"a member":                               {[]tls.Certificate{issue(t, nodes, own)}, true},
+		"the archiver":                           {[]tls.Certificate{issue(t, clients, archiver)}, true},
+		"a member whose certificate has expired": {[]tls.Certificate{issue(t, nodes, expired)}, true},
+		"no certificate":                         {nil, false},
+		"a client":                               {[]tls.Certificate{issue(t, clients, user)}, false},
+		"a client with a node's names":           {[]tls.Certificate{issue(t, clients, own)}, false},
+		"the archiver's name by the nodes' CA":   {[]tls.Certificate{issue(t, nodes, archiver)}, false},
+		"a node of another cluster, by the same issuer": {[]tls.Certificate{issue(t, nodes,
+			pkitest.Leaf{Names: []string{"cart-0.cart-nodes.demo.svc"}})}, false},
+		"a node of that cluster's name elsewhere, by that issuer": {[]tls.Certificate{issue(t, nodes,
+			pkitest.Leaf{Names: []string{"shop-1.shop-nodes.other.svc"}})}, false},
+		"the cluster's names by another CA": {[]tls.Certificate{issue(t, pkitest.NewCA("nodes"), own)},
+			false},
+		"the operator": {[]tls.Certificate{issue(t, control,
+			pkitest.Leaf{Names: []string{agentapi.OperatorName}})}, false},
 	} {
 		if got := p.answers(p.client(tc.pairs...)); got != tc.ok {
 			t.Errorf("%s is answered: %t", what, got)

@@ -58,8 +58,9 @@ func TestNotReady(t *testing.T) {
 }
 
 func probe(r agentapi.Report, alive time.Time) http.Handler {
-	return ProbeHandler{Reports: NewReportStore(r), Alive: func() time.Time { return alive }, DonorReady: func() bool { return true },
-		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })}.Handler()
+	return ProbeHandler{Reports: NewReportStore(r), Alive: func() time.Time { return alive },
+		DonorReady: func() bool { return true },
+		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })}.Handler()
 }
 
 func get(h http.Handler, path string) *httptest.ResponseRecorder {

@@ -73,7 +73,8 @@ func start(t *testing.T, program string) *server {
 		queue.Post(func() { f(); close(done) })
 		<-done
 	}}
-	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), platform.Places{Tmp: dir, Run: dir}, &platform.ProcessTable{},
+	s.streamer = New(queue.Loop(slog.New(slog.DiscardHandler)), platform.Places{Tmp: dir, Run: dir},
+		&platform.ProcessTable{},
 		&mariadbd.Image{ImageReport: agentapi.ImageReport{ServerVersion: "11.8.6-MariaDB"}}, run, "mysql",
 		func() galera.Line {
 			defer s.onBegin()

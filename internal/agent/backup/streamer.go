@@ -54,7 +54,8 @@ type stream struct {
 
 // New returns a Streamer that has given nothing. user is the account mariadb-backup logs in as, on the unix socket.
 // line is asked on the loop for the line of history that the member's data belong to.
-func New(loop eventloop.Loop, places platform.Places, table *platform.ProcessTable, image *mariadbd.Image, run *process.Supervisor,
+func New(loop eventloop.Loop, places platform.Places, table *platform.ProcessTable, image *mariadbd.Image,
+	run *process.Supervisor,
 	user string, line func() galera.Line) *Streamer {
 	return &Streamer{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line}
 }

@@ -42,7 +42,8 @@ func configure(t *testing.T) *configured {
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	c.Manager = NewManager(loop, platform.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0", Address: "10.0.0.1"},
+	c.Manager = NewManager(loop, platform.Places{Run: dir, Tmp: dir, Config: dir},
+		Member{Name: "shop-0", Address: "10.0.0.1"},
 		&mariadbd.Image{Mariadbd: server}, &platform.ProcessTable{}, nil,
 		Events{Taken: func() {}})
 	return c

@@ -52,7 +52,8 @@ type Manager struct {
 }
 
 // NewManager returns a Manager without a configuration.
-func NewManager(loop eventloop.Loop, places platform.Places, member Member, image *mariadbd.Image, table *platform.ProcessTable, server Server,
+func NewManager(loop eventloop.Loop, places platform.Places, member Member, image *mariadbd.Image,
+	table *platform.ProcessTable, server Server,
 	events Events) Manager {
 	return Manager{loop: loop, places: places, member: member, image: image, table: table, server: server, events: events}
 }

@@ -29,7 +29,8 @@ func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 		Work: func(limit time.Duration) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(t.Context(), limit)
 		}}
-	s := NewManager(loop, platform.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img, &platform.ProcessTable{}, nil,
+	s := NewManager(loop, platform.Places{Run: dir, Tmp: dir, Config: dir}, Member{Name: "shop-0"}, &img,
+		&platform.ProcessTable{}, nil,
 		Events{})
 	config := agentapi.NodeConfig{Settings: map[string]string{"x": "y"}}
 	output := Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("x", "y")}}}}

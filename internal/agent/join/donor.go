@@ -114,8 +114,8 @@ func (r *DonorTracker) measure() {
 }
 
 // endLostJoiner ends the transfer script when its joiner is unreachable: its host lost power, or the network drops all
-// packets (lifecycle.JoinerWatch). The script would wait a quarter of an hour for the kernel to give up, or forever with
-// nothing to send; with rsync the donor rejects all writes meanwhile. mariadbd goes on, and serves again.
+// packets (lifecycle.JoinerWatch). The script would wait a quarter of an hour for the kernel to give up, or forever
+// with nothing to send; with rsync the donor rejects all writes meanwhile. mariadbd goes on, and serves again.
 //
 // Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled transfer
 // itself. Without quorum, silence does not count: the end of the transfer could not be reported to the group

@@ -112,10 +112,16 @@ func TestTransferThatIgnoresTerminationIsKilled(t *testing.T) {
 // TestHarmlessLostJoinerTransferContinues where ending it would do harm, or it is another one.
 func TestHarmlessLostJoinerTransferContinues(t *testing.T) {
 	for name, edit := range map[string]func(*DonorTracker, *config.TransferNote){
-		"without a quorum":        func(a *DonorTracker, _ *config.TransferNote) { a.run.Status.Component = galera.ComponentNonPrimary },
+		"without a quorum": func(a *DonorTracker,
+			_ *config.TransferNote) {
+			a.run.Status.Component = galera.ComponentNonPrimary
+		},
 		"without a configuration": func(a *DonorTracker, _ *config.TransferNote) { a.config.Node = nil },
-		"a long timeout":          func(a *DonorTracker, _ *config.TransferNote) { a.config.Node.StateTransfer.StallSeconds = 1300 },
-		"another one since":       func(a *DonorTracker, _ *config.TransferNote) { a.joinerWatch.script = 1 },
+		"a long timeout": func(a *DonorTracker,
+			_ *config.TransferNote) {
+			a.config.Node.StateTransfer.StallSeconds = 1300
+		},
+		"another one since": func(a *DonorTracker, _ *config.TransferNote) { a.joinerWatch.script = 1 },
 		"looked at a moment ago": func(a *DonorTracker, _ *config.TransferNote) {
 			a.joinerWatch.at = time.Unix(100000, 0).Add(11*time.Minute - time.Second)
 		},

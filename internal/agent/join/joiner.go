@@ -77,7 +77,8 @@ type following struct {
 }
 
 // NewJoinerTracker returns the Tracker of the member at an address.
-func NewJoinerTracker(loop eventloop.Loop, places platform.Places, address string, silence func(port uint16) (time.Duration, bool),
+func NewJoinerTracker(loop eventloop.Loop, places platform.Places, address string,
+	silence func(port uint16) (time.Duration, bool),
 	deps Dependencies, events Events) JoinerTracker {
 	return JoinerTracker{Dependencies: deps, loop: loop, places: places, address: address,
 		markers: datadir.Markers{Dir: places.State},

@@ -26,11 +26,13 @@ func joiner(t *testing.T) *JoinerTracker {
 	_, loop := agenttest.Loop()
 	deps := Dependencies{Group: &api.Peers{}, Volume: &datadir.Volume{},
 		Config: &config.Manager{Node: &agentapi.NodeConfig{}}, Image: &mariadbd.Image{}, Exam: &process.Examiner{}}
-	run := process.NewSupervisor(loop, "shop-2", filepath.Join(t.TempDir(), "last-run.json"), nil, nil, deps.Volume, deps.Group,
+	run := process.NewSupervisor(loop, "shop-2", filepath.Join(t.TempDir(), "last-run.json"), nil, nil, deps.Volume,
+		deps.Group,
 		process.SupervisorEvents{})
 	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{SST: true}
 	deps.Run = &run
-	r := NewJoinerTracker(loop, platform.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, deps, Events{Judge: func() {}})
+	r := NewJoinerTracker(loop, platform.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, deps,
+		Events{Judge: func() {}})
 	r.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
 	r.reports.to = r.address
 	return &r

@@ -37,7 +37,8 @@ func TestNoSavings(t *testing.T) {
 
 func TestCopyPassesErrorsOn(t *testing.T) {
 	broken := errors.New("broken")
-	if err := CopyThrottled(io.Discard, io.MultiReader(strings.NewReader("x"), failing{broken}), 1<<30); !errors.Is(err, broken) {
+	if err := CopyThrottled(io.Discard, io.MultiReader(strings.NewReader("x"), failing{broken}), 1<<30); !errors.Is(err,
+		broken) {
 		t.Errorf("reading: %v", err)
 	}
 	if err := CopyThrottled(failing{broken}, strings.NewReader("x"), 1<<30); !errors.Is(err, broken) {

@@ -111,7 +111,8 @@ func (r *JoinerTracker) kindKnown() bool {
 }
 
 // observe reads files and processes; it takes as long as a walk through the directory.
-func observe(pid int, started time.Time, workers *config.TransferWorkers, method, dir, notes string) lifecycle.SSTObservation {
+func observe(pid int, started time.Time, workers *config.TransferWorkers, method, dir,
+	notes string) lifecycle.SSTObservation {
 	below := platform.Descendants(pid)
 	var copiers []int
 	for _, p := range below {

@@ -7,9 +7,10 @@
 //
 // # Stalled state transfers
 //
-// These are the rules that decide when a state transfer has stalled. The limit is spec.stateTransfer.stallTimeout (NodeConfig.StateTransfer.Stall, 10
-// min by default) unless the table names another one. The agent's failure is TransferStalled; the condition shows it
-// with the reason TransferFailed. The condition Stalled is something else: manual action is required.
+// These are the rules that decide when a state transfer has stalled. The limit is spec.stateTransfer.stallTimeout
+// (NodeConfig.StateTransfer.Stall, 10 min by default) unless the table names another one. The agent's failure is
+// TransferStalled; the condition shows it with the reason TransferFailed. The condition Stalled is something else:
+// manual action is required.
 //
 //	who watches, what        signal                                           limit                          effect
 //	joiner, SST              no byte, no next phase, and during the           stallTimeout                   kills its mariadbd (never Synced, so no

@@ -211,8 +211,8 @@ func TestJudgeJoinCopies(t *testing.T) {
 	}
 }
 
-// TestNameRefused: a member that cannot ask any other because of certificates reports whose. One answer is enough to wait
-// for the usual.
+// TestNameRefused: a member that cannot ask any other because of certificates reports whose. One answer is enough to
+// wait for the usual.
 func TestNameRefused(t *testing.T) {
 	wait := JoinVerdict{Wait: "no other member is in a Primary component"}
 	refused := map[string]string{"b": "unknown authority", "c": "unknown authority"}

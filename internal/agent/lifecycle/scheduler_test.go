@@ -63,7 +63,8 @@ func TestScheduler(t *testing.T) {
 		"not asked, not known": {with(asked, func(f *Scheduler) { f.Asked, f.State = false, "" }), SchedulerClose,
 			""},
 	} {
-		if act, waiting := tc.of.Next(); act != tc.want || !strings.Contains(waiting, tc.says) || tc.says == "" && waiting != "" {
+		if act, waiting := tc.of.Next(); act != tc.want || !strings.Contains(waiting, tc.says) || tc.says == "" &&
+			waiting != "" {
 			t.Errorf("%s: %d %q, want %d", name, act, waiting, tc.want)
 		}
 	}

@@ -33,9 +33,9 @@ type Book struct {
 // Edit changes the book's content; it returns false when there is nothing to change.
 type Edit func(*Content) bool
 
-// OpenBook reads the book in dir. Orders that were being carried out when the agent died are over: nothing is ever carried
-// out because of the book's content. A volume that cannot record that, because it is full or read-only, does not keep
-// the agent from starting: see Unsaved. A damaged book is kept as it is; see Damaged.
+// OpenBook reads the book in dir. Orders that were being carried out when the agent died are over: nothing is ever
+// carried out because of the book's content. A volume that cannot record that, because it is full or read-only, does
+// not keep the agent from starting: see Unsaved. A damaged book is kept as it is; see Damaged.
 func OpenBook(dir string, now func() time.Time) *Book {
 	return openBook(dir, now, datadir.WriteReserved)
 }

@@ -106,9 +106,10 @@ type Examiner struct {
 // them: certainly, or possibly.
 type RecordRefusedSettings func() func(certain bool, why string)
 
-// NewExaminer returns an Examiner that knows nothing of the data. address is the member's own; book returns the content of the
-// order book, damaged why it cannot be read; blame notes settings with which no examination succeeds.
-func NewExaminer(loop eventloop.Loop, places platform.Places, address string, image *mariadbd.Image, table *platform.ProcessTable,
+// NewExaminer returns an Examiner that knows nothing of the data. address is the member's own; book returns the content
+// of the order book, damaged why it cannot be read; blame notes settings with which no examination succeeds.
+func NewExaminer(loop eventloop.Loop, places platform.Places, address string, image *mariadbd.Image,
+	table *platform.ProcessTable,
 	volume *datadir.Volume,
 	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error, blame RecordRefusedSettings) Examiner {
 	return Examiner{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State},
@@ -226,8 +227,8 @@ func (r *Examiner) Slow(now time.Time) *agentapi.Failure {
 			"Check mariadbd's log and the storage", r.from.UTC().Format(time.RFC3339))}
 }
 
-// ExamineLimit bounds an examination after so many failures in a row. One that is repeated while the member is stopped by
-// order gets twice the time of the one before: the operator gets the position in the end, however long the log is.
+// ExamineLimit bounds an examination after so many failures in a row. One that is repeated while the member is stopped
+// by order gets twice the time of the one before: the operator gets the position in the end, however long the log is.
 func ExamineLimit(again bool, failures int) time.Duration {
 	if !again {
 		return recoverTimeout

@@ -31,7 +31,8 @@ func member(t *testing.T) (r *Supervisor, ahead *time.Duration) {
 	v.Try()
 	group := &api.Peers{Views: agenttest.Primary("shop-1",
 		func(p *agentapi.PeerView) { p.Members = []string{"shop-0", "shop-1"} })}
-	supervisor := NewSupervisor(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, unresponsiveConns{}, &v, group,
+	supervisor := NewSupervisor(loop, "shop-0", filepath.Join(t.TempDir(), "last-run.json"), nil, unresponsiveConns{}, &v,
+		group,
 		SupervisorEvents{Changed: func() {}})
 	supervisor.Proc, supervisor.Position = agenttest.Server(t), agenttest.At(7)
 	return &supervisor, ahead

@@ -78,10 +78,12 @@ type firstRun struct {
 }
 
 // NewMaintainer returns a Maintainer for these components.
-func NewMaintainer(loop eventloop.Loop, dir string, root accounts.RootKeeper, upgrade mariadbd.Upgrade, deps MaintainerDependencies,
+func NewMaintainer(loop eventloop.Loop, dir string, root accounts.RootKeeper, upgrade mariadbd.Upgrade,
+	deps MaintainerDependencies,
 	events MaintainerEvents) Maintainer {
-	return Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, loop: loop, markers: datadir.Markers{Dir: dir},
-		events: events}
+	return Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, loop: loop,
+		markers: datadir.Markers{Dir: dir},
+		events:  events}
 }
 
 // Began is called for a new run.

@@ -95,7 +95,8 @@ type SupervisorEvents struct {
 }
 
 // NewSupervisor returns the Supervisor of the member called name.
-func NewSupervisor(loop eventloop.Loop, name, notes string, table *platform.ProcessTable, conn connCloser, volume *datadir.Volume,
+func NewSupervisor(loop eventloop.Loop, name, notes string, table *platform.ProcessTable, conn connCloser,
+	volume *datadir.Volume,
 	group *api.Peers, events SupervisorEvents) Supervisor {
 	take := func(h mariadbd.Handed) (*mariadbd.Process, error) { return mariadbd.Take(table, h, events.Line) }
 	last, ended := openLastRun(notes)

@@ -193,6 +193,7 @@ func (r *Starter) methodArgs() []string {
 func (r *Starter) cacheRequest() join.GCacheRequest {
 	st := r.Config.Node.StateTransfer
 	options, _ := r.Config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
-	return join.GCacheRequest{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second, Budget: st.CacheBudget,
+	return join.GCacheRequest{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second,
+		Budget:   st.CacheBudget,
 		Replaced: r.Exam.Found.Replaced(), Copied: lifecycle.SSTSize(r.Group.Views)}
 }

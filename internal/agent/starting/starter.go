@@ -67,7 +67,8 @@ type Events struct {
 }
 
 // NewStarter returns the Starter of a member.
-func NewStarter(loop eventloop.Loop, places platform.Places, member config.Member, deps Dependencies, events Events) Starter {
+func NewStarter(loop eventloop.Loop, places platform.Places, member config.Member, deps Dependencies,
+	events Events) Starter {
 	return Starter{Dependencies: deps, loop: loop, places: places, member: member,
 		markers: datadir.Markers{Dir: places.State}, events: events}
 }
@@ -92,8 +93,8 @@ func (r *Starter) used() datadir.Versions {
 	return r.Exam.Versions
 }
 
-// pluginArgs load the plugin by which the agent finds the connection that holds a lock, if the image has it. They are no
-// settings: a server that runs without it goes on until it is restarted for another reason.
+// pluginArgs load the plugin by which the agent finds the connection that holds a lock, if the image has it. They are
+// no settings: a server that runs without it goes on until it is restarted for another reason.
 func pluginArgs(have func(name string) bool) []string {
 	if !have(wsrep.LockPlugin) {
 		return nil

@@ -99,8 +99,9 @@ func collect[T any](ctx context.Context, db *sql.DB, query string, scan func(*sq
 }
 
 // ordered matches the statements that the group carries out in one order, on every node, at the same place.
-var ordered = regexp.MustCompile(`(?i)^\s*(/\*.*?\*/\s*)*(ALTER|CREATE|DROP|TRUNCATE|RENAME|GRANT|REVOKE|OPTIMIZE|REPAIR|` +
-	`ANALYZE|SET\s+PASSWORD|SET\s+DEFAULT\s+ROLE)\b`)
+var ordered = regexp.MustCompile(
+	`(?i)^\s*(/\*.*?\*/\s*)*(ALTER|CREATE|DROP|TRUNCATE|RENAME|GRANT|REVOKE|OPTIMIZE|REPAIR|` +
+		`ANALYZE|SET\s+PASSWORD|SET\s+DEFAULT\s+ROLE)\b`)
 
 // holdsUpAll reports whether later write-sets wait for the statement: it is being applied, or is one of the group's
 // order. A query of a client that waits for a lock holds up nothing.

@@ -7,7 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestHoldsUpAll: appliers, and statements of the group's order, whatever their case and comments; no query of a client.
+// TestHoldsUpAll: appliers, and statements of the group's order, whatever their case and comments; no query of a
+// client.
 func TestHoldsUpAll(t *testing.T) {
 	for text, want := range map[string]bool{
 		"alter table t add c int": true, "  /* a */ /*b*/CREATE USER x": true, "set  password for x = 'y'": true,

@@ -18,7 +18,8 @@ func TestParse(t *testing.T) {
 		{UUID: "u1", Name: "shop-0", Address: "10.0.0.1:3306"}, {UUID: "u2", Name: "shop-1", Address: "AUTO"}}) {
 		t.Errorf("%+v", e)
 	}
-	if e := ParseNotification([]string{"--status", "connected", "--primary", "no", "--members", "u1/shop-0/AUTO"}); e.Primary ||
+	if e := ParseNotification([]string{"--status", "connected", "--primary", "no", "--members",
+		"u1/shop-0/AUTO"}); e.Primary ||
 		len(e.Members) != 1 {
 		t.Errorf("%+v", e)
 	}
@@ -39,11 +40,13 @@ func TestSendAndListen(t *testing.T) {
 	defer cancel()
 	events := make(chan Notification, 1)
 	for range 2 { // a left-over socket file must not be in the way
-		if err := ListenForNotifications(ctx, &platform.SocketSet{}, socket, func(e Notification) { events <- e }); err != nil {
+		if err := ListenForNotifications(ctx, &platform.SocketSet{}, socket,
+			func(e Notification) { events <- e }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := SendNotification(socket, Notification{Status: "synced", Members: []agentapi.GroupMember{{Name: "a"}}}); err != nil {
+	if err := SendNotification(socket, Notification{Status: "synced",
+		Members: []agentapi.GroupMember{{Name: "a"}}}); err != nil {
 		t.Fatal(err)
 	}
 	select {

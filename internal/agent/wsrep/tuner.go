@@ -122,8 +122,8 @@ var (
 	galeraDefaults = agentapi.SendWindows{UserSendWindow: 2, SendWindow: 4}
 )
 
-// SendWindows returns the send windows for a round trip. It keeps the last ones while they are right for a round trip of up
-// to a quarter more or less, so that they do not go back and forth; the zero value of last knows none.
+// SendWindows returns the send windows for a round trip. It keeps the last ones while they are right for a round trip
+// of up to a quarter more or less, so that they do not go back and forth; the zero value of last knows none.
 func SendWindows(roundTrip time.Duration, last agentapi.SendWindows) agentapi.SendWindows {
 	least, largest := windowSizes(roundTrip*4/5), windowSizes(roundTrip*5/4)
 	if least.UserSendWindow <= last.UserSendWindow && last.UserSendWindow <= largest.UserSendWindow {

@@ -21,8 +21,8 @@ const (
 	sendAnnotated = 2
 )
 
-// dumper reads a node's binary log as a replica does. The library's own reader keeps each event in memory, several times
-// over, and a row may have a gigabyte.
+// dumper reads a node's binary log as a replica does. The library's own reader keeps each event in memory, several
+// times over, and a row may have a gigabyte.
 type dumper struct {
 	conn   *packet.Conn
 	refuse func(packet []byte) error // what an error packet says

@@ -236,7 +236,8 @@ func (n *node) open(after []string) (events, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	d, err := dump(c, 1<<31+rand.Uint32N(1<<30), set.String()) //nolint:gosec // it has to differ from others, not be secret
+	d, err := dump(c, 1<<31+rand.Uint32N(1<<30),
+		set.String()) //nolint:gosec // it has to differ from others, not be secret
 	if err != nil {
 		_ = c.Close()
 		return nil, refused(err)

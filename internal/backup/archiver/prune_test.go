@@ -88,8 +88,8 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// TestReplaced: a backup is what its object holds now. An attempt that was held up may have replaced the manifest that was
-// read.
+// TestReplaced: a backup is what its object holds now. An attempt that was held up may have replaced the manifest that
+// was read.
 func TestReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newStore(t)

@@ -233,8 +233,8 @@ func (a *archive) directories(ctx context.Context, dir string) (out []string, er
 	}
 }
 
-// bases are the cluster's backups. A manifest is read once; whether it is still there, and the same object, is asked for
-// the one that is reported, and one of the others.
+// bases are the cluster's backups. A manifest is read once; whether it is still there, and the same object, is asked
+// for the one that is reported, and one of the others.
 type bases struct {
 	*archive
 	known    map[string]manifestOf
@@ -270,7 +270,8 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 		}
 		known[id] = m
 		if m.damaged != "" {
-			unread = "the manifest of the backup " + id + " cannot be read (" + m.damaged + "): remove its directory from the store"
+			unread = "the manifest of the backup " + id + " cannot be read (" + m.damaged +
+				"): remove its directory from the store"
 			continue
 		}
 		out = append(out, policy.BaseOf(m.Manifest, domain))

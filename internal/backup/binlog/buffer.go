@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// maxInMemory is the largest event that is kept in memory, in bytes: larger ones lie in a file, of which the kernel keeps
-	// in memory what it has space for.
+	// maxInMemory is the largest event that is kept in memory, in bytes: larger ones lie in a file, of which the kernel
+	// keeps in memory what it has space for.
 	maxInMemory = 1 << 20
 	// syncEvery bounds what of a file is not on the disk yet: only the rest can be dropped from memory.
 	syncEvery = 32 << 20

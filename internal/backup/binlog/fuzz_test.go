@@ -9,7 +9,8 @@ import (
 
 // FuzzEvents: whatever a binary log holds is grouped, or refused.
 func FuzzEvents(f *testing.F) {
-	whole := bytes.Join([][]byte{binlogtest.FormatDescription(), binlogtest.Begin(1, 2, 3, 4, 0), binlogtest.Change(4, 7, 1, "row"),
+	whole := bytes.Join([][]byte{binlogtest.FormatDescription(), binlogtest.Begin(1, 2, 3, 4, 0),
+		binlogtest.Change(4, 7, 1, "row"),
 		binlogtest.Statement(4, "COMMIT"), binlogtest.Commit(4, 9)}, nil)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-3])

@@ -3,8 +3,8 @@ package policy
 import "github.com/galera-operator/galera-operator/internal/backup/binlog"
 
 // Check follows the segments from the earliest of some bases on, to the end of the chain of each. It returns them, and
-// the number of one that is not what was archived, with the reason; "" when there is none. What retention has removed is
-// no damage: nothing is followed from a base whose next segment is not there, nor one before it.
+// the number of one that is not what was archived, with the reason; "" when there is none. What retention has removed
+// is no damage: nothing is followed from a base whose next segment is not there, nor one before it.
 func Check(heads []binlog.Head, bases []Base) (of []binlog.Head, number uint64, why string) {
 	begin := -1
 	for i := len(bases) - 1; i >= 0; i-- {

@@ -23,24 +23,28 @@ func TestBreak(t *testing.T) {
 		change func(h *binlog.Head)
 		says   string
 	}{
-		"as it is":                    {next, func(*binlog.Head) {}, ""},
-		"of another number":           {next, func(h *binlog.Head) { h.Number = 6 }, "is missing"},
-		"after another one":           {next, func(h *binlog.Head) { h.Before = "c3" }, "exchanged"},
-		"it begins anew":              {next, func(h *binlog.Head) { h.Begins = true }, "begins anew"},
-		"after another transaction":   {next, func(h *binlog.Head) { h.Previous = gtid(19) }, "goes on after"},
-		"of another chain":            {next, func(h *binlog.Head) { h.Chain = 2 }, "goes on after"},
-		"of another session":          {next, func(h *binlog.Head) { h.Session = "s2" }, "goes on after"},
-		"of another line":             {next, func(h *binlog.Head) { h.Lines[1] = line("d", 500) }, "of the line of history"},
-		"of an earlier line":          {next, func(h *binlog.Head) { h.Lines = h.Lines[:1] }, "of the line of history"},
-		"of its line, after others":   {next, func(h *binlog.Head) { h.Lines = h.Lines[1:] }, "of the line of history"},
-		"of a later line":             {onwards, func(*binlog.Head) {}, ""},
-		"without a word of it":        {onwards, func(h *binlog.Head) { h.Continues = false }, "of the line of history"},
-		"of one after another one":    {onwards, func(h *binlog.Head) { h.Lines[0] = line("d", 0) }, "of the line of history"},
-		"of one that lacks the last":  {onwards, func(h *binlog.Head) { h.Lines[2] = line("c", 1999) }, "of the line of history"},
-		"of one that was copied":      {onwards, func(h *binlog.Head) { h.Lines[2].Copied = true }, "of the line of history"},
-		"of one of another history":   {onwards, func(h *binlog.Head) { h.Lines[2].History = "x" }, "of the line of history"},
-		"of two, the second too late": {onwards, func(h *binlog.Head) { h.Lines = append(h.Lines, line("d", 1999)) }, "of the line of history"},
-		"of as many, the last another": {onwards, func(h *binlog.Head) { h.Lines = []binlog.Line{before.Lines[0], line("c", 2000)} },
+		"as it is":                  {next, func(*binlog.Head) {}, ""},
+		"of another number":         {next, func(h *binlog.Head) { h.Number = 6 }, "is missing"},
+		"after another one":         {next, func(h *binlog.Head) { h.Before = "c3" }, "exchanged"},
+		"it begins anew":            {next, func(h *binlog.Head) { h.Begins = true }, "begins anew"},
+		"after another transaction": {next, func(h *binlog.Head) { h.Previous = gtid(19) }, "goes on after"},
+		"of another chain":          {next, func(h *binlog.Head) { h.Chain = 2 }, "goes on after"},
+		"of another session":        {next, func(h *binlog.Head) { h.Session = "s2" }, "goes on after"},
+		"of another line":           {next, func(h *binlog.Head) { h.Lines[1] = line("d", 500) }, "of the line of history"},
+		"of an earlier line":        {next, func(h *binlog.Head) { h.Lines = h.Lines[:1] }, "of the line of history"},
+		"of its line, after others": {next, func(h *binlog.Head) { h.Lines = h.Lines[1:] }, "of the line of history"},
+		"of a later line":           {onwards, func(*binlog.Head) {}, ""},
+		"without a word of it":      {onwards, func(h *binlog.Head) { h.Continues = false }, "of the line of history"},
+		"of one after another one": {onwards, func(h *binlog.Head) { h.Lines[0] = line("d", 0) },
+			"of the line of history"},
+		"of one that lacks the last": {onwards, func(h *binlog.Head) { h.Lines[2] = line("c", 1999) },
+			"of the line of history"},
+		"of one that was copied":    {onwards, func(h *binlog.Head) { h.Lines[2].Copied = true }, "of the line of history"},
+		"of one of another history": {onwards, func(h *binlog.Head) { h.Lines[2].History = "x" }, "of the line of history"},
+		"of two, the second too late": {onwards, func(h *binlog.Head) { h.Lines = append(h.Lines, line("d", 1999)) },
+			"of the line of history"},
+		"of as many, the last another": {onwards,
+			func(h *binlog.Head) { h.Lines = []binlog.Line{before.Lines[0], line("c", 2000)} },
 			"of the line of history"},
 	} {
 		h := c.h
@@ -82,8 +86,8 @@ func TestBaseOf(t *testing.T) {
 	}
 }
 
-// TestBelongs: a base of a later line of a chain is one only from where the archive went on in that line. What that line
-// has before is in the segments of the earlier one.
+// TestBelongs: a base of a later line of a chain is one only from where the archive went on in that line. What that
+// line has before is in the segments of the earlier one.
 func TestBelongs(t *testing.T) {
 	later := line("b", 3000)
 	later.After = gtid(20)
@@ -106,7 +110,8 @@ func TestBelongs(t *testing.T) {
 	}
 }
 
-// TestThrough: a time beyond the last transaction can be restored only if it was noted for that very end of the archive.
+// TestThrough: a time beyond the last transaction can be restored only if it was noted for that very end of the
+// archive.
 func TestThrough(t *testing.T) {
 	s := newStore().begins(5, "").segment(10, 10).segment(20, 20)
 	for through, want := range map[binlog.Through]bool{{Time: at(50), Last: gtid(20), Segment: 3}: true,

@@ -82,8 +82,8 @@ func (a Archive) joined(i int) (int, binlog.Head, error) {
 
 // Prune returns the segments that nothing needs: no point in time of the last window, and none at all that a backup
 // leads to. What is before the latest backup that is older than the window is not needed, and a chain that has ended
-// before the window neither. The last segment stays. relied are the backups that lead to the points in time kept: they are
-// to be in the store, and as they were when they were read, before anything is removed.
+// before the window neither. The last segment stays. relied are the backups that lead to the points in time kept: they
+// are to be in the store, and as they were when they were read, before anything is removed.
 func Prune(a Archive, bases []Base, window time.Duration, now time.Time) (needless []uint64, relied []Base, err error) {
 	left := a.Numbers
 	for current := true; len(left) > 0; current = false {

@@ -56,16 +56,16 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 	return task.Result{Checked: out}, nil
 }
 
-// unfinishedAfter is how old an upload is that nothing continues any more: a part, or a segment, takes hours at most, and
-// clocks may be wrong.
+// unfinishedAfter is how old an upload is that nothing continues any more: a part, or a segment, takes hours at most,
+// and clocks may be wrong.
 const unfinishedAfter = 8 * 24 * time.Hour
 
 // unfinishedTime bounds the search for them: the Job has ten minutes, and what it has found out of the store counts.
 // The next check goes on.
 const unfinishedTime = 2 * time.Minute
 
-// removeUnfinished removes what killed Jobs have left in a store, before a time. A store that refuses it is used all the
-// same.
+// removeUnfinished removes what killed Jobs have left in a store, before a time. A store that refuses it is used all
+// the same.
 func removeUnfinished(ctx context.Context, bucket *store.Bucket, s task.Store, dir string, before time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, unfinishedTime)
 	defer cancel()

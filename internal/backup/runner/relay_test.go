@@ -193,8 +193,9 @@ func TestLargeRow(t *testing.T) {
 	const size, most = 128 << 20, 16 << 20
 	sink := &discard{}
 	w := &relay{to: sink, cut: &policy.Cut{Target: binlog.Target{Latest: true}}, out: bufio.NewWriterSize(sink, 1<<20)}
-	h := binlog.Head{Number: 1, Transactions: 1, Last: binlog.GTID{Server: 1, Seq: 7}, Holes: []binlog.Hole{{Next: binlog.GTID{
-		Server: 1, Seq: 7}}}}
+	h := binlog.Head{Number: 1, Transactions: 1, Last: binlog.GTID{Server: 1, Seq: 7},
+		Holes: []binlog.Hole{{Next: binlog.GTID{
+			Server: 1, Seq: 7}}}}
 	h.Previous = binlog.GTID{Server: 1, Seq: 6}
 	if err := w.cut.Segment(h, 1); err != nil {
 		t.Fatal(err)
@@ -202,7 +203,8 @@ func TestLargeRow(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	err := w.copy(io.MultiReader(strings.NewReader(binlog.Magic), bytes.NewReader(binlogtest.FormatDescription()),
-		bytes.NewReader(binlogtest.Begin(0, 1, 7, 4, 0)), binlogtest.Large(4, size), bytes.NewReader(binlogtest.Commit(4, 9))))
+		bytes.NewReader(binlogtest.Begin(0, 1, 7, 4, 0)), binlogtest.Large(4, size),
+		bytes.NewReader(binlogtest.Commit(4, 9))))
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; err != nil || used > most || w.count != 1 || w.size < size {
 		t.Errorf("%d transactions of %d bytes have taken %d MiB: %v", w.count, w.size, used>>20, err)

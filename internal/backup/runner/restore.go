@@ -39,7 +39,8 @@ type places struct {
 
 func defaultPlaces() places {
 	p := platform.DefaultPlaces()
-	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), pipe: task.Pipe, table: &platform.ProcessTable{}}
+	return places{Places: p, work: filepath.Join(p.Volume, "data.restore"), pipe: task.Pipe,
+		table: &platform.ProcessTable{}}
 }
 
 func (p places) note() string { return filepath.Join(p.State, restoredFile) }
@@ -203,7 +204,8 @@ func unpack(ctx context.Context, t task.Restore, m manifest.Manifest, p places) 
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", p.work}, Stdin: out})
+		err := runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", p.work},
+			Stdin: out})
 		_ = out.CloseWithError(errors.Join(errUnpacked, err))
 		ended <- err
 	}()

@@ -105,12 +105,19 @@ func TestCheckArchive(t *testing.T) {
 		want    int
 		damaged string
 	}{
-		"whole":                   {none, baseManifest("b1", "0-1-4"), 4, ""},
-		"from the backup before":  {none, baseManifest("b2", "0-1-6"), 4, ""},
-		"not enabled":             {none, baseManifest("b1", ""), 0, ""},
-		"of another line":         {none, func() manifest.Manifest { m := baseManifest("b0", "0-1-4"); m.Line.ID = "z"; return m }(), 0, ""},
-		"removed by retention":    {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 1, 2, 3) }, baseManifest("b1", "0-1-4"), 0, ""},
-		"removed before the last": {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 1, 2, 3) }, baseManifest("b2", "0-1-6"), 2, ""},
+		"whole":                  {none, baseManifest("b1", "0-1-4"), 4, ""},
+		"from the backup before": {none, baseManifest("b2", "0-1-6"), 4, ""},
+		"not enabled":            {none, baseManifest("b1", ""), 0, ""},
+		"of another line": {none, func() manifest.Manifest {
+			m := baseManifest("b0",
+				"0-1-4")
+			m.Line.ID = "z"
+			return m
+		}(), 0, ""},
+		"removed by retention": {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 1, 2, 3) },
+			baseManifest("b1", "0-1-4"), 0, ""},
+		"removed before the last": {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 1, 2, 3) },
+			baseManifest("b2", "0-1-6"), 2, ""},
 		"one is missing": {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 4) }, baseManifest("b1", "0-1-4"), 0,
 			"000000000004"},
 		"one is missing before it": {func(t *testing.T, b *store.Bucket) { removeSegment(t, b, 3) },

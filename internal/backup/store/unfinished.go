@@ -30,9 +30,10 @@ var (
 	temporary = regexp.MustCompile(`\.[0-9a-f]+\.tmp$`)
 )
 
-// RemoveUnfinished removes what writers that were killed have left below a directory, "" for all, before a time: uploads
-// in parts, which no listing shows and every month is paid for, temporary files of a volume, and objects of checks. Google
-// and Azure remove theirs after a week. Only what this program writes is removed. It returns how much that was.
+// RemoveUnfinished removes what writers that were killed have left below a directory, "" for all, before a time:
+// uploads in parts, which no listing shows and every month is paid for, temporary files of a volume, and objects of
+// checks. Google and Azure remove theirs after a week. Only what this program writes is removed. It returns how much
+// that was.
 func RemoveUnfinished(ctx context.Context, b *Bucket, s task.Store, dir string, before time.Time) (n int, err error) {
 	var client *s3.Client
 	if b.As(&client) {

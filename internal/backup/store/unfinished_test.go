@@ -21,7 +21,8 @@ const (
 	binlogKey = "demo/shop/a54080f9/binlog/"
 )
 
-// TestUnfinishedUploads: uploads that nothing continues are aborted: this program's own, of this store, and old ones only.
+// TestUnfinishedUploads: uploads that nothing continues are aborted: this program's own, of this store, and old ones
+// only.
 func TestUnfinishedUploads(t *testing.T) {
 	old, young := time.Now().Add(-9*24*time.Hour), time.Now().Add(-time.Hour)
 	for name, c := range map[string]struct {
