@@ -41,7 +41,7 @@ const (
 	encryptedPKCS8Block = "ENCRYPTED PRIVATE KEY"
 )
 
-// Pair is a checked certificate with what is said about it in reports and status.
+// Pair is a checked certificate with what reports and status show of it.
 type Pair struct {
 	Leaf *x509.Certificate
 }

@@ -160,12 +160,12 @@ func (r *reporter) hosts(ctx context.Context) {
 	var pods corev1.PodList
 	if r.env.kube.List(ctx, &pods, client.InNamespace(r.env.namespace),
 		client.MatchingLabels{v1alpha1.LabelCluster: r.cluster.Name}) != nil {
-		return // told with the objects
+		return // reported with the objects
 	}
-	told := map[string]bool{"": true}
+	reported := map[string]bool{"": true}
 	for _, p := range pods.Items {
-		if host := p.Spec.NodeName; !told[host] {
-			told[host] = true
+		if host := p.Spec.NodeName; !reported[host] {
+			reported[host] = true
 			u := &unstructured.Unstructured{}
 			u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
 			if err := r.env.kube.Get(ctx, client.ObjectKey{Name: host}, u); err != nil {

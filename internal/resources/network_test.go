@@ -103,7 +103,7 @@ func TestClientsPort(t *testing.T) {
 func TestEgress(t *testing.T) {
 	c := shop()
 	if p := NetworkPolicy(c, testOptions); len(p.Spec.PolicyTypes) != 1 || p.Spec.Egress != nil {
-		t.Errorf("limited although nobody asks for it: %+v", p.Spec)
+		t.Errorf("limited although no one asks for it: %+v", p.Spec)
 	}
 	c.Spec.NetworkPolicy.RestrictEgress = true
 	p := NetworkPolicy(c, testOptions)

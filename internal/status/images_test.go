@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// TestImages: what is said in the middle of a change of the image.
+// TestImages: what is reported in the middle of a change of the image.
 func TestImages(t *testing.T) {
 	waiting := func(reason string) func(*Input) {
 		return func(in *Input) {
@@ -98,12 +98,12 @@ func TestImages(t *testing.T) {
 			c.change(&in)
 			problem := FirstProblem(in)
 			v := ready(in, problem, proved(in))
-			told := v.message
+			reported := v.message
 			if problem != nil {
-				told += "|" + problem.Message + "|" + problem.Command
+				reported += "|" + problem.Message + "|" + problem.Command
 			}
-			if v.reason != c.ready || !strings.Contains(told, c.says) {
-				t.Errorf("%s: %s", v.reason, told)
+			if v.reason != c.ready || !strings.Contains(reported, c.says) {
+				t.Errorf("%s: %s", v.reason, reported)
 			}
 			if got := stalled(requiredActions(in, false)).status == "True"; got != c.stalled {
 				t.Errorf("stalled: %t", got)

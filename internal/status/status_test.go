@@ -287,9 +287,9 @@ func TestStatusReportsThePublishedKey(t *testing.T) {
 
 // TestAgentOfAnotherTime is reported: one version before and after is understood.
 func TestAgentOfAnotherTime(t *testing.T) {
-	for protocol, told := range map[int]bool{agentapi.Protocol: false, agentapi.Protocol - 1: false,
+	for protocol, reported := range map[int]bool{agentapi.Protocol: false, agentapi.Protocol - 1: false,
 		agentapi.Protocol + 1: false, agentapi.Protocol + 2: true} {
-		if a := agent(Input{}, &agentapi.Report{Name: "shop-0", Protocol: protocol}); (a.Message != "") != told {
+		if a := agent(Input{}, &agentapi.Report{Name: "shop-0", Protocol: protocol}); (a.Message != "") != reported {
 			t.Errorf("%d: %q", protocol, a.Message)
 		}
 	}

@@ -32,16 +32,16 @@ type Reporter struct {
 func (r *Reporter) Start(ctx context.Context) error {
 	ticker := time.NewTicker(again)
 	defer ticker.Stop()
-	told := map[Key]string{}
+	reported := map[Key]string{}
 	for {
 		now := map[Key]string{}
 		for _, e := range r.Objects.List() {
 			now[e.Key] = e.Cause.Error()
-			if err := r.report(ctx, e, told[e.Key] == now[e.Key]); err != nil {
+			if err := r.report(ctx, e, reported[e.Key] == now[e.Key]); err != nil {
 				log.FromContext(ctx).Error(err, "reporting what cannot be decoded", "kind", e.Kind.Kind, "object", e.NamespacedName)
 			}
 		}
-		told = now
+		reported = now
 		select {
 		case <-ctx.Done():
 			return nil
@@ -51,7 +51,7 @@ func (r *Reporter) Start(ctx context.Context) error {
 	}
 }
 
-func (r *Reporter) report(ctx context.Context, e *Error, told bool) error {
+func (r *Reporter) report(ctx context.Context, e *Error, reported bool) error {
 	message := fmt.Sprintf("this operator cannot decode the resource, and changes nothing of it: %v; correct that field",
 		e.Cause)
 	o := &unstructured.Unstructured{}
@@ -59,7 +59,7 @@ func (r *Reporter) report(ctx context.Context, e *Error, told bool) error {
 	if err := r.Live.Get(ctx, e.NamespacedName, o); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if !told {
+	if !reported {
 		log.FromContext(ctx).Info("an object cannot be decoded", "kind", e.Kind.Kind, "object", e.NamespacedName, "cause",
 			e.Cause.Error())
 		r.Events.Eventf(o, nil, corev1.EventTypeWarning, v1alpha1.ReasonUndecodable, "Decode", "%s", message)

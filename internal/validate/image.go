@@ -21,15 +21,15 @@ func Image(wanted string, f observe.Facts, seen map[string]observe.Seen) *Proble
 	if problem := tooFar(wanted, f, seen); problem != nil {
 		return problem
 	}
-	told := false
+	reported := false
 	for i := range observe.Size(f) {
 		version := versionOf(f, seen, resources.PodName(f.Cluster, i))
 		if !galera.Older(tag(wanted), version) {
 			return nil // unknown, or a possible donor for the others
 		}
-		told = told || galera.SameSeries(tag(have), version)
+		reported = reported || galera.SameSeries(tag(have), version)
 	}
-	if !told {
+	if !reported {
 		return nil
 	}
 	return blocked(v1alpha1.ReasonDowngradeRefused, fmt.Sprintf("spec.image is %s, but the nodes run a later "+

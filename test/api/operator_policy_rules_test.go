@@ -87,7 +87,7 @@ func TestEachRuleRefuses(t *testing.T) {
 // active waits until the API server enforces the mutant.
 func (m mutant) active(probe func(client.Client) error) error {
 	if probe == nil {
-		return nil // a deletion cannot be told from another one
+		return nil // a deletion cannot be distinguished from another one
 	}
 	var err error
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {

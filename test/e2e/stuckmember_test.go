@@ -103,7 +103,7 @@ var _ = Describe("A member that keeps a recovery waiting", Label(Slow, Faults), 
 		Expect(shop.Servers().Kill(ctx, others...)).To(Succeed())
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonMemberFailed,
 			toldTime)).To(Succeed())
-		AddReportEntry("told", time.Since(killed).Round(time.Second).String())
+		AddReportEntry("reported", time.Since(killed).Round(time.Second).String())
 		Eventually(func(o Gomega) {
 			o.Expect(askedApproval(ctx, shop).Without).To(ContainElement(v1alpha1.GivenUpMember{Name: hung, As: "Running"}))
 		}).WithContext(ctx).WithTimeout(recoverTime).WithPolling(time.Second).Should(Succeed())

@@ -47,7 +47,7 @@ func (a *abandoned) remember(end plan.Complete, of galera.OperationType) {
 	}
 }
 
-// maxRepeats is how often a switch may be abandoned because of members while nobody changes anything: an operator with
+// maxRepeats is how often a switch may be abandoned because of members while no one changes anything: an operator with
 // an old status counts less.
 const maxRepeats = 5
 

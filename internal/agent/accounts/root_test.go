@@ -30,11 +30,11 @@ func TestRootAccepts(t *testing.T) {
 	desired := DesiredRoot{Hash: "new", Before: "old", Overlap: hour}
 	native := func(accepts ...string) login { return login{Plugin: nativePassword, Accepts: accepts} }
 	for name, tc := range map[string]struct {
-		wish  DesiredRoot
-		have  login
-		age   time.Duration
-		want  []string
-		again time.Duration
+		desired DesiredRoot
+		have    login
+		age     time.Duration
+		want    []string
+		again   time.Duration
 	}{
 		"there is no root yet":   {desired, login{}, 0, []string{"new"}, 0},
 		"all is as it should be": {desired, native("new"), hour, []string{"new"}, 0},
@@ -55,7 +55,7 @@ func TestRootAccepts(t *testing.T) {
 		"another plugin, and the same words": {desired, login{Plugin: "ed25519", Accepts: []string{"new"}}, hour,
 			[]string{"new"}, 0},
 	} {
-		got, again := tc.wish.accepts(tc.have, tc.age)
+		got, again := tc.desired.accepts(tc.have, tc.age)
 		if !slices.Equal(got, tc.want) || again != tc.again {
 			t.Errorf("%s: %v for %s, want %v for %s", name, got, again, tc.want, tc.again)
 		}
@@ -83,9 +83,9 @@ func TestRootStatements(t *testing.T) {
 			"GRANT ALL PRIVILEGES ON *.* TO root@'" + host + "' WITH GRANT OPTION"}
 	}
 	for name, tc := range map[string]struct {
-		wish DesiredRoot
-		have []rootRow
-		want []string
+		desired DesiredRoot
+		have    []rootRow
+		want    []string
 	}{
 		"a new server":  {DesiredRoot{}, []rootRow{socket}, made("%")},
 		"nothing to do": {DesiredRoot{}, []rootRow{socket, good("%"), theirs}, nil},
@@ -122,8 +122,8 @@ func TestRootStatements(t *testing.T) {
 		for _, r := range tc.have {
 			have[r.host] = r
 		}
-		tc.wish.Hash = "new"
-		if got, _ := tc.wish.statements(have); !slices.Equal(got, tc.want) {
+		tc.desired.Hash = "new"
+		if got, _ := tc.desired.statements(have); !slices.Equal(got, tc.want) {
 			t.Errorf("%s:\n%q, want\n%q", name, got, tc.want)
 		}
 	}

@@ -37,8 +37,8 @@ func TestRootAccessOnAServer(t *testing.T) {
 			return out
 		}
 		for _, step := range []struct {
-			wish DesiredRoot
-			want []string
+			desired DesiredRoot
+			want    []string
 		}{
 			{DesiredRoot{}, []string{"% all"}},
 			{DesiredRoot{Hosts: []string{"10.1.%", "10.2.0.0/255.255.0.0"}},
@@ -47,19 +47,19 @@ func TestRootAccessOnAServer(t *testing.T) {
 			{DesiredRoot{Hosts: []string{"10.1.%"}}, []string{"% locked", "10.1.% all"}},
 			{DesiredRoot{}, []string{"% all"}},
 		} {
-			step.wish.Hash = hash
-			if _, err := root.Keep(t.Context(), step.wish); err != nil {
-				t.Fatalf("%+v: %v", step.wish, err)
+			step.desired.Hash = hash
+			if _, err := root.Keep(t.Context(), step.desired); err != nil {
+				t.Fatalf("%+v: %v", step.desired, err)
 			}
 			if got := accounts(); !slices.Equal(got, step.want) {
-				t.Errorf("%+v: %v, want %v", step.wish, got, step.want)
+				t.Errorf("%+v: %v, want %v", step.desired, got, step.want)
 			}
 			have, err := root.read(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if do, _ := step.wish.statements(have); len(do) > 0 {
-				t.Errorf("%+v leaves %q to do", step.wish, do)
+			if do, _ := step.desired.statements(have); len(do) > 0 {
+				t.Errorf("%+v leaves %q to do", step.desired, do)
 			}
 		}
 	})

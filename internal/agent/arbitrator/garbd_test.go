@@ -33,8 +33,8 @@ func running(t *testing.T, contains string) *arbitrator {
 func TestRejectedArbitratorIsReported(t *testing.T) {
 	const word = "handshake failed: error:0A000086:SSL routines::certificate verify failed"
 	for _, tc := range []struct {
-		s    Situation
-		told bool
+		s          Situation
+		wantReport bool
 	}{
 		{Situation{Running: true, Uncounted: uncountedTimeout + 1}, true},
 		{Situation{Running: true, Ordered: true}, false},
@@ -48,8 +48,8 @@ func TestRejectedArbitratorIsReported(t *testing.T) {
 		a.stop(step.Why)
 		<-a.proc.Done()
 		a.onExit(a.proc)
-		if reported := a.failure != nil && strings.Contains(a.failure.Message, word); reported != tc.told ||
-			a.failures > 0 != tc.told {
+		if reported := a.failure != nil && strings.Contains(a.failure.Message, word); reported != tc.wantReport ||
+			a.failures > 0 != tc.wantReport {
 			t.Errorf("%+v: %+v, %d failures", tc.s, a.failure, a.failures)
 		}
 	}

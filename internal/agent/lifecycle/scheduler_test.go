@@ -83,7 +83,7 @@ type schedulers struct {
 }
 
 type member3 struct {
-	told             int // the primary, as reported to it
+	informed         int // the primary, as reported to it
 	runs             bool
 	state, published string
 	claimed, visible bool
@@ -100,7 +100,7 @@ func (w *schedulers) step(i int) {
 	m := &w.members[i]
 	switch k := w.IntN(9); k {
 	case 0: // an operator, of any knowledge, reports a primary
-		m.told = w.IntN(3)
+		m.informed = w.IntN(3)
 	case 1:
 		m.published = map[bool]string{true: m.state}[m.state != agentapi.SchedulerOff || !m.claimed]
 	case 2: // it asks the others, some of which do not answer
@@ -157,7 +157,7 @@ func (w *schedulers) decide(i int) {
 	if m.claimed && !m.visible && m.published != agentapi.SchedulerOff {
 		m.visible, m.fresh = true, false
 	}
-	f := Scheduler{Asked: m.told == i, Answers: true, Primary: m.primary, Serves: m.primary, State: m.state,
+	f := Scheduler{Asked: m.informed == i, Answers: true, Primary: m.primary, Serves: m.primary, State: m.state,
 		Claimed: m.claimed, ViewKnown: true, Fresh: m.fresh, Others: m.answers}
 	for j, in := range m.view {
 		if in && j != i {
@@ -192,7 +192,7 @@ func (w *schedulers) running() (n int) {
 // calm time.
 func (w *schedulers) schedule() (one, two, calm bool) {
 	for i := range w.members {
-		w.members[i] = member3{told: -1, state: agentapi.SchedulerOff, published: agentapi.SchedulerOff, primary: true,
+		w.members[i] = member3{informed: -1, state: agentapi.SchedulerOff, published: agentapi.SchedulerOff, primary: true,
 			view: [3]bool{true, true, true}}
 	}
 	w.inside = [3]bool{true, true, true}
@@ -204,7 +204,7 @@ func (w *schedulers) schedule() (one, two, calm bool) {
 	for range 12 {
 		for i := range w.members {
 			m := &w.members[i]
-			w.inside, m.view, m.primary, m.told = [3]bool{true, true, true}, [3]bool{true, true, true}, true, 1
+			w.inside, m.view, m.primary, m.informed = [3]bool{true, true, true}, [3]bool{true, true, true}, true, 1
 			w.finish(m)
 			m.published = map[bool]string{true: m.state}[m.state != agentapi.SchedulerOff || !m.claimed]
 			w.decide(i)

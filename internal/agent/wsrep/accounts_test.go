@@ -68,9 +68,9 @@ func TestBenchAccountsAreTheDifferenceOnly(t *testing.T) {
 	other := account
 	other.Hash = agentapi.NativeHash("other")
 	for name, tc := range map[string]struct {
-		server script
-		ask    func(*Conn) (bool, error)
-		told   []string
+		server     script
+		ask        func(*Conn) (bool, error)
+		wantReport []string
 	}{
 		"made": {script{}, func(c *Conn) (bool, error) { return c.MakeBenchAccount(t.Context(), account) },
 			[]string{"CREATE USER", "ALTER USER", "GRANT Select"}},
@@ -98,7 +98,7 @@ func TestBenchAccountsAreTheDifferenceOnly(t *testing.T) {
 				t.Errorf("%s: %s", name, statement)
 			}
 		}
-		if err != nil || changed != (tc.told != nil) || !slices.Equal(reported, tc.told) {
+		if err != nil || changed != (tc.wantReport != nil) || !slices.Equal(reported, tc.wantReport) {
 			t.Errorf("%s: %v, changed %t, %v", name, reported, changed, err)
 		}
 	}

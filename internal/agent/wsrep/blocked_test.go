@@ -56,7 +56,7 @@ func TestBlockedBy(t *testing.T) {
 			[]lock{of(10, backup, "", "", 50), of(11, table, "app", "t", 50)}, 10, ""},
 		"a state that is not known": {apply("Waiting for some new lock", "alter table app.t add x int"),
 			[]lock{of(11, table, "app", "t", 50)}, 11, "app.t"},
-		"nobody": {apply("Waiting for table metadata lock", "alter table app.t add x int"), nil, 0, ""},
+		"no connection": {apply("Waiting for table metadata lock", "alter table app.t add x int"), nil, 0, ""},
 	} {
 		got := blockedBy(c.w, append(c.locks, lock{id: 1, user: applier, kind: table, schema: "app", table: "t",
 			held: time.Hour}))

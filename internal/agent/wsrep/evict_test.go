@@ -17,13 +17,13 @@ const (
 
 func TestEvict(t *testing.T) {
 	for name, tc := range map[string]struct {
-		component galera.ComponentState
-		view      int64
-		before    func(*Evictions)
-		gone      string
-		told      bool
+		component  galera.ComponentState
+		view       int64
+		before     func(*Evictions)
+		gone       string
+		wantReport bool
 	}{
-		"one of its own view": {component: galera.ComponentPrimary, view: 7, gone: goneUUID, told: true},
+		"one of its own view": {component: galera.ComponentPrimary, view: 7, gone: goneUUID, wantReport: true},
 		"of another view":     {component: galera.ComponentPrimary, view: 8, gone: goneUUID},
 		"without quorum":      {component: galera.ComponentNonPrimary, view: 7, gone: goneUUID},
 		"itself":              {component: galera.ComponentPrimary, view: 7, gone: ownUUID},
@@ -33,7 +33,7 @@ func TestEvict(t *testing.T) {
 		"just after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID,
 			before: func(e *Evictions) { e.lastAt = time.Now() }},
 		"long after one from the view before": {component: galera.ComponentPrimary, view: 7, gone: goneUUID,
-			before: func(e *Evictions) { e.viewID, e.lastAt = 6, time.Now().Add(-time.Minute) }, told: true},
+			before: func(e *Evictions) { e.viewID, e.lastAt = 6, time.Now().Add(-time.Minute) }, wantReport: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reported := ""
@@ -48,7 +48,7 @@ func TestEvict(t *testing.T) {
 				tc.before(&e)
 			}
 			err := e.Evict(context.Background(), agentapi.Eviction{NodeUUID: tc.gone, ViewID: 7})
-			if (err == nil) != tc.told || (reported == tc.gone) != tc.told {
+			if (err == nil) != tc.wantReport || (reported == tc.gone) != tc.wantReport {
 				t.Errorf("evicted %q, error %v", reported, err)
 			}
 		})

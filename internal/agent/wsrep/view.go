@@ -69,7 +69,7 @@ type SavedView struct {
 	ID         int64                  `json:"id"`
 	Group      []agentapi.GroupMember `json:"group,omitempty"`
 	Primary    bool                   `json:"primary,omitempty"`
-	ReportedAt time.Time              `json:"told"`
+	ReportedAt time.Time              `json:"reportedAt"`
 }
 
 // Save returns what Load takes.

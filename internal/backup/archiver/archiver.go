@@ -41,9 +41,9 @@ const (
 
 // archiver is one run of the program.
 type archiver struct {
-	task  task.Archive
-	store *archive
-	told  *board
+	task    task.Archive
+	store   *archive
+	reports *board
 	// the nodes that serve, the best one first; and why others do not
 	find func(ctx context.Context) (synced []source, away map[string]string, err error)
 
@@ -87,11 +87,11 @@ func Main(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := &archiver{task: *t.Archive, store: files, told: &board{}, refused: map[string]string{}}
+	a := &archiver{task: *t.Archive, store: files, reports: &board{}, refused: map[string]string{}}
 	a.find = a.nodes
-	go newSurveyor(files, a.told, *t.Archive).run(ctx)
+	go newSurveyor(files, a.reports, *t.Archive).run(ctx)
 	served, done := make(chan error, 1), make(chan struct{})
-	go func() { served <- a.told.serve(ctx) }()
+	go func() { served <- a.reports.serve(ctx) }()
 	go func() {
 		defer close(done)
 		a.run(ctx)
@@ -117,7 +117,7 @@ func (a *archiver) run(ctx context.Context) {
 			return
 		}
 		say("%v", err)
-		a.told.problem(err)
+		a.reports.problem(err)
 		if time.Since(began) > maxRetry {
 			pause = retryFirst
 		}
@@ -157,7 +157,7 @@ func (a *archiver) session(ctx context.Context) error {
 		}
 		a.known = now
 		a.at, a.loaded, a.through = at, true, at.Through
-		a.told.archived(at)
+		a.reports.archived(at)
 		say("the archive ends at %s, in the segment %d", at.Last, at.Number)
 	}
 	synced, away, err := a.find(ctx)
@@ -381,7 +381,7 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 	a.at, a.stored, a.through = place{h}, time.Now(), binlog.Later(a.through, h.Through)
 	// they were about the place before
 	a.refused, a.since, a.prefer, a.unsure, a.foreign = map[string]string{}, time.Time{}, "", unsure{}, foreign{}
-	a.told.archived(a.at)
+	a.reports.archived(a.at)
 	return nil
 }
 

@@ -164,8 +164,8 @@ func TestGap(t *testing.T) {
 			w.commit(7)
 			w.pass(quietTime / 2)
 			w.expect("@5 6-6")
-			if w.told.now.Problem == "" || !strings.Contains(w.told.now.Problem, "5-9-1") {
-				w.t.Errorf("%+v", w.told.now)
+			if w.reports.now.Problem == "" || !strings.Contains(w.reports.now.Problem, "5-9-1") {
+				w.t.Errorf("%+v", w.reports.now)
 			}
 			w.foreign(2)
 			w.pass(quietTime - time.Minute)

@@ -38,14 +38,14 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 		backup(t, a, manifest.Manifest{ID: "b3", GTID: "0-1-50", CompletedAt: now})
-		if pass(4 * doomedTime); len(left()) != 3 || !strings.Contains(s.told.now.Kept, "backup b2 ") {
+		if pass(4 * doomedTime); len(left()) != 3 || !strings.Contains(s.reports.now.Kept, "backup b2 ") {
 			t.Errorf("a backup cannot be judged: %v", left())
 		}
 		if err := a.bucket.Delete(ctx, "demo/shop/1/b2/"+manifest.Name); err != nil {
 			t.Fatal(err)
 		}
-		if pass(4 * doomedTime); len(left()) != 1 || left()[0] != 5 || s.told.now.Kept != "" {
-			t.Errorf("it is gone: %v, %q", left(), s.told.now.Kept)
+		if pass(4 * doomedTime); len(left()) != 1 || left()[0] != 5 || s.reports.now.Kept != "" {
+			t.Errorf("it is gone: %v, %q", left(), s.reports.now.Kept)
 		}
 	})
 }

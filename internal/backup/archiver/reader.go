@@ -328,7 +328,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 
 // accepted reports whether the node goes on from the archive.
 func (r *reader) accepted() {
-	r.told.follows(r.node.name())
+	r.reports.follows(r.node.name())
 	if r.avoid == r.node.name() {
 		r.avoid = ""
 	}
@@ -369,10 +369,10 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 			return err
 		}
 		r.stored = time.Now()
-		r.told.through(through)
+		r.reports.through(through)
 	}
 	r.archiver.through = binlog.Later(r.archiver.through, through)
-	r.told.idle(r.last)
+	r.reports.idle(r.last)
 	return nil
 }
 

@@ -114,9 +114,9 @@ func TestSegment(t *testing.T) {
 func TestThrough(t *testing.T) {
 	play(t, func(w *world) {
 		through := func() time.Time {
-			w.told.mu.Lock()
-			defer w.told.mu.Unlock()
-			return w.told.now.Through
+			w.reports.mu.Lock()
+			defer w.reports.mu.Unlock()
+			return w.reports.now.Through
 		}
 		old := through()
 		w.pass(5 * throughEvery)
@@ -146,8 +146,8 @@ func TestThrough(t *testing.T) {
 		if open := through(); open != old {
 			t.Errorf("a transaction is open, and the archive goes on to %s", open)
 		}
-		if w.told.now.Node != "a" || w.told.now.GTID != "0-1-5" {
-			t.Errorf("%+v", w.told.now)
+		if w.reports.now.Node != "a" || w.reports.now.GTID != "0-1-5" {
+			t.Errorf("%+v", w.reports.now)
 		}
 	})
 }
@@ -225,8 +225,8 @@ func TestSource(t *testing.T) {
 			play(t, func(w *world) {
 				c.script(w)
 				w.expect(c.want)
-				if c.node != "" && w.told.now.Node != c.node {
-					t.Errorf("it follows %q (%s)", w.told.now.Node, w.told.now.Problem)
+				if c.node != "" && w.reports.now.Node != c.node {
+					t.Errorf("it follows %q (%s)", w.reports.now.Node, w.reports.now.Problem)
 				}
 			})
 		})
@@ -245,8 +245,8 @@ func TestUnconfirmed(t *testing.T) {
 		w.a.commit(7)
 		w.pass(10 * time.Minute)
 		w.expect("@5 6-6 7-7")
-		if w.told.now.Problem == "" || !strings.Contains(w.told.now.Problem, "no other node confirms") {
-			t.Errorf("%+v", w.told.now)
+		if w.reports.now.Problem == "" || !strings.Contains(w.reports.now.Problem, "no other node confirms") {
+			t.Errorf("%+v", w.reports.now)
 		}
 	})
 }
@@ -282,8 +282,8 @@ func TestGoesOn(t *testing.T) {
 				w.commit(n)
 				w.pass(3 * time.Minute)
 			}
-			if w.told.now.Reason == "" || w.told.now.GTID != "0-1-6" || strings.Contains(w.told.now.Problem, "\n") {
-				w.t.Errorf("the store is away, and reported is %+v", w.told.now)
+			if w.reports.now.Reason == "" || w.reports.now.GTID != "0-1-6" || strings.Contains(w.reports.now.Problem, "\n") {
+				w.t.Errorf("the store is away, and reported is %+v", w.reports.now)
 			}
 			comeBack()
 			w.pass(time.Minute)
@@ -369,8 +369,8 @@ func TestGoesOn(t *testing.T) {
 			}
 			w.pass(interval)
 			stop()
-			if other.told.now.GTID != "0-1-9" || w.told.now.GTID != "0-1-9" {
-				w.t.Errorf("one does not know what the other has stored: %+v, %+v", other.told.now, w.told.now)
+			if other.reports.now.GTID != "0-1-9" || w.reports.now.GTID != "0-1-9" {
+				w.t.Errorf("one does not know what the other has stored: %+v, %+v", other.reports.now, w.reports.now)
 			}
 		}, "@5 6-6 7-7 8-8 9-9"},
 	} {
@@ -378,8 +378,8 @@ func TestGoesOn(t *testing.T) {
 			play(t, func(w *world) {
 				c.script(w)
 				w.expect(c.want)
-				if w.told.now.Problem != "" {
-					t.Errorf("told is %+v", w.told.now)
+				if w.reports.now.Problem != "" {
+					t.Errorf("reported is %+v", w.reports.now)
 				}
 			})
 		})

@@ -51,10 +51,10 @@ func TestRequests(t *testing.T) {
 		}
 		f.Put(path.Join("demo/shop/1", m.ID, manifest.Name), text)
 	}
-	told := &board{}
-	told.archived(place{before})
-	s := newSurveyor(a, told, task.Archive{Session: "s1", WindowSeconds: 3600})
-	if r := s.report(t); r.Base != "b0000" || !told.based() {
+	reports := &board{}
+	reports.archived(place{before})
+	s := newSurveyor(a, reports, task.Archive{Session: "s1", WindowSeconds: 3600})
+	if r := s.report(t); r.Base != "b0000" || !reports.based() {
 		t.Fatalf("%+v", r)
 	}
 	first, of := f.Requests()

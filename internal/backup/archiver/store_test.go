@@ -132,7 +132,7 @@ func TestLoad(t *testing.T) {
 // its last one may have come and gone.
 func TestHeldUp(t *testing.T) {
 	files := newStore(t)
-	a := &archiver{store: files, told: &board{}, loaded: true, known: time.Now().Add(-doomedTime),
+	a := &archiver{store: files, reports: &board{}, loaded: true, known: time.Now().Add(-doomedTime),
 		at: place{binlog.Head{Number: 3}}}
 	var again once
 	if err := a.upload(context.Background(), binlog.Head{Last: gtid(7)}, nil); !errors.As(err, &again) || a.loaded {
@@ -183,7 +183,7 @@ func (s *surveyor) report(t *testing.T) task.Archived {
 	if err := s.once(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	return s.told.now
+	return s.reports.now
 }
 
 // surveying is a surveyor of an archive that ends at its fifth segment.
@@ -238,8 +238,8 @@ func TestSurveyFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(s.heads)
-	if err := s.once(ctx); err == nil || s.told.now.Base != "b1" || !s.told.now.Surveyed {
-		t.Errorf("%v: %+v", err, s.told.now)
+	if err := s.once(ctx); err == nil || s.reports.now.Base != "b1" || !s.reports.now.Surveyed {
+		t.Errorf("%v: %+v", err, s.reports.now)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestDamaged(t *testing.T) {
 			time.Sleep(pruneEvery)
 			s.report(t)
 		}
-		if left, _ := a.numbers(t.Context()); len(left) != 3 || !strings.Contains(s.told.now.Kept, "damaged") {
+		if left, _ := a.numbers(t.Context()); len(left) != 3 || !strings.Contains(s.reports.now.Kept, "damaged") {
 			t.Errorf("not all that is damaged is known, and left are %v", left)
 		}
 	})

@@ -33,9 +33,9 @@ const (
 
 // surveyor looks which backups the archive goes on from, and removes segments that nothing needs.
 type surveyor struct {
-	store *archive
-	told  *board
-	task  task.Archive
+	store   *archive
+	reports *board
+	task    task.Archive
 
 	bases    bases
 	segments segments
@@ -45,8 +45,8 @@ type surveyor struct {
 	stuck    string // why the last attempt to remove some has failed, "" if it has not
 }
 
-func newSurveyor(files *archive, told *board, t task.Archive) *surveyor {
-	return &surveyor{store: files, told: told, task: t, bases: bases{archive: files, known: map[string]manifestOf{}},
+func newSurveyor(files *archive, reports *board, t task.Archive) *surveyor {
+	return &surveyor{store: files, reports: reports, task: t, bases: bases{archive: files, known: map[string]manifestOf{}},
 		segments: segments{archive: files, parts: map[string][]uint64{}}, heads: map[uint64]binlog.Head{},
 		doomed: map[uint64]time.Time{}, pruned: time.Now()}
 }
@@ -55,10 +55,10 @@ func (s *surveyor) run(ctx context.Context) {
 	for {
 		if err := s.once(ctx); err != nil && ctx.Err() == nil {
 			say("the backups could not be read: %v", err)
-			s.told.kept("the backups could not be read: "+err.Error(), true)
+			s.reports.kept("the backups could not be read: "+err.Error(), true)
 		}
 		pause := surveyEvery
-		if s.told.based() {
+		if s.reports.based() {
 			pause = idleEvery
 		}
 		select {
@@ -71,7 +71,7 @@ func (s *surveyor) run(ctx context.Context) {
 
 // once looks at everything. Where a question fails, what was found before stays.
 func (s *surveyor) once(ctx context.Context) error {
-	domain, ok := s.told.archives()
+	domain, ok := s.reports.archives()
 	if !ok {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (s *surveyor) once(ctx context.Context) error {
 		}
 		why = s.stuck
 	}
-	s.told.kept(why, false)
+	s.reports.kept(why, false)
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (s *surveyor) survey(ctx context.Context, a policy.Archive, all []policy.Ba
 	r, err := policy.Survey(a, all)
 	if err == nil {
 		s.bases.reported = r.Base.ID
-		s.told.surveyed(last, r)
+		s.reports.surveyed(last, r)
 	}
 	return err
 }

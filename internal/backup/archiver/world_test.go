@@ -70,7 +70,7 @@ func play(t *testing.T, script func(w *world)) {
 // start has another archiver at work.
 func (w *world) start() (a *archiver, stop func()) {
 	a = &archiver{task: task.Archive{IntervalSeconds: int(interval / time.Second), Session: w.session}, store: w.store,
-		told: &board{}, find: w.find, refused: map[string]string{}}
+		reports: &board{}, find: w.find, refused: map[string]string{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

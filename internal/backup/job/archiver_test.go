@@ -36,14 +36,14 @@ func TestArchiver(t *testing.T) {
 		d.Spec.Strategy.Type != "Recreate" {
 		t.Errorf("%+v", p)
 	}
-	var told task.Task
-	if err := json.Unmarshal([]byte(container.Env[0].Value), &told); err != nil || len(told.Archive.Nodes) != 5 ||
-		told.Archive.IntervalSeconds != 10 || told.Archive.Dir != "demo/"+c.Name+"/a54080f9" ||
-		len(told.Archive.Damaged) != 1 || !told.Archive.KeepAll {
+	var reported task.Task
+	if err := json.Unmarshal([]byte(container.Env[0].Value), &reported); err != nil || len(reported.Archive.Nodes) != 5 ||
+		reported.Archive.IntervalSeconds != 10 || reported.Archive.Dir != "demo/"+c.Name+"/a54080f9" ||
+		len(reported.Archive.Damaged) != 1 || !reported.Archive.KeepAll {
 		t.Errorf("%s: %v", container.Env[0].Value, err)
 	}
 	u := ArchiverUser(c)
-	if len(u.Name) > 63 || u.Spec.Name != told.Archive.User || u.Spec.Require != v1alpha1.RequireX509 ||
+	if len(u.Name) > 63 || u.Spec.Name != reported.Archive.User || u.Spec.Require != v1alpha1.RequireX509 ||
 		!u.Spec.Authentication.None || len(u.Spec.Grants) != 1 || len(u.Spec.Grants[0].Privileges) != 1 {
 		t.Errorf("%+v", u.Spec)
 	}

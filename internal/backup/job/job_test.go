@@ -163,12 +163,12 @@ func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev
 		t.Errorf("%s mounts %v", name, have)
 	}
 	for _, e := range c.Env {
-		var told task.Task
+		var reported task.Task
 		if e.ValueFrom != nil || e.Name != task.EnvTask && e.Name != logs.EnvFormat {
 			t.Errorf("%s has the variable %+v", name, e)
 		}
-		if err := json.Unmarshal([]byte(e.Value), &told); e.Name == task.EnvTask &&
-			(err != nil || told.Store != task.Store{}) {
+		if err := json.Unmarshal([]byte(e.Value), &reported); e.Name == task.EnvTask &&
+			(err != nil || reported.Store != task.Store{}) {
 			t.Errorf("%s is informed of the store: %s", name, e.Value)
 		}
 	}

@@ -70,8 +70,8 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 		}
 	}
 	for i := range pods {
-		if told, ok := result(&pods[i]); ok {
-			o.Result = told
+		if reported, ok := result(&pods[i]); ok {
+			o.Result = reported
 		} else if !o.Done && pods[i].Status.Phase == corev1.PodPending &&
 			now.Sub(pods[i].CreationTimestamp.Time) > startTime {
 			o.Waits = fmt.Sprintf("the pod %s does not start: %s", pods[i].Name, why(&pods[i]))

@@ -159,7 +159,7 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 	var asked []policy.Asked
 	for i := range w.nodes {
 		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Purged}
-		id, beside, ok := w.next(i, after.Seq)
+		id, inside, ok := w.next(i, after.Seq)
 		switch {
 		case i == a.node && near:
 			one.Answer = policy.Lacks
@@ -169,7 +169,7 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 		case after.Seq < w.purgedTo(i):
 		case w.gtid(id).Seq < g.Seq:
 			one.Answer = policy.Has
-		case beside:
+		case inside:
 			one.Answer = policy.Lacks
 		}
 		asked = append(asked, one)

@@ -31,8 +31,9 @@ func TestCheckRecipients(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := identity.Recipient().String()
-	if told, err := check(t.Context(), bucket, task.Check{Recipients: []string{good}}); err != nil || told.Checked == nil {
-		t.Errorf("a public key: %+v, %v", told, err)
+	if reported, err := check(t.Context(), bucket, task.Check{Recipients: []string{good}}); err != nil ||
+		reported.Checked == nil {
+		t.Errorf("a public key: %+v, %v", reported, err)
 	}
 	other := "q"
 	if strings.HasSuffix(good, other) {
@@ -60,8 +61,8 @@ func TestCheckSharedStore(t *testing.T) {
 		"singleWriter: true") {
 		t.Errorf("%v", err)
 	}
-	if told, err := check(t.Context(), bucket, task.Check{SingleWriter: true}); err != nil || told.Checked == nil {
-		t.Errorf("%+v, %v", told, err)
+	if reported, err := check(t.Context(), bucket, task.Check{SingleWriter: true}); err != nil || reported.Checked == nil {
+		t.Errorf("%+v, %v", reported, err)
 	}
 	if left, err := bucket.List(nil).Next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("left is %+v, %v", left, err)

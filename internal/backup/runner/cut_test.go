@@ -86,9 +86,9 @@ func TestKilled(t *testing.T) {
 		half, whole := manifestOf("u1", "half"), manifestOf("u1", "whole")
 		s.leave(t, half, false)
 		s.leave(t, whole, true)
-		told, err := check(t.Context(), s.Bucket, task.Check{})
-		if err != nil || told.Checked.Backups != 1 || told.Checked.Latest[0].ID != "whole" {
-			t.Errorf("a half one is counted: %+v, %v", told.Checked, err)
+		reported, err := check(t.Context(), s.Bucket, task.Check{})
+		if err != nil || reported.Checked.Backups != 1 || reported.Checked.Latest[0].ID != "whole" {
+			t.Errorf("a half one is counted: %+v, %v", reported.Checked, err)
 		}
 		// There is no node here: it fails, after the store was put in order.
 		var f failure
@@ -113,9 +113,9 @@ func TestShared(t *testing.T) {
 		ours, theirs := manifestOf("11111111-a", "b1"), manifestOf("22222222-b", "b1")
 		s.leave(t, ours, true)
 		s.leave(t, theirs, true)
-		told, err := check(t.Context(), s.Bucket, task.Check{})
-		if err != nil || told.Checked.Backups != 2 {
-			t.Errorf("%+v, %v", told.Checked, err)
+		reported, err := check(t.Context(), s.Bucket, task.Check{})
+		if err != nil || reported.Checked.Backups != 2 {
+			t.Errorf("%+v, %v", reported.Checked, err)
 		}
 		if err := remove(t.Context(), s.Bucket, path.Dir(base(ours)), ours.ID); err != nil {
 			t.Fatal(err)

@@ -52,13 +52,13 @@ func TestWhenStarted(t *testing.T) {
 		{[]string{serving, serving}, 0},
 		{[]string{serving, synced, synced, serving}, 1},
 	} {
-		told := 0
-		log := whenStarted(func() { told++ })
+		reported := 0
+		log := whenStarted(func() { reported++ })
 		for _, line := range c.lines {
 			log(line)
 		}
-		if told != c.want {
-			t.Errorf("%q: told %d times", c.lines, told)
+		if reported != c.want {
+			t.Errorf("%q: called %d times", c.lines, reported)
 		}
 	}
 }

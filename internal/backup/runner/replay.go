@@ -161,7 +161,7 @@ func settings(all map[string]string) (out []string) {
 
 // follow waits until the server has applied the last transaction. The server itself reports which one that is.
 func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog.GTID, count int) error {
-	moved, told := time.Now(), time.Now()
+	moved, reported := time.Now(), time.Now()
 	var before binlog.GTID
 	for {
 		s, err := slave(ctx, db)
@@ -181,8 +181,8 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 			return because(task.ReasonReplay, fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at,
 				last))
 		}
-		if time.Since(told) > tellEvery {
-			told = time.Now()
+		if time.Since(reported) > tellEvery {
+			reported = time.Now()
 			say("applied up to %s, of %s", at, last)
 		}
 		select {

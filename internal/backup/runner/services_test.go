@@ -40,10 +40,10 @@ func TestServices(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			told, err := check(ctx, bucket, task.Check{})
-			if err != nil || told.Checked.Backups != 1 || told.Checked.Latest[0].ID != "b1" ||
-				time.Since(told.Checked.Latest[0].CompletedAt).Abs() > time.Hour {
-				t.Fatalf("%+v, %v", told.Checked, err)
+			reported, err := check(ctx, bucket, task.Check{})
+			if err != nil || reported.Checked.Backups != 1 || reported.Checked.Latest[0].ID != "b1" ||
+				time.Since(reported.Checked.Latest[0].CompletedAt).Abs() > time.Hour {
+				t.Fatalf("%+v, %v", reported.Checked, err)
 			}
 			if have, _, err := readManifest(ctx, bucket, base); err != nil || have.ID != m.ID ||
 				!have.CompletedAt.Equal(m.CompletedAt) {

@@ -199,7 +199,7 @@ func TestAVictimThatNeverComesBack(t *testing.T) {
 		if judged != tc.ends {
 			t.Errorf("%s: %+v", name, d)
 		}
-		if told := strings.Contains(d.Message, tc.reason+": says the cluster"); !judged && told != tc.stalled {
+		if reported := strings.Contains(d.Message, tc.reason+": says the cluster"); !judged && reported != tc.stalled {
 			t.Errorf("%s: %s", name, d.Message)
 		}
 		if !tc.ends || !judged {

@@ -15,9 +15,9 @@ import (
 )
 
 // counts are those of a node that commits so many a second up to one time, and so many from then on; some of them.
-func counts(start time.Time, until, to, before, during float64, told func(second float64) bool) (out []count) {
+func counts(start time.Time, until, to, before, during float64, reported func(second float64) bool) (out []count) {
 	for s := 0.25; s < to; s += 0.5 {
-		if told == nil || told(s) {
+		if reported == nil || reported(s) {
 			out = append(out, count{start.Add(time.Duration(s * float64(time.Second))),
 				before*min(s, until) + during*max(0, s-until)})
 		}

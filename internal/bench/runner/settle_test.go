@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// told answers as agents do: what x-1 has received, more at each question.
-type told struct {
+// reported answers as agents do: what x-1 has received, more at each question.
+type reported struct {
 	received []float64
 	asked    int
 	// started is when the server of x-1 was.
@@ -21,7 +21,7 @@ type told struct {
 }
 
 // RoundTrip answers for both nodes.
-func (t *told) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *reported) RoundTrip(r *http.Request) (*http.Response, error) {
 	text := "galera_server_start_time_seconds 100\nmysql_global_status_wsrep_received_bytes " +
 		"0\nmysql_global_status_wsrep_replicated_bytes 99e6\n"
 	if r.URL.Hostname() == "x-1" {
@@ -48,7 +48,7 @@ func TestSettle(t *testing.T) {
 		"known later":    {0, []float64{1e6, 19e6}, 100, 2, 19e6},
 		"another server": {0, []float64{19e6}, 200, -1, 0},
 	} {
-		agents := &told{received: tc.later, started: tc.started}
+		agents := &reported{received: tc.later, started: tc.started}
 		r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: "x-0"},
 			{Name: "x-1", Host: "x-1"}}}}}
 		r.agents = newAgents(r.plan.Members)

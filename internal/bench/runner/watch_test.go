@@ -47,6 +47,6 @@ func TestWhatATransferMakes(t *testing.T) {
 	}
 	once := event{member: "x-0", text: "x-0 was Donor"}
 	if got := add([]event{once}, once); len(got) != 1 {
-		t.Errorf("told again: %v", got)
+		t.Errorf("reported again: %v", got)
 	}
 }

@@ -45,7 +45,7 @@ func NewWireGuardFiles() (map[string][]byte, error) {
 	}, nil
 }
 
-// wireGuardConfig is one end with its one peer; what is said of the peer comes last, so that its address can follow.
+// wireGuardConfig is one end with its one peer; the settings of the peer come last, so that its address can follow.
 func wireGuardConfig(own *ecdh.PrivateKey, more string, peer *ecdh.PrivateKey, peerIP netip.Addr) []byte {
 	return fmt.Appendf(nil, "private_key=%s\n%spublic_key=%s\nallowed_ip=%s/32\n",
 		hex.EncodeToString(own.Bytes()), more, hex.EncodeToString(peer.PublicKey().Bytes()), peerIP)

@@ -111,7 +111,7 @@ func (r reader) accounts(ctx context.Context, kind string, c *v1alpha1.GaleraClu
 func (r reader) bindings(ctx context.Context) {
 	for _, u := range r.to.Users {
 		ns := u.Namespace
-		if _, told := r.to.Secrets[ns]; told || u.Status.Binding == nil || r.to.unreadIn(binding, ns) {
+		if _, reported := r.to.Secrets[ns]; reported || u.Status.Binding == nil || r.to.unreadIn(binding, ns) {
 			continue
 		}
 		list := &metav1.PartialObjectMetadataList{}

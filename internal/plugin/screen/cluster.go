@@ -76,12 +76,12 @@ func condition(c *v1alpha1.GaleraCluster, kind string) metav1.Condition {
 // say of the required actions is not shown again.
 func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 	var b strings.Builder
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	tell := func(colour, word string, of metav1.Condition) {
-		if of.Message == "" || told[of.Message] {
+		if of.Message == "" || reported[of.Message] {
 			return
 		}
-		told[of.Message] = true
+		reported[of.Message] = true
 		b.WriteString("\n" + s.note(colour, word, of.Reason+": "+of.Message))
 	}
 	if len(c.Status.Conditions) == 0 {
@@ -90,19 +90,20 @@ func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 			"kubectl get pods -A -l app.kubernetes.io/name=galera-operator"))
 	}
 	for _, a := range c.Status.RequiredActions {
-		told[a.Reason] = true
+		reported[a.Reason] = true
 		b.WriteString("\n" + s.noteWith(red, "DO THIS", a.Reason+": "+a.Message, a.Command))
 	}
 	if stalled := condition(c, v1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue &&
 		len(c.Status.RequiredActions) == 0 {
 		tell(red, "DO THIS", stalled)
 	}
-	if paused := condition(c, v1alpha1.ConditionPaused); paused.Status == metav1.ConditionTrue && !told[paused.Reason] {
+	if paused := condition(c, v1alpha1.ConditionPaused); paused.Status == metav1.ConditionTrue &&
+		!reported[paused.Reason] {
 		tell(yellow, "PAUSED", paused)
 	}
 	for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionReady, v1alpha1.ConditionEncrypted,
 		v1alpha1.ConditionQuorumHealthy, v1alpha1.ConditionCertificatesValid} {
-		if of := condition(c, kind); of.Status == metav1.ConditionFalse && !told[of.Reason] {
+		if of := condition(c, kind); of.Status == metav1.ConditionFalse && !reported[of.Reason] {
 			tell(yellow, "not "+kind, of)
 		}
 	}

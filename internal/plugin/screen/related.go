@@ -68,14 +68,16 @@ func findings(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	var b strings.Builder
 	names, of := areas(r)
 	for i, a := range of {
-		told := a.Findings
+		reported := a.Findings
 		if condition(c, v1alpha1.ConditionAvailable).Status != "True" {
-			told = slices.DeleteFunc(slices.Clone(told), func(f related.Finding) bool { return f.State == related.Waiting })
+			reported = slices.DeleteFunc(slices.Clone(reported),
+				func(f related.Finding) bool { return f.State == related.Waiting })
 		}
-		for n, f := range told {
+		for n, f := range reported {
 			if n == maxFindings {
 				b.WriteString("  " + s.wrap(fmt.Sprintf(
-					"and %d more: kubectl galera status %s -n %s -o yaml has all, under related", len(told)-n, c.Name, c.Namespace),
+					"and %d more: kubectl galera status %s -n %s -o yaml has all, under related", len(reported)-n, c.Name,
+					c.Namespace),
 					2) + "\n")
 				break
 			}

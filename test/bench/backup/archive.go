@@ -147,8 +147,8 @@ func (b *bench) through(ctx context.Context, c *harness.Cluster) (time.Time, err
 	}
 	for _, p := range pods.Items {
 		if p.Status.PodIP != "" && p.DeletionTimestamp == nil {
-			told, err := archiving.Ask(ctx, p.Status.PodIP, binding.Data[corev1.TLSCertKey])
-			return told.Through, err
+			reported, err := archiving.Ask(ctx, p.Status.PodIP, binding.Data[corev1.TLSCertKey])
+			return reported.Through, err
 		}
 	}
 	return time.Time{}, errors.New("there is no archiver")

@@ -283,7 +283,7 @@ func (b *bench) untilRecovered(ctx context.Context, n int, chosen func(int) bool
 }
 
 func (b *bench) wait(ctx context.Context, n int, what string, done func(int, *v1alpha1.GaleraCluster) bool) error {
-	told := time.Now()
+	reported := time.Now()
 	for began := time.Now(); ; {
 		var all v1alpha1.GaleraClusterList
 		if err := b.kube.List(ctx, &all); err != nil {
@@ -306,9 +306,9 @@ func (b *bench) wait(ctx context.Context, n int, what string, done func(int, *v1
 			return nil
 		case time.Since(began) > b.longest:
 			return fmt.Errorf("%d clusters are not %s after %s, for instance %s", missing, what, b.longest, example)
-		case time.Since(told) > 30*time.Second:
+		case time.Since(reported) > 30*time.Second:
 			progress("%d are not %s yet, for instance %s", missing, what, example)
-			told = time.Now()
+			reported = time.Now()
 		}
 		if err := pause(ctx, 250*time.Millisecond); err != nil {
 			return err
