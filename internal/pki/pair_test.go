@@ -3,6 +3,7 @@ package pki_test
 import (
 	"bytes"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"testing"
 	"time"
@@ -33,12 +34,12 @@ func TestCheck(t *testing.T) {
 		"no key":            {good, nil, ca.PEM, pki.ReasonIncomplete},
 		"truncated":         {good[:len(good)/2], goodKey, ca.PEM, pki.ReasonMalformed},
 		"encrypted key": {good,
-			[]byte("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n"), ca.PEM,
+			pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("no key")}), ca.PEM,
 			pki.ReasonKeyEncrypted},
 		"old PEM encryption": {good,
-			[]byte(
-				"-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAAAA\n-----END EC PRIVATE " +
-					"KEY-----\n"), ca.PEM, pki.ReasonKeyEncrypted},
+			pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte("no key"),
+				Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-256-CBC,00"}}), ca.PEM,
+			pki.ReasonKeyEncrypted},
 		"truncated key":      {good, goodKey[:len(goodKey)/2], ca.PEM, pki.ReasonMalformed},
 		"no certificate":     {nil, goodKey, ca.PEM, pki.ReasonIncomplete},
 		"no ca":              {good, goodKey, nil, pki.ReasonNoCA},
