@@ -75,9 +75,9 @@ func TestRestoreManifests(t *testing.T) {
 			point: pointFlags{time: "2026-03-01T12:30:00+01:00"}}, like},
 		"gtid": {restoreFlags{identity: "key", store: "offsite", namespace: "old", id: "20260301-0900", size: "1Gi",
 			point: pointFlags{gtid: "0-1-4711"}}, nil},
-		"latest":  {restoreFlags{identity: "key", backup: "shop-now", size: "1Gi", point: pointFlags{latest: true}}, nil},
-		"clone":   {restoreFlags{identity: "key", store: "offsite", clone: "prod/shop", size: "1Gi"}, nil},
-		"a clone": {restoreFlags{identity: "key", store: "offsite", clone: "shop", like: "shop"}, like},
+		"latest":     {restoreFlags{identity: "key", backup: "shop-now", size: "1Gi", point: pointFlags{latest: true}}, nil},
+		"clone":      {restoreFlags{identity: "key", store: "offsite", clone: "prod/shop", size: "1Gi"}, nil},
+		"clone-like": {restoreFlags{identity: "key", store: "offsite", clone: "shop", like: "shop"}, like},
 	} {
 		made, err := newCluster("new", c.flags, c.like, noon)
 		if err != nil {
