@@ -71,7 +71,7 @@ func (s *arbitration) node(i int) *node { return s.w.nodes[i] }
 
 func (s *arbitration) write(i int) {
 	s.Helper()
-	s.node(i).mustSQL("INSERT INTO app.t VALUES ()")
+	s.node(i).mustSQL("SET SESSION wsrep_sync_wait = 4; INSERT INTO app.t VALUES ()") // the table may not be applied yet
 	s.rows++
 }
 

@@ -56,7 +56,7 @@ func TestStoreSecrets(t *testing.T) {
 			`Jobs run only under ServiceAccounts whose names end in -galera`, ""},
 		"default": {`{s3: {bucket: bbb}, serviceAccountName: default, encryption: {recipients: [KEY]}}`,
 			`Jobs run only under ServiceAccounts whose names end in -galera`, ""},
-		"no such account": {`{s3: {bucket: bbb}, serviceAccountName: no-galera, encryption: {recipients: [KEY]}}`,
+		"no-such-account": {`{s3: {bucket: bbb}, serviceAccountName: no-galera, encryption: {recipients: [KEY]}}`,
 			`there is no ServiceAccount "no-galera"`, ""},
 		"taken": {`{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`,
 			`the ServiceAccount "taken-store-galera" belongs to another owner`, ""},
