@@ -67,11 +67,20 @@ func (r Root) Keep(ctx context.Context, w DesiredRoot) (time.Duration, error) {
 // statements are those that make root's accounts what they are to be, and when that changes: first those that let root
 // in, then those that keep it out.
 func (w DesiredRoot) statements(have map[string]rootRow) (do []string, again time.Duration) {
-	hosts := w.Hosts
+	hosts := slices.Clone(w.Hosts)
 	if len(hosts) == 0 && !w.Disabled {
 		hosts = []string{everyHost}
 	}
-	ours := map[string]bool{}
+	var dropped []string
+	for _, host := range slices.Sorted(maps.Keys(have)) {
+		switch {
+		case host == localhost, host == everyHost, slices.Contains(hosts, host):
+		case w.Disabled, len(w.Hosts) > 0, w.made(have, host): // without a choice of hosts, what others have made stays
+			dropped = append(dropped, host)
+		}
+	}
+	do = w.record(have, hosts, dropped)
+	slices.SortStableFunc(hosts, func(a, b string) int { return w.turn(have, a) - w.turn(have, b) })
 	for _, host := range hosts {
 		more, left := w.admit(host, have[host])
 		do = append(do, more...)
@@ -82,18 +91,59 @@ func (w DesiredRoot) statements(have map[string]rootRow) (do []string, again tim
 	if !slices.Contains(hosts, everyHost) {
 		do = append(do, w.lock(have[everyHost])...)
 	}
-	for _, hash := range append(have[everyHost].Accepts, w.Hash, w.Before) {
-		ours[hash] = hash != ""
-	}
-	for _, host := range slices.Sorted(maps.Keys(have)) {
-		made := len(have[host].Accepts) > 0 && ours[have[host].Accepts[0]]
-		switch {
-		case host == localhost, host == everyHost, slices.Contains(hosts, host):
-		case w.Disabled, len(w.Hosts) > 0, made: // without a choice of hosts, what others have made stays
-			do = append(do, "DROP USER IF EXISTS root@"+text(host))
-		}
+	for _, host := range dropped {
+		do = append(do, "DROP USER IF EXISTS root@"+text(host))
 	}
 	return do, again
+}
+
+// made reports whether an account at another host than root@'%' is the operator's: it has a password that root@'%'
+// accepts. The agent may be another one than that which made it, and know no earlier password.
+func (w DesiredRoot) made(have map[string]rootRow, host string) bool {
+	accepts := have[host].Accepts
+	if len(accepts) == 0 || accepts[0] == "" {
+		return false
+	}
+	return accepts[0] == w.Hash || accepts[0] == w.Before || slices.Contains(have[everyHost].Accepts, accepts[0])
+}
+
+// record keeps what made goes by, whichever statement is the last before the agent ends: root@'%' accepts the password
+// before any other account has it, and those that are to be dropped have it before root@'%' forgets theirs.
+func (w DesiredRoot) record(have map[string]rootRow, hosts, dropped []string) (do []string) {
+	all := have[everyHost]
+	others := len(dropped) > 0 || slices.ContainsFunc(hosts, func(h string) bool { return h != everyHost })
+	switch {
+	case all.Plugin == "" && !slices.Contains(hosts, everyHost):
+		do = append(do, "CREATE USER IF NOT EXISTS root@'%'"+via([]string{w.Hash})+" ACCOUNT LOCK")
+	case others && all.Plugin == nativePassword && !slices.Contains(all.Accepts, w.Hash):
+		do = append(do, "ALTER USER root@'%'"+via(append([]string{w.Hash}, all.Accepts...)))
+	}
+	for _, host := range dropped {
+		if w.made(have, host) && have[host].Accepts[0] != w.Hash {
+			do = append(do, "ALTER USER root@"+text(host)+via([]string{w.Hash}))
+		}
+	}
+	return do
+}
+
+// turn orders the hosts that root is admitted from: root@'%' changes after all others, but is made before them.
+func (w DesiredRoot) turn(have map[string]rootRow, host string) int {
+	switch {
+	case host != everyHost:
+		return 1
+	case have[everyHost].Plugin == "":
+		return 0
+	}
+	return 2
+}
+
+// via is how an account accepts these passwords.
+func via(hashes []string) string {
+	ways := make([]string, len(hashes))
+	for i, hash := range hashes {
+		ways[i] = nativePassword + " USING " + text(hash)
+	}
+	return " IDENTIFIED VIA " + strings.Join(ways, " OR ")
 }
 
 // admit lets root log in from a host.
@@ -101,12 +151,7 @@ func (w DesiredRoot) admit(host string, have rootRow) (do []string, again time.D
 	name := "root@" + text(host)
 	accepts, again := w.accepts(have.login, have.age)
 	if have.Plugin != nativePassword || !slices.Equal(accepts, have.Accepts) {
-		ways := make([]string, len(accepts))
-		for i, hash := range accepts {
-			ways[i] = nativePassword + " USING " + text(hash)
-		}
-		via := " IDENTIFIED VIA " + strings.Join(ways, " OR ")
-		do = append(do, "CREATE USER IF NOT EXISTS "+name+via, "ALTER USER "+name+via)
+		do = append(do, "CREATE USER IF NOT EXISTS "+name+via(accepts), "ALTER USER "+name+via(accepts))
 	}
 	if len(do) > 0 || !have.allRights {
 		do = append(do, "GRANT ALL PRIVILEGES ON *.* TO "+name+" WITH GRANT OPTION")
@@ -121,12 +166,11 @@ func (w DesiredRoot) admit(host string, have rootRow) (do []string, again time.D
 // same: it shows which accounts at other hosts are the operator's, also to an agent that knows no earlier password.
 func (w DesiredRoot) lock(have rootRow) (do []string) {
 	const name = "root@'%'"
-	via := " IDENTIFIED VIA " + nativePassword + " USING " + text(w.Hash)
 	switch {
 	case have.Plugin == "":
-		return []string{"CREATE USER IF NOT EXISTS " + name + via + " ACCOUNT LOCK"}
-	case have.Plugin != nativePassword || len(have.Accepts) == 0 || have.Accepts[0] != w.Hash:
-		do = append(do, "ALTER USER "+name+via+" ACCOUNT LOCK")
+		return nil // record has made it
+	case have.Plugin != nativePassword || !slices.Equal(have.Accepts, []string{w.Hash}):
+		do = append(do, "ALTER USER "+name+via([]string{w.Hash})+" ACCOUNT LOCK")
 	case !have.locked:
 		do = append(do, "ALTER USER "+name+" ACCOUNT LOCK")
 	}
