@@ -13,7 +13,10 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/galera-operator/galera-operator/internal/scrape"
 	"github.com/galera-operator/galera-operator/internal/undecodable"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
@@ -81,7 +84,7 @@ func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
 		Scheme:                              scheme,
 		Cache:                               cache,
 		NewClient:                           bad.NewClient,
-		Metrics:                             metricsOptions(opts),
+		Metrics:                             metricsserver.Options{BindAddress: "0"}, // see internal/scrape
 		HealthProbeBindAddress:              opts.probeAddress,
 		PprofBindAddress:                    opts.pprofAddress,
 		LeaderElection:                      opts.leaderElect,
@@ -97,6 +100,13 @@ func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
 	reporter := &undecodable.Reporter{Objects: bad, Live: mgr.GetClient(), Events: mgr.GetEventRecorder("galera-operator")}
 	if err := errors.Join(mgr.Add(reporter), register(bad)); err != nil {
 		return nil, err
+	}
+	if opts.metricsAddress != "0" {
+		if err := mgr.Add(&scrape.Server{Address: opts.metricsAddress, Insecure: !opts.metricsSecure,
+			CertDir: opts.metricsCertDir, Registry: metrics.Registry, Config: config,
+			Log: ctrl.Log.WithName("metrics")}); err != nil {
+			return nil, err
+		}
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err

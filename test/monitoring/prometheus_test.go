@@ -17,30 +17,20 @@ import (
 // TestPrometheusLoadsTheAlerts: a real one takes them, and evaluates each without an error. Where they fire is seen on
 // a real Kubernetes, by test/e2e.
 func TestPrometheusLoadsTheAlerts(t *testing.T) {
-	dir, address := t.TempDir(), freeAddress(t)
-	write := func(name string, content any) {
-		text, err := yaml.Marshal(content)
-		must(t, err)
-		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
-	}
-	write("rules.yaml", shipped(t))
-	write("prometheus.yaml", map[string]any{"global": map[string]any{"evaluation_interval": "1s"},
-		"rule_files": []string{"rules.yaml"}})
+	text, err := yaml.Marshal(shipped(t))
+	must(t, err)
+	rules := filepath.Join(t.TempDir(), "rules.yaml")
+	must(t, os.WriteFile(rules, text, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	server := exec.CommandContext(ctx, "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"),
-		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
-	server.Stderr = t.Output()
-	must(t, server.Start())
-	defer func() { _ = server.Process.Kill(); _ = server.Wait() }()
-	client, err := api.NewClient(api.Config{Address: "http://" + address})
-	must(t, err)
+	from := startPrometheus(t, map[string]any{"global": map[string]any{"evaluation_interval": "1s"},
+		"rule_files": []string{rules}})
 	left := []string{"nothing was asked"}
 	for len(left) > 0 {
 		if ctx.Err() != nil {
 			t.Fatalf("not evaluated: %v", left)
 		}
-		left = notEvaluated(ctx, prometheus.NewAPI(client), len(shipped(t).rules()))
+		left = notEvaluated(ctx, from, len(shipped(t).rules()))
 		<-time.After(100 * time.Millisecond)
 	}
 }
@@ -63,6 +53,23 @@ func notEvaluated(ctx context.Context, from prometheus.API, want int) (out []str
 		out = append(out, "there are other alerts")
 	}
 	return out
+}
+
+// startPrometheus starts one with this configuration, until the test ends.
+func startPrometheus(t *testing.T, config map[string]any) prometheus.API {
+	t.Helper()
+	dir, address := t.TempDir(), freeAddress(t)
+	text, err := yaml.Marshal(config)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "prometheus.yaml"), text, 0o600))
+	server := exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yaml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	server.Stderr = t.Output()
+	must(t, server.Start())
+	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	client, err := api.NewClient(api.Config{Address: "http://" + address})
+	must(t, err)
+	return prometheus.NewAPI(client)
 }
 
 func freeAddress(t *testing.T) string {

@@ -231,12 +231,12 @@ func Serve(ctx context.Context, open *platform.SocketSet, port int, h http.Handl
 // serveOn serves a handler on a listener until ctx ends.
 func serveOn(ctx context.Context, plain net.Listener, h http.Handler, conf *tls.Config, limits limits,
 	logger *slog.Logger) {
-	bounded := &limited{Listener: plain, limits: limits}
+	bounded := limits.listener(plain)
 	l := net.Listener(bounded)
 	if conf != nil {
 		l = tls.NewListener(bounded, conf)
 	}
-	server := bounded.newServer(h)
+	server := limits.newServer(bounded, h)
 	server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
 	go func() {
 		<-ctx.Done()

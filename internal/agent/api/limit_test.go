@@ -108,8 +108,7 @@ func TestSlowHandshake(t *testing.T) {
 func TestBodiesAreBounded(t *testing.T) {
 	for _, l := range []limits{probeLimits, controlLimits} {
 		read := make(chan int64, 1)
-		bounded := &limited{limits: l}
-		s := bounded.newServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		s := l.newServer(l.listener(nil), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			n, _ := io.Copy(io.Discard, r.Body)
 			read <- n
 		}))
@@ -131,8 +130,8 @@ func TestWaitOutlastsTheTimeouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bounded := &limited{Listener: l, limits: controlLimits}
-	s := bounded.newServer(ControlHandler{Reports: store}.Handler())
+	bounded := controlLimits.listener(l)
+	s := controlLimits.newServer(bounded, ControlHandler{Reports: store}.Handler())
 	go func() { _ = s.Serve(bounded) }()
 	t.Cleanup(func() { _ = s.Close() })
 	c := dial(t, l.Addr().String(), "127.0.0.1")
@@ -148,38 +147,5 @@ func TestWaitOutlastsTheTimeouts(t *testing.T) {
 	_ = resp.Body.Close()
 	if took := time.Since(began); took < 2900*time.Millisecond || resp.StatusCode != http.StatusOK {
 		t.Errorf("%s after %s", resp.Status, took)
-	}
-}
-
-// TestWhichConnectionIsClosed: an idle connection before one with a request, the oldest first, of the client that holds
-// most.
-func TestWhichConnectionIsClosed(t *testing.T) {
-	l := &limited{limits: limits{total: 4, each: 3}}
-	enter := func(from string) (*conn, *conn) {
-		c := &conn{from: from, port: l}
-		return c, l.enter(c)
-	}
-	a1, _ := enter("a")
-	a2, _ := enter("a")
-	_, _ = enter("b")
-	a1.busy = true
-	a3, out := enter("a")
-	if out != nil {
-		t.Fatal("there was space")
-	}
-	if _, out = enter("c"); out != a2 {
-		t.Error("the port is full: the oldest idle one of a has to go")
-	}
-	a2.busy, a3.busy = true, true
-	if _, out = enter("a"); out != a1 {
-		t.Error("a holds too many, all at work: its oldest has to go")
-	}
-	l = &limited{limits: limits{total: 10, each: 1}}
-	b1, _ := enter("b")
-	if _, out = enter("c"); out != nil {
-		t.Error("there was space")
-	}
-	if _, out = enter("b"); out != b1 {
-		t.Error("b holds too many, though the port has space")
 	}
 }

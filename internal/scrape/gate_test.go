@@ -1,4 +1,4 @@
-package main
+package scrape
 
 import (
 	"context"
@@ -44,12 +44,9 @@ func newAsked() *asked {
 
 func (a *asked) get(t *testing.T, method, path, header string) int {
 	t.Helper()
-	h, err := a.filter(logr.Discard(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	h := a.filter(logr.Discard(), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("series"))
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	req, w := httptest.NewRequest(method, path, nil), httptest.NewRecorder()
 	if header != "" {
 		req.Header.Set("Authorization", header)

@@ -1,9 +1,8 @@
-package main
+package scrape
 
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 const (
@@ -34,24 +32,10 @@ const (
 	reviewTimeout = 10 * time.Second
 )
 
-// metricsOptions are those of the metrics' server. Unless --metrics-secure=false is set, it serves TLS to those whose
-// token may get its URL. controller-runtime has such a filter as well, with all of k8s.io/apiserver: it makes the
-// program larger by more than half.
-func metricsOptions(opts *options) metricsserver.Options {
-	o := metricsserver.Options{BindAddress: opts.metricsAddress, SecureServing: opts.metricsSecure,
-		CertDir: opts.metricsCertDir}
-	if opts.metricsSecure {
-		o.FilterProvider = tokensOnly
-		o.TLSOpts = []func(*tls.Config){func(c *tls.Config) {
-			c.MinVersion, c.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
-		}}
-	}
-	return o
-}
-
-// tokensOnly makes a filter that serves those whom the API server authenticates by their token, and authorizes to get
-// the URL.
-func tokensOnly(config *rest.Config, _ *http.Client) (metricsserver.Filter, error) {
+// newGate makes a gate that serves those whom the API server authenticates by their token, and authorizes to get the
+// URL. controller-runtime has such a filter as well, with all of k8s.io/apiserver: it makes the program larger by more
+// than half.
+func newGate(config *rest.Config) (*gate, error) {
 	config = rest.CopyConfig(config)
 	// A limit of its own: requests of strangers delay none of the operator's.
 	config.QPS, config.Burst, config.RateLimiter, config.Timeout = 5, 10, nil, reviewTimeout
@@ -63,7 +47,7 @@ func tokensOnly(config *rest.Config, _ *http.Client) (metricsserver.Filter, erro
 	if err != nil {
 		return nil, fmt.Errorf("making a client for reviews of access: %w", err)
 	}
-	g := &gate{reviews: make(chan struct{}, maxReviews), again: make(chan struct{}, maxReviews),
+	return &gate{reviews: make(chan struct{}, maxReviews), again: make(chan struct{}, maxReviews),
 		authenticate: func(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
 			r, err := tokens.TokenReviews().Create(ctx, &authenticationv1.TokenReview{
 				Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
@@ -79,8 +63,7 @@ func tokensOnly(config *rest.Config, _ *http.Client) (metricsserver.Filter, erro
 				return false, err
 			}
 			return r.Status.Allowed, nil
-		}}
-	return g.filter, nil
+		}}, nil
 }
 
 // gate admits requests by their token. It keeps the API server's verdicts for a while, without the tokens.
@@ -100,7 +83,7 @@ type verdict struct {
 	until time.Time
 }
 
-func (g *gate) filter(log logr.Logger, next http.Handler) (http.Handler, error) {
+func (g *gate) filter(log logr.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		code, err := g.judge(req)
 		switch {
@@ -118,7 +101,7 @@ func (g *gate) filter(log logr.Logger, next http.Handler) (http.Handler, error) 
 		default:
 			next.ServeHTTP(w, req)
 		}
-	}), nil
+	})
 }
 
 func (g *gate) judge(req *http.Request) (code int, err error) {
