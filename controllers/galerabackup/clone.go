@@ -2,13 +2,13 @@ package galerabackup
 
 import (
 	"context"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 )
 
 // cloneOf returns the clone that a backup is made for, nil where none asks for it.
@@ -26,11 +26,11 @@ func (r *Reconciler) cloneOf(ctx context.Context, b *v1alpha1.GaleraBackup) (*v1
 
 // scheduledAs returns the cluster that a backup's Job has the scheduling, priority and pull secrets of: the clone,
 // where it is made for one. Its source may be in another namespace, whose hosts and priorities are not the clone's.
-func scheduledAs(f facts) *v1alpha1.GaleraCluster {
-	if f.clone != nil {
-		return f.clone
+func scheduledAs(f taking.Facts) *v1alpha1.GaleraCluster {
+	if f.Clone != nil {
+		return f.Clone
 	}
-	return f.cluster
+	return f.Cluster
 }
 
 // other names a backup of the same cluster that runs. Those of the cluster's own namespace do not wait for clones
@@ -53,24 +53,4 @@ func (r *Reconciler) other(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 		}
 	}
 	return "", nil
-}
-
-// unwanted returns the reason why a backup may not be of the cluster it names, "" when it may. Consent is asked for
-// until the copy is complete.
-func unwanted(f facts) string {
-	b := f.backup
-	namespace, name := b.Source()
-	switch {
-	case f.clone != nil && clone.Admits(f.cluster, b.Namespace):
-		return ""
-	case f.clone != nil && namespace != b.Namespace:
-		return clone.Refusal(namespace, name, b.Namespace)
-	case namespace != b.Namespace:
-		return fmt.Sprintf(
-			"a backup is of a cluster in its own namespace: to copy the cluster %s/%s, create a GaleraCluster with "+
-				"spec.bootstrapFrom.cluster, and delete this backup", namespace, name)
-	case f.clone == nil && clone.Owner(b) != nil:
-		return fmt.Sprintf("no GaleraCluster %q asks for this backup: delete it", clone.Owner(b).Name)
-	}
-	return "" // there is no such cluster: that is reported with another reason
 }

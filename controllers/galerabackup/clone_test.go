@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 )
 
 // cached is a client that has lists alone.
@@ -58,10 +59,10 @@ func TestOther(t *testing.T) {
 func TestScheduledAs(t *testing.T) {
 	source, clone := &v1alpha1.GaleraCluster{}, &v1alpha1.GaleraCluster{}
 	source.Namespace, clone.Namespace = "prod", "dev"
-	if c := scheduledAs(facts{cluster: source}); c != source {
+	if c := scheduledAs(taking.Facts{Cluster: source}); c != source {
 		t.Errorf("a backup is scheduled as %+v", c)
 	}
-	if c := scheduledAs(facts{cluster: source, clone: clone}); c != clone {
+	if c := scheduledAs(taking.Facts{Cluster: source, Clone: clone}); c != clone {
 		t.Errorf("a clone's copy is scheduled as %+v", c)
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -44,10 +45,6 @@ import (
 
 // Finalizer holds a GaleraBackup with deletionPolicy Delete until its data are removed from the store.
 const Finalizer = "galera-operator.io/remove-backup"
-
-// whileWaiting is the interval while waiting for something that sends no event; an admission lasts longer
-// (agentapi.BackupAdmitted).
-const whileWaiting = 5 * time.Second
 
 // Agents are those of the clusters.
 type Agents interface {
@@ -79,22 +76,6 @@ type Reconciler struct {
 	starts starts
 }
 
-// facts are what a pass decides from.
-type facts struct {
-	backup  *v1alpha1.GaleraBackup
-	cluster *v1alpha1.GaleraCluster     // nil when there is none
-	store   *v1alpha1.GaleraBackupStore // nil when there is none
-	// clone is the cluster that the backup is made for, nil where none asks for it.
-	clone *v1alpha1.GaleraCluster
-	// other is a backup of the same cluster that runs, "" for none.
-	other  string
-	agents map[string]observe.Seen
-	job    outcome.Outcome // of the last attempt
-	// identity is what is wrong with the Secret of a test's private key, "" for nothing.
-	identity string
-	now      time.Time
-}
-
 // Reconcile makes one pass: get, observe, decide, act or write the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	defer r.Calls.EndPass(req.NamespacedName)
@@ -114,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		return retry.Pass(r.remove(ctx, b))
 	}
 	if changed, err := r.keepFinalizer(ctx, b); changed || err != nil {
-		return retry.Pass(whileWaiting, err)
+		return retry.Pass(taking.PollInterval, err)
 	}
 	if isFinished(b) {
 		if err := r.tidy(ctx, b); err != nil || b.Status.Phase == v1alpha1.BackupFailed {
@@ -127,23 +108,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		return ctrl.Result{}, err
 	}
 	next := b.DeepCopy()
-	d := decide(&next.Status, f)
+	d := taking.Decide(&next.Status, f)
 	r.Refusals.Apply(next, &next.Status.Conditions)
 	if !equality.Semantic.DeepEqual(b.Status, next.Status) {
 		return retry.Pass(r.record(ctx, f, next, d))
 	}
-	if d.run {
-		return retry.Pass(d.requeueAfter, r.run(ctx, f))
+	if d.Run {
+		return retry.Pass(d.RequeueAfter, r.run(ctx, f))
 	}
-	return retry.Pass(d.requeueAfter, nil)
+	return retry.Pass(d.RequeueAfter, nil)
 }
 
 // record writes the status, the intent of an attempt among it, unless another backup of the cluster begins now.
-func (r *Reconciler) record(ctx context.Context, f facts, next *v1alpha1.GaleraBackup, d decision) (time.Duration,
-	error) {
-	before := f.backup.Status
+func (r *Reconciler) record(ctx context.Context, f taking.Facts, next *v1alpha1.GaleraBackup, d taking.Decision) (
+	time.Duration, error) {
+	before := f.Backup.Status
 	begins := next.Status.Attempts > before.Attempts
-	if begins && !r.starts.claim(client.ObjectKeyFromObject(f.cluster), next) {
+	if begins && !r.starts.claim(client.ObjectKeyFromObject(f.Cluster), next) {
 		return time.Second, nil
 	}
 	err := r.Status().Update(ctx, next)
@@ -153,7 +134,7 @@ func (r *Reconciler) record(ctx context.Context, f facts, next *v1alpha1.GaleraB
 	case begins:
 		r.starts.release(next)
 	}
-	return d.requeueAfter, err
+	return d.RequeueAfter, err
 }
 
 // announce makes an event of a new phase.
@@ -219,29 +200,29 @@ func (r *Reconciler) tidy(ctx context.Context, b *v1alpha1.GaleraBackup) error {
 	return apply.Remove(ctx, r.Client, r.Live, b.UID, key)
 }
 
-func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (facts, error) {
-	f := facts{backup: b, now: r.Now()}
+func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (taking.Facts, error) {
+	f := taking.Facts{Backup: b, Now: r.Now()}
 	var err error
-	if f.clone, err = r.cloneOf(ctx, b); err != nil {
+	if f.Clone, err = r.cloneOf(ctx, b); err != nil {
 		return f, err
 	}
 	// A cluster of another namespace is read only for a clone.
-	if namespace, name := b.Source(); namespace == b.Namespace || f.clone != nil {
-		if f.cluster, err = r.Sources.Find(ctx, namespace, name); err != nil {
+	if namespace, name := b.Source(); namespace == b.Namespace || f.Clone != nil {
+		if f.Cluster, err = r.Sources.Find(ctx, namespace, name); err != nil {
 			return f, err
 		}
 	}
-	if f.cluster != nil {
-		f.agents = r.Agents.Seen(client.ObjectKeyFromObject(f.cluster))
+	if f.Cluster != nil {
+		f.Agents = r.Agents.Seen(client.ObjectKeyFromObject(f.Cluster))
 	}
-	if f.store, err = storeOf(ctx, r.Client, b); err != nil {
+	if f.Store, err = storeOf(ctx, r.Client, b); err != nil {
 		return f, err
 	}
-	if f.other, err = r.other(ctx, b); err != nil {
+	if f.Other, err = r.other(ctx, b); err != nil {
 		return f, err
 	}
 	if b.Status.Attempts > 0 {
-		f.job, err = outcome.Of(ctx, r.Client, b, job.Name(b, b.Status.Attempts), f.now)
+		f.Job, err = outcome.Of(ctx, r.Client, b, job.Name(b, b.Status.Attempts), f.Now)
 	}
 	return f, err
 }
@@ -257,39 +238,39 @@ func storeOf(ctx context.Context, r client.Reader, b *v1alpha1.GaleraBackup) (*v
 }
 
 // run has the Job of the present attempt there, and the node's agent admit it.
-func (r *Reconciler) run(ctx context.Context, f facts) error {
-	b := f.backup
+func (r *Reconciler) run(ctx context.Context, f taking.Facts) error {
+	b := f.Backup
 	hash, err := r.key(ctx, f)
 	if err != nil {
 		return err
 	}
-	target, followed := r.Agents.Target(client.ObjectKeyFromObject(f.cluster), b.Status.Node)
+	target, followed := r.Agents.Target(client.ObjectKeyFromObject(f.Cluster), b.Status.Node)
 	if !followed {
 		return nil // the Job fails, and another node is chosen
 	}
-	by := calls.By{Cluster: client.ObjectKeyFromObject(f.cluster), Object: client.ObjectKeyFromObject(b)}
+	by := calls.By{Cluster: client.ObjectKeyFromObject(f.Cluster), Object: client.ObjectKeyFromObject(b)}
 	admission := agentapi.BackupAdmission{ID: b.Status.ID, KeySHA256: hash}
 	// The Job waits for its admission, so it can start before the answer arrives.
 	if _, err := r.Calls.Ask(ctx, by, target, admission); err != nil && !calls.Quiet(err) {
 		log.FromContext(ctx).Info("the agent does not admit the backup", "node", b.Status.Node, "why", err.Error())
 	}
-	if f.job.Exists {
+	if f.Job.Exists {
 		return nil
 	}
 	t := task.Backup{
-		Address: agentAddress(f.cluster, b.Status.Node), ServerName: resources.ServerName(f.cluster, b.Status.Node),
+		Address: agentAddress(f.Cluster, b.Status.Node), ServerName: resources.ServerName(f.Cluster, b.Status.Node),
 		Dir: b.Status.Directory,
-		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: f.cluster.Namespace, Cluster: f.cluster.Name,
-			ClusterUID: string(f.cluster.UID),
+		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: f.Cluster.Namespace, Cluster: f.Cluster.Name,
+			ClusterUID: string(f.Cluster.UID),
 			Node:       b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
 	}
-	if a := f.cluster.Status.Backup; a != nil {
+	if a := f.Cluster.Status.Backup; a != nil {
 		t.Manifest.Session = a.Session
 	}
 	if limit := b.Spec.RateLimit; limit != nil {
 		t.Rate = limit.Value()
 	}
-	j, err := job.Backup(b, scheduledAs(f), f.store, t, b.Status.Attempts, r.Jobs)
+	j, err := job.Backup(b, scheduledAs(f), f.Store, t, b.Status.Attempts, r.Jobs)
 	if err != nil {
 		return err
 	}

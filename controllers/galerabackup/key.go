@@ -23,6 +23,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -30,13 +31,13 @@ import (
 const keyTimeout = 10 * 365 * 24 * time.Hour
 
 // key makes the key the Job shows to the agent, once, and returns its hash.
-func (r *Reconciler) key(ctx context.Context, f facts) (hash string, err error) {
-	b, have := f.backup, &corev1.Secret{}
+func (r *Reconciler) key(ctx context.Context, f taking.Facts) (hash string, err error) {
+	b, have := f.Backup, &corev1.Secret{}
 	at := client.ObjectKey{Namespace: b.Namespace, Name: job.KeyName(b)}
 	if err := r.Live.Get(ctx, at, have); client.IgnoreNotFound(err) != nil {
 		return "", err
 	} else if err != nil {
-		ca, err := r.clusterCA(ctx, f.cluster)
+		ca, err := r.clusterCA(ctx, f.Cluster)
 		if err != nil {
 			return "", err
 		}

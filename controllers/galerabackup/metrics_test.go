@@ -40,16 +40,16 @@ func TestMetrics(t *testing.T) {
 		}
 		return b
 	}
-	tested := one(v1alpha1.BackupCompleted, noon, "1Ki")
-	tested.Status.StartedAt = new(metav1.NewTime(noon.Add(-90 * time.Second)))
-	tested.Status.Verification = &v1alpha1.BackupVerification{VerifiedAt: new(metav1.NewTime(noon.Add(time.Minute)))}
+	tested := one(v1alpha1.BackupCompleted, testTime, "1Ki")
+	tested.Status.StartedAt = new(metav1.NewTime(testTime.Add(-90 * time.Second)))
+	tested.Status.Verification = &v1alpha1.BackupVerification{VerifiedAt: new(metav1.NewTime(testTime.Add(time.Minute)))}
 	store := v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "offsite"}}
-	temporary := one(v1alpha1.BackupCompleted, noon.Add(time.Hour), "1Mi") // a clone's
+	temporary := one(v1alpha1.BackupCompleted, testTime.Add(time.Hour), "1Mi") // a clone's
 	temporary.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster",
 		Name: "copy", Controller: new(true)}}
 	leads := make(chan struct{})
 	m := Metrics{Reader: lists{backups: []v1alpha1.GaleraBackup{temporary, tested,
-		one(v1alpha1.BackupCompleted, noon.Add(-time.Hour), "1Ki"), one(v1alpha1.BackupFailed, noon, ""), one("", noon, "")},
+		one(v1alpha1.BackupCompleted, testTime.Add(-time.Hour), "1Ki"), one(v1alpha1.BackupFailed, testTime, ""), one("", testTime, "")},
 		stores: []v1alpha1.GaleraBackupStore{store}}, Leads: leads}
 	if n := testutil.CollectAndCount(m); n != 0 {
 		t.Errorf("%d series of one that does not lead", n)

@@ -18,6 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
@@ -34,7 +35,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if err != nil {
 		return 0, err
 	}
-	if b.Status.ID != "" && b.Status.ID != ID(b) && b.Spec.DeletionPolicy == v1alpha1.BackupDelete {
+	if b.Status.ID != "" && b.Status.ID != taking.ID(b) && b.Spec.DeletionPolicy == v1alpha1.BackupDelete {
 		// A copy of an object that has made a backup, with its status: what it names is another one's.
 		r.Events.Eventf(b, nil, corev1.EventTypeWarning, v1alpha1.ReasonBackupRemoving, "Remove",
 			"the data of the backup %s stay in the store: this object is a copy of the one that has made it", b.Status.ID)
@@ -44,10 +45,10 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	if running, err := r.stop(ctx, b); running || err != nil {
-		return whileWaiting, err // what it still writes would stay
+		return taking.PollInterval, err // what it still writes would stay
 	}
 	if by, err := r.inUse(ctx, b); by != "" || err != nil {
-		return whileWaiting, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(),
+		return taking.PollInterval, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(),
 			fmt.Sprintf("the cluster %s is being restored from it", by)))
 	}
 	seen, err := outcome.Of(ctx, r.Client, b, job.RemoveName(b), r.Now())
@@ -61,7 +62,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	case seen.Foreign:
 		return r.removalWaits(ctx, b, seen.Waits)
 	case seen.Exists:
-		return whileWaiting, nil
+		return taking.PollInterval, nil
 	}
 	if _, problem := status.StoreProblem(store); problem != "" {
 		return r.removalWaits(ctx, b, problem)
@@ -79,7 +80,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 		// The namespace is being deleted, and takes no more Jobs. The data stay: their removal was not asked for.
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
-	return whileWaiting, err
+	return taking.PollInterval, err
 }
 
 // clusterOf is the cluster whose scheduling a removal has, nil when it is gone, or in another namespace.
@@ -145,7 +146,7 @@ func (r *Reconciler) removalFailed(ctx context.Context, b *v1alpha1.GaleraBackup
 
 // removalWaits reports what is wrong with the store. It is asked again shortly.
 func (r *Reconciler) removalWaits(ctx context.Context, b *v1alpha1.GaleraBackup, why string) (time.Duration, error) {
-	return whileWaiting, r.reportRemoval(ctx, b, b.DeepCopy(), why)
+	return taking.PollInterval, r.reportRemoval(ctx, b, b.DeepCopy(), why)
 }
 
 func (r *Reconciler) reportRemoval(ctx context.Context, b, next *v1alpha1.GaleraBackup, why string) error {

@@ -7,6 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +28,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
@@ -31,28 +36,56 @@ import (
 type nodes struct{}
 
 func (nodes) Seen(types.NamespacedName) map[string]observe.Seen {
-	return map[string]observe.Seen{"shop-0": synced(), "shop-1": synced(), "shop-2": synced()}
+	return map[string]observe.Seen{"shop-0": syncedNode(), "shop-1": syncedNode(), "shop-2": syncedNode()}
 }
 
 func (nodes) Target(_ types.NamespacedName, pod string) (observe.Target, bool) {
 	return observe.Target{Pod: pod}, true
 }
 
+var testTime = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func syncedNode() observe.Seen {
+	return observe.Seen{Live: true, Report: agentapi.Report{Server: &agentapi.Server{State: galera.NodeSynced,
+		Ready: true}, DataBytes: 1000}}
+}
+
+// healthyCluster returns the facts of a backup that has just been made.
+func healthyCluster() taking.Facts {
+	f := taking.Facts{Backup: &v1alpha1.GaleraBackup{}, Cluster: &v1alpha1.GaleraCluster{}, Store: &v1alpha1.GaleraBackupStore{}}
+	f.Backup.Name, f.Backup.Namespace, f.Backup.UID, f.Backup.CreationTimestamp = "b", "demo", "0123-45",
+		metav1.NewTime(testTime.Add(-time.Minute))
+	f.Cluster.Name, f.Cluster.UID = "shop", "abcd-ef"
+	f.Cluster.Status.Primary, f.Cluster.Status.Replicas = "shop-0", 3
+	meta.SetStatusCondition(&f.Cluster.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
+		Status: metav1.ConditionTrue})
+	meta.SetStatusCondition(&f.Store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
+		Status: metav1.ConditionTrue})
+	f.Store.Spec.Encryption.Recipients = []string{"age1x"}
+	return f
+}
+
+// attemptUnderWay is the status of a backup whose first attempt runs.
+func attemptUnderWay() v1alpha1.GaleraBackupStatus {
+	return v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupRunning, Node: "shop-1", Attempts: 1, ID: "b1",
+		AttemptedAt: new(metav1.NewTime(testTime.Add(-time.Minute)))}
+}
+
 // several makes backups of one healthy cluster, and a reconciler of them.
 func several(t *testing.T, count int, change func(*v1alpha1.GaleraBackup)) (*Reconciler, []*v1alpha1.GaleraBackup) {
 	t.Helper()
-	scheme, f := runtime.NewScheme(), pending()
+	scheme, f := runtime.NewScheme(), healthyCluster()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f.cluster.Namespace, f.store.Namespace, f.store.Name = "demo", "demo", "s3"
-	all := []client.Object{f.cluster, f.store, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "demo",
+	f.Cluster.Namespace, f.Store.Namespace, f.Store.Name = "demo", "demo", "s3"
+	all := []client.Object{f.Cluster, f.Store, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "demo",
 		Name: "shop-tls"}, Data: map[string][]byte{"ca.crt": []byte("the CA")}}}
 	var backups []*v1alpha1.GaleraBackup
 	for i := range count {
-		b := f.backup.DeepCopy()
+		b := f.Backup.DeepCopy()
 		b.Name, b.UID = fmt.Sprint("b", i), types.UID(fmt.Sprintf("%d-0", i))
 		b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name = "shop", "s3"
 		change(b)
@@ -65,7 +98,7 @@ func several(t *testing.T, count int, change func(*v1alpha1.GaleraBackup)) (*Rec
 				return none, nil
 			})},
 		Jobs: job.Options{Image: "operator"}, Events: events.NewFakeRecorder(1000),
-		Now: func() time.Time { return noon }}, backups
+		Now: func() time.Time { return testTime }}, backups
 }
 
 func passOf(t *testing.T, r *Reconciler, b *v1alpha1.GaleraBackup) *v1alpha1.GaleraBackup {
@@ -125,8 +158,8 @@ func TestASilentAgentHoldsNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 20
 		r, all := several(t, count, func(b *v1alpha1.GaleraBackup) {
-			b.Status = underWay().backup.Status
-			b.Status.ID = ID(b)
+			b.Status = attemptUnderWay()
+			b.Status.ID = taking.ID(b)
 		})
 		r.Calls.Do = func(ctx context.Context, _ observe.Target, _ []agentapi.BackupAdmission) ([]struct{}, error) {
 			<-ctx.Done()

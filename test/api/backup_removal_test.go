@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,7 +53,7 @@ func TestBackupRemoval(t *testing.T) {
 			if !controllerutil.ContainsFinalizer(b, galerabackup.Finalizer) {
 				t.Fatal("no finalizer")
 			}
-			b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, galerabackup.ID(b), "removal/shop/1"
+			b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, taking.ID(b), "removal/shop/1"
 			must(t, kube.Status().Update(ctx, b))
 			must(t, kube.Delete(ctx, b))
 			pass()

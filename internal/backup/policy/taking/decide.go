@@ -1,4 +1,4 @@
-package galerabackup
+package taking
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -19,7 +20,7 @@ import (
 )
 
 const (
-	// maxAttempts is after how many attempts a backup has failed, awayMost for how long a store that is away or full is
+	// maxAttempts is after how many attempts a backup has failed, maxUnavailable how long a store that is away or full is
 	// waited for.
 	maxAttempts    = 5
 	maxUnavailable = 6 * time.Hour
@@ -34,16 +35,16 @@ const (
 	progressInterval = 10 * time.Second
 )
 
-// decision is what to do in addition to the status.
-type decision struct {
-	// run reports whether the present attempt is under way: its Job and its admission are to be there.
-	run          bool
-	requeueAfter time.Duration
+// Decision is what to do in addition to the status.
+type Decision struct {
+	// Run reports whether the present attempt is under way: its Job and its admission are to be there.
+	Run          bool
+	RequeueAfter time.Duration
 }
 
-// decide brings the status a step further. It is pure.
-func decide(to *v1alpha1.GaleraBackupStatus, f facts) decision {
-	to.ObservedGeneration = f.backup.Generation
+// Decide brings the status a step further. It is pure.
+func Decide(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
+	to.ObservedGeneration = f.Backup.Generation
 	if to.Phase == v1alpha1.BackupRunning {
 		return running(to, f)
 	}
@@ -54,16 +55,16 @@ func decide(to *v1alpha1.GaleraBackupStatus, f facts) decision {
 			reason = v1alpha1.ReasonBackupWaiting
 		}
 	}
-	wait := pause(to, f.now)
+	wait := pause(to, f.Now)
 	if reason == "" && wait <= 0 {
 		begin(to, f, node)
-		return decision{requeueAfter: time.Second}
+		return Decision{RequeueAfter: time.Second}
 	}
 	to.Phase = v1alpha1.BackupPending
 	if reason != "" { // otherwise the conditions explain why the last attempt failed
 		setConditions(to, f, reason, message, stalled)
 	}
-	return decision{requeueAfter: min(whileWaiting, max(wait, time.Second))}
+	return Decision{RequeueAfter: min(PollInterval, max(wait, time.Second))}
 }
 
 // pause is how long the next attempt has to wait.
@@ -75,33 +76,33 @@ func pause(to *v1alpha1.GaleraBackupStatus, now time.Time) time.Duration {
 }
 
 // blockingReason returns what keeps a backup from beginning, "" for nothing.
-func blockingReason(f facts) (reason, message string, stalled bool) {
-	b := f.backup
+func blockingReason(f Facts) (reason, message string, stalled bool) {
+	b := f.Backup
 	refused := unwanted(f)
 	switch {
 	case refused != "":
 		return v1alpha1.ReasonNamespaceRefused, refused, true
-	case f.cluster == nil:
+	case f.Cluster == nil:
 		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf(
 			"there is no GaleraCluster %q in this namespace: create it, or delete this backup", b.Spec.ClusterRef.Name), true
-	case f.store == nil:
+	case f.Store == nil:
 		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf(
 			"there is no GaleraBackupStore %q in this namespace: create it, or delete this backup", b.Spec.StoreRef.Name), true
-	case f.cluster.Paused():
+	case f.Cluster.Paused():
 		return v1alpha1.ReasonClusterPaused, "the cluster is paused (annotation galera-operator.io/pause)", false
-	case f.cluster.Spec.Hibernate:
+	case f.Cluster.Spec.Hibernate:
 		return v1alpha1.ReasonBackupWaiting, "the cluster hibernates", false
-	case f.other != "":
-		return v1alpha1.ReasonBackupWaiting, "the backup " + f.other + ", of the same cluster, is under way", false
+	case f.Other != "":
+		return v1alpha1.ReasonBackupWaiting, "the backup " + f.Other + ", of the same cluster, is under way", false
 	}
-	reason, message = status.StoreProblem(f.store)
+	reason, message = status.StoreProblem(f.Store)
 	return reason, message, false
 }
 
 // choose names the node to read from: Synced, giving nothing else, and not the primary if there is another one; not the
 // one of the attempt before, either. Otherwise it returns what it waits for.
-func choose(f facts) (node, why string) {
-	c := f.cluster
+func choose(f Facts) (node, why string) {
+	c := f.Cluster
 	if op := c.Status.Operation; op != nil {
 		return "", fmt.Sprintf("waiting for the cluster's operation %s to end", op.Type)
 	}
@@ -109,16 +110,16 @@ func choose(f facts) (node, why string) {
 		return "", "waiting for the cluster to accept writes"
 	}
 	var good []string
-	for name, s := range f.agents {
+	for name, s := range f.Agents {
 		if serves(s) {
 			good = append(good, name)
 		}
 	}
-	if len(good) < int(c.Status.Replicas) && f.now.Sub(f.backup.CreationTimestamp.Time) < healthyWait {
+	if len(good) < int(c.Status.Replicas) && f.Now.Sub(f.Backup.CreationTimestamp.Time) < healthyWait {
 		return "", fmt.Sprintf("waiting for all nodes to be Synced: %d of %d are", len(good), c.Status.Replicas)
 	}
 	slices.Sort(good)
-	last := f.backup.Status.Node
+	last := f.Backup.Status.Node
 	slices.SortStableFunc(good, func(a, b string) int {
 		return rank(a, c.Status.Primary, last) - rank(b, c.Status.Primary,
 			last)
@@ -126,9 +127,9 @@ func choose(f facts) (node, why string) {
 	switch {
 	case len(good) == 0:
 		return "", "waiting for a Synced node"
-	case good[0] == c.Status.Primary && c.Status.Replicas > 1 && f.now.Before(f.backup.CreationTimestamp.Add(primaryWait)):
+	case good[0] == c.Status.Primary && c.Status.Replicas > 1 && f.Now.Before(f.Backup.CreationTimestamp.Add(primaryWait)):
 		return "", fmt.Sprintf("waiting for a Synced node that is not the primary; the primary is read from %s on",
-			f.backup.CreationTimestamp.Add(primaryWait).UTC().Format(time.RFC3339))
+			f.Backup.CreationTimestamp.Add(primaryWait).UTC().Format(time.RFC3339))
 	}
 	return good[0], ""
 }
@@ -151,15 +152,15 @@ func serves(s observe.Seen) bool {
 }
 
 // begin writes down the next attempt.
-func begin(to *v1alpha1.GaleraBackupStatus, f facts, node string) {
-	b := f.backup
+func begin(to *v1alpha1.GaleraBackupStatus, f Facts, node string) {
+	b := f.Backup
 	to.Phase, to.Node, to.Attempts = v1alpha1.BackupRunning, node, to.Attempts+1
-	to.AttemptedAt = new(metav1.NewTime(f.now))
+	to.AttemptedAt = new(metav1.NewTime(f.Now))
 	// Another cluster of that name may have come since the attempt before.
-	to.ClusterUID, to.Directory = string(f.cluster.UID), directory(f)
+	to.ClusterUID, to.Directory = string(f.Cluster.UID), directory(f)
 	if to.ID == "" {
 		to.ID = ID(b)
-		to.Recipients = slices.Clone(f.store.Spec.Encryption.Recipients)
+		to.Recipients = slices.Clone(f.Store.Spec.Encryption.Recipients)
 	}
 	to.Progress = nil
 	setConditions(to, f, v1alpha1.ReasonBackupRunning, "copying the data of "+node, false)
@@ -172,53 +173,53 @@ func ID(b *v1alpha1.GaleraBackup) string {
 
 // directory is where the backup lies in its store. That of a clone lies with the clone: the source's own backups, and
 // the archive that goes on from them, may lie in the same bucket, and are not to be mixed with what is short-lived.
-func directory(f facts) string {
-	of := f.cluster
-	if f.clone != nil {
-		of = f.clone
+func directory(f Facts) string {
+	of := f.Cluster
+	if f.Clone != nil {
+		of = f.Clone
 	}
 	return manifest.Dir(of.Namespace, of.Name, string(of.UID))
 }
 
 // running follows an attempt.
-func running(to *v1alpha1.GaleraBackupStatus, f facts) decision {
+func running(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 	switch refused := unwanted(f); {
-	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil && f.job.Result.Backup.ID != to.ID:
-		failed(to, f, task.Result{Error: fmt.Sprintf("the Job has stored the backup %q, not %s", f.job.Result.Backup.ID,
+	case f.Job.Done && f.Job.Result.Error == "" && f.Job.Result.Backup != nil && f.Job.Result.Backup.ID != to.ID:
+		failed(to, f, task.Result{Error: fmt.Sprintf("the Job has stored the backup %q, not %s", f.Job.Result.Backup.ID,
 			to.ID)})
-		return decision{requeueAfter: time.Second}
-	case f.job.Done && f.job.Result.Error == "" && f.job.Result.Backup != nil:
-		complete(to, f, *f.job.Result.Backup)
-		return decision{}
-	case f.job.Done:
-		failed(to, f, f.job.Result)
-		return decision{requeueAfter: time.Second}
+		return Decision{RequeueAfter: time.Second}
+	case f.Job.Done && f.Job.Result.Error == "" && f.Job.Result.Backup != nil:
+		complete(to, f, *f.Job.Result.Backup)
+		return Decision{}
+	case f.Job.Done:
+		failed(to, f, f.Job.Result)
+		return Decision{RequeueAfter: time.Second}
 	case refused != "":
 		failed(to, f, task.Result{Error: refused, Reason: v1alpha1.ReasonNamespaceRefused, Fatal: true})
-		return decision{}
-	case f.cluster == nil || f.store == nil:
+		return Decision{}
+	case f.Cluster == nil || f.Store == nil:
 		reason, message, _ := blockingReason(f)
 		failed(to, f, task.Result{Error: message, Reason: reason, Fatal: true})
-		return decision{}
-	case !f.job.Exists && storeProblem(f) != "":
+		return Decision{}
+	case !f.Job.Exists && storeProblem(f) != "":
 		setConditions(to, f, v1alpha1.ReasonBackupRunning, storeProblem(f), false)
-		return decision{requeueAfter: whileWaiting}
-	case f.job.Waits != "":
-		setConditions(to, f, v1alpha1.ReasonBackupRunning, f.job.Waits, false)
+		return Decision{RequeueAfter: PollInterval}
+	case f.Job.Waits != "":
+		setConditions(to, f, v1alpha1.ReasonBackupRunning, f.Job.Waits, false)
 	default:
 		progress(to, f)
 	}
-	return decision{run: true, requeueAfter: whileWaiting}
+	return Decision{Run: true, RequeueAfter: PollInterval}
 }
 
 // storeProblem is why no Job may use the store now, "" when one may.
-func storeProblem(f facts) string {
-	_, message := status.StoreProblem(f.store)
+func storeProblem(f Facts) string {
+	_, message := status.StoreProblem(f.Store)
 	return message
 }
 
 // failed ends an attempt, and the backup if another one makes no sense.
-func failed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
+func failed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 	reason := r.Reason
 	if reason == "" {
 		reason = v1alpha1.ReasonBackupFailed
@@ -235,14 +236,14 @@ func failed(to *v1alpha1.GaleraBackupStatus, f facts, r task.Result) {
 }
 
 // last reports whether no further attempt is made. A store that is away or full may be well again tomorrow.
-func last(to *v1alpha1.GaleraBackupStatus, f facts, reason string) bool {
+func last(to *v1alpha1.GaleraBackupStatus, f Facts, reason string) bool {
 	if reason == v1alpha1.ReasonStoreUnreachable || reason == v1alpha1.ReasonStoreFull {
-		return f.now.Sub(f.backup.CreationTimestamp.Time) >= maxUnavailable
+		return f.Now.Sub(f.Backup.CreationTimestamp.Time) >= maxUnavailable
 	}
 	return to.Attempts >= maxAttempts
 }
 
-func complete(to *v1alpha1.GaleraBackupStatus, f facts, s task.Stored) {
+func complete(to *v1alpha1.GaleraBackupStatus, f Facts, s task.Stored) {
 	to.Phase, to.Progress = v1alpha1.BackupCompleted, nil
 	to.Node, to.Position, to.GTID, to.ServerVersion, to.Checksum = s.Node, s.Position, s.GTID, s.ServerVersion, s.Checksum
 	to.StartedAt, to.CompletedAt = new(metav1.NewTime(s.StartedAt)), new(metav1.NewTime(s.CompletedAt))
@@ -252,13 +253,13 @@ func complete(to *v1alpha1.GaleraBackupStatus, f facts, s task.Stored) {
 }
 
 // progress records how far the node's agent is.
-func progress(to *v1alpha1.GaleraBackupStatus, f facts) {
-	r := f.agents[to.Node].Report
+func progress(to *v1alpha1.GaleraBackupStatus, f Facts) {
+	r := f.Agents[to.Node].Report
 	if r.Backup == nil || r.Backup.ID != to.ID || !r.Backup.Running || to.Progress != nil &&
-		f.now.Sub(updated(to, f)) < progressInterval {
+		f.Now.Sub(updated(to, f)) < progressInterval {
 		return
 	}
-	took := f.now.Sub(r.Backup.Since)
+	took := f.Now.Sub(r.Backup.Since)
 	p := &v1alpha1.BackupProgress{BytesDone: *size(r.Backup.Bytes)}
 	if seconds := int64(took / time.Second); seconds > 0 {
 		p.Rate = size(r.Backup.Bytes / seconds)
@@ -267,12 +268,12 @@ func progress(to *v1alpha1.GaleraBackupStatus, f facts) {
 		p.BytesTotal = size(total)
 		p.Summary = fmt.Sprintf("%d%%", min(99, 100*r.Backup.Bytes/total))
 		if rate := rate(p); rate > 0 && total > r.Backup.Bytes {
-			p.ETA = new(metav1.NewTime(f.now.Add(time.Duration((total-r.Backup.Bytes)/rate) * time.Second).
+			p.ETA = new(metav1.NewTime(f.Now.Add(time.Duration((total-r.Backup.Bytes)/rate) * time.Second).
 				Truncate(time.Second)))
 		}
 	}
 	to.Progress = p
-	to.ProgressAt = new(metav1.NewTime(f.now))
+	to.ProgressAt = new(metav1.NewTime(f.Now))
 }
 
 // rate is in bytes per second, 0 in the first second.
@@ -283,9 +284,9 @@ func rate(p *v1alpha1.BackupProgress) int64 {
 	return p.Rate.Value()
 }
 
-func updated(to *v1alpha1.GaleraBackupStatus, f facts) time.Time {
+func updated(to *v1alpha1.GaleraBackupStatus, f Facts) time.Time {
 	if to.ProgressAt == nil {
-		return f.now.Add(-progressInterval)
+		return f.Now.Add(-progressInterval)
 	}
 	return to.ProgressAt.Time
 }
@@ -301,10 +302,30 @@ func size(bytes int64) *resource.Quantity {
 	return resource.NewQuantity(bytes, resource.BinarySI)
 }
 
-func setConditions(to *v1alpha1.GaleraBackupStatus, f facts, reason, message string, stalled bool) {
+func setConditions(to *v1alpha1.GaleraBackupStatus, f Facts, reason, message string, stalled bool) {
 	done := to.Phase == v1alpha1.BackupCompleted
-	g := f.backup.Generation
+	g := f.Backup.Generation
 	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionComplete, done, reason, message)
 	status.SetProgress(&to.Conditions, g, status.Progress{Working: !done && to.Phase != v1alpha1.BackupFailed,
 		Stalled: stalled, Reason: reason, Message: message})
+}
+
+// unwanted returns the reason why a backup may not be of the cluster it names, "" when it may. Consent is asked for
+// until the copy is complete.
+func unwanted(f Facts) string {
+	b := f.Backup
+	namespace, name := b.Source()
+	switch {
+	case f.Clone != nil && clone.Admits(f.Cluster, b.Namespace):
+		return ""
+	case f.Clone != nil && namespace != b.Namespace:
+		return clone.Refusal(namespace, name, b.Namespace)
+	case namespace != b.Namespace:
+		return fmt.Sprintf(
+			"a backup is of a cluster in its own namespace: to copy the cluster %s/%s, create a GaleraCluster with "+
+				"spec.bootstrapFrom.cluster, and delete this backup", namespace, name)
+	case f.Clone == nil && clone.Owner(b) != nil:
+		return fmt.Sprintf("no GaleraCluster %q asks for this backup: delete it", clone.Owner(b).Name)
+	}
+	return "" // there is no such cluster: that is reported with another reason
 }

@@ -1,4 +1,4 @@
-package galerabackup
+package taking
 
 import (
 	"strings"
@@ -14,22 +14,22 @@ import (
 )
 
 // tested are the facts of a complete backup that is to be tested.
-func tested(method string, changes ...func(*facts)) facts {
-	return pending(append([]func(*facts){func(f *facts) {
-		f.backup.Spec.Verify, f.backup.Status.Phase = method, v1alpha1.BackupCompleted
-		f.backup.Status.ID = "b1"
+func tested(method string, changes ...func(*Facts)) Facts {
+	return pending(append([]func(*Facts){func(f *Facts) {
+		f.Backup.Spec.Verify, f.Backup.Status.Phase = method, v1alpha1.BackupCompleted
+		f.Backup.Status.ID = "b1"
 	}}, changes...)...)
 }
 
-func testing1(method string) func(*facts) {
-	return func(f *facts) {
-		f.backup.Status.Verification = &v1alpha1.BackupVerification{Method: method, Phase: v1alpha1.VerifyRunning,
+func testing1(method string) func(*Facts) {
+	return func(f *Facts) {
+		f.Backup.Status.Verification = &v1alpha1.BackupVerification{Method: method, Phase: v1alpha1.VerifyRunning,
 			Attempts: 1, AttemptedAt: new(metav1.NewTime(noon))}
 	}
 }
 
-func withResult(r task.Result) func(*facts) {
-	return func(f *facts) { f.job = outcome.Outcome{Exists: true, Done: true, Result: r} }
+func withResult(r task.Result) func(*Facts) {
+	return func(f *Facts) { f.Job = outcome.Outcome{Exists: true, Done: true, Result: r} }
 }
 
 var (
@@ -43,8 +43,8 @@ const succeeded, verified = v1alpha1.VerifySucceeded, v1alpha1.ReasonVerified
 func TestVerifiesAnother(t *testing.T) {
 	const method = v1alpha1.VerifyChecksum
 	f := tested(method, testing1(method), withResult(task.Result{Verified: &task.Verified{ID: "b0"}}))
-	next := f.backup.Status.DeepCopy()
-	decideVerification(next, f)
+	next := f.Backup.Status.DeepCopy()
+	DecideVerification(next, f)
 	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionVerified)
 	if c.Status == metav1.ConditionTrue || next.Verification.Attempts != 2 || !strings.Contains(c.Message, `"b0"`) {
 		t.Errorf("%+v", next)
@@ -54,7 +54,7 @@ func TestVerifiesAnother(t *testing.T) {
 func TestDecideVerification(t *testing.T) {
 	const restore, checksum, none = v1alpha1.VerifyRestore, v1alpha1.VerifyChecksum, v1alpha1.VerifyNone
 	for name, c := range map[string]struct {
-		f        facts
+		f        Facts
 		phase    string // "" for no test
 		attempts int32
 		reason   string
@@ -65,7 +65,7 @@ func TestDecideVerification(t *testing.T) {
 		"begins":            {tested(checksum), v1alpha1.VerifyRunning, 1, v1alpha1.ReasonVerifying, "tested", false},
 		"runs":              {tested(restore, testing1(restore)), v1alpha1.VerifyRunning, 1, "", "", true},
 		"its pod is kept off": {tested(restore, testing1(restore),
-			func(f *facts) { f.job = outcome.Outcome{Exists: true, Waits: "no such Secret"} }), v1alpha1.VerifyRunning, 1,
+			func(f *Facts) { f.Job = outcome.Outcome{Exists: true, Waits: "no such Secret"} }), v1alpha1.VerifyRunning, 1,
 			v1alpha1.ReasonVerifying, "no such Secret", true},
 		"has passed": {tested(restore, testing1(restore), withResult(hasPassed)), succeeded, 1, verified,
 			"7 tables", false},
@@ -87,28 +87,28 @@ func TestDecideVerification(t *testing.T) {
 		"ended without a word": {tested(checksum, testing1(checksum), withResult(task.Result{})), v1alpha1.VerifyRunning, 2,
 			v1alpha1.ReasonVerifyFailed, "made again", false},
 		"for the last time": {tested(checksum, testing1(checksum), withResult(task.Result{Error: "timeout"}),
-			func(f *facts) { f.backup.Status.Verification.Failures = maxVerifyFailures - 1 }),
+			func(f *Facts) { f.Backup.Status.Verification.Failures = maxVerifyFailures - 1 }),
 			v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifyFailed, "timeout", false},
 		"after a pause": {tested(checksum, testing1(checksum),
-			func(f *facts) { f.backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
-		"no store": {tested(checksum, testing1(checksum), func(f *facts) { f.store = nil }), v1alpha1.VerifyRunning, 1,
+			func(f *Facts) { f.Backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
+		"no store": {tested(checksum, testing1(checksum), func(f *Facts) { f.Store = nil }), v1alpha1.VerifyRunning, 1,
 			v1alpha1.ReasonStoreNotFound, "create it", false},
-		"a changed store": {tested(checksum, testing1(checksum), func(f *facts) { f.store.Generation = 2 }),
+		"a changed store": {tested(checksum, testing1(checksum), func(f *Facts) { f.Store.Generation = 2 }),
 			v1alpha1.VerifyRunning, 1, v1alpha1.ReasonChecking, "check of the store", false},
-		"no cluster": {tested(restore, testing1(restore), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning, 1,
+		"no cluster": {tested(restore, testing1(restore), func(f *Facts) { f.Cluster = nil }), v1alpha1.VerifyRunning, 1,
 			v1alpha1.ReasonClusterNotFound, "Checksum", false},
-		"none to read": {tested(checksum, testing1(checksum), func(f *facts) { f.cluster = nil }), v1alpha1.VerifyRunning,
+		"none to read": {tested(checksum, testing1(checksum), func(f *Facts) { f.Cluster = nil }), v1alpha1.VerifyRunning,
 			1, "", "", true},
 		"another test": {tested(restore, testing1(checksum)), v1alpha1.VerifyRunning, 2, v1alpha1.ReasonVerifying,
 			"tested", false},
 		"no more": {tested(none, testing1(checksum)), v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifying, "stopped",
 			false},
 		"a Secret of a cluster": {tested(restore, testing1(restore),
-			func(f *facts) { f.identity = "belongs to the cluster" }),
+			func(f *Facts) { f.Identity = "belongs to the cluster" }),
 			v1alpha1.VerifyRunning, 1, v1alpha1.ReasonWrongKey, "belongs to", false},
 	} {
-		next := c.f.backup.Status.DeepCopy()
-		d := decideVerification(next, c.f)
+		next := c.f.Backup.Status.DeepCopy()
+		d := DecideVerification(next, c.f)
 		v, verified := next.Verification, meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionVerified)
 		if v == nil {
 			v = &v1alpha1.BackupVerification{}
@@ -116,9 +116,9 @@ func TestDecideVerification(t *testing.T) {
 		if verified == nil {
 			verified = &metav1.Condition{}
 		}
-		if v.Phase != c.phase || v.Attempts != c.attempts || d.run != c.run || verified.Reason != c.reason ||
+		if v.Phase != c.phase || v.Attempts != c.attempts || d.Run != c.run || verified.Reason != c.reason ||
 			!strings.Contains(verified.Message, c.says) {
-			t.Errorf("%s: %+v, run %v, %s: %s", name, v, d.run, verified.Reason, verified.Message)
+			t.Errorf("%s: %+v, run %v, %s: %s", name, v, d.Run, verified.Reason, verified.Message)
 		}
 		if good := v.Phase == v1alpha1.VerifySucceeded; good != (verified.Status == metav1.ConditionTrue) {
 			t.Errorf("%s: %s, and Verified is %s", name, v.Phase, verified.Status)
@@ -130,13 +130,13 @@ func TestDecideVerification(t *testing.T) {
 func TestVerifyAgain(t *testing.T) {
 	f := tested(v1alpha1.VerifyChecksum, testing1(v1alpha1.VerifyChecksum),
 		withResult(task.Result{Error: "x", Reason: task.ReasonDamaged, Fatal: true}))
-	s := f.backup.Status.DeepCopy()
-	decideVerification(s, f)
-	f.job = outcome.Outcome{}
+	s := f.Backup.Status.DeepCopy()
+	DecideVerification(s, f)
+	f.Job = outcome.Outcome{}
 	for _, method := range []string{v1alpha1.VerifyChecksum, v1alpha1.VerifyNone, v1alpha1.VerifyChecksum} {
-		f.backup.Spec.Verify = method
-		f.backup.Status = *s.DeepCopy()
-		decideVerification(s, f)
+		f.Backup.Spec.Verify = method
+		f.Backup.Status = *s.DeepCopy()
+		DecideVerification(s, f)
 	}
 	if v := s.Verification; v.Phase != v1alpha1.VerifyRunning || v.Attempts != 2 || v.Failures != 0 {
 		t.Errorf("%+v", v)
@@ -149,8 +149,8 @@ func TestVerifyAgain(t *testing.T) {
 		t.Errorf("while it is tested again the archive may rely on it: %+v", s.Conditions)
 	}
 	for _, r := range []task.Result{{Error: "timeout", Reason: task.ReasonStoreUnreachable}, wasRead} {
-		f.backup.Status, f.job = *s.DeepCopy(), outcome.Outcome{Exists: true, Done: true, Result: r}
-		decideVerification(s, f)
+		f.Backup.Status, f.Job = *s.DeepCopy(), outcome.Outcome{Exists: true, Done: true, Result: r}
+		DecideVerification(s, f)
 		if damaged() != (r.Error != "") {
 			t.Errorf("after %+v: %+v", r, s.Conditions)
 		}
@@ -182,14 +182,14 @@ func TestDamageFoundByRestore(t *testing.T) {
 			{checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, false},
 	} {
 		f := tested(none)
-		s := f.backup.Status.DeepCopy()
+		s := f.Backup.Status.DeepCopy()
 		for _, step := range c.steps {
-			f.backup.Spec.Verify, f.job = step.method, outcome.Outcome{}
+			f.Backup.Spec.Verify, f.Job = step.method, outcome.Outcome{}
 			for range 2 { // it begins, then its Job has ended
-				f.backup.Status = *s.DeepCopy()
-				decideVerification(s, f)
+				f.Backup.Status = *s.DeepCopy()
+				DecideVerification(s, f)
 				if step.method != none {
-					f.job = outcome.Outcome{Exists: true, Done: true, Result: step.result}
+					f.Job = outcome.Outcome{Exists: true, Done: true, Result: step.result}
 				}
 			}
 		}

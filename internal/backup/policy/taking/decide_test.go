@@ -1,4 +1,4 @@
-package galerabackup
+package taking
 
 import (
 	"strings"
@@ -25,50 +25,50 @@ func synced() observe.Seen {
 }
 
 // pending are the facts of a backup of a healthy cluster that has just been made.
-func pending(changes ...func(*facts)) facts {
-	f := facts{now: noon, backup: &v1alpha1.GaleraBackup{}, cluster: &v1alpha1.GaleraCluster{},
-		store:  &v1alpha1.GaleraBackupStore{},
-		agents: map[string]observe.Seen{"shop-0": synced(), "shop-1": synced(), "shop-2": synced()}}
-	f.backup.Name, f.backup.Namespace, f.backup.UID, f.backup.CreationTimestamp = "b", "demo", "0123-45",
+func pending(changes ...func(*Facts)) Facts {
+	f := Facts{Now: noon, Backup: &v1alpha1.GaleraBackup{}, Cluster: &v1alpha1.GaleraCluster{},
+		Store:  &v1alpha1.GaleraBackupStore{},
+		Agents: map[string]observe.Seen{"shop-0": synced(), "shop-1": synced(), "shop-2": synced()}}
+	f.Backup.Name, f.Backup.Namespace, f.Backup.UID, f.Backup.CreationTimestamp = "b", "demo", "0123-45",
 		metav1.NewTime(noon.Add(-time.Minute))
-	f.cluster.Name, f.cluster.UID = "shop", "abcd-ef"
-	f.cluster.Status.Primary, f.cluster.Status.Replicas = "shop-0", 3
-	meta.SetStatusCondition(&f.cluster.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
+	f.Cluster.Name, f.Cluster.UID = "shop", "abcd-ef"
+	f.Cluster.Status.Primary, f.Cluster.Status.Replicas = "shop-0", 3
+	meta.SetStatusCondition(&f.Cluster.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
 		Status: metav1.ConditionTrue})
-	meta.SetStatusCondition(&f.store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
+	meta.SetStatusCondition(&f.Store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
 		Status: metav1.ConditionTrue})
-	f.store.Spec.Encryption.Recipients = []string{"age1x"}
+	f.Store.Spec.Encryption.Recipients = []string{"age1x"}
 	for _, c := range changes {
 		c(&f)
 	}
 	return f
 }
 
-func underWay(changes ...func(*facts)) facts {
-	return pending(append([]func(*facts){func(f *facts) {
-		s := &f.backup.Status
+func underWay(changes ...func(*Facts)) Facts {
+	return pending(append([]func(*Facts){func(f *Facts) {
+		s := &f.Backup.Status
 		s.Phase, s.Node, s.Attempts, s.AttemptedAt, s.ID = v1alpha1.BackupRunning, "shop-1", 1,
 			new(metav1.NewTime(noon.Add(-time.Minute))), "b1"
-		f.job.Exists = true
+		f.Job.Exists = true
 	}}, changes...)...)
 }
 
 // elsewhere makes it the backup of a clone, dev/copy of demo/shop.
-func elsewhere(f *facts) {
+func elsewhere(f *Facts) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "copy", UID: "fedc-ba"}}
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "demo",
 		StoreRef: v1alpha1.LocalName{Name: "own"}}}
 	b := clone.Backup(c)
-	f.backup.ObjectMeta.Namespace, f.backup.ObjectMeta.Name, f.backup.OwnerReferences, f.backup.Spec = b.Namespace, b.Name,
+	f.Backup.ObjectMeta.Namespace, f.Backup.ObjectMeta.Name, f.Backup.OwnerReferences, f.Backup.Spec = b.Namespace, b.Name,
 		b.OwnerReferences, b.Spec
-	f.cluster.Namespace, f.cluster.Spec.AllowedCloneNamespaces, f.clone = "demo", []string{"dev"}, c
+	f.Cluster.Namespace, f.Cluster.Spec.AllowedCloneNamespaces, f.Clone = "demo", []string{"dev"}, c
 }
 
 // TestDirectory: what is short-lived lies next to neither the backups of its source, nor the archive that goes on from
 // them.
 func TestDirectory(t *testing.T) {
 	f := pending()
-	f.cluster.Namespace = "demo"
+	f.Cluster.Namespace = "demo"
 	if got := directory(f); got != "demo/shop/abcd" {
 		t.Error(got)
 	}
@@ -77,30 +77,30 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-func failedOnce(f *facts) {
-	s := &f.backup.Status
+func failedOnce(f *Facts) {
+	s := &f.Backup.Status
 	s.Phase, s.Node, s.Attempts, s.AttemptedAt, s.ID = v1alpha1.BackupPending, "shop-1", 1,
 		new(metav1.NewTime(noon.Add(-time.Minute))), "b1"
 }
 
-func ended(r task.Result) func(*facts) {
-	return func(f *facts) { f.job = outcome.Outcome{Exists: true, Done: true, Result: r} }
+func ended(r task.Result) func(*Facts) {
+	return func(f *Facts) { f.Job = outcome.Outcome{Exists: true, Done: true, Result: r} }
 }
 
 const completed = v1alpha1.BackupCompleted
 
-func withdrawn(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }
+func withdrawn(f *Facts) { f.Cluster.Spec.AllowedCloneNamespaces = nil }
 
 // storedAs is a Job that has stored a backup of this ID.
-func storedAs(id string) func(*facts) {
+func storedAs(id string) func(*Facts) {
 	return ended(task.Result{Backup: &task.Stored{ID: id, Node: "shop-1", Position: "u:5"}})
 }
 
 // TestAnother: a Job that has stored another backup than this one has not made it.
 func TestAnother(t *testing.T) {
 	f := underWay(storedAs("b0"))
-	next := f.backup.Status.DeepCopy()
-	decide(next, f)
+	next := f.Backup.Status.DeepCopy()
+	Decide(next, f)
 	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionComplete)
 	if next.Phase != v1alpha1.BackupPending || next.Position != "" || !strings.Contains(c.Message, `"b0"`) {
 		t.Errorf("%+v", next)
@@ -109,7 +109,7 @@ func TestAnother(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
-		f           facts
+		f           Facts
 		phase, node string
 		reason      string
 		says        string
@@ -117,65 +117,65 @@ func TestDecide(t *testing.T) {
 	}{
 		"begins with the first that is not the primary": {pending(), v1alpha1.BackupRunning, "shop-1",
 			v1alpha1.ReasonBackupRunning, "copying the data of shop-1", false},
-		"the primary, where it is the only node": {pending(func(f *facts) {
-			f.cluster.Status.Replicas = 1
-			f.agents = map[string]observe.Seen{"shop-0": synced()}
+		"the primary, where it is the only node": {pending(func(f *Facts) {
+			f.Cluster.Status.Replicas = 1
+			f.Agents = map[string]observe.Seen{"shop-0": synced()}
 		}), v1alpha1.BackupRunning, "shop-0", v1alpha1.ReasonBackupRunning, "", false},
-		"no cluster": {pending(func(f *facts) { f.cluster = nil }), v1alpha1.BackupPending, "",
+		"no cluster": {pending(func(f *Facts) { f.Cluster = nil }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonClusterNotFound, "create it", false},
-		"of a cluster elsewhere, for no clone": {pending(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupPending,
+		"of a cluster elsewhere, for no clone": {pending(elsewhere, func(f *Facts) { f.Clone = nil }), v1alpha1.BackupPending,
 			"", v1alpha1.ReasonNamespaceRefused, "spec.bootstrapFrom.cluster", false},
 		"for a clone that asks no more": {pending(elsewhere,
-			func(f *facts) { f.clone, f.backup.Spec.ClusterRef.Namespace = nil, "" }), v1alpha1.BackupPending, "",
+			func(f *Facts) { f.Clone, f.Backup.Spec.ClusterRef.Namespace = nil, "" }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonNamespaceRefused, "delete it", false},
 		"for a clone elsewhere": {pending(elsewhere), v1alpha1.BackupRunning, "shop-1",
 			v1alpha1.ReasonBackupRunning, "", false},
 		"for a clone elsewhere, without consent": {pending(elsewhere,
-			func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupPending, "",
+			func(f *Facts) { f.Cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonNamespaceRefused,
 			"allowedCloneNamespaces", false},
-		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *facts) { f.cluster = nil }),
+		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *Facts) { f.Cluster = nil }),
 			v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false},
 		"consent is withdrawn in the middle": {underWay(elsewhere,
-			func(f *facts) { f.cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupFailed, "shop-1",
+			func(f *Facts) { f.Cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonNamespaceRefused,
 			"allowedCloneNamespaces", false},
 		"consent is withdrawn too late": {underWay(elsewhere, withdrawn, storedAs("b1")), completed, "shop-1",
 			v1alpha1.ReasonBackupDone, "", false},
-		"the clone is made something else": {underWay(elsewhere, func(f *facts) { f.clone = nil }), v1alpha1.BackupFailed,
+		"the clone is made something else": {underWay(elsewhere, func(f *Facts) { f.Clone = nil }), v1alpha1.BackupFailed,
 			"shop-1", v1alpha1.ReasonNamespaceRefused, "", false},
-		"no store": {pending(func(f *facts) { f.store = nil }), v1alpha1.BackupPending, "",
+		"no store": {pending(func(f *Facts) { f.Store = nil }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonStoreNotFound, "create it", false},
-		"a store that cannot be used": {pending(func(f *facts) {
-			meta.SetStatusCondition(&f.store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
+		"a store that cannot be used": {pending(func(f *Facts) {
+			meta.SetStatusCondition(&f.Store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
 				Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonStoreRefused, Message: "AccessDenied"})
 		}), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreRefused, "AccessDenied", false},
-		"a store that was changed since its check": {pending(func(f *facts) { f.store.Generation = 2 }),
+		"a store that was changed since its check": {pending(func(f *Facts) { f.Store.Generation = 2 }),
 			v1alpha1.BackupPending, "", v1alpha1.ReasonChecking, "check of the store", false},
-		"changed before there is a Job": {underWay(func(f *facts) { f.store.Generation, f.job.Exists = 2, false }),
+		"changed before there is a Job": {underWay(func(f *Facts) { f.Store.Generation, f.Job.Exists = 2, false }),
 			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "check of the store", false},
-		"another backup": {pending(func(f *facts) { f.other = "a" }), v1alpha1.BackupPending, "",
+		"another backup": {pending(func(f *Facts) { f.Other = "a" }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonBackupWaiting, "the backup a", false},
 		"an operation": {pending(
-			func(f *facts) { f.cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Recover"} }), v1alpha1.BackupPending,
+			func(f *Facts) { f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Recover"} }), v1alpha1.BackupPending,
 			"", v1alpha1.ReasonBackupWaiting, "Recover", false},
-		"a node that is away": {pending(func(f *facts) { delete(f.agents, "shop-1") }),
+		"a node that is away": {pending(func(f *Facts) { delete(f.Agents, "shop-1") }),
 			v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "2 of 3", false},
-		"a node that is away for long": {pending(func(f *facts) {
-			delete(f.agents, "shop-1")
-			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
+		"a node that is away for long": {pending(func(f *Facts) {
+			delete(f.Agents, "shop-1")
+			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
 		}), v1alpha1.BackupRunning, "shop-2", v1alpha1.ReasonBackupRunning, "", false},
-		"only the primary is left, for long": {pending(func(f *facts) {
-			f.agents = map[string]observe.Seen{"shop-0": synced()}
-			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
+		"only the primary is left, for long": {pending(func(f *Facts) {
+			f.Agents = map[string]observe.Seen{"shop-0": synced()}
+			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
 		}), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "not the primary", false},
-		"only the primary is left, for longer": {pending(func(f *facts) {
-			f.agents = map[string]observe.Seen{"shop-0": synced()}
-			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-primaryWait))
+		"only the primary is left, for longer": {pending(func(f *Facts) {
+			f.Agents = map[string]observe.Seen{"shop-0": synced()}
+			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-primaryWait))
 		}), v1alpha1.BackupRunning, "shop-0", v1alpha1.ReasonBackupRunning, "", false},
 		"another node after a failure": {pending(failedOnce), v1alpha1.BackupRunning, "shop-2", v1alpha1.ReasonBackupRunning,
 			"", false},
-		"its node becomes the primary": {underWay(func(f *facts) { f.cluster.Status.Primary = "shop-1" }),
+		"its node becomes the primary": {underWay(func(f *Facts) { f.Cluster.Status.Primary = "shop-1" }),
 			v1alpha1.BackupRunning, "shop-1", "", "", true},
 		"runs": {underWay(), v1alpha1.BackupRunning, "shop-1", "", "", true},
 		"is complete": {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupDone, "u:5",
@@ -185,32 +185,32 @@ func TestDecide(t *testing.T) {
 		"fails for good": {underWay(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused,
 			Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "no bucket", false},
 		"fails for the last time": {underWay(ended(task.Result{Error: "gone"}),
-			func(f *facts) { f.backup.Status.Attempts = maxAttempts }), v1alpha1.BackupFailed, "shop-1",
+			func(f *Facts) { f.Backup.Status.Attempts = maxAttempts }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonBackupFailed, "attempt 5", false},
 		"waits for a store that is away": {underWay(ended(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}),
-			func(f *facts) { f.backup.Status.Attempts = 4 * maxAttempts }),
+			func(f *Facts) { f.Backup.Status.Attempts = 4 * maxAttempts }),
 			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonStoreUnreachable, "made again", false},
-		"but not for ever": {underWay(ended(task.Result{Error: "quota", Reason: task.ReasonStoreFull}), func(f *facts) {
-			f.backup.CreationTimestamp = metav1.NewTime(noon.Add(-maxUnavailable))
+		"but not for ever": {underWay(ended(task.Result{Error: "quota", Reason: task.ReasonStoreFull}), func(f *Facts) {
+			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-maxUnavailable))
 		}), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreFull, "quota", false},
 		"ended without a word of it": {underWay(ended(task.Result{})), v1alpha1.BackupPending, "shop-1",
 			v1alpha1.ReasonBackupFailed, "", false},
-		"the cluster is deleted": {underWay(func(f *facts) { f.cluster = nil }), v1alpha1.BackupFailed, "shop-1",
+		"the cluster is deleted": {underWay(func(f *Facts) { f.Cluster = nil }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonClusterNotFound, "", false},
-		"the store is deleted": {underWay(func(f *facts) { f.store = nil }), v1alpha1.BackupFailed, "shop-1",
+		"the store is deleted": {underWay(func(f *Facts) { f.Store = nil }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonStoreNotFound, "nothing is stored that counts", false},
-		"the pod of the Job is kept off": {underWay(func(f *facts) { f.job.Waits = "no such Secret" }),
+		"the pod of the Job is kept off": {underWay(func(f *Facts) { f.Job.Waits = "no such Secret" }),
 			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "no such Secret", true},
 	} {
-		next := c.f.backup.Status.DeepCopy()
-		d := decide(next, c.f)
+		next := c.f.Backup.Status.DeepCopy()
+		d := Decide(next, c.f)
 		complete := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionComplete)
 		if complete == nil {
 			complete = &metav1.Condition{}
 		}
-		if next.Phase != c.phase || next.Node != c.node || d.run != c.run || complete.Reason != c.reason ||
+		if next.Phase != c.phase || next.Node != c.node || d.Run != c.run || complete.Reason != c.reason ||
 			!strings.Contains(complete.Message, c.says) {
-			t.Errorf("%s: %s on %q, run %v, %s: %s", name, next.Phase, next.Node, d.run, complete.Reason, complete.Message)
+			t.Errorf("%s: %s on %q, run %v, %s: %s", name, next.Phase, next.Node, d.Run, complete.Reason, complete.Message)
 		}
 		if next.Phase == v1alpha1.BackupRunning && next.ID == "" {
 			t.Errorf("%s: begins without an ID", name)
@@ -220,30 +220,30 @@ func TestDecide(t *testing.T) {
 
 // TestPause: attempts are made after growing pauses, and the reason of the last failure stays reported.
 func TestPause(t *testing.T) {
-	f := pending(failedOnce, func(f *facts) { f.now = f.backup.Status.AttemptedAt.Add(attemptFirst - time.Second) })
-	next := f.backup.Status.DeepCopy()
+	f := pending(failedOnce, func(f *Facts) { f.Now = f.Backup.Status.AttemptedAt.Add(attemptFirst - time.Second) })
+	next := f.Backup.Status.DeepCopy()
 	setConditions(next, f, v1alpha1.ReasonNodeFailed, "gone", false)
-	if decide(next, f); next.Phase != v1alpha1.BackupPending || meta.FindStatusCondition(next.Conditions,
+	if Decide(next, f); next.Phase != v1alpha1.BackupPending || meta.FindStatusCondition(next.Conditions,
 		v1alpha1.ConditionComplete).Reason != v1alpha1.ReasonNodeFailed {
 		t.Errorf("%+v", next)
 	}
 }
 
 func TestProgress(t *testing.T) {
-	f := underWay(func(f *facts) {
-		s := f.agents["shop-1"]
+	f := underWay(func(f *Facts) {
+		s := f.Agents["shop-1"]
 		s.Report.Backup = &agentapi.BackupReport{ID: "b1", Since: noon.Add(-10 * time.Second), Bytes: 400, Running: true}
-		f.agents["shop-1"] = s
+		f.Agents["shop-1"] = s
 	})
-	next := f.backup.Status.DeepCopy()
-	decide(next, f)
+	next := f.Backup.Status.DeepCopy()
+	Decide(next, f)
 	if p := next.Progress; p == nil || p.Summary != "40%" || p.Rate.Value() != 40 ||
 		!p.ETA.Time.Equal(noon.Add(15*time.Second)) {
 		t.Errorf("%+v", p)
 	}
-	f.agents["shop-1"].Report.Backup.Since = noon
-	next = f.backup.Status.DeepCopy()
-	decide(next, f)
+	f.Agents["shop-1"].Report.Backup.Since = noon
+	next = f.Backup.Status.DeepCopy()
+	Decide(next, f)
 	if p := next.Progress; p == nil || p.Summary != "40%" || p.Rate != nil || p.ETA != nil {
 		t.Errorf("in the first second: %+v", p)
 	}
@@ -251,12 +251,12 @@ func TestProgress(t *testing.T) {
 
 // TestReplacedCluster: a backup lies where the cluster that it is of has its backups.
 func TestReplacedCluster(t *testing.T) {
-	f := pending(failedOnce, func(f *facts) {
-		f.cluster.UID, f.backup.Status.Directory, f.backup.Status.ClusterUID = "22222222-x", "demo/shop/11111111",
+	f := pending(failedOnce, func(f *Facts) {
+		f.Cluster.UID, f.Backup.Status.Directory, f.Backup.Status.ClusterUID = "22222222-x", "demo/shop/11111111",
 			"11111111-x"
 	})
-	next := f.backup.Status.DeepCopy()
-	if decide(next, f); next.ClusterUID != "22222222-x" || !strings.HasSuffix(next.Directory, "/22222222") {
+	next := f.Backup.Status.DeepCopy()
+	if Decide(next, f); next.ClusterUID != "22222222-x" || !strings.HasSuffix(next.Directory, "/22222222") {
 		t.Errorf("%+v", next)
 	}
 }
