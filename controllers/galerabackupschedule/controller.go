@@ -21,6 +21,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupschedules,verbs=get;list;watch
@@ -40,15 +41,6 @@ type Reconciler struct {
 	Now func() time.Time
 }
 
-// facts are what a pass decides from.
-type facts struct {
-	schedule *v1alpha1.GaleraBackupSchedule
-	backups  []v1alpha1.GaleraBackup     // of the namespace
-	store    *v1alpha1.GaleraBackupStore // nil when there is none
-	cluster  *v1alpha1.GaleraCluster     // nil when there is none
-	now      time.Time
-}
-
 // Reconcile makes one pass: get, observe, decide, write the status, act.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	s := &v1alpha1.GaleraBackupSchedule{}
@@ -64,15 +56,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		return ctrl.Result{}, err
 	}
 	next := s.DeepCopy()
-	d := decide(&next.Status, s, f.backups, f.now)
-	remove := retain(&next.Status, f)
+	d := schedule.Decide(&next.Status, s, f.Backups, f.Now)
+	remove := schedule.Retain(&next.Status, f)
 	r.Refusals.Apply(next, &next.Status.Conditions)
-	if until := untilRemoval(next.Status.Retention, f.now); d.requeueAfter == 0 || until < d.requeueAfter {
-		d.requeueAfter = until
+	if until := schedule.UntilRemoval(next.Status.Retention, f.Now); d.RequeueAfter == 0 || until < d.RequeueAfter {
+		d.RequeueAfter = until
 	}
-	if d.make != "" {
+	if d.Make != "" {
 		// The backup first: its name contains when it was due, so that it is made once, and the status follows from it.
-		if err := r.make(ctx, s, d.make); err != nil {
+		if err := r.make(ctx, s, d.Make); err != nil {
 			return retry.Pass(0, err)
 		}
 	}
@@ -81,28 +73,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		if err == nil {
 			r.announce(s.Status.Retention, f, next.Status.Retention)
 		}
-		return retry.Pass(d.requeueAfter, err)
+		return retry.Pass(d.RequeueAfter, err)
 	}
-	return retry.Pass(d.requeueAfter, r.remove(ctx, remove))
+	return retry.Pass(d.RequeueAfter, r.remove(ctx, remove))
 }
 
-func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.GaleraBackupSchedule) (facts, error) {
-	f := facts{schedule: s, now: r.Now()}
+func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.GaleraBackupSchedule) (schedule.Facts, error) {
+	f := schedule.Facts{Schedule: s, Now: r.Now()}
 	var all v1alpha1.GaleraBackupList
 	if err := r.List(ctx, &all, client.InNamespace(s.Namespace)); err != nil {
 		return f, err
 	}
-	f.backups = all.Items
+	f.Backups = all.Items
 	store, cluster := &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraCluster{}
 	err := r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Template.StoreRef.Name}, store)
 	if err == nil {
-		f.store = store
+		f.Store = store
 	} else if !apierrors.IsNotFound(err) {
 		return f, err
 	}
 	err = r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Spec.Template.ClusterRef.Name}, cluster)
 	if err == nil {
-		f.cluster = cluster
+		f.Cluster = cluster
 	}
 	return f, client.IgnoreNotFound(err)
 }
@@ -128,16 +120,16 @@ func (r *Reconciler) remove(ctx context.Context, backups []*v1alpha1.GaleraBacku
 }
 
 // announce makes an event of each backup that has been added to those that are removed next.
-func (r *Reconciler) announce(before *v1alpha1.ScheduleRetention, f facts, now *v1alpha1.ScheduleRetention) {
+func (r *Reconciler) announce(before *v1alpha1.ScheduleRetention, f schedule.Facts, now *v1alpha1.ScheduleRetention) {
 	if now == nil || r.Events == nil {
 		return
 	}
 	for _, e := range now.Expiring {
-		if _, known := expiring(before, e.UID); known {
+		if _, known := schedule.Expiring(before, e.UID); known {
 			continue
 		}
-		for i := range f.backups {
-			if b := &f.backups[i]; b.UID == e.UID {
+		for i := range f.Backups {
+			if b := &f.Backups[i]; b.UID == e.UID {
 				r.Events.Eventf(b, nil, corev1.EventTypeNormal, v1alpha1.ReasonExpiring, "Retain",
 					"the store's retention removes this backup and its data at %s; to keep it, set deletionPolicy to Retain",
 					e.RemoveAt.UTC().Format(time.RFC3339))

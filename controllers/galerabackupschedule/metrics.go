@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
 )
 
 // Metrics exports what schedules ask for. The leader does, so that no series is there twice.
@@ -78,7 +79,7 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 
 // firstDue is when the first backup after the last successful one is due, zero when none is.
 func firstDue(s *v1alpha1.GaleraBackupSchedule) time.Time {
-	next, err := parse(s.Spec)
+	next, err := schedule.Parse(s.Spec)
 	if err != nil || s.Spec.Suspend {
 		return time.Time{}
 	}

@@ -1,4 +1,4 @@
-package galerabackupschedule
+package schedule
 
 import (
 	"slices"
@@ -13,12 +13,12 @@ import (
 )
 
 // kept are the facts of a schedule whose store keeps the last backup, on 21 November.
-func kept(changes ...func(*facts)) facts {
-	f := facts{schedule: nightly(), now: at("2026-11-21T00:00:00Z")}
-	f.store, f.cluster = &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraCluster{}
-	f.schedule.Spec.Template.ClusterRef.Name, f.schedule.Spec.Template.StoreRef.Name = "shop", "offsite"
-	f.store.Spec.Retention = &v1alpha1.BackupRetention{KeepLast: 1}
-	f.cluster.Name, f.cluster.UID = "shop", "new"
+func kept(changes ...func(*Facts)) Facts {
+	f := Facts{Schedule: nightly(), Now: at("2026-11-21T00:00:00Z")}
+	f.Store, f.Cluster = &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraCluster{}
+	f.Schedule.Spec.Template.ClusterRef.Name, f.Schedule.Spec.Template.StoreRef.Name = "shop", "offsite"
+	f.Store.Spec.Retention = &v1alpha1.BackupRetention{KeepLast: 1}
+	f.Cluster.Name, f.Cluster.UID = "shop", "new"
 	for _, c := range changes {
 		c(&f)
 	}
@@ -26,15 +26,15 @@ func kept(changes ...func(*facts)) facts {
 }
 
 // has adds a complete backup of a day of November.
-func has(name, day string, changes ...func(*v1alpha1.GaleraBackup)) func(*facts) {
-	return func(f *facts) {
+func has(name, day string, changes ...func(*v1alpha1.GaleraBackup)) func(*Facts) {
+	return func(f *Facts) {
 		b := made(v1alpha1.BackupCompleted, "2026-11-"+day+"T00:00:00Z")
 		b.Name, b.UID, b.Spec.DeletionPolicy = name, types.UID("uid-"+name), v1alpha1.BackupDelete
 		b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name, b.Status.ClusterUID = "shop", "offsite", "new"
 		for _, c := range changes {
 			c(&b)
 		}
-		f.backups = append(f.backups, b)
+		f.Backups = append(f.Backups, b)
 	}
 }
 
@@ -65,20 +65,20 @@ func temporary(b *v1alpha1.GaleraBackup) {
 	b.OwnerReferences = []metav1.OwnerReference{owner}
 }
 
-func window(d time.Duration) func(*facts) {
-	return func(f *facts) {
-		f.store.Spec.Retention = &v1alpha1.BackupRetention{KeepWithin: &metav1.Duration{Duration: d}}
+func window(d time.Duration) func(*Facts) {
+	return func(f *Facts) {
+		f.Store.Spec.Retention = &v1alpha1.BackupRetention{KeepWithin: &metav1.Duration{Duration: d}}
 	}
 }
 
 func TestRetain(t *testing.T) {
 	const day = 24 * time.Hour
 	old, last := has("old", "01"), has("last", "20")
-	earlier := func(name, day string) func(*facts) { return has(name, day, ofCluster("shop", "old")) }
-	bad := func(name, day string) func(*facts) { return has(name, day, failing(v1alpha1.ReasonBackupDamaged)) }
-	untested := func(name, day string) func(*facts) { return has(name, day, failing(v1alpha1.ReasonWrongKey)) }
+	earlier := func(name, day string) func(*Facts) { return has(name, day, ofCluster("shop", "old")) }
+	bad := func(name, day string) func(*Facts) { return has(name, day, failing(v1alpha1.ReasonBackupDamaged)) }
+	untested := func(name, day string) func(*Facts) { return has(name, day, failing(v1alpha1.ReasonWrongKey)) }
 	for name, c := range map[string]struct {
-		f        facts
+		f        Facts
 		expiring string
 		says     string
 	}{
@@ -89,10 +89,10 @@ func TestRetain(t *testing.T) {
 			kept(earlier("a", "01"), earlier("b", "02"), has("c", "03"), has("d", "04")), "c", "2 backups"},
 		"all of them are of an earlier one": {kept(earlier("a", "01"), earlier("b", "02")), "", "2 backups"},
 
-		"no cluster": {kept(old, last, func(f *facts) { f.cluster = nil }), "", "paused"},
-		"no rules":   {kept(old, last, func(f *facts) { f.store.Spec.Retention = nil }), "", ""},
+		"no cluster": {kept(old, last, func(f *Facts) { f.Cluster = nil }), "", "paused"},
+		"no rules":   {kept(old, last, func(f *Facts) { f.Store.Spec.Retention = nil }), "", ""},
 		"a cluster that is being deleted": {
-			kept(old, last, func(f *facts) { f.cluster.DeletionTimestamp = new(metav1.Now()) }), "", "paused"},
+			kept(old, last, func(f *Facts) { f.Cluster.DeletionTimestamp = new(metav1.Now()) }), "", "paused"},
 
 		"a damaged one does not count": {kept(has("good", "19"), bad("bad", "20")), "", ""},
 		"a damaged one does not count when it is not tested any more": {
@@ -114,7 +114,7 @@ func TestRetain(t *testing.T) {
 		"the base of no archive": {kept(window(5*day), has("a", "01", withGTID), has("b", "02"), has("c", "20")), "a b", ""},
 	} {
 		var to v1alpha1.GaleraBackupScheduleStatus
-		if remove := retain(&to, c.f); len(remove) > 0 {
+		if remove := Retain(&to, c.f); len(remove) > 0 {
 			t.Errorf("%s: removes without notice: %v", name, remove)
 		}
 		var names []string
@@ -124,7 +124,7 @@ func TestRetain(t *testing.T) {
 		}
 		for _, e := range said.Expiring {
 			names = append(names, e.Name)
-			if !e.RemoveAt.Time.Equal(c.f.now.Add(day)) {
+			if !e.RemoveAt.Time.Equal(c.f.Now.Add(day)) {
 				t.Errorf("%s: %s is removed at %s", name, e.Name, e.RemoveAt)
 			}
 		}
@@ -141,9 +141,9 @@ func TestNotice(t *testing.T) {
 	f := kept(has("old", "01"), has("last", "20"))
 	step := func(after time.Duration) []string {
 		t.Helper()
-		f.now = f.now.Add(after)
+		f.Now = f.Now.Add(after)
 		var names []string
-		for _, b := range retain(&f.schedule.Status, f) {
+		for _, b := range Retain(&f.Schedule.Status, f) {
 			names = append(names, b.Name)
 		}
 		return names
@@ -157,16 +157,16 @@ func TestNotice(t *testing.T) {
 	if got := step(time.Hour); !slices.Equal(got, []string{"old"}) {
 		t.Errorf("after the notice: %v", got)
 	}
-	f.backups[0].UID = "another"
+	f.Backups[0].UID = "another"
 	if got := step(0); got != nil {
 		t.Errorf("another one of its name: %v", got)
 	}
-	f.backups[0].Spec.DeletionPolicy = v1alpha1.BackupRetain
-	if got := step(48 * time.Hour); got != nil || len(f.schedule.Status.Retention.Expiring) != 0 {
+	f.Backups[0].Spec.DeletionPolicy = v1alpha1.BackupRetain
+	if got := step(48 * time.Hour); got != nil || len(f.Schedule.Status.Retention.Expiring) != 0 {
 		t.Errorf("kept meanwhile: %v", got)
 	}
-	f.schedule.Spec.Schedule = "*/10 * * * *"
-	if d := notice(f.schedule, f.now); d != 10*time.Minute {
+	f.Schedule.Spec.Schedule = "*/10 * * * *"
+	if d := notice(f.Schedule, f.Now); d != 10*time.Minute {
 		t.Errorf("the notice of a schedule of ten minutes: %s", d)
 	}
 }

@@ -1,4 +1,4 @@
-package galerabackupschedule
+package schedule
 
 import (
 	"fmt"
@@ -17,33 +17,33 @@ const retainInterval = 10 * time.Minute
 // maxMissed bounds how many times that have passed are looked through.
 const maxMissed = 1000
 
-// decision is what to do in addition to the status.
-type decision struct {
-	make         string // the name of the backup that is due, "" for none
-	requeueAfter time.Duration
+// Decision is what to do in addition to the status.
+type Decision struct {
+	Make         string // the name of the backup that is due, "" for none
+	RequeueAfter time.Duration
 }
 
-// decide returns what is due. It is pure.
-func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup,
-	now time.Time) decision {
+// Decide returns what is due. It is pure.
+func Decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup,
+	now time.Time) Decision {
 	to.ObservedGeneration = s.Generation
 	running := succeeded(to, s, all)
-	next, err := parse(s.Spec)
+	next, err := Parse(s.Spec)
 	if err != nil {
 		to.NextTime = nil
 		setConditions(to, s, true, v1alpha1.ReasonScheduleInvalid, err.Error()+"; correct spec.schedule or spec.timeZone")
-		return decision{}
+		return Decision{}
 	}
 	if s.Spec.Suspend {
 		to.NextTime = nil
 		setConditions(to, s, false, v1alpha1.ReasonSuspended, "no backups are made while spec.suspend is true")
-		return decision{requeueAfter: retainInterval}
+		return Decision{RequeueAfter: retainInterval}
 	}
 	due := last(next, countsFrom(s), now)
 	if due.IsZero() && s.Spec.Immediate && s.Status.LastScheduleTime == nil {
 		due = s.CreationTimestamp.Time // the name is the same whenever it is made
 	}
-	var d decision
+	var d Decision
 	switch {
 	case due.IsZero():
 	case running != "" && s.Spec.ConcurrencyPolicy != v1alpha1.ConcurrencyAllow:
@@ -52,8 +52,8 @@ func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 			fmt.Sprintf("the backup of %s was left out, because %s was still under way", due.UTC().Format(time.RFC3339),
 				running))
 	default:
-		d.make = s.Name + "-" + due.UTC().Format("20060102-1504")
-		to.LastScheduleTime, to.LastBackup = new(metav1.NewTime(due)), d.make
+		d.Make = s.Name + "-" + due.UTC().Format("20060102-1504")
+		to.LastScheduleTime, to.LastBackup = new(metav1.NewTime(due)), d.Make
 		setConditions(to, s, false, v1alpha1.ReasonScheduled, onSchedule(next.note(due)))
 	}
 	if len(to.Conditions) == 0 || s.Status.ObservedGeneration != s.Generation {
@@ -61,7 +61,7 @@ func decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 	}
 	coming := next.Next(now)
 	to.NextTime = new(metav1.NewTime(coming))
-	d.requeueAfter = min(retainInterval, max(time.Second, coming.Sub(now)))
+	d.RequeueAfter = min(retainInterval, max(time.Second, coming.Sub(now)))
 	return d
 }
 

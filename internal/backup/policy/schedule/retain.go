@@ -1,4 +1,4 @@
-package galerabackupschedule
+package schedule
 
 import (
 	"cmp"
@@ -24,48 +24,48 @@ const (
 	failuresKept = 3
 )
 
-// retain brings status.retention up to date, and returns the backups to delete now. It is pure. Retention is about the
-// backups of the cluster that exists now: those of one that is gone are all that is left of it, and those of an earlier
+// Retain brings status.retention up to date, and returns the backups to delete now. It is pure. Retention is about the
+// Backups of the cluster that exists now: those of one that is gone are all that is left of it, and those of an earlier
 // one are not the schedule's.
-func retain(to *v1alpha1.GaleraBackupScheduleStatus, f facts) (remove []*v1alpha1.GaleraBackup) {
-	if f.store == nil || f.store.Spec.Retention == nil {
+func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha1.GaleraBackup) {
+	if f.Store == nil || f.Store.Spec.Retention == nil {
 		to.Retention = nil
 		return nil
 	}
-	name := f.schedule.Spec.Template.ClusterRef.Name
-	if f.cluster == nil || f.cluster.DeletionTimestamp != nil {
+	name := f.Schedule.Spec.Template.ClusterRef.Name
+	if f.Cluster == nil || f.Cluster.DeletionTimestamp != nil {
 		to.Retention = &v1alpha1.ScheduleRetention{
 			Message: fmt.Sprintf("paused: there is no GaleraCluster %q; its backups are kept until you delete them", name)}
 		return nil
 	}
-	own, earlier := f.completeBackups(f.cluster.UID)
+	own, earlier := f.completeBackups(f.Cluster.UID)
 	next := &v1alpha1.ScheduleRetention{}
 	if earlier > 0 {
 		next.Message = fmt.Sprintf("%d backups are of an earlier cluster %q, and are kept until you delete them", earlier,
 			name)
 	}
-	notice := notice(f.schedule, f.now)
-	for _, b := range expired(own, *f.store.Spec.Retention, f.now) {
-		at, known := expiring(f.schedule.Status.Retention, b.UID)
+	notice := notice(f.Schedule, f.Now)
+	for _, b := range expired(own, *f.Store.Spec.Retention, f.Now) {
+		at, known := Expiring(f.Schedule.Status.Retention, b.UID)
 		switch {
 		case !known:
-			at = metav1.NewTime(f.now.Add(notice).Truncate(time.Second))
-		case !at.After(f.now):
+			at = metav1.NewTime(f.Now.Add(notice).Truncate(time.Second))
+		case !at.After(f.Now):
 			remove = append(remove, b)
 		}
 		next.Expiring = append(next.Expiring, v1alpha1.ExpiringBackup{Name: b.Name, UID: b.UID, RemoveAt: at})
 	}
 	next.Expiring = next.Expiring[:min(len(next.Expiring), maxExpiring)]
 	to.Retention = next
-	return append(remove, failures(f.schedule, f.backups)...)
+	return append(remove, failures(f.Schedule, f.Backups)...)
 }
 
 // completeBackups returns the schedule's backups of a cluster that are complete, and how many there are of others of
 // its name.
-func (f facts) completeBackups(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
-	t := f.schedule.Spec.Template
-	for i := range f.backups {
-		b := &f.backups[i]
+func (f Facts) completeBackups(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
+	t := f.Schedule.Spec.Template
+	for i := range f.Backups {
+		b := &f.Backups[i]
 		switch {
 		case b.Spec.ClusterRef != t.ClusterRef || b.Spec.StoreRef != t.StoreRef || b.DeletionTimestamp != nil || !stored(b):
 		case b.Status.ClusterUID == string(uid):
@@ -79,7 +79,7 @@ func (f facts) completeBackups(uid types.UID) (own []*v1alpha1.GaleraBackup, oth
 
 // notice is how long before its removal a backup is announced.
 func notice(s *v1alpha1.GaleraBackupSchedule, now time.Time) time.Duration {
-	next, err := parse(s.Spec)
+	next, err := Parse(s.Spec)
 	if err != nil {
 		return maxAnnouncement
 	}
@@ -91,8 +91,8 @@ func notice(s *v1alpha1.GaleraBackupSchedule, now time.Time) time.Duration {
 	return min(after.Sub(coming), maxAnnouncement)
 }
 
-// expiring is when a backup is removed that has been announced.
-func expiring(r *v1alpha1.ScheduleRetention, uid types.UID) (at metav1.Time, known bool) {
+// Expiring is when a backup is removed that has been announced.
+func Expiring(r *v1alpha1.ScheduleRetention, uid types.UID) (at metav1.Time, known bool) {
 	if r == nil {
 		return at, false
 	}
@@ -104,8 +104,8 @@ func expiring(r *v1alpha1.ScheduleRetention, uid types.UID) (at metav1.Time, kno
 	return at, false
 }
 
-// untilRemoval is how long it is to the next removal, at most retainEvery.
-func untilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
+// UntilRemoval is how long it is to the next removal, at most retainInterval.
+func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 	again := retainInterval
 	if r == nil {
 		return again

@@ -1,4 +1,4 @@
-package galerabackupschedule
+package schedule
 
 import (
 	"fmt"
@@ -9,32 +9,34 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-func parse(s v1alpha1.GaleraBackupScheduleSpec) (zoned, error) {
+// Parse returns the times of a schedule. The error names what cannot be read.
+func Parse(s v1alpha1.GaleraBackupScheduleSpec) (Times, error) {
 	schedule, err := cron.ParseStandard(s.Schedule)
 	if err != nil {
-		return zoned{}, fmt.Errorf("the schedule %q cannot be read: %w", s.Schedule, err)
+		return Times{}, fmt.Errorf("the schedule %q cannot be read: %w", s.Schedule, err)
 	}
 	zone, err := time.LoadLocation(s.TimeZone)
 	if err != nil {
-		return zoned{}, fmt.Errorf("the time zone %q is not known: %w", s.TimeZone, err)
+		return Times{}, fmt.Errorf("the time zone %q is not known: %w", s.TimeZone, err)
 	}
-	return zoned{schedule, zone}, nil
+	return Times{schedule, zone}, nil
 }
 
-// zoned is a schedule in a time zone. Where clocks are set forward or back, a time of the day still comes once a day.
-type zoned struct {
+// Times are those of a schedule in a time zone. Where clocks are set forward or back, a time of the day still comes
+// once a day.
+type Times struct {
 	cron.Schedule
 	zone *time.Location
 }
 
 // Next implements cron.Schedule.
-func (z zoned) Next(t time.Time) time.Time {
+func (z Times) Next(t time.Time) time.Time {
 	next, _ := z.next(t)
 	return next
 }
 
 // note returns what is special about a time of the schedule, "" for nothing.
-func (z zoned) note(due time.Time) string {
+func (z Times) note(due time.Time) string {
 	_, note := z.next(due.Add(-time.Nanosecond))
 	return note
 }
@@ -42,7 +44,7 @@ func (z zoned) note(due time.Time) string {
 // maxClockChanges bounds how many times of the clock are passed over that have come already.
 const maxClockChanges = 24 * 60
 
-func (z zoned) next(t time.Time) (next time.Time, note string) {
+func (z Times) next(t time.Time) (next time.Time, note string) {
 	if z.always() {
 		return z.Schedule.Next(t.In(z.zone)), ""
 	}
@@ -59,7 +61,7 @@ func (z zoned) next(t time.Time) (next time.Time, note string) {
 }
 
 // always reports whether the schedule is for every hour: such a one follows time, not the clock.
-func (z zoned) always() bool {
+func (z Times) always() bool {
 	const hours = 1<<24 - 1
 	spec, ok := z.Schedule.(*cron.SpecSchedule)
 	return ok && spec.Hour&hours == hours
@@ -71,7 +73,7 @@ func clockOf(t time.Time) time.Time {
 }
 
 // instant is when the clock shows a time first. One that is left out, as clocks are set forward, is the moment of that.
-func (z zoned) instant(clock time.Time) (at time.Time, note string) {
+func (z Times) instant(clock time.Time) (at time.Time, note string) {
 	at, other := z.instantAt(clock, -24*time.Hour), z.instantAt(clock, 24*time.Hour)
 	if other.Before(at) {
 		at, other = other, at
@@ -91,7 +93,7 @@ func (z zoned) instant(clock time.Time) (at time.Time, note string) {
 }
 
 // instantAt is the instant of a clock that is as far off UTC as clocks are some time away.
-func (z zoned) instantAt(clock time.Time, away time.Duration) time.Time {
+func (z Times) instantAt(clock time.Time, away time.Duration) time.Time {
 	_, offset := clock.Add(away).In(z.zone).Zone()
 	return clock.Add(-time.Duration(offset) * time.Second).In(z.zone)
 }

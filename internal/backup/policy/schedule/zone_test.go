@@ -1,4 +1,4 @@
-package galerabackupschedule
+package schedule
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func TestClockChanges(t *testing.T) {
 		"twice, and one is where the other moves to": {"30 2,3 * * *", "Europe/Vienna", "2026-03-29T00:00:00Z",
 			[]string{"2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"}, 1},
 	} {
-		z, err := parse(v1alpha1.GaleraBackupScheduleSpec{Schedule: c.schedule, TimeZone: c.zone})
+		z, err := Parse(v1alpha1.GaleraBackupScheduleSpec{Schedule: c.schedule, TimeZone: c.zone})
 		if err != nil {
 			t.Fatal(err)
 		}

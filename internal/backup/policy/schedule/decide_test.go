@@ -1,4 +1,4 @@
-package galerabackupschedule
+package schedule
 
 import (
 	"testing"
@@ -86,14 +86,14 @@ func TestDecide(t *testing.T) {
 			"nightly-20261121-0130", "2026-11-22T01:30:00Z", false},
 	} {
 		next := c.s.Status.DeepCopy()
-		d := decide(next, c.s, c.backups, at(c.now))
+		d := Decide(next, c.s, c.backups, at(c.now))
 		reported := ""
 		if next.NextTime != nil {
 			reported = next.NextTime.UTC().Format(time.RFC3339)
 		}
-		if d.make != c.make || reported != c.next || meta.IsStatusConditionTrue(next.Conditions,
+		if d.Make != c.make || reported != c.next || meta.IsStatusConditionTrue(next.Conditions,
 			v1alpha1.ConditionStalled) != c.stalled {
-			t.Errorf("%s: makes %q, next %s, %+v", name, d.make, reported, next.Conditions)
+			t.Errorf("%s: makes %q, next %s, %+v", name, d.Make, reported, next.Conditions)
 		}
 	}
 }
