@@ -24,6 +24,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
@@ -58,19 +59,6 @@ type Reconciler struct {
 	Now func() time.Time
 }
 
-// facts are what a pass decides from.
-type facts struct {
-	cluster  *v1alpha1.GaleraCluster
-	problem  problem // what keeps the archiver from running
-	archived *task.Archived
-	silent   string // why it does not answer
-	store    *v1alpha1.GaleraBackupStore
-	backups  []v1alpha1.GaleraBackup // of the namespace: they are shared with the cache, and only read
-	now      time.Time
-}
-
-type problem struct{ reason, message string }
-
 // Reconcile makes one pass.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	defer r.Calls.EndPass(req.NamespacedName)
@@ -98,13 +86,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return retry.Pass(0, err)
 	}
 	next := c.DeepCopy()
-	ask := decide(next.Status.Backup, f)
+	ask := archival.Decide(next.Status.Backup, f)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
 		if err := r.Status().Update(ctx, next); err != nil {
 			return retry.Pass(askInterval, err)
 		}
 	}
-	if ask.name != "" {
+	if ask.Name != "" {
 		err = r.makeBase(ctx, c, ask)
 	}
 	return retry.Pass(askInterval, err)
@@ -122,39 +110,39 @@ func (r *Reconciler) beginSession(ctx context.Context, c *v1alpha1.GaleraCluster
 }
 
 // observe has the archiver there, and asks it.
-func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (facts, error) {
-	f := facts{cluster: c, now: r.Now()}
+func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (archival.Facts, error) {
+	f := archival.Facts{Cluster: c, Now: r.Now()}
 	s := &v1alpha1.GaleraBackupStore{}
 	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.StoreRef.Name}, s)
 	if apierrors.IsNotFound(err) {
-		f.problem = problem{v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore " + c.Spec.Backup.StoreRef.Name +
-			" in this namespace"}
+		f.Problem = archival.Problem{Reason: v1alpha1.ReasonStoreNotFound,
+			Message: "there is no GaleraBackupStore " + c.Spec.Backup.StoreRef.Name + " in this namespace"}
 		return f, nil
 	}
 	if err != nil {
 		return f, err
 	}
-	f.store = s
+	f.Store = s
 	var backups v1alpha1.GaleraBackupList
 	if err := r.List(ctx, &backups, client.InNamespace(c.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return f, err
 	}
-	f.backups = backups.Items
+	f.Backups = backups.Items
 	if err := r.Objects.Apply(ctx, c.UID, job.ArchiverUser(c)); err != nil {
 		return f, err
 	}
 	binding := &corev1.Secret{}
 	err = r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: job.ArchiverUser(c).BindingName()}, binding)
 	if apierrors.IsNotFound(err) || err == nil && len(binding.Data[corev1.TLSCertKey]) == 0 {
-		f.problem = problem{v1alpha1.ReasonArchiverStarting,
-			"waiting for the archiver's account and certificate (GaleraUser " + resources.ArchiverName(c) + ")"}
+		f.Problem = archival.Problem{Reason: v1alpha1.ReasonArchiverStarting,
+			Message: "waiting for the archiver's account and certificate (GaleraUser " + resources.ArchiverName(c) + ")"}
 		return f, nil
 	}
 	if err != nil {
 		return f, err
 	}
 	if reason, message := status.StoreProblem(s); reason == "" {
-		ids, more := f.damaged()
+		ids, more := f.Damaged()
 		d, err := job.Archiver(c, s, job.Damaged{IDs: ids, More: more}, r.Options, r.Jobs)
 		if err != nil {
 			return f, err
@@ -163,26 +151,26 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (fa
 			return f, err
 		}
 	} else { // the archiver stays as it is: no pod gets what a store names before that was checked
-		f.problem = problem{reason, message}
+		f.Problem = archival.Problem{Reason: reason, Message: message}
 	}
 	return r.ask(ctx, f, binding.Data[corev1.TLSCertKey])
 }
 
 // ask asks the pod of the archiver.
-func (r *Reconciler) ask(ctx context.Context, f facts, leaf []byte) (facts, error) {
+func (r *Reconciler) ask(ctx context.Context, f archival.Facts, leaf []byte) (archival.Facts, error) {
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(f.cluster.Namespace),
-		client.MatchingLabels(job.ArchiverLabels(f.cluster))); err != nil {
+	if err := r.List(ctx, &pods, client.InNamespace(f.Cluster.Namespace),
+		client.MatchingLabels(job.ArchiverLabels(f.Cluster))); err != nil {
 		return f, err
 	}
-	f.silent = "there is no pod of the Deployment " + resources.ArchiverName(f.cluster)
-	by, asked := calls.By{Cluster: client.ObjectKeyFromObject(f.cluster), Object: client.ObjectKeyFromObject(f.cluster)}, 0
+	f.Silent = "there is no pod of the Deployment " + resources.ArchiverName(f.Cluster)
+	by, asked := calls.By{Cluster: client.ObjectKeyFromObject(f.Cluster), Object: client.ObjectKeyFromObject(f.Cluster)}, 0
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		if p.DeletionTimestamp != nil || !owned(p, resources.ArchiverName(f.cluster)) || asked == maxAsked {
+		if p.DeletionTimestamp != nil || !owned(p, resources.ArchiverName(f.Cluster)) || asked == maxAsked {
 			continue
 		}
-		f.silent = "the pod " + p.Name + " is not running: " + podFailure(p)
+		f.Silent = "the pod " + p.Name + " is not running: " + podFailure(p)
 		if p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "" {
 			continue
 		}
@@ -192,10 +180,10 @@ func (r *Reconciler) ask(ctx context.Context, f facts, leaf []byte) (facts, erro
 			return f, err
 		}
 		if err == nil {
-			f.archived, f.silent = &answer, ""
+			f.Archived, f.Silent = &answer, ""
 			return f, nil
 		}
-		f.silent = "the pod " + p.Name + " does not answer: " + err.Error()
+		f.Silent = "the pod " + p.Name + " does not answer: " + err.Error()
 	}
 	return f, nil
 }
@@ -239,12 +227,12 @@ func limitOf(p *corev1.Pod, name string) string {
 
 // makeBase asks for the backup that the archive goes on from. One that has failed goes first: a later pass creates the
 // one that takes its name.
-func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, ask base) error {
-	if ask.failed != nil {
-		return r.removeFailed(ctx, ask.failed.DeepCopy())
+func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, ask archival.Request) error {
+	if ask.Failed != nil {
+		return r.removeFailed(ctx, ask.Failed.DeepCopy())
 	}
 	b := &v1alpha1.GaleraBackup{
-		ObjectMeta: metav1.ObjectMeta{Name: ask.name, Namespace: c.Namespace, Labels: map[string]string{
+		ObjectMeta: metav1.ObjectMeta{Name: ask.Name, Namespace: c.Namespace, Labels: map[string]string{
 			v1alpha1.LabelCluster: c.Name, v1alpha1.LabelArchiveOf: string(c.UID)}},
 		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef,
 			DeletionPolicy: v1alpha1.BackupRetain},

@@ -1,4 +1,4 @@
-package archiving
+package archival
 
 import (
 	"fmt"
@@ -18,14 +18,14 @@ const (
 	updateInterval = 10 * time.Second
 )
 
-// decide brings status.backup up to date, and returns the backup that is asked for. It is pure.
-func decide(to *v1alpha1.ArchiveStatus, f facts) (ask base) {
-	if a := f.archived; a != nil {
+// Decide brings status.backup up to date, and returns the backup that is asked for. It is pure.
+func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
+	if a := f.Archived; a != nil {
 		to.Node, to.Segments = a.Node, int64(a.Segment) //nolint:gosec // a segment a second forever
 		switch at := to.ArchivedThrough; {
 		case at == nil || a.Through.Sub(at.Time) >= updateInterval:
 			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(a.Through)
-		case a.GTID != to.ArchivedGTID && f.now.Sub(at.Time) >= updateInterval:
+		case a.GTID != to.ArchivedGTID && f.Now.Sub(at.Time) >= updateInterval:
 			// Until a later time is stored, half a minute may pass in which nothing is written.
 			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(later(at.Time, a.Through))
 		}
@@ -34,7 +34,7 @@ func decide(to *v1alpha1.ArchiveStatus, f facts) (ask base) {
 				timeOf(secondAfter(a.From)) //nolint:gosec // as above
 		}
 	}
-	lag(to, f.now)
+	lag(to, f.Now)
 	to.Reason, to.Message, ask = judge(to, f)
 	return ask
 }
@@ -50,38 +50,38 @@ func lag(to *v1alpha1.ArchiveStatus, now time.Time) {
 }
 
 // judge returns what is wrong, or waited for.
-func judge(to *v1alpha1.ArchiveStatus, f facts) (reason, message string, ask base) {
+func judge(to *v1alpha1.ArchiveStatus, f Facts) (reason, message string, ask Request) {
 	interval := 10 * time.Second
-	if i := f.cluster.Spec.Backup.PointInTime.Interval; i != nil {
+	if i := f.Cluster.Spec.Backup.PointInTime.Interval; i != nil {
 		interval = i.Duration
 	}
-	a := f.archived
+	a := f.Archived
 	switch {
-	case a == nil && f.problem.reason != "":
-		return f.problem.reason, f.problem.message, base{}
-	case a == nil && (to.ArchivedThrough == nil || f.now.Sub(to.ArchivedThrough.Time) < startTimeout):
-		return v1alpha1.ReasonArchiverStarting, f.silent, base{}
+	case a == nil && f.Problem.Reason != "":
+		return f.Problem.Reason, f.Problem.Message, Request{}
+	case a == nil && (to.ArchivedThrough == nil || f.Now.Sub(to.ArchivedThrough.Time) < startTimeout):
+		return v1alpha1.ReasonArchiverStarting, f.Silent, Request{}
 	case a == nil:
-		return v1alpha1.ReasonArchiverFailing, f.silent, base{}
+		return v1alpha1.ReasonArchiverFailing, f.Silent, Request{}
 	case (a.Chain == 0 || !a.Surveyed) && a.Problem != "":
-		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, base{}
+		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverStarting), a.Problem, Request{}
 	case a.Chain == 0 || !a.Surveyed:
-		return v1alpha1.ReasonArchiverStarting, "the archiver determines where the archive ends", base{}
+		return v1alpha1.ReasonArchiverStarting, "the archiver determines where the archive ends", Request{}
 	case a.Base == "":
-		return unbased(to, f)
+		return withoutBase(to, f)
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag && a.Problem != "":
 		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverFailing), fmt.Sprintf("nothing is archived since %s: %s",
-			clock(to.ArchivedThrough), a.Problem), base{}
+			clock(to.ArchivedThrough), a.Problem), Request{}
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag:
 		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s",
-			clock(to.ArchivedThrough)), base{}
+			clock(to.ArchivedThrough)), Request{}
 	}
 	message = "any point in time from " + clock(to.RecoverableFrom) +
 		" on can be restored, up to status.backup.archivedThrough"
 	if a.Kept != "" {
-		return v1alpha1.ReasonPruningPaused, message + "; no segment is removed, because " + a.Kept, base{}
+		return v1alpha1.ReasonPruningPaused, message + "; no segment is removed, because " + a.Kept, Request{}
 	}
-	return v1alpha1.ReasonArchiving, message, base{}
+	return v1alpha1.ReasonArchiving, message, Request{}
 }
 
 func firstNonEmpty(a, b string) string {

@@ -1,4 +1,4 @@
-package archiving
+package archival
 
 import (
 	"fmt"
@@ -6,13 +6,8 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -21,15 +16,15 @@ import (
 var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // with are the facts of an archive that is well, with changes.
-func with(changes ...func(*facts)) facts {
-	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, store: &v1alpha1.GaleraBackupStore{},
-		archived: &task.Archived{Node: "shop-1", Through: noon.Add(-5 * time.Second), GTID: "0-1-30", Segment: 9,
+func with(changes ...func(*Facts)) Facts {
+	f := Facts{Now: noon, Cluster: &v1alpha1.GaleraCluster{}, Store: &v1alpha1.GaleraBackupStore{},
+		Archived: &task.Archived{Node: "shop-1", Through: noon.Add(-5 * time.Second), GTID: "0-1-30", Segment: 9,
 			Chain: 1, Surveyed: true, Base: "b1", From: noon.Add(-time.Hour)}}
-	f.cluster.Name, f.cluster.UID = "shop", "a54080f9-1111"
-	f.store.Name, f.store.UID = "minio", "c54080f9-1111"
-	f.cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "minio"},
+	f.Cluster.Name, f.Cluster.UID = "shop", "a54080f9-1111"
+	f.Store.Name, f.Store.UID = "minio", "c54080f9-1111"
+	f.Cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "minio"},
 		PointInTime: &v1alpha1.PointInTime{Enabled: true}}
-	f.cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	f.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	for _, change := range changes {
 		change(&f)
 	}
@@ -37,11 +32,11 @@ func with(changes ...func(*facts)) facts {
 }
 
 func TestDecide(t *testing.T) {
-	first, second := baseName(with().cluster, with().store, 1, 1), baseName(with().cluster, with().store, 5, 1)
-	silent := func(f *facts) { f.archived, f.silent = nil, "the pod does not answer" }
-	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "purged", "" }
+	first, second := baseName(with().Cluster, with().Store, 1, 1), baseName(with().Cluster, with().Store, 5, 1)
+	silent := func(f *Facts) { f.Archived, f.Silent = nil, "the pod does not answer" }
+	gap := func(f *Facts) { f.Archived.Chain, f.Archived.Gap, f.Archived.Base = 5, "purged", "" }
 	for name, c := range map[string]struct {
-		f                   facts
+		f                   Facts
 		before              v1alpha1.ArchiveStatus
 		reason, says, asked string
 	}{
@@ -53,38 +48,38 @@ func TestDecide(t *testing.T) {
 			v1alpha1.ArchiveStatus{ArchivedThrough: timeOf(noon.Add(-3 * time.Minute))}, v1alpha1.ReasonArchiverFailing,
 			"does not answer", ""},
 		"the store is gone": {with(silent,
-			func(f *facts) { f.problem = problem{v1alpha1.ReasonStoreNotFound, "there is none"} }), v1alpha1.ArchiveStatus{},
+			func(f *Facts) { f.Problem = Problem{v1alpha1.ReasonStoreNotFound, "there is none"} }), v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonStoreNotFound, "there is none", ""},
-		"it needs a base": {with(func(f *facts) { f.archived.Base = "" }), v1alpha1.ArchiveStatus{},
+		"it needs a base": {with(func(f *Facts) { f.Archived.Base = "" }), v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonBaseMissing, first, first},
-		"the cluster is not ready for one": {with(func(f *facts) { f.archived.Base, f.cluster.Status.Conditions = "", nil }),
+		"the cluster is not ready for one": {with(func(f *Facts) { f.Archived.Base, f.Cluster.Status.Conditions = "", nil }),
 			v1alpha1.ArchiveStatus{}, v1alpha1.ReasonBaseMissing, "when the cluster is Ready", ""},
-		"it surveys the archive": {with(func(f *facts) { f.archived.Surveyed = false }), v1alpha1.ArchiveStatus{},
+		"it surveys the archive": {with(func(f *Facts) { f.Archived.Surveyed = false }), v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonArchiverStarting, "determines", ""},
 		"a gap": {with(gap), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveGap, "purged",
 			second},
 		"the base is being made": {with(gap,
-			func(f *facts) { f.backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}}} }),
+			func(f *Facts) { f.Backups = []v1alpha1.GaleraBackup{{ObjectMeta: metav1.ObjectMeta{Name: second}}} }),
 			v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonArchiveGap, "is being made", ""},
-		"nothing is pruned": {with(func(f *facts) { f.archived.Kept = "more than 100 backups were found damaged" }),
+		"nothing is pruned": {with(func(f *Facts) { f.Archived.Kept = "more than 100 backups were found damaged" }),
 			v1alpha1.ArchiveStatus{}, v1alpha1.ReasonPruningPaused, "more than 100", ""},
-		"it is late": {with(func(f *facts) { f.archived.Through = noon.Add(-2 * time.Minute) }), v1alpha1.ArchiveStatus{},
+		"it is late": {with(func(f *Facts) { f.Archived.Through = noon.Add(-2 * time.Minute) }), v1alpha1.ArchiveStatus{},
 			v1alpha1.ReasonArchiveLags, "11:58", ""},
-		"the store is away": {with(func(f *facts) {
-			f.archived.Through, f.archived.Problem, f.archived.Reason = noon.Add(-2*time.Minute), "no answer",
+		"the store is away": {with(func(f *Facts) {
+			f.Archived.Through, f.Archived.Problem, f.Archived.Reason = noon.Add(-2*time.Minute), "no answer",
 				task.ReasonStoreUnreachable
 		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonStoreUnreachable, "no answer", ""},
-		"the store is away when the archiver starts": {with(func(f *facts) {
-			f.archived.Surveyed, f.archived.Problem, f.archived.Reason = false, "no answer", task.ReasonStoreUnreachable
+		"the store is away when the archiver starts": {with(func(f *Facts) {
+			f.Archived.Surveyed, f.Archived.Problem, f.Archived.Reason = false, "no answer", task.ReasonStoreUnreachable
 		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonStoreUnreachable, "no answer", ""},
-		"nothing was written yet": {with(func(f *facts) { f.archived = &task.Archived{Problem: "nothing was written"} }),
+		"nothing was written yet": {with(func(f *Facts) { f.Archived = &task.Archived{Problem: "nothing was written"} }),
 			v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting, "nothing was written", ""},
 	} {
 		to := c.before
-		ask := decide(&to, c.f)
-		if to.Reason != c.reason || !strings.Contains(to.Message, c.says) || ask.name != c.asked {
-			t.Errorf("%s: %s %q, base %q", name, to.Reason, to.Message, ask.name)
+		ask := Decide(&to, c.f)
+		if to.Reason != c.reason || !strings.Contains(to.Message, c.says) || ask.Name != c.asked {
+			t.Errorf("%s: %s %q, base %q", name, to.Reason, to.Message, ask.Name)
 		}
 	}
 }
@@ -93,8 +88,8 @@ func TestDecide(t *testing.T) {
 // meanwhile it stays.
 func TestGapIsKeptUntilTheArchiverHasLooked(t *testing.T) {
 	to := v1alpha1.ArchiveStatus{Gap: "purged", Chain: 5}
-	decide(&to, with(func(f *facts) {
-		f.archived.Surveyed, f.archived.Chain, f.archived.Base, f.archived.Gap = false, 0, "", ""
+	Decide(&to, with(func(f *Facts) {
+		f.Archived.Surveyed, f.Archived.Chain, f.Archived.Base, f.Archived.Gap = false, 0, "", ""
 	}))
 	if to.Gap != "purged" || to.Chain != 5 || to.Reason == v1alpha1.ReasonArchiving {
 		t.Errorf("%+v", to)
@@ -108,13 +103,13 @@ func TestRecoverableFrom(t *testing.T) {
 		700 * time.Millisecond: time.Second,
 		time.Second:            time.Second} {
 		var to v1alpha1.ArchiveStatus
-		decide(&to, with(func(f *facts) { f.archived.From = noon.Add(after - time.Hour) }))
+		Decide(&to, with(func(f *Facts) { f.Archived.From = noon.Add(after - time.Hour) }))
 		if have := to.RecoverableFrom; have == nil || !have.Time.Equal(noon.Add(want-time.Hour)) {
 			t.Errorf("a backup of %s after the hour: from %s", after, have)
 		}
 	}
 	var to v1alpha1.ArchiveStatus
-	decide(&to, with(func(f *facts) { f.archived.From = time.Time{} }))
+	Decide(&to, with(func(f *Facts) { f.Archived.From = time.Time{} }))
 	if to.RecoverableFrom != nil {
 		t.Errorf("there is no backup: from %s", to.RecoverableFrom)
 	}
@@ -123,9 +118,9 @@ func TestRecoverableFrom(t *testing.T) {
 // TestUnchangedStatusIsNotWritten: a status that changes with every look wakes every watcher.
 func TestUnchangedStatusIsNotWritten(t *testing.T) {
 	var to v1alpha1.ArchiveStatus
-	decide(&to, with())
+	Decide(&to, with())
 	before := *to.DeepCopy()
-	decide(&to, with(func(f *facts) { f.now, f.archived.Through = noon.Add(4*time.Second), noon.Add(-time.Second) }))
+	Decide(&to, with(func(f *Facts) { f.Now, f.Archived.Through = noon.Add(4*time.Second), noon.Add(-time.Second) }))
 	if !before.ArchivedThrough.Equal(to.ArchivedThrough) || *before.Lag != *to.Lag {
 		t.Errorf("%+v, then %+v", before, to)
 	}
@@ -135,11 +130,11 @@ func TestUnchangedStatusIsNotWritten(t *testing.T) {
 // while. The time does not go back.
 func TestLastTransaction(t *testing.T) {
 	var to v1alpha1.ArchiveStatus
-	decide(&to, with())
+	Decide(&to, with())
 	before := *to.DeepCopy()
 	step := func(after, through time.Duration) {
-		decide(&to, with(func(f *facts) {
-			f.now, f.archived.GTID, f.archived.Through = noon.Add(after), "0-1-1000", before.ArchivedThrough.Add(through)
+		Decide(&to, with(func(f *Facts) {
+			f.Now, f.Archived.GTID, f.Archived.Through = noon.Add(after), "0-1-1000", before.ArchivedThrough.Add(through)
 		}))
 	}
 	if step(time.Second, time.Second); to.ArchivedGTID != before.ArchivedGTID {
@@ -157,64 +152,23 @@ func TestLastTransaction(t *testing.T) {
 }
 
 // asked are bases of a store that were asked for, so many hours ago.
-func asked(store string, hours ...float64) func(*facts) {
-	return func(f *facts) {
+func asked(store string, hours ...float64) func(*Facts) {
+	return func(f *Facts) {
 		for i, h := range hours {
 			b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(store, i),
-				Labels:            map[string]string{v1alpha1.LabelArchiveOf: string(f.cluster.UID)},
+				Labels:            map[string]string{v1alpha1.LabelArchiveOf: string(f.Cluster.UID)},
 				CreationTimestamp: metav1.NewTime(noon.Add(-time.Duration(h * float64(time.Hour))))}}
 			b.Spec.StoreRef.Name = store
-			f.backups = append(f.backups, b)
-		}
-	}
-}
-
-// TestFailedBaseGoes: what a base that has failed has left in the store goes with it.
-func TestFailedBaseGoes(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop-base"}}
-	b.Spec.DeletionPolicy, b.Status.Phase, b.Status.ID = v1alpha1.BackupRetain, v1alpha1.BackupFailed, "b1"
-	r := Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).Build()}
-	pass := func() *v1alpha1.GaleraBackup {
-		t.Helper()
-		have := &v1alpha1.GaleraBackup{}
-		err := r.Get(t.Context(), client.ObjectKeyFromObject(b), have)
-		if err == nil {
-			err = r.makeBase(t.Context(), with().cluster, base{b.Name, have})
-		}
-		if err == nil {
-			err = r.Get(t.Context(), client.ObjectKeyFromObject(b), have)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return have
-	}
-	for range 2 { // until its controller holds it
-		if have := pass(); have.Spec.DeletionPolicy != v1alpha1.BackupDelete || have.DeletionTimestamp != nil {
-			t.Fatalf("%+v", have)
-		}
-	}
-	held := pass()
-	held.Finalizers = []string{"galera-operator.io/remove-backup"}
-	if err := r.Update(t.Context(), held); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if have := pass(); have.DeletionTimestamp == nil {
-			t.Fatalf("%+v", have)
+			f.Backups = append(f.Backups, b)
 		}
 	}
 }
 
 // TestManyGaps: a cluster of one node whose statements fail again and again is not copied in full each time.
 func TestManyGaps(t *testing.T) {
-	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "a number is missing", "" }
+	gap := func(f *Facts) { f.Archived.Chain, f.Archived.Gap, f.Archived.Base = 5, "a number is missing", "" }
 	for name, c := range map[string]struct {
-		f     facts
+		f     Facts
 		asks  bool
 		until string
 	}{
@@ -223,14 +177,14 @@ func TestManyGaps(t *testing.T) {
 		"the third gap, an hour later": {with(gap, asked("minio", 3, 2, 1)), true, ""},
 		"those of another store":       {with(gap, asked("minio", 1), asked("other", 1, 0.5, 0.1)), true, ""},
 		"those of an earlier cluster": {with(gap, asked("minio", 1, 0.5, 0.1),
-			func(f *facts) { f.cluster.UID = "d54080f9-1111" }), true, ""},
+			func(f *Facts) { f.Cluster.UID = "d54080f9-1111" }), true, ""},
 		"a backup that was made by a person": {with(gap, asked("minio", 1, 0.5, 0.1),
-			func(f *facts) { delete(f.backups[0].Labels, v1alpha1.LabelArchiveOf) }), true, ""},
+			func(f *Facts) { delete(f.Backups[0].Labels, v1alpha1.LabelArchiveOf) }), true, ""},
 	} {
 		var to v1alpha1.ArchiveStatus
-		ask := decide(&to, c.f)
-		if (ask.name != "") != c.asks || !strings.Contains(to.Message, c.until) || to.Reason != v1alpha1.ReasonArchiveGap {
-			t.Errorf("%s: %q %q", name, ask.name, to.Message)
+		ask := Decide(&to, c.f)
+		if (ask.Name != "") != c.asks || !strings.Contains(to.Message, c.until) || to.Reason != v1alpha1.ReasonArchiveGap {
+			t.Errorf("%s: %q %q", name, ask.Name, to.Message)
 		}
 	}
 }
@@ -238,19 +192,19 @@ func TestManyGaps(t *testing.T) {
 // TestBaseIsMadeAgain: a backup that the archive needs, and that has failed, is damaged, or leads nowhere, is made
 // again by itself, at growing intervals.
 func TestBaseIsMadeAgain(t *testing.T) {
-	name := func(try int) string { return baseName(with().cluster, with().store, 5, try) }
-	gap := func(f *facts) { f.archived.Chain, f.archived.Gap, f.archived.Base = 5, "purged", "" }
-	made := func(try int, phase string, hours float64, changes ...func(*v1alpha1.GaleraBackup)) func(*facts) {
-		return func(f *facts) {
+	name := func(try int) string { return baseName(with().Cluster, with().Store, 5, try) }
+	gap := func(f *Facts) { f.Archived.Chain, f.Archived.Gap, f.Archived.Base = 5, "purged", "" }
+	made := func(try int, phase string, hours float64, changes ...func(*v1alpha1.GaleraBackup)) func(*Facts) {
+		return func(f *Facts) {
 			b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: name(try),
-				Labels:            map[string]string{v1alpha1.LabelArchiveOf: string(f.cluster.UID)},
+				Labels:            map[string]string{v1alpha1.LabelArchiveOf: string(f.Cluster.UID)},
 				CreationTimestamp: metav1.NewTime(noon.Add(-time.Duration(hours * float64(time.Hour))))}}
-			b.Spec.StoreRef.Name, b.Status.Phase = f.store.Name, phase
+			b.Spec.StoreRef.Name, b.Status.Phase = f.Store.Name, phase
 			b.Status.CompletedAt = timeOf(b.CreationTimestamp.Add(time.Minute))
 			for _, change := range changes {
 				change(&b)
 			}
-			f.backups = append(f.backups, b)
+			f.Backups = append(f.Backups, b)
 		}
 	}
 	says := func(kind, reason, message string) func(*v1alpha1.GaleraBackup) {
@@ -263,7 +217,7 @@ func TestBaseIsMadeAgain(t *testing.T) {
 	failed := says(v1alpha1.ConditionComplete, v1alpha1.ReasonBackupFailed, "no agent answers")
 	const complete, failing = v1alpha1.BackupCompleted, v1alpha1.BackupFailed
 	for text, c := range map[string]struct {
-		f          facts
+		f          Facts
 		asks, says string
 		again      bool
 	}{
@@ -284,26 +238,26 @@ func TestBaseIsMadeAgain(t *testing.T) {
 			false},
 		"something was written since": {with(gap, made(1, complete, 0.1)), name(2),
 			"none that the archive can continue from", false},
-		"nothing was written since": {with(gap, made(1, complete, 0.1), func(f *facts) { f.archived.Segment = 5 }), "",
+		"nothing was written since": {with(gap, made(1, complete, 0.1), func(f *Facts) { f.Archived.Segment = 5 }), "",
 			"at 2026-11-24T12:54:00Z", false},
 		"something was written, and the second is of no use either": {with(gap, made(1, complete, 0.5),
 			made(2, complete, 0.1)),
 			"", "at 2026-11-24T13:54:00Z", false},
-		"the archiver reads no backup": {with(gap, made(1, complete, 1), func(f *facts) { f.archived.Unread = true }), "",
+		"the archiver reads no backup": {with(gap, made(1, complete, 1), func(f *Facts) { f.Archived.Unread = true }), "",
 			"is being checked", false},
 		"the archiver reads all but one of the backups": {with(gap, made(1, complete, 1),
-			func(f *facts) { f.archived.Kept = "x" }), name(2), "none that the archive can continue from", false},
+			func(f *Facts) { f.Archived.Kept = "x" }), name(2), "none that the archive can continue from", false},
 		"it has failed, and the archiver reads no backup": {with(gap, made(1, failing, 1, failed),
-			func(f *facts) { f.archived.Kept, f.archived.Unread = "no answer", true }), "", "can be read: no answer", false},
+			func(f *Facts) { f.Archived.Kept, f.Archived.Unread = "no answer", true }), "", "can be read: no answer", false},
 		"of the tenth there is a day": {with(gap, made(1, complete, 99, damaged), made(2, complete, 99, damaged),
 			made(3, complete, 99, damaged), made(4, complete, 99, damaged), made(5, complete, 99, damaged),
 			made(6, complete, 23, damaged)), "", "at 2026-11-24T13:00:00Z", false},
 	} {
 		var to v1alpha1.ArchiveStatus
-		ask := decide(&to, c.f)
-		if ask.name != c.asks || (ask.failed != nil) != c.again || !strings.Contains(to.Message, c.says) ||
+		ask := Decide(&to, c.f)
+		if ask.Name != c.asks || (ask.Failed != nil) != c.again || !strings.Contains(to.Message, c.says) ||
 			to.Reason != v1alpha1.ReasonArchiveGap {
-			t.Errorf("%s: asks for %q, again %v: %s", text, ask.name, ask.failed != nil, to.Message)
+			t.Errorf("%s: asks for %q, again %v: %s", text, ask.Name, ask.Failed != nil, to.Message)
 		}
 	}
 }
@@ -316,35 +270,18 @@ func TestDamaged(t *testing.T) {
 				{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionFalse, Reason: reason}}}}
 	}
 	f := with()
-	uid := string(f.cluster.UID)
-	f.backups = []v1alpha1.GaleraBackup{bad("b2", uid, v1alpha1.ReasonBackupDamaged),
+	uid := string(f.Cluster.UID)
+	f.Backups = []v1alpha1.GaleraBackup{bad("b2", uid, v1alpha1.ReasonBackupDamaged),
 		bad("b1", uid, v1alpha1.ReasonBackupDamaged),
 		bad("other", "other", v1alpha1.ReasonBackupDamaged), bad("unknown", uid, v1alpha1.ReasonWrongKey), {}}
-	if ids, more := f.damaged(); strings.Join(ids, " ") != "b1 b2" || more {
+	if ids, more := f.Damaged(); strings.Join(ids, " ") != "b1 b2" || more {
 		t.Errorf("%v %v", ids, more)
 	}
 	for i := range maxDamaged {
-		f.backups = append(f.backups, bad(fmt.Sprint("c", i), uid, v1alpha1.ReasonBackupDamaged))
+		f.Backups = append(f.Backups, bad(fmt.Sprint("c", i), uid, v1alpha1.ReasonBackupDamaged))
 	}
-	if ids, more := f.damaged(); len(ids) != maxDamaged || !more {
+	if ids, more := f.Damaged(); len(ids) != maxDamaged || !more {
 		t.Errorf("%d %v", len(ids), more)
-	}
-}
-
-// TestWhy: an archiver that needs more memory is named with what to do.
-func TestWhy(t *testing.T) {
-	p := &corev1.Pod{}
-	p.Spec.Containers = []corev1.Container{{Name: "archiver",
-		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(
-			"512Mi")}}}}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "archiver",
-		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "m"}}}}
-	if got := podFailure(p); got != "CrashLoopBackOff m" {
-		t.Error(got)
-	}
-	p.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "OOMKilled"}
-	if got := podFailure(p); !strings.Contains(got, "limit of 512Mi") || !strings.Contains(got, "spec.pods.resources") {
-		t.Error(got)
 	}
 }
 

@@ -1,4 +1,4 @@
-package archiving
+package archival
 
 import (
 	"crypto/sha256"
@@ -25,15 +25,15 @@ const (
 	maxDamaged = 100
 )
 
-// base is a backup that is asked for.
-type base struct {
-	name string // "" for none
-	// failed is the one of that name that has failed, and is deleted first; nil for none. Nothing of it is a backup.
-	failed *v1alpha1.GaleraBackup
+// Request is a backup that is asked for.
+type Request struct {
+	Name string // "" for none
+	// Failed is the one of that name that has failed, and is deleted first; nil for none. Nothing of it is a backup.
+	Failed *v1alpha1.GaleraBackup
 }
 
-// unbased is an archive that no backup leads to yet.
-func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message string, ask base) {
+// withoutBase is an archive that no backup leads to yet.
+func withoutBase(to *v1alpha1.ArchiveStatus, f Facts) (reason, message string, ask Request) {
 	reason, message = v1alpha1.ReasonBaseMissing, "the archive has begun, and needs a backup to continue from"
 	if to.Gap != "" {
 		reason = v1alpha1.ReasonArchiveGap
@@ -47,22 +47,22 @@ func unbased(to *v1alpha1.ArchiveStatus, f facts) (reason, message string, ask b
 	}
 	switch {
 	case b != nil && b.Status.Phase == v1alpha1.BackupCompleted:
-		return reason, message + "; the backup " + name + " is complete, and is being checked", base{}
+		return reason, message + "; the backup " + name + " is complete, and is being checked", Request{}
 	case b != nil && b.Status.Phase != v1alpha1.BackupFailed:
-		return reason, message + "; the backup " + name + " is being made", base{}
-	case b != nil && b.Labels[v1alpha1.LabelArchiveOf] != string(f.cluster.UID):
-		return reason, message + ". It was not created by the operator: delete it", base{}
-	case b != nil && f.archived.Unread: // what has failed may be complete all the same
-		return reason, message + "; the next one is asked for when the store can be read: " + f.archived.Kept, base{}
-	case !meta.IsStatusConditionTrue(f.cluster.Status.Conditions, v1alpha1.ConditionReady):
+		return reason, message + "; the backup " + name + " is being made", Request{}
+	case b != nil && b.Labels[v1alpha1.LabelArchiveOf] != string(f.Cluster.UID):
+		return reason, message + ". It was not created by the operator: delete it", Request{}
+	case b != nil && f.Archived.Unread: // what has failed may be complete all the same
+		return reason, message + "; the next one is asked for when the store can be read: " + f.Archived.Kept, Request{}
+	case !meta.IsStatusConditionTrue(f.Cluster.Status.Conditions, v1alpha1.ConditionReady):
 		return reason, message + "; the next one is asked for when the cluster is Ready: until then a node may not write a " +
-			"binary log yet", base{}
-	case next.due.After(f.now):
+			"binary log yet", Request{}
+	case next.due.After(f.Now):
 		return reason,
 			message + fmt.Sprintf("; the backup %s is asked for at %s: the archive has needed several, and a full "+
-				"backup is made once an hour at most then", name, next.due.UTC().Format(time.RFC3339)), base{}
+				"backup is made once an hour at most then", name, next.due.UTC().Format(time.RFC3339)), Request{}
 	}
-	return reason, message + "; the backup " + name + " is asked for", base{name, b}
+	return reason, message + "; the backup " + name + " is asked for", Request{name, b}
 }
 
 // try is an attempt at a backup that a chain can continue from.
@@ -75,10 +75,10 @@ type try struct {
 
 // nextTry returns the present attempt. One that has failed is no backup, and is made again under its name. One that
 // is complete and cannot be used stays: the next has another name, and follows later each time.
-func (f facts) nextTry(chain int64) (t try) {
+func (f Facts) nextTry(chain int64) (t try) {
 	t.due = f.nextBase()
 	for n := 1; ; n++ {
-		t.name = baseName(f.cluster, f.store, chain, n)
+		t.name = baseName(f.Cluster, f.Store, chain, n)
 		b := f.backup(t.name)
 		t.existing = b
 		switch {
@@ -91,7 +91,7 @@ func (f facts) nextTry(chain int64) (t try) {
 			t.why = t.name + " is damaged"
 		case f.overdue(b):
 			t.why = t.name + " is none that the archive can continue from"
-			if n == 1 && f.archived.Segment > uint64(chain) { //nolint:gosec // positive
+			if n == 1 && f.Archived.Segment > uint64(chain) { //nolint:gosec // positive
 				// Its node had not written to its binary log since its start, so that the backup names an earlier transaction
 				// than the chain begins with. Now every node has written.
 				continue
@@ -112,9 +112,9 @@ func later(a, b time.Time) time.Time {
 
 // overdue reports whether the archiver has had the time to find a complete backup: one that cannot read the store finds
 // none.
-func (f facts) overdue(b *v1alpha1.GaleraBackup) bool {
-	return !f.archived.Unread && b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil &&
-		f.now.Sub(b.Status.CompletedAt.Time) > startTimeout
+func (f Facts) overdue(b *v1alpha1.GaleraBackup) bool {
+	return !f.Archived.Unread && b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil &&
+		f.Now.Sub(b.Status.CompletedAt.Time) > startTimeout
 }
 
 // completeMessage is why a backup has failed.
@@ -126,20 +126,20 @@ func completeMessage(b *v1alpha1.GaleraBackup) string {
 }
 
 // backup returns the one of a name, nil for none.
-func (f facts) backup(name string) *v1alpha1.GaleraBackup {
-	i := slices.IndexFunc(f.backups, func(b v1alpha1.GaleraBackup) bool { return b.Name == name })
+func (f Facts) backup(name string) *v1alpha1.GaleraBackup {
+	i := slices.IndexFunc(f.Backups, func(b v1alpha1.GaleraBackup) bool { return b.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &f.backups[i]
+	return &f.Backups[i]
 }
 
 // nextBase returns the earliest time of the next base. Where statements fail again and again on a cluster of one node,
 // the archive begins anew each time.
-func (f facts) nextBase() (at time.Time) {
+func (f Facts) nextBase() (at time.Time) {
 	asked := 0
-	for _, b := range f.backups {
-		if b.Labels[v1alpha1.LabelArchiveOf] != string(f.cluster.UID) || b.Spec.StoreRef != f.cluster.Spec.Backup.StoreRef {
+	for _, b := range f.Backups {
+		if b.Labels[v1alpha1.LabelArchiveOf] != string(f.Cluster.UID) || b.Spec.StoreRef != f.Cluster.Spec.Backup.StoreRef {
 			continue
 		}
 		asked++
@@ -153,11 +153,11 @@ func (f facts) nextBase() (at time.Time) {
 	return at
 }
 
-// damaged returns the IDs of the cluster's backups that were found damaged, and whether there are more than the
+// Damaged returns the IDs of the cluster's backups that were found damaged, and whether there are more than the
 // archiver is named.
-func (f facts) damaged() (ids []string, more bool) {
-	for i := range f.backups {
-		if b := &f.backups[i]; b.Damaged() && b.Status.ClusterUID == string(f.cluster.UID) && b.Status.ID != "" {
+func (f Facts) Damaged() (ids []string, more bool) {
+	for i := range f.Backups {
+		if b := &f.Backups[i]; b.Damaged() && b.Status.ClusterUID == string(f.Cluster.UID) && b.Status.ID != "" {
 			ids = append(ids, b.Status.ID)
 		}
 	}
