@@ -62,6 +62,10 @@ func TestUpgrade(t *testing.T) {
 	s.write(1)
 	s.upgrade(0)
 	s.intact()
+	zones := "time zones of " + s.node(0).exec("sh", "-c", `sed -n '1s/^# version //p' /usr/share/zoneinfo/tzdata.zi`)
+	for i := range s.world.nodes {
+		s.awaitSQL(i, zonesComment, zones) // the older image has earlier ones
+	}
 	s.refuseOlder(2)
 	s.intact()
 }

@@ -90,9 +90,6 @@ func (m Maker) Make(ctx context.Context) error {
 	return datadir.Replace(p.InitDir(), p.Data)
 }
 
-// zoneinfo is where an image has its time zones.
-const zoneinfo = "/usr/share/zoneinfo"
-
 // loadZones fills the tables of named time zones in a new database, as default_time_zone and CONVERT_TZ need them. An
 // image without zones, or whose tool fails, gets a database without them. The other members receive the tables with
 // their first SST.
@@ -105,7 +102,12 @@ func (m Maker) loadZones(ctx context.Context) error {
 	}
 	statements := filepath.Join(m.Places.Tmp, "zones.sql")
 	defer func() { _ = os.Remove(statements) }()
-	if written, err := m.writeZones(ctx, tool, statements); err != nil || !written {
+	err := writeZones(ctx, m.Table, m.Places, tool, statements, "USE mysql;\n", markZones(zonesOf(zoneinfo)))
+	if errors.Is(err, errTool) {
+		m.Log("default_time_zone and CONVERT_TZ know no named zones: " + err.Error())
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	in, err := os.Open(statements)
@@ -123,26 +125,4 @@ func (m Maker) loadZones(ctx context.Context) error {
 		return fmt.Errorf("loading time zones: mariadbd exited with code %d: %s", exit.Code, Why(exit.Lines))
 	}
 	return nil
-}
-
-// writeZones writes the statements that fill the tables into a file. It reports false when the tool fails.
-func (m Maker) writeZones(ctx context.Context, tool, path string) (bool, error) {
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = out.Close() }()
-	if _, err := out.WriteString("USE mysql;\n"); err != nil {
-		return false, err
-	}
-	exit, err := Run(ctx, m.Table, Command{Path: tool, Args: []string{zoneinfo}, Env: Env(m.Places), Dir: m.Places.Tmp,
-		Stdout: out})
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", filepath.Base(tool), err)
-	}
-	if exit.Code != 0 {
-		m.Log(fmt.Sprintf("%s failed: default_time_zone and CONVERT_TZ know no named zones: %s", filepath.Base(tool), exit))
-		return false, nil
-	}
-	return true, nil
 }

@@ -1,7 +1,6 @@
 package mariadbd
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,37 +8,6 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/platform"
 )
-
-// TestWriteZones: a tool of the image that fails costs the named time zones, and not the first database; nothing of its
-// output is used.
-func TestWriteZones(t *testing.T) {
-	for name, c := range map[string]struct {
-		script               string
-		interrupted          bool
-		written, logs, fails bool
-	}{
-		"it works":       {"echo 'INSERT INTO time_zone_name VALUES (1);'", false, true, false, false},
-		"it fails":       {"echo INSERT; echo 'no such zone' >&2; exit 3", false, false, true, false},
-		"it is killed":   {"kill -SEGV $$", false, false, true, false},
-		"an interrupted": {"sleep 60", true, false, false, true},
-	} {
-		dir, logged := t.TempDir(), false
-		tool := filepath.Join(dir, "tool")
-		if err := os.WriteFile(tool, []byte("#!/bin/sh\n"+c.script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		if c.interrupted {
-			cancel()
-		}
-		m := Maker{Table: &platform.ProcessTable{}, Places: platform.Places{Tmp: dir}, Log: func(string) { logged = true }}
-		written, err := m.writeZones(ctx, tool, filepath.Join(dir, "zones.sql"))
-		cancel()
-		if written != c.written || logged != c.logs || (err != nil) != c.fails {
-			t.Errorf("%s: written %t, logged %t, %v", name, written, logged, err)
-		}
-	}
-}
 
 // TestLaunchWithoutFiles: a server starts although the directory for files of SQL statements cannot be made, as on a
 // full volume, and gets one that gives access to nothing: mariadbd ends without any.

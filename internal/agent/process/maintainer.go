@@ -38,6 +38,7 @@ type Maintainer struct {
 	MaintainerDependencies
 	Root    accounts.RootKeeper
 	Upgrade mariadbd.Upgrade
+	Zones   mariadbd.Zones
 
 	firstRun firstRun
 	own      own
@@ -79,11 +80,9 @@ type firstRun struct {
 
 // NewMaintainer returns a Maintainer for these components.
 func NewMaintainer(loop eventloop.Loop, dir string, root accounts.RootKeeper, upgrade mariadbd.Upgrade,
-	deps MaintainerDependencies,
-	events MaintainerEvents) Maintainer {
-	return Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, loop: loop,
-		markers: datadir.Markers{Dir: dir},
-		events:  events}
+	zones mariadbd.Zones, deps MaintainerDependencies, events MaintainerEvents) Maintainer {
+	return Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, Zones: zones, loop: loop,
+		markers: datadir.Markers{Dir: dir}, events: events}
 }
 
 // Began is called for a new run.
@@ -91,6 +90,7 @@ func (r *Maintainer) Began() {
 	r.gate.launched()
 	r.firstRun = firstRun{}
 	r.own.next = time.Time{}
+	r.Zones.Began()
 	go r.events.ForgetOwn() // its connection was to the server before
 }
 
@@ -103,6 +103,7 @@ func (r *Maintainer) Tick() {
 	r.blocked.check(r, time.Now(), "locks", r.events.Blocked, func(*agentapi.Blocked) {})
 	r.CheckRoot()
 	r.CheckUpgrade()
+	r.checkZones(time.Now())
 }
 
 // KeepSettings notes the settings of a server that serves for the first time: the member goes back to them when no
@@ -170,6 +171,15 @@ func (r *Maintainer) CheckUpgrade() {
 		Record:  func() error { return r.markers.SetVersions(made) },
 		Done:    func() { r.Exam.Versions = made },
 		Running: func() bool { return r.Run.Proc == proc && !r.Run.Stopping }})
+}
+
+// checkZones fills the tables of time zones again when the image has later zones. The member with index 0 does it for
+// all, as with root's password, once its own system tables are of its server's series.
+func (r *Maintainer) checkZones(now time.Time) {
+	ready := r.Run.Serves() && r.Run.Served && !r.Run.Stopping && r.Upgrade.Busy() == "" && r.Upgrade.Failure() == nil
+	if ready && r.Run.Status.Index == 0 && r.Run.Status.State == galera.NodeSynced {
+		r.Zones.Check(now)
+	}
 }
 
 // LoadCertificates lets a running server load the installed pair.
@@ -260,5 +270,5 @@ func (r *Maintainer) Busy() string {
 	if r.gate.busy {
 		return "the event scheduler is being turned on or off"
 	}
-	return cmp.Or(r.Root.Busy(), r.Upgrade.Busy())
+	return cmp.Or(r.Root.Busy(), r.Upgrade.Busy(), r.Zones.Busy())
 }

@@ -201,3 +201,18 @@ func (c *Conn) exec(ctx context.Context, statement string) error {
 func literal(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
+
+// Zones returns the comment of the tables of time zones, and the databases whose names begin with a prefix.
+func (c *Conn) Zones(ctx context.Context, prefix string) (comment string, databases []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	err = c.db.QueryRowContext(ctx, "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'mysql' "+
+		"AND TABLE_NAME = 'time_zone_name'").Scan(&comment)
+	if err != nil {
+		return "", nil, err
+	}
+	databases, err = collect(ctx, c.db, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE "+
+		"LEFT(SCHEMA_NAME, CHAR_LENGTH("+literal(prefix)+")) = "+literal(prefix),
+		func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
+	return comment, databases, err
+}
