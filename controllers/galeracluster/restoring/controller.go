@@ -4,13 +4,11 @@
 package restoring
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,8 +24,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
-	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
@@ -39,12 +37,6 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create
-
-const whileWaiting = 5 * time.Second
-
-// histories is the name space of the histories that restores begin: one backup, restored into one cluster, always
-// begins the same one.
-var histories = uuid.MustParse("8f0f7c8e-9a0e-4a55-9c39-3f6a8f8a2d11")
 
 // Reconciler brings the restore of one GaleraCluster a step further, every time it is asked.
 type Reconciler struct {
@@ -58,29 +50,6 @@ type Reconciler struct {
 	// Now is the clock.
 	Now func() time.Time
 }
-
-// facts are what a pass decides from.
-type facts struct {
-	cluster *v1alpha1.GaleraCluster
-	// source is where the backup lies; hindrance is why that is not known, "" when it is.
-	source  source
-	blocker problem
-	// clone is what a clone does before it has a backup; the zero value for other sources.
-	clone   step
-	find    outcome.Outcome
-	members []outcome.Outcome // by ordinal
-	busy    map[string]bool   // members whose volume an earlier Job may still fill
-	now     time.Time
-}
-
-// source is where a restore takes its backup from.
-type source struct {
-	store *v1alpha1.GaleraBackupStore
-	find  task.Find
-}
-
-// problem keeps a restore from going on.
-type problem struct{ reason, message string }
 
 // Reconcile makes one pass.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -109,13 +78,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	f.busy = busy
+	f.Busy = busy
 	next := c.DeepCopy()
-	d := decide(&next.Status, f)
+	d := restoration.Decide(&next.Status, f)
 	if !equality.Semantic.DeepEqual(c.Status, next.Status) {
-		return retry.Pass(d.requeueAfter, r.Status().Update(ctx, next)) // the intent first
+		return retry.Pass(d.RequeueAfter, r.Status().Update(ctx, next)) // the intent first
 	}
-	return retry.Pass(d.requeueAfter, r.act(ctx, f, d))
+	return retry.Pass(d.RequeueAfter, r.act(ctx, f, d))
 }
 
 // started reports whether the cluster has pods, whatever its status has lost: their volumes are no longer this
@@ -127,32 +96,33 @@ func (r *Reconciler) started(ctx context.Context, c *v1alpha1.GaleraCluster) (bo
 	return err == nil, client.IgnoreNotFound(err)
 }
 
-func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (facts, error) {
-	f := facts{cluster: c, now: r.Now()}
+func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (restoration.Facts, error) {
+	f := restoration.Facts{Cluster: c, Now: r.Now()}
 	var err error
-	if f.source, f.blocker, err = r.source(ctx, c); err != nil || c.Status.Restore == nil {
+	if f.Source, f.Blocker, err = r.source(ctx, c); err != nil || c.Status.Restore == nil {
 		return f, err
 	}
 	if err = r.observeClone(ctx, &f); err != nil {
 		return f, err
 	}
-	if f.find, err = outcome.Of(ctx, r.Client, c, job.FindName(c), f.now); err != nil {
+	if f.Find, err = outcome.Of(ctx, r.Client, c, job.FindName(c), f.Now); err != nil {
 		return f, err
 	}
 	for i := range int(c.Spec.Replicas) {
-		o, err := outcome.Of(ctx, r.Client, c, job.RestoreName(c, i), f.now)
+		o, err := outcome.Of(ctx, r.Client, c, job.RestoreName(c, i), f.Now)
 		if err != nil {
 			return f, err
 		}
-		f.members = append(f.members, o)
+		f.Members = append(f.Members, o)
 	}
 	return f, nil
 }
 
 // source finds the store, and where in it the backup is searched for.
-func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (source, problem, error) {
+func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
+	s restoration.Source, p restoration.Problem, err error) {
 	from := c.Spec.BootstrapFrom
-	s := source{store: &v1alpha1.GaleraBackupStore{}}
+	s.Store = &v1alpha1.GaleraBackupStore{}
 	var name string
 	switch {
 	case from.Cluster != nil:
@@ -162,112 +132,99 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (sou
 		err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.Backup.Name}, b)
 		switch {
 		case apierrors.IsNotFound(err):
-			return s, problem{v1alpha1.ReasonBackupNotFound,
-				fmt.Sprintf("spec.bootstrapFrom names the GaleraBackup %q, which does not exist in this namespace",
-					from.Backup.Name)}, nil
+			return s, problem(v1alpha1.ReasonBackupNotFound,
+				"spec.bootstrapFrom names the GaleraBackup %q, which does not exist in this namespace", from.Backup.Name), nil
 		case err != nil:
-			return s, problem{}, err
+			return s, p, err
 		case b.Status.Phase != v1alpha1.BackupCompleted:
-			return s, problem{v1alpha1.ReasonBackupNotFound, fmt.Sprintf("the GaleraBackup %q is not complete: it is %s", b.Name,
-				b.Status.Phase)}, nil
+			return s, problem(v1alpha1.ReasonBackupNotFound, "the GaleraBackup %q is not complete: it is %s", b.Name,
+				b.Status.Phase), nil
 		}
-		name, s.find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
+		name, s.Find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
 	default:
-		name, s.find = from.Store.Name, task.Find{Dir: directory(c), ID: from.Store.ID}
+		name, s.Find = from.Store.Name, task.Find{Dir: restoration.Directory(c), ID: from.Store.ID}
 	}
-	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, s.store)
+	err = r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, s.Store)
 	if apierrors.IsNotFound(err) {
-		return s, problem{v1alpha1.ReasonStoreNotFound, fmt.Sprintf("there is no GaleraBackupStore %q in this namespace",
-			name)}, nil
+		return s, problem(v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore %q in this namespace", name), nil
 	}
 	if err != nil {
-		return s, problem{}, err
+		return s, p, err
 	}
-	if reason, message := status.StoreProblem(s.store); reason != "" {
-		return s, problem{reason, message}, nil
+	if reason, message := status.StoreProblem(s.Store); reason != "" {
+		return s, restoration.Problem{Reason: reason, Message: message}, nil
 	}
-	t, wrong := target(c)
+	t, wrong := restoration.Target(c)
 	if wrong != "" {
-		return s, problem{v1alpha1.ReasonPointInTimeUnavailable, wrong}, nil
+		return s, restoration.Problem{Reason: v1alpha1.ReasonPointInTimeUnavailable, Message: wrong}, nil
 	}
-	s.find.Target = t
-	return r.identity(ctx, c, s)
-}
-
-// directory is where the backups of the cluster lie that spec.bootstrapFrom.store names: of all clusters of its name,
-// if it names no UID.
-func directory(c *v1alpha1.GaleraCluster) string {
-	from := c.Spec.BootstrapFrom.Store
-	return manifest.Dir(cmp.Or(from.Namespace, c.Namespace), cmp.Or(from.Cluster, c.Name), from.ClusterUID)
+	s.Find.Target = t
+	p, err = r.identity(ctx, c)
+	return s, p, err
 }
 
 // identity looks whether the Secret with the private key is there; what it holds only the Jobs see.
-func (r *Reconciler) identity(ctx context.Context, c *v1alpha1.GaleraCluster, s source) (source, problem, error) {
+func (r *Reconciler) identity(ctx context.Context, c *v1alpha1.GaleraCluster) (p restoration.Problem, err error) {
 	ref := c.Spec.BootstrapFrom.IdentitySecretRef
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, secret)
+	err = r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, secret)
 	if of := secret.Labels[v1alpha1.LabelCluster]; err == nil && of != "" {
-		why := fmt.Sprintf("the Secret %q belongs to the cluster %q: name one with the private key", ref.Name, of)
-		return s, problem{v1alpha1.ReasonWrongKey, why}, nil
+		return problem(v1alpha1.ReasonWrongKey, "the Secret %q belongs to the cluster %q: name one with the private key",
+			ref.Name, of), nil
 	}
 	if apierrors.IsNotFound(err) {
-		return s, problem{v1alpha1.ReasonWrongKey,
-			fmt.Sprintf("spec.bootstrapFrom.identitySecretRef names the Secret %q, which does not exist", ref.Name)}, nil
+		return problem(v1alpha1.ReasonWrongKey,
+			"spec.bootstrapFrom.identitySecretRef names the Secret %q, which does not exist", ref.Name), nil
 	}
-	return s, problem{}, err
+	return p, err
+}
+
+func problem(reason, format string, args ...any) restoration.Problem {
+	return restoration.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // act has the Jobs there that the phase needs.
-func (r *Reconciler) act(ctx context.Context, f facts, d decision) error {
-	c := f.cluster
-	if d.find {
-		j, err := job.Find(c, f.source.store, f.source.find, r.Jobs)
+func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration.Decision) error {
+	c := f.Cluster
+	if d.Find {
+		j, err := job.Find(c, f.Source.Store, f.Source.Find, r.Jobs)
 		if err != nil {
 			return err
 		}
 		return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
 	}
 	switch {
-	case d.copy:
+	case d.Copy:
 		return apply.Keep(ctx, r.Client, r.Live, c.UID, clone.Backup(c))
-	case d.drop:
+	case d.Drop:
 		return apply.Remove(ctx, r.Client, r.Live, c.UID,
 			&v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: clone.BackupName(c)}})
 	}
 	var errs []error
-	for _, ordinal := range d.restore {
+	for _, ordinal := range d.Restore {
 		errs = append(errs, r.restore(ctx, f, ordinal))
 	}
 	return errors.Join(errs...)
 }
 
 // restore has the volume of a member, and the Job that fills it.
-func (r *Reconciler) restore(ctx context.Context, f facts, ordinal int) error {
-	c, s := f.cluster, f.cluster.Status.Restore
+func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal int) error {
+	c, s := f.Cluster, f.Cluster.Status.Restore
 	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal),
 		client.FieldOwner(apply.FieldOwner))); err != nil {
 		return err
 	}
-	replay, err := replay(c)
+	replay, err := restoration.Replay(c)
 	if err != nil {
 		return err
 	}
-	j, err := job.Restore(c, f.source.store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History,
+	j, err := job.Restore(c, f.Source.Store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History,
 		Replay: replay}, r.Options, r.Jobs)
 	if err != nil {
 		return err
 	}
 	return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
-}
-
-// history is the UUID of the history that a cluster begins from a backup, and a point in time after it.
-func history(c *v1alpha1.GaleraCluster, id string, replay *v1alpha1.ReplayStatus) string {
-	name := string(c.UID) + "/" + id
-	if replay != nil {
-		name += fmt.Sprintf("/%s/%d-%d", replay.Target, replay.From, replay.To)
-	}
-	return uuid.NewSHA1(histories, []byte(name)).String()
 }
 
 // SetupWithManager registers the reconciler: it is woken by the cluster, its Jobs, and the copy of a clone.

@@ -1,4 +1,4 @@
-package restoring
+package restoration
 
 import (
 	"fmt"
@@ -59,26 +59,26 @@ func (s *simulated) outcome(name string) outcome.Outcome {
 
 // pass is what Reconcile does: the status first, and acts in a pass that changes nothing.
 func (s *simulated) pass() {
-	f := facts{cluster: s.cluster, now: s.now, source: source{store: &v1alpha1.GaleraBackupStore{}}}
+	f := Facts{Cluster: s.cluster, Now: s.now, Source: Source{Store: &v1alpha1.GaleraBackupStore{}}}
 	if s.cluster.Status.Restore != nil {
-		f.find = s.outcome(job.FindName(s.cluster))
+		f.Find = s.outcome(job.FindName(s.cluster))
 		for i := range s.volumes {
-			f.members = append(f.members, s.outcome(job.RestoreName(s.cluster, i)))
+			f.Members = append(f.Members, s.outcome(job.RestoreName(s.cluster, i)))
 		}
 	}
 	if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
 		return
 	}
 	next := s.cluster.Status.DeepCopy()
-	d := decide(next, f)
+	d := Decide(next, f)
 	if !equality.Semantic.DeepEqual(next.Restore, s.cluster.Status.Restore) {
 		s.cluster.Status = *next
 		return
 	}
-	if d.find {
+	if d.Find {
 		s.make(job.FindName(s.cluster), &jobRun{member: -1})
 	}
-	for _, i := range d.restore {
+	for _, i := range d.Restore {
 		r := s.cluster.Status.Restore
 		s.make(job.RestoreName(s.cluster, i), &jobRun{member: i, id: r.ID, history: r.History, replay: r.Replay.DeepCopy()})
 	}
@@ -146,7 +146,7 @@ func (s *simulated) open() (names []string) {
 }
 
 // TestPromises: whatever is killed, forgotten or late, a restore is complete only when every volume holds the same
-// backup in the same history; and once nothing is killed any more it comes to an end; one that was refused does when a
+// Backup in the same history; and once nothing is killed any more it comes to an end; one that was refused does when a
 // user has made space.
 func TestPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

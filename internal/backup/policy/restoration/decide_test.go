@@ -1,4 +1,4 @@
-package restoring
+package restoration
 
 import (
 	"slices"
@@ -24,13 +24,13 @@ func restored(position string) outcome.Outcome {
 }
 
 // in are the facts of a cluster of three in a phase.
-func in(phase string, changes ...func(*facts)) facts {
-	f := facts{now: noon, cluster: &v1alpha1.GaleraCluster{}, source: source{store: &v1alpha1.GaleraBackupStore{}},
-		members: make([]outcome.Outcome, 3)}
-	f.cluster.Name, f.cluster.UID, f.cluster.Generation = "shop", "u1", 4
-	f.source.store.Name = "offsite"
+func in(phase string, changes ...func(*Facts)) Facts {
+	f := Facts{Now: noon, Cluster: &v1alpha1.GaleraCluster{}, Source: Source{Store: &v1alpha1.GaleraBackupStore{}},
+		Members: make([]outcome.Outcome, 3)}
+	f.Cluster.Name, f.Cluster.UID, f.Cluster.Generation = "shop", "u1", 4
+	f.Source.Store.Name = "offsite"
 	if phase != "" {
-		f.cluster.Status.Restore = &v1alpha1.RestoreStatus{Phase: phase, ObservedGeneration: 4, ID: "b1", History: "new"}
+		f.Cluster.Status.Restore = &v1alpha1.RestoreStatus{Phase: phase, ObservedGeneration: 4, ID: "b1", History: "new"}
 	}
 	for _, c := range changes {
 		c(&f)
@@ -41,7 +41,7 @@ func in(phase string, changes ...func(*facts)) facts {
 func TestDecide(t *testing.T) {
 	found := done(task.Result{Backup: &task.Stored{ID: "b1", Dir: "demo/shop/x", Position: "old:6"}})
 	for name, c := range map[string]struct {
-		f            facts
+		f            Facts
 		phase        string
 		reason, says string
 		find         bool
@@ -49,78 +49,78 @@ func TestDecide(t *testing.T) {
 	}{
 		"it begins": {in(""), v1alpha1.RestoreFinding, "", "looking", false, nil},
 		"something is missing": {in(v1alpha1.RestoreFinding,
-			func(f *facts) { f.blocker = problem{v1alpha1.ReasonStoreNotFound, "no store"} }), v1alpha1.RestoreFinding,
+			func(f *Facts) { f.Blocker = Problem{v1alpha1.ReasonStoreNotFound, "no store"} }), v1alpha1.RestoreFinding,
 			v1alpha1.ReasonStoreNotFound, "no store", false, nil},
 		"it is there again": {in(v1alpha1.RestoreFinding,
-			func(f *facts) { f.cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
+			func(f *Facts) { f.Cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
 			v1alpha1.RestoreFinding, "", "looking", true, nil},
-		"the archive does not have the point": {in(v1alpha1.RestoreFinding, func(f *facts) {
-			f.find = done(task.Result{Error: "the archive ends before it", Reason: task.ReasonOutside, Fatal: true})
+		"the archive does not have the point": {in(v1alpha1.RestoreFinding, func(f *Facts) {
+			f.Find = done(task.Result{Error: "the archive ends before it", Reason: task.ReasonOutside, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonPointInTimeUnavailable, "the archive ends before it", false, nil},
 		"looks": {in(v1alpha1.RestoreFinding), v1alpha1.RestoreFinding, "", "", true, nil},
-		"is looking": {in(v1alpha1.RestoreFinding, func(f *facts) { f.find.Exists = true }), v1alpha1.RestoreFinding, "",
+		"is looking": {in(v1alpha1.RestoreFinding, func(f *Facts) { f.Find.Exists = true }), v1alpha1.RestoreFinding, "",
 			"", false, nil},
-		"has found it": {in(v1alpha1.RestoreFinding, func(f *facts) { f.find = found }), v1alpha1.RestoreRestoring, "", "b1",
+		"has found it": {in(v1alpha1.RestoreFinding, func(f *Facts) { f.Find = found }), v1alpha1.RestoreRestoring, "", "b1",
 			false, nil},
-		"the wrong key": {in(v1alpha1.RestoreFinding, func(f *facts) {
-			f.find = done(task.Result{Error: "none opens it", Reason: task.ReasonWrongKey, Fatal: true})
+		"the wrong key": {in(v1alpha1.RestoreFinding, func(f *Facts) {
+			f.Find = done(task.Result{Error: "none opens it", Reason: task.ReasonWrongKey, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonWrongKey, "not started", false, nil},
 		"the store is away": {in(v1alpha1.RestoreFinding,
-			func(f *facts) { f.find = done(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}) }),
+			func(f *Facts) { f.Find = done(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}) }),
 			v1alpha1.RestoreFinding, v1alpha1.ReasonStoreUnreachable, "tried again", false, nil},
 		"a failed one stays so": {in(v1alpha1.RestoreFailed), v1alpha1.RestoreFailed, "", "", false, nil},
-		"until the spec is changed": {in(v1alpha1.RestoreFailed, func(f *facts) { f.cluster.Generation = 5 }),
+		"until the spec is changed": {in(v1alpha1.RestoreFailed, func(f *Facts) { f.Cluster.Generation = 5 }),
 			v1alpha1.RestoreFinding, "", "looking", false, nil},
 		"all volumes, side by side": {in(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 3", false,
 			[]int{0, 1, 2}},
 		"only those that are missing": {in(v1alpha1.RestoreRestoring,
-			func(f *facts) { f.members[1].Exists, f.members[0] = true, restored("new:8") }), v1alpha1.RestoreRestoring, "",
+			func(f *Facts) { f.Members[1].Exists, f.Members[0] = true, restored("new:8") }), v1alpha1.RestoreRestoring, "",
 			"1 of 3", false, []int{2}},
-		"one is left of another restore": {in(v1alpha1.RestoreRestoring, func(f *facts) { f.members[0] = restored("old:8") }),
+		"one is left of another restore": {in(v1alpha1.RestoreRestoring, func(f *Facts) { f.Members[0] = restored("old:8") }),
 			v1alpha1.RestoreRestoring, "", "", false, nil},
 		"one failed": {in(v1alpha1.RestoreRestoring,
-			func(f *facts) { f.members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull}) }),
+			func(f *Facts) { f.Members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull}) }),
 			v1alpha1.RestoreRestoring, task.ReasonDiskFull, "shop-1: no space; it is tried again", false, nil},
-		"one holds other data": {in(v1alpha1.RestoreRestoring, func(f *facts) {
-			f.members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeInUse, Fatal: true})
+		"one holds other data": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
+			f.Members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeInUse, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "shop-1: holds a database", false, nil},
-		"all are done": {in(v1alpha1.RestoreRestoring, func(f *facts) {
-			for i := range f.members {
-				f.members[i] = restored("new:8")
+		"all are done": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
+			for i := range f.Members {
+				f.Members[i] = restored("new:8")
 			}
 		}), v1alpha1.RestoreCompleted, "", "all 3 volumes at new:8", false, nil},
 		"to different positions": {in(v1alpha1.RestoreRestoring,
-			func(f *facts) { f.members[0], f.members[1] = restored("new:8"), restored("new:9") }),
+			func(f *Facts) { f.Members[0], f.Members[1] = restored("new:8"), restored("new:9") }),
 			v1alpha1.RestoreFailed, v1alpha1.ReasonRestoreFailed, "new:9", false, nil},
-		"with the archive": {in(v1alpha1.RestoreRestoring, func(f *facts) {
-			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4}
-			for i := range f.members {
-				f.members[i] = restored("new:8")
-				f.members[i].Result.Restored.GTID = "0-1-30"
+		"with the archive": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
+			f.Cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4}
+			for i := range f.Members {
+				f.Members[i] = restored("new:8")
+				f.Members[i].Result.Restored.GTID = "0-1-30"
 			}
 		}), v1alpha1.RestoreCompleted, "", "up to the GTID 0-1-30", false, nil},
-		"with the archive, and not as far": {in(v1alpha1.RestoreRestoring, func(f *facts) {
-			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4,
+		"with the archive, and not as far": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
+			f.Cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4,
 				Reached: "0-1-29"}
-			f.members[0] = restored("new:8")
-			f.members[0].Result.Restored.GTID = "0-1-30"
+			f.Members[0] = restored("new:8")
+			f.Members[0].Result.Restored.GTID = "0-1-30"
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonReplayFailed, "0-1-30", false, nil},
-		"without the archive that was asked for": {in(v1alpha1.RestoreRestoring, func(f *facts) {
-			f.cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4}
-			f.members[0] = restored("new:8")
+		"without the archive that was asked for": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
+			f.Cluster.Status.Restore.Replay = &v1alpha1.ReplayStatus{Target: "the latest transaction", From: 3, To: 4}
+			f.Members[0] = restored("new:8")
 		}), v1alpha1.RestoreRestoring, "", "", false, nil},
-		"a pause after a failure": {in(v1alpha1.RestoreRestoring, func(f *facts) {
-			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = 1,
+		"a pause after a failure": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
+			f.Cluster.Status.Restore.Attempts, f.Cluster.Status.Restore.AttemptedAt = 1,
 				new(metav1.NewTime(noon.Add(-time.Second)))
-			f.cluster.Status.Restore.Reason = task.ReasonDiskFull
+			f.Cluster.Status.Restore.Reason = task.ReasonDiskFull
 		}), v1alpha1.RestoreRestoring, task.ReasonDiskFull, "", false, nil},
 	} {
-		next := c.f.cluster.Status.DeepCopy()
-		d := decide(next, c.f)
+		next := c.f.Cluster.Status.DeepCopy()
+		d := Decide(next, c.f)
 		s := next.Restore
-		if s.Phase != c.phase || s.Reason != c.reason || !strings.Contains(s.Message, c.says) || d.find != c.find ||
-			!slices.Equal(d.restore, c.restore) {
-			t.Errorf("%s: %s %s %q, find %v, restore %v", name, s.Phase, s.Reason, s.Message, d.find, d.restore)
+		if s.Phase != c.phase || s.Reason != c.reason || !strings.Contains(s.Message, c.says) || d.Find != c.find ||
+			!slices.Equal(d.Restore, c.restore) {
+			t.Errorf("%s: %s %s %q, find %v, restore %v", name, s.Phase, s.Reason, s.Message, d.Find, d.Restore)
 		}
 	}
 }
@@ -130,11 +130,11 @@ func TestDecide(t *testing.T) {
 func TestPause(t *testing.T) {
 	for attempts, want := range map[int32]time.Duration{1: 10 * time.Second, 3: 10 * time.Second, 6: 20 * time.Second,
 		30: maxAttemptPause} {
-		f := in(v1alpha1.RestoreRestoring, func(f *facts) {
-			f.cluster.Status.Restore.Attempts, f.cluster.Status.Restore.AttemptedAt = attempts, new(metav1.NewTime(noon))
+		f := in(v1alpha1.RestoreRestoring, func(f *Facts) {
+			f.Cluster.Status.Restore.Attempts, f.Cluster.Status.Restore.AttemptedAt = attempts, new(metav1.NewTime(noon))
 		})
-		s := f.cluster.Status.Restore
-		if got := attemptPause(s, len(f.members), noon); got != want {
+		s := f.Cluster.Status.Restore
+		if got := attemptPause(s, len(f.Members), noon); got != want {
 			t.Errorf("after %d failures: %s, want %s", attempts, got, want)
 		}
 	}
@@ -143,13 +143,13 @@ func TestPause(t *testing.T) {
 // TestHistory: a restore that is begun anew begins the same history, and no other one does.
 func TestHistory(t *testing.T) {
 	f := in("")
-	if history(f.cluster, "b1", nil) != history(f.cluster.DeepCopy(), "b1", nil) ||
-		history(f.cluster, "b1", nil) == history(f.cluster, "b2", nil) {
+	if history(f.Cluster, "b1", nil) != history(f.Cluster.DeepCopy(), "b1", nil) ||
+		history(f.Cluster, "b1", nil) == history(f.Cluster, "b2", nil) {
 		t.Error("of one cluster")
 	}
-	other := f.cluster.DeepCopy()
+	other := f.Cluster.DeepCopy()
 	other.UID = "u2"
-	if history(f.cluster, "b1", nil) == history(other, "b1", nil) {
+	if history(f.Cluster, "b1", nil) == history(other, "b1", nil) {
 		t.Error("of two clusters")
 	}
 }
@@ -165,7 +165,7 @@ func TestDirectory(t *testing.T) {
 		"demo/shop/fedcba98": {ClusterUID: "fedcba98"},
 	} {
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Store: &from}
-		if got := directory(c); got != want {
+		if got := Directory(c); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

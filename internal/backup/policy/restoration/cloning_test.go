@@ -1,4 +1,4 @@
-package restoring
+package restoration
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 )
 
 // asking is a cluster in dev that is to be a clone of prod/shop, which admits it and serves.
-func asking() (*v1alpha1.GaleraCluster, copied) {
+func asking() (*v1alpha1.GaleraCluster, CopyFacts) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "copy", UID: "u1", Generation: 1}}
 	c.Spec.Replicas = 3
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Cluster: &v1alpha1.BootstrapCluster{Name: "shop", Namespace: "prod",
@@ -29,7 +29,7 @@ func asking() (*v1alpha1.GaleraCluster, copied) {
 		{Name: "shop-1", Version: "11.4.2-MariaDB"}}
 	meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
 		Status: metav1.ConditionTrue})
-	return c, copied{source: s, watched: true, image: "mariadb:11.8"}
+	return c, CopyFacts{Source: s, Watched: true, Image: "mariadb:11.8"}
 }
 
 // made is the copy in a phase, with what it reports.
@@ -50,91 +50,91 @@ func made(c *v1alpha1.GaleraCluster, phase string, stalled bool, reason, message
 func TestCloning(t *testing.T) {
 	const none = ""
 	for name, tc := range map[string]struct {
-		change       func(*v1alpha1.GaleraCluster, *copied)
+		change       func(*v1alpha1.GaleraCluster, *CopyFacts)
 		reason, says string
 		make, drop   bool
 		found        bool
 	}{
-		"all is well": {func(*v1alpha1.GaleraCluster, *copied) {}, none, "copy the cluster prod/shop", true, false, false},
-		"no consent": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Spec.AllowedCloneNamespaces = nil },
+		"all is well": {func(*v1alpha1.GaleraCluster, *CopyFacts) {}, none, "copy the cluster prod/shop", true, false, false},
+		"no consent": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source.Spec.AllowedCloneNamespaces = nil },
 			v1alpha1.ReasonNamespaceRefused, `add "dev" to its spec.allowedCloneNamespaces`, false, false, false},
-		"no such cluster elsewhere": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source = nil },
+		"no such cluster elsewhere": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source = nil },
 			v1alpha1.ReasonNamespaceRefused, `add "dev" to its spec.allowedCloneNamespaces`, false, false, false},
-		"no such cluster here": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.source, c.Spec.BootstrapFrom.Cluster.Namespace = nil, ""
+		"no such cluster here": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Source, c.Spec.BootstrapFrom.Cluster.Namespace = nil, ""
 		}, v1alpha1.ReasonClusterNotFound, `no GaleraCluster "shop" in this namespace`, false, false, false},
-		"here, which needs no consent": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.source.Namespace, k.source.Spec.AllowedCloneNamespaces, c.Spec.BootstrapFrom.Cluster.Namespace = "dev", nil, "dev"
+		"here, which needs no consent": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Source.Namespace, k.Source.Spec.AllowedCloneNamespaces, c.Spec.BootstrapFrom.Cluster.Namespace = "dev", nil, "dev"
 		}, none, "copy the cluster dev/shop", true, false, false},
-		"itself": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.source, c.Spec.BootstrapFrom.Cluster.Namespace, c.Spec.BootstrapFrom.Cluster.Name = c, "", c.Name
+		"itself": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Source, c.Spec.BootstrapFrom.Cluster.Namespace, c.Spec.BootstrapFrom.Cluster.Name = c, "", c.Name
 		}, v1alpha1.ReasonClusterNotFound, "this cluster itself", false, false, false},
-		"a namespace that is not watched": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source, k.watched = nil, false },
+		"a namespace that is not watched": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source, k.Watched = nil, false },
 			v1alpha1.ReasonNamespaceRefused, "does not watch the namespace prod", false, false, false},
-		"a later MariaDB": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:11.4@sha256:00" },
+		"a later MariaDB": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Image = "mariadb:11.4@sha256:00" },
 			v1alpha1.ReasonVersionRefused, "set spec.image", false, false, false},
-		"an image without a series in its tag": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.image = "mariadb:stable" },
+		"an image without a series in its tag": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Image = "mariadb:stable" },
 			none, "copy the cluster", true, false, false},
-		"a source that does not serve": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Status.Conditions = nil },
+		"a source that does not serve": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source.Status.Conditions = nil },
 			v1alpha1.ReasonBackupWaiting, "does not accept writes", false, false, false},
-		"a source that sleeps": {func(_ *v1alpha1.GaleraCluster, k *copied) { k.source.Spec.Hibernate = true },
+		"a source that sleeps": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source.Spec.Hibernate = true },
 			v1alpha1.ReasonBackupWaiting, "hibernates", false, false, false},
-		"a source that is paused": {func(_ *v1alpha1.GaleraCluster, k *copied) {
-			k.source.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+		"a source that is paused": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Source.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 		}, v1alpha1.ReasonClusterPaused, "paused", false, false, false},
 		"a source that goes": {func(_ *v1alpha1.GaleraCluster,
-			k *copied) {
-			k.source.DeletionTimestamp = new(metav1.NewTime(noon))
+			k *CopyFacts) {
+			k.Source.DeletionTimestamp = new(metav1.NewTime(noon))
 		},
 			v1alpha1.ReasonClusterNotFound, "being deleted", false, false, false},
-		"begun": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.backup = made(c, v1alpha1.BackupPending, false, v1alpha1.ReasonBackupWaiting, "2 of 3 are Synced")
+		"begun": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Backup = made(c, v1alpha1.BackupPending, false, v1alpha1.ReasonBackupWaiting, "2 of 3 are Synced")
 		}, none, "2 of 3 are Synced", false, false, false},
-		"begun, and the consent is gone": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.source.Spec.AllowedCloneNamespaces, k.backup = nil,
+		"begun, and the consent is gone": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Source.Spec.AllowedCloneNamespaces, k.Backup = nil,
 				made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonNamespaceRefused, "no")
 		}, v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false, false, false},
-		"begun, and stalled": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.backup = made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonStoreNotFound, "no store")
+		"begun, and stalled": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Backup = made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonStoreNotFound, "no store")
 		}, v1alpha1.ReasonStoreNotFound, "no store", false, false, false},
-		"under way": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.source.Status.Conditions, k.backup = nil, made(c, v1alpha1.BackupRunning, false, v1alpha1.ReasonBackupRunning,
+		"under way": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Source.Status.Conditions, k.Backup = nil, made(c, v1alpha1.BackupRunning, false, v1alpha1.ReasonBackupRunning,
 				"the data of shop-1")
 		}, none, "the data of shop-1", false, false, false},
-		"complete, whatever became of the source": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.source, k.watched, k.backup = nil, false, made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+		"complete, whatever became of the source": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Source, k.Watched, k.Backup = nil, false, made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
 		}, none, "", false, false, true},
-		"failed": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonStoreRefused, "AccessDenied")
+		"failed": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonStoreRefused, "AccessDenied")
 		}, v1alpha1.ReasonStoreRefused, "AccessDenied", false, true, false},
-		"of a cluster that was named before": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
-			k.backup.Spec.ClusterRef.Name = "bar"
+		"of a cluster that was named before": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.Backup.Spec.ClusterRef.Name = "bar"
 		}, none, "removing", false, true, false},
-		"on its way out": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
-			k.backup.DeletionTimestamp = new(metav1.NewTime(noon))
+		"on its way out": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.Backup.DeletionTimestamp = new(metav1.NewTime(noon))
 		}, none, "to go", false, false, false},
-		"on its way out, and held": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonBackupRemoving, "object lock")
-			k.backup.DeletionTimestamp = new(metav1.NewTime(noon))
+		"on its way out, and held": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonBackupRemoving, "object lock")
+			k.Backup.DeletionTimestamp = new(metav1.NewTime(noon))
 		}, v1alpha1.ReasonBackupRemoving, "object lock", false, false, false},
-		"a user's backup of that name": {func(c *v1alpha1.GaleraCluster, k *copied) {
-			k.backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
-			k.backup.OwnerReferences = nil
+		"a user's backup of that name": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.Backup.OwnerReferences = nil
 		}, v1alpha1.ReasonNameConflict, "was not made for this cluster", false, false, false},
 	} {
 		c, k := asking()
 		tc.change(c, &k)
-		s := cloning(c, k)
-		if s.problem.reason != tc.reason || !strings.Contains(s.problem.message+s.message, tc.says) || s.make != tc.make ||
-			s.drop != tc.drop || (s.find != nil) != tc.found {
+		s := Cloning(c, k)
+		if s.Problem.Reason != tc.reason || !strings.Contains(s.Problem.Message+s.message, tc.says) || s.make != tc.make ||
+			s.drop != tc.drop || (s.Find != nil) != tc.found {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if s.find != nil && *s.find != (task.Find{Dir: "dev/copy/u1", ID: "b1"}) {
-			t.Errorf("%s: %+v", name, s.find)
+		if s.Find != nil && *s.Find != (task.Find{Dir: "dev/copy/u1", ID: "b1"}) {
+			t.Errorf("%s: %+v", name, s.Find)
 		}
-		if s.find == nil && s.problem.reason == "" && s.message == "" {
+		if s.Find == nil && s.Problem.Reason == "" && s.message == "" {
 			t.Errorf("%s: it waits without a word, and would look for a backup of no name", name)
 		}
 	}
@@ -144,8 +144,8 @@ func TestCloning(t *testing.T) {
 // is.
 func TestRefusalsDiscloseNothing(t *testing.T) {
 	c, k := asking()
-	k.source = nil
-	want := cloning(c, k)
+	k.Source = nil
+	want := Cloning(c, k)
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
 		"it serves":   func(*v1alpha1.GaleraCluster) {},
 		"it does not": func(s *v1alpha1.GaleraCluster) { s.Status.Conditions = nil },
@@ -156,9 +156,9 @@ func TestRefusalsDiscloseNothing(t *testing.T) {
 		"it is later": func(s *v1alpha1.GaleraCluster) { s.Status.Members[0].Version = "99.1" },
 	} {
 		c, k := asking()
-		k.source.Spec.AllowedCloneNamespaces = []string{"others"}
-		change(k.source)
-		if got := cloning(c, k); got != want {
+		k.Source.Spec.AllowedCloneNamespaces = []string{"others"}
+		change(k.Source)
+		if got := Cloning(c, k); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -169,13 +169,13 @@ func TestLost(t *testing.T) {
 	c, _ := asking()
 	s := &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreRestoring, ID: "b1"}
 	b := made(c, v1alpha1.BackupCompleted, false, "", "")
-	if p := lostCopy(s, b); p.reason != "" {
+	if p := LostCopy(s, b); p.Reason != "" {
 		t.Errorf("%+v", p)
 	}
 	other := b.DeepCopy()
 	other.Status.ID = "b2"
 	for _, b := range []*v1alpha1.GaleraBackup{nil, other} {
-		if p := lostCopy(s, b); p.reason != v1alpha1.ReasonBackupNotFound {
+		if p := LostCopy(s, b); p.Reason != v1alpha1.ReasonBackupNotFound {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -183,16 +183,16 @@ func TestLost(t *testing.T) {
 
 func TestNeeded(t *testing.T) {
 	c, _ := asking()
-	if !needed(c) {
+	if !Needed(c) {
 		t.Error("while it is made")
 	}
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
 		Status: metav1.ConditionTrue})
-	if needed(c) {
+	if Needed(c) {
 		t.Error("once the clone is Ready")
 	}
 	c.Status.Conditions, c.Spec.BootstrapFrom = nil, nil
-	if needed(c) {
+	if Needed(c) {
 		t.Error("once it is asked for no more")
 	}
 }
@@ -211,7 +211,7 @@ func beginClone() *cloned {
 	s := &cloned{simulated: begin(3), taken: map[string]bool{}}
 	c, k := asking()
 	c.UID = types.UID("u1")
-	s.cluster, s.source = c, k.source
+	s.cluster, s.source = c, k.Source
 	return s
 }
 
@@ -220,48 +220,48 @@ func (s *cloned) pass() {
 	if r := s.cluster.Status.Restore; r != nil && r.Phase == v1alpha1.RestoreCompleted {
 		return
 	}
-	f := facts{cluster: s.cluster, now: s.now, source: source{store: &v1alpha1.GaleraBackupStore{}}}
-	f.source.store.Name = "own"
+	f := Facts{Cluster: s.cluster, Now: s.now, Source: Source{Store: &v1alpha1.GaleraBackupStore{}}}
+	f.Source.Store.Name = "own"
 	if s.cluster.Status.Restore != nil {
 		s.observe(&f)
 	}
 	next := s.cluster.Status.DeepCopy()
-	d := decide(next, f)
+	d := Decide(next, f)
 	if !equality.Semantic.DeepEqual(next.Restore, s.cluster.Status.Restore) {
 		s.cluster.Status = *next
 		return
 	}
 	switch {
-	case d.find:
-		s.make(fmt.Sprint("find-", s.cluster.Status.Restore.Attempts), &jobRun{member: -1, id: f.source.find.ID})
-	case d.copy && s.backup == nil:
+	case d.Find:
+		s.make(fmt.Sprint("find-", s.cluster.Status.Restore.Attempts), &jobRun{member: -1, id: f.Source.Find.ID})
+	case d.Copy && s.backup == nil:
 		s.made++
 		s.backup = made(s.cluster, v1alpha1.BackupPending, false, "", "")
 		s.backup.CreationTimestamp, s.backup.Status.ID = metav1.NewTime(s.now), fmt.Sprint("b", s.made)
 		s.unasked = s.unasked || !clone.Admits(s.source, s.cluster.Namespace)
-	case d.drop:
+	case d.Drop:
 		s.backup = nil
 	}
-	for _, i := range d.restore {
+	for _, i := range d.Restore {
 		r := s.cluster.Status.Restore
 		s.make(fmt.Sprint("restore-", i, "-", r.ObservedGeneration, "-", r.Attempts),
 			&jobRun{member: i, id: r.ID, history: r.History})
 	}
 }
 
-func (s *cloned) observe(f *facts) {
+func (s *cloned) observe(f *Facts) {
 	r := s.cluster.Status.Restore
 	if r.Phase == v1alpha1.RestoreRestoring {
-		f.blocker = lostCopy(r, s.backup)
+		f.Blocker = LostCopy(r, s.backup)
 	} else {
-		f.clone = cloning(s.cluster, copied{source: s.source, watched: true, backup: s.backup})
-		if f.blocker = f.clone.problem; f.clone.find != nil {
-			f.source.find = *f.clone.find
+		f.Clone = Cloning(s.cluster, CopyFacts{Source: s.source, Watched: true, Backup: s.backup})
+		if f.Blocker = f.Clone.Problem; f.Clone.Find != nil {
+			f.Source.Find = *f.Clone.Find
 		}
 	}
-	f.find = s.outcome(fmt.Sprint("find-", r.Attempts))
+	f.Find = s.outcome(fmt.Sprint("find-", r.Attempts))
 	for i := range s.volumes {
-		f.members = append(f.members, s.outcome(fmt.Sprint("restore-", i, "-", r.ObservedGeneration, "-", r.Attempts)))
+		f.Members = append(f.Members, s.outcome(fmt.Sprint("restore-", i, "-", r.ObservedGeneration, "-", r.Attempts)))
 	}
 }
 
@@ -313,7 +313,7 @@ func TestClonePromises(t *testing.T) {
 			"the status is lost":   func(*rapid.T) { s.cluster.Status.Restore = nil },
 			"the spec is changed":  func(*rapid.T) { s.cluster.Generation++ },
 			"the source goes away": func(*rapid.T) { s.source.Status.Conditions = nil },
-			"the source serves":    func(*rapid.T) { _, k := asking(); s.source.Status = k.source.Status },
+			"the source serves":    func(*rapid.T) { _, k := asking(); s.source.Status = k.Source.Status },
 			"a Job ends": func(t *rapid.T) {
 				if open := s.open(); len(open) > 0 {
 					s.end(rapid.SampledFrom(open).Draw(t, "job"), rapid.SampledFrom([]string{"well", "killed before", "killed after"}).
@@ -336,7 +336,7 @@ func TestClonePromises(t *testing.T) {
 			},
 		})
 		_, k := asking()
-		s.source.Status = k.source.Status
+		s.source.Status = k.Source.Status
 		s.calm()
 		if r := s.cluster.Status.Restore; r.Phase == v1alpha1.RestoreFailed || r.Reason == v1alpha1.ReasonBackupNotFound {
 			// A user deletes the cluster and the claims, and creates it anew.

@@ -1,4 +1,4 @@
-package restoring
+package restoration
 
 import (
 	"fmt"
@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// initialAttemptPause is the pause before what failed is begun anew, which doubles up to attemptMost.
+	// initialAttemptPause is the pause before what failed is begun anew, which doubles up to maxAttemptPause.
 	initialAttemptPause = 5 * time.Second
 	maxAttemptPause     = 5 * time.Minute
 )
 
-// decision is what is to be there in addition to the status.
-type decision struct {
-	copy         bool  // the temporary backup that a clone begins with
-	drop         bool  // it is to go
-	find         bool  // the Job that searches for the backup
-	restore      []int // the Jobs that fill the volumes of these members
-	requeueAfter time.Duration
+// Decision is what is to be there in addition to the status.
+type Decision struct {
+	Copy         bool  // the temporary backup that a clone begins with
+	Drop         bool  // it is to go
+	Find         bool  // the Job that searches for the backup
+	Restore      []int // the Jobs that fill the volumes of these members
+	RequeueAfter time.Duration
 }
 
-// decide brings status.restore a step further. It is pure.
-func decide(to *v1alpha1.GaleraClusterStatus, f facts) decision {
-	c := f.cluster
+// Decide brings status.restore a step further. It is pure.
+func Decide(to *v1alpha1.GaleraClusterStatus, f Facts) Decision {
+	c := f.Cluster
 	if to.Restore == nil || to.Restore.Phase == v1alpha1.RestoreFailed && to.Restore.ObservedGeneration != c.Generation {
 		attempts := int32(0)
 		if to.Restore != nil {
@@ -38,8 +38,8 @@ func decide(to *v1alpha1.GaleraClusterStatus, f facts) decision {
 		}
 		to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: c.Generation,
 			Attempts:  attempts,
-			StartedAt: new(metav1.NewTime(f.now)), Message: "looking for the backup"}
-		return decision{requeueAfter: time.Second}
+			StartedAt: new(metav1.NewTime(f.Now)), Message: "looking for the backup"}
+		return Decision{RequeueAfter: time.Second}
 	}
 	s := to.Restore
 	switch s.Phase {
@@ -48,49 +48,49 @@ func decide(to *v1alpha1.GaleraClusterStatus, f facts) decision {
 	case v1alpha1.RestoreRestoring:
 		return restoring(s, f)
 	}
-	return decision{}
+	return Decision{}
 }
 
-func finding(s *v1alpha1.RestoreStatus, f facts) decision {
+func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	switch {
-	case f.blocker.reason != "":
+	case f.Blocker.Reason != "":
 		// What is missing may be created later; until then it is reported, and nothing is done.
-		s.Reason, s.Message = f.blocker.reason, f.blocker.message
-		if f.clone.failed && (s.AttemptedAt == nil || s.AttemptedAt.Before(&f.clone.since)) {
+		s.Reason, s.Message = f.Blocker.Reason, f.Blocker.Message
+		if f.Clone.failed && (s.AttemptedAt == nil || s.AttemptedAt.Before(&f.Clone.since)) {
 			s.Attempts++ // once for each copy that has failed
-			s.AttemptedAt = new(metav1.NewTime(f.now))
+			s.AttemptedAt = new(metav1.NewTime(f.Now))
 		}
-		return decision{drop: f.clone.drop, requeueAfter: whileWaiting}
-	case f.clone.message != "":
+		return Decision{Drop: f.Clone.drop, RequeueAfter: whileWaiting}
+	case f.Clone.message != "":
 		return copying(s, f)
-	case f.find.Done && f.find.Result.Error == "" && f.find.Result.Backup != nil:
-		b := f.find.Result.Backup
-		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.source.store.Name,
+	case f.Find.Done && f.Find.Result.Error == "" && f.Find.Result.Backup != nil:
+		b := f.Find.Result.Backup
+		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.Source.Store.Name,
 			b.Position
-		s.Replay = replayStatus(f.find.Result.Replay)
-		s.History, s.ObservedGeneration = history(f.cluster, b.ID, s.Replay), f.cluster.Generation
+		s.Replay = replayStatus(f.Find.Result.Replay)
+		s.History, s.ObservedGeneration = history(f.Cluster, b.ID, s.Replay), f.Cluster.Generation
 		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(s))
-		return decision{requeueAfter: time.Second}
-	case f.find.Done:
-		return failed(s, f, f.find.Result, "")
+		return Decision{RequeueAfter: time.Second}
+	case f.Find.Done:
+		return failed(s, f, f.Find.Result, "")
 	}
 	switch {
-	case f.find.Waits != "":
-		s.Reason, s.Message = v1alpha1.ReasonRestoring, f.find.Waits
-	case attemptPause(s, 1, f.now) <= 0:
+	case f.Find.Waits != "":
+		s.Reason, s.Message = v1alpha1.ReasonRestoring, f.Find.Waits
+	case attemptPause(s, 1, f.Now) <= 0:
 		s.Reason, s.Message = "", "looking for the backup"
 	}
-	return decision{find: !f.find.Exists && attemptPause(s, 1, f.now) <= 0,
-		requeueAfter: min(whileWaiting, max(time.Second, attemptPause(s, 1, f.now)))}
+	return Decision{Find: !f.Find.Exists && attemptPause(s, 1, f.Now) <= 0,
+		RequeueAfter: min(whileWaiting, max(time.Second, attemptPause(s, 1, f.Now)))}
 }
 
 // copying has a clone's copy made, after a pause where one has failed: until then the reason is reported.
-func copying(s *v1alpha1.RestoreStatus, f facts) decision {
-	if wait := attemptPause(s, 1, f.now); f.clone.make && wait > 0 {
-		return decision{requeueAfter: min(whileWaiting, max(time.Second, wait))}
+func copying(s *v1alpha1.RestoreStatus, f Facts) Decision {
+	if wait := attemptPause(s, 1, f.Now); f.Clone.make && wait > 0 {
+		return Decision{RequeueAfter: min(whileWaiting, max(time.Second, wait))}
 	}
-	s.Reason, s.Message = "", f.clone.message
-	return decision{copy: f.clone.make, drop: f.clone.drop, requeueAfter: whileWaiting}
+	s.Reason, s.Message = "", f.Clone.message
+	return Decision{Copy: f.Clone.make, Drop: f.Clone.drop, RequeueAfter: whileWaiting}
 }
 
 // attemptPause is how long an attempt that is made again waits. Each of the members that try counts its own failures.
@@ -103,34 +103,34 @@ func attemptPause(s *v1alpha1.RestoreStatus, members int, now time.Time) time.Du
 }
 
 // failed reports why an attempt has failed; it is tried again unless that is useless.
-func failed(s *v1alpha1.RestoreStatus, f facts, r task.Result, who string) decision {
+func failed(s *v1alpha1.RestoreStatus, f Facts, r task.Result, who string) Decision {
 	s.Reason, s.Message = r.Reason, who+r.Error
 	if s.Reason == "" {
 		s.Reason = v1alpha1.ReasonRestoreFailed
 	}
 	if r.Fatal {
-		s.Phase, s.ObservedGeneration = v1alpha1.RestoreFailed, f.cluster.Generation
+		s.Phase, s.ObservedGeneration = v1alpha1.RestoreFailed, f.Cluster.Generation
 		s.Message += "; the cluster is not started. Change spec.bootstrapFrom, or correct the cause and then " +
 			"anything in spec"
-		return decision{}
+		return Decision{}
 	}
 	s.Attempts++
-	s.AttemptedAt = new(metav1.NewTime(f.now))
+	s.AttemptedAt = new(metav1.NewTime(f.Now))
 	s.Message += "; it is tried again"
-	return decision{requeueAfter: initialAttemptPause}
+	return Decision{RequeueAfter: initialAttemptPause}
 }
 
 // restoring has every member's volume filled, side by side.
-func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
-	var d decision
+func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
+	var d Decision
 	numbered(s, f)
-	for i, o := range f.members {
-		name := resources.PodName(f.cluster, i)
+	for i, o := range f.Members {
+		name := resources.PodName(f.Cluster, i)
 		switch {
 		case slices.Contains(s.Restored, name):
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil && !matchesRestored(s, *o.Result.Restored):
 			renameAttempt(s, name) // a Job that is left of another restore
-			return decision{requeueAfter: time.Second}
+			return Decision{RequeueAfter: time.Second}
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil:
 			if s.Position != "" && s.Position != o.Result.Restored.Position {
 				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonRestoreFailed,
@@ -155,18 +155,18 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 			return d
 		case o.Waits != "":
 			s.Reason, s.Message = v1alpha1.ReasonRestoring, o.Waits
-		case !o.Exists && f.busy[name]:
+		case !o.Exists && f.Busy[name]:
 			s.Reason, s.Message = v1alpha1.ReasonRestoring, "waiting for an earlier attempt at the volume of "+name+" to end"
 		case !o.Exists:
-			d.restore = append(d.restore, i)
+			d.Restore = append(d.Restore, i)
 		}
 	}
 	slices.Sort(s.Restored)
-	d.requeueAfter = whileWaiting
+	d.RequeueAfter = whileWaiting
 	switch {
-	case len(s.Restored) >= len(f.members):
-		s.Phase, s.Reason, s.CompletedAt = v1alpha1.RestoreCompleted, "", new(metav1.NewTime(f.now))
-		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on %s at %s", s.ID, s.Source, allVolumes(len(f.members)),
+	case len(s.Restored) >= len(f.Members):
+		s.Phase, s.Reason, s.CompletedAt = v1alpha1.RestoreCompleted, "", new(metav1.NewTime(f.Now))
+		s.Message = fmt.Sprintf("the backup %s, which was at %s, is on %s at %s", s.ID, s.Source, allVolumes(len(f.Members)),
 			s.Position)
 		if r := s.Replay; r != nil {
 			s.Message += fmt.Sprintf(", with the archive up to the GTID %s (%s was asked for)", r.Reached, r.Target)
@@ -176,16 +176,16 @@ func restoring(s *v1alpha1.RestoreStatus, f facts) decision {
 					r.Late)
 			}
 		}
-		s.Message += eventsAfter(f.cluster, s.Replay != nil)
-		return decision{}
-	case f.blocker.reason != "":
-		s.Reason, s.Message, d.restore = f.blocker.reason, f.blocker.message, nil
-	case attemptPause(s, len(f.members), f.now) > 0:
-		d.restore, d.requeueAfter = nil, min(d.requeueAfter, attemptPause(s, len(f.members), f.now))
+		s.Message += eventsAfter(f.Cluster, s.Replay != nil)
+		return Decision{}
+	case f.Blocker.Reason != "":
+		s.Reason, s.Message, d.Restore = f.Blocker.Reason, f.Blocker.Message, nil
+	case attemptPause(s, len(f.Members), f.Now) > 0:
+		d.Restore, d.RequeueAfter = nil, min(d.RequeueAfter, attemptPause(s, len(f.Members), f.Now))
 	case s.Reason == "":
 		s.Message = fmt.Sprintf("filling the volumes with %s: %d of %d are done%s", describeSource(s), len(s.Restored),
-			len(f.members), list(s.Restored))
-	case len(d.restore) > 0:
+			len(f.Members), list(s.Restored))
+	case len(d.Restore) > 0:
 		s.Reason = ""
 	}
 	return d
@@ -199,19 +199,19 @@ func eventsAfter(c *v1alpha1.GaleraCluster, replayed bool) string {
 		out = "; scheduled events run on the primary (spec.mariadb.events)"
 	}
 	if replayed {
-		out += ", and those that were created or altered after the backup have to be enabled: the condition EventsScheduled " +
-			"names them"
+		out += ", and those that were created or altered after the backup have to be enabled: the condition " +
+			"EventsScheduled names them"
 	}
 	return out
 }
 
 // numbered gives each member a number of its own, so that the failure of one renames no other's Job.
-func numbered(s *v1alpha1.RestoreStatus, f facts) {
+func numbered(s *v1alpha1.RestoreStatus, f Facts) {
 	if s.MemberAttempts == nil {
 		s.MemberAttempts = map[string]int32{}
 	}
-	for i := range f.members {
-		name := resources.PodName(f.cluster, i)
+	for i := range f.Members {
+		name := resources.PodName(f.Cluster, i)
 		if _, known := s.MemberAttempts[name]; !known {
 			s.MemberAttempts[name] = s.Attempts
 		}
@@ -230,7 +230,7 @@ func matchesRestored(s *v1alpha1.RestoreStatus, r task.Restored) bool {
 	return r.ID == s.ID && (s.Replay == nil) == (r.GTID == "") && strings.HasPrefix(r.Position, s.History+":")
 }
 
-// describeSource is restored.
+// describeSource names what is restored.
 func describeSource(s *v1alpha1.RestoreStatus) string {
 	if s.Replay == nil {
 		return "the backup " + s.ID

@@ -1,4 +1,4 @@
-package restoring
+package restoration
 
 import (
 	"slices"
@@ -27,7 +27,7 @@ func filling(c *v1alpha1.GaleraCluster, member, name string, end batchv1.JobCond
 
 // TestLeftover: a Job that has filled a volume goes, since its pod holds the claim. So does one of an earlier attempt.
 func TestLeftover(t *testing.T) {
-	c := in(v1alpha1.RestoreRestoring).cluster
+	c := in(v1alpha1.RestoreRestoring).Cluster
 	now := func(ordinal int) string { return job.RestoreName(c, ordinal) }
 	all := []batchv1.Job{
 		filling(c, "shop-0", now(0), batchv1.JobComplete), filling(c, "shop-1", now(1), batchv1.JobComplete),
@@ -41,7 +41,7 @@ func TestLeftover(t *testing.T) {
 		v1alpha1.RestoreCompleted: {now(0), now(1), now(2), "shop-1-restore-3-9", "shop-2-restore-3-9"},
 	} {
 		c.Status.Restore.Phase = phase
-		remove, busy := leftover(c, all)
+		remove, busy := Leftover(c, all)
 		var names []string
 		for _, j := range remove {
 			names = append(names, j.Name)
@@ -56,25 +56,25 @@ func TestLeftover(t *testing.T) {
 // TestOneFails: the Jobs of the other members keep their names, and their work. A volume that an earlier Job may fill
 // is waited for.
 func TestOneFails(t *testing.T) {
-	f := in(v1alpha1.RestoreRestoring, func(f *facts) {
-		f.members[0].Exists, f.members[2].Exists = true, true
-		f.members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull})
+	f := in(v1alpha1.RestoreRestoring, func(f *Facts) {
+		f.Members[0].Exists, f.Members[2].Exists = true, true
+		f.Members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull})
 	})
-	before := []string{job.RestoreName(f.cluster, 0), job.RestoreName(f.cluster, 1), job.RestoreName(f.cluster, 2)}
-	decide(&f.cluster.Status, f)
-	f.members[1] = outcome.Outcome{}
-	decide(&f.cluster.Status, f)
+	before := []string{job.RestoreName(f.Cluster, 0), job.RestoreName(f.Cluster, 1), job.RestoreName(f.Cluster, 2)}
+	Decide(&f.Cluster.Status, f)
+	f.Members[1] = outcome.Outcome{}
+	Decide(&f.Cluster.Status, f)
 	for i, same := range []bool{true, false, true} {
-		if now := job.RestoreName(f.cluster, i); (now == before[i]) != same {
+		if now := job.RestoreName(f.Cluster, i); (now == before[i]) != same {
 			t.Errorf("%d: %s, before %s", i, now, before[i])
 		}
 	}
-	f.now, f.busy = f.now.Add(maxAttemptPause), map[string]bool{"shop-1": true}
-	if d := decide(&f.cluster.Status, f); len(d.restore) != 0 {
-		t.Errorf("next to an earlier attempt: %v", d.restore)
+	f.Now, f.Busy = f.Now.Add(maxAttemptPause), map[string]bool{"shop-1": true}
+	if d := Decide(&f.Cluster.Status, f); len(d.Restore) != 0 {
+		t.Errorf("next to an earlier attempt: %v", d.Restore)
 	}
-	f.busy = nil
-	if d := decide(&f.cluster.Status, f); !slices.Equal(d.restore, []int{1}) {
-		t.Errorf("after it: %v", d.restore)
+	f.Busy = nil
+	if d := Decide(&f.Cluster.Status, f); !slices.Equal(d.Restore, []int{1}) {
+		t.Errorf("after it: %v", d.Restore)
 	}
 }

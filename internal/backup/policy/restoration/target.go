@@ -1,15 +1,18 @@
-package restoring
+package restoration
 
 import (
+	"cmp"
 	"errors"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// target is the point in time that the spec names, nil for the backup itself. wrong explains what is no point in time.
-func target(c *v1alpha1.GaleraCluster) (t *binlog.Target, wrong string) {
+// Target is the point in time that the spec names, nil for the backup itself. wrong explains what is no point in time.
+func Target(c *v1alpha1.GaleraCluster) (t *binlog.Target, wrong string) {
 	p := c.Spec.BootstrapFrom.PointInTime
 	if p == nil {
 		return nil, ""
@@ -26,13 +29,13 @@ func target(c *v1alpha1.GaleraCluster) (t *binlog.Target, wrong string) {
 	return t, wrong
 }
 
-// replay is what a Job applies: the segments that were found, and not what has been archived since.
-func replay(c *v1alpha1.GaleraCluster) (*task.Replay, error) {
+// Replay is what a Job applies: the segments that were found, and not what has been archived since.
+func Replay(c *v1alpha1.GaleraCluster) (*task.Replay, error) {
 	s := c.Status.Restore.Replay
 	if s == nil {
 		return nil, nil
 	}
-	t, wrong := target(c)
+	t, wrong := Target(c)
 	if wrong != "" || t == nil {
 		return nil, errors.New("spec.bootstrapFrom.pointInTime has been changed during the restore")
 	}
@@ -51,4 +54,11 @@ func replayStatus(r *task.Replay) *v1alpha1.ReplayStatus {
 	}
 	return &v1alpha1.ReplayStatus{Target: r.Target.String(), From: int64(r.From), To: int64(r.To), Bytes: r.Bytes,
 		Sum: r.Sum, Domain: int64(r.Domain)} //nolint:gosec // numbers of segments are small
+}
+
+// Directory is where the backups of the cluster lie that spec.bootstrapFrom.store names: of all clusters of its name,
+// if it names no UID.
+func Directory(c *v1alpha1.GaleraCluster) string {
+	from := c.Spec.BootstrapFrom.Store
+	return manifest.Dir(cmp.Or(from.Namespace, c.Namespace), cmp.Or(from.Cluster, c.Name), from.ClusterUID)
 }

@@ -1,0 +1,54 @@
+// Package restoration decides how a new cluster begins with a backup, or with a copy of a living cluster: which backup,
+// which volumes are filled, what an ended Job means, and which Jobs go. It is pure, and a model runs it (model_test.go):
+// controllers/galeracluster/restoring gathers the facts and acts.
+package restoration
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+const whileWaiting = 5 * time.Second
+
+// histories is the name space of the histories that restores begin: one backup, restored into one cluster, always
+// begins the same one.
+var histories = uuid.MustParse("8f0f7c8e-9a0e-4a55-9c39-3f6a8f8a2d11")
+
+// Facts are what a pass decides from.
+type Facts struct {
+	Cluster *v1alpha1.GaleraCluster
+	// Source is where the backup lies.
+	Source Source
+	// Blocker is why that is not known, or why the restore cannot go on; the zero value for nothing.
+	Blocker Problem
+	// Clone is what a clone does before it has a backup; the zero value for other sources.
+	Clone   Step
+	Find    outcome.Outcome
+	Members []outcome.Outcome // by ordinal
+	Busy    map[string]bool   // members whose volume an earlier Job may still fill
+	Now     time.Time
+}
+
+// Source is where a restore takes its backup from.
+type Source struct {
+	Store *v1alpha1.GaleraBackupStore
+	Find  task.Find
+}
+
+// Problem keeps a restore from going on.
+type Problem struct{ Reason, Message string }
+
+// history is the UUID of the history that a cluster begins from a backup, and a point in time after it.
+func history(c *v1alpha1.GaleraCluster, id string, replay *v1alpha1.ReplayStatus) string {
+	name := string(c.UID) + "/" + id
+	if replay != nil {
+		name += fmt.Sprintf("/%s/%d-%d", replay.Target, replay.From, replay.To)
+	}
+	return uuid.NewSHA1(histories, []byte(name)).String()
+}
