@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -22,7 +21,7 @@ func (r *Reconciler) actOnArbitrator(ctx context.Context, in status.Input, a pla
 	f := in.Facts
 	switch a := a.(type) {
 	case plan.ApplyArbitrator:
-		imaged, _ := r.publisher().imaged(f, in.Seen)
+		imaged, _ := r.publisher().Imaged(f, in.Seen)
 		d := resources.Arbitrator(imaged, r.Options, a.Running)
 		if f.Arbitrator != nil {
 			// What was decided from an old state is never applied over a newer one.
@@ -47,14 +46,6 @@ func (r *Reconciler) removeArbitrator(ctx context.Context, f observe.Facts) erro
 	uid := f.Arbitrator.UID
 	return client.IgnoreNotFound(r.Delete(ctx, &appsv1.Deployment{ObjectMeta: meta}, client.Preconditions{UID: &uid},
 		client.PropagationPolicy(metav1.DeletePropagationBackground)))
-}
-
-// withArbitrator names the arbitrator to the nodes as long as there is one.
-func (pub publisher) withArbitrator(f observe.Facts, n agentapi.NodeConfig) agentapi.NodeConfig {
-	if !observe.HasArbitrator(f) {
-		return n
-	}
-	return resources.WithArbitrator(f.Cluster, n, pub.Options)
 }
 
 // arbitratorTarget is the arbitrator's agent. All nodes have one certificate, and so has the arbitrator.

@@ -15,6 +15,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/publish"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -50,8 +51,8 @@ func (k certificateKeeper) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	refused, err := k.publisher().applyAll(ctx, c, resources.Certificates(c, k.Options, facts.Users))
-	err = errors.Join(err, k.publisher().prune(ctx, c, published(facts.Config), facts.Users,
+	refused, err := k.publisher().Apply(ctx, c, resources.Certificates(c, k.Options, facts.Users))
+	err = errors.Join(err, k.publisher().Prune(ctx, c, publish.Published(facts.Config), facts.Users,
 		resources.PrunableCertificates()), k.renew(ctx, facts, k.Now()))
 	var none observe.ErrNoCertManager
 	if errors.As(err, &none) && none.Why == "" {

@@ -20,6 +20,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/publish"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
@@ -49,8 +50,6 @@ const (
 	whileBlocked = 15 * time.Second
 	// whileConflict is how long a change needs to come back through the cache.
 	whileConflict = 100 * time.Millisecond
-	// publishTimeout bounds the applying of objects in one pass; the next pass continues.
-	publishTimeout = 30 * time.Second
 )
 
 // Reconciler brings one GaleraCluster a step nearer to its spec in every pass.
@@ -92,8 +91,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	now := r.Now()
 	refused, certManager := r.asking.get(req.NamespacedName, now)
-	given, pubErr := r.publisher().publishAll(ctx, facts, r.Agents.Seen(req.NamespacedName), refused, now)
-	facts = given.facts(facts)
+	given, pubErr := r.publisher().All(ctx, facts, r.Agents.Seen(req.NamespacedName), refused, now)
+	facts = given.Facts(facts)
 
 	r.Agents.Follow(req.NamespacedName, r.targets(facts))
 	if !r.Agents.Asked(req.NamespacedName) {
@@ -118,25 +117,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.result(ctx, in, facts.Unread, pubErr, actErr, syncErr, statusErr)
 }
 
+func (r *Reconciler) publisher() publish.Publisher {
+	return publish.Publisher{Client: r.Client, Readers: r.Readers, Objects: r.Objects, Actor: r.Actor,
+		Options: r.Options, ControlCA: r.ControlCA}
+}
+
 // input collects the findings of this pass, and makes the decision.
-func (r *Reconciler) input(f observe.Facts, given publication, seen map[string]observe.Seen,
+func (r *Reconciler) input(f observe.Facts, given publish.Result, seen map[string]observe.Seen,
 	now time.Time) status.Input {
 	record, renewalRefused := renewals(f, now)
-	snapshot := observe.Snapshot(f, seen, given.config, now)
+	snapshot := observe.Snapshot(f, seen, given.Config, now)
 	r.waits.See(client.ObjectKeyFromObject(f.Cluster), &snapshot, f, now)
 	asked, requestRefused := requests(f, seen, snapshot, now)
 	in := status.Input{
 		Facts: f, Seen: seen, Snapshot: snapshot, Decision: plan.Plan(snapshot),
-		Config: given.config, Published: given.pair,
-		Refused: given.refused, ImageRefused: given.imageRefused, PodMetadataRefused: given.metadataRefused,
-		Failed:   given.failed,
+		Config: given.Config, Published: given.Pair,
+		Refused: given.Refused, ImageRefused: given.ImageRefused, PodMetadataRefused: given.MetadataRefused,
+		Failed:   given.Failed,
 		Renewals: record, RenewalRefused: renewalRefused,
 		Requests: asked, RequestRefused: requestRefused,
 		OperatorNamespace: r.Options.OperatorNamespace, Now: now,
 		Strangers: r.waits.ForeignMembers(client.ObjectKeyFromObject(f.Cluster), snapshot, seen, now),
 	}
-	if !given.identity.Known() {
-		in.Decision = unidentified(given.identity, snapshot)
+	if !given.Identity.Known() {
+		in.Decision = unidentified(given.Identity, snapshot)
 	}
 	in.OutdatedAgents = r.Replacing.outdated(in)
 	return in
@@ -165,7 +169,7 @@ func (r *Reconciler) act(ctx context.Context, in status.Input) error {
 		return err
 	}
 	if p, ok := a.(plan.PublishEncryption); ok {
-		return r.publisher().publishEncryption(ctx, in, p)
+		return r.publisher().Encryption(ctx, in, p)
 	}
 	return r.Actor.Do(ctx, in.Facts, a)
 }

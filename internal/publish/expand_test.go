@@ -1,4 +1,4 @@
-package galeracluster
+package publish
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 )
 
 // TestExpandAllowsNoWayBack: the status of the very pass that asks for a larger volume counts it, and one that was
-// refused can be given up.
+// Refused can be given up.
 func TestExpandAllowsNoWayBack(t *testing.T) {
 	for name, tc := range map[string]struct {
 		refuse bool
@@ -40,12 +40,12 @@ func TestExpandAllowsNoWayBack(t *testing.T) {
 			c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "shop"}}
 			c.Status.Replicas, c.Spec.Storage.Size = 1, resource.MustParse("2Gi")
 			facts := observe.Facts{Cluster: c, Claims: map[string]*corev1.PersistentVolumeClaim{p.Name: p}}
-			r := &Reconciler{Actor: apply.Actor{Client: kube}}
-			grown, err := r.publisher().expand(t.Context(), facts)
+			pub := Publisher{Actor: apply.Actor{Client: kube}}
+			grown, err := pub.expand(t.Context(), facts)
 			if tc.refuse != (refusal(err) != nil) || !tc.refuse && err != nil {
 				t.Fatal(err)
 			}
-			if got := observe.VolumeSize(publication{grown: grown}.facts(facts)).String(); got != tc.want {
+			if got := observe.VolumeSize(Result{grown: grown}.Facts(facts)).String(); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})

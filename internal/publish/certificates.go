@@ -1,4 +1,4 @@
-package galeracluster
+package publish
 
 import (
 	"crypto/x509"
@@ -18,16 +18,16 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// tlsPublication are the objects that carry certificates, and what is reported of them.
-type tlsPublication struct {
+// tlsResult are the objects that carry certificates, and what is reported of them.
+type tlsResult struct {
 	objects []client.Object
 	pair    *status.PublishedPair
 	refused *validate.Problem // why the issued pair is held back
 }
 
-// publishTLS publishes the pair and the CAs that the planner chooses, from the published pair and the
+// tls publishes the pair and the CAs that the planner chooses, from the published pair and the
 // issued one. An invalid pair is never published.
-func (pub publisher) publishTLS(f observe.Facts, seen map[string]observe.Seen, now time.Time) (out tlsPublication,
+func (pub Publisher) tls(f observe.Facts, seen map[string]observe.Seen, now time.Time) (out tlsResult,
 	err error) {
 	controlCA, err := pub.ControlCA()
 	if err != nil {

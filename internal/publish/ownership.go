@@ -1,4 +1,4 @@
-package galeracluster
+package publish
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // ownSecrets makes the Secrets the operator does not apply itself go with the cluster when its data
 // do, and stay when they stay.
-func (pub publisher) ownSecrets(ctx context.Context, f observe.Facts) error {
+func (pub Publisher) ownSecrets(ctx context.Context, f observe.Facts) error {
 	var errs []error
 	for _, name := range resources.SecretNames(f.Cluster, pub.Options, f.Users) {
 		have := &corev1.Secret{}

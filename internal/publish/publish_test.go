@@ -1,4 +1,4 @@
-package galeracluster
+package publish
 
 import (
 	"testing"
@@ -16,13 +16,13 @@ func TestPublished(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{agentapi.ConfigKey: document}}
 	}
 	const prod = `{"cluster":"shop","namespace":"prod","uid":"one","revision":"1"}`
-	if got := published(config("prod", prod)); got.UID != "one" {
+	if got := Published(config("prod", prod)); got.UID != "one" {
 		t.Errorf("%+v", got)
 	}
-	if got := published(config("prod", "?")); got.Revision != "" {
+	if got := Published(config("prod", "?")); got.Revision != "" {
 		t.Errorf("a configuration that cannot be read counts as published: %+v", got)
 	}
-	if got := published(config("staging", prod)); got.Revision != "" {
+	if got := Published(config("staging", prod)); got.Revision != "" {
 		t.Errorf("a copied configuration counts as published: %+v", got)
 	}
 }

@@ -1,4 +1,7 @@
-package galeracluster
+// Package publish applies the objects of a GaleraCluster: the configuration and the certificates that its nodes are
+// given, its Services, Secrets and StatefulSet. What the spec asks for and must not reach the nodes yet is held back,
+// with the reason.
+package publish
 
 import (
 	"cmp"
@@ -26,26 +29,29 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// publication is what one pass published to the nodes, and why it held anything back.
-type publication struct {
-	config                                      agentapi.NodeConfig
+// timeout bounds the applying of objects in one pass; the next pass continues.
+const timeout = 30 * time.Second
+
+// Result is what one pass published to the nodes, and why it held anything back.
+type Result struct {
+	Config                                      agentapi.NodeConfig
 	arbitratorRevision, agentImage, podTemplate string
-	// identity is the one the configuration is published with; one that is not known keeps it back.
-	identity observe.Identity
-	// pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
-	pair    *status.PublishedPair
-	refused *validate.Problem
-	// imageRefused explains why spec.image is not published, metadataRefused why the labels and annotations of
+	// Identity is the one the configuration is published with; one that is not known keeps it back.
+	Identity observe.Identity
+	// Pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
+	Pair    *status.PublishedPair
+	Refused *validate.Problem
+	// ImageRefused explains why spec.image is not published, metadataRefused why the labels and annotations of
 	// spec.podTemplate are not.
-	imageRefused, metadataRefused *validate.Problem
-	// failed is the error of this pass that the status reports.
-	failed *validate.Problem
+	ImageRefused, MetadataRefused *validate.Problem
+	// Failed is the error of this pass that the status reports.
+	Failed *validate.Problem
 	// grown are the claims that were expanded, by name.
 	grown map[string]*corev1.PersistentVolumeClaim
 }
 
-// facts adds to the facts what this pass has changed in them.
-func (p publication) facts(f observe.Facts) observe.Facts {
+// Facts adds to the facts what this pass has changed in them.
+func (p Result) Facts(f observe.Facts) observe.Facts {
 	f.ArbitratorRevision, f.AgentImage, f.PodTemplate = p.arbitratorRevision, p.agentImage, p.podTemplate
 	if len(p.grown) > 0 {
 		f.Claims = maps.Clone(f.Claims)
@@ -54,8 +60,8 @@ func (p publication) facts(f observe.Facts) observe.Facts {
 	return f
 }
 
-// publisher applies the objects of a cluster.
-type publisher struct {
+// Publisher applies the objects of a cluster.
+type Publisher struct {
 	client.Client
 	Readers   observe.Readers
 	Objects   *apply.Objects
@@ -64,54 +70,50 @@ type publisher struct {
 	ControlCA func() ([]byte, error)
 }
 
-func (r *Reconciler) publisher() publisher {
-	return publisher{r.Client, r.Readers, r.Objects, r.Actor, r.Options, r.ControlCA}
-}
-
-// publishAll applies every object but the certificates as the spec asks for. A webhook that does not answer may delay
+// All applies every object but the certificates as the spec asks for. A webhook that does not answer may delay
 // it for a limited time, and never the recovery after it. A refusal by cert-manager is reported unless the spec itself
 // is wrong.
-func (pub publisher) publishAll(ctx context.Context, f observe.Facts, seen map[string]observe.Seen,
-	refused *validate.Problem, now time.Time) (publication, error) {
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+func (pub Publisher) All(ctx context.Context, f observe.Facts, seen map[string]observe.Seen,
+	refused *validate.Problem, now time.Time) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	given, notApplied, err := pub.publish(ctx, f, seen, now)
-	given.failed = cmp.Or(given.failed, refused, notApplied)
+	given.Failed = cmp.Or(given.Failed, refused, notApplied)
 	if f.Cluster.Paused() {
 		return given, err
 	}
-	errs := []error{err, pub.ownSecrets(ctx, f), pub.prune(ctx, f.Cluster, given.config, f.Users, resources.Prunable())}
+	errs := []error{err, pub.ownSecrets(ctx, f), pub.Prune(ctx, f.Cluster, given.Config, f.Users, resources.Prunable())}
 	given.grown, err = pub.expand(ctx, f)
-	if problem := refusal(err); problem != nil && given.failed == nil {
-		given.failed, err = problem, nil
+	if problem := refusal(err); problem != nil && given.Failed == nil {
+		given.Failed, err = problem, nil
 	}
 	return given, errors.Join(append(errs, err)...)
 }
 
 // publish applies every child object but those for cert-manager, and returns what the nodes have been given, why
 // anything was held back, and the first object that the API server refuses. For a paused cluster it returns what is
-// published already, and applies nothing.
-func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (
-	given publication, notApplied *validate.Problem, err error) {
+// Published already, and applies nothing.
+func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[string]observe.Seen, now time.Time) (
+	given Result, notApplied *validate.Problem, err error) {
 	c := f.Cluster
 	var objects []client.Object
 
-	given.config = published(f.Config)
-	given.identity = observe.IdentityOf(f, seen, given.config)
-	if given.identity.Known() && validate.Settings(c, given.config) == nil &&
-		(!c.Paused() || given.config.Revision == "") {
-		given.config = pub.rendered(f, seen, resources.Encryption(given.config.TLS))
+	given.Config = Published(f.Config)
+	given.Identity = observe.IdentityOf(f, seen, given.Config)
+	if given.Identity.Known() && validate.Settings(c, given.Config) == nil &&
+		(!c.Paused() || given.Config.Revision == "") {
+		given.Config = pub.rendered(f, seen, resources.Encryption(given.Config.TLS))
 	}
-	if given.config.Revision != "" {
-		objects = append(objects, resources.Static(c, given.config, observe.Roles(f), pub.Options)...)
+	if given.Config.Revision != "" {
+		objects = append(objects, resources.Static(c, given.Config, observe.Roles(f), pub.Options)...)
 		guard(objects, f)
 	}
-	secrets, err := pub.publishTLS(f, seen, now)
-	given.pair, given.refused = secrets.pair, secrets.refused
+	secrets, err := pub.tls(f, seen, now)
+	given.Pair, given.Refused = secrets.pair, secrets.refused
 	objects = append(objects, secrets.objects...)
 	var imaged *v1alpha1.GaleraCluster
-	imaged, given.imageRefused = pub.imaged(f, seen)
-	imaged, given.metadataRefused = pub.labelled(imaged, f.StatefulSet)
+	imaged, given.ImageRefused = pub.Imaged(f, seen)
+	imaged, given.MetadataRefused = pub.labelled(imaged, f.StatefulSet)
 	given.arbitratorRevision, given.podTemplate = resources.ArbitratorRevision(imaged, pub.Options),
 		resources.PodTemplateHash(imaged, pub.Options)
 	given.agentImage = pub.Options.OperatorImage
@@ -121,20 +123,20 @@ func (pub publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	rootErr := errors.Join(pub.ensureRootSecret(ctx, f), pub.ensureExporterSecret(ctx, c))
 	rootRefused := refusal(rootErr)
 	restoring := restoring(f)
-	given.failed = cmp.Or(rootRefused, restoring)
-	if given.config.Revision != "" && rootErr == nil && restoring == nil &&
-		(given.metadataRefused == nil || f.StatefulSet != nil) {
+	given.Failed = cmp.Or(rootRefused, restoring)
+	if given.Config.Revision != "" && rootErr == nil && restoring == nil &&
+		(given.MetadataRefused == nil || f.StatefulSet != nil) {
 		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))
 	}
 	if rootRefused != nil {
 		rootErr = nil
 	}
-	notApplied, applyErr := pub.applyAll(ctx, c, objects)
+	notApplied, applyErr := pub.Apply(ctx, c, objects)
 	return given, notApplied, errors.Join(err, rootErr, applyErr)
 }
 
-// imaged is the cluster with the image its nodes are given: the present one while another is refused, with the reason.
-func (pub publisher) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster,
+// Imaged is the cluster with the image its nodes are given: the present one while another is refused, with the reason.
+func (pub Publisher) Imaged(f observe.Facts, seen map[string]observe.Seen) (*v1alpha1.GaleraCluster,
 	*validate.Problem) {
 	c := f.Cluster
 	refused := validate.Image(resources.Image(c, pub.Options), f, seen)
@@ -147,7 +149,7 @@ func (pub publisher) imaged(f observe.Facts, seen map[string]observe.Seen) (*v1a
 
 // labelled is the cluster with the labels and annotations its pods are given: the present ones while others are
 // refused, with the reason.
-func (pub publisher) labelled(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet) (*v1alpha1.GaleraCluster,
+func (pub Publisher) labelled(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet) (*v1alpha1.GaleraCluster,
 	*validate.Problem) {
 	refused := validate.PodMetadata(c, pub.Options)
 	if refused != nil && have != nil {
@@ -173,9 +175,9 @@ func guard(objects []client.Object, f observe.Facts) {
 	}
 }
 
-// applyAll applies what it can. The first object that is refused for good becomes a Problem, and is not retried at
+// Apply applies what it can. The first object that is refused for good becomes a Problem, and is not retried at
 // once. No pod is created or changed to run under a ServiceAccount that is not the cluster's.
-func (pub publisher) applyAll(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (
+func (pub Publisher) Apply(ctx context.Context, c *v1alpha1.GaleraCluster, objects []client.Object) (
 	*validate.Problem, error) {
 	var refused *validate.Problem
 	var errs []error
@@ -211,7 +213,7 @@ func refusal(err error) *validate.Problem {
 }
 
 // expand makes volumes grow that are smaller than the spec asks for, and returns those that do, also with an error.
-func (pub publisher) expand(ctx context.Context, f observe.Facts) (map[string]*corev1.PersistentVolumeClaim, error) {
+func (pub Publisher) expand(ctx context.Context, f observe.Facts) (map[string]*corev1.PersistentVolumeClaim, error) {
 	grown := map[string]*corev1.PersistentVolumeClaim{}
 	for _, p := range observe.Small(f) {
 		if f.Rigid[p.Name] {
@@ -256,8 +258,8 @@ func replicas(f observe.Facts) int32 {
 	return int32(observe.Size(f))
 }
 
-// published reads back the configuration the nodes were given last.
-func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
+// Published reads back the configuration the nodes were given last.
+func Published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 	var n agentapi.NodeConfig
 	if cm != nil {
 		_ = json.Unmarshal([]byte(cm.Data[agentapi.ConfigKey]), &n) // an unreadable document is written anew
@@ -270,9 +272,9 @@ func published(cm *corev1.ConfigMap) agentapi.NodeConfig {
 
 // rendered is the configuration with that encryption of replication. The resource version
 // guards it: a decision from an old configuration never replaces a newer one.
-func (pub publisher) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
+func (pub Publisher) rendered(f observe.Facts, seen map[string]observe.Seen, e galera.Encryption) agentapi.NodeConfig {
 	tls := resources.TLSConfig(f.Cluster)
-	before := published(f.Config)
+	before := Published(f.Config)
 	if uid := observe.IdentityOf(f, seen, before).UID; uid != f.Cluster.Status.Identity {
 		f.Cluster = f.Cluster.DeepCopy()
 		f.Cluster.Status.Identity = uid
@@ -284,10 +286,10 @@ func (pub publisher) rendered(f observe.Facts, seen map[string]observe.Seen, e g
 	return pub.withArbitrator(f, resources.NodeConfig(f.Cluster, observe.Size(f), tls, pub.Options))
 }
 
-// publishEncryption gives the nodes the next step of a switch.
-func (pub publisher) publishEncryption(ctx context.Context, in status.Input, p plan.PublishEncryption) error {
+// Encryption gives the nodes the next step of a switch.
+func (pub Publisher) Encryption(ctx context.Context, in status.Input, p plan.PublishEncryption) error {
 	f := in.Facts
-	if before := published(f.Config); before.Revision == "" || resources.Encryption(before.TLS) != p.From {
+	if before := Published(f.Config); before.Revision == "" || resources.Encryption(before.TLS) != p.From {
 		return nil // it is another step's turn already
 	}
 	cm := resources.ConfigMap(f.Cluster, pub.rendered(f, in.Seen, p.To))
@@ -297,7 +299,7 @@ func (pub publisher) publishEncryption(ctx context.Context, in status.Input, p p
 
 // ensureRootSecret creates root's password if there is none; an existing Secret is only labelled, so
 // that the cache can see it.
-func (pub publisher) ensureRootSecret(ctx context.Context, f observe.Facts) error {
+func (pub Publisher) ensureRootSecret(ctx context.Context, f observe.Facts) error {
 	if f.Root != nil {
 		return rootOf(f.Cluster, f.Root)
 	}
@@ -331,25 +333,10 @@ func rootOf(c *v1alpha1.GaleraCluster, s *corev1.Secret) error {
 	return nil
 }
 
-// targets are the agents of pods that have an address.
-func (r *Reconciler) targets(f observe.Facts) []observe.Target {
-	_, _, ca := observe.PairOf(f.Published)
-	if len(ca) == 0 {
-		return nil
+// withArbitrator names the arbitrator to the nodes as long as there is one.
+func (pub Publisher) withArbitrator(f observe.Facts, n agentapi.NodeConfig) agentapi.NodeConfig {
+	if !observe.HasArbitrator(f) {
+		return n
 	}
-	trust := string(ca) // one for all, as long as they are followed
-	var out []observe.Target
-	for i := range observe.Size(f) {
-		name := resources.PodName(f.Cluster, i)
-		p := f.Pods[name]
-		if p == nil || p.Status.PodIP == "" {
-			continue
-		}
-		out = append(out, observe.Target{Pod: name, UID: p.UID, Address: p.Status.PodIP,
-			ServerName: resources.ServerName(f.Cluster, name), CA: trust})
-	}
-	if t, ok := arbitratorTarget(f, trust); ok {
-		out = append(out, t)
-	}
-	return out
+	return resources.WithArbitrator(f.Cluster, n, pub.Options)
 }

@@ -1,4 +1,4 @@
-package galeracluster
+package publish
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package galeracluster
+package publish
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // ensureExporterSecret makes the exporter's password before the pods that mount it. One that is there is kept.
-func (pub publisher) ensureExporterSecret(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+func (pub Publisher) ensureExporterSecret(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	if resources.Exporter(c) == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package galeracluster
+package publish
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// prune deletes objects of features that the spec no longer asks for: exactly the objects that were seen.
-func (pub publisher) prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, users bool,
+// Prune deletes objects of features that the spec no longer asks for: exactly the objects that were seen.
+func (pub Publisher) Prune(ctx context.Context, c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, users bool,
 	kinds []client.ObjectList) error {
 	if config.Revision == "" {
 		return nil // nothing was made yet
