@@ -55,11 +55,8 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		}
 		return r.access(ctx, b, seen, d)
 	case plan.DropAccount:
-		if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.NoAccount(b)); calls.Quiet(err) {
-			return d, err
-		} else if err != nil {
-			return waitFor(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: "+
-				err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
+		if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.NoAccount(b)); err != nil {
+			return notYet(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: ", err)
 		}
 	}
 	return d, nil
@@ -81,14 +78,19 @@ func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 	if err != nil {
 		return d, err
 	}
-	if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.Account(b, password)); calls.Quiet(
-		err) {
-		return d, err
-	} else if err != nil {
-		return waitFor(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: "+
-			err.Error(), false), nil //nolint:nilerr // it is reported, and tried again
+	if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.Account(b,
+		password)); err != nil {
+		return notYet(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: ", err)
 	}
 	return d, nil
+}
+
+// notYet reports why a request to a node failed, which is made again; a late answer is waited for without a report.
+func notYet(d plan.Decision, reason, message string, err error) (plan.Decision, error) {
+	if calls.Quiet(err) {
+		return d, err
+	}
+	return waitFor(d, reason, message+err.Error(), false), nil
 }
 
 // waitFor takes the place of a decision whose action cannot be carried out yet.

@@ -14,8 +14,8 @@ func TestPausesGrow(t *testing.T) {
 	var p Pauses
 	var got []time.Duration
 	a, b := types.NamespacedName{Name: "a"}, types.NamespacedName{Name: "b"}
-	for _, pause := range []time.Duration{3, 3, 3, 0, 3, 3, 3, 10, 10, 300, 10} {
-		got = append(got, p.Grow(a, pause*time.Second)/time.Second)
+	for _, seconds := range []int{3, 3, 3, 0, 3, 3, 3, 10, 10, 300, 10} {
+		got = append(got, p.Grow(a, time.Duration(seconds)*time.Second)/time.Second)
 	}
 	if want := []time.Duration{3, 6, 12, 0, 24, 48, 60, 10, 20, 300, 10}; !slices.Equal(got, want) {
 		t.Errorf("%d, want %d", got, want)

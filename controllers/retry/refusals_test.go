@@ -82,7 +82,9 @@ func TestRefusals(t *testing.T) {
 	if !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionStalled) {
 		t.Error("a pass reports progress although its change is refused")
 	}
-	report(nil)
+	if _, _, err := report(nil); err != nil {
+		t.Error(err)
+	}
 	r.Apply(now, &now.Status.Conditions)
 	if meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionStalled) != nil || len(r.of) > 0 {
 		t.Errorf("it stays refused: %v", now.Status.Conditions)

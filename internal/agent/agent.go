@@ -1,3 +1,4 @@
+// Package agent composes the agent, and runs its loop: every package below has one subject.
 package agent
 
 import (
@@ -248,14 +249,19 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 			Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
 		func() galera.Line { return a.orders.Content().Lineage.Line })
-	a.handover = handover.New(loop, handover.Components{
+	a.handover = handover.New(loop, handedOver(a))
+}
+
+// handedOver are the components that the successor of an agent takes over.
+func handedOver(a *agent) handover.Components {
+	return handover.Components{
 		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config},
 			{Name: "certs", Keeper: &a.certs},
 			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove},
 			{Name: "running", Keeper: &a.run}},
 		Sockets: &a.sockets, Table: &a.table, Report: a.reports.Get, Primary: func() string { return a.role.primary },
-	})
+	}
 }
 
 // scheduling returns what the server's events are read, run and changed by.

@@ -3,6 +3,7 @@ package agentapi
 import (
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,18 +14,23 @@ import (
 
 // TestReportsAreBounded: an agent's report takes no more memory than a report needs.
 func TestReportsAreBounded(t *testing.T) {
-	for name, body := range map[string]string{
-		"two bytes for each entry": `{"away":[{}` + strings.Repeat(`,{}`, 80<<10) + `]}`,
-		"a long list":              `{"tls":{"trustedCAs":["a"` + strings.Repeat(`,"a"`, maxEntries) + `]}}`,
-		"a long name":              `{"tls":{"peers":{"` + strings.Repeat("a", maxEntries+1) + `":{}}}}`,
+	var names strings.Builder
+	for i := range maxEntries {
+		fmt.Fprintf(&names, `"%d":{},`, i)
+	}
+	for name, tc := range map[string]struct{ body, says string }{
+		"two bytes for each entry": {`{"away":[{}` + strings.Repeat(`,{}`, 80<<10) + `]}`, "values, more than"},
+		"a long list":              {`{"tls":{"trustedCAs":["a"` + strings.Repeat(`,"a"`, maxEntries) + `]}}`, "a list"},
+		"many names":               {`{"tls":{"peers":{` + names.String() + `"last":{}}}}`, "a map"},
+		"a long name":              {`{"tls":{"peers":{"` + strings.Repeat("a", maxEntries+1) + `":{}}}}`, "a name"},
 	} {
 		host, pool := agentServer(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusOK)
-			_, _ = w.Write([]byte(body))
+			_, _ = w.Write([]byte(tc.body))
 		})
 		c := NewClient(tls.Certificate{}, pool, "example.com")
 		defer c.Close()
-		if r, err := c.Status(t.Context(), host, -1, 0); err == nil || !strings.Contains(err.Error(), "more than") {
+		if r, err := c.Status(t.Context(), host, -1, 0); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %d entries, %v", name, len(r.Away), err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -22,6 +23,28 @@ type restores struct{ *env }
 type restoreFlags struct {
 	backup, store, namespace, cluster, uid, id, clone, identity, like, size string
 	point                                                                   pointFlags
+}
+
+func (f *restoreFlags) bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.backup, "backup", "", "a complete GaleraBackup of this namespace")
+	flags.StringVar(&f.store, "store", "",
+		"a GaleraBackupStore of this namespace, instead of --backup; with --clone the one that the copy goes through")
+	flags.StringVar(&f.namespace, "from-namespace", "",
+		"with --store: namespace that was backed up. Default: this one")
+	flags.StringVar(&f.cluster, "from-cluster", "", "with --store: cluster that was backed up. Default: NAME")
+	flags.StringVar(&f.uid, "from-uid", "",
+		"with --store: UID of that cluster, if several of its name have backups there")
+	flags.StringVar(&f.id, "id", "",
+		"with --store: the backup's id. Default: the latest, or the latest before the point")
+	flags.StringVar(&f.point.time, "time", "",
+		"restore everything committed before this whole second, as 2026-11-24T12:30:00Z; its own transactions are left out")
+	flags.StringVar(&f.point.gtid, "gtid", "", "restore everything up to this transaction and with it, as 0-1-4711")
+	flags.BoolVar(&f.point.latest, "latest", false, "restore everything that was archived")
+	flags.StringVar(&f.clone, "clone", "",
+		"with --store: begin with what this living cluster holds now, [NAMESPACE/]NAME")
+	flags.StringVar(&f.identity, "identity", "", "Secret with the private key (required)")
+	flags.StringVar(&f.like, "like", "", "take the rest of the spec from this cluster")
+	flags.StringVar(&f.size, "size", "", "size of the volumes, without --like")
 }
 
 // restore makes a new cluster from a backup, or from a living cluster.
@@ -65,25 +88,7 @@ func (e restores) restore() *cobra.Command {
 		"backup-identity --like shop --wait\n" +
 		"  kubectl galera restore shop2 --clone prod/shop --store offsite --identity backup-identity --size 10Gi --wait\n" +
 		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml"
-	c.Flags().StringVar(&f.backup, "backup", "", "a complete GaleraBackup of this namespace")
-	c.Flags().StringVar(&f.store, "store", "",
-		"a GaleraBackupStore of this namespace, instead of --backup; with --clone the one that the copy goes through")
-	c.Flags().StringVar(&f.namespace, "from-namespace", "",
-		"with --store: namespace that was backed up. Default: this one")
-	c.Flags().StringVar(&f.cluster, "from-cluster", "", "with --store: cluster that was backed up. Default: NAME")
-	c.Flags().StringVar(&f.uid, "from-uid", "",
-		"with --store: UID of that cluster, if several of its name have backups there")
-	c.Flags().StringVar(&f.id, "id", "",
-		"with --store: the backup's id. Default: the latest, or the latest before the point")
-	c.Flags().StringVar(&f.point.time, "time", "",
-		"restore everything committed before this whole second, as 2026-11-24T12:30:00Z; its own transactions are left out")
-	c.Flags().StringVar(&f.point.gtid, "gtid", "", "restore everything up to this transaction and with it, as 0-1-4711")
-	c.Flags().BoolVar(&f.point.latest, "latest", false, "restore everything that was archived")
-	c.Flags().StringVar(&f.clone, "clone", "",
-		"with --store: begin with what this living cluster holds now, [NAMESPACE/]NAME")
-	c.Flags().StringVar(&f.identity, "identity", "", "Secret with the private key (required)")
-	c.Flags().StringVar(&f.like, "like", "", "take the rest of the spec from this cluster")
-	c.Flags().StringVar(&f.size, "size", "", "size of the volumes, without --like")
+	f.bind(c.Flags())
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "print the GaleraCluster, and make nothing")
 	waitFlags(c, &wait, &timeout)
 	return c

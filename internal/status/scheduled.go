@@ -98,8 +98,8 @@ func enabledEvents(in Input) []string {
 	return enabled[:min(len(enabled), agentapi.MaxEvents)]
 }
 
-// scheduled returns where the cluster's events run; any is false while no node has an event.
-func scheduled(in Input) (v verdict, any bool) {
+// scheduled returns where the cluster's events run; exist is false while no node has an event.
+func scheduled(in Input) (v verdict, exist bool) {
 	f := scheduledOf(in)
 	if len(f.events) == 0 {
 		before := meta.FindStatusCondition(in.cluster().Status.Conditions, v1alpha1.ConditionEventsScheduled)

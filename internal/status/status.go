@@ -59,7 +59,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set(v1alpha1.ConditionPaused, paused(in))
 	set(v1alpha1.ConditionStalled, stalled(status.RequiredActions))
 	set(v1alpha1.ConditionReconciling, reconciling(rdy, problem, in))
-	if v, any := scheduled(in); any {
+	if v, exist := scheduled(in); exist {
 		set(v1alpha1.ConditionEventsScheduled, v)
 	} else {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEventsScheduled)

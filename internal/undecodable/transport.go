@@ -42,6 +42,12 @@ type transport struct {
 	decoder runtime.Decoder
 }
 
+// isJSON reports whether a response holds the objects themselves, not a table or their metadata.
+func isJSON(h http.Header) bool {
+	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && kind == "application/json" && params["as"] == ""
+}
+
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
@@ -49,8 +55,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		"/apis/") {
 		return resp, err
 	}
-	kind, params, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" || params["as"] != "" {
+	if !isJSON(resp.Header) {
 		return resp, nil
 	}
 	if slices.Contains([]string{"true", "1"}, req.URL.Query().Get("watch")) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,7 +75,7 @@ func (h *randomHistory) happen(ctx SpecContext) {
 	long := []event{{"point in time is off for a while", h.offAndOn}, {"a recovery loses transactions", h.loss}}
 	h.Shuffle(len(short), func(i, j int) { short[i], short[j] = short[j], short[i] })
 	h.Shuffle(len(long), func(i, j int) { long[i], long[j] = long[j], long[i] })
-	events := append(short[:4:4], long[:1+h.IntN(2)]...)
+	events := slices.Concat(short[:4], long[:1+h.IntN(2)])
 	h.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
 	Expect(h.recorder.Start(ctx, "")).To(Succeed())
 	for _, e := range events {

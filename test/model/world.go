@@ -152,7 +152,7 @@ type truth struct {
 type counting int8
 
 const (
-	counts counting = iota
+	_ counting = iota
 	// countsMajority goes on through a Primary component of a minority.
 	countsMajority
 	// countsRecorded takes over what another process has recorded, by another clock.

@@ -62,8 +62,8 @@ func empty(t *testing.T, image string) *server {
 
 func start(t *testing.T, image string) *server {
 	t.Helper()
-	dir, err := os.MkdirTemp("",
-		"accounts-") //nolint:usetesting // the container writes there as another user, and outlives the test
+	//nolint:usetesting // the container writes there as another user, and outlives the test
+	dir, err := os.MkdirTemp("", "accounts-")
 	if err != nil {
 		t.Fatal(err)
 	}

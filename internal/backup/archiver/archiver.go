@@ -171,7 +171,7 @@ func (a *archiver) session(ctx context.Context) error {
 	}
 	err = a.goOn(ctx, node, around{synced, away})
 	var no refusal
-	var new gap
+	var hole gap
 	var ofStore storeError
 	var at once
 	switch {
@@ -181,7 +181,7 @@ func (a *archiver) session(ctx context.Context) error {
 		}
 		a.refused[node.name()] = err.Error()
 		return once{fmt.Errorf("%s: %w", node.name(), err)}
-	case errors.As(err, &new):
+	case errors.As(err, &hole):
 		say("a gap: %v", err)
 		return a.begin(ctx, node, synced, err.Error())
 	case !errors.As(err, &ofStore) && !errors.As(err, &at) && !errors.As(err, &begun{}):

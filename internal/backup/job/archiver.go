@@ -104,7 +104,7 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 			Command: []string{program, "archive"},
 			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)},
 				{Name: logs.EnvFormat, Value: o.LogFormat}},
-			SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
+			SecurityContext: containerSecurity(), Resources: memory("512Mi"),
 			Ports: []corev1.ContainerPort{{Name: "archived", ContainerPort: task.ArchiverPort,
 				Protocol: corev1.ProtocolTCP}},
 			VolumeMounts: []corev1.VolumeMount{{Name: volumeTmp, MountPath: "/tmp"}},

@@ -32,9 +32,11 @@ const (
 	// Container is the name of the Job's container. In a restore it has the cluster's image.
 	Container = "backup"
 	// ContainerFetch is the sidecar of a restore that holds the private key and the store's credentials, and has the
-	// operator's image. ContainerOpen tries them before, and ContainerInstall puts the program where Container has it.
-	ContainerFetch   = "fetch"
-	ContainerOpen    = "open"
+	// operator's image.
+	ContainerFetch = "fetch"
+	// ContainerOpen tries both before.
+	ContainerOpen = "open"
+	// ContainerInstall puts the program where Container has it.
 	ContainerInstall = "install"
 
 	program = "/backup"
@@ -151,7 +153,7 @@ func render(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.Galer
 		ServiceAccountName: AccountName(s), SecurityContext: podSecurity(user, o),
 		Containers: []corev1.Container{{
 			Name: Container, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{program, "run"},
-			Env: env, SecurityContext: containerSecurity(), Resources: memory("64Mi", "512Mi"),
+			Env: env, SecurityContext: containerSecurity(), Resources: memory("512Mi"),
 			TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		}},
 	}
@@ -186,10 +188,10 @@ func mount(p *corev1.PodSpec, name, path string, source corev1.VolumeSource) {
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path, ReadOnly: true})
 }
 
-func memory(request, limit string) corev1.ResourceRequirements {
+func memory(limit string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"),
-			corev1.ResourceMemory: resource.MustParse(request)},
+			corev1.ResourceMemory: resource.MustParse("64Mi")},
 		// a ResourceQuota may ask for both
 		Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"),
 			corev1.ResourceMemory: resource.MustParse(limit)},

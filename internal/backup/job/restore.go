@@ -124,7 +124,7 @@ func fill(
 	open, fetch := p.Containers[0], *p.Containers[0].DeepCopy()
 	open.Name, open.Command = ContainerOpen, []string{program, "open"}
 	fetch.Name, fetch.Command = ContainerFetch, []string{program, "fetch"}
-	fetch.RestartPolicy, fetch.Resources = new(corev1.ContainerRestartPolicyAlways), memory("64Mi", "1Gi")
+	fetch.RestartPolicy, fetch.Resources = new(corev1.ContainerRestartPolicyAlways), memory("1Gi")
 	if s.Spec.Pods != nil {
 		fetch.Resources = merged(fetch.Resources, s.Spec.Pods.Resources)
 	}

@@ -134,7 +134,7 @@ func TestMerged(t *testing.T) {
 		"both, all of them": {corev1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")},
 			corev1.ResourceRequirements{Requests: list("1", "1Gi"), Limits: list("1", "1Gi")}},
 	} {
-		if have := merged(memory("64Mi", "512Mi"), c.given); text(have) != text(c.want) {
+		if have := merged(memory("512Mi"), c.given); text(have) != text(c.want) {
 			t.Errorf("%s: %s instead of %s", name, text(have), text(c.want))
 		}
 	}

@@ -54,7 +54,7 @@ type Node struct {
 	Domain uint32
 }
 
-// Acts of an archiver towards a node.
+// Act is what an archiver does with a node.
 type Act int
 
 const (

@@ -90,7 +90,7 @@ func TestHeld(t *testing.T) {
 		"seqnos that are none of Galera's": {false, binlog.Target{Latest: true}, "[13 14] <nil>"},
 	} {
 		applied, err := see(c.seqnos, c.target)
-		if have := fmt.Sprint(applied, err); strings.Replace(have, "] <nil>", "] <nil>", 1) != c.want && have != c.want {
+		if have := fmt.Sprint(applied, err); have != c.want {
 			t.Errorf("%s: %s", name, have)
 		}
 	}

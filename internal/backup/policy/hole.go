@@ -10,7 +10,7 @@ import (
 // MaxHole is how many numbers one hole may have.
 const MaxHole = 1000
 
-// Answers of a node that is asked what follows a transaction.
+// Answer is that of a node which is asked what follows a transaction.
 type Answer int
 
 const (

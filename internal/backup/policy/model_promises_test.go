@@ -79,7 +79,7 @@ func (w *world) check(t binlog.Target) {
 			w.breaks("%s with the backup %s succeeds, and is no beginning of any line of history: %v", t, b.ID, txs)
 		case t.Latest:
 			w.checkLatest(b, txs)
-		case t.GTID != binlog.GTID{} && w.lastOwn(txs) != t.GTID.Seq && !(len(txs) == len(b.txs) && !w.end().Follows(t.GTID)):
+		case t.GTID != binlog.GTID{} && w.lastOwn(txs) != t.GTID.Seq && (len(txs) != len(b.txs) || w.end().Follows(t.GTID)):
 			w.breaks("%s with the backup %s ends at %d", t, b.ID, w.lastOwn(txs))
 		case !t.Time.IsZero():
 			w.checkTime(b, t.Time, txs)

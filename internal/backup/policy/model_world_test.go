@@ -93,7 +93,6 @@ type world struct {
 	doomed   map[uint64]time.Time   // since when nothing needs a segment
 	marks    []time.Time            // when everything was archived
 	lies     bool                   // an object was exchanged: a restore may be refused, and must not be wrong
-	cleaned  bool                   // objects were lost
 	outliers bool
 	broken   string
 	trace    []string

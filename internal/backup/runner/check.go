@@ -41,7 +41,7 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 	if err := bucket.Delete(ctx, key); err != nil {
 		return task.Result{}, stored("an object could not be deleted, as retention needs it", err)
 	}
-	if err := exclusive(ctx, bucket, key+"-once"); err != nil && !(t.SingleWriter && errors.Is(err, store.ErrShared)) {
+	if err := exclusive(ctx, bucket, key+"-once"); err != nil && (!t.SingleWriter || !errors.Is(err, store.ErrShared)) {
 		return task.Result{}, err
 	}
 	found, err := list(ctx, bucket, "")

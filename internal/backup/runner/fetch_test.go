@@ -39,8 +39,8 @@ func newRestoring(t *testing.T) *restoring {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("",
-		"pipe") //nolint:usetesting // t.TempDir has the test's name, which is too long for a socket
+	//nolint:usetesting // t.TempDir has the test's name, which is too long for a socket
+	dir, err := os.MkdirTemp("", "pipe")
 	if err != nil {
 		t.Fatal(err)
 	}

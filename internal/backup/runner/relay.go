@@ -202,10 +202,10 @@ func (w *relay) next(from io.Reader, g *binlog.Grouper) error {
 }
 
 func (w *relay) take(kind int, e binlog.Event, t binlog.Transaction) error {
-	switch {
-	case kind == binlog.Format:
+	switch kind {
+	case binlog.Format:
 		return w.format(e)
-	case kind == binlog.Outside:
+	case binlog.Outside:
 		return nil
 	}
 	wanted := t.GTID.Seq > w.cut.Base.Seq && !w.cut.Ended()

@@ -120,6 +120,24 @@ func failed(s *v1alpha1.RestoreStatus, f Facts, r task.Result, who string) Decis
 	return Decision{RequeueAfter: initialAttemptPause}
 }
 
+// filled records that a member's volume is filled, unless its data are others than those of the volumes before.
+func filled(s *v1alpha1.RestoreStatus, name string, is task.Restored) (differs task.Result) {
+	if s.Position != "" && s.Position != is.Position {
+		return task.Result{Fatal: true, Reason: v1alpha1.ReasonRestoreFailed,
+			Error: fmt.Sprintf("it was restored to %s, and another node to %s", is.Position, s.Position)}
+	}
+	if r := s.Replay; r != nil && r.Reached != "" && r.Reached != is.GTID {
+		return task.Result{Fatal: true, Reason: v1alpha1.ReasonReplayFailed,
+			Error: fmt.Sprintf("it has the archive up to %s, and another node up to %s", is.GTID, r.Reached)}
+	}
+	if s.Replay != nil {
+		s.Replay.Reached, s.Replay.Late = is.GTID, int64(is.Late)
+	}
+	s.Position, s.Source = is.Position, is.Source
+	s.Restored = append(s.Restored, name)
+	return task.Result{}
+}
+
 // restoring has every member's volume filled, side by side.
 func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	var d Decision
@@ -132,21 +150,9 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 			renameAttempt(s, name) // a Job that is left of another restore
 			return Decision{RequeueAfter: time.Second}
 		case o.Done && o.Result.Error == "" && o.Result.Restored != nil:
-			if s.Position != "" && s.Position != o.Result.Restored.Position {
-				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonRestoreFailed,
-					Error: fmt.Sprintf("it was restored to %s, and another node to %s", o.Result.Restored.Position, s.Position)},
-					name+": ")
+			if differs := filled(s, name, *o.Result.Restored); differs.Error != "" {
+				return failed(s, f, differs, name+": ")
 			}
-			if r := s.Replay; r != nil && r.Reached != "" && r.Reached != o.Result.Restored.GTID {
-				return failed(s, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonReplayFailed,
-					Error: fmt.Sprintf("it has the archive up to %s, and another node up to %s", o.Result.Restored.GTID, r.Reached)},
-					name+": ")
-			}
-			if s.Replay != nil {
-				s.Replay.Reached, s.Replay.Late = o.Result.Restored.GTID, int64(o.Result.Restored.Late)
-			}
-			s.Position, s.Source = o.Result.Restored.Position, o.Result.Restored.Source
-			s.Restored = append(s.Restored, name)
 		case o.Done:
 			d := failed(s, f, o.Result, name+": ")
 			if s.Phase == v1alpha1.RestoreRestoring {

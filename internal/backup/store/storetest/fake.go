@@ -57,12 +57,17 @@ func (f *Fake) Upload(key string, when time.Time) (exists func() bool) {
 // listUploads answers with one upload, and where the next one is.
 func (f *Fake) listUploads(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	type entry struct{ Key, UploadId, Initiated string }
+	type entry struct {
+		Key       string
+		UploadID  string `xml:"UploadId"`
+		Initiated string
+	}
 	var p struct {
-		XMLName                           xml.Name `xml:"ListMultipartUploadsResult"`
-		IsTruncated                       bool
-		NextKeyMarker, NextUploadIdMarker string
-		Upload                            []entry
+		XMLName            xml.Name `xml:"ListMultipartUploadsResult"`
+		IsTruncated        bool
+		NextKeyMarker      string
+		NextUploadIDMarker string `xml:"NextUploadIdMarker"`
+		Upload             []entry
 	}
 	var all []entry
 	for id, u := range f.uploads {
@@ -70,9 +75,9 @@ func (f *Fake) listUploads(w http.ResponseWriter, r *http.Request) {
 			all = append(all, entry{u.key, id, u.when.UTC().Format(time.RFC3339)})
 		}
 	}
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Key+" "+a.UploadId, b.Key+" "+b.UploadId) })
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Key+" "+a.UploadID, b.Key+" "+b.UploadID) })
 	if p.Upload = all[:min(1, len(all))]; len(all) > 1 {
-		p.IsTruncated, p.NextKeyMarker, p.NextUploadIdMarker = true, all[0].Key, all[0].UploadId
+		p.IsTruncated, p.NextKeyMarker, p.NextUploadIDMarker = true, all[0].Key, all[0].UploadID
 	}
 	_ = xml.NewEncoder(w).Encode(p)
 }
