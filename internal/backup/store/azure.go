@@ -33,7 +33,7 @@ func (p place) container() (*container.Client, error) {
 	url := strings.TrimSuffix(endpoint, "/") + "/" + p.Bucket
 	hc := p.client()
 	options := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Transport: hc,
-		Retry: policy.RetryOptions{MaxRetries: tries - 1}}}
+		Retry: policy.RetryOptions{MaxRetries: tries - 1}, PerCallPolicies: []policy.Policy{azureComplete{p}}}}
 	if err := p.identityAllowed(); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (p place) container() (*container.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.PerCallPolicies = []policy.Policy{&accountKey{place: p, key: key}}
+	options.PerCallPolicies = append(options.PerCallPolicies, &accountKey{place: p, key: key})
 	return container.NewClientWithSharedKeyCredential(url, key, options)
 }
 
