@@ -92,11 +92,16 @@ func verificationBlockingReason(f Facts) (reason, message string) {
 	return status.StoreProblem(f.Store)
 }
 
-// passed takes in a test without a finding. What a restore has found, only a restore can disprove: bytes that are as
-// they were written may be a copy that no server starts on.
+// disproves reports whether a test that the backup has passed shows that it is not damaged. What a restore has found,
+// only a restore can disprove: bytes that are as they were written may be a copy that no server starts on.
+func disproves(v *v1alpha1.BackupVerification) bool {
+	return v.DamagedBy != v1alpha1.VerifyRestore || v.Method == v1alpha1.VerifyRestore
+}
+
+// passed takes in a test without a finding.
 func passed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 	v := to.Verification
-	if v.DamagedBy == v1alpha1.VerifyRestore && v.Method != v1alpha1.VerifyRestore {
+	if !disproves(v) {
 		v.Phase, v.Failures = v1alpha1.VerifyFailed, 0
 		setVerified(to, f, false, v1alpha1.ReasonBackupDamaged, "all of it is as it was written, but a restore has found it "+
 			"damaged, which this test cannot disprove: set verify to Restore")
@@ -123,10 +128,16 @@ func verificationFailed(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 	if reason == "" {
 		reason = v1alpha1.ReasonVerifyFailed
 	}
-	if reason == v1alpha1.ReasonArchiveDamaged {
-		r.Error = "the backup itself is good, and the archive of the binary log is damaged: " + r.Error +
-			". Points in time " +
-			"from that segment on need a later backup: make another one"
+	if reason == v1alpha1.ReasonArchiveDamaged { // the archive is read once the backup itself has passed
+		good := "the backup itself is good"
+		if !disproves(v) {
+			good = "all of the backup is as it was written, but a restore has found it damaged, which this test cannot " +
+				"disprove (set verify to Restore)"
+		} else {
+			v.DamagedBy = ""
+		}
+		r.Error = good + ", and the archive of the binary log is damaged: " + r.Error +
+			". Points in time from that segment on need a later backup: make another one"
 	}
 	if r.Fatal || v.Failures >= maxVerifyFailures {
 		v.Phase = v1alpha1.VerifyFailed
@@ -145,7 +156,9 @@ func setVerified(to *v1alpha1.GaleraBackupStatus, f Facts, is bool, reason, mess
 	g := f.Backup.Generation
 	to.ObservedGeneration = g
 	found := reason
-	if before := (&v1alpha1.GaleraBackup{Status: *to}); !is && before.Damaged() && reason != v1alpha1.ReasonBackupDamaged {
+	good := reason == v1alpha1.ReasonArchiveDamaged && disproves(to.Verification)
+	if before := (&v1alpha1.GaleraBackup{Status: *to}); !is && !good && before.Damaged() &&
+		reason != v1alpha1.ReasonBackupDamaged {
 		found, message = v1alpha1.ReasonBackupDamaged, "a test before has found the backup damaged; since then: "+message
 	}
 	status.SetCondition(&to.Conditions, g, v1alpha1.ConditionVerified, is, found, message)

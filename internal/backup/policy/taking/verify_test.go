@@ -162,6 +162,7 @@ func TestVerifyAgain(t *testing.T) {
 func TestDamageFoundByRestore(t *testing.T) {
 	const restore, checksum, none = v1alpha1.VerifyRestore, v1alpha1.VerifyChecksum, v1alpha1.VerifyNone
 	bad := task.Result{Error: "table shop.orders is corrupt", Reason: task.ReasonDamaged, Fatal: true}
+	gap := task.Result{Error: "the segment 7 is missing", Reason: task.ReasonArchive, Fatal: true}
 	type step struct {
 		method string
 		result task.Result
@@ -180,6 +181,10 @@ func TestDamageFoundByRestore(t *testing.T) {
 		"or a restore":                     {[]step{{checksum, bad}, {restore, hasPassed}}, false},
 		"after a restore all is new": {[]step{{restore, bad}, {none, task.Result{}}, {restore, hasPassed},
 			{checksum, bad}, {none, task.Result{}}, {checksum, wasRead}}, false},
+		// The archive is read after the backup itself has passed.
+		"a restore passes, the archive is damaged": {[]step{{restore, bad}, {none, task.Result{}}, {restore, gap}}, false},
+		"or a checksum of what one found":          {[]step{{checksum, bad}, {none, task.Result{}}, {checksum, gap}}, false},
+		"but not of what a restore found":          {[]step{{restore, bad}, {checksum, gap}}, true},
 	} {
 		f := tested(none)
 		s := f.Backup.Status.DeepCopy()
@@ -195,7 +200,8 @@ func TestDamageFoundByRestore(t *testing.T) {
 		}
 		b := v1alpha1.GaleraBackup{Status: *s}
 		verified := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionVerified)
-		if b.Damaged() != c.damaged || (verified.Status == metav1.ConditionTrue) == c.damaged ||
+		passed := verified.Status == metav1.ConditionTrue || verified.Reason == v1alpha1.ReasonArchiveDamaged
+		if b.Damaged() != c.damaged || passed == c.damaged || (s.Verification.DamagedBy != "") != c.damaged ||
 			s.Verification.Phase == v1alpha1.VerifyRunning {
 			t.Errorf("%s: %+v, %+v", name, s.Verification, verified)
 		}
