@@ -120,6 +120,8 @@ type Head struct {
 
 	// Checksum is that of the head's own line, which covers all of the segment and those before it. It is not stored here.
 	Checksum string `json:"-"`
+	// Unreadable is why nothing but the Number is known, "" for a head that was read.
+	Unreadable string `json:"-"`
 }
 
 // Line is the line of history that the segment's transactions are of.

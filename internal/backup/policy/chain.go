@@ -14,6 +14,10 @@ func Break(before, h binlog.Head) string {
 	switch {
 	case h.Number != before.Number+1:
 		return missing(before.Number+1, h.Number-1)
+	case h.Unreadable != "":
+		return fmt.Sprintf("the segment %s cannot be read: %s", name, h.Unreadable)
+	case before.Unreadable != "":
+		return fmt.Sprintf("the segment %s cannot be read: %s", binlog.Name(before.Number), before.Unreadable)
 	case h.Before != before.Checksum:
 		return fmt.Sprintf("the segment %s does not follow the segment %s that is in the store: one of them was exchanged",
 			name, binlog.Name(before.Number))

@@ -54,7 +54,7 @@ func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 	w.out.Also = another(heads, b, t)
 	for i, h := range heads {
 		if why := w.add(heads, i); why != "" {
-			if w.passed {
+			if w.passed || w.complete() {
 				break
 			}
 			return r, outside(t, b, w.end, "there is a gap in the archive: "+why)
@@ -79,6 +79,7 @@ type walk struct {
 	target    binlog.Target
 	out       Range
 	passed    bool
+	through   time.Time // until when the segments that were taken have all, by the archiver's clock
 }
 
 // add reports why the segment i does not go on from what was taken, "" when it does.
@@ -111,12 +112,22 @@ func (w *walk) take(h binlog.Head) {
 	if h.Last.Follows(w.end.GTID) {
 		w.end.GTID = h.Last
 	}
-	w.end.Time = binlog.Later(w.end.Time, h.LastTime, h.Through)
+	w.through = binlog.Later(w.through, h.LastTime, h.Through)
+	w.end.Time = binlog.Later(w.end.Time, w.through)
 }
 
 // late reports whether a segment after the target has transactions that name a time before it: they are counted.
 func (w *walk) late(h binlog.Head) bool {
 	return !w.target.Time.IsZero() && !h.Empty() && h.Earliest.Before(w.target.Time)
+}
+
+// complete reports whether what was taken has all up to the target, whatever comes after it. What a base has of other
+// servers is not before a target that it ends with.
+func (w *walk) complete() bool {
+	if !w.target.Time.IsZero() {
+		return !w.through.Before(w.target.Time)
+	}
+	return !w.target.Latest && w.end.GTID == w.target.GTID && w.target.GTID.Follows(w.base.GTID)
 }
 
 // reached reports whether the archive has all up to the target, though nothing beyond it.
@@ -134,7 +145,7 @@ func (w *walk) reached() bool {
 // from the base.
 func another(heads []binlog.Head, b Base, t binlog.Target) binlog.Line {
 	for _, h := range heads {
-		if t.GTID != (binlog.GTID{}) && !h.Empty() && !belongs(b, h) && atOrAfter(t.GTID, h.First) &&
+		if t.GTID != (binlog.GTID{}) && h.Unreadable == "" && !h.Empty() && !belongs(b, h) && atOrAfter(t.GTID, h.First) &&
 			atOrAfter(h.Last, t.GTID) {
 			return h.Line()
 		}
@@ -153,14 +164,17 @@ func since(heads []binlog.Head, b Base) int {
 }
 
 // holds reports whether a base has transactions that are not before a target, by the times of the archive: the clock of
-// the backup's Job may be another one.
+// the backup's Job may be another one. Where a segment cannot be read, that clock counts with its slack.
 func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
 	for _, h := range heads {
 		if t.Time.IsZero() || h.Empty() {
 			continue
 		}
-		if atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Time) || atOrAfter(b.GTID, h.Last) &&
-			!h.LastTime.Before(t.Time) {
+		if h.Unreadable != "" && !before(b, t.Time) {
+			return true
+		}
+		if h.Unreadable == "" && (atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Time) || atOrAfter(b.GTID, h.Last) &&
+			!h.LastTime.Before(t.Time)) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
@@ -57,7 +58,7 @@ func archiveInStore(t *testing.T) *store.Bucket {
 func baseManifest(id, gtid string) manifest.Manifest {
 	return manifest.Manifest{Format: manifest.Format, ID: id, Compression: manifest.CompressionNone,
 		Parts: make([]manifest.Part, 1), GTID: gtid, Line: binlog.Line{History: oneHistory, ID: "a"},
-		Position: oneHistory + ":7"}
+		Position: oneHistory + ":7", CompletedAt: time.Unix(1, 0).UTC()}
 }
 
 func segmentKey(n uint64) string { return path.Join(binlog.Dir(archiveOf), binlog.Key(n)) }
@@ -137,7 +138,7 @@ func TestCheckArchive(t *testing.T) {
 		"one in the place of another": {func(t *testing.T, b *store.Bucket) {
 			text, _ := b.ReadAll(t.Context(), segmentKey(4))
 			overwrite(t, b, 5, text)
-		}, baseManifest("b1", "0-1-4"), 0, "000000000005 of the archive: it names itself"},
+		}, baseManifest("b1", "0-1-4"), 0, "000000000005 cannot be read: it names itself"},
 	} {
 		bucket := archiveInStore(t)
 		c.do(t, bucket)
@@ -149,6 +150,38 @@ func TestCheckArchive(t *testing.T) {
 		case c.damaged != "" && (!errors.As(err, &f) || f.reason != task.ReasonArchive || !f.fatal ||
 			!strings.Contains(err.Error(), c.damaged)):
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDamagedHead: a segment whose head is damaged ends what can be restored from before it, and nothing else.
+func TestDamagedHead(t *testing.T) {
+	for name, c := range map[string]struct {
+		damaged []uint64
+		id      string
+		target  binlog.Target
+		to      uint64
+		says    string
+	}{
+		"a later one":             {[]uint64{6}, "b1", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 6}}, 5, ""},
+		"without a backup's name": {[]uint64{6}, "", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 7}}, 5, ""},
+		"all but what is needed":  {[]uint64{5, 6}, "b1", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 6}}, 4, ""},
+		"the target is beyond it": {[]uint64{5}, "b1", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 8}}, 0,
+			"the segment 000000000005 cannot be read"},
+		"the latest":          {[]uint64{6}, "b1", binlog.Target{Latest: true}, 0, "the segment 000000000006 cannot be read"},
+		"one before the base": {[]uint64{1, 3}, "b2", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 8}}, 6, ""},
+		"all":                 {[]uint64{1, 2, 3, 4, 5, 6}, "b1", binlog.Target{Latest: true}, 0, "those before it neither"},
+	} {
+		bucket := archiveInStore(t)
+		for _, n := range c.damaged {
+			changeSegment(t, bucket, n, func(text []byte) []byte { return append([]byte("x"), text...) })
+		}
+		_, r, err := locate(t.Context(), bucket, task.Find{Dir: archiveOf, ID: c.id, Target: &c.target})
+		switch {
+		case c.says == "" && (err != nil || r == nil || r.To != c.to):
+			t.Errorf("%s: %+v, %v", name, r, err)
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
 }

@@ -107,11 +107,19 @@ func (w *walk) base(ctx context.Context, f place) (policy.Base, error) {
 	if w.numbers, err = w.list(ctx); err != nil || len(w.numbers) == 0 {
 		return b, err
 	}
-	last, err := w.head(ctx, w.numbers[len(w.numbers)-1])
-	if err != nil {
-		return b, err
+	domain, err := w.domain(ctx)
+	return policy.BaseOf(m, domain), err
+}
+
+// domain is that of the archive's GTIDs, by its last head that can be read.
+func (w *walk) domain(ctx context.Context) (uint32, error) {
+	for i := len(w.numbers) - 1; i >= max(0, len(w.numbers)-batch); i-- {
+		h, err := w.lookAt(ctx, w.numbers[i])
+		if err != nil || h.Unreadable == "" {
+			return h.Last.Domain, err
+		}
 	}
-	return policy.BaseOf(m, last.Last.Domain), nil
+	return 0, damagedArchive(w.numbers[len(w.numbers)-1], "it cannot be read, and those before it neither")
 }
 
 // list returns the numbers of the segments, in order. Each directory is listed on its own: for a page of a list, the
@@ -140,14 +148,24 @@ func (w *walk) list(ctx context.Context) (out []uint64, err error) {
 	return out, nil
 }
 
-func (w *walk) head(ctx context.Context, number uint64) (h binlog.Head, err error) {
+// head reads that of a segment.
+func (w *walk) head(ctx context.Context, number uint64) (binlog.Head, error) {
+	h, err := w.lookAt(ctx, number)
+	if err == nil && h.Unreadable != "" {
+		err = damagedArchive(number, h.Unreadable)
+	}
+	return h, err
+}
+
+// lookAt reads the head of a segment. One that is damaged is Unreadable.
+func (w *walk) lookAt(ctx context.Context, number uint64) (h binlog.Head, err error) {
 	err = again(ctx, "a segment could not be read", func(ctx context.Context) error {
 		h, err = store.Head(ctx, w.bucket, path.Join(w.dir, binlog.Key(number)))
-		if errors.Is(err, store.ErrHead) {
-			return damagedArchive(number, err.Error())
-		}
-		if err == nil && h.Number != number {
-			return damagedArchive(number, "it names itself the segment "+binlog.Name(h.Number))
+		switch {
+		case errors.Is(err, store.ErrHead):
+			h, err = binlog.Head{Number: number, Unreadable: err.Error()}, nil
+		case err == nil && h.Number != number:
+			h = binlog.Head{Number: number, Unreadable: "it names itself the segment " + binlog.Name(h.Number)}
 		}
 		return err
 	})
@@ -178,13 +196,14 @@ func (w *walk) choose(ctx context.Context, b policy.Base, t binlog.Target) (r po
 	return r, why, nil
 }
 
+// heads reads some. A damaged one is a break in the archive: points before it can be restored.
 func (w *walk) heads(ctx context.Context, numbers []uint64) ([]binlog.Head, error) {
 	out := make([]binlog.Head, len(numbers))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
 	for i, n := range numbers {
 		g.Go(func() (err error) {
-			out[i], err = w.head(ctx, n)
+			out[i], err = w.lookAt(ctx, n)
 			return err
 		})
 	}
