@@ -98,7 +98,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		return retry.Pass(taking.PollInterval, err)
 	}
 	if isFinished(b) {
-		if err := r.tidy(ctx, b); err != nil || b.Status.Phase == v1alpha1.BackupFailed {
+		if err := r.tidy(ctx, b); err != nil {
+			return retry.Pass(0, err)
+		}
+		if restated, err := restate(ctx, r, b); restated || err != nil || b.Status.Phase == v1alpha1.BackupFailed {
 			return retry.Pass(0, err)
 		}
 		return retry.Pass(r.verify(ctx, b))
@@ -198,6 +201,19 @@ func (r *Reconciler) tidy(ctx context.Context, b *v1alpha1.GaleraBackup) error {
 	}
 	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.KeyName(b)}}
 	return apply.Remove(ctx, r.Client, r.Live, b.UID, key)
+}
+
+// restate sets again, once no change is refused any more, the conditions that a refusal has replaced: how the backup,
+// or its test, has ended.
+func restate(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (changed bool, err error) {
+	next := b.DeepCopy()
+	r.Refusals.Apply(next, &next.Status.Conditions)
+	if meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled) == nil ||
+		meta.FindStatusCondition(next.Status.Conditions, v1alpha1.ConditionStalled) != nil {
+		return false, nil
+	}
+	taking.SetEnd(&next.Status, b.Generation)
+	return true, r.Status().Update(ctx, next)
 }
 
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (taking.Facts, error) {

@@ -2,6 +2,7 @@ package galerabackup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -13,8 +14,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -179,4 +182,51 @@ func TestASilentAgentHoldsNoWorker(t *testing.T) {
 		}
 		time.Sleep(time.Hour) // all of them are asked and given up
 	})
+}
+
+// TestRefusalIsForgotten: a finished backup whose clean-up was refused for a while is described by how it has ended
+// afterwards.
+func TestRefusalIsForgotten(t *testing.T) {
+	for name, c := range map[string]struct {
+		phase string
+		by    string // the condition that describes it
+		why   string
+		stall metav1.ConditionStatus
+	}{
+		"a failed one":        {v1alpha1.BackupFailed, v1alpha1.ConditionComplete, "StoreRefused", metav1.ConditionTrue},
+		"a complete one":      {v1alpha1.BackupCompleted, v1alpha1.ConditionComplete, "Completed", metav1.ConditionFalse},
+		"one that is damaged": {v1alpha1.BackupCompleted, v1alpha1.ConditionVerified, "BackupDamaged", metav1.ConditionTrue},
+	} {
+		r, all := several(t, 1, func(b *v1alpha1.GaleraBackup) {
+			b.Status.Phase, b.Status.Attempts, b.Status.ID = c.phase, 1, taking.ID(b)
+			b.Spec.Verify = v1alpha1.VerifyChecksum
+			b.Status.Verification = &v1alpha1.BackupVerification{Method: v1alpha1.VerifyChecksum, Phase: v1alpha1.VerifyFailed}
+			meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: c.by, Status: metav1.ConditionFalse,
+				Reason: c.why, Message: "as it was"})
+		})
+		works := r.Client
+		key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: job.KeyName(all[0]),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(all[0],
+				v1alpha1.GroupVersion.WithKind("GaleraBackup"))}}}
+		if err := works.Create(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		r.Client = interceptor.NewClient(works.(client.WithWatch), interceptor.Funcs{
+			Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("a policy"))
+			}})
+		now := passOf(t, r, all[0])
+		if s := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionStalled); s == nil ||
+			s.Reason != v1alpha1.ReasonAdmissionRefused {
+			t.Fatalf("%s: %+v", name, s)
+		}
+		r.Client = works
+		for range 3 {
+			now = passOf(t, r, all[0])
+		}
+		if s := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionStalled); s == nil ||
+			s.Reason != c.why || s.Message != "as it was" || s.Status != c.stall {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
 }

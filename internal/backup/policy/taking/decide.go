@@ -302,6 +302,18 @@ func size(bytes int64) *resource.Quantity {
 	return resource.NewQuantity(bytes, resource.BinarySI)
 }
 
+// SetEnd sets Stalled and Reconciling as the end of a backup, or of its last test, has them.
+func SetEnd(to *v1alpha1.GaleraBackupStatus, generation int64) {
+	c, stalled := meta.FindStatusCondition(to.Conditions, v1alpha1.ConditionComplete), to.Phase == v1alpha1.BackupFailed
+	if v := meta.FindStatusCondition(to.Conditions, v1alpha1.ConditionVerified); v != nil && !stalled {
+		c, stalled = v, v.Status == metav1.ConditionFalse && v.Reason != v1alpha1.ReasonVerifying
+	}
+	if c != nil {
+		status.SetProgress(&to.Conditions, generation, status.Progress{Stalled: stalled, Reason: c.Reason,
+			Message: c.Message})
+	}
+}
+
 func setConditions(to *v1alpha1.GaleraBackupStatus, f Facts, reason, message string, stalled bool) {
 	done := to.Phase == v1alpha1.BackupCompleted
 	g := f.Backup.Generation
