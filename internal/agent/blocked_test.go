@@ -12,7 +12,7 @@ import (
 )
 
 // TestLockedTable: a statement of another node waits for a table that a connection has locked. The node reports that
-// connection, and nothing once it is ended.
+// connection, and nothing once it is ended. A backup's connection, which ends by itself, is not reported.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()
 	s := &scenario{T: t, world: newWorld(t, 3, nil)}
@@ -25,6 +25,14 @@ func TestLockedTable(t *testing.T) {
 	check(s.T, conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id))
 	_, err := conn.ExecContext(ctx, "LOCK TABLES held.items READ")
 	check(s.T, err)
+	// As a backup does. BACKUP LOCK would not do: Galera ends a connection that has it.
+	copied := make(chan error, 1)
+	go func() {
+		_, err := s.node(2).socket("LOCK TABLES held.items READ; SELECT SLEEP(300)")
+		copied <- err
+	}()
+	const copying = " FROM information_schema.PROCESSLIST WHERE INFO = 'SELECT SLEEP(300)'"
+	s.awaitSQL(2, "SELECT COUNT(*)"+copying, "1")
 	altered := make(chan error, 1)
 	go func() {
 		_, err := s.node(0).sql("ALTER TABLE held.items ADD COLUMN note INT")
@@ -39,6 +47,16 @@ func TestLockedTable(t *testing.T) {
 	}
 	if other, err := s.node(0).report(); err != nil || other.Blocked != nil {
 		s.Errorf("the other node reports %+v, %v", other.Blocked, err)
+	}
+	// The agent of the other one has asked since a report was due.
+	s.awaitSQL(2, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'Waiting for table metadata lock' "+
+		"AND TIME_MS > 32000", "1")
+	if r, err := s.node(2).report(); err != nil || r.Blocked != nil {
+		s.Errorf("a backup's connection is reported: %+v, %v", r.Blocked, err)
+	}
+	s.node(2).mustSQL("KILL " + s.node(2).mustSQL("SELECT ID"+copying))
+	if err := <-copied; err == nil {
+		s.Error("the backup's connection had ended before")
 	}
 	n.mustSQL(fmt.Sprintf("KILL %d", id))
 	check(s.T, <-altered)

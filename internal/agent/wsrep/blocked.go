@@ -29,12 +29,18 @@ type waiter struct {
 	wait time.Duration
 }
 
+// ownLockTime is how long a connection of the agent's account may hold up others: that of a backup does, and ends by
+// itself.
+const ownLockTime = 10 * time.Minute
+
 // lock is a metadata lock that a connection holds.
 type lock struct {
 	id                  int64
 	user, host, command string
 	kind, schema, table string
 	held                time.Duration
+	// own reports whether the connection is of the agent's account, on the socket.
+	own bool
 }
 
 const (
@@ -68,12 +74,15 @@ func (c *Conn) Blocked(ctx context.Context) (*agentapi.Blocked, error) {
 	}
 	known := 0
 	if err := c.db.QueryRowContext(ctx, selectPlugin).Scan(&known); err != nil || known == 0 {
+		if waiters[i].state == backupLock { // a backup that this member gives, as far as can be known
+			return nil, err
+		}
 		return &agentapi.Blocked{For: waiters[i].wait}, err
 	}
 	locks, err := collect(ctx, c.db, selectLocks, func(r *sql.Rows) (l lock, err error) {
 		var ms float64
 		err = r.Scan(&l.id, &l.user, &l.host, &l.command, &l.kind, &l.schema, &l.table, &ms)
-		l.held = milliseconds(ms)
+		l.held, l.own = milliseconds(ms), l.user == c.user && l.host == "localhost"
 		return l, err
 	})
 	return blockedBy(waiters[i], locks), err
@@ -107,17 +116,19 @@ var ordered = regexp.MustCompile(
 // order. A query of a client that waits for a lock holds up nothing.
 func (w waiter) holdsUpAll() bool { return w.user == applier || ordered.MatchString(w.text) }
 
+const backupLock = "Waiting for backup lock"
+
 // kinds are the locks that a state waits for.
 var kinds = map[string]string{
 	"Waiting for table metadata lock":  "Table metadata lock",
 	"Waiting for table level lock":     "Table metadata lock", // who has locked the table has both
 	"Waiting for schema metadata lock": "Schema metadata lock",
-	"Waiting for backup lock":          "Backup lock",
+	backupLock:                         "Backup lock",
 }
 
 // blockedBy finds the connection that a statement waits for. Neither the server nor the plugin shows which lock
 // a statement waits for, so it is the one whose table the statement names or uses, and that has been held longest. A
-// transaction that holds a lock is not among them: Galera aborts it.
+// transaction that holds a lock is not among them: Galera aborts it. It returns nil when that connection is a backup's.
 func blockedBy(w waiter, locks []lock) *agentapi.Blocked {
 	text := strings.ToLower(w.text)
 	used := map[[2]string]bool{}
@@ -150,6 +161,9 @@ func blockedBy(w waiter, locks []lock) *agentapi.Blocked {
 	l := slices.MaxFunc(held, func(a, b lock) int {
 		return cmp.Or(cmp.Compare(score(a), score(b)), cmp.Compare(a.held, b.held))
 	})
+	if l.own && l.held < ownLockTime {
+		return nil
+	}
 	out.Table = strings.Trim(l.schema+"."+l.table, ".")
 	out.Holder = &agentapi.LockHolder{ID: l.id, User: l.user, Host: l.host, Idle: l.command == "Sleep", Held: l.held}
 	return out

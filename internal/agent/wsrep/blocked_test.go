@@ -29,7 +29,8 @@ func TestBlockedBy(t *testing.T) {
 	const table, schema, backup = "Table metadata lock", "Schema metadata lock", "Backup lock"
 	apply := func(state, text string) waiter { return waiter{2, applier, state, text, 30 * time.Second} }
 	of := func(id int64, kind, db, name string, seconds int) lock {
-		return lock{id, "app", "10.1.2.3:4", "Sleep", kind, db, name, time.Duration(seconds) * time.Second}
+		return lock{id: id, user: "app", host: "10.1.2.3:4", command: "Sleep", kind: kind, schema: db, table: name,
+			held: time.Duration(seconds) * time.Second}
 	}
 	for name, c := range map[string]struct {
 		w     waiter
@@ -67,6 +68,19 @@ func TestBlockedBy(t *testing.T) {
 			got.Holder.Host != "10.1.2.3:4" || got.Holder.Held < got.For && c.w.user == applier):
 			t.Errorf("%s: %+v", name, got.Holder)
 		}
+	}
+	own := of(10, table, "app", "t", 60)
+	own.own = true
+	w := apply("Waiting for table metadata lock", "alter table app.t add x int")
+	if got := blockedBy(w, []lock{of(11, table, "app", "other", 300), own}); got != nil {
+		t.Errorf("a backup's connection: %+v", got.Holder)
+	}
+	if got := blockedBy(w, []lock{of(11, table, "app", "t", 90), own}); got == nil || got.Holder.ID != 11 {
+		t.Errorf("alongside a backup's connection: %+v", got)
+	}
+	own.held = ownLockTime
+	if got := blockedBy(w, []lock{own}); got == nil || got.Holder.ID != 10 {
+		t.Errorf("a connection of the agent's account without an end: %+v", got)
 	}
 	if agentapi.BlockedAfter > 30*time.Second {
 		t.Error("with the interval at which agents ask, it is not reported within a minute")

@@ -20,7 +20,8 @@ import (
 
 // Conn is a way to a mariadbd on the unix socket. It is safe for concurrent use.
 type Conn struct {
-	db *sql.DB
+	db   *sql.DB
+	user string
 }
 
 // queryTimeout bounds every statement: a server that does not answer in time is not known.
@@ -40,7 +41,7 @@ func Open(socket, user string) (*Conn, error) {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(4) // one is that of accounts.Own
 	db.SetMaxIdleConns(1)
-	return &Conn{db: db}, nil
+	return &Conn{db: db, user: user}, nil
 }
 
 // DB returns the pool of connections.
