@@ -15,6 +15,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -115,8 +116,28 @@ func (a *archive) load(ctx context.Context) (place, error) {
 	return place{}, err
 }
 
-// put stores a segment, unless there is one of its number, and completes its head.
+// put stores a segment, unless there is one of its number, and completes its head. One that was stored late, in the
+// place of a segment that was lost, is taken back: it would hide that one is missing.
 func (a *archive) put(ctx context.Context, h *binlog.Head, s *spool) error {
+	if err := a.write(ctx, h, s); err != nil {
+		return err
+	}
+	next, err := store.Head(ctx, a.bucket, a.key(h.Number+1))
+	switch {
+	case store.Missing(err), errors.Is(err, store.ErrHead):
+		return nil
+	case err != nil:
+		return explained("the segment "+binlog.Name(h.Number+1)+" could not be read", err)
+	case policy.Follows(*h, next):
+		return nil
+	}
+	if err := a.bucket.Delete(ctx, a.key(h.Number)); err != nil && !store.Missing(err) {
+		return explained("a segment could not be deleted", err)
+	}
+	return errTaken
+}
+
+func (a *archive) write(ctx context.Context, h *binlog.Head, s *spool) error {
 	if s != nil {
 		h.Recipients = a.names
 		if err := s.end(h); err != nil {

@@ -86,6 +86,34 @@ func TestPut(t *testing.T) {
 	}
 }
 
+// TestPutLate: what an archiver that was held up stores in the place of a lost segment is taken back. One that another
+// archiver has gone on from stays.
+func TestPutLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		next func(mine string) string // what the next segment says of the one before it
+		want error
+	}{
+		"the next one follows another": {func(string) string { return "another" }, errTaken},
+		"the next one follows it":      {func(mine string) string { return mine }, nil},
+	} {
+		a := newStore(t)
+		begins := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{line("a", 0)}, Number: 1, Begins: true,
+			Last: gtid(7)}
+		mine := begins
+		if _, err := mine.Encode(); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(t, a, binlog.Head{Number: 2, Before: c.next(mine.Checksum), Last: gtid(8)}, "x"); err != nil {
+			t.Fatal(err)
+		}
+		err := a.put(t.Context(), &begins, nil)
+		exists, existsErr := a.bucket.Exists(t.Context(), a.key(1))
+		if !errors.Is(err, c.want) || existsErr != nil || exists != (c.want == nil) {
+			t.Errorf("%s: %v, is there %v, %v", name, err, exists, existsErr)
+		}
+	}
+}
+
 // TestSpoolLeavesNothing: a container that is killed leaves no file behind, however often it is.
 func TestSpoolLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

@@ -18,7 +18,7 @@ func Break(before, h binlog.Head) string {
 		return fmt.Sprintf("the segment %s cannot be read: %s", name, h.Unreadable)
 	case before.Unreadable != "":
 		return fmt.Sprintf("the segment %s cannot be read: %s", binlog.Name(before.Number), before.Unreadable)
-	case h.Before != before.Checksum:
+	case !Follows(before, h):
 		return fmt.Sprintf("the segment %s does not follow the segment %s that is in the store: one of them was exchanged",
 			name, binlog.Name(before.Number))
 	case h.Begins:
@@ -34,6 +34,9 @@ func Break(before, h binlog.Head) string {
 	return fmt.Sprintf("the segment %s is of the line of history %s, and the one before of %s", name, h.Line(),
 		before.Line())
 }
+
+// Follows reports whether a segment was written after another one that was there.
+func Follows(before, h binlog.Head) bool { return h.Before == before.Checksum }
 
 // hold reports whether lines of history begin with all that the archive has. A later one may begin before an earlier
 // one.

@@ -282,6 +282,10 @@ func (w *world) store(a *archiver, s segment) bool {
 	if _, err := h.Encode(); err != nil {
 		panic(err)
 	}
+	if next, exists := w.segments[h.Number+1]; exists && !w.follows(*h, next.Head) {
+		a.kill() // it was stored in the place of a lost one, and is taken back
+		return false
+	}
 	w.segments[h.Number] = s
 	a.known, a.at, a.through, a.unsure = w.now, *h, binlog.Later(a.through, h.Through), time.Time{}
 	w.say("segment %d of %s: begins %v, continues %v, %s to %s (%s)", h.Number, h.Line().ID, h.Begins, h.Continues,

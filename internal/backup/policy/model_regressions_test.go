@@ -9,6 +9,9 @@ import (
 var regressions = map[string][]event{
 	"the archive begins after transactions that are in no binary log, which a backup lacks": {
 		{1, 200, 722}, {12, 209, 277}, {17, 363, 209}, {6, 876, 75}, {11, 981, 401}, {8, 260, 504}},
+	"an archiver that was held up stores a segment in the place of one that was lost": {
+		{0, 680, 985}, {6, 681, 962}, {12, 63, 549}, {0, 241, 981}, {6, 420, 356}, {5, 112, 341}, {17, 321, 924}, {7, 750, 717},
+		{17, 495, 719}, {5, 893, 556}},
 }
 
 // TestRegressions: what has broken a promise once does not any more.

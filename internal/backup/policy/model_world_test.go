@@ -58,6 +58,7 @@ type decisions struct {
 	survey  func(policy.Archive, []policy.Base) (policy.Report, error)
 	prune   func(policy.Archive, []policy.Base, time.Duration, time.Time) ([]uint64, []policy.Base, error)
 	choose  func([]binlog.Head, policy.Base, binlog.Target, binlog.Through) (policy.Range, error)
+	follows func(before, h binlog.Head) bool
 	// trusting restores do not compare what they read with what was chosen.
 	trusting bool
 	// forgetful surveys know no gap that they have not seen begin.
@@ -70,7 +71,7 @@ type decisions struct {
 
 func shipped() decisions {
 	return decisions{resume: policy.Resume, hole: policy.JudgeHole, foreign: policy.Foreign, between: binlog.Between,
-		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose}
+		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows}
 }
 
 // world is a cluster of three nodes, a store, and two archivers.
