@@ -121,13 +121,10 @@ func (w *walk) late(h binlog.Head) bool {
 	return !w.target.Time.IsZero() && !h.Empty() && h.Earliest.Before(w.target.Time)
 }
 
-// complete reports whether what was taken has all up to the target, whatever comes after it. What a base has of other
-// servers is not before a target that it ends with.
+// complete reports whether what was taken has all up to a time, whatever comes after it. That of a transaction is not
+// known where the next one is missing: a base may have what is in no binary log.
 func (w *walk) complete() bool {
-	if !w.target.Time.IsZero() {
-		return !w.through.Before(w.target.Time)
-	}
-	return !w.target.Latest && w.end.GTID == w.target.GTID && w.target.GTID.Follows(w.base.GTID)
+	return !w.target.Time.IsZero() && !w.through.Before(w.target.Time)
 }
 
 // reached reports whether the archive has all up to the target, though nothing beyond it.

@@ -12,6 +12,8 @@ var regressions = map[string][]event{
 	"an archiver that was held up stores a segment in the place of one that was lost": {
 		{0, 680, 985}, {6, 681, 962}, {12, 63, 549}, {0, 241, 981}, {6, 420, 356}, {5, 112, 341}, {17, 321, 924}, {7, 750, 717},
 		{17, 495, 719}, {5, 893, 556}},
+	"a transaction is the last one before a gap, and a backup has more that is in no binary log": {
+		{1, 297, 836}, {3, 676, 939}, {14, 173, 438}, {17, 923, 464}, {12, 89, 848}, {1, 911, 99}, {7, 323, 55}},
 }
 
 // TestRegressions: what has broken a promise once does not any more.

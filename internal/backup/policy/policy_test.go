@@ -167,7 +167,7 @@ func TestChoose(t *testing.T) {
 			binlog.Target{Latest: true}, 6, 6, ""},
 		"a base without a line": {archive().heads, ofLine(b1, binlog.Line{}), binlog.Target{Latest: true}, 0, 0,
 			"does not name its line"},
-		"a damaged segment after the target":  {damaged(4), b1, binlog.Target{GTID: gtid(20)}, 3, 3, ""},
+		"a damaged segment after the target":  {damaged(4), b1, binlog.Target{GTID: gtid(19)}, 3, 3, ""},
 		"after the time it was stored for":    {stored(19), b1, binlog.Target{Time: at(19)}, 3, 3, ""},
 		"but not for so long":                 {stored(19), b1, binlog.Target{Time: at(20)}, 0, 0, "cannot be read: x"},
 		"a damaged segment before the target": {damaged(4), b1, binlog.Target{Time: at(25)}, 0, 0, "cannot be read: x"},

@@ -164,8 +164,8 @@ func TestDamagedHead(t *testing.T) {
 		says    string
 	}{
 		"a later one":             {[]uint64{6}, "b1", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 6}}, 5, ""},
-		"without a backup's name": {[]uint64{6}, "", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 7}}, 5, ""},
-		"all but what is needed":  {[]uint64{5, 6}, "b1", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 6}}, 4, ""},
+		"without a backup's name": {[]uint64{6}, "", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 6}}, 5, ""},
+		"all but what is needed":  {[]uint64{5, 6}, "b1", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 5}}, 4, ""},
 		"the target is beyond it": {[]uint64{5}, "b1", binlog.Target{GTID: binlog.GTID{Server: 1, Seq: 8}}, 0,
 			"the segment 000000000005 cannot be read"},
 		"the latest":          {[]uint64{6}, "b1", binlog.Target{Latest: true}, 0, "the segment 000000000006 cannot be read"},
