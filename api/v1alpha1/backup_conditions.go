@@ -37,6 +37,8 @@ const (
 	ReasonRestoreFailed  = "RestoreFailed"
 	ReasonWrongKey       = "WrongKey"
 	ReasonVersionRefused = "VersionRefused"
+	// ReasonKeyNeeded: the data in the backup are encrypted with keys that the cluster does not have.
+	ReasonKeyNeeded      = "KeyNeeded"
 	ReasonVolumeNotEmpty = "VolumeNotEmpty"
 
 	ReasonPointInTimeUnavailable = "PointInTimeUnavailable"

@@ -132,6 +132,10 @@ type GaleraClusterStatus struct {
 	// tls is the encryption in force.
 	// +optional
 	TLS *ClusterTLSStatus `json:"tls,omitempty"`
+
+	// atRest is the encryption of what lies on disks. Absent without spec.encryption.
+	// +optional
+	AtRest *AtRestStatus `json:"atRest,omitempty"`
 }
 
 // MemberStatus is the observed state of one node.

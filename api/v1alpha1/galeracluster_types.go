@@ -58,6 +58,7 @@ type GaleraClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.arbitrator) || !has(self.arbitrator.enabled) || !self.arbitrator.enabled || self.replicas in [2, 4, 6]",fieldPath=".replicas",message="with spec.arbitrator.enabled replicas must be 2, 4 or 6: the arbitrator's vote makes an even number odd; alongside an odd number of nodes it would make it even, and alongside a single node there would be two votes, of which neither could be lost"
 // +kubebuilder:validation:XValidation:rule="!has(self.monitoring) || !has(self.monitoring.exporter) || !has(self.podTemplate) || !has(self.podTemplate.sidecars) || !self.podTemplate.sidecars.exists(s, s.name == 'exporter' || has(s.port) && s.port == 9104)",fieldPath=".podTemplate",message="with spec.monitoring.exporter no sidecar can be called exporter, or listen on port 9104: remove that sidecar, or the exporter"
 // +kubebuilder:validation:XValidation:rule="!has(self.backup) || !has(self.backup.pointInTime) || !has(self.backup.pointInTime.enabled) || !self.backup.pointInTime.enabled || !has(self.tls) || !has(self.tls.clients) || self.tls.clients != 'Disabled'",fieldPath=".backup.pointInTime.enabled",message="the archiver follows the nodes over TLS with a certificate: set spec.tls.clients to Required or Preferred"
+// +kubebuilder:validation:XValidation:rule="has(self.encryption) == has(oldSelf.encryption) && (!has(self.encryption) || self.encryption == oldSelf.encryption)",fieldPath=".encryption",message="encryption describes how a new cluster's data are written, and cannot be changed: create a new cluster and restore a backup into it"
 type GaleraClusterSpec struct {
 	// replicas is the number of database nodes: 1, 3, 5 or 7; with an arbitrator 2, 4 or 6. An even number of
 	// votes is refused: such a cluster loses quorum as soon as half of them are unreachable. Nodes are added and
@@ -121,6 +122,11 @@ type GaleraClusterSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	TLS TLSSpec `json:"tls,omitempty"`
+
+	// encryption configures encryption of what lies on disks. It can be set when the cluster is created only. Default: data
+	// on disks are not encrypted.
+	// +optional
+	Encryption *EncryptionSpec `json:"encryption,omitempty"`
 
 	// stateTransfer configures how a joiner gets its data: a full copy (SST), or only the write-sets it
 	// missed (IST).

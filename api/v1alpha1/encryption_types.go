@@ -1,0 +1,113 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// EncryptionSpec configures encryption of what lies on disks. Encryption of connections is configured in spec.tls.
+type EncryptionSpec struct {
+	// atRest encrypts the data of every node on its volume.
+	// +required
+	AtRest AtRestSpec `json:"atRest"`
+}
+
+// AtRestSpec configures the encryption of tables, logs and temporary files by MariaDB.
+type AtRestSpec struct {
+	// keysSecretRef names a Secret in the cluster's namespace with the encryption keys: keys.enc, the key file of
+	// MariaDB's file_key_management, encrypted by openssl enc -aes-256-cbc -md sha1, and password, which decrypts it.
+	// Default: the Secret NAME-keys. The operator creates that one when the cluster is new and it does not exist, never
+	// overwrites it, and never deletes it. Without the keys neither the data nor their backups can be read: keep a copy
+	// of the Secret elsewhere.
+	// +optional
+	KeysSecretRef *KeysSecretReference `json:"keysSecretRef,omitempty"`
+
+	// algorithm that MariaDB encrypts with: AES_CTR or AES_CBC. Default: AES_CTR.
+	// +optional
+	// +kubebuilder:default=AES_CTR
+	// +kubebuilder:validation:Enum=AES_CTR;AES_CBC
+	Algorithm string `json:"algorithm,omitempty"`
+
+	// gcache is where each node keeps Galera's cache of write-sets, which MariaDB cannot encrypt: Memory or Clear. Memory
+	// is a volume in the host's memory, 128Mi of which count as the pod's. A node whose pod is replaced has an empty
+	// cache, and cannot send other nodes what they missed (IST) from before. Clear is a file on the node's volume, in
+	// clear; the condition EncryptedAtRest is False then. Default: Memory.
+	// +optional
+	// +kubebuilder:default=Memory
+	// +kubebuilder:validation:Enum=Memory;Clear
+	GCache string `json:"gcache,omitempty"`
+}
+
+// Values of AtRestSpec.GCache.
+const (
+	GCacheMemory = "Memory"
+	GCacheClear  = "Clear"
+)
+
+// KeysSecretReference names a Secret.
+type KeysSecretReference struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// AtRest returns how the cluster's data are encrypted on disks, nil when they are not.
+func (c *GaleraCluster) AtRest() *AtRestSpec {
+	if c.Spec.Encryption == nil {
+		return nil
+	}
+	return &c.Spec.Encryption.AtRest
+}
+
+// AtRestStatus is the state of the encryption of what lies on disks.
+type AtRestStatus struct {
+	// secretName is the Secret with the keys. It is kept when the cluster is deleted: without it neither the data nor
+	// their backups can be read.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName,omitempty"`
+	// keys are those that the data are encrypted with. They are recorded once. Nodes refuse other bytes under a number
+	// that is recorded here.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=64
+	Keys []EncryptionKeyStatus `json:"keys,omitempty"`
+	// members is what each node's agent has seen on its volume.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Members []MemberAtRestStatus `json:"members,omitempty"`
+}
+
+// EncryptionKeyStatus describes one key.
+type EncryptionKeyStatus struct {
+	// id is the key's number in the key file.
+	// +kubebuilder:validation:MaxLength=3
+	ID string `json:"id"`
+	// fingerprint tells the key from others. It is an HMAC by the key, and nothing of it.
+	// +kubebuilder:validation:MaxLength=64
+	Fingerprint string `json:"fingerprint"`
+}
+
+// MemberAtRestStatus is what a node's agent has seen on its volume.
+type MemberAtRestStatus struct {
+	// name of the node's pod.
+	Name string `json:"name"`
+	// files is how many files with tables or logs the agent found when it read all of them.
+	// +optional
+	Files int64 `json:"files,omitempty"`
+	// pages is how many pages of them hold something.
+	// +optional
+	Pages int64 `json:"pages,omitempty"`
+	// clear is how many of the files are in clear, or hold pages in clear. The condition EncryptedAtRest names some.
+	// +optional
+	Clear int64 `json:"clear,omitempty"`
+	// fullScanTime is when all pages of all files were read last. A part of them is read each minute.
+	// +optional
+	FullScanTime *metav1.Time `json:"fullScanTime,omitempty"`
+	// message describes what keeps the agent from knowing. Empty when it knows.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
