@@ -21,6 +21,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/join"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/agent/scan"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
 
@@ -174,6 +175,7 @@ type agent struct {
 	serving  process.Maintainer
 	prove    certs.ProofMonitor
 	backup   *backup.Streamer
+	scan     scan.Monitor
 
 	sockets  platform.SocketSet
 	handover handover.Replacer
@@ -210,6 +212,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		Settling: func() { a.queue.Post(a.evicted.Begin) }}
 	a.distance = wsrep.NewWindowTuner(loop, conn, func() (time.Duration, bool) { return platform.RoundTrip(wsrep.Port) })
 	a.prove.Open(a.queue.Post)
+	a.scan.Open(o.Places, a.queue.Post)
 	credentials := func() api.Credentials {
 		id := a.certs.Identity()
 		return api.Credentials{Pair: id.Pair, CAs: id.CAs}
@@ -333,9 +336,10 @@ func (a *agent) serve(ctx context.Context) error {
 
 // startWatchers starts everything that feeds the loop.
 func (a *agent) startWatchers(ctx context.Context) {
-	go platform.WatchDirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root}, func() { a.queue.Post(a.onFiles) })
+	go platform.WatchDirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root, a.Places.Keys}, func() { a.queue.Post(a.onFiles) })
 	go a.group.Run(ctx)
 	go a.prove.Run(ctx)
+	go a.scan.Run(ctx)
 	go a.volume.Run(ctx)
 	go a.latency.Run(ctx)
 }

@@ -253,10 +253,13 @@ func (n *node) start() {
 	check(n.w.t, os.MkdirAll(volume, 0o770))
 	check(n.w.t, os.Chown(volume, mysqlUID, mysqlUID))
 	mounts := map[string]string{"config": agentapi.ConfigDir, "tls": agentapi.TLSDir, "root": agentapi.RootDir}
+	if n.w.config.AtRest != nil {
+		mounts["keys"] = agentapi.KeysDir
+	}
 	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network,
 		"--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
 		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.RunDir, mysqlUID),
-		"--tmpfs", agentapi.TmpDir, "-v", filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v",
+		"--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.CacheDir, mysqlUID), "--tmpfs", agentapi.TmpDir, "-v", filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v",
 		volume + ":" + agentapi.VolumeDir,
 		"-e", agentapi.EnvPodName + "=" + n.name, "-e", agentapi.EnvPodNamespace + "=test",
 		"-e", agentapi.EnvPodIP + "=" + n.ip, "--entrypoint", agentapi.BinDir + "/agent"}

@@ -26,6 +26,11 @@ func (r Report) Sent(now time.Time) Report {
 		a := &r.Away[i]
 		a.FromAgeSeconds, a.ToAgeSeconds = age(a.From, now), age(a.To, now)
 	}
+	if r.AtRest != nil {
+		seen := *r.AtRest
+		seen.SampleAgeSeconds, seen.FullAgeSeconds = age(seen.SampledAt, now), age(seen.FullAt, now)
+		r.AtRest = &seen
+	}
 	if r.Join != nil {
 		join := *r.Join
 		join.AgeSeconds = age(join.StartedAt, now)
@@ -43,6 +48,12 @@ func (r Report) Received(now time.Time) Report {
 	for i := range r.Away {
 		a := &r.Away[i]
 		a.From, a.To = ago(a.FromAgeSeconds, now, a.From), ago(a.ToAgeSeconds, now, a.To)
+	}
+	if r.AtRest != nil {
+		seen := *r.AtRest
+		seen.SampledAt, seen.FullSeen = ago(seen.SampleAgeSeconds, now, seen.SampledAt), ago(seen.FullAgeSeconds, now,
+			seen.FullAt)
+		r.AtRest = &seen
 	}
 	return r.withoutForgedHistories()
 }

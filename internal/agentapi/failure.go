@@ -28,6 +28,8 @@ const (
 	FailureForeignUUID    = "ForeignClusterUUID"
 	FailureCertificate    = "CertificateUnusable"
 	FailureDiskFull       = "DiskFull"
+	// FailureKeys: the keys of the encryption at rest are missing, or are not those of the data. Nothing is started.
+	FailureKeys = "KeysUnusable"
 	// FailureTransfer: a state transfer (SST or IST) broke off; the message contains the exit code and the
 	// output of its programs.
 	FailureTransfer = "TransferFailed"

@@ -25,6 +25,11 @@ const (
 	// RootDir is where the Secret <cluster>-root is mounted: RootPasswordKey.
 	RootDir = "/etc/galera-operator/root"
 
+	// KeysDir is where the Secret with the encryption keys is mounted: atrest.KeyFile and atrest.PasswordFile.
+	KeysDir = "/etc/galera-operator/keys"
+	// CacheDir is a volume in memory for Galera's cache of write-sets.
+	CacheDir = "/run/gcache"
+
 	// ControlCAKey holds the CA that signs the operator's client certificate.
 	ControlCAKey = "control-ca.crt"
 	// ClientCAKey holds the CA of clients' certificates, which only port 3306 trusts; it may be missing.

@@ -87,6 +87,18 @@ type NodeConfig struct {
 	LogFormat string `json:"logFormat,omitempty"`
 	// RootAccess is from where root may log in; nil for everywhere. Nothing is restarted for it.
 	RootAccess *RootAccess `json:"rootAccess,omitempty"`
+	// AtRest is how what lies on disks is encrypted; nil for not at all.
+	AtRest *AtRest `json:"atRest,omitempty"`
+}
+
+// AtRest is how what lies on disks is encrypted.
+type AtRest struct {
+	// Algorithm is AES_CTR or AES_CBC.
+	Algorithm string `json:"algorithm"`
+	// Keys are the fingerprints of the keys that the data are encrypted with, by number (package atrest).
+	Keys map[string]string `json:"keys"`
+	// CacheInMemory puts Galera's cache of write-sets into CacheDir.
+	CacheInMemory bool `json:"cacheInMemory,omitempty"`
 }
 
 // Peer names one member and where its group communication listens.
@@ -147,6 +159,8 @@ type Report struct {
 	TLS    TLSReport    `json:"tls"`
 	Join   *Join        `json:"join,omitempty"`
 	Cache  *Cache       `json:"cache,omitempty"`
+	// AtRest is what was seen of the encryption on the volume, nil when none is configured.
+	AtRest *AtRestReport `json:"atRest,omitempty"`
 	// Replication is nil until the windows of the running server are known.
 	Replication *Replication `json:"replication,omitempty"`
 	Donation    *Donation    `json:"giving,omitempty"`

@@ -12,6 +12,7 @@ const (
 	reasonWrites      = "Galera needs the value the operator sets"
 	reasonReplication = "replication is configured by the operator"
 	reasonTLS         = "encryption is configured in spec.tls"
+	reasonAtRest      = "encryption of what lies on disks is configured in spec.encryption"
 	reasonLog         = "the server's log goes to the container's output"
 	reasonSafety      = "it would let a node start with damaged, hidden or unprotected data"
 	reasonPasswords   = "it is OFF: a node that refuses the hash of a password does so alone, and the other nodes " +
@@ -45,6 +46,15 @@ var owned = map[string]string{
 	"ssl": reasonTLS, "ssl-ca": reasonTLS, "ssl-capath": reasonTLS, "ssl-cert": reasonTLS, "ssl-key": reasonTLS,
 	"ssl-cipher": reasonTLS, "ssl-crl": reasonTLS, "ssl-crlpath": reasonTLS, "ssl-passphrase": reasonTLS,
 	"tls-version": reasonTLS, "require-secure-transport": reasonTLS,
+
+	"file-key-management": reasonAtRest, "file-key-management-filename": reasonAtRest,
+	"file-key-management-filekey": reasonAtRest, "file-key-management-encryption-algorithm": reasonAtRest,
+	"file-key-management-digest": reasonAtRest, "file-key-management-use-pbkdf2": reasonAtRest,
+	"innodb-encrypt-tables": reasonAtRest, "innodb-encrypt-log": reasonAtRest,
+	"innodb-encrypt-temporary-tables": reasonAtRest, "innodb-encryption-threads": reasonAtRest,
+	"innodb-encryption-rotate-key-age": reasonAtRest, "innodb-default-encryption-key-id": reasonAtRest,
+	"aria-encrypt-tables": reasonAtRest, "encrypt-binlog": reasonAtRest, "encrypt-tmp-files": reasonAtRest,
+	"encrypt-tmp-disk-tables": reasonAtRest,
 
 	"strict-password-validation": reasonPasswords,
 

@@ -11,7 +11,7 @@ import (
 
 var (
 	// setting is a name in backticks.
-	setting = regexp.MustCompile("`([a-z][a-z_]*)`")
+	setting = regexp.MustCompile("`([a-z][a-z_0-9]*)`")
 	// withSkip are owned settings whose usual name has the prefix that Normalise drops.
 	withSkip = map[string]string{"networking": "skip_networking", "name-resolve": "skip_name_resolve",
 		"grant-tables": "skip_grant_tables"}

@@ -8,7 +8,7 @@ import (
 
 // Places are the directories of a database pod.
 type Places struct {
-	Bin, Volume, Data, State, Run, Tmp, Config, TLS, Root string
+	Bin, Volume, Data, State, Run, Tmp, Config, TLS, Root, Keys, Cache string
 }
 
 // DefaultPlaces returns the places in a real pod.
@@ -23,6 +23,8 @@ func DefaultPlaces() Places {
 		Config: agentapi.ConfigDir,
 		TLS:    agentapi.TLSDir,
 		Root:   agentapi.RootDir,
+		Keys:   agentapi.KeysDir,
+		Cache:  agentapi.CacheDir,
 	}
 }
 
@@ -31,6 +33,10 @@ func (p Places) Agent() string { return filepath.Join(p.Bin, "agent") }
 
 // MyCnf is the rendered option file.
 func (p Places) MyCnf() string { return filepath.Join(p.Run, "my.cnf") }
+
+// KeyFiles is the directory of the encryption keys that mariadbd uses. It is in memory, and the same in a restore: a
+// backup names the files in it.
+func (p Places) KeyFiles() string { return filepath.Join(p.Run, "keys") }
 
 // OpenSSLCnf is the rendered OpenSSL configuration mariadbd and the transfer scripts run with.
 func (p Places) OpenSSLCnf() string { return filepath.Join(p.Run, "openssl.cnf") }

@@ -97,6 +97,11 @@ func essence(r agentapi.Report) []byte {
 		r.Server = &server
 	}
 	r.DataBytes = 0
+	if r.AtRest != nil {
+		seen := *r.AtRest
+		seen.SampledAt = time.Time{}
+		r.AtRest = &seen
+	}
 	if r.StarvedFor > 0 {
 		r.StarvedFor = 1 // that it was starved is news, not for how long
 	}

@@ -125,7 +125,8 @@ func serverSection(in Input) mycnf.Section {
 		mycnf.Set("event_scheduler", "OFF"),
 	}
 	opts = append(opts, clientTLS(in)...)
-	return mycnf.Section{Name: "mysqld", Options: append(opts, userSettings(in.Config.Settings)...)}
+	opts = append(opts, userSettings(in.Config.Settings)...)
+	return mycnf.Section{Name: "mysqld", Options: append(opts, AtRestOptions(p, in.Config.AtRest)...)}
 }
 
 // userSettings come last, so that they win over defaults, and leave out what belongs to the
@@ -237,6 +238,10 @@ func Check(c agentapi.NodeConfig, name string) error {
 		return fmt.Errorf("unknown minimum TLS version %q", c.TLS.MinVersion)
 	case c.StateTransfer.Method != MariaBackup && c.StateTransfer.Method != Rsync:
 		return fmt.Errorf("unknown state transfer method %q", c.StateTransfer.Method)
+	case c.AtRest != nil && c.AtRest.Algorithm != "AES_CTR" && c.AtRest.Algorithm != "AES_CBC":
+		return fmt.Errorf("unknown algorithm of encryption at rest %q", c.AtRest.Algorithm)
+	case c.AtRest != nil && len(c.AtRest.Keys) == 0:
+		return fmt.Errorf("the configuration names no key of the encryption at rest")
 	case c.StateTransfer.Compression != "" && c.StateTransfer.Compression != agentapi.CompressionZstd:
 		return fmt.Errorf("unknown compression of state transfers %q", c.StateTransfer.Compression)
 	}

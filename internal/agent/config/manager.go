@@ -45,6 +45,7 @@ type Manager struct {
 	events Events
 
 	problem string
+	keys    keyFiles
 	back    fallback
 	checked checked
 	run     Run
@@ -73,6 +74,9 @@ func (r *Manager) Read() {
 	if err := cmp.Or(config.CheckNamespace(r.member.Namespace), Check(config, r.member.Name)); err != nil {
 		r.setProblem(err)
 		return
+	}
+	if r.keys = takeKeys(r.places, config.AtRest); config.AtRest != nil && !r.keys.usable {
+		return // no server can be started, and none can check the settings
 	}
 	var refused string
 	published := config.Settings
@@ -154,6 +158,8 @@ func (r *Manager) Identity() agentapi.Identity {
 // Missing is why there is no configuration, nil when there is one.
 func (r *Manager) Missing() *agentapi.Failure {
 	switch {
+	case r.keysMissing() != nil:
+		return r.keysMissing()
 	case r.Node != nil:
 		return nil
 	case r.problem != "":
@@ -167,6 +173,12 @@ func (r *Manager) Report(to *agentapi.Report) {
 	to.Cluster = r.Identity()
 	c := &to.Config
 	c.Problem = r.problem
+	if r.keys.problem != "" || r.Node != nil && r.Node.AtRest != nil {
+		if to.AtRest == nil {
+			to.AtRest = &agentapi.AtRestReport{}
+		}
+		to.AtRest.Problem = r.keys.problem
+	}
 	if r.Node != nil && r.back.Refused == nil { // the revision has settings that are not in use
 		c.Loaded = r.Node.Revision
 	}

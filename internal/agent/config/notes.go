@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -80,4 +81,14 @@ func TransferNotes(path string) []TransferNote {
 func (n TransferNote) Running() bool {
 	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(n.PID), "cmdline"))
 	return err == nil && strings.Contains(string(data), "wsrep_sst_")
+}
+
+// prepareLog is where the transfer script lets mariadb-backup write while it prepares.
+const prepareLog = "mariabackup.prepare.log"
+
+// PreparingSince returns whether mariadb-backup --prepare has started after since; a log of an earlier SST may still be
+// there.
+func PreparingSince(dataDir string, since time.Time) bool {
+	info, err := os.Stat(filepath.Join(dataDir, prepareLog))
+	return err == nil && info.ModTime().After(since)
 }

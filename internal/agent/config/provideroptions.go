@@ -22,6 +22,9 @@ func providerOptions(in Input) string {
 		// message on its way, the write-sets that come meanwhile go together in the next: docs/figures.md has both sides.
 		"evs.send_window=2", "evs.user_send_window=1",
 	}
+	if a := in.Config.AtRest; a != nil && a.CacheInMemory {
+		opts = append(opts, "gcache.dir="+in.Places.Cache)
+	}
 	return strings.Join(append(opts, groupOptions(in)...), ";")
 }
 

@@ -42,7 +42,7 @@ const (
 func NodeFamilies() []Family {
 	return join(agentFamilies, serverFamilies, nodeFamilies, certificateFamilies, proofFamilies, peerFamilies,
 		joinFamilies, donorFamilies,
-		cacheFamilies, volumeFamilies, containerFamilies, hostFamilies)
+		cacheFamilies, volumeFamilies, atRestFamilies, containerFamilies, hostFamilies)
 }
 
 // ArbitratorFamilies are the metrics of an arbitrator.

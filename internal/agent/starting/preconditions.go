@@ -192,6 +192,9 @@ func (r *Starter) methodArgs() []string {
 // cacheRequest is what decides how large a gcache mariadbd is started with.
 func (r *Starter) cacheRequest() join.GCacheRequest {
 	st := r.Config.Node.StateTransfer
+	if a := r.Config.Node.AtRest; a != nil && a.CacheInMemory {
+		st.WindowSeconds = 0 // the pod has memory for the least size only
+	}
 	options, _ := r.Config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
 	return join.GCacheRequest{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second,
 		Budget:   st.CacheBudget,

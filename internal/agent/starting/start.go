@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
@@ -151,8 +152,9 @@ func (r *Starter) Initialise() {
 	ctx, cancel := r.loop.Work(installTimeout)
 	started, wait, version := time.Now(), r.Volume.After(), r.Image.ServerVersion
 	maker := mariadbd.Maker{Table: r.Table, Places: r.places, Server: r.Image.Mariadbd, User: r.member.User,
-		Version:  version,
-		Settings: mycnf.AtCreation(r.Config.Node.Settings), Log: r.events.Install}
+		Version: version,
+		Settings: slices.Concat(mycnf.AtCreation(r.Config.Node.Settings),
+			config.AtRestOptions(r.places, r.Config.Node.AtRest)), Log: r.events.Install}
 	go func() {
 		defer cancel()
 		wait()

@@ -1,0 +1,272 @@
+// Package scan is the agent's component that proves the encryption at rest: it reads the files of the data directory as
+// whoever has the disk would, and reports what is in clear. It asks the server nothing.
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/galera-operator/galera-operator/internal/atrest"
+)
+
+const (
+	// samplePages is how many pages of a file are read each minute, sampleFiles of how many files.
+	samplePages = 4
+	sampleFiles = 256
+	// rate bounds the look at all pages, in bytes per second.
+	rate = 64 << 20
+	// again is how often a page that looks clear is read again before it counts, after a pause: the server may have been
+	// writing it.
+	again      = 3
+	againPause = 200 * time.Millisecond
+)
+
+// seen is what was read of a data directory.
+type seen struct {
+	files, pages, clearFiles int64
+	clear                    []string
+	cacheClear               bool
+}
+
+// reader reads files, all of them or a sample.
+type reader struct {
+	dir  string
+	full bool
+	// most is how many files in clear are named.
+	most int
+	out  seen
+	// pageSize is that of the system tablespace, which the temporary one has too.
+	pageSize int
+}
+
+// read looks at every file of the directory.
+func (r *reader) read(ctx context.Context) error {
+	var names []string
+	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.Type().IsRegular():
+			name, _ := filepath.Rel(r.dir, path)
+			names = append(names, name)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	if !r.full && len(names) > sampleFiles {
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		names = names[:sampleFiles]
+	}
+	for _, name := range names {
+		if err := r.file(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// file looks at one file.
+func (r *reader) file(ctx context.Context, name string) error {
+	base := filepath.Base(name)
+	if base == "galera.cache" || strings.HasPrefix(base, "gcache.page.") {
+		r.out.cacheClear = true
+		return nil
+	}
+	f, err := os.Open(filepath.Join(r.dir, name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	head := make([]byte, atrest.HeadSize)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return r.kind(ctx, name, f, info.Size(), head[:n])
+}
+
+// kind looks at a file of a kind that holds data; others are left out.
+func (r *reader) kind(ctx context.Context, name string, f *os.File, size int64, head []byte) error {
+	base := filepath.Base(name)
+	inRoot := base == name
+	switch ext := filepath.Ext(base); {
+	case inRoot && strings.HasPrefix(base, "ibtmp"):
+		if r.pageSize == 0 {
+			r.pageSize = 16 << 10
+		}
+		format := atrest.InnoDB{PageSize: r.pageSize}
+		return r.each(ctx, name, f, size, r.pageSize, func(_ int64, page []byte) atrest.Verdict {
+			return format.JudgeTemporary(page)
+		})
+	case ext == ".ibd", inRoot && strings.HasPrefix(base, "undo"), inRoot && strings.HasPrefix(base, "ibdata"):
+		return r.innodb(ctx, name, f, size, head)
+	case inRoot && strings.HasPrefix(base, "ib_logfile"):
+		r.count(name, atrest.RedoEncrypted(head), "the redo log is in clear")
+	case ext == ".MAI":
+		if a, err := atrest.ParseAria(head); err == nil {
+			r.count(name, a.Encrypted, "the table is in clear: only tables with ROW_FORMAT=PAGE can be encrypted")
+		}
+	case ext == ".MAD":
+		return r.aria(ctx, name, f, size)
+	case ext == ".MYD" || ext == ".CSV" || ext == ".ARZ":
+		r.count(name, false, "tables of this engine cannot be encrypted: use InnoDB")
+	case inRoot && (ext == ".log" || strings.HasPrefix(base, "GRA_")) && !strings.HasPrefix(base, "ddl_recovery") &&
+		!strings.HasPrefix(base, "mariabackup.") && base != "tc.log":
+		r.count(name, false, "MariaDB writes it in clear: statements or rows may stand in it")
+	case inRoot && atrest.IsBinlog(head):
+		if encrypted, known := atrest.BinlogEncrypted(head); known {
+			r.count(name, encrypted, "the binary log is in clear")
+		}
+	}
+	return nil
+}
+
+// count counts a file that is judged by its beginning.
+func (r *reader) count(name string, encrypted bool, why string) {
+	r.out.files++
+	if !encrypted {
+		r.clear(name, why)
+	}
+}
+
+func (r *reader) clear(name, why string) {
+	r.out.clearFiles++
+	if len(r.out.clear) < r.most {
+		r.out.clear = append(r.out.clear, name+": "+why)
+	}
+}
+
+func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64, head []byte) error {
+	system := strings.HasPrefix(name, "ibdata")
+	format, err := atrest.ParseInnoDB(head, system)
+	if err != nil {
+		return nil // it is being made
+	}
+	if system {
+		r.pageSize = format.PageSize
+	}
+	return r.each(ctx, name, f, size, format.PageSize, format.Judge)
+}
+
+// aria looks at the pages of a table. Whether the table is encrypted at all stands in its index.
+func (r *reader) aria(ctx context.Context, name string, f *os.File, size int64) error {
+	index, err := os.Open(filepath.Join(r.dir, strings.TrimSuffix(name, ".MAD")+".MAI"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = index.Close() }()
+	head := make([]byte, atrest.HeadSize)
+	n, err := index.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	a, err := atrest.ParseAria(head[:n])
+	switch {
+	case err != nil:
+		return nil // it is being made
+	case !a.Encrypted:
+		r.count(name, false, "the table is in clear: only tables with ROW_FORMAT=PAGE can be encrypted")
+		return nil
+	}
+	if dir := filepath.Dir(name); dir != "mysql" && dir != "sys" && dir != "." {
+		r.count(name, false, "its changes are in clear in aria_log: use InnoDB")
+		return nil
+	}
+	return r.each(ctx, name, f, size, a.BlockSize, a.Judge)
+}
+
+// each reads pages of a file: all, or a sample.
+func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, pageSize int,
+	judge func(int64, []byte) atrest.Verdict) error {
+	r.out.files++
+	total := size / int64(pageSize)
+	page, bad := make([]byte, pageSize), int64(0)
+	began := time.Now()
+	look := func(number int64) error {
+		v, err := r.page(ctx, f, number, page, judge)
+		switch {
+		case err != nil:
+			return err
+		case v != atrest.Empty:
+			r.out.pages++
+		}
+		if v == atrest.Clear {
+			bad++
+		}
+		return nil
+	}
+	if !r.full {
+		for range min(samplePages, total) {
+			if err := look(rand.Int64N(total)); err != nil {
+				return err
+			}
+		}
+	} else {
+		for number := range total {
+			if err := look(number); err != nil {
+				return err
+			}
+			if number%1024 == 1023 {
+				due := time.Duration(float64(number) * float64(pageSize) / rate * float64(time.Second))
+				if err := pause(ctx, due-time.Since(began)); err != nil {
+					return err
+				}
+			}
+		}
+		_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:gosec // descriptors are small
+	}
+	if bad > 0 {
+		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad))
+	}
+	return nil
+}
+
+// page reads and judges one page. One that looks clear is read again: the server may have been writing it.
+func (r *reader) page(ctx context.Context, f *os.File, number int64, page []byte,
+	judge func(int64, []byte) atrest.Verdict) (v atrest.Verdict, err error) {
+	for attempt := range again {
+		if _, err := f.ReadAt(page, number*int64(len(page))); err != nil {
+			if errors.Is(err, io.EOF) {
+				return atrest.Empty, nil // the file has become smaller
+			}
+			return v, err
+		}
+		if v = judge(number, page); v != atrest.Clear || attempt == again-1 {
+			break
+		}
+		if err := pause(ctx, againPause); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,111 @@
+package scan
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/platform"
+)
+
+const (
+	sampleEvery = time.Minute
+	fullEvery   = 24 * time.Hour
+	// clearEvery is how soon all pages are read again that were found in clear: MariaDB may be encrypting them.
+	clearEvery = 2 * time.Minute
+	// first is how soon a new server's files are read.
+	first = 5 * time.Second
+	// resultFile is in memory, where the next agent finds it.
+	resultFile = "encryption.json"
+)
+
+// Monitor reads the data directory, and keeps what it saw. Event loop only, except for Run.
+type Monitor struct {
+	places platform.Places
+	post   func(event func())
+	on     atomic.Bool
+	result agentapi.AtRestReport
+}
+
+// Open makes it ready; post hands events to the loop.
+func (m *Monitor) Open(places platform.Places, post func(event func())) {
+	m.places, m.post = places, post
+	text, err := os.ReadFile(filepath.Join(places.Run, resultFile))
+	if err == nil && json.Unmarshal(text, &m.result) != nil {
+		m.result = agentapi.AtRestReport{}
+	}
+}
+
+// Set reports whether there is encryption to prove, of a server that has served.
+func (m *Monitor) Set(on bool) { m.on.Store(on) }
+
+// Report adds what was seen. What keys there are is reported by package config.
+func (m *Monitor) Report(to *agentapi.Report) {
+	if to.AtRest == nil {
+		return
+	}
+	problem := to.AtRest.Problem
+	seen := m.result
+	seen.Problem, seen.Clear = problem, slices.Clone(seen.Clear)
+	to.AtRest = &seen
+}
+
+// Run looks at a sample every minute, and at everything once a day, until ctx ends. It has a thread of its own, whose
+// input and output come after everybody else's.
+func (m *Monitor) Run(ctx context.Context) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with this function
+	const whoProcess, idle = 1, 3 << 13
+	_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, whoProcess, 0, idle)
+	last := m.result
+	for wait := first; pause(ctx, wait) == nil; {
+		wait = first
+		if !m.on.Load() {
+			continue
+		}
+		last = m.look(ctx, last)
+		if ctx.Err() != nil {
+			return
+		}
+		if text, err := json.Marshal(last); err == nil {
+			_ = datadir.WriteFile(filepath.Join(m.places.Run, resultFile), text, 0o600)
+		}
+		shown := last
+		m.post(func() { m.result = shown })
+		wait = sampleEvery
+	}
+}
+
+// look reads all pages when that is due, and a sample otherwise.
+func (m *Monitor) look(ctx context.Context, last agentapi.AtRestReport) agentapi.AtRestReport {
+	age := time.Since(last.FullAt)
+	full := last.FullAt.IsZero() || age >= fullEvery || last.ClearFiles > 0 && age >= clearEvery
+	for {
+		r := reader{dir: m.places.Data, full: full, most: agentapi.MaxClear}
+		err := r.read(ctx)
+		now := time.Now()
+		if err != nil {
+			last.Error = err.Error()
+			return last
+		}
+		last.Error = ""
+		if !full && r.out.clearFiles > 0 && last.ClearFiles == 0 {
+			full = true // all of it, at once
+			continue
+		}
+		last.SampledAt, last.CacheClear = now, r.out.cacheClear
+		if full {
+			last.Files, last.Pages, last.FullAt = r.out.files, r.out.pages, now
+			last.ClearFiles, last.Clear = r.out.clearFiles, r.out.clear
+		}
+		return last
+	}
+}

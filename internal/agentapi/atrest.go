@@ -1,0 +1,29 @@
+package agentapi
+
+import "time"
+
+// MaxClear is how many files in clear a report names.
+const MaxClear = 8
+
+// AtRestReport is what an agent has seen of the encryption on its volume.
+type AtRestReport struct {
+	// Problem explains why the mounted keys are not taken over, "" when they are those that the data are encrypted with.
+	Problem string `json:"problem,omitempty"`
+	// Files with tables or logs, and pages of them that hold something, by the last look at all of them.
+	Files int64 `json:"files,omitempty"`
+	Pages int64 `json:"pages,omitempty"`
+	// ClearFiles is how many are in clear, or hold pages in clear; Clear describes some of them.
+	ClearFiles int64    `json:"clearFiles,omitempty"`
+	Clear      []string `json:"clear,omitempty"`
+	// CacheClear reports whether there is a cache of write-sets on the volume.
+	CacheClear bool `json:"cacheClear,omitempty"`
+	// Error is why the last look did not succeed, "" when it did.
+	Error string `json:"error,omitempty"`
+	// SampledAt is when a part of every file was read last, FullAt when all pages were. The ages are as in ChannelFact.
+	SampledAt        time.Time `json:"sampledAt,omitzero"`
+	SampleAgeSeconds *float64  `json:"sampleAgeSeconds,omitempty"`
+	FullAt           time.Time `json:"fullAt,omitzero"`
+	FullAgeSeconds   *float64  `json:"fullAgeSeconds,omitempty"`
+	// FullSeen is FullAt by the receiver's clock.
+	FullSeen time.Time `json:"-"`
+}
