@@ -132,7 +132,8 @@ func (r *Reconciler) input(f observe.Facts, given publish.Result, seen map[strin
 	in := status.Input{
 		Facts: f, Seen: seen, Snapshot: snapshot, Decision: plan.Plan(snapshot),
 		Config: given.Config, Published: given.Pair,
-		Refused: given.Refused, ImageRefused: given.ImageRefused, PodMetadataRefused: given.MetadataRefused,
+		KeysRefused: given.KeysRefused,
+		Refused:     given.Refused, ImageRefused: given.ImageRefused, PodMetadataRefused: given.MetadataRefused,
 		Failed:   given.Failed,
 		Renewals: record, RenewalRefused: renewalRefused,
 		Requests: asked, RequestRefused: requestRefused,
@@ -142,6 +143,7 @@ func (r *Reconciler) input(f observe.Facts, given publish.Result, seen map[strin
 	if !given.Identity.Known() {
 		in.Decision = unidentified(given.Identity, snapshot)
 	}
+	in.Decision = withKeys(in.Decision, given.KeysRefused)
 	in.OutdatedAgents = r.Replacing.outdated(in)
 	return in
 }

@@ -66,6 +66,8 @@ type Facts struct {
 	Unread error
 	// Holders are the pods that mount a member's claim that is being deleted, by the claim's name.
 	Holders map[string][]Holder
+	// Keys are the encryption keys; nil when there are to be none, and when they could not be read.
+	Keys *Keys
 	// Rigid are the claims that are smaller than wanted and whose class does not let them grow.
 	Rigid map[string]bool
 }
@@ -137,7 +139,7 @@ func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	defer cancel()
 	var errs []error
 	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes,
-		r.storageClass, r.hosts, r.holders} {
+		r.storageClass, r.hosts, r.holders, r.keys} {
 		if err := read(ctx, f); !kindsMissing(err) {
 			errs = append(errs, err)
 		}

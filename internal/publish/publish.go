@@ -44,6 +44,8 @@ type Result struct {
 	// ImageRefused explains why spec.image is not published, metadataRefused why the labels and annotations of
 	// spec.podTemplate are not.
 	ImageRefused, MetadataRefused *validate.Problem
+	// KeysRefused explains why the encryption keys cannot be used, nil when they can.
+	KeysRefused *validate.Problem
 	// Failed is the error of this pass that the status reports.
 	Failed *validate.Problem
 	// grown are the claims that were expanded, by name.
@@ -100,7 +102,8 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 
 	given.Config = Published(f.Config)
 	given.Identity = observe.IdentityOf(f, seen, given.Config)
-	if given.Identity.Known() && validate.Settings(c, given.Config) == nil &&
+	given.KeysRefused = validate.Keys(f)
+	if given.Identity.Known() && given.KeysRefused == nil && validate.Settings(c, given.Config) == nil &&
 		(!c.Paused() || given.Config.Revision == "") {
 		given.Config = pub.rendered(f, seen, resources.Encryption(given.Config.TLS))
 	}
@@ -120,11 +123,11 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	if c.Paused() {
 		return given, nil, err
 	}
-	rootErr := errors.Join(pub.ensureRootSecret(ctx, f), pub.ensureExporterSecret(ctx, c))
+	rootErr := errors.Join(pub.ensureRootSecret(ctx, f), pub.ensureExporterSecret(ctx, c), pub.ensureKeys(ctx, f))
 	rootRefused := refusal(rootErr)
 	restoring := restoring(f)
 	given.Failed = cmp.Or(rootRefused, restoring)
-	if given.Config.Revision != "" && rootErr == nil && restoring == nil &&
+	if given.Config.Revision != "" && rootErr == nil && restoring == nil && given.KeysRefused == nil &&
 		(given.MetadataRefused == nil || f.StatefulSet != nil) {
 		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))
 	}

@@ -37,6 +37,7 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 	if a := c.Spec.RootAccess; a != nil {
 		n.RootAccess = &agentapi.RootAccess{Hosts: slices.Clone(a.Hosts), Disabled: a.Disabled}
 	}
+	n.AtRest = AtRest(c)
 	n.Revision = revision(n)
 	return n
 }

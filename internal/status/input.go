@@ -32,6 +32,8 @@ type Input struct {
 	ImageRefused *validate.Problem
 	// PodMetadataRefused explains why labels and annotations of spec.podTemplate are not published, nil when they are.
 	PodMetadataRefused *validate.Problem
+	// KeysRefused explains why the encryption keys cannot be used, nil when they can.
+	KeysRefused *validate.Problem
 	// Published describes the pair the nodes have; nil before there is one.
 	Published *PublishedPair
 	// Renewals is the record of renewals, and RenewalRefused explains why a request was refused.

@@ -24,6 +24,7 @@ var checks = []check{
 	imageRefused,
 	podMetadataRefused,
 	rootSecret,
+	keysRefused,
 	issuer,
 	certificate,
 	storageClass,
@@ -78,6 +79,8 @@ func problems(in Input) []*validate.Problem {
 func failedPass(in Input) *validate.Problem { return in.Failed }
 
 func podMetadataRefused(in Input) *validate.Problem { return in.PodMetadataRefused }
+
+func keysRefused(in Input) *validate.Problem { return in.KeysRefused }
 
 // refusedWrite comes after what says more of the cause, and of what keeps nodes from serving.
 func refusedWrite(in Input) *validate.Problem { return in.RefusedWrite }

@@ -41,6 +41,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.TLS = clusterTLS(in, status.TLS)
 	status.TLS.Encrypted = inAWord(enc)
 	status.Requests = in.Requests
+	status.AtRest = atRestStatus(in, status.AtRest)
 	status.EnabledEvents = enabledEvents(in)
 
 	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused
@@ -65,6 +66,11 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEventsScheduled)
 	}
 	set(v1alpha1.ConditionEncrypted, enc)
+	if c.AtRest() != nil {
+		set(v1alpha1.ConditionEncryptedAtRest, encryptedAtRest(in))
+	} else {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEncryptedAtRest)
+	}
 	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
 	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
 	set(v1alpha1.ConditionUpToDate, upToDate(in))

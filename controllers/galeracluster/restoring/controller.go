@@ -211,6 +211,9 @@ func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration
 // restore has the volume of a member, and the Job that fills it.
 func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal int) error {
 	c, s := f.Cluster, f.Cluster.Status.Restore
+	if c.AtRest() != nil && resources.RecordedKeys(c) == nil {
+		return nil // the Job waits for the keys
+	}
 	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal),
 		client.FieldOwner(apply.FieldOwner))); err != nil {
 		return err
@@ -220,7 +223,7 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 		return err
 	}
 	j, err := job.Restore(c, f.Source.Store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History,
-		Replay: replay}, r.Options, r.Jobs)
+		Replay: replay, Keys: resources.RecordedKeys(c)}, r.Options, r.Jobs)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,10 @@ func headline(c *v1alpha1.GaleraCluster, s Style) string {
 		}
 		words = append(words, mark(kind, of.Status))
 	}
+	if c.AtRest() != nil {
+		words = append(words, mark(v1alpha1.ConditionEncryptedAtRest,
+			condition(c, v1alpha1.ConditionEncryptedAtRest).Status))
+	}
 	replicas := c.Status.Replicas
 	if replicas == 0 {
 		replicas = c.Spec.Replicas
@@ -102,7 +106,7 @@ func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 		tell(yellow, "PAUSED", paused)
 	}
 	for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionReady, v1alpha1.ConditionEncrypted,
-		v1alpha1.ConditionQuorumHealthy, v1alpha1.ConditionCertificatesValid} {
+		v1alpha1.ConditionEncryptedAtRest, v1alpha1.ConditionQuorumHealthy, v1alpha1.ConditionCertificatesValid} {
 		if of := condition(c, kind); of.Status == metav1.ConditionFalse && !reported[of.Reason] {
 			tell(yellow, "not "+kind, of)
 		}

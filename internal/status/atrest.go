@@ -1,0 +1,100 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+const (
+	// sampleLasts is how long it counts that a part of each file was read, which agents do every minute.
+	sampleLasts = 5 * time.Minute
+	// fullLasts is how long it counts that all files were read, which agents do once a day.
+	fullLasts = 48 * time.Hour
+)
+
+// encryptedAtRest is True by what the agents have read on their volumes, and by nothing else. A file in clear on one
+// node counts, whatever is not known of others.
+func encryptedAtRest(in Input) verdict {
+	files, pages, waits := int64(0), int64(0), ""
+	if len(in.Snapshot.Members) == 0 {
+		return unproved("there are no nodes yet")
+	}
+	cache := ""
+	for _, m := range in.Snapshot.Members {
+		r := in.report(m.Name)
+		if r == nil || r.AtRest == nil {
+			waits = cmp.Or(waits, "waiting for evidence from "+m.Name)
+			continue
+		}
+		a := r.AtRest
+		if a.ClearFiles > 0 {
+			return no(v1alpha1.ReasonFilesClear, fmt.Sprintf("%s: %d files are in clear: %s", m.Name, a.ClearFiles,
+				strings.Join(a.Clear, "; ")))
+		}
+		if a.CacheClear {
+			cache = cmp.Or(cache, m.Name)
+		}
+		waits = cmp.Or(waits, missingProof(in.Now, m.Name, a))
+		files, pages = files+a.Files, pages+a.Pages
+	}
+	switch {
+	case cache != "":
+		return no(v1alpha1.ReasonGCacheClear, cache+": Galera's cache of write-sets is in clear on the volume "+
+			"(spec.encryption.atRest.gcache is Clear)")
+	case waits != "":
+		return unproved(waits)
+	}
+	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
+		"observed on all %d nodes: %d files, %d pages with content, none in clear. docs/encryption.md lists what MariaDB "+
+			"never encrypts", len(in.Snapshot.Members), files, pages))
+}
+
+// missingProof explains what is not known of a node's volume, "" when all is.
+func missingProof(now time.Time, member string, a *agentapi.AtRestReport) string {
+	switch {
+	case a.Error != "":
+		return fmt.Sprintf("%s could not read its volume: %s", member, a.Error)
+	case a.FullAt.IsZero() || now.Sub(a.FullSeen) > fullLasts:
+		return member + " has not read all files on its volume yet"
+	case now.Sub(a.SampledAt) > sampleLasts:
+		return member + ": no fresh evidence from its volume"
+	}
+	return ""
+}
+
+// atRestStatus records the keys once, and has what each agent saw.
+func atRestStatus(in Input, before *v1alpha1.AtRestStatus) *v1alpha1.AtRestStatus {
+	c := in.cluster()
+	if c.AtRest() == nil {
+		return nil
+	}
+	out := &v1alpha1.AtRestStatus{SecretName: resources.KeysSecretName(c)}
+	if before != nil {
+		out.Keys = before.Keys
+	}
+	if k := in.Facts.Keys; len(out.Keys) == 0 && k != nil && k.Problem == "" {
+		for _, id := range slices.Sorted(maps.Keys(k.Fingerprints)) {
+			out.Keys = append(out.Keys, v1alpha1.EncryptionKeyStatus{ID: id, Fingerprint: k.Fingerprints[id]})
+		}
+	}
+	for _, m := range in.Snapshot.Members {
+		r := in.report(m.Name)
+		if r == nil || r.AtRest == nil {
+			continue
+		}
+		a := r.AtRest
+		member := v1alpha1.MemberAtRestStatus{Name: m.Name, Files: a.Files, Pages: a.Pages, Clear: a.ClearFiles,
+			Message: clip(cmp.Or(a.Problem, a.Error), 1024)}
+		member.FullScanTime = timeOf(&a.FullAt)
+		out.Members = append(out.Members, member)
+	}
+	return out
+}
