@@ -280,6 +280,7 @@ func (r *Reconciler) run(ctx context.Context, f taking.Facts) error {
 			ClusterUID: string(f.Cluster.UID),
 			Node:       b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
 	}
+	t.Manifest.Keys = resources.RecordedKeys(f.Cluster)
 	if a := f.Cluster.Status.Backup; a != nil {
 		t.Manifest.Session = a.Session
 	}

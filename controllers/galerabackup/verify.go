@@ -20,6 +20,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // verify brings the test of a complete backup a step further.
@@ -97,6 +98,7 @@ func (r *Reconciler) runVerification(ctx context.Context, f taking.Facts) error 
 	t := task.Verify{Dir: b.Status.Directory, ID: b.Status.ID, Checksum: b.Status.Checksum,
 		Restore: b.Status.Verification.Method == v1alpha1.VerifyRestore}
 	if t.Restore {
+		t.Keys = resources.RecordedKeys(f.Cluster)
 		t.History = uuid.NewSHA1(uuid.NameSpaceOID, []byte(b.UID)).String()
 	}
 	j, err := job.Verify(b, f.Store, f.Cluster, t, r.Options, r.Jobs)

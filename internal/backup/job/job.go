@@ -46,6 +46,7 @@ const (
 	volumeAgent = "agent"
 	volumeKeys  = "keys"
 	volumePipe  = "pipe"
+	volumeData  = "data-keys"
 
 	// keepSeconds is how long a Job that has ended is kept for people to look at.
 	keepSeconds = 24 * 3600

@@ -155,6 +155,11 @@ func fill(
 	add("run", agentapi.RunDir,
 		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
 	add("tmp", agentapi.TmpDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	if c.AtRest() != nil {
+		add(volumeData, agentapi.KeysDir, resources.KeysVolume(c))
+		last := len(container.VolumeMounts) - 1
+		container.VolumeMounts[last].ReadOnly = true
+	}
 	if o.AssignedUsers {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "bin", MountPath: "/etc/passwd",
 			SubPath: agentapi.PasswdFile, ReadOnly: true})

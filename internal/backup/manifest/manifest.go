@@ -60,6 +60,9 @@ type Manifest struct {
 	Compression string `json:"compression"`
 	// Recipients are the age public keys it was encrypted for: any of their private keys reads it.
 	Recipients []string `json:"recipients"`
+	// Keys are the fingerprints of the keys that the data in the stream are encrypted with (package atrest), by number; nil
+	// when they are not encrypted in themselves.
+	Keys map[string]string `json:"keys,omitempty"`
 	// StreamBytes is the length of mariadb-backup's stream (mbstream), StreamSHA256 its checksum in hexadecimal.
 	StreamBytes  int64  `json:"streamBytes"`
 	StreamSHA256 string `json:"streamSHA256"`

@@ -111,6 +111,10 @@ func (p places) serverOn(dir string, args ...string) mariadbd.Command {
 		"--skip-log-error", "--skip-slave-start",
 		"--skip-name-resolve", "--event-scheduler=DISABLED", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
 	}
+	if p.encrypted { // backup-my.cnf has the keys, and what is InnoDB's
+		own = append(own, "--aria-encrypt-tables=ON", "--encrypt-tmp-files=ON", "--encrypt-tmp-disk-tables=ON",
+			"--innodb-encrypt-temporary-tables=ON")
+	}
 	return mariadbd.Command{Path: mariadbd.FindServer(), Args: append(own, args...), Env: mariadbd.Env(p.Places), Dir: dir}
 }
 

@@ -33,8 +33,10 @@ type places struct {
 	// work becomes the data directory when all is done: until then nothing can be taken for a database.
 	work string
 	// pipe is the socket of the container that holds the keys, and reads the store.
-	pipe  string
-	table *platform.ProcessTable
+	pipe string
+	// encrypted reports whether the data that are restored are.
+	encrypted bool
+	table     *platform.ProcessTable
 }
 
 func defaultPlaces() places {
@@ -70,9 +72,13 @@ func restore(ctx context.Context, t task.Restore, p places) (task.Result, error)
 	if err != nil {
 		return task.Result{}, err
 	}
+	if err := takeKeys(t, m, p); err != nil {
+		return task.Result{}, err
+	}
 	if err := unpack(ctx, t, m, p); err != nil {
 		return task.Result{}, err
 	}
+	p.encrypted = len(m.Keys) > 0
 	say("preparing the data")
 	if err := prepare(ctx, p); err != nil {
 		return task.Result{}, err

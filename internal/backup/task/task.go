@@ -142,6 +142,8 @@ type Restore struct {
 	History string `json:"history"`
 	// Replay is what is applied to it, nil for nothing.
 	Replay *Replay `json:"replay,omitempty"`
+	// Keys are the fingerprints of the keys that the cluster encrypts its data with, nil when it does not.
+	Keys map[string]string `json:"keys,omitempty"`
 }
 
 // Remove deletes one backup.
@@ -160,6 +162,8 @@ type Verify struct {
 	Restore bool `json:"restore,omitempty"`
 	// History is a UUID for the data while they are restored.
 	History string `json:"history,omitempty"`
+	// Keys are as in Restore.
+	Keys map[string]string `json:"keys,omitempty"`
 }
 
 // Archive follows the binary log of a cluster.
@@ -292,4 +296,5 @@ const (
 	ReasonTool             = "ToolFailed"
 	ReasonOutside          = "PointInTimeUnavailable"
 	ReasonReplay           = "ReplayFailed"
+	ReasonKeyNeeded        = "KeyNeeded"
 )

@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/atrest"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/platform"
+)
+
+// TestKeysOfABackup: what cannot be read is refused before anything is copied, and keys come only to a Job that needs
+// them.
+func TestKeysOfABackup(t *testing.T) {
+	file, password, err := atrest.Make()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := atrest.Fingerprints(file, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := map[string]string{"1": "ffff"}
+	for name, c := range map[string]struct {
+		backup, cluster map[string]string
+		mounted         bool
+		want            string
+		installed       bool
+	}{
+		"in clear":                          {nil, nil, false, "", false},
+		"in clear, into encryption":         {nil, own, true, "", false},
+		"encrypted, into clear":             {own, nil, false, "has no spec.encryption", false},
+		"encrypted with other keys":         {other, own, true, "key 1 has other bytes", false},
+		"encrypted with the cluster's":      {own, own, true, "", true},
+		"encrypted, and the Secret is gone": {own, own, false, "missing", false},
+	} {
+		p := places{Places: platform.Places{Keys: t.TempDir(), Run: t.TempDir()}}
+		if c.mounted {
+			for name, data := range map[string][]byte{atrest.KeyFile: file, atrest.PasswordFile: password} {
+				if err := os.WriteFile(filepath.Join(p.Keys, name), data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		err := takeKeys(task.Restore{Keys: c.cluster}, manifest.Manifest{Keys: c.backup}, p)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		var f failure
+		if err != nil && !errors.As(err, &f) {
+			t.Errorf("%s: no reason: %v", name, err)
+		}
+		if datadir.HasKeys(p.Places, own) != c.installed {
+			t.Errorf("%s: the keys are installed: %v", name, !c.installed)
+		}
+		if info, err := os.Stat(filepath.Join(p.KeyFiles(), atrest.KeyFile)); c.installed && (err != nil ||
+			info.Mode().Perm() != 0o400) {
+			t.Errorf("%s: others may read the keys: %v", name, info)
+		}
+	}
+}
