@@ -24,6 +24,8 @@ const (
 	Input = "input"
 	// Samples marks the benchmarks among the samples, which take up to a quarter of an hour each.
 	Samples = "samples"
+	// AtRest marks specs about what lies on the disks.
+	AtRest = "atrest"
 	// Histories marks the random histories of a cluster that is restored: GALERA_SEED and GALERA_HISTORIES choose them.
 	Histories = "histories"
 	// Wire marks specs that look at, or speak on, the network.

@@ -172,3 +172,9 @@ func (v Volume) Remove(ctx context.Context) error {
 	_, err := onNode(ctx, v.Node, `rm -rf "$1"`, v.Path)
 	return err
 }
+
+// Search returns the files of a volume in which a text stands, every byte of it, also under a running pod.
+func (v Volume) Search(ctx context.Context, text string) ([]string, error) {
+	out, err := onNode(ctx, v.Node, `cd "$1"; grep -rlaF -e "$2" . || [ $? = 1 ]`, v.Path, text)
+	return strings.Fields(out), err
+}
