@@ -38,14 +38,17 @@ type BootstrapFrom struct {
 // RestorePoint is where a restore ends.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.time) ? 1 : 0) + (has(self.gtid) ? 1 : 0) + (has(self.latest) && self.latest ? 1 : 0) == 1",message="name exactly one of time, gtid and latest: true"
-// +kubebuilder:validation:XValidation:rule="!has(self.time) || self.time.getMilliseconds() == 0",message="time has whole seconds, as transactions have: for a point within a second set gtid"
 type RestorePoint struct {
-	// time: everything that was committed before it is restored, for instance before 2026-11-24T12:30:00Z. Transactions
-	// name whole seconds: the restore ends before the first one of the named second, or of a later one. So a time has no
-	// fraction of a second; for a point within a second set gtid. The time of a transaction is when its last statement
-	// began.
+	// time: everything that was committed before it is restored, for instance before 2026-11-24T12:30:00Z or
+	// 2026-11-24T12:30:00.250000Z: RFC 3339, with up to six digits after the second. The time of a transaction is when its
+	// last statement began. Rows, and most statements, name a whole second: the restore ends before the first of them in
+	// the named second. Only statements whose microseconds MariaDB logs, as some DDL, are compared with a fraction.
+	// status.restore reports how many later transactions were left out; for a point between two of them set gtid.
 	// +optional
-	Time *metav1.Time `json:"time,omitempty"`
+	// +kubebuilder:validation:Format=date-time
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$`
+	Time string `json:"time,omitempty"`
 	// gtid: the restore ends with this transaction, for instance 0-1-4711.
 	// +optional
 	// +kubebuilder:validation:MaxLength=42
@@ -213,7 +216,7 @@ type ReplayStatus struct {
 	// +optional
 	Reached string `json:"reached,omitempty"`
 	// late is how many transactions after it name a time before the target: they were committed after one that does not,
-	// and are left out.
+	// or name the target's second without a fraction. They are left out.
 	// +optional
 	Late int64 `json:"late,omitempty"`
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
@@ -24,7 +22,7 @@ func (f pointFlags) point(now time.Time) (*v1alpha1.RestorePoint, error) {
 		return nil, nil
 	case f.time != "" && f.gtid == "" && !f.latest:
 		at, err := pointTime(f.time, now)
-		return &v1alpha1.RestorePoint{Time: new(metav1.NewTime(at))}, err
+		return &v1alpha1.RestorePoint{Time: at.Format(time.RFC3339Nano)}, err
 	case f.gtid != "" && f.time == "" && !f.latest:
 		if g, err := binlog.Parse(f.gtid); err != nil || g.Seq == 0 {
 			return nil,
@@ -39,7 +37,7 @@ func (f pointFlags) point(now time.Time) (*v1alpha1.RestorePoint, error) {
 	return nil, errors.New("name one point to restore: --time, --gtid or --latest")
 }
 
-// pointTime reads a time with its offset. Transactions name whole seconds.
+// pointTime reads a time with its offset.
 func pointTime(text string, now time.Time) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	switch {
@@ -47,11 +45,8 @@ func pointTime(text string, now time.Time) (time.Time, error) {
 		return at,
 			fmt.Errorf("--time %s: write it with its offset from UTC, as 2026-11-24T12:30:00Z or 2026-11-24T13:30:00+01:00",
 				text)
-	case at.Nanosecond() != 0:
-		return at,
-			fmt.Errorf(
-				"--time %s: transactions are distinguished by whole seconds. For a point within a second name the transaction "+
-					"with --gtid", text)
+	case at.Nanosecond()%1000 != 0:
+		return at, fmt.Errorf("--time %s: write up to six digits after the second", text)
 	case at.After(now):
 		return at,
 			fmt.Errorf("--time %s is later than now, %s. Look at the offset from UTC; --latest restores all that was archived",

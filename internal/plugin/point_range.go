@@ -61,9 +61,10 @@ func outside(c *v1alpha1.GaleraCluster, k restoreSource) error {
 	if p == nil {
 		return nil
 	}
-	if p.Time != nil {
-		if first, which := k.earliest(c); !first.IsZero() && p.Time.Time.Before(first) {
-			return fmt.Errorf("%s cannot be restored: it is before %s, complete at %s. %s", clock(p.Time.Time), which,
+	at, _ := time.Parse(time.RFC3339, p.Time)
+	if p.Time != "" {
+		if first, which := k.earliest(c); !first.IsZero() && at.Before(first) {
+			return fmt.Errorf("%s cannot be restored: it is before %s, complete at %s. %s", clock(at), which,
 				clock(first), k.recoverable())
 		}
 	}
@@ -73,9 +74,9 @@ func outside(c *v1alpha1.GaleraCluster, k restoreSource) error {
 	s := k.cluster.Status.Backup
 	last, err := binlog.Parse(s.ArchivedGTID)
 	switch wanted, _ := binlog.Parse(p.GTID); {
-	case p.Time != nil && s.ArchivedThrough != nil && p.Time.After(s.ArchivedThrough.Time):
+	case p.Time != "" && s.ArchivedThrough != nil && at.After(s.ArchivedThrough.Time):
 		return fmt.Errorf("%s cannot be restored yet: it is after the end of the archive. %s. --latest restores all that "+
-			"was archived", clock(p.Time.Time), k.recoverable())
+			"was archived", clock(at), k.recoverable())
 	case p.GTID != "" && err == nil && wanted.Domain != last.Domain:
 		return fmt.Errorf("%s cannot be restored: the archive has the GTID domain %d. %s", p.GTID, last.Domain,
 			k.recoverable())
@@ -113,7 +114,7 @@ func (k restoreSource) recoverable() string {
 		clockOf(s.ArchivedThrough), s.ArchivedGTID)
 }
 
-func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 func clockOf(t *metav1.Time) string {
 	if t == nil {

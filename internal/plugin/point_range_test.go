@@ -33,7 +33,7 @@ func rangeOf(point v1alpha1.RestorePoint) (*v1alpha1.GaleraCluster, *restoreSour
 // What is not known refuses nothing.
 func TestOutside(t *testing.T) {
 	at := func(d time.Duration) v1alpha1.RestorePoint {
-		return v1alpha1.RestorePoint{Time: new(metav1.NewTime(noon.Add(d)))}
+		return v1alpha1.RestorePoint{Time: noon.Add(d).Format(time.RFC3339Nano)}
 	}
 	type change = func(*v1alpha1.BootstrapStore, *restoreSource)
 	same := func(*v1alpha1.BootstrapStore, *restoreSource) {}

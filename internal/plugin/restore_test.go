@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +31,9 @@ func TestPoint(t *testing.T) {
 		"the latest":               {pointFlags{latest: true}, "", "latest"},
 		"a time without an offset": {pointFlags{time: "2026-03-01T11:00:00"}, "with its offset from UTC", ""},
 		"a time as MariaDB has it": {pointFlags{time: "2026-03-01 11:00:00"}, "with its offset from UTC", ""},
-		"a fraction of a second":   {pointFlags{time: "2026-03-01T11:00:00.5Z"}, "whole seconds", ""},
+		"a fraction of a second":   {pointFlags{time: "2026-03-01T11:00:00.25Z"}, "", "2026-03-01T11:00:00.25Z"},
+		"a microsecond":            {pointFlags{time: "2026-03-01T13:00:00.000001+02:00"}, "", "2026-03-01T11:00:00.000001Z"},
+		"a part of one":            {pointFlags{time: "2026-03-01T11:00:00.0000001Z"}, "up to six digits", ""},
 		"a local time called UTC":  {pointFlags{time: "2026-03-01T13:00:00Z"}, "later than now, 2026-03-01T12:00:00Z", ""},
 		"a position":               {pointFlags{gtid: "0-1-4711,1-1-7"}, "the cluster's domain", ""},
 		"a position of Galera":     {pointFlags{gtid: "71509a99-e7a6-11f1-b515-265926133832:6"}, "DOMAIN-SERVER-NUMBER", ""},
@@ -45,8 +46,8 @@ func TestPoint(t *testing.T) {
 		got := ""
 		switch {
 		case p == nil:
-		case p.Time != nil:
-			got = p.Time.UTC().Format(time.RFC3339)
+		case p.Time != "":
+			got = p.Time
 		case p.Latest:
 			got = "latest"
 		default:

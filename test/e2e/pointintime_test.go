@@ -107,7 +107,7 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 
 	It("is restored to a time between two transactions, and to a transaction", func(ctx SpecContext) {
 		Expect(second).NotTo(BeEmpty())
-		byTime := restore(ctx, "bytime", 1, v1alpha1.RestorePoint{Time: &between})
+		byTime := restore(ctx, "bytime", 1, v1alpha1.RestorePoint{Time: between.UTC().Format(time.RFC3339)})
 		byGTID := create(ctx, printed(ctx, shop, "bygtid", "--gtid", second))
 		Expect(byTime.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
 		Expect(points(ctx, byTime, "bytime-0")).To(Equal("1"))
@@ -137,10 +137,10 @@ var _ = Describe("A point in time", Ordered, Label(Slow, Faults), func() {
 	It("that the archive does not have is refused, with what it has", Label(Input), func(ctx SpecContext) {
 		Expect(second).NotTo(BeEmpty())
 		late := metav1.NewTime(time.Now().Add(time.Hour).Truncate(time.Second))
-		expectStalled(ctx, restore(ctx, "toolate", 1, v1alpha1.RestorePoint{Time: &late}),
+		expectStalled(ctx, restore(ctx, "toolate", 1, v1alpha1.RestorePoint{Time: late.UTC().Format(time.RFC3339)}),
 			v1alpha1.ReasonPointInTimeUnavailable, "what can be restored is from")
 		early := metav1.NewTime(time.Now().Add(-24 * time.Hour).Truncate(time.Second))
-		expectStalled(ctx, restore(ctx, "tooearly", 1, v1alpha1.RestorePoint{Time: &early}),
+		expectStalled(ctx, restore(ctx, "tooearly", 1, v1alpha1.RestorePoint{Time: early.UTC().Format(time.RFC3339)}),
 			v1alpha1.ReasonPointInTimeUnavailable, "is not before it")
 		var claims corev1.PersistentVolumeClaimList
 		Expect(kube.List(ctx, &claims, kubeclient.InNamespace(shop.Namespace))).To(Succeed())

@@ -28,11 +28,25 @@ const (
 const (
 	headerSize = 19
 	sumSize    = 4
+	// queryFixed is the length of what precedes the variables of a Query event.
+	queryFixed = 13
 	// standalone is the flag of a GTID event whose group is one statement, without COMMIT.
 	standalone = 1
 	// maxEvent bounds an event: max_allowed_packet is 1 GiB at most, and headers come in addition.
 	maxEvent = 1<<30 + 64<<10
 )
+
+// Variables of a Query event that have a length of their own, and the microseconds.
+const (
+	varTimeZone     = 5
+	varCatalog      = 6
+	varInvoker      = 11
+	varMicroseconds = 128
+)
+
+// varSizes are the lengths of the variables that a server writes before the microseconds, with their codes; 0 for
+// others.
+var varSizes = [256]int{0: 5, 1: 9, 3: 5, 4: 7, 7: 3, 8: 3, 9: 9, 10: 5}
 
 // Event is one event of a binary log as the server has written it, with its checksum.
 type Event []byte
@@ -71,6 +85,33 @@ func (e Event) GTID() (g GTID, ok bool) {
 
 func (e Event) standalone() bool { return e[headerSize+12]&standalone != 0 }
 
+// exactTime is when the statement of a Query event began, to the microsecond; false for an event that has not logged it.
+func (e Event) exactTime(sums bool) (t time.Time, ok bool) {
+	b := e.body(sums)
+	if k := e.kind(); k != typeQuery && k != typeQueryCompressed || len(b) < queryFixed {
+		return t, false
+	}
+	for vars := b[queryFixed:min(len(b), queryFixed+int(binary.LittleEndian.Uint16(b[11:])))]; len(vars) > 0; {
+		size := 0
+		switch code := vars[0]; {
+		case code == varMicroseconds && len(vars) >= 4:
+			micros := time.Duration(uint32(vars[1]) | uint32(vars[2])<<8 | uint32(vars[3])<<16)
+			return e.Time().Add(micros * time.Microsecond), micros < 1e6
+		case (code == varCatalog || code == varTimeZone) && len(vars) > 1:
+			size = 2 + int(vars[1])
+		case code == varInvoker && len(vars) > 1 && len(vars) > 2+int(vars[1]):
+			size = 3 + int(vars[1]) + int(vars[2+int(vars[1])])
+		default:
+			size = varSizes[code]
+		}
+		if size == 0 || size > len(vars) {
+			return t, false // what follows is not known
+		}
+		vars = vars[size:]
+	}
+	return t, false
+}
+
 // body is what follows the header, without the checksum.
 func (e Event) body(sums bool) []byte {
 	b := e[headerSize:]
@@ -83,11 +124,10 @@ func (e Event) body(sums bool) []byte {
 // query is the database and the text of a statement.
 func (e Event) query(sums bool) []byte {
 	b := e.body(sums)
-	const fixed = 13
-	if len(b) < fixed {
+	if len(b) < queryFixed {
 		return nil
 	}
-	if skip := fixed + int(binary.LittleEndian.Uint16(b[11:])); skip < len(b) {
+	if skip := queryFixed + int(binary.LittleEndian.Uint16(b[11:])); skip < len(b) {
 		return b[skip:]
 	}
 	return nil
@@ -126,8 +166,9 @@ func (e Event) content(sums bool) []byte {
 // Transaction is one group of events.
 type Transaction struct {
 	GTID GTID
-	// Time is when its last statement began.
-	Time time.Time
+	// Time is when its last statement began, Exact whether it is known to the microsecond.
+	Time  time.Time
+	Exact bool
 	// Seqno is that of Galera, 0 when it is not known: a statement that changes tables does not name it.
 	Seqno int64
 	// Sum is a checksum of its content: two nodes have the same one for the same transaction.
@@ -173,6 +214,10 @@ func (g *Grouper) See(e Event) (kind int, err error) {
 	}
 	if t := e.Time(); t.After(g.now.Time) {
 		g.now.Time = t
+	}
+	// The GTID's event is of the same statement, where there is one only.
+	if t, ok := e.exactTime(g.sums); ok && g.alone && t.After(g.now.Time) {
+		g.now.Time, g.now.Exact = t, true
 	}
 	_, _ = g.sum.Write([]byte{e.kind()})
 	_, _ = g.sum.Write(e.content(g.sums))

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 )
@@ -104,5 +107,44 @@ func TestNext(t *testing.T) {
 	}
 	if (Event{1, 2}).Check() == nil {
 		t.Error("a fragment is an event")
+	}
+}
+
+// TestMicroseconds: a statement whose microseconds the server has logged has them, and nothing else has: rows, other
+// statements, and what is more than one statement. The binary log is of MariaDB 11.8.9.
+func TestMicroseconds(t *testing.T) {
+	log, err := os.ReadFile("testdata/statements-11.8.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[uint64]string{}
+	var g Grouper
+	for r := bytes.NewReader(log[len(Magic):]); ; {
+		var b Buffer
+		e, err := Next(r, &b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, err := g.See(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := g.Done(); kind == End {
+			have[d.GTID.Seq] = d.Time.Format(time.RFC3339Nano)
+			if d.Exact != (d.Time.Nanosecond() != 0) {
+				t.Errorf("%d: %v, exact %v", d.GTID.Seq, d.Time, d.Exact)
+			}
+		}
+		b.Close()
+	}
+	want := map[uint64]string{2: "2026-11-27T00:53:35Z", 3: "2026-11-27T00:53:35Z", // CREATE TABLE, INSERT
+		4: "2026-11-27T00:53:35.353629Z", 5: "2026-11-27T00:53:35.364467Z", // CREATE TRIGGER
+		6: "2026-11-27T00:53:35.405704Z",                     // ALTER TABLE
+		7: "2026-11-27T00:53:35Z", 8: "2026-11-27T00:53:35Z"} // CREATE TABLE … SELECT, DROP TABLE
+	if !maps.Equal(have, want) {
+		t.Errorf("%v", have)
 	}
 }

@@ -16,7 +16,7 @@ func Before(b Base, t binlog.Target) string {
 		return why
 	}
 	switch {
-	case !t.Time.IsZero() && b.Time.After(t.Time), t.GTID != binlog.GTID{} && !atOrAfter(t.GTID, b.GTID):
+	case !t.Time.IsZero() && b.Time.After(t.Second()), t.GTID != binlog.GTID{} && !atOrAfter(t.GTID, b.GTID):
 		return NotBefore
 	}
 	return ""
@@ -167,11 +167,11 @@ func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
 		if t.Time.IsZero() || h.Empty() {
 			continue
 		}
-		if h.Unreadable != "" && !before(b, t.Time) {
+		if h.Unreadable != "" && !before(b, t.Second()) {
 			return true
 		}
-		if h.Unreadable == "" && (atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Time) || atOrAfter(b.GTID, h.Last) &&
-			!h.LastTime.Before(t.Time)) {
+		if h.Unreadable == "" && (atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Second()) || atOrAfter(b.GTID, h.Last) &&
+			!h.LastTime.Before(t.Second())) {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ type Cut struct {
 	// Last is the last transaction that is to be applied; the base's before the first one.
 	Last binlog.GTID
 	// Late is how many transactions after the end name a time before the target: their order, or the archiver's clock,
-	// says otherwise.
+	// shows otherwise, or they name no more than the target's second.
 	Late int
 
 	ended bool
@@ -52,7 +52,7 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	c.count++
 	c.time = c.head.After(c.time, t.Time)
 	held := t.GTID.Seq <= c.Base.Seq || c.head.Seqnos && t.Seqno > 0 && t.Seqno <= c.Seqno
-	late := !c.Target.Time.IsZero() && !c.time.Before(c.Target.Time)
+	late := c.Target.Passed(c.time, t.Exact)
 	switch {
 	case held && (late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq):
 		return false, fmt.Errorf("the backup holds the transaction %s, which is not before %s", t.GTID, c.Target)
@@ -60,14 +60,11 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 		c.held = t.GTID
 		return false, nil
 	}
+	c.ended = c.ended || late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq
 	if c.ended {
 		if !c.Target.Time.IsZero() && c.head.Bound(t.Time).Before(c.Target.Time) {
 			c.Late++
 		}
-		return false, nil
-	}
-	c.ended = late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq
-	if c.ended {
 		return false, nil
 	}
 	c.Last = t.GTID

@@ -41,7 +41,7 @@ func TestCut(t *testing.T) {
 	}{
 		"a time":                             {binlog.Target{Time: at(20)}, "[13 15]", 1},
 		"the second of a transaction":        {binlog.Target{Time: at(19)}, "[13]", 0},
-		"a time within a second":             {binlog.Target{Time: at(19).Add(time.Millisecond)}, "[13 15]", 1},
+		"a time within a second":             {binlog.Target{Time: at(19).Add(time.Millisecond)}, "[13]", 2},
 		"a time after all":                   {binlog.Target{Time: at(40)}, "[13 15 16 17 18]", 0},
 		"a GTID":                             {binlog.Target{GTID: gtid(15)}, "[13 15]", 0},
 		"latest":                             {binlog.Target{Latest: true}, "[13 15 16 17 18]", 0},
@@ -53,6 +53,49 @@ func TestCut(t *testing.T) {
 		if err != nil && !strings.HasPrefix(err.Error(), x.applied) || err == nil && (fmt.Sprint(applied) != x.applied ||
 			c.Late != x.late) {
 			t.Errorf("%s: %v, %d late, %v", name, applied, c.Late, err)
+		}
+	}
+}
+
+// TestMicroseconds: a fraction of a second counts for transactions whose microseconds are known. One that names the
+// second alone ends the restore, as do those after it; how many name a time before the target is counted.
+func TestMicroseconds(t *testing.T) {
+	type tx struct {
+		after time.Duration // at(20)
+		exact bool
+	}
+	known := func(micros time.Duration) tx { return tx{micros * time.Microsecond, true} }
+	whole := func(seconds time.Duration) tx { return tx{seconds * time.Second, false} }
+	for name, c := range map[string]struct {
+		log     []tx
+		applied string
+		late    int
+	}{
+		"before and after":              {[]tx{known(250_000), known(499_999), known(500_000), whole(1)}, "[12 13]", 0},
+		"the microsecond after":         {[]tx{known(500_000), known(500_001)}, "[]", 0},
+		"a whole second":                {[]tx{whole(-1), whole(0), known(100_000)}, "[12]", 2},
+		"the second after one is known": {[]tx{known(250_000), whole(0)}, "[12]", 1},
+		"a later second":                {[]tx{known(250_000), whole(1)}, "[12]", 0},
+	} {
+		h := binlog.Head{Number: 2, Previous: gtid(11), Transactions: len(c.log), Last: gtid(11 + uint64(len(c.log))),
+			Times: binlog.Between(at(10), at(30), at(10))}
+		cut := &Cut{Base: gtid(11), Last: gtid(11), Target: binlog.Target{Time: at(20).Add(500 * time.Millisecond)}}
+		if err := cut.Segment(h, 2); err != nil {
+			t.Fatal(err)
+		}
+		var applied []uint64
+		for i, x := range c.log {
+			seq := 12 + uint64(i) //nolint:gosec // small
+			ok, err := cut.See(binlog.Transaction{GTID: gtid(seq), Time: at(20).Add(x.after), Exact: x.exact})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok {
+				applied = append(applied, seq)
+			}
+		}
+		if fmt.Sprint(applied) != c.applied || cut.Late != c.late || cut.End() != nil {
+			t.Errorf("%s: %v, %d late", name, applied, cut.Late)
 		}
 	}
 }

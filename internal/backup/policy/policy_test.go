@@ -175,6 +175,11 @@ func TestChoose(t *testing.T) {
 		"a damaged one before the base":       {damaged(2), b1, binlog.Target{Time: at(25)}, 3, 4, ""},
 		"and the clock of its Job may be wrong": {damaged(2), base("b1", 12, 21), binlog.Target{Time: at(25)}, 0, 0,
 			"holds transactions of that time"},
+		"a fraction, and the base holds the second": {archive().heads, base("b1", 20, 15),
+			binlog.Target{Time: at(20).Add(time.Millisecond)}, 0, 0, "holds transactions of that time"},
+		"a fraction": {archive().heads, b1, binlog.Target{Time: at(20).Add(time.Millisecond)}, 3, 4, ""},
+		"a fraction after the last one": {archive().heads, b1, binlog.Target{Time: at(50).Add(time.Millisecond)}, 0, 0,
+			"2026-11-24T12:00:50.001Z cannot be restored: the archive ends before it"},
 		"a base of another history": {archive().heads, ofLine(b1, binlog.Line{History: "x", ID: "a"}),
 			binlog.Target{Latest: true}, 0, 0, "does not go back"},
 	} {

@@ -177,9 +177,8 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		if r := s.Replay; r != nil {
 			s.Message += fmt.Sprintf(", with the archive up to the GTID %s (%s was asked for)", r.Reached, r.Target)
 			if r.Late > 0 {
-				s.Message += fmt.Sprintf(
-					"; %d later transactions name a time before that, and were left out: they were committed after one that does not",
-					r.Late)
+				s.Message += fmt.Sprintf("; %d later transactions name a time before that, and were left out: %s", r.Late,
+					leftOut(r.Target))
 			}
 		}
 		s.Message += eventsAfter(f.Cluster, s.Replay != nil)
@@ -256,4 +255,13 @@ func allVolumes(n int) string {
 		return "the volume"
 	}
 	return fmt.Sprintf("all %d volumes", n)
+}
+
+// leftOut is why transactions were left out that name a time before the target.
+func leftOut(target string) string {
+	why := "they were committed after one that does not"
+	if strings.Contains(target, ".") {
+		why = "they name the second of that time without a fraction, or " + strings.TrimPrefix(why, "they ")
+	}
+	return why
 }

@@ -3,6 +3,7 @@ package restoration
 import (
 	"cmp"
 	"errors"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 
@@ -18,8 +19,12 @@ func Target(c *v1alpha1.GaleraCluster) (t *binlog.Target, wrong string) {
 		return nil, ""
 	}
 	t = &binlog.Target{Latest: p.Latest}
-	if p.Time != nil {
-		t.Time = p.Time.UTC()
+	if p.Time != "" {
+		at, err := time.Parse(time.RFC3339, p.Time)
+		if err != nil {
+			wrong = "spec.bootstrapFrom.pointInTime.time: " + err.Error()
+		}
+		t.Time = at.UTC()
 	}
 	g, err := binlog.Parse(p.GTID)
 	if err != nil {
