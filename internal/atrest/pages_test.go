@@ -35,6 +35,8 @@ func innodbPage(full bool, kind uint16, version uint32, plain bool) []byte {
 
 // TestPagesOfInnoDB: the mark of a page counts, and what is marked and looks plain does not.
 func TestPagesOfInnoDB(t *testing.T) {
+	readable := innodbPage(true, pageIndex, 1, false)
+	copy(readable[99:], "infimum\x00")
 	for name, c := range map[string]struct {
 		full, system bool
 		number       int64
@@ -46,7 +48,7 @@ func TestPagesOfInnoDB(t *testing.T) {
 		"in clear":                         {true, false, 3, innodbPage(true, pageIndex, 0, true), Clear},
 		"in clear, before full_crc32":      {false, false, 3, innodbPage(false, pageIndex, 0, true), Clear},
 		"no mark on noise":                 {true, false, 3, innodbPage(true, pageIndex, 0, false), Clear},
-		"marked, but an index can be read": {true, false, 3, innodbPage(true, pageIndex, 1, true), Clear},
+		"marked, but an index can be read": {true, false, 3, readable, Clear},
 		"marked, but full of zeros":        {true, false, 3, innodbPage(true, 6, 1, true), Clear},
 		"compressed behind a hole":         {true, false, 3, innodbPage(true, pageCompressed|7, 1, true), Encrypted},
 		"header":                           {true, false, 0, innodbPage(true, pageSpaceHeader, 0, true), MetadataOnly},
@@ -107,8 +109,9 @@ func TestFormatsOfInnoDB(t *testing.T) {
 func ariaHeader(encrypted bool) []byte {
 	out := make([]byte, HeadSize)
 	copy(out, []byte{0xfe, 0xfe, 0x09, 0x03, 0x0c, 0x00, 0x01, 0xd6, 0x00, 0xd7, 0x00, 0x87, 0x00, 0xef})
+	out[0x1d6-21] = 20
 	if encrypted {
-		out[0x1d6-22], out[0x1d6-21] = 1, 20
+		out[0x1d6-22] = 1
 	}
 	return out
 }
