@@ -63,11 +63,13 @@ func TestAtRest(t *testing.T) {
 		a := r.AtRest
 		return a != nil && !a.FullAt.IsZero() && a.ClearFiles == 0 && !a.CacheClear && a.Error == "" && a.Pages > 100
 	})
-	r := s.node(0).until("naming the file in clear", 80*time.Second, func(r agentapi.Report) bool {
-		return r.AtRest != nil && r.AtRest.ClearFiles > 0
-	})
-	if !strings.Contains(strings.Join(r.AtRest.Clear, " "), "app/aria.MA") {
-		t.Errorf("%v", r.AtRest.Clear)
+	if os.Getenv("GALERA_SLOW") != "" { // files are read every minute
+		r := s.node(0).until("naming the file in clear", 80*time.Second, func(r agentapi.Report) bool {
+			return r.AtRest != nil && r.AtRest.ClearFiles > 0
+		})
+		if !strings.Contains(strings.Join(r.AtRest.Clear, " "), "app/aria.MA") {
+			t.Errorf("%v", r.AtRest.Clear)
+		}
 	}
 
 	// A server that is restarted still has its keys when the Secret has changed.
