@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -68,6 +70,15 @@ func missingProof(now time.Time, member string, a *agentapi.AtRestReport) string
 		return member + ": no fresh evidence from its volume"
 	}
 	return ""
+}
+
+// setAtRest sets the condition where there is encryption at rest.
+func setAtRest(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind string, v verdict)) {
+	if in.cluster().AtRest() == nil {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEncryptedAtRest)
+		return
+	}
+	set(v1alpha1.ConditionEncryptedAtRest, encryptedAtRest(in))
 }
 
 // atRestStatus records the keys once, and has what each agent saw.

@@ -66,11 +66,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEventsScheduled)
 	}
 	set(v1alpha1.ConditionEncrypted, enc)
-	if c.AtRest() != nil {
-		set(v1alpha1.ConditionEncryptedAtRest, encryptedAtRest(in))
-	} else {
-		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEncryptedAtRest)
-	}
+	setAtRest(status, in, set)
 	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
 	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
 	set(v1alpha1.ConditionUpToDate, upToDate(in))

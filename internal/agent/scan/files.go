@@ -157,8 +157,11 @@ func (r *reader) clear(name, why string) {
 func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64, head []byte) error {
 	system := strings.HasPrefix(name, "ibdata")
 	format, err := atrest.ParseInnoDB(head, system)
-	if err != nil {
+	if errors.Is(err, atrest.ErrNoPage) {
 		return nil // it is being made
+	}
+	if err != nil {
+		return err
 	}
 	if system {
 		r.pageSize = format.PageSize
@@ -180,8 +183,10 @@ func (r *reader) aria(ctx context.Context, name string, f *os.File, size int64) 
 	}
 	a, err := atrest.ParseAria(head[:n])
 	switch {
-	case err != nil:
+	case errors.Is(err, atrest.ErrNoAria):
 		return nil // it is being made
+	case err != nil:
+		return err
 	case !a.Encrypted:
 		r.count(name, false, "the table is in clear: only tables with ROW_FORMAT=PAGE can be encrypted")
 		return nil
@@ -199,42 +204,57 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	r.out.files++
 	total := size / int64(pageSize)
 	page, bad := make([]byte, pageSize), int64(0)
-	began := time.Now()
 	look := func(number int64) error {
 		v, err := r.page(ctx, f, number, page, judge)
-		switch {
-		case err != nil:
-			return err
-		case v != atrest.Empty:
+		if err == nil && v != atrest.Empty {
 			r.out.pages++
 		}
-		if v == atrest.Clear {
+		if err == nil && v == atrest.Clear {
 			bad++
 		}
-		return nil
+		return err
 	}
-	if !r.full {
-		for range min(samplePages, total) {
-			if err := look(rand.Int64N(total)); err != nil {
-				return err
-			}
-		}
-	} else {
-		for number := range total {
-			if err := look(number); err != nil {
-				return err
-			}
-			if number%1024 == 1023 {
-				due := time.Duration(float64(number) * float64(pageSize) / rate * float64(time.Second))
-				if err := pause(ctx, due-time.Since(began)); err != nil {
-					return err
-				}
-			}
-		}
+	read := sample
+	if r.full {
+		read = whole
+	}
+	if err := read(ctx, total, int64(pageSize), look); err != nil {
+		return err
+	}
+	if r.full {
 		_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:gosec // descriptors are small
 	}
 	if bad > 0 {
 		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad))
+	}
+	return nil
+}
+
+// sample looks at some pages.
+func sample(_ context.Context, total, _ int64, look func(int64) error) error {
+	for range min(samplePages, total) {
+		if err := look(rand.Int64N(total)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole looks at all pages, at a bounded rate.
+func whole(ctx context.Context, total, pageSize int64, look func(int64) error) error {
+	const between = 1024
+	began := time.Now()
+	for number := range total {
+		if err := look(number); err != nil {
+			return err
+		}
+		if number%between != between-1 {
+			continue
+		}
+		due := time.Duration(float64(number*pageSize) / rate * float64(time.Second))
+		if err := pause(ctx, due-time.Since(began)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
