@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,11 @@ func TestStoreSecrets(t *testing.T) {
 	}
 	secret("shop-root", map[string]string{v1alpha1.LabelCluster: "shop"})
 	secret("s3", nil)
+	must(t, kube.Create(ctx, &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-shop-0", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}},
+		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}))
 	account := func(name string) {
 		must(t, kube.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}))
 	}
@@ -50,6 +56,8 @@ func TestStoreSecrets(t *testing.T) {
 		"map": {`{s3: {bucket: bbb, caBundle: {configMapName: c}}, encryption: {recipients: [KEY]}}`,
 			`there is no ConfigMap "c"`, ""},
 		"claim": {`{volume: {claimName: c}, encryption: {recipients: [KEY]}}`, `there is no PersistentVolumeClaim "c"`, ""},
+		"data": {`{volume: {claimName: data-shop-0}, encryption: {recipients: [KEY]}}`,
+			`the PersistentVolumeClaim "data-shop-0" belongs to the cluster "shop"`, ""},
 		"good": {`{s3: {bucket: bbb, credentials: {secretName: s3}}, encryption: {recipients: [KEY]}}`, "",
 			"good-store-galera"},
 		"rights": {`{s3: {bucket: bbb}, serviceAccountName: admin, encryption: {recipients: [KEY]}}`,

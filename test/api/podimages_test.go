@@ -55,7 +55,7 @@ func TestReachOfSpecs(t *testing.T) {
 		"podTemplate: {sidecars: [{name: x, image: y, envFrom: [{secretRef: {name: z}}]}]}",
 		"podTemplate: {env: [{name: A, valueFrom: {secretKeyRef: {name: x, key: y}}}]}", "volumes: [{hostPath: {path: /}}]",
 		"securityContext: {privileged: true}", "env: [{name: A}]", "namespace: kube-system", "rootPassword: {secretName: x}",
-		"command: [sh]"} {
+		"tls: {certificate: {commonName: x}}", "imagePullSecrets: [{name: x, namespace: y}]", "command: [sh]"} {
 		key, _, _ := strings.Cut(field, ":")
 		strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
 		for kind, u := range map[string]*unstructured.Unstructured{

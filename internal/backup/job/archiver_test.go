@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,8 @@ func TestArchiver(t *testing.T) {
 	}
 	u := ArchiverUser(c)
 	if len(u.Name) > 63 || u.Spec.Name != reported.Archive.User || u.Spec.Require != v1alpha1.RequireX509 ||
-		!u.Spec.Authentication.None || len(u.Spec.Grants) != 1 || len(u.Spec.Grants[0].Privileges) != 1 {
+		!u.Spec.Authentication.None || len(u.Spec.Grants) != 1 ||
+		!slices.Equal(u.Spec.Grants[0].Privileges, []string{"REPLICATION SLAVE"}) || u.Spec.Grants[0].Database != "" {
 		t.Errorf("%+v", u.Spec)
 	}
 }
