@@ -26,7 +26,12 @@ func (r *Reconciler) refused(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 	if v := s.Spec.Volume; v != nil {
 		return r.checkReference(ctx, s, "PersistentVolumeClaim", v.ClaimName)
 	}
-	if name := s.Spec.CredentialsSecret(); name != "" {
+	name := s.Spec.CredentialsSecret()
+	if name == "" && s.Spec.ServiceAccountName == "" {
+		return "name credentials, or a serviceAccountName that has an identity in the cloud: without both, the Jobs would " +
+			"use the identity of the host they run on", nil
+	}
+	if name != "" {
 		if why, err := r.checkReference(ctx, s, "Secret", name); why != "" || err != nil {
 			return why, err
 		}

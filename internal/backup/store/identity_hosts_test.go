@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -36,9 +37,25 @@ func TestTokensOfIdentitiesStayAtTheProvider(t *testing.T) {
 	if _, err := gcs.gcs(t.Context()); err == nil {
 		t.Error("Google's token goes to a user's endpoint")
 	}
+}
+
+// TestTheHostsIdentityIsNotUsed: what every pod on a host could use is no identity of a store's.
+func TestTheHostsIdentityIsNotUsed(t *testing.T) {
 	t.Setenv("AZURE_FEDERATED_TOKEN_FILE", "")
-	azure.Endpoint = ""
+	azure := place{Store: task.Store{Service: task.ServiceAzure, Account: "a", Bucket: "b"}}
 	if _, err := azure.container(); err == nil {
-		t.Error("the identity of the host is used")
+		t.Error("that of a host at Azure is used")
+	}
+	t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "")
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "")
+	amazon := place{Store: task.Store{Service: task.ServiceS3, Bucket: "b", Region: "us-east-1"}}
+	if _, err := amazon.s3(t.Context()); err == nil || !strings.Contains(err.Error(), "serviceAccountName") {
+		t.Errorf("that of a host at Amazon is used: %v", err)
+	}
+	t.Setenv("AWS_CA_BUNDLE", "") // a machine's own
+	t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/token")
+	t.Setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/backups")
+	if _, err := amazon.s3(t.Context()); err != nil {
+		t.Errorf("with an identity of the pod: %v", err)
 	}
 }

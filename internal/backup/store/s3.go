@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,6 +24,12 @@ const tries = 2
 func (p place) s3(ctx context.Context) (*Bucket, error) {
 	load := []func(*config.LoadOptions) error{
 		config.WithRegion(p.Region), config.WithHTTPClient(p.client()), config.WithRetryMaxAttempts(tries),
+	}
+	if !p.Credentials && os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") == "" &&
+		os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") == "" {
+		// The library would ask the metadata service for the host's identity, which every pod there could use.
+		return nil, refused{errors.New("the store names no credentials, and the pod's ServiceAccount has no identity at " +
+			"Amazon: name credentials, or a serviceAccountName with one")}
 	}
 	if p.Credentials {
 		load = append(load, config.WithCredentialsProvider(aws.CredentialsProviderFunc(p.accessKey)))
