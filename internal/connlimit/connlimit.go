@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Listener bounds the connections of a port. A newcomer is never turned away, because others hold connections: the oldest
-// of the address that holds too many is closed for it, one without a request before one with a request.
+// Listener bounds the connections of a port. A newcomer is never turned away, because others hold connections: the
+// oldest of the address that holds too many is closed for it, one without a request before one with a request.
 type Listener struct {
 	net.Listener
 	// Total bounds the open connections of the port, PerAddress those from one address.

@@ -33,7 +33,7 @@ func TestPlaintextWithALockedRoot(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			accepted := false
+			var accepted bool
 			for tries := time.Tick(100 * time.Millisecond); ; <-tries { // the server starts
 				accepted, err = ClientsPlain(ctx, strings.TrimSpace(string(address))+":3306")
 				if err == nil || ctx.Err() != nil {
