@@ -1,6 +1,6 @@
 // Package restoration decides how a new cluster begins with a backup, or with a copy of a living cluster: which backup,
-// which volumes are filled, what an ended Job means, and which Jobs go. It is pure, and a model runs it (model_test.go):
-// controllers/galeracluster/restoring gathers the facts and acts.
+// which volumes are filled, what an ended Job means, and which Jobs go. It is pure, and a model runs it
+// (model_test.go): controllers/galeracluster/restoring gathers the facts and acts.
 package restoration
 
 import (
