@@ -32,8 +32,7 @@ const (
 	maxScrapes     = 4 // at the same time: each gathers all series
 	maxHeader      = maxToken + 8<<10
 	headerTimeout  = 5 * time.Second
-	bodyTimeout    = 10 * time.Second
-	answerTimeout  = time.Minute
+	answerTimeout  = time.Minute // from the request's first byte: its context ends then, too
 	idleTimeout    = 3 * time.Minute
 )
 
@@ -80,7 +79,7 @@ func (s *Server) serve(ctx context.Context, plain net.Listener) error {
 	mux := http.NewServeMux()
 	mux.Handle(Path, handler)
 	server := &http.Server{Handler: mux, ConnState: bounded.Follow, MaxHeaderBytes: maxHeader,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout}
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: answerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
