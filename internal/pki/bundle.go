@@ -65,9 +65,15 @@ func Anchors(certPEM []byte, cas []*x509.Certificate, now time.Time) []string {
 	if len(chain) == 0 {
 		return nil
 	}
+	chain = chain[:min(len(chain), MaxCAs)]
 	cas = cas[:min(len(cas), 2*MaxCAs)] // of the published pair, and of the next one
+	return verified.get(chain, cas, now)
+}
+
+// anchors verifies a chain by each root of cas.
+func anchors(chain, cas []*x509.Certificate, now time.Time) []string {
 	between := x509.NewCertPool()
-	for _, link := range chain[1:min(len(chain), MaxCAs)] {
+	for _, link := range chain[1:] {
 		between.AddCert(link)
 	}
 	var roots []*x509.Certificate
