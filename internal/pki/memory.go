@@ -12,7 +12,8 @@ import (
 // maxRemembered is how many answers are kept: some for each cluster.
 const maxRemembered = 4096
 
-// verified are the answers of anchors: every pass of every cluster asks twice, and a signature costs far more than a hash.
+// verified are the answers of anchors: every pass of every cluster asks twice, and a signature costs far more than a
+// hash.
 var verified memory
 
 // memory keeps answers by what they depend on.

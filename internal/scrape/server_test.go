@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestStrangersHoldFewConnections: who opens connections and sends nothing, from one address or from many, keeps no more
-// than the limit open, and delays no scrape.
+// TestStrangersHoldFewConnections: a client that opens connections and sends nothing, from one address or from many,
+// keeps no more than the limit open, and delays no scrape.
 func TestStrangersHoldFewConnections(t *testing.T) {
 	for name, from := range map[string]func(i int) string{
 		"one address":    func(int) string { return "127.0.0.2" },

@@ -8,7 +8,10 @@ import (
 	"testing"
 )
 
-var testName = regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*)`")
+var (
+	testName     = regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*)`")
+	testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+)
 
 // TestNamedTestsExist: a page that names a test as its evidence names one that exists.
 func TestNamedTestsExist(t *testing.T) {
@@ -36,7 +39,7 @@ func TestNamedTestsExist(t *testing.T) {
 				return err
 			}
 			text, err := os.ReadFile(path)
-			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`).FindAllStringSubmatch(string(text), -1) {
+			for _, m := range testFunction.FindAllStringSubmatch(string(text), -1) {
 				delete(named, m[1])
 			}
 			return err
@@ -69,7 +72,8 @@ func TestSecurityLinesHaveTests(t *testing.T) {
 			tables[line]++
 		case !strings.HasPrefix(line, "|"):
 			table = ""
-		case table == "", strings.HasPrefix(line, "|---"), strings.HasSuffix(line, "| – |"), strings.HasSuffix(line, "below |"):
+		case table == "", strings.HasPrefix(line, "|---"), strings.HasSuffix(line, "| – |"),
+			strings.HasSuffix(line, "below |"):
 		default:
 			rows++
 			if !testName.MatchString(line) {

@@ -125,7 +125,7 @@ func serveMetrics(t *testing.T, dir string, config *rest.Config, name string) st
 	as := rest.CopyConfig(config)
 	as.Impersonate.UserName = "system:serviceaccount:" + operatorNamespace + ":galera-operator-controller-manager"
 	registry := clientgolang.NewRegistry()
-	registry.MustRegister(clientgolang.NewGaugeFunc(clientgolang.GaugeOpts{Name: "galera_clusters"}, func() float64 { return 42 }))
+	registry.MustRegister(clientgolang.NewGauge(clientgolang.GaugeOpts{Name: "galera_clusters"}))
 	s := &scrape.Server{Address: freeAddress(t), CertDir: dir, Registry: registry, Config: as, Log: logr.Discard()}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

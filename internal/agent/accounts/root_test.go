@@ -77,7 +77,8 @@ func TestRootStatements(t *testing.T) {
 	socket := rootRow{host: "localhost", login: login{Plugin: "unix_socket"}, allRights: true}
 	theirs := rootRow{host: "10.9.%", login: login{Plugin: nativePassword, Accepts: []string{"theirs"}}, allRights: true}
 	const lock, revoke = "ALTER USER root@'%' ACCOUNT LOCK", "REVOKE ALL PRIVILEGES, GRANT OPTION FROM root@'%'"
-	const both = "ALTER USER root@'%' IDENTIFIED VIA mysql_native_password USING 'new' OR mysql_native_password USING 'old'"
+	const both = "ALTER USER root@'%' IDENTIFIED VIA mysql_native_password USING 'new' OR mysql_native_password " +
+		"USING 'old'"
 	made := func(host string) []string {
 		return []string{"CREATE USER IF NOT EXISTS root@'" + host + "' IDENTIFIED VIA mysql_native_password USING 'new'",
 			"ALTER USER root@'" + host + "' IDENTIFIED VIA mysql_native_password USING 'new'",
@@ -108,7 +109,8 @@ func TestRootStatements(t *testing.T) {
 		"no choice of hosts after one": {DesiredRoot{}, []rootRow{good("%"), good("10.1.%"), theirs},
 			[]string{"DROP USER IF EXISTS root@'10.1.%'"}},
 		"a new password, with hosts": {DesiredRoot{Hosts: []string{"10.1.%"}}, []rootRow{earlier("%", true),
-			good("10.1.%")}, []string{both, "ALTER USER root@'%' IDENTIFIED VIA mysql_native_password USING 'new' ACCOUNT LOCK"}},
+			good("10.1.%")}, []string{both,
+			"ALTER USER root@'%' IDENTIFIED VIA mysql_native_password USING 'new' ACCOUNT LOCK"}},
 		"a new password, and no choice of hosts any more": {DesiredRoot{}, []rootRow{earlier("%", true),
 			earlier("10.1.%", false), theirs}, slices.Concat([]string{both, made("10.1.%")[1]}, made("%"),
 			[]string{"ALTER USER root@'%' ACCOUNT UNLOCK", "DROP USER IF EXISTS root@'10.1.%'"})},
