@@ -3,6 +3,7 @@
 package accounts
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,5 +63,43 @@ func TestRootAccessOnAServer(t *testing.T) {
 				t.Errorf("%+v leaves %q to do", step.desired, do)
 			}
 		}
+		endsBetweenStatements(t, root)
 	})
+}
+
+// endsBetweenStatements has an agent end after each statement of a new password and the end of a choice of hosts. The
+// next one, with another password, leaves root@'%' alone, which was locked until it was open on purpose.
+func endsBetweenStatements(t *testing.T, root Root) {
+	t.Helper()
+	for end := 0; ; end++ {
+		hash := func(of string) string { return agentapi.NativeHash(fmt.Sprint(of, end)) }
+		if _, err := root.Keep(t.Context(), DesiredRoot{Hash: hash("a"), Hosts: []string{"10.1.%"}}); err != nil {
+			t.Fatal(err)
+		}
+		have, err := root.read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		do, _ := DesiredRoot{Hash: hash("b")}.statements(have)
+		open := false
+		for _, statement := range do[:min(end, len(do))] {
+			open = open || strings.HasSuffix(statement, "root@'%' ACCOUNT UNLOCK")
+			if _, err := root.DB.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have, err = root.read(t.Context()); err != nil || have[everyHost].locked == open {
+			t.Errorf("after %q root@'%%' is locked: %t, %v", do[:min(end, len(do))], have[everyHost].locked, err)
+		}
+		if _, err := root.Keep(t.Context(), DesiredRoot{Hash: hash("c")}); err != nil {
+			t.Fatal(err)
+		}
+		have, err = root.read(t.Context())
+		if _, left := have["10.1.%"]; left || err != nil || !slices.Equal(have[everyHost].Accepts, []string{hash("c")}) {
+			t.Errorf("ended after %d of %q: %v, %v", end, do, have, err)
+		}
+		if end > len(do) {
+			return
+		}
+	}
 }
