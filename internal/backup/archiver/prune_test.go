@@ -2,7 +2,9 @@ package archiver
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -119,6 +121,34 @@ func TestReplaced(t *testing.T) {
 		s.report(t)
 		if left, _ := a.numbers(t.Context()); len(left) != 5 {
 			t.Errorf("left are %v", left)
+		}
+	})
+}
+
+// TestNextBaseWasReplaced: a backup that is to be reported in the place of one that is gone is read again first.
+func TestNextBaseWasReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newStore(t)
+		ten(t, a)
+		now := time.Now().UTC()
+		for i, gtid := range []string{"0-1-15", "0-1-25", "0-1-45", "0-1-45"} {
+			backup(t, a, manifest.Manifest{ID: fmt.Sprint("b", i), GTID: gtid, CompletedAt: now.Add(time.Duration(i-9) * time.Hour)})
+		}
+		s := surveying(a, 100*time.Hour)
+		if r := s.report(t); r.Base != "b0" {
+			t.Fatalf("%+v", r)
+		}
+		time.Sleep(time.Second)
+		if err := a.bucket.Delete(t.Context(), path.Join(a.cluster, "b0", manifest.Name)); err != nil {
+			t.Fatal(err)
+		}
+		backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-2", CompletedAt: now.Add(-8 * time.Hour)})
+		s.bases.next = 0 // it is not its turn
+		if r := s.report(t); r.Base == "b1" {
+			t.Errorf("it is reported as it was: %+v", r)
+		}
+		if r := s.report(t); r.Base != "b2" {
+			t.Errorf("%+v", r)
 		}
 	})
 }

@@ -85,7 +85,7 @@ func (s *surveyor) once(ctx context.Context) error {
 	}
 	a := policy.Archive{Numbers: numbers, Head: func(n uint64) (binlog.Head, error) { return s.head(ctx, n) }}
 	all = slices.DeleteFunc(all, func(b policy.Base) bool { return slices.Contains(s.task.Damaged, b.ID) })
-	if err := s.survey(ctx, a, all); err != nil {
+	if err := s.survey(ctx, a, all, domain); err != nil {
 		return err
 	}
 	why := unread
@@ -105,18 +105,24 @@ func (s *surveyor) once(ctx context.Context) error {
 
 // survey reports what the archive can be used for: nothing yet, while it ends where it was disabled, before it was
 // enabled again.
-func (s *surveyor) survey(ctx context.Context, a policy.Archive, all []policy.Base) error {
+func (s *surveyor) survey(ctx context.Context, a policy.Archive, all []policy.Base, domain uint32) error {
 	last := a.Numbers[len(a.Numbers)-1]
 	h, err := s.head(ctx, last)
 	if err != nil || h.Session != s.task.Session {
 		return err
 	}
 	r, err := policy.Survey(a, all)
-	if err == nil {
-		s.bases.reported = r.Base.ID
-		s.reports.surveyed(last, r)
+	if err != nil {
+		return err
 	}
-	return err
+	if r.Base.ID != "" && r.Base.ID != s.bases.reported { // it may have been replaced since it was read
+		if same, err := s.bases.same(ctx, []policy.Base{r.Base}, domain); err != nil || !same {
+			return err // judged anew with the next survey
+		}
+	}
+	s.bases.reported = r.Base.ID
+	s.reports.surveyed(last, r)
+	return nil
 }
 
 func (s *surveyor) head(ctx context.Context, number uint64) (binlog.Head, error) {

@@ -161,7 +161,7 @@ func (w *world) observe() {
 		return
 	}
 	r, err := w.survey(a, w.bases())
-	if w.changed([]policy.Base{r.Base}) { // the one that is reported is read again
+	for w.changed([]policy.Base{r.Base}) { // the one that is reported is read again
 		r, err = w.survey(a, w.bases())
 	}
 	if err != nil {

@@ -12,6 +12,10 @@ var regressions = map[string][]event{
 	"an archiver that was held up stores a segment in the place of one that was lost": {
 		{0, 680, 985}, {6, 681, 962}, {12, 63, 549}, {0, 241, 981}, {6, 420, 356}, {5, 112, 341}, {17, 321, 924}, {7, 750, 717},
 		{17, 495, 719}, {5, 893, 556}},
+	"the backup that is reported in the place of one that is gone was replaced, too": {
+		{0, 948, 535}, {12, 398, 549}, {17, 333, 654}, {12, 268, 447}, {5, 323, 103}, {0, 752, 93}, {12, 715, 244},
+		{12, 503, 267}, {17, 360, 65}, {12, 92, 25}, {19, 893, 459}, {17, 102, 991}, {3, 92, 961}, {12, 211, 8},
+		{12, 232, 744}, {12, 556, 419}, {17, 926, 945}},
 	"a transaction is the last one before a gap, and a backup has more that is in no binary log": {
 		{1, 297, 836}, {3, 676, 939}, {14, 173, 438}, {17, 923, 464}, {12, 89, 848}, {1, 911, 99}, {7, 323, 55}},
 }
