@@ -80,7 +80,7 @@ func listLacks(resp *http.Response) (string, error) {
 		return "", err
 	}
 	var list azureList
-	if err := xml.Unmarshal(text, &list); err != nil || list.Blobs == nil {
+	if isList := xml.Unmarshal(text, &list) == nil; !isList || list.Blobs == nil {
 		return "a list without Blobs", nil
 	}
 	for _, b := range list.Blobs.Blob {
