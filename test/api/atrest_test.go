@@ -1,0 +1,81 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/atrest"
+)
+
+// TestEncryptionKeys: they are made once, recorded before any pod runs, never overwritten, and nothing restarts a node
+// while the Secret has others, or is gone.
+func TestEncryptionKeys(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := spec()
+	s.Encryption = &v1alpha1.EncryptionSpec{}
+	w := newWorld(t, "atrest", s)
+	w.bringUp()
+	w.Eventually(w.condition("Available")).Should(Equal("True Available"))
+	w.Expect(w.condition(v1alpha1.ConditionEncryptedAtRest)()).To(Equal("Unknown NotYetProved"), "no agent has looked")
+
+	keys := &corev1.Secret{}
+	w.Expect(w.get(keys, "shop-keys")).To(Succeed())
+	w.Expect(keys.OwnerReferences).To(BeEmpty())
+	w.Expect(keys.Labels).NotTo(HaveKey(v1alpha1.LabelCluster))
+	fingerprints, err := atrest.Fingerprints(keys.Data[atrest.KeyFile], keys.Data[atrest.PasswordFile])
+	must(t, err)
+	w.Expect(w.status().AtRest.Keys).To(ConsistOf(v1alpha1.EncryptionKeyStatus{ID: "1", Fingerprint: fingerprints["1"]}))
+	published := &corev1.ConfigMap{}
+	w.Expect(w.get(published, "shop-config")).To(Succeed())
+	var node agentapi.NodeConfig
+	must(t, json.Unmarshal([]byte(published.Data[agentapi.ConfigKey]), &node))
+	w.Expect(node.AtRest.Keys).To(Equal(fingerprints))
+
+	// Other bytes under the same number, and a change that would restart every node.
+	otherFile, otherPassword, err := atrest.Make()
+	must(t, err)
+	right := keys.DeepCopy()
+	keys.Data = map[string][]byte{atrest.KeyFile: otherFile, atrest.PasswordFile: otherPassword}
+	must(t, kube.Update(ctx, keys))
+	template := w.statefulSet().Spec.Template.DeepCopy()
+	w.edit(func(c *v1alpha1.GaleraCluster) {
+		c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: quantity("7m")}
+	})
+	w.Eventually(w.condition("Stalled")).Should(Equal("True KeysRefused"))
+	w.Expect(w.message("Stalled")).To(ContainSubstring("key 1 has other bytes"))
+	w.Consistently(func(g Gomega) {
+		sts := &appsv1.StatefulSet{}
+		g.Expect(w.get(sts, "shop")).To(Succeed())
+		g.Expect(sts.Spec.Template).To(Equal(*template))
+	}, time.Second).Should(Succeed())
+
+	// The Secret is gone: it is not made again.
+	must(t, kube.Delete(ctx, keys))
+	w.poke(1)
+	w.Eventually(w.condition("Stalled")).Should(Equal("True KeysMissing"))
+	w.Expect(w.get(&corev1.Secret{}, "shop-keys")).NotTo(Succeed())
+
+	right.ObjectMeta = metav1.ObjectMeta{Name: right.Name, Namespace: right.Namespace}
+	must(t, kube.Create(ctx, right))
+	w.poke(2)
+	w.Eventually(w.condition("Stalled")).Should(Equal("False Healthy"))
+	w.Eventually(func() string {
+		return w.statefulSet().Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()
+	}).Should(Equal("7m"))
+}
+
+// poke wakes the operator, which does not watch the Secret: its cache keeps no keys.
+func (w *world) poke(n int) {
+	w.edit(func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{"example.org/poke": fmt.Sprint(n)} })
+}
