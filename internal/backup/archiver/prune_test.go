@@ -132,7 +132,8 @@ func TestNextBaseWasReplaced(t *testing.T) {
 		ten(t, a)
 		now := time.Now().UTC()
 		for i, gtid := range []string{"0-1-15", "0-1-25", "0-1-45", "0-1-45"} {
-			backup(t, a, manifest.Manifest{ID: fmt.Sprint("b", i), GTID: gtid, CompletedAt: now.Add(time.Duration(i-9) * time.Hour)})
+			backup(t, a, manifest.Manifest{ID: fmt.Sprint("b", i), GTID: gtid,
+				CompletedAt: now.Add(time.Duration(i-9) * time.Hour)})
 		}
 		s := surveying(a, 100*time.Hour)
 		if r := s.report(t); r.Base != "b0" {

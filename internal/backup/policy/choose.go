@@ -54,7 +54,7 @@ func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 	w.out.Also = another(heads, b, t)
 	for i, h := range heads {
 		if why := w.add(heads, i); why != "" {
-			if w.passed || w.complete() {
+			if w.passed {
 				break
 			}
 			return r, outside(t, b, w.end, "there is a gap in the archive: "+why)
@@ -79,7 +79,6 @@ type walk struct {
 	target    binlog.Target
 	out       Range
 	passed    bool
-	through   time.Time // until when the segments that were taken have all, by the archiver's clock
 }
 
 // add reports why the segment i does not go on from what was taken, "" when it does.
@@ -112,19 +111,12 @@ func (w *walk) take(h binlog.Head) {
 	if h.Last.Follows(w.end.GTID) {
 		w.end.GTID = h.Last
 	}
-	w.through = binlog.Later(w.through, h.LastTime, h.Through)
-	w.end.Time = binlog.Later(w.end.Time, w.through)
+	w.end.Time = binlog.Later(w.end.Time, h.LastTime, h.Through)
 }
 
 // late reports whether a segment after the target has transactions that name a time before it: they are counted.
 func (w *walk) late(h binlog.Head) bool {
 	return !w.target.Time.IsZero() && !h.Empty() && h.Earliest.Before(w.target.Time)
-}
-
-// complete reports whether what was taken has all up to a time, whatever comes after it. That of a transaction is not
-// known where the next one is missing: a base may have what is in no binary log.
-func (w *walk) complete() bool {
-	return !w.target.Time.IsZero() && !w.through.Before(w.target.Time)
 }
 
 // reached reports whether the archive has all up to the target, though nothing beyond it.
@@ -170,8 +162,8 @@ func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
 		if h.Unreadable != "" && !before(b, t.Second()) {
 			return true
 		}
-		if h.Unreadable == "" && (atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Second()) || atOrAfter(b.GTID, h.Last) &&
-			!h.LastTime.Before(t.Second())) {
+		if h.Unreadable == "" && (atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Second()) ||
+			atOrAfter(b.GTID, h.Last) && !h.LastTime.Before(t.Second())) {
 			return true
 		}
 	}

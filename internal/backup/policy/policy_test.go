@@ -103,11 +103,6 @@ func TestChoose(t *testing.T) {
 	damaged := func(n uint64) []binlog.Head {
 		return with(func(h []binlog.Head) { h[n-1] = binlog.Head{Number: n, Unreadable: "x"} })
 	}
-	stored := func(through int) []binlog.Head { // a segment whose transactions are earlier than that
-		h := damaged(4)
-		h[2].FirstTime, h[2].LastTime, h[2].Through = at(11), at(12), at(through)
-		return h
-	}
 	gap := archive().begins(40, "purged").segment(50, 60).heads
 	recovered := archive().another("s", line("b", 800)).begins(8, "recovered").segment(12, 60).segment(20, 70).heads
 	again := archive().another("s2", line("a", 0)).begins(30, "it was disabled").segment(40, 60).heads
@@ -168,8 +163,6 @@ func TestChoose(t *testing.T) {
 		"a base without a line": {archive().heads, ofLine(b1, binlog.Line{}), binlog.Target{Latest: true}, 0, 0,
 			"does not name its line"},
 		"a damaged segment after the target":  {damaged(4), b1, binlog.Target{GTID: gtid(19)}, 3, 3, ""},
-		"after the time it was stored for":    {stored(19), b1, binlog.Target{Time: at(19)}, 3, 3, ""},
-		"but not for so long":                 {stored(19), b1, binlog.Target{Time: at(20)}, 0, 0, "cannot be read: x"},
 		"a damaged segment before the target": {damaged(4), b1, binlog.Target{Time: at(25)}, 0, 0, "cannot be read: x"},
 		"the latest, with a damaged segment":  {damaged(4), b1, binlog.Target{Latest: true}, 0, 0, "cannot be read: x"},
 		"a damaged one before the base":       {damaged(2), b1, binlog.Target{Time: at(25)}, 3, 4, ""},
