@@ -140,18 +140,16 @@ func (w *world) checkTime(b backup, at time.Time, txs []int) {
 		switch {
 		case in && i >= len(b.txs) && (!bounded(t) || exact && !t.raw.Before(at)):
 			w.breaks("the time %s with the backup %s has %s, of %s", at, b.ID, w.gtid(id), t.at)
-		case !in && (exact && t.raw.Before(at) || t.at.Before(mark)) && len(w.lines) == 1 && !w.untold(l.txs[i:], at):
+		case !in && (exact && t.raw.Before(at) || t.at.Before(mark)) && len(w.lines) == 1 && !w.untold(l.txs[i:]):
 			w.breaks("the time %s with the backup %s lacks %s, of %s", at, b.ID, w.gtid(id), t.at)
 		}
 	}
 }
 
-// untold reports whether transactions are in no binary log, and no later one of before a time is: until there is one,
-// nothing shows that they exist. Nodes run without a binary log behind the operator's back only.
-func (w *world) untold(txs []int, at time.Time) bool {
-	return !w.strict && !slices.ContainsFunc(txs, func(id int) bool {
-		return !w.all[id].unlogged && w.all[id].at.Before(at)
-	})
+// untold reports whether transactions are in no binary log, and no later one is: until there is one, nothing shows that
+// they exist. Nodes run without a binary log behind the operator's back only.
+func (w *world) untold(txs []int) bool {
+	return !w.strict && !slices.ContainsFunc(txs, func(id int) bool { return !w.all[id].unlogged })
 }
 
 // observe surveys, and checks that what is reported is so.
