@@ -41,6 +41,15 @@ const (
 	ReasonKeyNeeded      = "KeyNeeded"
 	ReasonVolumeNotEmpty = "VolumeNotEmpty"
 
+	// Of spec.bootstrapFrom.external.
+	ReasonCredentialsMissing = "CredentialsMissing"
+	ReasonSourceUnreachable  = "SourceUnreachable"
+	ReasonSourceRefused      = "SourceRefused"
+	ReasonSourceUnsuitable   = "SourceUnsuitable"
+	ReasonSourceChanged      = "SourceChanged"
+	ReasonImportRefused      = "ImportRefused"
+	ReasonImportDiffers      = "ImportDiffers"
+
 	ReasonPointInTimeUnavailable = "PointInTimeUnavailable"
 	ReasonReplayFailed           = "ReplayFailed"
 

@@ -5,11 +5,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// BootstrapFrom names the backup, or the living cluster, that a new cluster begins with. Every node restores it on its
-// own volume. The cluster then forms with a new history, without any SST. If that cannot be done, the cluster is
-// Stalled with the reason. It never comes up empty.
+// BootstrapFrom names the backup, the living cluster, or the other server that a new cluster begins with. Every node
+// restores a backup on its own volume, and the cluster forms with a new history, without any SST. Another server is
+// copied to the first node's volume, and the other nodes receive an SST. If that cannot be done, the cluster is Stalled
+// with the reason. It never comes up empty.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.backup) ? 1 : 0) + (has(self.store) ? 1 : 0) + (has(self.cluster) ? 1 : 0) == 1",message="name exactly one of backup, store and cluster"
+// +kubebuilder:validation:XValidation:rule="(has(self.backup) ? 1 : 0) + (has(self.store) ? 1 : 0) + (has(self.cluster) ? 1 : 0) + (has(self.external) ? 1 : 0) == 1",message="name exactly one of backup, store, cluster and external"
+// +kubebuilder:validation:XValidation:rule="has(self.external) != has(self.identitySecretRef)",message="identitySecretRef is required for backup, store and cluster, and does not go with external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.pointInTime)",message="pointInTime does not go with external"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster) || !has(self.pointInTime)",message="pointInTime does not go with cluster: a clone holds what its source holds when it is copied; for a point in time name the store of the source's backups"
 type BootstrapFrom struct {
 	// backup is a completed GaleraBackup in the cluster's namespace.
@@ -23,11 +26,14 @@ type BootstrapFrom struct {
 	// and their passwords but root's, and stays in service.
 	// +optional
 	Cluster *BootstrapCluster `json:"cluster,omitempty"`
+	// external is a running MariaDB server that no GaleraCluster describes, which is copied once.
+	// +optional
+	External *BootstrapExternal `json:"external,omitempty"`
 	// identitySecretRef names a Secret in the cluster's namespace with the private key of one of the recipients (an age
 	// identity, "AGE-SECRET-KEY-1…"). Only the Jobs of the restore mount it. You can delete it when the cluster has
-	// started.
-	// +required
-	IdentitySecretRef SecretKey `json:"identitySecretRef"`
+	// started. Required unless external is set.
+	// +optional
+	IdentitySecretRef SecretKey `json:"identitySecretRef,omitempty,omitzero"`
 	// pointInTime continues from the backup to a later point in time, with the archive of the binary log that
 	// spec.backup.pointInTime made. Without backup.name and store.id the operator takes the latest backup before that
 	// point. Default: none; the data are those of the backup.
@@ -136,7 +142,7 @@ const (
 
 // RestoreStatus is the progress of spec.bootstrapFrom.
 type RestoreStatus struct {
-	// phase is Finding (the backup is looked for, or a clone's is made), Restoring (the volumes are filled), Completed or
+	// phase is Finding (the backup is looked for, a clone's is made, or the other server is checked), Restoring (the volumes are filled), Completed or
 	// Failed.
 	// +kubebuilder:validation:Enum=Finding;Restoring;Completed;Failed
 	Phase string `json:"phase"`
@@ -165,6 +171,9 @@ type RestoreStatus struct {
 	// replay is the part of the archive that is applied to the backup. Absent without spec.bootstrapFrom.pointInTime.
 	// +optional
 	Replay *ReplayStatus `json:"replay,omitempty"`
+	// external is what is known of the server that spec.bootstrapFrom.external names. Absent for other sources.
+	// +optional
+	External *ExternalStatus `json:"external,omitempty"`
 	// restored are the nodes whose volume is filled.
 	// +optional
 	// +listType=set

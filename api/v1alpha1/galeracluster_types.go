@@ -59,6 +59,7 @@ type GaleraClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.monitoring) || !has(self.monitoring.exporter) || !has(self.podTemplate) || !has(self.podTemplate.sidecars) || !self.podTemplate.sidecars.exists(s, s.name == 'exporter' || has(s.port) && s.port == 9104)",fieldPath=".podTemplate",message="with spec.monitoring.exporter no sidecar can be called exporter, or listen on port 9104: remove that sidecar, or the exporter"
 // +kubebuilder:validation:XValidation:rule="!has(self.backup) || !has(self.backup.pointInTime) || !has(self.backup.pointInTime.enabled) || !self.backup.pointInTime.enabled || !has(self.tls) || !has(self.tls.clients) || self.tls.clients != 'Disabled'",fieldPath=".backup.pointInTime.enabled",message="the archiver follows the nodes over TLS with a certificate: set spec.tls.clients to Required or Preferred"
 // +kubebuilder:validation:XValidation:rule="has(self.encryption) == has(oldSelf.encryption) && (!has(self.encryption) || self.encryption == oldSelf.encryption)",fieldPath=".encryption",message="encryption describes how a new cluster's data are written, and cannot be changed: create a new cluster and restore a backup into it"
+// +kubebuilder:validation:XValidation:rule="!has(self.encryption) || !has(self.bootstrapFrom) || !has(self.bootstrapFrom.external)",fieldPath=".bootstrapFrom",message="bootstrapFrom.external does not go with encryption: copy the server into a cluster without encryption, and restore a backup of that one into a cluster with it"
 type GaleraClusterSpec struct {
 	// replicas is the number of database nodes: 1, 3, 5 or 7; with an arbitrator 2, 4 or 6. An even number of
 	// votes is refused: such a cluster loses quorum as soon as half of them are unreachable. Nodes are added and
@@ -193,8 +194,8 @@ type GaleraClusterSpec struct {
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
-	// bootstrapFrom is the backup, or the living cluster, that a new cluster begins with. It may be removed once the
-	// cluster has started. Default: none; the cluster begins empty.
+	// bootstrapFrom is the backup, the living cluster, or the other server that a new cluster begins with. It may be
+	// removed once the cluster has started. Default: none; the cluster begins empty.
 	// +optional
 	BootstrapFrom *BootstrapFrom `json:"bootstrapFrom,omitempty"`
 

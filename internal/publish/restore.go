@@ -8,7 +8,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// restoring is why there are no pods yet: the volumes of a new cluster are filled with a backup first
+// restoring is why there are no pods yet: the volumes of a new cluster are filled with a backup, or a copy, first
 // (controllers/galeracluster/restoring). An empty volume under a pod would become an empty database.
 func restoring(f observe.Facts) *validate.Problem {
 	c := f.Cluster
@@ -19,7 +19,7 @@ func restoring(f observe.Facts) *validate.Problem {
 	switch {
 	case s == nil:
 		return &validate.Problem{Reason: v1alpha1.ReasonRestoring,
-			Message: "the backup that spec.bootstrapFrom names is about to be restored"}
+			Message: "what spec.bootstrapFrom names is about to be copied"}
 	case s.Phase == v1alpha1.RestoreCompleted:
 		return nil
 	}

@@ -1,5 +1,6 @@
 // Package restoring fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, or that
-// it has made of the living cluster named there, before there is a pod of a database. The cluster's own controller
+// it has made of the living cluster named there, or the first node's with a copy of the other server named there,
+// before there is a pod of a database. The cluster's own controller
 // makes its StatefulSet when that is done.
 package restoring
 
@@ -108,7 +109,11 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (re
 	if f.Find, err = outcome.Of(ctx, r.Client, c, job.FindName(c), f.Now); err != nil {
 		return f, err
 	}
-	for i := range int(c.Spec.Replicas) {
+	filled := int(c.Spec.Replicas)
+	if restoration.IsExternal(c) {
+		filled = 1 // the others receive an SST
+	}
+	for i := range filled {
 		o, err := outcome.Of(ctx, r.Client, c, job.RestoreName(c, i), f.Now)
 		if err != nil {
 			return f, err
@@ -125,6 +130,9 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 	s.Store = &v1alpha1.GaleraBackupStore{}
 	var name string
 	switch {
+	case from.External != nil:
+		missing, err := r.credentials(ctx, c)
+		return s, missing, err
 	case from.Cluster != nil:
 		name = from.Cluster.StoreRef.Name // the copy reports what is found there
 	case from.Backup != nil:
@@ -187,6 +195,13 @@ func problem(reason, format string, args ...any) restoration.Problem {
 // act has the Jobs there that the phase needs.
 func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration.Decision) error {
 	c := f.Cluster
+	if d.Find && restoration.IsExternal(c) {
+		j, err := job.Inspect(c, r.Options, r.Jobs)
+		if err != nil {
+			return err
+		}
+		return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
+	}
 	if d.Find {
 		j, err := job.Find(c, f.Source.Store, f.Source.Find, r.Jobs)
 		if err != nil {
@@ -217,6 +232,13 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal),
 		client.FieldOwner(apply.FieldOwner))); err != nil {
 		return err
+	}
+	if restoration.IsExternal(c) {
+		j, err := job.Import(c, r.Options, r.Jobs)
+		if err != nil {
+			return err
+		}
+		return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
 	}
 	replay, err := restoration.Replay(c)
 	if err != nil {

@@ -132,13 +132,22 @@ func fill(
 		corev1.VolumeMount{Name: volumeEvents, MountPath: "/tmp"})
 	p.Volumes = append(p.Volumes, corev1.Volume{Name: volumeEvents,
 		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
-	install := corev1.Container{
+	database(p, c, env, ro, o, data, corev1.Volume{Name: volumePipe,
+		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	p.InitContainers = append(p.InitContainers, open, fetch)
+	return nil
+}
+
+// database gives a pod the container that works on a volume with the cluster's image, and the one that installs the
+// program there. pipe is what it shares with other containers, if any.
+func database(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, env []corev1.EnvVar, ro resources.Options, o Options,
+	data corev1.VolumeSource, pipe ...corev1.Volume) {
+	p.InitContainers = []corev1.Container{{
 		Name: ContainerInstall, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{program, "install", task.BinDir},
 		SecurityContext: containerSecurity(), Resources: *c.Spec.Resources.DeepCopy(),
 		VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: task.BinDir}},
-	}
-	p.InitContainers = []corev1.Container{install, open, fetch}
+	}}
 	container := corev1.Container{
 		Name: Container, Image: resources.Image(c, ro), ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: []string{task.BinDir + program, "run"},
@@ -150,7 +159,9 @@ func fill(
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
 	}
 	add(resources.DataVolume, agentapi.VolumeDir, data)
-	add(volumePipe, task.PipeDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	for _, v := range pipe {
+		add(v.Name, task.PipeDir, v.VolumeSource)
+	}
 	add("bin", task.BinDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	add("run", agentapi.RunDir,
 		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
@@ -165,7 +176,6 @@ func fill(
 			SubPath: agentapi.PasswdFile, ReadOnly: true})
 	}
 	p.Containers = []corev1.Container{container}
-	return nil
 }
 
 // addKeys mounts the private key.

@@ -38,29 +38,34 @@ func begin(ctx context.Context, p places, history string) (source, position gale
 	if !source.Known() {
 		return source, position, fatal(task.ReasonDamaged, errors.New("the data have no position in any history of Galera"))
 	}
-	from := galera.Position{UUID: history, Seqno: source.Seqno}
+	position, err = beginAfter(ctx, p, history, source.Seqno)
+	return source, position, err
+}
+
+// beginAfter begins a history after a seqno.
+func beginAfter(ctx context.Context, p places, history string, seqno int64) (position galera.Position, err error) {
 	if err := clean(p.work); err != nil {
-		return source, position, err
+		return position, err
 	}
 	if err := datadir.PermitBootstrap(p.work, galera.Position{UUID: history, Seqno: galera.UndefinedSeqno}); err != nil {
-		return source, position, err
+		return position, err
 	}
-	if err := runOnce(ctx, p, from); err != nil {
-		return source, position, err
+	if err := runOnce(ctx, p, galera.Position{UUID: history, Seqno: seqno}); err != nil {
+		return position, err
 	}
 	state, err := datadir.ReadGrastate(p.work)
 	if err != nil {
-		return source, position, because(task.ReasonTool, err)
+		return position, because(task.ReasonTool, err)
 	}
 	position, err = recovered(ctx, p)
-	if err == nil && (position != state.Position || position.UUID != history || position.Seqno <= source.Seqno) {
+	if err == nil && (position != state.Position || position.UUID != history || position.Seqno <= seqno) {
 		err = because(task.ReasonTool, fmt.Errorf(
 			"the new history does not begin as it should: InnoDB is at %s, Galera at %s", position, state.Position))
 	}
 	if err == nil {
 		err = clean(p.work)
 	}
-	return source, position, err
+	return position, err
 }
 
 // clean removes what is of the backup, or of the run here, and not of the database: a cache of write-sets would be of

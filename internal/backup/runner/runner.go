@@ -76,6 +76,10 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 		return restore(ctx, *t.Restore, defaultPlaces())
 	case t.Verify != nil:
 		return verify(ctx, t)
+	case t.Inspect != nil:
+		return inspectSource(ctx, *t.Inspect, defaultPlaces())
+	case t.Import != nil:
+		return importSource(ctx, *t.Import, defaultPlaces())
 	}
 	bucket, err := store.Open(ctx, t.Store)
 	if err != nil {
@@ -122,6 +126,9 @@ func encode(r task.Result) ([]byte, error) {
 	text, err := json.Marshal(r)
 	for err == nil && len(text) > task.MaxResult && r.Checked != nil && len(r.Checked.Latest) > 0 {
 		r.Checked.Latest = r.Checked.Latest[:len(r.Checked.Latest)-1]
+		text, err = json.Marshal(r)
+	}
+	for err == nil && len(text) > task.MaxResult && r.Source.Shorten() {
 		text, err = json.Marshal(r)
 	}
 	for err == nil && len(text) > maxFailure && r.Error != "" { // what is quoted is longer in JSON

@@ -42,6 +42,12 @@ const (
 	Pipe    = PipeDir + "/pipe"
 	// KeysDir has the private keys of a restore.
 	KeysDir = "/etc/backup/keys"
+	// SourceDir has the credentials of a server that is copied, in the files SourceUser and SourcePassword, and its CA.
+	SourceDir      = "/etc/backup/source"
+	SourceUser     = "username"
+	SourcePassword = "password"
+	// SourceCADir has its CA, in the file CA.
+	SourceCADir = "/etc/backup/source-ca"
 	// ResultFile is read by kubelet as the pod's termination message.
 	ResultFile = "/dev/termination-log"
 	// MaxResult is what Kubernetes keeps of it, in bytes.
@@ -58,6 +64,9 @@ type Task struct {
 	Remove  *Remove  `json:"remove,omitempty"`
 	Verify  *Verify  `json:"verify,omitempty"`
 	Archive *Archive `json:"archive,omitempty"`
+	// Inspect and Import are about a server that is no cluster of the operator.
+	Inspect *External `json:"inspect,omitempty"`
+	Import  *External `json:"import,omitempty"`
 }
 
 // Services that keep objects.
@@ -144,6 +153,29 @@ type Restore struct {
 	Replay *Replay `json:"replay,omitempty"`
 	// Keys are the fingerprints of the keys that the cluster encrypts its data with, nil when it does not.
 	Keys map[string]string `json:"keys,omitempty"`
+}
+
+// External is a server to copy into an empty volume.
+type External struct {
+	Host string `json:"host"`
+	Port int    `json:"port"`
+	// Plain connects without TLS; Identity reports whether the certificate has to name Host.
+	Plain    bool `json:"plain,omitempty"`
+	Identity bool `json:"identity,omitempty"`
+	// Databases to copy; none for all.
+	Databases []string `json:"databases,omitempty"`
+	// Users has accounts copied, but those whose names Skip has.
+	Users bool     `json:"users,omitempty"`
+	Skip  []string `json:"skip,omitempty"`
+	// Connections is how many read at the same time.
+	Connections int `json:"connections,omitempty"`
+	// VolumeBytes is the size of the cluster's volumes.
+	VolumeBytes int64 `json:"volumeBytes,omitempty"`
+	// Settings of the cluster's configuration.
+	Settings map[string]string `json:"settings,omitempty"`
+	// ID names this copy, History is the UUID of the history that it begins.
+	ID      string `json:"id,omitempty"`
+	History string `json:"history,omitempty"`
 }
 
 // Remove deletes one backup.
@@ -233,6 +265,56 @@ type Result struct {
 	Restored *Restored `json:"restored,omitempty"`
 	Checked  *Checked  `json:"checked,omitempty"`
 	Verified *Verified `json:"verified,omitempty"`
+	Source   *Source   `json:"source,omitempty"`
+}
+
+// Source is what a copied server is like, and what of it was copied.
+type Source struct {
+	Version string `json:"version,omitempty"`
+	GTID    string `json:"gtid,omitempty"`
+	Tables  int    `json:"tables,omitempty"`
+	// Bytes is the source's estimate; Rows is what was copied.
+	Bytes int64 `json:"bytes,omitempty"`
+	Rows  int64 `json:"rows,omitempty"`
+	// LockedMilliseconds is for how long its commits waited.
+	LockedMilliseconds int64 `json:"lockedMilliseconds,omitempty"`
+	// Skipped are accounts and grants that were left out.
+	Skipped []string `json:"skipped,omitempty"`
+	// Findings are what keeps it from being copied.
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// Shorten leaves out an example, and reports whether there was one: the counts stay.
+func (s *Source) Shorten() bool {
+	if s == nil {
+		return false
+	}
+	longest := -1
+	for i, f := range s.Findings {
+		if len(f.Objects) > 0 && (longest < 0 || len(f.Objects) >= len(s.Findings[longest].Objects)) {
+			longest = i
+		}
+	}
+	switch {
+	case longest >= 0:
+		o := &s.Findings[longest].Objects
+		*o = (*o)[:len(*o)-1]
+	case len(s.Skipped) > 1: // the last one counts the others
+		s.Skipped = append(s.Skipped[:len(s.Skipped)-2], s.Skipped[len(s.Skipped)-1])
+	default:
+		return false
+	}
+	return true
+}
+
+// Finding is one reason why a server is not copied.
+type Finding struct {
+	Name string `json:"name"`
+	// Objects are some of those that it is about, Count how many there are.
+	Objects []string `json:"objects,omitempty"`
+	Count   int      `json:"count,omitempty"`
+	// Message describes what is wrong, and what to do.
+	Message string `json:"message"`
 }
 
 // Stored is a backup as a status describes it.
@@ -297,4 +379,10 @@ const (
 	ReasonOutside          = "PointInTimeUnavailable"
 	ReasonReplay           = "ReplayFailed"
 	ReasonKeyNeeded        = "KeyNeeded"
+
+	ReasonSourceUnreachable = "SourceUnreachable"
+	ReasonSourceRefused     = "SourceRefused"
+	ReasonSourceChanged     = "SourceChanged"
+	ReasonImportRefused     = "ImportRefused"
+	ReasonImportDiffers     = "ImportDiffers"
 )

@@ -38,15 +38,19 @@ func Decide(to *v1alpha1.GaleraClusterStatus, f Facts) Decision {
 		}
 		to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: c.Generation,
 			Attempts:  attempts,
-			StartedAt: new(metav1.NewTime(f.Now)), Message: "looking for the backup"}
+			StartedAt: new(metav1.NewTime(f.Now)), Message: looking(c)}
 		return Decision{RequeueAfter: time.Second}
 	}
 	s := to.Restore
-	switch s.Phase {
-	case v1alpha1.RestoreFinding:
+	switch {
+	case s.Phase == v1alpha1.RestoreFinding && IsExternal(c):
+		return inspecting(s, f)
+	case s.Phase == v1alpha1.RestoreFinding:
 		return finding(s, f)
-	case v1alpha1.RestoreRestoring:
-		return restoring(s, f)
+	case s.Phase == v1alpha1.RestoreRestoring:
+		d := restoring(s, f)
+		completeImport(to, f.Now)
+		return d
 	}
 	return Decision{}
 }
@@ -78,7 +82,7 @@ func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case f.Find.Waits != "":
 		s.Reason, s.Message = v1alpha1.ReasonRestoring, f.Find.Waits
 	case attemptPause(s, 1, f.Now) <= 0:
-		s.Reason, s.Message = "", "looking for the backup"
+		s.Reason, s.Message = "", looking(f.Cluster)
 	}
 	return Decision{Find: !f.Find.Exists && attemptPause(s, 1, f.Now) <= 0,
 		RequeueAfter: min(whileWaiting, max(time.Second, attemptPause(s, 1, f.Now)))}
@@ -153,6 +157,7 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 			if differs := filled(s, name, *o.Result.Restored); differs.Error != "" {
 				return failed(s, f, differs, name+": ")
 			}
+			imported(f.Cluster, s, o)
 		case o.Done:
 			d := failed(s, f, o.Result, name+": ")
 			if s.Phase == v1alpha1.RestoreRestoring {
@@ -180,6 +185,9 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 				s.Message += fmt.Sprintf("; %d later transactions name a time before that, and were left out: %s", r.Late,
 					leftOut(r.Target))
 			}
+		}
+		if s.External != nil {
+			s.Message = describeImport(f.Cluster, s)
 		}
 		s.Message += eventsAfter(f.Cluster, s.Replay != nil)
 		return Decision{}
@@ -237,6 +245,9 @@ func matchesRestored(s *v1alpha1.RestoreStatus, r task.Restored) bool {
 
 // describeSource names what is restored.
 func describeSource(s *v1alpha1.RestoreStatus) string {
+	if s.External != nil {
+		return "a copy of the source"
+	}
 	if s.Replay == nil {
 		return "the backup " + s.ID
 	}

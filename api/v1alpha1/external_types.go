@@ -1,0 +1,117 @@
+package v1alpha1
+
+// BootstrapExternal is a running MariaDB server (10.5 or later) to copy. Its tables are copied as they are at one
+// moment, in parallel, and each is compared with the source before the cluster starts. The source stays in service: its commits
+// wait for less than a second. What it writes after that moment is not copied.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.tls) != (has(self.insecure) && self.insecure)",message="name the CA of the source's certificate in tls, or set insecure: true for a connection in clear text"
+type BootstrapExternal struct {
+	// host is the name or the address of the source.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.:-]+$`
+	Host string `json:"host"`
+	// port of the source. Default: 3306.
+	// +optional
+	// +kubebuilder:default=3306
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+	// credentialsSecretRef names a Secret in the cluster's namespace with the keys username and password. The account
+	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*. Only the Jobs of the copy mount it. You can delete it when the
+	// cluster has started.
+	// +required
+	CredentialsSecretRef LocalName `json:"credentialsSecretRef"`
+	// tls is how the certificate of the source is verified. Required unless insecure is true.
+	// +optional
+	TLS *ExternalTLS `json:"tls,omitempty"`
+	// insecure connects in clear text: whoever is in between reads the password's proof, and all data. Default: false.
+	// +optional
+	Insecure bool `json:"insecure,omitempty"`
+	// databases to copy. Default: all but those of the system.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=64
+	Databases []string `json:"databases,omitempty"`
+	// users also copies accounts and roles with their passwords' hashes and their grants, except root, those of the
+	// system, and those whose names the operator uses: status.restore.external.skipped names what was left out. Default: false.
+	// +optional
+	Users bool `json:"users,omitempty"`
+	// connections is how many tables, or parts of large tables, are read at the same time, 1 to 16. Default: 4.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16
+	Connections int32 `json:"connections,omitempty"`
+}
+
+// Values of spec.bootstrapFrom.external.tls.verify.
+const (
+	VerifyIdentity = "Identity"
+	VerifyCA       = "CA"
+)
+
+// ExternalTLS is how the source's certificate is verified.
+type ExternalTLS struct {
+	// caSecretRef names a Secret in the cluster's namespace with the certificate of the CA in the key ca.crt.
+	// +required
+	CASecretRef LocalName `json:"caSecretRef"`
+	// verify is Identity (the certificate is the CA's, and names spec.bootstrapFrom.external.host) or CA (any certificate
+	// of that CA will do). Default: Identity.
+	// +optional
+	// +kubebuilder:default=Identity
+	// +kubebuilder:validation:Enum=Identity;CA
+	Verify string `json:"verify,omitempty"`
+}
+
+// ExternalStatus is what is known of a copied server.
+type ExternalStatus struct {
+	// version of the source.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// plaintext reports whether the connection to the source is in clear text.
+	// +optional
+	Plaintext bool `json:"plaintext,omitempty"`
+	// findings are what keeps the source from being copied. They are looked for again every few minutes.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Findings []ExternalFinding `json:"findings,omitempty"`
+	// tables and bytes are what there is to copy, by the source's own estimate.
+	// +optional
+	Tables int32 `json:"tables,omitempty"`
+	// +optional
+	Bytes int64 `json:"bytes,omitempty"`
+	// gtid is the source's position at the moment that was copied. Absent without a binary log.
+	// +optional
+	GTID string `json:"gtid,omitempty"`
+	// rows is how many were copied, and compared.
+	// +optional
+	Rows int64 `json:"rows,omitempty"`
+	// lockedMilliseconds is for how long the source's commits waited.
+	// +optional
+	LockedMilliseconds int64 `json:"lockedMilliseconds,omitempty"`
+	// skipped are accounts, and grants on what was not copied, that were left out. The last entry counts those that are
+	// not named.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=33
+	Skipped []string `json:"skipped,omitempty"`
+}
+
+// ExternalFinding is one reason why a source is not copied.
+type ExternalFinding struct {
+	// name of the finding, for instance PrimaryKeyMissing.
+	Name string `json:"name"`
+	// objects are some of those that it is about.
+	// +optional
+	// +listType=atomic
+	Objects []string `json:"objects,omitempty"`
+	// count is how many there are.
+	// +optional
+	Count int32 `json:"count,omitempty"`
+	// message describes what is wrong, and what to do.
+	Message string `json:"message"`
+}

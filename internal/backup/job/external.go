@@ -1,0 +1,85 @@
+package job
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+const (
+	volumeSource   = "source"
+	volumeSourceCA = "source-ca"
+)
+
+// Inspect is the Job that checks the server that spec.bootstrapFrom.external names.
+func Inspect(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv1.Job, error) {
+	t := External(c)
+	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
+	return reading(meta, c, task.Task{Inspect: &t}, checkSeconds, ro, o,
+		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+}
+
+// Import is the Job that copies that server to the first member's volume.
+func Import(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv1.Job, error) {
+	t := External(c)
+	t.ID, t.History = c.Status.Restore.ID, c.Status.Restore.History
+	meta := owned(c, "GaleraCluster", RestoreName(c, 0), c.Name, ComponentRestore, v1alpha1.LabelMember,
+		resources.PodName(c, 0))
+	return reading(meta, c, task.Task{Import: &t}, longSeconds, ro, o, corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: resources.ClaimName(c, 0)}})
+}
+
+// External is what both are given. Accounts that the operator makes are not copied.
+func External(c *v1alpha1.GaleraCluster) task.External {
+	from := c.Spec.BootstrapFrom.External
+	t := task.External{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil, Databases: from.Databases,
+		Identity: from.TLS != nil && from.TLS.Verify != v1alpha1.VerifyCA, Users: from.Users,
+		Skip: []string{resources.ArchiverName(c)}, Connections: int(from.Connections),
+		VolumeBytes: c.Spec.Storage.Size.Value(), Settings: map[string]string{}}
+	for name, value := range c.Spec.MariaDB.Config {
+		t.Settings[name] = value.String()
+	}
+	return t
+}
+
+// reading is a Job that connects to the source, with the cluster's image and user, and with the source's credentials.
+func reading(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, t task.Task, seconds int64, ro resources.Options,
+	o Options, data corev1.VolumeSource) (*batchv1.Job, error) {
+	env, err := environment(t, o)
+	if err != nil {
+		return nil, err
+	}
+	pod := corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false),
+		ServiceAccountName: resources.ServiceAccountName(c), SecurityContext: podSecurity(mysqlID, o),
+		ImagePullSecrets: append([]corev1.LocalObjectReference{}, c.Spec.ImagePullSecrets...),
+	}
+	place(&pod, c)
+	database(&pod, c, env, ro, o, data)
+	from := c.Spec.BootstrapFrom.External
+	secret := func(volume, path, name string, keys ...string) {
+		source := &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o440))}
+		for _, k := range keys {
+			source.Items = append(source.Items, corev1.KeyToPath{Key: k, Path: k})
+		}
+		mount(&pod, volume, path, corev1.VolumeSource{Secret: source})
+	}
+	secret(volumeSource, task.SourceDir, from.CredentialsSecretRef.Name, task.SourceUser, task.SourcePassword)
+	if from.TLS != nil {
+		secret(volumeSourceCA, task.SourceCADir, from.TLS.CASecretRef.Name, task.CA)
+	}
+	return &batchv1.Job{
+		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: meta,
+		Spec: batchv1.JobSpec{
+			BackoffLimit:            new(int32(0)), // an attempt that failed is judged, and made again as another one
+			ActiveDeadlineSeconds:   new(seconds),
+			TTLSecondsAfterFinished: new(int32(keepSeconds)),
+			Template:                corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
+		},
+	}, nil
+}

@@ -1,0 +1,81 @@
+package job
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// TestExternalJobs: the Jobs that copy another server are restricted, have no token, and mount of the Secrets what they
+// need; the password is in no environment.
+func TestExternalJobs(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("c", 40), Namespace: "demo"}}
+	c.Spec.Storage.Size = resource.MustParse("10Gi")
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306, Users: true,
+		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, TLS: &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}}
+	c.Status.Restore = &v1alpha1.RestoreStatus{Attempts: 999, ID: "external-1", History: "new"}
+	ro := resources.Options{DefaultImage: "mariadb"}
+	inspect, err := Inspect(c, ro, Options{Image: "operator"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	copying, err := Import(c, ro, Options{Image: "operator"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]corev1.PodSpec{inspect.Name: inspect.Spec.Template.Spec, copying.Name: copying.Spec.Template.Spec} {
+		if len(name) > 63 || *p.AutomountServiceAccountToken || !*p.SecurityContext.RunAsNonRoot || len(p.Containers) != 1 ||
+			p.ServiceAccountName != resources.ServiceAccountName(c) {
+			t.Errorf("%s: %+v", name, p)
+		}
+		main := p.Containers[0]
+		for _, own := range append(slices.Clone(p.InitContainers), main) {
+			if sc := own.SecurityContext; *sc.AllowPrivilegeEscalation || !*sc.ReadOnlyRootFilesystem ||
+				sc.Capabilities.Drop[0] != "ALL" {
+				t.Errorf("%s/%s: %+v", name, own.Name, sc)
+			}
+			for _, m := range own.VolumeMounts {
+				if secret := m.Name == volumeSource || m.Name == volumeSourceCA; secret && (own.Name != Container || !m.ReadOnly) {
+					t.Errorf("%s/%s mounts %s", name, own.Name, m.Name)
+				}
+			}
+		}
+		for _, v := range p.Volumes {
+			if v.Secret == nil {
+				continue
+			}
+			var keys []string
+			for _, i := range v.Secret.Items {
+				keys = append(keys, i.Key)
+			}
+			if want := map[string]string{"old": "username password", "ca": "ca.crt"}[v.Secret.SecretName]; strings.Join(keys, " ") != want {
+				t.Errorf("%s mounts %v of %s", name, keys, v.Secret.SecretName)
+			}
+		}
+		var asked task.Task
+		if err := json.Unmarshal([]byte(main.Env[0].Value), &asked); err != nil {
+			t.Fatal(err)
+		}
+		if x := asked.Import; x != nil && (x.ID != "external-1" || x.History != "new") {
+			t.Errorf("%+v", x)
+		}
+		if x := asked.Inspect; x != nil && (x.Plain || !x.Identity || x.VolumeBytes != 10<<30 ||
+			!slices.Contains(x.Skip, resources.ArchiverName(c))) {
+			t.Errorf("%+v", x)
+		}
+	}
+	if got := copying.Spec.Template.Spec.Volumes; !slices.ContainsFunc(got, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == resources.ClaimName(c, 0)
+	}) {
+		t.Errorf("it fills no volume: %+v", got)
+	}
+}

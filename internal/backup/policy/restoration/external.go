@@ -1,0 +1,118 @@
+package restoration
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// maxFindings is how many findings a status has.
+const maxFindings = 32
+
+// IsExternal reports whether a cluster begins with a copy of another server.
+func IsExternal(c *v1alpha1.GaleraCluster) bool {
+	return c.Spec.BootstrapFrom != nil && c.Spec.BootstrapFrom.External != nil
+}
+
+// looking is what is done first.
+func looking(c *v1alpha1.GaleraCluster) string {
+	if IsExternal(c) {
+		return "checking the source " + c.Spec.BootstrapFrom.External.Host
+	}
+	return "looking for the backup"
+}
+
+// inspecting has the source checked, again and again until nothing keeps it from being copied. What was found stays
+// reported meanwhile.
+func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
+	o := f.Find
+	switch {
+	case f.Blocker.Reason != "":
+		s.Reason, s.Message = f.Blocker.Reason, f.Blocker.Message
+		return Decision{RequeueAfter: whileWaiting}
+	case o.Done && o.Result.Error == "" && o.Result.Source == nil:
+		return failed(s, f, task.Result{Error: "the check of the source has reported nothing"}, "")
+	case o.Done && o.Result.Error == "":
+		s.External = externalStatus(f.Cluster, *o.Result.Source)
+		if len(s.External.Findings) > 0 {
+			s.Reason, s.Message = v1alpha1.ReasonSourceUnsuitable, unsuitable(s.External.Findings)
+			s.Attempts++
+			s.AttemptedAt = new(metav1.NewTime(f.Now))
+			return Decision{RequeueAfter: initialAttemptPause}
+		}
+		s.Phase, s.ObservedGeneration = v1alpha1.RestoreRestoring, f.Cluster.Generation
+		s.ID = fmt.Sprintf("external-%d", f.Cluster.Generation)
+		s.History, s.Reason = history(f.Cluster, s.ID, nil), ""
+		s.Message = "filling the volume with " + describeSource(s)
+		return Decision{RequeueAfter: time.Second}
+	case o.Done:
+		return failed(s, f, o.Result, "")
+	}
+	wait := attemptPause(s, 1, f.Now)
+	switch {
+	case o.Waits != "":
+		s.Reason, s.Message = v1alpha1.ReasonRestoring, o.Waits
+	case s.Reason == "" || s.Reason == v1alpha1.ReasonRestoring || s.Reason == v1alpha1.ReasonCredentialsMissing:
+		s.Reason, s.Message = "", looking(f.Cluster)
+	}
+	return Decision{Find: !o.Exists && wait <= 0, RequeueAfter: min(whileWaiting, max(time.Second, wait))}
+}
+
+// unsuitable names all findings.
+func unsuitable(findings []v1alpha1.ExternalFinding) string {
+	var out []string
+	for _, found := range findings {
+		text := found.Name
+		if len(found.Objects) > 0 {
+			text += ": " + strings.Join(found.Objects, ", ")
+			if more := int(found.Count) - len(found.Objects); more > 0 {
+				text += fmt.Sprintf(" and %d more", more)
+			}
+		}
+		out = append(out, text+": "+found.Message)
+	}
+	return "the source cannot be copied. " + strings.Join(out, ". ") + ". The source is checked again every few minutes"
+}
+
+func externalStatus(c *v1alpha1.GaleraCluster, is task.Source) *v1alpha1.ExternalStatus {
+	out := &v1alpha1.ExternalStatus{Version: is.Version, GTID: is.GTID, Bytes: is.Bytes, Rows: is.Rows,
+		Tables: int32(is.Tables), Plaintext: c.Spec.BootstrapFrom.External.TLS == nil, //nolint:gosec // a count
+		LockedMilliseconds: is.LockedMilliseconds, Skipped: is.Skipped}
+	for _, f := range is.Findings[:min(len(is.Findings), maxFindings)] {
+		out.Findings = append(out.Findings, v1alpha1.ExternalFinding{Name: f.Name, Objects: f.Objects,
+			Count: int32(f.Count), Message: f.Message}) //nolint:gosec // a count
+	}
+	return out
+}
+
+// completeImport records the history that the cluster has from now on: it never begins empty, whatever becomes of the
+// volume before its first start.
+func completeImport(to *v1alpha1.GaleraClusterStatus, now time.Time) {
+	s := to.Restore
+	if s.External == nil || to.ClusterUUID != "" || s.Phase != v1alpha1.RestoreCompleted {
+		return
+	}
+	to.ClusterUUID = s.History
+	// Another volume may remember a higher epoch: epochs count operations, and there were never as many as seconds.
+	to.Epoch = max(to.Epoch+1, now.Unix())
+}
+
+// describeImport reports what was copied, with what the Job has counted.
+func describeImport(c *v1alpha1.GaleraCluster, s *v1alpha1.RestoreStatus) string {
+	return fmt.Sprintf("%d tables with %d rows of %s are on the volume of %s at %s, and each was compared with the source",
+		s.External.Tables, s.External.Rows, c.Spec.BootstrapFrom.External.Host, resources.PodName(c, 0), s.Position)
+}
+
+// imported takes over what a Job reports of the source.
+func imported(c *v1alpha1.GaleraCluster, s *v1alpha1.RestoreStatus, o outcome.Outcome) {
+	if s.External != nil && o.Result.Source != nil {
+		s.External = externalStatus(c, *o.Result.Source)
+	}
+}

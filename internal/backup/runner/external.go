@@ -1,0 +1,282 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/external"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+const (
+	// importer is the account that the copy is written by, which is dropped at its end.
+	importer = "galera-operator-import"
+	// maxSkipped and maxSkippedText bound what is reported of accounts that were left out.
+	maxSkipped     = 32
+	maxSkippedText = 200
+)
+
+// inspectSource reports what a server is like, and what keeps it from being copied.
+func inspectSource(ctx context.Context, t task.External, p places) (task.Result, error) {
+	_, version, err := serverOfImage(ctx, p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	source, err := openSource(t)
+	if err != nil {
+		return task.Result{}, err
+	}
+	defer func() { _ = source.Close() }()
+	out, err := checkSource(ctx, source, t, version)
+	return task.Result{Source: out}, err
+}
+
+func checkSource(ctx context.Context, source *sql.DB, t task.External, version string) (*task.Source, error) {
+	facts, err := external.Ask(ctx, source, options(t))
+	if err != nil {
+		return nil, explained(err)
+	}
+	out := task.Source{Version: facts.Version, GTID: facts.GTID, Tables: len(facts.Inventory.Tables)}
+	for _, table := range facts.Inventory.Tables {
+		out.Bytes += table.Bytes
+	}
+	out.Findings = external.Check(facts, external.Wanted{Version: version, VolumeBytes: t.VolumeBytes})
+	return &out, nil
+}
+
+func options(t task.External) external.Options {
+	return external.Options{Databases: t.Databases, Users: t.Users, Skip: append([]string{importer, replayer}, t.Skip...),
+		Connections: t.Connections}
+}
+
+// openSource reads the credentials. What the Secrets lack may be added to them later.
+func openSource(t task.External) (*sql.DB, error) {
+	s := external.Server{Host: t.Host, Port: t.Port, Plain: t.Plain, Identity: t.Identity}
+	name, err := os.ReadFile(filepath.Join(task.SourceDir, task.SourceUser))
+	if err != nil {
+		return nil, because(task.ReasonSourceRefused, fmt.Errorf("reading the credentials: %w", err))
+	}
+	password, err := os.ReadFile(filepath.Join(task.SourceDir, task.SourcePassword))
+	if err != nil {
+		return nil, because(task.ReasonSourceRefused, fmt.Errorf("reading the credentials: %w", err))
+	}
+	s.User, s.Password = strings.TrimSpace(string(name)), string(bytes.TrimRight(password, "\r\n"))
+	if !t.Plain {
+		if s.CA, err = os.ReadFile(filepath.Join(task.SourceCADir, task.CA)); err != nil {
+			return nil, because(task.ReasonSourceRefused, fmt.Errorf("reading the CA: %w", err))
+		}
+	}
+	db, err := s.Open()
+	if err != nil {
+		return nil, because(task.ReasonSourceRefused, err)
+	}
+	return db, nil
+}
+
+// importSource fills the volume with a copy of a server, as the beginning of a new history. It may be cut off anywhere:
+// it begins anew then, because a snapshot of the source ends with its connections.
+func importSource(ctx context.Context, t task.External, p places) (task.Result, error) {
+	unlock, err := lock(p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	defer unlock()
+	if done, err := inspect(p, task.Restore{ID: t.ID, History: t.History}); done != nil || err != nil {
+		return task.Result{Restored: done, Source: p.imported()}, err
+	}
+	path, version, err := serverOfImage(ctx, p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	source, err := openSource(t)
+	if err != nil {
+		return task.Result{}, err
+	}
+	defer func() { _ = source.Close() }()
+	have, err := checkSource(ctx, source, t, version)
+	switch {
+	case err != nil:
+		return task.Result{}, err
+	case len(have.Findings) > 0: // it has changed since it was checked
+		return task.Result{}, because(task.ReasonSourceChanged, fmt.Errorf("%s: %s", have.Findings[0].Name,
+			have.Findings[0].Message))
+	}
+	if err := makeEmpty(ctx, t, path, p); err != nil {
+		return task.Result{}, err
+	}
+	if err := roomFor(p, have.Bytes, "the source's tables"); err != nil {
+		return task.Result{}, err
+	}
+	done, err := copySource(ctx, source, t, p)
+	if err != nil {
+		return task.Result{}, err
+	}
+	done.Version = have.Version
+	say("beginning the history %s", t.History)
+	position, err := beginAfter(ctx, p, t.History, 0)
+	if err != nil {
+		return task.Result{}, err
+	}
+	out := task.Restored{ID: t.ID, Position: position.String(), Source: done.GTID}
+	if err := p.noteImported(done); err != nil {
+		return task.Result{}, err
+	}
+	return task.Result{Restored: &out, Source: &done}, finish(p, restored{out, t.History},
+		datadir.Versions{Used: version, Tables: version})
+}
+
+// serverOfImage returns the path and the version of the image's mariadbd.
+func serverOfImage(ctx context.Context, p places) (path, version string, err error) {
+	if path = mariadbd.FindServer(); path == "" {
+		return "", "", fatal(task.ReasonTool, errors.New("the image has no mariadbd"))
+	}
+	if version, err = mariadbd.ServerVersion(ctx, p.table, path); err != nil {
+		return "", "", because(task.ReasonTool, err)
+	}
+	return path, version, nil
+}
+
+// makeEmpty makes a database with no tables but those of the system in the working directory.
+func makeEmpty(ctx context.Context, t task.External, server string, p places) error {
+	if err := errors.Join(os.RemoveAll(p.work), os.MkdirAll(p.State, 0o750)); err != nil {
+		return err
+	}
+	at := p.Places
+	at.Data, at.State = p.work, filepath.Join(p.Tmp, "made") // its notes are not those of the volume
+	if err := errors.Join(os.RemoveAll(at.State), os.MkdirAll(at.State, 0o750)); err != nil {
+		return err
+	}
+	account, err := user.LookupId(fmt.Sprint(os.Getuid()))
+	if err != nil {
+		return because(task.ReasonTool, err)
+	}
+	kept := mycnf.AtCreation(t.Settings)
+	maker := mariadbd.Maker{Table: p.table, Places: at, Server: server, User: account.Username, Settings: kept,
+		Log: func(string) {}} // what fails is in the error
+	if err := maker.Make(ctx); err != nil {
+		return because(task.ReasonTool, err)
+	}
+	options := "[mysqld]\n"
+	for _, o := range kept {
+		options += o.Key + "=" + o.Value + "\n"
+	}
+	return os.WriteFile(filepath.Join(p.work, "backup-my.cnf"), []byte(options), 0o600)
+}
+
+// copySource runs a server that only this process connects to, and has it filled.
+func copySource(ctx context.Context, source *sql.DB, t task.External, p places) (out task.Source, err error) {
+	password := rand.Text() + "-" + strings.ToLower(rand.Text())
+	init := filepath.Join(p.Tmp, "import.sql")
+	defer func() { _ = os.Remove(init) }()
+	account := "'" + importer + "'@'localhost'"
+	text := "CREATE OR REPLACE USER " + account + " IDENTIFIED BY '" + password + "';\nGRANT ALL ON *.* TO " + account +
+		" WITH GRANT OPTION;\n"
+	if err := os.WriteFile(init, []byte(text), 0o600); err != nil {
+		return out, err
+	}
+	args := append(settings(t.Settings), "--event-scheduler=OFF", "--wsrep-on=OFF", "--init-file="+init,
+		"--innodb-flush-log-at-trx-commit=0", "--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
+	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
+	if err != nil {
+		return out, because(task.ReasonTool, err)
+	}
+	ended := false
+	defer func() {
+		if !ended {
+			proc.Kill() // it is begun anew
+			<-proc.Done()
+		}
+	}()
+	check, err := connectAs(ctx, importer, password, p.Socket(), proc)
+	if err != nil {
+		return out, err
+	}
+	_ = check.Close()
+	target, err := external.OpenTarget(p.Socket(), importer, password)
+	if err != nil {
+		return out, because(task.ReasonTool, err)
+	}
+	o, said := options(t), time.Now()
+	o.Progress = func(at external.Progress) {
+		if time.Since(said) > tellEvery {
+			said = time.Now()
+			say("copied %d of about %d rows; compared %d of %d tables", at.Rows, at.ExpectedRows, at.Compared, at.Tables)
+		}
+	}
+	r, err := external.Copy(ctx, source, target, o)
+	if err == nil {
+		_, err = target.ExecContext(ctx, "DROP USER "+account)
+	}
+	_ = target.Close()
+	if err != nil {
+		return out, explained(err)
+	}
+	say("copied and compared %d tables with %d rows, at the GTID %q", r.Tables, r.Rows, r.GTID)
+	ended = true
+	return task.Source{GTID: r.GTID, Tables: r.Tables, Bytes: r.Bytes, Rows: r.Rows,
+		LockedMilliseconds: r.LockedMilliseconds, Skipped: shortened(r.Skipped)}, stop(proc)
+}
+
+// shortened names some of what was left out, and counts the others.
+func shortened(names []string) (out []string) {
+	for i, n := range names {
+		if i == maxSkipped {
+			return append(out, fmt.Sprintf("and %d more", len(names)-i))
+		}
+		out = append(out, strings.ToValidUTF8(n[:min(len(n), maxSkippedText)], ""))
+	}
+	return out
+}
+
+// explained gives an error of a copy its reason.
+func explained(err error) error {
+	var source external.SourceError
+	switch {
+	case errors.Is(err, external.ErrDiffers):
+		return fatal(task.ReasonImportDiffers, err)
+	case errors.Is(err, external.ErrRefused):
+		return fatal(task.ReasonImportRefused, err)
+	case errors.Is(err, external.ErrChanged):
+		return because(task.ReasonSourceChanged, err)
+	case external.DiskFull(err):
+		return because(task.ReasonDiskFull, err)
+	case errors.As(err, &source) && external.Unreachable(err) && !external.Refused(err):
+		return because(task.ReasonSourceUnreachable, err)
+	case errors.As(err, &source):
+		return because(task.ReasonSourceRefused, err)
+	}
+	return because(task.ReasonTool, err)
+}
+
+// importedFile is the note of what was copied, for an attempt that finds it done.
+const importedFile = "imported.json"
+
+func (p places) noteImported(s task.Source) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return datadir.WriteFile(filepath.Join(p.State, importedFile), text, 0o600)
+}
+
+func (p places) imported() *task.Source {
+	var s task.Source
+	text, err := os.ReadFile(filepath.Join(p.State, importedFile))
+	if err != nil || json.Unmarshal(text, &s) != nil {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,59 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/external"
+)
+
+// TestExplained: a copy that would fail again is not tried again, and what the source does is told from what the new
+// server does.
+func TestExplained(t *testing.T) {
+	of := func(err error) error { return external.SourceError{Err: err} }
+	for name, c := range map[string]struct {
+		err    error
+		reason string
+		final  bool
+	}{
+		"it differs":        {fmt.Errorf("x: %w", external.ErrDiffers), task.ReasonImportDiffers, true},
+		"a definition":      {fmt.Errorf("x: %w", external.ErrRefused), task.ReasonImportRefused, true},
+		"DDL":               {of(fmt.Errorf("x: %w", external.ErrChanged)), task.ReasonSourceChanged, false},
+		"no route":          {of(&net.OpError{Op: "dial", Err: errors.New("no route")}), task.ReasonSourceUnreachable, false},
+		"a broken stream":   {of(mysql.ErrInvalidConn), task.ReasonSourceUnreachable, false},
+		"a password":        {of(&mysql.MySQLError{Number: 1045}), task.ReasonSourceRefused, false},
+		"a statement":       {of(&mysql.MySQLError{Number: 1227}), task.ReasonSourceRefused, false},
+		"a full volume":     {&mysql.MySQLError{Number: 1114}, task.ReasonDiskFull, false},
+		"the new server":    {mysql.ErrInvalidConn, task.ReasonTool, false},
+		"its own statement": {&mysql.MySQLError{Number: 1064}, task.ReasonTool, false},
+	} {
+		if reason, final := explain(explained(c.err)); reason != c.reason || final != c.final {
+			t.Errorf("%s: %s, %v", name, reason, final)
+		}
+	}
+}
+
+// TestShortened: what is reported of the source always fits.
+func TestShortened(t *testing.T) {
+	var names []string
+	for i := range 500 {
+		names = append(names, fmt.Sprint(strings.Repeat("x", 300), i))
+	}
+	s := task.Source{Skipped: shortened(names)}
+	if n := len(s.Skipped); n != maxSkipped+1 || s.Skipped[maxSkipped] != "and 468 more" {
+		t.Errorf("%d: %s", n, s.Skipped[n-1])
+	}
+	for range 12 {
+		s.Findings = append(s.Findings, task.Finding{Name: "PrimaryKeyMissing", Objects: names[:5], Count: 500, Message: "add one"})
+	}
+	text, err := encode(task.Result{Source: &s})
+	if err != nil || len(text) > task.MaxResult || !strings.Contains(string(text), `"count":500`) {
+		t.Errorf("%v, %d bytes", err, len(text))
+	}
+}

@@ -1,0 +1,125 @@
+package external
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ownAccounts are of every server, or managed by the operator: those of the source stay there.
+var ownAccounts = []string{"root", "mysql", "mariadb.sys", "PUBLIC", ""}
+
+// account is an account, or a role.
+type account struct {
+	Name, Host, Plugin string
+	Role               bool
+}
+
+func (a account) String() string {
+	if a.Role {
+		return text(a.Name)
+	}
+	return text(a.Name) + "@" + text(a.Host)
+}
+
+func accountsOf(ctx context.Context, c *sql.Conn) (out []account, err error) {
+	err = each(ctx, c, "SELECT user, host, plugin, is_role FROM mysql.user ORDER BY is_role DESC, user, host",
+		func(v []string) {
+			out = append(out, account{Name: v[0], Host: v[1], Plugin: v[2], Role: v[3] == "Y"})
+		})
+	return out, err
+}
+
+// split separates the accounts that are copied from those that are not.
+func split(all []account, skip []string) (copied []account, skipped []string) {
+	for _, a := range all {
+		switch {
+		case slices.Contains(ownAccounts, a.Name) || slices.Contains(skip, a.Name):
+			if a.Name != "root" && a.Name != "mariadb.sys" && a.Name != "mysql" { // every server has those
+				skipped = append(skipped, a.String())
+			}
+		default:
+			copied = append(copied, a)
+		}
+	}
+	return copied, skipped
+}
+
+// copyAccounts creates roles and accounts with their grants, by statements. It returns what was left out: accounts, and
+// grants on what was not copied.
+func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
+	from, err := c.source.Conn(ctx)
+	if err != nil {
+		return nil, ofSource("connecting", err)
+	}
+	defer func() { _ = from.Close() }()
+	to, err := c.target.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = to.Close() }()
+	if _, err := to.ExecContext(ctx, "SET SESSION sql_mode = ''"); err != nil {
+		return nil, err
+	}
+	all, err := accountsOf(ctx, from)
+	if err != nil {
+		return nil, ofSource("reading the accounts", err)
+	}
+	copied, skipped := split(all, c.Skip)
+	for _, a := range copied {
+		statement := "CREATE ROLE " + a.String()
+		if !a.Role {
+			r, err := row(ctx, from, "SHOW CREATE USER "+a.String())
+			if err != nil {
+				return nil, ofSource("reading the account "+a.String(), err)
+			}
+			for _, v := range r { // the only column
+				statement = v.String
+			}
+		}
+		if _, err := to.ExecContext(ctx, statement); err != nil {
+			return nil, fmt.Errorf("%w: the account %s: %w", ErrRefused, a, withoutStatement(err))
+		}
+	}
+	for _, a := range copied {
+		left, err := grant(ctx, from, to, a)
+		if err != nil {
+			return nil, err
+		}
+		skipped = append(skipped, left...)
+	}
+	return skipped, nil
+}
+
+// grant gives an account what it has on the source.
+func grant(ctx context.Context, from, to *sql.Conn, a account) (left []string, err error) {
+	var grants []string
+	err = each(ctx, from, "SHOW GRANTS FOR "+a.String(), func(v []string) { grants = append(grants, v[0]) })
+	if err != nil {
+		return nil, ofSource("reading the grants of "+a.String(), err)
+	}
+	for _, g := range grants {
+		_, err := to.ExecContext(ctx, g)
+		switch code(err) {
+		case errNoSuchTable, errNoSuchRoutine:
+			what, _, _ := strings.Cut(g, " TO ")
+			left = append(left, what+" TO "+a.String())
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: a grant of %s: %w", ErrRefused, a, withoutStatement(err))
+		}
+	}
+	return left, nil
+}
+
+// withoutStatement leaves out a message that quotes its statement, which holds a password's hash.
+func withoutStatement(err error) error {
+	if code(err) == errSyntax {
+		return errors.New("error 1064, a syntax error")
+	}
+	return err
+}

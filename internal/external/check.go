@@ -1,0 +1,258 @@
+package external
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// Facts are what is asked of a source before anything is copied.
+type Facts struct {
+	// Version is the source's, "11.8.3-MariaDB-log".
+	Version string
+	// LowerCase is its lower_case_table_names.
+	LowerCase int
+	// Lacking are the privileges that the account does not have. Without them nothing else is read: it would not be all.
+	Lacking []string
+	// Missing are databases that it does not have.
+	Missing []string
+	// Inventory of the databases.
+	Inventory Inventory
+	// Accounts are those that would be copied.
+	Accounts []account
+	// GTID is its position, "" without a binary log.
+	GTID string
+}
+
+// Wanted is what the source is checked for.
+type Wanted struct {
+	// Version of the new cluster's server.
+	Version string
+	// VolumeBytes is the size of its volumes.
+	VolumeBytes int64
+}
+
+// Names of findings.
+const (
+	VersionUnsupported   = "VersionUnsupported"
+	PrivilegeMissing     = "PrivilegeMissing"
+	DatabaseMissing      = "DatabaseMissing"
+	NothingToCopy        = "NothingToCopy"
+	DefinitionHidden     = "DefinitionHidden"
+	EngineNotReplicated  = "EngineNotReplicated"
+	PrimaryKeyMissing    = "PrimaryKeyMissing"
+	TableVersioned       = "TableVersioned"
+	SequenceNotSupported = "SequenceNotSupported"
+	NamesLowerCase       = "NamesLowerCase"
+	PluginUnavailable    = "PluginUnavailable"
+	VolumeTooSmall       = "VolumeTooSmall"
+)
+
+// shownObjects is how many objects a finding names.
+const shownObjects = 5
+
+// privileges are what the account of the source needs.
+var privileges = []string{"SELECT", "RELOAD", "SHOW VIEW", "TRIGGER", "EVENT"}
+
+// plugins are those that every node has.
+var plugins = []string{"", "mysql_native_password", "mysql_old_password", "unix_socket"}
+
+// Ask reads the facts.
+func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
+	var f Facts
+	c, err := source.Conn(ctx)
+	if err != nil {
+		return f, ofSource("connecting", err)
+	}
+	defer func() { _ = c.Close() }()
+	err = c.QueryRowContext(ctx, "SELECT VERSION(), @@lower_case_table_names").Scan(&f.Version, &f.LowerCase)
+	if err != nil || Supported(f.Version) != nil {
+		if err != nil {
+			err = ofSource("asking for its version", err)
+		}
+		return f, err
+	}
+	if f.Lacking, err = lacking(ctx, c); err != nil || len(f.Lacking) > 0 {
+		if err != nil {
+			err = ofSource("asking for the account's privileges", err)
+		}
+		return f, err
+	}
+	if err := f.ask(ctx, c, o); err != nil {
+		return f, ofSource("reading the definitions", err)
+	}
+	return f, nil
+}
+
+func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
+	if err := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos").Scan(&f.GTID); err != nil {
+		return err
+	}
+	databases, missing, err := databasesOf(ctx, c, o.Databases)
+	if err != nil || len(missing) > 0 {
+		f.Missing = missing
+		return err
+	}
+	if f.Inventory, err = readInventory(ctx, c, databases); err != nil || !o.Users {
+		return err
+	}
+	all, err := accountsOf(ctx, c)
+	f.Accounts, _ = split(all, o.Skip)
+	return err
+}
+
+// databasesOf returns the databases to copy, and those that there are not.
+func databasesOf(ctx context.Context, c *sql.Conn, wanted []string) (found, missing []string, err error) {
+	var all []string
+	err = each(ctx, c, "SELECT schema_name FROM information_schema.schemata ORDER BY 1",
+		func(v []string) { all = append(all, v[0]) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(wanted) == 0 {
+		return slices.DeleteFunc(all, func(d string) bool { return slices.Contains(systemDatabases, strings.ToLower(d)) }),
+			nil, nil
+	}
+	for _, d := range wanted {
+		if !slices.Contains(all, d) {
+			missing = append(missing, d)
+		}
+	}
+	return wanted, missing, nil
+}
+
+// lacking returns the privileges on everything that the account does not have. An account that sees some tables only
+// would not know of the others.
+func lacking(ctx context.Context, c *sql.Conn) (out []string, err error) {
+	have := map[string]bool{}
+	err = each(ctx, c, "SELECT privilege_type FROM information_schema.user_privileges WHERE grantee = CONCAT('\\'', "+
+		"LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), "+
+		"'\\'@\\'', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '\\'')", func(v []string) { have[v[0]] = true })
+	for _, p := range privileges {
+		if !have[p] {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}
+
+// Supported returns why a version cannot be copied. It is pure.
+func Supported(version string) error {
+	s, ok := series(version)
+	switch {
+	case !strings.Contains(version, "MariaDB") || !ok:
+		return fmt.Errorf("the source is %q, which is not MariaDB", version)
+	case before(s, [2]int{10, 5}):
+		return fmt.Errorf("the source is MariaDB %s, and 10.5 is the earliest that can be copied", version)
+	}
+	return nil
+}
+
+// Check returns what keeps a source from being copied. It is pure.
+func Check(f Facts, w Wanted) (out []task.Finding) {
+	add := func(name, message string, objects ...string) {
+		out = append(out, task.Finding{Name: name, Message: message, Objects: objects[:min(len(objects), shownObjects)],
+			Count: len(objects)})
+	}
+	if err := Supported(f.Version); err != nil {
+		add(VersionUnsupported, err.Error())
+		return out
+	}
+	if later(f.Version, w.Version) {
+		add(VersionUnsupported, fmt.Sprintf("the source is MariaDB %s, and the image has %s: set spec.image to that series "+
+			"or a later one", f.Version, w.Version))
+	}
+	if len(f.Lacking) > 0 {
+		add(PrivilegeMissing, "the account of credentialsSecretRef lacks privileges: GRANT "+
+			strings.Join(f.Lacking, ", ")+" ON *.* to it, directly and not by a role")
+		return out
+	}
+	if len(f.Missing) > 0 {
+		add(DatabaseMissing, "the source has no such database: correct spec.bootstrapFrom.external.databases", f.Missing...)
+		return out
+	}
+	if f.LowerCase != 0 {
+		add(NamesLowerCase, fmt.Sprintf("the source has lower_case_table_names=%d, and the new cluster 0: names that "+
+			"applications write in another case would not be found. Correct the applications, copy to a server with 0 first, "+
+			"or import a dump", f.LowerCase))
+	}
+	out = append(out, checkTables(f.Inventory)...)
+	out = append(out, checkPlugins(f.Accounts)...)
+	var bytes int64
+	for _, t := range f.Inventory.Tables {
+		bytes += t.Bytes
+	}
+	if need := bytes + bytes/4; w.VolumeBytes > 0 && need > w.VolumeBytes {
+		add(VolumeTooSmall, fmt.Sprintf("the tables take %d MiB on the source, and spec.storage.size is %d MiB: "+
+			"give the cluster at least %d MiB", bytes>>20, w.VolumeBytes>>20, need>>20+1))
+	}
+	return out
+}
+
+func checkTables(inv Inventory) (out []task.Finding) {
+	found := map[string][]string{}
+	for _, t := range inv.Tables {
+		switch {
+		case t.Versioned:
+			found[TableVersioned] = append(found[TableVersioned], t.String())
+		case !strings.EqualFold(t.Engine, "InnoDB"):
+			found[EngineNotReplicated] = append(found[EngineNotReplicated], fmt.Sprintf("%s (%s)", t, t.Engine))
+		case len(t.Key) == 0:
+			found[PrimaryKeyMissing] = append(found[PrimaryKeyMissing], t.String())
+		}
+	}
+	found[SequenceNotSupported], found[DefinitionHidden] = inv.Sequences, inv.Hidden
+	if len(inv.Databases) == 0 {
+		found[NothingToCopy] = []string{"no database"}
+	}
+	messages := map[string]string{
+		EngineNotReplicated: "Galera replicates InnoDB only: ALTER TABLE … ENGINE=InnoDB on the source, or drop them",
+		PrimaryKeyMissing:   "Galera needs a primary key: ALTER TABLE … ADD PRIMARY KEY on the source",
+		TableVersioned:      "the history of system-versioned tables is not copied: ALTER TABLE … DROP SYSTEM VERSIONING",
+		SequenceNotSupported: "sequences are not copied, and Galera takes only those without a cache: use AUTO_INCREMENT, " +
+			"or drop them and create them in the new cluster",
+		DefinitionHidden: "the account may not see the definition: GRANT SELECT ON mysql.* to it",
+		NothingToCopy:    "the source has no databases but those of the system: check host and port",
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if objects := found[name]; len(objects) > 0 {
+			out = append(out, task.Finding{Name: name, Message: messages[name], Count: len(objects),
+				Objects: objects[:min(len(objects), shownObjects)]})
+		}
+	}
+	return out
+}
+
+func checkPlugins(accounts []account) []task.Finding {
+	var bad []string
+	for _, a := range accounts {
+		if !a.Role && !slices.Contains(plugins, a.Plugin) {
+			bad = append(bad, a.String()+" ("+a.Plugin+")")
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return []task.Finding{{Name: PluginUnavailable, Objects: bad[:min(len(bad), shownObjects)], Count: len(bad),
+		Message: "the new cluster's nodes do not load the plugin of these accounts: set users: false, drop the accounts, " +
+			"or ALTER USER … IDENTIFIED VIA mysql_native_password"}}
+}
+
+func series(version string) (s [2]int, ok bool) {
+	n, err := fmt.Sscanf(version, "%d.%d", &s[0], &s[1])
+	return s, err == nil && n == len(s)
+}
+
+func before(a, b [2]int) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
+
+// later reports whether the source is of a later series than the image. Versions that cannot be read are not compared.
+func later(source, image string) bool {
+	a, okA := series(source)
+	b, okB := series(image)
+	return okA && okB && before(b, a)
+}

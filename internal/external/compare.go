@@ -1,0 +1,116 @@
+package external
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// compareTables computes the digest of every table on both servers, in the snapshot on the source: what is compared is
+// what the servers have stored, not what this program has read.
+func (c *copier) compareTables(ctx context.Context) error {
+	tables := make(chan Table)
+	g, ctx := errgroup.WithContext(ctx)
+	for _, conn := range c.snapshot.conns {
+		g.Go(func() error {
+			to, err := c.target.Conn(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = to.Close() }()
+			for t := range tables {
+				if err := compareTable(ctx, conn, to, t); err != nil {
+					return err
+				}
+				c.compared.Add(1)
+				c.report()
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		defer close(tables)
+		for _, t := range c.inventory.Tables {
+			select {
+			case tables <- t:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+func compareTable(ctx context.Context, from, to *sql.Conn, t Table) error {
+	query := digestSQL(t)
+	var here, there Digest
+	g, both := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return released(both, from, func() (err error) {
+			if there, err = digest(both, from, query); err != nil {
+				return ofSource("comparing "+t.String(), err)
+			}
+			return nil
+		})
+	})
+	g.Go(func() (err error) {
+		if here, err = digest(both, to, query); err != nil {
+			return fmt.Errorf("comparing %s: %w", t, err)
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	switch {
+	case here.Rows != there.Rows:
+		return fmt.Errorf("%w: %s has %s rows there, and %s here", ErrDiffers, t, there.Rows, here.Rows)
+	case here != there:
+		return fmt.Errorf("%w: the checksum of %s, with %s rows", ErrDiffers, t, here.Rows)
+	}
+	return nil
+}
+
+func digest(ctx context.Context, c *sql.Conn, query string) (d Digest, err error) {
+	err = c.QueryRowContext(ctx, query).Scan(&d.Rows, &d.Sum, &d.Xor)
+	return d, err
+}
+
+// compareObjects makes sure that the target has all that the source has, and tables with the same columns.
+func (c *copier) compareObjects(ctx context.Context) error {
+	conn, err := c.target.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	names := make([]string, len(c.inventory.Databases))
+	for i, d := range c.inventory.Databases {
+		names[i] = d.Database
+	}
+	have, err := readInventory(ctx, conn, names)
+	if err != nil {
+		return err
+	}
+	same := func(a, b Table) bool { return a.String() == b.String() && slices.Equal(a.Columns, b.Columns) }
+	for _, t := range c.inventory.Tables {
+		if !slices.ContainsFunc(have.Tables, func(h Table) bool { return same(t, h) }) {
+			return fmt.Errorf("%w: the table %s is missing, or has other columns", ErrDiffers, t)
+		}
+	}
+	for _, kind := range []struct {
+		name     string
+		is, have []Object
+	}{{"view", c.inventory.Views, have.Views}, {"routine", c.inventory.Routines, have.Routines},
+		{"trigger", c.inventory.Triggers, have.Triggers}} {
+		for _, o := range kind.is {
+			if !slices.ContainsFunc(kind.have, func(h Object) bool { return h.String() == o.String() }) {
+				return fmt.Errorf("%w: the %s %s is missing", ErrDiffers, kind.name, o)
+			}
+		}
+	}
+	return nil
+}

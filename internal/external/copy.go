@@ -1,0 +1,346 @@
+package external
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// insertBytes and insertRows bound one INSERT, which is a transaction of its own.
+	insertBytes = 1 << 20
+	insertRows  = 5000
+	// definitionTries is how often definitions and snapshot are read until they fit.
+	definitionTries = 5
+)
+
+// ErrDiffers is a copy that is not what the source holds.
+var ErrDiffers = errors.New("the copy differs from the source")
+
+// ErrRefused is a definition of the source that the target refuses: another attempt would fail as well.
+var ErrRefused = errors.New("the new server refuses a definition of the source")
+
+// Options of a copy.
+type Options struct {
+	// Databases to copy; none for all but those of the system.
+	Databases []string
+	// Users has accounts and roles copied, with their grants, but those whose names Skip has.
+	Users bool
+	Skip  []string
+	// Connections is how many tables, or parts of them, are read at the same time.
+	Connections int
+	// Progress is called now and then.
+	Progress func(Progress)
+}
+
+// Progress of a copy.
+type Progress struct {
+	Tables             int
+	Rows, ExpectedRows int64
+	// Compared is how many tables have been compared with the source.
+	Compared int
+}
+
+// Report is what a copy has done.
+type Report struct {
+	// GTID of the source at the moment that was copied, "" when it has no binary log.
+	GTID    string
+	Tables  int
+	Rows    int64
+	Bytes   int64
+	Skipped []string
+	// LockedMilliseconds is for how long the source's commits were blocked.
+	LockedMilliseconds int64
+}
+
+type copier struct {
+	Options
+	source, target *sql.DB
+	snapshot       *snapshot
+	inventory      Inventory
+	rows           atomic.Int64
+	compared       atomic.Int64
+	reporting      sync.Mutex
+}
+
+// Copy fills the target with what the source holds at one moment. It returns nil only when every table has been
+// compared with the source at that moment.
+func Copy(ctx context.Context, source, target *sql.DB, o Options) (Report, error) {
+	o.Connections = max(1, o.Connections)
+	c := &copier{Options: o, source: source, target: target}
+	if err := c.begin(ctx); err != nil {
+		return Report{}, err
+	}
+	defer c.snapshot.close()
+	steps := []func(context.Context) error{c.createTables, c.copyTables, c.compareTables, c.createObjects,
+		c.compareObjects}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return Report{}, err
+		}
+	}
+	out := Report{GTID: c.snapshot.gtid, Tables: len(c.inventory.Tables), Rows: c.rows.Load(),
+		LockedMilliseconds: c.snapshot.locked.Milliseconds()}
+	for _, t := range c.inventory.Tables {
+		out.Bytes += t.Bytes
+	}
+	if !o.Users {
+		return out, nil
+	}
+	var err error
+	out.Skipped, err = c.copyAccounts(ctx)
+	return out, err
+}
+
+// begin takes the snapshot between two equal readings of the definitions: these are the definitions at that moment.
+func (c *copier) begin(ctx context.Context) error {
+	conn, err := c.source.Conn(ctx)
+	if err != nil {
+		return ofSource("connecting", err)
+	}
+	defer func() { _ = conn.Close() }()
+	databases, missing, err := databasesOf(ctx, conn, c.Databases)
+	if err != nil {
+		return ofSource("reading the databases", err)
+	}
+	if len(missing) > 0 {
+		return SourceError{fmt.Errorf("it has no database %s", strings.Join(missing, ", "))}
+	}
+	for range definitionTries {
+		before, err := readInventory(ctx, conn, databases)
+		if err != nil {
+			return ofSource("reading the definitions", err)
+		}
+		if c.snapshot, err = takeSnapshot(ctx, c.source, c.Connections); err != nil {
+			return err
+		}
+		if c.inventory, err = readInventory(ctx, conn, databases); err != nil {
+			c.snapshot.close()
+			return ofSource("reading the definitions", err)
+		}
+		what := changed(before, c.inventory)
+		if what == "" {
+			return nil
+		}
+		c.snapshot.close()
+		err = SourceError{fmt.Errorf("%w: %s", ErrChanged, what)}
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+	return SourceError{fmt.Errorf("%w each time that a copy was begun", ErrChanged)}
+}
+
+func (c *copier) createTables(ctx context.Context) error {
+	conn, err := c.target.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := quiet(ctx, conn, "SET SESSION character_set_collations = ''"); err != nil {
+		return err
+	}
+	for _, d := range c.inventory.Databases {
+		if _, err := conn.ExecContext(ctx, d.Create); err != nil {
+			return fmt.Errorf("%w: the database %s: %w", ErrRefused, d.Database, err)
+		}
+	}
+	for _, t := range c.inventory.Tables {
+		if err := create(ctx, conn, t.Object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create runs the statement of an object in its database.
+func create(ctx context.Context, conn *sql.Conn, o Object) error {
+	if _, err := conn.ExecContext(ctx, "USE "+ident(o.Database)); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, o.Create)
+	if err != nil && !DiskFull(err) && code(err) != 0 {
+		return fmt.Errorf("%w: %s: %w", ErrRefused, o, err)
+	}
+	return err
+}
+
+// part is what one connection copies at a time.
+type part struct {
+	table Table
+	Range
+}
+
+// copyTables copies all parts, the largest tables first.
+func (c *copier) copyTables(ctx context.Context) error {
+	tables := slices.Clone(c.inventory.Tables)
+	slices.SortStableFunc(tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	parts := make(chan part)
+	g, ctx := errgroup.WithContext(ctx)
+	first := c.snapshot.conns[0]
+	g.Go(func() error {
+		// Each connection of the snapshot is used by one goroutine: this one divides all tables before it copies.
+		all, err := divide(ctx, first, tables)
+		if err != nil {
+			return err
+		}
+		g.Go(func() error { return c.copyParts(ctx, first, parts) })
+		defer close(parts)
+		for _, p := range all {
+			select {
+			case parts <- p:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	for _, conn := range c.snapshot.conns[1:] {
+		g.Go(func() error { return c.copyParts(ctx, conn, parts) })
+	}
+	return g.Wait()
+}
+
+// divide makes parts of tables.
+func divide(ctx context.Context, conn *sql.Conn, tables []Table) (out []part, err error) {
+	for _, t := range tables {
+		parts := []Range{{}}
+		if t.divisible() && t.Rows >= 2*chunkRows {
+			var low, high sql.NullInt64
+			key := ident(t.Key[0])
+			err := released(ctx, conn, func() error {
+				return conn.QueryRowContext(ctx, "SELECT MIN("+key+"), MAX("+key+") FROM "+t.quoted()).Scan(&low, &high)
+			})
+			if err != nil {
+				return nil, ofSource("reading "+t.String(), err)
+			}
+			parts = ranges(low.Int64, high.Int64, t.Rows)
+		}
+		for _, r := range parts {
+			out = append(out, part{t, r})
+		}
+	}
+	return out, nil
+}
+
+func (c *copier) copyParts(ctx context.Context, from *sql.Conn, parts <-chan part) error {
+	to, err := c.target.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = to.Close() }()
+	for p := range parts {
+		if err := released(ctx, from, func() error { return c.copyPart(ctx, from, to, p) }); err != nil {
+			return err
+		}
+		c.report()
+	}
+	return nil
+}
+
+func (c *copier) report() {
+	if c.Progress == nil {
+		return
+	}
+	c.reporting.Lock()
+	defer c.reporting.Unlock()
+	p := Progress{Tables: len(c.inventory.Tables), Rows: c.rows.Load(), Compared: int(c.compared.Load())}
+	for _, t := range c.inventory.Tables {
+		p.ExpectedRows += t.Rows
+	}
+	c.Progress(p)
+}
+
+// copyPart reads rows in the order of the primary key, and inserts them in transactions of a bounded size.
+func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error {
+	columns := p.table.stored()
+	names, selected, kinds := make([]string, len(columns)), make([]string, len(columns)), make([]kind, len(columns))
+	for i, col := range columns {
+		names[i], selected[i], kinds[i] = ident(col.Name), col.selected(), col.kind()
+	}
+	query := "SELECT " + strings.Join(selected, ", ") + " FROM " + p.table.quoted()
+	if len(p.table.Key) > 0 {
+		order := make([]string, len(p.table.Key))
+		for i, k := range p.table.Key {
+			order[i] = ident(k)
+		}
+		query += " FORCE INDEX (PRIMARY)" + p.condition(p.table.Key[0]) + " ORDER BY " + strings.Join(order, ", ")
+	}
+	rows, err := from.QueryContext(ctx, query)
+	if err != nil {
+		return ofSource("reading "+p.table.String(), err)
+	}
+	defer func() { _ = rows.Close() }()
+	i := inserter{conn: to, begin: "INSERT INTO " + p.table.quoted() + " (" + strings.Join(names, ", ") + ") VALUES ",
+		kinds: kinds}
+	values, scan := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
+	for n := range values {
+		scan[n] = &values[n]
+	}
+	for rows.Next() {
+		if err := rows.Scan(scan...); err != nil {
+			return ofSource("reading "+p.table.String(), err)
+		}
+		if err := i.add(ctx, values); err != nil {
+			return fmt.Errorf("writing %s: %w", p.table, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return ofSource("reading "+p.table.String(), err)
+	}
+	if err := i.flush(ctx); err != nil {
+		return fmt.Errorf("writing %s: %w", p.table, err)
+	}
+	c.rows.Add(i.total)
+	return nil
+}
+
+// inserter collects rows for one INSERT.
+type inserter struct {
+	conn  *sql.Conn
+	begin string
+	kinds []kind
+	text  []byte
+	rows  int
+	total int64
+}
+
+func (i *inserter) add(ctx context.Context, values []sql.RawBytes) error {
+	if i.rows == 0 {
+		i.text = append(i.text[:0], i.begin...)
+	} else {
+		i.text = append(i.text, ',')
+	}
+	i.text = append(i.text, '(')
+	for n, v := range values {
+		if n > 0 {
+			i.text = append(i.text, ',')
+		}
+		i.text = appendValue(i.text, i.kinds[n], v)
+	}
+	i.text = append(i.text, ')')
+	if i.rows++; i.rows < insertRows && len(i.text) < insertBytes {
+		return nil
+	}
+	return i.flush(ctx)
+}
+
+func (i *inserter) flush(ctx context.Context) error {
+	if i.rows == 0 {
+		return nil
+	}
+	if _, err := i.conn.ExecContext(ctx, string(i.text)); err != nil {
+		return err
+	}
+	i.total += int64(i.rows)
+	i.rows = 0
+	return nil
+}

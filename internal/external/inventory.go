@@ -1,0 +1,216 @@
+package external
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// systemDatabases are never copied: accounts come by statements.
+var systemDatabases = []string{"information_schema", "performance_schema", "mysql", "sys"}
+
+// Inventory is what the databases to copy hold.
+type Inventory struct {
+	Databases []Object
+	Tables    []Table
+	// Sequences are not copied.
+	Sequences []string
+	Views     []Object
+	// Routines are procedures, functions and packages.
+	Routines []Object
+	Triggers []Object
+	Events   []Object
+	// Hidden are objects whose definition the account may not see.
+	Hidden []string
+}
+
+// Object is what one statement creates.
+type Object struct {
+	Database, Name string
+	Create         string
+	// SQLMode, Collation and TimeZone belong to the definition; "" where it has none.
+	SQLMode, Collation, TimeZone string
+}
+
+func (o Object) String() string { return o.Database + "." + o.Name }
+
+// Table is a base table.
+type Table struct {
+	Object
+	Engine    string
+	Versioned bool
+	Columns   []Column
+	// Key is the primary key's columns, in order.
+	Key []string
+	// Rows and Bytes are estimates.
+	Rows, Bytes int64
+}
+
+// Column of a table.
+type Column struct {
+	Name string
+	// Type is that without length ("varchar"), Full the one with it ("varchar(20)").
+	Type, Full, Collation string
+	Nullable, Generated   bool
+}
+
+// stored are the columns whose values are copied: generated ones follow from them.
+func (t Table) stored() (out []Column) {
+	for _, c := range t.Columns {
+		if !c.Generated {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (t Table) quoted() string { return ident(t.Database) + "." + ident(t.Name) }
+
+// readInventory reads the definitions of all objects of some databases.
+func readInventory(ctx context.Context, c *sql.Conn, databases []string) (Inventory, error) {
+	var inv Inventory
+	for _, db := range databases {
+		r, err := row(ctx, c, "SHOW CREATE DATABASE "+ident(db))
+		if err != nil {
+			return inv, fmt.Errorf("the database %s: %w", db, err)
+		}
+		inv.Databases = append(inv.Databases, Object{Database: db, Create: r["create database"].String})
+	}
+	if len(databases) == 0 {
+		return inv, nil
+	}
+	in := "(" + list(databases) + ")"
+	if err := inv.readTables(ctx, c, in); err != nil {
+		return inv, err
+	}
+	for _, kind := range []struct {
+		query, show string // %s is the databases; the show takes the kind of the object, if the query returns one
+		to          *[]Object
+	}{
+		{"SELECT table_schema, table_name, 'VIEW' FROM information_schema.views WHERE table_schema IN %s ORDER BY 1, 2",
+			"create view", &inv.Views},
+		{"SELECT routine_schema, routine_name, routine_type FROM information_schema.routines WHERE routine_schema IN %s " +
+			"ORDER BY 1, 3, 2", "", &inv.Routines},
+		{"SELECT trigger_schema, trigger_name, 'TRIGGER' FROM information_schema.triggers WHERE trigger_schema IN %s " +
+			"ORDER BY 1, event_object_table, action_timing, event_manipulation, action_order", "sql original statement",
+			&inv.Triggers},
+		{"SELECT event_schema, event_name, 'EVENT' FROM information_schema.events WHERE event_schema IN %s ORDER BY 1, 2",
+			"create event", &inv.Events},
+	} {
+		if err := inv.readObjects(ctx, c, fmt.Sprintf(kind.query, in), kind.show, kind.to); err != nil {
+			return inv, err
+		}
+	}
+	return inv, nil
+}
+
+// readObjects reads the definitions of the objects that a query lists.
+func (inv *Inventory) readObjects(ctx context.Context, c *sql.Conn, query, column string, to *[]Object) error {
+	var found [][]string
+	if err := each(ctx, c, query, func(v []string) { found = append(found, v) }); err != nil {
+		return err
+	}
+	for _, v := range found {
+		o := Object{Database: v[0], Name: v[1]}
+		r, err := row(ctx, c, "SHOW CREATE "+v[2]+" "+ident(o.Database)+"."+ident(o.Name))
+		if err != nil {
+			return fmt.Errorf("the definition of %s: %w", o, err)
+		}
+		name := column
+		if name == "" {
+			name = "create " + strings.ToLower(v[2])
+		}
+		if !r[name].Valid {
+			inv.Hidden = append(inv.Hidden, o.String())
+			continue
+		}
+		o.Create, o.SQLMode, o.Collation, o.TimeZone = r[name].String, r["sql_mode"].String,
+			r["collation_connection"].String, r["time_zone"].String
+		*to = append(*to, o)
+	}
+	return nil
+}
+
+func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string) error {
+	at := map[string]int{}
+	err := each(ctx, c, "SELECT table_schema, table_name, table_type, COALESCE(engine, ''), COALESCE(table_rows, 0), "+
+		"COALESCE(data_length, 0) + COALESCE(index_length, 0) FROM information_schema.tables WHERE table_schema IN "+in+
+		" AND table_type <> 'VIEW' ORDER BY 1, 2", func(v []string) {
+		t := Table{Object: Object{Database: v[0], Name: v[1]}, Engine: v[3], Versioned: v[2] == "SYSTEM VERSIONED"}
+		if v[2] == "SEQUENCE" {
+			inv.Sequences = append(inv.Sequences, t.String())
+			return
+		}
+		_, _ = fmt.Sscan(v[4], &t.Rows)
+		_, _ = fmt.Sscan(v[5], &t.Bytes)
+		at[t.quoted()] = len(inv.Tables)
+		inv.Tables = append(inv.Tables, t)
+	})
+	if err != nil {
+		return err
+	}
+	of := func(v []string) *Table {
+		if i, ok := at[Table{Object: Object{Database: v[0], Name: v[1]}}.quoted()]; ok {
+			return &inv.Tables[i]
+		}
+		return nil
+	}
+	err = each(ctx, c, "SELECT table_schema, table_name, column_name, data_type, column_type, "+
+		"COALESCE(collation_name, ''), is_nullable, is_generated FROM information_schema.columns WHERE table_schema IN "+in+
+		" ORDER BY 1, 2, ordinal_position", func(v []string) {
+		if t := of(v); t != nil {
+			t.Columns = append(t.Columns, Column{Name: v[2], Type: strings.ToLower(v[3]), Full: v[4], Collation: v[5],
+				Nullable: v[6] == "YES", Generated: v[7] == "ALWAYS"})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = each(ctx, c, "SELECT table_schema, table_name, column_name FROM information_schema.statistics WHERE "+
+		"index_name = 'PRIMARY' AND table_schema IN "+in+" ORDER BY 1, 2, seq_in_index", func(v []string) {
+		if t := of(v); t != nil {
+			t.Key = append(t.Key, v[2])
+		}
+	})
+	for i := 0; i < len(inv.Tables) && err == nil; i++ {
+		var r map[string]sql.NullString
+		if r, err = row(ctx, c, "SHOW CREATE TABLE "+inv.Tables[i].quoted()); err == nil {
+			inv.Tables[i].Create = r["create table"].String
+		}
+	}
+	return err
+}
+
+// counter is what changes in a definition with each row.
+var counter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+
+// definitions are all statements of an inventory, without what changes with the rows.
+func (inv Inventory) definitions() []string {
+	var out []string
+	for _, t := range inv.Tables {
+		out = append(out, counter.ReplaceAllString(t.String()+"\n"+t.Create, ""))
+	}
+	for _, objects := range [][]Object{inv.Databases, inv.Views, inv.Routines, inv.Triggers, inv.Events} {
+		for _, o := range objects {
+			out = append(out, strings.Join([]string{o.String(), o.Create, o.SQLMode, o.Collation, o.TimeZone}, "\n"))
+		}
+	}
+	return append(out, inv.Sequences...)
+}
+
+// changed names an object that two inventories do not have in common, "" if they are the same.
+func changed(a, b Inventory) string {
+	x, y := a.definitions(), b.definitions()
+	for _, pair := range [][2][]string{{x, y}, {y, x}} {
+		for _, d := range pair[0] {
+			if !slices.Contains(pair[1], d) {
+				name, _, _ := strings.Cut(d, "\n")
+				return name
+			}
+		}
+	}
+	return ""
+}
