@@ -6,31 +6,27 @@ const ConditionComplete = "Complete"
 
 // Reasons of the conditions of a GaleraBenchmark. docs/conditions.md explains each of them.
 const (
-	ReasonMeasured            = "Measured"
-	ReasonPreparingCluster    = "PreparingCluster"
-	ReasonSwitchingArm        = "SwitchingArm"
-	ReasonPreparingData       = "PreparingData"
-	ReasonMeasuring           = "Measuring"
-	ReasonCleaningUp          = "CleaningUp"
-	ReasonClusterPaused       = "ClusterPaused"
-	ReasonClusterNotFound     = "ClusterNotFound"
-	ReasonClusterNotReady     = "ClusterNotReady"
-	ReasonClusterBusy         = "ClusterBusy"
-	ReasonTemplateChanged     = "TemplateChanged"
-	ReasonPolicyChangeRefused = "PolicyChangeRefused"
-	ReasonNotEnoughDisk       = "NotEnoughDisk"
-	ReasonWorkloadFailed      = "WorkloadFailed"
-	ReasonTooManyInvalidRuns  = "TooManyInvalidRuns"
-	ReasonPreparingAccess     = "PreparingAccess"
+	ReasonMeasured           = "Measured"
+	ReasonPreparingCluster   = "PreparingCluster"
+	ReasonSwitchingArm       = "SwitchingArm"
+	ReasonPreparingData      = "PreparingData"
+	ReasonMeasuring          = "Measuring"
+	ReasonCleaningUp         = "CleaningUp"
+	ReasonClusterPaused      = "ClusterPaused"
+	ReasonClusterNotFound    = "ClusterNotFound"
+	ReasonClusterNotReady    = "ClusterNotReady"
+	ReasonClusterBusy        = "ClusterBusy"
+	ReasonTemplateChanged    = "TemplateChanged"
+	ReasonNotEnoughDisk      = "NotEnoughDisk"
+	ReasonWorkloadFailed     = "WorkloadFailed"
+	ReasonTooManyInvalidRuns = "TooManyInvalidRuns"
+	ReasonPreparingAccess    = "PreparingAccess"
 )
 
 // Labels and annotations of a benchmark's objects.
 const (
 	// LabelBenchmark names the GaleraBenchmark an object belongs to.
 	LabelBenchmark = "galera-operator.io/benchmark"
-	// LabelBenchmarkUID is the UID of that GaleraBenchmark, on the Secret cert-manager writes for it, which has no owner
-	// at first.
-	LabelBenchmarkUID = "galera-operator.io/benchmark-uid"
 	// LabelTunnel is the name of the tunnel's server, on its pod.
 	LabelTunnel = "galera-operator.io/tunnel"
 	// AnnotationBenchmark on a GaleraCluster names the GaleraBenchmark that measures it: one at a time.

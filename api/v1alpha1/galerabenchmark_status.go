@@ -70,12 +70,6 @@ type GaleraBenchmarkStatus struct {
 	// +optional
 	MeasuredTime *metav1.Duration `json:"measuredTime,omitempty"`
 
-	// override is laid over the spec.tls of the referenced cluster, which stays as it is: the cluster runs with both
-	// together until this field is empty, the benchmark has ended, or it is deleted. The cluster repeats what it runs with
-	// in its status.tls.override.
-	// +optional
-	Override *BenchmarkTLS `json:"override,omitempty"`
-
 	// failure is why the benchmark ends early. It is written before the clean-up begins.
 	// +optional
 	Failure *BenchmarkFailure `json:"failure,omitempty"`
@@ -114,14 +108,10 @@ type GaleraBenchmarkStatus struct {
 
 // BenchmarkResources names the objects and accounts of a benchmark's Jobs.
 type BenchmarkResources struct {
-	// suffix is chosen at random, once. NAME-bench-SUFFIX is the Jobs' ServiceAccount, bench_SUFFIX their database
-	// account, and bench_…_SUFFIX are the databases of the test data.
+	// suffix is chosen at random, once. NAME-bench-SUFFIX is the Jobs' ServiceAccount, bench-SUFFIX the GaleraUser of
+	// their database account bench_SUFFIX, and bench-…-SUFFIX are the GaleraDatabases of the test data.
 	// +kubebuilder:validation:MaxLength=16
 	Suffix string `json:"suffix"`
-	// account reports whether the database may have the account bench_SUFFIX. It is set before the account is created, and
-	// removed after it was dropped.
-	// +optional
-	Account bool `json:"account,omitempty"`
 }
 
 // BenchmarkFailure is why a benchmark ends early.
@@ -149,8 +139,8 @@ type BenchmarkRun struct {
 	// +optional
 	Variant string `json:"variant,omitempty"`
 	// step: Switch (apply the arm's policy), Prepare (create the data set), Measure, Transfer (SST to a node), Operation
-	// (one was requested), SwitchBack (the second half of the operation Switch) or CleanUp.
-	// +kubebuilder:validation:Enum=Switch;Prepare;Measure;Transfer;Operation;SwitchBack;CleanUp
+	// (one was requested) or SwitchBack (the second half of the operation Switch).
+	// +kubebuilder:validation:Enum=Switch;Prepare;Measure;Transfer;Operation;SwitchBack
 	Step string `json:"step"`
 	// startedAt is when the step began.
 	StartedAt metav1.Time `json:"startedAt"`

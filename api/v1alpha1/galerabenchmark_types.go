@@ -50,6 +50,7 @@ type GaleraBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="self.arms.size() * self.workloads.map(w, has(w.oltp) ? w.oltp.threads.size() : has(w.connect) ? w.connect.threads.size() * w.connect.tlsVersions.size() * w.connect.sessionResumption.size() * w.connect.latency.size() * (has(w.connect.sshCiphers) ? w.connect.sshCiphers.size() : 1) * (has(w.connect.keyExchanges) ? w.connect.keyExchanges.size() : 1) : has(w.resultSize) ? w.resultSize.sizes.size() * w.resultSize.threads.size() : has(w.operation) ? w.operation.operations.size() : has(w.stateTransfer) ? w.stateTransfer.methods.map(m, m == 'Rsync' && w.stateTransfer.databases == 1 ? 1 : w.stateTransfer.parallel.size()).sum() * w.stateTransfer.ciphers.size() * w.stateTransfer.cpuAcceleration.size() : 0).sum() + self.workloads.map(w, has(w.cipher) ? w.cipher.ciphers.size() * w.cipher.cpuAcceleration.size() : 0).sum() <= 56",message="the matrix has more than 56 combinations of arm and workload: make several benchmarks, which can be compared with each other"
 // +kubebuilder:validation:XValidation:rule="!has(self.compare) || self.compare.all(c, self.arms.exists(a, a.name == c.of.arm) && (!has(c.with.arm) || self.arms.exists(a, a.name == c.with.arm)) && self.workloads.exists(w, w.name == c.of.workload) && (!has(c.with.workload) || self.workloads.exists(w, w.name == c.with.workload)))",message="compare must name arms and workloads of this benchmark"
 // +kubebuilder:validation:XValidation:rule="has(self.compare) == has(oldSelf.compare) && (!has(self.compare) || self.compare == oldSelf.compare)",message="compare cannot be changed: create another benchmark, and compare the two"
+// +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || self.arms.size() == 1 && !has(self.arms[0].tls)",fieldPath=".arms",message="an existing cluster (cluster.ref) is measured as it is: give one arm, without tls; to compare policies, use a private cluster (cluster.template)"
 // +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || !self.arms.exists(a, a.cpuAcceleration == 'Off')",message="cpuAcceleration Off of an arm restarts all nodes: it needs a private cluster (cluster.template)"
 // +kubebuilder:validation:XValidation:rule="!self.arms.exists(a, a.cpuAcceleration == 'Off') || !self.workloads.exists(w, has(w.stateTransfer) && w.stateTransfer.cpuAcceleration != ['On'])",message="set cpuAcceleration of the arms or of the stateTransfer workloads, not of both: an arm with Off has no run with On"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || !has(self.cluster.template.deletionProtection) || !self.cluster.template.deletionProtection",fieldPath=".cluster.template.deletionProtection",message="a benchmark deletes its private cluster at the end: deletionProtection must be false"
@@ -110,8 +111,8 @@ type GaleraBenchmarkSpec struct {
 	// rounds is a multiple of the number of arms (of twice that number if it is odd), every arm is equally often at every
 	// place of a round, and equally often directly after every other one; otherwise as nearly as the rounds allow, and
 	// status.design says so. All nodes of a private cluster are restarted before the first run of an arm in a round,
-	// whether the policy changes or not; an existing cluster (cluster.ref) is only switched. Sequential measures all
-	// rounds of one arm before the next arm, with the fewest switches: drift then looks like a difference of the arms.
+	// whether the policy changes or not. Sequential measures all rounds of one arm before the next arm, with the fewest
+	// switches: drift then looks like a difference of the arms.
 	// Default: Interleaved.
 	// +optional
 	// +kubebuilder:default=Interleaved
@@ -190,14 +191,14 @@ type BenchmarkCellPart struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.template) != has(self.ref)",message="set exactly one of template (a private cluster) and ref (an existing one)"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template) && (!has(self.ref) || self.ref.name == oldSelf.ref.name)",message="the cluster cannot be replaced by another one: create another benchmark, and compare the two"
-// +kubebuilder:validation:XValidation:rule="!has(self.ref) || !has(oldSelf.ref) || self.ref.allowPolicyChanges == oldSelf.ref.allowPolicyChanges",message="allowPolicyChanges cannot be changed: create another benchmark"
 type BenchmarkCluster struct {
 	// template is the spec of a private GaleraCluster NAME-db. The cluster is created for the benchmark, switched from
 	// arm to arm, and deleted with its data at the end.
 	// +optional
 	Template *GaleraClusterSpec `json:"template,omitempty"`
 
-	// ref names an existing GaleraCluster in the same namespace.
+	// ref names an existing GaleraCluster in the same namespace. It is measured as it is, with a single arm without tls:
+	// its encryption is never changed.
 	// +optional
 	Ref *BenchmarkClusterRef `json:"ref,omitempty"`
 }
@@ -209,13 +210,6 @@ type BenchmarkClusterRef struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=40
 	Name string `json:"name"`
-
-	// allowPolicyChanges lets the benchmark lay the policy of each arm over the cluster's spec.tls, which is not changed.
-	// The override ends with the benchmark, even if that fails or is deleted. Without it, arms whose policy differs from
-	// the cluster's are refused. Default: false.
-	// +optional
-	// +kubebuilder:default=false
-	AllowPolicyChanges bool `json:"allowPolicyChanges,omitempty"`
 }
 
 // BenchmarkArm is one TLS policy, on CPUs with or without their AES instructions.
@@ -226,7 +220,8 @@ type BenchmarkArm struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// tls overrides fields of the cluster's spec.tls. Fields that are not set keep the cluster's value.
+	// tls overrides fields of spec.tls of cluster.template. Fields that are not set keep the template's value. It needs
+	// cluster.template.
 	// +optional
 	TLS BenchmarkTLS `json:"tls,omitempty,omitzero"`
 
@@ -267,6 +262,31 @@ type BenchmarkTLS struct {
 	// privateKey is the type and size of the nodes' key.
 	// +optional
 	PrivateKey *PrivateKeySpec `json:"privateKey,omitempty"`
+}
+
+// With returns the policy with another one laid over it.
+func (s TLSSpec) With(over BenchmarkTLS) TLSSpec {
+	t := *s.DeepCopy()
+	if over.Replication != "" {
+		t.Replication = over.Replication
+		t.StateTransfer = "" // follows, unless more is said
+	}
+	if over.StateTransfer != "" {
+		t.StateTransfer = over.StateTransfer
+	}
+	if over.Clients != "" {
+		t.Clients = over.Clients
+	}
+	if over.MinVersion != "" {
+		t.MinVersion = over.MinVersion
+	}
+	if over.Cipher != "" {
+		t.Cipher = over.Cipher
+	}
+	if over.PrivateKey != nil {
+		t.Certificate.PrivateKey = *over.PrivateKey
+	}
+	return t
 }
 
 // BenchmarkClient configures the pods that generate the load.

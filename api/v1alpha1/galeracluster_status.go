@@ -244,14 +244,6 @@ type ChannelStatus struct {
 	CheckedAt *metav1.Time `json:"checkedAt,omitempty"`
 }
 
-// TLSOverride is a TLS policy that is in force instead of parts of spec.tls.
-type TLSOverride struct {
-	// benchmark is the GaleraBenchmark, in the cluster's namespace, whose status.override this is.
-	Benchmark string `json:"benchmark"`
-	// policy is laid over spec.tls.
-	Policy BenchmarkTLS `json:"policy"`
-}
-
 // ClusterTLSStatus is the encryption in force.
 type ClusterTLSStatus struct {
 	// encrypted is the condition Encrypted in a word: True, False or Unknown; Partly when all that the policy asks for was
@@ -276,10 +268,6 @@ type ClusterTLSStatus struct {
 	// renewalTime is when cert-manager renews that certificate. Absent while cert-manager has reported none.
 	// +optional
 	RenewalTime *metav1.Time `json:"renewalTime,omitempty"`
-	// override is the policy of a benchmark that measures this cluster, laid over spec.tls until the benchmark ends. To
-	// end it at once, delete the benchmark. Absent when spec.tls alone is in force.
-	// +optional
-	Override *TLSOverride `json:"override,omitempty"`
 	// switch of replication's encryption in progress.
 	// +optional
 	Switch *SwitchStatus `json:"switch,omitempty"`

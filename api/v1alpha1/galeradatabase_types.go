@@ -69,7 +69,7 @@ type GaleraDatabaseSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['mysql', 'sys', 'information_schema', 'performance_schema', 'galera_operator', 'lost+found']) && !self.lowerAscii().startsWith('bench_') && !self.startsWith('#mysql50#')",message="this database is the server's or the operator's own: choose another name"
+	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['mysql', 'sys', 'information_schema', 'performance_schema', 'galera_operator', 'lost+found']) && !self.startsWith('#mysql50#')",message="this database is the server's or the operator's own: choose another name"
 	// +kubebuilder:validation:XValidation:rule="!self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot end with a space, and cannot have control characters or characters beyond U+FFFF"
 	Name string `json:"name,omitempty"`
 	// characterSet is the default for new tables, for instance utf8mb4. A change does not affect existing tables. Default:

@@ -70,7 +70,7 @@ type GaleraUserSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=80
-	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['root', 'mysql', 'mariadb.sys', 'public', 'galera', 'system user', 'event_scheduler', 'unauthenticated user']) && !self.lowerAscii().startsWith('bench_')",message="this account is the server's or the operator's own: choose another name"
+	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['root', 'mysql', 'mariadb.sys', 'public', 'galera', 'system user', 'event_scheduler', 'unauthenticated user'])",message="this account is the server's or the operator's own: choose another name"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith(' ') && !self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot begin or end with a space, and cannot have control characters or characters beyond U+FFFF"
 	Name string `json:"name,omitempty"`
 	// host from which the account may connect: an address, a network (10.0.0.0/255.0.0.0), or a pattern with % and _, in

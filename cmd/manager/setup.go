@@ -80,8 +80,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		PodLabels: list(opts.podLabels), PodAnnotations: list(opts.podAnnotations),
 	}
 	if opts.benchmarks {
-		if err := benchmarks(mgr, opts, options, galerabenchmark.AgentNodes{Agents: agents, Live: mgr.GetAPIReader(),
-			Calls: galerabenchmark.KeepOn(asker.KeepAccount)}); err != nil {
+		if err := benchmarks(mgr, opts, options); err != nil {
 			return err
 		}
 	}
@@ -98,8 +97,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	return (&galeracluster.Reconciler{
 		Replacing: replacing,
 		Client:    mgr.GetClient(),
-		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{},
-			Benchmarks: opts.benchmarks},
+		Readers:   observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Signing: &observe.SigningCAs{}},
 		Agents:    agents,
 		Objects:   &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Actor:     apply.Actor{Client: mgr.GetClient(), Agents: agents},
@@ -193,10 +191,8 @@ func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient)
 }
 
 // benchmarks adds the controller of GaleraBenchmarks.
-func benchmarks(mgr ctrl.Manager, opts *options, rendering resources.Options,
-	nodes galerabenchmark.BenchmarkNodes) error {
+func benchmarks(mgr ctrl.Manager, opts *options, rendering resources.Options) error {
 	return (&galerabenchmark.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Options: rendering, Image: opts.benchmarkImage, Now: time.Now,
-		Nodes: nodes,
 	}).SetupWithManager(mgr)
 }

@@ -5,16 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
@@ -37,60 +38,101 @@ func (r *Reconciler) chooseSuffix(ctx context.Context, b *v1alpha1.GaleraBenchma
 	return true, r.Status().Update(ctx, next)
 }
 
-// readied looks, before a Job is begun, whether all it needs is there, and makes its account; and it drops the account
-// before that is written down as done. What it waits for takes the place of the decision, and is reported.
+// readied looks, before a Job is begun, whether all it needs is there, and makes its users and databases. What it waits
+// for takes the place of the decision, and is reported.
 func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (
 	plan.Decision, error) {
-	switch a := d.Action.(type) {
-	case plan.StartJob:
-		if b.Status.Resources == nil || !b.Status.Resources.Account {
-			return d, nil // is written down first
-		}
-		err := r.parts().foreignObjects(ctx, b, a)
-		if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
-			return waitFor(d, v1alpha1.ReasonNameConflict, foreign.Error(), true), nil
-		}
-		if err != nil {
-			return d, err
-		}
-		return r.access(ctx, b, seen, d)
-	case plan.DropAccount:
-		if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.NoAccount(b)); err != nil {
-			return notYet(d, v1alpha1.ReasonCleaningUp, "the benchmark's account in the database could not be dropped yet: ", err)
-		}
+	a, starts := d.Action.(plan.StartJob)
+	if !starts {
+		return d, nil
 	}
-	return d, nil
-}
-
-// access is a Job's way into the database: the cluster knows the CA of its certificate, and the account is there.
-func (r *Reconciler) access(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (
-	plan.Decision, error) {
-	if plan.ClientsUseTLS(plan.InForce(seen.Benchmark, seen.Cluster)) {
-		why, err := r.Nodes.TrustClients(ctx, seen.Cluster)
+	err := r.parts().foreignObjects(ctx, b, a)
+	for _, o := range job.Accounts(b, seen.Cluster) {
 		if err != nil {
-			return d, err
+			break
 		}
-		if why != "" {
-			return waitFor(d, v1alpha1.ReasonPreparingAccess, "waiting until the nodes trust the clients' CA: "+why, false), nil
-		}
+		err = apply.Keep(ctx, r.Client, r.Live, b.UID, o) // what they are never changes
 	}
-	password, err := r.parts().accountPassword(ctx, b)
+	if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
+		return waitFor(d, v1alpha1.ReasonNameConflict, foreign.Error(), true), nil
+	}
 	if err != nil {
 		return d, err
 	}
-	if err := r.Nodes.KeepAccount(ctx, client.ObjectKeyFromObject(b), seen.Cluster, job.Account(b,
-		password)); err != nil {
-		return notYet(d, v1alpha1.ReasonPreparingAccess, "the Jobs' account in the database could not be made yet: ", err)
-	}
-	return d, nil
-}
-
-// notYet reports why a request to a node failed, which is made again; a late answer is waited for without a report.
-func notYet(d plan.Decision, reason, message string, err error) (plan.Decision, error) {
-	if calls.Quiet(err) {
+	why, err := r.parts().unready(ctx, job.Accounts(b, seen.Cluster))
+	if err != nil || why == "" {
 		return d, err
 	}
-	return waitFor(d, reason, message+err.Error(), false), nil
+	return waitFor(d, v1alpha1.ReasonPreparingAccess, "waiting for the Jobs' access to the database: "+why, false), nil
+}
+
+// unready returns which of the users and databases is not Ready, and why; "" when all are.
+func (own parts) unready(ctx context.Context, wanted []client.Object) (string, error) {
+	for _, o := range wanted {
+		if err := own.Live.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return "", err
+		}
+		if a := account(o); a.Message != "" {
+			return a.Name + ": " + a.Message, nil
+		}
+	}
+	return "", nil
+}
+
+// accountObjects are the users and databases that there are of a benchmark.
+func (own parts) accountObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark) (out []client.Object, err error) {
+	users, databases := &v1alpha1.GaleraUserList{}, &v1alpha1.GaleraDatabaseList{}
+	of := []client.ListOption{client.InNamespace(b.Namespace), client.MatchingLabels{v1alpha1.LabelBenchmark: b.Name}}
+	if err := errors.Join(own.List(ctx, users, of...), own.List(ctx, databases, of...)); err != nil {
+		return nil, err
+	}
+	for i := range users.Items {
+		out = append(out, &users.Items[i])
+	}
+	for i := range databases.Items {
+		out = append(out, &databases.Items[i])
+	}
+	return slices.DeleteFunc(out, func(o client.Object) bool { return !metav1.IsControlledBy(o, b) }), nil
+}
+
+// accounts describes them.
+func (own parts) accounts(ctx context.Context, b *v1alpha1.GaleraBenchmark) (out []plan.Account, err error) {
+	all, err := own.accountObjects(ctx, b)
+	for _, o := range all {
+		out = append(out, account(o))
+	}
+	return out, err
+}
+
+// account describes a user or a database.
+func account(o client.Object) plan.Account {
+	a := plan.Account{Name: "GaleraUser " + o.GetName(), Going: o.GetDeletionTimestamp() != nil}
+	var conditions []metav1.Condition
+	var observed int64
+	switch o := o.(type) {
+	case *v1alpha1.GaleraUser:
+		conditions, observed = o.Status.Conditions, o.Status.ObservedGeneration
+	case *v1alpha1.GaleraDatabase:
+		a.Name = "GaleraDatabase " + o.Name
+		conditions, observed = o.Status.Conditions, o.Status.ObservedGeneration
+	}
+	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	switch {
+	case ready == nil || observed != o.GetGeneration():
+		a.Message = "the operator has not seen it yet"
+	case ready.Status != metav1.ConditionTrue:
+		a.Message = ready.Reason + ": " + ready.Message
+	}
+	return a
+}
+
+// dropAccounts deletes the Jobs' users and databases.
+func (own parts) dropAccounts(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
+	all, err := own.accountObjects(ctx, b)
+	for _, o := range all {
+		err = errors.Join(err, apply.Remove(ctx, own.Client, own.Live, b.UID, o))
+	}
+	return err
 }
 
 // waitFor takes the place of a decision whose action cannot be carried out yet.
@@ -112,8 +154,7 @@ func (r *Reconciler) parts() parts { return parts{r.Client, r.Live} }
 func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark, a plan.StartJob) error {
 	name := plan.Name(b.Name, a.Wire)
 	at := metav1.ObjectMeta{Namespace: b.Namespace, Name: name}
-	wanted := append(job.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.AccountName(b)}})
+	wanted := append(job.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at})
 	for _, o := range append(wanted, job.Parts(b, name)...) {
 		if _, err := apply.Theirs(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
@@ -122,14 +163,9 @@ func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark
 	return nil
 }
 
-// makeAccess makes what lets a Job write its result, and where clients speak TLS their certificate.
-func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster,
-	output string) error {
-	objects := job.Access(b, output)
-	if plan.ClientsUseTLS(plan.InForce(b, c)) {
-		objects = append(objects, job.Certificate(b, c))
-	}
-	for _, o := range objects {
+// makeAccess makes what lets a Job write its result.
+func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, output string) error {
+	for _, o := range job.Access(b, output) {
 		if err := apply.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
@@ -137,18 +173,16 @@ func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, c 
 	return nil
 }
 
-// accountPassword reads the password of the Jobs' account, which is made once.
+// accountPassword reads the password of the Jobs' account.
 func (own parts) accountPassword(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
-	if err := apply.Keep(ctx, own.Client, own.Live, b.UID, job.AccountSecret(b, rand.Text())); err != nil {
-		return "", err
-	}
+	name := job.BindingName(job.AccountName(b))
 	have := &corev1.Secret{}
-	if err := own.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.AccountName(b)}, have); err != nil {
+	if err := own.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name}, have); err != nil {
 		return "", err
 	}
 	password := string(have.Data[job.PasswordKey])
 	if password == "" {
-		return "", fmt.Errorf("the Secret %q has no %s; delete it, and it is made anew", have.Name, job.PasswordKey)
+		return "", fmt.Errorf("the Secret %q has no %s", name, job.PasswordKey)
 	}
 	return password, nil
 }

@@ -31,7 +31,7 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 	case plan.MakeCluster:
 		return r.makeCluster(ctx, b, a.Run)
 	case plan.ChangeCluster:
-		return r.changeCluster(ctx, b, seen.Cluster, a)
+		return r.changeCluster(ctx, b, seen, a)
 	case plan.StartJob:
 		return r.startJob(ctx, b, seen, a)
 	case plan.Request, plan.TakeData, plan.TakePod, plan.SwitchReplication, plan.MakeBackup:
@@ -52,7 +52,9 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 	case plan.Claim, plan.Release:
 		return r.patchCluster(ctx, seen.Cluster,
 			func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == plan.Action(plan.Claim{})) })
-	case plan.GiveUp, plan.Finish, plan.DropAccount, plan.EndOverride:
+	case plan.DropAccounts:
+		return r.parts().dropAccounts(ctx, b)
+	case plan.GiveUp, plan.Finish:
 		return nil // are written into the status
 	}
 	return fmt.Errorf("no way to carry out %T", a)
@@ -73,14 +75,13 @@ func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmar
 	return nil
 }
 
-// changeCluster gives the private cluster the spec of a run. A referenced cluster's is its users': what an arm changes
-// is written into the benchmark's status.override.
-func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster,
+// changeCluster gives the private cluster the spec of a run.
+func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
 	a plan.ChangeCluster) error {
-	if b.Spec.Cluster.Template == nil {
-		return nil
+	if !private(seen) {
+		return errNotPrivate
 	}
-	return r.patchCluster(ctx, c, func(c *v1alpha1.GaleraCluster) {
+	return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) {
 		c.Spec = plan.Spec(*b.Spec.Cluster.Template, a.Run)
 		if a.Rolling {
 			c.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
@@ -121,7 +122,7 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, output); err != nil {
 		return err
 	}
-	if err := r.parts().makeAccess(ctx, b, c, output.Name); err != nil {
+	if err := r.parts().makeAccess(ctx, b, output.Name); err != nil {
 		return err
 	}
 	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image, AssignedUsers: r.Options.AssignedUsers,
@@ -173,7 +174,7 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 	switch {
 	case record.Output == nil:
 		return result.Verdict{Reason: record.Reason}
-	case record.Kind == result.KindPrepare || record.Kind == result.KindCleanup:
+	case record.Kind == result.KindPrepare:
 		return result.Verdict{Valid: record.Output.Error == "", Reason: withLastLines(record.Output)}
 	}
 	limits := result.Limits{FailedPercent: 5, Writes: plan.Writes(&b.Spec, record.Workload)}
@@ -196,7 +197,7 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 		v = result.Verdict{Valid: why == "", Reason: why}
 	}
 	if v.Valid && seen.Cluster != nil {
-		if why := provedAfter(b, seen.Cluster, record.Output); why != "" {
+		if why := provedAfter(seen.Cluster, record.Output); why != "" {
 			v = result.Verdict{Reason: "after the run the encryption was not proved any more: " + why}
 		}
 	}
@@ -205,15 +206,15 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 
 // provedAfter returns what is not proved after a run, "" when all is. Of a full copy the TLS that was observed must
 // be the arm's, too.
-func provedAfter(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, o *result.Output) string {
-	why := plan.Proof(b, c)
+func provedAfter(c *v1alpha1.GaleraCluster, o *result.Output) string {
+	why := plan.Proof(c)
 	switch {
 	case why != "":
 		return why
 	case o.Transfer != nil:
-		return plan.Copied(b, c, o.Transfer.Victim)
+		return plan.Copied(c, o.Transfer.Victim)
 	case o.Operation != nil && o.Operation.Name == result.OperationJoinSST:
-		return plan.Copied(b, c, o.Operation.Node)
+		return plan.Copied(c, o.Operation.Node)
 	}
 	return ""
 }

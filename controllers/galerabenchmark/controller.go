@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
@@ -35,8 +34,10 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=delete
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;create;delete
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers;galeradatabases,verbs=get;list;watch;create;patch;delete
 
-// benchmarkFinalizer gives a referenced cluster its policy back before the benchmark is gone.
+// benchmarkFinalizer ends the mark on a referenced cluster, and drops what the benchmark has there, before the benchmark
+// is gone.
 const benchmarkFinalizer = "galera-operator.io/restore-cluster"
 
 // Reconciler brings one GaleraBenchmark a step further, every time it is asked.
@@ -45,8 +46,6 @@ type Reconciler struct {
 	// Live reads past the cache.
 	Live    client.Reader
 	Options resources.Options
-	// Nodes are the agents of the clusters that are measured.
-	Nodes BenchmarkNodes
 	// Image has the load generator, for benchmarks that name none.
 	Image string
 	// Refusals are the changes that the API server refuses.
@@ -57,29 +56,21 @@ type Reconciler struct {
 
 // Reconcile makes one pass: get, observe, plan, journal, apply, status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
-	defer r.Nodes.EndPass(req.NamespacedName)
 	b := &v1alpha1.GaleraBenchmark{}
 	defer func() {
 		o := b.DeepCopy()
 		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, o, &o.Status.Conditions, result, err)
 	}()
 	err = r.Get(ctx, req.NamespacedName, b)
-	if apierrors.IsNotFound(err) {
-		again, err := r.clientSecrets().removeLeftSecret(ctx, req.NamespacedName)
-		return ctrl.Result{RequeueAfter: again}, err
-	}
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if b.DeletionTimestamp != nil && !controllerutil.ContainsFinalizer(b, benchmarkFinalizer) {
 		return ctrl.Result{}, nil // what is ours goes with it
 	}
 	result, err = r.pass(ctx, b)
-	switch {
-	case apierrors.IsConflict(err):
+	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
-	case calls.Quiet(err): // the answer itself ends the wait
-		return ctrl.Result{RequeueAfter: calls.Slow}, nil
 	}
 	return result, err
 }
@@ -102,9 +93,6 @@ func (r *Reconciler) pass(ctx context.Context, b *v1alpha1.GaleraBenchmark) (ctr
 	}
 	d, err := r.readied(ctx, b, seen, plan.Next(seen.State))
 	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := r.clientSecrets().keepClientSecret(ctx, b, seen, d); err != nil {
 		return ctrl.Result{}, err
 	}
 	if _, over := d.Action.(plan.Finish); over && b.DeletionTimestamp != nil {
@@ -164,8 +152,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraBenchmark{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
-		WatchesRawSource(r.Nodes.Source()).
 		Owns(&batchv1.Job{}).
+		Owns(&v1alpha1.GaleraUser{}).
+		Owns(&v1alpha1.GaleraDatabase{}).
 		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster)).
 		Complete(r)
 }

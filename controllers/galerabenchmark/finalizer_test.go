@@ -12,22 +12,25 @@ import (
 // TestTheFinalizerGoesWithItsReason: as long as there is something to put back it stays, and nothing brings it back
 // after.
 func TestTheFinalizerGoesWithItsReason(t *testing.T) {
-	for name, restore := range map[string]*v1alpha1.BenchmarkTLS{"nothing to restore": nil, "a policy to restore": {}} {
+	for name, marked := range map[string]bool{"nothing to restore": false, "a mark to take away": true} {
 		p := newPlay(t, 0, false)
 		ref := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
 		p.must(p.kube.Get(p.Context(), client.ObjectKeyFromObject(ref), ref))
 		ref.Spec.Cluster, ref.Finalizers = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}},
 			[]string{"others/own", benchmarkFinalizer}
 		p.must(p.kube.Update(p.Context(), ref))
-		ref.Status.CompletedAt, ref.Status.Override = &metav1.Time{Time: p.now}, restore
+		ref.Status.CompletedAt = &metav1.Time{Time: p.now}
 		p.must(p.kube.Status().Update(p.Context(), ref))
-		p.must(p.kube.Create(p.Context(), &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop",
-			Namespace: "ns"}}))
+		shop := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "ns"}}
+		if marked {
+			shop.Annotations = map[string]string{v1alpha1.AnnotationBenchmark: "x"}
+		}
+		p.must(p.kube.Create(p.Context(), shop))
 		for range 3 {
 			p.pass()
 		}
 		p.must(p.kube.Get(p.Context(), client.ObjectKeyFromObject(ref), ref))
-		if held := len(ref.Finalizers) == 2; held != (restore != nil) || ref.Finalizers[0] != "others/own" {
+		if held := len(ref.Finalizers) == 2; held != marked || ref.Finalizers[0] != "others/own" {
 			t.Errorf("%s: %v", name, ref.Finalizers)
 		}
 	}

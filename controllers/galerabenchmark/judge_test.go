@@ -42,8 +42,7 @@ func TestVerdicts(t *testing.T) {
 		"a node is lost": {result.KindOLTP, "", &result.Output{Error: "exit status 1", LastLines: []string{"FATAL: 2013"},
 			Members: map[string]result.Window{"x-0": window(2)}},
 			"left or joined during the run (seen by x-0); exit status 1; the last lines were: FATAL: 2013"},
-		"data":             {result.KindPrepare, "", &result.Output{Data: &result.DataSet{}}, ""},
-		"nothing was left": {result.KindCleanup, "", &result.Output{}, ""},
+		"data": {result.KindPrepare, "", &result.Output{Data: &result.DataSet{}}, ""},
 	} {
 		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{}, result.Record{Run: result.Run{Kind: tc.kind},
 			Verdict: result.Verdict{Reason: tc.reason}, Output: tc.out})
@@ -160,8 +159,7 @@ func TestTheNewerJobIsObserved(t *testing.T) {
 func TestRecordsAreInOrder(t *testing.T) {
 	var f benchmarkFacts
 	for _, r := range []result.Run{{Index: 1000, Attempt: 1}, {Kind: result.KindPrepare, Attempt: 10},
-		{Index: 999, Attempt: 10}, {Index: 999, Attempt: 2}, {Kind: result.KindPrepare, Attempt: 9},
-		{Kind: result.KindCleanup, Attempt: 1}} {
+		{Index: 999, Attempt: 10}, {Index: 999, Attempt: 2}, {Kind: result.KindPrepare, Attempt: 9}} {
 		f.Records = append(f.Records, result.Record{Run: r})
 	}
 	f.sortRecords()
@@ -169,7 +167,7 @@ func TestRecordsAreInOrder(t *testing.T) {
 	for _, r := range f.Records {
 		got = append(got, plan.Name("x", r.Run))
 	}
-	if want := []string{"x-cleanup-1", "x-prepare-9", "x-prepare-10", "x-run-999-2", "x-run-999-10",
+	if want := []string{"x-prepare-9", "x-prepare-10", "x-run-999-2", "x-run-999-10",
 		"x-run-1000-1"}; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}

@@ -45,6 +45,9 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 		f.Going = err == nil && c.DeletionTimestamp != nil && metav1.IsControlledBy(c, b)
 	}
 	var err error
+	if f.Accounts, err = r.parts().accounts(ctx, b); err != nil {
+		return f, err
+	}
 	if f.HolderGone, err = r.holderGone(ctx, b, f.Cluster); err != nil {
 		return f, err
 	}

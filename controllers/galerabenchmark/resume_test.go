@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -18,17 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -44,8 +38,8 @@ type simulation struct {
 	// out.
 	writes, kill int
 	after        bool
-	// nodes are those of the cluster.
-	nodes fakeNodes
+	// users are the GaleraUsers that were ever made.
+	users map[string]bool
 	// started are the Jobs, in their order.
 	started []string
 }
@@ -54,7 +48,7 @@ func newPlay(t *testing.T, kill int, after bool) *simulation {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, batchv1.AddToScheme, rbacv1.AddToScheme,
-		certmanagerv1.AddToScheme, v1alpha1.AddToScheme} {
+		v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -69,9 +63,9 @@ func newPlay(t *testing.T, kill int, after bool) *simulation {
 				{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
 			Rounds: 2, Order: "Interleaved", Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
 		}}
-	p := &simulation{T: t, now: time.Unix(1e9, 0), kill: kill, after: after}
+	p := &simulation{T: t, now: time.Unix(1e9, 0), kill: kill, after: after, users: map[string]bool{}}
 	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithStatusSubresource(&v1alpha1.GaleraBenchmark{},
-		&v1alpha1.GaleraCluster{}, &batchv1.Job{}).Build()
+		&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}, &batchv1.Job{}).Build()
 	return p
 }
 
@@ -104,10 +98,16 @@ func (p *simulation) pass() {
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			return p.write(func() error {
 				err := c.Create(ctx, o, opts...)
-				if _, is := o.(*batchv1.Job); is && err == nil {
+				if err != nil {
+					return err
+				}
+				switch o.(type) {
+				case *v1alpha1.GaleraUser:
+					p.users[o.GetName()] = true
+				case *batchv1.Job:
 					p.started = append(p.started, o.GetName())
 				}
-				return err
+				return nil
 			})
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
@@ -125,40 +125,12 @@ func (p *simulation) pass() {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	r := &Reconciler{Client: seen, Live: seen, Nodes: &p.nodes, Image: "sysbench",
+	r := &Reconciler{Client: seen, Live: seen, Image: "sysbench",
 		Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return p.now }}
 	_, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
 	if err != nil && !errors.Is(err, errKilled) {
 		p.Fatal(err)
 	}
-}
-
-// fakeNodes keep accounts in memory.
-type fakeNodes struct {
-	// there are the accounts, with the hashes of their passwords; all those that ever were are in made.
-	there, made map[string]string
-	// refusal is why nothing is made or dropped, untrusted why certificates of clients are refused.
-	refusal   error
-	untrusted string
-}
-
-func (f *fakeNodes) TrustClients(context.Context, *v1alpha1.GaleraCluster) (string, error) {
-	return f.untrusted, nil
-}
-
-func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1alpha1.GaleraCluster,
-	a agentapi.BenchAccount) error {
-	if err := errors.Join(f.refusal, a.Check()); err != nil {
-		return err
-	}
-	if f.there == nil {
-		f.there, f.made = map[string]string{}, map[string]string{}
-	}
-	delete(f.there, a.Name())
-	if a.Present {
-		f.there[a.Name()], f.made[a.Name()] = a.Hash, a.Hash
-	}
-	return nil
 }
 
 // others do what their operator, the Job controller and the Jobs' program do.
@@ -173,6 +145,7 @@ func (p *simulation) others() {
 			p.must(p.kube.Status().Update(ctx, c))
 		}
 	}
+	p.applied()
 	var all batchv1.JobList
 	p.must(p.kube.List(ctx, &all))
 	for i := range all.Items {
@@ -188,6 +161,31 @@ func (p *simulation) others() {
 		p.must(p.kube.Update(ctx, cm))
 		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 		p.must(p.kube.Status().Update(ctx, j))
+	}
+}
+
+// applied makes users and databases Ready.
+func (p *simulation) applied() {
+	var users v1alpha1.GaleraUserList
+	var databases v1alpha1.GaleraDatabaseList
+	p.must(p.kube.List(p.Context(), &users))
+	p.must(p.kube.List(p.Context(), &databases))
+	ready := []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	for i := range users.Items {
+		u := &users.Items[i]
+		if len(u.Status.Conditions) > 0 {
+			continue
+		}
+		u.Status.Conditions, u.Status.ObservedGeneration = ready, u.Generation
+		p.must(p.kube.Status().Update(p.Context(), u))
+	}
+	for i := range databases.Items {
+		d := &databases.Items[i]
+		if len(d.Status.Conditions) > 0 {
+			continue
+		}
+		d.Status.Conditions, d.Status.ObservedGeneration = ready, d.Generation
+		p.must(p.kube.Status().Update(p.Context(), d))
 	}
 }
 
@@ -258,9 +256,13 @@ func (p *simulation) outcome() string {
 			}
 		}
 		slices.Sort(verdicts)
+		var users v1alpha1.GaleraUserList
+		var databases v1alpha1.GaleraDatabaseList
+		p.must(p.kube.List(p.Context(), &users))
+		p.must(p.kube.List(p.Context(), &databases))
 		s := b.Status
 		text, err := json.MarshalIndent(map[string]any{"jobs": p.started, "verdicts": verdicts,
-			"clusters": len(clusters.Items), "results": s.Results,
+			"clusters": len(clusters.Items), "users": len(users.Items), "databases": len(databases.Items), "results": s.Results,
 			"data": s.DataSets, "invalid": s.InvalidRuns, "verdict": s.Verdict, "progress": s.Progress,
 			"reason": s.Conditions[0].Reason, "message": s.Conditions[0].Message}, "", " ")
 		p.must(err)
@@ -276,7 +278,7 @@ func TestResumes(t *testing.T) {
 	whole := newPlay(t, 0, false)
 	want := whole.outcome()
 	for _, part := range []string{`"x-prepare-1",`, `"x-run-002-1",`, `"x-run-002-2"`, `"progress": "4/4"`,
-		`"reason": "Measured"`, `"clusters": 0`, `x-run-002-2 {\"valid\":true}`} {
+		`"reason": "Measured"`, `"clusters": 0`, `"users": 0`, `"databases": 0`, `x-run-002-2 {\"valid\":true}`} {
 		if !strings.Contains(want, part) {
 			t.Fatalf("%s is missing in\n%s", part, want)
 		}
@@ -290,18 +292,12 @@ func TestResumes(t *testing.T) {
 			if got := p.outcome(); got != want {
 				t.Errorf("killed at write %d (after it: %t):\n%s\nwant\n%s", kill, after, got, want)
 			}
-			if len(p.nodes.made) != 1 {
-				t.Errorf("killed at write %d (after it: %t): accounts %v", kill, after, p.nodes.made)
+			if len(p.users) != 2 { // one has the rights, the other one the certificate
+				t.Errorf("killed at write %d (after it: %t): accounts %v", kill, after, p.users)
 			}
 			if p.writes < kill {
 				t.Errorf("not killed at write %d", kill)
 			}
 		}
 	}
-}
-
-func (f *fakeNodes) EndPass(types.NamespacedName) {}
-
-func (f *fakeNodes) Source() source.Source {
-	return source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
 }

@@ -163,8 +163,8 @@ func everything(spec v1alpha1.GaleraBenchmarkSpec) (*v1alpha1.GaleraBenchmark, b
 	b := &v1alpha1.GaleraBenchmark{Spec: spec}
 	b.Name = long(34, 0)
 	now := metav1.NewTime(time.Unix(2e9, 0))
-	b.Status.StartedAt, b.Status.EndingSince, b.Status.Override = &now, &now, &v1alpha1.BenchmarkTLS{}
-	b.Status.Failure = &v1alpha1.BenchmarkFailure{Reason: v1alpha1.ReasonPolicyChangeRefused,
+	b.Status.StartedAt, b.Status.EndingSince = &now, &now
+	b.Status.Failure = &v1alpha1.BenchmarkFailure{Reason: v1alpha1.ReasonTooManyInvalidRuns,
 		Message: shortened(strings.Repeat("é", 9999))}
 	seen := benchmarkFacts{State: plan.State{Benchmark: b, Judged: map[string]bool{}, Now: now.Time,
 		Cluster: &v1alpha1.GaleraCluster{}}, StorageClass: long(253, 0)}
@@ -196,7 +196,7 @@ func TestStatusStaysSmall(t *testing.T) {
 	for kind, spec := range largest() {
 		b, seen := everything(spec)
 		run := v1alpha1.BenchmarkRun{Arm: long(32, 0), Workload: long(32, 0), Variant: long(100, 0), Step: plan.StepTransfer}
-		d := plan.Decision{Run: &run, Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
+		d := plan.Decision{Run: &run, Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
 			Message: strings.Repeat("é", 9999)}
 		s := b.Status.DeepCopy()
 		benchmarkStatus(s, b, seen, d, seen.Now)

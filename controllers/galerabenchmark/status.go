@@ -53,7 +53,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	if s.EndingSince == nil && d.Ending {
 		s.EndingSince = &metav1.Time{Time: now}
 	}
-	s.DataSets = dataSets(seen)
+	s.DataSets = dataSets(seen, d)
 	s.MeasuredTime = &metav1.Duration{Duration: inside.Truncate(time.Second)}
 	s.Results, s.Comparisons = summary.Results(&b.Spec, measured)
 	if own, known := seen.Own(); known {
@@ -62,7 +62,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	s.InvalidRuns = summary.Invalid(measured)
 	s.Progress = summary.Progress(valid, len(plan.Runs(&b.Spec)), spent(s, seen, now), s.EstimatedTime.Duration)
 	s.Environment = environment(s.Environment, seen, measured)
-	noteAction(s, seen, d, now)
+	noteAction(s, d, now)
 	benchmarkConditions(s, b, d)
 }
 
@@ -85,19 +85,8 @@ func spent(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, now time.Time
 }
 
 // noteAction keeps what an action needs to have written down before it.
-func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d plan.Decision, now time.Time) {
-	b := seen.Benchmark
-	switch a := d.Action.(type) {
-	case plan.ChangeCluster:
-		if b.Spec.Cluster.Ref != nil {
-			s.Override = a.Run.Arm.TLS.DeepCopy()
-		}
-	case plan.EndOverride:
-		s.Override = nil
-	case plan.StartJob:
-		noteAccount(s, true)
-	case plan.DropAccount:
-		noteAccount(s, false)
+func noteAction(s *v1alpha1.GaleraBenchmarkStatus, d plan.Decision, now time.Time) {
+	switch d.Action.(type) {
 	case plan.GiveUp:
 		s.Failure = &v1alpha1.BenchmarkFailure{Reason: d.Reason, Message: shortened(d.Message)}
 	case plan.Finish:
@@ -105,29 +94,12 @@ func noteAction(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, d plan.D
 	}
 }
 
-// noteAccount reports whether the Jobs' account may be in the database: before it is made, and after it was dropped.
-func noteAccount(s *v1alpha1.GaleraBenchmarkStatus, is bool) {
-	if s.Resources != nil && s.Resources.Account != is {
-		next := *s.Resources
-		next.Account = is
-		s.Resources = &next
+// dataSets are those that are in the database: they go with the benchmark's databases.
+func dataSets(seen benchmarkFacts, d plan.Decision) []v1alpha1.BenchmarkDataSet {
+	if d.Ending && len(seen.Accounts) == 0 {
+		return nil
 	}
-}
-
-// dataSets are those that were made and not removed since.
-func dataSets(seen benchmarkFacts) (out []v1alpha1.BenchmarkDataSet) {
-	removed := map[string]bool{}
-	for _, r := range seen.Records {
-		if r.Valid && r.Kind == result.KindCleanup {
-			removed[r.Workload] = true
-		}
-	}
-	for _, d := range madeSets(seen) {
-		if !removed[d.Name] {
-			out = append(out, d)
-		}
-	}
-	return out
+	return madeSets(seen)
 }
 
 // madeSets are all data sets that were ever made, each as it was made last.

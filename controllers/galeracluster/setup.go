@@ -60,10 +60,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrentClusters, RateLimiter: retry.BackOff()}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(byLabel)).
 		Watches(&v1alpha1.GaleraUser{}, handler.EnqueueRequestsFromMapFunc(byUser))
-	if r.Readers.Benchmarks {
-		b = b.Watches(&v1alpha1.GaleraBenchmark{}, handler.EnqueueRequestsFromMapFunc(byReference))
-		k = k.Watches(&v1alpha1.GaleraBenchmark{}, handler.EnqueueRequestsFromMapFunc(byReference))
-	}
 	clusters, err := b.Build(r)
 	if err != nil {
 		return err
@@ -122,16 +118,6 @@ func (r *Reconciler) onHost(ctx context.Context, host client.Object) (out []reco
 		}
 	}
 	return out
-}
-
-// byReference finds the cluster whose policy a benchmark may override.
-func byReference(_ context.Context, o client.Object) []reconcile.Request {
-	b, ok := o.(*v1alpha1.GaleraBenchmark)
-	if !ok || b.Spec.Cluster.Ref == nil {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: b.Namespace,
-		Name: b.Spec.Cluster.Ref.Name}}}
 }
 
 // byUser finds the cluster whose clients' CA issues a user's certificate.

@@ -311,9 +311,7 @@ func (a *agent) serve(ctx context.Context) error {
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
 		ChangeEvents: func(changes []agentapi.EventChange) {
 			a.queue.Post(func() { a.serving.ChangeEvents(changes) })
-		},
-		Accounts: wsrep.BenchAccounts{Logger: a.Logger, Status: a.conn.Status, Make: a.conn.MakeBenchAccount,
-			Drop: a.conn.DropBenchAccount}.Keep}
+		}}
 	identity := func() api.ControlIdentity { return api.ControlIdentity(a.certs.Identity()) }
 	if err := api.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(), api.TLSConfig(identity),
 		a.Logger); err != nil {

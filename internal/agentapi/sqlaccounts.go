@@ -260,10 +260,7 @@ func name(s string, limit int) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f || r > 0xffff })
 }
 
-func reserved(name string, of []string) bool {
-	lower := strings.ToLower(name)
-	return slices.Contains(of, lower) || strings.HasPrefix(lower, "bench_")
-}
+func reserved(name string, of []string) bool { return slices.Contains(of, strings.ToLower(name)) }
 
 // KeepUsers asks an agent to have accounts as they are to be. An error means that there is no answer.
 func (c *Client) KeepUsers(ctx context.Context, host string, users []SQLUser) ([]SQLResult, error) {

@@ -19,16 +19,6 @@ func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.Back
 	return struct{}{}, client.AdmitBackup(ctx, t.Address, a)
 }
 
-// KeepAccount asks an agent to make or to drop a benchmark's account.
-func (c *AgentClient) KeepAccount(ctx context.Context, t Target, a agentapi.BenchAccount) (err error) {
-	defer func(began time.Time) { c.Requests.end("account", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return err
-	}
-	return client.KeepAccount(ctx, t.Address, a)
-}
-
 // KeepUsers asks an agent to have accounts as they are to be.
 func (c *AgentClient) KeepUsers(ctx context.Context, t Target, users []agentapi.SQLUser) (results []agentapi.SQLResult,
 	err error) {

@@ -194,11 +194,7 @@ func TestRestartsWait(t *testing.T) {
 	if restartsWait(f, time.Now()) == "" {
 		t.Error("nothing waits")
 	}
-	f.Override = &v1alpha1.TLSOverride{}
-	if why := restartsWait(f, time.Now()); why != "" {
-		t.Errorf("a benchmark waits: %s", why)
-	}
-	f.Override, f.Cluster.Generation = nil, 6
+	f.Cluster.Generation = 6
 	if why := restartsWait(f, time.Now()); why != "" {
 		t.Errorf("the spec waits: %s", why)
 	}

@@ -21,9 +21,7 @@ import (
 
 // Facts are the objects of one cluster in the API server. A nil pointer means "does not exist".
 type Facts struct {
-	// Cluster has in spec.tls the policy that is in force: with Override laid over its own.
 	Cluster     *v1alpha1.GaleraCluster
-	Override    *v1alpha1.TLSOverride
 	StatefulSet *appsv1.StatefulSet
 	// Pods by name.
 	Pods map[string]*corev1.Pod
@@ -78,17 +76,12 @@ type Readers struct {
 	Live   client.Reader
 	// Signing remembers what was read of users' issuers; nil to read none.
 	Signing *SigningCAs
-	// Benchmarks reports whether GaleraBenchmarks may be read, whose overrides then hold.
-	Benchmarks bool
 }
 
 // Gather reads everything about a cluster.
 func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, error) {
-	c, override, err := r.overridden(ctx, c)
-	if err != nil {
-		return Facts{}, err
-	}
-	f := Facts{Cluster: c, Override: override, Pods: map[string]*corev1.Pod{},
+	var err error
+	f := Facts{Cluster: c, Pods: map[string]*corev1.Pod{},
 		Claims: map[string]*corev1.PersistentVolumeClaim{}, Rigid: map[string]bool{},
 		Holders: map[string][]Holder{}}
 	get := func(name string, o client.Object) bool {
@@ -114,7 +107,7 @@ func (r Readers) Gather(ctx context.Context, c *v1alpha1.GaleraCluster) (Facts, 
 	if c.Spec.TLS.IssuerRef == nil {
 		f.CAPair = found(get, resources.CAPairName(c), &corev1.Secret{})
 	}
-	if f.Users, err = r.certified(ctx, c, err); err == nil && resources.HasClientCA(c, f.Users) {
+	if f.Users, err = r.certified(ctx, c, err); err == nil && f.Users {
 		f.ClientCA = found(get, resources.ClientCAPairName(c), &corev1.Secret{})
 	}
 	if err != nil {

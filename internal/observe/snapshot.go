@@ -45,7 +45,7 @@ func Snapshot(f Facts, seen map[string]Seen, config agentapi.NodeConfig, now tim
 // restartsWait holds restarts back that no change of the spec asked for.
 func restartsWait(f Facts, now time.Time) string {
 	c := f.Cluster
-	if c.Status.AppliedGeneration != c.Generation || f.Override != nil {
+	if c.Status.AppliedGeneration != c.Generation {
 		return ""
 	}
 	return maintenance.Restart(c.Spec.Maintenance, now)

@@ -31,7 +31,7 @@ func Certificates(c *v1alpha1.GaleraCluster, opts Options, users bool) []client.
 			caIssuer(c, CAIssuerName(c), CAPairName(c)))
 	}
 	out = append(out, LeafCertificate(c, opts))
-	if HasClientCA(c, users) {
+	if users {
 		out = append(out, clientAuthority(c)...)
 	}
 	return out

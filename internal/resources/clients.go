@@ -62,6 +62,6 @@ func UserCertificate(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) *cmv1.Ce
 	cert.Spec.RenewBefore = &metav1.Duration{Duration: (duration / 3).Truncate(time.Second)}
 	cert.Spec.PrivateKey = privateKey(spec.PrivateKey)
 	cert.Spec.Usages = usages(spec.PrivateKey, cmv1.UsageClientAuth)
-	cert.Spec.IssuerRef = ClientIssuer(c)
+	cert.Spec.IssuerRef = issuer(ClientCAIssuerName(c))
 	return cert
 }

@@ -36,7 +36,7 @@ func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Opti
 		return ours && name == ExporterName(c) && Exporter(c) == nil
 	case *cmv1.Issuer: // the right to sign goes
 		return ours && (name == CAIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == ClientCAIssuerName(c) &&
-			!HasClientCA(c, users))
+			!users)
 	}
 	return false
 }

@@ -157,7 +157,7 @@ func renewalTime(in Input) *metav1.Time {
 
 func clusterTLS(in Input, before *v1alpha1.ClusterTLSStatus) *v1alpha1.ClusterTLSStatus {
 	out := &v1alpha1.ClusterTLSStatus{Replication: string(in.Config.TLS.Replication)}
-	out.Renewals, out.Override = in.Renewals, in.Facts.Override
+	out.Renewals = in.Renewals
 	if in.Published != nil {
 		out.Serial, out.Key, out.NotAfter = in.Published.Serial, in.Published.Key, timeOf(&in.Published.NotAfter)
 		out.RenewalTime = renewalTime(in)

@@ -47,13 +47,10 @@ func upToDate(in Input) verdict {
 	return yes(v1alpha1.ReasonUpToDate, "all nodes and agents are as the spec and this operator ask for")
 }
 
-// appliedGeneration is the generation every node runs with, or the one before while they do not. While a benchmark has
-// the policy overridden it is 0: what the way back needs waits for no window.
+// appliedGeneration is the generation every node runs with, or the one before while they do not.
 func appliedGeneration(in Input, problem *validate.Problem, before int64) int64 {
 	c := in.cluster()
 	switch {
-	case in.Facts.Override != nil:
-		return 0
 	case problem != nil, in.Snapshot.Operation != nil, len(in.Snapshot.Members) != in.Snapshot.Replicas,
 		!templateApplied(in.Facts):
 		return before

@@ -75,7 +75,6 @@ func TestAppliedGeneration(t *testing.T) {
 			in *Input) {
 			in.Snapshot.Arbitrator = &galera.Arbitrator{Outdated: true}
 		}, before},
-		"a benchmark has the policy overridden": {func(in *Input) { in.Facts.Override = &v1alpha1.TLSOverride{} }, 0},
 	} {
 		in := healthy()
 		in.Facts.Cluster.Generation = now

@@ -39,7 +39,7 @@ func TestSettingsOfADataDirectory(t *testing.T) {
 	}
 	c.Status.LastOperation = &v1alpha1.CompletedOperation{}
 	if p := Settings(c, published); p == nil {
-		t.Error("not refused while a benchmark overrides the policy")
+		t.Error("not refused after an operation")
 	}
 	c.Status.LastOperation, c.Status.AppliedGeneration = nil, 1
 	if p := Settings(c, published); p == nil || !p.Blocked || !strings.Contains(p.Message,

@@ -3,67 +3,21 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
 )
-
-// fakeNodes are the agents of a cluster that is measured.
-type fakeNodes struct {
-	mu       sync.Mutex
-	accounts map[string]string
-	refusal  string
-}
-
-func (f *fakeNodes) TrustClients(context.Context, *v1alpha1.GaleraCluster) (string, error) {
-	return "", nil
-}
-
-func (f *fakeNodes) KeepAccount(_ context.Context, _ types.NamespacedName, _ *v1alpha1.GaleraCluster,
-	a agentapi.BenchAccount) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.refusal != "" {
-		return errors.New(f.refusal)
-	}
-	delete(f.accounts, a.Name())
-	if a.Present {
-		f.accounts[a.Name()] = a.Hash
-	}
-	return a.Check()
-}
-
-// hash of an account's password, "" when there is no such account.
-func (f *fakeNodes) hash(name string) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.accounts[name]
-}
-
-func (f *fakeNodes) refuse(why string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.refusal = why
-}
 
 func stalledFor(reason, text string) func(*v1alpha1.GaleraBenchmark) bool {
 	return func(b *v1alpha1.GaleraBenchmark) bool {
@@ -87,9 +41,10 @@ func TestBenchmarkChangesNoForeignObjects(t *testing.T) {
 			return &rbacv1.Role{ObjectMeta: at, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"},
 				Verbs: []string{"list"}}}}
 		},
-		"secret": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
+		"user": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
 			at.Name = benchjob.AccountName(b)
-			return &corev1.Secret{ObjectMeta: at, Data: map[string][]byte{"password": []byte("known")}}
+			return &v1alpha1.GaleraUser{ObjectMeta: at, Spec: v1alpha1.GaleraUserSpec{
+				ClusterRef: v1alpha1.ClusterReference{Name: "others"}}}
 		},
 		"result": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
 			at.Name = b.Name + "-prepare-1"
@@ -169,78 +124,76 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 		}
 	}
 	key := client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(b)}
-	role, certificate := &rbacv1.Role{}, &cmv1.Certificate{}
+	role, account, certificate := &rbacv1.Role{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraUser{}
 	must(t, kube.Get(ctx, key, role))
 	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"},
 		ResourceNames: []string{job.Name}, Verbs: []string{"patch"}}}
 	if !equality.Semantic.DeepEqual(role.Rules, want) {
 		t.Errorf("rights: %+v", role.Rules)
 	}
-	must(t, kube.Get(ctx, key, certificate))
-	if certificate.Spec.IssuerRef.Name != "holds-db-client-ca" || !slices.Equal(certificate.Spec.Usages,
-		[]cmv1.KeyUsage{cmv1.UsageDigitalSignature, cmv1.UsageClientAuth}) {
-		t.Errorf("certificate: %+v", certificate.Spec)
+	of := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: home(t), Name: name} }
+	must(t, kube.Get(ctx, of(benchjob.AccountName(b)), account))
+	for _, g := range account.Spec.Grants {
+		if !strings.HasSuffix(g.Database, benchjob.Suffix(b)) || g.WithGrantOption {
+			t.Errorf("rights on what is not the benchmark's: %+v", g)
+		}
 	}
-	for _, o := range []client.Object{role, certificate, &corev1.ServiceAccount{}, &rbacv1.RoleBinding{}} {
+	must(t, kube.Get(ctx, of(benchjob.CertificateName(b)), certificate))
+	if s := certificate.Spec; s.Require != v1alpha1.RequireX509 || !s.Authentication.None || len(s.Grants) != 0 {
+		t.Errorf("the certificate has an account with rights: %+v", s)
+	}
+	for _, o := range []client.Object{&corev1.ServiceAccount{}, &rbacv1.RoleBinding{}} {
 		must(t, kube.Get(ctx, key, o))
+		if !metav1.IsControlledBy(o, b) {
+			t.Errorf("%T outlives the benchmark", o)
+		}
+	}
+	for _, o := range []client.Object{role, account, certificate} {
 		if !metav1.IsControlledBy(o, b) {
 			t.Errorf("%T outlives the benchmark", o)
 		}
 	}
 }
 
-// TestBenchmarkDropsItsAccount on a cluster that is not its own: the operator is killed, the nodes refuse for a while,
-// and in the end it is gone.
+// TestBenchmarkDropsItsAccount on a cluster that is not its own: the cluster takes no changes for a while, the operator
+// is killed, and in the end it is gone.
 func TestBenchmarkDropsItsAccount(t *testing.T) {
 	t.Parallel()
+	ctx := context.Background()
 	existingCluster(t, "account")
-	s := perform(t, benchmark(t, "leaver", map[string]string{"cluster": `{ref: {name: account, allowPolicyChanges: true}}`,
-		"rounds": "1", "order": "Sequential", "workloads": oneWrite}))
-	s.waitFor("the first arm's policy", func(b *v1alpha1.GaleraBenchmark) bool {
-		return b.Status.Override != nil && b.Status.Override.Replication == v1alpha1.TLSDisabled
-	})
-	s.nodes.refuse("shop-0: this member is not Primary")
+	s := perform(t, benchmark(t, "leaver", map[string]string{"cluster": `{ref: {name: account}}`, "rounds": "1",
+		"workloads": oneWrite}))
+	s.refusal = "the cluster takes no changes"
 	s.prove("account")
-	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool {
-		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
-		return c != nil && c.Reason == v1alpha1.ReasonPreparingAccess && strings.Contains(c.Message,
-			"this member is not Primary")
-	})
-	if !b.Status.Resources.Account {
-		t.Error("made before it was written down")
+	waits := func(reason, text string) func(*v1alpha1.GaleraBenchmark) bool {
+		return func(b *v1alpha1.GaleraBenchmark) bool {
+			s.collect()
+			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
+			return c != nil && c.Reason == reason && strings.Contains(c.Message, text)
+		}
 	}
-	s.nodes.refuse("")
-	name := benchjob.Account(b, "").Name()
+	b := s.waitFor("the reason", waits(v1alpha1.ReasonPreparingAccess, "the cluster takes no changes"))
+	s.refusal = ""
 	s.job("leaver-prepare-1")
-	if s.nodes.hash(name) == "" {
-		t.Error("a Job without an account")
+	account, database := &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.AccountName(b)}, account))
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: "bench-1x10-" + benchjob.Suffix(b)}, database))
+	if len(account.Spec.Grants) != 1 || account.Spec.Grants[0].Database != database.DatabaseName() ||
+		database.Spec.DeletionPolicy != v1alpha1.AccountDelete || account.Spec.DeletionPolicy != v1alpha1.AccountDelete {
+		t.Errorf("got %+v, %+v", account.Spec, database.Spec)
 	}
+	account.Finalizers = append(account.Finalizers, "test/held")
+	must(t, kube.Update(ctx, account))
 	s.stop()
-	must(t, kube.Delete(context.Background(), s.get()))
+	must(t, kube.Delete(ctx, s.get()))
 	s.begin()
-	eventually(t, "the cluster's own policy", func() bool {
-		s.collect()
-		return s.get().Status.Override == nil
-	})
-	s.prove("account")
-	cleanup := s.job("leaver-cleanup-1")
-	s.nodes.refuse("account-0: this member is not Primary")
-	s.finish(cleanup, cleaned)
-	s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool {
-		s.collect()
-		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
-		return c != nil && strings.Contains(c.Message, "could not be dropped yet: account-0: this member is not Primary")
-	})
+	s.waitFor("the account", waits(v1alpha1.ReasonCleaningUp, "GaleraUser "+account.Name))
 	s.restart()
-	s.nodes.refuse("")
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(account), account))
+	account.Finalizers = nil
+	must(t, kube.Update(ctx, account))
 	eventually(t, "the end of the benchmark", func() bool { s.collect(); return s.get() == nil })
-	if s.nodes.hash(name) != "" {
-		t.Error("the account is left")
+	if !gone(account) || !gone(database) {
+		t.Error("the account or its database is left")
 	}
-}
-
-func (f *fakeNodes) EndPass(types.NamespacedName) {}
-
-func (f *fakeNodes) Source() source.Source {
-	return source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error { return nil })
 }

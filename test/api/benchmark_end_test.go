@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
 )
 
 const onePrivate = `{template: {replicas: 1, storage: {size: 1Gi}}}`
@@ -25,6 +23,9 @@ const onePrivate = `{template: {replicas: 1, storage: {size: 1Gi}}}`
 func gone(o client.Object) bool {
 	return apierrors.IsNotFound(kube.Get(context.Background(), client.ObjectKeyFromObject(o), o))
 }
+
+// refusedClients end a benchmark at once: the cluster accepts TLS 1.3 only.
+const refusedClients = `[{name: a, connect: {tlsVersions: ["1.2"]}}]`
 
 func completed(b *v1alpha1.GaleraBenchmark) bool { return b.Status.CompletedAt != nil }
 
@@ -34,7 +35,7 @@ func TestBenchmarkExpires(t *testing.T) {
 	existingCluster(t, "lasting")
 	s := perform(t, benchmark(t, "expires", map[string]string{"cluster": `{ref: {name: lasting}}`,
 		"ttlAfterFinished": `2s`,
-		"workloads":        `[{name: a, connect: {duration: 60s}}]`}))
+		"workloads":        refusedClients}))
 	b := s.waitFor("the end", completed)
 	if left := metav1.Now().Sub(b.Status.CompletedAt.Time).Seconds(); left > 1.9 {
 		t.Errorf("the end was seen after %.1f s", left)
@@ -45,72 +46,26 @@ func TestBenchmarkExpires(t *testing.T) {
 	}
 }
 
-// TestBenchmarkKeepsNoPrivateKey: the client's Secret belongs to the benchmark, and is gone at its end, with what would
-// make it again.
-func TestBenchmarkKeepsNoPrivateKey(t *testing.T) {
+// TestBenchmarkKeepsNoAccounts: users, with their passwords and keys, and databases end with the measurement.
+func TestBenchmarkKeepsNoAccounts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := perform(t, benchmark(t, "keyless", map[string]string{"cluster": onePrivate, "rounds": "1", "maxRetries": "0",
 		"workloads": oneWrite}))
 	s.prove("keyless-db")
-	prepare := s.job("keyless-prepare-1")
-	certificate := &cmv1.Certificate{}
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(s.get())}, certificate))
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: certificate.Spec.SecretName,
-		Labels: certificate.Spec.SecretTemplate.Labels}}
-	must(t, kube.Create(ctx, secret)) // as cert-manager does
-	t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
-	eventually(t, "an owner of the key", func() bool {
-		must(t, kube.Get(ctx, client.ObjectKeyFromObject(secret), secret))
-		owned, err := controllerutil.HasOwnerReference(secret.OwnerReferences, s.get(), scheme)
-		return err == nil && owned
-	})
-	s.finish(prepare, prepared)
+	s.finish(s.job("keyless-prepare-1"), prepared)
+	var users v1alpha1.GaleraUserList
+	must(t, kube.List(ctx, &users, client.InNamespace(home(t))))
+	if len(users.Items) != 2 {
+		t.Errorf("%d users", len(users.Items))
+	}
 	s.finish(s.job("keyless-run-001-1"), failing)
 	s.waitFor("the end", func(b *v1alpha1.GaleraBenchmark) bool { s.collect(); return completed(b) })
-	if !gone(secret) || !gone(certificate) {
-		t.Errorf("the key is left: %v, %v", secret.Name, certificate.Name)
-	}
-}
-
-// TestDeletedBenchmarkLeavesNoPrivateKey, also when the key was written after the last look at the benchmark, or later
-// than its Certificate was removed.
-func TestDeletedBenchmarkLeavesNoPrivateKey(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	s := perform(t, benchmark(t, "hasty", map[string]string{"cluster": onePrivate, "workloads": oneWrite}))
-	s.prove("hasty-db")
-	s.job("hasty-prepare-1")
-	s.stop()
-	certificate := &cmv1.Certificate{}
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(s.get())}, certificate))
-	secret := func() *corev1.Secret {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: certificate.Spec.SecretName,
-			Labels: certificate.Spec.SecretTemplate.Labels}}
-		must(t, kube.Create(ctx, secret)) // as cert-manager does
-		t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
-		return secret
-	}
-	first := secret()
-	must(t, kube.Delete(ctx, s.get()))
-	eventually(t, "the end of the benchmark", func() bool { return s.get() == nil })
-	s.begin()
-	eventually(t, "the end of the key", func() bool { return gone(first) && gone(certificate) })
-	late := secret()
-	eventually(t, "the end of a late key", func() bool { return gone(late) })
-}
-
-// TestBenchmarkLeavesSecretsOfOthers alone, whatever they are called.
-func TestBenchmarkLeavesSecretsOfOthers(t *testing.T) {
-	t.Parallel()
-	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "polite-bench"}}
-	must(t, kube.Create(context.Background(), own))
-	t.Cleanup(func() { _ = kube.Delete(context.Background(), own) })
-	existingCluster(t, "own-keys")
-	s := perform(t, benchmark(t, "polite", map[string]string{"cluster": `{ref: {name: own-keys}}`, "workloads": oneWrite}))
-	s.waitFor("the end", completed)
-	if gone(own) {
-		t.Error("another owner's Secret was deleted")
+	var databases v1alpha1.GaleraDatabaseList
+	must(t, kube.List(ctx, &users, client.InNamespace(home(t))))
+	must(t, kube.List(ctx, &databases, client.InNamespace(home(t))))
+	if len(users.Items) != 0 || len(databases.Items) != 0 {
+		t.Errorf("left: %v, %v", users.Items, databases.Items)
 	}
 }
 
@@ -209,7 +164,8 @@ func TestBenchmarkReportsItsEnvironment(t *testing.T) {
 func TestBenchmarkGoesWithoutItsOperator(t *testing.T) {
 	t.Parallel()
 	existingCluster(t, "operated")
-	s := perform(t, benchmark(t, "free", map[string]string{"cluster": `{ref: {name: operated}}`, "workloads": oneWrite}))
+	s := perform(t, benchmark(t, "free", map[string]string{"cluster": `{ref: {name: operated}}`,
+		"workloads": refusedClients}))
 	s.waitFor("the end", func(b *v1alpha1.GaleraBenchmark) bool { return completed(b) && len(b.Finalizers) == 0 })
 	s.stop()
 	must(t, kube.Delete(context.Background(), s.get()))

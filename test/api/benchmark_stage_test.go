@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,8 +39,9 @@ func eventually(t *testing.T, what string, is func() bool) {
 type stage struct {
 	*testing.T
 	benchmark client.ObjectKey
-	nodes     *fakeNodes
-	stop      func()
+	// refusal is why no account is applied; "": they are.
+	refusal string
+	stop    func()
 	// ahead is by how much the clock of the next controller is.
 	ahead time.Duration
 }
@@ -58,7 +60,7 @@ func home(t *testing.T) string {
 func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 	t.Helper()
 	u.SetNamespace(home(t))
-	s := &stage{T: t, benchmark: client.ObjectKeyFromObject(u), nodes: &fakeNodes{accounts: map[string]string{}}}
+	s := &stage{T: t, benchmark: client.ObjectKeyFromObject(u)}
 	must(t, kube.Create(context.Background(), u))
 	t.Cleanup(func() { _ = kube.Delete(context.Background(), u) })
 	s.begin()
@@ -75,7 +77,6 @@ func (s *stage) begin() {
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)
 	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench",
-		Nodes:   s.nodes,
 		Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return time.Now().Add(ahead) }}).
 		SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -117,7 +118,7 @@ func (s *stage) cluster(name string) *v1alpha1.GaleraCluster {
 	return c
 }
 
-// prove makes a cluster what its spec asks for, and what the benchmark lays over it while that holds.
+// prove makes a cluster what its spec asks for.
 func (s *stage) prove(name string) {
 	s.Helper()
 	c := s.cluster(name)
@@ -128,14 +129,7 @@ func (s *stage) prove(name string) {
 		}
 		return &v1alpha1.ChannelStatus{Observed: "Plaintext"}
 	}
-	c.Status.TLS = nil
-	policy := c.Spec.TLS
-	if b := s.get(); b != nil && b.Spec.Cluster.Ref != nil && b.Status.Override != nil {
-		c.Status.TLS = &v1alpha1.ClusterTLSStatus{Override: &v1alpha1.TLSOverride{Benchmark: b.Name,
-			Policy: *b.Status.Override}}
-		policy = policy.With(*b.Status.Override)
-	}
-	encrypted := policy.Replication != v1alpha1.TLSDisabled
+	encrypted := c.Spec.TLS.Replication != v1alpha1.TLSDisabled
 	c.Status.ObservedGeneration, c.Status.ClusterUUID = c.Generation, history
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue,
 		Reason: "Ready"})
@@ -155,8 +149,49 @@ func (s *stage) job(name string) *batchv1.Job {
 	return j
 }
 
-// collect does what the garbage collector does for a Job without pods.
+// applied has the benchmark's users and databases in the cluster, as its operator does.
+func (s *stage) applied() {
+	ctx := context.Background()
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady}
+	if s.refusal != "" {
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonClusterNotReady, s.refusal
+	}
+	of := []client.ListOption{client.InNamespace(s.benchmark.Namespace),
+		client.MatchingLabels{v1alpha1.LabelBenchmark: s.benchmark.Name}}
+	var users v1alpha1.GaleraUserList
+	var databases v1alpha1.GaleraDatabaseList
+	must(s.T, kube.List(ctx, &users, of...))
+	must(s.T, kube.List(ctx, &databases, of...))
+	for i := range users.Items {
+		u := &users.Items[i]
+		u.Status.ObservedGeneration = u.Generation
+		if meta.SetStatusCondition(&u.Status.Conditions, ready) {
+			s.written(kube.Status().Update(ctx, u))
+		}
+		binding := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: u.BindingName()},
+			Data: map[string][]byte{"password": []byte("secret")}}
+		must(s.T, client.IgnoreAlreadyExists(kube.Create(ctx, binding)))
+	}
+	for i := range databases.Items {
+		d := &databases.Items[i]
+		d.Status.ObservedGeneration = d.Generation
+		if meta.SetStatusCondition(&d.Status.Conditions, ready) {
+			s.written(kube.Status().Update(ctx, d))
+		}
+	}
+}
+
+// written fails the test unless a write was carried out, or is made again at the next look.
+func (s *stage) written(err error) {
+	if !apierrors.IsConflict(err) {
+		must(s.T, client.IgnoreNotFound(err))
+	}
+}
+
+// collect does what the garbage collector does for a Job without pods, and what the cluster's operator does for users
+// and databases.
 func (s *stage) collect() {
+	s.applied()
 	var all batchv1.JobList
 	must(s.T, kube.List(context.Background(), &all, client.InNamespace(s.benchmark.Namespace),
 		client.MatchingLabels{v1alpha1.LabelBenchmark: s.benchmark.Name}))
@@ -188,7 +223,6 @@ func (s *stage) finish(j *batchv1.Job, output string) {
 // Results of Jobs.
 const (
 	prepared = `{"kind": "prepare", "data": {"database": "bench_1x10", "tables": 1, "rows": 10, "checksum": "abc"}}`
-	cleaned  = `{"kind": "cleanup"}`
 	failing  = `{"kind": "oltp", "error": "sysbench: exit status 1", "lastLines": ["FATAL: mysql_drv_query() returned error 1047", "no more"]}`
 )
 

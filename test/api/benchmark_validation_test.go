@@ -23,6 +23,9 @@ func benchmark(t *testing.T, name string, parts map[string]string) *unstructured
 		"arms":      `[{name: plain, tls: {replication: Disabled}}, {name: encrypted}]`,
 		"workloads": `[{name: write, oltp: {profile: WriteOnly}}]`,
 	}
+	if strings.Contains(parts["cluster"], "ref:") {
+		good["arms"] = `[{name: own}]`
+	}
 	for k, v := range parts {
 		good[k] = v
 	}
@@ -49,11 +52,15 @@ func TestBenchmarkAdmission(t *testing.T) {
 		spec parts
 		want string
 	}{
-		"the least one can write":  {nil, ""},
-		"an existing cluster":      {parts{"cluster": `{ref: {name: shop}}`}, ""},
-		"a sweep":                  {parts{"workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 8, 32], duration: 30s, warmup: 0s}}]`}, ""},
-		"all kinds":                {parts{"workloads": `[{name: a, oltp: {profile: PointSelect}}, {name: b, connect: {tlsVersions: ["1.2", "1.3"]}}, {name: c, stateTransfer: {methods: [MariaBackup, Rsync]}}]`}, ""},
-		"own script":               {parts{"workloads": `[{name: a, oltp: {profile: Custom, script: {name: x, key: y.lua}}}]`}, ""},
+		"the least one can write": {nil, ""},
+		"an existing cluster":     {parts{"cluster": `{ref: {name: shop}}`}, ""},
+		"a sweep":                 {parts{"workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 8, 32], duration: 30s, warmup: 0s}}]`}, ""},
+		"all kinds":               {parts{"workloads": `[{name: a, oltp: {profile: PointSelect}}, {name: b, connect: {tlsVersions: ["1.2", "1.3"]}}, {name: c, stateTransfer: {methods: [MariaBackup, Rsync]}}]`}, ""},
+		"own script":              {parts{"workloads": `[{name: a, oltp: {profile: Custom, script: {name: x, key: y.lua}}}]`}, ""},
+		"arms of an existing cluster": {parts{"cluster": `{ref: {name: shop}}`, "arms": `[{name: a}, {name: b}]`},
+			"is measured as it is"},
+		"a policy of an existing cluster": {parts{"cluster": `{ref: {name: shop}}`,
+			"arms": `[{name: a, tls: {replication: Disabled}}]`}, "is measured as it is"},
 		"neither template nor ref": {parts{"cluster": `{}`}, "exactly one of template"},
 		"template and ref": {parts{"cluster": `{ref: {name: shop}, template: {storage: {size: 1Gi}}}`},
 			"exactly one of template"},
@@ -293,7 +300,7 @@ func TestBenchmarkSteps(t *testing.T) {
 	must(t, kube.Create(ctx, u))
 	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
 	for _, step := range []string{plan.StepSwitch, plan.StepPrepare, plan.StepMeasure, plan.StepTransfer,
-		plan.StepOperation, plan.StepCleanUp} {
+		plan.StepOperation, plan.StepSwitchBack} {
 		b := &v1alpha1.GaleraBenchmark{}
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
 		b.Status.Run = &v1alpha1.BenchmarkRun{Index: 1, Attempt: 1, Round: 1, Arm: "plain", Workload: "write", Step: step,
@@ -348,7 +355,4 @@ func TestBenchmarkImmutable(t *testing.T) {
 	other := guest.DeepCopy()
 	must(t, unstructured.SetNestedField(other.Object, "other", "spec", "cluster", "ref", "name"))
 	mustSay(t, kube.Update(ctx, other, client.DryRunAll), "cannot be replaced")
-	allowed := guest.DeepCopy()
-	must(t, unstructured.SetNestedField(allowed.Object, true, "spec", "cluster", "ref", "allowPolicyChanges"))
-	mustSay(t, kube.Update(ctx, allowed, client.DryRunAll), "allowPolicyChanges cannot be changed")
 }

@@ -291,9 +291,6 @@ func operateByGit(g *tool) {
 	w.Eventually(func() string { return w.status().TLS.Replication }, "60s").Should(Equal("Strict"))
 	ready("switched on again, by leaving the field out")
 
-	w.benchmarked(func() { w.Expect(g.diff()).To(BeEmpty(), "measured") })
-	ready("measured")
-
 	g.commit(func(spec map[string]any) { spec["replicas"] = int64(1) })
 	w.Eventually(w.pods, "60s").Should(BeEquivalentTo(1))
 	ready("scaled")
@@ -315,21 +312,4 @@ func (w *world) spec() v1alpha1.GaleraClusterSpec {
 	c := &v1alpha1.GaleraCluster{}
 	w.Expect(w.get(c, "shop")).To(Succeed())
 	return c.Spec
-}
-
-// benchmarked is a time in which a benchmark has another policy in force.
-func (w *world) benchmarked(meanwhile func()) {
-	ctx := context.Background()
-	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: "guest"}}
-	b.Spec.Cluster.Ref = &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: true}
-	b.Spec.Arms = []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSPreferred}}}
-	b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &v1alpha1.OLTPWorkload{Profile: "WriteOnly"}}}
-	must(w.t, kube.Create(ctx, b))
-	b.Status.Override = &b.Spec.Arms[0].TLS
-	must(w.t, kube.Status().Update(ctx, b))
-	w.ask(v1alpha1.AnnotationBenchmark, "guest") // as the benchmark's controller claims the cluster
-	w.Eventually(func() *v1alpha1.TLSOverride { return w.status().TLS.Override }).ShouldNot(BeNil())
-	meanwhile()
-	must(w.t, kube.Delete(ctx, b))
-	w.Eventually(func() *v1alpha1.TLSOverride { return w.status().TLS.Override }).Should(BeNil())
 }

@@ -72,7 +72,7 @@ func startOperator(t *testing.T, namespace string, fake *fakeAgents) (stop func(
 	must(t, os.WriteFile(filepath.Join(dir, "ca.crt"), pkitest.NewCA("control").PEM, 0o600))
 	r := &galeracluster.Reconciler{
 		Client:  mgr.GetClient(),
-		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Benchmarks: true},
+		Readers: observe.Readers{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Agents:  agents,
 		Objects: &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Actor:   apply.Actor{Client: mgr.GetClient(), Agents: agents},

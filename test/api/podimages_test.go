@@ -131,7 +131,7 @@ func TestReachOfBenchmarksEndsAtTheirNamespace(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "reach-elsewhere", Name: "far"}}
 	c.Spec.Replicas, c.Spec.Storage.Size = 1, oneGi
 	must(t, kube.Create(ctx, c))
-	s := perform(t, benchmark(t, "reaches", map[string]string{"cluster": `{ref: {name: far, allowPolicyChanges: true}}`,
+	s := perform(t, benchmark(t, "reaches", map[string]string{"cluster": `{ref: {name: far}}`,
 		"workloads": oneWrite}))
 	s.waitFor("the complaint", stalledFor(v1alpha1.ReasonClusterNotFound, `no GaleraCluster "far" in this namespace`))
 	before := c.DeepCopy()
@@ -149,7 +149,7 @@ func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.
 	must(t, yaml.Unmarshal([]byte(`{replicas: 2, image: evil, storage: {size: 1Gi}, arbitrator: {enabled: true}}`),
 		&c.Spec))
 	b = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "1"}}
-	b.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij", Account: true}
+	b.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij"}
 	must(t,
 		yaml.Unmarshal(
 			[]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {image: evil}, workloads: [
@@ -223,7 +223,7 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 	policy := resources.NetworkPolicy(c, resources.Options{})
 	node, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
 	must(t, err)
-	own := []string{benchjob.RunnerName(b), benchjob.AccountName(b), benchjob.ProxyName("x-run-002-1"),
+	own := []string{benchjob.BindingName(benchjob.CertificateName(b)), benchjob.ProxyName("x-run-002-1"),
 		benchjob.TunnelName("x-run-002-1"), benchjob.ProxyName("x-run-001-1"), benchjob.TunnelName("x-run-001-1")}
 	for name, template := range all {
 		is := labels.Set(template.Labels)
@@ -240,8 +240,8 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 		}
 		for _, container := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
 			for _, e := range container.Env {
-				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil || e.ValueFrom.SecretKeyRef.Name != benchjob.AccountName(
-					b)) {
+				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil ||
+					e.ValueFrom.SecretKeyRef.Name != benchjob.BindingName(benchjob.AccountName(b))) {
 					t.Errorf("%s takes %s from %+v", name, e.Name, e.ValueFrom)
 				}
 			}
@@ -292,19 +292,6 @@ func TestReachOfRoles(t *testing.T) {
 				"clusterroles", "clusterrolebindings", "certificatesigningrequests"}, what) {
 				t.Errorf("the operator may %v %v of %v", rule.Verbs, rule.Resources, rule.APIGroups)
 			}
-		}
-	}
-}
-
-// TestReachOfAccounts: a client that speaks with an agent as the operator touches no account but benchmarks' own; see
-// also internal/agent/wsrep, where a real server is asked what such an account may do.
-func TestReachOfAccounts(t *testing.T) {
-	b, _, _ := podsWithUserImages(t)
-	for suffix, good := range map[string]bool{benchjob.Suffix(b): true, "": false, "root": false, "x'@'%": false,
-		"ABCDEFGHIJ": false, "abcdefghi%": false, "abcde_ghij": false} {
-		a := agentapi.BenchAccount{Suffix: suffix, Hash: agentapi.NativeHash("word"), Present: true}
-		if err := a.Check(); (err == nil) != good {
-			t.Errorf("%q: %v", suffix, err)
 		}
 	}
 }

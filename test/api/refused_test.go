@@ -49,7 +49,7 @@ func TestRefusedInSystemNamespaces(t *testing.T) {
 			&galerabackupstore.Reconciler{Client: c, Live: c, Jobs: jobs, Now: now}},
 		"GaleraBenchmark": {`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {},
 			workloads: [{name: w, oltp: {profile: ReadWrite, threads: [1]}}]}`,
-			&galerabenchmark.Reconciler{Client: c, Live: c, Now: now, Nodes: &fakeNodes{accounts: map[string]string{}}}},
+			&galerabenchmark.Reconciler{Client: c, Live: c, Now: now}},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			w := NewWithT(t)

@@ -19,7 +19,6 @@ func TestUserAdmission(t *testing.T) {
 		`{clusterRef: {name: shop}, name: "o'neil` + "`" +
 			`日本"}`: "",
 		`{clusterRef: {name: shop}, name: Root}`:     "the server's or the operator's own",
-		`{clusterRef: {name: shop}, name: bench_x}`:  "the server's or the operator's own",
 		`{clusterRef: {name: shop}, name: "a\nb"}`:   "control characters",
 		`{clusterRef: {name: shop}, name: "smile😀"}`: "beyond U+FFFF",
 		`{clusterRef: {name: shop}, name: "space "}`: "begin or end with a space",

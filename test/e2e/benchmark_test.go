@@ -136,8 +136,8 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		before, err := shop.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		b := createBenchmark(ctx, shop.Namespace, func(s *v1alpha1.GaleraBenchmarkSpec) {
-			s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: shop.Name, AllowPolicyChanges: true}}
-			s.Arms = []v1alpha1.BenchmarkArm{{Name: "preferred", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSPreferred}}}
+			s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: shop.Name}}
+			s.Arms = []v1alpha1.BenchmarkArm{{Name: "own"}}
 		})
 		Eventually(func() bool {
 			Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(b), b)).To(Succeed())
@@ -146,11 +146,8 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		during, err := shop.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(during.Spec).To(Equal(before.Spec), "the spec is the user's")
-		Expect(during.Status.TLS.Override).To(Equal(&v1alpha1.TLSOverride{Benchmark: b.Name,
-			Policy: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSPreferred}}))
-		Expect(during.Status.Members[0].TLS.Clients.PlaintextRefused).To(BeFalse(), "and the nodes do it")
 		Expect(holdNoRootPassword(ctx, b, shop.Name)).To(BeNumerically(">", 0))
-		Expect(benchmarkUsers(ctx, shop)).To(Equal(1), "the account of the Jobs")
+		Expect(benchmarkUsers(ctx, shop)).To(Equal(2), "the account of the Jobs, and that of their certificate")
 		Expect(kube.Delete(ctx, b)).To(Succeed())
 		Eventually(func() bool {
 			return apierrors.IsNotFound(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(b), b))
@@ -159,7 +156,6 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		after, err := shop.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(after.Spec).To(Equal(before.Spec))
-		Expect(after.Status.TLS.Override).To(BeNil())
 		Expect(after.Annotations).To(Equal(before.Annotations))
 		db, err := client(ctx, shop).OpenService(ctx, shop.Name)
 		Expect(err).NotTo(HaveOccurred())

@@ -35,8 +35,6 @@ type ControlHandler struct {
 	Order func(context.Context, agentapi.Order) (agentapi.OrderResult, error)
 	// Evict evicts a terminated server from the group, or explains why not.
 	Evict func(context.Context, agentapi.Eviction) error
-	// Accounts makes and drops benchmarks' accounts.
-	Accounts Accounts
 	// Users and Databases make accounts and databases what they are to be; nil where there is no database.
 	Users     func(context.Context, []agentapi.SQLUser) []agentapi.SQLResult
 	Databases func(context.Context, agentapi.SQLDatabase) agentapi.SQLResult
@@ -58,7 +56,6 @@ func (c ControlHandler) Handler() http.Handler {
 	mux.HandleFunc("POST "+agentapi.PathOrders, c.order)
 	mux.HandleFunc("POST "+agentapi.PathPrimary, c.primary)
 	mux.HandleFunc("POST "+agentapi.PathEvictions, c.evict)
-	mux.HandleFunc("POST "+agentapi.PathAccounts, c.Accounts.serve)
 	mux.HandleFunc("POST "+agentapi.PathUsers, c.users)
 	mux.HandleFunc("POST "+agentapi.PathDatabases, c.databases)
 	mux.HandleFunc("POST "+agentapi.PathAgent, c.replace)

@@ -1,27 +1,59 @@
 package job
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 )
 
-// PasswordKey is the key of the password in the Secret AccountName.
+// PasswordKey is the key of the password in the account's binding Secret.
 const PasswordKey = "password"
 
-// Account is the Jobs' account in the database. Its password leaves the Secret as a hash only.
-func Account(b *v1alpha1.GaleraBenchmark, password string) agentapi.BenchAccount {
-	return agentapi.BenchAccount{Suffix: Suffix(b), Hash: agentapi.NativeHash(password), Present: true}
+// privileges are what a benchmark may do in its own databases: what sysbench and its scripts need.
+var privileges = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "REFERENCES", "INDEX", "ALTER"}
+
+// databases are those of all data sets of a benchmark.
+func databases(b *v1alpha1.GaleraBenchmark) (names []string) {
+	seen := map[string]bool{}
+	for _, cell := range plan.Cells(&b.Spec) {
+		data := plan.DataSet(cell)
+		if data.Database == "" || seen[data.Database] {
+			continue
+		}
+		seen[data.Database] = true
+		data.Database = Database(b, data.Database)
+		names = append(names, data.Names()...)
+	}
+	return names
 }
 
-// NoAccount asks for the account, and for its databases, to be dropped.
-func NoAccount(b *v1alpha1.GaleraBenchmark) agentapi.BenchAccount {
-	return agentapi.BenchAccount{Suffix: Suffix(b)}
+// Accounts returns what a benchmark's Jobs need in the database: the test data's databases, and an account that has
+// rights on these only. Where clients speak TLS there is a second one, for its certificate: sysbench wants one.
+func Accounts(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) (out []client.Object) {
+	cluster := v1alpha1.ClusterReference{Name: c.Name}
+	account := &v1alpha1.GaleraUser{TypeMeta: kind("GaleraUser"), ObjectMeta: owned(b, AccountName(b)),
+		Spec: v1alpha1.GaleraUserSpec{ClusterRef: cluster, Name: Account(b), Require: v1alpha1.RequireNone,
+			DeletionPolicy: v1alpha1.AccountDelete}}
+	for _, name := range databases(b) {
+		out = append(out, &v1alpha1.GaleraDatabase{TypeMeta: kind("GaleraDatabase"),
+			ObjectMeta: owned(b, strings.ReplaceAll(name, "_", "-")),
+			Spec: v1alpha1.GaleraDatabaseSpec{ClusterRef: cluster, Name: name,
+				DeletionPolicy: v1alpha1.AccountDelete}})
+		account.Spec.Grants = append(account.Spec.Grants, v1alpha1.GrantSpec{Privileges: privileges, Database: name})
+	}
+	out = append(out, account)
+	if plan.ClientsUseTLS(c.Spec.TLS) {
+		out = append(out, &v1alpha1.GaleraUser{TypeMeta: kind("GaleraUser"), ObjectMeta: owned(b, CertificateName(b)),
+			Spec: v1alpha1.GaleraUserSpec{ClusterRef: cluster, Name: Account(b) + "_tls", Require: v1alpha1.RequireX509,
+				Authentication: v1alpha1.AuthenticationSpec{None: true}, DeletionPolicy: v1alpha1.AccountDelete}})
+	}
+	return out
 }
 
-// AccountSecret returns the Secret with the password of that account.
-func AccountSecret(b *v1alpha1.GaleraBenchmark, password string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: owned(b, AccountName(b)), Type: corev1.SecretTypeOpaque, Immutable: new(true),
-		Data: map[string][]byte{PasswordKey: []byte(password)}}
+func kind(name string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: name}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 
-	cmv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -136,24 +135,6 @@ func Access(b *v1alpha1.GaleraBenchmark, output string) []client.Object {
 	}
 }
 
-// Certificate returns the client's certificate, which sysbench wants for TLS. The clients' CA signs it: the holder of a
-// certificate of the nodes' CA could become a node.
-func Certificate(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) *cmv1.Certificate {
-	name, of := RunnerName(b), labels(b, v1alpha1.LabelBenchmarkUID, string(b.UID))
-	return &cmv1.Certificate{
-		TypeMeta:   metav1.TypeMeta{APIVersion: cmv1.SchemeGroupVersion.String(), Kind: "Certificate"},
-		ObjectMeta: owned(b, name),
-		Spec: cmv1.CertificateSpec{
-			SecretName: name, CommonName: "benchmark client", Usages: []cmv1.KeyUsage{cmv1.UsageDigitalSignature,
-				cmv1.UsageClientAuth},
-			SecretTemplate: &cmv1.CertificateSecretTemplate{Labels: of},
-			PrivateKey: &cmv1.CertificatePrivateKey{Algorithm: cmv1.ECDSAKeyAlgorithm, Size: 256, Encoding: cmv1.PKCS8,
-				RotationPolicy: cmv1.RotationPolicyNever},
-			IssuerRef: resources.ClientIssuer(c),
-		},
-	}
-}
-
 // Job returns the Job of one attempt.
 func Job(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, r result.Run, p result.Plan, images Images) (
 	*batchv1.Job, error) {
@@ -237,7 +218,7 @@ func environment(b *v1alpha1.GaleraBenchmark, images Images, name, plan string, 
 	if p.Kind != result.KindCipher { // which speaks with no database
 		env = append(env, corev1.EnvVar{Name: result.EnvPassword,
 			ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-				LocalObjectReference: corev1.LocalObjectReference{Name: AccountName(b)}, Key: PasswordKey}}})
+				LocalObjectReference: corev1.LocalObjectReference{Name: BindingName(AccountName(b))}, Key: PasswordKey}}})
 	}
 	if p.WithoutAcceleration {
 		// The client of connections is a Go program.
@@ -261,8 +242,10 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 		add("ca", result.CADir,
 			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 				LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
-		add("client", result.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: RunnerName(b),
-			DefaultMode: new(int32(0o440))}})
+		add("client", result.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+			SecretName: BindingName(CertificateName(b)), DefaultMode: new(int32(0o440)),
+			Items: []corev1.KeyToPath{{Key: corev1.TLSCertKey, Path: corev1.TLSCertKey},
+				{Key: corev1.TLSPrivateKeyKey, Path: corev1.TLSPrivateKeyKey}}}})
 	}
 	if p.Connect != nil && p.Connect.Tunnel != nil {
 		kind := tunnelOf(*p.Connect.Tunnel)

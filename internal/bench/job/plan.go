@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
@@ -27,8 +26,8 @@ const (
 // Plan returns what a Job is reported.
 func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJob, opts resources.Options) result.Plan {
 	a.Data.Database = Database(b, a.Data.Database)
-	p := result.Plan{Kind: a.Wire.Kind, User: agentapi.BenchAccount{Suffix: Suffix(b)}.Name(),
-		TLS: plan.ClientsUseTLS(plan.InForce(b, c)), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: plan.Bytes(a.Data)}
+	p := result.Plan{Kind: a.Wire.Kind, User: Account(b),
+		TLS: plan.ClientsUseTLS(c.Spec.TLS), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: plan.Bytes(a.Data)}
 	for i := range int(c.Spec.Replicas) {
 		p.Members = append(p.Members, result.Member{Name: resources.PodName(c, i), Host: resources.PodHost(c, i, opts)})
 		p.Hosts = append(p.Hosts, resources.PodHost(c, i, opts))
@@ -47,7 +46,7 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 			p.Hosts = primary(c, opts)
 		}
 	case result.KindConnect:
-		p.Connect = connect(b, c, cell)
+		p.Connect = connect(c, cell)
 		if cell.Workload.Connect.Target == "Primary" {
 			p.Hosts = primary(c, opts)
 		}
@@ -84,12 +83,12 @@ func oltp(cell plan.Cell) *result.OLTP {
 	return o
 }
 
-func connect(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Connect {
+func connect(c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Connect {
 	w := cell.Workload.Connect
 	out := &result.Connect{Threads: cell.Threads, Connections: w.Connections, TLSVersion: cell.TLSVersion,
 		Resumption: cell.Resumption, Latency: cell.Latency, KeyExchange: cell.KeyExchange,
 		NoQuery: w.Query == v1alpha1.QueryNone}
-	out.KeyAlgorithm, out.KeySize = plan.Key(plan.InForce(b, c))
+	out.KeyAlgorithm, out.KeySize = plan.Key(c.Spec.TLS)
 	if w.Via == v1alpha1.ViaPoolingProxy {
 		out.Proxy = way.ProxySocket(way.ProxyDir)
 	}

@@ -19,7 +19,7 @@ func switchArm(s State, run Run) (d Decision, ok bool) {
 		d.Action, d.Message = ChangeCluster{Run: run}, "giving the cluster the policy of the arm "+run.Arm.Name
 		return d, true
 	}
-	why := Proof(s.Benchmark, s.Cluster)
+	why := Proof(s.Cluster)
 	if why == "" {
 		why = acceleration(s, run)
 	}
@@ -75,7 +75,7 @@ func unproved(s State, r result.Record) string {
 	if o := r.Output.Operation; o != nil && o.Name == v1alpha1.OperationBackup && !backupOver(s.Backup) {
 		return BackupProblem(s.Backup)
 	}
-	return Proof(s.Benchmark, s.Cluster)
+	return Proof(s.Cluster)
 }
 
 // acceleration reports whether nodes still run the other way. An annotation asks for it, which does not change the
@@ -97,7 +97,7 @@ func acceleration(s State, run Run) string {
 // Has reports whether the cluster's policy is already what a run needs.
 func Has(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, run Run) bool {
 	if b.Spec.Cluster.Template == nil {
-		return SamePolicy(InForce(b, c), c.Spec.TLS.With(run.Arm.TLS))
+		return true // an existing cluster is measured as it is
 	}
 	want := Spec(*b.Spec.Cluster.Template, run)
 	off := c.Annotations[v1alpha1.AnnotationCPUAcceleration] == v1alpha1.AccelerationOff
@@ -184,28 +184,7 @@ func refused(s State) Decision {
 			Message: fmt.Sprintf("the data sets need some %d MB, and storage.size is %s; choose a larger volume, or fewer rows",
 				need/1e6, size.String())}
 	}
-	ref := b.Spec.Cluster.Ref
-	if ref == nil || ref.AllowPolicyChanges || s.Cluster == nil {
-		return Decision{}
-	}
-	if arm := foreign(s); arm != nil {
-		return Decision{Failed: true, Reason: v1alpha1.ReasonPolicyChangeRefused,
-			Message: fmt.Sprintf(
-				"the arm %s would change the TLS policy of the cluster %s; make the benchmark anew, with "+
-					"cluster.ref.allowPolicyChanges, or with cluster.template for a private cluster", arm.Name, ref.Name)}
-	}
 	return Decision{}
-}
-
-// foreign is an arm whose policy is not a referenced cluster's own, nil when there is none.
-func foreign(s State) *v1alpha1.BenchmarkArm {
-	own := s.Cluster.Spec.TLS
-	for i, arm := range s.Benchmark.Spec.Arms {
-		if !SamePolicy(own, own.With(arm.TLS)) {
-			return &s.Benchmark.Spec.Arms[i]
-		}
-	}
-	return nil
 }
 
 // Own is the policy arms are laid over; it is not known while there is no cluster that has it.
@@ -230,13 +209,13 @@ func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {
 func start(s State, run Run, attempt int) Decision {
 	return Decision{Run: journal(s, run, attempt, StepMeasure), Reason: v1alpha1.ReasonMeasuring,
 		Message: "measuring " + run.Name(),
-		Action:  StartJob{Wire: run.Wire(attempt), Run: run, Data: owned(s, run.Cell)}}
+		Action:  StartJob{Wire: run.Wire(attempt), Run: run, Data: DataSet(run.Cell)}}
 }
 
 // makeData makes the first data set that is missing. ok is false when all are there.
 func makeData(s State, run Run) (d Decision, ok bool) {
 	for _, cell := range append([]Cell{run.Cell}, Cells(&s.Benchmark.Spec)...) {
-		data := owned(s, cell)
+		data := DataSet(cell)
 		if data.Database == "" || s.made(data.Database) {
 			continue
 		}
@@ -253,12 +232,6 @@ func makeData(s State, run Run) (d Decision, ok bool) {
 				Data: data}}, true
 	}
 	return Decision{}, false
-}
-
-func owned(s State, cell Cell) result.DataSet {
-	data := DataSet(cell)
-	data.Owner = string(s.Benchmark.UID)
-	return data
 }
 
 // made reports whether a data set is there, in this very cluster.

@@ -37,12 +37,12 @@ func TestCopied(t *testing.T) {
 		c := cluster(tc.spec, tls, tls)
 		c.Spec.StateTransfer.Method = tc.method
 		c.Status.Members[1].Join = tc.join
-		if got := Copied(&v1alpha1.GaleraBenchmark{}, c, "x-1"); (got == "") != (tc.want == "") ||
+		if got := Copied(c, "x-1"); (got == "") != (tc.want == "") ||
 			!strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
-	if Copied(&v1alpha1.GaleraBenchmark{}, cluster(v1alpha1.TLSSpec{}, tls, tls), "x-9") == "" {
+	if Copied(cluster(v1alpha1.TLSSpec{}, tls, tls), "x-9") == "" {
 		t.Error("an unknown node has proved nothing")
 	}
 }

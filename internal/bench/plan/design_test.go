@@ -115,7 +115,7 @@ func TestOneArmNeedsNoPreparation(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got := existing(true).run(t); strings.Contains(got, "restart") {
+	if got := existing().run(t); strings.Contains(got, "restart") {
 		t.Errorf("an existing cluster: %s", got)
 	}
 }

@@ -337,7 +337,7 @@ func TestProof(t *testing.T) {
 		if tc.edit != nil {
 			tc.edit(tc.c)
 		}
-		if got := Proof(&v1alpha1.GaleraBenchmark{}, tc.c); (got == "") != (tc.want == "") ||
+		if got := Proof(tc.c); (got == "") != (tc.want == "") ||
 			!strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}

@@ -99,7 +99,7 @@ func switchReplication(s State, run *v1alpha1.BenchmarkRun) (do Action, step str
 	switch {
 	case run.Step != StepSwitchBack && !other:
 		return SwitchReplication{r, true}, StepOperation
-	case run.Step != StepSwitchBack && Proof(s.Benchmark, s.Cluster) != "", run.Step == StepSwitchBack && !other:
+	case run.Step != StepSwitchBack && Proof(s.Cluster) != "", run.Step == StepSwitchBack && !other:
 		return nil, ""
 	}
 	return SwitchReplication{r, false}, StepSwitchBack

@@ -11,14 +11,12 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// Settled explains why a cluster is not yet what its spec, and the benchmark's override, say, "" when it is.
-func Settled(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
+// Settled explains why a cluster is not yet what its spec asks for, "" when it is.
+func Settled(c *v1alpha1.GaleraCluster) string {
 	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case c.Status.ObservedGeneration != c.Generation:
 		return "the operator has not seen the cluster's spec yet"
-	case !overrideSeen(b, c):
-		return "the cluster's status.tls.override is not yet this benchmark's status.override"
 	case c.Spec.Hibernate:
 		return "the cluster hibernates: spec.hibernate is set"
 	case c.Status.Operation != nil:
@@ -33,13 +31,13 @@ func Settled(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
 	return ""
 }
 
-// Proof explains why a cluster's encryption is not proved to be what is in force (InForce), "" when it is.
-// What counts is what every node was observed to do, and not what it was reported.
-func Proof(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster) string {
-	if why := Settled(b, c); why != "" {
+// Proof explains why a cluster's encryption is not proved to be that of its spec, "" when it is. What counts is what
+// every node was observed to do, and not what it was reported.
+func Proof(c *v1alpha1.GaleraCluster) string {
+	if why := Settled(c); why != "" {
 		return why
 	}
-	want := Normal(InForce(b, c))
+	want := Normal(c.Spec.TLS)
 	if why := certified(c, want); why != "" {
 		return why
 	}
@@ -95,12 +93,12 @@ func certified(c *v1alpha1.GaleraCluster, want v1alpha1.TLSSpec) string {
 
 // Copied explains why the full copy a node has got last is not proved to have come as its cluster's spec.tls says, ""
 // when it is.
-func Copied(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, node string) string {
+func Copied(c *v1alpha1.GaleraCluster, node string) string {
 	i := slices.IndexFunc(c.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == node })
 	if i < 0 || c.Status.Members[i].Join == nil {
 		return node + ": nothing is known of its copy"
 	}
-	join, want := c.Status.Members[i].Join, Normal(InForce(b, c))
+	join, want := c.Status.Members[i].Join, Normal(c.Spec.TLS)
 	why := ""
 	switch seen := (v1alpha1.ChannelStatus{Protocol: join.Protocol, Cipher: join.Cipher}); {
 	case string(want.StateTransfer) == v1alpha1.TLSDisabled && join.Protocol != "":

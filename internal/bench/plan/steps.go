@@ -5,7 +5,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -22,7 +21,6 @@ const (
 	StepOperation = "Operation"
 	// StepSwitchBack is the second half of a switch of encryption.
 	StepSwitchBack = "SwitchBack"
-	StepCleanUp    = "CleanUp"
 )
 
 // State is everything a decision depends on.
@@ -40,6 +38,8 @@ type State struct {
 	Acceleration string
 	// Job that exists, nil when there is none.
 	Job *Job
+	// Accounts are the users and databases that there are for the Jobs.
+	Accounts []Account
 	// Backup that was made for the Job; nil when there is none.
 	Backup *v1alpha1.GaleraBackup
 	// Records of all attempts so far, those without a verdict included.
@@ -47,6 +47,16 @@ type State struct {
 	// Judged reports which records (by Name) have a verdict.
 	Judged map[string]bool
 	Now    time.Time
+}
+
+// Account is a GaleraUser or a GaleraDatabase of the benchmark.
+type Account struct {
+	// Name with the kind, for instance GaleraUser bench-x.
+	Name string
+	// Going reports whether it is being deleted.
+	Going bool
+	// Message is why it is not Ready, or still there; "" when it is Ready.
+	Message string
 }
 
 // Job is the one Job of the benchmark.
@@ -73,8 +83,6 @@ func Name(benchmark string, r result.Run) string {
 	switch r.Kind {
 	case result.KindPrepare:
 		return fmt.Sprintf("%s-prepare-%d", benchmark, r.Attempt)
-	case result.KindCleanup:
-		return fmt.Sprintf("%s-cleanup-%d", benchmark, r.Attempt)
 	}
 	return fmt.Sprintf("%s-run-%03d-%d", benchmark, r.Index, r.Attempt)
 }
@@ -104,13 +112,13 @@ type Action interface{ action() }
 type (
 	// MakeCluster makes the private cluster.
 	MakeCluster struct{ Run Run }
-	// ChangeCluster gives the cluster the policy of a run. Rolling is for a private cluster that refused to be switched by
-	// a re-bootstrap.
+	// ChangeCluster gives the private cluster the policy of a run. Rolling is for one that refused to be switched by a
+	// re-bootstrap.
 	ChangeCluster struct {
 		Run     Run
 		Rolling bool
 	}
-	// StartJob begins one attempt. Run is the zero Run for data sets and for cleaning up.
+	// StartJob begins one attempt.
 	StartJob struct {
 		Wire result.Run
 		Run  Run
@@ -135,8 +143,6 @@ type (
 	Judge struct{ Record result.Record }
 	// RemoveJob removes a finished Job; its result stays.
 	RemoveJob struct{ Name string }
-	// EndOverride ends what is laid over a referenced cluster's policy.
-	EndOverride struct{}
 	// RemoveCluster removes the private cluster with its data.
 	RemoveCluster struct{}
 	// GiveUp writes down why the benchmark ends early, before anything is put back.
@@ -145,9 +151,8 @@ type (
 	Claim struct{}
 	// Release is the end of Claim.
 	Release struct{}
-	// DropAccount drops the Jobs' account on a referenced cluster, and what is left of its databases. The
-	// status records it after the act, so it may be repeated.
-	DropAccount struct{}
+	// DropAccounts deletes the Jobs' users and databases.
+	DropAccounts struct{}
 	// Finish ends the benchmark.
 	Finish struct{}
 	// Expire deletes the benchmark.
@@ -162,12 +167,11 @@ func (TakePod) action()       {}
 func (MakeBackup) action()    {}
 func (Judge) action()         {}
 func (RemoveJob) action()     {}
-func (EndOverride) action()   {}
 func (RemoveCluster) action() {}
 func (GiveUp) action()        {}
 func (Claim) action()         {}
 func (Release) action()       {}
-func (DropAccount) action()   {}
+func (DropAccounts) action()  {}
 func (Finish) action()        {}
 func (Expire) action()        {}
 
@@ -259,7 +263,7 @@ func jobDecision(s State) (Decision, bool) {
 		keep.Message = "waiting for the end of the Job " + j.Name
 		return keep, s.Now.Sub(j.GoingSince) < lostTime
 	}
-	if s.Benchmark.DeletionTimestamp != nil && !strings.Contains(j.Name, "-cleanup-") {
+	if s.Benchmark.DeletionTimestamp != nil {
 		keep.Action = RemoveJob{j.Name}
 		return keep, true
 	}

@@ -20,6 +20,8 @@ type world struct {
 	acts []string
 	// spoil makes attempts invalid, by name of the record.
 	spoil map[string]string
+	// undroppable is why accounts that are deleted stay; "": they do not.
+	undroppable string
 }
 
 func newWorld(edit func(*v1alpha1.GaleraBenchmarkSpec)) *world {
@@ -40,7 +42,7 @@ func newWorld(edit func(*v1alpha1.GaleraBenchmarkSpec)) *world {
 		spoil: map[string]string{}}
 }
 
-// observed makes the cluster what its spec and the override say, and its operator see it.
+// observed makes the cluster what its spec asks for, and its operator see it.
 func (w *world) observed() {
 	c := w.Cluster
 	c.Generation++
@@ -53,11 +55,8 @@ func (w *world) observed() {
 		return &v1alpha1.ChannelStatus{Observed: "TLS", PlaintextRefused: true, Protocol: "TLSv1.3",
 			Cipher: "TLS_AES_128_GCM_SHA256"}
 	}
-	c.Status.Members, c.Status.TLS = nil, &v1alpha1.ClusterTLSStatus{}
-	if over := w.Benchmark.Status.Override; over != nil {
-		c.Status.TLS.Override = &v1alpha1.TLSOverride{Benchmark: w.Benchmark.Name, Policy: *over}
-	}
-	policy := InForce(w.Benchmark, c)
+	c.Status.Members = nil
+	policy := c.Spec.TLS
 	for i := range c.Spec.Replicas {
 		c.Status.Members = append(c.Status.Members, v1alpha1.MemberStatus{Name: fmt.Sprintf("x-db-%d", i),
 			TLS: &v1alpha1.MemberTLSStatus{
@@ -81,18 +80,15 @@ func (w *world) step() Decision {
 		w.observed()
 	case ChangeCluster:
 		w.note("switch " + a.Run.Arm.Name)
-		if b.Spec.Cluster.Ref != nil {
-			b.Status.Override = a.Run.Arm.TLS.DeepCopy()
-		} else {
-			w.Cluster.Spec = Spec(*b.Spec.Cluster.Template, a.Run)
-			if a.Rolling {
-				w.Cluster.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
-			}
+		w.Cluster.Spec = Spec(*b.Spec.Cluster.Template, a.Run)
+		if a.Rolling {
+			w.Cluster.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
 		}
 		w.observed()
 	case StartJob:
 		name := Name("x", a.Wire)
 		w.note("start " + name)
+		w.Accounts = []Account{{Name: "GaleraUser bench-x"}}
 		w.Job = &Job{Name: name, Finished: true}
 		r := result.Record{Run: a.Wire, Output: &result.Output{OLTP: &result.OLTPResult{Transactions: 1},
 			Data: &result.DataSet{Database: a.Data.Database}}}
@@ -104,9 +100,6 @@ func (w *world) step() Decision {
 				w.Records[i].Verdict = result.Verdict{Valid: w.spoil[name] == "", Reason: w.spoil[name]}
 				if w.Records[i].Kind == result.KindPrepare && w.Records[i].Valid {
 					b.Status.DataSets = append(b.Status.DataSets, v1alpha1.BenchmarkDataSet{Name: a.Record.Workload, ClusterUUID: "u"})
-				}
-				if w.Records[i].Kind == result.KindCleanup && w.Records[i].Valid {
-					b.Status.DataSets = nil
 				}
 			}
 		}
@@ -120,10 +113,14 @@ func (w *world) step() Decision {
 		}
 	case RemoveJob:
 		w.Job = nil
-	case EndOverride:
-		w.note("restore")
-		b.Status.Override = nil
-		w.observed()
+	case DropAccounts:
+		if b.Spec.Cluster.Ref != nil {
+			w.note("drop")
+		}
+		w.Accounts = nil
+		if w.undroppable != "" {
+			w.Accounts = []Account{{Name: "GaleraUser bench-x", Going: true, Message: w.undroppable}}
+		}
 	case RemoveCluster:
 		w.note("remove")
 		w.Cluster = nil
@@ -231,28 +228,10 @@ func TestDisturbedRunsAreRepeated(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	ref := func(allow bool) func(*v1alpha1.GaleraBenchmarkSpec) {
-		return func(s *v1alpha1.GaleraBenchmarkSpec) {
-			s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: allow}}
-		}
-	}
-	existing := func(w *world) *world {
-		w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1,
-			TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
-		w.observed()
-		return w
-	}
-	if d := newWorld(ref(true)).step(); d.Reason != v1alpha1.ReasonClusterNotFound || !d.Stalled {
+	w := existing()
+	w.Cluster = nil
+	if d := w.step(); d.Reason != v1alpha1.ReasonClusterNotFound || !d.Stalled {
 		t.Errorf("no such cluster: %+v", d)
-	}
-	w := existing(newWorld(ref(false)))
-	if got := w.run(t); got != "finish PolicyChangeRefused" || w.Cluster.Spec.TLS.Replication != "Required" {
-		t.Errorf("got %s", got)
-	}
-	w = existing(newWorld(ref(true)))
-	if got := w.run(t); !strings.HasSuffix(got, "restore, start x-cleanup-1, finish Measured") ||
-		w.Cluster.Spec.TLS.Replication != "Required" {
-		t.Errorf("got %s: %+v", got, w.Cluster.Spec.TLS)
 	}
 	w = newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) { s.Workloads[0].OLTP.TableSize = 100e6 })
 	if got := w.run(t); got != "finish NotEnoughDisk" {
@@ -278,15 +257,15 @@ func TestClientsAnArmRefuses(t *testing.T) {
 		"existing, default":  {"", "", "Required", false, true},
 		"existing, new":      {"1.3", "", "Required", false, true},
 		"existing, old":      {"1.2", "", "Required", false, false},
-		"the arm is old":     {"1.3", "1.2", "Required", false, false},
-		"the arm is new":     {"1.2", "1.3", "Required", false, true},
+		"the arm is old":     {"1.3", "1.2", "Required", true, false},
+		"the arm is new":     {"1.2", "1.3", "Required", true, true},
 		"without any of TLS": {"1.3", "", "Disabled", false, false},
 	} {
 		own.MinVersion, own.Clients = tc.minVersion, v1alpha1.ClientTLS(tc.clients)
 		w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Cluster.Template.TLS = own
 			if !tc.private {
-				s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: true}}
+				s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}}
 			}
 			s.Arms = []v1alpha1.BenchmarkArm{{Name: "one", TLS: v1alpha1.BenchmarkTLS{MinVersion: tc.arms}}}
 			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "c", Connect: &v1alpha1.ConnectWorkload{Threads: []int32{1},
@@ -303,21 +282,16 @@ func TestClientsAnArmRefuses(t *testing.T) {
 	}
 }
 
-// TestDeletedInTheMiddle: a referenced cluster gets its policy back, and the data goes.
+// TestDeletedInTheMiddle: the accounts and the data go, and the mark of the cluster.
 func TestDeletedInTheMiddle(t *testing.T) {
-	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
-		s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop", AllowPolicyChanges: true}}
-	})
-	w.Cluster = &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Replicas: 1,
-		TLS: v1alpha1.TLSSpec{Replication: "Required"}}}
-	w.observed()
+	w := existing()
+	own := w.Cluster.Spec.TLS
 	for w.Job == nil || w.Job.Name != "x-run-002-1" {
 		w.step()
 	}
 	w.Job.Finished, w.Benchmark.DeletionTimestamp, w.acts = false, &metav1.Time{Time: w.Now}, nil
-	if got := w.run(t); !strings.HasSuffix(got, "start x-cleanup-1, finish CleaningUp") ||
-		w.Cluster.Spec.TLS.Replication != "Required" {
-		t.Errorf("got %s: %s", got, w.Cluster.Spec.TLS.Replication)
+	if got := w.run(t); got != "drop, finish CleaningUp" || !SamePolicy(w.Cluster.Spec.TLS, own) || len(w.Cluster.Annotations) != 0 {
+		t.Errorf("got %s: %+v", got, w.Cluster)
 	}
 }
 

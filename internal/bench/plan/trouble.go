@@ -106,7 +106,7 @@ func lacking(s State, run Run) string {
 	if !Has(s.Benchmark, s.Cluster, run) {
 		return "its spec was not changed: the operator's log has the API server's answer"
 	}
-	if why := Proof(s.Benchmark, s.Cluster); why != "" {
+	if why := Proof(s.Cluster); why != "" {
 		return why
 	}
 	why, _ := unprepared(s, run)

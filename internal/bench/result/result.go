@@ -17,7 +17,6 @@ const (
 	KindOperation  = "operation"
 	KindTransfer   = "stateTransfer"
 	KindCipher     = "cipher"
-	KindCleanup    = "cleanup"
 )
 
 // Names shared by the operator, which mounts, and the runner, which reads.
@@ -96,16 +95,13 @@ type DataSet struct {
 	Rows      int64 `json:"rows"`
 	// Script is the file of a Lua script that makes the data, "" for sysbench's own tables.
 	Script string `json:"script,omitempty"`
-	// Owner is the benchmark's UID. It is the database's comment: no other database is ever dropped.
-	Owner string `json:"owner,omitempty"`
 
 	// Bytes and Checksum are filled in by the runner.
 	Bytes    int64  `json:"bytes,omitempty"`
 	Checksum string `json:"checksum,omitempty"`
 }
 
-// Names of all its databases, the first one first. Each has the benchmark's suffix at its end, as its account's rights
-// want it.
+// Names of all its databases, the first one first. Each has the benchmark's suffix at its end.
 func (d DataSet) Names() []string {
 	names := []string{d.Database}
 	for i := 2; i <= d.Databases; i++ {

@@ -12,6 +12,7 @@ import (
 	"log"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -79,19 +80,55 @@ func (r *target) withDB(host string, do func(*sql.DB) error) error {
 	return do(db)
 }
 
-// emptyDatabase makes it anew, if there is space. What an interrupted attempt left is removed before: it has its share
-// of the disk.
-func (r *runner) emptyDatabase(ctx context.Context) error {
-	if err := r.cleanUp(ctx); err != nil {
-		return fmt.Errorf("removing what was left of the database: %w", err)
+// emptyDatabases removes what an interrupted attempt has left, and looks whether there is space: what was left has its
+// share of the disk.
+func (r *runner) emptyDatabases(ctx context.Context) error {
+	if err := r.dropTables(ctx); err != nil {
+		return fmt.Errorf("removing what was left of the test data: %w", err)
 	}
-	if err := r.checkDisk(ctx); err != nil {
-		return err
+	return r.checkDisk(ctx)
+}
+
+// trustTime is what the nodes have to load the CA of the client's certificate, which was made for it.
+const trustTime = 2 * time.Minute
+
+// awaitTrust waits until every node accepts the client's certificate, which sysbench presents.
+func (r *target) awaitTrust(ctx context.Context) error {
+	if !r.plan.TLS {
+		return nil
 	}
-	if err := r.createDatabase(ctx); err != nil {
-		return fmt.Errorf("creating the database: %w", err)
+	pair, err := tls.LoadX509KeyPair(filepath.Join(result.ClientCertDir, "tls.crt"),
+		filepath.Join(result.ClientCertDir, "tls.key"))
+	if err != nil {
+		return fmt.Errorf("the client's certificate: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, trustTime)
+	defer cancel()
+	for _, m := range r.plan.Members {
+		cfg, err := r.mysqlConfig(m.Host)
+		if err != nil {
+			return err
+		}
+		cfg.TLS.Certificates = []tls.Certificate{pair}
+		if err := await(ctx, time.Second, func() (string, error) { return refusal(ctx, m.Name, cfg), nil }); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// refusal is why a node refuses a connection, "" when it does not.
+func refusal(ctx context.Context, name string, cfg *mysql.Config) string {
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return err.Error()
+	}
+	db := sql.OpenDB(connector)
+	defer func() { _ = db.Close() }()
+	if err := db.PingContext(ctx); err != nil {
+		return fmt.Sprintf("%s does not accept the client's certificate: %s", name, err)
+	}
+	return ""
 }
 
 // The other nodes remove their files a moment after the one that was asked to.
@@ -119,54 +156,23 @@ func (r *runner) fullDisk(ctx context.Context) string {
 	return ""
 }
 
-func (r *target) createDatabase(ctx context.Context) error {
+// dropTables empties the databases of the data set, which the benchmark's GaleraDatabases have made.
+func (r *target) dropTables(ctx context.Context) error {
 	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
-		for _, name := range r.plan.Data.Names() {
-			_, err := db.ExecContext(ctx, "CREATE DATABASE "+quoted(name)+" COMMENT "+literal(r.plan.Data.Owner))
-			if known := (*mysql.MySQLError)(nil); errors.As(err, &known) && known.Number == errDatabaseExists {
-				return fmt.Errorf(
-					"the database %s is there already, and this benchmark has not made it; drop it if it is worth nothing, or "+
-						"choose another number of tables or rows", name)
-			}
+		for _, database := range r.plan.Data.Names() {
+			names, err := tables(ctx, db, database)
 			if err != nil {
 				return err
 			}
-		}
-		return nil
-	})
-}
-
-const errDatabaseExists = 1007
-
-func (r *target) cleanUp(ctx context.Context) error {
-	return r.withDB(r.plan.Members[0].Host, func(db *sql.DB) error {
-		for _, name := range r.plan.Data.Names() {
-			if err := r.drop(ctx, db, name); err != nil {
-				return err
+			for _, name := range names {
+				if _, err := db.ExecContext(ctx, "DROP TABLE "+quoted(database)+"."+quoted(name)); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
 	})
 }
-
-// drop removes a database if this benchmark has made it: its comment says so. Another one of the same
-// name may be a user's data.
-func (r *target) drop(ctx context.Context, db *sql.DB, name string) error {
-	var owner string
-	err := db.QueryRowContext(ctx, "SELECT schema_comment FROM information_schema.schemata WHERE schema_name = ?", name).
-		Scan(&owner)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && owner != r.plan.Data.Owner {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, "DROP DATABASE "+quoted(name))
-	return err
-}
-
-// literal is for statements that take no parameters; the owner is a UID.
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 

@@ -58,8 +58,6 @@ func (r *runner) work(ctx context.Context) error {
 	switch r.plan.Kind {
 	case result.KindPrepare:
 		return r.prepare(ctx)
-	case result.KindCleanup:
-		return r.cleanUp(ctx)
 	case result.KindOLTP:
 		return r.oltp(ctx)
 	case result.KindConnect:

@@ -92,7 +92,10 @@ func (r *runner) prepare(ctx context.Context) error {
 	if err := r.sysbenchFiles(); err != nil {
 		return err
 	}
-	if err := r.emptyDatabase(ctx); err != nil {
+	if err := r.awaitTrust(ctx); err != nil {
+		return err
+	}
+	if err := r.emptyDatabases(ctx); err != nil {
 		return err
 	}
 	script := prepareScript
