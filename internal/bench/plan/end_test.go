@@ -37,8 +37,8 @@ func TestAccountsAreDroppedAtTheEnd(t *testing.T) {
 	if w.Job != nil || !claimed(w.State) {
 		t.Errorf("got %v", w.acts)
 	}
-	if d := w.step(); d.Action != nil || d.Reason != v1alpha1.ReasonCleaningUp || d.Again == 0 || !strings.Contains(d.Message,
-		"GaleraUser bench-x: Dropping: the cluster takes no changes") {
+	if d := w.step(); d.Action != nil || d.Reason != v1alpha1.ReasonCleaningUp || d.Again == 0 ||
+		!strings.Contains(d.Message, "GaleraUser bench-x: Dropping: the cluster takes no changes") {
 		t.Errorf("it does not wait, or not for that: %+v", d)
 	}
 	w.Accounts = nil

@@ -290,7 +290,8 @@ func TestDeletedInTheMiddle(t *testing.T) {
 		w.step()
 	}
 	w.Job.Finished, w.Benchmark.DeletionTimestamp, w.acts = false, &metav1.Time{Time: w.Now}, nil
-	if got := w.run(t); got != "drop, finish CleaningUp" || !SamePolicy(w.Cluster.Spec.TLS, own) || len(w.Cluster.Annotations) != 0 {
+	if got := w.run(t); got != "drop, finish CleaningUp" || !SamePolicy(w.Cluster.Spec.TLS, own) ||
+		len(w.Cluster.Annotations) != 0 {
 		t.Errorf("got %s: %+v", got, w.Cluster)
 	}
 }
