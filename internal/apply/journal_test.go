@@ -1,12 +1,16 @@
 package apply
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
@@ -63,5 +67,31 @@ func TestAbandonedIsRemembered(t *testing.T) {
 	}
 	if end(galera.OpSwitchTLS, plan.Complete{}) != nil {
 		t.Error("remembered after a switch that ended well")
+	}
+}
+
+// TestAbandonedIsReadBack: the next operator knows from the status what this one has given up, and why.
+func TestAbandonedIsReadBack(t *testing.T) {
+	cause := galera.Abandoned{Type: galera.OpSwitchTLS, Step: "Rebootstrap", Goal: "Strict", Member: "db-1", PodUID: "u",
+		Attempts: 2, Message: "has no position"}
+	c := v1alpha1.GaleraCluster{Status: v1alpha1.GaleraClusterStatus{
+		Operation: &v1alpha1.OperationStatus{Type: string(galera.OpSwitchTLS)}}}
+	Journal(&c.Status, plan.Complete{Abandoned: true, Cause: &cause}, time.Unix(1_800_000_000, 0))
+	stored, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read v1alpha1.GaleraCluster
+	if err := json.Unmarshal(stored, &read); err != nil {
+		t.Fatal(err)
+	}
+	got := observe.Snapshot(observe.Facts{Cluster: &read}, nil, agentapi.NodeConfig{}, time.Now()).Abandoned
+	if got == nil || *got != cause {
+		t.Errorf("%+v, want %+v", got, cause)
+	}
+	for i := range reflect.TypeFor[galera.Abandoned]().NumField() {
+		if reflect.ValueOf(cause).Field(i).IsZero() {
+			t.Errorf("%s is not shown", reflect.TypeFor[galera.Abandoned]().Field(i).Name)
+		}
 	}
 }
