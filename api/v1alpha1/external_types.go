@@ -25,7 +25,7 @@ type BootstrapExternal struct {
 	// tls is how the certificate of the source is verified. Required unless insecure is true.
 	// +optional
 	TLS *ExternalTLS `json:"tls,omitempty"`
-	// insecure connects in clear text: whoever is in between reads the password's proof, and all data. Default: false.
+	// insecure connects in clear text: anyone in between can read the password's proof, and all data. Default: false.
 	// +optional
 	Insecure bool `json:"insecure,omitempty"`
 	// databases to copy. Default: all but those of the system.

@@ -69,7 +69,7 @@ func authority(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// TestErrors: what the source refuses, what does not answer, and what has changed are told apart.
+// TestErrors: what the source refuses, what does not answer, and what has changed are distinguished.
 func TestErrors(t *testing.T) {
 	answer := func(n uint16) error { return ofSource("reading", &mysql.MySQLError{Number: n}) }
 	for name, c := range map[string]struct {

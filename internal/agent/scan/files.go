@@ -1,5 +1,5 @@
 // Package scan is the agent's component that proves the encryption at rest: it reads the files of the data directory as
-// whoever has the disk would, and reports what is in clear. It asks the server nothing.
+// anyone with the disk could, and reports what is in clear. It asks the server nothing.
 package scan
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/external"
 )
 
-// TestExplained: a copy that would fail again is not tried again, and what the source does is told from what the new
+// TestExplained: a copy that would fail again is not tried again, and what the source does is distinguished from what the new
 // server does.
 func TestExplained(t *testing.T) {
 	of := func(err error) error { return external.SourceError{Err: err} }
