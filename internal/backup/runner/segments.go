@@ -50,6 +50,9 @@ func checkArchive(ctx context.Context, bucket *store.Bucket, dir string, m manif
 		return 0, err
 	}
 	of, at, why := policy.Check(heads, bases)
+	for i := 0; why == "" && i < len(heads); i++ {
+		at, why = heads[i].Number, heads[i].Unreadable // it may be the one that goes on from the backup
+	}
 	if why != "" {
 		return 0, damagedArchive(at, why)
 	}

@@ -130,6 +130,10 @@ func TestCheckArchive(t *testing.T) {
 		}, baseManifest("b1", "0-1-4"), 0, "000000000005 of the archive: its content"},
 		"its head is damaged": {func(t *testing.T, b *store.Bucket) { changeSegment(t, b, 5, flip(0)) },
 			baseManifest("b1", "0-1-4"), 0, "000000000005"},
+		"the first that is left has a damaged head": {func(t *testing.T, b *store.Bucket) {
+			removeSegment(t, b, 1, 2)
+			changeSegment(t, b, 3, flip(0))
+		}, baseManifest("b1", "0-1-4"), 0, "000000000003"},
 		"its head is altered": {func(t *testing.T, b *store.Bucket) {
 			changeSegment(t, b, 5, func(text []byte) []byte {
 				return bytes.Replace(text, []byte(`"transactions":1`), []byte(`"transactions":2`), 1)
