@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,12 @@ const (
 	// writing it.
 	again      = 3
 	againPause = 200 * time.Millisecond
+	// clearPages is how many pages in clear of a file are counted: the rest of it need not be read.
+	clearPages = 4
 )
+
+// errEnough ends the reading of a file that is known to be in clear.
+var errEnough = errors.New("the file is in clear")
 
 // seen is what was read of a data directory.
 type seen struct {
@@ -45,6 +51,9 @@ type reader struct {
 	// most is how many files in clear are named.
 	most int
 	out  seen
+	// progress, where it is set, receives what was seen so far: with every file in clear, and now and then.
+	progress func(seen)
+	reported time.Time
 	// pageSize is that of the system tablespace, which the temporary one has too.
 	pageSize int
 }
@@ -152,6 +161,18 @@ func (r *reader) clear(name, why string) {
 	if len(r.out.clear) < r.most {
 		r.out.clear = append(r.out.clear, name+": "+why)
 	}
+	r.reported = time.Time{}
+	r.report()
+}
+
+// report hands on what was seen so far, at most every sampleEvery but for files in clear.
+func (r *reader) report() {
+	if now := time.Now(); r.progress != nil && now.Sub(r.reported) >= sampleEvery {
+		r.reported = now
+		so := r.out
+		so.clear = slices.Clone(so.clear)
+		r.progress(so)
+	}
 }
 
 func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64, head []byte) error {
@@ -209,8 +230,11 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 		if err == nil && v != atrest.Empty {
 			r.out.pages++
 		}
+		r.report()
 		if err == nil && v == atrest.Clear {
-			bad++
+			if bad++; bad >= clearPages {
+				return errEnough
+			}
 		}
 		return err
 	}
@@ -218,13 +242,16 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	if r.full {
 		read = whole
 	}
-	if err := read(ctx, total, int64(pageSize), look); err != nil {
+	err := read(ctx, total, int64(pageSize), look)
+	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	if r.full {
 		_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:gosec // descriptors are small
 	}
-	if bad > 0 {
+	if err != nil {
+		r.clear(name, fmt.Sprintf("at least %d of its pages are in clear", bad))
+	} else if bad > 0 {
 		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad))
 	}
 	return nil

@@ -62,3 +62,55 @@ func TestFilesInClear(t *testing.T) {
 		}
 	}
 }
+
+// TestClearFilesAreReportedAtOnce: a file in clear is named while the others are still being read, and is not read to
+// its end.
+func TestClearFilesAreReportedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	content := make([]byte, 64*16384)
+	content[25], content[57] = 8, 0x15
+	for page := 1; page < 64; page++ {
+		copy(content[page*16384+24:], "\x45\xbf")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "t.ibd"), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var reports []seen
+	r := reader{dir: dir, full: true, most: agentapi.MaxClear, progress: func(s seen) { reports = append(reports, s) }}
+	if err := r.read(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if len(reports) == 0 || reports[len(reports)-1].clearFiles != 1 || r.out.pages > 1+clearPages {
+		t.Errorf("%+v, %d pages", reports, r.out.pages)
+	}
+	if want := "t.ibd: at least 4 of its pages are in clear"; !slices.Contains(r.out.clear, want) {
+		t.Errorf("%v", r.out.clear)
+	}
+}
+
+// TestIdentity: a database that takes the place of another one is another one.
+func TestIdentity(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "ibdata1")
+	write := func() string {
+		t.Helper()
+		if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return identity(dir)
+	}
+	if identity(dir) != "" {
+		t.Error("a directory without a database has an identity")
+	}
+	one := write()
+	if one == "" || write() != one {
+		t.Errorf("the identity %q changes with what is written", one)
+	}
+	old := filepath.Join(dir, "old") // kept, so that its number is not used again within one tick of the clock
+	if err := os.Rename(file, old); err != nil {
+		t.Fatal(err)
+	}
+	if write() == one {
+		t.Errorf("another file has the identity %q", one)
+	}
+}

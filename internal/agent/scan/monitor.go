@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,14 +35,23 @@ type Monitor struct {
 	post   func(event func())
 	on     atomic.Bool
 	result agentapi.AtRestReport
+	// of names the data directory that result is of. Run only, after Open.
+	of string
+}
+
+// kept is a result as the next agent finds it.
+type kept struct {
+	Of     string
+	Result agentapi.AtRestReport
 }
 
 // Open makes it ready; post hands events to the loop.
 func (m *Monitor) Open(places platform.Places, post func(event func())) {
 	m.places, m.post = places, post
 	text, err := os.ReadFile(filepath.Join(places.Run, resultFile))
-	if err == nil && json.Unmarshal(text, &m.result) != nil {
-		m.result = agentapi.AtRestReport{}
+	var found kept
+	if err == nil && json.Unmarshal(text, &found) == nil {
+		m.of, m.result = found.Of, found.Result
 	}
 }
 
@@ -71,11 +81,15 @@ func (m *Monitor) Run(ctx context.Context) {
 		if !m.on.Load() {
 			continue
 		}
+		if of := identity(m.places.Data); of != m.of {
+			m.of, last = of, agentapi.AtRestReport{} // a copy or a new database has taken the place of the files
+			m.post(func() { m.result = agentapi.AtRestReport{} })
+		}
 		last = m.look(ctx, last)
 		if ctx.Err() != nil {
 			return
 		}
-		if text, err := json.Marshal(last); err == nil {
+		if text, err := json.Marshal(kept{Of: m.of, Result: last}); err == nil {
 			_ = datadir.WriteFile(filepath.Join(m.places.Run, resultFile), text, 0o600)
 		}
 		shown := last
@@ -90,6 +104,9 @@ func (m *Monitor) look(ctx context.Context, last agentapi.AtRestReport) agentapi
 	full := last.FullAt.IsZero() || age >= fullEvery || last.ClearFiles > 0 && age >= clearEvery
 	for {
 		r := reader{dir: m.places.Data, full: full, most: agentapi.MaxClear}
+		if full {
+			r.progress = m.progress
+		}
 		err := r.read(ctx)
 		now := time.Now()
 		if err != nil {
@@ -108,4 +125,25 @@ func (m *Monitor) look(ctx context.Context, last agentapi.AtRestReport) agentapi
 		}
 		return last
 	}
+}
+
+// progress reports what a look at all pages, which may take hours, has seen so far.
+func (m *Monitor) progress(so seen) {
+	now := time.Now()
+	m.post(func() {
+		m.result.SampledAt = now
+		if so.clearFiles > 0 {
+			m.result.ClearFiles, m.result.Clear = so.clearFiles, so.clear
+		}
+	})
+}
+
+// identity tells data directories from each other: the system tablespace is made with the database, or arrives with a
+// copy. The time of its birth is needed because numbers of files are used again. It is "" when it cannot be read.
+func identity(dir string) string {
+	var s unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, filepath.Join(dir, "ibdata1"), 0, unix.STATX_INO|unix.STATX_BTIME, &s) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d@%d.%09d", s.Ino, s.Btime.Sec, s.Btime.Nsec)
 }
