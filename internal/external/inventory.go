@@ -162,7 +162,7 @@ func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string) er
 		"COALESCE(collation_name, ''), is_nullable, is_generated FROM information_schema.columns WHERE table_schema IN "+in+
 		" ORDER BY 1, 2, ordinal_position", func(v []string) {
 		if t := of(v); t != nil {
-			t.Columns = append(t.Columns, Column{Name: v[2], Type: strings.ToLower(v[3]), Full: v[4], Collation: v[5],
+			t.Columns = append(t.Columns, Column{Name: v[2], Type: strings.ToLower(v[3]), Full: v[4], Collation: renamed(v[5]),
 				Nullable: v[6] == "YES", Generated: v[7] == "ALWAYS"})
 		}
 	})
@@ -182,6 +182,14 @@ func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string) er
 		}
 	}
 	return err
+}
+
+// renamed is a collation by its name since 10.6: before, those of utf8mb3 were called utf8.
+func renamed(collation string) string {
+	if rest, old := strings.CutPrefix(collation, "utf8_"); old {
+		return "utf8mb3_" + rest
+	}
+	return collation
 }
 
 // counter is what changes in a definition with each row.
