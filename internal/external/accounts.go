@@ -10,7 +10,7 @@ import (
 )
 
 // ownAccounts are of every server, or managed by the operator: those of the source stay there.
-var ownAccounts = []string{"root", "mysql", "mariadb.sys", "PUBLIC", ""}
+var ownAccounts = []string{"root", "mysql", "mariadb.sys", "galera", "PUBLIC", ""}
 
 // account is an account, or a role.
 type account struct {

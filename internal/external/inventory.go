@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// systemDatabases are never copied: accounts come by statements.
-var systemDatabases = []string{"information_schema", "performance_schema", "mysql", "sys"}
+// systemDatabases are never copied: accounts come by statements, and the marks of owners (agentapi.MarksDatabase) are
+// those of another operator.
+var systemDatabases = []string{"information_schema", "performance_schema", "mysql", "sys", "galera_operator"}
 
 // Inventory is what the databases to copy hold.
 type Inventory struct {

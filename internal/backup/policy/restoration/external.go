@@ -37,6 +37,10 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case f.Blocker.Reason != "":
 		s.Reason, s.Message = f.Blocker.Reason, f.Blocker.Message
 		return Decision{RequeueAfter: whileWaiting}
+	case o.Done && s.ObservedGeneration != f.Cluster.Generation: // the check may be of another source than the spec's now
+		s.ObservedGeneration = f.Cluster.Generation
+		s.Attempts++
+		return Decision{RequeueAfter: time.Second}
 	case o.Done && o.Result.Error == "" && o.Result.Source == nil:
 		return failed(s, f, task.Result{Error: "the check of the source has reported nothing"}, "")
 	case o.Done && o.Result.Error == "":

@@ -68,6 +68,10 @@ func TestDecideExternal(t *testing.T) {
 			found(f.Cluster.Status.Restore)
 			f.Find = done(task.Result{Source: &task.Source{Version: "10.11"}})
 		}), v1alpha1.RestoreRestoring, "", "a copy of the source", false, nil, ""},
+		"a check of an earlier spec does not count": {moving(v1alpha1.RestoreFinding, func(f *Facts) {
+			f.Cluster.Generation++
+			f.Find = done(task.Result{Source: &task.Source{Version: "10.11"}})
+		}), v1alpha1.RestoreFinding, "", "", false, nil, ""},
 		"it is copied": {moving(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 1 are done", false, []int{0}, ""},
 		"the copy was killed": {moving(v1alpha1.RestoreRestoring, func(f *Facts) {
 			f.Members[0] = done(task.Result{Error: "killed", Reason: task.ReasonTool})
