@@ -69,6 +69,7 @@ func (w *platform) load(i int) bool {
 func (w *database) newServer(i int) server {
 	n := &w.nodes[i]
 	w.runs++
+	n.rare.before = 0
 	return server{on: true, run: w.runs, received: n.vol.head, pair: n.agent.pair, trusts: n.agent.pair.trusts}
 }
 

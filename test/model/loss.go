@@ -66,8 +66,12 @@ func (w *controllers) seeWaits(s *galera.Snapshot, o *operator) {
 		o.see(lost.SeeLoss(recorded, seen, now), o.skew)
 		s.NoPrimarySince, s.NoPrimaryFor = lost.NoPrimarySince, lost.NoPrimaryFor
 	}
+	measured := timeOf(w.clock)
+	if w.miscounts == countsByClock {
+		measured = now
+	}
 	for i := range s.Members {
-		o.silent[i] = tickOf(s.SeeSilence(i, timeOf(o.silent[i]), !o.newPods.has(i), timeOf(w.clock)))
+		o.silent[i] = tickOf(s.SeeSilence(i, timeOf(o.silent[i]), !o.newPods.has(i), measured))
 		if s.Members[i].Known || s.Hibernate && s.Hibernated ||
 			o.newPods.has(i) && s.NoPrimaryFor < longLoss*tickTime {
 			o.since[i] = w.clock

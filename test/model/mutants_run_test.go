@@ -100,17 +100,23 @@ var evictions = only(map[Kind]int{
 	KillServer: 20, Partition: 12, Heal: 2, SeeStatus: 4, SeePod: 2})
 
 // TestMiscountedLoss: a count that began when the majority was lost, not the component, is noticed; so is one that
-// another process has begun by another clock.
+// another process has begun by another clock, and one by a clock that is set meanwhile.
 func TestMiscountedLoss(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]counting{"through a minority's": countsMajority,
-		"by another's clock": countsRecorded} {
+	for name, c := range map[string]struct {
+		how    counting
+		breaks string
+	}{
+		"through a minority's":    {countsMajority, MiscountedLoss},
+		"by another's clock":      {countsRecorded, MiscountedLoss},
+		"by a clock that was set": {countsByClock, Hasty},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for n := range searched {
 				s := drawIn(clocks, uint64(n), 60+n%100, false)
-				s.Miscounts = how
-				if r := Run(s, plan.Plan); r.Violation == MiscountedLoss {
+				s.Miscounts = c.how
+				if r := Run(s, plan.Plan); r.Violation == c.breaks {
 					t.Logf("caught: schedule %d", n+1)
 					return
 				}

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
@@ -47,6 +49,9 @@ type rareFacts struct {
 	cordoned, unsettled, copying bool
 	upgrading, unnamed, impostor bool
 	forgetful                    bool
+	// before is the last write-set that the disk had not kept: what an agent takes for its position that does not
+	// examine the disk (Schedule.Noted).
+	before write
 }
 
 // Broken promises of these states.
@@ -117,7 +122,9 @@ func loseLast(w *platform, i int) bool {
 		w.nodes[i].trouble != fit {
 		return false
 	}
-	w.killAgent(i)
+	if w.killAgent(i); w.noted {
+		w.nodes[i].rare.before = v.head
+	}
 	v.head = before
 	for ws := write(1); ws <= w.past.used; ws++ {
 		if e := &w.past.table[ws]; e.acked && !w.anyDiskHolds(ws) {
@@ -127,6 +134,9 @@ func loseLast(w *platform, i int) bool {
 	w.truth.reached |= ReachedRareState
 	return true
 }
+
+// believed is the write-set that the member's agent takes for the last one on the disk.
+func (n *node) believed() write { return cmp.Or(n.rare.before, n.vol.head) }
 
 // even ends all such states that end by themselves.
 func (o *rareFacts) even(keep bool) {
@@ -144,6 +154,7 @@ func (o *rareFacts) freshData() {
 	if o.unfit != noCertificate {
 		o.unfit = 0
 	}
+	o.before = 0
 }
 
 // cannotStart is why the agent would start nothing, nil when it would.

@@ -28,7 +28,7 @@ type report struct {
 	garbd           int16
 	cannot          int8
 	run             int16
-	// states of oddities.go
+	// states of rare_states.go
 	voted, lacks, copying, upgrading, unnamed bool
 }
 
@@ -48,7 +48,7 @@ func (w *platform) report(i int) report {
 		return report{}
 	}
 	r := report{
-		known: true, boot: n.agent.boot, phase: n.agent.phase, data: n.vol.data, head: n.vol.head,
+		known: true, boot: n.agent.boot, phase: n.agent.phase, data: n.vol.data, head: n.believed(),
 		positionUnknown: n.agent.positionUnknown && !n.srv.on || n.agent.phase == phaseExamining,
 		marked:          n.vol.marked && !n.srv.on,
 		safe:            n.vol.safe, draining: n.pod.terminating || n.agent.phase == phaseStopping,

@@ -24,7 +24,9 @@ type Schedule struct {
 	Gullible bool
 	// Unmarked: a member that goes on from marked data does not record it for the others.
 	Unmarked bool
-	// Miscounts is how operators count the time without a Primary component.
+	// Noted: an agent believes the position it knew before a power cut, instead of examining the disk.
+	Noted bool
+	// Miscounts is how operators measure how long something has lasted.
 	Miscounts counting
 	// Hears: an agent that is to make its member Primary hears of the others. Otherwise it gets no answer.
 	Hears bool
@@ -160,7 +162,7 @@ func settle(w World) World {
 func (s Schedule) world() World {
 	w := start(s)
 	w.publisher, w.careless, w.miscounts, w.hears, w.unmarked = s.Publisher, s.Careless, s.Miscounts, s.Hears, s.Unmarked
-	w.gullible = s.Gullible
+	w.gullible, w.noted = s.Gullible, s.Noted
 	return w
 }
 

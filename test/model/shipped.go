@@ -125,7 +125,7 @@ func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
 	n := &w.nodes[i]
 	f := orders.Facts{
 		Examined: n.agent.phase != phaseExamining && n.agent.phase != phaseInitialising && !n.agent.positionUnknown,
-		Data:     dataStates[n.vol.data], Position: w.past.position(n.vol.head),
+		Data:     dataStates[n.vol.data], Position: w.past.position(n.believed()),
 		Alive: n.srv.on || n.agent.phase == phaseStarting || n.agent.phase == phaseInitialising ||
 			n.agent.phase == phaseStopping,
 	}

@@ -75,6 +75,8 @@ type platform struct {
 	api apiServer
 	// uids is the number of pods there were.
 	uids int16
+	// noted: see Schedule.
+	noted bool
 }
 
 // agents are the members' agents. What they hold is in their nodes.
@@ -148,7 +150,7 @@ type truth struct {
 	repeats abandoned
 }
 
-// counting is a way to count the time without a Primary component: the shipped one, or one with a bug.
+// counting is a way to measure how long nothing was Primary, or an agent silent: the shipped one, or one with a bug.
 type counting int8
 
 const (
@@ -157,6 +159,8 @@ const (
 	countsMajority
 	// countsRecorded takes over what another process has recorded, by another clock.
 	countsRecorded
+	// countsByClock takes the difference of two times of its own clock, though the clock may have been set between them.
+	countsByClock
 )
 
 type formedBy struct {
