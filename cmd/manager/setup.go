@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupstore"
@@ -178,8 +178,8 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 // users adds the controllers of users and databases.
 func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient) error {
 	c, events := mgr.GetClient(), mgr.GetEventRecorder("galera-operator")
-	to := accounts.ClusterResolver{Reader: c, Live: mgr.GetAPIReader(), Agents: agents,
-		Labels: &accounts.Labels{Now: time.Now}}
+	to := clusterref.ClusterResolver{Reader: c, Live: mgr.GetAPIReader(), Agents: agents,
+		Labels: &clusterref.Labels{Now: time.Now}}
 	return errors.Join(
 		(&galeradatabase.Reconciler{Client: c, ClusterResolver: to,
 			Calls:  &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(asker.KeepDatabase)},

@@ -37,7 +37,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	}
 	if b.Status.ID != "" && b.Status.ID != taking.ID(b) && b.Spec.DeletionPolicy == v1alpha1.BackupDelete {
 		// A copy of an object that has made a backup, with its status: what it names is another one's.
-		r.Events.Eventf(b, nil, corev1.EventTypeWarning, v1alpha1.ReasonBackupRemoving, "Remove",
+		r.Events.Eventf(b, nil, corev1.EventTypeWarning, v1alpha1.ReasonRemovingBackup, "Remove",
 			"the data of the backup %s stay in the store: this object is a copy of the one that has made it", b.Status.ID)
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
@@ -153,7 +153,7 @@ func (r *Reconciler) reportRemoval(ctx context.Context, b, next *v1alpha1.Galera
 	message := "the data could not be removed from the store, and it is tried again: " + why +
 		". To keep them there and let this object go, set deletionPolicy to Retain"
 	status.SetProgress(&next.Status.Conditions, b.Generation, status.Progress{Working: true, Stalled: true,
-		Reason: v1alpha1.ReasonBackupRemoving, Message: message})
+		Reason: v1alpha1.ReasonRemovingBackup, Message: message})
 	if equality.Semantic.DeepEqual(b.Status, next.Status) {
 		return nil
 	}

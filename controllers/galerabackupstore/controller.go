@@ -146,7 +146,7 @@ func end(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, r 
 	if r.Error != "" || r.Checked == nil {
 		to.Failures++
 		reason := r.Reason
-		if reason == "" || reason == task.ReasonTool {
+		if reason == "" || reason == task.ReasonToolFailed {
 			reason = v1alpha1.ReasonStoreUnreachable
 		}
 		setConditions(to, s, false, reason, r.Error)

@@ -165,6 +165,6 @@ func troubleWith(err error) *validate.Problem {
 			Message: "cert-manager is not installed: its kinds are gone from the API server; install it" + servingMeanwhile}
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n") // the others are about the same
-	return &validate.Problem{Reason: v1alpha1.ReasonCertManagerFails, Blocked: true,
+	return &validate.Problem{Reason: v1alpha1.ReasonCertManagerUnavailable, Blocked: true,
 		Message: "cert-manager's objects cannot be written; check its pods and its webhook: " + first + servingMeanwhile}
 }

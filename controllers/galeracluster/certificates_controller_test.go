@@ -38,8 +38,8 @@ func TestAsking(t *testing.T) {
 	for name, steps := range map[string][]step{
 		"what passes is not reported": {{0, errWebhook, false, ""}, {5 * time.Second, nil, false, ""},
 			{reportDelay, errWebhook, false, ""}},
-		"what stays is": {{0, errWebhook, false, ""}, {reportDelay, errWebhook, true, v1alpha1.ReasonCertManagerFails},
-			{2 * reportDelay, errWebhook, false, v1alpha1.ReasonCertManagerFails}, {3 * reportDelay, nil, true, ""}},
+		"what stays is": {{0, errWebhook, false, ""}, {reportDelay, errWebhook, true, v1alpha1.ReasonCertManagerUnavailable},
+			{2 * reportDelay, errWebhook, false, v1alpha1.ReasonCertManagerUnavailable}, {3 * reportDelay, nil, true, ""}},
 		"no kind": {{0, errNoKind, true, v1alpha1.ReasonCertManagerMissing},
 			{1, errNoKind, false, v1alpha1.ReasonCertManagerMissing}, {2, nil, true, ""}},
 		"kinds are gone": {{0, gone, true, v1alpha1.ReasonCertManagerMissing}},

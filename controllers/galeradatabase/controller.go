@@ -20,12 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/users"
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeradatabases,verbs=get;list;watch;update;patch
@@ -38,7 +38,7 @@ const Finalizer = "galera-operator.io/drop-database"
 // Reconciler brings one GaleraDatabase a step further, every time it is asked.
 type Reconciler struct {
 	client.Client
-	reach.ClusterResolver
+	clusterref.ClusterResolver
 	// Calls ask agents to have databases as they are to be.
 	Calls *calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]
 	// Refusals are the changes that the API server refuses.
@@ -70,8 +70,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	}
 	namespace, name := d.Cluster()
 	c, h, err := r.Cluster(ctx, d.Namespace, namespace, name)
-	if why := accounts.DatabaseOverreach(d, namespace); err == nil && h.Reason == "" && why != "" {
-		h = reach.Blocker{Reason: v1alpha1.ReasonGrantRefused, Message: why, RetryAfter: reach.RefusedInterval}
+	if why := users.DatabaseOverreach(d, namespace); err == nil && h.Reason == "" && why != "" {
+		h = clusterref.Blocker{Reason: v1alpha1.ReasonGrantNotAllowed, Message: why, RetryAfter: clusterref.RefusedInterval}
 	}
 	if err == nil && h.Reason == "" && d.Status.Name == "" {
 		// Written down before it is made: when this object is deleted, the database is not forgotten.
@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if err != nil {
 		return retry.Pass(0, err)
 	}
-	again := reach.ResyncPeriod
+	again := clusterref.ResyncPeriod
 	if h.Reason != "" {
 		again = h.RetryAfter
 	}
@@ -102,16 +102,16 @@ func (r *Reconciler) finalizer(ctx context.Context, d *v1alpha1.GaleraDatabase,
 
 // keep has the database there, or gone.
 func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1alpha1.GaleraDatabase, present bool) (
-	reach.Blocker, error) {
+	clusterref.Blocker, error) {
 	target, h := r.Primary(c)
 	if h.Reason != "" {
 		return h, nil
 	}
-	desired, by := accounts.Database(d, present), calls.By{Cluster: client.ObjectKeyFromObject(c),
+	desired, by := users.Database(d, present), calls.By{Cluster: client.ObjectKeyFromObject(c),
 		Object: client.ObjectKeyFromObject(d)}
 	result, err := r.Calls.Ask(ctx, by, target, desired)
 	if err == nil && present && result.Reason == agentapi.SQLOwned && d.Spec.Adopt {
-		gone, goneErr := reach.GoneForGood(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
+		gone, goneErr := clusterref.GoneForGood(ctx, r.Live, result.Owner, &v1alpha1.GaleraDatabase{})
 		if goneErr != nil {
 			return h, goneErr
 		}
@@ -121,7 +121,7 @@ func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1a
 		}
 	}
 	if err == nil && !present {
-		earlier, liveErr := reach.Predecessor(ctx, r.Live, desired.SQLOwner, result, d, &v1alpha1.GaleraDatabase{})
+		earlier, liveErr := clusterref.Predecessor(ctx, r.Live, desired.SQLOwner, result, d, &v1alpha1.GaleraDatabase{})
 		if liveErr != nil {
 			return h, liveErr
 		}
@@ -133,11 +133,11 @@ func (r *Reconciler) keep(ctx context.Context, c *v1alpha1.GaleraCluster, d *v1a
 	if calls.Quiet(err) {
 		return h, err
 	}
-	return reach.Answer("the database "+desired.Name, "GaleraDatabase", result, err), nil
+	return clusterref.Answer("the database "+desired.Name, "GaleraDatabase", result, err), nil
 }
 
 // updateStatus writes down what the pass has found.
-func (r *Reconciler) updateStatus(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Blocker) error {
+func (r *Reconciler) updateStatus(ctx context.Context, d *v1alpha1.GaleraDatabase, h clusterref.Blocker) error {
 	was := meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionReady)
 	if h.Transient && was && d.Status.ObservedGeneration == d.Generation {
 		return nil // a busy cluster is no evidence of what was applied
@@ -146,7 +146,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, d *v1alpha1.GaleraDatabas
 	next.Status.ObservedGeneration = d.Generation
 	status, kind := metav1.ConditionTrue, corev1.EventTypeNormal
 	if h.Reason == "" {
-		h = reach.Blocker{Reason: v1alpha1.ReasonApplied, Message: "the database " + d.DatabaseName() +
+		h = clusterref.Blocker{Reason: v1alpha1.ReasonApplied, Message: "the database " + d.DatabaseName() +
 			" is in the cluster as the spec asks for"}
 	} else {
 		status, kind = metav1.ConditionFalse, corev1.EventTypeWarning
@@ -196,7 +196,7 @@ func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (ti
 }
 
 // reportWait reports what the deletion waits for, and what ends it.
-func (r *Reconciler) reportWait(ctx context.Context, d *v1alpha1.GaleraDatabase, h reach.Blocker) error {
+func (r *Reconciler) reportWait(ctx context.Context, d *v1alpha1.GaleraDatabase, h clusterref.Blocker) error {
 	next := d.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
 		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: d.Generation,
@@ -215,7 +215,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.GaleraDatabase{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
 		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.waiting),
-			builder.WithPredicates(reach.MayEndWait)).
+			builder.WithPredicates(clusterref.MayEndWait)).
 		WatchesRawSource(r.Calls.Source()).
 		Complete(r)
 }
@@ -229,7 +229,7 @@ func (r *Reconciler) waiting(ctx context.Context, cluster client.Object) (out []
 	for i := range all.Items {
 		d := &all.Items[i]
 		namespace, name := d.Cluster()
-		if namespace == cluster.GetNamespace() && name == cluster.GetName() && reach.Waiting(cluster, d,
+		if namespace == cluster.GetNamespace() && name == cluster.GetName() && clusterref.Waiting(cluster, d,
 			d.Status.ObservedGeneration, d.Status.Conditions) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(d)})
 		}

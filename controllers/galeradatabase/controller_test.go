@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
@@ -110,13 +110,13 @@ func (p *simulation) run() {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	r := &Reconciler{Client: kube, ClusterResolver: reach.ClusterResolver{Reader: kube, Live: kube, Agents: p},
+	r := &Reconciler{Client: kube, ClusterResolver: clusterref.ClusterResolver{Reader: kube, Live: kube, Agents: p},
 		Calls:  &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(p.keep)},
 		Events: events.NewFakeRecorder(100)}
 	for range 20 {
 		result, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(p.d)})
 		if errors.Is(err, errKilled) || err == nil &&
-			(result.RequeueAfter == 0 || result.RequeueAfter >= reach.WaitInterval) {
+			(result.RequeueAfter == 0 || result.RequeueAfter >= clusterref.WaitInterval) {
 			return
 		}
 		if err != nil {
@@ -177,7 +177,7 @@ func TestKilledAnywhere(t *testing.T) {
 
 // TestTenantsAdoptNothing: a database of the cluster's namespace is not given away.
 func TestTenantsAdoptNothing(t *testing.T) {
-	for namespace, want := range map[string]string{"data": v1alpha1.ReasonApplied, "team": v1alpha1.ReasonGrantRefused} {
+	for namespace, want := range map[string]string{"data": v1alpha1.ReasonApplied, "team": v1alpha1.ReasonGrantNotAllowed} {
 		p := newPlay(t, func(d *v1alpha1.GaleraDatabase) { d.Namespace, d.Spec.Adopt = namespace, true })
 		if p.run(); p.reason() != want || (p.asked > 0) != (namespace == "data") {
 			t.Errorf("%s: %s, asked %d times", namespace, p.reason(), p.asked)

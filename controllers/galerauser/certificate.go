@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki"
@@ -28,8 +28,9 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	want := resources.UserCertificate(p.cluster, p.user)
 	err = apply.Own(ctx, p.Client, p.Live, p.cluster.UID, want)
 	if meta.IsNoMatchError(err) {
-		p.bindingProblem = reach.Blocker{Reason: v1alpha1.ReasonCertManagerMissing, Message: "cert-manager is not installed",
-			RetryAfter: reach.RefusedInterval}
+		p.bindingProblem = clusterref.Blocker{Reason: v1alpha1.ReasonCertManagerMissing,
+			Message:    "cert-manager is not installed",
+			RetryAfter: clusterref.RefusedInterval}
 		return nil, nil
 	}
 	if err != nil {
@@ -46,7 +47,7 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(want), have); client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	p.bindingProblem = reach.Blocker{Reason: v1alpha1.ReasonCertificateWaits, RetryAfter: reach.WaitInterval,
+	p.bindingProblem = clusterref.Blocker{Reason: v1alpha1.ReasonCertificatePending, RetryAfter: clusterref.WaitInterval,
 		Message: "waiting for cert-manager to issue the user's certificate (Certificate " +
 			want.Name + " in the namespace " + want.Namespace + ")" + refusal(have)}
 	return nil, nil

@@ -14,12 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/users"
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers,verbs=get;list;watch;update;patch
@@ -39,7 +39,7 @@ const passwordReadInterval = 15 * time.Second
 // Reconciler brings one GaleraUser a step further, every time it is asked.
 type Reconciler struct {
 	client.Client
-	reach.ClusterResolver
+	clusterref.ClusterResolver
 	// Calls ask agents to have accounts as they are to be.
 	Calls *calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]
 	// Pauses grow while a user waits for what sends no event.
@@ -108,11 +108,11 @@ type pass struct {
 	now  time.Time
 
 	cluster  *v1alpha1.GaleraCluster
-	rotation *accounts.Rotation // nil without a password
+	rotation *users.Rotation // nil without a password
 	// missingPassword explains why the user's own Secret has no password, "" when it has one.
 	missingPassword string
 	// blocker is why the account is not as it is to be; unbound is why the application has not all that it needs.
-	blocker, bindingProblem reach.Blocker
+	blocker, bindingProblem clusterref.Blocker
 	// repaired reports whether statements were needed for what had been applied.
 	repaired bool
 	bound    *boundTo
@@ -172,7 +172,7 @@ func (p *pass) next() time.Duration {
 	if p.user.Spec.Authentication.PasswordSecretRef != nil {
 		return passwordReadInterval
 	}
-	return reach.ResyncPeriod
+	return clusterref.ResyncPeriod
 }
 
 // due is the pause until the next look: the end of an overlap is not missed.
@@ -184,7 +184,7 @@ func (p *pass) due(again time.Duration) time.Duration {
 }
 
 // apply has the account in the cluster.
-func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Blocker, error) {
+func (p *pass) apply(ctx context.Context, bound *boundTo) (clusterref.Blocker, error) {
 	var passwords []string
 	if p.rotation != nil {
 		published := ""
@@ -193,9 +193,9 @@ func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Blocker, error)
 		}
 		passwords = p.rotation.Accepted(published)
 	}
-	desired, err := accounts.User(p.cluster, p.user, passwords)
+	desired, err := users.User(p.cluster, p.user, passwords)
 	if err != nil {
-		return reach.Blocker{}, err
+		return clusterref.Blocker{}, err
 	}
 	target, blocker := p.Primary(p.cluster)
 	if blocker.Reason != "" {
@@ -204,9 +204,9 @@ func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Blocker, error)
 	by := calls.By{Cluster: client.ObjectKeyFromObject(p.cluster), Object: client.ObjectKeyFromObject(p.user)}
 	result, err := p.Calls.Ask(ctx, by, target, desired)
 	if err == nil && result.Reason == agentapi.SQLOwned && p.user.Spec.Adopt {
-		gone, goneErr := reach.GoneForGood(ctx, p.Live, result.Owner, &v1alpha1.GaleraUser{})
+		gone, goneErr := clusterref.GoneForGood(ctx, p.Live, result.Owner, &v1alpha1.GaleraUser{})
 		if goneErr != nil {
-			return reach.Blocker{}, goneErr
+			return clusterref.Blocker{}, goneErr
 		}
 		if gone {
 			desired.Instead = result.Owner
@@ -214,8 +214,8 @@ func (p *pass) apply(ctx context.Context, bound *boundTo) (reach.Blocker, error)
 		}
 	}
 	if calls.Quiet(err) {
-		return reach.Blocker{}, err
+		return clusterref.Blocker{}, err
 	}
 	p.repaired = result.Statements > 0
-	return reach.Answer("the account "+accounts.Account(p.user), "GaleraUser", result, err), nil
+	return clusterref.Answer("the account "+users.Account(p.user), "GaleraUser", result, err), nil
 }

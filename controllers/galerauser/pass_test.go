@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -158,7 +158,7 @@ func TestForeignSecrets(t *testing.T) {
 		u := user(nil)
 		w := newWorld(t, u, theirs)
 		r := w.operator()
-		if again := w.settle(r, u); again < reach.WaitInterval {
+		if again := w.settle(r, u); again < clusterref.WaitInterval {
 			t.Errorf("%s is in the way: looked at again after %s", name, again)
 		}
 		if got := w.condition(u, v1alpha1.ConditionReady); got != "False NameTaken" || len(w.accounts) > 0 ||
@@ -327,7 +327,7 @@ func TestCertificates(t *testing.T) {
 	w.settle(r, u)
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(u), u))
 	if ready := meta.FindStatusCondition(u.Status.Conditions,
-		v1alpha1.ConditionReady); ready.Reason != v1alpha1.ReasonCertificateWaits || !strings.Contains(ready.Message,
+		v1alpha1.ConditionReady); ready.Reason != v1alpha1.ReasonCertificatePending || !strings.Contains(ready.Message,
 		"denied by policy") {
 		t.Errorf("%+v", ready)
 	}

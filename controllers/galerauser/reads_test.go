@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 )
 
 // countReads counts an operator's reads past the cache.
@@ -96,14 +96,14 @@ func TestUsersOfAHibernatedCluster(t *testing.T) {
 	c.Spec.AllowedNamespaces, c.Spec.Hibernate = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}, true
 	w.must(w.kube.Update(t.Context(), c))
 	r := w.operator()
-	r.Labels = &reach.Labels{Now: func() time.Time { return w.now }}
+	r.Labels = &clusterref.Labels{Now: func() time.Time { return w.now }}
 	reads := w.countReads(r)
 	for range 100 {
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(u)})
 		if err != nil || result.RequeueAfter > 0 && result.RequeueAfter < time.Second {
 			continue
 		}
-		if result.RequeueAfter < reach.ResyncPeriod {
+		if result.RequeueAfter < clusterref.ResyncPeriod {
 			t.Fatalf("it looks again after %s", result.RequeueAfter)
 		}
 	}
@@ -134,7 +134,7 @@ func TestAWaitForABusyClusterEnds(t *testing.T) {
 	w.must(w.kube.Update(t.Context(), c))
 	s.Data["password"] = []byte("second-password")
 	w.must(w.kube.Update(t.Context(), s))
-	if again := w.settle(r, u); again < reach.ResyncPeriod || w.condition(u, v1alpha1.ConditionReady) != "True Ready" {
+	if again := w.settle(r, u); again < clusterref.ResyncPeriod || w.condition(u, v1alpha1.ConditionReady) != "True Ready" {
 		t.Errorf("after %s, %s", again, w.condition(u, v1alpha1.ConditionReady))
 	}
 	c.Spec.Hibernate = false

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/calls"
-	"github.com/galera-operator/galera-operator/internal/accounts"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/users"
 )
 
 // remove drops the account of a GaleraUser that is being deleted, ends its connections on every node, and lets the
@@ -55,10 +55,10 @@ func (r *Reconciler) remove(ctx context.Context, u *v1alpha1.GaleraUser) (time.D
 }
 
 // drop has the account gone. What the primary drops, the other nodes hear of: they are asked to end its connections.
-func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) (reach.Blocker,
+func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) (clusterref.Blocker,
 	error) {
 	if u.Status.Account == "" || u.Spec.DeletionPolicy == v1alpha1.AccountRetain {
-		return reach.Blocker{}, nil // nothing was ever asked for, or it stays
+		return clusterref.Blocker{}, nil // nothing was ever asked for, or it stays
 	}
 	// A namespace that is no longer admitted may still take away what is its own.
 	_, h, err := r.ClusterResolver.Cluster(ctx, c.Namespace, c.Namespace, c.Name)
@@ -69,13 +69,13 @@ func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1a
 	if h.Reason != "" {
 		return h, nil
 	}
-	desired := accounts.NoUser(u)
+	desired := users.NoUser(u)
 	by := calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(u)}
 	result, err := r.Calls.Ask(ctx, by, target, desired)
 	if err == nil {
-		earlier, liveErr := reach.Predecessor(ctx, r.Live, desired.SQLOwner, result, u, &v1alpha1.GaleraUser{})
+		earlier, liveErr := clusterref.Predecessor(ctx, r.Live, desired.SQLOwner, result, u, &v1alpha1.GaleraUser{})
 		if liveErr != nil {
-			return reach.Blocker{}, liveErr
+			return clusterref.Blocker{}, liveErr
 		}
 		if earlier {
 			desired.Instead = result.Owner
@@ -83,26 +83,26 @@ func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1a
 		}
 	}
 	if calls.Quiet(err) {
-		return reach.Blocker{}, err
+		return clusterref.Blocker{}, err
 	}
-	if h := reach.Answer("the account "+accounts.Account(u), "GaleraUser", result, err); h.Reason != "" {
+	if h := clusterref.Answer("the account "+users.Account(u), "GaleraUser", result, err); h.Reason != "" {
 		return h, nil
 	}
 	for _, t := range r.Others(c) {
 		result, err := r.Calls.Ask(ctx, by, t, desired)
 		if calls.Quiet(err) {
-			return reach.Blocker{}, err
+			return clusterref.Blocker{}, err
 		}
 		if err != nil || result.Reason != "" {
-			h := reach.Answer("a connection on "+t.Pod, "GaleraUser", result, err)
+			h := clusterref.Answer("a connection on "+t.Pod, "GaleraUser", result, err)
 			return h, nil
 		}
 	}
-	return reach.Blocker{}, nil
+	return clusterref.Blocker{}, nil
 }
 
 // reportWait reports what the deletion waits for, and what ends it.
-func (r *Reconciler) reportWait(ctx context.Context, u *v1alpha1.GaleraUser, h reach.Blocker) error {
+func (r *Reconciler) reportWait(ctx context.Context, u *v1alpha1.GaleraUser, h clusterref.Blocker) error {
 	next := u.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
 		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: u.Generation,

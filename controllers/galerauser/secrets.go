@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
-	"github.com/galera-operator/galera-operator/internal/accounts"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/users"
 )
 
 // Keys of the Secret NAME-password.
@@ -89,8 +89,8 @@ func (p *pass) foreignSecret(err error) error {
 	if !errors.As(err, &foreign) {
 		return err
 	}
-	p.blocker = reach.Blocker{Reason: v1alpha1.ReasonNameTaken, Message: foreign.Error(),
-		RetryAfter: reach.RefusedInterval}
+	p.blocker = clusterref.Blocker{Reason: v1alpha1.ReasonNameTaken, Message: foreign.Error(),
+		RetryAfter: clusterref.RefusedInterval}
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 	if err != nil {
 		return false, err
 	}
-	ask := accounts.Asked{Token: renewal(p.user), Fresh: fresh, Overlap: time.Hour, Now: p.now}
+	ask := users.Asked{Token: renewal(p.user), Fresh: fresh, Overlap: time.Hour, Now: p.now}
 	if spec.Overlap != nil {
 		ask.Overlap = spec.Overlap.Duration
 	}
@@ -127,7 +127,7 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 	}
 	if s != nil {
 		since, _ := time.Parse(time.RFC3339, string(s.Data[keySince]))
-		ask.Have = &accounts.Passwords{Password: string(s.Data[keyPassword]), Previous: string(s.Data[keyPrevious]),
+		ask.Have = &users.Passwords{Password: string(s.Data[keyPassword]), Previous: string(s.Data[keyPrevious]),
 			Since: since, Renewed: string(s.Data[keyRenewed])}
 	}
 	if ref := spec.PasswordSecretRef; ref != nil {
@@ -135,7 +135,7 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 			return false, err
 		}
 		if p.missingPassword != "" && s == nil {
-			p.blocker = reach.Blocker{Reason: v1alpha1.ReasonPasswordMissing, Message: p.missingPassword,
+			p.blocker = clusterref.Blocker{Reason: v1alpha1.ReasonPasswordMissing, Message: p.missingPassword,
 				RetryAfter: passwordReadInterval}
 			return false, nil
 		}
@@ -143,7 +143,7 @@ func (p *pass) passwords(ctx context.Context, bound *boundTo) (written bool, err
 			ask.Given = ask.Have.Password // what the account has stays
 		}
 	}
-	r, err := accounts.Rotate(ask)
+	r, err := users.Rotate(ask)
 	if err != nil {
 		return false, err
 	}
@@ -210,7 +210,7 @@ func fresh() (string, error) { return rand.Text(), nil }
 
 // bind gives the application all that it needs.
 func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
-	login := accounts.Login{}
+	login := users.Login{}
 	if p.rotation != nil {
 		login.Password = p.rotation.Password
 	}
@@ -222,8 +222,8 @@ func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 	}
 	login.CA = []byte(ca.Data[resources.CAKey])
 	login.Cert, login.Key, _ = observe.PairOf(pair)
-	data := accounts.Binding(p.cluster, p.user, login)
-	changed, err := p.write(ctx, p.user.BindingName(), accounts.BindingType, data)
+	data := users.Binding(p.cluster, p.user, login)
+	changed, err := p.write(ctx, p.user.BindingName(), users.BindingType, data)
 	if err != nil {
 		return false, err
 	}
@@ -235,14 +235,15 @@ func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
 }
 
 // refused returns what a user asks for and cannot have.
-func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) reach.Blocker {
-	if accounts.LacksTLS(u, c) {
-		return reach.Blocker{Reason: v1alpha1.ReasonTLSUnavailable, RetryAfter: reach.ResyncPeriod,
+func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) clusterref.Blocker {
+	if users.LacksTLS(u, c) {
+		return clusterref.Blocker{Reason: v1alpha1.ReasonTLSUnavailable, RetryAfter: clusterref.ResyncPeriod,
 			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or " +
 				"spec.require of this user to None"}
 	}
-	if why := accounts.Overreach(u, c.Namespace); why != "" {
-		return reach.Blocker{Reason: v1alpha1.ReasonGrantRefused, Message: why, RetryAfter: reach.RefusedInterval}
+	if why := users.Overreach(u, c.Namespace); why != "" {
+		return clusterref.Blocker{Reason: v1alpha1.ReasonGrantNotAllowed, Message: why,
+			RetryAfter: clusterref.RefusedInterval}
 	}
-	return reach.Blocker{}
+	return clusterref.Blocker{}
 }

@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/users"
 )
 
 // SetupWithManager registers the reconciler. It is woken by the user and its Secrets; by its certificate and the
@@ -27,7 +27,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
 		Owns(&corev1.Secret{}).
 		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster),
-			builder.WithPredicates(reach.MayEndWait)).
+			builder.WithPredicates(clusterref.MayEndWait)).
 		Watches(&v1alpha1.GaleraDatabase{}, handler.EnqueueRequestsFromMapFunc(r.byDatabase)).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.byCA)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.byCertificate)).
@@ -38,8 +38,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) byCluster(ctx context.Context, o client.Object) []reconcile.Request {
 	c, _ := o.(*v1alpha1.GaleraCluster)
 	return r.usersOf(ctx, o.GetNamespace(), o.GetName(), func(u *v1alpha1.GaleraUser) bool {
-		return reach.Waiting(o, u, u.Status.ObservedGeneration, u.Status.Conditions) ||
-			r.Pauses.Held(client.ObjectKeyFromObject(u)) || c != nil && accounts.LacksTLS(u, c)
+		return clusterref.Waiting(o, u, u.Status.ObservedGeneration, u.Status.Conditions) ||
+			r.Pauses.Held(client.ObjectKeyFromObject(u)) || c != nil && users.LacksTLS(u, c)
 	})
 }
 
@@ -48,7 +48,7 @@ func (r *Reconciler) byDatabase(ctx context.Context, o client.Object) []reconcil
 	d := o.(*v1alpha1.GaleraDatabase)
 	namespace, name := d.Cluster()
 	return r.usersOf(ctx, namespace, name, func(u *v1alpha1.GaleraUser) bool {
-		return reach.Waiting(nil, u, u.Status.ObservedGeneration, u.Status.Conditions) || u.Namespace == d.Namespace &&
+		return clusterref.Waiting(nil, u, u.Status.ObservedGeneration, u.Status.Conditions) || u.Namespace == d.Namespace &&
 			d.DeletionTimestamp != nil
 	})
 }

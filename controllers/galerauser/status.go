@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/accounts"
+	"github.com/galera-operator/galera-operator/internal/users"
 )
 
 // setConditions sets the status from what the pass has found.
@@ -20,7 +20,7 @@ func (p *pass) setConditions(to *v1alpha1.GaleraUserStatus) {
 			ObservedGeneration: u.Generation})
 	}
 	if p.begins {
-		to.Account = accounts.Account(u) // a deletion asks for it
+		to.Account = users.Account(u) // a deletion asks for it
 	}
 	if p.bound != nil {
 		to.Binding = &v1alpha1.BindingStatus{Name: u.BindingName()}
@@ -84,7 +84,7 @@ func (p *pass) setPasswordCondition(to *v1alpha1.GaleraUserStatus, set func(kind
 				"another password waits until the old one is no longer accepted, at %s: spec.authentication.overlap can be made "+
 					"shorter", r.Until.UTC().Format(time.RFC3339)))
 	case r.Previous != "" && published:
-		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonOverlap,
+		set(v1alpha1.ConditionPasswordRotated, metav1.ConditionFalse, v1alpha1.ReasonOldPasswordAccepted,
 			fmt.Sprintf("the binding Secret has the new password; the old one is accepted until %s",
 				r.Until.UTC().Format(time.RFC3339)))
 	case !published:

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	reach "github.com/galera-operator/galera-operator/controllers/accounts"
 	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
@@ -111,7 +111,7 @@ func (w *testServer) operator() *Reconciler {
 			return w.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	return &Reconciler{Client: kube, ClusterResolver: reach.ClusterResolver{Reader: kube, Live: kube, Agents: w},
+	return &Reconciler{Client: kube, ClusterResolver: clusterref.ClusterResolver{Reader: kube, Live: kube, Agents: w},
 		Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: calls.One(w.keep)}, Events: w.events,
 		Now: func() time.Time { return w.now }}
 }
@@ -159,7 +159,7 @@ func (w *testServer) settle(r *Reconciler, u *v1alpha1.GaleraUser) time.Duration
 		if err != nil {
 			w.Fatal(err)
 		}
-		if result.RequeueAfter == 0 || result.RequeueAfter >= reach.WaitInterval {
+		if result.RequeueAfter == 0 || result.RequeueAfter >= clusterref.WaitInterval {
 			return result.RequeueAfter
 		}
 	}

@@ -22,7 +22,7 @@ const module = "github.com/galera-operator/galera-operator/"
 
 // readers are the packages that read objects from the cache. What renders objects reads its own.
 var readers = []string{"controllers/...", "internal/observe", "internal/apply", "internal/status", "internal/validate",
-	"internal/accounts", "internal/backup/outcome"}
+	"internal/users", "internal/backup/outcome"}
 
 // readersOf are the functions of other packages that are given such objects.
 var readersOf = map[string][]string{

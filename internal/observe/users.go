@@ -47,5 +47,5 @@ func (r Readers) certified(ctx context.Context, c *v1alpha1.GaleraCluster, err e
 
 func admitted(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) bool {
 	ready := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)
-	return u.Namespace == c.Namespace || ready != nil && ready.Reason != v1alpha1.ReasonNamespaceRefused
+	return u.Namespace == c.Namespace || ready != nil && ready.Reason != v1alpha1.ReasonNamespaceNotAllowed
 }

@@ -27,8 +27,8 @@ func TestAdmittedUsers(t *testing.T) {
 	}{
 		"of the cluster's namespace": {"data", "", true},
 		"not looked at yet":          {"team", "", false},
-		"not admitted":               {"team", v1alpha1.ReasonNamespaceRefused, false},
-		"admitted":                   {"team", v1alpha1.ReasonCertificateWaits, true},
+		"not admitted":               {"team", v1alpha1.ReasonNamespaceNotAllowed, false},
+		"admitted":                   {"team", v1alpha1.ReasonCertificatePending, true},
 	} {
 		u, c := &v1alpha1.GaleraUser{}, &v1alpha1.GaleraCluster{}
 		u.Namespace, c.Namespace = tc.namespace, "data"

@@ -95,7 +95,7 @@ func waitForArbitrator(s galera.Snapshot) (Decision, bool) {
 // whether it needs a restart.
 func arbitratorReads(s galera.Snapshot) (Decision, bool) {
 	if a := s.Arbitrator; a != nil && a.Process != "" && a.ConfigLoaded != s.ConfigRevision {
-		return wait(ReasonConfiguration, "waiting for the arbitrator to read the new configuration")
+		return wait(ReasonConfigurationStale, "waiting for the arbitrator to read the new configuration")
 	}
 	return Decision{}, false
 }
@@ -173,7 +173,7 @@ func arbitratorRefuses(s galera.Snapshot, bridge galera.Encryption) (Decision, b
 		return wait(ReasonArbitratorAway,
 			"waiting for the arbitrator to join the Primary component before encryption is switched")
 	case !s.Rebootstrap && bridge.Socket == galera.SocketDynamic && !a.DynamicSockets:
-		return blocked(ReasonRebootstrap,
+		return blocked(ReasonRebootstrapRequired,
 			"the arbitrator's Galera library has no dynamic sockets, which a rolling switch needs; "+
 				"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
 	}

@@ -94,7 +94,7 @@ func confirmChoice(s galera.Snapshot, op galera.Operation, m galera.Member) (Dec
 		return Decision{}, false
 	case len(v.laterMariaDB) > 0 && !approved(s, v, best, ok):
 		// another image has to reach it
-		return abandon(ReasonDowngrade, list(v.laterMariaDB)+" cannot be started with this image")
+		return abandon(ReasonDowngradeRefused, list(v.laterMariaDB)+" cannot be started with this image")
 	case len(v.missing()) > 0 && !approved(s, v, best, ok):
 		return explain(s, v, best, ok)
 	case len(v.missing()) > 0 && best.Name != m.Name:

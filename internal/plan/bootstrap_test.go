@@ -55,7 +55,7 @@ func TestContinueRecover(t *testing.T) {
 			contains: `"epoch":5`},
 		{name: "one is silent, approved", s: crashed(db(0, silent), db(2, knows(5)), trust("db-1", at(9), 5, "db-0")),
 			action: giving(send("db-1", "recover-5", 5, OrderBootstrap, at(9), "bootstrap"), "db-0")},
-		{name: "one cannot read its order book", s: crashed(db(0, damaged(7))), reason: ReasonOrderBook, blocked: true,
+		{name: "one cannot read its order book", s: crashed(db(0, damaged(7))), reason: ReasonOrderBookDamaged, blocked: true,
 			contains: "db-0 cannot read its order book"},
 		{name: "the same, approved: it gets no order", s: crashed(db(0, damaged(7)), db(2, knows(5)),
 			trust("db-1", at(9), 5, "db-0")),

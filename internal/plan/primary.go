@@ -48,7 +48,7 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 		}
 		for _, b := range s.Members[i+1:] {
 			if b.InPrimary() && inDifferentComponents(a, b) {
-				return blocked(ReasonTwoPrimaries, fmt.Sprintf(
+				return blocked(ReasonTwoPrimaryComponents, fmt.Sprintf(
 					"%s and %s are Primary in two different components: the data diverges; the operator does nothing. Stop the "+
 						"clients, keep both volumes, and decide manually which component is right",
 					a.Name, b.Name))

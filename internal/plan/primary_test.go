@@ -23,10 +23,10 @@ func TestTwoPrimaries(t *testing.T) {
 		{name: "all in one component", s: shop(), reason: ReasonHealthy},
 		{name: "two components that do not know each other",
 			s:      shop(db(0, in("db-0")), db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2"))),
-			reason: ReasonTwoPrimaries, blocked: true, contains: "db-0 and db-1"},
+			reason: ReasonTwoPrimaryComponents, blocked: true, contains: "db-0 and db-1"},
 		{name: "nothing is done about an outdated pod meanwhile",
 			s:      shop(db(0, in("db-0")), db(1, in("db-1", "db-2"), outdatedPod), db(2, in("db-1", "db-2"))),
-			reason: ReasonTwoPrimaries, blocked: true},
+			reason: ReasonTwoPrimaryComponents, blocked: true},
 		{name: "one that has not heard of its loss yet is no second component",
 			s: shop(db(1, in("db-1", "db-2")), db(2, in("db-1", "db-2"))), reason: ReasonHealthy},
 		{name: "old lists that overlap are no second component",
@@ -36,7 +36,7 @@ func TestTwoPrimaries(t *testing.T) {
 			s: shop(db(0, down(9)), db(1, down(9)), db(2, inHistory(other))), reason: ReasonForeignData, blocked: true,
 			contains: other},
 		{name: "two histories before one was recorded",
-			s: shop(unrecorded, db(2, inHistory(other))), reason: ReasonTwoPrimaries, blocked: true},
+			s: shop(unrecorded, db(2, inHistory(other))), reason: ReasonTwoPrimaryComponents, blocked: true},
 	})
 }
 

@@ -37,7 +37,7 @@ func TestPromote(t *testing.T) {
 			action: Begin{galera.Operation{ID: "hibernate-5", Type: galera.OpHibernate, Epoch: 5}}},
 		{name: "not next to a second component", s: shop(promoteTo("db-2"), db(0, in("db-0")), db(1, in("db-1", "db-2")),
 			db(2, in("db-1", "db-2"))),
-			reason: ReasonTwoPrimaries, blocked: true},
+			reason: ReasonTwoPrimaryComponents, blocked: true},
 	})
 }
 

@@ -200,7 +200,7 @@ func readyForFirst(s galera.Snapshot) (Decision, bool) {
 			return blocked(ReasonMemberFailed, m.Name+" is to be initialised, but cannot start: "+m.CannotStart)
 		}
 		if m.LacksTools && len(s.Members) > 1 {
-			return blocked(ReasonTransferTools, m.Name+
+			return blocked(ReasonTransferToolsMissing, m.Name+
 				": the image lacks programs that state transfers need: a node started with it could not be a donor for the others")
 		}
 	}
@@ -267,7 +267,7 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 		uuid = m.Position.UUID
 	}
 	if len(v.candidates) == 0 && len(v.damaged) > 0 {
-		return blocked(ReasonOrderBook,
+		return blocked(ReasonOrderBookDamaged,
 			"no other member has data to start from, and these cannot read the order book on their volume: "+list(v.damaged)+
 				"; bring back an earlier state of the volume, or delete it to start with an empty cluster. Positions: "+
 				positions(s))
@@ -276,7 +276,8 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 		return blocked(ReasonMemberFailed, "no history can be found: "+stuck+"Positions: "+positions(s))
 	}
 	if len(v.candidates) == 0 && len(v.laterMariaDB) > 0 {
-		return blocked(ReasonDowngrade, "the data were used by a later MariaDB than the image's: "+list(v.laterMariaDB)+
+		return blocked(ReasonDowngradeRefused, "the data were used by a later MariaDB than the image's: "+
+			list(v.laterMariaDB)+
 			"; set spec.image back to the later image. Positions: "+positions(s))
 	}
 	if len(v.candidates) == 0 && len(v.votedOut) > 0 {

@@ -220,10 +220,10 @@ func waitForConfiguration(s galera.Snapshot) (Decision, bool) {
 func nodesRead(s galera.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
 		if m.ConfigLoaded != s.ConfigRevision {
-			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new configuration"+problemSuffix(m))
+			return wait(ReasonConfigurationStale, "waiting for "+m.Name+" to read the new configuration"+problemSuffix(m))
 		}
 		if m.StaleTrust && m.Publication != s.Publication {
-			return wait(ReasonConfiguration, "waiting for "+m.Name+" to read the new certificates"+problemSuffix(m))
+			return wait(ReasonConfigurationStale, "waiting for "+m.Name+" to read the new certificates"+problemSuffix(m))
 		}
 	}
 	return Decision{}, false

@@ -79,7 +79,7 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	}
 	switch {
 	case m.BookDamaged:
-		return wait(ReasonOrderBook,
+		return wait(ReasonOrderBookDamaged,
 			m.Name+" is to be removed, but refuses all orders, because it cannot read its order book: give it an empty volume")
 	case halted(m, op):
 		return completeScaleDown(s, op, m)

@@ -92,8 +92,9 @@ func preflight(s galera.Snapshot) (Decision, bool) {
 				m.Name, m.TLSProblem))
 		case !s.Rebootstrap && len(s.Members) > 1 && bridge.Socket == galera.SocketDynamic && m.Server != nil &&
 			!m.DynamicSockets:
-			return blocked(ReasonRebootstrap, m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
-				"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
+			return blocked(ReasonRebootstrapRequired,
+				m.Name+"'s Galera provider has no dynamic sockets, which a rolling switch needs; "+
+					"set spec.tls.switchStrategy to Rebootstrap: the outage is the restart of one node")
 		case s.Rebootstrap && m.Name == chooseWriter(s) && m.CacheWindow > 0 && m.CacheWindow < maxRebootstrapOutage:
 			return blocked(ReasonSwitchRefused, fmt.Sprintf(
 				"encryption is not switched, and nothing was changed: the gcache of %s, the node that serves meanwhile, "+

@@ -65,7 +65,7 @@ func TestLaterData(t *testing.T) {
 		m.Phase, m.LaterData = galera.PhaseFailed, true
 	}
 	check(t, []row{
-		{name: "nothing starts without it", s: shop(all(down(10)), db(2, later)), reason: ReasonDowngrade,
+		{name: "nothing starts without it", s: shop(all(down(10)), db(2, later)), reason: ReasonDowngradeRefused,
 			contains: "set spec.image back to the later image", blocked: true},
 		{name: "its pod is replaced by one of another image", s: shop(all(down(10)), db(2, later, outdatedPod)),
 			action: DeletePod{"db-2"}},

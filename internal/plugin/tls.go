@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/plugin/screen"
+	"github.com/galera-operator/galera-operator/internal/users"
 )
 
 // encryption is the command tls.
@@ -108,13 +108,13 @@ func (e encryption) confirmLoss(ctx context.Context, c *v1alpha1.GaleraCluster, 
 }
 
 // losers are the users of a cluster that cannot connect to it without TLS.
-func losers(c *v1alpha1.GaleraCluster, users []v1alpha1.GaleraUser) []string {
+func losers(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraUser) []string {
 	without := c.DeepCopy()
 	without.Spec.TLS.Clients = v1alpha1.TLSDisabled
 	var out []string
-	for i := range users {
-		u := &users[i]
-		if namespace, name := u.Cluster(); namespace == c.Namespace && name == c.Name && accounts.LacksTLS(u, without) {
+	for i := range all {
+		u := &all[i]
+		if namespace, name := u.Cluster(); namespace == c.Namespace && name == c.Name && users.LacksTLS(u, without) {
 			out = append(out, u.Namespace+"/"+u.Name)
 		}
 	}

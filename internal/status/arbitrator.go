@@ -125,7 +125,7 @@ func arbitratorCertificate(in Input) (v verdict, ok bool) {
 		return verdict{}, true
 	}
 	if r.TLS.LoadedSerial != in.Published.Serial {
-		return no(v1alpha1.ReasonCertificateNotLive,
+		return no(v1alpha1.ReasonCertificateNotLoaded,
 			fmt.Sprintf("the arbitrator still presents certificate %s; the published one is %s, which it gets with its restart",
 				r.TLS.LoadedSerial, in.Published.Serial)), false
 	}

@@ -122,7 +122,7 @@ func TestArbitratorCertificate(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	changed(&in, func(r *agentapi.Report) { r.TLS.LoadedSerial = "00" })
-	if v := certificatesValid(in); v.reason != v1alpha1.ReasonCertificateNotLive {
+	if v := certificatesValid(in); v.reason != v1alpha1.ReasonCertificateNotLoaded {
 		t.Errorf("%+v", v)
 	}
 }

@@ -38,7 +38,7 @@ func encryptedAtRest(in Input) verdict {
 		}
 		a := r.AtRest
 		if a.ClearFiles > 0 {
-			return no(v1alpha1.ReasonFilesClear, fmt.Sprintf("%s: %d files are in clear: %s", m.Name, a.ClearFiles,
+			return no(v1alpha1.ReasonFilesInClear, fmt.Sprintf("%s: %d files are in clear: %s", m.Name, a.ClearFiles,
 				strings.Join(a.Clear, "; ")))
 		}
 		if a.CacheClear {
@@ -49,7 +49,7 @@ func encryptedAtRest(in Input) verdict {
 	}
 	switch {
 	case cache != "":
-		return no(v1alpha1.ReasonGCacheClear, cache+": Galera's cache of write-sets is in clear on the volume "+
+		return no(v1alpha1.ReasonGCacheInClear, cache+": Galera's cache of write-sets is in clear on the volume "+
 			"(spec.encryption.atRest.gcache is Clear)")
 	case waits != "":
 		return unproved(waits)

@@ -47,10 +47,10 @@ func TestEncryptedAtRest(t *testing.T) {
 		"a file in clear, and an agent that does not answer": {func(in *Input) {
 			report(in, "n-2", func(a *agentapi.AtRestReport) { a.ClearFiles, a.Clear = 1, []string{"app/m.MYD: MyISAM"} })
 			delete(in.Seen, "n-1")
-		}, metav1.ConditionFalse, v1alpha1.ReasonFilesClear, "n-2: 1 files are in clear: app/m.MYD"},
+		}, metav1.ConditionFalse, v1alpha1.ReasonFilesInClear, "n-2: 1 files are in clear: app/m.MYD"},
 		"a cache in clear": {func(in *Input) {
 			report(in, "n-1", func(a *agentapi.AtRestReport) { a.CacheClear = true })
-		}, metav1.ConditionFalse, v1alpha1.ReasonGCacheClear, "n-1"},
+		}, metav1.ConditionFalse, v1alpha1.ReasonGCacheInClear, "n-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()

@@ -29,8 +29,9 @@ func certificatesValid(in Input) verdict {
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && r.Server != nil && r.TLS.LoadedSerial != "" &&
 			r.TLS.LoadedSerial != in.Published.Serial {
-			return no(v1alpha1.ReasonCertificateNotLive, fmt.Sprintf("%s still presents certificate %s; the published one is %s",
-				m.Name, r.TLS.LoadedSerial, in.Published.Serial))
+			return no(v1alpha1.ReasonCertificateNotLoaded,
+				fmt.Sprintf("%s still presents certificate %s; the published one is %s",
+					m.Name, r.TLS.LoadedSerial, in.Published.Serial))
 		}
 	}
 	if v, ok := arbitratorCertificate(in); !ok {

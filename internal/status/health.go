@@ -14,7 +14,7 @@ import (
 // quorumHealthy is True when there is one Primary component with a majority of the nodes.
 func quorumHealthy(in Input) verdict {
 	switch in.Decision.Reason {
-	case plan.ReasonTwoPrimaries, plan.ReasonForeignData:
+	case plan.ReasonTwoPrimaryComponents, plan.ReasonForeignData:
 		if p := decision(in); p != nil {
 			return no(p.Reason, brief(p))
 		}

@@ -29,14 +29,14 @@ func TestCloneRefusals(t *testing.T) {
 		w.makeStore()
 		w.stalled(v1alpha1.ReasonWrongKey, `the Secret "key"`)
 		w.makeKey()
-		w.stalled(v1alpha1.ReasonNamespaceRefused, `add "`+w.dev+`" to its spec.allowedCloneNamespaces`)
+		w.stalled(v1alpha1.ReasonNamespaceNotAllowed, `add "`+w.dev+`" to its spec.allowedCloneNamespaces`)
 		w.makeSource(w.prod)
-		w.stalled(v1alpha1.ReasonNamespaceRefused, `add "`+w.dev+`" to its spec.allowedCloneNamespaces`)
+		w.stalled(v1alpha1.ReasonNamespaceNotAllowed, `add "`+w.dev+`" to its spec.allowedCloneNamespaces`)
 		w.serves(false)
 		w.edit(w.source, func(c *v1alpha1.GaleraCluster) { c.Spec.AllowedCloneNamespaces = []string{w.dev} })
-		w.stalled(v1alpha1.ReasonBackupWaiting, "does not accept writes")
+		w.stalled(v1alpha1.ReasonWaitingForCluster, "does not accept writes")
 		w.edit(w.source, func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true })
-		w.stalled(v1alpha1.ReasonBackupWaiting, "hibernates")
+		w.stalled(v1alpha1.ReasonWaitingForCluster, "hibernates")
 		w.edit(w.source, func(c *v1alpha1.GaleraCluster) {
 			c.Spec.Hibernate = false
 			c.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
@@ -129,7 +129,7 @@ func TestCloneConsentWithdrawn(t *testing.T) {
 	w.gone(job.Name(first, 1)) // its pods, and so the Job, are gone
 	w.eventually("a Job that removes the data", func() bool { _, found := w.find(job.RemoveName(first)); return found })
 	w.end(job.RemoveName(first), `{}`)
-	w.stalled(v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces")
+	w.stalled(v1alpha1.ReasonNamespaceNotAllowed, "allowedCloneNamespaces")
 	w.edit(w.source, func(c *v1alpha1.GaleraCluster) { c.Spec.AllowedCloneNamespaces = []string{w.dev} })
 	w.eventually("another copy", func() bool { b := w.backup(); return b != nil && b.UID != first.UID })
 }
@@ -248,7 +248,7 @@ func TestReachOfForgedBackups(t *testing.T) {
 		}
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(b), b))
 		s := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
-		if s == nil || s.Status != metav1.ConditionTrue || s.Reason != v1alpha1.ReasonNamespaceRefused || b.Status.ID != "" {
+		if s == nil || s.Status != metav1.ConditionTrue || s.Reason != v1alpha1.ReasonNamespaceNotAllowed || b.Status.ID != "" {
 			t.Errorf("%s: %+v", name, b.Status)
 		}
 	}

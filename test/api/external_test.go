@@ -139,7 +139,7 @@ func TestExternal(t *testing.T) {
 		t.Errorf("%d claims and %d StatefulSets before the source is known to be good", claims, sets)
 	}
 	w.ends("shop-find-", task.Result{Source: &task.Source{Version: "10.11.18-MariaDB"}})
-	w.ends("shop-0-restore-", task.Result{Error: "it was killed", Reason: task.ReasonTool})
+	w.ends("shop-0-restore-", task.Result{Error: "it was killed", Reason: task.ReasonToolFailed})
 	if claims, sets := w.have(); claims != 1 || sets > 0 {
 		t.Errorf("%d claims and %d StatefulSets while it is copied", claims, sets)
 	}

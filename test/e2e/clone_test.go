@@ -78,7 +78,7 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 	It("in another namespace is refused without consent, by whatever way it is asked for", Label(Input),
 		func(ctx SpecContext) {
 			c := create(ctx, cloneOf("copy", 3, "5Mi"))
-			expectStalled(ctx, c, v1alpha1.ReasonNamespaceRefused, "its owner must add", dev)
+			expectStalled(ctx, c, v1alpha1.ReasonNamespaceNotAllowed, "its owner must add", dev)
 			shown := kubectlGalera(ctx, dev, "status", "copy")
 			Expect(shown).To(ContainSubstring("NamespaceNotAllowed"))
 			progress("%s", shown)
@@ -90,7 +90,7 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 				o.Expect(kube.Get(ctx, kubeclient.ObjectKeyFromObject(forged), forged)).To(Succeed())
 				s := meta.FindStatusCondition(forged.Status.Conditions, v1alpha1.ConditionStalled)
 				o.Expect(s).NotTo(BeNil())
-				o.Expect(s.Reason).To(Equal(v1alpha1.ReasonNamespaceRefused))
+				o.Expect(s.Reason).To(Equal(v1alpha1.ReasonNamespaceNotAllowed))
 			})
 			Expect(kube.Delete(ctx, forged)).To(Succeed())
 			nothingLeft(ctx, objects, c)
@@ -147,7 +147,7 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		c = create(ctx, cloneOf("withdrawn", 1, "1Mi"))
 		underWay(ctx, c)
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.AllowedCloneNamespaces = nil })
-		expectStalled(ctx, c, v1alpha1.ReasonNamespaceRefused, "its owner must add")
+		expectStalled(ctx, c, v1alpha1.ReasonNamespaceNotAllowed, "its owner must add")
 		nothingLeft(ctx, objects, c)
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.AllowedCloneNamespaces = []string{dev} })
 		underWay(ctx, c)

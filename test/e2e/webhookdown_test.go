@@ -21,7 +21,7 @@ var _ = Describe("A cluster without cert-manager's webhook", Label(Slow, Faults)
 		DeferCleanup(fix)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(kube.Operator().Replace(ctx)).To(Succeed())
-		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonCertManagerFails,
+		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonCertManagerUnavailable,
 			2*time.Minute)).To(Succeed())
 		askFor(ctx, shop, "leaf@"+start.Format("150405.000"))
 

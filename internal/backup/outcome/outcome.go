@@ -85,7 +85,7 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 	case !o.Done:
 		o.Result = task.Result{} // the Job's own end counts
 	case failed != "" && o.Result.Error == "":
-		o.Result = task.Result{Error: failed, Reason: task.ReasonTool}
+		o.Result = task.Result{Error: failed, Reason: task.ReasonToolFailed}
 	}
 	return o
 }
@@ -111,7 +111,7 @@ func read(end *corev1.ContainerStateTerminated) (r task.Result) {
 		return r
 	}
 	return task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", end.ExitCode, end.Reason,
-		end.Message), Reason: task.ReasonTool}
+		end.Message), Reason: task.ReasonToolFailed}
 }
 
 // withFetch adds to a failure how the sidecar that reads the store has ended: the program only sees that it has.

@@ -18,7 +18,7 @@ func (p places) ask(ctx context.Context, r pipe.Request, to pipe.Sink) (pipe.End
 	e, err := pipe.Ask(ctx, p.pipe, r, to)
 	switch {
 	case errors.Is(err, pipe.ErrBroken):
-		return e, because(task.ReasonTool, fmt.Errorf(
+		return e, because(task.ReasonToolFailed, fmt.Errorf(
 			"the container that reads the store has ended, or was killed, before all data had arrived: %w", err))
 	case err != nil:
 		return e, err
@@ -31,7 +31,7 @@ func (p places) ask(ctx context.Context, r pipe.Request, to pipe.Sink) (pipe.End
 func (p places) manifest(ctx context.Context) (manifest.Manifest, error) {
 	e, err := p.ask(ctx, pipe.Request{What: pipe.Manifest}, sequential{io.Discard})
 	if err == nil && e.Manifest == nil {
-		err = because(task.ReasonTool, errors.New("the container that reads the store has sent no manifest"))
+		err = because(task.ReasonToolFailed, errors.New("the container that reads the store has sent no manifest"))
 	}
 	if err != nil {
 		return manifest.Manifest{}, err
@@ -49,7 +49,7 @@ func (p places) archive(ctx context.Context) (int, error) {
 func (p places) stream(ctx context.Context, m manifest.Manifest, to io.Writer) error {
 	e, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{to})
 	if err == nil && e.Bytes != m.StreamBytes {
-		err = because(task.ReasonDamaged,
+		err = because(task.ReasonBackupDamaged,
 			fmt.Errorf("%d bytes have arrived, and the manifest names %d", e.Bytes, m.StreamBytes))
 	}
 	return err
@@ -64,7 +64,7 @@ func (p places) relay(ctx context.Context, base binlog.GTID, to *os.File) (pipe.
 	case err != nil:
 		return pipe.Relayed{}, err
 	case e.Relayed == nil:
-		return pipe.Relayed{}, because(task.ReasonTool,
+		return pipe.Relayed{}, because(task.ReasonToolFailed,
 			errors.New("the container that reads the store has sent no transactions"))
 	}
 	return *e.Relayed, nil

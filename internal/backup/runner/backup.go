@@ -59,7 +59,7 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	defer cancel()
 	stream, err := open(ctx, t)
 	if err != nil {
-		return task.Result{}, because(task.ReasonNode, err)
+		return task.Result{}, because(task.ReasonNodeFailed, err)
 	}
 	defer stream.Close()
 	say("reading from %s", t.ServerName)
@@ -76,7 +76,7 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	}
 	end, err := stream.end()
 	if err != nil {
-		return task.Result{}, because(task.ReasonNode, err)
+		return task.Result{}, because(task.ReasonNodeFailed, err)
 	}
 	m.Parts, m.StreamBytes, m.StreamSHA256 = written.Parts, written.StreamBytes, written.StreamSHA256
 	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch,
@@ -109,7 +109,7 @@ func clearEarlier(ctx context.Context, bucket *store.Bucket, base string, number
 		attempt, _, nested := strings.Cut(strings.TrimPrefix(object.Key, base+"/"), "/")
 		if attempt == manifest.Name { // its parts are not all there
 			m, _, err := readManifest(ctx, bucket, base)
-			if reason, _ := explain(err); reason == task.ReasonNotFound {
+			if reason, _ := explain(err); reason == task.ReasonBackupNotFound {
 				continue
 			}
 			if err != nil {
@@ -200,7 +200,8 @@ func describe(m manifest.Manifest, text []byte, dir string) *task.Stored {
 func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manifest.Manifest, []byte, error) {
 	r, err := bucket.NewReader(ctx, path.Join(base, manifest.Name), nil)
 	if store.Missing(err) {
-		return manifest.Manifest{}, nil, fatal(task.ReasonNotFound, fmt.Errorf("the store has no complete backup %s", base))
+		return manifest.Manifest{}, nil, fatal(task.ReasonBackupNotFound, fmt.Errorf("the store has no complete backup %s",
+			base))
 	}
 	if err != nil {
 		return manifest.Manifest{}, nil, stored("the manifest could not be read", err)
@@ -215,7 +216,7 @@ func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manif
 		err = fmt.Errorf("the manifest in %s is that of the backup %q", base, m.ID)
 	}
 	if err != nil {
-		return m, text, fatal(task.ReasonDamaged, err)
+		return m, text, fatal(task.ReasonBackupDamaged, err)
 	}
 	return m, text, nil
 }
@@ -324,7 +325,7 @@ func (w watched) Read(to []byte) (int, error) {
 	n, err := w.s.resp.Body.Read(to)
 	w.s.idle.Stop() // while the store takes its time, the node is not the one that is late
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = because(task.ReasonNode, fmt.Errorf("the node's stream has broken off: %w", err))
+		err = because(task.ReasonNodeFailed, fmt.Errorf("the node's stream has broken off: %w", err))
 	}
 	return n, err
 }

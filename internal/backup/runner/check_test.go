@@ -108,7 +108,7 @@ func TestLatest(t *testing.T) {
 	} {
 		_, err := latest(f)
 		var why failure
-		if !errors.As(err, &why) || why.reason != task.ReasonAmbiguous || !why.fatal ||
+		if !errors.As(err, &why) || why.reason != task.ReasonBackupAmbiguous || !why.fatal ||
 			!strings.Contains(err.Error(), "u1 (latest") || !strings.Contains(err.Error(), "u2 (latest") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -123,7 +123,7 @@ func TestLatest(t *testing.T) {
 	write(t, bucket, "demo/shop/u1/newer", "another", now.Add(time.Hour))
 	var why failure
 	_, err := latest(task.Find{Dir: "demo/shop/u1"})
-	if !errors.As(err, &why) || why.reason != task.ReasonDamaged || !strings.Contains(err.Error(), "u1/newer") {
+	if !errors.As(err, &why) || why.reason != task.ReasonBackupDamaged || !strings.Contains(err.Error(), "u1/newer") {
 		t.Errorf("alongside one that cannot be read: %v", err)
 	}
 	if got, err := latest(task.Find{Dir: "demo/shop/u1", ID: "late"}); got != "demo/shop/u1/late" || err != nil {
@@ -151,7 +151,7 @@ func TestAfterTheTime(t *testing.T) {
 	var why failure
 	_, _, err = locate(t.Context(), bucket,
 		task.Find{Dir: "demo/shop/u1", Target: &binlog.Target{Time: now.Add(-time.Hour)}})
-	if !errors.As(err, &why) || why.reason != task.ReasonOutside || !strings.Contains(err.Error(), "not before it") {
+	if !errors.As(err, &why) || why.reason != task.ReasonPointInTimeUnavailable || !strings.Contains(err.Error(), "not before it") {
 		t.Errorf("%v", err)
 	}
 }

@@ -93,7 +93,7 @@ func TestKilled(t *testing.T) {
 		// There is no node here: it fails, after the store was put in order.
 		var f failure
 		if _, err := backup(t.Context(), s.Bucket, task.Backup{Manifest: half}); !errors.As(err, &f) ||
-			f.reason != task.ReasonNode || f.fatal {
+			f.reason != task.ReasonNodeFailed || f.fatal {
 			t.Errorf("%v", err)
 		}
 		if !s.empty(t, half) {

@@ -141,10 +141,10 @@ func importSource(ctx context.Context, t task.External, p places) (task.Result, 
 // serverOfImage returns the path and the version of the image's mariadbd.
 func serverOfImage(ctx context.Context, p places) (path, version string, err error) {
 	if path = mariadbd.FindServer(); path == "" {
-		return "", "", fatal(task.ReasonTool, errors.New("the image has no mariadbd"))
+		return "", "", fatal(task.ReasonToolFailed, errors.New("the image has no mariadbd"))
 	}
 	if version, err = mariadbd.ServerVersion(ctx, p.table, path); err != nil {
-		return "", "", because(task.ReasonTool, err)
+		return "", "", because(task.ReasonToolFailed, err)
 	}
 	return path, version, nil
 }
@@ -161,13 +161,13 @@ func makeEmpty(ctx context.Context, t task.External, server string, p places) er
 	}
 	account, err := user.LookupId(fmt.Sprint(os.Getuid()))
 	if err != nil {
-		return because(task.ReasonTool, err)
+		return because(task.ReasonToolFailed, err)
 	}
 	kept := mycnf.AtCreation(t.Settings)
 	maker := mariadbd.Maker{Table: p.table, Places: at, Server: server, User: account.Username, Settings: kept,
 		Log: func(string) {}} // what fails is in the error
 	if err := maker.Make(ctx); err != nil {
-		return because(task.ReasonTool, err)
+		return because(task.ReasonToolFailed, err)
 	}
 	options := "[mysqld]\n"
 	for _, o := range kept {
@@ -191,7 +191,7 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 		"--innodb-flush-log-at-trx-commit=0", "--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
 	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
 	if err != nil {
-		return out, because(task.ReasonTool, err)
+		return out, because(task.ReasonToolFailed, err)
 	}
 	ended := false
 	defer func() {
@@ -207,7 +207,7 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 	_ = check.Close()
 	target, err := external.OpenTarget(p.Socket(), importer, password)
 	if err != nil {
-		return out, because(task.ReasonTool, err)
+		return out, because(task.ReasonToolFailed, err)
 	}
 	o, said := options(t), time.Now()
 	o.Progress = func(at external.Progress) {
@@ -258,7 +258,7 @@ func explained(err error) error {
 	case errors.As(err, &source):
 		return because(task.ReasonSourceRefused, err)
 	}
-	return because(task.ReasonTool, err)
+	return because(task.ReasonToolFailed, err)
 }
 
 // importedFile is the note of what was copied, for an attempt that finds it done.

@@ -30,8 +30,8 @@ func TestExplained(t *testing.T) {
 		"a password":        {of(&mysql.MySQLError{Number: 1045}), task.ReasonSourceRefused, false},
 		"a statement":       {of(&mysql.MySQLError{Number: 1227}), task.ReasonSourceRefused, false},
 		"a full volume":     {&mysql.MySQLError{Number: 1114}, task.ReasonDiskFull, false},
-		"the new server":    {mysql.ErrInvalidConn, task.ReasonTool, false},
-		"its own statement": {&mysql.MySQLError{Number: 1064}, task.ReasonTool, false},
+		"the new server":    {mysql.ErrInvalidConn, task.ReasonToolFailed, false},
+		"its own statement": {&mysql.MySQLError{Number: 1064}, task.ReasonToolFailed, false},
 	} {
 		if reason, final := explain(explained(c.err)); reason != c.reason || final != c.final {
 			t.Errorf("%s: %s, %v", name, reason, final)

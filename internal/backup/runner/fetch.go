@@ -128,7 +128,7 @@ func (f fetcher) base() string { return path.Join(f.dir, f.id) }
 func (f fetcher) manifest(ctx context.Context) (manifest.Manifest, error) {
 	m, text, err := readManifest(ctx, f.bucket, f.base())
 	if err == nil && f.checksum != "" && manifest.Checksum(text) != f.checksum {
-		err = fatal(task.ReasonDamaged, errors.New("the manifest in the store is another one than was written"))
+		err = fatal(task.ReasonBackupDamaged, errors.New("the manifest in the store is another one than was written"))
 	}
 	return m, err
 }
@@ -152,7 +152,7 @@ func tryKeys(ctx context.Context, bucket *store.Bucket, base string, m manifest.
 	err := again(ctx, "the backup's first part could not be read", func(ctx context.Context) error {
 		r, err := bucket.NewRangeReader(ctx, path.Join(base, m.Part(0)), 0, openSize, nil)
 		if store.Missing(err) {
-			return fatal(task.ReasonDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(0), base))
+			return fatal(task.ReasonBackupDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(0), base))
 		}
 		if err != nil {
 			return err
@@ -173,7 +173,7 @@ func tryKeys(ctx context.Context, bucket *store.Bucket, base string, m manifest.
 			"none of the private keys opens the backup %s; it was encrypted for %s",
 			base, strings.Join(m.Recipients, ", ")))
 	}
-	return fatal(task.ReasonDamaged, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
+	return fatal(task.ReasonBackupDamaged, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
 }
 
 // stream writes the backup as mariadb-backup has made it.
@@ -189,7 +189,7 @@ func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) 
 	case errors.Is(err, archive.ErrWrongKey):
 		return fatal(task.ReasonWrongKey, err)
 	}
-	return fatal(task.ReasonDamaged, err)
+	return fatal(task.ReasonBackupDamaged, err)
 }
 
 // partsOf fetches the parts of a backup.
@@ -198,7 +198,7 @@ func partsOf(bucket *store.Bucket, base string, m manifest.Manifest) archive.Get
 		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
 			data, err = bucket.ReadAll(ctx, path.Join(base, m.Part(index)))
 			if store.Missing(err) {
-				return fatal(task.ReasonDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(index), base))
+				return fatal(task.ReasonBackupDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(index), base))
 			}
 			return err
 		})

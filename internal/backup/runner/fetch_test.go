@@ -172,11 +172,11 @@ func TestFailuresArrive(t *testing.T) {
 			true},
 		"no key": {func(t *testing.T, r *restoring) { r.identity(t, "a password") }, task.ReasonWrongKey, true},
 		"an altered part": {func(t *testing.T, r *restoring) { r.replace(t, manifest.PartName(1), []byte("x")) },
-			task.ReasonDamaged, true},
-		"no part": {func(t *testing.T, r *restoring) { r.drop(t, manifest.PartName(1)) }, task.ReasonDamaged, true},
+			task.ReasonBackupDamaged, true},
+		"no part": {func(t *testing.T, r *restoring) { r.drop(t, manifest.PartName(1)) }, task.ReasonBackupDamaged, true},
 		"an altered manifest": {func(t *testing.T, r *restoring) { r.replace(t, manifest.Name, []byte("{}")) },
-			task.ReasonDamaged, true},
-		"no manifest": {func(t *testing.T, r *restoring) { r.drop(t, manifest.Name) }, task.ReasonNotFound, true},
+			task.ReasonBackupDamaged, true},
+		"no manifest": {func(t *testing.T, r *restoring) { r.drop(t, manifest.Name) }, task.ReasonBackupNotFound, true},
 	} {
 		r := newRestoring(t)
 		c.broken(t, r)
@@ -236,7 +236,7 @@ func TestOpen(t *testing.T) {
 	r := newRestoring(t)
 	r.checksum = manifest.Checksum([]byte("another one"))
 	var f failure
-	if err := r.open(t.Context()); !errors.As(err, &f) || f.reason != task.ReasonDamaged || !f.fatal {
+	if err := r.open(t.Context()); !errors.As(err, &f) || f.reason != task.ReasonBackupDamaged || !f.fatal {
 		t.Errorf("another manifest than was written: %v", err)
 	}
 	r.checksum = manifest.Checksum(r.text)
@@ -294,13 +294,13 @@ func TestRelayThroughThePipe(t *testing.T) {
 	}
 	r.replay.Sum = "another archive"
 	var f failure
-	if _, _, err := fetched(); !errors.As(err, &f) || f.reason != task.ReasonOutside || !f.fatal {
+	if _, _, err := fetched(); !errors.As(err, &f) || f.reason != task.ReasonPointInTimeUnavailable || !f.fatal {
 		t.Errorf("segments that were not chosen: %v", err)
 	}
 	if err := r.bucket.Delete(t.Context(), path.Join(binlog.Dir(r.dir), binlog.Key(3))); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := fetched(); !errors.As(err, &f) || f.reason != task.ReasonOutside || !f.fatal {
+	if _, _, err := fetched(); !errors.As(err, &f) || f.reason != task.ReasonPointInTimeUnavailable || !f.fatal {
 		t.Errorf("a segment that is missing: %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *ta
 	if t.ID == "" {
 		what = "any complete backup"
 	}
-	return "", nil, fatal(task.ReasonNotFound, fmt.Errorf("the store does not have %s below %q", what, t.Dir))
+	return "", nil, fatal(task.ReasonBackupNotFound, fmt.Errorf("the store does not have %s below %q", what, t.Dir))
 }
 
 // identities are the private keys, from every file that is mounted.

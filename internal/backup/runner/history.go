@@ -36,7 +36,7 @@ func begin(ctx context.Context, p places, history string) (source, position gale
 		return source, position, err
 	}
 	if !source.Known() {
-		return source, position, fatal(task.ReasonDamaged, errors.New("the data have no position in any history of Galera"))
+		return source, position, fatal(task.ReasonBackupDamaged, errors.New("the data have no position in any history of Galera"))
 	}
 	position, err = beginAfter(ctx, p, history, source.Seqno)
 	return source, position, err
@@ -55,11 +55,11 @@ func beginAfter(ctx context.Context, p places, history string, seqno int64) (pos
 	}
 	state, err := datadir.ReadGrastate(p.work)
 	if err != nil {
-		return position, because(task.ReasonTool, err)
+		return position, because(task.ReasonToolFailed, err)
 	}
 	position, err = recovered(ctx, p)
 	if err == nil && (position != state.Position || position.UUID != history || position.Seqno <= seqno) {
-		err = because(task.ReasonTool, fmt.Errorf(
+		err = because(task.ReasonToolFailed, fmt.Errorf(
 			"the new history does not begin as it should: InnoDB is at %s, Galera at %s", position, state.Position))
 	}
 	if err == nil {
@@ -126,7 +126,7 @@ func (p places) serverOn(dir string, args ...string) mariadbd.Command {
 func recovered(ctx context.Context, p places) (galera.Position, error) {
 	found, err := mariadbd.Recover(ctx, p.table, p.server())
 	if err != nil {
-		return galera.Position{}, because(task.ReasonTool, err)
+		return galera.Position{}, because(task.ReasonToolFailed, err)
 	}
 	return found.Position, nil
 }
@@ -140,17 +140,17 @@ func runOnce(ctx context.Context, p places, from galera.Position) error {
 	c.Log = whenStarted(func() { close(ready) })
 	proc, err := mariadbd.Start(p.table, c)
 	if err != nil {
-		return because(task.ReasonTool, err)
+		return because(task.ReasonToolFailed, err)
 	}
 	select {
 	case <-ready:
 	case <-proc.Done():
-		return because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data (exit code %d): %s",
+		return because(task.ReasonToolFailed, fmt.Errorf("mariadbd could not start on the restored data (exit code %d): %s",
 			proc.Exit().Code, mariadbd.Why(proc.Exit().Lines)))
 	case <-ctx.Done():
 		proc.Kill()
 		<-proc.Done()
-		return because(task.ReasonTool, errors.New("mariadbd did not become ready on the restored data: "+
+		return because(task.ReasonToolFailed, errors.New("mariadbd did not become ready on the restored data: "+
 			mariadbd.Why(proc.Exit().Lines)))
 	}
 	return stop(proc)
@@ -178,7 +178,7 @@ func stop(proc *mariadbd.Process) error {
 	defer late.Stop()
 	<-proc.Done()
 	if exit := proc.Exit(); exit.Code != 0 {
-		return because(task.ReasonTool, fmt.Errorf("mariadbd did not stop in good order on the restored data: %s",
+		return because(task.ReasonToolFailed, fmt.Errorf("mariadbd did not stop in good order on the restored data: %s",
 			mariadbd.Why(exit.Lines)))
 	}
 	return nil

@@ -121,14 +121,15 @@ func pick(found []place, t task.Find) ([]place, error) {
 		}
 	}
 	if len(dirs) > 1 {
-		return nil, fatal(task.ReasonAmbiguous,
+		return nil, fatal(task.ReasonBackupAmbiguous,
 			fmt.Errorf("below %q there are backups of %d clusters: set clusterUID to one of %s",
 				t.Dir, len(dirs), strings.Join(uids(dirs, found), ", ")))
 	}
 	for _, p := range found {
 		if p.broken != nil && t.ID == "" {
-			return nil, fatal(task.ReasonDamaged, fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): "+
-				"set id to the backup to restore", path.Join(p.dir, p.id), p.broken))
+			return nil, fatal(task.ReasonBackupDamaged,
+				fmt.Errorf("the backup %s may be the latest one, but cannot be read (%w): "+
+					"set id to the backup to restore", path.Join(p.dir, p.id), p.broken))
 		}
 	}
 	return found, nil

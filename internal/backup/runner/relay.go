@@ -38,7 +38,7 @@ func (w *relay) all(ctx context.Context, bucket *store.Bucket, dir string, r tas
 		}
 	}
 	if err := w.cut.Done(r.Sum); err != nil {
-		return fatal(task.ReasonOutside, err)
+		return fatal(task.ReasonPointInTimeUnavailable, err)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (w *relay) fetch(ctx context.Context, bucket *store.Bucket, dir string, num
 		w.size, *w.cut, w.count = size, cut, count
 		r, err := bucket.NewReader(ctx, key, nil)
 		if store.Missing(err) {
-			return fatal(task.ReasonOutside, fmt.Errorf("the segment %s is missing", key))
+			return fatal(task.ReasonPointInTimeUnavailable, fmt.Errorf("the segment %s is missing", key))
 		}
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (w *relay) fetch(ctx context.Context, bucket *store.Bucket, dir string, num
 			return from.err // the store's, whatever was made of it
 		}
 		if err != nil && !isStore(err) {
-			err = fatal(task.ReasonDamaged, fmt.Errorf("the segment %s: %w", key, err))
+			err = fatal(task.ReasonBackupDamaged, fmt.Errorf("the segment %s: %w", key, err))
 		}
 		return err
 	})
@@ -150,7 +150,7 @@ func (w *relay) rewind() error {
 		err = w.to.Truncate(w.size)
 	}
 	if err != nil {
-		return because(task.ReasonTool, err)
+		return because(task.ReasonToolFailed, err)
 	}
 	w.at = w.size
 	return nil
@@ -160,7 +160,7 @@ func (w *relay) write(b []byte) error {
 	n, err := w.out.Write(b)
 	w.at += int64(n)
 	if err != nil {
-		return because(task.ReasonTool, err)
+		return because(task.ReasonToolFailed, err)
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (w *relay) next(from io.Reader, g *binlog.Grouper) error {
 	defer b.Close()
 	e, err := binlog.Next(from, &b)
 	if binlog.IsOwn(err) {
-		return because(task.ReasonTool, err)
+		return because(task.ReasonToolFailed, err)
 	}
 	if err != nil {
 		return err

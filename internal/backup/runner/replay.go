@@ -96,7 +96,7 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 		"--relay-log-info-file="+filepath.Join(p.work, "relay-log.info"), "--replicate-same-server-id=OFF")
 	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
 	if err != nil {
-		return because(task.ReasonTool, err)
+		return because(task.ReasonToolFailed, err)
 	}
 	ended := false
 	defer func() {
@@ -116,7 +116,7 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	for _, statement := range []string{"STOP SLAVE", "SET GLOBAL gtid_slave_pos = ''", "RESET SLAVE ALL",
 		"DROP USER '" + replayer + "'@'localhost'"} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return because(task.ReasonTool, fmt.Errorf("%s: %w", statement, err))
+			return because(task.ReasonToolFailed, fmt.Errorf("%s: %w", statement, err))
 		}
 	}
 	_ = db.Close()
@@ -166,7 +166,7 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 	for {
 		s, err := slave(ctx, db)
 		if err != nil {
-			return because(task.ReasonTool, err)
+			return because(task.ReasonToolFailed, err)
 		}
 		at, _ := binlog.In(s["gtid_slave_pos"], last.Domain)
 		switch {
@@ -178,8 +178,9 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 		case at != before:
 			before, moved = at, time.Now()
 		case idle(s) && time.Since(moved) > stuckTime:
-			return because(task.ReasonReplay, fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at,
-				last))
+			return because(task.ReasonReplayFailed,
+				fmt.Errorf("the server has stopped to apply transactions after %s, before %s", at,
+					last))
 		}
 		if time.Since(reported) > tellEvery {
 			reported = time.Now()
@@ -188,7 +189,7 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 		select {
 		case <-time.After(500 * time.Millisecond):
 		case <-proc.Done():
-			return because(task.ReasonTool, fmt.Errorf("mariadbd has ended while it applied the archive: %s",
+			return because(task.ReasonToolFailed, fmt.Errorf("mariadbd has ended while it applied the archive: %s",
 				mariadbd.Why(proc.Exit().Lines)))
 		case <-ctx.Done():
 			return ctx.Err()
@@ -209,9 +210,9 @@ func failedReplay(s map[string]string, at binlog.GTID) error {
 	case 1021, 1114:
 		return because(task.ReasonDiskFull, err)
 	case 1205, 1213:
-		return because(task.ReasonReplay, err)
+		return because(task.ReasonReplayFailed, err)
 	}
-	return fatal(task.ReasonReplay, err)
+	return fatal(task.ReasonReplayFailed, err)
 }
 
 // slave is the state of the server's replication.

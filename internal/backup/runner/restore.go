@@ -114,7 +114,7 @@ func lock(p places) (unlock func(), err error) {
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			err = errors.New("an attempt before this one is still at work on the volume")
 		}
-		return nil, because(task.ReasonTool, err)
+		return nil, because(task.ReasonToolFailed, err)
 	}
 	return func() { _ = f.Close() }, nil
 }
@@ -137,7 +137,7 @@ func inspect(p places, t task.Restore) (*task.Restored, error) {
 	case l.Database && note.History == t.History && note.ID == t.ID:
 		return &note.Restored, nil
 	case l.Database || l.SST:
-		return nil, fatal(task.ReasonVolumeInUse,
+		return nil, fatal(task.ReasonVolumeNotEmpty,
 			errors.New(
 				"the volume holds a database already, and is left unchanged: to start with what it holds, remove "+
 					"spec.bootstrapFrom; otherwise delete the claim, or choose another name for the cluster"))
@@ -149,18 +149,18 @@ func inspect(p places, t task.Restore) (*task.Restored, error) {
 func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) {
 	server := mariadbd.FindServer()
 	if server == "" {
-		return "", fatal(task.ReasonTool, errors.New("the image has no mariadbd"))
+		return "", fatal(task.ReasonToolFailed, errors.New("the image has no mariadbd"))
 	}
 	version, err := mariadbd.ServerVersion(ctx, p.table, server)
 	if err != nil {
-		return "", because(task.ReasonTool, err)
+		return "", because(task.ReasonToolFailed, err)
 	}
 	if err := fits(m, version, runtime.GOARCH); err != nil {
 		return "", err
 	}
 	for _, tool := range []string{"mbstream", "mariadb-backup"} {
 		if mariadbd.FindProgram(tool) == "" {
-			return "", fatal(task.ReasonTool, fmt.Errorf("the image has no %s", tool))
+			return "", fatal(task.ReasonToolFailed, fmt.Errorf("the image has no %s", tool))
 		}
 	}
 	if err := os.RemoveAll(p.work); err != nil {
@@ -176,11 +176,11 @@ func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) 
 func fits(m manifest.Manifest, version, arch string) error {
 	switch {
 	case manifest.Later(m.ServerVersion, version):
-		return fatal(task.ReasonVersion, fmt.Errorf(
+		return fatal(task.ReasonVersionRefused, fmt.Errorf(
 			"the backup was made by MariaDB %s, and the image has %s, which cannot read it: set spec.image to that series or "+
 				"a later one", m.ServerVersion, version))
 	case m.Arch != "" && m.Arch != arch:
-		return fatal(task.ReasonVersion, fmt.Errorf(
+		return fatal(task.ReasonVersionRefused, fmt.Errorf(
 			"the backup was made on %s, and this host is %s: MariaDB promises nothing for files that are moved between "+
 				"processors. Set spec.scheduling.nodeSelector to hosts with kubernetes.io/arch: %s", m.Arch, arch, m.Arch))
 	}
@@ -242,7 +242,7 @@ func runTool(ctx context.Context, p places, c mariadbd.Command) error {
 	c.Env, c.Dir = mariadbd.Env(p.Places), p.Tmp
 	exit, err := mariadbd.Run(ctx, p.table, c)
 	if err != nil {
-		return because(task.ReasonTool, err)
+		return because(task.ReasonToolFailed, err)
 	}
 	if exit.Code == 0 {
 		return nil
@@ -251,7 +251,7 @@ func runTool(ctx context.Context, p places, c mariadbd.Command) error {
 	if mariadbd.Classify(exit.Lines) == agentapi.FailureDiskFull {
 		return because(task.ReasonDiskFull, err)
 	}
-	return because(task.ReasonTool, err)
+	return because(task.ReasonToolFailed, err)
 }
 
 // finish makes the working directory the data directory. The note comes first: without it a volume with data is

@@ -88,7 +88,7 @@ func TestInspect(t *testing.T) {
 		done, err := inspect(p, asked)
 		var f failure
 		if (done != nil) != c.done || errors.As(err, &f) != c.refused || c.refused &&
-			(!f.fatal || f.reason != task.ReasonVolumeInUse) {
+			(!f.fatal || f.reason != task.ReasonVolumeNotEmpty) {
 			t.Errorf("%s: %+v %v", name, done, err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestFits(t *testing.T) {
 	} {
 		err := fits(manifest.Manifest{ServerVersion: c.made, Arch: c.arch}, c.version, "amd64")
 		var f failure
-		if c.says == "" && err != nil || c.says != "" && (!errors.As(err, &f) || !f.fatal || f.reason != task.ReasonVersion ||
+		if c.says == "" && err != nil || c.says != "" && (!errors.As(err, &f) || !f.fatal || f.reason != task.ReasonVersionRefused ||
 			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

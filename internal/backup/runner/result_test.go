@@ -11,7 +11,7 @@ import (
 // TestLongFailure: kubelet cuts off no failure of a restore, whatever it quotes: that it is final would be lost.
 func TestLongFailure(t *testing.T) {
 	for _, said := range []string{"x", "\"<", "é\n"} {
-		text, err := encode(task.Result{Error: strings.Repeat(said, 4096), Reason: task.ReasonDamaged, Fatal: true})
+		text, err := encode(task.Result{Error: strings.Repeat(said, 4096), Reason: task.ReasonBackupDamaged, Fatal: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,7 @@ func checkArchive(ctx context.Context, bucket *store.Bucket, dir string, m manif
 }
 
 func damagedArchive(number uint64, why string) error {
-	return fatal(task.ReasonArchive, fmt.Errorf("the segment %s of the archive: %s", binlog.Name(number), why))
+	return fatal(task.ReasonArchiveDamaged, fmt.Errorf("the segment %s of the archive: %s", binlog.Name(number), why))
 }
 
 // previous is the manifest of the backup before one, nil for none. IDs begin with the time.
@@ -81,7 +81,8 @@ func previous(ctx context.Context, bucket *store.Bucket, dir, id string) (*manif
 			continue
 		}
 		m, _, err := readManifest(ctx, bucket, d)
-		if reason, _ := explain(err); err != nil && reason != task.ReasonNotFound && reason != task.ReasonDamaged {
+		if reason, _ := explain(err); err != nil && reason != task.ReasonBackupNotFound &&
+			reason != task.ReasonBackupDamaged {
 			return nil, err
 		}
 		if err == nil {
@@ -113,7 +114,7 @@ func (w *walk) content(ctx context.Context, h binlog.Head) error {
 	return again(ctx, "a segment could not be read", func(ctx context.Context) error {
 		r, err := w.bucket.NewReader(ctx, path.Join(w.dir, binlog.Key(h.Number)), nil)
 		if store.Missing(err) {
-			return because(task.ReasonArchive, fmt.Errorf("the segment %s is missing", binlog.Name(h.Number)))
+			return because(task.ReasonArchiveDamaged, fmt.Errorf("the segment %s is missing", binlog.Name(h.Number)))
 		}
 		if err != nil {
 			return err

@@ -151,7 +151,7 @@ func TestCheckArchive(t *testing.T) {
 		switch {
 		case c.damaged == "" && (err != nil || n != c.want):
 			t.Errorf("%s: %d segments, %v", name, n, err)
-		case c.damaged != "" && (!errors.As(err, &f) || f.reason != task.ReasonArchive || !f.fatal ||
+		case c.damaged != "" && (!errors.As(err, &f) || f.reason != task.ReasonArchiveDamaged || !f.fatal ||
 			!strings.Contains(err.Error(), c.damaged)):
 			t.Errorf("%s: %v", name, err)
 		}

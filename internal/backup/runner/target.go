@@ -52,7 +52,7 @@ func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []plac
 	if refused == nil {
 		refused = fmt.Errorf("%s cannot be restored: there is no complete backup %s below %q", *t.Target, t.ID, t.Dir)
 	}
-	return "", nil, fatal(task.ReasonOutside, refused)
+	return "", nil, fatal(task.ReasonPointInTimeUnavailable, refused)
 }
 
 // reaches finds the segments that lead from one backup to a point in time. why is the reason when there are none.
@@ -226,7 +226,7 @@ func readBase(m manifest.Manifest, info string, domain uint32) (binlog.GTID, err
 	have, _ := binlog.In(info, domain)
 	want, _ := binlog.In(m.GTID, domain)
 	if have != want || have == (binlog.GTID{}) {
-		return have, fatal(task.ReasonDamaged, fmt.Errorf(
+		return have, fatal(task.ReasonBackupDamaged, fmt.Errorf(
 			"the copy states that it is at the GTID %q, and its manifest says %q", info, m.GTID))
 	}
 	return have, nil

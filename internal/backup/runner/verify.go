@@ -52,7 +52,7 @@ func verifyParts(ctx context.Context, t task.Task) (segments int, err error) {
 		say("reading %d parts", len(m.Parts))
 		err = archive.Check(ctx, m, partsOf(f.bucket, f.base(), m))
 		if err != nil && !isStore(err) && ctx.Err() == nil {
-			return fatal(task.ReasonDamaged, err)
+			return fatal(task.ReasonBackupDamaged, err)
 		}
 		if err == nil {
 			segments, err = checkArchive(ctx, f.bucket, f.dir, m)
@@ -73,11 +73,12 @@ func verifyTables(ctx context.Context, t task.Verify, p places) (int, error) {
 		return 0, err
 	}
 	if have := done.Restored.Source; m.Position != "" && have != m.Position {
-		return 0, fatal(task.ReasonDamaged, fmt.Errorf("the data are at %s, and the manifest says %s", have, m.Position))
+		return 0, fatal(task.ReasonBackupDamaged, fmt.Errorf("the data are at %s, and the manifest says %s", have,
+			m.Position))
 	}
 	proc, err := mariadbd.Start(p.table, p.serverOn(p.Data, "--skip-grant-tables", "--wsrep-on=OFF"))
 	if err != nil {
-		return 0, because(task.ReasonTool, err)
+		return 0, because(task.ReasonToolFailed, err)
 	}
 	defer func() {
 		proc.Kill() // the data are thrown away
@@ -115,16 +116,16 @@ func connectAs(ctx context.Context, user, password, socket string, proc *mariadb
 		}
 		if denied(err) {
 			_ = db.Close()
-			return nil, fatal(task.ReasonTool, fmt.Errorf("mariadbd refuses the login on the restored data: %w", err))
+			return nil, fatal(task.ReasonToolFailed, fmt.Errorf("mariadbd refuses the login on the restored data: %w", err))
 		}
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
 			_ = db.Close()
-			return nil, because(task.ReasonTool, fmt.Errorf("mariadbd does not answer on the restored data: %w", err))
+			return nil, because(task.ReasonToolFailed, fmt.Errorf("mariadbd does not answer on the restored data: %w", err))
 		case <-proc.Done():
 			_ = db.Close()
-			return nil, because(task.ReasonTool, fmt.Errorf("mariadbd could not start on the restored data: %s",
+			return nil, because(task.ReasonToolFailed, fmt.Errorf("mariadbd could not start on the restored data: %s",
 				mariadbd.Why(proc.Exit().Lines)))
 		}
 	}
@@ -143,21 +144,21 @@ func checkTables(ctx context.Context, db *sql.DB) (int, error) {
 		`', REPLACE(table_name, '`+"`', '``"+`'), '`+"`"+`')
 		FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SEQUENCE') AND table_schema NOT IN ('information_schema', 'performance_schema')`)
 	if err != nil {
-		return 0, because(task.ReasonTool, err)
+		return 0, because(task.ReasonToolFailed, err)
 	}
 	say("checking %d tables", len(tables))
 	var bad []string
 	for _, table := range tables {
 		why, err := checkTable(ctx, db, table)
 		if err != nil {
-			return 0, because(task.ReasonTool, fmt.Errorf("%s could not be checked: %w", table, err))
+			return 0, because(task.ReasonToolFailed, fmt.Errorf("%s could not be checked: %w", table, err))
 		}
 		if why != "" {
 			bad = append(bad, table+": "+why)
 		}
 	}
 	if len(bad) > 0 {
-		return 0, fatal(task.ReasonDamaged, fmt.Errorf("%d of %d tables are damaged: %s", len(bad), len(tables),
+		return 0, fatal(task.ReasonBackupDamaged, fmt.Errorf("%d of %d tables are damaged: %s", len(bad), len(tables),
 			strings.Join(bad[:min(len(bad), tellBad)], "; ")))
 	}
 	return len(tables), nil

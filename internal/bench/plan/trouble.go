@@ -26,7 +26,7 @@ const (
 // hopeless are the reasons of a stalled cluster that stay until its spec is another one.
 var hopeless = []string{
 	v1alpha1.ReasonForbiddenSetting, v1alpha1.ReasonSettingsRefused, v1alpha1.ReasonTransferToolsMissing,
-	v1alpha1.ReasonVolumeNotExpandable, v1alpha1.ReasonRebootstrap,
+	v1alpha1.ReasonVolumeNotExpandable, v1alpha1.ReasonRebootstrapRequired,
 }
 
 // harmless are those of a stalled cluster whose nodes go on, and come back, with the certificate they have.

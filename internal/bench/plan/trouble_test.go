@@ -51,8 +51,8 @@ func TestStalledClusters(t *testing.T) {
 		ends   bool
 	}{
 		"just now":           {v1alpha1.ReasonMemberFailed, 0, false},
-		"a while":            {v1alpha1.ReasonTwoPrimaries, 10 * time.Minute, false},
-		"too long":           {v1alpha1.ReasonTwoPrimaries, 21 * time.Minute, true},
+		"a while":            {v1alpha1.ReasonTwoPrimaryComponents, 10 * time.Minute, false},
+		"too long":           {v1alpha1.ReasonTwoPrimaryComponents, 21 * time.Minute, true},
 		"a glimpse of wrong": {v1alpha1.ReasonSettingsRefused, 10 * time.Second, false},
 		"wrong for good":     {v1alpha1.ReasonSettingsRefused, 2 * time.Minute, true},
 	} {

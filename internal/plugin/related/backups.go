@@ -141,7 +141,7 @@ func untested(c *v1alpha1.GaleraCluster, b *v1alpha1.GaleraBackup) []Finding {
 	case v1alpha1.ReasonBackupDamaged:
 		f.Do, f.Command = "Do not rely on it; make another one", fmt.Sprintf("kubectl galera backup %s -n %s --store %s",
 			c.Name, c.Namespace, b.Spec.StoreRef.Name)
-	case v1alpha1.ReasonVerifyFailed:
+	case v1alpha1.ReasonVerificationFailed:
 		f.Do = "Set spec.verify to None and back to test it again"
 	}
 	return []Finding{f}

@@ -15,7 +15,7 @@ import (
 
 // passing are the reasons that end by themselves.
 var passing = []string{v1alpha1.ReasonWaitingCluster, v1alpha1.ReasonClusterPaused, v1alpha1.ReasonAgentUnreachable,
-	v1alpha1.ReasonCertificateWaits, v1alpha1.ReasonRotating, v1alpha1.ReasonDropping}
+	v1alpha1.ReasonCertificatePending, v1alpha1.ReasonRotating, v1alpha1.ReasonDropping}
 
 // users judges users, their bindings, and databases; nil if there are none.
 func users(o Objects, now time.Time) *Area {

@@ -103,12 +103,12 @@ func refused(c *v1alpha1.GaleraCluster, k CopyFacts) Problem {
 	s := k.Source
 	switch {
 	case !k.Watched:
-		return Problem{v1alpha1.ReasonNamespaceRefused,
+		return Problem{v1alpha1.ReasonNamespaceNotAllowed,
 			fmt.Sprintf(
 				"the operator does not watch the namespace %s, and cannot clone what is there: have it watch both namespaces",
 				namespace)}
 	case namespace != c.Namespace && !clone.Admits(s, c.Namespace):
-		return Problem{v1alpha1.ReasonNamespaceRefused, clone.Refusal(namespace, name, c.Namespace)}
+		return Problem{v1alpha1.ReasonNamespaceNotAllowed, clone.Refusal(namespace, name, c.Namespace)}
 	case s == nil:
 		return Problem{v1alpha1.ReasonClusterNotFound,
 			fmt.Sprintf("there is no GaleraCluster %q in this namespace: create it, or correct spec.bootstrapFrom.cluster",
@@ -129,10 +129,10 @@ func refused(c *v1alpha1.GaleraCluster, k CopyFacts) Problem {
 			fmt.Sprintf("the cluster %s is paused (annotation %s): it is copied when that is removed", named(c),
 				v1alpha1.AnnotationPause)}
 	case s.Spec.Hibernate:
-		return Problem{v1alpha1.ReasonBackupWaiting,
+		return Problem{v1alpha1.ReasonWaitingForCluster,
 			fmt.Sprintf("the cluster %s hibernates: it is copied when it serves again (spec.hibernate: false)", named(c))}
 	case !meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionAvailable):
-		return Problem{v1alpha1.ReasonBackupWaiting,
+		return Problem{v1alpha1.ReasonWaitingForCluster,
 			fmt.Sprintf(
 				"the cluster %s does not accept writes (its condition Available explains why): it is copied when it does",
 				named(c))}

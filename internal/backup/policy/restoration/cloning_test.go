@@ -57,9 +57,9 @@ func TestCloning(t *testing.T) {
 	}{
 		"all is well": {func(*v1alpha1.GaleraCluster, *CopyFacts) {}, none, "copy the cluster prod/shop", true, false, false},
 		"no consent": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source.Spec.AllowedCloneNamespaces = nil },
-			v1alpha1.ReasonNamespaceRefused, `add "dev" to its spec.allowedCloneNamespaces`, false, false, false},
+			v1alpha1.ReasonNamespaceNotAllowed, `add "dev" to its spec.allowedCloneNamespaces`, false, false, false},
 		"no such cluster elsewhere": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source = nil },
-			v1alpha1.ReasonNamespaceRefused, `add "dev" to its spec.allowedCloneNamespaces`, false, false, false},
+			v1alpha1.ReasonNamespaceNotAllowed, `add "dev" to its spec.allowedCloneNamespaces`, false, false, false},
 		"no such cluster here": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Source, c.Spec.BootstrapFrom.Cluster.Namespace = nil, ""
 		}, v1alpha1.ReasonClusterNotFound, `no GaleraCluster "shop" in this namespace`, false, false, false},
@@ -70,15 +70,15 @@ func TestCloning(t *testing.T) {
 			k.Source, c.Spec.BootstrapFrom.Cluster.Namespace, c.Spec.BootstrapFrom.Cluster.Name = c, "", c.Name
 		}, v1alpha1.ReasonClusterNotFound, "this cluster itself", false, false, false},
 		"a namespace that is not watched": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source, k.Watched = nil, false },
-			v1alpha1.ReasonNamespaceRefused, "does not watch the namespace prod", false, false, false},
+			v1alpha1.ReasonNamespaceNotAllowed, "does not watch the namespace prod", false, false, false},
 		"a later MariaDB": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Image = "mariadb:11.4@sha256:00" },
 			v1alpha1.ReasonVersionRefused, "set spec.image", false, false, false},
 		"an image without a series in its tag": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Image = "mariadb:stable" },
 			none, "copy the cluster", true, false, false},
 		"a source that does not serve": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source.Status.Conditions = nil },
-			v1alpha1.ReasonBackupWaiting, "does not accept writes", false, false, false},
+			v1alpha1.ReasonWaitingForCluster, "does not accept writes", false, false, false},
 		"a source that sleeps": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source.Spec.Hibernate = true },
-			v1alpha1.ReasonBackupWaiting, "hibernates", false, false, false},
+			v1alpha1.ReasonWaitingForCluster, "hibernates", false, false, false},
 		"a source that is paused": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Source.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 		}, v1alpha1.ReasonClusterPaused, "paused", false, false, false},
@@ -88,12 +88,12 @@ func TestCloning(t *testing.T) {
 		},
 			v1alpha1.ReasonClusterNotFound, "being deleted", false, false, false},
 		"begun": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
-			k.Backup = made(c, v1alpha1.BackupPending, false, v1alpha1.ReasonBackupWaiting, "2 of 3 are Synced")
+			k.Backup = made(c, v1alpha1.BackupPending, false, v1alpha1.ReasonWaitingForCluster, "2 of 3 are Synced")
 		}, none, "2 of 3 are Synced", false, false, false},
 		"begun, and the consent is gone": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Source.Spec.AllowedCloneNamespaces, k.Backup = nil,
-				made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonNamespaceRefused, "no")
-		}, v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false, false, false},
+				made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonNamespaceNotAllowed, "no")
+		}, v1alpha1.ReasonNamespaceNotAllowed, "allowedCloneNamespaces", false, false, false},
 		"begun, and stalled": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Backup = made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonStoreNotFound, "no store")
 		}, v1alpha1.ReasonStoreNotFound, "no store", false, false, false},
@@ -102,25 +102,25 @@ func TestCloning(t *testing.T) {
 				"the data of shop-1")
 		}, none, "the data of shop-1", false, false, false},
 		"complete, whatever became of the source": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
-			k.Source, k.Watched, k.Backup = nil, false, made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.Source, k.Watched, k.Backup = nil, false, made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupCompleted, "")
 		}, none, "", false, false, true},
 		"failed": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonStoreRefused, "AccessDenied")
 		}, v1alpha1.ReasonStoreRefused, "AccessDenied", false, true, false},
 		"of a cluster that was named before": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
-			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupCompleted, "")
 			k.Backup.Spec.ClusterRef.Name = "bar"
 		}, none, "removing", false, true, false},
 		"on its way out": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
-			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupCompleted, "")
 			k.Backup.DeletionTimestamp = new(metav1.NewTime(noon))
 		}, none, "to go", false, false, false},
 		"on its way out, and held": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
-			k.Backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonBackupRemoving, "object lock")
+			k.Backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonRemovingBackup, "object lock")
 			k.Backup.DeletionTimestamp = new(metav1.NewTime(noon))
-		}, v1alpha1.ReasonBackupRemoving, "object lock", false, false, false},
+		}, v1alpha1.ReasonRemovingBackup, "object lock", false, false, false},
 		"a user's backup of that name": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
-			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupDone, "")
+			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupCompleted, "")
 			k.Backup.OwnerReferences = nil
 		}, v1alpha1.ReasonNameConflict, "was not made for this cluster", false, false, false},
 	} {

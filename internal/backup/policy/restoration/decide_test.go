@@ -55,7 +55,7 @@ func TestDecide(t *testing.T) {
 			func(f *Facts) { f.Cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
 			v1alpha1.RestoreFinding, "", "looking", true, nil},
 		"the archive does not have the point": {in(v1alpha1.RestoreFinding, func(f *Facts) {
-			f.Find = done(task.Result{Error: "the archive ends before it", Reason: task.ReasonOutside, Fatal: true})
+			f.Find = done(task.Result{Error: "the archive ends before it", Reason: task.ReasonPointInTimeUnavailable, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonPointInTimeUnavailable, "the archive ends before it", false, nil},
 		"looks": {in(v1alpha1.RestoreFinding), v1alpha1.RestoreFinding, "", "", true, nil},
 		"is looking": {in(v1alpha1.RestoreFinding, func(f *Facts) { f.Find.Exists = true }), v1alpha1.RestoreFinding, "",
@@ -82,7 +82,7 @@ func TestDecide(t *testing.T) {
 			func(f *Facts) { f.Members[1] = done(task.Result{Error: "no space", Reason: task.ReasonDiskFull}) }),
 			v1alpha1.RestoreRestoring, task.ReasonDiskFull, "shop-1: no space; it is tried again", false, nil},
 		"one holds other data": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
-			f.Members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeInUse, Fatal: true})
+			f.Members[1] = done(task.Result{Error: "holds a database", Reason: task.ReasonVolumeNotEmpty, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonVolumeNotEmpty, "shop-1: holds a database", false, nil},
 		"all are done": {in(v1alpha1.RestoreRestoring, func(f *Facts) {
 			for i := range f.Members {

@@ -74,7 +74,7 @@ func TestDecideExternal(t *testing.T) {
 		}), v1alpha1.RestoreFinding, "", "", false, nil, ""},
 		"it is copied": {moving(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 1 are done", false, []int{0}, ""},
 		"the copy was killed": {moving(v1alpha1.RestoreRestoring, func(f *Facts) {
-			f.Members[0] = done(task.Result{Error: "killed", Reason: task.ReasonTool})
+			f.Members[0] = done(task.Result{Error: "killed", Reason: task.ReasonToolFailed})
 		}), v1alpha1.RestoreRestoring, v1alpha1.ReasonToolFailed, "tried again", false, nil, ""},
 		"the copy differs": {moving(v1alpha1.RestoreRestoring, func(f *Facts) {
 			f.Members[0] = done(task.Result{Error: "shop.t differs", Reason: task.ReasonImportDiffers, Fatal: true})

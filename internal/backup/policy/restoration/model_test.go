@@ -109,7 +109,7 @@ func (s *simulated) end(name, how string) {
 		j.result = task.Result{Restored: &task.Restored{ID: j.id, Position: j.history + ":8", Source: "old:7",
 			GTID: s.volumes[j.member].gtid}}
 	default:
-		j.result = task.Result{Error: "it holds a database", Reason: task.ReasonVolumeInUse, Fatal: true}
+		j.result = task.Result{Error: "it holds a database", Reason: task.ReasonVolumeNotEmpty, Fatal: true}
 	}
 	if how == "killed after" {
 		j.result = task.Result{Error: "killed"}

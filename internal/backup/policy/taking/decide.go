@@ -52,7 +52,7 @@ func Decide(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 	node := ""
 	if reason == "" {
 		if node, message = choose(f); node == "" {
-			reason = v1alpha1.ReasonBackupWaiting
+			reason = v1alpha1.ReasonWaitingForCluster
 		}
 	}
 	wait := pause(to, f.Now)
@@ -81,7 +81,7 @@ func blockingReason(f Facts) (reason, message string, stalled bool) {
 	refused := unwanted(f)
 	switch {
 	case refused != "":
-		return v1alpha1.ReasonNamespaceRefused, refused, true
+		return v1alpha1.ReasonNamespaceNotAllowed, refused, true
 	case f.Cluster == nil:
 		return v1alpha1.ReasonClusterNotFound, fmt.Sprintf(
 			"there is no GaleraCluster %q in this namespace: create it, or delete this backup", b.Spec.ClusterRef.Name), true
@@ -91,9 +91,9 @@ func blockingReason(f Facts) (reason, message string, stalled bool) {
 	case f.Cluster.Paused():
 		return v1alpha1.ReasonClusterPaused, "the cluster is paused (annotation galera-operator.io/pause)", false
 	case f.Cluster.Spec.Hibernate:
-		return v1alpha1.ReasonBackupWaiting, "the cluster hibernates", false
+		return v1alpha1.ReasonWaitingForCluster, "the cluster hibernates", false
 	case f.Other != "":
-		return v1alpha1.ReasonBackupWaiting, "the backup " + f.Other + ", of the same cluster, is under way", false
+		return v1alpha1.ReasonWaitingForCluster, "the backup " + f.Other + ", of the same cluster, is under way", false
 	}
 	reason, message = status.StoreProblem(f.Store)
 	return reason, message, false
@@ -195,7 +195,7 @@ func running(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 		failed(to, f, f.Job.Result)
 		return Decision{RequeueAfter: time.Second}
 	case refused != "":
-		failed(to, f, task.Result{Error: refused, Reason: v1alpha1.ReasonNamespaceRefused, Fatal: true})
+		failed(to, f, task.Result{Error: refused, Reason: v1alpha1.ReasonNamespaceNotAllowed, Fatal: true})
 		return Decision{}
 	case f.Cluster == nil || f.Store == nil:
 		reason, message, _ := blockingReason(f)
@@ -248,7 +248,7 @@ func complete(to *v1alpha1.GaleraBackupStatus, f Facts, s task.Stored) {
 	to.Node, to.Position, to.GTID, to.ServerVersion, to.Checksum = s.Node, s.Position, s.GTID, s.ServerVersion, s.Checksum
 	to.StartedAt, to.CompletedAt = new(metav1.NewTime(s.StartedAt)), new(metav1.NewTime(s.CompletedAt))
 	to.DataSize, to.StoredSize = size(s.StreamBytes), size(s.StoredBytes)
-	setConditions(to, f, v1alpha1.ReasonBackupDone, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize,
+	setConditions(to, f, v1alpha1.ReasonBackupCompleted, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize,
 		s.Node, s.Position), false)
 }
 

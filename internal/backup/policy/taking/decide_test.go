@@ -124,26 +124,26 @@ func TestDecide(t *testing.T) {
 		"no cluster": {pending(func(f *Facts) { f.Cluster = nil }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonClusterNotFound, "create it", false},
 		"of a cluster elsewhere, for no clone": {pending(elsewhere, func(f *Facts) { f.Clone = nil }), v1alpha1.BackupPending,
-			"", v1alpha1.ReasonNamespaceRefused, "spec.bootstrapFrom.cluster", false},
+			"", v1alpha1.ReasonNamespaceNotAllowed, "spec.bootstrapFrom.cluster", false},
 		"for a clone that asks no more": {pending(elsewhere,
 			func(f *Facts) { f.Clone, f.Backup.Spec.ClusterRef.Namespace = nil, "" }), v1alpha1.BackupPending, "",
-			v1alpha1.ReasonNamespaceRefused, "delete it", false},
+			v1alpha1.ReasonNamespaceNotAllowed, "delete it", false},
 		"for a clone elsewhere": {pending(elsewhere), v1alpha1.BackupRunning, "shop-1",
 			v1alpha1.ReasonBackupRunning, "", false},
 		"for a clone elsewhere, without consent": {pending(elsewhere,
 			func(f *Facts) { f.Cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupPending, "",
-			v1alpha1.ReasonNamespaceRefused,
+			v1alpha1.ReasonNamespaceNotAllowed,
 			"allowedCloneNamespaces", false},
 		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *Facts) { f.Cluster = nil }),
-			v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceRefused, "allowedCloneNamespaces", false},
+			v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceNotAllowed, "allowedCloneNamespaces", false},
 		"consent is withdrawn in the middle": {underWay(elsewhere,
 			func(f *Facts) { f.Cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupFailed, "shop-1",
-			v1alpha1.ReasonNamespaceRefused,
+			v1alpha1.ReasonNamespaceNotAllowed,
 			"allowedCloneNamespaces", false},
 		"consent is withdrawn too late": {underWay(elsewhere, withdrawn, storedAs("b1")), completed, "shop-1",
-			v1alpha1.ReasonBackupDone, "", false},
+			v1alpha1.ReasonBackupCompleted, "", false},
 		"the clone is made something else": {underWay(elsewhere, func(f *Facts) { f.Clone = nil }), v1alpha1.BackupFailed,
-			"shop-1", v1alpha1.ReasonNamespaceRefused, "", false},
+			"shop-1", v1alpha1.ReasonNamespaceNotAllowed, "", false},
 		"no store": {pending(func(f *Facts) { f.Store = nil }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonStoreNotFound, "create it", false},
 		"a store that cannot be used": {pending(func(f *Facts) {
@@ -155,12 +155,12 @@ func TestDecide(t *testing.T) {
 		"changed before there is a Job": {underWay(func(f *Facts) { f.Store.Generation, f.Job.Exists = 2, false }),
 			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "check of the store", false},
 		"another backup": {pending(func(f *Facts) { f.Other = "a" }), v1alpha1.BackupPending, "",
-			v1alpha1.ReasonBackupWaiting, "the backup a", false},
+			v1alpha1.ReasonWaitingForCluster, "the backup a", false},
 		"an operation": {pending(
 			func(f *Facts) { f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Recover"} }), v1alpha1.BackupPending,
-			"", v1alpha1.ReasonBackupWaiting, "Recover", false},
+			"", v1alpha1.ReasonWaitingForCluster, "Recover", false},
 		"a node that is away": {pending(func(f *Facts) { delete(f.Agents, "shop-1") }),
-			v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "2 of 3", false},
+			v1alpha1.BackupPending, "", v1alpha1.ReasonWaitingForCluster, "2 of 3", false},
 		"a node that is away for long": {pending(func(f *Facts) {
 			delete(f.Agents, "shop-1")
 			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
@@ -168,7 +168,7 @@ func TestDecide(t *testing.T) {
 		"only the primary is left, for long": {pending(func(f *Facts) {
 			f.Agents = map[string]observe.Seen{"shop-0": synced()}
 			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-healthyWait))
-		}), v1alpha1.BackupPending, "", v1alpha1.ReasonBackupWaiting, "not the primary", false},
+		}), v1alpha1.BackupPending, "", v1alpha1.ReasonWaitingForCluster, "not the primary", false},
 		"only the primary is left, for longer": {pending(func(f *Facts) {
 			f.Agents = map[string]observe.Seen{"shop-0": synced()}
 			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-primaryWait))
@@ -178,9 +178,9 @@ func TestDecide(t *testing.T) {
 		"its node becomes the primary": {underWay(func(f *Facts) { f.Cluster.Status.Primary = "shop-1" }),
 			v1alpha1.BackupRunning, "shop-1", "", "", true},
 		"runs": {underWay(), v1alpha1.BackupRunning, "shop-1", "", "", true},
-		"is complete": {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupDone, "u:5",
+		"is complete": {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupCompleted, "u:5",
 			false},
-		"fails, and is tried again": {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNode})),
+		"fails, and is tried again": {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNodeFailed})),
 			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "attempt 1 has failed", false},
 		"fails for good": {underWay(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused,
 			Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "no bucket", false},

@@ -126,7 +126,7 @@ func verificationFailed(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 	v.Failures++
 	reason := r.Reason
 	if reason == "" {
-		reason = v1alpha1.ReasonVerifyFailed
+		reason = v1alpha1.ReasonVerificationFailed
 	}
 	if reason == v1alpha1.ReasonArchiveDamaged { // the archive is read once the backup itself has passed
 		good := "the backup itself is good"

@@ -72,10 +72,10 @@ func TestDecideVerification(t *testing.T) {
 		"was read": {tested(checksum, testing1(checksum), withResult(wasRead)), succeeded, 1,
 			v1alpha1.ReasonVerified, "2s", false},
 		"is damaged": {tested(checksum, testing1(checksum),
-			withResult(task.Result{Error: "part-000000", Reason: task.ReasonDamaged, Fatal: true})), v1alpha1.VerifyFailed, 1,
+			withResult(task.Result{Error: "part-000000", Reason: task.ReasonBackupDamaged, Fatal: true})), v1alpha1.VerifyFailed, 1,
 			v1alpha1.ReasonBackupDamaged, "part-000000", false},
 		"its archive is damaged": {tested(checksum, testing1(checksum),
-			withResult(task.Result{Error: "the segment 000000000007", Reason: task.ReasonArchive, Fatal: true})),
+			withResult(task.Result{Error: "the segment 000000000007", Reason: task.ReasonArchiveDamaged, Fatal: true})),
 			v1alpha1.VerifyFailed, 1, v1alpha1.ReasonArchiveDamaged,
 			"the backup itself is good, and the archive of the binary log is damaged: the segment 000000000007", false},
 		"with its archive": {tested(checksum, testing1(checksum),
@@ -85,10 +85,10 @@ func TestDecideVerification(t *testing.T) {
 			withResult(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable})), v1alpha1.VerifyRunning, 2,
 			v1alpha1.ReasonStoreUnreachable, "made again", false},
 		"ended without a word": {tested(checksum, testing1(checksum), withResult(task.Result{})), v1alpha1.VerifyRunning, 2,
-			v1alpha1.ReasonVerifyFailed, "made again", false},
+			v1alpha1.ReasonVerificationFailed, "made again", false},
 		"for the last time": {tested(checksum, testing1(checksum), withResult(task.Result{Error: "timeout"}),
 			func(f *Facts) { f.Backup.Status.Verification.Failures = maxVerifyFailures - 1 }),
-			v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerifyFailed, "timeout", false},
+			v1alpha1.VerifyFailed, 1, v1alpha1.ReasonVerificationFailed, "timeout", false},
 		"after a pause": {tested(checksum, testing1(checksum),
 			func(f *Facts) { f.Backup.Status.Verification.Failures = 1 }), v1alpha1.VerifyRunning, 1, "", "", false},
 		"no store": {tested(checksum, testing1(checksum), func(f *Facts) { f.Store = nil }), v1alpha1.VerifyRunning, 1,
@@ -129,7 +129,7 @@ func TestDecideVerification(t *testing.T) {
 // TestVerifyAgain: a test that has ended is made anew after verify was None, by a Job of another name.
 func TestVerifyAgain(t *testing.T) {
 	f := tested(v1alpha1.VerifyChecksum, testing1(v1alpha1.VerifyChecksum),
-		withResult(task.Result{Error: "x", Reason: task.ReasonDamaged, Fatal: true}))
+		withResult(task.Result{Error: "x", Reason: task.ReasonBackupDamaged, Fatal: true}))
 	s := f.Backup.Status.DeepCopy()
 	DecideVerification(s, f)
 	f.Job = outcome.Outcome{}
@@ -161,8 +161,8 @@ func TestVerifyAgain(t *testing.T) {
 // restore disproves what one has found, however often, and by whatever way, the backup is tested meanwhile.
 func TestDamageFoundByRestore(t *testing.T) {
 	const restore, checksum, none = v1alpha1.VerifyRestore, v1alpha1.VerifyChecksum, v1alpha1.VerifyNone
-	bad := task.Result{Error: "table shop.orders is corrupt", Reason: task.ReasonDamaged, Fatal: true}
-	gap := task.Result{Error: "the segment 7 is missing", Reason: task.ReasonArchive, Fatal: true}
+	bad := task.Result{Error: "table shop.orders is corrupt", Reason: task.ReasonBackupDamaged, Fatal: true}
+	gap := task.Result{Error: "the segment 7 is missing", Reason: task.ReasonArchiveDamaged, Fatal: true}
 	type step struct {
 		method string
 		result task.Result

@@ -1,6 +1,6 @@
-// Package accounts decides what becomes of GaleraUsers and GaleraDatabases: what an account is to be, how its password
+// Package users decides what becomes of GaleraUsers and GaleraDatabases: what an account is to be, how its password
 // changes without a login being refused, and what an application is given to connect with. All of it is pure.
-package accounts
+package users
 
 import (
 	"net"

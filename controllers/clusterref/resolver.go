@@ -1,6 +1,6 @@
-// Package accounts is what the controllers of GaleraUsers and GaleraDatabases have in common: which cluster, whether it
-// may be changed now, and what an agent's answer means.
-package accounts
+// Package clusterref resolves the cluster of a GaleraUser or a GaleraDatabase: which one it is, whether it may be
+// changed now, and what an agent's answer means.
+package clusterref
 
 import (
 	"cmp"
@@ -21,10 +21,10 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
-	"github.com/galera-operator/galera-operator/internal/accounts"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/users"
 )
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
@@ -79,7 +79,7 @@ func (r ClusterResolver) Cluster(ctx context.Context, from, namespace, name stri
 		// Whether there is a cluster of that name is disclosed only to namespaces that may use it.
 		admitted, err := r.admitted(ctx, c, from)
 		if err != nil || !admitted {
-			return nil, Blocker{Reason: v1alpha1.ReasonNamespaceRefused, RetryAfter: ResyncPeriod,
+			return nil, Blocker{Reason: v1alpha1.ReasonNamespaceNotAllowed, RetryAfter: ResyncPeriod,
 				Message: fmt.Sprintf(
 					"no GaleraCluster %s/%s takes users and databases from the namespace %s: its spec.allowedNamespaces must select "+
 						"this namespace's labels", namespace, name, from)}, err
@@ -101,7 +101,7 @@ func (r ClusterResolver) admitted(ctx context.Context, c *v1alpha1.GaleraCluster
 	if err != nil || !found {
 		return false, err
 	}
-	return accounts.Admits(c, namespace, labels)
+	return users.Admits(c, namespace, labels)
 }
 
 // busy returns the reason why nothing is written to a cluster now. One that has not begun yet, though a cluster of its
@@ -188,14 +188,14 @@ func Answer(what, kind string, result agentapi.SQLResult, err error) Blocker {
 				"%s belongs to %s: choose another name, delete that one, or, once it is gone, take this over with spec.adopt: true",
 				what, owner)}
 	case result.Reason == agentapi.SQLForeign:
-		return Blocker{Reason: v1alpha1.ReasonGrantRefused, RetryAfter: RefusedInterval, Message: accounts.Foreign(message)}
+		return Blocker{Reason: v1alpha1.ReasonGrantNotAllowed, RetryAfter: RefusedInterval, Message: users.Foreign(message)}
 	case result.Reason == agentapi.SQLNoPlugin:
 		return Blocker{Reason: v1alpha1.ReasonPluginMissing, RetryAfter: RefusedInterval,
 			Message: message +
 				": load it with spec.mariadb.config of the cluster (plugin_load_add: auth_ed25519 or auth_parsec), or choose " +
 				"another spec.plugin"}
 	case result.Reason == agentapi.SQLWaits:
-		return Blocker{Reason: v1alpha1.ReasonMissingObject, RetryAfter: 10 * time.Second,
+		return Blocker{Reason: v1alpha1.ReasonGrantWaits, RetryAfter: 10 * time.Second,
 			Message: message + "; it is granted when it exists"}
 	}
 	return Blocker{Reason: v1alpha1.ReasonServerRefused, RetryAfter: RefusedInterval,
