@@ -1,0 +1,86 @@
+package harness
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ForeignServer is a MariaDB server that no GaleraCluster describes.
+type ForeignServer struct {
+	Kube            *Kube
+	Namespace, Name string
+	// Host is its address.
+	Host string
+	DB   *sql.DB
+}
+
+// StartForeignServer runs one of an image in a namespace, with a binary log. root has no password, from anywhere.
+func StartForeignServer(ctx context.Context, k *Kube, namespace, image string) (*ForeignServer, error) {
+	s := &ForeignServer{Kube: k, Namespace: namespace, Name: "old-server"}
+	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
+		"--datadir=/data/db >/dev/null && printf '%s\\n' \"CREATE USER root@'%';\" " +
+		"\"GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;\" >/data/init.sql && " +
+		"exec mariadbd --no-defaults --datadir=/data/db --socket=/data/s --pid-file=/data/pid " +
+		"--log-bin --server-id=7 --gtid-domain-id=3 --init-file=/data/init.sql"
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: s.Name},
+		Spec: corev1.PodSpec{
+			SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(999)), FSGroup: new(int64(999)),
+				RunAsNonRoot: new(true), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
+			Containers: []corev1.Container{{Name: "mariadb", Image: image, Command: []string{"sh", "-c", script},
+				SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false),
+					Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
+				Ports: []corev1.ContainerPort{{ContainerPort: 3306}},
+				ReadinessProbe: &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{
+					Exec: &corev1.ExecAction{Command: []string{"mariadb", "-uroot", "--socket=/data/s", "-e", "SELECT 1"}}}},
+				VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "tmp", MountPath: "/tmp"}}}},
+			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+				{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		},
+	}
+	if err := k.Create(ctx, pod); err != nil {
+		return nil, err
+	}
+	err := k.Until(ctx, "the other server", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
+		if err := k.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+			return false, "", err
+		}
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				return true, "", nil
+			}
+		}
+		return false, string(pod.Status.Phase), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	cfg := mysql.NewConfig()
+	s.Host = pod.Status.PodIP
+	cfg.User, cfg.Net, cfg.Addr = "root", "tcp", net.JoinHostPort(s.Host, databasePort)
+	c, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.DB = sql.OpenDB(c)
+	s.DB.SetMaxIdleConns(-1) // minutes pass between statements, and hosts fail
+	return s, nil
+}
+
+// Exec runs statements there.
+func (s *ForeignServer) Exec(ctx context.Context, statements ...string) error {
+	for _, text := range statements {
+		if _, err := s.DB.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("%s: %w", firstLine(text), err)
+		}
+	}
+	return nil
+}
