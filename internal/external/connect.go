@@ -135,6 +135,7 @@ const (
 	errSyntax          = 1064
 	errDiskFull        = 1021
 	errTableFull       = 1114
+	errPacketTooLarge  = 1153
 )
 
 // code is the number of a server's error, 0 for other errors.
@@ -148,6 +149,11 @@ func code(err error) int {
 
 // DiskFull reports whether a server had no space left.
 func DiskFull(err error) bool { return code(err) == errDiskFull || code(err) == errTableFull }
+
+// tooLarge reports whether a statement was longer than a server takes.
+func tooLarge(err error) bool {
+	return code(err) == errPacketTooLarge || errors.Is(err, mysql.ErrPktTooLarge)
+}
 
 // Unreachable reports whether an error says nothing about what the source holds: it did not answer, or the connection
 // broke.

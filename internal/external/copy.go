@@ -28,6 +28,9 @@ var ErrDiffers = errors.New("the copy differs from the source")
 // ErrRefused is a definition of the source that the target refuses: another attempt would fail as well.
 var ErrRefused = errors.New("the new server refuses a definition of the source")
 
+// ErrTooLarge is a row of the source that no statement can carry: another attempt would fail as well.
+var ErrTooLarge = errors.New("a row is too large to be copied")
+
 // Options of a copy.
 type Options struct {
 	// Databases to copy; none for all but those of the system.
@@ -290,17 +293,26 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 			return ofSource("reading "+p.table.String(), err)
 		}
 		if err := i.add(ctx, values); err != nil {
-			return fmt.Errorf("writing %s: %w", p.table, err)
+			return ofTarget(p.table, err)
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return ofSource("reading "+p.table.String(), err)
 	}
 	if err := i.flush(ctx); err != nil {
-		return fmt.Errorf("writing %s: %w", p.table, err)
+		return ofTarget(p.table, err)
 	}
 	c.rows.Add(i.total)
 	return nil
+}
+
+// ofTarget is an error that writing rows has met.
+func ofTarget(t Table, err error) error {
+	if tooLarge(err) {
+		return fmt.Errorf("%w: one of the table %s takes more than 1 GiB as a statement, in which a byte of a binary column "+
+			"takes two: divide the value over rows, or delete it (SELECT MAX(OCTET_LENGTH(…)) finds it): %w", ErrTooLarge, t, err)
+	}
+	return fmt.Errorf("writing %s: %w", t, err)
 }
 
 // inserter collects rows for one INSERT.

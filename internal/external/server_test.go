@@ -302,3 +302,25 @@ func TestDamageIsFound(t *testing.T) {
 		t.Errorf("a table that was emptied is read: %v", err)
 	}
 }
+
+// TestLargeRow: a row that no statement can carry is named, and its copy is not tried again.
+func TestLargeRow(t *testing.T) {
+	source, _ := start(t, "galera-mariadb:11.8")
+	_, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=2M")
+	run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'", "CREATE DATABASE shop",
+		"CREATE TABLE shop.t (id INT PRIMARY KEY, b LONGBLOB)", "INSERT INTO shop.t VALUES (1, ''), (2, REPEAT('x', 1200000))")
+	from, err := server(source).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = from.Close() }()
+	to, err := OpenTarget(socket, "root", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = to.Close() }()
+	_, err = Copy(t.Context(), from, to, Options{})
+	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "shop.t") {
+		t.Errorf("%v", err)
+	}
+}

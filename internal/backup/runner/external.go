@@ -111,8 +111,7 @@ func importSource(ctx context.Context, t task.External, p places) (task.Result, 
 	case err != nil:
 		return task.Result{}, err
 	case len(have.Findings) > 0: // it has changed since it was checked
-		return task.Result{}, because(task.ReasonSourceChanged, fmt.Errorf("%s: %s", have.Findings[0].Name,
-			have.Findings[0].Message))
+		return task.Result{Source: have}, nil
 	}
 	if err := makeEmpty(ctx, t, path, p); err != nil {
 		return task.Result{}, err
@@ -247,7 +246,7 @@ func explained(err error) error {
 	switch {
 	case errors.Is(err, external.ErrDiffers):
 		return fatal(task.ReasonImportDiffers, err)
-	case errors.Is(err, external.ErrRefused):
+	case errors.Is(err, external.ErrRefused), errors.Is(err, external.ErrTooLarge):
 		return fatal(task.ReasonImportRefused, err)
 	case errors.Is(err, external.ErrChanged):
 		return because(task.ReasonSourceChanged, err)

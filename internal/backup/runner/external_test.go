@@ -24,6 +24,7 @@ func TestExplained(t *testing.T) {
 	}{
 		"it differs":        {fmt.Errorf("x: %w", external.ErrDiffers), task.ReasonImportDiffers, true},
 		"a definition":      {fmt.Errorf("x: %w", external.ErrRefused), task.ReasonImportRefused, true},
+		"a large row":       {fmt.Errorf("x: %w", external.ErrTooLarge), task.ReasonImportRefused, true},
 		"DDL":               {of(fmt.Errorf("x: %w", external.ErrChanged)), task.ReasonSourceChanged, false},
 		"no route":          {of(&net.OpError{Op: "dial", Err: errors.New("no route")}), task.ReasonSourceUnreachable, false},
 		"a broken stream":   {of(mysql.ErrInvalidConn), task.ReasonSourceUnreachable, false},

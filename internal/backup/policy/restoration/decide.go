@@ -124,6 +124,15 @@ func failed(s *v1alpha1.RestoreStatus, f Facts, r task.Result, who string) Decis
 	return Decision{RequeueAfter: initialAttemptPause}
 }
 
+// failedMember reports why an attempt at a member's volume has failed. The next one has another Job.
+func failedMember(s *v1alpha1.RestoreStatus, f Facts, r task.Result, name string) Decision {
+	d := failed(s, f, r, name+": ")
+	if s.Phase == v1alpha1.RestoreRestoring {
+		s.MemberAttempts[name] = s.Attempts
+	}
+	return d
+}
+
 // filled records that a member's volume is filled, unless its data are others than those of the volumes before.
 func filled(s *v1alpha1.RestoreStatus, name string, is task.Restored) (differs task.Result) {
 	if s.Position != "" && s.Position != is.Position {
@@ -158,12 +167,10 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 				return failed(s, f, differs, name+": ")
 			}
 			imported(f.Cluster, s, o)
+		case o.Done && o.Result.Error == "" && o.Result.Source != nil && len(o.Result.Source.Findings) > 0:
+			return becameUnsuitable(s, f, name, *o.Result.Source)
 		case o.Done:
-			d := failed(s, f, o.Result, name+": ")
-			if s.Phase == v1alpha1.RestoreRestoring {
-				s.MemberAttempts[name] = s.Attempts
-			}
-			return d
+			return failedMember(s, f, o.Result, name)
 		case o.Waits != "":
 			s.Reason, s.Message = v1alpha1.ReasonRestoring, o.Waits
 		case !o.Exists && f.Busy[name]:

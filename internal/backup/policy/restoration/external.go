@@ -46,10 +46,7 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case o.Done && o.Result.Error == "":
 		s.External = externalStatus(f.Cluster, *o.Result.Source)
 		if len(s.External.Findings) > 0 {
-			s.Reason, s.Message = v1alpha1.ReasonSourceUnsuitable, unsuitable(s.External.Findings)
-			s.Attempts++
-			s.AttemptedAt = new(metav1.NewTime(f.Now))
-			return Decision{RequeueAfter: initialAttemptPause}
+			return foundUnsuitable(s, f)
 		}
 		s.Phase, s.ObservedGeneration = v1alpha1.RestoreRestoring, f.Cluster.Generation
 		s.ID = fmt.Sprintf("external-%d", f.Cluster.Generation)
@@ -67,6 +64,22 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		s.Reason, s.Message = "", looking(f.Cluster)
 	}
 	return Decision{Find: !o.Exists && wait <= 0, RequeueAfter: min(whileWaiting, max(time.Second, wait))}
+}
+
+// foundUnsuitable reports the findings until the next check.
+func foundUnsuitable(s *v1alpha1.RestoreStatus, f Facts) Decision {
+	s.Reason, s.Message = v1alpha1.ReasonSourceUnsuitable, unsuitable(s.External.Findings)
+	s.Attempts++
+	s.AttemptedAt = new(metav1.NewTime(f.Now))
+	return Decision{RequeueAfter: initialAttemptPause}
+}
+
+// becameUnsuitable goes back to checking a source that has changed since it was checked. The next copy has another Job.
+func becameUnsuitable(s *v1alpha1.RestoreStatus, f Facts, member string, is task.Source) Decision {
+	s.Phase, s.External = v1alpha1.RestoreFinding, externalStatus(f.Cluster, is)
+	d := foundUnsuitable(s, f)
+	s.MemberAttempts[member] = s.Attempts
+	return d
 }
 
 // unsuitable names all findings.

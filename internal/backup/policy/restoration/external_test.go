@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -76,6 +77,10 @@ func TestDecideExternal(t *testing.T) {
 		"the copy was killed": {moving(v1alpha1.RestoreRestoring, func(f *Facts) {
 			f.Members[0] = done(task.Result{Error: "killed", Reason: task.ReasonToolFailed})
 		}), v1alpha1.RestoreRestoring, v1alpha1.ReasonToolFailed, "tried again", false, nil, ""},
+		"it became unsuitable before it was copied": {moving(v1alpha1.RestoreRestoring, func(f *Facts) {
+			f.Members[0] = unsuitable
+		}), v1alpha1.RestoreFinding, v1alpha1.ReasonSourceUnsuitable, "PrimaryKeyMissing: shop.a and 6 more: add one", false,
+			nil, ""},
 		"the copy differs": {moving(v1alpha1.RestoreRestoring, func(f *Facts) {
 			f.Members[0] = done(task.Result{Error: "shop.t differs", Reason: task.ReasonImportDiffers, Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonImportDiffers, "the cluster is not started", false, nil, ""},
@@ -99,6 +104,31 @@ func TestDecideExternal(t *testing.T) {
 }
 
 func statusOf(of Facts) *v1alpha1.GaleraClusterStatus { return of.Cluster.Status.DeepCopy() }
+
+// TestCopiedAfterFindings: a source that became unsuitable is checked again, and then copied by a Job that is none of the
+// earlier ones.
+func TestCopiedAfterFindings(t *testing.T) {
+	f := moving(v1alpha1.RestoreRestoring)
+	to := statusOf(f)
+	Decide(to, f)
+	f.Cluster.Status = *to
+	copying, checking := job.RestoreName(f.Cluster, 0), job.FindName(f.Cluster)
+	f.Members[0] = done(task.Result{Source: &task.Source{Findings: []task.Finding{{Name: "PrimaryKeyMissing"}}}})
+	Decide(to, f)
+	f.Cluster.Status = *to
+	if job.FindName(f.Cluster) == checking {
+		t.Error("the check that found nothing counts again")
+	}
+	f.Members[0], f.Find = outcome.Outcome{}, done(task.Result{Source: &task.Source{Version: "10.11"}})
+	Decide(to, f)
+	f.Cluster.Status, f.Now = *to, f.Now.Add(time.Hour)
+	if to.Restore.Phase != v1alpha1.RestoreRestoring || job.RestoreName(f.Cluster, 0) == copying {
+		t.Errorf("%+v: the Job is %s again", to.Restore, copying)
+	}
+	if d := Decide(to, f); len(d.Restore) != 1 {
+		t.Errorf("%+v: nothing is copied", d)
+	}
+}
 
 // TestExternalStatus: what the Job reports is in the status.
 func TestExternalStatus(t *testing.T) {
