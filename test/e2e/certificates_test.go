@@ -168,8 +168,11 @@ var _ = Describe("A CA is replaced", Label(Slow, Wire), func() {
 		awaitRenewed(ctx, shop, before.Serial)
 		Expect(kube.Until(ctx, "the old CA is forgotten", replaceTime, func(ctx context.Context) (bool, string, error) {
 			have, err := shop.Get(ctx)
-			return err == nil && have.Status.TLS.Step == "Settled" && len(have.Status.TLS.TrustedCAs) == 1,
-				harness.Summary(have), err
+			if err != nil {
+				return false, "", err
+			}
+			tls := have.Status.TLS
+			return tls.Step == "Settled" && len(tls.TrustedCAs) == 1 && harness.Ready(have), harness.Summary(have), nil
 		})).To(Succeed())
 		seen, err := visits()
 		Expect(err).NotTo(HaveOccurred())
