@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // ClusterBackup configures what the operator continuously copies from a cluster to a store.
 type ClusterBackup struct {
@@ -63,6 +66,9 @@ type ArchiveStatus struct {
 	// segments is the number of segments stored since the archive was created.
 	// +optional
 	Segments int64 `json:"segments,omitempty"`
+	// storedSize is the size of the segments that are in the store.
+	// +optional
+	StoredSize *resource.Quantity `json:"storedSize,omitempty"`
 	// session is the time for which the archive has been enabled without a break. A later one begins a new chain.
 	// +optional
 	Session string `json:"session,omitempty"`

@@ -13,6 +13,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="(has(self.backup) ? 1 : 0) + (has(self.store) ? 1 : 0) + (has(self.cluster) ? 1 : 0) + (has(self.external) ? 1 : 0) == 1",message="name exactly one of backup, store, cluster and external"
 // +kubebuilder:validation:XValidation:rule="has(self.external) != has(self.identitySecretRef)",message="identitySecretRef is required for backup, store and cluster, and does not go with external"
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.pointInTime)",message="pointInTime does not go with external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !has(self.rateLimit)",message="rateLimit does not go with external"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster) || !has(self.pointInTime)",message="pointInTime does not go with cluster: a clone holds what its source holds when it is copied; for a point in time name the store of the source's backups"
 type BootstrapFrom struct {
 	// backup is a completed GaleraBackup in the cluster's namespace.
@@ -39,6 +40,11 @@ type BootstrapFrom struct {
 	// point. Default: none; the data are those of the backup.
 	// +optional
 	PointInTime *RestorePoint `json:"pointInTime,omitempty"`
+	// rateLimit is the most that the Job of each node reads of the backup from the store, in bytes per second, for
+	// instance 100Mi: all nodes read at the same time. At least 1Mi. Default: no limit.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="rateLimit must be at least 1Mi (bytes per second)"
+	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
 }
 
 // RestorePoint is where a restore ends.

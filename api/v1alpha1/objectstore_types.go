@@ -36,6 +36,41 @@ type S3Store struct {
 	// it. Default: false.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
+	// storageClass of the parts of backups, for instance STANDARD_IA or GLACIER_IR. Manifests and the archive of the binary
+	// log are small and often read, and keep the bucket's. GLACIER and DEEP_ARCHIVE are refused, because their objects
+	// cannot be read at once. A change applies to new objects only. Default: the bucket's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`
+	// +kubebuilder:validation:XValidation:rule="!(self in ['GLACIER', 'DEEP_ARCHIVE'])",message="objects of this storage class have to be restored by hours before they can be read: use another one, such as GLACIER_IR"
+	StorageClass string `json:"storageClass,omitempty"`
+	// serverSideEncryption is what the service encrypts objects with in addition: backups are encrypted before they are
+	// sent. A change applies to new objects only. Default: the bucket's.
+	// +optional
+	ServerSideEncryption *S3Encryption `json:"serverSideEncryption,omitempty"`
+	// tags of every object, at most 10, for lifecycle rules or bills. The credentials need the right to tag objects
+	// (s3:PutObjectTagging). A change applies to new objects only. Default: none.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=10
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() >= 1 && k.size() <= 128 && self[k].size() <= 256)",message="a tag's key has 1 to 128 characters, its value at most 256"
+	Tags map[string]string `json:"tags,omitempty"`
+}
+
+// S3Encryption is what a bucket's service encrypts objects with.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.kmsKeyID) || self.type != 'SSE-S3'",message="kmsKeyID goes with the types SSE-KMS and DSSE-KMS"
+type S3Encryption struct {
+	// type is SSE-S3 (keys of the service, AES256), SSE-KMS (keys of KMS), or DSSE-KMS (two layers with keys of KMS).
+	// +required
+	// +kubebuilder:validation:Enum=SSE-S3;SSE-KMS;DSSE-KMS
+	Type string `json:"type"`
+	// kmsKeyID is the ID, alias or ARN of the key, with SSE-KMS and DSSE-KMS. The credentials need the rights
+	// kms:GenerateDataKey and kms:Decrypt for it. Default: the account's own key for S3.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9:/_-]+$`
+	KMSKeyID string `json:"kmsKeyID,omitempty"`
 }
 
 // S3Credentials names a Secret in the store's namespace. Only the Jobs and the archiver that use the store mount it;
@@ -156,6 +191,13 @@ type AzureCredentials struct {
 	// +kubebuilder:validation:MinLength=1
 	SASTokenKey string `json:"sasTokenKey,omitempty"`
 }
+
+// Values of S3Encryption.
+const (
+	EncryptionSSES3   = "SSE-S3"
+	EncryptionSSEKMS  = "SSE-KMS"
+	EncryptionDSSEKMS = "DSSE-KMS"
+)
 
 // CABundle is a file with CA certificates in PEM, in a Secret or a ConfigMap of the store's namespace.
 //

@@ -275,7 +275,7 @@ func (r *Reconciler) run(ctx context.Context, f taking.Facts) error {
 	}
 	t := task.Backup{
 		Address: agentAddress(f.Cluster, b.Status.Node), ServerName: resources.ServerName(f.Cluster, b.Status.Node),
-		Dir: b.Status.Directory,
+		Dir: b.Status.Directory, Level: b.Spec.CompressionLevel,
 		Manifest: manifest.Manifest{ID: b.Status.ID, Namespace: f.Cluster.Namespace, Cluster: f.Cluster.Name,
 			ClusterUID: string(f.Cluster.UID),
 			Node:       b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},

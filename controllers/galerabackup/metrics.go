@@ -30,6 +30,8 @@ var (
 		"How long the latest complete backup took, from the first byte to its manifest in the store.", perBackups, nil)
 	lastVerification = prometheus.NewDesc("galera_operator_backup_last_verification_timestamp_seconds",
 		"When the latest backup that passed its test did so, in seconds since 1970.", perBackups, nil)
+	lastVerificationDuration = prometheus.NewDesc("galera_operator_backup_verification_last_duration_seconds",
+		"How long the latest test that a backup passed took.", perBackups, nil)
 	storedBytes = prometheus.NewDesc("galera_operator_backup_stored_bytes",
 		"Size of all complete backups in their store.", perBackups, nil)
 	backupCount = prometheus.NewDesc("galera_operator_backups",
@@ -43,7 +45,8 @@ const collectTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (m Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{lastCompletion, lastDuration, lastVerification, storedBytes, backupCount,
+	for _, d := range []*prometheus.Desc{lastCompletion, lastDuration, lastVerification,
+		lastVerificationDuration, storedBytes, backupCount,
 		storeReachable} {
 		ch <- d
 	}
@@ -78,6 +81,9 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 		}
 		if !s.verified.IsZero() {
 			send(lastVerification, float64(s.verified.Unix()))
+			if s.tested > 0 {
+				send(lastVerificationDuration, s.tested.Seconds())
+			}
 		}
 		for phase, n := range s.phases {
 			send(backupCount, n, phase)
@@ -99,6 +105,7 @@ type series struct{ namespace, cluster, store string }
 type sums struct {
 	completed, verified time.Time
 	took                time.Duration // of the latest
+	tested              time.Duration // the latest test
 	bytes               float64
 	phases              map[string]float64
 }
@@ -127,7 +134,10 @@ func sum(all []v1alpha1.GaleraBackup) map[series]*sums {
 			}
 		}
 		if v := b.Status.Verification; v != nil && v.VerifiedAt != nil && v.VerifiedAt.After(s.verified) {
-			s.verified = v.VerifiedAt.Time
+			s.verified, s.tested = v.VerifiedAt.Time, 0
+			if v.Took != nil {
+				s.tested = v.Took.Duration
+			}
 		}
 		if size := b.Status.StoredSize; size != nil {
 			s.bytes += size.AsApproximateFloat64()

@@ -42,7 +42,8 @@ func TestMetrics(t *testing.T) {
 	}
 	tested := one(v1alpha1.BackupCompleted, testTime, "1Ki")
 	tested.Status.StartedAt = new(metav1.NewTime(testTime.Add(-90 * time.Second)))
-	tested.Status.Verification = &v1alpha1.BackupVerification{VerifiedAt: new(metav1.NewTime(testTime.Add(time.Minute)))}
+	tested.Status.Verification = &v1alpha1.BackupVerification{VerifiedAt: new(metav1.NewTime(testTime.Add(time.Minute))),
+		Took: &metav1.Duration{Duration: 40 * time.Second}}
 	store := v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "offsite"}}
 	temporary := one(v1alpha1.BackupCompleted, testTime.Add(time.Hour), "1Mi") // a clone's
 	temporary.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster",
@@ -68,6 +69,9 @@ galera_operator_backup_last_verification_timestamp_seconds{cluster="shop",namesp
 # HELP galera_operator_backup_store_reachable Whether the condition Reachable of a GaleraBackupStore is True.
 # TYPE galera_operator_backup_store_reachable gauge
 galera_operator_backup_store_reachable{namespace="demo",store="offsite"} 0
+# HELP galera_operator_backup_verification_last_duration_seconds How long the latest test that a backup passed took.
+# TYPE galera_operator_backup_verification_last_duration_seconds gauge
+galera_operator_backup_verification_last_duration_seconds{cluster="shop",namespace="demo",store="offsite"} 40
 # HELP galera_operator_backup_stored_bytes Size of all complete backups in their store.
 # TYPE galera_operator_backup_stored_bytes gauge
 galera_operator_backup_stored_bytes{cluster="shop",namespace="demo",store="offsite"} 2048

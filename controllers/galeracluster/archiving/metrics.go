@@ -27,6 +27,10 @@ var (
 		"Whether transactions are missing in the archive that no backup makes up for yet.", perCluster, nil)
 	segments = prometheus.NewDesc("galera_operator_archive_segments", "Number of the last segment of the archive.",
 		perCluster, nil)
+	storedBytes = prometheus.NewDesc("galera_operator_archive_stored_bytes",
+		"Size of the segments of the archive in its store.", perCluster, nil)
+	restoreDuration = prometheus.NewDesc("galera_operator_restore_last_duration_seconds",
+		"How long the restore took that the cluster has begun with, until all volumes were filled.", perCluster, nil)
 )
 
 // collectTimeout bounds how long a scrape waits for the cache.
@@ -34,7 +38,7 @@ const collectTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (m Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{through, recoverableFrom, gap, segments} {
+	for _, d := range []*prometheus.Desc{through, recoverableFrom, gap, segments, storedBytes, restoreDuration} {
 		ch <- d
 	}
 }
@@ -54,12 +58,15 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	for i := range clusters.Items {
 		c := &clusters.Items[i]
+		send := func(d *prometheus.Desc, value float64) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, c.Namespace, c.Name)
+		}
+		if r := c.Status.Restore; r != nil && r.StartedAt != nil && r.CompletedAt != nil {
+			send(restoreDuration, r.CompletedAt.Sub(r.StartedAt.Time).Seconds())
+		}
 		s := c.Status.Backup
 		if s == nil {
 			continue
-		}
-		send := func(d *prometheus.Desc, value float64) {
-			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, c.Namespace, c.Name)
 		}
 		if s.ArchivedThrough != nil && s.Reason != v1alpha1.ReasonHibernated { // nothing is written
 			send(through, float64(s.ArchivedThrough.Unix()))
@@ -74,5 +81,8 @@ func (m Metrics) Collect(ch chan<- prometheus.Metric) {
 		send(recoverableFrom, from)
 		send(gap, missing)
 		send(segments, float64(s.Segments))
+		if s.StoredSize != nil {
+			send(storedBytes, s.StoredSize.AsApproximateFloat64())
+		}
 	}
 }

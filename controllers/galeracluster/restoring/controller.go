@@ -244,8 +244,11 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 	if err != nil {
 		return err
 	}
-	j, err := job.Restore(c, f.Source.Store, ordinal, task.Restore{Dir: s.Directory, ID: s.ID, History: s.History,
-		Replay: replay, Keys: resources.RecordedKeys(c)}, r.Options, r.Jobs)
+	t := task.Restore{Dir: s.Directory, ID: s.ID, History: s.History, Replay: replay, Keys: resources.RecordedKeys(c)}
+	if limit := c.Spec.BootstrapFrom.RateLimit; limit != nil {
+		t.Rate = limit.Value()
+	}
+	j, err := job.Restore(c, f.Source.Store, ordinal, t, r.Options, r.Jobs)
 	if err != nil {
 		return err
 	}

@@ -166,3 +166,38 @@ func TestSourceFails(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestLevels: every level of the API is one of the program, a higher one makes a smaller backup, and all are read alike.
+func TestLevels(t *testing.T) {
+	k, text := key(t), []byte(strings.Repeat("0123456789 the quick brown fox ", 3000))
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range text { // not too easy
+		if r.IntN(5) == 0 {
+			text[i] = byte('a' + r.IntN(26))
+		}
+	}
+	size := map[string]int64{}
+	for _, level := range []string{"", "Fastest", "Default", "Better", "Best"} {
+		s := &shelf{parts: map[int][]byte{}, fail: -1}
+		o := Options{Recipients: []age.Recipient{k.Recipient()}, Compression: manifest.CompressionZstd, Level: level,
+			PartSize: testPart, Put: s.put}
+		w, err := Write(t.Context(), bytes.NewReader(text), o)
+		if err != nil {
+			t.Fatalf("%s: %v", level, err)
+		}
+		m := manifest.Manifest{Compression: o.Compression, Parts: w.Parts, StreamBytes: w.StreamBytes,
+			StreamSHA256: w.StreamSHA256}
+		var have bytes.Buffer
+		if err := Read(t.Context(), m, s.get, []age.Identity{k}, &have); err != nil || !bytes.Equal(have.Bytes(), text) {
+			t.Errorf("%s: %d bytes, %v", level, have.Len(), err)
+		}
+		size[level] = m.StoredBytes()
+	}
+	if size[""] != size["Fastest"] || size["Best"] >= size["Default"] || size["Default"] >= size["Fastest"] {
+		t.Errorf("%v", size)
+	}
+	if _, err := Write(t.Context(), strings.NewReader("x"), Options{Recipients: []age.Recipient{k.Recipient()},
+		Compression: manifest.CompressionZstd, Level: "Ultra"}); err == nil {
+		t.Error("an unknown level is taken")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -28,11 +29,17 @@ const (
 type Options struct {
 	Recipients  []age.Recipient
 	Compression string
+	// Level of Zstd: one of Levels, "" for the fastest.
+	Level string
 	// PartSize in bytes; 0 is PartSize.
 	PartSize int
 	// Put stores a part. It may be called from several goroutines, and not in order.
 	Put func(ctx context.Context, index int, data []byte) error
 }
+
+// Levels are those of Zstd, by their names in the API.
+var Levels = map[string]zstd.EncoderLevel{"": zstd.SpeedFastest, "Fastest": zstd.SpeedFastest,
+	"Default": zstd.SpeedDefault, "Better": zstd.SpeedBetterCompression, "Best": zstd.SpeedBestCompression}
 
 // Written is what Write has stored.
 type Written struct {
@@ -61,7 +68,11 @@ func writeStream(dst io.Writer, src io.Reader, o Options) (int64, error) {
 	}
 	var n int64
 	if o.Compression == manifest.CompressionZstd {
-		packed, err := zstd.NewWriter(sealed, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2))
+		level, known := Levels[o.Level]
+		if !known {
+			return 0, fmt.Errorf("the program knows no level of compression %q: it is older than the operator", o.Level)
+		}
+		packed, err := zstd.NewWriter(sealed, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(2))
 		if err != nil {
 			return 0, err
 		}

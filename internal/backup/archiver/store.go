@@ -79,17 +79,23 @@ func (a *archive) numbers(ctx context.Context) (out []uint64, err error) {
 
 // list has the numbers of the segments below a prefix.
 func (a *archive) list(ctx context.Context, prefix string) (out []uint64, err error) {
+	out, _, err = a.listSized(ctx, prefix)
+	return out, err
+}
+
+// listSized also returns how many bytes they are together.
+func (a *archive) listSized(ctx context.Context, prefix string) (out []uint64, bytes int64, err error) {
 	objects := a.bucket.List(&blob.ListOptions{Prefix: prefix})
 	for {
 		o, err := objects.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return out, nil
+			return out, bytes, nil
 		}
 		if err != nil {
-			return nil, explained("the archive could not be listed", err)
+			return nil, 0, explained("the archive could not be listed", err)
 		}
 		if n, ok := binlog.Number(o.Key); ok {
-			out = append(out, n)
+			out, bytes = append(out, n), bytes+o.Size
 		}
 	}
 }

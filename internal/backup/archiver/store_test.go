@@ -221,13 +221,30 @@ func surveying(a *archive, window time.Duration) *surveyor {
 	return newSurveyor(a, b, task.Archive{WindowSeconds: int64(window / time.Second), Session: "s1"})
 }
 
+// sizeOf is that of all segments.
+func sizeOf(t *testing.T, a *archive) (sum int64) {
+	t.Helper()
+	numbers, err := a.numbers(t.Context())
+	if err != nil || len(numbers) == 0 {
+		t.Fatal(numbers, err)
+	}
+	for _, n := range numbers {
+		o, err := a.bucket.Attributes(t.Context(), a.key(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += o.Size
+	}
+	return sum
+}
+
 // TestSurvey: what is reported comes from the store, so that a restart, or a segment that is lost, is reported as it
 // is.
 func TestSurvey(t *testing.T) {
 	ctx, a := context.Background(), newStore(t)
 	ten(t, a)
 	s := surveying(a, time.Hour)
-	if r := s.report(t); r.Base != "" || r.Gap != "" || !r.Surveyed || r.Chain != 1 {
+	if r := s.report(t); r.Base != "" || r.Gap != "" || !r.Surveyed || r.Chain != 1 || r.Bytes != sizeOf(t, a) {
 		t.Errorf("no backup: %+v", r)
 	}
 	backup(t, a, manifest.Manifest{ID: "old", GTID: "", CompletedAt: noon})

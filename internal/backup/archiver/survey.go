@@ -47,7 +47,7 @@ type surveyor struct {
 
 func newSurveyor(files *archive, reports *board, t task.Archive) *surveyor {
 	return &surveyor{store: files, reports: reports, task: t, bases: bases{archive: files, known: map[string]manifestOf{}},
-		segments: segments{archive: files, parts: map[string][]uint64{}}, heads: map[uint64]binlog.Head{},
+		segments: segments{archive: files, parts: map[string]part{}}, heads: map[uint64]binlog.Head{},
 		doomed: map[uint64]time.Time{}, pruned: time.Now()}
 }
 
@@ -79,6 +79,7 @@ func (s *surveyor) once(ctx context.Context) error {
 	if err != nil || len(numbers) == 0 {
 		return err
 	}
+	s.reports.set(func(a *task.Archived) { a.Bytes = s.segments.bytes() })
 	all, unread, err := s.bases.all(ctx, domain)
 	if err != nil {
 		return err
@@ -187,8 +188,14 @@ func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Bas
 // last directories are, and one of the others.
 type segments struct {
 	*archive
-	parts map[string][]uint64
+	parts map[string]part
 	next  int
+}
+
+// part are the segments of a directory, and their size when it was listed.
+type part struct {
+	numbers []uint64
+	bytes   int64
 }
 
 // freshParts is how many of the last directories are always listed.
@@ -200,16 +207,17 @@ func (s *segments) numbers(ctx context.Context) (out []uint64, err error) {
 		return nil, err
 	}
 	s.next++
-	parts := map[string][]uint64{}
+	parts := map[string]part{}
 	for i, name := range names {
 		known, ok := s.parts[name]
 		if !ok || i >= len(names)-freshParts || i == s.next%len(names) {
-			if known, err = s.list(ctx, path.Join(s.dir, name)+"/"); err != nil {
+			known.numbers, known.bytes, err = s.listSized(ctx, path.Join(s.dir, name)+"/")
+			if err != nil {
 				return nil, err
 			}
 		}
 		parts[name] = known
-		out = append(out, known...)
+		out = append(out, known.numbers...)
 	}
 	s.parts = parts
 	slices.Sort(out)
@@ -217,8 +225,18 @@ func (s *segments) numbers(ctx context.Context) (out []uint64, err error) {
 }
 
 func (s *segments) forget(number uint64) {
-	part := binlog.Part(number)
-	s.parts[part] = slices.DeleteFunc(s.parts[part], func(n uint64) bool { return n == number })
+	name := binlog.Part(number)
+	p := s.parts[name]
+	p.numbers = slices.DeleteFunc(p.numbers, func(n uint64) bool { return n == number })
+	s.parts[name] = p
+}
+
+// bytes is the size of all segments, as they were listed last.
+func (s *segments) bytes() (sum int64) {
+	for _, p := range s.parts {
+		sum += p.bytes
+	}
+	return sum
 }
 
 // directories are the names of those right below one.

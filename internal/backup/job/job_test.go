@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -168,7 +169,7 @@ func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev
 			t.Errorf("%s has the variable %+v", name, e)
 		}
 		if err := json.Unmarshal([]byte(e.Value), &reported); e.Name == task.EnvTask &&
-			(err != nil || reported.Store != task.Store{}) {
+			(err != nil || !reflect.DeepEqual(reported.Store, task.Store{})) {
 			t.Errorf("%s is informed of the store: %s", name, e.Value)
 		}
 	}

@@ -23,14 +23,22 @@ func withoutIdentity(container string) map[string]string {
 // labelAzureIdentity has the webhook of Azure's workload identity give a pod the token of its ServiceAccount.
 const labelAzureIdentity = "azure.workload.identity/use"
 
+// encryptions are what S3's protocol calls the kinds of encryption.
+var encryptions = map[string]string{v1alpha1.EncryptionSSES3: "AES256", v1alpha1.EncryptionSSEKMS: "aws:kms",
+	v1alpha1.EncryptionDSSEKMS: "aws:kms:dsse"}
+
 // Store is a store as a task names it.
 func Store(s *v1alpha1.GaleraBackupStore) task.Store {
 	credentials := s.Spec.CredentialsSecret() != ""
 	switch {
 	case s.Spec.S3 != nil:
 		b := s.Spec.S3
-		return task.Store{Service: task.ServiceS3, Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint, Region: b.Region,
-			PathStyle: b.ForcePathStyle, Credentials: credentials}
+		out := task.Store{Service: task.ServiceS3, Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint,
+			Region: b.Region, PathStyle: b.ForcePathStyle, Credentials: credentials, StorageClass: b.StorageClass, Tags: b.Tags}
+		if e := b.ServerSideEncryption; e != nil {
+			out.Encryption, out.KMSKey = encryptions[e.Type], e.KMSKeyID
+		}
+		return out
 	case s.Spec.GCS != nil:
 		b := s.Spec.GCS
 		return task.Store{Service: task.ServiceGCS, Bucket: b.Bucket, Prefix: b.Prefix, Endpoint: b.Endpoint,

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -28,6 +29,11 @@ func TestStore(t *testing.T) {
 				{Key: "t", Path: task.SessionToken}}, false},
 		"S3 by identity": {v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b"}},
 			task.Store{Service: task.ServiceS3, Bucket: "b"}, nil, false},
+		"S3 with settings": {v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b", StorageClass: "STANDARD_IA",
+			ServerSideEncryption: &v1alpha1.S3Encryption{Type: v1alpha1.EncryptionSSEKMS, KMSKeyID: "k"},
+			Tags:                 map[string]string{"team": "shop"}}},
+			task.Store{Service: task.ServiceS3, Bucket: "b", StorageClass: "STANDARD_IA", Encryption: "aws:kms", KMSKey: "k",
+				Tags: map[string]string{"team": "shop"}}, nil, false},
 		"Google": {v1alpha1.GaleraBackupStoreSpec{GCS: &v1alpha1.GCSStore{Bucket: "b", Prefix: "p", Endpoint: "https://e",
 			Credentials: &v1alpha1.GCSCredentials{SecretName: "s", JSONKey: "j"}}},
 			task.Store{Service: task.ServiceGCS, Bucket: "b", Prefix: "p", Endpoint: "https://e", Credentials: true},
@@ -50,7 +56,7 @@ func TestStore(t *testing.T) {
 			nil, false},
 	} {
 		s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: c.spec}
-		if have := Store(s); have != c.want {
+		if have := Store(s); !reflect.DeepEqual(have, c.want) {
 			t.Errorf("%s: the task has %+v", name, have)
 		}
 		j, err := Check(s, Options{})

@@ -66,7 +66,7 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	m.Format, m.StartedAt = manifest.Format, time.Now().UTC()
 	m.Attempt = attemptOf(t.Attempt) + strings.ToLower(rand.Text()[:12])
 	written, err := archive.Write(ctx, limited(ctx, stream.reader(), t.Rate), archive.Options{
-		Recipients: recipients, Compression: m.Compression,
+		Recipients: recipients, Compression: m.Compression, Level: t.Level,
 		Put: func(ctx context.Context, index int, data []byte) error {
 			return put(ctx, bucket, path.Join(base, m.Attempt, manifest.PartName(index)), data)
 		},
@@ -345,10 +345,17 @@ func (s *stream) end() (agentapi.BackupEnd, error) {
 
 // limited bounds the rate of a reader; 0 for no bound.
 func limited(ctx context.Context, r io.Reader, bytesPerSecond int64) io.Reader {
-	if bytesPerSecond <= 0 {
-		return r
+	if limit := limiter(bytesPerSecond); limit != nil {
+		return throttled{ctx, r, limit}
 	}
-	return throttled{ctx, r, rate.NewLimiter(rate.Limit(bytesPerSecond), int(min(bytesPerSecond, 1<<20)))}
+	return r
+}
+
+func limiter(bytesPerSecond int64) *rate.Limiter {
+	if bytesPerSecond <= 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(min(bytesPerSecond, 1<<20)))
 }
 
 type throttled struct {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"filippo.io/age"
+	"golang.org/x/time/rate"
 
 	"github.com/galera-operator/galera-operator/internal/backup/archive"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -33,6 +34,7 @@ type fetcher struct {
 	// dir and id name the backup, checksum its manifest unless it is "".
 	dir, id, checksum string
 	replay            *task.Replay
+	limit             *rate.Limiter // of what is read of the backup, nil for none
 }
 
 // newFetcher returns the one of a task.
@@ -41,6 +43,7 @@ func newFetcher(bucket *store.Bucket, keys string, t task.Task) (fetcher, error)
 	switch {
 	case t.Restore != nil:
 		f.dir, f.id, f.replay = t.Restore.Dir, t.Restore.ID, t.Restore.Replay
+		f.limit = limiter(t.Restore.Rate)
 	case t.Verify != nil:
 		f.dir, f.id, f.checksum = t.Verify.Dir, t.Verify.ID, t.Verify.Checksum
 	default:
@@ -182,7 +185,7 @@ func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) 
 	if err != nil {
 		return fatal(task.ReasonWrongKey, err)
 	}
-	err = archive.Read(ctx, m, partsOf(f.bucket, f.base(), m), keys, to)
+	err = archive.Read(ctx, m, partsOf(f.bucket, f.base(), m, f.limit), keys, to)
 	switch {
 	case err == nil || isStore(err):
 		return err
@@ -192,11 +195,11 @@ func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) 
 	return fatal(task.ReasonBackupDamaged, err)
 }
 
-// partsOf fetches the parts of a backup.
-func partsOf(bucket *store.Bucket, base string, m manifest.Manifest) archive.Get {
+// partsOf fetches the parts of a backup, at the rate that all of them share; nil is no bound.
+func partsOf(bucket *store.Bucket, base string, m manifest.Manifest, limit *rate.Limiter) archive.Get {
 	return func(ctx context.Context, index int) (data []byte, err error) {
 		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
-			data, err = bucket.ReadAll(ctx, path.Join(base, m.Part(index)))
+			data, err = readLimited(ctx, bucket, path.Join(base, m.Part(index)), limit)
 			if store.Missing(err) {
 				return fatal(task.ReasonBackupDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(index), base))
 			}
@@ -204,6 +207,18 @@ func partsOf(bucket *store.Bucket, base string, m manifest.Manifest) archive.Get
 		})
 		return data, err
 	}
+}
+
+func readLimited(ctx context.Context, bucket *store.Bucket, key string, limit *rate.Limiter) ([]byte, error) {
+	if limit == nil {
+		return bucket.ReadAll(ctx, key)
+	}
+	r, err := bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	return io.ReadAll(throttled{ctx, r, limit})
 }
 
 // relay writes the wanted transactions after a base as a relay log.

@@ -304,3 +304,24 @@ func TestRelayThroughThePipe(t *testing.T) {
 		t.Errorf("a segment that is missing: %v", err)
 	}
 }
+
+// TestRestoreRate: the parts of a backup that are read at the same time share one bound.
+func TestRestoreRate(t *testing.T) {
+	f, err := newFetcher(nil, "", task.Task{Restore: &task.Restore{Rate: 1 << 20}})
+	if err != nil || f.limit == nil || f.limit.Limit() != 1<<20 {
+		t.Fatalf("%+v, %v", f.limit, err)
+	}
+	r := newRestoring(t)
+	r.limit = f.limit
+	m, err := r.manifest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have bytes.Buffer
+	if err := r.fetcher.stream(t.Context(), m, &have); err != nil || !bytes.Equal(have.Bytes(), r.stream) {
+		t.Errorf("%d bytes, %v", have.Len(), err)
+	}
+	if left, want := r.limit.Tokens(), float64(r.limit.Burst())-float64(m.StoredBytes())/2; left > want {
+		t.Errorf("%f are left, not at most %f: all parts were not counted", left, want)
+	}
+}

@@ -50,7 +50,7 @@ func verifyParts(ctx context.Context, t task.Task) (segments int, err error) {
 			return err
 		}
 		say("reading %d parts", len(m.Parts))
-		err = archive.Check(ctx, m, partsOf(f.bucket, f.base(), m))
+		err = archive.Check(ctx, m, partsOf(f.bucket, f.base(), m, f.limit))
 		if err != nil && !isStore(err) && ctx.Err() == nil {
 			return fatal(task.ReasonBackupDamaged, err)
 		}

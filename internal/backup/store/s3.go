@@ -46,7 +46,7 @@ func (p place) s3(ctx context.Context) (*Bucket, error) {
 		o.HTTPSignerV4 = signer{}
 		// Services other than Amazon's know no checksum trailers. All know Content-MD5, and a bucket with a default retention
 		// asks for it.
-		o.APIOptions = append(o.APIOptions, smithyhttp.AddContentChecksumMiddleware, p.requireTimes)
+		o.APIOptions = append(o.APIOptions, smithyhttp.AddContentChecksumMiddleware, p.requireTimes, p.addSettings)
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	})

@@ -89,6 +89,12 @@ type Store struct {
 	PathStyle bool   `json:"pathStyle,omitempty"`
 	// Credentials reports whether they are in StoreDir; otherwise they are those of the pod's identity.
 	Credentials bool `json:"credentials,omitempty"`
+	// StorageClass of the parts of backups, Encryption and KMSKey that of all objects, and their Tags, at S3; "" and nil for
+	// what the bucket has.
+	StorageClass string            `json:"storageClass,omitempty"`
+	Encryption   string            `json:"encryption,omitempty"`
+	KMSKey       string            `json:"kmsKey,omitempty"`
+	Tags         map[string]string `json:"tags,omitempty"`
 }
 
 // Check writes, reads and deletes an object, and counts the backups.
@@ -113,6 +119,8 @@ type Backup struct {
 	ServerName string `json:"serverName"`
 	// Rate bounds what is read from the node, in bytes per second; 0 for no bound.
 	Rate int64 `json:"rate,omitempty"`
+	// Level is that of the compression (archive.Options).
+	Level string `json:"level,omitempty"`
 	// SingleWriter reports whether the store creates nothing conditionally, and nothing else writes to it.
 	SingleWriter bool `json:"singleWriter,omitempty"`
 }
@@ -151,6 +159,8 @@ type Restore struct {
 	History string `json:"history"`
 	// Replay is what is applied to it, nil for nothing.
 	Replay *Replay `json:"replay,omitempty"`
+	// Rate bounds what is read of the backup from the store, in bytes per second; 0 for no bound.
+	Rate int64 `json:"rate,omitempty"`
 	// Keys are the fingerprints of the keys that the cluster encrypts its data with, nil when it does not.
 	Keys map[string]string `json:"keys,omitempty"`
 }
@@ -232,6 +242,8 @@ type Archived struct {
 	Through time.Time `json:"through,omitzero"`
 	GTID    string    `json:"gtid,omitempty"`
 	Segment uint64    `json:"segment,omitempty"`
+	// Bytes is the size of all segments in the store, 0 while it is not known.
+	Bytes int64 `json:"bytes,omitempty"`
 	// Chain is the number of the segment from which on nothing is missing. Gap is why no backup leads there, though there
 	// was an archive before.
 	Chain uint64 `json:"chain,omitempty"`

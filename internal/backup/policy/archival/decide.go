@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -28,6 +29,9 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 		case a.GTID != to.ArchivedGTID && f.Now.Sub(at.Time) >= updateInterval:
 			// Until a later time is stored, half a minute may pass in which nothing is written.
 			to.ArchivedGTID, to.ArchivedThrough = a.GTID, timeOf(later(at.Time, a.Through))
+		}
+		if a.Bytes > 0 {
+			to.StoredSize = resource.NewQuantity(a.Bytes, resource.BinarySI)
 		}
 		if a.Surveyed {
 			to.Chain, to.Gap, to.Base, to.RecoverableFrom = int64(a.Chain), a.Gap, a.Base,
