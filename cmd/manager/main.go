@@ -97,7 +97,7 @@ func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
-	reporter := &undecodable.Reporter{Objects: bad, Live: mgr.GetClient(), Events: mgr.GetEventRecorder("galera-operator")}
+	reporter := &undecodable.Reporter{Objects: bad, Live: mgr.GetClient(), Events: recorder(mgr)}
 	if err := errors.Join(mgr.Add(reporter), register(bad)); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -38,6 +39,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -101,7 +103,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		Agents:    agents,
 		Objects:   &apply.Objects{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Actor:     apply.Actor{Client: mgr.GetClient(), Agents: agents},
-		Events:    mgr.GetEventRecorder("galera-operator"),
+		Events:    recorder(mgr),
 		Options:   options,
 		ControlCA: func() ([]byte, error) { return os.ReadFile(filepath.Join(opts.controlCertDir, "ca.crt")) },
 		Metrics:   seen,
@@ -160,8 +162,8 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 		(&galerabackupstore.Reconciler{Client: c, Live: live, Jobs: jobs, Now: time.Now}).SetupWithManager(mgr),
 		(&galerabackup.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Agents: agents, Sources: sources,
 			Calls:  &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(asker.AdmitBackup)},
-			Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).SetupWithManager(mgr),
-		(&galerabackupschedule.Reconciler{Client: c, Events: mgr.GetEventRecorder("galera-operator"), Now: time.Now}).
+			Events: recorder(mgr), Now: time.Now}).SetupWithManager(mgr),
+		(&galerabackupschedule.Reconciler{Client: c, Events: recorder(mgr), Now: time.Now}).
 			SetupWithManager(mgr),
 		metrics.Registry.Register(archiving.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&archiving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
@@ -177,17 +179,22 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 
 // users adds the controllers of users and databases.
 func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient) error {
-	c, events := mgr.GetClient(), mgr.GetEventRecorder("galera-operator")
+	c, record := mgr.GetClient(), recorder(mgr)
 	to := clusterref.ClusterResolver{Reader: c, Live: mgr.GetAPIReader(), Agents: agents,
 		Labels: &clusterref.Labels{Now: time.Now}}
 	return errors.Join(
 		(&galeradatabase.Reconciler{Client: c, ClusterResolver: to,
 			Calls:  &calls.Calls[observe.Target, agentapi.SQLDatabase, agentapi.SQLResult]{Do: calls.One(asker.KeepDatabase)},
-			Events: events}).SetupWithManager(mgr),
+			Events: record}).SetupWithManager(mgr),
 		(&galerauser.Reconciler{Client: c, ClusterResolver: to, Now: time.Now,
 			Calls: &calls.Calls[observe.Target, agentapi.SQLUser, agentapi.SQLResult]{Do: asker.KeepUsers,
-				BatchSize: agentapi.MaxUsers, Weight: agentapi.SQLUser.Weight}, Events: events}).SetupWithManager(mgr),
+				BatchSize: agentapi.MaxUsers, Weight: agentapi.SQLUser.Weight}, Events: record}).SetupWithManager(mgr),
 	)
+}
+
+// recorder makes events of whole sentences.
+func recorder(mgr ctrl.Manager) events.EventRecorder {
+	return conditions.Events{EventRecorder: mgr.GetEventRecorder("galera-operator")}
 }
 
 // benchmarks adds the controller of GaleraBenchmarks.

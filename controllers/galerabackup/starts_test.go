@@ -225,7 +225,7 @@ func TestRefusalIsForgotten(t *testing.T) {
 			now = passOf(t, r, all[0])
 		}
 		if s := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionStalled); s == nil ||
-			s.Reason != c.why || s.Message != "as it was" || s.Status != c.stall {
+			s.Reason != c.why || s.Message != "As it was." || s.Status != c.stall {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}

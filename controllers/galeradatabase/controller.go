@@ -24,6 +24,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/users"
 )
@@ -152,7 +153,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, d *v1alpha1.GaleraDatabas
 		status, kind = metav1.ConditionFalse, corev1.EventTypeWarning
 	}
 	for _, condition := range []string{v1alpha1.ConditionApplied, v1alpha1.ConditionReady} {
-		meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: condition, Status: status, Reason: h.Reason,
+		conditions.Set(&next.Status.Conditions, metav1.Condition{Type: condition, Status: status, Reason: h.Reason,
 			Message: h.Message, ObservedGeneration: d.Generation})
 	}
 	r.Refusals.Apply(next, &next.Status.Conditions, v1alpha1.ConditionReady)
@@ -198,7 +199,7 @@ func (r *Reconciler) remove(ctx context.Context, d *v1alpha1.GaleraDatabase) (ti
 // reportWait reports what the deletion waits for, and what ends it.
 func (r *Reconciler) reportWait(ctx context.Context, d *v1alpha1.GaleraDatabase, h clusterref.Blocker) error {
 	next := d.DeepCopy()
-	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+	conditions.Set(&next.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
 		Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDropping, ObservedGeneration: d.Generation,
 		Message: fmt.Sprintf(
 			"waiting for the cluster to take changes: %s. To delete this object without that, remove its finalizer %s; the "+

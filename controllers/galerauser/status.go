@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/users"
 )
 
@@ -16,7 +17,7 @@ import (
 func (p *pass) setConditions(to *v1alpha1.GaleraUserStatus) {
 	u := p.user
 	set := func(kind string, status metav1.ConditionStatus, reason, message string) {
-		meta.SetStatusCondition(&to.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,
+		conditions.Set(&to.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,
 			ObservedGeneration: u.Generation})
 	}
 	if p.begins {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/conditions"
 )
 
 const (
@@ -46,7 +47,7 @@ type refused struct {
 // is a copy of the resource as the pass has read it, with its conditions. kinds are conditions that are False while a
 // change is refused.
 func (r *Refusals) Report(ctx context.Context, c client.StatusClient, key types.NamespacedName, o client.Object,
-	conditions *[]metav1.Condition, result reconcile.Result, err error, kinds ...string) (reconcile.Result, error) {
+	to *[]metav1.Condition, result reconcile.Result, err error, kinds ...string) (reconcile.Result, error) {
 	why := refusal(err)
 	ended := r.note(key, why)
 	switch {
@@ -56,9 +57,9 @@ func (r *Refusals) Report(ctx context.Context, c client.StatusClient, key types.
 	case why == "" || o.GetUID() == "":
 		return result, err
 	}
-	before := append([]metav1.Condition(nil), *conditions...)
-	r.Apply(o, conditions, kinds...)
-	if !equality.Semantic.DeepEqual(before, *conditions) {
+	before := append([]metav1.Condition(nil), *to...)
+	r.Apply(o, to, kinds...)
+	if !equality.Semantic.DeepEqual(before, *to) {
 		if updateErr := c.Status().Update(ctx, o); updateErr != nil {
 			return reconcile.Result{}, errors.Join(err, updateErr)
 		}
@@ -69,27 +70,27 @@ func (r *Refusals) Report(ctx context.Context, c client.StatusClient, key types.
 // Apply sets the conditions of a resource of which a change is refused, and removes Stalled and Reconciling when none
 // is any more and nothing has set them since. A pass calls it for what it is about to write, so that it does not report
 // progress meanwhile.
-func (r *Refusals) Apply(o client.Object, conditions *[]metav1.Condition, kinds ...string) {
+func (r *Refusals) Apply(o client.Object, to *[]metav1.Condition, kinds ...string) {
 	r.mu.Lock()
 	now := r.of[client.ObjectKeyFromObject(o)]
 	r.mu.Unlock()
 	if now.why == "" {
 		for _, kind := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling} {
-			if c := meta.FindStatusCondition(*conditions, kind); c != nil && c.Reason == v1alpha1.ReasonAdmissionRefused {
-				meta.RemoveStatusCondition(conditions, kind)
+			if c := meta.FindStatusCondition(*to, kind); c != nil && c.Reason == v1alpha1.ReasonAdmissionRefused {
+				meta.RemoveStatusCondition(to, kind)
 			}
 		}
 		return
 	}
 	set := func(kind string, status metav1.ConditionStatus) {
-		meta.SetStatusCondition(conditions, metav1.Condition{Type: kind, Status: status, LastTransitionTime: now.since,
+		conditions.Set(to, metav1.Condition{Type: kind, Status: status, LastTransitionTime: now.since,
 			Reason: v1alpha1.ReasonAdmissionRefused, Message: now.why, ObservedGeneration: o.GetGeneration()})
 	}
 	set(v1alpha1.ConditionStalled, metav1.ConditionTrue)
 	for _, kind := range kinds {
 		set(kind, metav1.ConditionFalse)
 	}
-	if meta.FindStatusCondition(*conditions, v1alpha1.ConditionReconciling) != nil {
+	if meta.FindStatusCondition(*to, v1alpha1.ConditionReconciling) != nil {
 		set(v1alpha1.ConditionReconciling, metav1.ConditionFalse)
 	}
 }

@@ -117,11 +117,11 @@ func backupLine(b *v1alpha1.GaleraBackup) (line string, done bool, err error) {
 	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
 	switch v := b.Status.Verification; {
 	case verified == nil || v == nil || v.Phase == v1alpha1.VerifyRunning:
-		return line + "; being tested", false, nil
+		return line + " It is being tested.", false, nil
 	case verified.Status != metav1.ConditionTrue:
 		return line, true, fmt.Errorf("the backup %s has not passed its test: %s", b.Name, verified.Message)
 	default:
-		return line + "; " + verified.Message, true, nil
+		return line + " " + verified.Message, true, nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -19,12 +20,12 @@ const maxActions = 16
 func requiredActions(in Input, unseen bool) []v1alpha1.RequiredAction {
 	var out []v1alpha1.RequiredAction
 	add := func(p *validate.Problem) {
+		message := clip(conditions.Sentence(p.Message), 32768)
 		known := slices.ContainsFunc(out, func(a v1alpha1.RequiredAction) bool {
-			return a.Reason == p.Reason &&
-				a.Message == p.Message
+			return a.Reason == p.Reason && a.Message == message
 		})
 		if len(out) < maxActions && !known {
-			out = append(out, v1alpha1.RequiredAction{Reason: p.Reason, Message: clip(p.Message, 32768),
+			out = append(out, v1alpha1.RequiredAction{Reason: p.Reason, Message: message,
 				Approval: p.Approval, Command: p.Command})
 		}
 	}

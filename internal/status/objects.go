@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/conditions"
 )
 
 // Progress is where an object that is worked on stands, for the conditions that kstatus reads.
@@ -17,19 +18,19 @@ type Progress struct {
 }
 
 // SetProgress sets Reconciling and Stalled.
-func SetProgress(conditions *[]metav1.Condition, generation int64, p Progress) {
-	SetCondition(conditions, generation, v1alpha1.ConditionReconciling, p.Working && !p.Stalled, p.Reason, p.Message)
-	SetCondition(conditions, generation, v1alpha1.ConditionStalled, p.Stalled, p.Reason, p.Message)
+func SetProgress(to *[]metav1.Condition, generation int64, p Progress) {
+	SetCondition(to, generation, v1alpha1.ConditionReconciling, p.Working && !p.Stalled, p.Reason, p.Message)
+	SetCondition(to, generation, v1alpha1.ConditionStalled, p.Stalled, p.Reason, p.Message)
 }
 
 // SetCondition sets one condition.
-func SetCondition(conditions *[]metav1.Condition, generation int64, kind string, is bool, reason, message string) {
+func SetCondition(to *[]metav1.Condition, generation int64, kind string, is bool, reason, message string) {
 	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message,
 		ObservedGeneration: generation}
 	if is {
 		c.Status = metav1.ConditionTrue
 	}
-	meta.SetStatusCondition(conditions, c)
+	conditions.Set(to, c)
 }
 
 // StoreProblem explains why a store cannot be used as it is now, "" when it can: what its spec names is mounted into

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
@@ -51,8 +52,8 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 		if kind == v1alpha1.ConditionReady && unseen {
 			generation = max(status.ObservedGeneration, 0) // it does not describe the current spec
 		}
-		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: v.status, Reason: v.reason, Message: clip(v.message, 32768), ObservedGeneration: generation,
+		conditions.Set(&status.Conditions, metav1.Condition{
+			Type: kind, Status: v.status, Reason: v.reason, Message: v.message, ObservedGeneration: generation,
 		})
 	}
 	set(v1alpha1.ConditionReady, rdy)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/conditions"
 )
 
 // again is how often the conditions of such objects are written anew: another program may have written their status.
@@ -75,7 +75,6 @@ func (r *Reporter) report(ctx context.Context, e *Error, reported bool) error {
 
 // setConditions sets the conditions of an object whose type is not to be relied on.
 func setConditions(o *unstructured.Unstructured, message string) (bool, error) {
-	var conditions []metav1.Condition
 	list, _, err := unstructured.NestedSlice(o.Object, "status", "conditions")
 	if err != nil {
 		return false, fmt.Errorf("reading its conditions: %w", err)
@@ -87,20 +86,18 @@ func setConditions(o *unstructured.Unstructured, message string) (bool, error) {
 		&holder); err != nil {
 		return false, fmt.Errorf("reading its conditions: %w", err)
 	}
-	conditions = holder.Conditions
 	changed := false
 	for kind, status := range map[string]metav1.ConditionStatus{
 		v1alpha1.ConditionReady: metav1.ConditionFalse, v1alpha1.ConditionStalled: metav1.ConditionTrue,
 		v1alpha1.ConditionReconciling: metav1.ConditionFalse,
 	} {
-		if meta.SetStatusCondition(&conditions, metav1.Condition{
+		if conditions.Set(&holder.Conditions, metav1.Condition{
 			Type: kind, Status: status, Reason: v1alpha1.ReasonUndecodable, Message: message,
 			ObservedGeneration: o.GetGeneration(),
 		}) {
 			changed = true
 		}
 	}
-	holder.Conditions = conditions
 	written, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&holder)
 	if err != nil {
 		return false, fmt.Errorf("writing its conditions: %w", err)

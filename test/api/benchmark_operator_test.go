@@ -111,7 +111,7 @@ func TestBenchmarkWithoutANameForItsCluster(t *testing.T) {
 	s.waitFor("the complaint", func(b *v1alpha1.GaleraBenchmark) bool {
 		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
 		return c != nil && c.Status == metav1.ConditionTrue && strings.Contains(c.Message,
-			`the GaleraCluster "taken-db" exists and is not this benchmark's`)
+			`GaleraCluster "taken-db" exists and is not this benchmark's`)
 	})
 	must(t, kube.Delete(context.Background(), s.get()))
 	eventually(t, "the end of the benchmark", func() bool { return s.get() == nil })
@@ -166,7 +166,7 @@ func TestBenchmarkWithoutItsScript(t *testing.T) {
 			return c != nil && c.Status == "True" && strings.Contains(c.Message, text)
 		}
 	}
-	s.waitFor("the complaint", contains(`the ConfigMap "scripts", which does not exist`))
+	s.waitFor("the complaint", contains(`ConfigMap "scripts", which does not exist`))
 	scripts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "scripts"},
 		Data: map[string]string{"own.lua": "-- nothing"}}
 	must(t, kube.Create(context.Background(), scripts))

@@ -27,7 +27,7 @@ func TestCloneRefusals(t *testing.T) {
 		w.ask(w.prod)
 		w.stalled(v1alpha1.ReasonStoreNotFound, `no GaleraBackupStore "own"`)
 		w.makeStore()
-		w.stalled(v1alpha1.ReasonWrongKey, `the Secret "key"`)
+		w.stalled(v1alpha1.ReasonWrongKey, `Secret "key"`)
 		w.makeKey()
 		w.stalled(v1alpha1.ReasonNamespaceNotAllowed, `add "`+w.dev+`" to its spec.allowedCloneNamespaces`)
 		w.makeSource(w.prod)

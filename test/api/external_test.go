@@ -120,14 +120,14 @@ func TestExternal(t *testing.T) {
 		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, TLS: &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}}
 	must(t, kube.Create(ctx, w.cluster))
 
-	w.stalled(v1alpha1.ReasonCredentialsMissing, `the Secret "old"`)
+	w.stalled(v1alpha1.ReasonCredentialsMissing, `Secret "old"`)
 	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "old",
 		Labels: map[string]string{v1alpha1.LabelCluster: "other"}}}
 	must(t, kube.Create(ctx, own))
 	w.stalled(v1alpha1.ReasonCredentialsMissing, `belongs to the cluster "other"`)
 	own.Labels = nil
 	must(t, kube.Update(ctx, own))
-	w.stalled(v1alpha1.ReasonCredentialsMissing, `the Secret "ca"`)
+	w.stalled(v1alpha1.ReasonCredentialsMissing, `Secret "ca"`)
 	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "ca"}}))
 
 	w.ends("shop-find-", task.Result{Source: &task.Source{Version: "10.11.18-MariaDB",

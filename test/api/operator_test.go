@@ -296,7 +296,7 @@ func TestEviction(t *testing.T) {
 		err := kube.List(context.Background(), &events)
 		return events.Items, err
 	}).Should(ContainElement(And(HaveField("Reason", "Evicted"),
-		HaveField("Message", ContainSubstring("the mariadbd of shop-1 has ended")))))
+		HaveField("Message", ContainSubstring("mariadbd of shop-1 has ended")))))
 }
 
 func TestRollingConfiguration(t *testing.T) {

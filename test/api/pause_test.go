@@ -41,7 +41,7 @@ func TestPause(t *testing.T) {
 	}
 	w.Eventually(w.condition("Available")).Should(HavePrefix("False"))
 	w.Eventually(func() string { return w.message("Stalled") }).Should(And(
-		HavePrefix("not done because the cluster is paused: "),
+		HavePrefix("Not done because the cluster is paused: "),
 		ContainSubstring("remove the annotation galera-operator.io/pause")))
 	w.Expect(w.status().RequiredActions).To(ConsistOf(HaveField("Command", ContainSubstring("galera-operator.io/pause-"))))
 	w.Consistently(func(g Gomega) {

@@ -71,7 +71,7 @@ func TestForeignServiceAccount(t *testing.T) {
 	must(t, kube.Create(ctx, w.cluster))
 	w.Eventually(w.condition("Stalled")).Should(Equal("True NameConflict"))
 	w.Expect(w.message("Stalled")).To(ContainSubstring(
-		`the ServiceAccount "shop-galera" exists and does not belong to this cluster`))
+		`ServiceAccount "shop-galera" exists and does not belong to this cluster`))
 	w.Eventually(func() error { return w.get(&corev1.ConfigMap{}, "shop-config") }).Should(Succeed())
 	w.Expect(w.get(&appsv1.StatefulSet{}, "shop")).NotTo(Succeed(), "no pod runs under it")
 	have := &corev1.ServiceAccount{}

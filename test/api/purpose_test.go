@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 )
 
 // TestUnlabelledObjectsAreAdopted: an object without a label of its purpose is adopted; it is ours by name and owner.
@@ -50,7 +49,7 @@ func TestAnotherClustersSecrets(t *testing.T) {
 	startOperator(t, "foreign-root", w.agents)
 	must(t, kube.Create(t.Context(), w.cluster))
 	w.Eventually(w.condition("Stalled")).Should(Equal("True NameConflict"))
-	w.Expect(w.message("Stalled")).To(ContainSubstring(apply.ErrNameTaken{Kind: "Secret", Name: "shop-root"}.Error()))
+	w.Expect(w.message("Stalled")).To(ContainSubstring(`Secret "shop-root" exists and does not belong to this cluster`))
 	must(t, w.get(theirs, "shop-root"))
 	w.Expect(theirs.Labels[v1alpha1.LabelCluster]).To(Equal("other"))
 }

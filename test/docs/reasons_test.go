@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,5 +39,31 @@ func TestReasonsHaveOneName(t *testing.T) {
 	}
 	if found < 100 {
 		t.Errorf("%d reasons were found", found)
+	}
+}
+
+// TestConditionsAreSentences: what users read has a capital and a full stop, because one package sets conditions and
+// makes events, and writes them so.
+func TestConditionsAreSentences(t *testing.T) {
+	own := filepath.Join(root, "internal", "conditions")
+	for _, folder := range []string{"cmd", "controllers", "internal"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+				filepath.Dir(path) == own {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if strings.Contains(string(text), "SetStatusCondition(") {
+				t.Errorf("%s: set conditions by conditions.Set", path)
+			}
+			recorders := strings.Count(string(text), "GetEventRecorder(")
+			if recorders != strings.Count(string(text), "conditions.Events{EventRecorder: mgr.GetEventRecorder(") {
+				t.Errorf("%s: make events by conditions.Events", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

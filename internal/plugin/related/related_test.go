@@ -161,9 +161,9 @@ func TestBackups(t *testing.T) {
 				older(complete)}}, "Failing; GaleraBackup/b2 Failing StoreUnreachable",
 			"kubectl describe galerabackupstore offsite -n demo"},
 		"the store's Secret is missing": {Objects{Stores: []v1alpha1.GaleraBackupStore{aStore(
-			away("StoreRefused", `there is no Secret "s3-key" in this namespace: create it`))},
+			away("StoreRefused", `there is no Secret "s3-key" in this namespace: create it.`))},
 			Backups: []v1alpha1.GaleraBackup{complete}}, "Failing; GaleraBackupStore/offsite Failing StoreRefused",
-			"create it. : kubectl describe"},
+			"create it.. : kubectl describe"},
 		"the last one failed": {Objects{Stores: stores, Backups: []v1alpha1.GaleraBackup{older(complete),
 			aBackup("b2", v1alpha1.BackupFailed, "ToolFailed", "mariadb-backup said no")}},
 			"Failing; GaleraBackup/b2 Failing ToolFailed", "kubectl galera backup shop -n demo --store offsite"},

@@ -43,7 +43,7 @@ func unreachable(s *v1alpha1.GaleraBackupStore) (Finding, bool) {
 		return Finding{}, false
 	}
 	f := about(store, s, Failing, r.Reason, r.Message)
-	if !strings.HasSuffix(r.Message, ": create it") && !strings.HasSuffix(r.Message, ": name another one") {
+	if !strings.HasSuffix(r.Message, ": create it.") && !strings.HasSuffix(r.Message, ": name another one.") {
 		// else it describes what to do
 		f.Do = storeAdvice(s, r.Reason)
 	}

@@ -116,7 +116,7 @@ func TestDecide(t *testing.T) {
 		run         bool
 	}{
 		"begins with the first that is not the primary": {pending(), v1alpha1.BackupRunning, "shop-1",
-			v1alpha1.ReasonBackupRunning, "copying the data of shop-1", false},
+			v1alpha1.ReasonBackupRunning, "Copying the data of shop-1", false},
 		"the primary, where it is the only node": {pending(func(f *Facts) {
 			f.Cluster.Status.Replicas = 1
 			f.Agents = map[string]observe.Seen{"shop-0": synced()}
@@ -155,7 +155,7 @@ func TestDecide(t *testing.T) {
 		"changed before there is a Job": {underWay(func(f *Facts) { f.Store.Generation, f.Job.Exists = 2, false }),
 			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "check of the store", false},
 		"another backup": {pending(func(f *Facts) { f.Other = "a" }), v1alpha1.BackupPending, "",
-			v1alpha1.ReasonWaitingForCluster, "the backup a", false},
+			v1alpha1.ReasonWaitingForCluster, "The backup a", false},
 		"an operation": {pending(
 			func(f *Facts) { f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Recover"} }), v1alpha1.BackupPending,
 			"", v1alpha1.ReasonWaitingForCluster, "Recover", false},
@@ -181,9 +181,9 @@ func TestDecide(t *testing.T) {
 		"is complete": {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupCompleted, "u:5",
 			false},
 		"fails, and is tried again": {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNodeFailed})),
-			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "attempt 1 has failed", false},
+			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "Attempt 1 has failed", false},
 		"fails for good": {underWay(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused,
-			Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "no bucket", false},
+			Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "No bucket (attempt 1); ", false},
 		"fails for the last time": {underWay(ended(task.Result{Error: "gone"}),
 			func(f *Facts) { f.Backup.Status.Attempts = maxAttempts }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonBackupFailed, "attempt 5", false},
@@ -192,7 +192,7 @@ func TestDecide(t *testing.T) {
 			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonStoreUnreachable, "made again", false},
 		"but not for ever": {underWay(ended(task.Result{Error: "quota", Reason: task.ReasonStoreFull}), func(f *Facts) {
 			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-maxUnavailable))
-		}), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreFull, "quota", false},
+		}), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreFull, "Quota (attempt", false},
 		"ended without a word of it": {underWay(ended(task.Result{})), v1alpha1.BackupPending, "shop-1",
 			v1alpha1.ReasonBackupFailed, "", false},
 		"the cluster is deleted": {underWay(func(f *Facts) { f.Cluster = nil }), v1alpha1.BackupFailed, "shop-1",
@@ -200,7 +200,7 @@ func TestDecide(t *testing.T) {
 		"the store is deleted": {underWay(func(f *Facts) { f.Store = nil }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonStoreNotFound, "nothing is stored that counts", false},
 		"the pod of the Job is kept off": {underWay(func(f *Facts) { f.Job.Waits = "no such Secret" }),
-			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "no such Secret", true},
+			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "No such Secret.", true},
 	} {
 		next := c.f.Backup.Status.DeepCopy()
 		d := Decide(next, c.f)

@@ -66,7 +66,7 @@ func TestDecideVerification(t *testing.T) {
 		"runs":              {tested(restore, testing1(restore)), v1alpha1.VerifyRunning, 1, "", "", true},
 		"its pod is kept off": {tested(restore, testing1(restore),
 			func(f *Facts) { f.Job = outcome.Outcome{Exists: true, Waits: "no such Secret"} }), v1alpha1.VerifyRunning, 1,
-			v1alpha1.ReasonVerifying, "no such Secret", true},
+			v1alpha1.ReasonVerifying, "No such Secret.", true},
 		"has passed": {tested(restore, testing1(restore), withResult(hasPassed)), succeeded, 1, verified,
 			"7 tables", false},
 		"was read": {tested(checksum, testing1(checksum), withResult(wasRead)), succeeded, 1,
@@ -105,7 +105,7 @@ func TestDecideVerification(t *testing.T) {
 			false},
 		"a Secret of a cluster": {tested(restore, testing1(restore),
 			func(f *Facts) { f.Identity = "belongs to the cluster" }),
-			v1alpha1.VerifyRunning, 1, v1alpha1.ReasonWrongKey, "belongs to", false},
+			v1alpha1.VerifyRunning, 1, v1alpha1.ReasonWrongKey, "Belongs to", false},
 	} {
 		next := c.f.Backup.Status.DeepCopy()
 		d := DecideVerification(next, c.f)
