@@ -88,10 +88,10 @@ func (r *Executor) Take(ctx context.Context, o agentapi.Order) (agentapi.OrderRe
 // Judge judges an order by what the others answered when they were asked, and begins to carry it out.
 func (r *Executor) Judge(o agentapi.Order, views map[string]agentapi.PeerView, asked time.Time, reply orders.Reply) {
 	v := orders.Judge(o, r.Orders.Content(), r.Orders.Damaged(), r.facts(views))
-	r.loop.Logger.Info("order", "id", o.ID, "kind", o.Kind, "epoch", o.Epoch, "position", o.Position.String(), "verdict",
+	r.loop.Logger.Info("order", "id", o.ID, "kind", o.Kind, "epoch", o.Epoch, "position", o.Position.String(), "judgement",
 		v.Decision.String(), "message", v.Message)
 	if r.Orders.Recording() != nil && (v.Decision == orders.Accept || v.Decision == orders.Refuse) {
-		// What is on its way into the book may change the verdict.
+		// What is on its way into the book may change the judgement.
 		reply(agentapi.OrderResult{}, fmt.Errorf("order %s is being recorded: the data volume has not answered yet",
 			r.Orders.Recording().ID))
 		return

@@ -52,7 +52,7 @@ func TestJoinUsesTheMethodItNoted(t *testing.T) {
 			}
 			a.config.Node, a.config.Output = configured(noted)
 			a.exam.Found = process.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
-			a.start.ToJoin(lifecycle.JoinVerdict{})
+			a.start.ToJoin(lifecycle.JoinDecision{})
 			select {
 			case <-a.queue.Events: // started
 			case <-time.After(time.Minute):

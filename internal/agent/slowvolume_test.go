@@ -309,7 +309,7 @@ func TestNotesKeepTheirOrder(t *testing.T) {
 	s := onSlowVolume(t)
 	s.volume.Do(s.markers().ClearJoining, func(error) {})
 	s.config.Node.StateTransfer.Method = config.MariaBackup
-	s.start.ToJoin(lifecycle.JoinVerdict{})
+	s.start.ToJoin(lifecycle.JoinDecision{})
 	time.AfterFunc(50*time.Millisecond, s.release)
 	for s.start.Job() == lifecycle.JobLaunch {
 		agenttest.Next(t, s.queue)

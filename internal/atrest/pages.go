@@ -6,13 +6,13 @@ import (
 	"errors"
 )
 
-// Verdict is what one page of a file is.
-type Verdict int
+// PageKind is what one page of a file is.
+type PageKind int
 
-// Verdicts of a page. MetadataOnly are pages that InnoDB never encrypts: they have the structure of a tablespace, and
+// Kinds of pages. MetadataOnly are pages that InnoDB never encrypts: they have the structure of a tablespace, and
 // nothing of its tables.
 const (
-	Empty Verdict = iota
+	Empty PageKind = iota
 	Encrypted
 	MetadataOnly
 	Clear
@@ -75,7 +75,7 @@ func ParseInnoDB(head []byte, system bool) (InnoDB, error) {
 
 // Judge returns what a page is. One that is marked as encrypted is believed only when it does not look like a plain
 // one.
-func (f InnoDB) Judge(number int64, page []byte) Verdict {
+func (f InnoDB) Judge(number int64, page []byte) PageKind {
 	if len(page) < f.PageSize || allZero(page) {
 		return Empty
 	}
@@ -100,7 +100,7 @@ func (f InnoDB) Judge(number int64, page []byte) Verdict {
 
 // JudgeTemporary returns what a page of InnoDB's temporary tablespace is: its pages are encrypted whole behind their
 // header, and not marked.
-func (f InnoDB) JudgeTemporary(page []byte) Verdict {
+func (f InnoDB) JudgeTemporary(page []byte) PageKind {
 	v := f.Judge(0, page)
 	if v == Clear && zeros(page[innodbData:]) <= f.PageSize/16 && !bytes.Contains(page[plainLayoutBegin:plainLayoutEnd],
 		[]byte("infimum")) {
@@ -153,7 +153,7 @@ func ParseAria(head []byte) (Aria, error) {
 
 // Judge returns what a page of the table's data file (.MAD) is. Its bitmaps say how full pages are, and are never
 // encrypted.
-func (a Aria) Judge(number int64, page []byte) Verdict {
+func (a Aria) Judge(number int64, page []byte) PageKind {
 	if len(page) < a.BlockSize || allZero(page) {
 		return Empty
 	}

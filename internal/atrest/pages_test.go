@@ -41,7 +41,7 @@ func TestPagesOfInnoDB(t *testing.T) {
 		full, system bool
 		number       int64
 		page         []byte
-		want         Verdict
+		want         PageKind
 	}{
 		"encrypted":                        {true, false, 3, innodbPage(true, pageIndex, 1, false), Encrypted},
 		"encrypted, before full_crc32":     {false, false, 3, innodbPage(false, pageIndex, 1, false), Encrypted},
@@ -142,7 +142,7 @@ func TestAria(t *testing.T) {
 	for name, c := range map[string]struct {
 		number int64
 		page   []byte
-		want   Verdict
+		want   PageKind
 	}{
 		"rows":                      {1, page(ariaHead, ariaHeadVersion, 1, false), Encrypted},
 		"tails":                     {1, page(ariaTail, ariaHeadVersion, 1, false), Encrypted},

@@ -11,7 +11,7 @@ import (
 // approved reports whether the approval names exactly the member that would be chosen, exactly this attempt, and
 // every missing member. A used approval, or one for an earlier operation, does not count; nor does one that
 // leaves out a missing member, even if that member is only unreachable.
-func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
+func approved(s galera.Snapshot, v memberClasses, best galera.Member, ok bool) bool {
 	t := s.Approval
 	if !ok || t == nil || t.Member != best.Name || t.Position != best.Position || t.Epoch != attempt(s, best) {
 		return false
@@ -20,7 +20,7 @@ func approved(s galera.Snapshot, v verdict, best galera.Member, ok bool) bool {
 }
 
 // covered reports whether the approval gives the member up in the state in which it is missing now.
-func covered(t *galera.Approval, v verdict, name string) bool {
+func covered(t *galera.Approval, v memberClasses, name string) bool {
 	switch {
 	case slices.Contains(v.unable, name):
 		return slices.Contains(t.Unable, name)
@@ -56,7 +56,7 @@ var (
 )
 
 // explain names the missing members and the known positions, with the exact approval.
-func explain(s galera.Snapshot, v verdict, best galera.Member, ok bool) (Decision, bool) {
+func explain(s galera.Snapshot, v memberClasses, best galera.Member, ok bool) (Decision, bool) {
 	reason, text := ReasonWaitingForMembers, ""
 	for _, g := range []struct {
 		reason, one, many string
@@ -122,7 +122,7 @@ const (
 )
 
 // awaitedAnswers are the silent members that have not had their time to answer: no person is asked to give them up.
-func awaitedAnswers(s galera.Snapshot, v verdict, limit time.Duration) (early []string) {
+func awaitedAnswers(s galera.Snapshot, v memberClasses, limit time.Duration) (early []string) {
 	for _, name := range v.silent {
 		if m, _ := s.Member(name); m.SilentFor < limit {
 			early = append(early, name)
@@ -157,7 +157,7 @@ func pending(s galera.Snapshot, silent []string) string {
 
 // waitForAgents waits for silent members without which nothing can be decided: after their time to answer a user is
 // needed.
-func waitForAgents(s galera.Snapshot, v verdict) (Decision, bool) {
+func waitForAgents(s galera.Snapshot, v memberClasses) (Decision, bool) {
 	if len(awaitedAnswers(s, v, firstStartTimeout)) > 0 {
 		return wait(ReasonWaitingForMembers, "waiting for the "+agents(v.silent)+pending(s, v.silent))
 	}
@@ -167,7 +167,7 @@ func waitForAgents(s galera.Snapshot, v verdict) (Decision, bool) {
 }
 
 // approvalFor permits to start at best without the missing members. It is valid for this situation only.
-func approvalFor(s galera.Snapshot, v verdict, best galera.Member) *galera.Approval {
+func approvalFor(s galera.Snapshot, v memberClasses, best galera.Member) *galera.Approval {
 	a := &galera.Approval{Member: best.Name, Position: best.Position, Epoch: attempt(s, best)}
 	for _, name := range v.missing() {
 		switch m, _ := s.Member(name); {

@@ -67,7 +67,7 @@ func problemSuffix(m galera.Member) string {
 }
 
 // addStuck adds a member that cannot act. Whatever its position, it cannot take an order, or its server may run.
-func (v *verdict) addStuck(m galera.Member) {
+func (v *memberClasses) addStuck(m galera.Member) {
 	switch m.CannotAct {
 	case galera.Hung:
 		v.hung = append(v.hung, m.Name)
@@ -83,7 +83,7 @@ func (v *verdict) addStuck(m galera.Member) {
 }
 
 // setUnable takes out the best candidates as long as they cannot start: their agents would refuse.
-func (v *verdict) setUnable(s galera.Snapshot) {
+func (v *memberClasses) setUnable(s galera.Snapshot) {
 	for {
 		best, ok := v.best(s)
 		if !ok || best.CannotStart == "" {
@@ -94,7 +94,7 @@ func (v *verdict) setUnable(s galera.Snapshot) {
 	}
 }
 
-func unableMessage(s galera.Snapshot, v verdict) string {
+func unableMessage(s galera.Snapshot, v memberClasses) string {
 	if len(v.unable) == 0 {
 		return ""
 	}
@@ -103,7 +103,7 @@ func unableMessage(s galera.Snapshot, v verdict) string {
 }
 
 // describeStuck describes all members that cannot act or start, "" when there are none.
-func describeStuck(s galera.Snapshot, v verdict) string {
+func describeStuck(s galera.Snapshot, v memberClasses) string {
 	text := ""
 	for _, m := range s.Members {
 		switch {
@@ -117,7 +117,7 @@ func describeStuck(s galera.Snapshot, v verdict) string {
 }
 
 // running reports whether a missing member's server may run, and has to be ended before the cluster starts without it.
-func (v verdict) running(s galera.Snapshot) bool {
+func (v memberClasses) running(s galera.Snapshot) bool {
 	return slices.ContainsFunc(s.Members, func(m galera.Member) bool {
 		return m.MayRun() && slices.Contains(v.missing(),
 			m.Name)

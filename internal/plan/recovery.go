@@ -46,7 +46,7 @@ func startWithoutPrimary(s galera.Snapshot) (Decision, bool) {
 
 // waitForBusy waits for members that are starting or stopping. One that receives a copy goes on while its donor sends,
 // also when neither has quorum any more, so a user is needed before its transfer counts as stalled.
-func waitForBusy(s galera.Snapshot, v verdict) (Decision, bool) {
+func waitForBusy(s galera.Snapshot, v memberClasses) (Decision, bool) {
 	if s.NoPrimaryFor <= catchUpTimeout {
 		return wait(ReasonWaitingForMembers, "waiting for "+list(v.busy)+" to finish starting or stopping")
 	}
@@ -63,8 +63,8 @@ func adviseAllEmpty(s galera.Snapshot) (Decision, bool) {
 		"or, if no data are to be kept, delete this cluster and create it again")
 }
 
-// verdict sorts the members by what is known of their data while there is no Primary component.
-type verdict struct {
+// memberClasses sorts the members by what is known of their data while there is no Primary component.
+type memberClasses struct {
 	candidates   []galera.Member // data of this history, position known
 	silent       []string        // agent does not answer
 	unknown      []string        // data there, position cannot be determined
@@ -87,7 +87,7 @@ type verdict struct {
 }
 
 // missing are the members that may hold write-sets the candidates lack.
-func (v verdict) missing() []string {
+func (v memberClasses) missing() []string {
 	var all []string
 	for _, group := range [][]string{v.silent, v.hung, v.killed, v.slow, v.frozen, v.readOnly, v.unknown, v.differing,
 		v.damaged, v.laterMariaDB, v.lost, v.foreign, v.beyond, v.unable} {
@@ -96,9 +96,9 @@ func (v verdict) missing() []string {
 	return all
 }
 
-// sortMembers sorts the members into a verdict.
-func sortMembers(s galera.Snapshot) verdict {
-	var v verdict
+// sortMembers sorts the members into classes.
+func sortMembers(s galera.Snapshot) memberClasses {
+	var v memberClasses
 	for _, m := range s.Members {
 		switch {
 		case neverRan(s, m):
@@ -143,7 +143,7 @@ func sortMembers(s galera.Snapshot) verdict {
 // separateBeyond moves the candidates of earlier lines that have higher seqnos than the latest line to beyond: an
 // approval gave up their write-sets, or they have not recorded the new line yet. The facts do not distinguish these
 // two. So do those of a line of its own, of which the status does not show whether it is the cluster's.
-func (v *verdict) separateBeyond(s galera.Snapshot) {
+func (v *memberClasses) separateBeyond(s galera.Snapshot) {
 	best, _ := v.best(s)
 	kept := v.candidates[:0]
 	for _, m := range v.candidates {
@@ -164,7 +164,7 @@ func beyond(s galera.Snapshot, m, best galera.Member) bool {
 
 // separateDiffering finds the voted-out members that are ahead of all candidates: recovery waits for an approval,
 // because what they hold beyond the inconsistency may be acknowledged, and nowhere else.
-func (v *verdict) separateDiffering(s galera.Snapshot) {
+func (v *memberClasses) separateDiffering(s galera.Snapshot) {
 	best, ok := v.best(s)
 	for _, m := range v.votedOut {
 		if !ok || ahead(s, m, best) || beyond(s, m, best) {
@@ -183,7 +183,7 @@ func withoutQuorum(m galera.Member) bool {
 	return m.Server != nil && m.Server.Component == galera.ComponentNonPrimary && m.Phase == galera.PhaseRunning
 }
 
-func neverStarted(s galera.Snapshot, v verdict) bool {
+func neverStarted(s galera.Snapshot, v memberClasses) bool {
 	return s.ClusterUUID == "" && len(s.Members) > 0 && v.blank == len(s.Members)
 }
 
@@ -210,7 +210,7 @@ func readyForFirst(s galera.Snapshot) (Decision, bool) {
 // best is the most advanced candidate of the latest line of history. Ties go to one that Galera has not marked, then
 // the member that the approval names, then one that can start, then safe_to_bootstrap, then a node that still runs,
 // then the last primary, then the lowest ordinal.
-func (v verdict) best(s galera.Snapshot) (galera.Member, bool) {
+func (v memberClasses) best(s galera.Snapshot) (galera.Member, bool) {
 	if len(v.candidates) == 0 {
 		return galera.Member{}, false
 	}
@@ -249,7 +249,7 @@ func better(a, b galera.Member, s galera.Snapshot) bool {
 
 // adoptHistory finds the history's UUID after a loss of the status, or with volumes of an earlier
 // cluster: all data must be of one history.
-func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
+func adoptHistory(s galera.Snapshot, v memberClasses) (Decision, bool) {
 	if len(v.silent) > 0 {
 		return waitForAgents(s, v)
 	}
@@ -296,7 +296,7 @@ func adoptHistory(s galera.Snapshot, v verdict) (Decision, bool) {
 }
 
 // startAt begins the operation that bootstraps best.
-func startAt(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) {
+func startAt(s galera.Snapshot, v memberClasses, best galera.Member) (Decision, bool) {
 	op := galera.Operation{Type: galera.OpRecover, BootstrapMember: best.Name, Position: best.Position}
 	if d, waiting := letRunningCatchUp(s, v, best); waiting {
 		return d, true
@@ -318,7 +318,7 @@ func startAt(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) 
 
 // letRunningCatchUp waits while a running node still applies received write-sets: it may become more advanced than
 // best. A node without progress requires manual action: its received write-sets are in memory only.
-func letRunningCatchUp(s galera.Snapshot, v verdict, best galera.Member) (Decision, bool) {
+func letRunningCatchUp(s galera.Snapshot, v memberClasses, best galera.Member) (Decision, bool) {
 	for _, m := range v.candidates {
 		switch {
 		case !withoutQuorum(m) || m.Server.ReceiveQueue == 0:
@@ -335,7 +335,7 @@ func letRunningCatchUp(s galera.Snapshot, v verdict, best galera.Member) (Decisi
 }
 
 // separated reports whether nodes run outside best's component: they may merge by themselves.
-func separated(v verdict, best galera.Member) bool {
+func separated(v memberClasses, best galera.Member) bool {
 	running := 0
 	for _, m := range v.candidates {
 		if withoutQuorum(m) {

@@ -24,9 +24,9 @@ const (
 	refusedFor  = 10 * time.Second
 	// knownFor is how long a token that was served is reviewed again without waiting behind those of strangers.
 	knownFor = time.Hour
-	// maxVerdicts and maxReviews bound what strangers can make the operator keep, and ask at the same time.
-	maxVerdicts = 256
-	maxReviews  = 4
+	// maxAnswers and maxReviews bound what strangers can make the operator keep, and ask at the same time.
+	maxAnswers = 256
+	maxReviews = 4
 	// maxToken is more than a token of Kubernetes has, reviewTimeout longer than an API server that is well takes.
 	maxToken      = 16 << 10
 	reviewTimeout = 10 * time.Second
@@ -66,19 +66,19 @@ func newGate(config *rest.Config) (*gate, error) {
 		}}, nil
 }
 
-// gate admits requests by their token. It keeps the API server's verdicts for a while, without the tokens.
+// gate admits requests by their token. It keeps the API server's answers for a while, without the tokens.
 type gate struct {
 	authenticate func(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error)
 	authorize    func(context.Context, authorizationv1.SubjectAccessReviewSpec) (bool, error)
 	// reviews are those of tokens that were not served before, again of those that were.
 	reviews, again chan struct{}
 
-	mu       sync.Mutex
-	verdicts map[[sha256.Size]byte]verdict
+	mu      sync.Mutex
+	answers map[[sha256.Size]byte]answer
 }
 
-// verdict is the status of the answer to a request: 200, 401 or 403.
-type verdict struct {
+// answer is the status of the answer to a request: 200, 401 or 403.
+type answer struct {
 	code  int
 	until time.Time
 }
@@ -159,11 +159,11 @@ func (g *gate) review(ctx context.Context, token, verb, path string) (code int, 
 	return http.StatusOK, nil
 }
 
-// known returns a verdict that still holds, 0 without one, and whether the token was served before.
+// known returns an answer that still holds, 0 without one, and whether the token was served before.
 func (g *gate) known(key [sha256.Size]byte, now time.Time) (code int, served bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	v := g.verdicts[key]
+	v := g.answers[key]
 	if now.Before(v.until) {
 		return v.code, false
 	}
@@ -173,22 +173,22 @@ func (g *gate) known(key [sha256.Size]byte, now time.Time) (code int, served boo
 func (g *gate) keep(key [sha256.Size]byte, code int, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.verdicts == nil {
-		g.verdicts = map[[sha256.Size]byte]verdict{}
+	if g.answers == nil {
+		g.answers = map[[sha256.Size]byte]answer{}
 	}
-	delete(g.verdicts, key)
-	for k, v := range g.verdicts {
+	delete(g.answers, key)
+	for k, v := range g.answers {
 		ended, served := !now.Before(v.until), v.code == http.StatusOK
-		if ended && (!served || now.Sub(v.until) > knownFor) || len(g.verdicts) >= maxVerdicts && (ended || !served) {
-			delete(g.verdicts, k)
+		if ended && (!served || now.Sub(v.until) > knownFor) || len(g.answers) >= maxAnswers && (ended || !served) {
+			delete(g.answers, k)
 		}
 	}
-	if len(g.verdicts) >= maxVerdicts {
+	if len(g.answers) >= maxAnswers {
 		return // asked again each time
 	}
 	lasts := refusedFor
 	if code == http.StatusOK {
 		lasts = admittedFor
 	}
-	g.verdicts[key] = verdict{code, now.Add(lasts)}
+	g.answers[key] = answer{code, now.Add(lasts)}
 }

@@ -89,8 +89,8 @@ func TestMetricsNeedAToken(t *testing.T) {
 	}
 }
 
-// TestVerdictsAreKept for a while: a scrape does not cost two requests each time, and a right that was taken away ends.
-func TestVerdictsAreKept(t *testing.T) {
+// TestAnswersAreKept for a while: a scrape does not cost two requests each time, and a right that was taken away ends.
+func TestAnswersAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsked()
 		for range 10 {
@@ -103,13 +103,13 @@ func TestVerdictsAreKept(t *testing.T) {
 		time.Sleep(admittedFor)
 		a.get(t, "GET", "/metrics", "Bearer reader")
 		if a.reviewed != 3 {
-			t.Errorf("a verdict is kept for ever")
+			t.Errorf("an answer is kept for ever")
 		}
-		for i := range 10 * maxVerdicts {
+		for i := range 10 * maxAnswers {
 			a.get(t, "GET", "/metrics", fmt.Sprint("Bearer ", i))
 		}
-		if len(a.verdicts) > maxVerdicts {
-			t.Errorf("%d verdicts are kept", len(a.verdicts))
+		if len(a.answers) > maxAnswers {
+			t.Errorf("%d answers are kept", len(a.answers))
 		}
 		before := a.reviewed
 		if got := a.get(t, "GET", "/metrics", "Bearer reader"); got != 200 || a.reviewed != before {
@@ -134,7 +134,7 @@ func TestReviewsAreBounded(t *testing.T) {
 }
 
 // TestStrangersDelayNoReader: while strangers keep all reviews of new tokens busy, one that was served is reviewed
-// again when its verdict has ended, and is forgotten after an hour.
+// again when its answer has ended, and is forgotten after an hour.
 func TestStrangersDelayNoReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsked()
@@ -151,8 +151,8 @@ func TestStrangersDelayNoReader(t *testing.T) {
 		<-a.reviews
 		time.Sleep(admittedFor + knownFor + time.Second)
 		a.get(t, "GET", "/metrics", "Bearer stranger")
-		if len(a.verdicts) != 1 {
-			t.Errorf("%d verdicts are kept", len(a.verdicts))
+		if len(a.answers) != 1 {
+			t.Errorf("%d answers are kept", len(a.answers))
 		}
 	})
 }

@@ -63,10 +63,10 @@ func arbitratorProblem(in Input) *validate.Problem {
 }
 
 // arbitratorReady describes what keeps the arbitrator from being ready. ok is true if nothing does.
-func arbitratorReady(in Input) (v verdict, ok bool) {
+func arbitratorReady(in Input) (v condition, ok bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Wanted {
-		return verdict{}, true
+		return condition{}, true
 	}
 	s := arbitratorStatus(in, in.cluster().Status.Arbitrator)
 	switch {
@@ -76,15 +76,15 @@ func arbitratorReady(in Input) (v verdict, ok bool) {
 		return no(v1alpha1.ReasonConfigurationStale,
 			"the arbitrator does not run with the published configuration and certificate yet"+because(s.Message)), false
 	}
-	return verdict{}, true
+	return condition{}, true
 }
 
 // arbitratorEncrypted requires the same evidence from the arbitrator as from every node: its own checks, its handshakes
 // with all nodes, and theirs with it.
-func arbitratorEncrypted(in Input) (verdict, bool) {
+func arbitratorEncrypted(in Input) (condition, bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || !a.Scheduled || in.Config.TLS.Replication == galera.SocketPlain {
-		return verdict{}, true
+		return condition{}, true
 	}
 	r := in.report(a.Name)
 	if r == nil || a.Process == "" {
@@ -103,7 +103,7 @@ func arbitratorEncrypted(in Input) (verdict, bool) {
 			}
 		}
 	}
-	return verdict{}, true
+	return condition{}, true
 }
 
 func arbitratorSuffix(in Input) string {
@@ -115,14 +115,14 @@ func arbitratorSuffix(in Input) string {
 
 // arbitratorCertificate reports whether the running garbd presents or trusts other certificates than the published
 // ones. garbd cannot load new ones; it waits for its restart.
-func arbitratorCertificate(in Input) (v verdict, ok bool) {
+func arbitratorCertificate(in Input) (v condition, ok bool) {
 	a := in.Snapshot.Arbitrator
 	if a == nil || a.Process == "" {
-		return verdict{}, true
+		return condition{}, true
 	}
 	r := in.report(a.Name)
 	if r == nil || r.TLS.Loaded == "" {
-		return verdict{}, true
+		return condition{}, true
 	}
 	if r.TLS.LoadedSerial != in.Published.Serial {
 		return no(v1alpha1.ReasonCertificateNotLoaded,
@@ -135,7 +135,7 @@ func arbitratorCertificate(in Input) (v verdict, ok bool) {
 				"the CA was replaced, and the arbitrator trusts the old one until its restart"), false
 		}
 	}
-	return verdict{}, true
+	return condition{}, true
 }
 
 // votes counts the votes in the Primary component, and all votes.

@@ -24,7 +24,7 @@ const (
 
 // encryptedAtRest is True by what the agents have read on their volumes, and by nothing else. A file in clear on one
 // node counts, whatever is not known of others.
-func encryptedAtRest(in Input) verdict {
+func encryptedAtRest(in Input) condition {
 	files, pages, waits := int64(0), int64(0), ""
 	if len(in.Snapshot.Members) == 0 {
 		return unproved("there are no nodes yet")
@@ -73,7 +73,7 @@ func missingProof(now time.Time, member string, a *agentapi.AtRestReport) string
 }
 
 // setAtRest sets the condition where there is encryption at rest.
-func setAtRest(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind string, v verdict)) {
+func setAtRest(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind string, v condition)) {
 	if in.cluster().AtRest() == nil {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEncryptedAtRest)
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 // available is True while clients can write: the node behind the Service NAME-primary accepts writes.
-func available(in Input) verdict {
+func available(in Input) condition {
 	component, primary := false, ""
 	for _, m := range in.Snapshot.Members {
 		component = component || m.InPrimary()
@@ -45,7 +45,7 @@ func takesWrites(m galera.Member) bool {
 }
 
 // paused is True while an annotation keeps the operator from acting.
-func paused(in Input) verdict {
+func paused(in Input) condition {
 	if in.cluster().Paused() {
 		return yes(v1alpha1.ReasonPaused, "the operator only observes. "+letAct)
 	}

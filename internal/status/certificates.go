@@ -7,7 +7,7 @@ import (
 )
 
 // certificatesValid is True when the published pair is valid and every node that answers presents it.
-func certificatesValid(in Input) verdict {
+func certificatesValid(in Input) condition {
 	if p := issuer(in); p != nil {
 		return no(p.Reason, p.Message)
 	}

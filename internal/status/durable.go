@@ -25,7 +25,7 @@ var flushes = []struct {
 }
 
 // durable is True when an acknowledged write is on the disk of the node that acknowledged it.
-func durable(in Input) verdict {
+func durable(in Input) condition {
 	for _, key := range slices.Sorted(maps.Keys(in.Config.Settings)) {
 		value := in.Config.Settings[key]
 		for _, f := range flushes {

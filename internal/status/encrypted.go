@@ -15,23 +15,23 @@ import (
 // evidenceLasts is how long a check counts; agents check every half minute.
 const evidenceLasts = 3 * time.Minute
 
-// verdict of a condition.
-type verdict struct {
+// condition of a condition.
+type condition struct {
 	status  metav1.ConditionStatus
 	reason  string
 	message string
 }
 
-func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
-func no(reason, message string) verdict  { return verdict{metav1.ConditionFalse, reason, message} }
-func unknown(reason, message string) verdict {
-	return verdict{metav1.ConditionUnknown, reason, message}
+func yes(reason, message string) condition { return condition{metav1.ConditionTrue, reason, message} }
+func no(reason, message string) condition  { return condition{metav1.ConditionFalse, reason, message} }
+func unknown(reason, message string) condition {
+	return condition{metav1.ConditionUnknown, reason, message}
 }
-func unproved(message string) verdict { return unknown(v1alpha1.ReasonNotYetProved, message) }
+func unproved(message string) condition { return unknown(v1alpha1.ReasonNotYetProved, message) }
 
 // encrypted is True when every channel was proved to carry TLS only, by evidence; with a policy that leaves some of
 // them without, it is False and names them.
-func encrypted(in Input, proof verdict) verdict {
+func encrypted(in Input, proof condition) condition {
 	plain := plaintextChannels(in.Config.TLS)
 	if len(plain) == 0 || proof.status != metav1.ConditionTrue {
 		return proof
@@ -60,7 +60,7 @@ func plaintextChannels(t agentapi.TLSConfig) []string {
 }
 
 // inAWord is the condition Encrypted for a column.
-func inAWord(enc verdict) string {
+func inAWord(enc condition) string {
 	if enc.reason == v1alpha1.ReasonPartlyEncrypted {
 		return v1alpha1.EncryptedPartly
 	}
@@ -72,7 +72,7 @@ func inAWord(enc verdict) string {
 // trusted CA, and refused plaintext; with strict sockets each node verified every other one, and the arbitrator
 // likewise. SST is never dialled: the configuration of its scripts must require TLS. CertificatesValid reports whether
 // the certificates are the newest.
-func proved(in Input) verdict {
+func proved(in Input) condition {
 	tls := in.Config.TLS
 	required := RequiredChannels(tls)
 	if len(required) == 0 {
@@ -125,7 +125,7 @@ func RequiredChannels(t agentapi.TLSConfig) []string {
 }
 
 // judgeChannel explains why one channel of one member does not count as encrypted. ok is true if it does.
-func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict, bool) {
+func judgeChannel(in Input, member, channel string, r *agentapi.Report) (condition, bool) {
 	f, ok := r.TLS.Channels[channel]
 	if !ok || in.Now.Sub(f.CheckedAt) > evidenceLasts || f.Observed == agentapi.ObservedUnknown {
 		return unproved(fmt.Sprintf("%s: no fresh evidence for %s%s", member, channel, because(f.Problem))), false
@@ -136,7 +136,7 @@ func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict
 			because(f.Problem))), false
 	case channel == agentapi.ChannelStateTransfer:
 		// It listens only during an SST: the agent judges what the scripts are configured to enforce.
-		return verdict{}, true
+		return condition{}, true
 	case !f.PlaintextRefused:
 		return unproved(fmt.Sprintf("%s: waiting for the proof that %s refuses plaintext%s", member, channel,
 			because(f.Problem))), false
@@ -144,13 +144,13 @@ func judgeChannel(in Input, member, channel string, r *agentapi.Report) (verdict
 		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s: the certificate on %s is not trusted%s", member, channel,
 			because(f.Problem))), false
 	}
-	return verdict{}, true
+	return condition{}, true
 }
 
 // judgePeers requires this member's handshakes with the others: a node cannot prove its own encryption alone.
-func judgePeers(in Input, member string, r *agentapi.Report) (verdict, bool) {
+func judgePeers(in Input, member string, r *agentapi.Report) (condition, bool) {
 	if in.Config.TLS.Replication != galera.SocketStrict {
-		return verdict{}, true
+		return condition{}, true
 	}
 	for _, peer := range in.Snapshot.Members {
 		if peer.Name == member {
@@ -160,10 +160,10 @@ func judgePeers(in Input, member string, r *agentapi.Report) (verdict, bool) {
 			return v, false
 		}
 	}
-	return verdict{}, true
+	return condition{}, true
 }
 
-func judgePeer(r *agentapi.Report, member, peer string) (verdict, bool) {
+func judgePeer(r *agentapi.Report, member, peer string) (condition, bool) {
 	f, ok := r.TLS.Peers[peer]
 	if !ok || f.Observed == agentapi.ObservedUnknown {
 		return unproved(fmt.Sprintf("%s has not verified %s yet%s", member, peer, because(f.Problem))), false
@@ -172,7 +172,7 @@ func judgePeer(r *agentapi.Report, member, peer string) (verdict, bool) {
 		return no(v1alpha1.ReasonPeerUnverified, fmt.Sprintf("%s could not verify %s on the replication port%s", member, peer,
 			because(f.Problem))), false
 	}
-	return verdict{}, true
+	return condition{}, true
 }
 
 func because(problem string) string {

@@ -12,7 +12,7 @@ import (
 )
 
 // quorumHealthy is True when there is one Primary component with a majority of the nodes.
-func quorumHealthy(in Input) verdict {
+func quorumHealthy(in Input) condition {
 	switch in.Decision.Reason {
 	case plan.ReasonTwoPrimaryComponents, plan.ReasonForeignData:
 		if p := decision(in); p != nil {
@@ -40,7 +40,7 @@ func quorumHealthy(in Input) verdict {
 }
 
 // ready is True when everything the spec asks for was observed.
-func ready(in Input, problem *validate.Problem, enc verdict) verdict {
+func ready(in Input, problem *validate.Problem, enc condition) condition {
 	if in.Snapshot.Hibernate && !asleep(in) && !in.Withheld {
 		return no(v1alpha1.ReasonHibernating, in.Decision.Message)
 	}

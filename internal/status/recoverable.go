@@ -6,7 +6,7 @@ import (
 
 // recoverable is True when the archive of the binary log goes on from a backup, and keeps up
 // (controllers/galeracluster/archiving judges that).
-func recoverable(c *v1alpha1.GaleraCluster) verdict {
+func recoverable(c *v1alpha1.GaleraCluster) condition {
 	s := c.Status.Backup
 	switch {
 	case s == nil || s.Reason == "":

@@ -99,7 +99,7 @@ func enabledEvents(in Input) []string {
 }
 
 // scheduled returns where the cluster's events run; exist is false while no node has an event.
-func scheduled(in Input) (v verdict, exist bool) {
+func scheduled(in Input) (v condition, exist bool) {
 	f := scheduledOf(in)
 	if len(f.events) == 0 {
 		before := meta.FindStatusCondition(in.cluster().Status.Conditions, v1alpha1.ConditionEventsScheduled)
@@ -139,7 +139,7 @@ func (f scheduledFacts) sort(known []string, primary string) (out sortedEvents) 
 }
 
 // judgeEvents reports first what may do harm.
-func judgeEvents(f scheduledFacts, known []string, primary string) verdict {
+func judgeEvents(f scheduledFacts, known []string, primary string) condition {
 	e := f.sort(known, primary)
 	const alter = "ALTER DEFINER = … EVENT … "
 	switch {
@@ -170,7 +170,7 @@ func judgeEvents(f scheduledFacts, known []string, primary string) verdict {
 }
 
 // schedulerOff explains why enabled events do not run.
-func (f scheduledFacts) schedulerOff(enabled []string) verdict {
+func (f scheduledFacts) schedulerOff(enabled []string) condition {
 	message := "enabled events do not run: " + several(enabled) + ". "
 	switch {
 	case !f.wanted:
@@ -193,7 +193,7 @@ func common(a, b []string) (out []string) {
 	return out
 }
 
-func unknownEvents(silent []string) verdict {
+func unknownEvents(silent []string) condition {
 	return unknown(v1alpha1.ReasonEventsUnknown, "whether events are enabled is not known of "+strings.Join(silent, ", "))
 }
 

@@ -9,7 +9,7 @@ import (
 
 // cpuStarved is True while a node's container waits for a processor for so long that the others may evict the node.
 // Nodes whose agent does not answer are left out: why it does not is another condition's.
-func cpuStarved(in Input) verdict {
+func cpuStarved(in Input) condition {
 	var starved []string
 	answers := 0
 	for _, m := range in.Snapshot.Members {

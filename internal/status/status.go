@@ -47,7 +47,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 
 	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused
 	status.RequiredActions = requiredActions(in, unseen)
-	set := func(kind string, v verdict) {
+	set := func(kind string, v condition) {
 		generation := c.Generation
 		if kind == v1alpha1.ConditionReady && unseen {
 			generation = max(status.ObservedGeneration, 0) // it does not describe the current spec
@@ -81,7 +81,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 }
 
 // stalled is True when manual action is required: on a paused cluster, as soon as there is something to do.
-func stalled(actions []v1alpha1.RequiredAction) verdict {
+func stalled(actions []v1alpha1.RequiredAction) condition {
 	a, is := stalls(actions)
 	switch {
 	case !is:
@@ -93,7 +93,7 @@ func stalled(actions []v1alpha1.RequiredAction) verdict {
 }
 
 // reconciling is True while the operator works, and False when it is done or cannot go on.
-func reconciling(rdy verdict, problem *validate.Problem, in Input) verdict {
+func reconciling(rdy condition, problem *validate.Problem, in Input) condition {
 	switch {
 	case rdy.status == metav1.ConditionTrue && in.Snapshot.Hibernate:
 		return no(v1alpha1.ReasonHibernated, "the cluster is hibernated")

@@ -15,7 +15,7 @@ import (
 
 // upToDate is True when nothing that runs is to be replaced: no node for what the spec or this operator asks for, and
 // no agent.
-func upToDate(in Input) verdict {
+func upToDate(in Input) condition {
 	var pending, now []string
 	for _, m := range in.Snapshot.Members {
 		switch outdated := plan.Outdated(m); {

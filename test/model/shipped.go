@@ -11,7 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// This file translates the world's facts into the input of the shipped decisions of the agent, and their verdicts back.
+// This file translates the world's facts into the input of the shipped decisions of the agent, and what they return back.
 
 // later is any positive duration: its length does not matter here.
 const later = time.Second
@@ -56,7 +56,7 @@ func (w *agents) situation(i int, peers map[string]agentapi.PeerView) lifecycle.
 }
 
 // judgeJoin is the agent's shipped decision whether its member may join the peers that answered, and with which donor.
-func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.JoinVerdict {
+func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.JoinDecision {
 	v := &w.nodes[i].vol
 	self := lifecycle.Joiner{Data: dataStates[v.data], Position: w.past.position(v.head), Marked: v.marked || v.voted}
 	if w.api.status.uuid != 0 {
@@ -65,11 +65,11 @@ func (w *agents) judgeJoin(i int, peers map[string]agentapi.PeerView) lifecycle.
 	if len(peers) > 0 {
 		self.Lineage = v.book.lines.lineage(self.Position.UUID)
 	}
-	verdict := lifecycle.JudgeJoin(self, peers)
-	if verdict.Join {
-		verdict = lifecycle.AwaitDonor(verdict, "", verdict.SST, peers, lifecycle.DonorPreferences{})
+	decision := lifecycle.JudgeJoin(self, peers)
+	if decision.Join {
+		decision = lifecycle.AwaitDonor(decision, "", decision.SST, peers, lifecycle.DonorPreferences{})
 	}
-	return verdict
+	return decision
 }
 
 // peerAnswers returns the answers of the other agents, if this one asks them now; nil if none answers.
@@ -121,7 +121,7 @@ func (w *agents) peerView(j int) agentapi.PeerView {
 
 // judgeOrder is the agent's own judgement of an order. One that makes a member Primary is also judged by the answers of
 // the others, in half of the schedules: in the other half none answers.
-func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Verdict {
+func (w *agents) judgeOrder(i int, o agentapi.Order) orders.Judgement {
 	n := &w.nodes[i]
 	f := orders.Facts{
 		Examined: n.agent.phase != phaseExamining && n.agent.phase != phaseInitialising && !n.agent.positionUnknown,

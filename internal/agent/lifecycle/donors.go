@@ -78,18 +78,18 @@ func DonorList(image string, peers map[string]agentapi.PeerView, desired DonorPr
 }
 
 // AwaitDonor delays a join while no able member is Synced, and one by SST while only the primary could be its donor.
-func AwaitDonor(v JoinVerdict, image string, sst bool, peers map[string]agentapi.PeerView,
-	desired DonorPreferences) JoinVerdict {
+func AwaitDonor(v JoinDecision, image string, sst bool, peers map[string]agentapi.PeerView,
+	desired DonorPreferences) JoinDecision {
 	able, later := AbleDonors(image, peers)
 	if later && !slices.ContainsFunc(PrimaryPeers(able),
 		func(p agentapi.PeerView) bool { return p.State == galera.NodeSynced }) {
-		return JoinVerdict{Wait: "a member whose MariaDB is not of a later series, to join by"}
+		return JoinDecision{Wait: "a member whose MariaDB is not of a later series, to join by"}
 	}
 	if !sst {
 		return v
 	}
 	if _, busy := Donors(able, desired); busy != "" {
-		return JoinVerdict{Wait: busy + " is the donor of another joiner, and the primary is spared"}
+		return JoinDecision{Wait: busy + " is the donor of another joiner, and the primary is spared"}
 	}
 	return v
 }

@@ -23,8 +23,8 @@ type Joiner struct {
 	Crashed string
 }
 
-// JoinVerdict records whether a member may be started to join.
-type JoinVerdict struct {
+// JoinDecision records whether a member may be started to join.
+type JoinDecision struct {
 	Join bool
 	// Failure is set when joining would destroy something: it stays down until the facts change.
 	Failure *agentapi.Failure
@@ -39,10 +39,10 @@ type JoinVerdict struct {
 // JudgeJoin is the join rule. A member joins only what is Primary, and only when what it holds
 // is either nothing or an earlier state of what it joins: Galera would answer anything else with
 // a full state transfer over data that exist nowhere else.
-func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
+func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinDecision {
 	primaries := PrimaryPeers(peers)
 	if len(primaries) == 0 {
-		return JoinVerdict{Wait: "no other member is in a Primary component"}
+		return JoinDecision{Wait: "no other member is in a Primary component"}
 	}
 	first := primaries[0]
 	line := first.Lineage
@@ -59,28 +59,28 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinVerdict {
 		return v
 	}
 	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool { return p.Settling }) {
-		return JoinVerdict{Wait: "the group to finish evicting a terminated server"}
+		return JoinDecision{Wait: "the group to finish evicting a terminated server"}
 	}
 	if slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool {
 		return self.Crashed != "" &&
 			slices.Contains(p.Members, self.Crashed)
 	}) {
-		return JoinVerdict{Wait: "the group has not noticed yet that the server ended"}
+		return JoinDecision{Wait: "the group has not noticed yet that the server ended"}
 	}
 	if !slices.ContainsFunc(primaries, func(p agentapi.PeerView) bool {
 		return !p.Draining &&
 			p.State != galera.NodeJoining
 	}) {
-		return JoinVerdict{Wait: "the members of the Primary component are joining or terminating"}
+		return JoinDecision{Wait: "the members of the Primary component are joining or terminating"}
 	}
 	forgotten, _ := line.Forgotten(self.Lineage, self.Position)
-	return JoinVerdict{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || forgotten ||
+	return JoinDecision{Join: true, Line: line, SST: self.Data != galera.DataPresent || self.Marked || forgotten ||
 		line.Copies(self.Lineage)}
 }
 
 // NameOthers adds to a wait that the addresses of members are answered by agents of other clusters, and no member
 // answers. An address passes to another pod, and a copy of the objects names the hosts of the original.
-func NameOthers(v JoinVerdict, peers map[string]agentapi.PeerView, others map[string]agentapi.Identity) JoinVerdict {
+func NameOthers(v JoinDecision, peers map[string]agentapi.PeerView, others map[string]agentapi.Identity) JoinDecision {
 	if v.Join || v.Failure != nil || len(peers) > 0 || len(others) == 0 {
 		return v
 	}
@@ -91,7 +91,7 @@ func NameOthers(v JoinVerdict, peers map[string]agentapi.PeerView, others map[st
 }
 
 // NameRefused adds to a wait that no member answers, and that the certificates of some are refused, or refuse ours.
-func NameRefused(v JoinVerdict, peers map[string]agentapi.PeerView, refused map[string]string) JoinVerdict {
+func NameRefused(v JoinDecision, peers map[string]agentapi.PeerView, refused map[string]string) JoinDecision {
 	if v.Join || v.Failure != nil || len(peers) > 0 || len(refused) == 0 {
 		return v
 	}
@@ -102,14 +102,14 @@ func NameRefused(v JoinVerdict, peers map[string]agentapi.PeerView, refused map[
 }
 
 // judgeHistory reports whether what a member holds may be brought to the state of the component.
-func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (JoinVerdict, bool) {
+func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (JoinDecision, bool) {
 	if self.History != "" && self.History != first.ClusterUUID {
 		return Refused(agentapi.FailureForeignUUID,
 			"%s is in the history %s, but that of this cluster is %s: it is not joined",
 			first.Name, first.ClusterUUID, self.History), true
 	}
 	if self.Data != galera.DataPresent {
-		return JoinVerdict{}, false
+		return JoinDecision{}, false
 	}
 	switch {
 	case !self.Position.Known():
@@ -128,19 +128,19 @@ func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (Jo
 				"replace them",
 			galera.RememberedLines, self.Position), true
 	} else if forgotten {
-		return JoinVerdict{}, false // replaced by a copy
+		return JoinDecision{}, false // replaced by a copy
 	}
 	if from, diverged := line.Diverged(self.Lineage, self.Position); diverged {
 		return Refused(agentapi.FailureDiverged,
 			"the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+
 				"joining would lose or mix them", from, self.Position.Seqno-from.Seqno, self.Position), true
 	}
-	return JoinVerdict{}, false
+	return JoinDecision{}, false
 }
 
-// Refused is the verdict on a member that must not join, with a reason of agentapi and what to do.
-func Refused(reason, format string, args ...any) JoinVerdict {
-	return JoinVerdict{Failure: &agentapi.Failure{Reason: reason, Message: fmt.Sprintf(format, args...)}}
+// Refused is the decision on a member that must not join, with a reason of agentapi and what to do.
+func Refused(reason, format string, args ...any) JoinDecision {
+	return JoinDecision{Failure: &agentapi.Failure{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
 // PrimaryPeers returns the members of Primary components with a real history, by name.

@@ -118,7 +118,7 @@ func TestJudgeJoin(t *testing.T) {
 
 // TestJudgeJoinHistory: a member without data joins the recorded history, and no other.
 func TestJudgeJoinHistory(t *testing.T) {
-	joins := func(history string) JoinVerdict {
+	joins := func(history string) JoinDecision {
 		return JudgeJoin(Joiner{Data: galera.DataEmpty, History: history}, primary("a", nil))
 	}
 	if v := joins(primary("a", nil)["a"].ClusterUUID); !v.Join {
@@ -214,13 +214,13 @@ func TestJudgeJoinCopies(t *testing.T) {
 // TestNameRefused: a member that cannot ask any other because of certificates reports whose. One answer is enough to
 // wait for the usual.
 func TestNameRefused(t *testing.T) {
-	wait := JoinVerdict{Wait: "no other member is in a Primary component"}
+	wait := JoinDecision{Wait: "no other member is in a Primary component"}
 	refused := map[string]string{"b": "unknown authority", "c": "unknown authority"}
 	if got := NameRefused(wait, nil, refused).Wait; !strings.Contains(got, "b, c cannot be asked") ||
 		!strings.Contains(got, "unknown authority") {
 		t.Error(got)
 	}
-	for name, got := range map[string]JoinVerdict{
+	for name, got := range map[string]JoinDecision{
 		"a peer answers": NameRefused(wait, map[string]agentapi.PeerView{"c": {Name: "c"}}, refused),
 		"none refuses":   NameRefused(wait, nil, nil),
 	} {
@@ -228,7 +228,7 @@ func TestNameRefused(t *testing.T) {
 			t.Errorf("%s: %s", name, got.Wait)
 		}
 	}
-	if got := NameRefused(JoinVerdict{Join: true}, nil, refused); got.Wait != "" {
+	if got := NameRefused(JoinDecision{Join: true}, nil, refused); got.Wait != "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -237,13 +237,13 @@ func TestNameRefused(t *testing.T) {
 // enough for the usual reasons.
 func TestNameOthers(t *testing.T) {
 	others := map[string]agentapi.Identity{"b": {Namespace: "prod", Cluster: "shop", UID: "two"}}
-	wait := JoinVerdict{Wait: "no other member is in a Primary component"}
+	wait := JoinDecision{Wait: "no other member is in a Primary component"}
 	peer := map[string]agentapi.PeerView{"c": {Name: "c"}}
 	if got := NameOthers(wait, nil, others).Wait; !strings.Contains(got, "addresses of b") ||
 		!strings.Contains(got, "prod/shop (UID two)") {
 		t.Errorf("%q", got)
 	}
-	for name, got := range map[string]JoinVerdict{
+	for name, got := range map[string]JoinDecision{
 		"a peer answers": NameOthers(wait, peer, others), "no one answers": NameOthers(wait, nil, nil),
 	} {
 		if got.Wait != wait.Wait {

@@ -44,7 +44,7 @@ type Situation struct {
 	CrashedIn time.Duration
 	// ExamineIn is the same for the next examination.
 	ExamineIn time.Duration
-	Join      JoinVerdict
+	Join      JoinDecision
 }
 
 // Job names what a worker does for the loop.

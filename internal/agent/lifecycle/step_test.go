@@ -8,7 +8,7 @@ import (
 )
 
 func TestNext(t *testing.T) {
-	ready := Situation{Examined: true, Join: JoinVerdict{Join: true}}
+	ready := Situation{Examined: true, Join: JoinDecision{Join: true}}
 	failure := &agentapi.Failure{Reason: "x"}
 	leaves := DrainDelay{Serves: true, Others: true, Draining: 1}
 	for name, c := range map[string]struct {
@@ -17,7 +17,7 @@ func TestNext(t *testing.T) {
 		phase galera.Phase
 	}{
 		"joins": {func(*Situation) {}, ActJoin, galera.PhaseStarting},
-		"no peer to join": {func(s *Situation) { s.Join = JoinVerdict{Wait: "w"} }, ActNone,
+		"no peer to join": {func(s *Situation) { s.Join = JoinDecision{Wait: "w"} }, ActNone,
 			galera.PhaseWaiting},
 		"not yet again": {func(s *Situation) { s.RetryIn = 1 }, ActNone, galera.PhaseWaiting},
 		"looks first":   {func(s *Situation) { s.Examined = false }, ActExamine, galera.PhaseExamining},
@@ -65,7 +65,7 @@ func TestNext(t *testing.T) {
 			ActBootstrap, galera.PhaseStarting},
 		"initialise, but not yet again": {func(s *Situation) { s.Form, s.RetryIn = agentapi.OrderInitialise, 1 }, ActNone,
 			galera.PhaseWaiting},
-		"foreign data": {func(s *Situation) { s.Join = JoinVerdict{Failure: failure} }, ActNone,
+		"foreign data": {func(s *Situation) { s.Join = JoinDecision{Failure: failure} }, ActNone,
 			galera.PhaseFailed},
 		"sticky failure": {func(s *Situation) { s.NeedsOrder = failure }, ActNone, galera.PhaseFailed},
 		"blind": {func(s *Situation) {

@@ -21,7 +21,7 @@ type Build struct {
 // them, they are replaced by a full copy. Nor does it take anything from a member of a later series: a
 // full copy would be such data, and the later donor's script cannot even be talked to about an
 // incremental transfer (it has renamed a file, and Galera then marks the joiner's data as bad).
-func JudgeVersions(b Build, v JoinVerdict, peers map[string]agentapi.PeerView) JoinVerdict {
+func JudgeVersions(b Build, v JoinDecision, peers map[string]agentapi.PeerView) JoinDecision {
 	able, later := AbleDonors(b.Image, peers)
 	alike := slices.ContainsFunc(PrimaryPeers(able), func(p agentapi.PeerView) bool {
 		return p.Version != "" &&

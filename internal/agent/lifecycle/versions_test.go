@@ -30,11 +30,11 @@ func TestJudgeVersions(t *testing.T) {
 		maps.Copy(all, b)
 		return all
 	}
-	may, waits := JoinVerdict{Join: true}, JoinVerdict{Wait: "for a peer"}
+	may, waits := JoinDecision{Join: true}, JoinDecision{Wait: "for a peer"}
 	used := Build{Image: older, Newer: later}
 	for name, c := range map[string]struct {
 		build Build
-		v     JoinVerdict
+		v     JoinDecision
 		peers map[string]agentapi.PeerView
 		join  bool
 		says  string

@@ -37,7 +37,7 @@ type Facts struct {
 type Decision int
 
 const (
-	// Repeat means that it is known; Verdict.Record has the answer.
+	// Repeat means that it is known; Judgement.Record has the answer.
 	Repeat Decision = iota
 	// Busy means not now; nothing is recorded.
 	Busy
@@ -49,15 +49,15 @@ const (
 	Accept
 )
 
-// Verdict is a decision with its reason.
-type Verdict struct {
+// Judgement is a decision with its reason.
+type Judgement struct {
 	Decision Decision
 	Message  string
 	Record   *agentapi.OrderRecord
 }
 
 // Judge decides on an order. It is the only place where that is decided.
-func Judge(o agentapi.Order, book Content, damaged error, f Facts) Verdict {
+func Judge(o agentapi.Order, book Content, damaged error, f Facts) Judgement {
 	if v, done := judgeForm(o, book, damaged, f); done {
 		return v
 	}
@@ -78,15 +78,15 @@ func Judge(o agentapi.Order, book Content, damaged error, f Facts) Verdict {
 			return refuse("the member was stopped by order; a Start lifts that")
 		}
 	}
-	return Verdict{Decision: Accept}
+	return Judgement{Decision: Accept}
 }
 
-func refuse(format string, args ...any) Verdict {
-	return Verdict{Decision: Refuse, Message: fmt.Sprintf(format, args...)}
+func refuse(format string, args ...any) Judgement {
+	return Judgement{Decision: Refuse, Message: fmt.Sprintf(format, args...)}
 }
 
-func busy(format string, args ...any) Verdict {
-	return Verdict{Decision: Busy, Message: fmt.Sprintf(format, args...)}
+func busy(format string, args ...any) Judgement {
+	return Judgement{Decision: Busy, Message: fmt.Sprintf(format, args...)}
 }
 
 var kinds = []agentapi.OrderKind{
@@ -95,23 +95,23 @@ var kinds = []agentapi.OrderKind{
 }
 
 // judgeForm judges the order itself, the book and whether this is the moment.
-func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Verdict, bool) {
+func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Judgement, bool) {
 	switch {
 	case o.ID == "" || o.Epoch < 1 || !slices.Contains(kinds, o.Kind):
-		return Verdict{Decision: RefuseUnrecorded, Message: "an order needs an id, an epoch of 1 or more and a known kind"},
+		return Judgement{Decision: RefuseUnrecorded, Message: "an order needs an id, an epoch of 1 or more and a known kind"},
 			true
 	case damaged != nil:
-		return Verdict{Decision: RefuseUnrecorded, Message: "what this member was ordered before cannot be read: " +
+		return Judgement{Decision: RefuseUnrecorded, Message: "what this member was ordered before cannot be read: " +
 			damaged.Error()}, true
 	}
 	if known := book.Find(o.ID); known != nil {
 		if !known.Same(o) {
-			return Verdict{Decision: RefuseUnrecorded, Message: fmt.Sprintf("order %s is known with other content", o.ID)}, true
+			return Judgement{Decision: RefuseUnrecorded, Message: fmt.Sprintf("order %s is known with other content", o.ID)}, true
 		}
-		return Verdict{Decision: Repeat, Record: known}, true
+		return Judgement{Decision: Repeat, Record: known}, true
 	}
 	if o.Epoch < book.HighestEpoch {
-		return Verdict{Decision: RefuseUnrecorded, Message: fmt.Sprintf("epoch %d is over: this member has seen epoch %d",
+		return Judgement{Decision: RefuseUnrecorded, Message: fmt.Sprintf("epoch %d is over: this member has seen epoch %d",
 			o.Epoch, book.HighestEpoch)}, true
 	}
 	if f.Draining {
@@ -120,11 +120,11 @@ func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Verdict,
 	if f.Current != nil && !f.Cut && o.Kind != agentapi.OrderStop {
 		return busy("order %s (%s) is being carried out", f.Current.ID, f.Current.Kind), true
 	}
-	return Verdict{}, false
+	return Judgement{}, false
 }
 
 // judgeForming holds what Initialise and Bootstrap have in common.
-func judgeForming(o agentapi.Order, book Content, f Facts) (Verdict, bool) {
+func judgeForming(o agentapi.Order, book Content, f Facts) (Judgement, bool) {
 	if book.Formed.Epoch == o.Epoch && book.Formed.ID != "" {
 		return refuse("epoch %d has had its bootstrap already, by order %s", o.Epoch, book.Formed.ID), true
 	}
@@ -145,10 +145,10 @@ func judgeForming(o agentapi.Order, book Content, f Facts) (Verdict, bool) {
 		return busy("the last servers crashed shortly after they had begun to serve: the next attempt to start is in %s",
 			f.CrashedIn.Round(time.Second)), true
 	}
-	return Verdict{}, false
+	return Judgement{}, false
 }
 
-func judgeInitialise(o agentapi.Order, f Facts) Verdict {
+func judgeInitialise(o agentapi.Order, f Facts) Judgement {
 	if f.Data != galera.DataEmpty {
 		return refuse("the data directory is %s, not Empty", f.Data)
 	}
@@ -158,7 +158,7 @@ func judgeInitialise(o agentapi.Order, f Facts) Verdict {
 	if why := NotAlone(f.Peers); why != "" {
 		return refuse("%s", why)
 	}
-	return Verdict{Decision: Accept}
+	return Judgement{Decision: Accept}
 }
 
 // NotAlone returns why no new database may become the first component, by what the other members answered, "" when it
@@ -175,7 +175,7 @@ func NotAlone(peers []agentapi.PeerView) string {
 	return ""
 }
 
-func judgeBootstrap(o agentapi.Order, f Facts) Verdict {
+func judgeBootstrap(o agentapi.Order, f Facts) Judgement {
 	switch {
 	case f.Data != galera.DataPresent:
 		return refuse("the data directory is %s: there is no complete database to start from", f.Data)
@@ -196,10 +196,10 @@ func judgeBootstrap(o agentapi.Order, f Facts) Verdict {
 			return refuse("%s is ahead: %s, this member is at %s", p.Name, p.Position, f.Position)
 		}
 	}
-	return Verdict{Decision: Accept}
+	return Judgement{Decision: Accept}
 }
 
-func judgeRebuild(o agentapi.Order, f Facts) Verdict {
+func judgeRebuild(o agentapi.Order, f Facts) Judgement {
 	if f.Server == nil {
 		return refuse("mariadbd does not answer on this member")
 	}
@@ -219,11 +219,11 @@ func judgeRebuild(o agentapi.Order, f Facts) Verdict {
 	case o.Position.UUID != f.Position.UUID || f.Position.Seqno < o.Position.Seqno:
 		return refuse("the order was decided for position %s, this member is at %s", o.Position, f.Position)
 	}
-	return Verdict{Decision: Accept}
+	return Judgement{Decision: Accept}
 }
 
 // judgePeers refuses to make a member Primary next to one that is, or is being made so.
-func judgePeers(peers []agentapi.PeerView) (Verdict, bool) {
+func judgePeers(peers []agentapi.PeerView) (Judgement, bool) {
 	byName := slices.SortedFunc(slices.Values(peers),
 		func(x, y agentapi.PeerView) int { return strings.Compare(x.Name, y.Name) })
 	for _, p := range byName {
@@ -234,7 +234,7 @@ func judgePeers(peers []agentapi.PeerView) (Verdict, bool) {
 			return refuse("%s is being made Primary by an order", p.Name), true
 		}
 	}
-	return Verdict{}, false
+	return Judgement{}, false
 }
 
 // String returns the decision in a word, for the log.

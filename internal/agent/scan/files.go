@@ -122,7 +122,7 @@ func (r *reader) kind(ctx context.Context, name string, f *os.File, size int64, 
 			r.pageSize = 16 << 10
 		}
 		format := atrest.InnoDB{PageSize: r.pageSize}
-		return r.each(ctx, name, f, size, r.pageSize, func(_ int64, page []byte) atrest.Verdict {
+		return r.each(ctx, name, f, size, r.pageSize, func(_ int64, page []byte) atrest.PageKind {
 			return format.JudgeTemporary(page)
 		})
 	case ext == ".ibd", inRoot && strings.HasPrefix(base, "undo"), inRoot && strings.HasPrefix(base, "ibdata"):
@@ -221,7 +221,7 @@ func (r *reader) aria(ctx context.Context, name string, f *os.File, size int64) 
 
 // each reads pages of a file: all, or a sample.
 func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, pageSize int,
-	judge func(int64, []byte) atrest.Verdict) error {
+	judge func(int64, []byte) atrest.PageKind) error {
 	r.out.files++
 	total := size / int64(pageSize)
 	page, bad := make([]byte, pageSize), int64(0)
@@ -288,7 +288,7 @@ func whole(ctx context.Context, total, pageSize int64, look func(int64) error) e
 
 // page reads and judges one page. One that looks clear is read again: the server may have been writing it.
 func (r *reader) page(ctx context.Context, f *os.File, number int64, page []byte,
-	judge func(int64, []byte) atrest.Verdict) (v atrest.Verdict, err error) {
+	judge func(int64, []byte) atrest.PageKind) (v atrest.PageKind, err error) {
 	for attempt := range again {
 		if _, err := f.ReadAt(page, number*int64(len(page))); err != nil {
 			if errors.Is(err, io.EOF) {

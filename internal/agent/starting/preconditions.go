@@ -57,7 +57,7 @@ func otherCluster(r Dependencies) *agentapi.Failure {
 }
 
 // MayJoin decides whether this member may join the others, from which donor, and whether an SST would fit.
-func (r *Starter) MayJoin() lifecycle.JoinVerdict {
+func (r *Starter) MayJoin() lifecycle.JoinDecision {
 	found := r.Exam.Found
 	joiner := lifecycle.Joiner{Data: found.Data, Position: found.Position, Marked: found.Marked || found.VotedOut,
 		Lineage: r.Orders.Content().Lineage}
@@ -80,8 +80,8 @@ func (r *Starter) MayJoin() lifecycle.JoinVerdict {
 	return v
 }
 
-// transferPossible turns the verdict into a failure when no state transfer could succeed.
-func (r *Starter) transferPossible(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
+// transferPossible turns the decision into a failure when no state transfer could succeed.
+func (r *Starter) transferPossible(v lifecycle.JoinDecision) lifecycle.JoinDecision {
 	if len(r.Image.Missing) > 0 {
 		return lifecycle.Refused(agentapi.FailureToolMissing, "the image lacks %s, which a state transfer needs",
 			strings.Join(r.Image.Missing, ", "))
@@ -99,7 +99,7 @@ func (r *Starter) donorPreferences() lifecycle.DonorPreferences {
 }
 
 // awaitDonor delays a join while no member can be its donor, and an SST while it does not fit on the volume.
-func (r *Starter) awaitDonor(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
+func (r *Starter) awaitDonor(v lifecycle.JoinDecision) lifecycle.JoinDecision {
 	copied := v.SST || r.Exam.Found.Replaced()
 	v = lifecycle.AwaitDonor(v, r.Image.ServerVersion, copied, r.Group.Views, r.donorPreferences())
 	if !v.Join || !copied {
@@ -110,7 +110,7 @@ func (r *Starter) awaitDonor(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 
 // awaitSpace compares the size of the donors' data with the space on the volume: an SST that cannot succeed would only
 // burden its donor.
-func (r *Starter) awaitSpace(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
+func (r *Starter) awaitSpace(v lifecycle.JoinDecision) lifecycle.JoinDecision {
 	need := lifecycle.SSTSize(r.Group.Views)
 	if need == 0 {
 		return v
@@ -119,7 +119,7 @@ func (r *Starter) awaitSpace(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 		r.Volume.Measure(false)
 	}
 	if r.Volume.Sizes().At.IsZero() {
-		return lifecycle.JoinVerdict{Wait: "the volume's free space to be measured"}
+		return lifecycle.JoinDecision{Wait: "the volume's free space to be measured"}
 	}
 	// A larger gcache takes only what the SST leaves (join.GCacheRequest).
 	if r.Volume.Sizes().Cache == 0 {
@@ -133,7 +133,7 @@ func (r *Starter) awaitSpace(v lifecycle.JoinVerdict) lifecycle.JoinVerdict {
 		r.Volume.Measure(true)
 	}
 	if r.Volume.Sizes().DataAt.IsZero() {
-		return lifecycle.JoinVerdict{Wait: "the size of the data directory to be measured"}
+		return lifecycle.JoinDecision{Wait: "the size of the data directory to be measured"}
 	}
 	// An SST replaces the present data.
 	freeSpace := r.Volume.Sizes().Free + r.Volume.Sizes().Data

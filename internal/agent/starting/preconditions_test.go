@@ -26,7 +26,7 @@ func TestAwaitSpace(t *testing.T) {
 		Exam: &process.Examiner{}, Image: &mariadbd.Image{},
 		Config: &config.Manager{Node: &agentapi.NodeConfig{}}}}
 	r.Volume.At(platform.Places{Volume: t.TempDir(), Data: t.TempDir()})
-	yes := lifecycle.JoinVerdict{Join: true}
+	yes := lifecycle.JoinDecision{Join: true}
 	for name, c := range map[string]struct {
 		data  galera.DataState
 		bytes int64

@@ -22,8 +22,8 @@ import (
 
 const installTimeout = 10 * time.Minute
 
-// ToJoin starts mariadbd to join the component of the verdict.
-func (r *Starter) ToJoin(v lifecycle.JoinVerdict) {
+// ToJoin starts mariadbd to join the component of the decision.
+func (r *Starter) ToJoin(v lifecycle.JoinDecision) {
 	found := &r.Exam.Found
 	found.NeedsSST = v.SST
 	note := r.Join.Prepare()

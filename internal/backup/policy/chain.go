@@ -67,7 +67,7 @@ type Act int
 const (
 	// Follow it from where the archive ends.
 	Follow Act = iota
-	// Continue in the line of Verdict.Lines, and follow it.
+	// Continue in the line of Step.Lines, and follow it.
 	Continue
 	// Wait and ask again: it is not known yet.
 	Wait
@@ -77,50 +77,50 @@ const (
 	Begin
 )
 
-// Verdict is what to do with a node.
-type Verdict struct {
+// Step is what to do with a node.
+type Step struct {
 	Act   Act
 	Why   string
 	Lines []binlog.Line
 }
 
 // Resume decides how the archive goes on with a node. at is its last segment, the zero Head for an empty archive.
-func Resume(at binlog.Head, session string, n Node) Verdict {
+func Resume(at binlog.Head, session string, n Node) Step {
 	if len(n.Lines) == 0 || !n.Lines[0].Known() {
-		return Verdict{Act: Wait, Why: "its agent does not report its line of history"}
+		return Step{Act: Wait, Why: "its agent does not report its line of history"}
 	}
 	switch {
 	case at.Number == 0:
-		return Verdict{Act: Begin, Why: "it is the first"}
+		return Step{Act: Begin, Why: "it is the first"}
 	case at.Session != session:
-		return Verdict{Act: Begin, Why: "spec.backup.pointInTime was disabled, and enabled again"}
+		return Step{Act: Begin, Why: "spec.backup.pointInTime was disabled, and enabled again"}
 	case n.Domain != at.Last.Domain:
-		return Verdict{Act: Refuse, Why: fmt.Sprintf("its GTIDs have the domain %d, and the archive's %d", n.Domain,
+		return Step{Act: Refuse, Why: fmt.Sprintf("its GTIDs have the domain %d, and the archive's %d", n.Domain,
 			at.Last.Domain)}
 	}
 	return resumeLine(at, n)
 }
 
-func resumeLine(at binlog.Head, n Node) Verdict {
+func resumeLine(at binlog.Head, n Node) Step {
 	line := at.Line()
 	for i, l := range n.Lines {
 		if !l.Same(line) {
 			continue
 		}
 		if i == 0 {
-			return Verdict{Act: Follow}
+			return Step{Act: Follow}
 		}
 		later := n.Lines[:i]
 		switch {
 		case slices.ContainsFunc(later, func(l binlog.Line) bool { return l.Copied }):
-			return Verdict{Act: Refuse, Why: "the cluster was recovered from data that may have a part of a statement"}
+			return Step{Act: Refuse, Why: "the cluster was recovered from data that may have a part of a statement"}
 		case !hold(later, at):
 			least := slices.MinFunc(later, func(a, b binlog.Line) int { return cmp.Compare(a.Start, b.Start) }).Start
-			return Verdict{Act: Refuse, Why: fmt.Sprintf(
+			return Step{Act: Refuse, Why: fmt.Sprintf(
 				"the cluster was recovered at the seqno %d, and the archive has transactions up to %d: those after it were lost",
 				least, at.Seqno)}
 		case len(at.Lines)+i > binlog.MaxLines:
-			return Verdict{Act: Begin, Why: fmt.Sprintf("the chain has more than %d lines of history", binlog.MaxLines)}
+			return Step{Act: Begin, Why: fmt.Sprintf("the chain has more than %d lines of history", binlog.MaxLines)}
 		}
 		lines := append([]binlog.Line{}, at.Lines...)
 		for k := i - 1; k >= 0; k-- {
@@ -128,13 +128,13 @@ func resumeLine(at binlog.Head, n Node) Verdict {
 			next.After = at.Last
 			lines = append(lines, next)
 		}
-		return Verdict{Act: Continue, Lines: lines}
+		return Step{Act: Continue, Lines: lines}
 	}
 	if n.Lines[0].History == line.History && n.Lines[0].Epoch < line.Epoch {
-		return Verdict{Act: Wait, Why: fmt.Sprintf("it is of the line of history %s, and the archive of a later one",
+		return Step{Act: Wait, Why: fmt.Sprintf("it is of the line of history %s, and the archive of a later one",
 			n.Lines[0])}
 	}
-	return Verdict{Act: Refuse, Why: fmt.Sprintf("its data do not come from the line of history %s, which the archive has",
+	return Step{Act: Refuse, Why: fmt.Sprintf("its data do not come from the line of history %s, which the archive has",
 		line)}
 }
 

@@ -34,8 +34,8 @@ type Asked struct {
 	Why    string
 }
 
-// HoleVerdict is what a hole means.
-type HoleVerdict struct {
+// HoleAnswer is what a hole means.
+type HoleAnswer struct {
 	// Act is Follow for a hole that is explained, Wait, Refuse for the node that has it, or Begin for a gap.
 	Act Act
 	// Prefer is the node that has what the other one lacks.
@@ -47,19 +47,19 @@ type HoleVerdict struct {
 // node only; a statement that has failed everywhere takes a number, and is in no binary log. So what two nodes lack
 // that ran with a binary log is no transaction. Where that cannot be shown, transactions may be missing: waited states
 // that those that are away were waited for.
-func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleVerdict {
+func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
 	var lack, purged, unknown []string
 	for _, n := range nodes {
 		switch n.Answer {
 		case Has:
-			return HoleVerdict{Act: Refuse, Prefer: n.Node, Why: "it lacks a transaction after " + after.String() + ", which " +
+			return HoleAnswer{Act: Refuse, Prefer: n.Node, Why: "it lacks a transaction after " + after.String() + ", which " +
 				n.Node + " has"}
 		case Lacks:
 			lack = append(lack, n.Node)
 		case Purged:
 			purged = append(purged, n.Node)
 		case HasAndRefused:
-			return HoleVerdict{Act: Refuse, Why: fmt.Sprintf(
+			return HoleAnswer{Act: Refuse, Why: fmt.Sprintf(
 				"it lacks a transaction after %s, which %s has; that one does not go on either: %s", after, n.Node, n.Why)}
 		case Unknown:
 			unknown = append(unknown, n.Node+" ("+n.Why+")")
@@ -68,13 +68,13 @@ func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleVerdict 
 	numbers := fmt.Sprintf("between %s and %s", after, next)
 	switch size := next.Seq - after.Seq - 1; {
 	case size > MaxHole:
-		return HoleVerdict{Act: Begin, Why: fmt.Sprintf("%d transactions %s are on no node", size, numbers)}
+		return HoleAnswer{Act: Begin, Why: fmt.Sprintf("%d transactions %s are on no node", size, numbers)}
 	case len(lack) >= 2:
-		return HoleVerdict{Act: Follow, Why: "no transaction: " + strings.Join(lack, " and ") + " have nothing there"}
+		return HoleAnswer{Act: Follow, Why: "no transaction: " + strings.Join(lack, " and ") + " have nothing there"}
 	case len(unknown) > 0 && !waited:
-		return HoleVerdict{Act: Wait, Why: "what is " + numbers + " is not known: waiting for " + strings.Join(unknown, ", ")}
+		return HoleAnswer{Act: Wait, Why: "what is " + numbers + " is not known: waiting for " + strings.Join(unknown, ", ")}
 	}
-	return HoleVerdict{Act: Begin, Why: fmt.Sprintf("what is %s cannot be shown to be no transaction: %s", numbers,
+	return HoleAnswer{Act: Begin, Why: fmt.Sprintf("what is %s cannot be shown to be no transaction: %s", numbers,
 		shown(lack, purged, unknown))}
 }
 

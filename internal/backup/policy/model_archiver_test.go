@@ -58,7 +58,7 @@ func (w *world) openStream(a *archiver, n int) {
 	last, foreign := w.position(n)
 	v := w.resume(a.at, fmt.Sprint(w.session), policy.Node{Lines: w.lineage()})
 	if (v.Act == policy.Follow || v.Act == policy.Continue) && len(w.foreign(a.at, foreign)) > 0 {
-		v = policy.Verdict{Act: policy.Begin, Why: "another server"}
+		v = policy.Step{Act: policy.Begin, Why: "another server"}
 	}
 	switch v.Act {
 	case policy.Begin:

@@ -258,7 +258,7 @@ func TestModelMutants(t *testing.T) {
 			}
 		},
 		"the archive goes on in whatever line there is (1)": func(d *decisions) {
-			d.resume = func(at binlog.Head, session string, n policy.Node) policy.Verdict {
+			d.resume = func(at binlog.Head, session string, n policy.Node) policy.Step {
 				v := policy.Resume(at, session, n)
 				if v.Act == policy.Refuse || v.Act == policy.Continue {
 					v.Act = policy.Follow
@@ -281,12 +281,12 @@ func TestModelMutants(t *testing.T) {
 			}
 		},
 		"enabled again, the chain goes on (2)": func(d *decisions) {
-			d.resume = func(at binlog.Head, _ string, n policy.Node) policy.Verdict { return policy.Resume(at, at.Session, n) }
+			d.resume = func(at binlog.Head, _ string, n policy.Node) policy.Step { return policy.Resume(at, at.Session, n) }
 			d.hole = explained
 		},
 		"a hole on all nodes is none (2)": func(d *decisions) { d.hole = explained },
 		"no answer is nothing (3)": func(d *decisions) {
-			d.hole = func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleVerdict {
+			d.hole = func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
 				for i := range nodes {
 					if nodes[i].Answer == policy.Unknown {
 						nodes[i].Answer = policy.Lacks
@@ -360,10 +360,10 @@ func TestModelMutants(t *testing.T) {
 }
 
 // explained takes what no node has for no transaction.
-func explained(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleVerdict {
+func explained(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
 	v := policy.JudgeHole(after, next, nodes, waited)
 	if v.Act == policy.Begin {
-		return policy.HoleVerdict{Act: policy.Follow, Why: fmt.Sprint("all lack it: ", next)}
+		return policy.HoleAnswer{Act: policy.Follow, Why: fmt.Sprint("all lack it: ", next)}
 	}
 	return v
 }

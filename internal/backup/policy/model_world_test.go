@@ -51,8 +51,8 @@ type segment struct {
 
 // decisions are the functions of package policy that the world runs: a mutant exchanges one of them.
 type decisions struct {
-	resume  func(binlog.Head, string, policy.Node) policy.Verdict
-	hole    func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleVerdict
+	resume  func(binlog.Head, string, policy.Node) policy.Step
+	hole    func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer
 	foreign func(binlog.Head, []binlog.GTID) []binlog.GTID
 	between func(after, before, latest time.Time) binlog.Times
 	survey  func(policy.Archive, []policy.Base) (policy.Report, error)

@@ -192,7 +192,7 @@ func counts(b *v1alpha1.GaleraBackup) bool {
 }
 
 // failedTest reports whether a test of a backup has found damage. One that could not be made, for lack of a key, a disk
-// or the store, is no verdict on the backup.
+// or the store, proves nothing of the backup.
 func failedTest(b *v1alpha1.GaleraBackup) bool {
 	v, c := b.Status.Verification, meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
 	return v != nil && v.Phase == v1alpha1.VerifyFailed && v.Method == b.Spec.Verify &&
