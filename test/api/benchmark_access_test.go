@@ -172,7 +172,7 @@ func TestBenchmarkDropsItsAccount(t *testing.T) {
 			return c != nil && c.Reason == reason && strings.Contains(c.Message, text)
 		}
 	}
-	b := s.waitFor("the reason", waits(v1alpha1.ReasonPreparingAccess, "the cluster takes no changes"))
+	b := s.waitFor("the reason", waits(v1alpha1.ReasonPreparingAccess, "cluster takes no changes"))
 	s.refusal = ""
 	s.job("leaver-prepare-1")
 	account, database := &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}
