@@ -153,6 +153,20 @@ func Supported(version string) error {
 	return nil
 }
 
+// Inspect asks a source, and judges the answers.
+func Inspect(ctx context.Context, source *sql.DB, o Options, w Wanted) (*task.Source, error) {
+	facts, err := Ask(ctx, source, o)
+	if err != nil {
+		return nil, err
+	}
+	out := task.Source{Version: facts.Version, GTID: facts.GTID, Tables: len(facts.Inventory.Tables),
+		Findings: Check(facts, w)}
+	for _, table := range facts.Inventory.Tables {
+		out.Bytes += table.Bytes
+	}
+	return &out, nil
+}
+
 // Check returns what keeps a source from being copied. It is pure.
 func Check(f Facts, w Wanted) (out []task.Finding) {
 	add := func(name, message string, objects ...string) {

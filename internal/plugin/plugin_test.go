@@ -283,6 +283,7 @@ func TestCommands(t *testing.T) {
 		"report":        "accepts 1 arg(s)",
 		"status a -o x": "-o x is not known: json or yaml",
 		"backups a b":   "accepts at most 1 arg(s)",
+		"import check":  "--host is missing",
 	} {
 		var out bytes.Buffer
 		root := New(&out, &out)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -44,6 +46,13 @@ var _ = Describe("A copy of another server", Ordered, Label(Slow, Faults), func(
 	It("is refused by name, before there is a volume", Label(Input), func(ctx SpecContext) {
 		Expect(kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "old"},
 			StringData: map[string]string{"username": "mover", "password": "secret"}})).To(Succeed())
+		var screen bytes.Buffer
+		check := plugin.New(&screen, &screen)
+		check.SetArgs(append(importCheck(old), "-n", ns, "--context", kube.Context))
+		Expect(check.ExecuteContext(ctx)).To(MatchError(ContainSubstring("2 findings")))
+		Expect(screen.String()).To(And(ContainSubstring("EngineNotReplicated  shop.log (MyISAM)"),
+			ContainSubstring("PrimaryKeyMissing  shop.bare")))
+
 		wanted := sampleCluster(ns)
 		wanted.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: old.Host,
 			CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, Insecure: true, Users: true}}
@@ -60,6 +69,7 @@ var _ = Describe("A copy of another server", Ordered, Label(Slow, Faults), func(
 		func(ctx SpecContext) {
 			Expect(old.Exec(ctx, "ALTER TABLE shop.log ENGINE=InnoDB, ADD PRIMARY KEY (id)",
 				"ALTER TABLE shop.bare ADD PRIMARY KEY (id)")).To(Succeed())
+			Expect(kubectlGalera(ctx, ns, importCheck(old)...)).To(ContainSubstring("it can be copied"))
 			var job batchv1.Job
 			copying := func(ctx context.Context) (bool, string, error) {
 				var all batchv1.JobList
@@ -105,3 +115,9 @@ var _ = Describe("A copy of another server", Ordered, Label(Slow, Faults), func(
 			progress("%s", s.Message)
 		}, SpecTimeout(8*time.Minute))
 })
+
+// importCheck are the arguments that check a source.
+func importCheck(old *harness.ForeignServer) []string {
+	return []string{"import", "check", "--host", old.Host, "--credentials", "old", "--insecure", "--users",
+		"--server-version", "11.8", "--size", "10Gi"}
+}

@@ -45,16 +45,11 @@ func inspectSource(ctx context.Context, t task.External, p places) (task.Result,
 }
 
 func checkSource(ctx context.Context, source *sql.DB, t task.External, version string) (*task.Source, error) {
-	facts, err := external.Ask(ctx, source, options(t))
+	out, err := external.Inspect(ctx, source, options(t), external.Wanted{Version: version, VolumeBytes: t.VolumeBytes})
 	if err != nil {
 		return nil, explained(err)
 	}
-	out := task.Source{Version: facts.Version, GTID: facts.GTID, Tables: len(facts.Inventory.Tables)}
-	for _, table := range facts.Inventory.Tables {
-		out.Bytes += table.Bytes
-	}
-	out.Findings = external.Check(facts, external.Wanted{Version: version, VolumeBytes: t.VolumeBytes})
-	return &out, nil
+	return out, nil
 }
 
 func options(t task.External) external.Options {

@@ -1,0 +1,32 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// Source is what a server is like that may be copied, and what keeps it from that.
+func (s Style) Source(address string, is task.Source) string {
+	out := fmt.Sprintf("%s: %s, %d tables, about %d MiB", Plain(address), Plain(is.Version), is.Tables, (is.Bytes+1<<20-1)>>20)
+	if is.GTID != "" {
+		out += ", at the GTID " + Plain(is.GTID)
+	}
+	out += "\n"
+	for _, f := range is.Findings {
+		text := f.Message
+		if len(f.Objects) > 0 {
+			objects := strings.Join(f.Objects, ", ")
+			if more := f.Count - len(f.Objects); more > 0 {
+				objects += fmt.Sprintf(" and %d more", more)
+			}
+			text = objects + ": " + text
+		}
+		out += "\n" + s.note(red, "✗ "+f.Name, text)
+	}
+	if len(is.Findings) == 0 {
+		out += s.paint(green, "✓") + " it can be copied\n"
+	}
+	return out
+}
