@@ -19,8 +19,10 @@ refuse '(^|[^-/&*_[:alnum:]])[Bb]eside [a-z]' 'alongside, next to, in addition t
 refuse '\b[Mm]end(s|ed)?\b [a-z]' 'fix'
 refuse '\b[Ww]hoever\b' 'anyone who'
 refuse '\b[Ss]omebody\b' 'someone'
-refuse '// [A-Za-z.]+ says (that|whether|why|what|how|which) ' '"reports whether", "returns", "explains why"'
-refuse '\b(is|are|was|were) told\b' 'reported, asked, informed'
+refuse '\bsays? (that|whether|why|what|how|which)\b' '"reports whether", "returns", "explains why"'
+refuse '\b([Tt]old|[Hh]indrance|[Nn]obody|[Ss]eldom|[Ff]arewell (to|from)|[Oo]bey)\b' 'reported, blocker, no one, rarely, drain, carry out'
+refuse '\b[Ww]ish(es|ed)?\b' 'desired state, request'
+refuse '[a-z]Most\b *:?= ' 'a name that begins with max'
 refuse '\b(no|for want of) room\b' 'space'
 
 # Prose of Markdown has lines of at most 120 columns. Tables, code, images and the targets of links cannot be wrapped.

@@ -63,7 +63,7 @@ type ClusterResolver struct {
 	Labels *Labels
 }
 
-// Cluster returns the cluster that an object of a namespace names, nil when there is none. The hindrance is empty when
+// Cluster returns the cluster that an object of a namespace names, nil when there is none. The blocker is empty when
 // the cluster takes changes from that namespace now.
 func (r ClusterResolver) Cluster(ctx context.Context, from, namespace, name string) (*v1alpha1.GaleraCluster, Blocker,
 	error) {

@@ -31,7 +31,7 @@ import (
 
 const (
 	// checkInterval is the interval between checks of a store that can be used; one that failed is checked again after
-	// failedFirst, twice that, and so on up to failedMost.
+	// initialFailedInterval, twice that, and so on up to maxFailedInterval.
 	checkInterval         = time.Hour
 	initialFailedInterval = 20 * time.Second
 	maxFailedInterval     = 10 * time.Minute

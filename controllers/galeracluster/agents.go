@@ -20,10 +20,9 @@ import (
 const (
 	// replaceTimeout bounds the replacement of one agent, the transport of its program included.
 	replaceTimeout = time.Minute
-	// replaceRetryInterval and replaceMost are the first and the longest pause after an agent that was not replaced; one
-	// that is only busy is asked again after replaceAgain.
+	// replaceRetryInterval and maxReplaceInterval are the first and the longest pause after an agent that was not replaced.
 	replaceRetryInterval = 5 * time.Second
-	maxReplacements      = 10 * time.Minute
+	maxReplaceInterval   = 10 * time.Minute
 	// unhealthyWait is how long after its start an operator leaves the agents of clusters alone that are not healthy: the
 	// others come first.
 	unhealthyWait = time.Minute
@@ -190,7 +189,7 @@ func (r *Replacing) end(key types.NamespacedName, pod types.UID, digest string, 
 	if err != nil {
 		t.why = err.Error()
 		if before.digest == digest && !strings.Contains(t.why, agentapi.NotNow) {
-			t.pause = min(2*max(before.pause, replaceRetryInterval), maxReplacements)
+			t.pause = min(2*max(before.pause, replaceRetryInterval), maxReplaceInterval)
 		}
 		t.next = now.Add(t.pause)
 	}

@@ -53,7 +53,7 @@ func TestReplacingWaits(t *testing.T) {
 	for range 20 {
 		end("other", broken)
 	}
-	if got := end("other", broken); got != maxReplacements {
+	if got := end("other", broken); got != maxReplaceInterval {
 		t.Errorf("at most %s", got)
 	}
 }

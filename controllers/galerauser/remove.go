@@ -69,7 +69,7 @@ func (r *Reconciler) drop(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1a
 	if h.Reason != "" {
 		return h, nil
 	}
-	desired := users.NoUser(u)
+	desired := users.AbsentUser(u)
 	by := calls.By{Cluster: client.ObjectKeyFromObject(c), Object: client.ObjectKeyFromObject(u)}
 	result, err := r.Calls.Ask(ctx, by, target, desired)
 	if err == nil {

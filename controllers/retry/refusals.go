@@ -36,7 +36,7 @@ type Refusals struct {
 }
 
 // refused is why a change is refused, and since when: conditions that a pass sets anew are the same in every pass. A
-// reason that differs each time, as with the number of the request, was noted at a time: it is written as seldom as
+// reason that differs each time, as with the number of the request, was noted at a time: it is written as rarely as
 // the change is tried.
 type refused struct {
 	why          string

@@ -151,7 +151,7 @@ func ParseAria(head []byte) (Aria, error) {
 	return Aria{Encrypted: scheme[0] == 1 && scheme[1] == ariaSchemeSize-2, BlockSize: ariaBlockSize}, nil
 }
 
-// Judge returns what a page of the table's data file (.MAD) is. Its bitmaps say how full pages are, and are never
+// Judge returns what a page of the table's data file (.MAD) is. Its bitmaps record how full pages are, and are never
 // encrypted.
 func (a Aria) Judge(number int64, page []byte) PageKind {
 	if len(page) < a.BlockSize || allZero(page) {

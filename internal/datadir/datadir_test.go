@@ -16,11 +16,11 @@ const uuid = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 
 func TestParseGrastate(t *testing.T) {
 	good := "# GALERA saved state\nversion: 2.1\nuuid:    " + uuid + "\nseqno:   17\nsafe_to_bootstrap: 1\n"
-	g, err := ParseGrastate(good)
+	g, err := parseGrastate(good)
 	if err != nil || g.Position != (galera.Position{UUID: uuid, Seqno: 17}) || !g.SafeToBootstrap {
 		t.Fatalf("%+v %v", g, err)
 	}
-	if again, err := ParseGrastate(g.render()); err != nil || again != g {
+	if again, err := parseGrastate(g.render()); err != nil || again != g {
 		t.Errorf("render does not round-trip: %+v %v", again, err)
 	}
 	for name, text := range map[string]string{
@@ -31,7 +31,7 @@ func TestParseGrastate(t *testing.T) {
 		"bad seqno":      "uuid: " + uuid + "\nseqno: 4x\n",
 		"negative seqno": "uuid: " + uuid + "\nseqno: -2\n",
 	} {
-		if g, err := ParseGrastate(text); err == nil {
+		if g, err := parseGrastate(text); err == nil {
 			t.Errorf("%s: taken for %+v", name, g)
 		}
 	}

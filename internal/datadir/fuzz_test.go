@@ -15,11 +15,11 @@ func FuzzGrastate(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		g, err := ParseGrastate(text)
+		g, err := parseGrastate(text)
 		if err != nil {
 			return
 		}
-		if again, err := ParseGrastate(g.render()); err != nil || again != g {
+		if again, err := parseGrastate(g.render()); err != nil || again != g {
 			t.Errorf("%q is read as %+v, and then as %+v, %v", text, g, again, err)
 		}
 		if !strings.Contains(strings.ToLower(text), g.Position.UUID) || g.Position.UUID == "" {

@@ -24,9 +24,9 @@ type Grastate struct {
 	SafeToBootstrap bool
 }
 
-// ParseGrastate reads the text of a grastate.dat. A file that lacks its uuid or seqno is
+// parseGrastate reads the text of a grastate.dat. A file that lacks its uuid or seqno is
 // damaged, never taken for an empty history.
-func ParseGrastate(text string) (Grastate, error) {
+func parseGrastate(text string) (Grastate, error) {
 	var g Grastate
 	var uuid, seqno string
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -71,7 +71,7 @@ func ReadGrastate(dir string) (Grastate, error) {
 	if err != nil {
 		return Grastate{}, err
 	}
-	return ParseGrastate(string(data))
+	return parseGrastate(string(data))
 }
 
 // PermitBootstrap sets safe_to_bootstrap, without which mariadbd refuses --wsrep-new-cluster. It

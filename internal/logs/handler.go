@@ -36,9 +36,9 @@ func (h handler) WithGroup(name string) slog.Handler {
 	return handler{h.sink, h.text.WithGroup(name), h.json.WithGroup(name)}
 }
 
-// Printable is a line as JSON can hold it: bytes that are no text are written as \xff, because encoding/json would
+// printable is a line as JSON can hold it: bytes that are no text are written as \xff, because encoding/json would
 // replace each by the same sign.
-func Printable(line string) string {
+func printable(line string) string {
 	if utf8.ValidString(line) {
 		return line
 	}

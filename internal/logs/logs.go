@@ -102,10 +102,10 @@ func (s *Sink) Line(source, line string, parse func(line string) Entry) {
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
-	r := slog.NewRecord(e.Time, e.Level, Printable(e.Text), 0)
+	r := slog.NewRecord(e.Time, e.Level, printable(e.Text), 0)
 	r.AddAttrs(slog.String("source", source))
 	if e.Subsystem != "" {
-		r.AddAttrs(slog.String("subsystem", Printable(e.Subsystem)))
+		r.AddAttrs(slog.String("subsystem", printable(e.Subsystem)))
 	}
 	if e.Thread != "" {
 		r.AddAttrs(slog.String("thread", e.Thread))

@@ -15,7 +15,7 @@ func FuzzRecovered(f *testing.F) {
 	f.Add("Recovered position: 6f9619ff-8b86-d011-b42d-00cf4fc964ff:4\nWSREP: Recovered position: ")
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := strings.Split(text, "\n")
-		got, ok := ParseRecovered(lines)
+		got, ok := parseRecovered(lines)
 		if !ok {
 			return
 		}

@@ -53,15 +53,15 @@ func Recover(ctx context.Context, table *platform.ProcessTable, c Command) (Reco
 	if err != nil {
 		return Recovered{}, &RecoverError{exit, err}
 	}
-	found, ok := ParseRecovered(exit.Lines)
+	found, ok := parseRecovered(exit.Lines)
 	if !ok || exit.Code != 0 {
 		return Recovered{}, &RecoverError{exit, ErrNoPosition}
 	}
 	return found, nil
 }
 
-// ParseRecovered finds the recovered position among log lines; the last one counts.
-func ParseRecovered(lines []string) (Recovered, bool) {
+// parseRecovered finds the recovered position among log lines; the last one counts.
+func parseRecovered(lines []string) (Recovered, bool) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		_, after, ok := strings.Cut(lines[i], recovered)
 		if !ok {

@@ -33,7 +33,7 @@ func TestParseRecovered(t *testing.T) {
 		"zero": {[]string{"WSREP: Recovered position: " + galera.ZeroUUID + ":-1"},
 			galera.Position{UUID: galera.ZeroUUID, Seqno: -1}, true},
 	} {
-		got, ok := ParseRecovered(c.lines)
+		got, ok := parseRecovered(c.lines)
 		if got.Position != c.want || ok != c.ok {
 			t.Errorf("%s: %v %v, want %v %v", name, got, ok, c.want, c.ok)
 		}

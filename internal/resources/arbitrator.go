@@ -26,8 +26,8 @@ const (
 // ArbitratorName returns the name of the arbitrator's Deployment and Service.
 func ArbitratorName(c *v1alpha1.GaleraCluster) string { return c.Name + "-arbitrator" }
 
-// ArbitratorHost returns the DNS name of the arbitrator.
-func ArbitratorHost(c *v1alpha1.GaleraCluster, opts Options) string {
+// arbitratorHost returns the DNS name of the arbitrator.
+func arbitratorHost(c *v1alpha1.GaleraCluster, opts Options) string {
 	return ArbitratorName(c) + "." + c.Namespace + ".svc." + opts.clusterDomain()
 }
 
@@ -48,14 +48,14 @@ func voters(c *v1alpha1.GaleraCluster) *metav1.LabelSelector {
 
 // WithArbitrator names the arbitrator in the document.
 func WithArbitrator(c *v1alpha1.GaleraCluster, n agentapi.NodeConfig, opts Options) agentapi.NodeConfig {
-	n.Arbitrator = &agentapi.Peer{Name: ArbitratorName(c), Host: ArbitratorHost(c, opts)}
+	n.Arbitrator = &agentapi.Peer{Name: ArbitratorName(c), Host: arbitratorHost(c, opts)}
 	n.Revision = revision(n)
 	return n
 }
 
-// ArbitratorService returns the headless Service that gives the arbitrator its name, also while it is
+// arbitratorService returns the headless Service that gives the arbitrator its name, also while it is
 // not ready.
-func ArbitratorService(c *v1alpha1.GaleraCluster) *corev1.Service {
+func arbitratorService(c *v1alpha1.GaleraCluster) *corev1.Service {
 	s := newService(c, ArbitratorName(c), ArbitratorSelector(c))
 	s.Labels = withLabel(s.Labels, labelComponent, componentArbitrator)
 	s.Spec.Type = corev1.ServiceTypeClusterIP

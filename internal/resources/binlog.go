@@ -33,9 +33,9 @@ const (
 	maxFile       = 256 << 20
 )
 
-// BinlogDefaults are settings that spec.mariadb.config may change. sync_binlog is 1 because a transaction that is
+// binlogDefaults are settings that spec.mariadb.config may change. sync_binlog is 1 because a transaction that is
 // missing in the binary log after a power cut is rolled back.
-func BinlogDefaults(c *v1alpha1.GaleraCluster) map[string]string {
+func binlogDefaults(c *v1alpha1.GaleraCluster) map[string]string {
 	total := max(c.Spec.Storage.Size.Value()/binlogShare, binlogLeast)
 	return map[string]string{"sync_binlog": "1", "binlog_expire_logs_seconds": strconv.Itoa(binlogSeconds),
 		"loose_max_binlog_total_size": strconv.FormatInt(total, 10),

@@ -28,20 +28,20 @@ func Certificates(c *v1alpha1.GaleraCluster, opts Options, users bool) []client.
 	var out []client.Object
 	if c.Spec.TLS.IssuerRef == nil {
 		out = append(out, selfSignedIssuer(c), caCertificate(c, CAPairName(c), " Galera CA"),
-			caIssuer(c, CAIssuerName(c), CAPairName(c)))
+			caIssuer(c, caIssuerName(c), CAPairName(c)))
 	}
-	out = append(out, LeafCertificate(c, opts))
+	out = append(out, leafCertificate(c, opts))
 	if users {
 		out = append(out, clientAuthority(c)...)
 	}
 	return out
 }
 
-// LeafIssuer returns the issuer of the nodes' certificate.
-func LeafIssuer(c *v1alpha1.GaleraCluster) cmmeta.IssuerReference {
+// leafIssuer returns the issuer of the nodes' certificate.
+func leafIssuer(c *v1alpha1.GaleraCluster) cmmeta.IssuerReference {
 	ref := c.Spec.TLS.IssuerRef
 	if ref == nil {
-		return issuer(CAIssuerName(c))
+		return issuer(caIssuerName(c))
 	}
 	out := issuer(ref.Name)
 	if ref.Kind != "" {
@@ -50,9 +50,9 @@ func LeafIssuer(c *v1alpha1.GaleraCluster) cmmeta.IssuerReference {
 	return out
 }
 
-// LeafCertificate returns the certificate of all nodes. One for all, because Galera checks only
+// leafCertificate returns the certificate of all nodes. One for all, because Galera checks only
 // the CA of a peer's certificate: one for each node would not be safer.
-func LeafCertificate(c *v1alpha1.GaleraCluster, opts Options) *cmv1.Certificate {
+func leafCertificate(c *v1alpha1.GaleraCluster, opts Options) *cmv1.Certificate {
 	cert := newCertificate(c, IssuedSecretName(c))
 	duration, renewBefore := leafTimes(c)
 	cert.Spec.CommonName = commonName(c, "")
@@ -62,7 +62,7 @@ func LeafCertificate(c *v1alpha1.GaleraCluster, opts Options) *cmv1.Certificate 
 	cert.Spec.RenewBefore = &metav1.Duration{Duration: renewBefore}
 	cert.Spec.Usages = usages(c.Spec.TLS.Certificate.PrivateKey, cmv1.UsageServerAuth, cmv1.UsageClientAuth)
 	cert.Spec.PrivateKey = privateKey(c.Spec.TLS.Certificate.PrivateKey)
-	cert.Spec.IssuerRef = LeafIssuer(c)
+	cert.Spec.IssuerRef = leafIssuer(c)
 	return cert
 }
 
@@ -105,7 +105,7 @@ func leafTimes(c *v1alpha1.GaleraCluster) (duration, renewBefore time.Duration) 
 }
 
 func selfSignedIssuer(c *v1alpha1.GaleraCluster) *cmv1.Issuer {
-	i := newIssuer(c, SelfSignedIssuerName(c))
+	i := newIssuer(c, selfSignedIssuerName(c))
 	i.Spec.SelfSigned = &cmv1.SelfSignedIssuer{}
 	return i
 }
@@ -131,7 +131,7 @@ func caCertificate(c *v1alpha1.GaleraCluster, name, suffix string) *cmv1.Certifi
 		Encoding:       cmv1.PKCS8,
 		RotationPolicy: cmv1.RotationPolicyNever,
 	}
-	cert.Spec.IssuerRef = issuer(SelfSignedIssuerName(c))
+	cert.Spec.IssuerRef = issuer(selfSignedIssuerName(c))
 	return cert
 }
 

@@ -16,7 +16,7 @@ import (
 // TestLeafCoversEveryName asks the standard library, as a client would.
 func TestLeafCoversEveryName(t *testing.T) {
 	c := shop()
-	leaf := x509.Certificate{DNSNames: LeafCertificate(c, testOptions).Spec.DNSNames}
+	leaf := x509.Certificate{DNSNames: leafCertificate(c, testOptions).Spec.DNSNames}
 	for i := range MaxReplicas {
 		if err := leaf.VerifyHostname(PodHost(c, i, testOptions)); err != nil {
 			t.Error(err)
@@ -39,7 +39,7 @@ func TestLeafCoversEveryName(t *testing.T) {
 
 func TestOtherClusterDomain(t *testing.T) {
 	opts := Options{ClusterDomain: "corp.example"}
-	leaf := x509.Certificate{DNSNames: LeafCertificate(shop(), opts).Spec.DNSNames}
+	leaf := x509.Certificate{DNSNames: leafCertificate(shop(), opts).Spec.DNSNames}
 	if err := leaf.VerifyHostname("shop-0.shop-nodes.demo.svc.corp.example"); err != nil {
 		t.Error(err)
 	}
@@ -51,9 +51,9 @@ func TestOtherClusterDomain(t *testing.T) {
 // TestScalingAsksForNoNewCertificate: a new one would have to be rolled out before the new nodes.
 func TestScalingAsksForNoNewCertificate(t *testing.T) {
 	c := shop()
-	before := LeafCertificate(c, testOptions).Spec
+	before := leafCertificate(c, testOptions).Spec
 	c.Spec.Replicas = 7
-	after := LeafCertificate(c, testOptions).Spec
+	after := leafCertificate(c, testOptions).Spec
 	if strings.Join(before.DNSNames, " ") != strings.Join(after.DNSNames, " ") {
 		t.Error("the names depend on the number of nodes")
 	}
@@ -73,11 +73,11 @@ func TestCommonNameFits(t *testing.T) {
 
 func TestLeafTimes(t *testing.T) {
 	c := shop()
-	if got := LeafCertificate(c, testOptions).Spec.RenewBefore.Duration; got != 720*time.Hour {
+	if got := leafCertificate(c, testOptions).Spec.RenewBefore.Duration; got != 720*time.Hour {
 		t.Errorf("renewed %s before the end, want a third of 2160h", got)
 	}
 	c.Spec.TLS.Certificate = everyTLS().Certificate
-	spec := LeafCertificate(c, testOptions).Spec
+	spec := leafCertificate(c, testOptions).Spec
 	if spec.Duration.Duration != 24*time.Hour || spec.RenewBefore.Duration != time.Hour {
 		t.Errorf("got %s, %s", spec.Duration.Duration, spec.RenewBefore.Duration)
 	}
@@ -97,7 +97,7 @@ func TestLeafKey(t *testing.T) {
 	} {
 		c := shop()
 		c.Spec.TLS.Certificate.PrivateKey = tt.spec
-		spec := LeafCertificate(c, testOptions).Spec
+		spec := leafCertificate(c, testOptions).Spec
 		if spec.PrivateKey.Algorithm != tt.algorithm || spec.PrivateKey.Size != tt.size || len(spec.Usages) != tt.usages {
 			t.Errorf("%+v: %s %d, usages %v", tt.spec, spec.PrivateKey.Algorithm, spec.PrivateKey.Size, spec.Usages)
 		}
@@ -109,11 +109,11 @@ func TestIssuer(t *testing.T) {
 	if got := len(Certificates(c, testOptions, false)); got != 4 {
 		t.Errorf("a private CA is made of 4 objects, got %d", got)
 	}
-	if ref := LeafIssuer(c); ref.Name != "shop-ca" || ref.Kind != "Issuer" {
+	if ref := leafIssuer(c); ref.Name != "shop-ca" || ref.Kind != "Issuer" {
 		t.Errorf("got %+v", ref)
 	}
 	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "company"}
-	if ref := LeafIssuer(c); ref.Name != "company" || ref.Kind != "Issuer" || ref.Group != "cert-manager.io" {
+	if ref := leafIssuer(c); ref.Name != "company" || ref.Kind != "Issuer" || ref.Group != "cert-manager.io" {
 		t.Errorf("got %+v", ref)
 	}
 	c.Spec.TLS.IssuerRef.Kind = "ClusterIssuer"
@@ -133,13 +133,13 @@ func TestClientsHaveTheirOwnCA(t *testing.T) {
 		for _, o := range Certificates(c, testOptions, true) {
 			names[o.GetName()] = true
 		}
-		if !names[SelfSignedIssuerName(c)] || !names[ClientCAPairName(c)] || !names[ClientCAIssuerName(c)] {
+		if !names[selfSignedIssuerName(c)] || !names[ClientCAPairName(c)] || !names[clientCAIssuerName(c)] {
 			t.Errorf("something is missing: %v", names)
 		}
 		u := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app"}}
 		cert, other := UserCertificate(c, u), UserCertificate(c,
 			&v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "app"}})
-		if cert.Spec.IssuerRef == LeafIssuer(c) || cert.Spec.IssuerRef.Name != ClientCAIssuerName(c) {
+		if cert.Spec.IssuerRef == leafIssuer(c) || cert.Spec.IssuerRef.Name != clientCAIssuerName(c) {
 			t.Errorf("issued by %s", cert.Spec.IssuerRef.Name)
 		}
 		if slices.Contains(cert.Spec.Usages, cmv1.UsageServerAuth) {

@@ -17,7 +17,7 @@ import (
 func clientAuthority(c *v1alpha1.GaleraCluster) []client.Object {
 	out := []client.Object{
 		caCertificate(c, ClientCAPairName(c), clientCASuffix),
-		caIssuer(c, ClientCAIssuerName(c), ClientCAPairName(c)),
+		caIssuer(c, clientCAIssuerName(c), ClientCAPairName(c)),
 	}
 	if c.Spec.TLS.IssuerRef != nil {
 		out = append(out, selfSignedIssuer(c))
@@ -62,6 +62,6 @@ func UserCertificate(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) *cmv1.Ce
 	cert.Spec.RenewBefore = &metav1.Duration{Duration: (duration / 3).Truncate(time.Second)}
 	cert.Spec.PrivateKey = privateKey(spec.PrivateKey)
 	cert.Spec.Usages = usages(spec.PrivateKey, cmv1.UsageClientAuth)
-	cert.Spec.IssuerRef = issuer(ClientCAIssuerName(c))
+	cert.Spec.IssuerRef = issuer(clientCAIssuerName(c))
 	return cert
 }

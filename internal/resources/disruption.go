@@ -19,7 +19,7 @@ import (
 func PodDisruptionBudget(c *v1alpha1.GaleraCluster) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1.SchemeGroupVersion.String(), Kind: "PodDisruptionBudget"},
-		ObjectMeta: ownedMeta(c, PodDisruptionBudgetName(c)),
+		ObjectMeta: ownedMeta(c, podDisruptionBudgetName(c)),
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MaxUnavailable:             new(intstr.FromInt32(1)),
 			UnhealthyPodEvictionPolicy: new(policyv1.IfHealthyBudget),

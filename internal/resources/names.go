@@ -68,11 +68,11 @@ const AccountSuffix = "-galera"
 // ServiceAccountName returns the name of the pods' ServiceAccount, which has no rights and no token.
 func ServiceAccountName(c *v1alpha1.GaleraCluster) string { return c.Name + AccountSuffix }
 
-// PodDisruptionBudgetName returns the name of the cluster's PodDisruptionBudget.
-func PodDisruptionBudgetName(c *v1alpha1.GaleraCluster) string { return c.Name }
+// podDisruptionBudgetName returns the name of the cluster's PodDisruptionBudget.
+func podDisruptionBudgetName(c *v1alpha1.GaleraCluster) string { return c.Name }
 
-// NetworkPolicyName returns the name of the cluster's NetworkPolicy.
-func NetworkPolicyName(c *v1alpha1.GaleraCluster) string { return c.Name }
+// networkPolicyName returns the name of the cluster's NetworkPolicy.
+func networkPolicyName(c *v1alpha1.GaleraCluster) string { return c.Name }
 
 // ConfigMapName returns the name of the ConfigMap with the NodeConfig.
 func ConfigMapName(c *v1alpha1.GaleraCluster) string { return c.Name + "-config" }
@@ -91,8 +91,8 @@ func TLSSecretName(c *v1alpha1.GaleraCluster) string { return c.Name + "-tls" }
 // writes for it.
 func IssuedSecretName(c *v1alpha1.GaleraCluster) string { return c.Name + "-issued" }
 
-// SelfSignedIssuerName returns the name of the Issuer that signs the private CA.
-func SelfSignedIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-selfsigned" }
+// selfSignedIssuerName returns the name of the Issuer that signs the private CA.
+func selfSignedIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-selfsigned" }
 
 // CAPairName returns the name of the private CA's Certificate, and of its Secret.
 func CAPairName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca-pair" }
@@ -100,11 +100,11 @@ func CAPairName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca-pair" }
 // ClientCAPairName returns the name of the clients' CA Certificate, and of its Secret.
 func ClientCAPairName(c *v1alpha1.GaleraCluster) string { return c.Name + "-client-ca-pair" }
 
-// ClientCAIssuerName returns the name of the Issuer that signs clients' certificates.
-func ClientCAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-client-ca" }
+// clientCAIssuerName returns the name of the Issuer that signs clients' certificates.
+func clientCAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-client-ca" }
 
-// CAIssuerName returns the name of the Issuer that signs with the private CA.
-func CAIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca" }
+// caIssuerName returns the name of the Issuer that signs with the private CA.
+func caIssuerName(c *v1alpha1.GaleraCluster) string { return c.Name + "-ca" }
 
 // ArchiverName returns the name of the Deployment that archives the binary log, and of its GaleraUser.
 func ArchiverName(c *v1alpha1.GaleraCluster) string { return agentapi.ArchiverName(c.Name) }

@@ -166,10 +166,10 @@ func TestServices(t *testing.T) {
 	if s := ReadOnlyService(c, false); s.Spec.Selector[v1alpha1.LabelRole] != "" || s.Spec.PublishNotReadyAddresses {
 		t.Errorf("without replicas: %+v", s.Spec)
 	}
-	if s := NodesService(c); s.Spec.ClusterIP != "None" || !s.Spec.PublishNotReadyAddresses || len(s.Spec.Ports) != 7 {
+	if s := nodesService(c); s.Spec.ClusterIP != "None" || !s.Spec.PublishNotReadyAddresses || len(s.Spec.Ports) != 7 {
 		t.Errorf("got %+v", s.Spec)
 	}
-	for _, s := range []map[string]string{Service(c).Spec.Selector, NodesService(c).Spec.Selector} {
+	for _, s := range []map[string]string{Service(c).Spec.Selector, nodesService(c).Spec.Selector} {
 		for key, value := range s {
 			if StatefulSet(c, testOptions, pods(c, 3)).Spec.Template.Labels[key] != value {
 				t.Errorf("the selector %s=%s selects no pod", key, value)

@@ -27,7 +27,7 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 	}
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
-		ObjectMeta: ownedMeta(c, NetworkPolicyName(c)),
+		ObjectMeta: ownedMeta(c, networkPolicyName(c)),
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: *voters(c),
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},

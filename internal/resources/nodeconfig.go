@@ -97,7 +97,7 @@ func Settings(c *v1alpha1.GaleraCluster) map[string]string {
 	}
 	out := make(map[string]string, len(c.Spec.MariaDB.Config))
 	if c.ArchivesBinlog() {
-		maps.Copy(out, BinlogDefaults(c))
+		maps.Copy(out, binlogDefaults(c))
 	}
 	for name, value := range c.Spec.MariaDB.Config {
 		for own := range out { // the same one in another spelling

@@ -29,13 +29,13 @@ func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Opti
 	name, ours := o.GetName(), metav1.IsControlledBy(o, c)
 	switch o.(type) {
 	case *networkingv1.NetworkPolicy:
-		return ours && name == NetworkPolicyName(c) && NetworkPolicy(c, opts) == nil
+		return ours && name == networkPolicyName(c) && NetworkPolicy(c, opts) == nil
 	case *corev1.Service:
 		return ours && name == ArbitratorName(c) && config.Arbitrator == nil
 	case *v1alpha1.GaleraUser, *corev1.Secret:
 		return ours && name == ExporterName(c) && Exporter(c) == nil
 	case *cmv1.Issuer: // the right to sign goes
-		return ours && (name == CAIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == ClientCAIssuerName(c) &&
+		return ours && (name == caIssuerName(c) && c.Spec.TLS.IssuerRef != nil || name == clientCAIssuerName(c) &&
 			!users)
 	}
 	return false

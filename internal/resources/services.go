@@ -66,9 +66,9 @@ func ReadOnlyService(c *v1alpha1.GaleraCluster, replicas bool) *corev1.Service {
 	return clientService(c, ReadOnlyServiceName(c), c.Spec.ReadOnlyService, selector)
 }
 
-// NodesService returns the headless Service that gives every node its DNS name. It publishes nodes
+// nodesService returns the headless Service that gives every node its DNS name. It publishes nodes
 // that are not ready, because a node must be found before it can become ready.
-func NodesService(c *v1alpha1.GaleraCluster) *corev1.Service {
+func nodesService(c *v1alpha1.GaleraCluster) *corev1.Service {
 	s := newService(c, NodesServiceName(c), Selector(c))
 	s.Spec.Type = corev1.ServiceTypeClusterIP
 	s.Spec.ClusterIP = corev1.ClusterIPNone

@@ -18,7 +18,7 @@ type Roles struct {
 func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, roles Roles, opts Options) []client.Object {
 	objects := []client.Object{
 		ServiceAccount(c),
-		NodesService(c),
+		nodesService(c),
 		Service(c),
 		PrimaryService(c, roles.Primary),
 		ReadOnlyService(c, roles.Replicas),
@@ -26,7 +26,7 @@ func Static(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, roles Roles, 
 		ConfigMap(c, config),
 	}
 	if config.Arbitrator != nil {
-		objects = append(objects, ArbitratorService(c))
+		objects = append(objects, arbitratorService(c))
 	}
 	if Exporter(c) != nil {
 		objects = append(objects, ExporterUser(c))

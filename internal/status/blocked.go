@@ -48,7 +48,7 @@ func on(table string) string {
 	return " on " + clip(table, 129)
 }
 
-// sinceAbout changes seldom: a message that changes is another write of the status.
+// sinceAbout changes rarely: a message that changes is another write of the status.
 func sinceAbout(d time.Duration) time.Duration {
 	return max(d.Truncate(30*time.Second), agentapi.BlockedAfter)
 }

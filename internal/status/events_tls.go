@@ -26,15 +26,15 @@ func certificateEvents(before, after *v1alpha1.ClusterTLSStatus) []Event {
 		return nil
 	}
 	var out []Event
-	tell := func(reason, message string) {
+	add := func(reason, message string) {
 		out = append(out, Event{corev1.EventTypeNormal, reason, actionRenew, message})
 	}
 	if after.Serial != before.Serial && before.Serial != "" {
-		tell("CertificatePublished", fmt.Sprintf("certificate %s is published to the nodes and replaces %s", after.Serial,
+		add("CertificatePublished", fmt.Sprintf("certificate %s is published to the nodes and replaces %s", after.Serial,
 			before.Serial))
 	}
 	if after.Step != before.Step && before.Step != "" && stepEvents[after.Step] != "" {
-		tell("CA"+after.Step, stepEvents[after.Step])
+		add("CA"+after.Step, stepEvents[after.Step])
 	}
 	for _, r := range after.Renewals {
 		i := slices.IndexFunc(before.Renewals, func(o v1alpha1.RenewalStatus) bool {
@@ -43,9 +43,9 @@ func certificateEvents(before, after *v1alpha1.ClusterTLSStatus) []Event {
 		})
 		switch {
 		case i < 0:
-			tell("RenewalRequested", fmt.Sprintf("a new certificate was requested (%s@%s)", r.Of, r.Token))
+			add("RenewalRequested", fmt.Sprintf("a new certificate was requested (%s@%s)", r.Of, r.Token))
 		case r.CompletedAt != nil && before.Renewals[i].CompletedAt == nil:
-			tell("Renewed", fmt.Sprintf("the new certificate was issued (%s@%s)", r.Of, r.Token))
+			add("Renewed", fmt.Sprintf("the new certificate was issued (%s@%s)", r.Of, r.Token))
 		}
 	}
 	return out

@@ -92,7 +92,7 @@ func cache(c *agentapi.Cache, before v1alpha1.MemberStatus, nodeState string) *v
 	return out
 }
 
-// replication reports how far the others are. The agent has rounded what it measures, so that it seldom changes.
+// replication reports how far the others are. The agent has rounded what it measures, so that it changes rarely.
 func replication(r *agentapi.Replication) *v1alpha1.MemberReplicationStatus {
 	if r == nil {
 		return nil

@@ -94,8 +94,8 @@ func requestRefused(in Input) *validate.Problem { return in.RequestRefused }
 
 func forbiddenSettings(in Input) *validate.Problem { return validate.Settings(in.cluster(), in.Config) }
 
-// RootSecretProblem describes what is wrong with the Secret that holds root's password.
-func RootSecretProblem(s *corev1.Secret) *validate.Problem {
+// rootSecretProblem describes what is wrong with the Secret that holds root's password.
+func rootSecretProblem(s *corev1.Secret) *validate.Problem {
 	if s == nil || len(s.Data[agentapi.RootPasswordKey]) > 0 {
 		return nil
 	}
@@ -105,7 +105,7 @@ func RootSecretProblem(s *corev1.Secret) *validate.Problem {
 				"generated", s.Name, agentapi.RootPasswordKey))
 }
 
-func rootSecret(in Input) *validate.Problem { return RootSecretProblem(in.Facts.Root) }
+func rootSecret(in Input) *validate.Problem { return rootSecretProblem(in.Facts.Root) }
 
 // issuer reports a missing or unready issuer while there is no certificate.
 func issuer(in Input) *validate.Problem {
@@ -124,7 +124,7 @@ func issuer(in Input) *validate.Problem {
 	for _, c := range in.Facts.Issuer.Conditions {
 		if c.Type == certmanagerv1.IssuerConditionReady && string(c.Status) != "True" {
 			return blockingWith(v1alpha1.ReasonIssuerNotReady, describeIssuer(ref, in.cluster().Namespace),
-				"the %s %q is not ready: %s; correct it, and the certificate is issued by itself", ref.Kind, ref.Name, c.Message)
+				"the %s %q is not ready: %s. Fix the issuer; the certificate is then issued automatically", ref.Kind, ref.Name, c.Message)
 		}
 	}
 	return nil

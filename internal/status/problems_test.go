@@ -27,7 +27,7 @@ func TestIssuerProblem(t *testing.T) {
 		without.Published = nil
 		p := issuer(without)
 		if p == nil || p.Reason != v1alpha1.ReasonIssuerNotReady || !p.Blocked || !strings.Contains(p.Message,
-			"is not ready: no Secret; ") || p.Command != command {
+			"is not ready: no Secret. ") || p.Command != command {
 			t.Errorf("%s: %+v", kind, p)
 		}
 	}

@@ -41,8 +41,8 @@ func User(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, passwords []string)
 	return w, nil
 }
 
-// NoUser is the desired state that a user's account be gone.
-func NoUser(u *v1alpha1.GaleraUser) agentapi.SQLUser {
+// AbsentUser is the desired state of a dropped account.
+func AbsentUser(u *v1alpha1.GaleraUser) agentapi.SQLUser {
 	return agentapi.SQLUser{SQLOwner: userOwner(u), Name: u.AccountName(), Host: u.Spec.Host}
 }
 

@@ -33,7 +33,7 @@ var _ = Describe("A cluster without cert-manager's webhook", Label(Slow, Faults)
 		expectNoFullTransfer(ctx, shop, crashed)
 		Expect(status(ctx, shop).TLS.Serial).To(Equal(before.TLS.Serial), "no certificate can have been issued")
 
-		By("mending the webhook")
+		By("fixing the webhook")
 		Expect(fix(ctx)).To(Succeed())
 		Expect(shop.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionFalse, v1alpha1.ReasonHealthy, shortly)).
 			To(Succeed())

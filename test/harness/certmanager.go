@@ -57,7 +57,7 @@ func (c Certificates) BreakWebhook(ctx context.Context) (fix func(context.Contex
 		func(ctx context.Context) (bool, string, error) {
 			probe := &certmanagerv1.Certificate{ObjectMeta: metav1.ObjectMeta{Namespace: c.cluster.Namespace, Name: "probe"},
 				Spec: certmanagerv1.CertificateSpec{SecretName: "probe", CommonName: "probe"}}
-			probe.Spec.IssuerRef.Name = "nobody"
+			probe.Spec.IssuerRef.Name = "missing"
 			err := c.cluster.Kube.Create(ctx, probe, client.DryRunAll)
 			if err == nil {
 				return false, "they are taken", nil

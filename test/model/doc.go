@@ -1,5 +1,5 @@
 // Package model is a simulated cluster on which the planner and the agents' decisions are checked: members
-// with disks, agents that obey orders, Galera's groups and quorum, a network, a kubelet, an API
+// with disks, agents that carry out orders, Galera's groups and quorum, a network, a kubelet, an API
 // server with caches in front of it, operators that are killed and that overlap, and users.
 //
 // The world is a plain comparable value and takes one Event at a time; everything that can

@@ -17,7 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// askTimeout bounds one question, answerMost an answer in bytes.
+// askTimeout bounds one question, maxAnswerBytes an answer in bytes.
 const (
 	askTimeout     = 5 * time.Second
 	maxAnswerBytes = 64 << 10

@@ -46,15 +46,15 @@ func (p ProbeHandler) Live(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (p ProbeHandler) ready(w http.ResponseWriter, _ *http.Request) {
-	if why := NotReady(p.Reports.Get(), p.DonorReady()); why != "" {
+	if why := notReady(p.Reports.Get(), p.DonorReady()); why != "" {
 		http.Error(w, why, http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = fmt.Fprintln(w, "ok")
 }
 
-// NotReady returns the reason why a node must get no clients, "" when it may.
-func NotReady(r agentapi.Report, donorReady bool) string {
+// notReady returns the reason why a node must get no clients, "" when it may.
+func notReady(r agentapi.Report, donorReady bool) string {
 	switch {
 	case r.Draining:
 		return "draining"

@@ -27,7 +27,7 @@ func serving() agentapi.Report {
 }
 
 func TestNotReady(t *testing.T) {
-	if why := NotReady(serving(), false); why != "" {
+	if why := notReady(serving(), false); why != "" {
 		t.Fatal(why)
 	}
 	for name, c := range map[string]struct {
@@ -51,7 +51,7 @@ func TestNotReady(t *testing.T) {
 		server := *r.Server
 		r.Server = &server
 		c.edit(&r)
-		if got := NotReady(r, c.donor) == ""; got != c.ready {
+		if got := notReady(r, c.donor) == ""; got != c.ready {
 			t.Errorf("%s: ready %v", name, got)
 		}
 	}

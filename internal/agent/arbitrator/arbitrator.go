@@ -250,7 +250,7 @@ func (a *arbitrator) situation() Situation {
 	case config.NeedsGroupPair(a.config.TLS) && a.installed.ID == "":
 		s.Waiting = "waiting for a certificate"
 	}
-	s.Peers = Summarise(a.config.Members, a.views)
+	s.Peers = summarise(a.config.Members, a.views)
 	return s
 }
 

@@ -98,8 +98,8 @@ func Next(s Situation) Step {
 	return Step{Act: Start}
 }
 
-// Summarise sums up what the members answered.
-func Summarise(members []agentapi.Peer, views map[string]agentapi.PeerView) Peers {
+// summarise sums up what the members answered.
+func summarise(members []agentapi.Peer, views map[string]agentapi.PeerView) Peers {
 	p := Peers{Down: len(members) > 0 && len(views) == len(members)}
 	for _, v := range views {
 		p.Component = p.Component || v.Component == galera.ComponentPrimary && withData(v.Members) > 1

@@ -66,7 +66,7 @@ func TestSummarise(t *testing.T) {
 		"one is down, one silent": {map[string]agentapi.PeerView{"shop-0": view(down)}, Peers{}},
 		"both have lost quorum":   {map[string]agentapi.PeerView{"shop-0": view(apart), "shop-1": view(apart)}, Peers{}},
 	} {
-		if got := Summarise(both, r.views); got != r.want {
+		if got := summarise(both, r.views); got != r.want {
 			t.Errorf("%s: %+v, want %+v", name, got, r.want)
 		}
 	}

@@ -80,11 +80,11 @@ func unknown(problem string, now time.Time) agentapi.ChannelFact {
 	return agentapi.ChannelFact{Observed: agentapi.ObservedUnknown, Problem: problem, CheckedAt: now}
 }
 
-// GroupTLS dials group communication with TLS and the node's own certificate. It waits for the first
+// groupTLS dials group communication with TLS and the node's own certificate. It waits for the first
 // bytes inside the channel: with TLS 1.3 only they show that the certificate was accepted, and
 // a connection that ends after them leaves no line in the peer's log. With listen, it first waits for a plain
 // acceptor to speak: a handshake would leave "Failed to unserialize message" in its log.
-func GroupTLS(ctx context.Context, addr string, c Credentials, listen bool) agentapi.ChannelFact {
+func groupTLS(ctx context.Context, addr string, c Credentials, listen bool) agentapi.ChannelFact {
 	now := time.Now()
 	conn, err := dial(ctx, addr)
 	if err != nil {
@@ -112,9 +112,9 @@ func GroupTLS(ctx context.Context, addr string, c Credentials, listen bool) agen
 	return fact
 }
 
-// GroupPlain connects to group communication without TLS and reports whether it spoke to us. An error
+// groupPlain connects to group communication without TLS and reports whether it spoke to us. An error
 // means that nothing was learnt.
-func GroupPlain(ctx context.Context, addr string) (accepted bool, err error) {
+func groupPlain(ctx context.Context, addr string) (accepted bool, err error) {
 	conn, err := dial(ctx, addr)
 	if err != nil {
 		return false, err

@@ -17,10 +17,10 @@ const (
 	RefusedNo
 )
 
-// JudgeGroup puts together what the dials of group communication showed and what the node was
+// judgeGroup puts together what the dials of group communication showed and what the node was
 // started with. A node with dynamic sockets is never counted as encrypted, whatever it answers:
 // it would take a plaintext peer, and open plaintext links itself.
-func JudgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused PlainRefusal) agentapi.ChannelFact {
+func judgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused PlainRefusal) agentapi.ChannelFact {
 	if fact.Observed != agentapi.ObservedTLS {
 		return fact
 	}
@@ -36,8 +36,8 @@ func JudgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused Plain
 	return fact
 }
 
-// JudgeClients puts together what the dials of the MySQL port showed.
-func JudgeClients(fact agentapi.ChannelFact, policy galera.ChannelPolicy, refused PlainRefusal) agentapi.ChannelFact {
+// judgeClients puts together what the dials of the MySQL port showed.
+func judgeClients(fact agentapi.ChannelFact, policy galera.ChannelPolicy, refused PlainRefusal) agentapi.ChannelFact {
 	if fact.Observed != agentapi.ObservedTLS {
 		return fact
 	}

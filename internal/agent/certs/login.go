@@ -19,13 +19,13 @@ func clientsPlain(ctx context.Context, addr string, s ProofSubject) (accepted bo
 	if err != nil || !accepted || s.Password == nil {
 		return accepted, err
 	}
-	return LoginPlain(ctx, addr, s.Password(), s.Credentials)
+	return loginPlain(ctx, addr, s.Password(), s.Credentials)
 }
 
-// LoginPlain logs in with a true password, with TLS and without. Servers before 11 check the transport after
+// loginPlain logs in with a true password, with TLS and without. Servers before 11 check the transport after
 // everything else, and answer then as to a wrong password; so the two logins must differ in
 // nothing but the transport. The address is this member's own: nothing of it leaves the pod.
-func LoginPlain(ctx context.Context, addr, password string, c Credentials) (accepted bool, err error) {
+func loginPlain(ctx context.Context, addr, password string, c Credentials) (accepted bool, err error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = probeUser, password, "tcp", addr
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = loginTimeout, loginTimeout, loginTimeout

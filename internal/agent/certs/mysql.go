@@ -41,8 +41,8 @@ const (
 
 var errProtocol = errors.New("not the MySQL protocol")
 
-// ClientsTLS asks the MySQL port for TLS, without a certificate.
-func ClientsTLS(ctx context.Context, addr string, c Credentials) agentapi.ChannelFact {
+// clientsTLS asks the MySQL port for TLS, without a certificate.
+func clientsTLS(ctx context.Context, addr string, c Credentials) agentapi.ChannelFact {
 	now := time.Now()
 	conn, err := dial(ctx, addr)
 	if err != nil {
@@ -88,7 +88,7 @@ func ClientsPlain(ctx context.Context, addr string) (accepted bool, err error) {
 }
 
 // judgeLogin reads the answer to a login without TLS. Being asked for another plugin means
-// that the server would go on; newer ones check the transport before that. See LoginPlain for the others.
+// that the server would go on; newer ones check the transport before that. See loginPlain for the others.
 func judgeLogin(answer []byte) (accepted bool, err error) {
 	if len(answer) == 0 {
 		return false, errProtocol

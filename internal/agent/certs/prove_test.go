@@ -93,20 +93,20 @@ func TestGroupTLS(t *testing.T) {
 	t.Parallel()
 	own, foreign := self(t), self(t)
 	strict := listen(t, strictGroup(own))
-	fact := GroupTLS(context.Background(), strict, own, false)
+	fact := groupTLS(context.Background(), strict, own, false)
 	if fact.Observed != agentapi.ObservedTLS || !fact.Verified || fact.Problem != "" || fact.Protocol != "TLSv1.3" ||
 		fact.Serial != "abc" || fact.NotAfter == nil {
 		t.Errorf("strict: %+v", fact)
 	}
-	fact = GroupTLS(context.Background(), strict, Credentials{Pair: own.Pair, Roots: foreign.Roots}, false)
+	fact = groupTLS(context.Background(), strict, Credentials{Pair: own.Pair, Roots: foreign.Roots}, false)
 	if fact.Observed != agentapi.ObservedTLS || fact.Verified || fact.Problem == "" {
 		t.Errorf("a chain we do not trust: %+v", fact)
 	}
-	fact = GroupTLS(context.Background(), strict, Credentials{Pair: foreign.Pair, Roots: own.Roots}, false)
+	fact = groupTLS(context.Background(), strict, Credentials{Pair: foreign.Pair, Roots: own.Roots}, false)
 	if fact.Problem == "" {
 		t.Errorf("a certificate the peer does not trust must show, also with TLS 1.3: %+v", fact)
 	}
-	if fact := GroupTLS(context.Background(), listen(t, plainGroup), own,
+	if fact := groupTLS(context.Background(), listen(t, plainGroup), own,
 		false); fact.Observed != agentapi.ObservedPlaintext {
 		t.Errorf("plain: %+v", fact)
 	}
@@ -117,16 +117,16 @@ func TestGroupTLS(t *testing.T) {
 		heard, _ = io.ReadAll(conn)
 		close(done)
 	})
-	if fact := GroupTLS(context.Background(), quiet, own, true); fact.Observed != agentapi.ObservedPlaintext {
+	if fact := groupTLS(context.Background(), quiet, own, true); fact.Observed != agentapi.ObservedPlaintext {
 		t.Errorf("plain, as is expected: %+v", fact)
 	}
 	if <-done; len(heard) > 0 {
 		t.Errorf("a plain acceptor got %d bytes, of which it would complain in its log", len(heard))
 	}
-	if fact := GroupTLS(context.Background(), strict, own, true); fact.Observed != agentapi.ObservedTLS || !fact.Verified {
+	if fact := groupTLS(context.Background(), strict, own, true); fact.Observed != agentapi.ObservedTLS || !fact.Verified {
 		t.Errorf("strict, where plaintext is expected: %+v", fact)
 	}
-	if fact := GroupTLS(context.Background(), "127.0.0.1:1", own, false); fact.Observed != agentapi.ObservedUnknown ||
+	if fact := groupTLS(context.Background(), "127.0.0.1:1", own, false); fact.Observed != agentapi.ObservedUnknown ||
 		fact.Problem == "" {
 		t.Errorf("no peer: %+v", fact)
 	}
@@ -150,16 +150,16 @@ func TestGroupPlain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := GroupPlain(context.Background(), listen(t, c.handle)); err != nil || got != c.want {
+			if got, err := groupPlain(context.Background(), listen(t, c.handle)); err != nil || got != c.want {
 				t.Errorf("accepted %v, %v; want %v", got, err, c.want)
 			}
 		})
 	}
-	if _, err := GroupPlain(context.Background(), "127.0.0.1:1"); err == nil {
+	if _, err := groupPlain(context.Background(), "127.0.0.1:1"); err == nil {
 		t.Error("no peer there proves nothing")
 	}
 	hangsUp := listen(t, func(net.Conn) {})
-	if _, err := GroupPlain(context.Background(), hangsUp); err == nil {
+	if _, err := groupPlain(context.Background(), hangsUp); err == nil {
 		t.Error("a connection that is closed at once proves nothing")
 	}
 }
@@ -220,7 +220,7 @@ func TestClients(t *testing.T) {
 		"disabled":       {mysqld{creds: nil, required: 0}, agentapi.ObservedPlaintext, true},
 	} {
 		addr := listen(t, c.m.handle)
-		fact := ClientsTLS(context.Background(), addr, own)
+		fact := clientsTLS(context.Background(), addr, own)
 		if fact.Observed != c.observed || fact.Problem != "" || fact.Verified != (c.observed == agentapi.ObservedTLS) {
 			t.Errorf("%s: %+v", name, fact)
 		}
@@ -229,7 +229,7 @@ func TestClients(t *testing.T) {
 		}
 	}
 	busy := listen(t, func(conn net.Conn) { _ = writePacket(conn, 0, []byte("\xff\x10\x04Too many connections")) })
-	if fact := ClientsTLS(context.Background(), busy, own); fact.Observed != agentapi.ObservedUnknown ||
+	if fact := clientsTLS(context.Background(), busy, own); fact.Observed != agentapi.ObservedUnknown ||
 		!strings.Contains(fact.Problem, "Too many") {
 		t.Errorf("%+v", fact)
 	}
@@ -255,21 +255,21 @@ func TestJudges(t *testing.T) {
 		refused bool
 		problem bool
 	}{
-		"strict, refused":   {JudgeGroup(tlsFact, galera.SocketStrict, RefusedYes), agentapi.ObservedTLS, true, false},
-		"strict, not tried": {JudgeGroup(tlsFact, galera.SocketStrict, RefusedUnknown), agentapi.ObservedTLS, false, false},
-		"strict, accepted":  {JudgeGroup(tlsFact, galera.SocketStrict, RefusedNo), agentapi.ObservedMixed, false, true},
-		"dynamic": {JudgeGroup(tlsFact, galera.SocketDynamic, RefusedUnknown), agentapi.ObservedMixed, false,
+		"strict, refused":   {judgeGroup(tlsFact, galera.SocketStrict, RefusedYes), agentapi.ObservedTLS, true, false},
+		"strict, not tried": {judgeGroup(tlsFact, galera.SocketStrict, RefusedUnknown), agentapi.ObservedTLS, false, false},
+		"strict, accepted":  {judgeGroup(tlsFact, galera.SocketStrict, RefusedNo), agentapi.ObservedMixed, false, true},
+		"dynamic": {judgeGroup(tlsFact, galera.SocketDynamic, RefusedUnknown), agentapi.ObservedMixed, false,
 			false},
-		"dynamic, refused": {JudgeGroup(tlsFact, galera.SocketDynamic, RefusedYes), agentapi.ObservedMixed, false, false},
-		"plain": {JudgeGroup(plain, galera.SocketPlain, RefusedUnknown), agentapi.ObservedPlaintext, false,
+		"dynamic, refused": {judgeGroup(tlsFact, galera.SocketDynamic, RefusedYes), agentapi.ObservedMixed, false, false},
+		"plain": {judgeGroup(plain, galera.SocketPlain, RefusedUnknown), agentapi.ObservedPlaintext, false,
 			false},
-		"required, refused":  {JudgeClients(tlsFact, galera.PolicyRequired, RefusedYes), agentapi.ObservedTLS, true, false},
-		"required, accepted": {JudgeClients(tlsFact, galera.PolicyRequired, RefusedNo), agentapi.ObservedMixed, false, true},
-		"required, not tried": {JudgeClients(tlsFact, galera.PolicyRequired, RefusedUnknown), agentapi.ObservedTLS, false,
+		"required, refused":  {judgeClients(tlsFact, galera.PolicyRequired, RefusedYes), agentapi.ObservedTLS, true, false},
+		"required, accepted": {judgeClients(tlsFact, galera.PolicyRequired, RefusedNo), agentapi.ObservedMixed, false, true},
+		"required, not tried": {judgeClients(tlsFact, galera.PolicyRequired, RefusedUnknown), agentapi.ObservedTLS, false,
 			false},
-		"preferred": {JudgeClients(tlsFact, galera.PolicyPreferred, RefusedUnknown), agentapi.ObservedMixed, false,
+		"preferred": {judgeClients(tlsFact, galera.PolicyPreferred, RefusedUnknown), agentapi.ObservedMixed, false,
 			false},
-		"disabled": {JudgeClients(plain, galera.PolicyDisabled, RefusedUnknown), agentapi.ObservedPlaintext, false,
+		"disabled": {judgeClients(plain, galera.PolicyDisabled, RefusedUnknown), agentapi.ObservedPlaintext, false,
 			false},
 	} {
 		if c.got.Observed != c.want || c.got.PlaintextRefused != c.refused || (c.got.Problem != "") != c.problem {
@@ -283,10 +283,10 @@ func TestNoCertificateOnPort3306(t *testing.T) {
 	t.Parallel()
 	own, shown := self(t), atomic.Int64{}
 	addr := listen(t, mysqld{creds: &own, shown: &shown}.handle)
-	if fact := ClientsTLS(t.Context(), addr, own); fact.Observed != agentapi.ObservedTLS || !fact.Verified {
+	if fact := clientsTLS(t.Context(), addr, own); fact.Observed != agentapi.ObservedTLS || !fact.Verified {
 		t.Errorf("%+v", fact)
 	}
-	if _, err := LoginPlain(t.Context(), addr, "word", own); err == nil {
+	if _, err := loginPlain(t.Context(), addr, "word", own); err == nil {
 		t.Error("this server takes no login")
 	}
 	if n := shown.Load(); n != 0 {

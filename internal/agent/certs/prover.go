@@ -172,15 +172,15 @@ func (p *Prover) probe(ctx context.Context, s ProofSubject) ProofResult {
 	var group, clients agentapi.ChannelFact
 	wg.Go(func() {
 		addr := net.JoinHostPort(s.Address, groupPort)
-		group = JudgeGroup(GroupTLS(ctx, addr, s.Credentials, s.Socket == galera.SocketPlain), s.Socket,
-			p.plain(ctx, s, addr, s.Socket == galera.SocketStrict, GroupPlain))
+		group = judgeGroup(groupTLS(ctx, addr, s.Credentials, s.Socket == galera.SocketPlain), s.Socket,
+			p.plain(ctx, s, addr, s.Socket == galera.SocketStrict, groupPlain))
 	})
 	wg.Go(func() {
 		if s.Clients == "" {
 			return
 		}
 		addr := net.JoinHostPort(s.Address, clientPort)
-		clients = JudgeClients(ClientsTLS(ctx, addr, s.Credentials), s.Clients,
+		clients = judgeClients(clientsTLS(ctx, addr, s.Credentials), s.Clients,
 			p.plain(ctx, s, addr, s.Clients == galera.PolicyRequired, func(ctx context.Context, addr string) (bool, error) {
 				return clientsPlain(ctx, addr, s)
 			}))
@@ -221,12 +221,12 @@ func (p *Prover) peer(ctx context.Context, s ProofSubject, addr string) agentapi
 	p.mu.Lock()
 	listen := s.Socket == galera.SocketPlain && p.spoke[addr]
 	p.mu.Unlock()
-	fact := GroupTLS(ctx, addr, s.Credentials, listen)
+	fact := groupTLS(ctx, addr, s.Credentials, listen)
 	p.mu.Lock()
 	p.spoke[addr] = fact.Observed == agentapi.ObservedPlaintext
 	p.mu.Unlock()
 	wanted := s.Socket == galera.SocketStrict && fact.Observed == agentapi.ObservedTLS && time.Since(s.Since) > settled
-	return JudgeGroup(fact, s.Socket, p.plain(ctx, s, addr, wanted, GroupPlain))
+	return judgeGroup(fact, s.Socket, p.plain(ctx, s, addr, wanted, groupPlain))
 }
 
 // plain reports whether an attempt without TLS was refused. It makes one only when it is wanted and the

@@ -28,9 +28,9 @@ type TransferNote struct {
 	Host string
 }
 
-// NotesScript returns shell text for the file bash reads before each transfer script. It appends the note
+// notesScript returns shell text for the file bash reads before each transfer script. It appends the note
 // to a file, with what the script was called with; the secret in the address is left out.
-func NotesScript(notes string) string {
+func notesScript(notes string) string {
 	return `	(
 		role= to= kind=` + agentapi.JoinSST + `
 		while [ $# -gt 0 ]; do

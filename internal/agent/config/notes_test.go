@@ -16,7 +16,7 @@ func TestScript(t *testing.T) {
 	dir := t.TempDir()
 	notes, env, script := filepath.Join(dir, "notes"), filepath.Join(dir, "env.sh"),
 		filepath.Join(dir, "wsrep_sst_mariabackup")
-	writeExecutable(t, env, "case \"${0##*/}\" in\nwsrep_sst_mariabackup)\n"+NotesScript(notes)+"\t;;\nesac\n")
+	writeExecutable(t, env, "case \"${0##*/}\" in\nwsrep_sst_mariabackup)\n"+notesScript(notes)+"\t;;\nesac\n")
 	writeExecutable(t, script, "#!/bin/bash -ue\nexit 0\n")
 	for _, args := range [][]string{
 		{"--role", "donor", "--address", "shop.test:s3cret@10.0.0.3:4444/xtrabackup_sst//1", "--datadir", "/x"},

@@ -45,7 +45,7 @@ func scriptEnv(notes, agent, tunnel string) string {
 	return `# Read by bash before each transfer script (BASH_ENV).
 case "${0##*/}" in
 wsrep_sst_mariabackup | wsrep_sst_rsync)
-` + guard + NotesScript(notes) + `	sleep() {
+` + guard + notesScript(notes) + `	sleep() {
 		if [ "$*" = 10 ]; then
 			command sleep 0.3
 		else

@@ -54,7 +54,7 @@ type State struct {
 	// Primary is the member clients are sent to.
 	Primary string `json:"primary,omitempty"`
 	// Components holds what each component has written down, by its name.
-	Components map[string]json.RawMessage `json:"rooms"`
+	Components map[string]json.RawMessage `json:"components"`
 	// Descriptors are what stays open: listening sockets and the pipe of mariadbd's log. Which is which, their owners
 	// know.
 	Descriptors []int `json:"descriptors,omitempty"`

@@ -42,10 +42,10 @@ func (e WriteRate) Add(bytes int64, span time.Duration, now time.Time) WriteRate
 	return e
 }
 
-// GCacheSize is how large the cache is to be for a window, within a budget. present is its size so far, 0
+// gcacheSize is how large the cache is to be for a window, within a budget. present is its size so far, 0
 // when it has none: it is kept unless it is too small, or more than twice what is needed, so that the
 // size does not change with every start.
-func GCacheSize(e WriteRate, window time.Duration, budget, present int64) int64 {
+func gcacheSize(e WriteRate, window time.Duration, budget, present int64) int64 {
 	if window <= 0 {
 		return MinSize
 	}
@@ -81,10 +81,10 @@ var windows = []time.Duration{
 	168 * time.Hour, 720 * time.Hour,
 }
 
-// GCacheWindow is how long what is written fits into a cache, at the highest rate remembered, rounded down to
+// gcacheWindow is how long what is written fits into a cache, at the highest rate remembered, rounded down to
 // a step; 0 when next to nothing is written, so that it is unknown. last is what was reported before:
 // it is kept while it is nearly right.
-func GCacheWindow(e WriteRate, size int64, last time.Duration) time.Duration {
+func gcacheWindow(e WriteRate, size int64, last time.Duration) time.Duration {
 	if e.High <= 0 {
 		return 0
 	}

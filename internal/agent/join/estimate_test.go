@@ -53,7 +53,7 @@ func TestSize(t *testing.T) {
 		"the budget has shrunk":           {rate(1), time.Hour, 2 * gib, 6 * gib, 2 * gib},
 		"at the budget, it does not move": {rate(50), time.Hour, 2 * gib, 2 * gib, 2 * gib},
 	} {
-		if got := GCacheSize(c.e, c.window, c.budget, c.present); got != c.want {
+		if got := gcacheSize(c.e, c.window, c.budget, c.present); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
@@ -63,10 +63,10 @@ func TestSize(t *testing.T) {
 func TestSizeSettles(t *testing.T) {
 	for mib := 0.001; mib < 1000; mib *= 1.3 {
 		e := WriteRate{High: mib * (1 << 20)}
-		first := GCacheSize(e, 2*time.Hour, 50<<30, 0)
+		first := gcacheSize(e, 2*time.Hour, 50<<30, 0)
 		for _, wobble := range []float64{0.7, 0.99, 1} {
 			e2 := WriteRate{High: e.High * wobble}
-			if again := GCacheSize(e2, 2*time.Hour, 50<<30, first); again != first {
+			if again := gcacheSize(e2, 2*time.Hour, 50<<30, first); again != first {
 				t.Errorf("%.3f MiB/s: %d, then %d", mib, first, again)
 			}
 		}
@@ -88,7 +88,7 @@ func TestWindow(t *testing.T) {
 		"reported when not": {2.4 * (1 << 20), 128 << 20, time.Minute, 30 * time.Second},
 		"longer, at once":   {1 << 20, 1280 << 20, time.Minute, 10 * time.Minute},
 	} {
-		if got := GCacheWindow(WriteRate{High: c.high}, c.size, c.last); got != c.want {
+		if got := gcacheWindow(WriteRate{High: c.high}, c.size, c.last); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

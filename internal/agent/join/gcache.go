@@ -76,7 +76,7 @@ func (c *GCache) Status(s wsrep.Status, now time.Time) {
 	case span >= rateInterval:
 		c.estimate = c.estimate.Add(total-c.bytes, span, now)
 		c.bytes, c.readAt = total, now
-		c.window = GCacheWindow(c.estimate, c.volume.Sizes().Cache, c.window)
+		c.window = gcacheWindow(c.estimate, c.volume.Sizes().Cache, c.window)
 	}
 	if now.Sub(c.keptAt) >= keepRate && !c.estimate.At.IsZero() {
 		c.keep(now)
@@ -116,7 +116,7 @@ func (c *GCache) Args(w GCacheRequest) func() []string {
 	estimate, places, logger := c.estimate, c.places, c.logger
 	return func() []string {
 		s := datadir.MeasureVolume(places, w.Replaced)
-		size := GCacheSize(estimate, w.Window, w.Budget, s.Cache)
+		size := gcacheSize(estimate, w.Window, w.Budget, s.Cache)
 		if size > max(s.Cache, MinSize) {
 			size = min(size, max(s.Cache+w.maxGrowth(s), MinSize))
 		}

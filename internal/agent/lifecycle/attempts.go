@@ -15,7 +15,7 @@ type Attempts struct {
 	// last one began.
 	Crashed  int
 	ServedAt time.Time
-	// Failure is why mariadbd is down, or was; nil since it served. Sticky is one that only an order lifts.
+	// Failure is why mariadbd is down, or was; nil since it served. NeedsOrder is one that only an order lifts.
 	Failure, NeedsOrder *agentapi.Failure
 	// Restarts counts the runs that ended without having been asked to, since the agent started.
 	Restarts int
@@ -53,7 +53,7 @@ func (a *Attempts) Crash(f *agentapi.Failure, now time.Time) {
 		a.Crashed = 0
 	}
 	a.Crashed++
-	wait := CrashBackoff(a.Crashed)
+	wait := crashBackoff(a.Crashed)
 	if wait > RetryAfterCrash {
 		reported := *f
 		reported.Message += fmt.Sprintf("; that was the end number %d in a row after less than %s of service, "+

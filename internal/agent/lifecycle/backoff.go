@@ -28,16 +28,16 @@ func TransferBackoff(n int) time.Duration {
 }
 
 // crashesBeforeBackoff is how many servers in a row may crash before the next one waits for longer, and
-// crashBackoffMost bounds that wait. A server that has served for servedLong is none of them.
+// maxCrashBackoff bounds that wait. A server that has served for servedLong is none of them.
 const (
 	crashesBeforeBackoff = 3
 	maxCrashBackoff      = 5 * time.Minute
 	servedLong           = 10 * time.Minute
 )
 
-// CrashBackoff is how long to wait after the n-th server in a row that ended shortly after it had begun to serve, n
+// crashBackoff is how long to wait after the n-th server in a row that ended shortly after it had begun to serve, n
 // from 1.
-func CrashBackoff(n int) time.Duration {
+func crashBackoff(n int) time.Duration {
 	return min(maxCrashBackoff, RetryAfterCrash<<min(max(n-crashesBeforeBackoff, 0), 8))
 }
 

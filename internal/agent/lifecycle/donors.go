@@ -64,7 +64,7 @@ func Donors(peers map[string]agentapi.PeerView, desired DonorPreferences) (names
 // than the image, so that every able member is on the list then.
 func DonorList(image string, peers map[string]agentapi.PeerView, desired DonorPreferences) (names []string,
 	others bool) {
-	able, later := AbleDonors(image, peers)
+	able, later := ableDonors(image, peers)
 	names, _ = Donors(able, desired)
 	if !later {
 		return names, true
@@ -80,7 +80,7 @@ func DonorList(image string, peers map[string]agentapi.PeerView, desired DonorPr
 // AwaitDonor delays a join while no able member is Synced, and one by SST while only the primary could be its donor.
 func AwaitDonor(v JoinDecision, image string, sst bool, peers map[string]agentapi.PeerView,
 	desired DonorPreferences) JoinDecision {
-	able, later := AbleDonors(image, peers)
+	able, later := ableDonors(image, peers)
 	if later && !slices.ContainsFunc(PrimaryPeers(able),
 		func(p agentapi.PeerView) bool { return p.State == galera.NodeSynced }) {
 		return JoinDecision{Wait: "a member whose MariaDB is not of a later series, to join by"}

@@ -37,7 +37,7 @@ func TestNext(t *testing.T) {
 		"held, the look goes on": {func(s *Situation) {
 			s.Held, s.Examined, s.Trouble, s.Job = true, false, failure, JobExamine
 		}, ActNone, galera.PhaseExamining},
-		"held, blind": {func(s *Situation) {
+		"held, position unavailable": {func(s *Situation) {
 			s.Held, s.PositionUnavailable, s.StartUnavailable, s.Examined = true, failure, failure, false
 		}, ActNone, galera.PhaseStopped},
 		"held, unusable": {func(s *Situation) { s.Held, s.StartUnavailable = true, failure }, ActNone,
@@ -68,7 +68,7 @@ func TestNext(t *testing.T) {
 		"foreign data": {func(s *Situation) { s.Join = JoinDecision{Failure: failure} }, ActNone,
 			galera.PhaseFailed},
 		"sticky failure": {func(s *Situation) { s.NeedsOrder = failure }, ActNone, galera.PhaseFailed},
-		"blind": {func(s *Situation) {
+		"position unavailable": {func(s *Situation) {
 			s.PositionUnavailable, s.StartUnavailable,
 				s.Examined = failure, failure, false
 		}, ActNone, galera.PhaseFailed},

@@ -22,7 +22,7 @@ type Build struct {
 // full copy would be such data, and the later donor's script cannot even be talked to about an
 // incremental transfer (it has renamed a file, and Galera then marks the joiner's data as bad).
 func JudgeVersions(b Build, v JoinDecision, peers map[string]agentapi.PeerView) JoinDecision {
-	able, later := AbleDonors(b.Image, peers)
+	able, later := ableDonors(b.Image, peers)
 	alike := slices.ContainsFunc(PrimaryPeers(able), func(p agentapi.PeerView) bool {
 		return p.Version != "" &&
 			!p.Draining
@@ -50,9 +50,9 @@ func DowngradeMessage(image, used string) string {
 		used, image)
 }
 
-// AbleDonors leaves out the peers whose server is of a later series than the image; later reports whether one of them
+// ableDonors leaves out the peers whose server is of a later series than the image; later reports whether one of them
 // is in a Primary component.
-func AbleDonors(image string, peers map[string]agentapi.PeerView) (able map[string]agentapi.PeerView, later bool) {
+func ableDonors(image string, peers map[string]agentapi.PeerView) (able map[string]agentapi.PeerView, later bool) {
 	able = map[string]agentapi.PeerView{}
 	for name, p := range peers {
 		if !galera.Older(image, p.Version) {

@@ -81,11 +81,11 @@ func TestArgsOfACopy(t *testing.T) {
 func TestExamineLimit(t *testing.T) {
 	for failures, want := range map[int]time.Duration{0: heldTimeout, 1: heldTimeout, 2: 2 * heldTimeout,
 		3: 4 * heldTimeout, 20: recoverTimeout} {
-		if got := ExamineLimit(true, failures); got != want {
+		if got := examineLimit(true, failures); got != want {
 			t.Errorf("after %d failures: %s", failures, got)
 		}
 	}
-	if ExamineLimit(false, 1) != recoverTimeout {
+	if examineLimit(false, 1) != recoverTimeout {
 		t.Error("the end of this one is not waited for")
 	}
 }

@@ -147,7 +147,7 @@ func (r *Examiner) See(votedOut bool) {
 func (r *Examiner) Begin() {
 	before := r.Trouble
 	r.examining, r.from = true, time.Now()
-	ctx, cancel := r.loop.Work(ExamineLimit(r.held() && before != nil, r.attempts.Failed))
+	ctx, cancel := r.loop.Work(examineLimit(r.held() && before != nil, r.attempts.Failed))
 	r.cancel = cancel
 	wait, served, blame := r.volume.After(), r.served(), r.recordRefusedSettings()
 	go func() {
@@ -227,9 +227,9 @@ func (r *Examiner) Slow(now time.Time) *agentapi.Failure {
 			"Check mariadbd's log and the storage", r.from.UTC().Format(time.RFC3339))}
 }
 
-// ExamineLimit bounds an examination after so many failures in a row. One that is repeated while the member is stopped
+// examineLimit bounds an examination after so many failures in a row. One that is repeated while the member is stopped
 // by order gets twice the time of the one before: the operator gets the position in the end, however long the log is.
-func ExamineLimit(again bool, failures int) time.Duration {
+func examineLimit(again bool, failures int) time.Duration {
 	if !again {
 		return recoverTimeout
 	}

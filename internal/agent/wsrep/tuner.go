@@ -72,7 +72,7 @@ func (r *WindowTuner) Serving(now time.Time, fixed *agentapi.SendWindows) {
 func (r *WindowTuner) found(roundTrip time.Duration, known bool, want agentapi.SendWindows, err error) {
 	r.busy = false
 	if known {
-		r.roundTrip = StableRoundTrip(roundTrip, r.roundTrip)
+		r.roundTrip = stableRoundTrip(roundTrip, r.roundTrip)
 	}
 	if err != nil {
 		if r.problem != err.Error() {
@@ -156,9 +156,9 @@ func step(need int) int {
 	}
 }
 
-// StableRoundTrip returns the round trip to report: the one reported last while it is right to a quarter, else the new
+// stableRoundTrip returns the round trip to report: the one reported last while it is right to a quarter, else the new
 // one to two digits. A figure that moved with each measurement would change the report all the time.
-func StableRoundTrip(roundTrip, last time.Duration) time.Duration {
+func stableRoundTrip(roundTrip, last time.Duration) time.Duration {
 	if last*4/5 <= roundTrip && roundTrip <= last*5/4 {
 		return last
 	}

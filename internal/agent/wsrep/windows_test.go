@@ -62,7 +62,7 @@ func TestStableRoundTrip(t *testing.T) {
 		{40123 * time.Microsecond, 38 * time.Millisecond, 38 * time.Millisecond},
 		{20 * time.Millisecond, 38 * time.Millisecond, 20 * time.Millisecond},
 	} {
-		if got := StableRoundTrip(c.roundTrip, c.last); got != c.want {
+		if got := stableRoundTrip(c.roundTrip, c.last); got != c.want {
 			t.Errorf("%s after %s: %s, want %s", c.roundTrip, c.last, got, c.want)
 		}
 	}

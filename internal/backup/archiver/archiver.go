@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// retryFirst is the pause after a failure, which doubles up to retryMost.
+	// retryFirst is the pause after a failure, which doubles up to maxRetry.
 	retryFirst = time.Second
 	maxRetry   = 15 * time.Second
 	// maxHurried is how many attempts are made without a pause.

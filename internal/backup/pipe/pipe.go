@@ -25,7 +25,7 @@ const (
 	// when it has ended.
 	connectTime  = 2 * time.Minute
 	connectPause = 200 * time.Millisecond
-	// maxRequest and endMost bound what either side reads into memory.
+	// maxRequest and maxEnd bound what either side reads into memory.
 	maxRequest = 4 << 10
 	maxEnd     = 1 << 20
 	bufferSize = 256 << 10

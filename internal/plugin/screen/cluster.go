@@ -81,7 +81,7 @@ func condition(c *v1alpha1.GaleraCluster, kind string) metav1.Condition {
 func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 	var b strings.Builder
 	reported := map[string]bool{}
-	tell := func(colour, word string, of metav1.Condition) {
+	show := func(colour, word string, of metav1.Condition) {
 		if of.Message == "" || reported[of.Message] {
 			return
 		}
@@ -99,16 +99,16 @@ func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 	}
 	if stalled := condition(c, v1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue &&
 		len(c.Status.RequiredActions) == 0 {
-		tell(red, "DO THIS", stalled)
+		show(red, "DO THIS", stalled)
 	}
 	if paused := condition(c, v1alpha1.ConditionPaused); paused.Status == metav1.ConditionTrue &&
 		!reported[paused.Reason] {
-		tell(yellow, "PAUSED", paused)
+		show(yellow, "PAUSED", paused)
 	}
 	for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionReady, v1alpha1.ConditionEncrypted,
 		v1alpha1.ConditionEncryptedAtRest, v1alpha1.ConditionQuorumHealthy, v1alpha1.ConditionCertificatesValid} {
 		if of := condition(c, kind); of.Status == metav1.ConditionFalse && !reported[of.Reason] {
-			tell(yellow, "not "+kind, of)
+			show(yellow, "not "+kind, of)
 		}
 	}
 	return b.String()

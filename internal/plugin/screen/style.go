@@ -77,11 +77,11 @@ const minColumn = 30
 
 // wrap breaks text at the screen's width; all lines but the first are indented.
 func (s Style) wrap(text string, indent int) string {
-	room := max(20, s.Width-indent)
+	width := max(20, s.Width-indent)
 	var lines []string
 	line := ""
 	for _, word := range prose(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			lines, line = append(lines, line), ""
 		}
 		if line != "" {

@@ -206,7 +206,7 @@ func TestDamageFoundByRestore(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", name, s.Verification, verified)
 		}
 		if c.damaged && !strings.Contains(verified.Message, "set verify to Restore") {
-			t.Errorf("%s: it does not say what to do: %s", name, verified.Message)
+			t.Errorf("%s: it does not explain what to do: %s", name, verified.Message)
 		}
 	}
 }
