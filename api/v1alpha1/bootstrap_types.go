@@ -148,8 +148,8 @@ const (
 
 // RestoreStatus is the progress of spec.bootstrapFrom.
 type RestoreStatus struct {
-	// phase is Finding (the backup is looked for, a clone's is made, or the other server is checked), Restoring (the volumes are filled), Completed or
-	// Failed.
+	// phase is Finding (the backup is looked for, a clone's is made, or the other server is checked), Restoring (the
+	// volumes are filled), Completed or Failed.
 	// +kubebuilder:validation:Enum=Finding;Restoring;Completed;Failed
 	Phase string `json:"phase"`
 	// observedGeneration is the generation of the spec that this status describes. A failed restore begins again when the

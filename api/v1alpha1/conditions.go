@@ -18,9 +18,9 @@ const (
 	// ConditionEncrypted is True when every channel was observed, on every node, to use TLS with the cluster's certificate
 	// and to refuse plaintext.
 	ConditionEncrypted = "Encrypted"
-	// ConditionEncryptedAtRest is True when every node's agent has read the files on its volume, the last of them less than
-	// a few minutes ago and all of them within two days, and found none in clear that MariaDB can encrypt, and no gcache in
-	// clear. It is there with spec.encryption only.
+	// ConditionEncryptedAtRest is True when every node's agent has read the files on its volume, the last of them less
+	// than a few minutes ago and all of them within two days, and found none in clear that MariaDB can encrypt, and no
+	// gcache in clear. It is there with spec.encryption only.
 	ConditionEncryptedAtRest = "EncryptedAtRest"
 	// ConditionCertificatesValid is True when the published certificate is valid and loaded by all nodes.
 	ConditionCertificatesValid = "CertificatesValid"

@@ -1,8 +1,8 @@
 package v1alpha1
 
 // BootstrapExternal is a running MariaDB server (10.5 or later) to copy. Its tables are copied as they are at one
-// moment, in parallel, and each is compared with the source before the cluster starts. The source stays in service: its commits
-// wait for less than a second. What it writes after that moment is not copied.
+// moment, in parallel, and each is compared with the source before the cluster starts. The source stays in service: its
+// commits wait for less than a second. What it writes after that moment is not copied.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.tls) != (has(self.insecure) && self.insecure)",message="name the CA of the source's certificate in tls, or set insecure: true for a connection in clear text"
 type BootstrapExternal struct {
@@ -18,8 +18,8 @@ type BootstrapExternal struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 	// credentialsSecretRef names a Secret in the cluster's namespace with the keys username and password. The account
-	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*. Only the Jobs of the copy mount it. You can delete it when the
-	// cluster has started.
+	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*. Only the Jobs of the copy mount it. You can delete it
+	// when the cluster has started.
 	// +required
 	CredentialsSecretRef LocalName `json:"credentialsSecretRef"`
 	// tls is how the certificate of the source is verified. Required unless insecure is true.
@@ -36,7 +36,8 @@ type BootstrapExternal struct {
 	// +kubebuilder:validation:items:MaxLength=64
 	Databases []string `json:"databases,omitempty"`
 	// users also copies accounts and roles with their passwords' hashes and their grants, except root, those of the
-	// system, and those whose names the operator uses: status.restore.external.skipped names what was left out. Default: false.
+	// system, and those whose names the operator uses: status.restore.external.skipped names what was left out. Default:
+	// false.
 	// +optional
 	Users bool `json:"users,omitempty"`
 	// connections is how many tables, or parts of large tables, are read at the same time, 1 to 16. Default: 4.

@@ -36,9 +36,9 @@ type S3Store struct {
 	// it. Default: false.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
-	// storageClass of the parts of backups, for instance STANDARD_IA or GLACIER_IR. Manifests and the archive of the binary
-	// log are small and often read, and keep the bucket's. GLACIER and DEEP_ARCHIVE are refused, because their objects
-	// cannot be read at once. A change applies to new objects only. Default: the bucket's.
+	// storageClass of the parts of backups, for instance STANDARD_IA or GLACIER_IR. Manifests and the archive of the
+	// binary log are small and often read, and keep the bucket's. GLACIER and DEEP_ARCHIVE are refused, because their
+	// objects cannot be read at once. A change applies to new objects only. Default: the bucket's.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-]+$`

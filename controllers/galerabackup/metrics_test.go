@@ -50,7 +50,8 @@ func TestMetrics(t *testing.T) {
 		Name: "copy", Controller: new(true)}}
 	leads := make(chan struct{})
 	m := Metrics{Reader: lists{backups: []v1alpha1.GaleraBackup{temporary, tested,
-		one(v1alpha1.BackupCompleted, testTime.Add(-time.Hour), "1Ki"), one(v1alpha1.BackupFailed, testTime, ""), one("", testTime, "")},
+		one(v1alpha1.BackupCompleted, testTime.Add(-time.Hour), "1Ki"), one(v1alpha1.BackupFailed, testTime, ""),
+		one("", testTime, "")},
 		stores: []v1alpha1.GaleraBackupStore{store}}, Leads: leads}
 	if n := testutil.CollectAndCount(m); n != 0 {
 		t.Errorf("%d series of one that does not lead", n)

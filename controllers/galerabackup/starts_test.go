@@ -55,7 +55,8 @@ func syncedNode() observe.Seen {
 
 // healthyCluster returns the facts of a backup that has just been made.
 func healthyCluster() taking.Facts {
-	f := taking.Facts{Backup: &v1alpha1.GaleraBackup{}, Cluster: &v1alpha1.GaleraCluster{}, Store: &v1alpha1.GaleraBackupStore{}}
+	f := taking.Facts{Backup: &v1alpha1.GaleraBackup{}, Cluster: &v1alpha1.GaleraCluster{},
+		Store: &v1alpha1.GaleraBackupStore{}}
 	f.Backup.Name, f.Backup.Namespace, f.Backup.UID, f.Backup.CreationTimestamp = "b", "demo", "0123-45",
 		metav1.NewTime(testTime.Add(-time.Minute))
 	f.Cluster.Name, f.Cluster.UID = "shop", "abcd-ef"

@@ -36,8 +36,8 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers;galeradatabases,verbs=get;list;watch;create;patch;delete
 
-// benchmarkFinalizer ends the mark on a referenced cluster, and drops what the benchmark has there, before the benchmark
-// is gone.
+// benchmarkFinalizer ends the mark on a referenced cluster, and drops what the benchmark has there, before the
+// benchmark is gone.
 const benchmarkFinalizer = "galera-operator.io/restore-cluster"
 
 // Reconciler brings one GaleraBenchmark a step further, every time it is asked.

@@ -20,7 +20,8 @@ import (
 const (
 	// replaceTimeout bounds the replacement of one agent, the transport of its program included.
 	replaceTimeout = time.Minute
-	// replaceRetryInterval and maxReplaceInterval are the first and the longest pause after an agent that was not replaced.
+	// replaceRetryInterval and maxReplaceInterval are the first and the longest pause after an agent that was not
+	// replaced.
 	replaceRetryInterval = 5 * time.Second
 	maxReplaceInterval   = 10 * time.Minute
 	// unhealthyWait is how long after its start an operator leaves the agents of clusters alone that are not healthy: the

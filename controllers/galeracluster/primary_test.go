@@ -39,7 +39,8 @@ func TestPrimaryAfter(t *testing.T) {
 		in.Facts.Cluster = &v1alpha1.GaleraCluster{}
 		in.Facts.Cluster.Status.Primary = tc.recorded
 		if tc.service != "" {
-			in.Facts.PrimaryService = &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{appsv1.StatefulSetPodNameLabel: tc.service}}}
+			in.Facts.PrimaryService = &corev1.Service{Spec: corev1.ServiceSpec{
+				Selector: map[string]string{appsv1.StatefulSetPodNameLabel: tc.service}}}
 		}
 		in.Decision.Action = tc.action
 		if got := primaryAfter(in, tc.err); got != tc.want {

@@ -161,7 +161,8 @@ func TestRollout(t *testing.T) {
 	y.pass(v1alpha1.RequestPending, "db-1")
 	y.starts("db-1")
 	y.pass(v1alpha1.RequestDone, "restarted")
-	y.f.StatefulSet.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-11-26T15:04:05+01:00"}
+	y.f.StatefulSet.Spec.Template.Annotations = map[string]string{
+		"kubectl.kubernetes.io/restartedAt": "2026-11-26T15:04:05+01:00"}
 	last := func() v1alpha1.RequestStatus {
 		record, refused := requests(y.f, y.seen, y.s, y.now)
 		if refused != nil || len(record) != 2 || record[0].Token != "t1" || record[0].State != v1alpha1.RequestDone {

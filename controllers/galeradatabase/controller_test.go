@@ -177,7 +177,8 @@ func TestKilledAnywhere(t *testing.T) {
 
 // TestTenantsAdoptNothing: a database of the cluster's namespace is not given away.
 func TestTenantsAdoptNothing(t *testing.T) {
-	for namespace, want := range map[string]string{"data": v1alpha1.ReasonApplied, "team": v1alpha1.ReasonGrantNotAllowed} {
+	for namespace, want := range map[string]string{"data": v1alpha1.ReasonApplied,
+		"team": v1alpha1.ReasonGrantNotAllowed} {
 		p := newPlay(t, func(d *v1alpha1.GaleraDatabase) { d.Namespace, d.Spec.Adopt = namespace, true })
 		if p.run(); p.reason() != want || (p.asked > 0) != (namespace == "data") {
 			t.Errorf("%s: %s, asked %d times", namespace, p.reason(), p.asked)

@@ -134,7 +134,8 @@ func TestAWaitForABusyClusterEnds(t *testing.T) {
 	w.must(w.kube.Update(t.Context(), c))
 	s.Data["password"] = []byte("second-password")
 	w.must(w.kube.Update(t.Context(), s))
-	if again := w.settle(r, u); again < clusterref.ResyncPeriod || w.condition(u, v1alpha1.ConditionReady) != "True Ready" {
+	if again := w.settle(r, u); again < clusterref.ResyncPeriod ||
+		w.condition(u, v1alpha1.ConditionReady) != "True Ready" {
 		t.Errorf("after %s, %s", again, w.condition(u, v1alpha1.ConditionReady))
 	}
 	c.Spec.Hibernate = false

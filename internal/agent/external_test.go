@@ -93,8 +93,10 @@ func (w *testCluster) oldServer() string {
 		"CREATE USER mover IDENTIFIED BY 'secret'; GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO mover"
 	var out []byte
 	err := os.ErrNotExist
-	for deadline := time.Now().Add(time.Minute); err != nil && time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		out, err = exec.Command("docker", "exec", name, "mariadb", "-uroot", "--socket=/tmp/s", "-e", statements).CombinedOutput()
+	for deadline := time.Now().Add(time.Minute); err != nil &&
+		time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		out, err = exec.Command("docker", "exec", name, "mariadb", "-uroot", "--socket=/tmp/s", "-e",
+			statements).CombinedOutput()
 		if err != nil && !strings.Contains(string(out), "connect") {
 			break
 		}
@@ -109,7 +111,8 @@ func (w *testCluster) oldServer() string {
 func (n *node) copying(host string) []string {
 	t := n.w.t
 	t.Helper()
-	volume, source, result := filepath.Join(n.base, "volume"), filepath.Join(n.base, "source"), filepath.Join(n.base, "result")
+	volume, source, result := filepath.Join(n.base, "volume"), filepath.Join(n.base, "source"),
+		filepath.Join(n.base, "result")
 	check(t, os.MkdirAll(volume, 0o770))
 	check(t, os.Chown(volume, mysqlUID, mysqlUID))
 	check(t, os.MkdirAll(source, 0o755))
@@ -118,12 +121,14 @@ func (n *node) copying(host string) []string {
 		check(t, os.WriteFile(name, []byte(text), 0o600))
 		check(t, os.Chown(name, mysqlUID, mysqlUID))
 	}
-	text, err := json.Marshal(task.Task{Import: &task.External{Host: host, Port: 3306, Plain: true, Users: true, Connections: 3,
-		ID: "external-1", History: importHistory}})
+	text, err := json.Marshal(task.Task{Import: &task.External{Host: host, Port: 3306, Plain: true, Users: true,
+		Connections: 3,
+		ID:          "external-1", History: importHistory}})
 	check(t, err)
 	program := built.path(t, "backup", noCgo, "../../cmd/backup")
 	return []string{"--network", n.w.network, "--user", "999:999", "--read-only", "--cap-drop", "ALL", "--security-opt",
 		"no-new-privileges", "--tmpfs", agentapi.RunDir + ":uid=999,mode=750", "--tmpfs", agentapi.TmpDir,
-		"-v", volume + ":" + agentapi.VolumeDir, "-v", source + ":" + task.SourceDir + ":ro", "-v", result + ":" + task.ResultFile,
+		"-v", volume + ":" + agentapi.VolumeDir, "-v", source + ":" + task.SourceDir + ":ro", "-v", result + ":" +
+			task.ResultFile,
 		"-v", program + ":/backup:ro", "-e", task.EnvTask + "=" + string(text), "--entrypoint", "/backup", n.image, "run"}
 }

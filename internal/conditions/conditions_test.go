@@ -38,7 +38,8 @@ func TestSentence(t *testing.T) {
 
 func TestSetKeepsWithinTheLimitOfTheAPI(t *testing.T) {
 	var conditions []metav1.Condition
-	Set(&conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Message: strings.Repeat("ü", maxMessage)})
+	Set(&conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue,
+		Message: strings.Repeat("ü", maxMessage)})
 	if m := conditions[0].Message; len(m) > maxMessage || !utf8.ValidString(m) || !strings.HasSuffix(m, "…") {
 		t.Errorf("%d bytes, ending in %q", len(m), m[len(m)-8:])
 	}

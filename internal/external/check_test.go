@@ -22,22 +22,29 @@ func TestCheck(t *testing.T) {
 		want   []string
 		says   string
 	}{
-		"nothing":             {func(*Facts) {}, nil, ""},
-		"MySQL":               {func(f *Facts) { f.Version = "8.0.36" }, []string{VersionUnsupported}, "not MariaDB"},
-		"an old series":       {func(f *Facts) { f.Version = "10.4.34-MariaDB" }, []string{VersionUnsupported}, "10.5"},
-		"a later series":      {func(f *Facts) { f.Version = "11.9.1-MariaDB" }, []string{VersionUnsupported}, "spec.image"},
-		"a series of 5.5.5":   {func(f *Facts) { f.Version = "not MariaDB at all" }, []string{VersionUnsupported}, ""},
-		"privileges":          {func(f *Facts) { f.Lacking = []string{"EVENT"} }, []string{PrivilegeMissing}, "GRANT EVENT ON *.*"},
-		"a missing database":  {func(f *Facts) { f.Missing = []string{"crm"} }, []string{DatabaseMissing}, "databases"},
-		"no database":         {func(f *Facts) { f.Inventory = Inventory{} }, []string{NothingToCopy}, "host"},
-		"MyISAM":              {func(f *Facts) { f.Inventory.Tables[0].Engine = "MyISAM" }, []string{EngineNotReplicated}, "ENGINE=InnoDB"},
-		"no key":              {func(f *Facts) { f.Inventory.Tables[0].Key = nil }, []string{PrimaryKeyMissing}, "PRIMARY KEY"},
-		"a versioned table":   {func(f *Facts) { f.Inventory.Tables[0].Versioned = true }, []string{TableVersioned}, "DROP SYSTEM"},
-		"a sequence":          {func(f *Facts) { f.Inventory.Sequences = []string{"shop.s"} }, []string{SequenceNotSupported}, ""},
-		"a hidden routine":    {func(f *Facts) { f.Inventory.Hidden = []string{"shop.p"} }, []string{DefinitionHidden}, "GRANT SELECT"},
+		"nothing":           {func(*Facts) {}, nil, ""},
+		"MySQL":             {func(f *Facts) { f.Version = "8.0.36" }, []string{VersionUnsupported}, "not MariaDB"},
+		"an old series":     {func(f *Facts) { f.Version = "10.4.34-MariaDB" }, []string{VersionUnsupported}, "10.5"},
+		"a later series":    {func(f *Facts) { f.Version = "11.9.1-MariaDB" }, []string{VersionUnsupported}, "spec.image"},
+		"a series of 5.5.5": {func(f *Facts) { f.Version = "not MariaDB at all" }, []string{VersionUnsupported}, ""},
+		"privileges": {func(f *Facts) { f.Lacking = []string{"EVENT"} }, []string{PrivilegeMissing},
+			"GRANT EVENT ON *.*"},
+		"a missing database": {func(f *Facts) { f.Missing = []string{"crm"} }, []string{DatabaseMissing}, "databases"},
+		"no database":        {func(f *Facts) { f.Inventory = Inventory{} }, []string{NothingToCopy}, "host"},
+		"MyISAM": {func(f *Facts) { f.Inventory.Tables[0].Engine = "MyISAM" }, []string{EngineNotReplicated},
+			"ENGINE=InnoDB"},
+		"no key": {func(f *Facts) { f.Inventory.Tables[0].Key = nil }, []string{PrimaryKeyMissing},
+			"PRIMARY KEY"},
+		"a versioned table": {func(f *Facts) { f.Inventory.Tables[0].Versioned = true }, []string{TableVersioned},
+			"DROP SYSTEM"},
+		"a sequence": {func(f *Facts) { f.Inventory.Sequences = []string{"shop.s"} }, []string{SequenceNotSupported},
+			""},
+		"a hidden routine": {func(f *Facts) { f.Inventory.Hidden = []string{"shop.p"} }, []string{DefinitionHidden},
+			"GRANT SELECT"},
 		"names in lower case": {func(f *Facts) { f.LowerCase = 1 }, []string{NamesLowerCase}, ""},
-		"a plugin":            {func(f *Facts) { f.Accounts = []account{{Name: "a", Plugin: "pam"}} }, []string{PluginUnavailable}, "pam"},
-		"a small volume":      {func(f *Facts) { f.Inventory.Tables[0].Bytes = 900 << 20 }, []string{VolumeTooSmall}, "1126 MiB"},
+		"a plugin": {func(f *Facts) { f.Accounts = []account{{Name: "a", Plugin: "pam"}} },
+			[]string{PluginUnavailable}, "pam"},
+		"a small volume": {func(f *Facts) { f.Inventory.Tables[0].Bytes = 900 << 20 }, []string{VolumeTooSmall}, "1126 MiB"},
 		"several": {func(f *Facts) {
 			f.Inventory.Tables = append(f.Inventory.Tables, table("m", "Aria", "id"), table("n", "InnoDB"))
 		}, []string{EngineNotReplicated, PrimaryKeyMissing}, "shop.m (Aria)"},
@@ -106,7 +113,8 @@ func TestValues(t *testing.T) {
 		k    kind
 		v    string
 		want string
-	}{{kindNumber, "-12.50", "-12.50"}, {kindFloat, "1e-300", "1e-300"}, {kindBytes, "\x00'\\", "X'00275c'"}, {kindBytes, "", "X''"},
+	}{{kindNumber, "-12.50", "-12.50"}, {kindFloat, "1e-300", "1e-300"}, {kindBytes, "\x00'\\", "X'00275c'"},
+		{kindBytes, "", "X''"},
 		{kindText, "a'b\\c\x00\n\r\x1a\"é", `'a\'b\\c\0\n\r\Z"é'`}, {kindText, "", "''"}} {
 		if got := string(appendValue(nil, c.k, []byte(c.v))); got != c.want {
 			t.Errorf("%q: %s, want %s", c.v, got, c.want)

@@ -79,8 +79,9 @@ func TestErrors(t *testing.T) {
 		"a password": {answer(1045), true, false, false}, "a host": {answer(1130), true, false, false},
 		"an altered table": {answer(1412), false, true, false}, "a dropped table": {answer(1146), false, true, false},
 		"a dropped column": {answer(1054), false, true, false},
-		"no route":         {ofSource("connecting", &net.OpError{Op: "dial", Err: context.DeadlineExceeded}), false, false, true},
-		"a broken stream":  {ofSource("reading", fmt.Errorf("x: %w", io.ErrUnexpectedEOF)), false, false, true},
+		"no route": {ofSource("connecting", &net.OpError{Op: "dial", Err: context.DeadlineExceeded}), false, false,
+			true},
+		"a broken stream": {ofSource("reading", fmt.Errorf("x: %w", io.ErrUnexpectedEOF)), false, false, true},
 	} {
 		if Refused(c.err) != c.refused || errors.Is(c.err, ErrChanged) != c.changed || Unreachable(c.err) != c.unreachable {
 			t.Errorf("%s: %v", name, c.err)

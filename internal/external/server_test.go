@@ -116,7 +116,8 @@ var habits = []string{
 	CREATE PROCEDURE names() SELECT 'é' AS v;
 	CREATE EVENT nightly ON SCHEDULE EVERY 1 DAY DO DELETE FROM counted;
 	CREATE VIEW z AS SELECT id, half(id) AS h FROM parent; CREATE VIEW a AS SELECT * FROM z; CREATE DEFINER = gone@localhost VIEW orphan AS SELECT * FROM a`,
-	"CREATE TABLE `cr``m`.`we``ird ta'ble` (`c``1` INT PRIMARY KEY, `sel'ect` TEXT)", "INSERT INTO `cr``m`.`we``ird ta'ble` VALUES (1, 'x')",
+	"CREATE TABLE `cr``m`.`we``ird ta'ble` (`c``1` INT PRIMARY KEY, `sel'ect` TEXT)",
+	"INSERT INTO `cr``m`.`we``ird ta'ble` VALUES (1, 'x')",
 	"CREATE TABLE other.t (id INT PRIMARY KEY)",
 	`CREATE ROLE reader; GRANT SELECT ON shop.* TO reader; CREATE USER app@'10.%' IDENTIFIED BY 'app'; GRANT reader TO app@'10.%';
 	SET DEFAULT ROLE reader FOR app@'10.%'; GRANT INSERT ON shop.parent TO app@'10.%'; GRANT SELECT ON other.t TO app@'10.%';
@@ -252,7 +253,8 @@ func move(t *testing.T, db *sql.DB) *moving {
 func TestDamageIsFound(t *testing.T) {
 	source, _ := start(t, "galera-mariadb:11.8")
 	target, socket := start(t, "galera-mariadb:11.8")
-	run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'", "CREATE DATABASE shop",
+	run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'",
+		"CREATE DATABASE shop",
 		"CREATE TABLE shop.t (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET latin1, f FLOAT, b BLOB)",
 		"INSERT INTO shop.t SELECT seq, CONCAT('é', seq), seq / 7, UNHEX(MD5(seq)) FROM shop.seq_1_to_1000")
 	from, err := server(source).Open()
@@ -276,10 +278,13 @@ func TestDamageIsFound(t *testing.T) {
 		}
 	}
 	for name, damage := range map[string][2]string{
-		"a lost row":        {"DELETE FROM shop.t WHERE id = 500", "INSERT INTO shop.t SELECT 500, CONCAT('é', 500), 500 / 7, UNHEX(MD5(500))"},
-		"a row twice":       {"INSERT INTO shop.t SELECT 1001, v, f, b FROM shop.t WHERE id = 1", "DELETE FROM shop.t WHERE id = 1001"},
-		"a character":       {"UPDATE shop.t SET v = '?7' WHERE id = 7", "UPDATE shop.t SET v = 'é7' WHERE id = 7"},
-		"a byte":            {"UPDATE shop.t SET b = CONCAT(b, X'00') WHERE id = 7", "UPDATE shop.t SET b = UNHEX(MD5(7)) WHERE id = 7"},
+		"a lost row": {"DELETE FROM shop.t WHERE id = 500",
+			"INSERT INTO shop.t SELECT 500, CONCAT('é', 500), 500 / 7, UNHEX(MD5(500))"},
+		"a row twice": {"INSERT INTO shop.t SELECT 1001, v, f, b FROM shop.t WHERE id = 1",
+			"DELETE FROM shop.t WHERE id = 1001"},
+		"a character": {"UPDATE shop.t SET v = '?7' WHERE id = 7", "UPDATE shop.t SET v = 'é7' WHERE id = 7"},
+		"a byte": {"UPDATE shop.t SET b = CONCAT(b, X'00') WHERE id = 7",
+			"UPDATE shop.t SET b = UNHEX(MD5(7)) WHERE id = 7"},
 		"the seventh digit": {"UPDATE shop.t SET f = 0.285715 WHERE id = 2", "UPDATE shop.t SET f = 2 / 7 WHERE id = 2"},
 		"NULL":              {"UPDATE shop.t SET v = NULL WHERE id = 7", "UPDATE shop.t SET v = 'é7' WHERE id = 7"},
 	} {
@@ -307,8 +312,10 @@ func TestDamageIsFound(t *testing.T) {
 func TestLargeRow(t *testing.T) {
 	source, _ := start(t, "galera-mariadb:11.8")
 	_, socket := start(t, "galera-mariadb:11.8", "--max-allowed-packet=2M")
-	run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'", "CREATE DATABASE shop",
-		"CREATE TABLE shop.t (id INT PRIMARY KEY, b LONGBLOB)", "INSERT INTO shop.t VALUES (1, ''), (2, REPEAT('x', 1200000))")
+	run(t, source, makeAccount, "GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT ON *.* TO 'copy@er'@'%'",
+		"CREATE DATABASE shop",
+		"CREATE TABLE shop.t (id INT PRIMARY KEY, b LONGBLOB)",
+		"INSERT INTO shop.t VALUES (1, ''), (2, REPEAT('x', 1200000))")
 	from, err := server(source).Open()
 	if err != nil {
 		t.Fatal(err)

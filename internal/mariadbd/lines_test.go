@@ -16,14 +16,18 @@ func TestRejectedJoiner(t *testing.T) {
 // TestParseHandshake: lines of socat 1.8.0.3 and stunnel 5.74.
 func TestParseHandshake(t *testing.T) {
 	for line, want := range map[string]Handshake{
-		"2026/11/22 12:06:47 socat[10] N SSL proto version used: TLSv1.3":                                              {Protocol: "TLSv1.3"},
-		"2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_256_GCM_SHA384":                                  {Cipher: "TLS_AES_256_GCM_SHA384"},
-		"2026/11/22 12:06:47 socat[10] N SSL connection compression \"none\"":                                          {},
-		"2026/11/22 12:06:47 socat[10] N accepting connection from AF=2 127.0.0.1:53726 on 1":                          {},
-		"2026-11-22 12:06:47 5 [Note] SSL connection using TLS_AES_256_GCM_SHA384":                                     {},
-		"2026.11.22 15:52:32 LOG6[0]: TLSv1.3 ciphersuite: TLS_AES_256_GCM_SHA384 (256-bit encryption)":                {"TLSv1.3", "TLS_AES_256_GCM_SHA384"},
-		"2026.11.22 15:52:32 LOG6[0]: Negotiated TLSv1.2 ciphersuite ECDHE-RSA-AES256-GCM-SHA384 (256-bit encryption)": {"TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384"},
-		"2026.11.22 15:52:32 LOG6[0]: Peer temporary key: X25519, 253 bits":                                            {},
+		"2026/11/22 12:06:47 socat[10] N SSL proto version used: TLSv1.3": {
+			Protocol: "TLSv1.3"},
+		"2026/11/22 12:06:47 socat[10] N SSL connection using TLS_AES_256_GCM_SHA384": {
+			Cipher: "TLS_AES_256_GCM_SHA384"},
+		"2026/11/22 12:06:47 socat[10] N SSL connection compression \"none\"":                 {},
+		"2026/11/22 12:06:47 socat[10] N accepting connection from AF=2 127.0.0.1:53726 on 1": {},
+		"2026-11-22 12:06:47 5 [Note] SSL connection using TLS_AES_256_GCM_SHA384":            {},
+		"2026.11.22 15:52:32 LOG6[0]: TLSv1.3 ciphersuite: TLS_AES_256_GCM_SHA384 (256-bit encryption)": {
+			"TLSv1.3", "TLS_AES_256_GCM_SHA384"},
+		"2026.11.22 15:52:32 LOG6[0]: Negotiated TLSv1.2 ciphersuite ECDHE-RSA-AES256-GCM-SHA384 (256-bit encryption)": {
+			"TLSv1.2", "ECDHE-RSA-AES256-GCM-SHA384"},
+		"2026.11.22 15:52:32 LOG6[0]: Peer temporary key: X25519, 253 bits": {},
 		"x": {},
 	} {
 		got, ok := ParseHandshake(line)

@@ -256,13 +256,16 @@ func TestSettingsToBlame(t *testing.T) {
 		signal            syscall.Signal
 		certain, possible bool
 	}{
-		"[ERROR] Fatal error: Illegal or unknown default time zone 'Europe/Vienn'":                                         {0, true, true},
-		"[ERROR] InnoDB: Data file './ibdata1' uses page size 16384, but the innodb_page_size start-up parameter is 32768": {0, true, true},
-		"[ERROR] InnoDB: The data file './ibdata1' is of a different size 768 pages than the 640 pages specified":          {0, true, true},
-		"[Warning] Failed to normalize the argument for --secure-file-priv.":                                               {0, true, true},
-		"[ERROR] InnoDB: Cannot allocate memory for the buffer pool":                                                       {0, false, true},
-		"[ERROR] WSREP: failed to open gcomm backend connection: 110":                                                      {0, false, false},
-		"[ERROR] mariadbd: Disk is full writing './ib' (Errcode: 28 \"No space left on device\")":                          {0, false, false},
+		"[ERROR] Fatal error: Illegal or unknown default time zone 'Europe/Vienn'": {
+			0, true, true},
+		"[ERROR] InnoDB: Data file './ibdata1' uses page size 16384, but the innodb_page_size start-up parameter is 32768": {
+			0, true, true},
+		"[ERROR] InnoDB: The data file './ibdata1' is of a different size 768 pages than the 640 pages specified": {0, true,
+			true},
+		"[Warning] Failed to normalize the argument for --secure-file-priv.":                      {0, true, true},
+		"[ERROR] InnoDB: Cannot allocate memory for the buffer pool":                              {0, false, true},
+		"[ERROR] WSREP: failed to open gcomm backend connection: 110":                             {0, false, false},
+		"[ERROR] mariadbd: Disk is full writing './ib' (Errcode: 28 \"No space left on device\")": {0, false, false},
 		"[Note] nothing": {syscall.SIGKILL, false, false},
 	} {
 		if certain, possible := SettingsToBlame(Exit{Code: 1, Signal: want.signal,

@@ -156,7 +156,8 @@ func TestArbitratorOutdated(t *testing.T) {
 		f.ArbitratorPod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	}
 	unpulled := func(f *Facts) {
-		f.ArbitratorPod.Status.InitContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+		f.ArbitratorPod.Status.InitContainerStatuses = []corev1.ContainerStatus{
+			{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	}
 	template := func(f *Facts) { f.ArbitratorRevision = "r2" }
 	image := func(f *Facts) { f.AgentImage = "operator:2" }

@@ -19,8 +19,8 @@ const (
 	// wakeRate is how many passes per second a cluster's agents may cause, after a burst of wakesAtOnce.
 	wakeRate  = 5
 	wakeBurst = 30
-	// An agent keeps a question for longPoll when it has no news. One that answers within immediateAnswer without any is asked
-	// again after a pause, which grows from initialPause to maxPause.
+	// An agent keeps a question for longPoll when it has no news. One that answers within immediateAnswer without any is
+	// asked again after a pause, which grows from initialPause to maxPause.
 	immediateAnswer = time.Second
 	initialPause    = 100 * time.Millisecond
 	maxPause        = 5 * time.Second

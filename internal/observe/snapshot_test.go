@@ -132,7 +132,8 @@ func TestOutdated(t *testing.T) {
 		"neither has a hash, same revision":  {"new", "", set(""), false},
 		"neither has a hash, other revision": {"old", "", set(""), true},
 	} {
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: c.revision},
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
+			appsv1.ControllerRevisionHashLabelKey: c.revision},
 			Annotations: map[string]string{v1alpha1.AnnotationPodTemplate: c.hash}}}
 		if got := outdated(p, c.set); got != c.want {
 			t.Errorf("%s: %v", name, got)

@@ -15,7 +15,8 @@ import (
 func TestIssuerProblem(t *testing.T) {
 	in := healthy()
 	in.cluster().Namespace = "demo"
-	in.Facts.Issuer = &certmanagerv1.IssuerStatus{Conditions: []certmanagerv1.IssuerCondition{{Type: certmanagerv1.IssuerConditionReady, Status: cmmeta.ConditionFalse, Message: "no Secret"}}}
+	in.Facts.Issuer = &certmanagerv1.IssuerStatus{Conditions: []certmanagerv1.IssuerCondition{
+		{Type: certmanagerv1.IssuerConditionReady, Status: cmmeta.ConditionFalse, Message: "no Secret"}}}
 	for kind, command := range map[string]string{"Issuer": "kubectl describe issuer company -n demo",
 		"ClusterIssuer": "kubectl describe clusterissuer company"} {
 		in.cluster().Spec.TLS.IssuerRef = &v1alpha1.IssuerReference{Name: "company", Kind: kind}

@@ -38,8 +38,9 @@ func TestFileSystemResizePending(t *testing.T) {
 		p.Status.Phase, p.Status.Capacity = corev1.ClaimBound,
 			corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 		if c.pending > 0 {
-			p.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue,
-				LastTransitionTime: metav1.NewTime(in.Now.Add(-c.pending))}}
+			p.Status.Conditions = []corev1.PersistentVolumeClaimCondition{
+				{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue,
+					LastTransitionTime: metav1.NewTime(in.Now.Add(-c.pending))}}
 		}
 		in.Facts.Claims = map[string]*corev1.PersistentVolumeClaim{p.Name: p}
 		if c.full {

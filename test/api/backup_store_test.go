@@ -31,7 +31,8 @@ func TestStoreSecrets(t *testing.T) {
 	secret("shop-root", map[string]string{v1alpha1.LabelCluster: "shop"})
 	secret("s3", nil)
 	must(t, kube.Create(ctx, &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-shop-0", Labels: map[string]string{v1alpha1.LabelCluster: "shop"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-shop-0",
+			Labels: map[string]string{v1alpha1.LabelCluster: "shop"}},
 		Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources: corev1.VolumeResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}))

@@ -119,8 +119,9 @@ func TestBenchmarkBackup(t *testing.T) {
 
 	store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "offsite-of-benchmarks"},
 		Spec: v1alpha1.GaleraBackupStoreSpec{
-			S3:         &v1alpha1.S3Store{Bucket: "backups"},
-			Encryption: v1alpha1.BackupEncryption{Recipients: []string{"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}}}}
+			S3: &v1alpha1.S3Store{Bucket: "backups"},
+			Encryption: v1alpha1.BackupEncryption{Recipients: []string{
+				"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"}}}}
 	must(t, kube.Create(ctx, store))
 	t.Cleanup(func() { _ = kube.Delete(ctx, store) })
 	meta.SetStatusCondition(&store.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,

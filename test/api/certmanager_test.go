@@ -73,7 +73,8 @@ func (w *world) judge(hook admissionv1.WebhookClientConfig, group,
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name: "webhook.cert-manager.io", ClientConfig: hook, SideEffects: &none, TimeoutSeconds: &seconds,
 			AdmissionReviewVersions: []string{"v1"},
-			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": w.cluster.Namespace}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+				"kubernetes.io/metadata.name": w.cluster.Namespace}},
 			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create,
 				admissionv1.Update},
 				Rule: admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}}}},

@@ -248,7 +248,8 @@ func TestReachOfForgedBackups(t *testing.T) {
 		}
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(b), b))
 		s := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
-		if s == nil || s.Status != metav1.ConditionTrue || s.Reason != v1alpha1.ReasonNamespaceNotAllowed || b.Status.ID != "" {
+		if s == nil || s.Status != metav1.ConditionTrue || s.Reason != v1alpha1.ReasonNamespaceNotAllowed ||
+			b.Status.ID != "" {
 			t.Errorf("%s: %+v", name, b.Status)
 		}
 	}

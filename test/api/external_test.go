@@ -88,8 +88,9 @@ func (w *moved) ends(prefix string, r task.Result) {
 	text, err := json.Marshal(r)
 	must(w.T, err)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: found.Name,
-		Labels:          map[string]string{batchv1.JobNameLabel: found.Name},
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(found, batchv1.SchemeGroupVersion.WithKind("Job"))}},
+		Labels: map[string]string{batchv1.JobNameLabel: found.Name},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(found,
+			batchv1.SchemeGroupVersion.WithKind("Job"))}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: job.Container, Image: "mariadb"}}}}
 	must(w.T, kube.Create(ctx, pod))
 	pod.Status.Phase = corev1.PodSucceeded
@@ -117,7 +118,8 @@ func TestExternal(t *testing.T) {
 		Now:     func() time.Time { return time.Now().Add(w.later) }}
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "shop"}, Spec: spec()}
 	w.cluster.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db.example.com",
-		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, TLS: &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}}
+		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
+		TLS:                  &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}}
 	must(t, kube.Create(ctx, w.cluster))
 
 	w.stalled(v1alpha1.ReasonCredentialsMissing, `Secret "old"`)
@@ -159,5 +161,6 @@ func TestExternal(t *testing.T) {
 func TestExternalEncryption(t *testing.T) {
 	const with = `{storage: {size: 1Gi}, encryption: {atRest: {}}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true}}}`
 	u := fromYAML(t, "encrypted-copy", with)
-	mustSay(t, kube.Create(context.Background(), u, client.DryRunAll), "bootstrapFrom.external does not go with encryption")
+	mustSay(t, kube.Create(context.Background(), u, client.DryRunAll),
+		"bootstrapFrom.external does not go with encryption")
 }

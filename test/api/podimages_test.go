@@ -227,7 +227,8 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 		benchjob.TunnelName("x-run-002-1"), benchjob.ProxyName("x-run-001-1"), benchjob.TunnelName("x-run-001-1")}
 	for name, template := range all {
 		is := labels.Set(template.Labels)
-		if taken := node.Matches(is) || labels.SelectorFromSet(resources.Selector(c)).Matches(is); taken != (name == "nodes") {
+		taken := node.Matches(is) || labels.SelectorFromSet(resources.Selector(c)).Matches(is)
+		if taken != (name == "nodes") {
 			t.Errorf("%s is taken for a node: %t", name, taken)
 		}
 		if name == "nodes" {

@@ -12,8 +12,8 @@ import (
 // reasonConstant is the declaration of a reason of a condition.
 var reasonConstant = regexp.MustCompile(`(?m)^\s*(?:const )?Reason(\w+)\s*= "(\w+)"`)
 
-// TestReasonsHaveOneName: a reason is called the same in the API, in the planner and in the programs of backups, so that
-// a search for what a user sees finds all places: its constant is "Reason" and its value.
+// TestReasonsHaveOneName: a reason is called the same in the API, in the planner and in the programs of backups, so
+// that a search for what a user sees finds all places: its constant is "Reason" and its value.
 func TestReasonsHaveOneName(t *testing.T) {
 	found := 0
 	for _, folder := range []string{"api/v1alpha1", "internal/plan", "internal/backup/task"} {

@@ -188,7 +188,8 @@ var _ = Describe("A backup in trouble", Ordered, Label(Slow, Faults), func() {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "backups"},
 			Spec: corev1.PersistentVolumeClaimSpec{
 				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
+				Resources: corev1.VolumeResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
 		Expect(kube.Create(ctx, claim)).To(Succeed())
 		store := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: "disk"},
 			Spec: v1alpha1.GaleraBackupStoreSpec{

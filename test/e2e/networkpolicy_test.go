@@ -131,7 +131,8 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 		policies := enforce(ctx)
 		namespace := newNamespace(ctx, "bench")
 		people := bystanders(ctx, namespace)
-		benchmarks := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/component": "benchmark"}}}
+		benchmarks := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{
+			MatchLabels: map[string]string{"app.kubernetes.io/component": "benchmark"}}}
 		b := createBenchmark(ctx, namespace, func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Cluster.Template.Replicas = 1
 			s.Cluster.Template.NetworkPolicy.ClientsFrom = []networkingv1.NetworkPolicyPeer{benchmarks}

@@ -228,7 +228,8 @@ func (h *randomHistory) targets(s *v1alpha1.ArchiveStatus) (out []randomTarget) 
 
 func (h *randomHistory) at(second int64, s *v1alpha1.ArchiveStatus) randomTarget {
 	t := metav1.NewTime(time.Unix(second, 0))
-	return randomTarget{v1alpha1.RestorePoint{Time: t.UTC().Format(time.RFC3339)}, t.UTC().Format(time.RFC3339), h.recorder.History().At(t.Time),
+	return randomTarget{v1alpha1.RestorePoint{Time: t.UTC().Format(time.RFC3339)}, t.UTC().Format(time.RFC3339),
+		h.recorder.History().At(t.Time),
 		!t.Before(s.RecoverableFrom) && !s.ArchivedThrough.Before(&t)}
 }
 

@@ -41,8 +41,10 @@ func (c Certificates) BreakWebhook(ctx context.Context) (fix func(context.Contex
 		ObjectMeta: metav1.ObjectMeta{Name: "galera-tests-" + c.cluster.Namespace},
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name: "webhook.cert-manager.io", SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: []string{"v1"},
-			ClientConfig:      admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Namespace: c.cluster.Namespace, Name: "nowhere", Path: &path}},
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": c.cluster.Namespace}},
+			ClientConfig: admissionv1.WebhookClientConfig{
+				Service: &admissionv1.ServiceReference{Namespace: c.cluster.Namespace, Name: "nowhere", Path: &path}},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+				"kubernetes.io/metadata.name": c.cluster.Namespace}},
 			Rules: []admissionv1.RuleWithOperations{{Operations: []admissionv1.OperationType{admissionv1.Create,
 				admissionv1.Update},
 				Rule: admissionv1.Rule{APIGroups: []string{"cert-manager.io"}, APIVersions: []string{"v1"},

@@ -9,12 +9,13 @@
 //
 // Where to find what:
 //
-//   - clusters: cluster.go, build.go (options of a new one), wait.go, nodestate.go, servers.go, agents.go, joins.go, transfers.go,
-//     attempts.go, copies.go (a copied namespace), arbitrator.go, volumes.go, data.go
+//   - clusters: cluster.go, build.go (options of a new one), wait.go, nodestate.go, servers.go, agents.go, joins.go,
+//     transfers.go, attempts.go, copies.go (a copied namespace), arbitrator.go, volumes.go, data.go
 //   - clients: sql.go, writer*.go (writes that are checked row by row), gaps.go, binding.go, dump.go
-//   - Kubernetes and the operator: kube.go, namespaces.go, installation.go, operator.go, nextoperator.go, pods.go, downwatch.go,
-//     certmanager.go, prometheus.go, scrape.go, usage.go, assigned.go, secrets.go, images.go
-//   - faults: hosts.go, network.go, enforcement.go (NetworkPolicies), process.go, limiteddisk.go, smalldisks.go, intruder.go
+//   - Kubernetes and the operator: kube.go, namespaces.go, installation.go, operator.go, nextoperator.go, pods.go,
+//     downwatch.go, certmanager.go, prometheus.go, scrape.go, usage.go, assigned.go, secrets.go, images.go
+//   - faults: hosts.go, network.go, enforcement.go (NetworkPolicies), process.go, limiteddisk.go, smalldisks.go,
+//     intruder.go
 //   - the wire: capture*.go, handshake.go, knock.go, peers.go, certs.go, trust.go, askcopy.go
 //   - stores: objectstore.go (S3), azurestore.go, googlestore.go, emulator.go
 package harness

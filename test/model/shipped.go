@@ -11,7 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// This file translates the world's facts into the input of the shipped decisions of the agent, and what they return back.
+// This file translates the world's facts into the input of the shipped decisions of the agent, and what they return
+// back.
 
 // later is any positive duration: its length does not matter here.
 const later = time.Second

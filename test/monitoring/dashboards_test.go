@@ -22,7 +22,7 @@ func TestDashboardsFollowTheSchema(t *testing.T) {
 	plugins.RegisterDefaultPlugins()
 	uids := map[string]string{}
 	for _, file := range dashboards(t) {
-		var d dashboard.Dashboard //nolint:staticcheck // the files are in the form that Grafana imports, not in that of its new API
+		var d dashboard.Dashboard //nolint:staticcheck // Grafana imports this form, not that of its new API
 		problems := []error{d.UnmarshalJSONStrict(read(t, file)), d.Validate()}
 		var text struct{ Panels []json.RawMessage }
 		must(t, json.Unmarshal(read(t, file), &text))

@@ -86,7 +86,9 @@ func TestMissingObjectsNeedNoStatement(t *testing.T) {
 		u := agentapi.SQLUser{Name: "app", Host: "%", Plugin: "mysql_native_password", Accepts: []string{"*A"},
 			Grants: []agentapi.SQLGrant{tc.grant}, Roles: tc.roles}
 		do, waits := statements(u, have{login: wantedLogin(u), shownGrants: shownGrants{rights: rights{}}}, exists)
-		if got := strings.Join(waits, "; "); got != tc.waits || strings.Contains(strings.Join(do, ";"), "later") != (name == "a table that it creates") || strings.Contains(strings.Join(do, ";"), "boss") {
+		if got := strings.Join(waits, "; "); got != tc.waits ||
+			strings.Contains(strings.Join(do, ";"), "later") != (name == "a table that it creates") ||
+			strings.Contains(strings.Join(do, ";"), "boss") {
 			t.Errorf("%s: %q, %q", name, do, waits)
 		}
 	}

@@ -106,7 +106,8 @@ func judgeForm(o agentapi.Order, book Content, damaged error, f Facts) (Judgemen
 	}
 	if known := book.Find(o.ID); known != nil {
 		if !known.Same(o) {
-			return Judgement{Decision: RefuseUnrecorded, Message: fmt.Sprintf("order %s is known with other content", o.ID)}, true
+			return Judgement{Decision: RefuseUnrecorded, Message: fmt.Sprintf("order %s is known with other content", o.ID)},
+				true
 		}
 		return Judgement{Decision: Repeat, Record: known}, true
 	}

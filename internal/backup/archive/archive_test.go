@@ -167,7 +167,8 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
-// TestLevels: every level of the API is one of the program, a higher one makes a smaller backup, and all are read alike.
+// TestLevels: every level of the API is one of the program, a higher one makes a smaller backup, and all are read
+// alike.
 func TestLevels(t *testing.T) {
 	k, text := key(t), []byte(strings.Repeat("0123456789 the quick brown fox ", 3000))
 	r := rand.New(rand.NewPCG(1, 2))

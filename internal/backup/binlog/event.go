@@ -85,7 +85,8 @@ func (e Event) GTID() (g GTID, ok bool) {
 
 func (e Event) standalone() bool { return e[headerSize+12]&standalone != 0 }
 
-// exactTime is when the statement of a Query event began, to the microsecond; false for an event that has not logged it.
+// exactTime is when the statement of a Query event began, to the microsecond; false for an event that has not logged
+// it.
 func (e Event) exactTime(sums bool) (t time.Time, ok bool) {
 	b := e.body(sums)
 	if k := e.kind(); k != typeQuery && k != typeQueryCompressed || len(b) < queryFixed {

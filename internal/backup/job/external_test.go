@@ -20,8 +20,10 @@ import (
 func TestExternalJobs(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("c", 40), Namespace: "demo"}}
 	c.Spec.Storage.Size = resource.MustParse("10Gi")
-	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306, Users: true,
-		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}, TLS: &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
+		Users:                true,
+		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
+		TLS:                  &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "ca"}}}}
 	c.Status.Restore = &v1alpha1.RestoreStatus{Attempts: 999, ID: "external-1", History: "new"}
 	ro := resources.Options{DefaultImage: "mariadb"}
 	inspect, err := Inspect(c, ro, Options{Image: "operator"})
@@ -32,7 +34,8 @@ func TestExternalJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]corev1.PodSpec{inspect.Name: inspect.Spec.Template.Spec, copying.Name: copying.Spec.Template.Spec} {
+	for name, p := range map[string]corev1.PodSpec{inspect.Name: inspect.Spec.Template.Spec,
+		copying.Name: copying.Spec.Template.Spec} {
 		if len(name) > 63 || *p.AutomountServiceAccountToken || !*p.SecurityContext.RunAsNonRoot || len(p.Containers) != 1 ||
 			p.ServiceAccountName != resources.ServiceAccountName(c) {
 			t.Errorf("%s: %+v", name, p)
@@ -57,7 +60,8 @@ func TestExternalJobs(t *testing.T) {
 			for _, i := range v.Secret.Items {
 				keys = append(keys, i.Key)
 			}
-			if want := map[string]string{"old": "username password", "ca": "ca.crt"}[v.Secret.SecretName]; strings.Join(keys, " ") != want {
+			if want := map[string]string{"old": "username password", "ca": "ca.crt"}[v.Secret.SecretName]; strings.Join(keys,
+				" ") != want {
 				t.Errorf("%s mounts %v of %s", name, keys, v.Secret.SecretName)
 			}
 		}

@@ -89,7 +89,8 @@ func TestSchedule(t *testing.T) {
 	for what, p := range pods(c) {
 		expect(what+", as the store says", p, "batch", "low", "batch", "other")
 	}
-	s.Spec.Pods = &v1alpha1.BackupPods{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}
+	s.Spec.Pods = &v1alpha1.BackupPods{Resources: corev1.ResourceRequirements{
+		Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}}
 	for what, p := range pods(c) {
 		r := p.Containers[0].Resources
 		if r.Limits.Memory().String() != "2Gi" || r.Limits.Cpu().String() != "1500m" || r.Requests.Memory().

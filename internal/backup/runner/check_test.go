@@ -151,7 +151,8 @@ func TestAfterTheTime(t *testing.T) {
 	var why failure
 	_, _, err = locate(t.Context(), bucket,
 		task.Find{Dir: "demo/shop/u1", Target: &binlog.Target{Time: now.Add(-time.Hour)}})
-	if !errors.As(err, &why) || why.reason != task.ReasonPointInTimeUnavailable || !strings.Contains(err.Error(), "not before it") {
+	if !errors.As(err, &why) || why.reason != task.ReasonPointInTimeUnavailable ||
+		!strings.Contains(err.Error(), "not before it") {
 		t.Errorf("%v", err)
 	}
 }

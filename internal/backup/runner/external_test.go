@@ -13,8 +13,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/external"
 )
 
-// TestExplained: a copy that would fail again is not tried again, and what the source does is distinguished from what the new
-// server does.
+// TestExplained: a copy that would fail again is not tried again, and what the source does is distinguished from what
+// the new server does.
 func TestExplained(t *testing.T) {
 	of := func(err error) error { return external.SourceError{Err: err} }
 	for name, c := range map[string]struct {
@@ -51,7 +51,8 @@ func TestShortened(t *testing.T) {
 		t.Errorf("%d: %s", n, s.Skipped[n-1])
 	}
 	for range 12 {
-		s.Findings = append(s.Findings, task.Finding{Name: "PrimaryKeyMissing", Objects: names[:5], Count: 500, Message: "add one"})
+		s.Findings = append(s.Findings, task.Finding{Name: "PrimaryKeyMissing", Objects: names[:5], Count: 500,
+			Message: "add one"})
 	}
 	text, err := encode(task.Result{Source: &s})
 	if err != nil || len(text) > task.MaxResult || !strings.Contains(string(text), `"count":500`) {

@@ -108,7 +108,8 @@ func TestFits(t *testing.T) {
 	} {
 		err := fits(manifest.Manifest{ServerVersion: c.made, Arch: c.arch}, c.version, "amd64")
 		var f failure
-		if c.says == "" && err != nil || c.says != "" && (!errors.As(err, &f) || !f.fatal || f.reason != task.ReasonVersionRefused ||
+		if c.says == "" && err != nil || c.says != "" && (!errors.As(err, &f) || !f.fatal ||
+			f.reason != task.ReasonVersionRefused ||
 			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -30,7 +30,8 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = b.Close() }()
-	for name, class := range map[string]string{"demo/shop/1/b1/000001x/part-000000": "GLACIER_IR", ".check-x": "GLACIER_IR",
+	for name, class := range map[string]string{"demo/shop/1/b1/000001x/part-000000": "GLACIER_IR",
+		".check-x":                     "GLACIER_IR",
 		"demo/shop/1/b1/manifest.json": "", "demo/shop/1/binlog/000000000/000000000001": ""} {
 		if err := Create(t.Context(), b, name, bytes.NewReader([]byte("x"))); err != nil {
 			t.Errorf("%s: %s", name, Explain(err))

@@ -138,9 +138,13 @@ func TestARestartThatNeverEnds(t *testing.T) {
 // TestComparisonOfWhatDoesNotExist ends the benchmark before anything is made, and describes what there is.
 func TestComparisonOfWhatDoesNotExist(t *testing.T) {
 	for want, c := range map[string]v1alpha1.BenchmarkCompare{
-		`spec.compare[0]: the workload "write" has no variant "threads=9"; it has: ""`:   {Of: v1alpha1.BenchmarkCell{Workload: "write", Variant: "threads=9", Arm: "plain"}, With: v1alpha1.BenchmarkCellPart{Arm: new("encrypted")}},
-		"spec.compare[0]: of and with are the same cell":                                 {Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "plain"}, With: v1alpha1.BenchmarkCellPart{Arm: new("plain")}},
-		"spec.compare[0]: tps of write and connectionsPerSecond of c cannot be compared": {Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "plain"}, With: v1alpha1.BenchmarkCellPart{Workload: new("c")}},
+		`spec.compare[0]: the workload "write" has no variant "threads=9"; it has: ""`: {
+			Of:   v1alpha1.BenchmarkCell{Workload: "write", Variant: "threads=9", Arm: "plain"},
+			With: v1alpha1.BenchmarkCellPart{Arm: new("encrypted")}},
+		"spec.compare[0]: of and with are the same cell": {
+			Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "plain"}, With: v1alpha1.BenchmarkCellPart{Arm: new("plain")}},
+		"spec.compare[0]: tps of write and connectionsPerSecond of c cannot be compared": {
+			Of: v1alpha1.BenchmarkCell{Workload: "write", Arm: "plain"}, With: v1alpha1.BenchmarkCellPart{Workload: new("c")}},
 	} {
 		w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Compare = []v1alpha1.BenchmarkCompare{c}

@@ -57,7 +57,8 @@ func sample() Benchmark {
 func TestConnectionsOverTime(t *testing.T) {
 	b := sample()
 	for i := range b.Records {
-		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{Paced: result.Paced{Series: b.Records[i].Output.OLTP.Series}}}
+		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{
+			Paced: result.Paced{Series: b.Records[i].Output.OLTP.Series}}}
 	}
 	plots, err := overTime(b)
 	if err != nil || len(plots) != 2 || plots[0].Y.Label.Text != "connections per second" {

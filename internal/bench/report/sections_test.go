@@ -134,7 +134,8 @@ func TestQueriesWhereTheyAreCompared(t *testing.T) {
 func TestKeyExchangesAreReported(t *testing.T) {
 	b := sample()
 	for i := range b.Records[:4] {
-		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{Presented: result.Presented{KeyExchange: []string{"X25519MLKEM768", "P-256"}[i%2]}}}
+		b.Records[i].Output = &result.Output{Connect: &result.ConnectResult{
+			Presented: result.Presented{KeyExchange: []string{"X25519MLKEM768", "P-256"}[i%2]}}}
 	}
 	if md := written(t, "md", b); !strings.Contains(md, "- key exchange: P-256, X25519MLKEM768\n") {
 		t.Error(md)

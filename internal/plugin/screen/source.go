@@ -9,7 +9,8 @@ import (
 
 // Source is what a server is like that may be copied, and what keeps it from that.
 func (s Style) Source(address string, is task.Source) string {
-	out := fmt.Sprintf("%s: %s, %d tables, about %d MiB", Plain(address), Plain(is.Version), is.Tables, (is.Bytes+1<<20-1)>>20)
+	out := fmt.Sprintf("%s: %s, %d tables, about %d MiB", Plain(address), Plain(is.Version), is.Tables,
+		(is.Bytes+1<<20-1)>>20)
 	if is.GTID != "" {
 		out += ", at the GTID " + Plain(is.GTID)
 	}

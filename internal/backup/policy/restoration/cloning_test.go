@@ -69,7 +69,10 @@ func TestCloning(t *testing.T) {
 		"itself": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Source, c.Spec.BootstrapFrom.Cluster.Namespace, c.Spec.BootstrapFrom.Cluster.Name = c, "", c.Name
 		}, v1alpha1.ReasonClusterNotFound, "this cluster itself", false, false, false},
-		"a namespace that is not watched": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Source, k.Watched = nil, false },
+		"a namespace that is not watched": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) {
+			k.Source, k.Watched = nil,
+				false
+		},
 			v1alpha1.ReasonNamespaceNotAllowed, "does not watch the namespace prod", false, false, false},
 		"a later MariaDB": {func(_ *v1alpha1.GaleraCluster, k *CopyFacts) { k.Image = "mariadb:11.4@sha256:00" },
 			v1alpha1.ReasonVersionRefused, "set spec.image", false, false, false},
@@ -102,7 +105,8 @@ func TestCloning(t *testing.T) {
 				"the data of shop-1")
 		}, none, "the data of shop-1", false, false, false},
 		"complete, whatever became of the source": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
-			k.Source, k.Watched, k.Backup = nil, false, made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupCompleted, "")
+			k.Source, k.Watched, k.Backup = nil, false, made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupCompleted,
+				"")
 		}, none, "", false, false, true},
 		"failed": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonStoreRefused, "AccessDenied")

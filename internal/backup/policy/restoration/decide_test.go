@@ -55,7 +55,8 @@ func TestDecide(t *testing.T) {
 			func(f *Facts) { f.Cluster.Status.Restore.Reason = v1alpha1.ReasonStoreNotFound }),
 			v1alpha1.RestoreFinding, "", "looking", true, nil},
 		"the archive does not have the point": {in(v1alpha1.RestoreFinding, func(f *Facts) {
-			f.Find = done(task.Result{Error: "the archive ends before it", Reason: task.ReasonPointInTimeUnavailable, Fatal: true})
+			f.Find = done(task.Result{Error: "the archive ends before it", Reason: task.ReasonPointInTimeUnavailable,
+				Fatal: true})
 		}), v1alpha1.RestoreFailed, v1alpha1.ReasonPointInTimeUnavailable, "the archive ends before it", false, nil},
 		"looks": {in(v1alpha1.RestoreFinding), v1alpha1.RestoreFinding, "", "", true, nil},
 		"is looking": {in(v1alpha1.RestoreFinding, func(f *Facts) { f.Find.Exists = true }), v1alpha1.RestoreFinding, "",

@@ -36,7 +36,8 @@ func TestDecideExternal(t *testing.T) {
 	copied := done(task.Result{Restored: &task.Restored{ID: "external-4", Position: "new:1", Source: "3-7-9"},
 		Source: &task.Source{Tables: 5, Rows: 70, GTID: "3-7-9", Skipped: []string{"'x'@'%'"}}})
 	found := func(s *v1alpha1.RestoreStatus) {
-		s.Reason, s.Message, s.Attempts, s.AttemptedAt = v1alpha1.ReasonSourceUnsuitable, "found", 1, new(metav1.NewTime(noon))
+		s.Reason, s.Message, s.Attempts, s.AttemptedAt = v1alpha1.ReasonSourceUnsuitable, "found", 1,
+			new(metav1.NewTime(noon))
 	}
 	for name, c := range map[string]struct {
 		f            Facts
@@ -54,7 +55,8 @@ func TestDecideExternal(t *testing.T) {
 		"it does not answer": {moving(v1alpha1.RestoreFinding, func(f *Facts) {
 			f.Find = done(task.Result{Error: "no route", Reason: task.ReasonSourceUnreachable})
 		}), v1alpha1.RestoreFinding, v1alpha1.ReasonSourceUnreachable, "no route; it is tried again", false, nil, ""},
-		"it cannot be copied": {moving(v1alpha1.RestoreFinding, func(f *Facts) { f.Find = unsuitable }), v1alpha1.RestoreFinding,
+		"it cannot be copied": {moving(v1alpha1.RestoreFinding, func(f *Facts) { f.Find = unsuitable }),
+			v1alpha1.RestoreFinding,
 			v1alpha1.ReasonSourceUnsuitable, "PrimaryKeyMissing: shop.a and 6 more: add one", false, nil, ""},
 		"it is reported until the next check": {moving(v1alpha1.RestoreFinding, func(f *Facts) {
 			found(f.Cluster.Status.Restore)
@@ -73,7 +75,8 @@ func TestDecideExternal(t *testing.T) {
 			f.Cluster.Generation++
 			f.Find = done(task.Result{Source: &task.Source{Version: "10.11"}})
 		}), v1alpha1.RestoreFinding, "", "", false, nil, ""},
-		"it is copied": {moving(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 1 are done", false, []int{0}, ""},
+		"it is copied": {moving(v1alpha1.RestoreRestoring), v1alpha1.RestoreRestoring, "", "0 of 1 are done", false, []int{0},
+			""},
 		"the copy was killed": {moving(v1alpha1.RestoreRestoring, func(f *Facts) {
 			f.Members[0] = done(task.Result{Error: "killed", Reason: task.ReasonToolFailed})
 		}), v1alpha1.RestoreRestoring, v1alpha1.ReasonToolFailed, "tried again", false, nil, ""},
@@ -87,7 +90,8 @@ func TestDecideExternal(t *testing.T) {
 		"the copy of another spec": {moving(v1alpha1.RestoreRestoring, func(f *Facts) {
 			f.Members[0] = done(task.Result{Restored: &task.Restored{ID: "external-3", Position: "new:1"}})
 		}), v1alpha1.RestoreRestoring, "", "", false, nil, ""},
-		"it is complete": {moving(v1alpha1.RestoreRestoring, func(f *Facts) { f.Members[0] = copied }), v1alpha1.RestoreCompleted, "",
+		"it is complete": {moving(v1alpha1.RestoreRestoring, func(f *Facts) { f.Members[0] = copied }),
+			v1alpha1.RestoreCompleted, "",
 			"5 tables with 70 rows of db.example.com are on the volume of shop-0 at new:1", false, nil, "new"},
 	} {
 		to := statusOf(c.f)
@@ -105,8 +109,8 @@ func TestDecideExternal(t *testing.T) {
 
 func statusOf(of Facts) *v1alpha1.GaleraClusterStatus { return of.Cluster.Status.DeepCopy() }
 
-// TestCopiedAfterFindings: a source that became unsuitable is checked again, and then copied by a Job that is none of the
-// earlier ones.
+// TestCopiedAfterFindings: a source that became unsuitable is checked again, and then copied by a Job that is none of
+// the earlier ones.
 func TestCopiedAfterFindings(t *testing.T) {
 	f := moving(v1alpha1.RestoreRestoring)
 	to := statusOf(f)
