@@ -27,6 +27,7 @@ type Cut struct {
 	read  binlog.GTID // the transaction that was read last
 	count int
 	time  time.Time
+	least int64 // the seqno of the transaction that was read last, at least
 }
 
 // Segment begins the next segment. The error reports why it is not the next one.
@@ -51,7 +52,10 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	}
 	c.count++
 	c.time = c.head.After(c.time, t.Time)
-	held := t.GTID.Seq <= c.Base.Seq || c.head.Seqnos && t.Seqno > 0 && t.Seqno <= c.Seqno
+	held, err := c.holds(t)
+	if err != nil {
+		return false, err
+	}
 	late := c.Target.Passed(c.time, t.Exact)
 	switch {
 	case held && (late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq):
@@ -69,6 +73,24 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	}
 	c.Last = t.GTID
 	return true, nil
+}
+
+// holds reports whether the base holds a transaction. It refuses a base whose node numbers transactions differently than
+// the archive: a node begins with the number after that of its last logged transaction, so one that was started after
+// a transaction with sql_log_bin=0 is behind the others, and numbers alone would leave out a transaction.
+func (c *Cut) holds(t binlog.Transaction) (bool, error) {
+	numbered := t.GTID.Seq <= c.Base.Seq
+	if !c.head.Seqnos || c.Seqno <= 0 {
+		c.least = 0
+		return numbered, nil
+	}
+	c.least = max(c.least+1, t.Seqno) // a statement that changes tables does not name its seqno
+	if numbered && c.least > c.Seqno {
+		return false, fmt.Errorf("the backup ends at %s and the seqno %d, and the archive has the transaction %s at the seqno "+
+			"%d or later: the backup's node numbered transactions differently; restore another backup", c.Base, c.Seqno, t.GTID,
+			c.least)
+	}
+	return numbered || t.Seqno > 0 && t.Seqno <= c.Seqno, nil
 }
 
 // next refuses a transaction that is not the one after the last one, but for the holes that the segment names.

@@ -207,3 +207,49 @@ func TestCutRefuses(t *testing.T) {
 		t.Errorf("a target that is not there: %v", err)
 	}
 }
+
+// TestNumbersOfAnotherNode: a base whose node numbers transactions differently than the node that was archived is
+// refused where the numbers alone would leave out a transaction that the base lacks.
+func TestNumbersOfAnotherNode(t *testing.T) {
+	type tx struct {
+		number uint64
+		seqno  int64 // 0 for a statement that changes tables
+	}
+	for name, c := range map[string]struct {
+		base    uint64
+		seqno   int64
+		log     []tx
+		applied string
+	}{
+		"the same numbers":           {13, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
+		"the same, DDL":              {13, 103, []tx{{12, 102}, {13, 0}, {14, 0}, {15, 105}}, "[14 15]"},
+		"one ahead":                  {14, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "the backup ends at 0-1-14 and the seqno 103"},
+		"one ahead, DDL":             {14, 103, []tx{{12, 102}, {13, 103}, {14, 0}, {15, 105}}, "the backup ends at 0-1-14"},
+		"one behind":                 {12, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
+		"the last one was unlogged":  {12, 103, []tx{{12, 102}, {14, 104}}, "[14]"},
+		"views between transactions": {13, 120, []tx{{12, 102}, {13, 119}, {14, 121}}, "[14]"},
+	} {
+		h := binlog.Head{Number: 2, Previous: gtid(11), Transactions: len(c.log), Last: gtid(c.log[len(c.log)-1].number),
+			Seqnos: true, Holes: []binlog.Hole{{After: gtid(12), Next: gtid(14)}}}
+		cut := &Cut{Base: gtid(c.base), Seqno: c.seqno, Last: gtid(c.base), Target: binlog.Target{Latest: true}}
+		if err := cut.Segment(h, h.Number); err != nil {
+			t.Fatal(err)
+		}
+		var applied []uint64
+		var refused error
+		for _, x := range c.log {
+			ok, err := cut.See(binlog.Transaction{GTID: gtid(x.number), Seqno: x.seqno, Time: at(20)})
+			if err != nil {
+				refused = err
+				break
+			}
+			if ok {
+				applied = append(applied, x.number)
+			}
+		}
+		if refused != nil && !strings.HasPrefix(refused.Error(), c.applied) ||
+			refused == nil && fmt.Sprint(applied) != c.applied {
+			t.Errorf("%s: %v, %v instead of %s", name, applied, refused, c.applied)
+		}
+	}
+}
