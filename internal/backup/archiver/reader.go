@@ -230,7 +230,8 @@ func (r *reader) begins(ctx context.Context, g binlog.GTID) error {
 	case !own && r.at0.isForeign(g) && len(policy.Foreign(r.at.Head, []binlog.GTID{g})) > 0:
 		return once{fmt.Errorf("%s was written to by another server: %s", r.node.name(), g)}
 	case own && r.verify && g != r.last:
-		return refusal{fmt.Errorf("after %s comes %s here, and %s in the archive", r.at.BeforeLast, g, r.last)}
+		return refusal{fmt.Errorf("after %s comes %s here, and %s in the archive (if gaps repeat, nodes number transactions "+
+			"differently: see the runbook GaleraArchiveGap)", r.at.BeforeLast, g, r.last)}
 	case r.skip:
 		return nil
 	case !g.Follows(r.last):
