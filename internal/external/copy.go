@@ -44,14 +44,6 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// Progress of a copy.
-type Progress struct {
-	Tables             int
-	Rows, ExpectedRows int64
-	// Compared is how many tables have been compared with the source.
-	Compared int
-}
-
 // Report is what a copy has done.
 type Report struct {
 	// GTID of the source at the moment that was copied, "" when it has no binary log.
@@ -69,6 +61,7 @@ type copier struct {
 	source, target *sql.DB
 	snapshot       *snapshot
 	inventory      Inventory
+	expected       int64 // rows, by the source's estimate
 	rows           atomic.Int64
 	compared       atomic.Int64
 	reporting      sync.Mutex
@@ -185,6 +178,9 @@ type part struct {
 // copyTables copies all parts, the largest tables first.
 func (c *copier) copyTables(ctx context.Context) error {
 	tables := slices.Clone(c.inventory.Tables)
+	for _, t := range tables {
+		c.expected += t.Rows
+	}
 	slices.SortStableFunc(tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	parts := make(chan part)
 	g, ctx := errgroup.WithContext(ctx)
@@ -244,7 +240,6 @@ func (c *copier) copyParts(ctx context.Context, from *sql.Conn, parts <-chan par
 		if err := released(ctx, from, func() error { return c.copyPart(ctx, from, to, p) }); err != nil {
 			return err
 		}
-		c.report()
 	}
 	return nil
 }
@@ -255,11 +250,8 @@ func (c *copier) report() {
 	}
 	c.reporting.Lock()
 	defer c.reporting.Unlock()
-	p := Progress{Tables: len(c.inventory.Tables), Rows: c.rows.Load(), Compared: int(c.compared.Load())}
-	for _, t := range c.inventory.Tables {
-		p.ExpectedRows += t.Rows
-	}
-	c.Progress(p)
+	c.Progress(Progress{Tables: len(c.inventory.Tables), Rows: c.rows.Load(), ExpectedRows: c.expected,
+		Compared: int(c.compared.Load())})
 }
 
 // copyPart reads rows in the order of the primary key, and inserts them in transactions of a bounded size.
@@ -283,7 +275,10 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 	}
 	defer func() { _ = rows.Close() }()
 	i := inserter{conn: to, begin: "INSERT INTO " + p.table.quoted() + " (" + strings.Join(names, ", ") + ") VALUES ",
-		kinds: kinds}
+		kinds: kinds, done: func(rows int) {
+			c.rows.Add(int64(rows))
+			c.report()
+		}}
 	values, scan := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
 	for n := range values {
 		scan[n] = &values[n]
@@ -302,7 +297,6 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 	if err := i.flush(ctx); err != nil {
 		return ofTarget(p.table, err)
 	}
-	c.rows.Add(i.total)
 	return nil
 }
 
@@ -315,14 +309,14 @@ func ofTarget(t Table, err error) error {
 	return fmt.Errorf("writing %s: %w", t, err)
 }
 
-// inserter collects rows for one INSERT.
+// inserter collects rows for one INSERT, and calls done when they are written.
 type inserter struct {
 	conn  *sql.Conn
 	begin string
 	kinds []kind
+	done  func(rows int)
 	text  []byte
 	rows  int
-	total int64
 }
 
 func (i *inserter) add(ctx context.Context, values []sql.RawBytes) error {
@@ -352,7 +346,7 @@ func (i *inserter) flush(ctx context.Context) error {
 	if _, err := i.conn.ExecContext(ctx, string(i.text)); err != nil {
 		return err
 	}
-	i.total += int64(i.rows)
+	i.done(i.rows)
 	i.rows = 0
 	return nil
 }

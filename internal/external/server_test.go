@@ -151,6 +151,13 @@ func TestCopy(t *testing.T) {
 			}
 			defer func() { _ = to.Close() }()
 			o := Options{Databases: []string{"shop", "cr`m"}, Users: true, Skip: []string{"exporter"}, Connections: 3}
+			var first, last Progress
+			o.Progress = func(p Progress) {
+				if first.Rows == 0 {
+					first = p
+				}
+				last = p
+			}
 			facts, err := Ask(t.Context(), from, o)
 			if err != nil {
 				t.Fatal(err)
@@ -167,6 +174,9 @@ func TestCopy(t *testing.T) {
 				t.Error("nothing was written meanwhile: the test shows nothing")
 			}
 			t.Logf("%+v", r)
+			if last.Rows != r.Rows || last.Compared != r.Tables || first.Rows > insertRows*3 || first.ExpectedRows < 500_000 {
+				t.Errorf("progress from %+v to %+v", first, last)
+			}
 			if got := value(t, target, "SELECT (SELECT SUM(v) FROM shop.left_side) + (SELECT SUM(v) FROM shop.right_side)"); got !=
 				"60000000" {
 				t.Errorf("the tables are of different moments: %s", got)

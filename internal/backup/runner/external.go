@@ -203,11 +203,11 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 	if err != nil {
 		return out, because(task.ReasonToolFailed, err)
 	}
-	o, said := options(t), time.Now()
+	o, began, said := options(t), time.Now(), time.Now()
 	o.Progress = func(at external.Progress) {
 		if time.Since(said) > tellEvery {
 			said = time.Now()
-			say("copied %d of about %d rows; compared %d of %d tables", at.Rows, at.ExpectedRows, at.Compared, at.Tables)
+			say("%s", at.Describe(time.Since(began)))
 		}
 	}
 	r, err := external.Copy(ctx, source, target, o)

@@ -1,0 +1,29 @@
+package external
+
+import (
+	"fmt"
+	"time"
+)
+
+// Progress of a copy.
+type Progress struct {
+	Tables int
+	// ExpectedRows is the source's estimate.
+	Rows, ExpectedRows int64
+	// Compared is how many tables have been compared with the source.
+	Compared int
+}
+
+// Describe names what is done after a time, and how long the rest takes at that rate. It is pure.
+func (p Progress) Describe(took time.Duration) string {
+	if p.Compared > 0 {
+		return fmt.Sprintf("copied %d rows; compared %d of %d tables", p.Rows, p.Compared, p.Tables)
+	}
+	out := fmt.Sprintf("copied %d of about %d rows", p.Rows, p.ExpectedRows)
+	if p.Rows <= 0 || p.Rows >= p.ExpectedRows {
+		return out
+	}
+	rest := time.Duration(float64(took) / float64(p.Rows) * float64(p.ExpectedRows-p.Rows))
+	return out + fmt.Sprintf(" (%d %%), at this rate the rest takes %s; all tables are compared then",
+		100*p.Rows/p.ExpectedRows, rest.Round(max(time.Second, took/100).Truncate(time.Second)))
+}
