@@ -18,8 +18,8 @@ const (
 	apiStartTimeout = 4 * time.Minute
 )
 
-// waitForAPI returns as soon as the API server answers, an error after apiPatience. A process that ended instead would
-// be restarted later and later (up to five minutes): after a power cut the databases would wait for that.
+// waitForAPI returns as soon as the API server answers, an error after apiStartTimeout. A process that ended instead
+// would be restarted later and later (up to five minutes): after a power cut the databases would wait for that.
 func waitForAPI(ctx context.Context, config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.Timeout = apiTimeout

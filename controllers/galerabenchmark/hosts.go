@@ -86,7 +86,7 @@ func placed(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 	}
 }
 
-// maxHosts and mostImages are what the API admits.
+// maxHosts and maxImages are what the API admits.
 const (
 	maxHosts  = 10
 	maxImages = 4

@@ -197,7 +197,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, in status.Input) error {
 	return nil
 }
 
-// result returns when the cluster is reconciled again without an event. With an error that is decided by newBackOff,
+// result returns when the cluster is reconciled again without an event. With an error that is decided by retry.BackOff,
 // which waits no longer than any of these. A lost race of one part is tried again at once, whatever has happened to the
 // others.
 func (r *Reconciler) result(ctx context.Context, in status.Input, parts ...error) (ctrl.Result, error) {

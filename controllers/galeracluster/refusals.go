@@ -14,7 +14,7 @@ import (
 )
 
 // refusals remember since when the API server refuses writes for a cluster that may still succeed: such a write is
-// tried again all the time, and it is reported when it has not helped for tellAfter. The zero value is ready for use.
+// tried again all the time, and it is reported when it has not helped for reportDelay. The zero value is ready for use.
 type refusals struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]time.Time

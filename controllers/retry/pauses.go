@@ -27,7 +27,7 @@ type Pauses struct {
 
 type paused struct{ first, last time.Duration }
 
-// Grow returns the pause to make: it doubles each time it is asked for in a row, up to MostPause. An object that looks
+// Grow returns the pause to make: it doubles each time it is asked for in a row, up to MaxPause. An object that looks
 // again at once, or not for long, does not poll.
 func (p *Pauses) Grow(of types.NamespacedName, pause time.Duration) time.Duration {
 	if pause < time.Second {

@@ -34,7 +34,7 @@ type Client interface {
 	Status(ctx context.Context, t Target, since int64, wait time.Duration) (agentapi.Report, error)
 	// Order sends an order.
 	Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error)
-	// TellPrimary reports to the agent which member clients are sent to.
+	// ReportPrimary reports to the agent which member clients are sent to.
 	ReportPrimary(ctx context.Context, t Target, name string) error
 	// ChangeEvents gives the member's copies of events another status.
 	ChangeEvents(ctx context.Context, t Target, changes []agentapi.EventChange) error

@@ -17,8 +17,8 @@ import (
 const (
 	// certManagerInterval is how often it is asked whether cert-manager's kinds exist, while they do not.
 	certManagerInterval = 3 * time.Second
-	// cacheCheckInterval is the interval of the check whether their objects have been read, readTime the wait before a
-	// report.
+	// cacheCheckInterval is the interval of the check whether their objects have been read, readTimeout the wait before
+	// a report.
 	cacheCheckInterval = 100 * time.Millisecond
 	readTimeout        = 30 * time.Second
 )

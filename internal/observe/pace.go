@@ -13,10 +13,10 @@ import (
 // number of requests per second, and a number of passes. A real agent never reaches them, so its news are never
 // delayed.
 const (
-	// questionRate an agent is asked for long, after a burst of questionsAtOnce.
+	// questionRate is how many questions per second an agent is asked, after a burst of questionBurst.
 	questionRate  = 4
 	questionBurst = 20
-	// wakeRate is how many passes per second a cluster's agents may cause, after a burst of wakesAtOnce.
+	// wakeRate is how many passes per second a cluster's agents may cause, after a burst of wakeBurst.
 	wakeRate  = 5
 	wakeBurst = 30
 	// An agent keeps a question for longPoll when it has no news. One that answers within immediateAnswer without any is

@@ -32,7 +32,7 @@ func continueBootstrap(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 		op.Position))
 	send := d.Action.(SendOrder)
 	if op.Type == galera.OpRecover {
-		send.GivenUp = sortMembers(s).missing() // chooseAgain has seen that each is approved
+		send.GivenUp = sortMembers(s).missing() // confirmChoice has seen that each is approved
 	}
 	d.Action = send
 	return d, ok

@@ -41,7 +41,7 @@ type Result struct {
 	// Pair is the certificate the nodes have, nil before there is one; refused is why a newer one is held back.
 	Pair    *status.PublishedPair
 	Refused *validate.Problem
-	// ImageRefused explains why spec.image is not published, metadataRefused why the labels and annotations of
+	// ImageRefused explains why spec.image is not published, MetadataRefused why the labels and annotations of
 	// spec.podTemplate are not.
 	ImageRefused, MetadataRefused *validate.Problem
 	// KeysRefused explains why the encryption keys cannot be used, nil when they can.

@@ -24,7 +24,7 @@ func BinlogRefused() []string {
 }
 
 const (
-	// binlogDays is how long a node keeps its binary log, binlogShare the part of the volume it may fill: a gap in the
+	// binlogSeconds is how long a node keeps its binary log, binlogShare the part of the volume it may fill: a gap in the
 	// archive is better than a full volume.
 	binlogSeconds = 3 * 24 * 3600
 	binlogShare   = 10

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// lookupTimeout is how long a look-up may take, freshTime how long its answer is used without another one, and
-	// patience how long a new look-up is waited for while there is an earlier answer.
+	// lookupTimeout is how long a look-up may take, lookupTTL how long its answer is used without another one, and
+	// lookupPatience how long a new look-up is waited for while there is an earlier answer.
 	lookupTimeout  = 3 * time.Second
 	lookupTTL      = 2 * time.Second
 	lookupPatience = 200 * time.Millisecond

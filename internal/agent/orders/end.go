@@ -66,7 +66,7 @@ func (r *Store) Unrecorded() int { return len(r.pendingEnds) }
 func (r *Store) last(last *agentapi.OrderRecord, now time.Time) *agentapi.OrderRecord {
 	if o := r.accepting; o != nil && MakesPrimary(o.Kind) && now.Sub(r.acceptedAt) <= JudgementTTL {
 		// Others see it as Forming while it is on its way to the disk: no other member may be made Primary meanwhile. After
-		// JudgedLasts it fails, whenever it gets there.
+		// JudgementTTL it fails, whenever it gets there.
 		return &agentapi.OrderRecord{Order: *o, State: agentapi.OrderAccepted, At: r.acceptedAt}
 	}
 	if last == nil {

@@ -16,8 +16,8 @@ const statusExpires = 30 * time.Second
 
 // hanging is the state of the hang watch over one run of mariadbd.
 type hanging struct {
-	// answeredAt is when mariadbd last answered, or was started. since starts the hang timeout: heardAt, or later while
-	// the node was in a state transfer before its first answer, or its volume was frozen.
+	// answeredAt is when mariadbd last answered, or was started. since starts the hang timeout: answeredAt, or later
+	// while the node was in a state transfer before its first answer, or its volume was frozen.
 	answeredAt, since time.Time
 	answered          bool
 	hung              bool

@@ -13,8 +13,8 @@ const (
 	// The time mariadbd has for a stop: a joiner has no write to lose, a server that served flushes its pages.
 	stopTimeoutJoiner = 10 * time.Second
 	stopTimeoutServer = 15 * time.Minute
-	// transactionTimeout is how long a stop waits at most for the clients' transactions to end, closeTime how long closing
-	// the connections may delay it after that.
+	// transactionTimeout is how long a stop waits at most for the clients' transactions to end, closeTimeout how long
+	// closing the connections may delay it after that.
 	transactionTimeout = 2 * time.Second
 	closeTimeout       = 300 * time.Millisecond
 )

@@ -16,7 +16,7 @@ import (
 // FormatVersion is the version of the segments that this package reads and writes.
 const FormatVersion = 2
 
-// MaxHead bounds the head of a segment, in bytes. LinesMost and MaxHoles keep it below that.
+// MaxHead bounds the head of a segment, in bytes. MaxLines and MaxHoles keep it below that.
 const (
 	MaxHead    = 32 << 10
 	MaxLines   = 32
