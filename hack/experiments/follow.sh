@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # Experiment: where Galera nodes keep the position of an asynchronous channel, and whether another node can go on with it.
 #   hack/experiments/follow.sh [SERIES]     11.8 or 10.11
-# SST is rsync or mariabackup; SOURCE_ID, SOURCE_DOMAIN, NODE_ID and NODE_DOMAIN are server_id and the GTID domain.
+# SOURCE_ID, SOURCE_DOMAIN, NODE_ID and NODE_DOMAIN are server_id and the GTID domain; FIRST=1 ends after the first part.
 # The images are those of hack/images.sh database database-old. What was seen is in docs/design/following.md.
 set -euo pipefail
 
 SERIES=${1:-11.8}
 IMAGE=galera-mariadb:$SERIES
-SST=${SST:-mariabackup}
 SOURCE_ID=${SOURCE_ID:-7} SOURCE_DOMAIN=${SOURCE_DOMAIN:-3}
 NODE_ID=${NODE_ID:-1} NODE_DOMAIN=${NODE_DOMAIN:-0}
 X=follow-$$
 NET=$X-net
 cleanup() {
   for c in source n1 n2 n3; do docker rm -f -v "$X-$c" >/dev/null 2>&1 || true; done
-  docker volume rm "$X-n1" "$X-n2" "$X-n3" >/dev/null 2>&1 || true
+  docker volume rm "$X-source" "$X-n1" "$X-n2" "$X-n3" >/dev/null 2>&1 || true
   docker network rm "$NET" >/dev/null 2>&1 || true
 }
 trap cleanup EXIT
@@ -53,7 +52,7 @@ node() {
   local name=$1
   shift
   server "$name" server_id="$NODE_ID" wsrep_gtid_domain_id="$NODE_DOMAIN" wsrep_on=ON wsrep_provider=/usr/lib/galera/libgalera_smm.so wsrep_node_name="$name" \
-    wsrep_sst_method="$SST" wsrep_sst_auth=root: innodb_autoinc_lock_mode=2 wsrep_gtid_mode=ON gtid_domain_id=1 \
+    wsrep_sst_method=mariabackup wsrep_sst_auth=root: innodb_autoinc_lock_mode=2 wsrep_gtid_mode=ON gtid_domain_id=1 \
     wsrep_cluster_name=x wsrep_slave_threads=2 read_only=ON event_scheduler=OFF "$@"
 }
 join() {
@@ -139,7 +138,7 @@ counts n2 2500
 positions n2
 status n2
 
-say "4. full SST ($SST) of n1, with an empty volume"
+say "4. full SST of n1, with an empty volume"
 docker rm -f "$X-n1" >/dev/null
 docker volume rm "$X-n1" >/dev/null
 write 2501 2600
