@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,4 +78,26 @@ func readKind(path string, d fs.DirEntry) ([]byte, error) {
 		}
 	}
 	return nil, nil
+}
+
+// TestHarnessHasAnIndex: the package document of the harness names every file, so that an author of a spec finds what
+// there is.
+func TestHarnessHasAnIndex(t *testing.T) {
+	folder := filepath.Join(root, "test", "harness")
+	index, err := os.ReadFile(filepath.Join(folder, "doc.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns := regexp.MustCompile(`[a-z_]+\*?\.go`).FindAllString(string(index), -1)
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(files) < 30 {
+		t.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		named := slices.ContainsFunc(patterns, func(p string) bool { is, _ := filepath.Match(p, name); return is })
+		if !named && name != "doc.go" && !strings.HasSuffix(name, "_test.go") {
+			t.Errorf("test/harness/doc.go does not name %s", name)
+		}
+	}
 }
