@@ -16,14 +16,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/arbitrator"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
-	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
-	"github.com/galera-operator/galera-operator/internal/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/platform"
-
 	"github.com/galera-operator/galera-operator/internal/agent/join"
-
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/logs"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 

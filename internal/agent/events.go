@@ -6,10 +6,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
-	"github.com/galera-operator/galera-operator/internal/mariadbd"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
 // onConfig is called when another configuration has been taken over.

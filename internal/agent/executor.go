@@ -9,18 +9,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
-	"github.com/galera-operator/galera-operator/internal/eventloop"
-	"github.com/galera-operator/galera-operator/internal/mariadbd"
-
-	"github.com/galera-operator/galera-operator/internal/agent/api"
-
 	"github.com/galera-operator/galera-operator/internal/agent/starting"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
 // answerTimeout is how long the caller waits at most for an order to be on the disk.

@@ -8,10 +8,9 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/platform"
-
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // fresh is an agent that has been started in a directory of its own. Its volume answers at once.

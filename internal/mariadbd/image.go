@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/eventloop"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/platform"
 )
 

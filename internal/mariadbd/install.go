@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/galera-operator/galera-operator/internal/datadir"
-	"github.com/galera-operator/galera-operator/internal/platform"
-
 	"github.com/galera-operator/galera-operator/internal/mycnf"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // installServer are the options of the servers that fill a new data directory. They make it quick: what is written is

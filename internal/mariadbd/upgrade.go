@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
-	"github.com/galera-operator/galera-operator/internal/platform"
-
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 const (

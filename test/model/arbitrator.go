@@ -7,7 +7,6 @@ import (
 
 	voter "github.com/galera-operator/galera-operator/internal/agent/arbitrator"
 	"github.com/galera-operator/galera-operator/internal/galera"
-
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 

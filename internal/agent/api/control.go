@@ -14,9 +14,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/platform"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 const (

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )

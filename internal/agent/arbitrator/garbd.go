@@ -9,10 +9,9 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
-
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // start starts a garbd under a name of its own.

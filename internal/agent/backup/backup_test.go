@@ -14,15 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/eventloop"
-	"github.com/galera-operator/galera-operator/internal/mariadbd"
-
-	"github.com/galera-operator/galera-operator/internal/platform"
-
 	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 const (

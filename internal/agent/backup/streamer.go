@@ -11,14 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/eventloop"
-	"github.com/galera-operator/galera-operator/internal/mariadbd"
-
-	"github.com/galera-operator/galera-operator/internal/platform"
-
 	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // Streamer is not safe for concurrent use (event loop only), except for Admit, Admitted and Handler.

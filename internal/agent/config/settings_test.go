@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
-	"github.com/galera-operator/galera-operator/internal/platform"
-
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // TestSettingsCheckDoesNotBlockTheLoop: a mariadbd that takes its time is not waited for.

@@ -12,10 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/platform"
-
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // Part is a component that can be busy: it may postpone a handover.

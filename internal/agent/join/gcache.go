@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/config"
-	"github.com/galera-operator/galera-operator/internal/datadir"
-	"github.com/galera-operator/galera-operator/internal/platform"
-
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 const (

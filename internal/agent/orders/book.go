@@ -10,9 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/datadir"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 

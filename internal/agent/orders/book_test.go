@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/datadir"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 

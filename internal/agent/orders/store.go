@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/eventloop"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 

@@ -11,10 +11,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/platform"
-
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestServed: a member whose order book cannot be read may have been in a component.

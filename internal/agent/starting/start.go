@@ -12,11 +12,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
-	"github.com/galera-operator/galera-operator/internal/datadir"
-	"github.com/galera-operator/galera-operator/internal/mariadbd"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 

@@ -13,14 +13,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/galera-operator/galera-operator/internal/datadir"
-	"github.com/galera-operator/galera-operator/internal/mariadbd"
-
-	"github.com/galera-operator/galera-operator/internal/platform"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // restoredFile is the note alongside the data that they come from a backup. It is written before they become the data

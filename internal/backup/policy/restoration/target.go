@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/backup/manifest"
-
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
