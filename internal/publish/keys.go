@@ -2,9 +2,12 @@ package publish
 
 import (
 	"context"
+	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/atrest"
 	"github.com/galera-operator/galera-operator/internal/observe"
@@ -12,10 +15,19 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// ensureKeys makes the encryption keys of a new cluster, once. An existing Secret is never written.
+// ensureKeys makes the encryption keys of a new cluster, once. An existing Secret is never written. The cache may not
+// know the volumes of an earlier cluster yet, so that the API server is asked for them.
 func (pub Publisher) ensureKeys(ctx context.Context, f observe.Facts) error {
 	if !validate.MayMakeKeys(f) {
 		return nil
+	}
+	var claims corev1.PersistentVolumeClaimList
+	if err := pub.Readers.Live.List(ctx, &claims, client.InNamespace(f.Cluster.Namespace),
+		client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name}, client.Limit(1)); err != nil {
+		return fmt.Errorf("asking for volumes of an earlier cluster: %w", err)
+	}
+	if len(claims.Items) > 0 {
+		return nil // the cache will have them
 	}
 	keyFile, password, err := atrest.Make()
 	if err != nil {

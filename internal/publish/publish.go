@@ -127,6 +127,9 @@ func (pub Publisher) publish(ctx context.Context, f observe.Facts, seen map[stri
 	rootRefused := refusal(rootErr)
 	restoring := restoring(f)
 	given.Failed = cmp.Or(rootRefused, restoring)
+	if restoring != nil && given.KeysRefused != nil && given.KeysRefused.Blocked {
+		given.Failed = cmp.Or(rootRefused, given.KeysRefused) // the restore waits for the keys
+	}
 	if given.Config.Revision != "" && rootErr == nil && restoring == nil && given.KeysRefused == nil &&
 		(given.MetadataRefused == nil || f.StatefulSet != nil) {
 		objects = append(objects, resources.StatefulSet(imaged, pub.Options, statefulSet(f)))

@@ -2,6 +2,9 @@ package validate
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/atrest"
@@ -24,10 +27,14 @@ func Keys(f observe.Facts) *Problem {
 		return &Problem{Reason: v1alpha1.ReasonKeysPending, Message: "waiting for the encryption keys to be read"}
 	case !f.Keys.Exists && MayMakeKeys(f):
 		return &Problem{Reason: v1alpha1.ReasonKeysPending, Message: "the encryption keys are being made"}
+	case !f.Keys.Exists && recorded == nil && len(f.Claims) > 0:
+		return blocked(v1alpha1.ReasonKeysMissing, fmt.Sprintf(
+			"the Secret %q with the encryption keys does not exist, and the volumes of an earlier cluster of this name may "+
+				"need its keys: create it from your copy of it, or delete the claims %s if their data are not needed", name,
+			strings.Join(slices.Sorted(maps.Keys(f.Claims)), ", ")))
 	case !f.Keys.Exists && recorded == nil:
 		return blocked(v1alpha1.ReasonKeysMissing, fmt.Sprintf(
-			"the Secret %q with the encryption keys does not exist, and volumes of an earlier cluster may need its keys: "+
-				"create it from your copy of it, or delete those volumes", name))
+			"the Secret %q with the encryption keys does not exist: create it, from your copy of it if there is data", name))
 	case !f.Keys.Exists:
 		return blocked(v1alpha1.ReasonKeysMissing, fmt.Sprintf(
 			"the Secret %q with the encryption keys was deleted: create it again from your copy. The nodes continue, and "+
@@ -48,10 +55,12 @@ func Keys(f observe.Facts) *Problem {
 	return nil
 }
 
-// MayMakeKeys reports whether new keys may be made for a cluster: nothing can have been encrypted with others.
+// MayMakeKeys reports whether new keys may be made for a cluster: nothing can have been encrypted with others. Volumes
+// of an earlier cluster can have been, also where the new one begins with a backup: a restore makes its claims only once
+// the keys are recorded.
 func MayMakeKeys(f observe.Facts) bool {
 	c := f.Cluster
 	return c.AtRest() != nil && c.AtRest().KeysSecretRef == nil && f.Keys != nil && !f.Keys.Exists &&
 		resources.RecordedKeys(c) == nil && c.Status.ClusterUUID == "" && f.StatefulSet == nil && f.Config == nil &&
-		(len(f.Claims) == 0 || c.Spec.BootstrapFrom != nil)
+		len(f.Claims) == 0
 }

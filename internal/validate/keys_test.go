@@ -26,6 +26,8 @@ func TestKeys(t *testing.T) {
 	named.Spec.Encryption.AtRest.KeysSecretRef = &v1alpha1.KeysSecretReference{Name: "mine"}
 	started := cluster()
 	started.Status.ClusterUUID = "5b3f"
+	restored := cluster()
+	restored.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Backup: &v1alpha1.LocalName{Name: "nightly"}}
 	claims := map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}
 	have := func(fingerprint string) *observe.Keys {
 		return &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": fingerprint}}
@@ -45,6 +47,10 @@ func TestKeys(t *testing.T) {
 			true, false},
 		"missing, with volumes of an earlier cluster": {observe.Facts{Cluster: cluster(), Keys: &observe.Keys{},
 			Claims: claims}, v1alpha1.ReasonKeysMissing, true, false},
+		"missing, with volumes of an earlier cluster, and a backup to begin with": {observe.Facts{Cluster: restored,
+			Keys: &observe.Keys{}, Claims: claims}, v1alpha1.ReasonKeysMissing, true, false},
+		"new, with a backup to begin with": {observe.Facts{Cluster: restored, Keys: &observe.Keys{}},
+			v1alpha1.ReasonKeysPending, false, true},
 		"missing, with a history": {observe.Facts{Cluster: started, Keys: &observe.Keys{}}, v1alpha1.ReasonKeysMissing, true,
 			false},
 		"missing, with pods": {observe.Facts{Cluster: cluster(), Keys: &observe.Keys{},
@@ -67,6 +73,9 @@ func TestKeys(t *testing.T) {
 		}
 		if blocked && !strings.Contains(got.Message, `"`) {
 			t.Errorf("%s: the Secret is not named: %s", name, got.Message)
+		}
+		if reason == v1alpha1.ReasonKeysMissing && strings.Contains(got.Message, "data-shop-0") != (len(c.f.Claims) > 0) {
+			t.Errorf("%s: the volumes are not named: %s", name, got.Message)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/atrest"
+	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // TestEncryptionKeys: they are made once, recorded before any pod runs, never overwritten, and nothing restarts a node
@@ -73,6 +74,32 @@ func TestEncryptionKeys(t *testing.T) {
 	w.Eventually(func() string {
 		return w.statefulSet().Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()
 	}).Should(Equal("7m"))
+}
+
+// TestNoKeysForKeptVolumes: a cluster that is created again over the volumes of an earlier one gets no new keys when the
+// Secret with theirs is lost, also where it begins with a backup: the reason is named, and nothing is copied.
+func TestNoKeysForKeptVolumes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := spec()
+	s.Encryption = &v1alpha1.EncryptionSpec{}
+	s.BootstrapFrom = &v1alpha1.BootstrapFrom{Backup: &v1alpha1.LocalName{Name: "nightly"},
+		IdentitySecretRef: v1alpha1.SecretKey{Name: "private", Key: "identity"}}
+	var kept *corev1.PersistentVolumeClaim
+	w := newWorld(t, "kept-volumes", s, func(c *v1alpha1.GaleraCluster) {
+		kept = resources.Claim(c, 0)
+		must(t, kube.Create(ctx, kept))
+	})
+	w.Eventually(w.condition("Stalled")).Should(Equal("True KeysMissing"))
+	w.Expect(w.message("Stalled")).To(And(ContainSubstring(`"shop-keys"`), ContainSubstring("data-shop-0")))
+	w.Expect(w.get(&corev1.Secret{}, "shop-keys")).NotTo(Succeed())
+
+	kept.Finalizers = nil
+	must(t, kube.Update(ctx, kept))
+	must(t, kube.Delete(ctx, kept))
+	w.poke(1)
+	w.Eventually(func() error { return w.get(&corev1.Secret{}, "shop-keys") }).Should(Succeed(), "nothing can need others")
+	w.Eventually(w.condition("Stalled")).ShouldNot(HaveSuffix("KeysMissing"))
 }
 
 // poke wakes the operator, which does not watch the Secret: its cache keeps no keys.
