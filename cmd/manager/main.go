@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 	_ "time/tzdata" // for windows of maintenance: the image holds no other files
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -66,7 +68,24 @@ func run(opts *options) error {
 	}
 	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "operatorImage", opts.operatorImage,
 		"defaultImage", opts.defaultImage)
-	return mgr.Start(ctx)
+	return start(ctx, mgr, opts)
+}
+
+// start runs the manager, and the server of metrics alongside it: the manager would start it once the caches are filled
+// only, and one that stays empty would not be seen.
+func start(ctx context.Context, mgr ctrl.Manager, opts *options) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if opts.metricsAddress != "0" {
+		caches := scrape.NewCaches()
+		if err := errors.Join(mgr.Add(caches), register(caches)); err != nil {
+			return err
+		}
+		server := &scrape.Server{Address: opts.metricsAddress, Insecure: !opts.metricsSecure, CertDir: opts.metricsCertDir,
+			Registry: metrics.Registry, Config: mgr.GetConfig(), Log: ctrl.Log.WithName("metrics")}
+		group.Go(func() error { return server.Start(ctx) })
+	}
+	group.Go(func() error { return mgr.Start(ctx) })
+	return group.Wait()
 }
 
 func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
@@ -100,13 +119,6 @@ func newManager(config *rest.Config, opts *options) (ctrl.Manager, error) {
 	reporter := &undecodable.Reporter{Objects: bad, Live: mgr.GetClient(), Events: recorder(mgr)}
 	if err := errors.Join(mgr.Add(reporter), register(bad)); err != nil {
 		return nil, err
-	}
-	if opts.metricsAddress != "0" {
-		if err := mgr.Add(&scrape.Server{Address: opts.metricsAddress, Insecure: !opts.metricsSecure,
-			CertDir: opts.metricsCertDir, Registry: metrics.Registry, Config: config,
-			Log: ctrl.Log.WithName("metrics")}); err != nil {
-			return nil, err
-		}
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err

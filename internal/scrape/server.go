@@ -47,10 +47,7 @@ type Server struct {
 	Log      logr.Logger
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: every replica has metrics.
-func (s *Server) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable.
+// Start serves until ctx ends.
 func (s *Server) Start(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -47,7 +48,7 @@ func TestOneUndecodableObjectStopsNothing(t *testing.T) {
 	c := cacheWithout(t)
 	names := func() (out []string) {
 		var all v1alpha1.GaleraDatabaseList
-		must(t, c.List(t.Context(), &all))
+		must(t, c.List(limited(t), &all))
 		for i := range all.Items {
 			out = append(out, all.Items[i].Name)
 		}
@@ -92,13 +93,26 @@ func cacheWithout(t *testing.T) client.Client {
 		Events: mgr.GetEventRecorder("galera-operator")}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(t.Context()) }()
-	t.Cleanup(func() { must(t, <-ended) })
-	_, err = mgr.GetCache().GetInformer(t.Context(), &v1alpha1.GaleraDatabase{})
+	t.Cleanup(func() {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	ctx := limited(t)
+	_, err = mgr.GetCache().GetInformer(ctx, &v1alpha1.GaleraDatabase{}, cache.BlockUntilSynced(false))
 	must(t, err)
-	if !mgr.GetCache().WaitForCacheSync(t.Context()) {
-		t.Fatal("the cache is not filled")
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		t.Fatal("the cache is not filled: one object keeps all others out")
 	}
 	return mgr.GetClient()
+}
+
+// limited is a context that ends: a cache that is not filled would let a reader wait without end.
+func limited(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // widen lets a character set be a number while it runs.

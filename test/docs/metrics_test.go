@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/scrape"
 	"github.com/galera-operator/galera-operator/internal/undecodable"
 )
 
@@ -83,7 +84,7 @@ func operatorTable(t *testing.T) string {
 	var rows []string
 	for _, c := range []prometheus.Collector{
 		galeracluster.BuildInfo(), galeracluster.NewMetrics(), observe.NewAgentClient(nil).Requests, galerabackup.Metrics{},
-		galerabackupschedule.Metrics{}, archiving.Metrics{}, &undecodable.Objects{}} {
+		galerabackupschedule.Metrics{}, archiving.Metrics{}, &undecodable.Objects{}, scrape.NewCaches()} {
 		ch := make(chan *prometheus.Desc, 100)
 		c.Describe(ch)
 		close(ch)
