@@ -6,6 +6,9 @@ import (
 	"unicode"
 )
 
+// StripControls removes control characters from what a Job's program has left: the cluster's image wrote it.
+func StripControls(v any) { stripControls(v) }
+
 // stripControls removes control characters from every string that v points to, keys of maps included: what an agent
 // reports enters conditions, events, logs and metrics, and from there terminals. Line breaks and tabs stay.
 func stripControls(v any) {

@@ -79,6 +79,9 @@ func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
 			for _, v := range r { // the only column
 				statement = v.String
 			}
+			if !strings.HasPrefix(statement, "CREATE USER ") {
+				return nil, SourceError{fmt.Errorf("%w: the definition of the account %s is none", errImplausible, a)}
+			}
 		}
 		if _, err := to.ExecContext(ctx, statement); err != nil {
 			return nil, fmt.Errorf("%w: the account %s: %w", ErrRefused, a, withoutStatement(err))
@@ -102,6 +105,9 @@ func grant(ctx context.Context, from, to *sql.Conn, a account) (left []string, e
 		return nil, ofSource("reading the grants of "+a.String(), err)
 	}
 	for _, g := range grants {
+		if !strings.HasPrefix(g, "GRANT ") && !strings.HasPrefix(g, "SET DEFAULT ROLE ") {
+			return nil, SourceError{fmt.Errorf("%w: a grant of %s is none", errImplausible, a)}
+		}
 		_, err := to.ExecContext(ctx, g)
 		switch code(err) {
 		case errNoSuchTable, errNoSuchRoutine:

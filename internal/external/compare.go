@@ -95,19 +95,32 @@ func (c *copier) compareObjects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	same := func(a, b Table) bool { return a.String() == b.String() && slices.Equal(a.Columns, b.Columns) }
-	for _, t := range c.inventory.Tables {
-		if !slices.ContainsFunc(have.Tables, func(h Table) bool { return same(t, h) }) {
+	return c.inventory.missing(have)
+}
+
+// missing returns an error that names what another inventory lacks: a table with the same columns, a view, a routine or
+// a trigger.
+func (inv Inventory) missing(have Inventory) error {
+	tables := make(map[string][]Column, len(have.Tables))
+	for _, t := range have.Tables {
+		tables[t.quoted()] = t.Columns
+	}
+	for _, t := range inv.Tables {
+		if columns, found := tables[t.quoted()]; !found || !slices.Equal(t.Columns, columns) {
 			return fmt.Errorf("%w: the table %s is missing, or has other columns", ErrDiffers, t)
 		}
 	}
 	for _, kind := range []struct {
 		name     string
 		is, have []Object
-	}{{"view", c.inventory.Views, have.Views}, {"routine", c.inventory.Routines, have.Routines},
-		{"trigger", c.inventory.Triggers, have.Triggers}} {
+	}{{"view", inv.Views, have.Views}, {"routine", inv.Routines, have.Routines},
+		{"trigger", inv.Triggers, have.Triggers}} {
+		found := make(map[string]bool, len(kind.have))
+		for _, o := range kind.have {
+			found[o.String()] = true
+		}
 		for _, o := range kind.is {
-			if !slices.ContainsFunc(kind.have, func(h Object) bool { return h.String() == o.String() }) {
+			if !found[o.String()] {
 				return fmt.Errorf("%w: the %s %s is missing", ErrDiffers, kind.name, o)
 			}
 		}

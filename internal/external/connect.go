@@ -47,7 +47,12 @@ func (s Server) Open() (*sql.DB, error) {
 	cfg.Addr = net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTimeout, answerTimeout, answerTimeout
 	cfg.Logger = log.New(io.Discard, "", 0) // every error is returned as well
-	if !s.Plain {
+	if s.Plain {
+		if err := encryptForNobody(); err != nil {
+			return nil, err
+		}
+		cfg.ServerPubKey = throwAway
+	} else {
 		verify, err := s.verify()
 		if err != nil {
 			return nil, err

@@ -330,6 +330,9 @@ func (i *inserter) add(ctx context.Context, values []sql.RawBytes) error {
 		if n > 0 {
 			i.text = append(i.text, ',')
 		}
+		if k := i.kinds[n]; v != nil && (k == kindNumber || k == kindFloat) && !isNumber(v) {
+			return SourceError{fmt.Errorf("%w: a number is none", errImplausible)}
+		}
 		i.text = appendValue(i.text, i.kinds[n], v)
 	}
 	i.text = append(i.text, ')')

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -78,13 +77,17 @@ func readInventory(ctx context.Context, c *sql.Conn, databases []string) (Invent
 		if err != nil {
 			return inv, fmt.Errorf("the database %s: %w", db, err)
 		}
-		inv.Databases = append(inv.Databases, Object{Database: db, Create: r["create database"].String})
+		o := Object{Database: db, Create: r["create database"].String}
+		if err := plausible("DATABASE", o); err != nil {
+			return inv, err
+		}
+		inv.Databases = append(inv.Databases, o)
 	}
 	if len(databases) == 0 {
 		return inv, nil
 	}
-	in := "(" + list(databases) + ")"
-	if err := inv.readTables(ctx, c, in); err != nil {
+	in, elsewhere := "("+list(databases)+")", foreign(databases)
+	if err := inv.readTables(ctx, c, in, elsewhere); err != nil {
 		return inv, err
 	}
 	for _, kind := range []struct {
@@ -101,7 +104,7 @@ func readInventory(ctx context.Context, c *sql.Conn, databases []string) (Invent
 		{"SELECT event_schema, event_name, 'EVENT' FROM information_schema.events WHERE event_schema IN %s ORDER BY 1, 2",
 			"create event", &inv.Events},
 	} {
-		if err := inv.readObjects(ctx, c, fmt.Sprintf(kind.query, in), kind.show, kind.to); err != nil {
+		if err := inv.readObjects(ctx, c, fmt.Sprintf(kind.query, in), kind.show, elsewhere, kind.to); err != nil {
 			return inv, err
 		}
 	}
@@ -109,13 +112,17 @@ func readInventory(ctx context.Context, c *sql.Conn, databases []string) (Invent
 }
 
 // readObjects reads the definitions of the objects that a query lists.
-func (inv *Inventory) readObjects(ctx context.Context, c *sql.Conn, query, column string, to *[]Object) error {
+func (inv *Inventory) readObjects(ctx context.Context, c *sql.Conn, query, column string,
+	elsewhere func(string) bool, to *[]Object) error {
 	var found [][]string
 	if err := each(ctx, c, query, func(v []string) { found = append(found, v) }); err != nil {
 		return err
 	}
 	for _, v := range found {
 		o := Object{Database: v[0], Name: v[1]}
+		if elsewhere(o.Database) || beginnings[v[2]] == nil {
+			return fmt.Errorf("%w: it names %s, a %s, which it was not asked for", errImplausible, o, v[2])
+		}
 		r, err := row(ctx, c, "SHOW CREATE "+v[2]+" "+ident(o.Database)+"."+ident(o.Name))
 		if err != nil {
 			return fmt.Errorf("the definition of %s: %w", o, err)
@@ -130,12 +137,15 @@ func (inv *Inventory) readObjects(ctx context.Context, c *sql.Conn, query, colum
 		}
 		o.Create, o.SQLMode, o.Collation, o.TimeZone = r[name].String, r["sql_mode"].String,
 			r["collation_connection"].String, r["time_zone"].String
+		if err := plausible(v[2], o); err != nil {
+			return err
+		}
 		*to = append(*to, o)
 	}
 	return nil
 }
 
-func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string) error {
+func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string, elsewhere func(string) bool) error {
 	at := map[string]int{}
 	err := each(ctx, c, "SELECT table_schema, table_name, table_type, COALESCE(engine, ''), COALESCE(table_rows, 0), "+
 		"COALESCE(data_length, 0) + COALESCE(index_length, 0) FROM information_schema.tables WHERE table_schema IN "+in+
@@ -177,9 +187,14 @@ func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string) er
 		}
 	})
 	for i := 0; i < len(inv.Tables) && err == nil; i++ {
+		t := &inv.Tables[i]
+		if elsewhere(t.Database) {
+			return fmt.Errorf("%w: it names the table %s, which it was not asked for", errImplausible, t)
+		}
 		var r map[string]sql.NullString
-		if r, err = row(ctx, c, "SHOW CREATE TABLE "+inv.Tables[i].quoted()); err == nil {
-			inv.Tables[i].Create = r["create table"].String
+		if r, err = row(ctx, c, "SHOW CREATE TABLE "+t.quoted()); err == nil {
+			t.Create = r["create table"].String
+			err = plausible("TABLE", t.Object)
 		}
 	}
 	return err
@@ -214,8 +229,12 @@ func (inv Inventory) definitions() []string {
 func changed(a, b Inventory) string {
 	x, y := a.definitions(), b.definitions()
 	for _, pair := range [][2][]string{{x, y}, {y, x}} {
+		have := make(map[string]bool, len(pair[1])) // there may be many: nothing here may be quadratic
+		for _, d := range pair[1] {
+			have[d] = true
+		}
 		for _, d := range pair[0] {
-			if !slices.Contains(pair[1], d) {
+			if !have[d] {
 				name, _, _ := strings.Cut(d, "\n")
 				return name
 			}

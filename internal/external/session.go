@@ -15,7 +15,7 @@ type prepared struct {
 
 // Connect implements driver.Connector.
 func (p prepared) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := p.Connector.Connect(ctx)
+	c, err := p.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -30,4 +30,14 @@ func (p prepared) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 	}
 	return c, nil
+}
+
+// dial returns an error for what a server says that the driver does not expect: it panics where an answer is too short.
+func (p prepared) dial(ctx context.Context) (c driver.Conn, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			c, err = nil, fmt.Errorf("%w: %v", errImplausible, r)
+		}
+	}()
+	return p.Connector.Connect(ctx)
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -107,11 +108,12 @@ func result(p *corev1.Pod) (r task.Result, ok bool) {
 }
 
 func read(end *corev1.ContainerStateTerminated) (r task.Result) {
-	if json.Unmarshal([]byte(end.Message), &r) == nil {
-		return r
+	if json.Unmarshal([]byte(end.Message), &r) != nil {
+		r = task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", end.ExitCode, end.Reason,
+			end.Message), Reason: task.ReasonToolFailed}
 	}
-	return task.Result{Error: fmt.Sprintf("the program ended with exit code %d (%s): %s", end.ExitCode, end.Reason,
-		end.Message), Reason: task.ReasonToolFailed}
+	agentapi.StripControls(&r) // what it quotes comes from an image, a store or another server
+	return r
 }
 
 // withFetch adds to a failure how the sidecar that reads the store has ended: the program only sees that it has.

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -133,5 +134,23 @@ func TestOf(t *testing.T) {
 	o, err = Of(t.Context(), c, backup("new"), j.Name, time.Now())
 	if err != nil || !o.Foreign || o.Done || o.Result.Backup != nil || !strings.Contains(o.Waits, j.Name) {
 		t.Errorf("of the object before: %+v %v", o, err)
+	}
+}
+
+// TestControlsOfResults: what a Job's program quotes, of another server for instance, controls no terminal.
+func TestControlsOfResults(t *testing.T) {
+	const evil = "a\x1b[2J\u202eb"
+	said := task.Result{Error: evil, Source: &task.Source{Version: evil, GTID: evil, Skipped: []string{evil},
+		Findings: []task.Finding{{Name: evil, Objects: []string{evil}}}}}
+	text, err := json.Marshal(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range []string{string(text), evil} {
+		got, err := json.Marshal(read(&corev1.ContainerStateTerminated{Message: message}))
+		if err != nil || strings.Contains(string(got), `\u001b`) || strings.Contains(string(got), "\u202e") ||
+			!strings.Contains(string(got), "a[2Jb") {
+			t.Errorf("%q became %s, %v", message, got, err)
+		}
 	}
 }
