@@ -379,8 +379,8 @@ type NetworkPolicySpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	ClientsFrom []networkingv1.NetworkPolicyPeer `json:"clientsFrom,omitempty"`
 	// restrictEgress limits what the nodes and the arbitrator can connect to: DNS (ports 53 and 5353), each other, and
-	// egressTo. Jobs and the archiver of backups are not limited, because an object store has no fixed address. Default:
-	// false.
+	// egressTo. Jobs of backups and restores, and the archiver, are limited only if jobsEgressTo names something, because
+	// an object store has no fixed address. Default: false.
 	// +optional
 	RestrictEgress bool `json:"restrictEgress,omitempty"`
 	// egressTo lists pods and networks that nodes can connect to in addition, with restrictEgress: for instance what a
@@ -388,4 +388,10 @@ type NetworkPolicySpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	EgressTo []networkingv1.NetworkPolicyPeer `json:"egressTo,omitempty"`
+	// jobsEgressTo lists pods and networks that Jobs of backups and restores, and the archiver, can connect to, with
+	// restrictEgress: all addresses of the object stores, of the services that issue their credentials, and of a server
+	// that is copied. DNS and the cluster's nodes are always allowed. Default: these pods are not limited.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	JobsEgressTo []networkingv1.NetworkPolicyPeer `json:"jobsEgressTo,omitempty"`
 }

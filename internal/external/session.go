@@ -32,7 +32,7 @@ func (p prepared) Connect(ctx context.Context) (driver.Conn, error) {
 	return c, nil
 }
 
-// dial returns an error for what a server says that the driver does not expect: it panics where an answer is too short.
+// dial returns an error for answers that the driver does not expect: it panics where one is too short.
 func (p prepared) dial(ctx context.Context) (c driver.Conn, err error) {
 	defer func() {
 		if r := recover(); r != nil {

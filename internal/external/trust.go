@@ -22,8 +22,8 @@ const (
 	definerIs  = "DEFINER=" + quotedName + "(?:@" + quotedName + ")? "
 )
 
-// beginnings are how the statements begin that SHOW CREATE returns, by the kind of the object. That of a trigger is as a
-// person has written it, but for the definer.
+// beginnings are how the statements begin that SHOW CREATE returns, by the kind of the object. That of a trigger is as
+// a person has written it, but for the definer.
 var beginnings = map[string]*regexp.Regexp{
 	"VIEW": regexp.MustCompile("^CREATE (?:ALGORITHM=[A-Z]+ )?(?:" + definerIs + ")?(?:SQL SECURITY [A-Z]+ )?VIEW " +
 		quotedName),

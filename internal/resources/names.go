@@ -74,6 +74,9 @@ func podDisruptionBudgetName(c *v1alpha1.GaleraCluster) string { return c.Name }
 // networkPolicyName returns the name of the cluster's NetworkPolicy.
 func networkPolicyName(c *v1alpha1.GaleraCluster) string { return c.Name }
 
+// jobsPolicyName returns the name of the NetworkPolicy of the Jobs of backups.
+func jobsPolicyName(c *v1alpha1.GaleraCluster) string { return c.Name + "-jobs" }
+
 // ConfigMapName returns the name of the ConfigMap with the NodeConfig.
 func ConfigMapName(c *v1alpha1.GaleraCluster) string { return c.Name + "-config" }
 

@@ -132,6 +132,54 @@ func TestEgress(t *testing.T) {
 	}
 }
 
+// TestEgressOfJobs: what Jobs and the archiver dial is limited only where the spec names what they need.
+func TestEgressOfJobs(t *testing.T) {
+	c := shop()
+	c.Spec.NetworkPolicy.RestrictEgress = true
+	left := &networkingv1.NetworkPolicy{ObjectMeta: ownedMeta(c, jobsPolicyName(c))}
+	isLeft := func() bool { return LeftBehind(c, agentapi.NodeConfig{}, testOptions, false, left) }
+	if JobsPolicy(c) != nil || !isLeft() {
+		t.Error("limited although the store's addresses are not known")
+	}
+	addresses := networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}}
+	c.Spec.NetworkPolicy.JobsEgressTo = []networkingv1.NetworkPolicyPeer{addresses}
+	p := JobsPolicy(c)
+	if p == nil || isLeft() || len(p.Spec.PolicyTypes) != 1 || p.Spec.PolicyTypes[0] != networkingv1.PolicyTypeEgress ||
+		len(p.Spec.Egress) != 3 {
+		t.Fatalf("%+v", p)
+	}
+	if dns := p.Spec.Egress[0]; len(dns.To) != 0 || len(dns.Ports) != 4 {
+		t.Errorf("%+v", dns)
+	}
+	if nodes := p.Spec.Egress[1].To; len(nodes) != 1 || nodes[0].NamespaceSelector == nil ||
+		nodes[0].PodSelector.MatchLabels[v1alpha1.LabelCluster] != "shop" {
+		t.Errorf("%+v", nodes)
+	}
+	if store := p.Spec.Egress[2].To; len(store) != 1 || store[0].IPBlock.CIDR != "10.0.0.0/8" {
+		t.Errorf("%+v", store)
+	}
+	applied := 0
+	for _, object := range Static(c, NodeConfig(c, int(c.Spec.Replicas), TLSConfig(c), testOptions),
+		Roles{PodName(c, 0), true}, testOptions) {
+		if object.GetName() == jobsPolicyName(c) {
+			applied++
+		}
+	}
+	if applied != 1 {
+		t.Errorf("it is applied %d times", applied)
+	}
+	for name, off := range map[string]func(*v1alpha1.NetworkPolicySpec){
+		"restrictEgress": func(s *v1alpha1.NetworkPolicySpec) { s.RestrictEgress = false },
+		"enabled":        func(s *v1alpha1.NetworkPolicySpec) { s.Enabled = new(false) },
+	} {
+		other := c.DeepCopy()
+		off(&other.Spec.NetworkPolicy)
+		if JobsPolicy(other) != nil {
+			t.Errorf("limited without %s", name)
+		}
+	}
+}
+
 func TestNoPolicy(t *testing.T) {
 	c := plaintext()
 	if NetworkPolicy(c, testOptions) != nil {

@@ -53,16 +53,46 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 // egress is what nodes and the arbitrator dial. Agents are asked by the operator, and never dial it. To each other all
 // ports are open here: what they listen on is limited for those who reach it.
 func egress(c *v1alpha1.GaleraCluster) []networkingv1.NetworkPolicyEgressRule {
+	nodes := []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}}
+	out := []networkingv1.NetworkPolicyEgressRule{toDNS(), {To: nodes}}
+	if to := c.Spec.NetworkPolicy.DeepCopy().EgressTo; len(to) > 0 { // an empty list would be everything
+		out = append(out, networkingv1.NetworkPolicyEgressRule{To: to})
+	}
+	return out
+}
+
+// JobsPolicy returns what the Jobs of backups and restores, and the archiver, may dial, or nil where they may dial
+// everything: only a person knows the addresses of a store. A Job that copies a cluster has the labels of that cluster,
+// which may be in another namespace.
+func JobsPolicy(c *v1alpha1.GaleraCluster) *networkingv1.NetworkPolicy {
+	spec := c.Spec.NetworkPolicy.DeepCopy()
+	if spec.Enabled != nil && !*spec.Enabled || !spec.RestrictEgress || len(spec.JobsEgressTo) == 0 {
+		return nil
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
+		ObjectMeta: ownedMeta(c, jobsPolicyName(c)),
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name},
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: labelComponent, Operator: metav1.LabelSelectorOpIn,
+					Values: []string{ComponentArchiver, ComponentBackup, ComponentRestore, ComponentVerify}}}},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
+			Egress: []networkingv1.NetworkPolicyEgressRule{
+				toDNS(),
+				{To: []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c), NamespaceSelector: &metav1.LabelSelector{}}}},
+				{To: spec.JobsEgressTo},
+			},
+		},
+	}
+}
+
+func toDNS() networkingv1.NetworkPolicyEgressRule {
 	dns := networkingv1.NetworkPolicyEgressRule{Ports: policyPorts(portsOfDNS...)}
 	for _, p := range policyPorts(portsOfDNS...) {
 		p.Protocol = new(corev1.ProtocolUDP)
 		dns.Ports = append(dns.Ports, p)
 	}
-	out := []networkingv1.NetworkPolicyEgressRule{dns, {To: []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}}}}
-	if to := c.Spec.NetworkPolicy.DeepCopy().EgressTo; len(to) > 0 { // an empty list would be everything
-		out = append(out, networkingv1.NetworkPolicyEgressRule{To: to})
-	}
-	return out
+	return dns
 }
 
 // openPorts are for kubelet and Prometheus: probes and metrics, nothing secret.
@@ -94,6 +124,13 @@ func fromOperator(opts Options) networkingv1.NetworkPolicyIngressRule {
 		Ports: policyPorts(agentapi.ControlPort),
 	}
 }
+
+const (
+	// ComponentVerify is the value of the component's label on the pods that test a backup.
+	ComponentVerify = "verify"
+	// ComponentRestore is that of the pods that fill volumes.
+	ComponentRestore = "restore"
+)
 
 // ComponentBackup is the value of the component's label on the pods of a cluster's backups.
 const ComponentBackup = "backup"

@@ -29,7 +29,8 @@ func LeftBehind(c *v1alpha1.GaleraCluster, config agentapi.NodeConfig, opts Opti
 	name, ours := o.GetName(), metav1.IsControlledBy(o, c)
 	switch o.(type) {
 	case *networkingv1.NetworkPolicy:
-		return ours && name == networkPolicyName(c) && NetworkPolicy(c, opts) == nil
+		return ours && (name == networkPolicyName(c) && NetworkPolicy(c, opts) == nil || name == jobsPolicyName(c) &&
+			JobsPolicy(c) == nil)
 	case *corev1.Service:
 		return ours && name == ArbitratorName(c) && config.Arbitrator == nil
 	case *v1alpha1.GaleraUser, *corev1.Secret:

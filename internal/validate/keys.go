@@ -56,8 +56,8 @@ func Keys(f observe.Facts) *Problem {
 }
 
 // MayMakeKeys reports whether new keys may be made for a cluster: nothing can have been encrypted with others. Volumes
-// of an earlier cluster can have been, also where the new one begins with a backup: a restore makes its claims only once
-// the keys are recorded.
+// of an earlier cluster can have been, also where the new one begins with a backup: a restore makes its claims only
+// once the keys are recorded.
 func MayMakeKeys(f observe.Facts) bool {
 	c := f.Cluster
 	return c.AtRest() != nil && c.AtRest().KeysSecretRef == nil && f.Keys != nil && !f.Keys.Exists &&

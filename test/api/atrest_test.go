@@ -76,8 +76,8 @@ func TestEncryptionKeys(t *testing.T) {
 	}).Should(Equal("7m"))
 }
 
-// TestNoKeysForKeptVolumes: a cluster that is created again over the volumes of an earlier one gets no new keys when the
-// Secret with theirs is lost, also where it begins with a backup: the reason is named, and nothing is copied.
+// TestNoKeysForKeptVolumes: a cluster that is created again over the volumes of an earlier one gets no new keys when
+// the Secret with theirs is lost, also where it begins with a backup: the reason is named, and nothing is copied.
 func TestNoKeysForKeptVolumes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -86,8 +86,9 @@ func cacheWithout(t *testing.T) client.Client {
 	options.HTTPClient, err = bad.HTTPClient(config, scheme)
 	must(t, err)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache:     options,
-		NewClient: bad.NewClient})
+		Cache:       options,
+		NewClient:   bad.NewClient,
+		BaseContext: t.Context}) // a manager whose cache is never filled ends with it
 	must(t, err)
 	must(t, mgr.Add(&undecodable.Reporter{Objects: bad, Live: mgr.GetClient(),
 		Events: mgr.GetEventRecorder("galera-operator")}))

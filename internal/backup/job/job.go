@@ -25,9 +25,9 @@ const (
 	// ComponentBackup is that of Jobs that read a node, or remove a backup: agents are reached by them alone.
 	ComponentBackup = resources.ComponentBackup
 	// ComponentVerify is that of Jobs that test a backup.
-	ComponentVerify = "verify"
+	ComponentVerify = resources.ComponentVerify
 	// ComponentRestore is that of Jobs that fill volumes.
-	ComponentRestore = "restore"
+	ComponentRestore = resources.ComponentRestore
 
 	// Container is the name of the Job's container. In a restore it has the cluster's image.
 	Container = "backup"

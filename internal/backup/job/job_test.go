@@ -9,8 +9,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -59,6 +61,41 @@ func all(t *testing.T, volume bool) map[string]*batchv1.Job {
 	j, err = Verify(b, s, c, task.Verify{Restore: true}, resources.Options{DefaultImage: "mariadb"}, o)
 	keep("test", j, err)
 	return out
+}
+
+// TestEgressSelectsJobs: what limits the Jobs of a cluster selects all of them, and its archiver, and no node.
+func TestEgressSelectsJobs(t *testing.T) {
+	selected := func(pod map[string]string) (of []string) {
+		for _, name := range []string{"shop", strings.Repeat("c", 40)} {
+			c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			c.Spec.NetworkPolicy = v1alpha1.NetworkPolicySpec{RestrictEgress: true,
+				JobsEgressTo: []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}}
+			s, err := metav1.LabelSelectorAsSelector(&resources.JobsPolicy(c).Spec.PodSelector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Matches(labels.Set(pod)) {
+				of = append(of, name[:4])
+			}
+		}
+		return of
+	}
+	for name, j := range all(t, false) {
+		want := map[string][]string{"check": nil, "find": {"cccc"}, "restore": {"cccc"}}
+		if _, known := want[name]; !known {
+			want[name] = []string{"shop"}
+		}
+		if got := selected(j.Spec.Template.Labels); !slices.Equal(got, want[name]) {
+			t.Errorf("%s: %v, by %v", name, got, j.Spec.Template.Labels)
+		}
+	}
+	shop := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	if got := selected(ArchiverLabels(shop)); !slices.Equal(got, []string{"shop"}) {
+		t.Errorf("the archiver: %v", got)
+	}
+	if got := selected(map[string]string{v1alpha1.LabelCluster: "shop", component: "database"}); got != nil {
+		t.Errorf("a node: %v", got)
+	}
 }
 
 // TestJobs: every Job is restricted, has no token, and holds no more than it needs.

@@ -185,7 +185,8 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 	if err := os.MkdirAll(files, 0o700); err != nil {
 		return out, err
 	}
-	args := append(settings(t.Settings), "--event-scheduler=OFF", "--secure-file-priv="+files, "--wsrep-on=OFF", "--init-file="+init,
+	args := append(settings(t.Settings), "--event-scheduler=OFF", "--secure-file-priv="+files, "--wsrep-on=OFF",
+		"--init-file="+init,
 		"--innodb-flush-log-at-trx-commit=0", "--max-allowed-packet=1G", "--read-only=OFF", "--sql-mode=")
 	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
 	if err != nil {
