@@ -174,6 +174,52 @@ func TestOnlyTheLastQuestionIsAsked(t *testing.T) {
 	})
 }
 
+// TestAWaitingQuestionIsReplaced: the place of a question that waits for its turn is free as soon as its object asks
+// something else, and not only when that pass has ended.
+func TestAWaitingQuestionIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []int
+		c := &Calls[string, int, int]{Do: One(func(_ context.Context, _ string, q int) (int, error) {
+			asked = append(asked, q)
+			time.Sleep(patience * 3 / 2)
+			return q, nil
+		})}
+		go func() { _, _ = c.Ask(t.Context(), of("shop", 2), "a", 7) }()
+		synctest.Wait()
+		for q := range 2 { // the lane becomes free while the second one is waited for
+			_, _ = c.Ask(t.Context(), of("shop", 1), "a", q)
+			if q == 0 {
+				c.EndPass(of("shop", 1).Object)
+			}
+		}
+		time.Sleep(time.Hour)
+		if !slices.Equal(asked, []int{7, 1}) {
+			t.Errorf("asked %v", asked)
+		}
+	})
+}
+
+// TestOneTargetForEachRequest: questions to another target go with another request.
+func TestOneTargetForEachRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := map[string][]int{}
+		gate := make(chan struct{})
+		c := &Calls[string, int, int]{BatchSize: 64, Do: func(_ context.Context, to string, questions []int) ([]int, error) {
+			<-gate
+			got[to] = append(got[to], questions...)
+			return questions, nil
+		}}
+		for i, to := range []string{"a", "a", "b", "b", "a"} {
+			_, _ = c.Ask(t.Context(), of("shop", i), to, i)
+		}
+		close(gate)
+		synctest.Wait()
+		if !slices.Equal(got["a"], []int{0, 1, 4}) || !slices.Equal(got["b"], []int{2, 3}) {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
 // TestTheFirstQuestionAgain: an object that asks for what it asked for before something else gets no answer that does
 // not hold any more. What waits for its turn is not asked; what is under way is followed by the question once more.
 func TestTheFirstQuestionAgain(t *testing.T) {
