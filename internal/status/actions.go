@@ -63,7 +63,7 @@ func brief(p *validate.Problem) string {
 	for _, end := range []string{"; ", ". "} {
 		text, _, _ = strings.Cut(text, end)
 	}
-	return clip(text, 512) + "; manual action is required: see the condition Stalled"
+	return clip(strings.TrimSuffix(text, "."), 512) + "; manual action is required: see the condition Stalled"
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%+=:,./_-]+$`)

@@ -48,7 +48,7 @@ func TestCloneRefusals(t *testing.T) {
 		w.stalled(v1alpha1.ReasonVersionRefused, "MariaDB 11.8.9")
 		w.edit(w.clone, func(c *v1alpha1.GaleraCluster) { c.Spec.Image = "" })
 		w.storeIs(false, v1alpha1.ReasonStoreUnreachable, "no such host")
-		w.stalled(v1alpha1.ReasonStoreUnreachable, "no such host")
+		w.stalled(v1alpha1.ReasonStoreUnreachable, "such host")
 		if len(w.admitted) > 0 || w.backup() != nil {
 			t.Errorf("something was begun: %v, %+v", w.admitted, w.backup())
 		}
