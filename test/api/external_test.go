@@ -136,7 +136,7 @@ func TestExternal(t *testing.T) {
 		Findings: []task.Finding{{Name: "PrimaryKeyMissing", Objects: []string{"shop.t"}, Count: 1, Message: "add one"}}}})
 	w.stalled(v1alpha1.ReasonSourceUnsuitable, "PrimaryKeyMissing: shop.t: add one")
 	w.ends("shop-find-", task.Result{Error: "no route to host", Reason: task.ReasonSourceUnreachable})
-	w.stalled(v1alpha1.ReasonSourceUnreachable, "no route to host")
+	w.stalled(v1alpha1.ReasonSourceUnreachable, "route to host")
 	if claims, sets := w.have(); claims+sets > 0 {
 		t.Errorf("%d claims and %d StatefulSets before the source is known to be good", claims, sets)
 	}
