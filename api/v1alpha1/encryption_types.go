@@ -9,12 +9,13 @@ type EncryptionSpec struct {
 	AtRest AtRestSpec `json:"atRest"`
 }
 
-// AtRestSpec configures the encryption of tables, logs and temporary files by MariaDB.
+// AtRestSpec configures the encryption of tables, logs and temporary files by MariaDB. It may be added to a running
+// cluster, and removed: nodes are restarted one at a time, and MariaDB encrypts or decrypts their data in the background.
 type AtRestSpec struct {
 	// keysSecretRef names a Secret in the cluster's namespace with the encryption keys: keys.enc, the key file of
 	// MariaDB's file_key_management, encrypted by openssl enc -aes-256-cbc -md sha1, and password, which decrypts it.
-	// Default: the Secret NAME-keys. The operator creates that one when the cluster is new and it does not exist, never
-	// overwrites it, and never deletes it. Without the keys neither the data nor their backups can be read: keep a copy
+	// Default: the Secret NAME-keys. The operator creates that one when nothing can be encrypted yet and it does not exist,
+	// never overwrites it, and never deletes it. Without the keys neither the data nor their backups can be read: keep a copy
 	// of the Secret elsewhere.
 	// +optional
 	KeysSecretRef *KeysSecretReference `json:"keysSecretRef,omitempty"`
@@ -58,15 +59,51 @@ func (c *GaleraCluster) AtRest() *AtRestSpec {
 	return &c.Spec.Encryption.AtRest
 }
 
+// Values of AtRestStatus.State.
+const (
+	AtRestPreparing  = "Preparing"
+	AtRestOn         = "On"
+	AtRestDecrypting = "Decrypting"
+	AtRestOff        = "Off"
+)
+
+// AtRestState returns how far the data are switched; "" where they were never encrypted.
+func (c *GaleraCluster) AtRestState() string {
+	if c.Status.AtRest == nil {
+		return ""
+	}
+	return c.Status.AtRest.State
+}
+
+// NodesHaveKeys reports whether nodes are given encryption keys.
+func (c *GaleraCluster) NodesHaveKeys() bool {
+	return c.AtRestState() != "" && c.AtRestState() != AtRestOff
+}
+
 // AtRestStatus is the state of the encryption of what lies on disks.
 type AtRestStatus struct {
+	// state is how far the data are switched. Preparing: nodes are given the keys, and write in clear. On: nodes encrypt
+	// what they write, and MariaDB encrypts the rest in the background; the condition EncryptedAtRest is True when all
+	// is. Decrypting: nodes write in clear, and keep the keys until nothing on their volumes needs them. Off: no node has
+	// the keys; backups may still need them.
+	// +optional
+	// +kubebuilder:validation:Enum=Preparing;On;Decrypting;Off
+	State string `json:"state,omitempty"`
+	// message describes what the switch waits for. Empty when it waits for nothing.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// algorithm that the data are encrypted with.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	Algorithm string `json:"algorithm,omitempty"`
 	// secretName is the Secret with the keys. It is kept when the cluster is deleted: without it neither the data nor
 	// their backups can be read.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName,omitempty"`
-	// keys are those that the data are encrypted with. They are recorded once. Nodes refuse other bytes under a number
-	// that is recorded here.
+	// keys are those that the data are encrypted with. They are recorded once, before a node has them. Nodes refuse other
+	// bytes under a number that is recorded here.
 	// +optional
 	// +listType=map
 	// +listMapKey=id
@@ -103,6 +140,9 @@ type MemberAtRestStatus struct {
 	// clear is how many of the files are in clear, or hold pages in clear. The condition EncryptedAtRest names some.
 	// +optional
 	Clear int64 `json:"clear,omitempty"`
+	// encrypted is how many of the files hold something encrypted.
+	// +optional
+	Encrypted int64 `json:"encrypted,omitempty"`
 	// fullScanTime is when all pages of all files were read last. A part of them is read each minute.
 	// +optional
 	FullScanTime *metav1.Time `json:"fullScanTime,omitempty"`

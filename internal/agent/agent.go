@@ -245,7 +245,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.serving = process.NewMaintainer(loop, o.Places.State,
 		accounts.NewRootKeeper(loop, o.Places, accounts.Root{DB: conn.DB()}.Keep),
 		mariadbd.NewUpgrade(loop, o.Places, &a.table, a.user),
-		mariadbd.NewZones(loop, o.Places, &a.table, a.user, conn.Zones),
+		mariadbd.NewZones(loop, o.Places, &a.table, a.user, conn.Zones), mariadbd.NewAria(loop, o.Places, conn.Rebuild),
 		process.MaintainerDependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
 			Orders: &a.orders, Volume: &a.volume},
 		process.MaintainerEvents{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,

@@ -33,7 +33,8 @@ func TestAtRest(t *testing.T) {
 	right, fingerprints := keys(t)
 	other, _ := keys(t)
 	w := newWorld(t, 2, func(c *agentapi.NodeConfig) {
-		c.AtRest = &agentapi.AtRest{Algorithm: "AES_CTR", Keys: fingerprints, CacheInMemory: true}
+		c.AtRest = &agentapi.AtRest{State: agentapi.AtRestEncrypted, Algorithm: "AES_CTR", Keys: fingerprints,
+			CacheInMemory: true}
 		c.Settings["log_bin"] = "binlog"
 	})
 	w.nodes[0].mount("keys", right)

@@ -5,8 +5,17 @@ import "time"
 // MaxClear is how many files in clear a report names.
 const MaxClear = 8
 
+// Modes of a server that has the keys.
+const (
+	ModeHolds    = "Holds" // it reads what is encrypted, and writes in clear
+	ModeEncrypts = "Encrypts"
+)
+
 // AtRestReport is what an agent has seen of the encryption on its volume.
 type AtRestReport struct {
+	// Mode is what the running server does with the keys, "" when it has none or none runs. What was seen on the volume
+	// was seen in this mode.
+	Mode string `json:"mode,omitempty"`
 	// Problem explains why the mounted keys are not taken over, "" when they are those that the data are encrypted with.
 	Problem string `json:"problem,omitempty"`
 	// Files with tables or logs, and pages of them that hold something, by the last look at all of them.
@@ -15,6 +24,9 @@ type AtRestReport struct {
 	// ClearFiles is how many are in clear, or hold pages in clear; Clear describes some of them.
 	ClearFiles int64    `json:"clearFiles,omitempty"`
 	Clear      []string `json:"clear,omitempty"`
+	// EncryptedFiles is how many hold something encrypted; Encrypted names some of them while the server writes in clear.
+	EncryptedFiles int64    `json:"encryptedFiles,omitempty"`
+	Encrypted      []string `json:"encrypted,omitempty"`
 	// CacheClear reports whether there is a cache of write-sets on the volume.
 	CacheClear bool `json:"cacheClear,omitempty"`
 	// Error is why the last look did not succeed, "" when it did.

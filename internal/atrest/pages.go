@@ -16,6 +16,8 @@ const (
 	Encrypted
 	MetadataOnly
 	Clear
+	// Freed is a page in clear that InnoDB does not use any more. It is overwritten when InnoDB needs a page.
+	Freed
 )
 
 // HeadSize is how many bytes of a file tell its format.
@@ -32,6 +34,8 @@ const (
 )
 
 const (
+	// fewBytes are the checksum of a page, and what stands in one that holds nothing.
+	fewBytes         = 16
 	innodbData       = 38 // where the content of a page begins
 	innodbFlags      = 54
 	transactionPage  = 5
@@ -87,6 +91,8 @@ func (f InnoDB) Judge(number int64, page []byte) PageKind {
 	case kind == pageSpaceHeader || kind == pageDescriptors || f.system && number == transactionPage &&
 		kind == pageTransaction:
 		return MetadataOnly
+	case kind == 0 && zeros(page[innodbData:]) >= f.PageSize-innodbData-fewBytes:
+		return MetadataOnly // reserved for InnoDB's own use, and never filled
 	case allZero(mark):
 		return Clear
 	case (kind == pageIndex || kind == pageSpatial) && bytes.Contains(page[plainLayoutBegin:plainLayoutEnd],
@@ -96,6 +102,38 @@ func (f InnoDB) Judge(number int64, page []byte) PageKind {
 		return Clear
 	}
 	return Encrypted
+}
+
+// The descriptors of pages: one page describes as many as it has bytes, in extents.
+const (
+	describedPageSize = 16 << 10 // the only size that is read here
+	descriptorsBegin  = 150
+	descriptorSize    = 40
+	descriptorBits    = 24
+	pagesPerExtent    = 64
+)
+
+// Descriptors returns the number of the page that describes another one; false where that is not known.
+func (f InnoDB) Descriptors(number int64) (int64, bool) {
+	return number - number%describedPageSize, f.PageSize == describedPageSize
+}
+
+// IsFree reports whether a page is not in use, by the page that describes it.
+func (f InnoDB) IsFree(number int64, descriptors []byte) bool {
+	kind := binary.BigEndian.Uint16(descriptors[24:])
+	if kind != pageSpaceHeader && kind != pageDescriptors {
+		return false
+	}
+	within := number % describedPageSize
+	at := descriptorsBegin + within/pagesPerExtent*descriptorSize + descriptorBits
+	bit := within % pagesPerExtent * 2
+	return descriptors[at+bit/8]>>(bit%8)&1 == 1
+}
+
+// IsCopy reports whether a page of the system tablespace is another page's copy, as InnoDB keeps them in the doublewrite
+// buffer: until they are overwritten they are what that page was.
+func (f InnoDB) IsCopy(number int64, page []byte) bool {
+	return f.system && (int64(binary.BigEndian.Uint32(page[4:])) != number || binary.BigEndian.Uint32(page[34:]) != 0)
 }
 
 // JudgeTemporary returns what a page of InnoDB's temporary tablespace is: its pages are encrypted whole behind their

@@ -105,6 +105,21 @@ func Clean(dir string, incomplete bool) error {
 	return SyncDir(dir)
 }
 
+// RemoveCache removes a cache of write-sets from the data directory, for a server that has its cache elsewhere.
+func RemoveCache(dir string) error {
+	files := []string{filepath.Join(dir, gcacheFile)}
+	pages, err := filepath.Glob(filepath.Join(dir, "gcache.page.*"))
+	if err != nil {
+		return err
+	}
+	for _, f := range append(files, pages...) {
+		if err := os.RemoveAll(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CleanTmp removes the temporary directories of dead transfer scripts (mktemp -d).
 func CleanTmp(dir string) error {
 	found, err := filepath.Glob(filepath.Join(dir, "tmp.??????????"))

@@ -20,14 +20,24 @@ type Keys struct {
 	Problem      string
 }
 
+// KeysForgotten reports whether the nodes have encryption keys that the status knows nothing of, as after the resource
+// was created again without its status.
+func KeysForgotten(f Facts) bool {
+	return f.Cluster.AtRestState() == "" && resources.MountedKeys(f.StatefulSet) != ""
+}
+
 // keys reads the Secret past the cache, which keeps no keys.
 func (r Readers) keys(ctx context.Context, f *Facts) error {
-	if f.Cluster.AtRest() == nil {
+	c := f.Cluster
+	if c.AtRest() == nil && !c.NodesHaveKeys() && !KeysForgotten(*f) {
 		return nil
 	}
 	var s corev1.Secret
-	name := resources.KeysSecretName(f.Cluster)
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: f.Cluster.Namespace, Name: name}, &s)
+	name := resources.KeysSecretName(c)
+	if c.AtRest() == nil && KeysForgotten(*f) {
+		name = resources.MountedKeys(f.StatefulSet)
+	}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &s)
 	if apierrors.IsNotFound(err) {
 		f.Keys = &Keys{}
 		return nil

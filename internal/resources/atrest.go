@@ -3,6 +3,7 @@ package resources
 import (
 	"cmp"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,12 +17,29 @@ const (
 	volumeCache = "gcache"
 )
 
-// KeysSecretName returns the name of the Secret with the encryption keys.
+// KeysSecretName returns the name of the Secret with the encryption keys: the one that was recorded when the spec asks
+// for none.
 func KeysSecretName(c *v1alpha1.GaleraCluster) string {
-	if a := c.AtRest(); a != nil && a.KeysSecretRef != nil {
+	switch a := c.AtRest(); {
+	case a != nil && a.KeysSecretRef != nil:
 		return a.KeysSecretRef.Name
+	case a == nil && c.Status.AtRest != nil && c.Status.AtRest.SecretName != "":
+		return c.Status.AtRest.SecretName
 	}
 	return c.Name + "-keys"
+}
+
+// MountedKeys returns the Secret whose encryption keys a StatefulSet's pods have, "" when they have none.
+func MountedKeys(s *appsv1.StatefulSet) string {
+	if s == nil {
+		return ""
+	}
+	for _, v := range s.Spec.Template.Spec.Volumes {
+		if v.Name == volumeKeys && v.Secret != nil {
+			return v.Secret.SecretName
+		}
+	}
+	return ""
 }
 
 // KeysSecret returns a new Secret with encryption keys. It has no owner: who deletes the cluster can still read its
@@ -45,19 +63,34 @@ func KeysVolume(c *v1alpha1.GaleraCluster) corev1.VolumeSource {
 	return v
 }
 
-// AtRest returns what the nodes encrypt their data with, nil for nothing. The keys are those that were recorded.
+// AtRest returns what the nodes encrypt their data with, nil for nothing. It follows the recorded state, and not the
+// spec, which may be ahead of it.
 func AtRest(c *v1alpha1.GaleraCluster) *agentapi.AtRest {
-	a := c.AtRest()
-	if a == nil {
+	if !c.NodesHaveKeys() {
 		return nil
 	}
-	out := &agentapi.AtRest{Algorithm: cmp.Or(a.Algorithm, "AES_CTR"), CacheInMemory: a.GCache != v1alpha1.GCacheClear,
-		Keys: RecordedKeys(c)}
-	return out
+	states := map[string]string{v1alpha1.AtRestPreparing: agentapi.AtRestPrepared,
+		v1alpha1.AtRestOn: agentapi.AtRestEncrypted, v1alpha1.AtRestDecrypting: agentapi.AtRestDecrypted}
+	return &agentapi.AtRest{State: states[c.AtRestState()], Algorithm: cmp.Or(c.Status.AtRest.Algorithm, "AES_CTR"),
+		CacheInMemory: cacheInMemory(c), Keys: RecordedKeys(c)}
 }
 
-// RecordedKeys are the fingerprints of the keys that the cluster's data are encrypted with, by number; nil while none
-// are recorded.
+// cacheInMemory reports whether the cache of write-sets is in memory. Without encryption in the spec it is on the
+// volume.
+func cacheInMemory(c *v1alpha1.GaleraCluster) bool {
+	return c.AtRest() != nil && c.AtRest().GCache != v1alpha1.GCacheClear
+}
+
+// NeededKeys are the recorded keys that a node's data may be encrypted with, nil while there are none.
+func NeededKeys(c *v1alpha1.GaleraCluster) map[string]string {
+	if !c.NodesHaveKeys() {
+		return nil
+	}
+	return RecordedKeys(c)
+}
+
+// RecordedKeys are the fingerprints of the keys that the cluster's data, or its backups, are encrypted with, by number;
+// nil while none are recorded.
 func RecordedKeys(c *v1alpha1.GaleraCluster) map[string]string {
 	if c.Status.AtRest == nil || len(c.Status.AtRest.Keys) == 0 {
 		return nil
@@ -71,8 +104,7 @@ func RecordedKeys(c *v1alpha1.GaleraCluster) map[string]string {
 
 // withAtRest adds the keys, and the volume of the cache, to a database pod.
 func withAtRest(c *v1alpha1.GaleraCluster, pod corev1.PodSpec) corev1.PodSpec {
-	a := c.AtRest()
-	if a == nil {
+	if !c.NodesHaveKeys() {
 		return pod
 	}
 	database := &pod.Containers[0]
@@ -82,7 +114,7 @@ func withAtRest(c *v1alpha1.GaleraCluster, pod corev1.PodSpec) corev1.PodSpec {
 			ReadOnly: readOnly})
 	}
 	add(volumeKeys, agentapi.KeysDir, KeysVolume(c), true)
-	if a.GCache != v1alpha1.GCacheClear {
+	if cacheInMemory(c) {
 		add(volumeCache, agentapi.CacheDir, emptyDir(corev1.StorageMediumMemory, ""), false)
 	}
 	return pod

@@ -34,6 +34,15 @@ func TestKeysAreMountedByThemselves(t *testing.T) {
 	}
 	c.Spec.Encryption = &v1alpha1.EncryptionSpec{AtRest: v1alpha1.AtRestSpec{
 		KeysSecretRef: &v1alpha1.KeysSecretReference{Name: "mine"}}}
+	for _, state := range []string{"", v1alpha1.AtRestOff} {
+		c.Status.AtRest = &v1alpha1.AtRestStatus{State: state}
+		if AtRest(c) != nil || slices.ContainsFunc(podSpec(c, Options{}).Volumes, func(v corev1.Volume) bool {
+			return v.Name == volumeKeys
+		}) {
+			t.Errorf("keys are mounted before they are recorded, in state %q", state)
+		}
+	}
+	c.Status.AtRest.State = v1alpha1.AtRestOn
 	pod := podSpec(c, Options{})
 	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == volumeKeys })
 	source := pod.Volumes[i].Secret
@@ -52,5 +61,27 @@ func TestKeysAreMountedByThemselves(t *testing.T) {
 	c.Spec.Encryption.AtRest.GCache = v1alpha1.GCacheClear
 	if slices.ContainsFunc(podSpec(c, Options{}).Volumes, func(v corev1.Volume) bool { return v.Name == volumeCache }) {
 		t.Error("a cache in clear has a volume in memory")
+	}
+}
+
+// TestKeysStayWhileTheyAreNeeded: without spec.encryption the nodes keep the recorded keys, and have their cache on the
+// volume, until the data are decrypted.
+func TestKeysStayWhileTheyAreNeeded(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Name, c.Spec.Replicas = "shop", 3
+	c.Status.AtRest = &v1alpha1.AtRestStatus{State: v1alpha1.AtRestDecrypting, SecretName: "mine", Algorithm: "AES_CBC",
+		Keys: []v1alpha1.EncryptionKeyStatus{{ID: "1", Fingerprint: "a"}}}
+	a := AtRest(c)
+	if a == nil || a.State != agentapi.AtRestDecrypted || a.Algorithm != "AES_CBC" || a.Keys["1"] != "a" || a.CacheInMemory {
+		t.Errorf("%+v", a)
+	}
+	volumes := podSpec(c, Options{}).Volumes
+	i := slices.IndexFunc(volumes, func(v corev1.Volume) bool { return v.Name == volumeKeys })
+	if i < 0 || volumes[i].Secret.SecretName != "mine" ||
+		slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == volumeCache }) {
+		t.Errorf("%+v", volumes)
+	}
+	if c.Status.AtRest.State = v1alpha1.AtRestOff; AtRest(c) != nil || NeededKeys(c) != nil || RecordedKeys(c) == nil {
+		t.Error("keys of backups alone are given to nodes, or forgotten")
 	}
 }

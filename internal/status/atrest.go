@@ -3,8 +3,6 @@ package status
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -29,6 +28,9 @@ func encryptedAtRest(in Input) condition {
 	if len(in.Snapshot.Members) == 0 {
 		return unproved("there are no nodes yet")
 	}
+	if in.cluster().AtRestState() != v1alpha1.AtRestOn {
+		return unproved("the nodes do not encrypt yet: status.atRest has what is waited for")
+	}
 	cache := ""
 	for _, m := range in.Snapshot.Members {
 		r := in.report(m.Name)
@@ -37,9 +39,13 @@ func encryptedAtRest(in Input) condition {
 			continue
 		}
 		a := r.AtRest
+		if a.Mode != agentapi.ModeEncrypts {
+			waits = cmp.Or(waits, m.Name+" does not encrypt yet")
+			continue
+		}
 		if a.ClearFiles > 0 {
-			return no(v1alpha1.ReasonFilesInClear, fmt.Sprintf("%s: %d files are in clear: %s", m.Name, a.ClearFiles,
-				strings.Join(a.Clear, "; ")))
+			return no(v1alpha1.ReasonFilesInClear, fmt.Sprintf("%s: %d of %d files are in clear: %s", m.Name, a.ClearFiles,
+				a.Files, strings.Join(a.Clear, "; ")))
 		}
 		if a.CacheClear {
 			cache = cmp.Or(cache, m.Name)
@@ -81,21 +87,17 @@ func setAtRest(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind str
 	set(v1alpha1.ConditionEncryptedAtRest, encryptedAtRest(in))
 }
 
-// atRestStatus records the keys once, and has what each agent saw.
+// atRestStatus records how far the data are switched, and has what each agent saw.
 func atRestStatus(in Input, before *v1alpha1.AtRestStatus) *v1alpha1.AtRestStatus {
-	c := in.cluster()
-	if c.AtRest() == nil {
+	if in.cluster().AtRest() == nil && before == nil && !observe.KeysForgotten(in.Facts) {
 		return nil
 	}
-	out := &v1alpha1.AtRestStatus{SecretName: resources.KeysSecretName(c)}
-	if before != nil {
-		out.Keys = before.Keys
+	if before == nil {
+		before = &v1alpha1.AtRestStatus{SecretName: resources.KeysSecretName(in.cluster())}
 	}
-	if k := in.Facts.Keys; len(out.Keys) == 0 && k != nil && k.Problem == "" {
-		for _, id := range slices.Sorted(maps.Keys(k.Fingerprints)) {
-			out.Keys = append(out.Keys, v1alpha1.EncryptionKeyStatus{ID: id, Fingerprint: k.Fingerprints[id]})
-		}
-	}
+	next := nextAtRest(in, *before)
+	out := &next
+	out.Members = nil
 	for _, m := range in.Snapshot.Members {
 		r := in.report(m.Name)
 		if r == nil || r.AtRest == nil {
@@ -103,7 +105,7 @@ func atRestStatus(in Input, before *v1alpha1.AtRestStatus) *v1alpha1.AtRestStatu
 		}
 		a := r.AtRest
 		member := v1alpha1.MemberAtRestStatus{Name: m.Name, Files: a.Files, Pages: a.Pages, Clear: a.ClearFiles,
-			Message: clip(cmp.Or(a.Problem, a.Error), 1024)}
+			Encrypted: a.EncryptedFiles, Message: clip(cmp.Or(a.Problem, a.Error), 1024)}
 		member.FullScanTime = timeOf(&a.FullAt)
 		out.Members = append(out.Members, member)
 	}

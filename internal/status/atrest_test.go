@@ -47,7 +47,12 @@ func TestEncryptedAtRest(t *testing.T) {
 		"a file in clear, and an agent that does not answer": {func(in *Input) {
 			report(in, "n-2", func(a *agentapi.AtRestReport) { a.ClearFiles, a.Clear = 1, []string{"app/m.MYD: MyISAM"} })
 			delete(in.Seen, "n-1")
-		}, metav1.ConditionFalse, v1alpha1.ReasonFilesInClear, "n-2: 1 files are in clear: app/m.MYD"},
+		}, metav1.ConditionFalse, v1alpha1.ReasonFilesInClear, "n-2: 1 of 30 files are in clear: app/m.MYD"},
+		"one does not encrypt yet": {func(in *Input) {
+			report(in, "n-1", func(a *agentapi.AtRestReport) { a.Mode, a.ClearFiles = agentapi.ModeHolds, 9 })
+		}, metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, "n-1 does not encrypt yet"},
+		"the nodes are prepared": {func(in *Input) { in.Facts.Cluster.Status.AtRest.State = v1alpha1.AtRestPreparing },
+			metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, "do not encrypt yet"},
 		"a cache in clear": {func(in *Input) {
 			report(in, "n-1", func(a *agentapi.AtRestReport) { a.CacheClear = true })
 		}, metav1.ConditionFalse, v1alpha1.ReasonGCacheInClear, "n-1"},
@@ -55,9 +60,10 @@ func TestEncryptedAtRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := healthy()
 			in.Facts.Cluster.Spec.Encryption = &v1alpha1.EncryptionSpec{}
+			in.Facts.Cluster.Status.AtRest = &v1alpha1.AtRestStatus{State: v1alpha1.AtRestOn}
 			for node, seen := range in.Seen {
 				seen.Report.AtRest = &agentapi.AtRestReport{Files: 30, Pages: 1000, SampledAt: in.Now, FullAt: in.Now,
-					FullSeen: in.Now}
+					FullSeen: in.Now, Mode: agentapi.ModeEncrypts}
 				in.Seen[node] = seen
 			}
 			c.change(&in)

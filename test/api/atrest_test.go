@@ -15,6 +15,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/atrest"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -105,4 +106,60 @@ func TestNoKeysForKeptVolumes(t *testing.T) {
 // poke wakes the operator, which does not watch the Secret: its cache keeps no keys.
 func (w *world) poke(n int) {
 	w.edit(func(c *v1alpha1.GaleraCluster) { c.Annotations = map[string]string{"example.org/poke": fmt.Sprint(n)} })
+}
+
+// TestEncryptionSwitch: a running cluster is given keys before anything is encrypted with them, and lets go of them
+// when none is asked for and no node has one.
+func TestEncryptionSwitch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "atrest-switch", spec())
+	w.bringUp()
+	w.agents.change("shop-2", func(r *agentapi.Report) { r.Server.State = galera.NodeDonor }) // no node is restarted
+	node := func() *agentapi.AtRest {
+		var config agentapi.NodeConfig
+		published := &corev1.ConfigMap{}
+		must(t, w.get(published, "shop-config"))
+		must(t, json.Unmarshal([]byte(published.Data[agentapi.ConfigKey]), &config))
+		return config.AtRest
+	}
+	state := func() string {
+		if a := w.status().AtRest; a != nil {
+			return a.State
+		}
+		return ""
+	}
+	w.Expect(node()).To(BeNil())
+	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Encryption = &v1alpha1.EncryptionSpec{} })
+	w.Eventually(state).Should(Equal(v1alpha1.AtRestPreparing))
+	w.Eventually(node).ShouldNot(BeNil())
+	w.Expect(node().State).To(Equal(agentapi.AtRestPrepared))
+	w.Expect(node().Keys).To(HaveLen(1))
+	w.Eventually(func() string { return resources.MountedKeys(w.statefulSet()) }).Should(Equal("shop-keys"))
+	w.Consistently(state, time.Second).Should(Equal(v1alpha1.AtRestPreparing), "no node has the keys")
+	w.Expect(w.status().AtRest.Message).To(ContainSubstring("shop-0 does not run with them yet"))
+	w.Eventually(w.condition(v1alpha1.ConditionEncryptedAtRest)).Should(Equal("Unknown NotYetProved"))
+
+	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Encryption = nil })
+	w.Eventually(state).Should(Equal(v1alpha1.AtRestOff))
+	w.Eventually(node).Should(BeNil())
+	w.Eventually(func() string { return resources.MountedKeys(w.statefulSet()) }).Should(BeEmpty())
+	w.Expect(w.get(&corev1.Secret{}, "shop-keys")).To(Succeed())
+
+	// All nodes have the keys.
+	for _, p := range []string{"shop-0", "shop-1", "shop-2"} {
+		w.agents.change(p, func(r *agentapi.Report) { r.AtRest = &agentapi.AtRestReport{Mode: agentapi.ModeHolds} })
+	}
+	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Encryption = &v1alpha1.EncryptionSpec{} })
+	w.Eventually(state).Should(Equal(v1alpha1.AtRestOn))
+	w.Eventually(func() string {
+		if a := node(); a != nil {
+			return a.State
+		}
+		return ""
+	}).Should(Equal(agentapi.AtRestEncrypted))
+	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Encryption = nil })
+	w.Eventually(state).Should(Equal(v1alpha1.AtRestDecrypting))
+	w.Eventually(func() string { return node().State }).Should(Equal(agentapi.AtRestDecrypted))
+	w.Consistently(func() string { return resources.MountedKeys(w.statefulSet()) }, "500ms").Should(Equal("shop-keys"),
+		"not everything was read")
 }

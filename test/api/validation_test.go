@@ -213,14 +213,17 @@ func TestImmutable(t *testing.T) {
 		"retention": {`storage: {size: 1Gi}`,
 			`storage: {size: 1Gi, persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}}`, ""},
 		"encrypted at rest, as before": {`{storage: {size: 1Gi}, encryption: {atRest: {}}}`,
-			`{storage: {size: 2Gi}, encryption: {atRest: {algorithm: AES_CTR}}}`, ""},
-		"encrypted at rest from now on": {`storage: {size: 1Gi}`, `{storage: {size: 1Gi}, encryption: {atRest: {}}}`,
-			"encryption describes how a new cluster's data are written"},
+			`{storage: {size: 2Gi}, encryption: {atRest: {algorithm: AES_CTR, gcache: Clear}}}`, ""},
+		"encrypted at rest from now on": {`storage: {size: 1Gi}`, `{storage: {size: 1Gi}, encryption: {atRest: {}}}`, ""},
 		"not encrypted at rest any more": {`{storage: {size: 1Gi}, encryption: {atRest: {}}}`, `storage: {size: 1Gi}`,
-			"encryption describes how a new cluster's data are written"},
+			""},
 		"encrypted at rest with another algorithm": {`{storage: {size: 1Gi}, encryption: {atRest: {}}}`,
 			`{storage: {size: 1Gi}, encryption: {atRest: {algorithm: AES_CBC}}}`,
-			"encryption describes how a new cluster's data are written"},
+			"cannot be changed while they are"},
+		"encrypted at rest with other keys": {`{storage: {size: 1Gi}, encryption: {atRest: {keysSecretRef: {name: a}}}}`,
+			`{storage: {size: 1Gi}, encryption: {atRest: {keysSecretRef: {name: b}}}}`, "cannot be changed while they are"},
+		"encrypted at rest with keys of their own": {`{storage: {size: 1Gi}, encryption: {atRest: {}}}`,
+			`{storage: {size: 1Gi}, encryption: {atRest: {keysSecretRef: {name: b}}}}`, "cannot be changed while they are"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := fromYAML(t, "fixed", tc.before)

@@ -226,7 +226,7 @@ func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration
 // restore has the volume of a member, and the Job that fills it.
 func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal int) error {
 	c, s := f.Cluster, f.Cluster.Status.Restore
-	if c.AtRest() != nil && resources.RecordedKeys(c) == nil {
+	if c.AtRest() != nil && resources.NeededKeys(c) == nil {
 		return nil // the Job waits for the keys
 	}
 	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal),
@@ -244,7 +244,10 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 	if err != nil {
 		return err
 	}
-	t := task.Restore{Dir: s.Directory, ID: s.ID, History: s.History, Replay: replay, Keys: resources.RecordedKeys(c)}
+	t := task.Restore{Dir: s.Directory, ID: s.ID, History: s.History, Replay: replay, Keys: resources.NeededKeys(c)}
+	if t.Keys != nil {
+		t.Algorithm = c.Status.AtRest.Algorithm
+	}
 	if limit := c.Spec.BootstrapFrom.RateLimit; limit != nil {
 		t.Rate = limit.Value()
 	}

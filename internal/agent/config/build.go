@@ -58,6 +58,8 @@ type Output struct {
 	// Socket is the mode group communication runs with, Suites what it may negotiate.
 	Socket galera.SocketMode
 	Suites []string
+	// AtRest is what the server does with encryption keys, "" without.
+	AtRest string
 }
 
 // ProviderTLS reports whether the provider has a certificate.
@@ -84,6 +86,7 @@ func Build(in Input) Output {
 		Socket:  in.Config.TLS.Replication,
 		Suites:  in.Config.TLS.CipherSuites,
 	}
+	out.AtRest = atRestMode(in.Config.AtRest)
 	for _, key := range liveSettings {
 		if v, ok := out.MyCnf.Get("mysqld", key); ok {
 			out.Live = append(out.Live, mycnf.Set(key, v))
@@ -240,6 +243,9 @@ func Check(c agentapi.NodeConfig, name string) error {
 		return fmt.Errorf("unknown state transfer method %q", c.StateTransfer.Method)
 	case c.AtRest != nil && c.AtRest.Algorithm != "AES_CTR" && c.AtRest.Algorithm != "AES_CBC":
 		return fmt.Errorf("unknown algorithm of encryption at rest %q", c.AtRest.Algorithm)
+	case c.AtRest != nil && !slices.Contains([]string{agentapi.AtRestPrepared, agentapi.AtRestEncrypted,
+		agentapi.AtRestDecrypted}, c.AtRest.State):
+		return fmt.Errorf("unknown state of encryption at rest %q", c.AtRest.State)
 	case c.AtRest != nil && len(c.AtRest.Keys) == 0:
 		return fmt.Errorf("the configuration names no key of the encryption at rest")
 	case c.StateTransfer.Compression != "" && c.StateTransfer.Compression != agentapi.CompressionZstd:

@@ -18,6 +18,8 @@ type saved struct {
 	// Settings are those of the running server.
 	Settings map[string]string `json:"settings,omitempty"`
 	Back     fallback          `json:"back"`
+	// AtRest is what the running server does with encryption keys.
+	AtRest string `json:"atRest,omitempty"`
 }
 
 // Busy implements handover.Part.
@@ -32,7 +34,7 @@ func (r *Manager) Busy() string {
 func (r *Manager) Save() (any, []int, error) {
 	o := r.run.Output
 	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients,
-		Settings: r.run.Settings, Back: r.back}
+		Settings: r.run.Settings, Back: r.back, AtRest: o.AtRest}
 	if r.Node != nil {
 		s.Checked = r.Output.MyCnf.Render()
 	}
@@ -45,7 +47,7 @@ func (r *Manager) Load(data json.RawMessage) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	r.run = Run{Output: Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites}, Clients: s.Clients,
+	r.run = Run{Output: Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites, AtRest: s.AtRest}, Clients: s.Clients,
 		Settings: s.Settings, pid: s.PID}
 	r.back = s.Back
 	r.checked = checked{text: s.Checked}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -16,6 +17,8 @@ type keyFiles struct {
 	problem string
 	// usable reports whether mariadbd's own copy has the keys that the data are encrypted with.
 	usable bool
+	// optional reports whether a server is started without them.
+	optional bool
 }
 
 // takeKeys gives mariadbd its own copy of the mounted keys, in memory, when they are those that the data are encrypted
@@ -24,7 +27,7 @@ func takeKeys(p platform.Places, wanted *agentapi.AtRest) keyFiles {
 	if wanted == nil {
 		return keyFiles{}
 	}
-	var out keyFiles
+	out := keyFiles{optional: wanted.State == agentapi.AtRestPrepared}
 	if err := datadir.InstallKeys(p, wanted.Keys); err != nil {
 		out.problem = err.Error()
 	}
@@ -32,18 +35,47 @@ func takeKeys(p platform.Places, wanted *agentapi.AtRest) keyFiles {
 	return out
 }
 
+// usableAtRest is the encryption that a server can be started with here: none while the keys are prepared and the pod
+// does not have them, and no cache in memory where the pod has no volume for it. It is false when no server may be
+// started, as the data may be encrypted.
+func usableAtRest(p platform.Places, wanted *agentapi.AtRest, keys keyFiles) (*agentapi.AtRest, bool) {
+	if wanted == nil || !keys.usable {
+		return nil, wanted == nil || wanted.State == agentapi.AtRestPrepared
+	}
+	out := *wanted
+	if info, err := os.Stat(p.Cache); err != nil || !info.IsDir() {
+		out.CacheInMemory = false
+	}
+	return &out, true
+}
+
 // AtRestOptions are the settings for encryption at rest, nil without.
 func AtRestOptions(p platform.Places, a *agentapi.AtRest) []mycnf.Option {
 	if a == nil {
 		return nil
 	}
-	return mycnf.AtRest{Algorithm: a.Algorithm, KeyFile: filepath.Join(p.KeyFiles(), atrest.KeyFile),
-		PasswordFile: filepath.Join(p.KeyFiles(), atrest.PasswordFile)}.Options()
+	settings := mycnf.AtRest{Algorithm: a.Algorithm, KeyFile: filepath.Join(p.KeyFiles(), atrest.KeyFile),
+		PasswordFile: filepath.Join(p.KeyFiles(), atrest.PasswordFile)}
+	if a.State == agentapi.AtRestEncrypted {
+		return settings.Options()
+	}
+	return settings.ClearOptions()
+}
+
+// atRestMode is what a server does with the keys.
+func atRestMode(a *agentapi.AtRest) string {
+	switch {
+	case a == nil:
+		return ""
+	case a.State == agentapi.AtRestEncrypted:
+		return agentapi.ModeEncrypts
+	}
+	return agentapi.ModeHolds
 }
 
 // keysMissing is why mariadbd cannot be started for want of its keys, nil when it can.
 func (r *Manager) keysMissing() *agentapi.Failure {
-	if r.keys.usable || r.keys.problem == "" {
+	if r.keys.usable || r.keys.optional || r.keys.problem == "" {
 		return nil
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureKeys, Message: r.keys.problem}

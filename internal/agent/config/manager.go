@@ -75,9 +75,12 @@ func (r *Manager) Read() {
 		r.setProblem(err)
 		return
 	}
-	if r.keys = takeKeys(r.places, config.AtRest); config.AtRest != nil && !r.keys.usable {
+	r.keys = takeKeys(r.places, config.AtRest)
+	usable, can := usableAtRest(r.places, config.AtRest, r.keys)
+	if !can {
 		return // no server can be started, and none can check the settings
 	}
+	config.AtRest = usable
 	var refused string
 	published := config.Settings
 	config.Settings, refused = r.fallBack(published)
@@ -173,11 +176,11 @@ func (r *Manager) Report(to *agentapi.Report) {
 	to.Cluster = r.Identity()
 	c := &to.Config
 	c.Problem = r.problem
-	if r.keys.problem != "" || r.Node != nil && r.Node.AtRest != nil {
+	if r.keys.problem != "" || r.run.Output.AtRest != "" || r.Node != nil && r.Node.AtRest != nil {
 		if to.AtRest == nil {
 			to.AtRest = &agentapi.AtRestReport{}
 		}
-		to.AtRest.Problem = r.keys.problem
+		to.AtRest.Problem, to.AtRest.Mode = r.keys.problem, r.run.Output.AtRest
 	}
 	if r.Node != nil && r.back.Refused == nil { // the revision has settings that are not in use
 		c.Loaded = r.Node.Revision

@@ -39,6 +39,7 @@ type Maintainer struct {
 	Root    accounts.RootKeeper
 	Upgrade mariadbd.Upgrade
 	Zones   mariadbd.Zones
+	Aria    mariadbd.Aria
 
 	firstRun firstRun
 	own      own
@@ -80,8 +81,8 @@ type firstRun struct {
 
 // NewMaintainer returns a Maintainer for these components.
 func NewMaintainer(loop eventloop.Loop, dir string, root accounts.RootKeeper, upgrade mariadbd.Upgrade,
-	zones mariadbd.Zones, deps MaintainerDependencies, events MaintainerEvents) Maintainer {
-	return Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, Zones: zones, loop: loop,
+	zones mariadbd.Zones, aria mariadbd.Aria, deps MaintainerDependencies, events MaintainerEvents) Maintainer {
+	return Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, Zones: zones, Aria: aria, loop: loop,
 		markers: datadir.Markers{Dir: dir}, events: events}
 }
 
@@ -91,6 +92,7 @@ func (r *Maintainer) Began() {
 	r.firstRun = firstRun{}
 	r.own.next = time.Time{}
 	r.Zones.Began()
+	r.Aria.Began()
 	go r.events.ForgetOwn() // its connection was to the server before
 }
 
@@ -104,6 +106,7 @@ func (r *Maintainer) Tick() {
 	r.CheckRoot()
 	r.CheckUpgrade()
 	r.checkZones(time.Now())
+	r.checkAria(time.Now())
 }
 
 // KeepSettings notes the settings of a server that serves for the first time: the member goes back to them when no
@@ -176,10 +179,22 @@ func (r *Maintainer) CheckUpgrade() {
 // checkZones fills the tables of time zones again when the image has later zones. The member with index 0 does it for
 // all, as with root's password, once its own system tables are of its server's series.
 func (r *Maintainer) checkZones(now time.Time) {
-	ready := r.Run.Serves() && r.Run.Served && !r.Run.Stopping && r.Upgrade.Busy() == "" && r.Upgrade.Failure() == nil
-	if ready && r.Run.Status.Index == 0 && r.Run.Status.State == galera.NodeSynced {
+	if r.systemTablesAreFree() && r.Aria.Busy() == "" && r.Run.Status.Index == 0 && r.Run.Status.State == galera.NodeSynced {
 		r.Zones.Check(now)
 	}
+}
+
+// checkAria writes the system tables anew that are encrypted and should not be, or are not and should.
+func (r *Maintainer) checkAria(now time.Time) {
+	mode := r.Config.Running().Output.AtRest
+	if mode != "" && r.systemTablesAreFree() && r.Zones.Busy() == "" {
+		r.Aria.Check(now, mode == agentapi.ModeEncrypts)
+	}
+}
+
+// systemTablesAreFree reports whether a member that serves has system tables of its server's series.
+func (r *Maintainer) systemTablesAreFree() bool {
+	return r.Run.Serves() && r.Run.Served && !r.Run.Stopping && r.Upgrade.Busy() == "" && r.Upgrade.Failure() == nil
 }
 
 // LoadCertificates lets a running server load the installed pair.
@@ -270,5 +285,5 @@ func (r *Maintainer) Busy() string {
 	if r.gate.busy {
 		return "the event scheduler is being turned on or off"
 	}
-	return cmp.Or(r.Root.Busy(), r.Upgrade.Busy(), r.Zones.Busy())
+	return cmp.Or(r.Root.Busy(), r.Upgrade.Busy(), r.Zones.Busy(), r.Aria.Busy())
 }

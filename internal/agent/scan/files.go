@@ -34,21 +34,27 @@ const (
 	clearPages = 4
 )
 
-// errEnough ends the reading of a file that is known to be in clear.
-var errEnough = errors.New("the file is in clear")
+// errEnough ends the reading of a file of which enough is known.
+var errEnough = errors.New("enough of the file is known")
 
 // seen is what was read of a data directory.
 type seen struct {
 	files, pages, clearFiles int64
 	clear                    []string
 	cacheClear               bool
+	// encryptedFiles hold something encrypted; encrypted names some of them.
+	encryptedFiles int64
+	encrypted      []string
 }
 
 // reader reads files, all of them or a sample.
 type reader struct {
 	dir  string
 	full bool
-	// most is how many files in clear are named.
+	// clears reports whether the server writes in clear: files that are encrypted are named then, and the others are not
+	// read to the end of what is in clear.
+	clears bool
+	// most is how many files are named.
 	most int
 	out  seen
 	// progress, where it is set, receives what was seen so far: with every file in clear, and now and then.
@@ -118,6 +124,9 @@ func (r *reader) kind(ctx context.Context, name string, f *os.File, size int64, 
 	inRoot := base == name
 	switch ext := filepath.Ext(base); {
 	case inRoot && strings.HasPrefix(base, "ibtmp"):
+		if r.clears {
+			return nil // it is made anew by each server
+		}
 		if r.pageSize == 0 {
 			r.pageSize = 16 << 10
 		}
@@ -151,14 +160,24 @@ func (r *reader) kind(ctx context.Context, name string, f *os.File, size int64, 
 // count counts a file that is judged by its beginning.
 func (r *reader) count(name string, encrypted bool, why string) {
 	r.out.files++
-	if !encrypted {
+	if encrypted {
+		r.encrypted(name)
+	} else {
 		r.clear(name, why)
+	}
+}
+
+// encrypted counts a file that holds something encrypted.
+func (r *reader) encrypted(name string) {
+	r.out.encryptedFiles++
+	if r.clears && len(r.out.encrypted) < r.most {
+		r.out.encrypted = append(r.out.encrypted, name)
 	}
 }
 
 func (r *reader) clear(name, why string) {
 	r.out.clearFiles++
-	if len(r.out.clear) < r.most {
+	if len(r.out.clear) < r.most && !r.clears {
 		r.out.clear = append(r.out.clear, name+": "+why)
 	}
 	r.reported = time.Time{}
@@ -187,7 +206,27 @@ func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64
 	if system {
 		r.pageSize = format.PageSize
 	}
-	return r.each(ctx, name, f, size, format.PageSize, format.Judge)
+	return r.each(ctx, name, f, size, format.PageSize, func(number int64, page []byte) atrest.Verdict {
+		v := format.Judge(number, page)
+		switch {
+		case v == atrest.Clear && isFree(f, format, number):
+			return atrest.Freed
+		case r.clears && v == atrest.Encrypted && (format.IsCopy(number, page) || isFree(f, format, number)):
+			return atrest.MetadataOnly // InnoDB does not read it: a copy only when its page is torn
+		}
+		return v
+	})
+}
+
+// isFree reports whether InnoDB does not use a page.
+func isFree(f *os.File, format atrest.InnoDB, number int64) bool {
+	at, known := format.Descriptors(number)
+	if !known || at == number {
+		return false
+	}
+	descriptors := make([]byte, format.PageSize)
+	_, err := f.ReadAt(descriptors, at*int64(format.PageSize))
+	return err == nil && format.IsFree(number, descriptors)
 }
 
 // aria looks at the pages of a table. Whether the table is encrypted at all stands in its index.
@@ -212,8 +251,12 @@ func (r *reader) aria(ctx context.Context, name string, f *os.File, size int64) 
 		r.count(name, false, "the table is in clear: only tables with ROW_FORMAT=PAGE can be encrypted")
 		return nil
 	}
-	if dir := filepath.Dir(name); dir != "mysql" && dir != "sys" && dir != "." {
+	if dir := filepath.Dir(name); dir != "mysql" && dir != "sys" && dir != "." && !r.clears {
 		r.count(name, false, "its changes are in clear in aria_log: use InnoDB")
+		return nil
+	}
+	if r.clears {
+		r.count(name, true, "")
 		return nil
 	}
 	return r.each(ctx, name, f, size, a.BlockSize, a.Judge)
@@ -224,17 +267,23 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	judge func(int64, []byte) atrest.PageKind) error {
 	r.out.files++
 	total := size / int64(pageSize)
-	page, bad := make([]byte, pageSize), int64(0)
+	page, bad, freed, good := make([]byte, pageSize), int64(0), int64(0), false
 	look := func(number int64) error {
 		v, err := r.page(ctx, f, number, page, judge)
 		if err == nil && v != atrest.Empty {
 			r.out.pages++
 		}
 		r.report()
-		if err == nil && v == atrest.Clear {
-			if bad++; bad >= clearPages {
-				return errEnough
-			}
+		good = good || v == atrest.Encrypted
+		switch {
+		case err != nil:
+		case v == atrest.Clear:
+			bad++
+		case v == atrest.Freed:
+			freed++
+		}
+		if err == nil && (!r.clears && bad >= clearPages || r.clears && good) {
+			return errEnough
 		}
 		return err
 	}
@@ -249,10 +298,17 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	if r.full {
 		_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:gosec // descriptors are small
 	}
-	if err != nil {
+	if good {
+		r.encrypted(name)
+	}
+	switch {
+	case err != nil && bad > 0:
 		r.clear(name, fmt.Sprintf("at least %d of its pages are in clear", bad))
-	} else if bad > 0 {
-		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad))
+	case bad > 0:
+		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad+freed))
+	case freed > 0:
+		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are free, and InnoDB overwrites them when it uses them "+
+			"again", freed))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -112,5 +113,116 @@ func TestIdentity(t *testing.T) {
 	}
 	if write() == one {
 		t.Errorf("another file has the identity %q", one)
+	}
+}
+
+// TestEncryptedFiles: of a server that writes in clear each file names itself that still holds something encrypted.
+// Copies of pages in the doublewrite buffer, and the temporary tablespace, do not count.
+func TestEncryptedFiles(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, content []byte) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tablespace := func(pages int) []byte {
+		content := make([]byte, pages*16384)
+		content[25], content[57] = 8, 0x15
+		return content
+	}
+	// page makes a page of the tablespace an encrypted one, of that number.
+	page := func(content []byte, at int, number byte) {
+		p := content[at*16384 : (at+1)*16384]
+		for i := range p {
+			p[i] = byte(i%251 + 1)
+		}
+		copy(p, []byte{0, 0, 0, 1, 0, 0, 0, number})
+		copy(p[24:], "\x45\xbf")
+		copy(p[34:], []byte{0, 0, 0, 0})
+	}
+	system, table, plain := tablespace(8), tablespace(8), tablespace(8)
+	page(system, 6, 3) // the copy of another page
+	copy(plain[3*16384+24:], "\x45\xbf")
+	put("ibdata1", system)
+	put("ibtmp1", []byte(strings.Repeat("x", 3*16384)))
+	put("app/plain.ibd", plain)
+	put("ib_logfile0", []byte("Phys...."))
+	read := func() seen {
+		t.Helper()
+		r := reader{dir: dir, full: true, clears: true, most: agentapi.MaxClear}
+		if err := r.read(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		return r.out
+	}
+	if s := read(); s.encryptedFiles != 0 || s.clearFiles == 0 || len(s.clear) > 0 {
+		t.Errorf("%+v", s)
+	}
+	page(table, 5, 5)
+	page(system, 4, 4)
+	put("app/t.ibd", table)
+	put("ibdata1", system)
+	put("ib_logfile0", []byte("\xf0\x9f\x97\x9d...."))
+	if s := read(); s.encryptedFiles != 3 || !slices.Equal(slices.Sorted(slices.Values(s.encrypted)),
+		[]string{"app/t.ibd", "ib_logfile0", "ibdata1"}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestPace: what changes is read again soon, what does not ever less often, and what takes long less often than that.
+func TestPace(t *testing.T) {
+	var m Monitor
+	now := time.Now()
+	last := agentapi.AtRestReport{}
+	for i, step := range []struct {
+		clear int64
+		took  time.Duration
+		want  time.Duration
+	}{
+		{9, time.Second, 10 * time.Second}, {9, time.Second, 20 * time.Second}, {9, time.Second, 40 * time.Second},
+		{8, time.Second, 10 * time.Second}, {8, time.Hour, 3 * time.Hour},
+	} {
+		next := agentapi.AtRestReport{FullAt: now, ClearFiles: step.clear}
+		if m.pace(last, next, step.took); m.again != step.want {
+			t.Errorf("look %d: again after %s, want %s", i, m.again, step.want)
+		}
+		last = next
+	}
+}
+
+// TestFreedPages: a page that InnoDB has freed is still in clear, and named as such; encrypted, it needs no key.
+func TestFreedPages(t *testing.T) {
+	dir := t.TempDir()
+	content := make([]byte, 8*16384)
+	content[25], content[57] = 8, 0x15
+	for _, free := range []int{3, 5} {
+		content[150+24+free*2/8] |= 1 << (free * 2 % 8)
+	}
+	copy(content[3*16384+24:], "\x00\x02") // undo, in clear
+	for i := range 16384 {
+		content[5*16384+i] = byte(i%251 + 1)
+	}
+	copy(content[5*16384:], []byte{0, 0, 0, 1})
+	copy(content[5*16384+24:], "\x45\xbf")
+	content[4*16384+40] = 9 // reserved, with nothing in it
+	if err := os.WriteFile(filepath.Join(dir, "undo001"), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, clears := range []bool{false, true} {
+		r := reader{dir: dir, full: true, clears: clears, most: agentapi.MaxClear}
+		if err := r.read(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if r.out.clearFiles != 1 || clears && r.out.encryptedFiles != 0 {
+			t.Errorf("clears %v: %+v", clears, r.out)
+		}
+		if !clears && (len(r.out.clear) != 1 || !strings.HasPrefix(r.out.clear[0], "undo001: 1 of its pages are in clear: they are free")) {
+			t.Errorf("%v", r.out.clear)
+		}
 	}
 }

@@ -21,8 +21,10 @@ import (
 const (
 	sampleEvery = time.Minute
 	fullEvery   = 24 * time.Hour
-	// clearEvery is how soon all pages are read again that were found in clear: MariaDB may be encrypting them.
-	clearEvery = 2 * time.Minute
+	// leastAgain and mostAgain bound how soon all pages are read again while some are in clear, or encrypted, that are to
+	// be the other: soon while their number changes, as MariaDB is at them, and ever less often while it does not.
+	leastAgain = 10 * time.Second
+	mostAgain  = 10 * time.Minute
 	// first is how soon a new server's files are read.
 	first = 5 * time.Second
 	// resultFile is in memory, where the next agent finds it.
@@ -33,10 +35,13 @@ const (
 type Monitor struct {
 	places platform.Places
 	post   func(event func())
-	on     atomic.Bool
+	// mode is what the server does that has served; "" is nothing to look at.
+	mode   atomic.Value
 	result agentapi.AtRestReport
-	// of names the data directory that result is of. Run only, after Open.
+	// of names the data directory that result is of, and the mode. Run only, after Open.
 	of string
+	// again is how soon all pages are read again while there is something left. Run only.
+	again time.Duration
 }
 
 // kept is a result as the next agent finds it.
@@ -55,17 +60,26 @@ func (m *Monitor) Open(places platform.Places, post func(event func())) {
 	}
 }
 
-// Set reports whether there is encryption to prove, of a server that has served.
-func (m *Monitor) Set(on bool) { m.on.Store(on) }
+// Set has the volume read while a server that has served has encryption keys. Another mode begins anew.
+func (m *Monitor) Set(mode string, served bool) {
+	if !served {
+		mode = ""
+	}
+	m.mode.Store(mode)
+}
 
 // Report adds what was seen. What keys there are is reported by package config.
 func (m *Monitor) Report(to *agentapi.Report) {
 	if to.AtRest == nil {
 		return
 	}
-	problem := to.AtRest.Problem
+	problem, mode := to.AtRest.Problem, to.AtRest.Mode
 	seen := m.result
-	seen.Problem, seen.Clear = problem, slices.Clone(seen.Clear)
+	if seen.Mode != mode {
+		seen = agentapi.AtRestReport{} // of the server before
+	}
+	seen.Problem, seen.Mode = problem, mode
+	seen.Clear, seen.Encrypted = slices.Clone(seen.Clear), slices.Clone(seen.Encrypted)
 	to.AtRest = &seen
 }
 
@@ -78,12 +92,14 @@ func (m *Monitor) Run(ctx context.Context) {
 	last := m.result
 	for wait := first; pause(ctx, wait) == nil; {
 		wait = first
-		if !m.on.Load() {
+		mode, _ := m.mode.Load().(string)
+		if mode == "" {
 			continue
 		}
-		if of := identity(m.places.Data); of != m.of {
-			m.of, last = of, agentapi.AtRestReport{} // a copy or a new database has taken the place of the files
-			m.post(func() { m.result = agentapi.AtRestReport{} })
+		if of := identity(m.places.Data); of != m.of || mode != last.Mode {
+			// A copy or a new database has taken the place of the files, or the server does something else with them.
+			m.of, last = of, agentapi.AtRestReport{Mode: mode}
+			m.post(func() { m.result = agentapi.AtRestReport{Mode: mode} })
 		}
 		last = m.look(ctx, last)
 		if ctx.Err() != nil {
@@ -94,16 +110,35 @@ func (m *Monitor) Run(ctx context.Context) {
 		}
 		shown := last
 		m.post(func() { m.result = shown })
-		wait = sampleEvery
+		if wait = sampleEvery; m.left(last) {
+			wait = min(m.again, sampleEvery)
+		}
 	}
+}
+
+// left reports whether something on the volume is not yet as the server would write it.
+func (m *Monitor) left(r agentapi.AtRestReport) bool {
+	if r.Mode == agentapi.ModeHolds {
+		return r.EncryptedFiles > 0
+	}
+	return r.ClearFiles > 0
+}
+
+// pace decides how soon all pages are read again, after a look that took so long.
+func (m *Monitor) pace(before, now agentapi.AtRestReport, took time.Duration) {
+	if before.FullAt.IsZero() || before.ClearFiles != now.ClearFiles || before.EncryptedFiles != now.EncryptedFiles {
+		m.again = 0
+	}
+	m.again = max(min(2*m.again, mostAgain), 3*took, leastAgain)
 }
 
 // look reads all pages when that is due, and a sample otherwise.
 func (m *Monitor) look(ctx context.Context, last agentapi.AtRestReport) agentapi.AtRestReport {
 	age := time.Since(last.FullAt)
-	full := last.FullAt.IsZero() || age >= fullEvery || last.ClearFiles > 0 && age >= clearEvery
+	clears, before, began := last.Mode == agentapi.ModeHolds, last, time.Now()
+	full := last.FullAt.IsZero() || age >= fullEvery || m.left(last) && age >= m.again
 	for {
-		r := reader{dir: m.places.Data, full: full, most: agentapi.MaxClear}
+		r := reader{dir: m.places.Data, full: full, most: agentapi.MaxClear, clears: clears}
 		if full {
 			r.progress = m.progress
 		}
@@ -114,7 +149,8 @@ func (m *Monitor) look(ctx context.Context, last agentapi.AtRestReport) agentapi
 			return last
 		}
 		last.Error = ""
-		if !full && r.out.clearFiles > 0 && last.ClearFiles == 0 {
+		if !full && (!clears && r.out.clearFiles > 0 && last.ClearFiles == 0 || clears && r.out.encryptedFiles > 0 &&
+			last.EncryptedFiles == 0) {
 			full = true // all of it, at once
 			continue
 		}
@@ -122,6 +158,8 @@ func (m *Monitor) look(ctx context.Context, last agentapi.AtRestReport) agentapi
 		if full {
 			last.Files, last.Pages, last.FullAt = r.out.files, r.out.pages, now
 			last.ClearFiles, last.Clear = r.out.clearFiles, r.out.clear
+			last.EncryptedFiles, last.Encrypted = r.out.encryptedFiles, r.out.encrypted
+			m.pace(before, last, now.Sub(began))
 		}
 		return last
 	}
@@ -132,7 +170,7 @@ func (m *Monitor) progress(so seen) {
 	now := time.Now()
 	m.post(func() {
 		m.result.SampledAt = now
-		if so.clearFiles > 0 {
+		if so.clearFiles > 0 && m.result.Mode == agentapi.ModeEncrypts {
 			m.result.ClearFiles, m.result.Clear = so.clearFiles, so.clear
 		}
 	})

@@ -192,11 +192,17 @@ func (r *Starter) methodArgs() []string {
 // cacheRequest is what decides how large a gcache mariadbd is started with.
 func (r *Starter) cacheRequest() join.GCacheRequest {
 	st := r.Config.Node.StateTransfer
-	if a := r.Config.Node.AtRest; a != nil && a.CacheInMemory {
+	if r.cacheInMemory() {
 		st.WindowSeconds = 0 // the pod has memory for the least size only
 	}
 	options, _ := r.Config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
 	return join.GCacheRequest{Options: options, Window: time.Duration(st.WindowSeconds) * time.Second,
 		Budget:   st.CacheBudget,
 		Replaced: r.Exam.Found.Replaced(), Copied: lifecycle.SSTSize(r.Group.Views)}
+}
+
+// cacheInMemory reports whether the next server's cache of write-sets is in memory.
+func (r *Starter) cacheInMemory() bool {
+	a := r.Config.Node.AtRest
+	return a != nil && a.CacheInMemory
 }

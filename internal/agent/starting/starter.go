@@ -110,7 +110,7 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 		Pair: r.Certs.Installed()}
 	p := r.places
 	command := mariadbd.Command{Path: r.Image.Mariadbd, Env: mariadbd.Env(p), Dir: p.Data, Log: r.events.Line}
-	user := r.member.User
+	user, inMemory := r.member.User, r.cacheInMemory()
 	serverArgs, cacheArgs, wait := mariadbd.Args(p), r.Cache.Args(r.cacheRequest()), r.Volume.After()
 	go func() {
 		wait()
@@ -119,6 +119,11 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 		proc, err := mariadbd.Launch(r.Table, p, command, func() error {
 			if err := os.WriteFile(p.InitFile(), []byte(accounts.InitFile(user)), 0o600); err != nil {
 				return err
+			}
+			if inMemory {
+				if err := datadir.RemoveCache(p.Data); err != nil {
+					return err
+				}
 			}
 			return prepare()
 		})

@@ -166,7 +166,7 @@ func database(p *corev1.PodSpec, c *v1alpha1.GaleraCluster, env []corev1.EnvVar,
 	add("run", agentapi.RunDir,
 		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}})
 	add("tmp", agentapi.TmpDir, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
-	if c.AtRest() != nil {
+	if resources.RecordedKeys(c) != nil {
 		add(volumeData, agentapi.KeysDir, resources.KeysVolume(c))
 		last := len(container.VolumeMounts) - 1
 		container.VolumeMounts[last].ReadOnly = true

@@ -63,6 +63,8 @@ type Manifest struct {
 	// Keys are the fingerprints of the keys that the data in the stream are encrypted with (package atrest), by number; nil
 	// when they are not encrypted in themselves.
 	Keys map[string]string `json:"keys,omitempty"`
+	// Algorithm is what they are encrypted with, "" when they are not.
+	Algorithm string `json:"algorithm,omitempty"`
 	// StreamBytes is the length of mariadb-backup's stream (mbstream), StreamSHA256 its checksum in hexadecimal.
 	StreamBytes  int64  `json:"streamBytes"`
 	StreamSHA256 string `json:"streamSHA256"`

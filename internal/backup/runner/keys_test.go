@@ -64,3 +64,13 @@ func TestKeysOfABackup(t *testing.T) {
 		}
 	}
 }
+
+// TestAlgorithmOfABackup: a cluster that encrypts otherwise could not read the data, and is refused before the copy.
+func TestAlgorithmOfABackup(t *testing.T) {
+	m := manifest.Manifest{Keys: map[string]string{"1": "a"}, Algorithm: "AES_CTR"}
+	err := takeKeys(task.Restore{Keys: m.Keys, Algorithm: "AES_CBC"}, m, places{})
+	var f failure
+	if err == nil || !errors.As(err, &f) || !strings.Contains(err.Error(), "AES_CTR, and the cluster's with AES_CBC") {
+		t.Errorf("%v", err)
+	}
+}

@@ -163,6 +163,8 @@ type Restore struct {
 	Rate int64 `json:"rate,omitempty"`
 	// Keys are the fingerprints of the keys that the cluster encrypts its data with, nil when it does not.
 	Keys map[string]string `json:"keys,omitempty"`
+	// Algorithm is what it encrypts them with; "" is any.
+	Algorithm string `json:"algorithm,omitempty"`
 }
 
 // External is a server to copy into an empty volume.

@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+// encryptTime is how long two rolling restarts and MariaDB's threads may take.
+const encryptTime = 6 * time.Minute
+
+// waitAtRest waits until a cluster's data are switched so far.
+func waitAtRest(ctx context.Context, c *harness.Cluster, state string) {
+	GinkgoHelper()
+	Eventually(ctx, func(o Gomega) {
+		s := status(ctx, c).AtRest
+		o.Expect(s).NotTo(BeNil())
+		o.Expect(s.State).To(Equal(state), s.Message)
+	}, encryptTime, time.Second).Should(Succeed())
+}
+
+// proveUnderLoad waits until the proof is there, while large transactions use the pages that InnoDB has freed.
+func proveUnderLoad(ctx context.Context, c *harness.Cluster) {
+	GinkgoHelper()
+	cl := client(ctx, c)
+	Expect(cl.Exec(ctx, c.Name+"-primary", "CREATE OR REPLACE TABLE marked.pad (id INT PRIMARY KEY, v CHAR(128))",
+		"INSERT INTO marked.pad SELECT seq, SHA2(seq, 512) FROM marked.seq_1_to_5000")).To(Succeed())
+	Eventually(ctx, func(o Gomega) {
+		o.Expect(cl.Exec(ctx, c.Name+"-primary", "UPDATE marked.pad SET v = SHA2(RAND(), 512)")).To(Succeed())
+		proof := meta.FindStatusCondition(status(ctx, c).Conditions, v1alpha1.ConditionEncryptedAtRest)
+		o.Expect(proof).NotTo(BeNil())
+		o.Expect(proof.Status).To(Equal(metav1.ConditionTrue), proof.Message)
+	}, encryptTime, 2*time.Second).Should(Succeed())
+}
+
+var _ = Describe("A running cluster", Label(Slow, AtRest), func() {
+	It("is encrypted at rest, and decrypted, without a lost write", func(ctx SpecContext) {
+		shop := create(ctx, sampleCluster(newNamespace(ctx, "switch")))
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		writeMarker(ctx, shop)
+		want := tableSum(ctx, shop, shop.Name+"-0", "marked.t")
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+
+		By("encrypting")
+		change(ctx, shop, atRest)
+		waitAtRest(ctx, shop, v1alpha1.AtRestOn)
+		proveUnderLoad(ctx, shop)
+		progress("encrypted after %s", time.Since(start).Round(time.Second))
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
+		v, err := shop.Volumes().Of(ctx, shop.Name+"-0")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(v.Search(ctx, diskMarker)).To(BeEmpty())
+
+		By("decrypting")
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Encryption = nil })
+		waitAtRest(ctx, shop, v1alpha1.AtRestOff)
+		Expect(shop.WaitHealthy(ctx, encryptTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+		for _, pod := range podNames(ctx, shop) {
+			Expect(tableSum(ctx, shop, pod, "marked.t")).To(Equal(want), pod)
+		}
+	}, SpecTimeout(18*time.Minute))
+})
+
+var _ = Describe("A backup in clear, and an archive of an encrypted log", Label(Slow, AtRest), func() {
+	It("are restored into a cluster that is encrypted at rest", func(ctx SpecContext) {
+		shop, _ := archivedCluster(ctx, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 1 })
+		writeMarker(ctx, shop)
+		archived := func() {
+			GinkgoHelper()
+			last := position(ctx, shop, shop.Name+"-0")
+			eventually(ctx, func(o Gomega) { o.Expect(status(ctx, shop).Backup.ArchivedGTID).To(Equal(last)) })
+		}
+		restored := func(name string, keys *v1alpha1.KeysSecretReference) *harness.Cluster {
+			GinkgoHelper()
+			want := tableSum(ctx, shop, shop.Name+"-0", "marked.t")
+			c := sampleCluster(shop.Namespace)
+			c.Name, c.Spec.Replicas = name, 1
+			c.Spec.Encryption = &v1alpha1.EncryptionSpec{AtRest: v1alpha1.AtRestSpec{KeysSecretRef: keys}}
+			c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"},
+				PointInTime: &v1alpha1.RestorePoint{Latest: true},
+				Store:       &v1alpha1.BootstrapStore{Name: "offsite", Cluster: shop.Name}}
+			next := create(ctx, c)
+			Expect(next.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
+			Expect(tableSum(ctx, next, name+"-0", "marked.t")).To(Equal(want))
+			proveUnderLoad(ctx, next)
+			v, err := next.Volumes().Of(ctx, name+"-0")
+			Expect(err).NotTo(HaveOccurred())
+			Expect(v.Search(ctx, diskMarker)).To(BeEmpty())
+			return next
+		}
+
+		By("restoring a backup that was made in clear")
+		archived()
+		restored("clear", nil)
+
+		By("encrypting the cluster, and restoring what its encrypted log has")
+		change(ctx, shop, atRest)
+		waitAtRest(ctx, shop, v1alpha1.AtRestOn)
+		Expect(shop.WaitHealthy(ctx, encryptTime)).To(Succeed())
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary",
+			"INSERT INTO marked.t SELECT seq, CONCAT('"+diskMarker+"', seq) FROM marked.seq_3001_to_4000")).To(Succeed())
+		archived()
+		restored("encrypted", &v1alpha1.KeysSecretReference{Name: shop.Name + "-keys"})
+	}, SpecTimeout(18*time.Minute))
+})
