@@ -206,7 +206,7 @@ func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64
 	if system {
 		r.pageSize = format.PageSize
 	}
-	return r.each(ctx, name, f, size, format.PageSize, func(number int64, page []byte) atrest.Verdict {
+	return r.each(ctx, name, f, size, format.PageSize, func(number int64, page []byte) atrest.PageKind {
 		v := format.Judge(number, page)
 		switch {
 		case v == atrest.Clear && isFree(f, format, number):
