@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// nextAtRest is how far the data are switched after this pass. It is recorded before the nodes are told: a pass
+// nextAtRest is how far the data are switched after this pass. It is recorded before the nodes have it: a pass
 // publishes what an earlier one has recorded.
 //
 //	"", Off     → On           a cluster without data

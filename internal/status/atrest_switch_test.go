@@ -66,7 +66,7 @@ func TestNextAtRest(t *testing.T) {
 		}, nil, true, v1alpha1.AtRestPreparing, "n-0 does not run"},
 		"given up before any has them": {v1alpha1.AtRestPreparing, false, all(func(a *agentapi.AtRestReport) { a.Mode = "" }),
 			nil, true, v1alpha1.AtRestOff, ""},
-		"given up, and somebody has encrypted a table": {v1alpha1.AtRestPreparing, false,
+		"given up, and a table was encrypted by hand": {v1alpha1.AtRestPreparing, false,
 			all(func(a *agentapi.AtRestReport) { a.EncryptedFiles, a.Encrypted = 1, []string{"app/t.ibd"} }), nil, true,
 			v1alpha1.AtRestPreparing, "app/t.ibd"},
 		"on":         {v1alpha1.AtRestOn, true, silent, nil, true, v1alpha1.AtRestOn, ""},

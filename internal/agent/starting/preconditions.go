@@ -192,7 +192,7 @@ func (r *Starter) methodArgs() []string {
 // cacheRequest is what decides how large a gcache mariadbd is started with.
 func (r *Starter) cacheRequest() join.GCacheRequest {
 	st := r.Config.Node.StateTransfer
-	if r.cacheInMemory() {
+	if cacheInMemory(r.Config.Node) {
 		st.WindowSeconds = 0 // the pod has memory for the least size only
 	}
 	options, _ := r.Config.Output.MyCnf.Get("mysqld", "wsrep_provider_options")
@@ -201,8 +201,5 @@ func (r *Starter) cacheRequest() join.GCacheRequest {
 		Replaced: r.Exam.Found.Replaced(), Copied: lifecycle.SSTSize(r.Group.Views)}
 }
 
-// cacheInMemory reports whether the next server's cache of write-sets is in memory.
-func (r *Starter) cacheInMemory() bool {
-	a := r.Config.Node.AtRest
-	return a != nil && a.CacheInMemory
-}
+// cacheInMemory reports whether a server's cache of write-sets is in memory.
+func cacheInMemory(c *agentapi.NodeConfig) bool { return c.AtRest != nil && c.AtRest.CacheInMemory }

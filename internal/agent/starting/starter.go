@@ -110,7 +110,7 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 		Pair: r.Certs.Installed()}
 	p := r.places
 	command := mariadbd.Command{Path: r.Image.Mariadbd, Env: mariadbd.Env(p), Dir: p.Data, Log: r.events.Line}
-	user, inMemory := r.member.User, r.cacheInMemory()
+	user, inMemory := r.member.User, cacheInMemory(r.Config.Node)
 	serverArgs, cacheArgs, wait := mariadbd.Args(p), r.Cache.Args(r.cacheRequest()), r.Volume.After()
 	go func() {
 		wait()

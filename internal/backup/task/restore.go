@@ -1,0 +1,18 @@
+package task
+
+// Restore fills an empty volume.
+type Restore struct {
+	// Dir is the directory the backup lies in, ID the backup's.
+	Dir string `json:"dir"`
+	ID  string `json:"id"`
+	// History is the UUID of the new history that the data begin.
+	History string `json:"history"`
+	// Replay is what is applied to it, nil for nothing.
+	Replay *Replay `json:"replay,omitempty"`
+	// Rate bounds what is read of the backup from the store, in bytes per second; 0 for no bound.
+	Rate int64 `json:"rate,omitempty"`
+	// Keys are the fingerprints of the keys that the cluster encrypts its data with, nil when it does not.
+	Keys map[string]string `json:"keys,omitempty"`
+	// Algorithm is what it encrypts them with; "" is any.
+	Algorithm string `json:"algorithm,omitempty"`
+}
