@@ -74,7 +74,9 @@ func (o Output) ClientTLS() bool {
 }
 
 // liveSettings are the settings that a running server takes over by SET GLOBAL, in this order.
-var liveSettings = []string{"require_secure_transport", "wsrep_sst_method", "strict_password_validation"}
+var liveSettings = []string{"require_secure_transport", "wsrep_sst_method", "strict_password_validation",
+	// A server that is started with OFF decrypts nothing until it is set to OFF once more (11.8, 10.11).
+	"innodb_encrypt_tables"}
 
 // Build makes the configuration. The same input always gives the same output.
 func Build(in Input) Output {
