@@ -86,17 +86,21 @@ func cacheWithout(t *testing.T) client.Client {
 	options.HTTPClient, err = bad.HTTPClient(config, scheme)
 	must(t, err)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache:       options,
-		NewClient:   bad.NewClient,
-		BaseContext: t.Context}) // a manager whose cache is never filled ends with it
+		Cache:     options,
+		NewClient: bad.NewClient})
 	must(t, err)
 	must(t, mgr.Add(&undecodable.Reporter{Objects: bad, Live: mgr.GetClient(),
 		Events: mgr.GetEventRecorder("galera-operator")}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(t.Context()) }()
 	t.Cleanup(func() {
-		if err := <-ended; err != nil {
-			t.Error(err)
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(30 * time.Second): // one whose cache is never filled does not end
+			t.Error("the manager does not end")
 		}
 	})
 	ctx := limited(t)
