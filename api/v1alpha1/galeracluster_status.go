@@ -122,10 +122,10 @@ type GaleraClusterStatus struct {
 
 	// enabledEvents are the scheduled events, as DATABASE.EVENT, that were enabled when a node last knew. A node that
 	// disables an event because another node runs it does not know whether it is enabled, and the node that ran it may be
-	// lost. At most 64 are kept.
+	// lost. At most 256 are kept.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=129
 	EnabledEvents []string `json:"enabledEvents,omitempty"`
 

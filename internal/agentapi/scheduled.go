@@ -20,7 +20,7 @@ type Scheduled struct {
 	On bool `json:"on,omitempty"`
 	// Waiting is why the scheduler of a member that is asked to run events does not run yet, "" otherwise.
 	Waiting string `json:"waiting,omitempty"`
-	// Events are in the order of their names, at most MaxEvents of them; More counts the others.
+	// Events are in the order of their names, at most MaxEvents of them; More counts the others, which take turns.
 	Events []ScheduledEvent `json:"events,omitempty"`
 	More   int              `json:"more,omitempty"`
 }
@@ -57,7 +57,7 @@ const (
 )
 
 // MaxEvents is how many events a report names.
-const MaxEvents = 64
+const MaxEvents = 256
 
 // maxEventName is the longest name of a database or an event, in characters.
 const maxEventName = 64

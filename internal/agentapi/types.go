@@ -196,6 +196,8 @@ type Report struct {
 	Scheduled *Scheduled `json:"scheduled,omitempty"`
 	// Blocked is the statement of the group's order that has waited for a lock for long, nil while none does.
 	Blocked *Blocked `json:"blocked,omitempty"`
+	// ZonesFailure is why the tables of time zones could not be filled with the image's zones, "" unless that has failed.
+	ZonesFailure string `json:"zonesFailure,omitempty"`
 	// Scheduler is SchedulerOff, SchedulerOn, or "": see these constants.
 	Scheduler string `json:"scheduler,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.

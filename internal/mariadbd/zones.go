@@ -20,11 +20,11 @@ import (
 const (
 	// zoneinfo is where an image has its time zones.
 	zoneinfo = "/usr/share/zoneinfo"
-	// zonesInterval is the pause between two checks of a server: its image does not change. zonesRetryInterval is the
-	// pause after an attempt that failed, and zonesTimeout bounds one.
-	zonesInterval      = time.Hour
-	zonesRetryInterval = 10 * time.Minute
-	zonesTimeout       = 10 * time.Minute
+	// zonesInterval is the pause between two checks of a server: its image does not change. zonesFirstRetry is the pause
+	// after an attempt that failed, which doubles up to zonesInterval, and zonesTimeout bounds one.
+	zonesInterval   = time.Hour
+	zonesFirstRetry = time.Minute
+	zonesTimeout    = 10 * time.Minute
 	// zonesMark begins the comment of mysql.time_zone_name, which names the version of the zones in the tables. It goes
 	// along with the tables, into copies and backups.
 	zonesMark = "time zones of "
@@ -50,6 +50,9 @@ type Zones struct {
 
 	busy bool
 	next time.Time
+	// failed counts the attempts that have failed in a row, failure is why the last one did.
+	failed  int
+	failure string
 }
 
 // NewZones returns a Zones that has not checked anything. user is the account on the socket that needs no password.
@@ -59,7 +62,17 @@ func NewZones(loop eventloop.Loop, places platform.Places, table *platform.Proce
 }
 
 // Began is called for a new server, whose tables are not known.
-func (z *Zones) Began() { z.next = time.Time{} }
+func (z *Zones) Began() { z.next, z.failed, z.failure = time.Time{}, 0, "" }
+
+// Yield is called while another member fills the tables, or none does.
+func (z *Zones) Yield() {
+	if z.failed > 0 {
+		z.Began()
+	}
+}
+
+// Failure is why the last attempt failed, "" when it did not.
+func (z *Zones) Failure() string { return z.failure }
 
 // Check fills the tables where the image has later zones.
 func (z *Zones) Check(now time.Time) {
@@ -71,16 +84,22 @@ func (z *Zones) Check(now time.Time) {
 	go func() {
 		defer cancel()
 		filled, err := z.refill(ctx)
-		z.loop.Post(func() {
-			z.busy = false
-			if err != nil {
-				z.next = time.Now().Add(zonesRetryInterval)
-				z.loop.Logger.Warn("the tables of time zones could not be filled again", "error", err)
-			} else if filled != "" {
-				z.loop.Logger.Info("the tables of time zones were filled again", "zones", filled)
-			}
-		})
+		z.loop.Post(func() { z.onEnded(filled, err) })
 	}()
+}
+
+func (z *Zones) onEnded(filled string, err error) {
+	z.busy = false
+	if err != nil {
+		z.next = time.Now().Add(min(zonesFirstRetry<<min(z.failed, 10), zonesInterval))
+		z.failed, z.failure = z.failed+1, err.Error()
+		z.loop.Logger.Warn("the tables of time zones could not be filled again", "error", err)
+		return
+	}
+	z.failed, z.failure = 0, ""
+	if filled != "" {
+		z.loop.Logger.Info("the tables of time zones were filled again", "zones", filled)
+	}
 }
 
 // Busy returns what is under way while the tables are checked or filled, "" otherwise.
@@ -99,9 +118,18 @@ func (z *Zones) refill(ctx context.Context) (string, error) {
 	}
 	own := zonesOf(zoneinfo)
 	tool, client := First("mariadb-tzinfo-to-sql", "mysql_tzinfo_to_sql"), First("mariadb", "mysql")
-	later := zonesLater(own, comment) && tool != ""
-	if !later && len(leftovers) == 0 || client == "" {
+	later := zonesLater(own, comment)
+	if later && tool == "" {
+		if strings.HasPrefix(comment, zonesMark) {
+			return "", errors.New("the image has no mariadb-tzinfo-to-sql")
+		}
+		later = false // there were no named zones before either
+	}
+	if !later && len(leftovers) == 0 {
 		return "", nil
+	}
+	if client == "" {
+		return "", errors.New("the image has no client mariadb")
 	}
 	path := filepath.Join(z.places.Tmp, "zones-next.sql")
 	defer func() { _ = os.Remove(path) }()

@@ -3,11 +3,15 @@ package mariadbd
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
@@ -87,4 +91,53 @@ func TestZonesLater(t *testing.T) {
 			t.Errorf("%q in an image, %q in the tables: %t", c.image, c.comment, got)
 		}
 	}
+}
+
+// TestZonesAreTriedAgain: an attempt that fails is reported, and repeated after growing pauses, an hour at most; the
+// member that takes over, the next server, and an attempt that succeeds begin anew.
+func TestZonesAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queue, attempts, failing := eventloop.NewQueue(), 0, true
+		z := NewZones(queue.Loop(slog.New(slog.DiscardHandler)), platform.Places{}, &platform.ProcessTable{}, "agent",
+			func(context.Context, string) (string, []string, error) {
+				attempts++
+				if failing {
+					return "", nil, errors.New("no space left")
+				}
+				return zonesMark + "9999z", nil, nil
+			})
+		// pause returns how long it takes until the next attempt has ended.
+		pause := func() time.Duration {
+			began, before := time.Now(), attempts
+			for attempts == before {
+				z.Check(time.Now())
+				select {
+				case event := <-queue.Events:
+					event()
+				case <-time.After(time.Second):
+				}
+			}
+			return time.Since(began)
+		}
+		for i, want := range []time.Duration{0, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute,
+			16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
+			if got := pause().Truncate(30 * time.Second); got != want || z.Failure() != "no space left" {
+				t.Errorf("attempt %d after %s, want %s; %q is reported", i+1, got, want, z.Failure())
+			}
+		}
+		z.Yield()
+		if got := pause().Truncate(30 * time.Second); got != 0 || z.Failure() == "" {
+			t.Errorf("a member that takes over tries after %s; %q", got, z.Failure())
+		}
+		if z.Yield(); z.Failure() != "" {
+			t.Errorf("a member that need not fill them reports %q", z.Failure())
+		}
+		failing = false
+		if pause(); z.Failure() != "" {
+			t.Errorf("after an attempt that succeeded: %q", z.Failure())
+		}
+		if got := pause().Truncate(30 * time.Second); got != zonesInterval {
+			t.Errorf("the next check after %s", got)
+		}
+	})
 }

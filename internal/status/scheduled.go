@@ -162,8 +162,8 @@ func judgeEvents(f scheduledFacts, known []string, primary string) condition {
 			several(e.missed)+". Do by hand what they do, then drop them, or give them another time")
 	case f.more > 0:
 		return unknown(v1alpha1.ReasonEventsUnknown,
-			fmt.Sprintf("there are %d more events than are checked; the first %d are as they should be",
-				f.more, agentapi.MaxEvents))
+			fmt.Sprintf("there are %d more events than are checked at once; they take turns, 64 a minute, and those of now "+
+				"are as they should be", f.more))
 	}
 	return yes(v1alpha1.ReasonEventsOnPrimary, "every enabled event is enabled on the primary "+primary+
 		", and runs on no other node")

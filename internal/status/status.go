@@ -66,6 +66,12 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	} else {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEventsScheduled)
 	}
+	switch v, failed, known := timeZones(in); {
+	case failed:
+		set(v1alpha1.ConditionTimeZonesCurrent, v)
+	case known:
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionTimeZonesCurrent)
+	}
 	set(v1alpha1.ConditionEncrypted, enc)
 	setAtRest(status, in, set)
 	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))

@@ -181,6 +181,8 @@ func (r *Maintainer) CheckUpgrade() {
 func (r *Maintainer) checkZones(now time.Time) {
 	if r.systemTablesAreFree() && r.Aria.Busy() == "" && r.Run.Status.Index == 0 && r.Run.Status.State == galera.NodeSynced {
 		r.Zones.Check(now)
+	} else {
+		r.Zones.Yield()
 	}
 }
 

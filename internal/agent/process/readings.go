@@ -51,7 +51,7 @@ func (s *reading[T]) check(r *Maintainer, now time.Time, what string, read func(
 
 // Report adds what was read, and the state of the event scheduler, to the report.
 func (r *Maintainer) Report(to *agentapi.Report) {
-	to.Blocked = r.blocked.value
+	to.Blocked, to.ZonesFailure = r.blocked.value, r.Zones.Failure()
 	to.Scheduler = agentapi.SchedulerOff
 	if r.Run.Proc != nil {
 		to.Scheduler = r.gate.reported(time.Now())

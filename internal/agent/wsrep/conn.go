@@ -39,7 +39,7 @@ func Open(socket, user string) (*Conn, error) {
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(4) // one is that of accounts.Own
+	db.SetMaxOpenConns(6) // one is that of accounts.Own, two change an event
 	db.SetMaxIdleConns(1)
 	return &Conn{db: db, user: user}, nil
 }

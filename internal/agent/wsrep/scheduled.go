@@ -2,7 +2,8 @@ package wsrep
 
 import (
 	"context"
-	"database/sql/driver"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,6 +12,25 @@ import (
 
 // Scheduler is the event scheduler of the server behind a connection.
 type Scheduler struct{ *Conn }
+
+// recent are the places of a report that the events of the latest statements have. The rest take turns in the others, a
+// minute each: by the clock, so that the nodes report the same ones.
+const recent = agentapi.MaxEvents - turn
+
+// turn is how many events have a turn.
+const turn = 64
+
+// eventsQuery reads events in an order that is the same on all nodes: of each database the latest statement's first, so
+// that the events of one database do not keep those of others from being reported. The second of a statement is over
+// when the server's clock is in a later one.
+var eventsQuery = fmt.Sprintf(`SELECT db, name, status, seconds, missed, total FROM (
+	SELECT e.*, ROW_NUMBER() OVER (ORDER BY place, modified DESC, db, name) - 1 AS nth, COUNT(*) OVER () AS total FROM (
+		SELECT db, name, status, modified, ROW_NUMBER() OVER (PARTITION BY db ORDER BY modified DESC, name) AS place,
+			IF(UNIX_TIMESTAMP(modified) < FLOOR(UNIX_TIMESTAMP(SYSDATE())), UNIX_TIMESTAMP(modified), 0) AS seconds,
+			status = 'DISABLED' AND on_completion = 'DROP' AND COALESCE(execute_at < UTC_TIMESTAMP(), FALSE) AS missed
+		FROM mysql.event) e) e
+	WHERE nth < %d OR (nth - %d) DIV %d = FLOOR(UNIX_TIMESTAMP(SYSDATE()) / 60) MOD CEIL((total - %d) / %d)
+	ORDER BY db, name LIMIT %d`, recent, recent, turn, recent, turn, agentapi.MaxEvents)
 
 // Read reads the events of a server that serves.
 func (c Scheduler) Read(ctx context.Context) (*agentapi.Scheduled, error) {
@@ -21,11 +41,7 @@ func (c Scheduler) Read(ctx context.Context) (*agentapi.Scheduled, error) {
 	out := &agentapi.Scheduled{On: v["event_scheduler"] == "ON"}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	// The second of a statement is over when the server's clock is in a later one.
-	rows, err := c.db.QueryContext(ctx, "SELECT db, name, status, "+
-		"IF(UNIX_TIMESTAMP(modified) < FLOOR(UNIX_TIMESTAMP(SYSDATE())), UNIX_TIMESTAMP(modified), 0), "+
-		"status = 'DISABLED' AND on_completion = 'DROP' AND COALESCE(execute_at < UTC_TIMESTAMP(), FALSE), "+
-		"COUNT(*) OVER () FROM mysql.event ORDER BY db, name LIMIT "+fmt.Sprint(agentapi.MaxEvents))
+	rows, err := c.db.QueryContext(ctx, eventsQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +67,16 @@ func (c Scheduler) Close(ctx context.Context) error {
 // Open turns it on. Events for one point in time that has passed are disabled before: the
 // scheduler would run them at once, and another node may have run them.
 func (c Scheduler) Open(ctx context.Context) error {
-	passed, err := c.eventRows(ctx, "status = 'ENABLED' AND execute_at < UTC_TIMESTAMP()")
+	passed, err := c.eventRows(ctx, c.db, "status = 'ENABLED' AND execute_at < UTC_TIMESTAMP()")
 	if err != nil {
 		return err
 	}
 	for _, e := range passed {
-		if err := c.setEvent(ctx, e, agentapi.EventDisabled); err != nil {
+		done, err := c.setEvent(ctx, e, agentapi.EventDisabled)
+		if err == nil && !done {
+			err = errors.New("a statement has changed it meanwhile")
+		}
+		if err != nil {
 			return fmt.Errorf("disabling event %s.%s: %w", e.db, e.name, err)
 		}
 	}
@@ -68,7 +88,7 @@ func (c Scheduler) Open(ctx context.Context) error {
 // it would run at once.
 func (c Scheduler) Change(ctx context.Context, change agentapi.EventChange) error {
 	where := "db = ? AND name = ? AND UNIX_TIMESTAMP(modified) = ? AND status NOT IN ('DISABLED', ?)"
-	rows, err := c.eventRows(ctx, where, change.Database, change.Event, change.Modified, change.Status)
+	rows, err := c.eventRows(ctx, c.db, where, change.Database, change.Event, change.Modified, change.Status)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -76,20 +96,26 @@ func (c Scheduler) Change(ctx context.Context, change agentapi.EventChange) erro
 	if rows[0].passed {
 		to = agentapi.EventDisabled
 	}
-	return c.setEvent(ctx, rows[0], to)
+	_, err = c.setEvent(ctx, rows[0], to)
+	return err
 }
 
 // eventRow is what an ALTER EVENT needs in order to change nothing but the status.
 type eventRow struct {
-	db, name, definer string
-	modified          int64
-	passed            bool
+	db, name, definer, status string
+	modified                  int64
+	passed                    bool
 }
 
-func (c Scheduler) eventRows(ctx context.Context, where string, args ...any) (out []eventRow, err error) {
+// queryer is a pool of connections, or one of them.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func (c Scheduler) eventRows(ctx context.Context, on queryer, where string, args ...any) (out []eventRow, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	rows, err := c.db.QueryContext(ctx, "SELECT db, name, definer, UNIX_TIMESTAMP(modified), "+
+	rows, err := on.QueryContext(ctx, "SELECT db, name, definer, status, UNIX_TIMESTAMP(modified), "+
 		"COALESCE(execute_at < UTC_TIMESTAMP(), FALSE) FROM mysql.event WHERE "+where, args...)
 	if err != nil {
 		return nil, err
@@ -97,41 +123,12 @@ func (c Scheduler) eventRows(ctx context.Context, where string, args ...any) (ou
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var e eventRow
-		if err := rows.Scan(&e.db, &e.name, &e.definer, &e.modified, &e.passed); err != nil {
+		if err := rows.Scan(&e.db, &e.name, &e.definer, &e.status, &e.modified, &e.passed); err != nil {
 			return nil, err
 		}
 		out = append(out, e)
 	}
 	return out, rows.Err()
-}
-
-// setEvent sets an event's status on this server only. The definer has to be named, or the agent's account would become
-// it; the time stays that of the last replicated statement.
-func (c Scheduler) setEvent(ctx context.Context, e eventRow, status string) error {
-	verb := "ENABLE"
-	if status == agentapi.EventDisabled {
-		verb = "DISABLE"
-	}
-	return c.local(ctx,
-		fmt.Sprintf("SET SESSION sql_mode = '', lock_wait_timeout = 3, timestamp = %d", e.modified),
-		fmt.Sprintf("ALTER DEFINER = %s EVENT %s.%s %s", definer(e.definer), quoted(e.db), quoted(e.name), verb))
-}
-
-// local runs statements in a session of their own whose changes stay on this server.
-func (c Scheduler) local(ctx context.Context, statements ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	conn, err := c.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }() // this session must not be used again
-	for _, s := range append([]string{"SET SESSION wsrep_on = OFF, sql_log_bin = 0"}, statements...) {
-		if _, err := conn.ExecContext(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // definer quotes user@host as mysql.event has it. A role has no host.

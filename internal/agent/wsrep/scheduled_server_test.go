@@ -1,0 +1,192 @@
+//go:build integration
+
+package wsrep
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// realServer is a connection to a real mariadbd, in a container whose socket is in a folder of the test.
+func realServer(t *testing.T, image string) *Conn {
+	t.Helper()
+	//nolint:usetesting // the container writes there as another user
+	dir, err := os.MkdirTemp("", "wsrep-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
+		"--datadir=/run/d/data --user=root >/dev/null && exec mariadbd --no-defaults --user=root --datadir=/run/d/data " +
+		"--socket=/run/d/s --skip-networking --innodb-buffer-pool-size=16M"
+	out, err := exec.Command("docker", "run", "-d", "--user=0", "--entrypoint=sh", "-v", dir+":/run/d", image, "-c",
+		script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	id := strings.TrimSpace(string(out))
+	t.Cleanup(func() {
+		_ = exec.Command("docker", "rm", "-f", "-v", id).Run()
+		_ = os.RemoveAll(dir)
+	})
+	c, err := Open(filepath.Join(dir, "s"), "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	for deadline := time.Now().Add(time.Minute); c.db.Ping() != nil; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the server does not start")
+		}
+	}
+	return c
+}
+
+func (c *Conn) must(t *testing.T, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := c.db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+func scanText(r *sql.Rows) (text string, err error) { return text, r.Scan(&text) }
+
+var serverImages = []string{"galera-mariadb:11.8", "galera-mariadb:10.11"}
+
+// TestSetEvent: what a statement does between the reading of an event and the change of its status here is neither
+// undone nor given another definer.
+func TestSetEvent(t *testing.T) {
+	for _, image := range serverImages {
+		t.Run(image, func(t *testing.T) {
+			t.Parallel()
+			c := Scheduler{realServer(t, image)}
+			c.must(t, "CREATE DATABASE app", "CREATE USER a@h, b@h", "GRANT ALL ON app.* TO a@h, b@h")
+			const create = "CREATE OR REPLACE DEFINER = a@h EVENT app.`e``1` ON SCHEDULE EVERY 1 DAY DISABLE ON SLAVE " +
+				"COMMENT 'c' DO SELECT 1"
+			for name, tc := range map[string]struct {
+				between string
+				done    bool
+				want    string
+			}{
+				"nothing":              {"DO 0", true, "ENABLED a@h c"},
+				"it is disabled":       {"ALTER DEFINER = a@h EVENT app.`e``1` DISABLE", false, "DISABLED a@h c"},
+				"it is another one":    {strings.Replace(create, "a@h", "b@h", 1), false, "SLAVESIDE_DISABLED b@h c"},
+				"it is dropped":        {"DROP EVENT app.`e``1`", false, ""},
+				"it has a new comment": {"ALTER DEFINER = a@h EVENT app.`e``1` COMMENT 'd'", false, "SLAVESIDE_DISABLED a@h d"},
+			} {
+				c.must(t, create, "UPDATE mysql.event SET modified = FROM_UNIXTIME(1700000000)")
+				rows, err := c.eventRows(t.Context(), c.db, "TRUE")
+				if err != nil || len(rows) != 1 {
+					t.Fatal(rows, err)
+				}
+				c.must(t, tc.between)
+				done, err := c.setEvent(t.Context(), rows[0], agentapi.EventEnabled)
+				if err != nil || done != tc.done {
+					t.Errorf("%s: %t, %v", name, done, err)
+				}
+				if got := c.event(t); got != tc.want {
+					t.Errorf("%s: %q, want %q", name, got, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// event is the only event there is.
+func (c Scheduler) event(t *testing.T) string {
+	t.Helper()
+	out, err := collect(t.Context(), c.db, "SELECT CONCAT_WS(' ', status, definer, comment) FROM mysql.event", scanText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(out, "; ")
+}
+
+// TestSetEventOfAStatementUnderWay: a statement that has begun is let through, and nothing waits for long.
+func TestSetEventOfAStatementUnderWay(t *testing.T) {
+	c := Scheduler{realServer(t, serverImages[0])}
+	c.must(t, "CREATE DATABASE app", "CREATE EVENT app.e ON SCHEDULE EVERY 1 DAY DISABLE ON SLAVE DO SELECT 1")
+	rows, err := c.eventRows(t.Context(), c.db, "TRUE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder, err := c.local(t.Context(), "LOCK TABLES mysql.event READ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := make(chan error, 1)
+	go func() {
+		_, err := c.db.ExecContext(context.Background(), "ALTER EVENT app.e COMMENT 'other'")
+		other <- err
+	}()
+	waits := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%'"
+	for n := 0; n == 0; {
+		if err := c.db.QueryRowContext(t.Context(), waits).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if done, _ := c.setEvent(t.Context(), rows[0], agentapi.EventEnabled); done {
+		t.Error("it was changed while another statement was under way")
+	}
+	discard(holder)
+	if err := <-other; err != nil {
+		t.Error(err)
+	}
+	if got := c.event(t); got != "SLAVESIDE_DISABLED root@localhost other" {
+		t.Error(got)
+	}
+}
+
+// TestManyEvents: a database with many events keeps no other one's from being reported, the latest ones are reported
+// always, and all have their turn.
+func TestManyEvents(t *testing.T) {
+	c := Scheduler{realServer(t, serverImages[0])}
+	c.must(t, "CREATE DATABASE a", "CREATE DATABASE z")
+	const many = 400
+	for i := range many {
+		c.must(t, fmt.Sprintf("CREATE EVENT a.e%03d ON SCHEDULE EVERY 1 DAY DISABLE DO SELECT 1", i))
+	}
+	c.must(t, "CREATE EVENT z.last ON SCHEDULE EVERY 1 DAY DISABLE DO SELECT 1",
+		"UPDATE mysql.event SET modified = FROM_UNIXTIME(1700000000 + RIGHT(name, 3)) WHERE db = 'a'",
+		"UPDATE mysql.event SET modified = FROM_UNIXTIME(1600000000) WHERE db = 'z'")
+	seen := map[string]bool{}
+	for minute := range 4 { // 401 - 192 take turns of 64
+		query := strings.ReplaceAll(eventsQuery, "SYSDATE()", fmt.Sprintf("FROM_UNIXTIME(%d)", 1800000000+60*minute))
+		names, err := collect(t.Context(), c.db, "SELECT CONCAT(db, '.', name) FROM ("+query+") q", scanText)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names) > agentapi.MaxEvents || len(names) <= recent {
+			t.Errorf("%d events", len(names))
+		}
+		for _, name := range []string{"z.last", "a.e399", "a.e300"} {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s is not among those of minute %d", name, minute)
+			}
+		}
+		for _, name := range names {
+			seen[name] = true
+		}
+	}
+	if len(seen) != many+1 {
+		t.Errorf("%d of %d have had their turn", len(seen), many+1)
+	}
+	read, err := c.Read(t.Context())
+	if err != nil || read.More != many+1-len(read.Events) || read.More == 0 {
+		t.Errorf("%d events, %d more, %v", len(read.Events), read.More, err)
+	}
+	if !slices.IsSortedFunc(read.Events, func(x, y agentapi.ScheduledEvent) int { return strings.Compare(x.Name, y.Name) }) {
+		t.Error("not in the order of their names")
+	}
+}
