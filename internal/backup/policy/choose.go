@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
@@ -36,28 +35,40 @@ type Range struct {
 }
 
 // Choose finds the range for a target. heads are the archive's segments in order, from the one that holds the base's
-// position or an earlier one. The error names what is missing, and what could be had.
-func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) (r Range, err error) {
+// position or an earlier one. The error names what is missing, and what could be had: it is Outside then.
+func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) (Range, error) {
+	w, why, err := choose(heads, b, t, through)
+	if err == nil && why != "" {
+		err = outside(w, heads, through, why)
+	}
+	if err != nil {
+		return Range{}, err
+	}
+	return w.out, nil
+}
+
+// choose walks through the segments that lead from a base to a target. why is what keeps it from arriving there.
+func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through) (w walk, why string, err error) {
+	w = walk{base: b, target: t, end: b}
 	if why := b.why(); why != "" {
-		return r, fmt.Errorf("the backup %s is no base of an archive: %s", b.ID, why)
+		return w, "", fmt.Errorf("the backup %s is no base of an archive: %s", b.ID, why)
 	}
 	first := since(heads, b)
 	if first < 0 {
-		return r, fmt.Errorf("the archive does not go back to the backup %s at %s, in its line of history", b.ID, b.GTID)
+		return w, "", fmt.Errorf("the archive does not go back to the backup %s at %s, in its line of history", b.ID, b.GTID)
 	}
 	if holds(heads[max(0, first-1):first+1], b, t) {
-		return r, fmt.Errorf("%s cannot be restored with the backup %s: it holds transactions of that time, or later ones", t,
-			b.ID)
+		return w, "", fmt.Errorf("%s cannot be restored with the backup %s: it holds transactions of that time, or later ones",
+			t, b.ID)
 	}
 	heads = heads[first:]
-	w := walk{base: b, target: t, end: b}
 	w.out.Also = another(heads, b, t)
 	for i, h := range heads {
 		if why := w.add(heads, i); why != "" {
 			if w.passed {
 				break
 			}
-			return r, outside(t, b, w.end, "there is a gap in the archive: "+why)
+			return w, "there is a gap in the archive: " + why, nil
 		}
 		if w.passed && !w.late(h) {
 			break
@@ -68,15 +79,16 @@ func Choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 		w.end.Time = binlog.Later(w.end.Time, through.Time)
 	}
 	if !w.passed && !w.reached() {
-		return r, outside(t, b, w.end, "the archive ends before it")
+		return w, "the archive ends before it", nil
 	}
-	return w.out, nil
+	return w, "", nil
 }
 
 // walk goes through the segments after a base.
 type walk struct {
 	base, end Base
 	target    binlog.Target
+	last      binlog.Head // the last segment with transactions that was taken
 	out       Range
 	passed    bool
 }
@@ -102,6 +114,9 @@ func (w *walk) take(h binlog.Head) {
 	}
 	w.out.To, w.out.Sum = h.Number, h.Checksum
 	w.out.Bytes += h.Bytes
+	if !h.Empty() {
+		w.last = h
+	}
 	switch {
 	case !w.target.Time.IsZero():
 		w.passed = w.passed || !h.Empty() && !h.LastTime.Before(w.target.Time)
@@ -172,9 +187,3 @@ func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
 
 // GoesBack reports whether segments from this one on have what follows a base.
 func GoesBack(h binlog.Head, b Base) bool { return reachedBy(h, b) }
-
-func outside(t binlog.Target, b, end Base, why string) error {
-	return fmt.Errorf("%s cannot be restored: %s. With the backup %s, what can be restored is from %s (%s) to %s (%s)", t,
-		why, b.ID,
-		b.Time.UTC().Format(time.RFC3339), b.GTID, end.Time.UTC().Format(time.RFC3339), end.GTID)
-}

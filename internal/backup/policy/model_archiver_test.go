@@ -235,7 +235,7 @@ func (w *world) flush(a *archiver, mark bool) {
 		if mark && w.segments[a.at.Number].Checksum == a.at.Checksum {
 			w.through = binlog.Through{Time: w.now, Last: a.at.Last, Segment: a.at.Number}
 			a.through = w.now
-			w.marks = append(w.marks, w.now)
+			w.mark()
 		}
 		return
 	}
@@ -258,7 +258,7 @@ func (w *world) flush(a *archiver, mark bool) {
 	if w.store(a, segment{h, read}) {
 		a.last, a.near = read[len(read)-1], true
 		if mark {
-			w.marks = append(w.marks, w.now)
+			w.mark()
 		}
 	}
 }
@@ -292,3 +292,6 @@ func (w *world) store(a *archiver, s segment) bool {
 		h.Start(), h.Last, h.Why)
 	return true
 }
+
+// mark records that everything is archived.
+func (w *world) mark() { w.marks, w.marked = append(w.marks, w.now), len(w.all) }

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -70,6 +71,7 @@ func (w *world) check(t binlog.Target) {
 	for _, b := range w.backups {
 		txs, _, err := w.restore(b, t)
 		if err != nil {
+			w.checkOffer(b, err)
 			continue
 		}
 		w.say("%s with %s: %v", t, b.ID, txs)
@@ -83,6 +85,22 @@ func (w *world) check(t binlog.Target) {
 			w.breaks("%s with the backup %s ends at %d", t, b.ID, w.lastOwn(txs))
 		case !t.Time.IsZero():
 			w.checkTime(b, t.Time, txs)
+		}
+	}
+}
+
+// checkOffer: what a refusal offers can be restored.
+func (w *world) checkOffer(b backup, refusal error) {
+	var o policy.Outside
+	if !errors.As(refusal, &o) || w.lies {
+		return
+	}
+	for _, t := range []binlog.Target{{GTID: o.First}, {GTID: o.Last}, {Time: o.From}, {Time: o.To}} {
+		if t == (binlog.Target{}) {
+			continue
+		}
+		if _, _, err := w.restore(b, t); err != nil {
+			w.breaks("%v; and %v", refusal, err)
 		}
 	}
 }
@@ -140,23 +158,28 @@ func (w *world) checkTime(b backup, at time.Time, txs []int) {
 		switch {
 		case in && i >= len(b.txs) && (!bounded(t) || exact && !t.raw.Before(at)):
 			w.breaks("the time %s with the backup %s has %s, of %s", at, b.ID, w.gtid(id), t.at)
-		case !in && (exact && t.raw.Before(at) || t.at.Before(mark)) && len(w.lines) == 1 && !w.untold(l.txs[i:]):
+		case !in && (exact && t.raw.Before(at) || t.at.Before(mark)) && len(w.lines) == 1 && w.shown(l.txs[i:]):
 			w.breaks("the time %s with the backup %s lacks %s, of %s", at, b.ID, w.gtid(id), t.at)
 		}
 	}
 }
 
-// untold reports whether transactions are in no binary log, and no later one is: until there is one, nothing shows that
-// they exist. Nodes run without a binary log behind the operator's back only.
-func (w *world) untold(txs []int) bool {
-	return !w.strict && !slices.ContainsFunc(txs, func(id int) bool { return !w.all[id].unlogged })
+// shown reports whether something has shown that the first of some transactions exists. One that is in no binary log is
+// shown by the next one that is in one: once that is archived, or was there when the archive was found to be complete.
+// Nodes run without a binary log behind the operator's back only.
+func (w *world) shown(txs []int) bool {
+	through := w.end().Seq
+	return slices.ContainsFunc(txs, func(id int) bool {
+		t := w.all[id]
+		return !t.unlogged && (id < w.marked || !t.foreign && t.seq <= through)
+	})
 }
 
 // observe surveys, and checks that what is reported is so.
-func (w *world) observe() {
+func (w *world) observe() (r policy.Report) {
 	a := w.archive()
 	if len(a.Numbers) == 0 {
-		return
+		return r
 	}
 	r, err := w.survey(a, w.bases())
 	for w.changed([]policy.Base{r.Base}) { // the one that is reported is read again
@@ -164,7 +187,7 @@ func (w *world) observe() {
 	}
 	if err != nil {
 		w.breaks("the survey fails: %v", err)
-		return
+		return r
 	}
 	if w.forgetful {
 		r.Gap = ""
@@ -179,6 +202,7 @@ func (w *world) observe() {
 			w.breaks("the backup %s is reported, and the latest transaction cannot be restored with it: %v", r.Base.ID, err)
 		}
 	}
+	return r
 }
 
 // clean removes segments, and checks that what a window needs is still there: what could be restored before can be
@@ -199,27 +223,35 @@ func (w *world) clean() {
 	if len(needless) > 0 && !w.remembering && w.changed(relied) {
 		return
 	}
+	w.keeps(fmt.Sprint("segments were removed: ", needless), func() {
+		for _, n := range needless {
+			delete(w.segments, n)
+		}
+	})
+}
+
+// keeps checks that what could be restored of the window before something can be restored after it.
+func (w *world) keeps(what string, act func()) {
 	targets := w.targets()
 	before := map[binlog.Target]bool{}
 	for _, t := range targets {
 		before[t] = w.possible(t)
 	}
-	for _, n := range needless {
-		delete(w.segments, n)
-	}
-	if len(needless) > 0 {
-		w.say("removed %v", needless)
-	}
+	act()
+	w.say("%s", what)
 	for _, t := range targets {
 		if before[t] && !w.possible(t) {
-			w.breaks("%s could be restored until segments were removed: %v", t, needless)
+			w.breaks("%s could be restored until %s", t, what)
 		}
 	}
 }
 
 // targets are points of the window.
 func (w *world) targets() []binlog.Target {
-	out := []binlog.Target{{Latest: true}}
+	var out []binlog.Target
+	if all := w.archive().Numbers; len(all) > 0 && w.now.Sub(w.segments[all[len(all)-1]].End()) < window {
+		out = append(out, binlog.Target{Latest: true})
+	}
 	for at := w.now.Add(-window + time.Minute).Truncate(time.Second); !at.After(w.now); at = at.Add(time.Minute) {
 		out = append(out, binlog.Target{Time: at})
 	}

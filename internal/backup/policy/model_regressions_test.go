@@ -15,6 +15,12 @@ var regressions = map[string][]event{
 	"a backup holds all of a chain that has ended": {
 		{14, 388, 836}, {7, 54, 712}, {12, 660, 11}, {4, 244, 104}, {13, 658, 830}, {1, 723, 360}, {4, 10, 657},
 		{19, 87, 449}, {20, 727, 572}, {19, 398, 568}},
+	"the last backup of before retention's window is of a line of history that was lost": {
+		{17, 932, 589}, {12, 335, 537}, {4, 542, 850}, {14, 364, 293}, {12, 128, 85}, {2, 976, 797}, {17, 616, 666},
+		{0, 454, 993}, {20, 227, 450}, {20, 307, 458}, {10, 802, 17}, {5, 260, 238}, {7, 380, 602}, {23, 303, 305},
+		{9, 620, 687}, {20, 406, 662}, {23, 262, 303}},
+	"nothing shows a transaction that is in no binary log, until the next one": {
+		{0, 150, 440}, {4, 304, 926}, {12, 846, 146}, {17, 499, 937}, {11, 429, 312}, {9, 290, 10}, {0, 771, 87}},
 	"the backup that is reported in the place of one that is gone was replaced, too": {
 		{0, 948, 535}, {12, 398, 549}, {17, 333, 654}, {12, 268, 447}, {5, 323, 103}, {0, 752, 93}, {12, 715, 244},
 		{12, 503, 267}, {17, 360, 65}, {12, 92, 25}, {19, 893, 459}, {17, 102, 991}, {3, 92, 961}, {12, 211, 8},
@@ -26,9 +32,7 @@ var regressions = map[string][]event{
 // TestRegressions: what has broken a promise once does not any more.
 func TestRegressions(t *testing.T) {
 	for name, schedule := range regressions {
-		d := shipped()
-		d.strict = true
-		if w := play(d, schedule); w.broken != "" {
+		if w := play(shipped(), schedule); w.broken != "" {
 			t.Errorf("%s: %s\n%s", name, w.broken, strings.Join(w.trace, "\n"))
 		}
 	}

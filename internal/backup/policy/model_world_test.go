@@ -5,8 +5,11 @@ import (
 	"slices"
 	"time"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
 )
 
 // tx is a transaction of the simulated cluster. What it is stands in its place in world.all: two of one number are two
@@ -59,24 +62,26 @@ type decisions struct {
 	prune   func(policy.Archive, []policy.Base, time.Duration, time.Time) ([]uint64, []policy.Base, error)
 	choose  func([]binlog.Head, policy.Base, binlog.Target, binlog.Through) (policy.Range, error)
 	follows func(before, h binlog.Head) bool
+	decide  func(*v1alpha1.ArchiveStatus, archival.Facts) archival.Request
+	expire  func(*v1alpha1.GaleraBackupScheduleStatus, schedule.Facts) []*v1alpha1.GaleraBackup
 	// trusting restores do not compare what they read with what was chosen.
 	trusting bool
 	// forgetful surveys know no gap that they have not seen begin.
 	forgetful bool
 	// remembering archivers remove what is needless by the manifests that they have read once.
 	remembering bool
-	// strict promises hold for transactions that nothing shows yet, too.
-	strict bool
 }
 
 func shipped() decisions {
 	return decisions{resume: policy.Resume, hole: policy.JudgeHole, foreign: policy.Foreign, between: binlog.Between,
-		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows}
+		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
+		decide: archival.Decide, expire: schedule.Retain}
 }
 
-// world is a cluster of three nodes, a store, and two archivers.
+// world is a cluster of three nodes, a store, two archivers, and an operator.
 type world struct {
 	decisions
+	operator
 	all       []tx
 	lines     []history
 	seq, own  uint64 // the last numbers of the cluster's domain, and of the other server's
@@ -90,9 +95,11 @@ type world struct {
 	segments map[uint64]segment
 	through  binlog.Through
 	backups  []backup
+	made     int                    // how many there were
 	known    map[string]policy.Base // the manifests as they were read
 	doomed   map[uint64]time.Time   // since when nothing needs a segment
 	marks    []time.Time            // when everything was archived
+	marked   int                    // how many transactions there were at the last of them
 	lies     bool                   // an object was exchanged: a restore may be refused, and must not be wrong
 	outliers bool
 	broken   string
@@ -102,7 +109,7 @@ type world struct {
 const (
 	domain     = 0
 	otherOne   = 5
-	window     = 5 * time.Minute
+	window     = 8 * time.Minute
 	doomedTime = 4 * time.Minute
 	maxWaits   = 5 * time.Minute
 	maxBegins  = 60 // segments of a schedule
@@ -112,7 +119,7 @@ var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 func newWorld(d decisions) *world {
 	w := &world{decisions: d, now: start, logging: true, session: 1, segments: map[uint64]segment{},
-		doomed: map[uint64]time.Time{}, known: map[string]policy.Base{}}
+		doomed: map[uint64]time.Time{}, known: map[string]policy.Base{}, operator: newOperator()}
 	w.lines = []history{{Line: w.name(0, 0)}}
 	return w
 }
@@ -228,19 +235,21 @@ func (w *world) gtid(id int) binlog.GTID {
 }
 
 // makeBackup copies a node's data.
-func (w *world) makeBackup(i int) {
+func (w *world) makeBackup(i int) (id string) {
 	last, _ := w.position(i)
 	txs := slices.Clone(w.line().txs)
 	if len(txs) == 0 {
-		return
+		return ""
 	}
-	b := backup{Base: policy.Base{ID: fmt.Sprintf("b%d", len(w.backups)+1), Line: w.line().Line, Seqno: w.seqno,
-		Time: w.now}, txs: txs}
+	w.made++
+	b := backup{Base: policy.Base{ID: fmt.Sprintf("b%d", w.made), Line: w.line().Line, Seqno: w.seqno,
+		Time: w.now.Add(time.Duration(w.made) * time.Millisecond)}, txs: txs} // each one later
 	if w.logging {
 		b.Session, b.GTID = fmt.Sprint(w.session), last
 	}
 	w.backups = append(w.backups, b)
 	w.say("backup %s at %s, of %s", b.ID, b.GTID, b.Line.ID)
+	return b.ID
 }
 
 func (w *world) bases() (out []policy.Base) {
@@ -253,13 +262,20 @@ func (w *world) bases() (out []policy.Base) {
 	return out
 }
 
-// replace has the content of an earlier backup under the ID of a later one, and the other way round.
+// replace has the content of an earlier backup under the ID of a later one, and the other way round, or instead of it.
 func (w *world) replace(which int) {
 	if len(w.backups) < 2 {
 		return
 	}
 	i := which % (len(w.backups) - 1)
 	a, b := &w.backups[i], &w.backups[i+1]
+	if which%4 == 2 {
+		id := b.ID
+		*b = *a
+		b.ID = id
+		w.say("the backup %s is the content of %s now", b.ID, a.ID)
+		return
+	}
 	a.ID, b.ID = b.ID, a.ID
 	*a, *b = *b, *a
 	w.say("the backups %s and %s have changed places", a.ID, b.ID)

@@ -190,6 +190,42 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestOutside: a refusal offers what is accepted, and no more: neither the last transaction before a gap, nor a time
+// that the backup holds transactions of.
+func TestOutside(t *testing.T) {
+	whole := func() *store { return newStore().begins(5, "").segment(10, 10).segment(20, 20).segment(30, 30) }
+	through := binlog.Through{Time: at(50), Last: gtid(30), Segment: 4}
+	gap := whole().begins(40, "purged").segment(50, 60).heads
+	for name, c := range map[string]struct {
+		heads []binlog.Head
+		base  Base
+		says  string
+	}{
+		"the archive ends": {whole().heads, base("b1", 8, 7),
+			"from 2026-11-24T12:00:11Z (0-1-10) to 2026-11-24T12:00:50Z (0-1-30)"},
+		"a gap":                                {gap, base("b1", 8, 7), "from 2026-11-24T12:00:11Z (0-1-10) to 2026-11-24T12:00:30Z (0-1-20)"},
+		"a gap right after the base's segment": {gap, base("b1", 28, 25), "no point in time can be restored"},
+		"a gap, and one number before it": {gap, base("b1", 18, 29),
+			"from 2026-11-24T12:00:29Z (0-1-20) to 2026-11-24T12:00:30Z (0-1-20)"},
+		"a gap, and the backup is late": {gap, base("b1", 18, 31), "from the GTID 0-1-20 to 0-1-20"},
+		"the base is ahead":             {whole().heads, base("b9", 35, 55), "no point in time can be restored"},
+	} {
+		_, err := Choose(c.heads, c.base, binlog.Target{Time: at(3000)}, through)
+		var o Outside
+		if !errors.As(err, &o) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, offered := range []binlog.Target{{Time: o.From}, {Time: o.To}, {GTID: o.First}, {GTID: o.Last}} {
+			if offered == (binlog.Target{}) {
+				continue
+			}
+			if _, err := Choose(c.heads, c.base, offered, through); err != nil || Before(c.base, offered) != "" {
+				t.Errorf("%s: offers %s: %v", name, offered, err)
+			}
+		}
+	}
+}
+
 // TestAlso: a number that two lines of history have is noticed.
 func TestAlso(t *testing.T) {
 	s := newStore().begins(5, "").segment(20, 20).another("s", line("b", 800)).begins(8, "recovered").segment(12, 60)

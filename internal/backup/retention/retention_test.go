@@ -10,12 +10,16 @@ func TestExpired(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC) // a Monday
 	made := func(base bool, h ...int) (out []Backup) {
 		for _, h := range h {
-			out = append(out, Backup{now.Add(-time.Duration(h) * time.Hour), base})
+			out = append(out, Backup{At: now.Add(-time.Duration(h) * time.Hour), Base: base})
 		}
 		return out
 	}
 	hours := func(h ...int) []Backup { return made(false, h...) }
 	bases := func(h ...int) []Backup { return made(true, h...) }
+	reached := func(b []Backup, i int) []Backup {
+		b[i].Reached = true
+		return b
+	}
 	for name, c := range map[string]struct {
 		backups []Backup
 		policy  Policy
@@ -34,6 +38,9 @@ func TestExpired(t *testing.T) {
 		"the archive has ended meanwhile": {append(hours(1), bases(23, 25, 49)...), Policy{Within: 24 * time.Hour}, []int{3}},
 		"and was never there since": {append(hours(1, 23, 25), bases(49)...), Policy{Within: 24 * time.Hour},
 			[]int{2, 3}},
+		"the later one is of a line that was lost": {reached(bases(1, 25, 49, 73), 2), Policy{Within: 24 * time.Hour},
+			[]int{3}},
+		"no window, and what the archive leads from": {reached(bases(1, 25, 49), 2), Policy{Last: 2}, []int{2}},
 		"the only one": {hours(10000), Policy{Last: 1}, nil},
 		"none":         {nil, Policy{Last: 1}, nil},
 	} {

@@ -45,7 +45,7 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 			name)
 	}
 	notice := notice(f.Schedule, f.Now)
-	for _, b := range expired(own, *f.Store.Spec.Retention, f.Now) {
+	for _, b := range expired(own, *f.Store.Spec.Retention, baseOf(f.Cluster, f.Store), f.Now) {
 		at, known := Expiring(f.Schedule.Status.Retention, b.UID)
 		switch {
 		case !known:
@@ -118,8 +118,8 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 
 // expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete
 // are removed; the others count as kept. One that has failed its test does not count; it goes when a later one has
-// replaced it, except for the last few.
-func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now time.Time) (
+// replaced it, except for the last few. base is the ID of the backup that the cluster's archive leads from.
+func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base string, now time.Time) (
 	out []*v1alpha1.GaleraBackup) {
 	slices.SortFunc(own, func(a, b *v1alpha1.GaleraBackup) int {
 		return cmp.Or(a.Status.CompletedAt.Compare(b.Status.CompletedAt.Time), cmp.Compare(a.Name, b.Name))
@@ -139,7 +139,8 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now t
 	}
 	all := make([]retention.Backup, len(good))
 	for i, b := range good {
-		all[i] = retention.Backup{At: b.Status.CompletedAt.Time, Base: b.Status.GTID != ""}
+		all[i] = retention.Backup{At: b.Status.CompletedAt.Time, Base: b.Status.GTID != "",
+			Reached: base != "" && b.Status.ID == base}
 	}
 	for _, i := range retention.Expired(all, policy, now) {
 		out = append(out, good[i])
@@ -156,6 +157,14 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, now t
 			b.Status.CompletedAt.Time)
 	})
 	return out
+}
+
+// baseOf is the ID of the backup that the archive of a cluster in a store leads from, "" when it is not known.
+func baseOf(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore) string {
+	if c.Status.Backup == nil || c.Spec.Backup == nil || c.Spec.Backup.StoreRef.Name != s.Name {
+		return ""
+	}
+	return c.Status.Backup.Base
 }
 
 // failures are the older of a schedule's backups that have failed. Nothing is stored of them.

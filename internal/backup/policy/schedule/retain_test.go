@@ -71,6 +71,19 @@ func window(d time.Duration) func(*Facts) {
 	}
 }
 
+// leadsFrom has the cluster's archive in a store lead from a backup.
+func leadsFrom(store, id string) func(*Facts) {
+	return func(f *Facts) {
+		f.Cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: store}}
+		f.Cluster.Status.Backup = &v1alpha1.ArchiveStatus{Base: id}
+		f.Store.Name = "offsite"
+	}
+}
+
+func withID(id string) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) { b.Status.ID = id }
+}
+
 func TestRetain(t *testing.T) {
 	const day = 24 * time.Hour
 	old, last := has("old", "01"), has("last", "20")
@@ -111,6 +124,11 @@ func TestRetain(t *testing.T) {
 		"that of a clone": {kept(has("mine", "19"), has("clone", "20", temporary)), "", ""},
 
 		"the base of the window": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID), has("c", "20")), "a", ""},
+		"the base of the window was made in a line of history that was lost": {
+			kept(window(5*day), has("a", "01", withGTID, withID("a")), has("b", "02", withGTID), has("c", "20"),
+				leadsFrom("offsite", "a")), "", ""},
+		"the archive of another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
+			has("b", "02", withGTID), has("c", "20"), leadsFrom("other", "a")), "a", ""},
 		"the base of no archive": {kept(window(5*day), has("a", "01", withGTID), has("b", "02"), has("c", "20")), "a b", ""},
 	} {
 		var to v1alpha1.GaleraBackupScheduleStatus

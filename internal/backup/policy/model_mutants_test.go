@@ -1,0 +1,240 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
+)
+
+// known are schedules that find a mutant which few seeds do.
+var known = map[string][]event{
+	// A backup of a lost line has a later number than what the next line has archived.
+	"segments are removed by number (1)": {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {17, 0, 3},
+		{3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 3, 0},
+		{19, 0, 0}},
+	// The latest backup is the only one that is kept.
+	"the window needs no backup of before it": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3},
+		{8, 0, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {20, 0, 0}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0},
+		{11, 9, 0}, {19, 0, 0}, {20, 3, 0}, {19, 0, 0}},
+	// A client names a time two hours later.
+	"a client's time is believed (8)": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {17, 4, 4}, {3, 0, 3}, {8, 0, 0}, {11, 19, 0},
+		{0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {11, 19, 0}},
+	"retention keeps the last backup of before its window alone": regressions["the last backup of before retention's "+
+		"window is of a line of history that was lost"],
+	// The backup that is relied on becomes an earlier one.
+	"a manifest is read once": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {12, 0, 0}, {20, 3, 0},
+		{20, 3, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {17, 6, 702}, {20, 3, 0},
+		{19, 0, 0}},
+}
+
+// mutants are decisions that were shipped once, or lie near.
+var mutants = map[string]func(d *decisions){
+	"numbers alone name a transaction (1)": func(d *decisions) {
+		d.choose = func(heads []binlog.Head, b policy.Base, t binlog.Target, through binlog.Through) (policy.Range, error) {
+			if len(heads) == 0 {
+				return policy.Choose(heads, b, t, through)
+			}
+			var out []binlog.Head
+			for _, h := range heads {
+				h = one(h)
+				h.Chain, h.Session = 1, b.Session
+				out = append(out, h)
+			}
+			b.Line, b.Seqno = out[0].Lines[0], 1
+			r, err := policy.Choose(out, b, t, through)
+			for _, h := range heads {
+				if h.Number == r.To {
+					r.Sum = h.Checksum
+				}
+			}
+			return r, err
+		}
+	},
+	"the archive goes on in whatever line there is (1)": func(d *decisions) {
+		d.resume = func(at binlog.Head, session string, n policy.Node) policy.Step {
+			v := policy.Resume(at, session, n)
+			if v.Act == policy.Refuse || v.Act == policy.Continue {
+				v.Act = policy.Follow
+			}
+			return v
+		}
+	},
+	"segments are removed by number (1)": func(d *decisions) {
+		d.prune = func(a policy.Archive, bases []policy.Base, _ time.Duration, _ time.Time) (out []uint64, _ []policy.Base,
+			err error) {
+			if len(bases) == 0 {
+				return nil, nil, nil
+			}
+			for _, n := range a.Numbers[:max(0, len(a.Numbers)-1)] {
+				if h, _ := a.Head(n); h.Last == bases[0].GTID || bases[0].GTID.Follows(h.Last) {
+					out = append(out, n)
+				}
+			}
+			return out, nil, nil
+		}
+	},
+	"enabled again, the chain goes on (2)": func(d *decisions) {
+		d.resume = func(at binlog.Head, _ string, n policy.Node) policy.Step { return policy.Resume(at, at.Session, n) }
+		d.hole = explained
+	},
+	"a hole on all nodes is none (2)": func(d *decisions) { d.hole = explained },
+	"no answer is nothing (3)": func(d *decisions) {
+		d.hole = func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
+			for i := range nodes {
+				if nodes[i].Answer == policy.Unknown {
+					nodes[i].Answer = policy.Lacks
+				}
+			}
+			return policy.JudgeHole(after, next, nodes, waited)
+		}
+	},
+	"a lost segment is not noticed (7)": func(d *decisions) {
+		d.survey = func(a policy.Archive, bases []policy.Base) (policy.Report, error) {
+			r, err := policy.Survey(a, bases)
+			last, _ := a.Head(a.Numbers[len(a.Numbers)-1])
+			for _, b := range bases {
+				if r.Base.ID == "" && b.Line.Same(last.Line()) && b.Session == last.Session {
+					r.Base = b
+				}
+			}
+			return r, err
+		}
+	},
+	"a gap is known by who has seen it begin (7)": func(d *decisions) { d.forgetful = true },
+	"a restore compares nothing (7)":              func(d *decisions) { d.trusting = true },
+	"a client's time is believed (8)": func(d *decisions) {
+		d.between = func(_, _, latest time.Time) binlog.Times {
+			return binlog.Times{Floor: latest, Ceiling: start.Add(1e6 * time.Hour)}
+		}
+	},
+	"other domains are skipped (9)": func(d *decisions) {
+		d.foreign = func(binlog.Head, []binlog.GTID) []binlog.GTID { return nil }
+	},
+	"a base of before the chain began (9)": func(d *decisions) {
+		blind := func(h binlog.Head) binlog.Head {
+			h.Foreign, h.From = nil, 0
+			return h
+		}
+		d.choose = func(heads []binlog.Head, b policy.Base, t binlog.Target, through binlog.Through) (policy.Range, error) {
+			var out []binlog.Head
+			for _, h := range heads {
+				out = append(out, blind(h))
+			}
+			return policy.Choose(out, b, t, through)
+		}
+		d.survey = func(a policy.Archive, bases []policy.Base) (policy.Report, error) {
+			head := a.Head
+			a.Head = func(n uint64) (binlog.Head, error) {
+				h, err := head(n)
+				return blind(h), err
+			}
+			return policy.Survey(a, bases)
+		}
+	},
+	"a manifest is read once": func(d *decisions) { d.remembering = true },
+	"a base that has failed is not made again": func(d *decisions) {
+		d.decide = func(to *v1alpha1.ArchiveStatus, f archival.Facts) archival.Request {
+			ask := archival.Decide(to, f)
+			if ask.Failed != nil {
+				return archival.Request{}
+			}
+			return ask
+		}
+	},
+	"what is recoverable begins before the backup": func(d *decisions) {
+		d.decide = func(to *v1alpha1.ArchiveStatus, f archival.Facts) archival.Request {
+			ask := archival.Decide(to, f)
+			if to.RecoverableFrom != nil {
+				to.RecoverableFrom = new(metav1.NewTime(to.RecoverableFrom.Add(-time.Second)))
+			}
+			return ask
+		}
+	},
+	"retention keeps no backup of before its window": func(d *decisions) {
+		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
+			f.Backups, f.Cluster = slices.Clone(f.Backups), f.Cluster.DeepCopy()
+			f.Cluster.Status.Backup = nil
+			for i := range f.Backups {
+				f.Backups[i].Status.GTID = ""
+			}
+			return schedule.Retain(to, f)
+		}
+	},
+	"retention keeps the last backup of before its window alone": func(d *decisions) {
+		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
+			f.Cluster = f.Cluster.DeepCopy()
+			f.Cluster.Status.Backup = nil
+			return schedule.Retain(to, f)
+		}
+	},
+	"the window needs no backup of before it": func(d *decisions) {
+		d.prune = func(a policy.Archive, bases []policy.Base, w time.Duration, now time.Time) ([]uint64, []policy.Base,
+			error) {
+			return policy.Prune(a, bases, w, now.Add(window))
+		}
+	},
+}
+
+// fails finds a schedule that breaks a promise with other decisions than those shipped, and because of them.
+func fails(d decisions, seeds uint64) (w *world, seed uint64) {
+	for s := range seeds {
+		if w := broken(d, draw(s)); w != nil {
+			return w, s
+		}
+	}
+	return nil, 0
+}
+
+// broken plays a schedule, and returns the world if the decisions break a promise that those shipped keep.
+func broken(d decisions, schedule []event) *world {
+	if w := play(d, schedule); w.broken != "" && play(shipped(), schedule).broken == "" {
+		return w
+	}
+	return nil
+}
+
+// TestModelMutants: the promises find each of them.
+func TestModelMutants(t *testing.T) {
+	for name, mutate := range mutants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := shipped()
+			mutate(&d)
+			if w := broken(d, known[name]); w != nil {
+				t.Log("known: " + w.broken)
+				return
+			}
+			if known[name] != nil {
+				t.Fatal("the known schedule does not find it")
+			}
+			w, seed := fails(d, 4000)
+			if w == nil {
+				t.Fatal("the promises do not find it")
+			}
+			t.Logf("seed %d: %s", seed, w.broken)
+		})
+	}
+}
+
+func one(h binlog.Head) binlog.Head {
+	h.Lines, h.Before, h.Checksum, h.Seqno = []binlog.Line{{History: "h", ID: "x"}}, "", "", 1
+	return h
+}
+
+// explained takes what no node has for no transaction.
+func explained(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
+	v := policy.JudgeHole(after, next, nodes, waited)
+	if v.Act == policy.Begin {
+		return policy.HoleAnswer{Act: policy.Follow, Why: fmt.Sprint("all lack it: ", next)}
+	}
+	return v
+}

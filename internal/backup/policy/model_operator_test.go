@@ -1,0 +1,177 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// operator is what the cluster's operator knows: the objects of backups, and what it reports of the archive. It asks
+// for backups that the archive goes on from, and removes those that retention does not keep.
+type operator struct {
+	cluster  *v1alpha1.GaleraCluster
+	store    *v1alpha1.GaleraBackupStore
+	schedule *v1alpha1.GaleraBackupSchedule
+	objects  []v1alpha1.GaleraBackup
+	reported *v1alpha1.ArchiveStatus
+}
+
+func newOperator() operator {
+	o := operator{cluster: &v1alpha1.GaleraCluster{}, store: &v1alpha1.GaleraBackupStore{},
+		schedule: &v1alpha1.GaleraBackupSchedule{}}
+	o.cluster.Name, o.cluster.UID, o.store.Name, o.store.UID = "shop", "u1", "minio", "s1"
+	o.cluster.Spec.Backup = &v1alpha1.ClusterBackup{StoreRef: v1alpha1.LocalName{Name: "minio"},
+		PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+	o.cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	o.store.Spec.Retention = &v1alpha1.BackupRetention{KeepWithin: &metav1.Duration{Duration: window}}
+	o.reported = &v1alpha1.ArchiveStatus{}
+	o.cluster.Status.Backup = o.reported
+	o.schedule.Spec.Schedule = "* * * * *"
+	o.schedule.Spec.Template.ClusterRef.Name, o.schedule.Spec.Template.StoreRef.Name = "shop", "minio"
+	return o
+}
+
+// object adds that of a backup: of the schedule if it has no name, otherwise one that was asked for.
+func (w *world) object(name, id, deletion string) *v1alpha1.GaleraBackup {
+	o := &w.operator
+	b := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + id + name),
+		CreationTimestamp: metav1.NewTime(w.now)}}
+	b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name, b.Spec.DeletionPolicy = "shop", "minio", deletion
+	b.Status.ID, b.Status.ClusterUID, b.Status.Phase = id, "u1", v1alpha1.BackupFailed
+	if i := slices.IndexFunc(w.backups, func(b backup) bool { return b.ID == id }); i >= 0 {
+		b.Status.Phase, b.Status.CompletedAt = v1alpha1.BackupCompleted, new(metav1.NewTime(w.backups[i].Time))
+		if g := w.backups[i].GTID; g != (binlog.GTID{}) {
+			b.Status.GTID = g.String()
+		}
+	}
+	o.objects = append(o.objects, b)
+	return &o.objects[len(o.objects)-1]
+}
+
+// operate brings the status up to date, and makes the backup that is asked for, or fails.
+func (w *world) operate(node int, well bool) {
+	o, ask := &w.operator, w.report(node)
+	if ask.Failed != nil {
+		uid := ask.Failed.UID
+		o.objects = slices.DeleteFunc(o.objects, func(b v1alpha1.GaleraBackup) bool { return b.UID == uid })
+	}
+	if ask.Name == "" || w.line().txs == nil {
+		return
+	}
+	id := ""
+	if well {
+		id = w.makeBackup(node)
+	}
+	b := w.object(ask.Name, id, v1alpha1.BackupRetain)
+	b.Labels = map[string]string{v1alpha1.LabelArchiveOf: string(o.cluster.UID)}
+}
+
+// report brings the status up to date by what the archiver reports.
+func (w *world) report(node int) (ask archival.Request) {
+	o := &w.operator
+	numbers := w.archive().Numbers
+	if !w.logging || len(numbers) == 0 {
+		return ask
+	}
+	last, r := w.segments[numbers[len(numbers)-1]].Head, w.observe()
+	a := &task.Archived{Node: fmt.Sprint(node), GTID: last.Last.String(), Segment: last.Number, Through: last.Through,
+		Chain: r.Chain, Base: r.Base.ID, From: r.Base.Time, Gap: r.Gap, Surveyed: true}
+	if w.through.Segment == last.Number && w.through.Last == last.Last {
+		a.Through = binlog.Later(a.Through, w.through.Time)
+	}
+	ask = w.decide(o.reported, archival.Facts{Cluster: o.cluster, Archived: a, Store: o.store, Backups: o.objects,
+		Now: w.now})
+	w.say("status: %s, recoverable from %v to %v; asked for: %q", o.reported.Reason, o.reported.RecoverableFrom,
+		o.reported.ArchivedThrough, ask.Name)
+	if o.reported.Reason == v1alpha1.ReasonArchiving {
+		w.checkReported()
+	}
+	return ask
+}
+
+// checkReported: both ends of what is reported as recoverable can be restored. Where a client has set its time, the base
+// may hold a transaction that names a later one, within the slack of clocks: points until then are refused.
+func (w *world) checkReported() {
+	from, to := w.operator.reported.RecoverableFrom, w.operator.reported.ArchivedThrough
+	if w.lies || from == nil || to == nil || to.Before(from) {
+		return
+	}
+	for _, t := range []binlog.Target{{Latest: true}, {Time: from.Time}, {Time: to.Time}} {
+		if w.outliers && t.Time.Sub(from.Time) <= 2*binlog.ClockSlack && !t.Latest {
+			continue
+		}
+		if err := w.anyOf(t); err != nil {
+			w.breaks("it is reported that all from %s to %s can be restored, and %v", from, to, err)
+		}
+	}
+}
+
+// anyOf is why no backup leads to a target.
+func (w *world) anyOf(t binlog.Target) (err error) {
+	for _, b := range w.backups {
+		_, _, e := w.restore(b, t)
+		if e == nil {
+			return nil
+		}
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// retain has retention remove backups, and checks that what its window needs is still there.
+func (w *world) retain() {
+	o := &w.operator
+	w.report(0)
+	remove := w.expire(&o.schedule.Status, schedule.Facts{Schedule: o.schedule, Backups: o.objects, Store: o.store,
+		Cluster: o.cluster, Now: w.now})
+	if len(remove) == 0 {
+		return
+	}
+	gone := map[string]bool{}
+	for _, b := range remove {
+		gone[b.Status.ID] = true
+	}
+	w.keeps(fmt.Sprint("backups were removed: ", gone), func() {
+		w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return gone[b.ID] })
+		o.objects = slices.DeleteFunc(o.objects, func(b v1alpha1.GaleraBackup) bool { return gone[b.Status.ID] })
+	})
+}
+
+// settles: point in time is enabled again, and once backups do not fail any more one leads to the archive.
+func (w *world) settles() {
+	w.logging = true
+	w.session++
+	for i := range w.archivers {
+		w.archivers[i].kill()
+	}
+	for i := range w.nodes {
+		w.nodes[i].away = false
+		w.nodes[i].file++
+	}
+	for i := range 40 {
+		if w.commit(w.now, -1, false); len(w.segments) > maxBegins-2 || w.broken != "" {
+			return
+		}
+		for range 8 {
+			w.step(0, i%3)
+		}
+		w.flush(&w.archivers[0], true)
+		w.operate(i%3, i > 2)
+		if w.operator.reported.Reason == v1alpha1.ReasonArchiving {
+			return
+		}
+		w.now = w.now.Add(3 * time.Hour)
+	}
+	w.breaks("the archive is not whole again after days: %s, %s", w.operator.reported.Reason, w.operator.reported.Message)
+}
