@@ -67,9 +67,11 @@ clean-cache: ## Remove the local Kubernetes and everything that was built for it
 build: ## Compile the programs into bin, statically.
 	@$(GO_BUILD) -o bin/manager ./cmd/manager
 	@$(GO_BUILD) -o bin/agent ./cmd/agent
+	@$(GO_BUILD) -o bin/benchmarks ./cmd/benchmarks
 	@$(GO_BUILD) -o bin/bench-runner ./cmd/bench-runner
 	@$(GO_BUILD) -o bin/backup ./cmd/backup
 	@$(GO_BUILD) -o bin/kubectl-galera ./cmd/kubectl-galera
+	@$(GO_BUILD) -o bin/kubectl-galera-bench ./cmd/kubectl-galera-bench
 
 .PHONY: images
 images: build ## Build all container images in the local Docker.
@@ -94,7 +96,7 @@ release-dry-run: $(KUSTOMIZE) ## Leave a release in dist: image, programs, chart
 
 .PHONY: clean
 clean: ## Remove what was built here; tools stay.
-	@rm -rf dist bin/manager bin/agent bin/backup bin/bench-runner bin/kubectl-galera bin/render bin/release cover.out
+	@rm -rf dist bin/manager bin/agent bin/backup bin/benchmarks bin/bench-runner bin/kubectl-galera bin/kubectl-galera-bench bin/render bin/release cover.out
 
 ##@ Develop
 
@@ -107,7 +109,7 @@ manifests: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Generate CRDs, their reference, 
 	@$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
 	@go run ./hack/bounds config/crd/bases
 	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/{clusterref,galera{cluster,backup,backupstore,backupschedule,database,user}}/... output:rbac:dir=config/rbac
-	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-benchmarks paths=./controllers/galerabenchmark/... output:rbac:dir=config/benchmarks
+	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-benchmarks paths=./internal/bench/galerabenchmark/... output:rbac:dir=config/benchmarks
 	@hack/reference.sh $(CRD_REF_DOCS) docs/reference.md
 	@$(MAKE) chart
 

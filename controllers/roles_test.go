@@ -40,6 +40,7 @@ func TestRightsOfBenchmarks(t *testing.T) {
 		{"galera-operator.io", "galeraclusters", "delete"},
 		{"galera-operator.io", "galeraclusters", "patch"},
 		{"galera-operator.io", "galerabenchmarks", "list"},
+		{"rbac.authorization.k8s.io", "roles", "patch"},
 	} {
 		if allows(operator, right[0], right[1], right[2]) {
 			t.Errorf("the operator may %s %s without benchmarks", right[2], right[1])

@@ -54,13 +54,14 @@ from_base() {
   step "build $tag" docker_build "$tag" "$context" "$base"
 }
 
-# operator: the Makefile compiles bin/manager and bin/agent; this only packs them.
+# operator: the Makefile compiles the programs; this only packs them.
 operator() {
-  local hash
-  if [ ! -x "$REPO_DIR/bin/manager" ] || [ ! -x "$REPO_DIR/bin/agent" ] || [ ! -x "$REPO_DIR/bin/backup" ] || [ ! -x "$REPO_DIR/bin/bench-runner" ]; then
-    die "bin/manager, bin/agent, bin/backup and bin/bench-runner are missing: compile them first (make build)"
-  fi
-  hash=$(folder_hash "$REPO_DIR/bin/manager" "$REPO_DIR/bin/agent" "$REPO_DIR/bin/backup" "$REPO_DIR/bin/bench-runner" "$REPO_DIR/Dockerfile")
+  local hash program programs=()
+  for program in manager agent backup benchmarks bench-runner; do
+    [ -x "$REPO_DIR/bin/$program" ] || die "bin/$program is missing: compile it first (make build)"
+    programs+=("$REPO_DIR/bin/$program")
+  done
+  hash=$(folder_hash "${programs[@]}" "$REPO_DIR/Dockerfile")
   up_to_date "$OPERATOR_IMAGE" "$hash" && return 0
   step "build $OPERATOR_IMAGE" docker build -t "$OPERATOR_IMAGE" --label "$LABEL=$hash" "$REPO_DIR"
 }

@@ -21,7 +21,7 @@ sign() { cosign "$1" --yes ${SIGN[@]+"${SIGN[@]}"} "${@:2}"; }
 
 compile_for() {
   local program
-  for program in manager agent backup bench-runner; do
+  for program in manager agent backup benchmarks bench-runner; do
     CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath -tags=disable_grpc_modules \
       -ldflags "-s -w -X github.com/galera-operator/galera-operator/internal/version.Version=$VERSION" -o "$OUT/$1/$program" "./cmd/$program"
   done
@@ -30,7 +30,7 @@ compile_for() {
 # image_for ARCH: the Dockerfile in other words: an empty image, the programs, a user. The same commit gives the same digest.
 image_for() {
   compile_for "$1"
-  tar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner -cf "$OUT/$1.tar" -C "$OUT/$1" agent backup bench-runner manager
+  tar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner -cf "$OUT/$1.tar" -C "$OUT/$1" agent backup bench-runner benchmarks manager
   crane append --oci-empty-base --new_layer "$OUT/$1.tar" --new_tag "$IMAGE:$VERSION-$1" >/dev/null
   crane mutate "$IMAGE:$VERSION-$1" --set-platform "linux/$1" --entrypoint /manager --user 65532:65532 --tag "$IMAGE:$VERSION-$1" \
     --label "org.opencontainers.image.source=https://github.com/galera-operator/galera-operator" \
@@ -56,10 +56,10 @@ sign_image() {
   sign attest --type spdxjson --predicate "$OUT/image.spdx.json" "$at"
 }
 
-# pinned VARIABLE: an image that config/manager hands on, with the digest its tag has now: what a tag leads to may change.
+# pinned VARIABLE FILE: an image that a Deployment of config/ hands on, with the digest its tag has now: what a tag leads to may change.
 pinned() {
   local image source
-  image=$(sed -n "/name: $1$/{n;s/^ *value: //p}" config/manager/manager.yaml)
+  image=$(sed -n "/name: $1$/{n;s/^ *value: //p}" "$2")
   source=$image
   [ -z "${PIN_FROM:-}" ] || source=$PIN_FROM/${image##*/}
   echo "$image@$(crane digest "$source")"
@@ -85,7 +85,7 @@ chart() {
 
 rm -rf "$OUT"
 mkdir -p "$OUT"
-DATABASE=$(pinned DEFAULT_IMAGE) BENCHMARK=$(pinned BENCHMARK_IMAGE)
+DATABASE=$(pinned DEFAULT_IMAGE config/manager/manager.yaml) BENCHMARK=$(pinned BENCHMARK_IMAGE config/benchmarks/deployment.yaml)
 step "image $VERSION" image
 step "sign the image" sign_image
 step "chart" chart

@@ -8,6 +8,7 @@ set -euo pipefail
 
 OPERATOR_NAMESPACE=galera-operator-system
 DEPLOYMENT=deployment/galera-operator-controller-manager
+BENCHMARKS=deployment/galera-operator-benchmarks
 
 kubectl_cluster() { kubectl --kubeconfig "$CLUSTER_KUBECONFIG" "$@"; }
 
@@ -22,7 +23,7 @@ restart_if_new() {
   id=$(docker image inspect --format '{{.Id}}' "$OPERATOR_IMAGE")
   old=$(kubectl_cluster -n "$OPERATOR_NAMESPACE" get "$DEPLOYMENT" -o "jsonpath={.metadata.annotations.galera-operator\.io/image-id}")
   if [ -n "$1" ] && [ "$old" != "$id" ]; then
-    kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout restart "$DEPLOYMENT"
+    kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout restart "$DEPLOYMENT" "$BENCHMARKS"
   fi
   kubectl_cluster -n "$OPERATOR_NAMESPACE" annotate --overwrite "$DEPLOYMENT" "$key=$id"
 }
@@ -33,13 +34,14 @@ deploy() {
   apply_operator
   restart_if_new "$ran"
   kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout status "$DEPLOYMENT" --timeout="${PATIENCE}s" || { explain; return 1; }
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" rollout status "$BENCHMARKS" --timeout="${PATIENCE}s" || { explain; return 1; }
 }
 
 # explain: why pods of the operator are not there.
 explain() {
   kubectl_cluster -n "$OPERATOR_NAMESPACE" get events --sort-by=.lastTimestamp | tail -n 8
   kubectl_cluster -n "$OPERATOR_NAMESPACE" get pods -o wide
-  kubectl_cluster -n "$OPERATOR_NAMESPACE" logs --all-pods -l app.kubernetes.io/component=manager --tail=4
+  kubectl_cluster -n "$OPERATOR_NAMESPACE" logs -l app.kubernetes.io/name=galera-operator --prefix --tail=4
 }
 
 # public_name: samples name the public image, which a machine without a registry does not have: the local one takes its name.

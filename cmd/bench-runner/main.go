@@ -4,14 +4,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/galera-operator/galera-operator/internal/bench/runner"
 	"github.com/galera-operator/galera-operator/internal/logs"
-	"github.com/galera-operator/galera-operator/internal/platform"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
 
@@ -39,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 1 && args[0] == "run":
 		return runner.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
-		return platform.InstallAs(args[1], "bench-runner")
+		return install(args[1])
 	case len(args) > 2 && args[0] == "sidecar":
 		return runner.RunSidecar(ctx, args[1], args[2:])
 	case len(args) == 3 && args[0] == "wireguard":
@@ -49,4 +51,23 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	}
 	return fmt.Errorf("no such command\n%s", usage)
+}
+
+// install copies this program to dir, in one step for those who read it.
+func install(dir string) error {
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = self.Close() }()
+	next := filepath.Join(dir, ".bench-runner.next")
+	out, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755) //nolint:gosec // it is run by others
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, self)
+	if err := errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(dir, "bench-runner"))
 }

@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
 	"github.com/galera-operator/galera-operator/internal/cached"
 )
 
@@ -25,15 +24,10 @@ func cacheOptions(opts *options) cache.Options {
 		DefaultTransform:     strip,
 		ByObject:             cached.ByObject(),
 	}
-	o.ByObject[&corev1.ConfigMap{}] = cache.ByObject{
-		Transform: cached.Bounded(galerabenchmark.SlimResults(cache.TransformStripManagedFields()))}
 	o.ByObject[&corev1.Node{}] = cache.ByObject{Label: labels.Everything(), Transform: slimHost}
 	for _, all := range []client.Object{&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{},
 		&v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}} {
 		o.ByObject[all] = cache.ByObject{Label: labels.Everything()}
-	}
-	if opts.benchmarks {
-		o.ByObject[&v1alpha1.GaleraBenchmark{}] = cache.ByObject{Label: labels.Everything()}
 	}
 	for _, n := range opts.namespaces() {
 		if o.DefaultNamespaces == nil {

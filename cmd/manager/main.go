@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/galera-operator/galera-operator/internal/program"
 	"github.com/galera-operator/galera-operator/internal/scrape"
 	"github.com/galera-operator/galera-operator/internal/undecodable"
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -38,7 +39,7 @@ func main() {
 		return
 	}
 	opts := bindFlags(flag.CommandLine)
-	setLogger := bindLogFlags(flag.CommandLine)
+	setLogger := program.BindLogFlags(flag.CommandLine)
 	flag.Parse()
 	setLogger(opts.logFormat)
 	log := ctrl.Log.WithName("setup")
@@ -50,13 +51,13 @@ func main() {
 }
 
 func run(opts *options) error {
-	if err := errors.Join(opts.check(), limitMemory(os.Getenv)); err != nil {
+	if err := errors.Join(opts.check(), program.LimitMemory(os.Getenv)); err != nil {
 		return err
 	}
 	config := ctrl.GetConfigOrDie()
 	config.UserAgent = "galera-operator/" + version.Version
 	ctx := ctrl.SetupSignalHandler()
-	if err := waitForAPI(ctx, config); err != nil {
+	if err := program.WaitForAPI(ctx, config); err != nil {
 		return err
 	}
 	mgr, err := newManager(config, opts)

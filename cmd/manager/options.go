@@ -5,23 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/logs"
-)
-
-// Values of --pod-users.
-const (
-	podUsersAuto     = "auto"
-	podUsersFixed    = "fixed"
-	podUsersAssigned = "assigned"
+	"github.com/galera-operator/galera-operator/internal/program"
 )
 
 // options are the operator's settings.
 type options struct {
 	defaultImage    string
-	benchmarkImage  string
 	operatorImage   string
 	namespace       string
 	watchNamespaces string
@@ -40,7 +31,6 @@ type options struct {
 	pprofAddress    string
 	logFormat       string
 	leaderElect     bool
-	benchmarks      bool
 }
 
 func bindFlags(fs *flag.FlagSet) *options {
@@ -48,8 +38,6 @@ func bindFlags(fs *flag.FlagSet) *options {
 	fs.StringVar(&o.defaultImage, "default-image", "mariadb:11.8", "database image of clusters that name none")
 	fs.StringVar(&o.operatorImage, "operator-image", os.Getenv("OPERATOR_IMAGE"),
 		"image that contains the agent; default: the environment variable OPERATOR_IMAGE")
-	fs.StringVar(&o.benchmarkImage, "benchmark-image", os.Getenv("BENCHMARK_IMAGE"),
-		"image with sysbench for benchmarks that name none; default: the environment variable BENCHMARK_IMAGE")
 	fs.StringVar(&o.agentProgram, "agent", "/agent",
 		"the agent's program that replaces those of an earlier operator in place; empty: agents are replaced with their "+
 			"pods only")
@@ -59,8 +47,8 @@ func bindFlags(fs *flag.FlagSet) *options {
 		"namespace of the operator; default: the environment variable POD_NAMESPACE")
 	fs.StringVar(&o.watchNamespaces, "watch-namespaces", "", "comma-separated namespaces to watch; empty: all")
 	fs.StringVar(&o.clusterDomain, "cluster-domain", "cluster.local", "DNS domain of the Kubernetes cluster")
-	fs.StringVar(&o.podUsers, "pod-users", podUsersAuto,
-		"user and group of the pods of clusters and benchmarks: fixed, those of the official images; assigned, none is "+
+	fs.StringVar(&o.podUsers, "pod-users", program.UsersAuto,
+		"user and group of the pods of clusters and Jobs: fixed, those of the official images; assigned, none is "+
 			"named, so that Kubernetes assigns them; auto: assigned on OpenShift, else fixed")
 	fs.StringVar(&o.podLabels, "allow-pod-labels", "",
 		"comma-separated labels that spec.podTemplate may set, in addition to those that docs/pods.md lists: keys, and "+
@@ -84,9 +72,6 @@ func bindFlags(fs *flag.FlagSet) *options {
 	fs.StringVar(&o.logFormat, "log-format", string(logs.Text),
 		"how the operator, the agents, their databases and the Jobs write their logs: text or json; nothing is restarted "+
 			"for it")
-	fs.BoolVar(&o.benchmarks, "benchmarks", true,
-		"run GaleraBenchmarks; if false, the operator needs neither their CRD nor config/benchmarks, the role that may "+
-			"delete volumes and create RoleBindings")
 	fs.BoolVar(&o.leaderElect, "leader-elect", false, "elect a leader, so that only one of several operators acts")
 	return o
 }
@@ -101,25 +86,11 @@ func (o *options) check() error {
 	if _, err := logs.Parse(o.logFormat); err != nil {
 		return fmt.Errorf("--log-format: %w", err)
 	}
-	switch {
-	case o.agentClusters < 1:
+	if o.agentClusters < 1 {
 		return errors.New("--agent-upgrade-concurrency must be at least 1")
-	case !slices.Contains([]string{podUsersAuto, podUsersFixed, podUsersAssigned}, o.podUsers):
-		return errors.New("--pod-users must be auto, fixed or assigned")
 	}
-	return nil
+	return program.CheckUsers(o.podUsers)
 }
 
 // namespaces to watch, nil for all.
-func (o *options) namespaces() []string { return list(o.watchNamespaces) }
-
-// list splits a comma-separated value, nil for an empty one.
-func list(value string) []string {
-	var out []string
-	for n := range strings.SplitSeq(value, ",") {
-		if n = strings.TrimSpace(n); n != "" {
-			out = append(out, n)
-		}
-	}
-	return out
-}
+func (o *options) namespaces() []string { return program.List(o.watchNamespaces) }

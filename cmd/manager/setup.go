@@ -7,16 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
-	"slices"
 	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
@@ -28,7 +24,6 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupstore"
-	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
@@ -41,6 +36,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/program"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
@@ -71,7 +67,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		return err
 	}
 	agents := &observe.Agents{Client: asker}
-	assigned, err := assignedUsers(opts.podUsers, mgr.GetConfig())
+	assigned, err := program.AssignedUsers(opts.podUsers, mgr.GetConfig())
 	if err != nil {
 		return err
 	}
@@ -79,12 +75,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		AssignedUsers: assigned,
 		OperatorImage: opts.operatorImage, DefaultImage: opts.defaultImage,
 		OperatorNamespace: opts.namespace, ClusterDomain: opts.clusterDomain, LogFormat: opts.logFormat,
-		PodLabels: list(opts.podLabels), PodAnnotations: list(opts.podAnnotations),
-	}
-	if opts.benchmarks {
-		if err := benchmarks(mgr, opts, options); err != nil {
-			return err
-		}
+		PodLabels: program.List(opts.podLabels), PodAnnotations: program.List(opts.podAnnotations),
 	}
 	if err := backups(mgr, opts, options, agents, asker); err != nil {
 		return err
@@ -119,24 +110,6 @@ func register(collectors ...prometheus.Collector) error {
 	return errors.Join(errs...)
 }
 
-// assignedUsers reports whether pods name no user. OpenShift, which assigns one to each namespace, serves an API group
-// of its own.
-func assignedUsers(how string, config *rest.Config) (bool, error) {
-	if how != podUsersAuto {
-		return how == podUsersAssigned, nil
-	}
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return false, err
-	}
-	groups, err := client.ServerGroups()
-	if err != nil {
-		return false, fmt.Errorf("asking the API server for its groups: %w", err)
-	}
-	return slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == "security.openshift.io" }),
-		nil
-}
-
 // replacing knows the agent's program, nil where agents are not to be replaced in place.
 func replacing(opts *options) (*galeracluster.Replacing, error) {
 	if opts.agentProgram == "" {
@@ -154,7 +127,7 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 	asker *observe.AgentClient) error {
 	c, live, jobs := mgr.GetClient(), mgr.GetAPIReader(),
 		job.Options{Image: opts.operatorImage, AssignedUsers: rendering.AssignedUsers, LogFormat: rendering.LogFormat,
-			ServiceAccounts: list(opts.accounts)}
+			ServiceAccounts: program.List(opts.accounts)}
 	sources := clone.Sources{Reader: c, Namespaces: opts.namespaces()}
 	return errors.Join(
 		register(galerabackup.Metrics{Reader: c, Leads: mgr.Elected()}),
@@ -195,11 +168,4 @@ func users(mgr ctrl.Manager, agents *observe.Agents, asker *observe.AgentClient)
 // recorder makes events of whole sentences.
 func recorder(mgr ctrl.Manager) events.EventRecorder {
 	return conditions.Events{EventRecorder: mgr.GetEventRecorder("galera-operator")}
-}
-
-// benchmarks adds the controller of GaleraBenchmarks.
-func benchmarks(mgr ctrl.Manager, opts *options, rendering resources.Options) error {
-	return (&galerabenchmark.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Options: rendering, Image: opts.benchmarkImage, Now: time.Now,
-	}).SetupWithManager(mgr)
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
@@ -34,6 +33,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -200,7 +200,7 @@ func (r *Reconciler) tidy(ctx context.Context, b *v1alpha1.GaleraBackup) error {
 		return err
 	}
 	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.KeyName(b)}}
-	return apply.Remove(ctx, r.Client, r.Live, b.UID, key)
+	return ownership.Remove(ctx, r.Client, r.Live, b.UID, key)
 }
 
 // restate sets again, once no change is refused any more, the conditions that a refusal has replaced: how the backup,
@@ -293,7 +293,7 @@ func (r *Reconciler) run(ctx context.Context, f taking.Facts) error {
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, r.Client, r.Live, b.UID, j)
+	return ownership.Keep(ctx, r.Client, r.Live, b.UID, j)
 }
 
 // SetupWithManager registers the reconciler: it is woken by the backup, its Jobs, its cluster and its store.

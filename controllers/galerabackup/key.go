@@ -21,9 +21,9 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -45,7 +45,7 @@ func (r *Reconciler) key(ctx context.Context, f taking.Facts) (hash string, err 
 		if err != nil {
 			return "", err
 		}
-		if err := apply.Keep(ctx, r.Client, r.Live, b.UID, job.Key(b, cert, key, ca)); err != nil {
+		if err := ownership.Keep(ctx, r.Client, r.Live, b.UID, job.Key(b, cert, key, ca)); err != nil {
 			return "", err
 		}
 		if err := r.Live.Get(ctx, at, have); err != nil {

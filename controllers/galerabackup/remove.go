@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
@@ -75,7 +75,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if err != nil {
 		return 0, err
 	}
-	err = apply.Keep(ctx, r.Client, r.Live, b.UID, j)
+	err = ownership.Keep(ctx, r.Client, r.Live, b.UID, j)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		// The namespace is being deleted, and takes no more Jobs. The data stay: their removal was not asked for.
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
@@ -108,7 +108,7 @@ func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (runnin
 	}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.Name(b, b.Status.Attempts)}}
 	// It stays to be seen until its pods are gone.
-	return true, apply.Remove(ctx, r.Client, r.Live, b.UID, j,
+	return true, ownership.Remove(ctx, r.Client, r.Live, b.UID, j,
 		client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
 

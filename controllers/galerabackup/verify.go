@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -45,7 +45,7 @@ func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	case !d.Run && f.Job.Exists:
 		// The Job goes at once, and the volume with it.
 		old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job.VerifyName(b)}}
-		return d.RequeueAfter, apply.Remove(ctx, r.Client, r.Live, b.UID, old,
+		return d.RequeueAfter, ownership.Remove(ctx, r.Client, r.Live, b.UID, old,
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}
 	return d.RequeueAfter, nil
@@ -105,5 +105,5 @@ func (r *Reconciler) runVerification(ctx context.Context, f taking.Facts) error 
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, r.Client, r.Live, b.UID, j)
+	return ownership.Keep(ctx, r.Client, r.Live, b.UID, j)
 }

@@ -20,8 +20,8 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupschedules,verbs=get;list;watch
@@ -105,7 +105,7 @@ func (r *Reconciler) make(ctx context.Context, s *v1alpha1.GaleraBackupSchedule,
 			Labels: map[string]string{v1alpha1.LabelSchedule: s.Name, v1alpha1.LabelCluster: s.Spec.Template.ClusterRef.Name}},
 		Spec: *s.Spec.Template.DeepCopy(),
 	}
-	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
+	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(ownership.FieldOwner)))
 }
 
 // remove deletes backups. The finalizer of each removes its data.

@@ -16,10 +16,10 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
@@ -85,12 +85,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	case s.Status.Checking && !seen.Exists:
 		j, err := job.Check(s, r.Jobs)
 		if err == nil {
-			err = apply.Keep(ctx, r.Client, r.Live, s.UID, j)
+			err = ownership.Keep(ctx, r.Client, r.Live, s.UID, j)
 		}
 		return retry.Pass(again, err)
 	case !s.Status.Checking && seen.Exists:
 		old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
-		return retry.Pass(again, apply.Remove(ctx, r.Client, r.Live, s.UID, old,
+		return retry.Pass(again, ownership.Remove(ctx, r.Client, r.Live, s.UID, old,
 			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
 	return ctrl.Result{RequeueAfter: again}, nil

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -52,8 +52,8 @@ func (r *Reconciler) account(ctx context.Context, s *v1alpha1.GaleraBackupStore)
 	name := job.AccountName(s)
 	switch {
 	case s.Spec.ServiceAccountName == "":
-		err := apply.Keep(ctx, r.Client, r.Live, s.UID, job.Account(s))
-		if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
+		err := ownership.Keep(ctx, r.Client, r.Live, s.UID, job.Account(s))
+		if foreign := (ownership.ErrForeign{}); errors.As(err, &foreign) {
 			return fmt.Sprintf(
 				"the ServiceAccount %q belongs to another owner: delete it, or name it in spec.serviceAccountName to have the "+
 					"Jobs run under it", name), nil

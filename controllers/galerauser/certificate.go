@@ -13,8 +13,8 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/clusterref"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -26,7 +26,7 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 		return nil, p.dropCertificate(ctx)
 	}
 	want := resources.UserCertificate(p.cluster, p.user)
-	err = apply.Own(ctx, p.Client, p.Live, p.cluster.UID, want)
+	err = ownership.Own(ctx, p.Client, p.Live, p.cluster.UID, want)
 	if meta.IsNoMatchError(err) {
 		p.bindingProblem = clusterref.Blocker{Reason: v1alpha1.ReasonCertManagerMissing,
 			Message:    "cert-manager is not installed",
@@ -76,7 +76,7 @@ func refusal(c *cmv1.Certificate) string {
 // dropIssued removes a user's certificate and its key.
 func (r *Reconciler) dropIssued(ctx context.Context, c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) error {
 	certificate := resources.UserCertificate(c, u)
-	err := apply.Remove(ctx, r.Client, r.Live, c.UID, certificate)
+	err := ownership.Remove(ctx, r.Client, r.Live, c.UID, certificate)
 	if meta.IsNoMatchError(err) {
 		err = nil
 	}

@@ -17,8 +17,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/clusterref"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/pki"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/users"
@@ -45,7 +45,7 @@ func (p *pass) read(ctx context.Context, name string) (*corev1.Secret, error) {
 		return nil, nil
 	}
 	if err == nil && !metav1.IsControlledBy(s, p.user) {
-		err = apply.ErrForeign{Kind: "Secret", Name: name}
+		err = ownership.ErrForeign{Kind: "Secret", Name: name}
 	}
 	return s, err
 }
@@ -62,7 +62,7 @@ func (p *pass) write(ctx context.Context, name string, kind corev1.SecretType, d
 		s.Labels = map[string]string{v1alpha1.LabelCluster: p.cluster.Name, v1alpha1.LabelUser: p.user.Name}
 		s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(p.user,
 			v1alpha1.GroupVersion.WithKind("GaleraUser"))}
-		return true, p.wrote(s, p.Create(ctx, s, client.FieldOwner(apply.FieldOwner)))
+		return true, p.wrote(s, p.Create(ctx, s, client.FieldOwner(ownership.FieldOwner)))
 	}
 	if maps.EqualFunc(have.Data, data, func(a, b []byte) bool { return string(a) == string(b) }) {
 		return false, nil
@@ -70,7 +70,7 @@ func (p *pass) write(ctx context.Context, name string, kind corev1.SecretType, d
 	changed := have.DeepCopy()
 	changed.Data = data
 	return true, p.wrote(changed, p.Patch(ctx, changed,
-		client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner)))
+		client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{}), client.FieldOwner(ownership.FieldOwner)))
 }
 
 // wrote notes the version of a Secret that was written. After a failure nothing is known of it.
@@ -85,7 +85,7 @@ func (p *pass) wrote(s *corev1.Secret, err error) error {
 
 // foreignSecret returns the blocking reason for a Secret that belongs to something else.
 func (p *pass) foreignSecret(err error) error {
-	var foreign apply.ErrForeign
+	var foreign ownership.ErrForeign
 	if !errors.As(err, &foreign) {
 		return err
 	}

@@ -63,11 +63,51 @@ func (g *generator) deployment(o object) error {
 	return g.write("deployment.yaml", "", o)
 }
 
+// benchmarks is the Deployment of the benchmarks' program. What decides how and where the operator's pods run decides it
+// for this one, too.
+func (g *generator) benchmarks(o object) error {
+	pod := []string{"spec", "template", "spec"}
+	container := append(append([]string{}, pod...), "containers", "name=benchmarks")
+	in := func(parent []string, keys ...string) []string { return append(append([]string{}, parent...), keys...) }
+	for value, path := range map[string][]string{
+		"benchmarks.resources": in(container, "resources"),
+		"benchmarkImage":       in(container, "env", "name=BENCHMARK_IMAGE", "value"),
+	} {
+		if err := g.value(value, o.at(path...)); err != nil {
+			return err
+		}
+	}
+	args, _ := o.at(in(container, "args")...).([]any)
+	for _, s := range []struct {
+		with any
+		path []string
+	}{
+		{expression(`include "galera-operator.image" $`), in(container, "image")},
+		{expression("$.Values.image.pullPolicy"), in(container, "imagePullPolicy")},
+		{append(args, "«lines galera-operator.benchmarksArgs»"), in(container, "args")},
+		{block("benchmarks.resources"), in(container, "resources")},
+		{block("securityContext"), in(container, "securityContext")},
+		{block("podSecurityContext"), in(pod, "securityContext")},
+		{expression(`include "galera-operator.image" $ | quote`), in(container, "env", "name=OPERATOR_IMAGE", "value")},
+		{expression(`include "galera-operator.mirrored" (list $ $.Values.benchmarkImage) | quote`),
+			in(container, "env", "name=BENCHMARK_IMAGE", "value")},
+	} {
+		if err := o.set(s.with, s.path...); err != nil {
+			return err
+		}
+	}
+	spec := o.at(pod...).(map[string]any)
+	for _, key := range []string{"nodeSelector", "tolerations", "imagePullSecrets", "priorityClassName"} {
+		spec[key] = block(key)
+	}
+	o.at("spec", "template", "metadata", "labels").(map[string]any)["«more podLabels»"] = nil
+	return g.write("benchmarks.yaml", benchmarksOn, o)
+}
+
 // environment replaces the images that the operator hands on.
 func (g *generator) environment(o object, container []string) error {
 	env := append(append([]string{}, container...), "env")
-	for variable, value := range map[string]string{"DEFAULT_IMAGE": "databaseImage", "BENCHMARK_IMAGE": "benchmarkImage",
-		"OPERATOR_IMAGE": ""} {
+	for variable, value := range map[string]string{"DEFAULT_IMAGE": "databaseImage", "OPERATOR_IMAGE": ""} {
 		path := append(append([]string{}, env...), "name="+variable, "value")
 		was := o.at(path...)
 		with := expression(`include "galera-operator.image" $ | quote`)

@@ -32,6 +32,9 @@ func (g *generator) add(o object) error {
 	case "ServiceAccount":
 		return g.serviceAccount(o)
 	case "Deployment":
+		if ofBenchmarks(o.name()) {
+			return g.benchmarks(o)
+		}
 		return g.deployment(o)
 	case "Issuer", "Certificate":
 		return g.write("certificates.yaml", "", o)
@@ -115,15 +118,21 @@ func (g *generator) crd(o object) error {
 	return g.write("crd-"+plural+".yaml", condition, o)
 }
 
-// operatorPolicy limits the release's own service account.
+// operatorPolicy limits the release's own service accounts.
 func (g *generator) operatorPolicy(o object) error {
 	text := map[string]string{
 		configNamespace + ":" + configName + "-controller-manager": expression("$.Release.Namespace") + ":" +
 			expression(serviceAccountName),
+		configNamespace + ":" + configName + "-benchmarks": expression("$.Release.Namespace") + ":" +
+			expression(fullname) + "-benchmarks",
 		"variables.account in []": "variables.account in " +
 			expression("toJson $.Values.allowServiceAccounts"),
 	}
-	return g.write("operator-policies.yaml", "$.Values.admissionPolicies.enabled",
+	condition := "$.Values.admissionPolicies.enabled"
+	if ofBenchmarks(o.name()) {
+		condition = "and " + condition + " " + benchmarksOn
+	}
+	return g.write("operator-policies.yaml", condition,
 		replaced(map[string]any(o), text).(map[string]any))
 }
 
@@ -149,12 +158,18 @@ func replaced(v any, text map[string]string) any {
 
 func (g *generator) serviceAccount(o object) error {
 	metadata := o.at("metadata").(map[string]any)
+	if ofBenchmarks(o.name()) {
+		return g.write("benchmarks.yaml", benchmarksOn, o)
+	}
 	metadata["name"] = expression(serviceAccountName)
 	metadata["annotations"] = block("serviceAccount.annotations")
 	return g.write("service-account.yaml", "$.Values.serviceAccount.create", o)
 }
 
-const serviceAccountName = `include "galera-operator.serviceAccountName" $`
+const (
+	serviceAccountName = `include "galera-operator.serviceAccountName" $`
+	fullname           = `include "galera-operator.fullname" $`
+)
 
 func (g *generator) networkPolicy(o object) error {
 	rules, _ := o.at("spec", "ingress").([]any)

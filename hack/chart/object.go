@@ -98,7 +98,7 @@ func localise(v any, names []string) any {
 		case t == configNamespace:
 			return expression("$.Release.Namespace")
 		case slices.Contains(names, t):
-			return expression(`include "galera-operator.fullname" $`) + strings.TrimPrefix(t, configName)
+			return expression(fullname) + strings.TrimPrefix(t, configName)
 		}
 	}
 	return v

@@ -23,9 +23,12 @@ const (
 	benchmarksOn   = "$.Values.benchmarks.enabled"
 )
 
-// wanted is the condition under which the operator gets a role of config/ at all.
+// ofBenchmarks reports whether an object of config/ belongs to the benchmarks' program.
+func ofBenchmarks(name string) bool { return strings.HasPrefix(name, configName+"-benchmarks") }
+
+// wanted is the condition under which a role of config/ is given at all.
 func wanted(role string) string {
-	if role == configName+"-benchmarks" {
+	if ofBenchmarks(role) {
 		return "and " + rbacCreate + " " + benchmarksOn
 	}
 	return "and " + rbacCreate
@@ -44,12 +47,12 @@ func (g *generator) rbac(objects []object) error {
 		binding, bound := bindings[o.name()]
 		switch o.kind() {
 		case "Role":
-			if err := g.write(rbacFile, rbacCreate, o); err != nil {
+			if err := g.write(rbacFile, wanted(o.name()), o); err != nil {
 				return err
 			}
 		case "RoleBinding":
 			account(o)
-			if err := g.write(rbacFile, rbacCreate, o); err != nil {
+			if err := g.write(rbacFile, wanted(o.name()), o); err != nil {
 				return err
 			}
 		case "ClusterRole":
@@ -102,11 +105,11 @@ func forURLs(o object) bool {
 	})
 }
 
-// account gives a binding's subjects the service account of the release.
+// account gives a binding's subjects the service account of the release, in the place of the operator's.
 func account(o object) {
 	subjects, _ := o["subjects"].([]any)
 	for _, s := range subjects {
-		if m := s.(map[string]any); m["kind"] == "ServiceAccount" {
+		if m := s.(map[string]any); m["kind"] == "ServiceAccount" && m["name"] == configName+"-controller-manager" {
 			m["name"] = expression(serviceAccountName)
 		}
 	}

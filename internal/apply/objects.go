@@ -12,16 +12,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 )
-
-// FieldOwner is the name under which every field is applied.
-const FieldOwner = "galera-operator"
 
 // ErrNameTaken is returned by Objects.Apply when an object of that name exists and belongs to
 // another owner, or has another purpose in the same cluster: it is never taken over.
@@ -66,7 +62,7 @@ type applied struct{ desired, object string }
 // Apply makes an object as wanted for a cluster. A desired state with a resource version is applied only while the
 // object has it; otherwise the error is a conflict.
 func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object) error {
-	u, err := toUnstructured(want)
+	u, err := ownership.Desired(want)
 	if err != nil {
 		return err
 	}
@@ -93,7 +89,7 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 		return err
 	}
 	u.SetResourceVersion(version)
-	if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner),
+	if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(ownership.FieldOwner),
 		client.ForceOwnership); err != nil {
 		return fmt.Errorf("applying %s: %w", key, err)
 	}
@@ -186,24 +182,4 @@ func fingerprint(v any) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(b)), nil
-}
-
-// toUnstructured drops what a desired state must not contain: status and empty server-set fields.
-func toUnstructured(o client.Object) (*unstructured.Unstructured, error) {
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	if err != nil {
-		return nil, err
-	}
-	delete(m, "status")
-	unstructured.RemoveNestedField(m, "metadata", "creationTimestamp")
-	unstructured.RemoveNestedField(m, "spec", "template", "metadata", "creationTimestamp")
-	if templates, ok, _ := unstructured.NestedSlice(m, "spec", "volumeClaimTemplates"); ok {
-		for _, t := range templates {
-			pvc := t.(map[string]any)
-			delete(pvc, "status")
-			unstructured.RemoveNestedField(pvc, "metadata", "creationTimestamp")
-		}
-		_ = unstructured.SetNestedSlice(m, templates, "spec", "volumeClaimTemplates")
-	}
-	return &unstructured.Unstructured{Object: m}, nil
 }

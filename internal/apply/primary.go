@@ -12,6 +12,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -25,11 +26,11 @@ func (x Actor) assignRoles(ctx context.Context, f observe.Facts, primary string)
 	if f.PrimaryService != nil {
 		service := resources.PrimaryService(f.Cluster, primary)
 		service.ResourceVersion = f.PrimaryService.ResourceVersion
-		u, err := toUnstructured(service)
+		u, err := ownership.Desired(service)
 		if err != nil {
 			return err
 		}
-		if err := x.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner),
+		if err := x.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(ownership.FieldOwner),
 			client.ForceOwnership); err != nil {
 			return fmt.Errorf("moving %s to %s: %w", service.Name, primary, err)
 		}

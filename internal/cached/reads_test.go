@@ -26,7 +26,6 @@ var readers = []string{"controllers/...", "internal/observe", "internal/apply", 
 
 // readersOf are the functions of other packages that are given such objects.
 var readersOf = map[string][]string{
-	"internal/bench/job": {"RouteThrough"},
 	"internal/resources": {"LeftBehind", "Owned"},
 }
 

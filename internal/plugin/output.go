@@ -3,7 +3,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/plugin/screen"
 )
 
 // home moves the cursor to the beginning, and clears the screen.
@@ -57,22 +55,6 @@ func (e *env) print(value any, format string) error {
 	}
 	_, err = e.out.Write(text)
 	return err
-}
-
-// cleaned drops control characters of text that others have written.
-type cleaned struct{ to io.Writer }
-
-func (c cleaned) Write(text []byte) (int, error) {
-	_, err := io.WriteString(c.to, screen.Lines(string(text)))
-	return len(text), err
-}
-
-// printable is the output for text: a picture is written as it is.
-func (e *env) printable(format string) io.Writer {
-	if format == "png" {
-		return e.out
-	}
-	return cleaned{e.out}
 }
 
 // printObject prints an object as the API server has it: with fields that this plugin does not know, and without

@@ -274,7 +274,6 @@ func TestCommands(t *testing.T) {
 	for args, want := range map[string]string{
 		"status":        "accepts 1 arg(s), received 0",
 		"tls a b c":     "accepts between 1 and 2 arg(s)",
-		"bench report":  "accepts 1 arg(s)",
 		"backup a --x":  "unknown flag: --x",
 		"no-such-thing": "unknown command",
 		"restore":       "accepts 1 arg(s)",

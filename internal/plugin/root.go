@@ -47,7 +47,7 @@ func New(out, errOut io.Writer) *cobra.Command {
 	e.flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(overview{e}.status(), encryption{e}.tls(), backups{e}.backup(), backups{e}.backups(),
 		restores{e}.restore(), connection{e}.connectCommand(),
-		logs{e}.logs(), recovery{e}.recover(), benchmarks{e}.bench(), requests{e}.promote(), requests{e}.restart(),
+		logs{e}.logs(), recovery{e}.recover(), requests{e}.promote(), requests{e}.restart(),
 		imports{e}.importCommand(),
 		bundles{e}.report())
 	root.AddCommand(switches{e}.switches()...)

@@ -11,6 +11,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -25,8 +26,8 @@ func (pub Publisher) ensureExporterSecret(ctx context.Context, c *v1alpha1.Galer
 		metav1.IsControlledBy(have, c) {
 		return nil
 	}
-	err := apply.Keep(ctx, pub.Client, pub.Readers.Live, c.UID, want)
-	if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
+	err := ownership.Keep(ctx, pub.Client, pub.Readers.Live, c.UID, want)
+	if foreign := (ownership.ErrForeign{}); errors.As(err, &foreign) {
 		return apply.ErrNameTaken{Kind: foreign.Kind, Name: foreign.Name}
 	}
 	return err

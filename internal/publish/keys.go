@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/atrest"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
@@ -33,7 +33,7 @@ func (pub Publisher) ensureKeys(ctx context.Context, f observe.Facts) error {
 	if err != nil {
 		return err
 	}
-	err = pub.Create(ctx, resources.KeysSecret(f.Cluster, keyFile, password), client.FieldOwner(apply.FieldOwner))
+	err = pub.Create(ctx, resources.KeysSecret(f.Cluster, keyFile, password), client.FieldOwner(ownership.FieldOwner))
 	if err != nil {
 		return client.IgnoreAlreadyExists(err) // read in the next pass
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/plan"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
@@ -314,7 +315,7 @@ func (pub Publisher) ensureRootSecret(ctx context.Context, f observe.Facts) erro
 	err := pub.Readers.Live.Get(ctx, key, have)
 	if apierrors.IsNotFound(err) {
 		return client.IgnoreAlreadyExists(pub.Create(ctx, resources.RootSecret(f.Cluster, rand.Text()),
-			client.FieldOwner(apply.FieldOwner)))
+			client.FieldOwner(ownership.FieldOwner)))
 	}
 	if err != nil {
 		return err

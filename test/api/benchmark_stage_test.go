@@ -19,8 +19,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
-	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/bench/galerabenchmark"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
 )
 
 // eventually waits for something to become true.
@@ -72,12 +72,13 @@ func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 func (s *stage) begin() {
 	s.Helper()
 	ahead := s.ahead
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+	mgr, err := ctrl.NewManager(asBenchmarks(config), ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache:      cacheOf(s.benchmark.Namespace),
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)
-	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: "sysbench",
-		Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return time.Now().Add(ahead) }}).
+	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
+		Images: job.Images{Operator: "operator", Client: "sysbench"}, Domain: "cluster.local",
+		Now: func() time.Time { return time.Now().Add(ahead) }}).
 		SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

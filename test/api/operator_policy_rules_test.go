@@ -44,18 +44,26 @@ const (
 	mutantUser   = "mutant:"
 	mutantLabel  = "mutant-probe"
 	mutantActive = "the mutant is active"
+
+	// benchmarksPolicy is for the benchmarks' program alone, and not for the operator.
+	benchmarksPolicy = "benchmarks"
 )
 
 // TestEachRuleRefuses: for each part of each rule of config/admission there is a request that this part alone refuses.
 // So a rule that is removed or weakened fails this test, and a new one needs a request of its own.
 func TestEachRuleRefuses(t *testing.T) {
 	requests, probes := policyRequests(t)
-	whole, mutants := installMutants(t, probes)
-	for name, r := range requests {
-		// Also waits until the policies are enforced.
-		NewWithT(t).Eventually(func() error { return r(whole) }).WithTimeout(time.Minute).
-			Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy")), name)
+	ofBenchmarks := benchmarkRequests(t, probes)
+	whole, benchmarks, mutants := installMutants(t, probes)
+	refused := func(c client.Client, requests map[string]func(client.Client) error) {
+		for name, r := range requests {
+			// Also waits until the policies are enforced.
+			NewWithT(t).Eventually(func() error { return r(c) }).WithTimeout(time.Minute).
+				Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy")), name)
+		}
 	}
+	refused(whole, requests)
+	refused(benchmarks, ofBenchmarks)
 	var wg sync.WaitGroup
 	limit := make(chan struct{}, 8)
 	for _, m := range mutants {
@@ -67,6 +75,10 @@ func TestEachRuleRefuses(t *testing.T) {
 				return
 			}
 			admits := ""
+			requests := requests
+			if m.policy == benchmarksPolicy {
+				requests = ofBenchmarks
+			}
 			for name, r := range requests {
 				if r(m.client) == nil {
 					admits = name
@@ -99,8 +111,9 @@ func (m mutant) active(probe func(client.Client) error) error {
 }
 
 // installMutants installs all policies for users of this test, and the mutants. It returns the client of one who is
-// subject to the whole policies.
-func installMutants(t *testing.T, probes map[string]func(client.Client) error) (client.Client, []mutant) {
+// subject to the whole policies, and that of one who is in the place of the benchmarks' program.
+func installMutants(t *testing.T, probes map[string]func(client.Client) error) (whole, benchmarks client.Client,
+	mutants []mutant) {
 	t.Helper()
 	install := func(p *unstructured.Unstructured, name, users string) {
 		p.SetName(name)
@@ -114,14 +127,17 @@ func installMutants(t *testing.T, probes map[string]func(client.Client) error) (
 			t.Cleanup(func() { _ = kube.Delete(context.Background(), o) })
 		}
 	}
-	var mutants []mutant
 	for _, p := range shippedPolicies(t) {
 		of := strings.TrimPrefix(p.GetName(), "galera-operator-")
 		rules, _, err := unstructured.NestedSlice(p.Object, "spec", "validations")
 		must(t, err)
 		own := mutantUser + of + ":"
-		install(p.DeepCopy(), "mutants-"+of, fmt.Sprintf(
-			"request.userInfo.username.startsWith('%s') && !request.userInfo.username.startsWith('%s')", mutantUser, own))
+		users := fmt.Sprintf("request.userInfo.username.startsWith('%s') && !request.userInfo.username.startsWith('%s')",
+			mutantUser, own)
+		if of == benchmarksPolicy {
+			users = fmt.Sprintf("request.userInfo.username == '%snone'", own)
+		}
+		install(p.DeepCopy(), "mutants-"+of, users)
 		for i, rule := range rules {
 			expression := rule.(map[string]any)["expression"].(string)
 			for _, part := range parts(expression) {
@@ -142,7 +158,7 @@ func installMutants(t *testing.T, probes map[string]func(client.Client) error) (
 			}
 		}
 	}
-	return as(t, mutantUser+"none"), mutants
+	return as(t, mutantUser+"none"), as(t, mutantUser+benchmarksPolicy+":none"), mutants
 }
 
 // as is a user with every right of RBAC.
@@ -169,7 +185,7 @@ func shippedPolicies(t *testing.T) (out []*unstructured.Unstructured) {
 			}
 		}
 	}
-	if len(out) != 5 {
+	if len(out) != 6 {
 		t.Fatalf("%d policies", len(out))
 	}
 	return out
@@ -323,6 +339,35 @@ func policyRequests(t *testing.T) (requests, probes map[string]func(client.Clien
 		probes[policy] = create(o)
 	}
 	return requests, probes
+}
+
+// benchmarkRequests are requests that are refused to the benchmarks' program, and admitted to the operator.
+func benchmarkRequests(t *testing.T, probes map[string]func(client.Client) error) map[string]func(client.Client) error {
+	t.Helper()
+	ctx, all, out := context.Background(), everyWorkload(t, false), map[string]func(client.Client) error{}
+	for _, name := range []string{"nodes", "s3: backup", "s3: archiver", "account"} {
+		o := all[name]
+		o.SetOwnerReferences(nil) // made-up owners
+		out[name] = func(c client.Client) error {
+			return c.Create(ctx, o.DeepCopyObject().(client.Object), client.DryRunAll)
+		}
+	}
+	ours := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "benchmarked",
+		Labels: map[string]string{v1alpha1.LabelCluster: "shop"}}, Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "x", Image: "x"}}}}
+	must(t, kube.Create(ctx, ours))
+	t.Cleanup(func() { _ = kube.Delete(ctx, ours) })
+	out["a label of a pod"] = func(c client.Client) error {
+		return c.Patch(ctx, ours.DeepCopy(), client.RawPatch("application/strategic-merge-patch+json",
+			[]byte(`{"metadata": {"labels": {"b": "c"}}}`)), client.DryRunAll)
+	}
+	probe := all["benchmark's ServiceAccount"].DeepCopyObject().(client.Object)
+	probe.SetOwnerReferences(nil)
+	probe.SetLabels(map[string]string{mutantLabel: "x"})
+	probes[benchmarksPolicy] = func(c client.Client) error {
+		return c.Create(ctx, probe.DeepCopyObject().(client.Object), client.DryRunAll)
+	}
+	return out
 }
 
 // existing adds requests about objects that are there.

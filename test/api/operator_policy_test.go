@@ -30,10 +30,40 @@ import (
 // operatorName is the user that config/admission limits.
 const operatorName = "system:serviceaccount:galera-operator-system:galera-operator-controller-manager"
 
+// benchmarksName is the user of the benchmarks' program, which they limit more.
+const benchmarksName = "system:serviceaccount:galera-operator-system:galera-operator-benchmarks"
+
 // asOperator is the operator's user with every right of RBAC: what is refused, the policies refuse.
-func asOperator(c *rest.Config) *rest.Config {
+func asOperator(c *rest.Config) *rest.Config { return impersonating(c, operatorName) }
+
+// asBenchmarks is the benchmarks' user with the rights of config/benchmarks alone.
+func asBenchmarks(c *rest.Config) *rest.Config {
+	c = impersonating(c, benchmarksName)
+	c.Impersonate.Groups = []string{"system:authenticated"}
+	return c
+}
+
+// permitBenchmarks gives the benchmarks' user its role.
+func permitBenchmarks(ctx context.Context, c client.Client) error {
+	for _, file := range []string{"role.yaml", "role_binding.yaml"} {
+		text, err := os.ReadFile("../../config/benchmarks/" + file)
+		if err != nil {
+			return err
+		}
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &u.Object); err != nil {
+			return err
+		}
+		if err := c.Create(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func impersonating(c *rest.Config, name string) *rest.Config {
 	c = rest.CopyConfig(c)
-	c.Impersonate = rest.ImpersonationConfig{UserName: operatorName,
+	c.Impersonate = rest.ImpersonationConfig{UserName: name,
 		Groups: []string{"system:masters", "system:authenticated"}}
 	return c
 }
@@ -56,10 +86,10 @@ func restrictOperator(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// policedClient is the operator's, once the API server enforces the policies.
-func policedClient(t *testing.T) client.Client {
+// policedClient is the client of the operator, or of the benchmarks' program, once the API server enforces the policies.
+func policedClient(t *testing.T, user string) client.Client {
 	t.Helper()
-	c, err := client.New(asOperator(config), client.Options{Scheme: scheme})
+	c, err := client.New(impersonating(config, user), client.Options{Scheme: scheme})
 	must(t, err)
 	for _, o := range []client.Object{
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "probe"}},
@@ -74,7 +104,7 @@ func policedClient(t *testing.T) client.Client {
 		NewWithT(t).Eventually(func() error {
 			return c.Create(context.Background(), o.DeepCopyObject().(client.Object), client.DryRunAll)
 		}).
-			WithTimeout(time.Minute).Should(MatchError(ContainSubstring("galera-operator")))
+			WithTimeout(time.Minute).Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy")))
 	}
 	return c
 }
@@ -135,7 +165,7 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 		all["benchmark's "+o.GetObjectKind().GroupVersionKind().Kind] = o
 	}
 	for _, run := range plan.Runs(&bench.Spec) {
-		p := benchjob.Plan(bench, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, ro)
+		p := benchjob.Plan(bench, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, "cluster.local")
 		p.TLS = true
 		j, err := benchjob.Job(bench, c, run.Wire(1), p, images)
 		add("benchmark's Job of "+run.Cell.Workload.Name, j, err)
@@ -159,10 +189,14 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 
 // TestOperatorPolicyAdmitsTheOperator: whatever it creates passes.
 func TestOperatorPolicyAdmitsTheOperator(t *testing.T) {
-	c := policedClient(t)
+	operator, benchmarks := policedClient(t, operatorName), policedClient(t, benchmarksName)
 	for users, assigned := range map[string]bool{"fixed": false, "assigned": true} {
 		for name, o := range everyWorkload(t, assigned) {
 			o.SetOwnerReferences(nil) // made-up owners
+			c := operator
+			if strings.HasPrefix(name, "benchmark's ") {
+				c = benchmarks
+			}
 			if err := c.Create(context.Background(), o, client.DryRunAll); err != nil {
 				t.Errorf("%s, users %s: %v", name, users, err)
 			}
@@ -178,7 +212,7 @@ type refused struct {
 
 // TestOperatorPolicyRefusals: who has taken over the operator does not get further than its clusters.
 func TestOperatorPolicyRefusals(t *testing.T) {
-	c := policedClient(t)
+	c := policedClient(t, operatorName)
 	for name, tc := range refusedObjects(everyWorkload(t, false)) {
 		o := tc.object()
 		o.SetOwnerReferences(nil)
@@ -290,7 +324,7 @@ func refusedObjects(all map[string]client.Object) map[string]refused {
 
 // TestOperatorPolicyOnWhatExists: pods of others and what pods run are out of its hands, and so are accounts of others.
 func TestOperatorPolicyOnWhatExists(t *testing.T) {
-	ctx, c := context.Background(), policedClient(t)
+	ctx, c := context.Background(), policedClient(t, operatorName)
 	const ns = "policed"
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
 	pod := func(name string, labels map[string]string) *corev1.Pod {

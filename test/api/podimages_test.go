@@ -160,7 +160,7 @@ func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.
 	all = map[string]corev1.PodTemplateSpec{"nodes": resources.StatefulSet(c, opts,
 		resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template}
 	for _, run := range plan.Runs(&b.Spec) {
-		p := benchjob.Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, opts)
+		p := benchjob.Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, "cluster.local")
 		job, err := benchjob.Job(b, c, run.Wire(1), p, images)
 		must(t, err)
 		all["Job of "+run.Cell.Workload.Name] = job.Spec.Template

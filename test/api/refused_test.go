@@ -20,18 +20,18 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupstore"
-	"github.com/galera-operator/galera-operator/controllers/galerabenchmark"
 	"github.com/galera-operator/galera-operator/controllers/galeradatabase"
 	"github.com/galera-operator/galera-operator/controllers/galerauser"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/bench/galerabenchmark"
 	"github.com/galera-operator/galera-operator/internal/observe"
 )
 
 // TestRefusedInSystemNamespaces: a resource in a namespace that the policies close to the operator has a condition with
 // the policy's words, and is not tried again at once.
 func TestRefusedInSystemNamespaces(t *testing.T) {
-	ctx, c, now := context.Background(), policedClient(t), time.Now
+	ctx, c, now := context.Background(), policedClient(t, operatorName), time.Now
 	const ns = "kube-refused"
 	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
 	recorder, jobs := events.NewFakeRecorder(100), job.Options{Image: "operator"}

@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,7 +66,8 @@ func run(m *testing.M) (int, error) {
 	if kube, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return 1, err
 	}
-	if err := restrictOperator(context.Background(), kube); err != nil {
+	err = errors.Join(restrictOperator(context.Background(), kube), permitBenchmarks(context.Background(), kube))
+	if err != nil {
 		return 1, err
 	}
 	return m.Run(), nil

@@ -148,6 +148,11 @@ func TestReferencesMeet(t *testing.T) {
 			}
 		}
 		deployment := all.of("Deployment")[0]
+		for _, o := range all.of("Deployment") {
+			if strings.HasSuffix(o.at("metadata.name").(string), "-controller-manager") {
+				deployment = o
+			}
+		}
 		if s := deployment.at("spec.template.spec.volumes.0.secret.secretName"); !secrets[s] {
 			t.Errorf("no certificate brings the Secret %v, which the operator mounts", s)
 		}
@@ -157,8 +162,12 @@ func TestReferencesMeet(t *testing.T) {
 		}
 		bindings := append(all.of("RoleBinding"), all.of("ClusterRoleBinding")...)
 		for _, o := range bindings {
-			if o.at("subjects.0.name") != account || o.at("subjects.0.namespace") != "elsewhere" {
-				t.Errorf("%s is not the operator's: %v", o.id(), o["subjects"])
+			of := account
+			if strings.Contains(o.at("metadata.name").(string), "-benchmarks") {
+				of = strings.TrimSuffix(deployment.at("metadata.name").(string), "controller-manager") + "benchmarks"
+			}
+			if o.at("subjects.0.name") != of || o.at("subjects.0.namespace") != "elsewhere" {
+				t.Errorf("%s is not that of %s: %v", o.id(), of, o["subjects"])
 			}
 			role := object{"kind": o.at("roleRef.kind"), "metadata": map[string]any{"name": o.at("roleRef.name"),
 				"namespace": o.at("metadata.namespace")}}

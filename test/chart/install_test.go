@@ -250,7 +250,7 @@ func TestTwoReleases(t *testing.T) {
 		{"one", "list", "storage.k8s.io", "storageclasses", "", true},
 		{"one", "patch", "galera-operator.io", "galeraclusters/status", "one", true},
 		{"one", "watch", "galera-operator.io", "galeraclusters", "", false},
-		{"one", "delete", "", "persistentvolumeclaims", "one", true},
+		{"one", "delete", "", "persistentvolumeclaims", "one", false},
 		{"two", "delete", "", "persistentvolumeclaims", "two", false},
 		{"two", "create", "rbac.authorization.k8s.io", "roles", "two", false},
 		{"two", "list", "", "secrets", "two", true},
@@ -268,6 +268,18 @@ func TestTwoReleases(t *testing.T) {
 		must(t, kube.Create(t.Context(), review))
 		if review.Status.Allowed != test.allowed {
 			t.Errorf("%s may %s %s in %q: %v", name, test.verb, test.resource, test.in, review.Status.Allowed)
+		}
+	}
+	// The benchmarks' program has the rights that the operator has not, in the namespaces of its release alone.
+	for in, allowed := range map[string]bool{"one": true, "two": false} {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "system:serviceaccount:galera-operator-one:galera-operator-one-benchmarks",
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: in, Verb: "delete",
+				Resource: "persistentvolumeclaims"},
+		}}
+		must(t, kube.Create(t.Context(), review))
+		if review.Status.Allowed != allowed {
+			t.Errorf("the benchmarks' program of one may delete claims in %s: %t", in, review.Status.Allowed)
 		}
 	}
 }

@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	manager   = "galera-operator-controller-manager"
-	pod       = "spec.template.spec."
-	container = pod + "containers.0."
+	manager    = "galera-operator-controller-manager"
+	benchmarks = "galera-operator-benchmarks"
+	pod        = "spec.template.spec."
+	container  = pod + "containers.0."
 )
 
 // effects: for each value of the table in README.md, what it does. want is JSON of what stands at the path; "absent"
@@ -21,7 +22,7 @@ var effects = []struct{ value, values, kind, name, path, want string }{
 		`"m.example:5000/x/galera-operator/galera-operator:v0.1.0"`},
 	{"imageRegistry", `{imageRegistry: m.example}`, "Deployment", manager, container + "env.3.value",
 		`"m.example/mariadb:11.8"`},
-	{"imageRegistry", `{imageRegistry: m.example}`, "Deployment", manager, container + "env.4.value",
+	{"imageRegistry", `{imageRegistry: m.example}`, "Deployment", benchmarks, container + "env.2.value",
 		`"m.example/galera-operator/galera-sysbench:1.0"`},
 	{"imageRegistry", `{imageRegistry: m.example, databaseImage: "localhost/a/b:1"}`, "Deployment", manager,
 		container + "env.3.value", `"m.example/a/b:1"`},
@@ -41,14 +42,22 @@ var effects = []struct{ value, values, kind, name, path, want string }{
 		`"Always"`},
 	{"databaseImage", `{databaseImage: "r.example/db:1"}`, "Deployment", manager, container + "env.3",
 		`{"name":"DEFAULT_IMAGE","value":"r.example/db:1"}`},
-	{"benchmarkImage", `{benchmarkImage: "r.example/load:1"}`, "Deployment", manager, container + "env.4",
+	{"benchmarkImage", `{benchmarkImage: "r.example/load:1"}`, "Deployment", benchmarks, container + "env.2",
 		`{"name":"BENCHMARK_IMAGE","value":"r.example/load:1"}`},
 	{"imagePullSecrets", `{imagePullSecrets: [{name: pull}]}`, "Deployment", manager, pod + "imagePullSecrets",
 		`[{"name":"pull"}]`},
 	{"watchNamespaces", `{watchNamespaces: [a, b]}`, "Deployment", manager, container + "args.7",
 		`"--watch-namespaces=a,b"`},
-	{"benchmarks.enabled", `{benchmarks: {enabled: false}}`, "Deployment", manager, container + "args.7",
-		`"--benchmarks=false"`},
+	{"benchmarks.enabled", `{benchmarks: {enabled: false}}`, "Deployment", benchmarks, "", "absent"},
+	{"benchmarks.enabled", `{benchmarks: {enabled: false}}`, "ServiceAccount", benchmarks, "", "absent"},
+	{"benchmarks.enabled", `{benchmarks: {enabled: false}}`, "Role", "galera-operator-benchmarks-leader", "", "absent"},
+	{"benchmarks.enabled", `{benchmarks: {enabled: false}}`, "ValidatingAdmissionPolicy", benchmarks, "", "absent"},
+	{"benchmarks.enabled", `{}`, "Deployment", benchmarks, pod + "serviceAccountName", `"galera-operator-benchmarks"`},
+	{"benchmarks.enabled", `{log: {format: json}, watchNamespaces: [a, b]}`, "Deployment", benchmarks,
+		container + "args.2", `"--watch-namespaces=a,b"`},
+	{"benchmarks.enabled", `{log: {format: json}}`, "Deployment", benchmarks, container + "args.2", `"--log-format=json"`},
+	{"benchmarks.resources", `{benchmarks: {resources: {limits: {memory: 1Gi}}}}`, "Deployment", benchmarks,
+		container + "resources.limits", `{"memory":"1Gi"}`},
 	{"benchmarks.enabled", `{benchmarks: {enabled: false}}`, "ClusterRole", "galera-operator-benchmarks", "", "absent"},
 	{"benchmarks.enabled", `{benchmarks: {enabled: false}}`, "ClusterRoleBinding", "galera-operator-benchmarks", "",
 		"absent"},
@@ -58,10 +67,13 @@ var effects = []struct{ value, values, kind, name, path, want string }{
 		"galerabenchmarks.galera-operator.io", "", "absent"},
 	{"admissionPolicies.enabled", `{}`, "ValidatingAdmissionPolicy", "galera-operator-workloads",
 		"spec.matchConditions.0.expression",
-		`"request.userInfo.username == 'system:serviceaccount:galera-operator-system:galera-operator-controller-manager'"`},
+		`"request.userInfo.username == 'system:serviceaccount:galera-operator-system:galera-operator-controller-manager' ||\nrequest.userInfo.username == 'system:serviceaccount:galera-operator-system:galera-operator-benchmarks'"`},
 	{"admissionPolicies.enabled", `{serviceAccount: {name: mine}}`, "ValidatingAdmissionPolicy", "galera-operator-pods",
 		"spec.matchConditions.0.expression",
-		`"request.userInfo.username == 'system:serviceaccount:galera-operator-system:mine'"`},
+		`"request.userInfo.username == 'system:serviceaccount:galera-operator-system:mine' ||\nrequest.userInfo.username == 'system:serviceaccount:galera-operator-system:galera-operator-benchmarks'"`},
+	{"admissionPolicies.enabled", `{serviceAccount: {name: mine}}`, "ValidatingAdmissionPolicy", benchmarks,
+		"spec.matchConditions.0.expression",
+		`"request.userInfo.username == 'system:serviceaccount:galera-operator-system:galera-operator-benchmarks'"`},
 	{"admissionPolicies.enabled", `{admissionPolicies: {enabled: false}}`, "ValidatingAdmissionPolicy",
 		"galera-operator-workloads", "", "absent"},
 	{"admissionPolicies.enabled", `{admissionPolicies: {enabled: false}}`, "ValidatingAdmissionPolicyBinding",
@@ -83,7 +95,7 @@ var effects = []struct{ value, values, kind, name, path, want string }{
 	{"log.level", `{log: {level: 3}}`, "Deployment", manager, container + "args.7", `"--zap-log-level=3"`},
 	{"extraArgs", `{extraArgs: ["--a", "--b=c"], log: {format: json}}`, "Deployment", manager, container + "args.9",
 		`"--b=c"`},
-	{"extraEnv", `{extraEnv: [{name: A, value: b}]}`, "Deployment", manager, container + "env.6",
+	{"extraEnv", `{extraEnv: [{name: A, value: b}]}`, "Deployment", manager, container + "env.5",
 		`{"name":"A","value":"b"}`},
 	{"crds.install", `{crds: {install: false}}`, "CustomResourceDefinition", "galeraclusters.galera-operator.io", "",
 		"absent"},

@@ -70,7 +70,7 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		}).WithContext(ctx).WithTimeout(shortly).Should(BeTrue(), "the private cluster goes")
 	}, SpecTimeout(8*time.Minute))
 
-	It("goes on where it was when the operator is killed, and repeats a run in which a node was lost", Label(Faults),
+	It("goes on where it was when its program and the operator are killed, and repeats a run in which a node was lost", Label(Faults),
 		func(ctx SpecContext) {
 			b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
 				s.Workloads[0].OLTP.Duration = &metav1.Duration{Duration: 10 * time.Second}
@@ -89,8 +89,9 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 				if at := run.Step + " of " + run.Arm; !killed[at] {
 					killed[at] = true
 					maps.Copy(measured, rawResults(ctx, b))
-					progress("killing the operator at the step %s, with %d results", at, len(measured))
+					progress("killing the operator and the benchmarks' program at the step %s, with %d results", at, len(measured))
 					Expect(kube.Operator().DeletePod(ctx)).To(Succeed())
+					Expect(kube.Operator().DeleteBenchmarksPod(ctx)).To(Succeed())
 				}
 			})
 			Expect(killed).To(And(HaveKey("Switch of plain"), HaveKey("Measure of plain"), HaveKey("Switch of encrypted"),

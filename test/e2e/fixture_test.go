@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -77,7 +77,7 @@ func expectSpecsUntouched(ctx context.Context, ns string) {
 		}
 		for _, m := range c.ManagedFields {
 			if m.Subresource == "" && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.GetRawBytes()), `"f:spec"`) {
-				Expect(m.Manager).NotTo(BeElementOf(apply.FieldOwner, "manager"), "%s/%s: the operator has written to the spec", ns,
+				Expect(m.Manager).NotTo(BeElementOf(ownership.FieldOwner, "manager"), "%s/%s: the operator has written to the spec", ns,
 					c.Name)
 			}
 		}

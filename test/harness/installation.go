@@ -35,10 +35,17 @@ func (k Installation) ChartValues(ctx context.Context) (map[string]any, error) {
 	}
 	values := map[string]any{"image": map[string]any{"repository": manager.Image[:i], "tag": manager.Image[i+1:]}}
 	for _, e := range manager.Env {
-		switch e.Name {
-		case "DEFAULT_IMAGE":
+		if e.Name == "DEFAULT_IMAGE" {
 			values["databaseImage"] = e.Value
-		case "BENCHMARK_IMAGE":
+		}
+	}
+	program := &appsv1.Deployment{}
+	err = k.kube.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: BenchmarksDeployment}, program)
+	if err != nil {
+		return values, client.IgnoreNotFound(err) // an installation without benchmarks
+	}
+	for _, e := range program.Spec.Template.Spec.Containers[0].Env {
+		if e.Name == "BENCHMARK_IMAGE" {
 			values["benchmarkImage"] = e.Value
 		}
 	}

@@ -21,7 +21,7 @@ func BuildOperator(ctx context.Context, repository, image, version string) error
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	flags := "-s -w -X github.com/galera-operator/galera-operator/internal/version.Version=" + version
-	for _, program := range []string{"manager", "agent", "backup", "bench-runner"} {
+	for _, program := range []string{"manager", "agent", "backup", "benchmarks", "bench-runner"} {
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o",
 			filepath.Join(dir, "bin", program), "./cmd/"+program)
 		build.Dir, build.Env = repository, append(os.Environ(), "CGO_ENABLED=0")

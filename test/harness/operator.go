@@ -21,8 +21,10 @@ import (
 const (
 	OperatorNamespace  = "galera-operator-system"
 	OperatorDeployment = "galera-operator-controller-manager"
-	operatorProgram    = "manager"
-	operatorLease      = "galera-operator"
+	// BenchmarksDeployment is that of the benchmarks' program.
+	BenchmarksDeployment = "galera-operator-benchmarks"
+	operatorProgram      = "manager"
+	operatorLease        = "galera-operator"
 	// OperatorReplicas is how many pods the operator has when a test does not want it otherwise.
 	OperatorReplicas int32 = 2
 )
@@ -212,6 +214,13 @@ func (k Operator) DeletePod(ctx context.Context) error {
 	return k.kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(OperatorNamespace),
 		client.MatchingLabels(d.Spec.Selector.MatchLabels), client.GracePeriodSeconds(0),
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
+}
+
+// DeleteBenchmarksPod removes the pod of the benchmarks' program at once.
+func (k Operator) DeleteBenchmarksPod(ctx context.Context) error {
+	return k.kube.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(OperatorNamespace),
+		client.MatchingLabels{"app.kubernetes.io/name": "galera-operator", "app.kubernetes.io/component": "benchmarks"},
+		client.GracePeriodSeconds(0))
 }
 
 // DeleteStandby removes the operator's pods that do not act; new ones come where Kubernetes spreads them to.

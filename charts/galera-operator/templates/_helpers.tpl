@@ -82,10 +82,26 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if ne (toString .Values.log.level) "info" }}
 - --zap-log-level={{ .Values.log.level }}
 {{- end }}
-{{- if not .Values.benchmarks.enabled }}
-- --benchmarks=false
-{{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* The same of the benchmarks' program. */ -}}
+{{- define "galera-operator.benchmarksArgs" -}}
+{{- with .Values.watchNamespaces }}
+- --watch-namespaces={{ join "," . }}
+{{- end }}
+{{- if ne .Values.clusterDomain "cluster.local" }}
+- --cluster-domain={{ .Values.clusterDomain }}
+{{- end }}
+{{- if ne .Values.podUsers "auto" }}
+- --pod-users={{ .Values.podUsers }}
+{{- end }}
+{{- if ne .Values.log.format "text" }}
+- --log-format={{ .Values.log.format }}
+{{- end }}
+{{- if ne (toString .Values.log.level) "info" }}
+- --zap-log-level={{ .Values.log.level }}
 {{- end }}
 {{- end -}}

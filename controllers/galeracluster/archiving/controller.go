@@ -26,6 +26,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
@@ -237,7 +238,7 @@ func (r *Reconciler) makeBase(ctx context.Context, c *v1alpha1.GaleraCluster, as
 		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: c.Name}, StoreRef: c.Spec.Backup.StoreRef,
 			DeletionPolicy: v1alpha1.BackupRetain},
 	}
-	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(apply.FieldOwner)))
+	return client.IgnoreAlreadyExists(r.Create(ctx, b, client.FieldOwner(ownership.FieldOwner)))
 }
 
 // removeFailed deletes a base that has failed, and with it what its attempts have left in the store: nothing names it
@@ -251,7 +252,7 @@ func (r *Reconciler) removeFailed(ctx context.Context, b *v1alpha1.GaleraBackup)
 		before := b.DeepCopy()
 		b.Spec.DeletionPolicy = v1alpha1.BackupDelete
 		return client.IgnoreNotFound(r.Patch(ctx, b, client.MergeFromWithOptions(before,
-			client.MergeFromWithOptimisticLock{}), client.FieldOwner(apply.FieldOwner)))
+			client.MergeFromWithOptimisticLock{}), client.FieldOwner(ownership.FieldOwner)))
 	case len(b.Finalizers) == 0: // its own controller adds the one that holds it until then
 		return nil
 	}
@@ -264,7 +265,7 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 		return nil
 	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
-	if err := errors.Join(apply.Remove(ctx, r.Client, r.Live, c.UID, d), apply.Remove(ctx, r.Client, r.Live, c.UID,
+	if err := errors.Join(ownership.Remove(ctx, r.Client, r.Live, c.UID, d), ownership.Remove(ctx, r.Client, r.Live, c.UID,
 		job.ArchiverUser(c))); err != nil {
 		return err
 	}
@@ -276,7 +277,7 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 // stopArchiver stops the archiver of a cluster that hibernates. It goes on from the nodes' binary logs.
 func (r *Reconciler) stopArchiver(ctx context.Context, c *v1alpha1.GaleraCluster) error {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: resources.ArchiverName(c)}}
-	if err := apply.Remove(ctx, r.Client, r.Live, c.UID, d); err != nil || c.Status.Backup == nil ||
+	if err := ownership.Remove(ctx, r.Client, r.Live, c.UID, d); err != nil || c.Status.Backup == nil ||
 		c.Status.Backup.Reason == v1alpha1.ReasonHibernated {
 		return err
 	}

@@ -6,9 +6,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -59,5 +59,5 @@ func (r *Reconciler) tidy(ctx context.Context, c *v1alpha1.GaleraCluster) error 
 	if err != nil || b == nil || b.DeletionTimestamp != nil {
 		return err
 	}
-	return apply.Remove(ctx, r.Client, r.Live, c.UID, b)
+	return ownership.Remove(ctx, r.Client, r.Live, c.UID, b)
 }

@@ -22,12 +22,12 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
@@ -200,20 +200,20 @@ func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration
 		if err != nil {
 			return err
 		}
-		return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
+		return ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
 	}
 	if d.Find {
 		j, err := job.Find(c, f.Source.Store, f.Source.Find, r.Jobs)
 		if err != nil {
 			return err
 		}
-		return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
+		return ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
 	}
 	switch {
 	case d.Copy:
-		return apply.Keep(ctx, r.Client, r.Live, c.UID, clone.Backup(c))
+		return ownership.Keep(ctx, r.Client, r.Live, c.UID, clone.Backup(c))
 	case d.Drop:
-		return apply.Remove(ctx, r.Client, r.Live, c.UID,
+		return ownership.Remove(ctx, r.Client, r.Live, c.UID,
 			&v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: clone.BackupName(c)}})
 	}
 	var errs []error
@@ -230,7 +230,7 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 		return nil // the Job waits for the keys
 	}
 	if err := client.IgnoreAlreadyExists(r.Create(ctx, resources.Claim(c, ordinal),
-		client.FieldOwner(apply.FieldOwner))); err != nil {
+		client.FieldOwner(ownership.FieldOwner))); err != nil {
 		return err
 	}
 	if restoration.IsExternal(c) {
@@ -238,7 +238,7 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 		if err != nil {
 			return err
 		}
-		return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
+		return ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
 	}
 	replay, err := restoration.Replay(c)
 	if err != nil {
@@ -255,7 +255,7 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, r.Client, r.Live, c.UID, j)
+	return ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
 }
 
 // SetupWithManager registers the reconciler: it is woken by the cluster, its Jobs, and the copy of a clone.

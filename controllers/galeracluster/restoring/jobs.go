@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // tidyJobs removes the Jobs that have filled a volume, or are not to fill it any more: their pods hold the members'
@@ -29,7 +29,7 @@ func (r *Reconciler) tidyJobs(ctx context.Context, c *v1alpha1.GaleraCluster) (b
 			continue
 		}
 		// It stays to be seen until its pods are gone.
-		if err := apply.Remove(ctx, r.Client, r.Live, c.UID, j,
+		if err := ownership.Remove(ctx, r.Client, r.Live, c.UID, j,
 			client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 			return nil, err
 		}

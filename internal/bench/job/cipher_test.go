@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // podOf is the pod of a benchmark's first run.
@@ -18,7 +18,7 @@ func podOf(t *testing.T, arm v1alpha1.BenchmarkArm, w v1alpha1.BenchmarkWorkload
 	b, c, _ := overSSH()
 	b.Spec.Arms, b.Spec.Workloads = []v1alpha1.BenchmarkArm{arm}, []v1alpha1.BenchmarkWorkload{w}
 	run := plan.Runs(&b.Spec)[0]
-	job, err := Job(b, c, run.Wire(1), Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{}),
+	job, err := Job(b, c, run.Wire(1), Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, "cluster.local"),
 		Images{Client: "db:1"})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestCipherSpeaksWithNobody(t *testing.T) {
 		if pod.Affinity.PodAffinity == nil || pod.Affinity.PodAntiAffinity != nil {
 			t.Errorf("got %+v", pod.Affinity)
 		}
-		if got := slices.Contains(client.Env, resources.WithoutAcceleration()[0]); got != (acceleration == "Off") {
+		if got := slices.Contains(client.Env, cluster.WithoutAcceleration()[0]); got != (acceleration == "Off") {
 			t.Errorf("%s: hidden: %v", acceleration, got)
 		}
 	}
@@ -52,7 +52,7 @@ func TestClientsOfAnArmWithoutAcceleration(t *testing.T) {
 		pod := podOf(t, v1alpha1.BenchmarkArm{Name: "a", CPUAcceleration: acceleration},
 			v1alpha1.BenchmarkWorkload{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Threads: []int32{1}}})
 		env := pod.Containers[0].Env
-		for _, want := range append(resources.WithoutAcceleration(), corev1.EnvVar{Name: "GODEBUG", Value: "cpu.aes=off"}) {
+		for _, want := range append(cluster.WithoutAcceleration(), corev1.EnvVar{Name: "GODEBUG", Value: "cpu.aes=off"}) {
 			if got := slices.Contains(env, want); got != (acceleration == "Off") {
 				t.Errorf("%s: %s: %v", acceleration, want.Name, got)
 			}

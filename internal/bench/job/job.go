@@ -13,17 +13,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/logs"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // Images of a Job.
 type Images struct {
 	// Operator brings the runner, Client has the load generator, Proxy the pooling proxy where a run has one.
 	Operator, Client, Proxy string
-	// AssignedUsers reports whether pods name no user: resources.Options.
+	// AssignedUsers reports whether pods name no user: Kubernetes assigns one.
 	AssignedUsers bool
 	// LogFormat is how the runner writes its log: text or json; "" is text.
 	LogFormat string
@@ -222,7 +222,7 @@ func environment(b *v1alpha1.GaleraBenchmark, images Images, name, plan string, 
 	}
 	if p.WithoutAcceleration {
 		// The client of connections is a Go program.
-		env = append(append(env, resources.WithoutAcceleration()...), corev1.EnvVar{Name: "GODEBUG", Value: "cpu.aes=off"})
+		env = append(append(env, cluster.WithoutAcceleration()...), corev1.EnvVar{Name: "GODEBUG", Value: "cpu.aes=off"})
 	}
 	return env
 }
@@ -241,7 +241,7 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 	if p.TLS {
 		add("ca", result.CADir,
 			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-				LocalObjectReference: corev1.LocalObjectReference{Name: resources.CAConfigMapName(c)}}})
+				LocalObjectReference: corev1.LocalObjectReference{Name: cluster.CAConfigMap(c)}}})
 		add("client", result.ClientCertDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 			SecretName: BindingName(CertificateName(b)), DefaultMode: new(int32(0o440)),
 			Items: []corev1.KeyToPath{{Key: corev1.TLSCertKey, Path: corev1.TLSCertKey},
@@ -276,7 +276,7 @@ func scriptMap(b *v1alpha1.GaleraBenchmark, p result.Plan) string {
 // placed prefers a host without a database for what loads one, and a database's own to find out how fast its CPU is.
 func placed(c *v1alpha1.GaleraCluster, p result.Plan) *corev1.Affinity {
 	if p.Cipher != nil {
-		return podAffinity(resources.PodName(c, 0))
+		return podAffinity(cluster.PodName(c, 0))
 	}
 	return awayFromDatabases(c)
 }
@@ -286,7 +286,7 @@ func awayFromDatabases(c *v1alpha1.GaleraCluster) *corev1.Affinity {
 	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
 			PodAffinityTerm: corev1.PodAffinityTerm{
-				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: resources.Selector(c)},
+				TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: cluster.Selector(c)},
 			}}},
 	}}
 }

@@ -6,10 +6,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // scripts are sysbench's own.
@@ -24,13 +24,13 @@ const (
 )
 
 // Plan returns what a Job is reported.
-func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJob, opts resources.Options) result.Plan {
+func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJob, domain string) result.Plan {
 	a.Data.Database = Database(b, a.Data.Database)
 	p := result.Plan{Kind: a.Wire.Kind, User: Account(b),
 		TLS: plan.ClientsUseTLS(c.Spec.TLS), Data: a.Data, Seed: b.Spec.Seed, RequiredBytes: plan.Bytes(a.Data)}
 	for i := range int(c.Spec.Replicas) {
-		p.Members = append(p.Members, result.Member{Name: resources.PodName(c, i), Host: resources.PodHost(c, i, opts)})
-		p.Hosts = append(p.Hosts, resources.PodHost(c, i, opts))
+		p.Members = append(p.Members, result.Member{Name: cluster.PodName(c, i), Host: cluster.PodHost(c, i, domain)})
+		p.Hosts = append(p.Hosts, cluster.PodHost(c, i, domain))
 	}
 	if a.Run.Arm == nil {
 		return p
@@ -43,19 +43,19 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a plan.StartJo
 		// Every round has its own random numbers, and all arms of a round the same.
 		p.Seed += int64(a.Run.Round)
 		if cell.Workload.OLTP.Target == "Primary" {
-			p.Hosts = primary(c, opts)
+			p.Hosts = primary(c, domain)
 		}
 	case result.KindConnect:
 		p.Connect = connect(c, cell)
 		if cell.Workload.Connect.Target == "Primary" {
-			p.Hosts = primary(c, opts)
+			p.Hosts = primary(c, domain)
 		}
 	case result.KindResultSize:
 		w := cell.Workload.ResultSize
 		p.ResultSize = &result.Sized{Size: cell.Size, Threads: cell.Threads,
 			Seconds: seconds(w.Duration, defaultConnectSeconds)}
 		if w.Target == "Primary" {
-			p.Hosts = primary(c, opts)
+			p.Hosts = primary(c, domain)
 		}
 	case result.KindOperation:
 		p.Operation = operation(c, cell)
@@ -106,7 +106,7 @@ const patience = 900
 const early = 2
 
 func operation(c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Operation {
-	o := &result.Operation{Name: cell.Operation, Primary: resources.PrimaryServiceName(c) + "." + c.Namespace + ".svc",
+	o := &result.Operation{Name: cell.Operation, Primary: cluster.PrimaryHost(c),
 		Threads:     cell.Threads,
 		BaseSeconds: plan.OperationBaseSeconds - early, PatienceSeconds: patience}
 	switch o.Name {
@@ -127,13 +127,13 @@ func seconds(d *metav1.Duration, otherwise int) int {
 }
 
 // primary is the one node behind NAME-primary, by its own name: a run must not change nodes.
-func primary(c *v1alpha1.GaleraCluster, opts resources.Options) []string {
+func primary(c *v1alpha1.GaleraCluster, domain string) []string {
 	for i := range int(c.Spec.Replicas) {
-		if resources.PodName(c, i) == c.Status.Primary {
-			return []string{resources.PodHost(c, i, opts)}
+		if cluster.PodName(c, i) == c.Status.Primary {
+			return []string{cluster.PodHost(c, i, domain)}
 		}
 	}
-	return []string{resources.PodHost(c, 0, opts)}
+	return []string{cluster.PodHost(c, 0, domain)}
 }
 
 func without(p result.Plan, name string) (hosts []string) {

@@ -8,7 +8,6 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // TestDeadlines: what has an end of its own gets little more; what has none has a day, and no run is cut off by that.
@@ -45,7 +44,7 @@ func TestDeadlines(t *testing.T) {
 		c := &v1alpha1.GaleraCluster{}
 		c.Spec.Replicas = 3
 		run := plan.Runs(&b.Spec)[0]
-		p := Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{})
+		p := Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, "cluster.local")
 		if got := time.Duration(deadline(p)) * time.Second; got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}

@@ -10,11 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 const (
@@ -45,7 +44,7 @@ func HasProxies(b *v1alpha1.GaleraBenchmark) bool {
 func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, password,
 	adminPassword string) *corev1.Secret {
 	s := way.ProxySettings{
-		Host: p.Hosts[0], Port: resources.PortClients, User: p.User, Hash: agentapi.NativeHash(password),
+		Host: p.Hosts[0], Port: cluster.Port, User: p.User, Hash: cluster.NativeHash(password),
 		AdminPassword: adminPassword, Connections: p.Connect.Threads,
 	}
 	if p.TLS {

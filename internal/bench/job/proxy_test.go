@@ -14,7 +14,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // pooled is a benchmark through one proxy on an arm, its cluster, and the plan of its run.
@@ -25,7 +24,7 @@ func pooled(clients v1alpha1.ClientTLS) (*v1alpha1.GaleraBenchmark, *v1alpha1.Ga
 	b.Spec.Client.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	c.Spec.TLS.Clients = clients
 	run := plan.Runs(&b.Spec)[0]
-	return b, c, Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{})
+	return b, c, Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, "cluster.local")
 }
 
 // podThrough is the pod of a Job through a proxy, its proxy and its client.

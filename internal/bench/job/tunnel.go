@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 const (
@@ -83,7 +83,7 @@ func RouteThrough(p *result.Plan, b *v1alpha1.GaleraBenchmark, job string, c pla
 	name := target(*p)
 	for i := range pods {
 		if pod := &pods[i]; pod.Name == name && pod.Status.PodIP != "" {
-			t := &result.Tunnel{Target: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(resources.PortClients)),
+			t := &result.Tunnel{Target: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(cluster.Port)),
 				Cipher: c.SSHCipher, VPN: usesVPN(c)}
 			t.Server = net.JoinHostPort(TunnelName(job)+"."+b.Namespace+".svc", strconv.Itoa(int(tunnelOf(*t).port)))
 			p.Connect.Tunnel = t
@@ -226,8 +226,8 @@ func tunnelPolicy(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job st
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
 			Ingress: []networkingv1.NetworkPolicyIngressRule{{From: pods(map[string]string{v1alpha1.LabelBenchmark: b.Name}),
 				Ports: to(kind.protocol, kind.port)}},
-			Egress: []networkingv1.NetworkPolicyEgressRule{{To: pods(resources.Selector(c)),
-				Ports: to(corev1.ProtocolTCP, resources.PortClients)}},
+			Egress: []networkingv1.NetworkPolicyEgressRule{{To: pods(cluster.Selector(c)),
+				Ports: to(corev1.ProtocolTCP, cluster.Port)}},
 		},
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // overSSH is a benchmark of one tunnel, its cluster of three with a primary, and the database's pods.
@@ -36,7 +36,7 @@ func overSSH() (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraCluster, []corev1.Pod
 	c.Spec.Scheduling.Tolerations = []corev1.Toleration{{Key: "databases"}}
 	pods := make([]corev1.Pod, 3)
 	for i := range pods {
-		pods[i].Name, pods[i].Status.PodIP = resources.PodName(c, i), []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}[i]
+		pods[i].Name, pods[i].Status.PodIP = cluster.PodName(c, i), []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}[i]
 	}
 	return b, c, pods
 }
@@ -49,7 +49,7 @@ func planOverSSH(t *testing.T) (*v1alpha1.GaleraBenchmark, *v1alpha1.GaleraClust
 	t.Helper()
 	b, c, pods := overSSH()
 	run := plan.Runs(&b.Spec)[0]
-	p := Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{})
+	p := Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, "cluster.local")
 	if err := RouteThrough(&p, b, sshJob, run0(b).Cell, pods); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestTunnelAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others := []kubelabels.Set{job.Spec.Template.Labels, resources.Selector(c)}
+	others := []kubelabels.Set{job.Spec.Template.Labels, cluster.Selector(c)}
 	policies := 0
 	for _, o := range objects {
 		var selector map[string]string

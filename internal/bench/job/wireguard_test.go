@@ -11,7 +11,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // TestWireGuardParts: the operator's own program is the server, over UDP, without any privilege; each end has its own
@@ -20,7 +19,7 @@ func TestWireGuardParts(t *testing.T) {
 	b, c, pods := overSSH()
 	b.Spec.Workloads[0].Connect.Via = v1alpha1.ViaWireGuard
 	run := run0(b)
-	p := Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, resources.Options{})
+	p := Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run}, "cluster.local")
 	if err := RouteThrough(&p, b, sshJob, run.Cell, pods); err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // agents reads what the nodes' agents report every client.
@@ -24,7 +23,7 @@ type agents struct {
 }
 
 // wantedMetrics leave out the server's variables, which are as many again.
-const wantedMetrics = agentapi.PathMetrics + "?collect[]=galera&collect[]=global_status"
+const wantedMetrics = cluster.MetricsPath + "?collect[]=galera&collect[]=global_status"
 
 const (
 	askTime = 3 * time.Second
@@ -37,7 +36,7 @@ func newAgents(members []result.Member) agents {
 }
 
 func (a agents) get(ctx context.Context, m result.Member, path string) ([]byte, error) {
-	url := "http://" + net.JoinHostPort(m.Host, strconv.Itoa(agentapi.ProbePort)) + path
+	url := "http://" + net.JoinHostPort(m.Host, strconv.Itoa(cluster.MetricsPort)) + path
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -146,24 +145,24 @@ func label(s result.Sample, name string) string {
 }
 
 // peer returns a node's place in its group.
-func (a agents) peer(ctx context.Context, m result.Member) (agentapi.PeerView, error) {
-	text, err := a.get(ctx, m, agentapi.PathMetrics+"?collect[]=galera")
+func (a agents) peer(ctx context.Context, m result.Member) (cluster.Member, error) {
+	text, err := a.get(ctx, m, cluster.MetricsPath+"?collect[]=galera")
 	if err != nil {
-		return agentapi.PeerView{}, err
+		return cluster.Member{}, err
 	}
 	return parsePlace(string(text)), nil
 }
 
 // parsePlace reads a node's component, state and members. A node whose mariadbd does not answer has none.
-func parsePlace(text string) (v agentapi.PeerView) {
+func parsePlace(text string) (v cluster.Member) {
 	for line := range strings.Lines(text) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), "{")
 		labels := parseLabels(strings.TrimSuffix(rest, "} 1"))
 		switch name {
 		case "galera_primary_component 1":
-			v.Component = galera.ComponentPrimary
+			v.Primary = true
 		case "galera_node_state":
-			v.State = galera.NodeState(labels["state"])
+			v.State = labels["state"]
 		case "galera_component_member":
 			v.Members = append(v.Members, labels["member"])
 		}

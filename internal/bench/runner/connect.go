@@ -2,7 +2,10 @@ package runner
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"crypto/tls"
+	"crypto/x509"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -13,7 +16,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
 // connecting is the run that measures connections, directly, or through a tunnel or a proxy.
@@ -210,7 +212,7 @@ func (c *connector) wrongTLS(wanted bool) string {
 	if len(c.seen.PeerCertificates) == 0 {
 		return "the arm wants TLS and none was spoken"
 	}
-	algorithm, size := pki.KeyOf(c.seen.PeerCertificates[0])
+	algorithm, size := keyOf(c.seen.PeerCertificates[0])
 	if c.spec.KeyAlgorithm != "" && (algorithm != c.spec.KeyAlgorithm || size != c.spec.KeySize) {
 		return fmt.Sprintf("the server presented a key of %s %d, and the arm wants %s %d", algorithm, size,
 			c.spec.KeyAlgorithm, c.spec.KeySize)
@@ -250,7 +252,7 @@ func presented(s tls.ConnectionState) (p result.Presented) {
 	if len(s.PeerCertificates) == 0 {
 		return p
 	}
-	algorithm, size := pki.KeyOf(s.PeerCertificates[0])
+	algorithm, size := keyOf(s.PeerCertificates[0])
 	p.Protocol, p.Cipher, p.Key = tls.VersionName(s.Version), tls.CipherSuiteName(s.CipherSuite),
 		fmt.Sprintf("%s %d", algorithm, size)
 	for name, group := range groups {
@@ -259,4 +261,15 @@ func presented(s tls.ConnectionState) (p result.Presented) {
 		}
 	}
 	return p
+}
+
+// keyOf returns the algorithm of a certificate's key, and its size in bits.
+func keyOf(c *x509.Certificate) (algorithm string, size int) {
+	switch k := c.PublicKey.(type) {
+	case *rsa.PublicKey:
+		return "RSA", k.N.BitLen()
+	case *ecdsa.PublicKey:
+		return "ECDSA", k.Curve.Params().BitSize
+	}
+	return c.PublicKeyAlgorithm.String(), 0
 }

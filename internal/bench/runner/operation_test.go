@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestUnfinished: a promotion is over when the node is the primary, a renewal when all nodes have loaded the
@@ -126,18 +125,18 @@ func TestWhatARestartMakes(t *testing.T) {
 	restart, renewal := &result.OperationFacts{Name: "Restart", Node: "x-1"}, &result.OperationFacts{Name: "Renewal"}
 	for name, tc := range map[string]struct {
 		member string
-		view   agentapi.PeerView
+		view   cluster.Member
 		op     *result.OperationFacts
 		want   string
 	}{
-		"is gone":     {"x-0", agentapi.PeerView{State: galera.NodeSynced, Members: []string{"x-0", "x-2"}}, restart, ""},
-		"joins":       {"x-1", agentapi.PeerView{State: galera.NodeJoining}, restart, ""},
-		"a donor":     {"x-2", agentapi.PeerView{State: galera.NodeDonor}, restart, ""},
-		"third joins": {"x-2", agentapi.PeerView{State: galera.NodeJoining}, restart, "x-2 was Joining instead of Synced"},
-		"renewal": {"x-0", agentapi.PeerView{State: galera.NodeDonor, Members: all}, renewal,
+		"is gone":     {"x-0", cluster.Member{State: cluster.Synced, Members: []string{"x-0", "x-2"}}, restart, ""},
+		"joins":       {"x-1", cluster.Member{State: cluster.Joining}, restart, ""},
+		"a donor":     {"x-2", cluster.Member{State: cluster.Donor}, restart, ""},
+		"third joins": {"x-2", cluster.Member{State: cluster.Joining}, restart, "x-2 was Joining instead of Synced"},
+		"renewal": {"x-0", cluster.Member{State: cluster.Donor, Members: all}, renewal,
 			"x-0 was Donor instead of Synced"},
 	} {
-		tc.view.Component = galera.ComponentPrimary
+		tc.view.Primary = true
 		r := &runner{agents: newAgents([]result.Member{{Name: "x-0"}, {Name: "x-1"}, {Name: "x-2"}}),
 			out: result.Output{Operation: tc.op}}
 		if got := strings.Join(r.noticed(r.agents.judge(result.Member{Name: tc.member}, tc.view)), "; "); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {

@@ -1,39 +1,38 @@
 package runner
 
 import (
-	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
-	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agent/metrics"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 )
 
-// TestParsePlace: a node's place in its group is read from the metrics that an agent serves.
+// TestParsePlace: a node's place in its group is read from the metrics that docs/metrics.md lists.
 func TestParsePlace(t *testing.T) {
+	text := `# HELP galera_primary_component Whether the node is in a Primary component.
+# TYPE galera_primary_component gauge
+galera_primary_component 1
+# TYPE galera_node_state gauge
+galera_node_state{state="Synced"} 1
+galera_component_member{member="x-0"} 1
+galera_component_member{member="x-1"} 1
+galera_component_size 2
+`
+	all := []string{"x-0", "x-1"}
 	for name, tc := range map[string]struct {
-		server *agentapi.Server
-		want   agentapi.PeerView
+		text string
+		want cluster.Member
 	}{
-		"serves": {&agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced,
-			Members: []string{"x-0", "x-1"}}, agentapi.PeerView{Component: galera.ComponentPrimary,
-			State: galera.NodeSynced, Members: []string{"x-0", "x-1"}}},
-		"gives": {&agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeDonor, Members: []string{"x-0"}},
-			agentapi.PeerView{Component: galera.ComponentPrimary, State: galera.NodeDonor, Members: []string{"x-0"}}},
-		"is cut off": {&agentapi.Server{Component: galera.ComponentNonPrimary, State: galera.NodeSynced},
-			agentapi.PeerView{State: galera.NodeSynced}},
-		"does not answer": {nil, agentapi.PeerView{}},
+		"serves": {text, cluster.Member{Primary: true, State: cluster.Synced, Members: all}},
+		"gives": {strings.Replace(text, "Synced", "Donor", 1),
+			cluster.Member{Primary: true, State: cluster.Donor, Members: all}},
+		"is cut off": {strings.Replace(text, "component 1", "component 0", 1),
+			cluster.Member{State: cluster.Synced, Members: all}},
+		"does not answer": {"galera_primary_component 0\n", cluster.Member{}},
 	} {
-		facts := func() metrics.Facts {
-			return metrics.Facts{Report: agentapi.Report{Server: tc.server}, Now: time.Now()}
-		}
-		w := httptest.NewRecorder()
-		metrics.NewHandler(metrics.NewCollector(metrics.NodeFamilies(), facts), nil).
-			ServeHTTP(w, httptest.NewRequest("GET", agentapi.PathMetrics+"?collect[]=galera", nil))
-		if got := parsePlace(w.Body.String()); !reflect.DeepEqual(got, tc.want) {
-			t.Errorf("%s: %+v, want %+v\n%.500s", name, got, tc.want, w.Body)
+		if got := parsePlace(tc.text); !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/way"
 )
@@ -58,7 +58,7 @@ func startMariaDB(t *testing.T, options ...string) mariadb {
 		time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 	}
 	for _, statement := range []string{"DROP USER IF EXISTS root@'127.0.0.1'",
-		"CREATE USER root@'%' IDENTIFIED BY PASSWORD '" + agentapi.NativeHash(rootPassword) + "'",
+		"CREATE USER root@'%' IDENTIFIED BY PASSWORD '" + cluster.NativeHash(rootPassword) + "'",
 		"GRANT ALL ON *.* TO root@'%'"} {
 		if _, err := m.db.Exec(statement); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 // startProxy starts a real ProxySQL with our configuration, and returns its socket.
 func startProxy(t *testing.T, edit func(*way.ProxySettings)) string {
 	t.Helper()
-	s := way.ProxySettings{Host: serverIP, Port: 3306, User: "root", Hash: agentapi.NativeHash(rootPassword),
+	s := way.ProxySettings{Host: serverIP, Port: 3306, User: "root", Hash: cluster.NativeHash(rootPassword),
 		AdminPassword: "WORD", Connections: 4}
 	edit(&s)
 	dir, file := shortDir(t), filepath.Join(t.TempDir(), way.ProxyConfigFile)
@@ -186,7 +186,7 @@ func TestProxySQL(t *testing.T) {
 		"refused in plaintext": {append(tls, "--require-secure-transport"), plain, true, "through the proxy: Error "},
 		"encrypted on plain": {tls, verify(ours), false,
 			"the arm wants no TLS, and the proxy speaks TLSv1.3 with the database"},
-		"another password": {[]string{"--skip-ssl"}, func(s *way.ProxySettings) { s.Hash = agentapi.NativeHash("x") },
+		"another password": {[]string{"--skip-ssl"}, func(s *way.ProxySettings) { s.Hash = cluster.NativeHash("x") },
 			false, "through the proxy: Error 1045 (28000): ProxySQL Error: Access denied for user 'root'"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const watchPace = time.Second
@@ -59,13 +58,13 @@ func add(events []event, more ...event) []event {
 }
 
 // judge describes what is wrong by one node's account: with itself, and with those it does not see.
-func (a agents) judge(m result.Member, v agentapi.PeerView) (out []event) {
+func (a agents) judge(m result.Member, v cluster.Member) (out []event) {
 	switch {
-	case v.Component != galera.ComponentPrimary:
+	case !v.Primary:
 		out = append(out, event{member: m.Name, text: m.Name + " was not in a Primary component during the run"})
-	case v.State != galera.NodeSynced:
+	case v.State != cluster.Synced:
 		out = append(out, event{m.Name, fmt.Sprintf("%s was %s instead of Synced during the run", m.Name, v.State),
-			v.State == galera.NodeDonor || v.State == galera.NodeJoined})
+			v.State == cluster.Donor || v.State == cluster.Joined})
 	}
 	for _, other := range a.members {
 		if len(v.Members) > 0 && !slices.Contains(v.Members, other.Name) {

@@ -19,14 +19,29 @@ func SlimResults(next toolscache.TransformFunc) toolscache.TransformFunc {
 			delete(cm.Data, result.KeyLog)
 			delete(cm.Data, result.KeyProof)
 			slimOutput(cm.Data)
+			bound(cm)
 		}
 		return next(o)
 	}
 }
 
+// maxData is more than any run leaves in the cache. Anyone who may create a ConfigMap with a benchmark's label could
+// otherwise fill the memory of this program.
+const maxData = 64 << 10
+
+func bound(cm *corev1.ConfigMap) {
+	size := 0
+	for key, value := range cm.Data {
+		size += len(key) + len(value)
+	}
+	if size > maxData {
+		cm.Data = nil
+	}
+	cm.BinaryData = nil
+}
+
 // maxOutput is the longest result that is kept before there is a verdict. A longer one is read from the API
-// (lateResult): with it, the ConfigMap would lose all of its data (cached.Bounded), and the run would begin again and
-// again.
+// (lateResult): with it, the ConfigMap would lose all of its data (bound), and the run would begin again and again.
 const maxOutput = 32 << 10
 
 // slimOutput keeps of a run's result what the verdict and the figures are made of. What cannot be read stays as it is.

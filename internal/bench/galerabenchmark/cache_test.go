@@ -14,7 +14,6 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/cached"
 )
 
 // slimmed is a ConfigMap as the operator's cache keeps it. It may be asked to more than once.
@@ -23,7 +22,7 @@ func slimmed(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMap {
 	var out any = cm.DeepCopy()
 	for range 2 {
 		var err error
-		if out, err = cached.Bounded(SlimResults(cache.TransformStripManagedFields()))(out); err != nil {
+		if out, err = SlimResults(cache.TransformStripManagedFields())(out); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,6 +119,11 @@ func TestTheCacheKeepsOthersWhole(t *testing.T) {
 	other.Labels, other.Data[result.KeyLog], other.Data[result.KeyOutput] = nil, "a log", `{"oltp": {"series": []}}`
 	if got := slimmed(t, other); !reflect.DeepEqual(got, other) {
 		t.Errorf("got %v", got)
+	}
+	large := tenMinutes(t, result.KindOLTP, true)
+	large.Data["notes"] = strings.Repeat("a", maxData)
+	if got := slimmed(t, large); len(got.Data) > 0 {
+		t.Errorf("%d keys of a stranger's data are kept", len(got.Data))
 	}
 	odd := tenMinutes(t, result.KindOLTP, true)
 	odd.Data[result.KeyOutput] = `{"oltp":`

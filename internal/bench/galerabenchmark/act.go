@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // actionName is the action's own name.
@@ -44,7 +44,7 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 			return err
 		}
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
-		return apply.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
+		return ownership.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	case plan.RemoveCluster:
 		return client.IgnoreNotFound(r.Delete(ctx, seen.Cluster))
 	case plan.Expire:
@@ -61,7 +61,7 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 }
 
 func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, run plan.Run) error {
-	err := r.Create(ctx, job.Cluster(b, run), client.FieldOwner(apply.FieldOwner))
+	err := r.Create(ctx, job.Cluster(b, run), client.FieldOwner(ownership.FieldOwner))
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
@@ -108,7 +108,7 @@ func (r *Reconciler) patchCluster(ctx context.Context, c *v1alpha1.GaleraCluster
 	next := c.DeepCopy()
 	change(next)
 	return r.Patch(ctx, next, client.MergeFromWithOptions(c, client.MergeFromWithOptimisticLock{}),
-		client.FieldOwner(apply.FieldOwner))
+		client.FieldOwner(ownership.FieldOwner))
 }
 
 // startJob makes what a Job needs, and the Job last.
@@ -119,21 +119,20 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err != nil {
 		return err
 	}
-	if err := apply.Keep(ctx, r.Client, r.Live, b.UID, output); err != nil {
+	if err := ownership.Keep(ctx, r.Client, r.Live, b.UID, output); err != nil {
 		return err
 	}
 	if err := r.parts().makeAccess(ctx, b, output.Name); err != nil {
 		return err
 	}
-	images := job.Images{Operator: r.Options.OperatorImage, Client: r.Image, AssignedUsers: r.Options.AssignedUsers,
-		LogFormat: r.Options.LogFormat}
+	images := r.Images
 	if b.Spec.Client.Image != "" {
 		images.Client = b.Spec.Client.Image
 	}
 	if a.Wire.Kind == result.KindCipher {
-		images.Client = resources.Image(c, r.Options) // the library whose speed is asked for
+		images.Client = databaseImage(seen) // the library whose speed is asked for
 	}
-	plan := job.Plan(b, c, a, r.Options)
+	plan := job.Plan(b, c, a, r.Domain)
 	if a.Wire.Kind == a.Run.Cell.Kind {
 		if err := r.parts().makeWay(ctx, b, seen, a.Run.Cell, output.Name, &plan, &images); err != nil {
 			return err
@@ -143,7 +142,7 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, r.Client, r.Live, b.UID, job)
+	return ownership.Keep(ctx, r.Client, r.Live, b.UID, job)
 }
 
 // judgeRun writes down whether an attempt counts, and the pods that took part: some may be elsewhere for the next one.
@@ -225,4 +224,16 @@ func withLastLines(o *result.Output) string {
 		return o.Error
 	}
 	return o.Error + "; the last lines were: " + strings.Join(o.LastLines, " / ")
+}
+
+// databaseImage is the image that the cluster's nodes run.
+func databaseImage(seen benchmarkFacts) string {
+	for _, p := range seen.Pods {
+		for _, c := range p.Spec.Containers {
+			if c.Name == cluster.Container {
+				return c.Image
+			}
+		}
+	}
+	return seen.Cluster.Spec.Image
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
@@ -64,7 +65,7 @@ func (r *Reconciler) storageClass(ctx context.Context, c *v1alpha1.GaleraCluster
 		return *name, nil
 	}
 	claim := &corev1.PersistentVolumeClaim{}
-	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: claimName(c, 0)}, claim)
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: cluster.ClaimName(c, 0)}, claim)
 	if err != nil || claim.Spec.StorageClassName == nil {
 		return "", client.IgnoreNotFound(err)
 	}

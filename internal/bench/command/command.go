@@ -1,27 +1,48 @@
-package plugin
+// Package command is `kubectl galera bench`: reports of benchmarks, with the rights of the person who calls it.
+package command
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/advice"
 	"github.com/galera-operator/galera-operator/internal/bench/report"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/version"
 )
 
-// benchmarks is the command bench.
-type benchmarks struct{ *env }
+// env is shared by all commands.
+type env struct {
+	flags *genericclioptions.ConfigFlags
+	out   io.Writer
+}
 
-// bench has the reports of benchmarks.
-func (e benchmarks) bench() *cobra.Command {
-	c := &cobra.Command{Use: "bench", Short: "Report and compare benchmarks, and read a policy out of one"}
+// New returns the command.
+func New(out io.Writer) *cobra.Command {
+	e := &env{flags: genericclioptions.NewConfigFlags(true), out: out}
+	c := &cobra.Command{Use: "kubectl-galera-bench",
+		Short: "Report and compare benchmarks, and read a policy out of one",
+		// kubectl calls kubectl-galera-bench; people see what they type.
+		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl galera bench"},
+		SilenceUsage: true, SilenceErrors: true, Version: version.Version,
+	}
+	c.SetOut(out)
+	c.SetVersionTemplate("{{.Version}}\n")
+	e.flags.AddFlags(c.PersistentFlags())
 	var format string
 	one := &cobra.Command{
 		Use: "report NAME|FILE.json", Short: "Write the report of a benchmark, or of one that was written as json",
@@ -66,7 +87,7 @@ func (e benchmarks) bench() *cobra.Command {
 	return c
 }
 
-func (e benchmarks) load(ctx context.Context, names []string) (out []report.Benchmark, err error) {
+func (e *env) load(ctx context.Context, names []string) (out []report.Benchmark, err error) {
 	for _, name := range names {
 		b, err := e.read(ctx, name)
 		if err != nil {
@@ -78,7 +99,7 @@ func (e benchmarks) load(ctx context.Context, names []string) (out []report.Benc
 }
 
 // read reads a benchmark from the cluster, or from a file whose name ends with .json.
-func (e benchmarks) read(ctx context.Context, name string) (report.Benchmark, error) {
+func (e *env) read(ctx context.Context, name string) (report.Benchmark, error) {
 	if strings.HasSuffix(name, ".json") {
 		file, err := os.Open(name)
 		if err != nil {
@@ -87,10 +108,23 @@ func (e benchmarks) read(ctx context.Context, name string) (report.Benchmark, er
 		defer func() { _ = file.Close() }()
 		return report.Read(file)
 	}
-	if err := e.connect(); err != nil {
+	config, err := e.flags.ToRESTConfig()
+	if err != nil {
 		return report.Benchmark{}, err
 	}
-	return load(ctx, e.kube, e.key(name))
+	namespace, _, err := e.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return report.Benchmark{}, err
+	}
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return report.Benchmark{}, err
+	}
+	kube, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return report.Benchmark{}, err
+	}
+	return load(ctx, kube, client.ObjectKey{Namespace: namespace, Name: name})
 }
 
 // load reads a benchmark with all of its kept results.
@@ -118,4 +152,33 @@ func load(ctx context.Context, kube client.Client, key client.ObjectKey) (report
 		out.Records = append(out.Records, r)
 	}
 	return out, nil
+}
+
+// cleaned drops control characters of text that others have written, which would change colours or titles.
+type cleaned struct{ to io.Writer }
+
+func (c cleaned) Write(text []byte) (int, error) {
+	_, err := io.WriteString(c.to, Printable(string(text)))
+	return len(text), err
+}
+
+// Printable returns text without characters that control a terminal.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.Is(unicode.C, r), unicode.In(r, unicode.Zl, unicode.Zp), r == utf8.RuneError:
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// printable is the output for text: a picture is written as it is.
+func (e *env) printable(format string) io.Writer {
+	if format == "png" {
+		return e.out
+	}
+	return cleaned{e.out}
 }

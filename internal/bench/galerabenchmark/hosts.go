@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // tookPart returns the pods that took part in a Job's run: the cluster's nodes, the Job's own and its tunnel's server.
@@ -25,7 +25,7 @@ func tookPart(jobName string, pods []corev1.Pod) (out []result.Pod) {
 			}
 		}
 		ours := p.Labels[batchv1.JobNameLabel] == jobName || p.Labels[v1alpha1.LabelTunnel] == job.TunnelName(jobName)
-		if ours || images[resources.ContainerName] != "" {
+		if ours || images[cluster.Container] != "" {
 			out = append(out, result.Pod{Name: p.Name, Host: p.Spec.NodeName, Images: images})
 		}
 	}
@@ -46,7 +46,7 @@ func digest(p corev1.Pod, st corev1.ContainerStatus) string {
 // role is what a pod is called in the environment, "" when it has no part in it; machine is what is known of its host.
 func role(p result.Pod, reported result.Environment) (name string, machine result.Machine) {
 	switch {
-	case p.Images[resources.ContainerName] != "":
+	case p.Images[cluster.Container] != "":
 		return p.Name, reported.Members[p.Name]
 	case p.Images[job.ClientContainer] != "":
 		return "client", reported.Machine
@@ -128,9 +128,9 @@ func pulled(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 			*into = truncate(images, maxImages)
 		}
 	}
-	note(&e.DatabaseImages, resources.ContainerName)
+	note(&e.DatabaseImages, cluster.Container)
 	note(&e.ClientImages, job.ClientContainer, job.TunnelContainer)
-	note(&e.OperatorImages, job.RunnerContainer, resources.AgentContainer, job.VPNContainer)
+	note(&e.OperatorImages, job.RunnerContainer, cluster.AgentContainer, job.VPNContainer)
 	note(&e.ProxyImages, job.ProxyContainer)
 }
 

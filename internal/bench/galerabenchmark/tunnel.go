@@ -4,10 +4,10 @@ import (
 	"context"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // makeTunnel makes the tunnel's server of a Job, and adds it to the Job's plan. It may be repeated until the Job is
@@ -21,7 +21,7 @@ func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, se
 		return err
 	}
 	for _, o := range job.Tunnel(b, seen.Cluster, jobName, *p, images) {
-		if err := apply.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
+		if err := ownership.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
 	}
@@ -35,5 +35,5 @@ func (own parts) makeTunnelKeys(ctx context.Context, b *v1alpha1.GaleraBenchmark
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, own.Client, own.Live, b.UID, job.TunnelSecret(b, jobName, files))
+	return ownership.Keep(ctx, own.Client, own.Live, b.UID, job.TunnelSecret(b, jobName, files))
 }

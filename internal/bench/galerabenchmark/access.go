@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // suffixLength makes names that cannot be guessed: 50 bits.
@@ -51,9 +51,9 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		if err != nil {
 			break
 		}
-		err = apply.Keep(ctx, r.Client, r.Live, b.UID, o) // what they are never changes
+		err = ownership.Keep(ctx, r.Client, r.Live, b.UID, o) // what they are never changes
 	}
-	if foreign := (apply.ErrForeign{}); errors.As(err, &foreign) {
+	if foreign := (ownership.ErrForeign{}); errors.As(err, &foreign) {
 		return waitFor(d, v1alpha1.ReasonNameConflict, foreign.Error(), true), nil
 	}
 	if err != nil {
@@ -130,7 +130,7 @@ func account(o client.Object) plan.Account {
 func (own parts) dropAccounts(ctx context.Context, b *v1alpha1.GaleraBenchmark) error {
 	all, err := own.accountObjects(ctx, b)
 	for _, o := range all {
-		err = errors.Join(err, apply.Remove(ctx, own.Client, own.Live, b.UID, o))
+		err = errors.Join(err, ownership.Remove(ctx, own.Client, own.Live, b.UID, o))
 	}
 	return err
 }
@@ -150,13 +150,13 @@ type parts struct {
 
 func (r *Reconciler) parts() parts { return parts{r.Client, r.Live} }
 
-// foreignObjects returns apply.ErrForeign for the first object of those a Job needs that belongs to another owner.
+// foreignObjects returns ownership.ErrForeign for the first object of those a Job needs that belongs to another owner.
 func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark, a plan.StartJob) error {
 	name := plan.Name(b.Name, a.Wire)
 	at := metav1.ObjectMeta{Namespace: b.Namespace, Name: name}
 	wanted := append(job.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at})
 	for _, o := range append(wanted, job.Parts(b, name)...) {
-		if _, err := apply.Theirs(ctx, own.Client, own.Live, b.UID, o); err != nil {
+		if _, err := ownership.Theirs(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark
 // makeAccess makes what lets a Job write its result.
 func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, output string) error {
 	for _, o := range job.Access(b, output) {
-		if err := apply.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
+		if err := ownership.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
 	}

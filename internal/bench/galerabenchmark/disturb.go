@@ -12,10 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // errNotPrivate refuses what is done to a benchmark's own cluster only.
@@ -71,7 +72,7 @@ func (d disturbance) takeData(ctx context.Context, member string) error {
 			return err
 		}
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace,
-			Name: claimName(d.seen.Cluster, ordinal)}}
+			Name: cluster.ClaimName(d.seen.Cluster, ordinal)}}
 		if err := client.IgnoreNotFound(d.Delete(ctx, claim)); err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func (d disturbance) switchReplication(ctx context.Context, a plan.SwitchReplica
 
 // makeBackup makes one of the private cluster.
 func (d disturbance) makeBackup(ctx context.Context, a plan.MakeBackup) error {
-	return apply.Keep(ctx, d.Client, d.Live, d.seen.Benchmark.UID, job.Backup(d.seen.Benchmark, a.Name, a.Store))
+	return ownership.Keep(ctx, d.Client, d.Live, d.seen.Benchmark.UID, job.Backup(d.seen.Benchmark, a.Name, a.Store))
 }
 
 // backupOf is the backup that was made for a Job, nil when there is none.

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 var errKilled = errors.New("the operator was killed")
@@ -125,8 +125,8 @@ func (p *simulation) pass() {
 			return p.write(func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
 		},
 	})
-	r := &Reconciler{Client: seen, Live: seen, Image: "sysbench",
-		Options: resources.Options{OperatorImage: "operator"}, Now: func() time.Time { return p.now }}
+	r := &Reconciler{Client: seen, Live: seen,
+		Images: job.Images{Operator: "operator", Client: "sysbench"}, Domain: "cluster.local", Now: func() time.Time { return p.now }}
 	_, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
 	if err != nil && !errors.Is(err, errKilled) {
 		p.Fatal(err)

@@ -1,4 +1,6 @@
-package apply
+// Package ownership makes, keeps and removes objects for one owner, and leaves those of others alone. The operator and the
+// benchmarks use it.
+package ownership
 
 import (
 	"context"
@@ -7,9 +9,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// FieldOwner is the name under which every field is applied.
+const FieldOwner = "galera-operator"
 
 // ErrForeign is returned for an object that exists and that its would-be owner does not control: it is neither changed
 // nor deleted.
@@ -32,7 +39,7 @@ func Own(ctx context.Context, c client.Client, live client.Reader, owner types.U
 		fresh := want.DeepCopyObject().(client.Object)
 		return c.Create(ctx, fresh, client.FieldOwner(FieldOwner))
 	}
-	u, err := toUnstructured(want)
+	u, err := Desired(want)
 	if err != nil {
 		return err
 	}
@@ -85,4 +92,24 @@ func Theirs(ctx context.Context, c client.Client, live client.Reader, owner type
 		return nil, ErrForeign{Kind: kind.Kind, Name: o.GetName()}
 	}
 	return have, nil
+}
+
+// Desired drops what a desired state must not contain: status and empty server-set fields.
+func Desired(o client.Object) (*unstructured.Unstructured, error) {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	delete(m, "status")
+	unstructured.RemoveNestedField(m, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(m, "spec", "template", "metadata", "creationTimestamp")
+	if templates, ok, _ := unstructured.NestedSlice(m, "spec", "volumeClaimTemplates"); ok {
+		for _, t := range templates {
+			pvc := t.(map[string]any)
+			delete(pvc, "status")
+			unstructured.RemoveNestedField(pvc, "metadata", "creationTimestamp")
+		}
+		_ = unstructured.SetNestedSlice(m, templates, "spec", "volumeClaimTemplates")
+	}
+	return &unstructured.Unstructured{Object: m}, nil
 }

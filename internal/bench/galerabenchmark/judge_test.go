@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -240,10 +240,10 @@ func TestAccelerationOfAllPods(t *testing.T) {
 	pod := func(name string, env ...corev1.EnvVar) corev1.Pod {
 		return corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: name, Env: env}}}}
 	}
-	on, job := pod(resources.ContainerName), pod("bench")
+	on, job := pod(cluster.Container), pod("bench")
 	x86 := corev1.EnvVar{Name: "OPENSSL_ia32cap", Value: "~0x200000200000000"}
-	off := pod(resources.ContainerName, corev1.EnvVar{Name: "OPENSSL_armcap", Value: "0x1"}, x86)
-	before := pod(resources.ContainerName, x86) // made by an operator that knew of no other processors
+	off := pod(cluster.Container, corev1.EnvVar{Name: "OPENSSL_armcap", Value: "0x1"}, x86)
+	before := pod(cluster.Container, x86) // made by an operator that knew of no other processors
 	for _, tc := range []struct {
 		want string
 		pods []corev1.Pod

@@ -6,16 +6,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/status"
 )
 
 // missing returns what the benchmark's Jobs would wait for in vain: kubelet would report it in events only.
 func (r *Reconciler) missing(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
-	if r.Image == "" && b.Spec.Client.Image == "" {
-		return "there is no image with the load generator: set spec.client.image, or the operator's --benchmark-image", nil
+	if r.Images.Client == "" && b.Spec.Client.Image == "" {
+		return "there is no image with the load generator: set spec.client.image, or --benchmark-image of the benchmarks' program", nil
 	}
 	for i := range b.Spec.Workloads {
 		w := &b.Spec.Workloads[i]
@@ -66,8 +67,20 @@ func missingStore(ctx context.Context, live client.Reader, namespace string, w *
 	if err != nil {
 		return "", err
 	}
-	if _, why := status.StoreProblem(store); why != "" {
+	if why := storeProblem(store); why != "" {
 		return fmt.Sprintf("the workload %s makes backups: %s", w.Name, why), nil
 	}
 	return "", nil
+}
+
+// storeProblem describes why a store cannot be used, "" when it can.
+func storeProblem(s *v1alpha1.GaleraBackupStore) string {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
+	switch {
+	case c == nil || c.ObservedGeneration != s.Generation:
+		return fmt.Sprintf("waiting for the check of the store %q", s.Name)
+	case c.Status != metav1.ConditionTrue:
+		return fmt.Sprintf("the store %q cannot be used: %s", s.Name, c.Message)
+	}
+	return ""
 }

@@ -22,16 +22,23 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks,verbs=get;list;watch;update;patch;delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks/finalizers,verbs=update
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;create;patch
-// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;delete
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;delete
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;create;patch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;create;delete
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers;galeradatabases,verbs=get;list;watch;create;patch;delete
@@ -44,10 +51,11 @@ const benchmarkFinalizer = "galera-operator.io/restore-cluster"
 type Reconciler struct {
 	client.Client
 	// Live reads past the cache.
-	Live    client.Reader
-	Options resources.Options
-	// Image has the load generator, for benchmarks that name none.
-	Image string
+	Live client.Reader
+	// Images are those of Jobs: the client's has the load generator, for benchmarks that name none.
+	Images job.Images
+	// Domain is the DNS domain of the Kubernetes cluster.
+	Domain string
 	// Refusals are the changes that the API server refuses.
 	Refusals retry.Refusals
 	// Now is the clock.

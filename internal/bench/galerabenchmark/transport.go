@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // makeWay makes what a Job's connections go through, and adds it to the Job's plan and images. It may be repeated until
@@ -34,13 +34,13 @@ func (own parts) makeProxy(ctx context.Context, b *v1alpha1.GaleraBenchmark, job
 	if err != nil {
 		return err
 	}
-	return apply.Keep(ctx, own.Client, own.Live, b.UID, job.ProxySecret(b, jobName, p, password, rand.Text()))
+	return ownership.Keep(ctx, own.Client, own.Live, b.UID, job.ProxySecret(b, jobName, p, password, rand.Text()))
 }
 
 // removeParts removes what a Job's connections went through.
 func (own parts) removeParts(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
 	for _, o := range job.Parts(b, jobName) {
-		if err := apply.Remove(ctx, own.Client, own.Live, b.UID, o,
+		if err := ownership.Remove(ctx, own.Client, own.Live, b.UID, o,
 			client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ const (
 	memoryLimit = "MEMORY_LIMIT"
 )
 
-// limitMemory sets Go's soft memory limit. Go's own variables, GOGC and GOMEMLIMIT, take precedence.
-func limitMemory(env func(string) string) error {
+// LimitMemory sets Go's soft memory limit. Go's own variables, GOGC and GOMEMLIMIT, take precedence.
+func LimitMemory(env func(string) string) error {
 	if env("GOGC") == "" {
 		debug.SetGCPercent(growth)
 	}

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"flag"
@@ -13,9 +13,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/logs"
 )
 
-// bindLogFlags adds zap's flags, and returns what uses them. --log-format selects how the log is written, unless
+// BindLogFlags adds zap's flags, and returns what uses them. --log-format selects how the log is written, unless
 // --zap-encoder does.
-func bindLogFlags(fs *flag.FlagSet) func(format string) {
+func BindLogFlags(fs *flag.FlagSet) func(format string) {
 	o := &zap.Options{}
 	o.BindFlags(fs)
 	return func(format string) {

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/job"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 // benchmarkFacts is what is known of a benchmark.
@@ -272,10 +272,10 @@ func acceleration(pods []corev1.Pod) string {
 	off, all := 0, 0
 	for _, p := range pods {
 		for _, c := range p.Spec.Containers {
-			if c.Name != resources.ContainerName {
+			if c.Name != cluster.Container {
 				continue // a Job's
 			}
-			for _, want := range resources.WithoutAcceleration() {
+			for _, want := range cluster.WithoutAcceleration() {
 				all++
 				if slices.Contains(c.Env, want) {
 					off++

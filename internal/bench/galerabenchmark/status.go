@@ -13,10 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 	"github.com/galera-operator/galera-operator/internal/conditions"
-	"github.com/galera-operator/galera-operator/internal/resources"
 )
-
-func claimName(c *v1alpha1.GaleraCluster, ordinal int) string { return resources.ClaimName(c, ordinal) }
 
 // benchmarkStatus computes the status of what is known and decided.
 func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
