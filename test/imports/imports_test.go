@@ -1,0 +1,118 @@
+// Package imports tests that the benchmarks can be taken away.
+package imports
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/galera-operator/galera-operator/"
+
+// benchmarks are the folders of the benchmarks.
+var benchmarks = []string{"internal/bench", "cmd/benchmarks", "cmd/bench-runner", "cmd/kubectl-galera-bench"}
+
+// libraries are what they may import of this module, and so may everyone.
+var libraries = []string{"api/v1alpha1", "controllers/retry", "internal/conditions", "internal/logs", "internal/ownership", "internal/program",
+	"internal/undecodable", "internal/usage", "internal/version"}
+
+type listed struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+func all(t *testing.T) (out []listed) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./api/...",
+		"./cmd/...", "./controllers/...", "./internal/...")
+	c.Dir, c.Stderr = "../..", os.Stderr
+	text, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(text))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return out
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+}
+
+func in(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
+}
+
+// TestBenchmarksAreApart: no package outside of test imports the benchmarks, and they import the API and libraries only.
+func TestBenchmarksAreApart(t *testing.T) {
+	packages := 0
+	for _, p := range all(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		ofBenchmarks := in(path, benchmarks)
+		if ofBenchmarks {
+			packages++
+		}
+		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			imported, ours := strings.CutPrefix(i, module)
+			switch {
+			case !ours:
+			case ofBenchmarks && !in(imported, benchmarks) && !in(imported, libraries):
+				t.Errorf("%s imports %s: use the API, or a copy", path, imported)
+			case !ofBenchmarks && in(imported, benchmarks):
+				t.Errorf("%s imports %s of the benchmarks", path, imported)
+			}
+		}
+	}
+	if packages < len(benchmarks) {
+		t.Fatalf("%d packages of benchmarks", packages)
+	}
+}
+
+// TestTheCoreBuildsWithoutBenchmarks: with their folders removed, the programs of the core compile.
+func TestTheCoreBuildsWithoutBenchmarks(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := map[string]string{}
+	for _, folder := range benchmarks {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".go") {
+				removed[path] = ""
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": removed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	do := func(verb string, programs ...string) (string, error) {
+		c := exec.CommandContext(t.Context(), "go", append([]string{verb, "-overlay", overlay}, programs...)...)
+		c.Dir = root
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := do("build", "./cmd/manager", "./cmd/agent", "./cmd/backup", "./cmd/kubectl-galera"); err != nil {
+		t.Errorf("the core: %v: %s", err, out)
+	}
+	if out, err := do("list", "./cmd/benchmarks"); err == nil {
+		t.Errorf("the benchmarks were not removed: %s", out)
+	}
+}
