@@ -28,7 +28,7 @@ type schema struct {
 // statusSchema is that of a benchmark's status, as it is installed.
 func statusSchema(t *testing.T) *schema {
 	t.Helper()
-	text, err := os.ReadFile("../../config/crd/bases/galera-operator.io_galerabenchmarks.yaml")
+	text, err := os.ReadFile("../../../config/crd/bases/galera-operator.io_galerabenchmarks.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
