@@ -65,6 +65,7 @@ func TestWrongValues(t *testing.T) {
 		`{serviceAccount: {annotations: {a: 1}}}`:          "/serviceAccount/annotations/a",
 		`{resources: {memory: 1Gi}}`:                       "/resources",
 		`{resources: {limits: {memory: 1 GB}}}`:            "/resources/limits/memory",
+		`{benchmarks: {resources: {memory: 1Gi}}}`:         "/benchmarks/resources",
 		`{podSecurityContext: [1]}`:                        "/podSecurityContext",
 		`{securityContext: x}`:                             "/securityContext",
 		`{podLabels: {app.kubernetes.io/name: x}}`:         "/podLabels/app.kubernetes.io~1name",
