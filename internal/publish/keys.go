@@ -15,19 +15,22 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// ensureKeys makes the encryption keys of a new cluster, once. An existing Secret is never written. The cache may not
-// know the volumes of an earlier cluster yet, so that the API server is asked for them.
+// ensureKeys makes the encryption keys of a cluster, once. An existing Secret is never written. The cache may not know
+// the volumes of an earlier cluster yet, so that the API server is asked for them. A cluster that has served has volumes
+// of its own, which are in clear.
 func (pub Publisher) ensureKeys(ctx context.Context, f observe.Facts) error {
 	if !validate.MayMakeKeys(f) {
 		return nil
 	}
-	var claims corev1.PersistentVolumeClaimList
-	if err := pub.Readers.Live.List(ctx, &claims, client.InNamespace(f.Cluster.Namespace),
-		client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name}, client.Limit(1)); err != nil {
-		return fmt.Errorf("asking for volumes of an earlier cluster: %w", err)
-	}
-	if len(claims.Items) > 0 {
-		return nil // the cache will have them
+	if f.Cluster.Status.ClusterUUID == "" {
+		var claims corev1.PersistentVolumeClaimList
+		if err := pub.Readers.Live.List(ctx, &claims, client.InNamespace(f.Cluster.Namespace),
+			client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name}, client.Limit(1)); err != nil {
+			return fmt.Errorf("asking for volumes of an earlier cluster: %w", err)
+		}
+		if len(claims.Items) > 0 {
+			return nil // the cache will have them
+		}
 	}
 	keyFile, password, err := atrest.Make()
 	if err != nil {
