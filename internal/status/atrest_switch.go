@@ -52,7 +52,7 @@ func nextAtRest(in Input, before v1alpha1.AtRestStatus) v1alpha1.AtRestStatus {
 			next.State = v1alpha1.AtRestOff
 		}
 	}
-	if asked {
+	if asked && in.KeysRefused == nil { // another one does not have the keys
 		next.SecretName = resources.KeysSecretName(in.cluster())
 	}
 	next.Message = clip(wait, 1024)
@@ -119,6 +119,8 @@ func stillEncrypted(in Input, without bool) string {
 			return ""
 		case a == nil || a.Mode != agentapi.ModeHolds:
 			return m.Name + " does not write in clear yet"
+		case !without && m.ConfigLoaded != in.Config.Revision:
+			return m.Name + " does not have the published settings yet: its server may be started as one that encrypts"
 		case a.EncryptedFiles > 0:
 			return fmt.Sprintf("%s: %d of %d files are encrypted: %s", m.Name, a.EncryptedFiles, a.Files,
 				strings.Join(a.Encrypted, "; "))

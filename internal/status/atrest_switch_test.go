@@ -12,6 +12,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // TestNextAtRest: keys are given to all nodes before one encrypts, and stay until nothing on any volume needs them.
@@ -81,6 +82,10 @@ func TestNextAtRest(t *testing.T) {
 		}), nil, true, v1alpha1.AtRestDecrypting, "n-1: 2 of 30 files are encrypted: binlog.000001; app/t.ibd"},
 		"not all was read": {v1alpha1.AtRestDecrypting, false, all(func(a *agentapi.AtRestReport) { a.FullAt = time.Time{} }),
 			nil, true, v1alpha1.AtRestDecrypting, "has not read all"},
+		"one may be started as one that encrypts": {v1alpha1.AtRestDecrypting, false, func(in *Input) {
+			all(nil)(in)
+			in.Snapshot.Members[1].ConfigLoaded = "r0"
+		}, nil, true, v1alpha1.AtRestDecrypting, "n-1 does not have the published settings"},
 		"one is silent":         {v1alpha1.AtRestDecrypting, false, silent, nil, true, v1alpha1.AtRestDecrypting, "waiting for n-2"},
 		"nothing is encrypted":  {v1alpha1.AtRestDecrypting, false, all(nil), nil, true, v1alpha1.AtRestOff, ""},
 		"asked for again":       {v1alpha1.AtRestDecrypting, true, all(nil), nil, true, v1alpha1.AtRestOn, ""},
@@ -118,6 +123,20 @@ func TestNextAtRest(t *testing.T) {
 				t.Errorf("what the data are encrypted with was recorded anew: %+v", out)
 			}
 		})
+	}
+}
+
+// TestRefusedSecretIsNotRecorded: after a mistyped Secret, the one with the keys is found again without the spec.
+func TestRefusedSecretIsNotRecorded(t *testing.T) {
+	for _, refused := range []*validate.Problem{nil, {Reason: v1alpha1.ReasonKeysMissing, Blocked: true}} {
+		in := healthy()
+		in.Facts.Cluster.Spec.Encryption = &v1alpha1.EncryptionSpec{AtRest: v1alpha1.AtRestSpec{
+			KeysSecretRef: &v1alpha1.KeysSecretReference{Name: "other"}}}
+		in.KeysRefused = refused
+		got := nextAtRest(in, v1alpha1.AtRestStatus{State: v1alpha1.AtRestOn, SecretName: "mine"}).SecretName
+		if want := map[bool]string{true: "other", false: "mine"}[refused == nil]; got != want {
+			t.Errorf("%+v: %s, want %s", refused, got, want)
+		}
 	}
 }
 
