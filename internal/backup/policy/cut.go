@@ -60,6 +60,9 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	switch {
 	case held && (late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq):
 		return false, fmt.Errorf("the backup holds the transaction %s, which is not before %s", t.GTID, c.Target)
+	case held && c.Last != c.Base: // so the backup holds that, too, and TRUNCATE would be applied to later rows
+		return false, fmt.Errorf("the backup holds the transaction %s, and so it does %s, a statement that changes tables, "+
+			"which its number %s is before: restore another backup", t.GTID, c.Last, c.Base)
 	case held:
 		c.held = t.GTID
 		return false, nil

@@ -221,13 +221,16 @@ func TestNumbersOfAnotherNode(t *testing.T) {
 		log     []tx
 		applied string
 	}{
-		"the same numbers":           {13, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
-		"the same, DDL":              {13, 103, []tx{{12, 102}, {13, 0}, {14, 0}, {15, 105}}, "[14 15]"},
-		"one ahead":                  {14, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "the backup ends at 0-1-14 and the seqno 103"},
-		"one ahead, DDL":             {14, 103, []tx{{12, 102}, {13, 103}, {14, 0}, {15, 105}}, "the backup ends at 0-1-14"},
-		"one behind":                 {12, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
-		"the last one was unlogged":  {12, 103, []tx{{12, 102}, {14, 104}}, "[14]"},
-		"views between transactions": {13, 120, []tx{{12, 102}, {13, 119}, {14, 121}}, "[14]"},
+		"the same numbers":          {13, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
+		"the same, DDL":             {13, 103, []tx{{12, 102}, {13, 0}, {14, 0}, {15, 105}}, "[14 15]"},
+		"one ahead":                 {14, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "the backup ends at 0-1-14 and the seqno 103"},
+		"one ahead, DDL":            {14, 103, []tx{{12, 102}, {13, 103}, {14, 0}, {15, 105}}, "the backup ends at 0-1-14"},
+		"one behind":                {12, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
+		"the last one was unlogged": {12, 103, []tx{{12, 102}, {14, 104}}, "[14]"},
+		"the last ones were unlogged, DDL first": {12, 104, []tx{{12, 102}, {13, 0}, {14, 104}, {15, 105}},
+			"the backup holds the transaction 0-1-14, and so it does 0-1-13"},
+		"the last one was a view, then DDL": {12, 103, []tx{{12, 102}, {13, 0}, {14, 105}}, "[13 14]"},
+		"views between transactions":        {13, 120, []tx{{12, 102}, {13, 119}, {14, 121}}, "[14]"},
 	} {
 		h := binlog.Head{Number: 2, Previous: gtid(11), Transactions: len(c.log), Last: gtid(c.log[len(c.log)-1].number),
 			Seqnos: true, Holes: []binlog.Hole{{After: gtid(12), Next: gtid(14)}}}
