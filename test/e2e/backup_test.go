@@ -137,7 +137,7 @@ var _ = Describe("A backup", Ordered, Label(Core), func() {
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{IdentitySecretRef: v1alpha1.SecretKey{Name: "other"},
 			Store: &v1alpha1.BootstrapStore{Name: "offsite", Namespace: backup.Namespace, Cluster: backup.Spec.ClusterRef.Name}}
 		shop := create(ctx, c)
-		expectStalled(ctx, shop, v1alpha1.ReasonWrongKey, "none of the private keys opens", identity.Recipient().String())
+		expectStalled(ctx, shop, v1alpha1.ReasonWrongKey, "of the private keys opens", identity.Recipient().String())
 		pods, err := shop.Pods().List(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pods).To(BeEmpty())

@@ -108,7 +108,7 @@ func memoryReason(ctx context.Context, c *harness.Cluster, pod string) string {
 }
 
 // endOf is what an eviction says of a node whose server has ended.
-func endOf(pod string) string { return "the mariadbd of " + pod + " has ended" }
+func endOf(pod string) string { return "mariadbd of " + pod + " has ended" }
 
 // evictions are the notes of all evictions in the cluster's namespace since then.
 func evictions(ctx context.Context, c *harness.Cluster, since time.Time) string {
