@@ -53,7 +53,7 @@ var _ = Describe("A benchmark of what was never published", Label(Slow), func() 
 		Expect(p50("tls=1.2,resumption=Off")).To(BeNumerically(">", p50("tls=1.2,resumption=On")+80),
 			"a resumed session saves it")
 
-		report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace,
+		report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera-bench", "report", b.Name, "-n", b.Namespace,
 			"-o", "md").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), "%s", report)
 		GinkgoWriter.Printf("%s\n", report)
@@ -79,7 +79,7 @@ var _ = Describe("A benchmark of what was never published", Label(Slow), func() 
 			}
 		}
 		Expect(figureOf(b, "op", "operation=Restart", "encrypted", result.FigureSeconds)).To(BeNumerically(">", 0))
-		report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace,
+		report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera-bench", "report", b.Name, "-n", b.Namespace,
 			"-o", "md").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), "%s", report)
 		GinkgoWriter.Printf("%s\n%+v\n", report, b.Status.InvalidRuns)
@@ -109,7 +109,7 @@ var _ = Describe("A benchmark of what was never published", Label(Slow), func() 
 				Expect(figureOf(b, "op", r.Variant, "encrypted", figure)).To(BeNumerically(">", 0), "%s of %s", figure, r.Variant)
 			}
 		}
-		report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace,
+		report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera-bench", "report", b.Name, "-n", b.Namespace,
 			"-o", "md").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), "%s", report)
 		GinkgoWriter.Printf("%s\n", report)

@@ -56,13 +56,13 @@ var _ = Describe("A benchmark of what was published", Label(Slow), func() {
 				To(BeNumerically(">", 0))
 
 			for args, want := range map[string]string{"report": "aes256-cbc", "recommend": "replication: Required"} {
-				out, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", args, b.Name, "-n", b.Namespace).
+				out, err := exec.CommandContext(ctx, "../../bin/kubectl-galera-bench", args, b.Name, "-n", b.Namespace).
 					CombinedOutput()
 				Expect(err).NotTo(HaveOccurred(), "%s", out)
 				Expect(string(out)).To(ContainSubstring(want))
 				GinkgoWriter.Printf("%s\n", out)
 			}
-			svg, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace, "-o",
+			svg, err := exec.CommandContext(ctx, "../../bin/kubectl-galera-bench", "report", b.Name, "-n", b.Namespace, "-o",
 				"svg").CombinedOutput()
 			Expect(err).NotTo(HaveOccurred(), "%s", svg)
 			Expect(string(svg)).To(And(ContainSubstring("First round, CPU of all nodes: read"),

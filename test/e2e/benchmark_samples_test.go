@@ -42,7 +42,7 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	}
 	Expect(b.Status.Environment).NotTo(BeNil())
 
-	report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera", "bench", "report", b.Name, "-n", b.Namespace, "-o",
+	report, err := exec.CommandContext(ctx, "../../bin/kubectl-galera-bench", "report", b.Name, "-n", b.Namespace, "-o",
 		"md").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", report)
 	GinkgoWriter.Printf("%s\n", report)
