@@ -14,15 +14,22 @@ import (
 
 // Set sets a condition, with its message as a sentence. Nothing else sets a condition.
 func Set(conditions *[]metav1.Condition, c metav1.Condition) (changed bool) {
-	c.Message = Sentence(c.Message)
-	if len(c.Message) > maxMessage {
-		c.Message = strings.ToValidUTF8(c.Message[:maxMessage-len("…")], "") + "…"
-	}
+	c.Message = within(Sentence(c.Message), maxMessage)
 	return meta.SetStatusCondition(conditions, c)
 }
 
-// maxMessage is the API server's limit of a condition's message.
-const maxMessage = 32768
+// The API server's limits of a condition's message and of an event's note, in bytes. It refuses longer ones.
+const (
+	maxMessage = 32768
+	maxNote    = 1024
+)
+
+func within(message string, limit int) string {
+	if len(message) <= limit {
+		return message
+	}
+	return strings.ToValidUTF8(message[:limit-len("…")], "") + "…"
+}
 
 // plainFirst is a first word that may get a capital: names of nodes, fields and settings have other characters.
 var plainFirst = regexp.MustCompile(`^[a-z]+('s)?[,:]?( |$)`)
@@ -60,5 +67,6 @@ type Events struct{ events.EventRecorder }
 
 // Eventf records an event.
 func (e Events) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
-	e.EventRecorder.Eventf(regarding, related, kind, reason, action, "%s", Sentence(fmt.Sprintf(note, args...)))
+	e.EventRecorder.Eventf(regarding, related, kind, reason, action, "%s",
+		within(Sentence(fmt.Sprintf(note, args...)), maxNote))
 }

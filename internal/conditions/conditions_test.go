@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 )
 
 func TestSentence(t *testing.T) {
@@ -42,5 +43,15 @@ func TestSetKeepsWithinTheLimitOfTheAPI(t *testing.T) {
 		Message: strings.Repeat("ü", maxMessage)})
 	if m := conditions[0].Message; len(m) > maxMessage || !utf8.ValidString(m) || !strings.HasSuffix(m, "…") {
 		t.Errorf("%d bytes, ending in %q", len(m), m[len(m)-8:])
+	}
+}
+
+// TestEventsKeepWithinTheLimitOfTheAPI: the API server refuses longer notes, so that the event would be lost.
+func TestEventsKeepWithinTheLimitOfTheAPI(t *testing.T) {
+	recorder := events.NewFakeRecorder(1)
+	Events{recorder}.Eventf(nil, nil, "Warning", "Refused", "Check", "%s", strings.Repeat("ä", 1000))
+	note := strings.TrimPrefix(<-recorder.Events, "Warning Refused ")
+	if len(note) > 1024 || !utf8.ValidString(note) || !strings.HasSuffix(note, "…") {
+		t.Errorf("%d bytes, ends with %q", len(note), note[len(note)-8:])
 	}
 }
