@@ -20,6 +20,9 @@ var errImplausible = errors.New("it does not answer as a MariaDB server does")
 const (
 	quotedName = "(?:`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\")"
 	definerIs  = "DEFINER=" + quotedName + "(?:@" + quotedName + ")? "
+	// bareName is that of a trigger's definer, where the session that made it had sql_quote_show_create=0.
+	bareName = `[\w$\x{80}-\x{ffff}]+`
+	makerIs  = "DEFINER=(?:" + quotedName + "|" + bareName + ")(?:@(?:" + quotedName + "|" + bareName + "))? "
 )
 
 // beginnings are how the statements begin that SHOW CREATE returns, by the kind of the object. That of a trigger is as
@@ -31,7 +34,7 @@ var beginnings = map[string]*regexp.Regexp{
 	"PROCEDURE":    regexp.MustCompile("^CREATE " + definerIs + "PROCEDURE " + quotedName),
 	"PACKAGE":      regexp.MustCompile("^CREATE " + definerIs + "PACKAGE " + quotedName),
 	"PACKAGE BODY": regexp.MustCompile("^CREATE " + definerIs + "PACKAGE BODY " + quotedName),
-	"TRIGGER":      regexp.MustCompile("(?is)^CREATE (?:OR REPLACE )?(?:" + definerIs + ")?TRIGGER\\s"),
+	"TRIGGER":      regexp.MustCompile("(?is)^CREATE (?:OR REPLACE )?(?:" + makerIs + ")?TRIGGER[\\s`\"/]"),
 	"EVENT":        regexp.MustCompile("^CREATE (?:" + definerIs + ")?EVENT " + quotedName),
 }
 
