@@ -83,12 +83,12 @@ func (s *scenario) clientsPort() {
 	}
 	expect("without a CA of clients", &node, &app)
 
+	before := got(s.node(0).report())(s.T).TLS.Loaded // an agent may load what is mounted within milliseconds
 	certPEM, keyPEM := s.world.leaf()
 	for _, n := range s.world.nodes {
 		n.mount("tls", map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM, "ca.crt": s.world.root.pem,
 			agentapi.ControlCAKey: s.world.control.pem, agentapi.ClientCAKey: clients.PEM})
 	}
-	before := got(s.node(0).report())(s.T).TLS.Loaded
 	s.node(0).until("loaded the CA of clients", 30*time.Second, func(r agentapi.Report) bool {
 		return r.TLS.Loaded != before && r.TLS.Loaded == r.TLS.Installed
 	})
@@ -97,8 +97,8 @@ func (s *scenario) clientsPort() {
 		s.Errorf("a client's certificate: %v", err)
 	}
 
-	s.world.publishCertificate(s.world.leaf())
 	loaded := got(s.node(0).report())(s.T).TLS.Loaded
+	s.world.publishCertificate(s.world.leaf())
 	s.node(0).until("dropped the CA of clients", 30*time.Second, func(r agentapi.Report) bool {
 		return r.TLS.Loaded != loaded && r.TLS.Loaded == r.TLS.Installed
 	})
