@@ -22,14 +22,6 @@ type Setting struct {
 	Number bool `json:"-"`
 }
 
-// TextSetting returns a setting that is a string.
-func TextSetting(text string) Setting { return Setting{Text: text} }
-
-// NumberSetting returns a setting that is a number.
-func NumberSetting(number int64) Setting {
-	return Setting{Text: strconv.FormatInt(number, 10), Number: true}
-}
-
 // String returns the value as the server gets it.
 func (s Setting) String() string { return s.Text }
 

@@ -28,7 +28,7 @@ func TestSetting(t *testing.T) {
 	if err := json.Unmarshal([]byte(`true`), &s); err == nil {
 		t.Error("a truth value is taken for a setting")
 	}
-	if s != NumberSetting(1000000000) || TextSetting("1") == NumberSetting(1) {
+	if s != (Setting{Text: "1000000000", Number: true}) || (Setting{Text: "1"}) == (Setting{Text: "1", Number: true}) {
 		t.Error("settings do not compare")
 	}
 }

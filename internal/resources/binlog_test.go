@@ -12,8 +12,8 @@ import (
 func TestBinlogSettings(t *testing.T) {
 	c := shop()
 	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{
-		"max_connections": v1alpha1.NumberSetting(7), "sync-binlog": v1alpha1.NumberSetting(0),
-		"max_binlog_total_size": v1alpha1.TextSetting("1G")}
+		"max_connections": {Text: "7", Number: true}, "sync-binlog": {Text: "0", Number: true},
+		"max_binlog_total_size": {Text: "1G"}}
 	before := Settings(c)
 	if len(before) != 3 {
 		t.Errorf("without an archive: %v", before)

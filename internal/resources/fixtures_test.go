@@ -59,8 +59,8 @@ func everything() *v1alpha1.GaleraCluster {
 	}
 	c.Spec.Scheduling = everyScheduling()
 	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{
-		"max_connections":         v1alpha1.NumberSetting(500),
-		"innodb_buffer_pool_size": v1alpha1.TextSetting("2G"),
+		"max_connections":         {Text: "500", Number: true},
+		"innodb_buffer_pool_size": {Text: "2G"},
 	}
 	c.Spec.TLS = everyTLS()
 	c.Spec.StateTransfer = everyTransfer()

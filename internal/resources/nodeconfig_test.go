@@ -73,7 +73,7 @@ func TestRevision(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
 		"replicas": func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 5 },
 		"setting": func(c *v1alpha1.GaleraCluster) {
-			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": v1alpha1.NumberSetting(7)}
+			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": {Text: "7", Number: true}}
 		},
 		"policy":    func(c *v1alpha1.GaleraCluster) { c.Spec.TLS.Clients = "Preferred" },
 		"method":    func(c *v1alpha1.GaleraCluster) { c.Spec.StateTransfer.Method = "Rsync" },

@@ -20,7 +20,7 @@ func TestTemplateIsUntouched(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.GaleraCluster){
 		"scaling": func(c *v1alpha1.GaleraCluster) { c.Spec.Replicas = 7 },
 		"settings": func(c *v1alpha1.GaleraCluster) {
-			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": v1alpha1.NumberSetting(7)}
+			c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": {Text: "7", Number: true}}
 		},
 		"encryption": func(c *v1alpha1.GaleraCluster) { c.Spec.TLS = everyTLS() },
 		"hibernate":  func(c *v1alpha1.GaleraCluster) { c.Spec.Hibernate = true },

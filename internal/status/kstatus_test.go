@@ -93,7 +93,7 @@ var kstates = map[string]kstate{
 		in.Decision = plan.Decision{Reason: plan.ReasonDataLost, Message: "approve", Blocked: true}
 	}, kstatus.FailedStatus, "False DataLost", "False DataLost", "True DataLost"},
 	"invalid spec": {func(in *Input) {
-		in.Facts.Cluster.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"wsrep_on": v1alpha1.TextSetting("OFF")}
+		in.Facts.Cluster.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"wsrep_on": {Text: "OFF"}}
 	}, kstatus.FailedStatus, "True Available", "False ForbiddenSetting", "True ForbiddenSetting"},
 	"refused renewal": {func(in *Input) { in.Refused = blocking(v1alpha1.ReasonCertificateRefused, "bad") },
 		kstatus.FailedStatus, "True Available", "True Ready", "True CertificateRefused"},
@@ -112,7 +112,7 @@ var kstates = map[string]kstate{
 	}, kstatus.CurrentStatus, "False Hibernated", "True Hibernated", "False Healthy"},
 	"hibernated, with an invalid spec": {func(in *Input) {
 		hibernated(in)
-		in.Facts.Cluster.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"wsrep_on": v1alpha1.TextSetting("OFF")}
+		in.Facts.Cluster.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"wsrep_on": {Text: "OFF"}}
 	}, kstatus.FailedStatus, "False Hibernated", "False ForbiddenSetting", "True ForbiddenSetting"},
 	"hibernated, and the arbitrator is started by an earlier leader": {func(in *Input) {
 		hibernated(in)

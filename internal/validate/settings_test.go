@@ -14,7 +14,7 @@ func TestArchivedSettings(t *testing.T) {
 		"wsrep_gtid_mode": true, "gtid-domain-id": true, "log_replica_updates": true,
 		"sync_binlog": false, "max_binlog_size": false, "max_connections": false, "binlog_expire_logs_seconds": false} {
 		c := &v1alpha1.GaleraCluster{}
-		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{key: v1alpha1.NumberSetting(1)}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{key: {Text: "1", Number: true}}
 		if p := Settings(c, agentapi.NodeConfig{}); p != nil {
 			t.Errorf("%s without an archive: %s", key, p.Message)
 		}
@@ -29,7 +29,7 @@ func TestArchivedSettings(t *testing.T) {
 func TestSettingsOfADataDirectory(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{}
 	published := agentapi.NodeConfig{Revision: "r1", Settings: map[string]string{"innodb_page_size": "32k"}}
-	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"innodb_page_size": v1alpha1.TextSetting("16k")}
+	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"innodb_page_size": {Text: "16k"}}
 	if p := Settings(c, published); p != nil {
 		t.Errorf("before the first start: %+v", p)
 	}
@@ -49,7 +49,7 @@ func TestSettingsOfADataDirectory(t *testing.T) {
 	if p := Settings(c, agentapi.NodeConfig{}); p != nil {
 		t.Errorf("nothing is published: %+v", p)
 	}
-	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"innodb-page-size": v1alpha1.NumberSetting(32768)}
+	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"innodb-page-size": {Text: "32768", Number: true}}
 	if p := Settings(c, published); p != nil {
 		t.Errorf("unchanged: %+v", p)
 	}

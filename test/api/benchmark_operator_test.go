@@ -66,7 +66,7 @@ func TestBenchmarkTemplateEdited(t *testing.T) {
 		must(t, kube.Patch(context.Background(), b, seen))
 	}
 	prepare := s.job("edited-prepare-1") // an edit before it would be complained of before it
-	edit(map[string]v1alpha1.Setting{"max_connections": v1alpha1.NumberSetting(77)})
+	edit(map[string]v1alpha1.Setting{"max_connections": {Text: "77", Number: true}})
 	s.finish(prepare, prepared)
 	s.waitFor("the complaint", func(b *v1alpha1.GaleraBenchmark) bool {
 		s.collect()

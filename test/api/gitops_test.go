@@ -281,7 +281,7 @@ func operateByGit(g *tool) {
 		spec["mariadb"] = map[string]any{"config": map[string]any{"max_connections": int64(99)}}
 	})
 	w.Eventually(func() v1alpha1.Setting { return w.spec().MariaDB.Config["max_connections"] }).
-		Should(Equal(v1alpha1.NumberSetting(99)))
+		Should(Equal(v1alpha1.Setting{Text: "99", Number: true}))
 	ready("configured")
 
 	g.commit(func(spec map[string]any) { spec["tls"] = map[string]any{"replication": "Disabled"} })

@@ -305,7 +305,7 @@ func TestRollingConfiguration(t *testing.T) {
 	w.bringUp()
 	primary := w.status().Primary
 	w.edit(func(c *v1alpha1.GaleraCluster) {
-		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": v1alpha1.NumberSetting(99)}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max_connections": {Text: "99", Number: true}}
 	})
 	w.Eventually(w.condition("Ready")).Should(Equal("False ConfigurationStale"))
 	revision := w.revision()
@@ -321,7 +321,7 @@ func TestRollingConfiguration(t *testing.T) {
 func TestForbiddenSetting(t *testing.T) {
 	t.Parallel()
 	s := spec()
-	s.MariaDB.Config = map[string]v1alpha1.Setting{"wsrep-cluster-address": v1alpha1.TextSetting("gcomm://")}
+	s.MariaDB.Config = map[string]v1alpha1.Setting{"wsrep-cluster-address": {Text: "gcomm://"}}
 	w := newWorld(t, "forbidden", s)
 	w.Eventually(w.condition("Stalled")).Should(Equal("True ForbiddenSetting"))
 	w.Expect(w.message("Stalled")).To(ContainSubstring("wsrep-cluster-address"))

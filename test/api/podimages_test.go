@@ -259,7 +259,7 @@ func TestReachOfSettings(t *testing.T) {
 		"extra_port": "1", "user": "root",
 	} {
 		c := &v1alpha1.GaleraCluster{}
-		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{name: v1alpha1.TextSetting(value)}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{name: {Text: value}}
 		if validate.Settings(c, agentapi.NodeConfig{}) == nil {
 			t.Errorf("%q: %q reaches my.cnf", name, value)
 		}

@@ -26,7 +26,7 @@ var _ = Describe("Ten clusters", Label(Slow, Faults), func() {
 			for i := range manyClusters {
 				clusters = append(clusters, create(ctx, harness.Build(ns, fmt.Sprintf("shop%d", i),
 					func(s *v1alpha1.GaleraClusterSpec) {
-						s.MariaDB.Config = map[string]v1alpha1.Setting{"innodb_buffer_pool_size": v1alpha1.TextSetting("32M")}
+						s.MariaDB.Config = map[string]v1alpha1.Setting{"innodb_buffer_pool_size": {Text: "32M"}}
 					})))
 			}
 			all(clusters, func(c *harness.Cluster) { Expect(c.WaitReady(ctx, 10*time.Minute)).To(Succeed()) })

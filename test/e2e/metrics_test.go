@@ -108,7 +108,7 @@ var _ = Describe("mysqld_exporter alongside the nodes", Label(Slow), func() {
 	It("has an account of its own, serves digests, and no metric of the agent's", func(ctx SpecContext) {
 		Expect(harness.LoadExporter(ctx)).To(Succeed())
 		c := sampleCluster(newNamespace(ctx, "exporter"))
-		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"performance_schema": v1alpha1.TextSetting("ON")}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"performance_schema": {Text: "ON"}}
 		c.Spec.Monitoring = &v1alpha1.MonitoringSpec{Exporter: &v1alpha1.ExporterSpec{Image: harness.ExporterImage}}
 		shop := create(ctx, c)
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())

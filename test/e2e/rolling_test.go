@@ -85,6 +85,6 @@ func withSetting(config map[string]v1alpha1.Setting, key, value string) map[stri
 	if config == nil {
 		config = map[string]v1alpha1.Setting{}
 	}
-	config[key] = v1alpha1.TextSetting(value)
+	config[key] = v1alpha1.Setting{Text: value}
 	return config
 }

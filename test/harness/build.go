@@ -58,7 +58,7 @@ func Setting(key, value string) Option {
 		if s.MariaDB.Config == nil {
 			s.MariaDB.Config = map[string]v1alpha1.Setting{}
 		}
-		s.MariaDB.Config[key] = v1alpha1.TextSetting(value)
+		s.MariaDB.Config[key] = v1alpha1.Setting{Text: value}
 	}
 }
 

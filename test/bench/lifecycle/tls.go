@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -98,7 +99,7 @@ func (b *bench) underWriter(ctx context.Context, do func(context.Context) error)
 func (b *bench) restartAll(ctx context.Context, i int) error {
 	start := time.Now()
 	err := b.cluster.Change(ctx, func(c *v1alpha1.GaleraCluster) {
-		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"back_log": v1alpha1.NumberSetting(int64(100 + i))}
+		c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"back_log": {Text: strconv.Itoa(100 + i), Number: true}}
 	})
 	if err != nil {
 		return err
