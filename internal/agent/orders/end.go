@@ -59,9 +59,6 @@ func (r *Store) Tick() {
 // Ending reports whether the end of an order is on its way into the book.
 func (r *Store) Ending() bool { return r.ending }
 
-// Unrecorded counts the orders that are over and whose end is not in the book.
-func (r *Store) Unrecorded() int { return len(r.pendingEnds) }
-
 // last is the last order of the book, as it ended, or the one on its way there.
 func (r *Store) last(last *agentapi.OrderRecord, now time.Time) *agentapi.OrderRecord {
 	if o := r.accepting; o != nil && MakesPrimary(o.Kind) && now.Sub(r.acceptedAt) <= JudgementTTL {

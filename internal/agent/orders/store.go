@@ -137,9 +137,6 @@ func (r *Store) Belong(to agentapi.Identity) {
 	})
 }
 
-// LineAsked is the epoch of the line on its way into the book, 0 for none.
-func (r *Store) LineAsked() int64 { return r.lineAsked }
-
 // SetLineage records the line; after a failure its caller asks for it again.
 func (r *Store) SetLineage(l galera.Lineage, done func(error)) {
 	r.lineAsked = l.Epoch

@@ -22,7 +22,7 @@ func TestPrune(t *testing.T) {
 		ten(t, a)
 		now := time.Now().UTC()
 		backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: now.Add(-time.Minute)})
-		left := func() (out []uint64) { out, _ = a.numbers(ctx); return out }
+		left := func() (out []uint64) { out, _ = a.list(ctx, a.dir+"/"); return out }
 		s := surveying(a, time.Hour)
 		pass := func(d time.Duration) {
 			for range int(d / pruneEvery) {
@@ -119,7 +119,7 @@ func TestReplaced(t *testing.T) {
 		backup(t, a, manifest.Manifest{ID: "b9", GTID: "0-1-12", CompletedAt: now.Add(-time.Hour - time.Minute)})
 		s.bases.next = 3 // it is not its turn
 		s.report(t)
-		if left, _ := a.numbers(t.Context()); len(left) != 5 {
+		if left, _ := a.list(t.Context(), a.dir+"/"); len(left) != 5 {
 			t.Errorf("left are %v", left)
 		}
 	})

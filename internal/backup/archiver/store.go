@@ -72,11 +72,6 @@ func newArchive(bucket *store.Bucket, t task.Archive) (*archive, error) {
 
 func (a *archive) key(number uint64) string { return path.Join(a.dir, binlog.Key(number)) }
 
-// numbers are those of the segments, in order.
-func (a *archive) numbers(ctx context.Context) (out []uint64, err error) {
-	return a.list(ctx, a.dir+"/")
-}
-
 // list has the numbers of the segments below a prefix.
 func (a *archive) list(ctx context.Context, prefix string) (out []uint64, err error) {
 	out, _, err = a.listSized(ctx, prefix)

@@ -166,7 +166,7 @@ func TestHeldUp(t *testing.T) {
 	if err := a.upload(context.Background(), binlog.Head{Last: gtid(7)}, nil); !errors.As(err, &again) || a.loaded {
 		t.Errorf("%v", err)
 	}
-	if all, _ := files.numbers(context.Background()); len(all) > 0 {
+	if all, _ := files.list(context.Background(), files.dir+"/"); len(all) > 0 {
 		t.Errorf("%v", all)
 	}
 }
@@ -224,7 +224,7 @@ func surveying(a *archive, window time.Duration) *surveyor {
 // sizeOf is that of all segments.
 func sizeOf(t *testing.T, a *archive) (sum int64) {
 	t.Helper()
-	numbers, err := a.numbers(t.Context())
+	numbers, err := a.list(t.Context(), a.dir+"/")
 	if err != nil || len(numbers) == 0 {
 		t.Fatal(numbers, err)
 	}
@@ -328,7 +328,7 @@ func TestDamaged(t *testing.T) {
 			time.Sleep(pruneEvery)
 			s.report(t)
 		}
-		if left, _ := a.numbers(t.Context()); len(left) != 3 || left[0] != 3 {
+		if left, _ := a.list(t.Context(), a.dir+"/"); len(left) != 3 || left[0] != 3 {
 			t.Errorf("left are %v", left)
 		}
 		s.task.Damaged = []string{"b1"}
@@ -340,7 +340,7 @@ func TestDamaged(t *testing.T) {
 			time.Sleep(pruneEvery)
 			s.report(t)
 		}
-		if left, _ := a.numbers(t.Context()); len(left) != 3 || !strings.Contains(s.reports.now.Kept, "damaged") {
+		if left, _ := a.list(t.Context(), a.dir+"/"); len(left) != 3 || !strings.Contains(s.reports.now.Kept, "damaged") {
 			t.Errorf("not all that is damaged is known, and left are %v", left)
 		}
 	})

@@ -141,7 +141,7 @@ func (w *world) vanish() (comeBack func()) {
 // heads are what the store has.
 func (w *world) heads() (out []binlog.Head) {
 	w.t.Helper()
-	all, err := w.store.numbers(context.Background())
+	all, err := w.store.list(context.Background(), w.store.dir+"/")
 	if err != nil {
 		w.t.Fatal(err)
 	}

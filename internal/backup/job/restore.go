@@ -208,8 +208,3 @@ func place(p *corev1.PodSpec, c *v1alpha1.GaleraCluster) {
 			corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: own})
 	}
 }
-
-// Claim is the claim of a member's volume, as its StatefulSet would make it.
-func Claim(c *v1alpha1.GaleraCluster, ordinal int) *corev1.PersistentVolumeClaim {
-	return resources.Claim(c, ordinal)
-}
