@@ -131,7 +131,8 @@ func (r *reporter) operator(ctx context.Context) {
 		return
 	}
 	if len(pods.Items) == 0 {
-		r.bundle.Miss("the operator", fmt.Errorf("no pod has the label app.kubernetes.io/name=galera-operator"))
+		r.bundle.Miss("the operator", fmt.Errorf("no pod has the labels app.kubernetes.io/name=galera-operator and "+
+			"app.kubernetes.io/component=manager"))
 	}
 	for _, p := range pods.Items {
 		r.podLogs(ctx, p, "operator/"+p.Name, func(text string) string { return about(text, r.env.namespace) })

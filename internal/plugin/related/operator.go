@@ -64,9 +64,15 @@ func operator(c *v1alpha1.GaleraCluster, leases []coordinationv1.Lease, now time
 			"no operator has been at work for %s. The databases serve on; what else is shown may be old, and nothing is "+
 				"repaired, switched or backed up",
 			silent.Truncate(time.Second)))
-	f.Command = fmt.Sprintf("kubectl get pods -n %s -l app.kubernetes.io/name=galera-operator", latest.Namespace)
+	f.Command = fmt.Sprintf("kubectl get pods -n %s -l %s", latest.Namespace, operatorPods)
 	return &f
 }
+
+// operatorPods selects the pods of the operator, and not those of the benchmarks' program.
+const operatorPods = "app.kubernetes.io/name=galera-operator,app.kubernetes.io/component=manager"
+
+// FindOperator is the command that lists the operator's pods, in whichever namespace it runs.
+const FindOperator = "kubectl get pods -A -l " + operatorPods
 
 // unseen reports whether the operator has not judged the present spec.
 func unseen(c *v1alpha1.GaleraCluster) *Finding {
@@ -76,6 +82,6 @@ func unseen(c *v1alpha1.GaleraCluster) *Finding {
 	}
 	f := about("GaleraCluster", c, Waiting, "NotSeen",
 		"no operator has seen the last change of the spec yet. If that lasts, see whether one runs")
-	f.Command = "kubectl get pods -A -l app.kubernetes.io/name=galera-operator"
+	f.Command = FindOperator
 	return &f
 }

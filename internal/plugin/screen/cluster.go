@@ -91,7 +91,7 @@ func troubles(c *v1alpha1.GaleraCluster, s Style) string {
 	if len(c.Status.Conditions) == 0 {
 		b.WriteString("\n" + s.noteWith(yellow, "not seen", "NoOperator: no operator has seen this cluster yet: "+
 			"does one run, and does it watch this namespace?",
-			"kubectl get pods -A -l app.kubernetes.io/name=galera-operator"))
+			related.FindOperator))
 	}
 	for _, a := range c.Status.RequiredActions {
 		reported[a.Reason] = true

@@ -191,7 +191,8 @@ var screens = map[string]func(Style) string{
 			State: related.Failing, Reason: "OperatorAbsent",
 			Message: "no operator has been at work for 3m12s. The databases serve on; what else is shown may be old, and " +
 				"nothing is repaired, switched or backed up",
-			Command: "kubectl get pods -n galera-operator-system -l app.kubernetes.io/name=galera-operator"}
+			Command: "kubectl get pods -n galera-operator-system -l app.kubernetes.io/name=galera-operator," +
+				"app.kubernetes.io/component=manager"}
 		return Cluster(shop(3), r, s)
 	},
 	"requests": func(s Style) string {
