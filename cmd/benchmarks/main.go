@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -74,45 +75,26 @@ func (o *options) check() error {
 }
 
 func main() {
-	if version.Asked(os.Args[1:]) {
-		fmt.Println(version.Version)
-		return
-	}
 	opts := bindFlags(flag.CommandLine)
-	setLogger := program.BindLogFlags(flag.CommandLine)
-	flag.Parse()
-	setLogger(opts.logFormat)
-	if err := run(opts); err != nil {
-		ctrl.Log.WithName("setup").Error(err, "the benchmarks stop")
-		os.Exit(1)
-	}
+	program.Main(leaseName, &opts.logFormat, opts.check, opts.run)
 }
 
-func run(opts *options) error {
-	if err := errors.Join(opts.check(), program.LimitMemory(os.Getenv)); err != nil {
-		return err
-	}
-	config := ctrl.GetConfigOrDie()
-	config.UserAgent = "galera-operator-benchmarks/" + version.Version
-	ctx := ctrl.SetupSignalHandler()
-	if err := program.WaitForAPI(ctx, config); err != nil {
-		return err
-	}
-	mgr, err := newManager(config, opts)
+func (o *options) run(ctx context.Context, config *rest.Config) error {
+	mgr, err := newManager(config, o)
 	if err != nil {
 		return err
 	}
-	assigned, err := program.AssignedUsers(opts.podUsers, config)
+	assigned, err := program.AssignedUsers(o.podUsers, config)
 	if err != nil {
 		return err
 	}
-	r := &galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Domain: opts.clusterDomain,
-		Images: job.Images{Operator: opts.image, Client: opts.loadImage, AssignedUsers: assigned, LogFormat: opts.logFormat},
+	r := &galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Domain: o.clusterDomain,
+		Images: job.Images{Operator: o.image, Client: o.loadImage, AssignedUsers: assigned, LogFormat: o.logFormat},
 		Now:    time.Now}
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err
 	}
-	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "image", opts.image)
+	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "image", o.image)
 	return mgr.Start(ctx)
 }
 

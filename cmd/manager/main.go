@@ -34,42 +34,21 @@ const (
 )
 
 func main() {
-	if version.Asked(os.Args[1:]) {
-		fmt.Println(version.Version)
-		return
-	}
 	opts := bindFlags(flag.CommandLine)
-	setLogger := program.BindLogFlags(flag.CommandLine)
-	flag.Parse()
-	setLogger(opts.logFormat)
-	log := ctrl.Log.WithName("setup")
-
-	if err := run(opts); err != nil {
-		log.Error(err, "the operator stops")
-		os.Exit(1)
-	}
+	program.Main("galera-operator", &opts.logFormat, opts.check, opts.run)
 }
 
-func run(opts *options) error {
-	if err := errors.Join(opts.check(), program.LimitMemory(os.Getenv)); err != nil {
-		return err
-	}
-	config := ctrl.GetConfigOrDie()
-	config.UserAgent = "galera-operator/" + version.Version
-	ctx := ctrl.SetupSignalHandler()
-	if err := program.WaitForAPI(ctx, config); err != nil {
-		return err
-	}
-	mgr, err := newManager(config, opts)
+func (o *options) run(ctx context.Context, config *rest.Config) error {
+	mgr, err := newManager(config, o)
 	if err != nil {
 		return err
 	}
-	if err := setUp(mgr, opts); err != nil {
+	if err := setUp(mgr, o); err != nil {
 		return err
 	}
-	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "operatorImage", opts.operatorImage,
-		"defaultImage", opts.defaultImage)
-	return start(ctx, mgr, opts)
+	ctrl.Log.WithName("setup").Info("starting", "version", version.Version, "operatorImage", o.operatorImage,
+		"defaultImage", o.defaultImage)
+	return start(ctx, mgr, o)
 }
 
 // start runs the manager, and the server of metrics alongside it: the manager would start it once the caches are filled
