@@ -10,13 +10,14 @@ type EncryptionSpec struct {
 }
 
 // AtRestSpec configures the encryption of tables, logs and temporary files by MariaDB. It may be added to a running
-// cluster, and removed: nodes are restarted one at a time, and MariaDB encrypts or decrypts their data in the background.
+// cluster, and removed: nodes are restarted one at a time, and MariaDB encrypts or decrypts their data in the
+// background.
 type AtRestSpec struct {
 	// keysSecretRef names a Secret in the cluster's namespace with the encryption keys: keys.enc, the key file of
 	// MariaDB's file_key_management, encrypted by openssl enc -aes-256-cbc -md sha1, and password, which decrypts it.
-	// Default: the Secret NAME-keys. The operator creates that one when nothing can be encrypted yet and it does not exist,
-	// never overwrites it, and never deletes it. Without the keys neither the data nor their backups can be read: keep a copy
-	// of the Secret elsewhere.
+	// Default: the Secret NAME-keys. The operator creates that one when nothing can be encrypted yet and it does not
+	// exist, never overwrites it, and never deletes it. Without the keys neither the data nor their backups can be
+	// read: keep a copy of the Secret elsewhere.
 	// +optional
 	KeysSecretRef *KeysSecretReference `json:"keysSecretRef,omitempty"`
 

@@ -115,9 +115,9 @@ type GaleraBackupSpec struct {
 	// +kubebuilder:default=Zstd
 	// +kubebuilder:validation:Enum=Zstd;None
 	Compression string `json:"compression,omitempty"`
-	// compressionLevel of Zstd: Fastest, Default, Better or Best, about the levels 1, 3, 7 and 11 of the program zstd. Each
-	// takes more processor time than the one before, for a smaller backup: the node waits meanwhile if the Job is slower
-	// than its disk. Default: Fastest.
+	// compressionLevel of Zstd: Fastest, Default, Better or Best, about the levels 1, 3, 7 and 11 of the program zstd.
+	// Each takes more processor time than the one before, for a smaller backup: the node waits meanwhile if the Job is
+	// slower than its disk. Default: Fastest.
 	// +optional
 	// +kubebuilder:default=Fastest
 	// +kubebuilder:validation:Enum=Fastest;Default;Better;Best

@@ -124,8 +124,7 @@ type GaleraClusterSpec struct {
 	// +kubebuilder:default={}
 	TLS TLSSpec `json:"tls,omitempty"`
 
-	// encryption configures encryption of what lies on disks. It can be set when the cluster is created only. Default: data
-	// on disks are not encrypted.
+	// encryption configures encryption of what lies on disks. Default: data on disks are not encrypted.
 	// +optional
 	Encryption *EncryptionSpec `json:"encryption,omitempty"`
 

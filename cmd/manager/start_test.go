@@ -57,7 +57,8 @@ func apiServer(allowed *atomic.Bool) http.HandlerFunc {
 	version := metav1.GroupVersionForDiscovery{GroupVersion: group.String(), Version: group.Version}
 	is := func(kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: "v1", Kind: kind} }
 	return func(w http.ResponseWriter, r *http.Request) {
-		code, answer := http.StatusOK, any(nil)
+		code := http.StatusOK
+		var answer any
 		switch path, query := r.URL.Path, r.URL.Query(); {
 		case path == "/api":
 			answer = &metav1.APIVersions{TypeMeta: is("APIVersions")}

@@ -63,8 +63,8 @@ func (g *generator) deployment(o object) error {
 	return g.write("deployment.yaml", "", o)
 }
 
-// benchmarks is the Deployment of the benchmarks' program. What decides how and where the operator's pods run decides it
-// for this one, too.
+// benchmarks is the Deployment of the benchmarks' program. What decides how and where the operator's pods run decides
+// it for this one, too.
 func (g *generator) benchmarks(o object) error {
 	pod := []string{"spec", "template", "spec"}
 	container := append(append([]string{}, pod...), "containers", "name=benchmarks")

@@ -334,7 +334,8 @@ func (a *agent) serve(ctx context.Context) error {
 
 // startWatchers starts everything that feeds the loop.
 func (a *agent) startWatchers(ctx context.Context) {
-	go platform.WatchDirs(ctx, []string{a.Places.Config, a.Places.TLS, a.Places.Root, a.Places.Keys}, func() { a.queue.Post(a.onFiles) })
+	dirs := []string{a.Places.Config, a.Places.TLS, a.Places.Root, a.Places.Keys}
+	go platform.WatchDirs(ctx, dirs, func() { a.queue.Post(a.onFiles) })
 	go a.group.Run(ctx)
 	go a.prove.Run(ctx)
 	go a.scan.Run(ctx)

@@ -130,8 +130,8 @@ func (f InnoDB) IsFree(number int64, descriptors []byte) bool {
 	return descriptors[at+bit/8]>>(bit%8)&1 == 1
 }
 
-// IsCopy reports whether a page of the system tablespace is another page's copy, as InnoDB keeps them in the doublewrite
-// buffer: until they are overwritten they are what that page was.
+// IsCopy reports whether a page of the system tablespace is another page's copy, as InnoDB keeps them in the
+// doublewrite buffer: until they are overwritten they are what that page was.
 func (f InnoDB) IsCopy(number int64, page []byte) bool {
 	return f.system && (int64(binary.BigEndian.Uint32(page[4:])) != number || binary.BigEndian.Uint32(page[34:]) != 0)
 }

@@ -97,7 +97,8 @@ var habits = []string{
 	`SET sql_mode = '', NAMES utf8mb4, time_zone = '+03:00'; USE shop;
 	CREATE TABLE odd (id BIGINT UNSIGNED PRIMARY KEY, f FLOAT, d DOUBLE, n DECIMAL(30,10), b BIT(5), y YEAR, g POINT, u UUID, i INET6,
 	  e ENUM('a','b'), s SET('x','y'), l VARCHAR(40), w TEXT CHARACTER SET utf8mb4, bin VARBINARY(20), bl LONGBLOB,
-	  ts TIMESTAMP(6) NULL, dt DATE, t TIME, j JSON, v INT AS (LENGTH(l)) VIRTUAL, p INT AS (LENGTH(w)) STORED, inv INT INVISIBLE DEFAULT 3);
+	  ts TIMESTAMP(6) NULL, dt DATE, t TIME, j JSON, v INT AS (LENGTH(l)) VIRTUAL, p INT AS (LENGTH(w)) STORED,
+	  inv INT INVISIBLE DEFAULT 3);
 	INSERT INTO odd (id, f, d, n, b, y, g, u, i, e, s, l, w, bin, bl, ts, dt, t, j, inv) VALUES
 	  (0, 1.2345678, 0.1, 12345678901234567890.0123456789, b'10101', 2020, POINT(1, 2), UUID(), '::1', 'zzz', 'x,y', 'é€',
 	   'ü\0\n\r\\''"\Z😀', X'00FF275C0A', X'00010203', '2020-10-25 01:30:00.123456', '0000-00-00', '-838:59:59', '{"a": 1}', 7),

@@ -47,7 +47,7 @@ var (
 
 // plausible returns why the definition of an object cannot be one.
 func plausible(kind string, o Object) error {
-	good := false
+	var good bool
 	switch kind {
 	case "DATABASE":
 		rest, named := strings.CutPrefix(o.Create, "CREATE DATABASE "+ident(o.Database))

@@ -226,7 +226,7 @@ func TestHostileServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer db.Close()
+			defer func() { _ = db.Close() }()
 			c, err := db.Conn(t.Context())
 			if err == nil {
 				_ = c.Close()

@@ -160,7 +160,7 @@ func (t Table) divisible() bool {
 	}
 	for _, c := range t.Columns {
 		if c.Name == t.Key[0] {
-			return strings.HasSuffix(c.Type, "int") && !(c.Type == "bigint" && strings.Contains(c.Full, "unsigned"))
+			return strings.HasSuffix(c.Type, "int") && (c.Type != "bigint" || !strings.Contains(c.Full, "unsigned"))
 		}
 	}
 	return false

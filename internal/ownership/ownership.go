@@ -1,5 +1,5 @@
-// Package ownership makes, keeps and removes objects for one owner, and leaves those of others alone. The operator and the
-// benchmarks use it.
+// Package ownership makes, keeps and removes objects for one owner, and leaves those of others alone. The operator and
+// the benchmarks use it.
 package ownership
 
 import (

@@ -47,9 +47,12 @@ func apiServer(t *testing.T, cluster string) string {
 		"/api": `{"kind": "APIVersions", "versions": ["v1"]}`,
 		"/apis": `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "galera-operator.io", "versions": [` +
 			group + `], "preferredVersion": ` + group + `}]}`,
-		"/apis/galera-operator.io/v1alpha1": `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "galera-operator.io/v1alpha1", "resources": [
-			{"name": "galeraclusters", "singularName": "galeracluster", "namespaced": true, "kind": "GaleraCluster", "verbs": ["get", "list", "watch"]},
-			{"name": "galerabackups", "singularName": "galerabackup", "namespaced": true, "kind": "GaleraBackup", "verbs": ["get", "list", "watch"]}]}`,
+		"/apis/galera-operator.io/v1alpha1": `{"kind": "APIResourceList", "apiVersion": "v1",
+			"groupVersion": "galera-operator.io/v1alpha1", "resources": [
+			{"name": "galeraclusters", "singularName": "galeracluster", "namespaced": true, "kind": "GaleraCluster",
+				"verbs": ["get", "list", "watch"]},
+			{"name": "galerabackups", "singularName": "galerabackup", "namespaced": true, "kind": "GaleraBackup",
+				"verbs": ["get", "list", "watch"]}]}`,
 		"/apis/galera-operator.io/v1alpha1/namespaces/demo/galeraclusters/shop": cluster,
 		"/apis/galera-operator.io/v1alpha1/namespaces/demo/galerabackups":       backupsOfReleases,
 	}

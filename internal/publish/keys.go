@@ -16,8 +16,8 @@ import (
 )
 
 // ensureKeys makes the encryption keys of a cluster, once. An existing Secret is never written. The cache may not know
-// the volumes of an earlier cluster yet, so that the API server is asked for them. A cluster that has served has volumes
-// of its own, which are in clear.
+// the volumes of an earlier cluster yet, so that the API server is asked for them. A cluster that has served has
+// volumes of its own, which are in clear.
 func (pub Publisher) ensureKeys(ctx context.Context, f observe.Facts) error {
 	if !validate.MayMakeKeys(f) {
 		return nil

@@ -72,7 +72,8 @@ func TestKeysStayWhileTheyAreNeeded(t *testing.T) {
 	c.Status.AtRest = &v1alpha1.AtRestStatus{State: v1alpha1.AtRestDecrypting, SecretName: "mine", Algorithm: "AES_CBC",
 		Keys: []v1alpha1.EncryptionKeyStatus{{ID: "1", Fingerprint: "a"}}}
 	a := AtRest(c)
-	if a == nil || a.State != agentapi.AtRestDecrypted || a.Algorithm != "AES_CBC" || a.Keys["1"] != "a" || a.CacheInMemory {
+	if a == nil || a.State != agentapi.AtRestDecrypted || a.Algorithm != "AES_CBC" || a.Keys["1"] != "a" ||
+		a.CacheInMemory {
 		t.Errorf("%+v", a)
 	}
 	volumes := podSpec(c, Options{}).Volumes

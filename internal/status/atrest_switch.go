@@ -129,8 +129,8 @@ func stillEncrypted(in Input, without bool) string {
 	})
 }
 
-// eachNode returns what the first node lacks, "" when no node lacks anything. Of a cluster whose nodes are not all there
-// nothing is known.
+// eachNode returns what the first node lacks, "" when no node lacks anything. Of a cluster whose nodes are not all
+// there nothing is known.
 func eachNode(in Input, what string, lacks func(galera.Member, *agentapi.AtRestReport) string) string {
 	if in.Snapshot.Hibernate || len(in.Snapshot.Members) == 0 {
 		return what + ": no node runs"

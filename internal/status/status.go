@@ -61,6 +61,18 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	set(v1alpha1.ConditionPaused, paused(in))
 	set(v1alpha1.ConditionStalled, stalled(status.RequiredActions))
 	set(v1alpha1.ConditionReconciling, reconciling(rdy, problem, in))
+	setOrRemove(status, in, set)
+	set(v1alpha1.ConditionEncrypted, enc)
+	setAtRest(status, in, set)
+	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
+	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
+	set(v1alpha1.ConditionUpToDate, upToDate(in))
+	set(v1alpha1.ConditionDurable, durable(in))
+	set(v1alpha1.ConditionCPUStarved, cpuStarved(in))
+}
+
+// setOrRemove sets the conditions that exist only while there is something to report.
+func setOrRemove(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind string, v condition)) {
 	if v, exist := scheduled(in); exist {
 		set(v1alpha1.ConditionEventsScheduled, v)
 	} else {
@@ -72,14 +84,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	case known:
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionTimeZonesCurrent)
 	}
-	set(v1alpha1.ConditionEncrypted, enc)
-	setAtRest(status, in, set)
-	set(v1alpha1.ConditionCertificatesValid, certificatesValid(in))
-	set(v1alpha1.ConditionQuorumHealthy, quorumHealthy(in))
-	set(v1alpha1.ConditionUpToDate, upToDate(in))
-	set(v1alpha1.ConditionDurable, durable(in))
-	set(v1alpha1.ConditionCPUStarved, cpuStarved(in))
-	if c.ArchivesBinlog() {
+	if c := in.cluster(); c.ArchivesBinlog() {
 		set(v1alpha1.ConditionPointInTimeRecoverable, recoverable(c))
 	} else {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionPointInTimeRecoverable)

@@ -18,7 +18,8 @@ func TestKeys(t *testing.T) {
 		c := &v1alpha1.GaleraCluster{}
 		c.Name, c.Spec.Encryption = "shop", &v1alpha1.EncryptionSpec{}
 		if len(recorded) > 0 {
-			c.Status.AtRest = &v1alpha1.AtRestStatus{State: v1alpha1.AtRestOn, Algorithm: "AES_CTR", Keys: []v1alpha1.EncryptionKeyStatus{{ID: "1", Fingerprint: recorded[0]}}}
+			c.Status.AtRest = &v1alpha1.AtRestStatus{State: v1alpha1.AtRestOn, Algorithm: "AES_CTR",
+				Keys: []v1alpha1.EncryptionKeyStatus{{ID: "1", Fingerprint: recorded[0]}}}
 		}
 		return c
 	}

@@ -72,7 +72,8 @@ func perform(t *testing.T, u *unstructured.Unstructured) *stage {
 func (s *stage) begin() {
 	s.Helper()
 	ahead := s.ahead
-	mgr, err := ctrl.NewManager(asBenchmarks(config), ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+	mgr, err := ctrl.NewManager(asBenchmarks(config), ctrl.Options{Scheme: scheme,
+		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Cache:      cacheOf(s.benchmark.Namespace),
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)

@@ -86,7 +86,8 @@ func restrictOperator(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// policedClient is the client of the operator, or of the benchmarks' program, once the API server enforces the policies.
+// policedClient is the client of the operator, or of the benchmarks' program, once the API server enforces
+// the policies.
 func policedClient(t *testing.T, user string) client.Client {
 	t.Helper()
 	c, err := client.New(impersonating(config, user), client.Options{Scheme: scheme})
@@ -116,9 +117,12 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 	must(t,
 		yaml.Unmarshal(
 			[]byte(
-				`{replicas: 2, storage: {size: 1Gi, temporary: {size: 1Gi}}, arbitrator: {enabled: true}, monitoring: {exporter: {image: e}},
-		podTemplate: {labels: {team: a}, volumes: [{name: x}, {name: rules, configMap: audit}], sidecars: [{name: audit, image: a, port: 9000, volumeMounts: [{name: x, mountPath: /x}]}]},
-		backup: {storeRef: {name: s3}, pointInTime: {enabled: true}}, bootstrapFrom: {storeRef: {name: s3}, identitySecretRef: {name: key, key: key.txt}}}`), &c.Spec))
+				`{replicas: 2, storage: {size: 1Gi, temporary: {size: 1Gi}}, arbitrator: {enabled: true},
+		monitoring: {exporter: {image: e}}, podTemplate: {labels: {team: a},
+			volumes: [{name: x}, {name: rules, configMap: audit}],
+			sidecars: [{name: audit, image: a, port: 9000, volumeMounts: [{name: x, mountPath: /x}]}]},
+		backup: {storeRef: {name: s3}, pointInTime: {enabled: true}},
+		bootstrapFrom: {storeRef: {name: s3}, identitySecretRef: {name: key, key: key.txt}}}`), &c.Spec))
 	plain := c.DeepCopy()
 	plain.Spec.Storage.Temporary, plain.Spec.PodTemplate, plain.Spec.Monitoring = nil, nil, nil
 	ro, o := resources.Options{OperatorImage: "operator", DefaultImage: "mariadb", AssignedUsers: assigned},
@@ -165,7 +169,8 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 		all["benchmark's "+o.GetObjectKind().GroupVersionKind().Kind] = o
 	}
 	for _, run := range plan.Runs(&bench.Spec) {
-		p := benchjob.Plan(bench, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, "cluster.local")
+		start := plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}
+		p := benchjob.Plan(bench, c, start, "cluster.local")
 		p.TLS = true
 		j, err := benchjob.Job(bench, c, run.Wire(1), p, images)
 		add("benchmark's Job of "+run.Cell.Workload.Name, j, err)
@@ -244,7 +249,8 @@ func refusedObjects(all map[string]client.Object) map[string]refused {
 	volume := func(v corev1.VolumeSource) func() client.Object {
 		return pod(func(p *corev1.PodSpec) { p.Volumes = append(p.Volumes, corev1.Volume{Name: "more", VolumeSource: v}) })
 	}
-	token := corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}}}}
+	token := corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}}}}
 	return map[string]refused{
 		"a system namespace": {object("nodes", func(o client.Object) { o.SetNamespace("kube-system") }),
 			"changes nothing in system namespaces"},

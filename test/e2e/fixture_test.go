@@ -77,8 +77,8 @@ func expectSpecsUntouched(ctx context.Context, ns string) {
 		}
 		for _, m := range c.ManagedFields {
 			if m.Subresource == "" && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.GetRawBytes()), `"f:spec"`) {
-				Expect(m.Manager).NotTo(BeElementOf(ownership.FieldOwner, "manager"), "%s/%s: the operator has written to the spec", ns,
-					c.Name)
+				Expect(m.Manager).NotTo(BeElementOf(ownership.FieldOwner, "manager"),
+					"%s/%s: the operator has written to the spec", ns, c.Name)
 			}
 		}
 	}

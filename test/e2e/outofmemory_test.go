@@ -36,8 +36,8 @@ var _ = Describe("A node whose processes are all killed at once", Label(Slow, Fa
 	}, SpecTimeout(8*time.Minute))
 })
 
-// A real want of memory. With control groups v1 the kernel kills mariadbd alone, and the agent names the signal; with v2
-// it kills all processes of the container, and Kubernetes has the reason.
+// A real want of memory. With control groups v1 the kernel kills mariadbd alone, and the agent names the signal; with
+// v2 it kills all processes of the container, and Kubernetes has the reason.
 var _ = Describe("A node that runs out of memory", Label(Slow, Faults), func() {
 	It("is evicted as soon as its end is reported, which names the reason, and joins again", func(ctx SpecContext) {
 		shop := create(ctx, harness.Build(newNamespace(ctx, "memory"), "shop",

@@ -20,8 +20,8 @@ const module = "github.com/galera-operator/galera-operator/"
 var benchmarks = []string{"internal/bench", "cmd/benchmarks", "cmd/bench-runner", "cmd/kubectl-galera-bench"}
 
 // libraries are what they may import of this module, and so may everyone.
-var libraries = []string{"api/v1alpha1", "controllers/retry", "internal/conditions", "internal/logs", "internal/ownership", "internal/program",
-	"internal/undecodable", "internal/usage", "internal/version"}
+var libraries = []string{"api/v1alpha1", "controllers/retry", "internal/conditions", "internal/logs",
+	"internal/ownership", "internal/program", "internal/undecodable", "internal/usage", "internal/version"}
 
 type listed struct {
 	ImportPath                         string
@@ -52,7 +52,8 @@ func in(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return path == f || strings.HasPrefix(path, f+"/") })
 }
 
-// TestBenchmarksAreApart: no package outside of test imports the benchmarks, and they import the API and libraries only.
+// TestBenchmarksAreApart: no package outside of test imports the benchmarks, and they import the API and libraries
+// only.
 func TestBenchmarksAreApart(t *testing.T) {
 	packages := 0
 	for _, p := range all(t) {

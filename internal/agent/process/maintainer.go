@@ -179,7 +179,8 @@ func (r *Maintainer) CheckUpgrade() {
 // checkZones fills the tables of time zones again when the image has later zones. The member with index 0 does it for
 // all, as with root's password, once its own system tables are of its server's series.
 func (r *Maintainer) checkZones(now time.Time) {
-	if r.systemTablesAreFree() && r.Aria.Busy() == "" && r.Run.Status.Index == 0 && r.Run.Status.State == galera.NodeSynced {
+	if r.systemTablesAreFree() && r.Aria.Busy() == "" && r.Run.Status.Index == 0 &&
+		r.Run.Status.State == galera.NodeSynced {
 		r.Zones.Check(now)
 	} else {
 		r.Zones.Yield()

@@ -186,7 +186,8 @@ func TestManyEvents(t *testing.T) {
 	if err != nil || read.More != many+1-len(read.Events) || read.More == 0 {
 		t.Errorf("%d events, %d more, %v", len(read.Events), read.More, err)
 	}
-	if !slices.IsSortedFunc(read.Events, func(x, y agentapi.ScheduledEvent) int { return strings.Compare(x.Name, y.Name) }) {
+	byName := func(x, y agentapi.ScheduledEvent) int { return strings.Compare(x.Name, y.Name) }
+	if !slices.IsSortedFunc(read.Events, byName) {
 		t.Error("not in the order of their names")
 	}
 }

@@ -93,11 +93,11 @@ func (e Event) exactTime(sums bool) (t time.Time, ok bool) {
 		return t, false
 	}
 	for vars := b[queryFixed:min(len(b), queryFixed+int(binary.LittleEndian.Uint16(b[11:])))]; len(vars) > 0; {
-		size := 0
+		var size int
 		switch code := vars[0]; {
 		case code == varMicroseconds && len(vars) >= 4:
-			micros := time.Duration(uint32(vars[1]) | uint32(vars[2])<<8 | uint32(vars[3])<<16)
-			return e.Time().Add(micros * time.Microsecond), micros < 1e6
+			micros := int64(vars[1]) | int64(vars[2])<<8 | int64(vars[3])<<16
+			return e.Time().Add(time.Duration(micros) * time.Microsecond), micros < 1e6
 		case (code == varCatalog || code == varTimeZone) && len(vars) > 1:
 			size = 2 + int(vars[1])
 		case code == varInvoker && len(vars) > 1 && len(vars) > 2+int(vars[1]):

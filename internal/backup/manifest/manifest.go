@@ -60,8 +60,8 @@ type Manifest struct {
 	Compression string `json:"compression"`
 	// Recipients are the age public keys it was encrypted for: any of their private keys reads it.
 	Recipients []string `json:"recipients"`
-	// Keys are the fingerprints of the keys that the data in the stream are encrypted with (package atrest), by number; nil
-	// when they are not encrypted in themselves.
+	// Keys are the fingerprints of the keys that the data in the stream are encrypted with (package atrest), by number;
+	// nil when they are not encrypted in themselves.
 	Keys map[string]string `json:"keys,omitempty"`
 	// Algorithm is what they are encrypted with, "" when they are not.
 	Algorithm string `json:"algorithm,omitempty"`

@@ -78,9 +78,9 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	return true, nil
 }
 
-// holds reports whether the base holds a transaction. It refuses a base whose node numbers transactions differently than
-// the archive: a node begins with the number after that of its last logged transaction, so one that was started after
-// a transaction with sql_log_bin=0 is behind the others, and numbers alone would leave out a transaction.
+// holds reports whether the base holds a transaction. It refuses a base whose node numbers transactions differently
+// than the archive: a node begins with the number after that of its last logged transaction, so one that was started
+// after a transaction with sql_log_bin=0 is behind the others, and numbers alone would leave out a transaction.
 func (c *Cut) holds(t binlog.Transaction) (bool, error) {
 	numbered := t.GTID.Seq <= c.Base.Seq
 	if !c.head.Seqnos || c.Seqno <= 0 {

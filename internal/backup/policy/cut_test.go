@@ -64,8 +64,8 @@ func TestMicroseconds(t *testing.T) {
 		after time.Duration // at(20)
 		exact bool
 	}
-	known := func(micros time.Duration) tx { return tx{micros * time.Microsecond, true} }
-	whole := func(seconds time.Duration) tx { return tx{seconds * time.Second, false} }
+	known := func(micros int) tx { return tx{time.Duration(micros) * time.Microsecond, true} }
+	whole := func(seconds int) tx { return tx{time.Duration(seconds) * time.Second, false} }
 	for name, c := range map[string]struct {
 		log     []tx
 		applied string

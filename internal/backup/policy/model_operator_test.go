@@ -100,8 +100,8 @@ func (w *world) report(node int) (ask archival.Request) {
 	return ask
 }
 
-// checkReported: both ends of what is reported as recoverable can be restored. Where a client has set its time, the base
-// may hold a transaction that names a later one, within the slack of clocks: points until then are refused.
+// checkReported: both ends of what is reported as recoverable can be restored. Where a client has set its time, the
+// base may hold a transaction that names a later one, within the slack of clocks: points until then are refused.
 func (w *world) checkReported() {
 	from, to := w.operator.reported.RecoverableFrom, w.operator.reported.ArchivedThrough
 	if w.lies || from == nil || to == nil || to.Before(from) {

@@ -33,8 +33,9 @@ func (o Outside) Error() string {
 	return fmt.Sprintf("%s cannot be restored: %s. With the backup %s, %s", o.Target, o.Why, o.Backup, offer)
 }
 
-// outside returns the error of a walk that did not arrive. What it offers is decided as a target is, from the end of the
-// segment on that holds the last transaction of the base: heads do not report which transactions of that one are in it.
+// outside returns the error of a walk that did not arrive. What it offers is decided as a target is, from the end of
+// the segment on that holds the last transaction of the base: heads do not report which transactions of that one are in
+// it.
 func outside(w walk, heads []binlog.Head, through binlog.Through, why string) Outside {
 	o := Outside{Target: w.target, Backup: w.base.ID, Why: why}
 	i := slices.IndexFunc(heads, func(h binlog.Head) bool {

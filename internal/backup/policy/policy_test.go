@@ -240,7 +240,7 @@ func TestAlso(t *testing.T) {
 // TestAlsoUnreadable: a segment that cannot be read names no transaction of another line.
 func TestAlsoUnreadable(t *testing.T) {
 	s := newStore().begins(5, "").segment(20, 20)
-	heads := append(s.heads, binlog.Head{Number: 3, Unreadable: "x"})
+	heads := slices.Concat(s.heads, []binlog.Head{{Number: 3, Unreadable: "x"}})
 	r, err := Choose(heads, base("x", 6, 6), binlog.Target{GTID: gtid(9)}, binlog.Through{})
 	if err != nil || r.Also.Known() || r.To != 2 {
 		t.Errorf("%+v, %v", r, err)

@@ -18,14 +18,15 @@ type Policy struct {
 // Backup is one that is complete, of one cluster.
 type Backup struct {
 	At time.Time
-	// Base reports whether an archive of the binary log may go on from it, and Reached whether the archive is known to lead
-	// from it to its end.
+	// Base reports whether an archive of the binary log may go on from it, and Reached whether the archive is known to
+	// lead from it to its end.
 	Base, Reached bool
 }
 
 // Expired returns the indices of the backups that no rule keeps. The latest is always kept. So is the last one before
 // the window of Within, if it is a base: the points in time at the window's beginning need it, whether the archive
-// still continues or not. It may be of a line of history that was lost since: one that the archive leads from stays, too.
+// still continues or not. It may be of a line of history that was lost since: one that the archive leads from stays,
+// too.
 func Expired(backups []Backup, p Policy, now time.Time) (expired []int) {
 	order := make([]int, len(backups))
 	for i := range order {

@@ -61,7 +61,8 @@ func reaches(ctx context.Context, bucket *store.Bucket, f place, t task.Find) (r
 		return fmt.Errorf("%s cannot be restored with the backup %s, of %s: %s", *t.Target, f.id,
 			of.UTC().Format("2006-01-02T15:04:05Z"), why)
 	}
-	if at := t.Target.Second(); !t.Target.Time.IsZero() && f.completed.After(at) { // without a look at the archive, which may be long
+	// Without reading the archive, which may be long.
+	if at := t.Target.Second(); !t.Target.Time.IsZero() && f.completed.After(at) {
 		return nil, refuse(f.completed, policy.NotBefore), nil
 	}
 	a := walk{bucket: bucket, dir: binlog.Dir(f.dir)}

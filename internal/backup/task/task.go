@@ -89,8 +89,8 @@ type Store struct {
 	PathStyle bool   `json:"pathStyle,omitempty"`
 	// Credentials reports whether they are in StoreDir; otherwise they are those of the pod's identity.
 	Credentials bool `json:"credentials,omitempty"`
-	// StorageClass of the parts of backups, Encryption and KMSKey that of all objects, and their Tags, at S3; "" and nil for
-	// what the bucket has.
+	// StorageClass of the parts of backups, Encryption and KMSKey that of all objects, and their Tags, at S3; "" and nil
+	// for what the bucket has.
 	StorageClass string            `json:"storageClass,omitempty"`
 	Encryption   string            `json:"encryption,omitempty"`
 	KMSKey       string            `json:"kmsKey,omitempty"`

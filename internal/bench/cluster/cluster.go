@@ -16,15 +16,22 @@ import (
 const (
 	// Port of the databases, for clients.
 	Port = 3306
-	// Container is the database's in the pod of a node, AgentContainer the one that brings the agent.
-	Container, AgentContainer = "mariadb", "agent"
-	// MetricsPort and MetricsPath are where a node reports its state.
-	MetricsPort, MetricsPath = 8080, "/metrics"
+	// Container is the database's in the pod of a node.
+	Container = "mariadb"
+	// AgentContainer is the one that brings the agent.
+	AgentContainer = "agent"
+	// MetricsPort is the port at which a node reports its state.
+	MetricsPort = 8080
+	// MetricsPath is the path of that report.
+	MetricsPath = "/metrics"
 )
 
 // States of a node, as its metrics name them.
 const (
-	Synced, Donor, Joining, Joined = "Synced", "Donor", "Joining", "Joined"
+	Synced  = "Synced"
+	Donor   = "Donor"
+	Joining = "Joining"
+	Joined  = "Joined"
 )
 
 // Member is what a node's metrics report of it: whether it is in a Primary component, its state, and the members of

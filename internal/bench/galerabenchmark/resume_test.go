@@ -126,7 +126,8 @@ func (p *simulation) pass() {
 		},
 	})
 	r := &Reconciler{Client: seen, Live: seen,
-		Images: job.Images{Operator: "operator", Client: "sysbench"}, Domain: "cluster.local", Now: func() time.Time { return p.now }}
+		Images: job.Images{Operator: "operator", Client: "sysbench"}, Domain: "cluster.local",
+		Now: func() time.Time { return p.now }}
 	_, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
 	if err != nil && !errors.Is(err, errKilled) {
 		p.Fatal(err)

@@ -21,9 +21,10 @@ func RunnerPrefix(benchmark string) string { return benchmark + "-bench-" }
 // that name before.
 func RunnerName(b *v1alpha1.GaleraBenchmark) string { return RunnerPrefix(b.Name) + Suffix(b) }
 
-// AccountName is the name of the GaleraUser with the Jobs' account, CertificateName that of the one with the
-// certificate. Both are short: a GaleraUser's name is limited.
-func AccountName(b *v1alpha1.GaleraBenchmark) string     { return "bench-" + Suffix(b) }
+// AccountName is the name of the GaleraUser with the Jobs' account. It is short: a GaleraUser's name is limited.
+func AccountName(b *v1alpha1.GaleraBenchmark) string { return "bench-" + Suffix(b) }
+
+// CertificateName is the name of the GaleraUser with the certificate.
 func CertificateName(b *v1alpha1.GaleraBenchmark) string { return AccountName(b) + "-tls" }
 
 // BindingName is the name of the Secret of a GaleraUser.

@@ -139,7 +139,8 @@ func TestWhatARestartMakes(t *testing.T) {
 		tc.view.Primary = true
 		r := &runner{agents: newAgents([]result.Member{{Name: "x-0"}, {Name: "x-1"}, {Name: "x-2"}}),
 			out: result.Output{Operation: tc.op}}
-		if got := strings.Join(r.noticed(r.agents.judge(result.Member{Name: tc.member}, tc.view)), "; "); (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
+		got := strings.Join(r.noticed(r.agents.judge(result.Member{Name: tc.member}, tc.view)), "; ")
+		if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
