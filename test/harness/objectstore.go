@@ -70,6 +70,9 @@ func (s *ObjectStore) Environment(caFile string) string {
 		s.access, s.secret, caFile, Bucket, s.serverName, StorePort)
 }
 
+// PodIP is the address of the store's pod.
+func (s *ObjectStore) PodIP() string { return s.podIP }
+
 // CA is the certificate the store's is verified by, in PEM.
 func (s *ObjectStore) CA() string { return string(s.ca) }
 
