@@ -364,7 +364,8 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 	}
 	h.Number, h.Format, h.Before, h.Session = a.at.Number+1, binlog.FormatVersion, a.at.Checksum, a.task.Session
 	if !h.Begins {
-		h.Previous, h.Chain, h.Foreign, h.From = a.at.Last, a.at.Chain, a.at.Foreign, a.at.From
+		h.Previous, h.PreviousSeqno = a.at.Last, a.at.Seqno
+		h.Chain, h.Foreign, h.From = a.at.Chain, a.at.Foreign, a.at.From
 		if h.Lines == nil {
 			h.Lines = a.at.Lines
 		}

@@ -319,6 +319,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	if r.hole != nil {
 		h.Holes = append(h.Holes, *r.hole)
 	}
+	h.AddAnchor(t.GTID.Seq, t.Seqno)
 	h.BeforeLast, h.Last, h.LastSum, h.Seqno = r.last, t.GTID, t.Sum, t.Seqno
 	r.last, r.before = t.GTID, r.last
 	if r.open.bytes >= maxSegment || len(h.Holes) >= binlog.MaxHoles {

@@ -32,7 +32,8 @@ func TestRequests(t *testing.T) {
 	before := binlog.Head{}
 	for n := uint64(1); n <= segments; n++ {
 		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1,
-			Begins: n == 1, Before: before.Checksum, Previous: before.Last, Last: gtid(n)}
+			Begins: n == 1, Before: before.Checksum, Previous: before.Last, PreviousSeqno: before.Seqno, Last: gtid(n),
+			Seqno: int64(n)}
 		text, err := h.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +43,7 @@ func TestRequests(t *testing.T) {
 	}
 	for n := range backups {
 		m := manifest.Manifest{Format: 1, ID: fmt.Sprintf("b%04d", n), Session: "s1", Line: l,
-			GTID: fmt.Sprint("0-1-", 10*n+10), Position: fmt.Sprint(history, ":1"),
+			GTID: fmt.Sprint("0-1-", 10*n+10), Position: fmt.Sprint(history, ":", 10*n+10),
 			CompletedAt: noon.Add(time.Duration(n) * time.Hour), Compression: manifest.CompressionNone,
 			Parts: []manifest.Part{{Size: 1}}}
 		text, err := json.Marshal(m)

@@ -179,7 +179,8 @@ func backup(t *testing.T, a *archive, m manifest.Manifest) {
 	}
 	m.Line.History = history
 	m.Format, m.Session, m.Compression, m.Parts = 1, "s1", manifest.CompressionNone, []manifest.Part{{Size: 1}}
-	m.Position = fmt.Sprintf("%s:%d", history, 1)
+	at, _ := binlog.In(m.GTID, 0)
+	m.Position = fmt.Sprintf("%s:%d", history, max(at.Seq, 1))
 	text, _ := json.Marshal(m)
 	if err := a.bucket.WriteAll(context.Background(), "demo/shop/1/"+m.ID+"/"+manifest.Name, text, nil); err != nil {
 		t.Fatal(err)
@@ -195,9 +196,9 @@ func ten(t *testing.T, a *archive) {
 	l.History = history
 	for n := uint64(1); n <= 5; n++ {
 		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1,
-			Begins: n == 1, Before: before, Last: gtid(10 * n), LastTime: noon.Add(time.Duration(n) * time.Hour)}
+			Begins: n == 1, Before: before, Last: gtid(10 * n), Seqno: int64(10 * n), LastTime: noon.Add(time.Duration(n) * time.Hour)}
 		if n > 1 {
-			h.Previous = gtid(10 * (n - 1))
+			h.Previous, h.PreviousSeqno = gtid(10*(n-1)), int64(10*(n-1))
 		}
 		if err := a.put(context.Background(), &h, nil); err != nil {
 			t.Fatal(err)

@@ -22,6 +22,8 @@ const (
 	MaxLines   = 32
 	MaxHoles   = 16
 	MaxForeign = 128
+	// MaxAnchors bounds how many transactions of a segment have their seqno in its head.
+	MaxAnchors = 32
 	maxWhy     = 1 << 10
 	maxHoleWhy = 256
 )
@@ -60,6 +62,12 @@ type Hole struct {
 	Why string `json:"why"`
 }
 
+// Anchor is a transaction's number, and its seqno in Galera's history.
+type Anchor struct {
+	Number uint64 `json:"number"`
+	Seqno  int64  `json:"seqno"`
+}
+
 // Head is the first line of a segment, in JSON. What follows it is a binary log, compressed (zstd) and then encrypted
 // (age).
 type Head struct {
@@ -85,10 +93,15 @@ type Head struct {
 	Seqno int64 `json:"seqno,omitempty"`
 	// Seqnos reports whether every transaction that names a seqno names Galera's.
 	Seqnos bool `json:"seqnos,omitempty"`
-	// Previous is the last transaction of the segment before; First and Last are those of this one.
-	Previous GTID `json:"previous,omitzero"`
-	First    GTID `json:"first,omitzero"`
-	Last     GTID `json:"last,omitzero"`
+	// Anchors are the seqnos of some transactions, in order: of the first that names its seqno, and of those whose seqno
+	// is not as many after that of the one before as their number is.
+	Anchors []Anchor `json:"anchors,omitempty"`
+	// Previous is the last transaction of the segment before; First and Last are those of this one. PreviousSeqno is not
+	// before Previous in Galera's history; 0 when it is not known.
+	Previous      GTID  `json:"previous,omitzero"`
+	PreviousSeqno int64 `json:"previousSeqno,omitempty"`
+	First         GTID  `json:"first,omitzero"`
+	Last          GTID  `json:"last,omitzero"`
 	// BeforeLast is the transaction before Last, and LastSum the checksum of Last's content: an archiver that goes on here
 	// makes sure that the cluster still has the same history.
 	BeforeLast GTID   `json:"beforeLast,omitzero"`
@@ -138,6 +151,49 @@ func (h Head) Start() GTID {
 		return h.Last
 	}
 	return h.Previous
+}
+
+// StartSeqno is not before Start in Galera's history; 0 when it is not known.
+func (h Head) StartSeqno() int64 {
+	if h.Begins {
+		return h.Seqno
+	}
+	return h.PreviousSeqno
+}
+
+// SeqnoAtLeast is the least seqno that the transaction of a number may have, 0 when nothing is known: each transaction
+// takes one, and so does each that has failed.
+func (h Head) SeqnoAtLeast(number uint64) int64 {
+	var of Anchor
+	for _, a := range h.Anchors {
+		if a.Number <= number {
+			of = a
+		}
+	}
+	if of.Seqno == 0 || !h.Seqnos {
+		return 0
+	}
+	after := number - of.Number
+	for _, hole := range h.Holes {
+		if hole.After.Seq >= of.Number && hole.After.Seq < number {
+			after -= min(hole.Next.Seq-1, number) - hole.After.Seq // not all numbers of a hole were taken, one by one
+		}
+	}
+	return of.Seqno + int64(after) //nolint:gosec // a seqno is positive
+}
+
+// AddAnchor notes the seqno of a transaction, 0 for one that does not name it.
+func (h *Head) AddAnchor(number uint64, seqno int64) {
+	if seqno == 0 || len(h.Anchors) == MaxAnchors {
+		return
+	}
+	if n := len(h.Anchors); n > 0 {
+		last := h.Anchors[n-1]
+		if seqno-last.Seqno == int64(number-last.Number) { //nolint:gosec // a seqno is positive
+			return
+		}
+	}
+	h.Anchors = append(h.Anchors, Anchor{Number: number, Seqno: seqno})
 }
 
 // End is the latest time that the segment describes.

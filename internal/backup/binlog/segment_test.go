@@ -16,13 +16,14 @@ func TestLargestHead(t *testing.T) {
 	nodes := strings.Repeat("a-node-of-a-cluster-with-a-long-name-0.its-service.its-namespace.svc.cluster.local, ", 100)
 	h := Head{Format: FormatVersion, Number: math.MaxUint64, Before: strings.Repeat("f", 64), Why: nodes,
 		Chain: math.MaxUint64, Session: strings.Repeat("s", 12),
-		Seqno: math.MaxInt64, Previous: g, First: g, Last: g, BeforeLast: g, LastSum: strings.Repeat("f", 64),
+		Seqno: math.MaxInt64, PreviousSeqno: math.MaxInt64, Previous: g, First: g, Last: g, BeforeLast: g, LastSum: strings.Repeat("f", 64),
 		From: math.MaxInt64, FirstTime: at, LastTime: at,
 		Earliest: at, Through: at, Times: Times{Floor: at, Ceiling: at}, Transactions: math.MaxInt, Bytes: math.MaxInt64,
 		SHA256: strings.Repeat("f", 64), Size: math.MaxInt64,
 		Lines: slices.Repeat([]Line{{History: strings.Repeat("h", 36), ID: strings.Repeat("i", 80), Epoch: math.MaxInt64,
 			Start: math.MaxInt64, Copied: true, After: g}}, MaxLines),
 		Holes:      slices.Repeat([]Hole{{After: g, Next: g, Why: nodes}}, MaxHoles),
+		Anchors:    slices.Repeat([]Anchor{{Number: math.MaxUint64, Seqno: math.MaxInt64}}, MaxAnchors),
 		Foreign:    slices.Repeat([]GTID{g}, MaxForeign),
 		Recipients: slices.Repeat([]string{strings.Repeat("r", 62)}, 16)}
 	text, err := h.Encode()

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -62,6 +63,14 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 			t, b.ID)
 	}
 	heads = heads[first:]
+	for _, h := range heads {
+		if why := ahead(h, b); why != "" && belongs(b, h) {
+			return w, "", errors.New(why)
+		}
+		if !atOrAfter(b.GTID, h.Last) {
+			break
+		}
+	}
 	w.out.Also = another(heads, b, t)
 	for i, h := range heads {
 		if why := w.add(heads, i); why != "" {

@@ -7,6 +7,16 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
+// Unsuitable is why a backup does not lead to a target, though nothing is damaged: an earlier one may.
+type Unsuitable struct{ Why string }
+
+// Error implements error.
+func (u Unsuitable) Error() string {
+	return u.Why + ". Begin with an earlier backup: set bootstrapFrom.store.id, or bootstrapFrom.backup"
+}
+
+func unsuitable(format string, args ...any) error { return Unsuitable{fmt.Sprintf(format, args...)} }
+
 // Cut is what is applied of a range. It sees the segments and their transactions in order, and refuses what is not the
 // archive that was chosen.
 type Cut struct {
@@ -59,10 +69,10 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	late := c.Target.Passed(c.time, t.Exact)
 	switch {
 	case held && (late || c.Target.GTID != binlog.GTID{} && t.GTID.Seq > c.Target.GTID.Seq):
-		return false, fmt.Errorf("the backup holds the transaction %s, which is not before %s", t.GTID, c.Target)
+		return false, unsuitable("the backup holds the transaction %s, which is not before %s", t.GTID, c.Target)
 	case held && c.Last != c.Base: // so the backup holds that, too, and TRUNCATE would be applied to later rows
-		return false, fmt.Errorf("the backup holds the transaction %s, and so it does %s, a statement that changes tables, "+
-			"which its number %s is before: restore another backup", t.GTID, c.Last, c.Base)
+		return false, unsuitable("the backup holds the transaction %s, and so it does %s, a statement that changes tables, "+
+			"which its number %s is before", t.GTID, c.Last, c.Base)
 	case held:
 		c.held = t.GTID
 		return false, nil
@@ -89,9 +99,8 @@ func (c *Cut) holds(t binlog.Transaction) (bool, error) {
 	}
 	c.least = max(c.least+1, t.Seqno) // a statement that changes tables does not name its seqno
 	if numbered && c.least > c.Seqno {
-		return false, fmt.Errorf("the backup ends at %s and the seqno %d, and the archive has the transaction %s at the seqno "+
-			"%d or later: the backup's node numbered transactions differently; restore another backup", c.Base, c.Seqno, t.GTID,
-			c.least)
+		return false, unsuitable("the backup ends at %s and the seqno %d, and the archive has the transaction %s at the seqno "+
+			"%d or later: the backup's node numbered transactions differently", c.Base, c.Seqno, t.GTID, c.least)
 	}
 	return numbered || t.Seqno > 0 && t.Seqno <= c.Seqno, nil
 }

@@ -129,7 +129,8 @@ func TestHeld(t *testing.T) {
 		"latest":         {true, binlog.Target{Latest: true}, "[14] <nil>"},
 		"its own number": {true, binlog.Target{GTID: gtid(13)}, "[] <nil>"},
 		"the number before": {true, binlog.Target{GTID: gtid(12)},
-			"[] the backup holds the transaction 0-1-13, which is not before the GTID 0-1-12"},
+			"[] the backup holds the transaction 0-1-13, which is not before the GTID 0-1-12. Begin with an earlier backup: set " +
+				"bootstrapFrom.store.id, or bootstrapFrom.backup"},
 		"seqnos that are none of Galera's": {false, binlog.Target{Latest: true}, "[13 14] <nil>"},
 	} {
 		applied, err := see(c.seqnos, c.target)
@@ -254,5 +255,74 @@ func TestNumbersOfAnotherNode(t *testing.T) {
 			refused == nil && fmt.Sprint(applied) != c.applied {
 			t.Errorf("%s: %v, %v instead of %s", name, applied, refused, c.applied)
 		}
+	}
+}
+
+// TestSegmentsOfAnotherNode: a base whose node numbers transactions ahead of the archive's is refused by the heads alone,
+// so that an earlier one is tried. Its number is beyond the end of a segment which has a transaction that it lacks.
+func TestSegmentsOfAnotherNode(t *testing.T) {
+	heads := func(anchors ...binlog.Anchor) []binlog.Head {
+		s := newStore().begins(5, "")
+		for _, last := range []uint64{10, 20} {
+			first := s.heads[len(s.heads)-1].Last.Seq + 1
+			h := binlog.Head{First: gtid(first), Last: gtid(last), Seqnos: true, Transactions: int(last - first + 1)}
+			for _, a := range anchors {
+				if a.Number >= first && a.Number <= last {
+					h.AddAnchor(a.Number, a.Seqno)
+				}
+			}
+			s.put(h)
+		}
+		return s.heads
+	}
+	all := heads(binlog.Anchor{Number: 6, Seqno: 996}, binlog.Anchor{Number: 10, Seqno: 1000},
+		binlog.Anchor{Number: 11, Seqno: 1901}, binlog.Anchor{Number: 15, Seqno: 1905})
+	few := heads(binlog.Anchor{Number: 7, Seqno: 997})
+	for name, c := range map[string]struct {
+		heads []binlog.Head
+		seq   uint64
+		seqno int64
+		from  uint64 // 0 when it is refused
+	}{
+		"the same numbers, at the end of a segment":     {all, 10, 1000, 3},
+		"one ahead, at the end of a segment":            {all, 10, 999, 0},
+		"one ahead, and only one transaction has shown": {few, 10, 999, 0},
+		"one ahead within":                              {all, 15, 1904, 0},
+		"the same numbers within":                       {all, 15, 1905, 3},
+		"one ahead, at the beginning of a segment":      {all, 11, 1000, 0},
+		"one behind": {all, 9, 1000, 2},
+	} {
+		b := base("b1", c.seq, 0)
+		b.Seqno = c.seqno
+		r, err := Choose(c.heads, b, binlog.Target{Latest: true}, binlog.Through{})
+		if (err == nil) != (c.from > 0) || r.From != c.from {
+			t.Errorf("%s: from %d, %v", name, r.From, err)
+		}
+		a := Archive{Numbers: []uint64{1, 2, 3}, Head: func(n uint64) (binlog.Head, error) { return c.heads[n-1], nil }}
+		good := base("b2", 20, 50)
+		report, err := Survey(a, []Base{good, b})
+		if err != nil || (report.Base.ID == "b1") != (c.from > 0) || report.Base.ID == "" {
+			t.Errorf("%s: the survey reports %+v, %v", name, report, err)
+		}
+	}
+}
+
+// TestSeqnoAtLeast: the numbers of a hole are not counted, and a transaction without a seqno of its own is no anchor.
+func TestSeqnoAtLeast(t *testing.T) {
+	h := binlog.Head{Seqnos: true, Holes: []binlog.Hole{{After: gtid(14), Next: gtid(900)}}}
+	for _, a := range []binlog.Anchor{{Number: 11, Seqno: 0}, {Number: 12, Seqno: 102}, {Number: 13, Seqno: 103},
+		{Number: 14, Seqno: 109}} {
+		h.AddAnchor(a.Number, a.Seqno)
+	}
+	if len(h.Anchors) != 2 {
+		t.Errorf("%+v", h.Anchors)
+	}
+	for number, want := range map[uint64]int64{11: 0, 12: 102, 13: 103, 14: 109, 15: 109, 899: 109, 900: 110, 901: 111} {
+		if have := h.SeqnoAtLeast(number); have != want {
+			t.Errorf("%d: %d instead of %d", number, have, want)
+		}
+	}
+	if h.Seqnos = false; h.SeqnoAtLeast(12) != 0 {
+		t.Error("seqnos that are none of Galera's")
 	}
 }

@@ -4,6 +4,7 @@
 package policy
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -49,9 +50,21 @@ func belongs(b Base, h binlog.Head) bool {
 	return found && b.Session == h.Session && (h.From > 0 || len(h.Foreign) == 0) && b.Seqno >= h.From
 }
 
-// reachedBy reports whether what follows a base is in a segment, or in later ones of its chain.
+// reachedBy reports whether what follows a base is in a segment, or in later ones of its chain. The numbers of two nodes
+// may differ: what is before the segment is in the base by its seqno.
 func reachedBy(h binlog.Head, b Base) bool {
-	return belongs(b, h) && atOrAfter(b.GTID, h.Start())
+	return belongs(b, h) && atOrAfter(b.GTID, h.Start()) && h.StartSeqno() > 0 && b.Seqno >= h.StartSeqno()
+}
+
+// ahead reports why the number of a base is not where its seqno is in a segment, "" when nothing shows that: its node has
+// numbered transactions differently.
+func ahead(h binlog.Head, b Base) string {
+	number := min(b.GTID.Seq, h.Last.Seq)
+	if least := h.SeqnoAtLeast(number); h.Unreadable == "" && !h.Empty() && least > b.Seqno {
+		return fmt.Sprintf("the backup %s ends at %s and the seqno %d, and the archive has the number %d at the seqno %d or "+
+			"later: the backup's node numbered transactions differently", b.ID, b.GTID, b.Seqno, number, least)
+	}
+	return ""
 }
 
 func atOrAfter(g, other binlog.GTID) bool { return g == other || g.Follows(other) }

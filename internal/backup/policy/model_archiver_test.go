@@ -270,7 +270,8 @@ func (w *world) store(a *archiver, s segment) bool {
 	if h.Begins {
 		h.Chain = h.Number
 	} else {
-		h.Previous, h.Chain, h.Foreign, h.From = a.at.Last, a.at.Chain, a.at.Foreign, a.at.From
+		h.Previous, h.PreviousSeqno = a.at.Last, a.at.Seqno
+		h.Chain, h.Foreign, h.From = a.at.Chain, a.at.Foreign, a.at.From
 		if h.Lines == nil {
 			h.Lines = a.at.Lines
 		}

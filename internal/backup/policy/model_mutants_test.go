@@ -121,7 +121,9 @@ var mutants = map[string]func(d *decisions){
 	},
 	"a base of before the chain began (9)": func(d *decisions) {
 		blind := func(h binlog.Head) binlog.Head {
-			h.Foreign, h.From = nil, 0
+			if h.Foreign, h.From = nil, 0; h.Begins {
+				h.Seqno = 1
+			}
 			return h
 		}
 		d.choose = func(heads []binlog.Head, b policy.Base, t binlog.Target, through binlog.Through) (policy.Range, error) {

@@ -33,7 +33,7 @@ func (s *store) put(h binlog.Head) *store {
 	if n := len(s.heads); n > 0 {
 		h.Before = s.heads[n-1].Checksum
 		if !h.Begins {
-			h.Chain, h.Previous = s.heads[n-1].Chain, s.heads[n-1].Last
+			h.Chain, h.Previous, h.PreviousSeqno = s.heads[n-1].Chain, s.heads[n-1].Last, s.heads[n-1].Seqno
 		}
 	}
 	if _, err := h.Encode(); err != nil {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -46,11 +47,8 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 		return r, err
 	}
 	r.Chain = first.Number
-	for _, b := range bases {
-		if b.why() == "" && belongs(b, last) && atOrAfter(b.GTID, first.Start()) &&
-			(r.Base.ID == "" || b.Time.Before(r.Base.Time)) {
-			r.Base = b
-		}
+	if r.Base, err = a.earliest(a.Numbers[i:], first, last, bases); err != nil {
+		return r, err
 	}
 	switch {
 	case r.Base.ID != "":
@@ -64,6 +62,37 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 		r.Gap = first.Why
 	}
 	return r, nil
+}
+
+// earliest returns the earliest base that leads from the first to the last of some segments, with an empty ID for none.
+func (a Archive) earliest(numbers []uint64, first, last binlog.Head, bases []Base) (Base, error) {
+	bases = slices.SortedStableFunc(slices.Values(bases), func(x, y Base) int { return x.Time.Compare(y.Time) })
+	for _, b := range bases {
+		if b.why() != "" || !belongs(b, last) || !reachedBy(first, b) {
+			continue
+		}
+		h, err := a.segmentOf(numbers, b)
+		if err != nil {
+			return Base{}, err
+		}
+		if ahead(h, b) == "" {
+			return b, nil
+		}
+	}
+	return Base{}, nil
+}
+
+// segmentOf is the head of the segment that has the last transaction of a base, or of the last one.
+func (a Archive) segmentOf(numbers []uint64, b Base) (h binlog.Head, err error) {
+	i := sort.Search(len(numbers)-1, func(i int) bool {
+		h, e := a.Head(numbers[i])
+		err = cmp.Or(err, e)
+		return atOrAfter(h.Last, b.GTID)
+	})
+	if err != nil {
+		return h, err
+	}
+	return a.Head(numbers[i])
 }
 
 // joined leaves out a segment that the one after it does not follow: an archiver that was held up may have stored it in
@@ -128,7 +157,7 @@ func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint
 	}
 	for _, b := range bases {
 		// one ahead of the archive may stay without what follows it
-		within := belongs(b, c.end) && atOrAfter(b.GTID, first.Start()) && atOrAfter(c.end.Last, b.GTID)
+		within := belongs(b, c.end) && reachedBy(first, b) && atOrAfter(c.end.Last, b.GTID)
 		if b.why() != "" || !within {
 			continue
 		}
@@ -147,7 +176,7 @@ func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint
 		if err != nil {
 			failed = err
 		}
-		return !atOrAfter(keep.GTID, h.Last)
+		return !atOrAfter(keep.GTID, h.Last) || h.Seqno <= 0 || h.Seqno > keep.Seqno
 	})
 	return slices.Clone(c.numbers[:cut]), keep, failed
 }

@@ -177,7 +177,7 @@ func TestBoundary(t *testing.T) {
 	for n := uint64(1); n <= last; n++ { // a transaction in each, one a minute
 		at := now.Add(time.Duration(n) * time.Minute)
 		h := binlog.Head{Format: binlog.FormatVersion, Number: n, Chain: 1, Session: "s", Lines: []binlog.Line{line},
-			Begins: n == 1, Before: before.Checksum, Previous: before.Last,
+			Begins: n == 1, Before: before.Checksum, Previous: before.Last, PreviousSeqno: before.Seqno, Seqno: int64(n),
 			First: binlog.GTID{Server: 1, Seq: n}, Last: binlog.GTID{Server: 1, Seq: n}, FirstTime: at, LastTime: at,
 			Earliest: at, Transactions: 1}
 		text, err := h.Encode()

@@ -61,11 +61,20 @@ func (w *relay) fetch(ctx context.Context, bucket *store.Bucket, dir string, num
 		if err = w.add(from, number, keys); from.err != nil {
 			return from.err // the store's, whatever was made of it
 		}
-		if err != nil && !isStore(err) {
-			err = fatal(task.ReasonBackupDamaged, fmt.Errorf("the segment %s: %w", key, err))
-		}
-		return err
+		return unusable(key, err)
 	})
+}
+
+// unusable sorts out why a segment could not be taken.
+func unusable(key string, err error) error {
+	var unsuitable policy.Unsuitable
+	switch {
+	case errors.As(err, &unsuitable):
+		return fatal(task.ReasonPointInTimeUnavailable, unsuitable)
+	case err != nil && !isStore(err):
+		return fatal(task.ReasonBackupDamaged, fmt.Errorf("the segment %s: %w", key, err))
+	}
+	return err
 }
 
 // noting keeps the error of a reader.

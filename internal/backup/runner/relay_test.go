@@ -21,6 +21,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 var logFormat = binlogtest.FormatDescription()
@@ -62,6 +63,7 @@ func (s *segments) add(t *testing.T, last uint64, content ...[]byte) []byte {
 	}
 	sum := sha256.Sum256(body.Bytes())
 	h := s.head
+	h.PreviousSeqno, h.Seqno = int64(h.Last.Seq), int64(last)
 	h.Number, h.Before, h.Previous, h.Last, h.Transactions, h.SHA256 = h.Number+1, h.Checksum, h.Last,
 		binlog.GTID{Server: 1, Seq: last}, int(last-h.Last.Seq), hex.EncodeToString(sum[:])
 	h.Times = binlog.Between(time.Unix(10, 0), time.Unix(20, 0), time.Time{})
@@ -216,3 +218,22 @@ type discard struct{}
 
 func (*discard) Write(p []byte) (int, error) { return len(p), nil }
 func (*discard) Truncate(int64) error        { return nil }
+
+// TestUnusable: a backup that does not lead to a target is not damaged, and neither is the archive.
+func TestUnusable(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		reason string
+	}{
+		"nothing":                       {nil, ""},
+		"a segment that is another one": {errors.New("its content is not what its head names"), task.ReasonBackupDamaged},
+		"numbers that differ":           {policy.Unsuitable{Why: "the backup ends at 0-1-14"}, task.ReasonPointInTimeUnavailable},
+		"a key that does not open it":   {fatal(task.ReasonWrongKey, errors.New("none")), task.ReasonWrongKey},
+		"a store that does not go on":   {because(task.ReasonStoreUnreachable, errors.New("reset")), task.ReasonStoreUnreachable},
+	} {
+		err := unusable("000000001", c.err)
+		if reason, _ := explain(err); c.err == nil && err != nil || c.err != nil && reason != c.reason {
+			t.Errorf("%s: %q, %v", name, reason, err)
+		}
+	}
+}
