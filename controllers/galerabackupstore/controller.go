@@ -66,6 +66,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if !s.Status.Checking && seen.Exists && !seen.Foreign {
+		old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
+		return retry.Pass(time.Second, ownership.Remove(ctx, r.Client, r.Live, s.UID, old,
+			client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	}
 	refused := ""
 	if !s.Status.Checking && untilNextCheck(s, now) <= 0 {
 		if refused, err = r.refused(ctx, s); err != nil {
@@ -81,17 +86,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		// The intent first: what follows from it is done by the next pass, which this change wakes.
 		return retry.Pass(again, r.Status().Update(ctx, next))
 	}
-	switch {
-	case s.Status.Checking && !seen.Exists:
+	if s.Status.Checking && !seen.Exists {
 		j, err := job.Check(s, r.Jobs)
 		if err == nil {
 			err = ownership.Keep(ctx, r.Client, r.Live, s.UID, j)
 		}
 		return retry.Pass(again, err)
-	case !s.Status.Checking && seen.Exists:
-		old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
-		return retry.Pass(again, ownership.Remove(ctx, r.Client, r.Live, s.UID, old,
-			client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }
@@ -100,6 +100,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 func step(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, refused string, seen outcome.Outcome,
 	now time.Time) time.Duration {
 	switch {
+	case s.Status.Checking && s.Status.ObservedGeneration != s.Generation:
+		// The check is of an earlier spec, and tells nothing about what this one names: neither about its Secrets, which
+		// Jobs mount, nor about its endpoint.
+		to.Checking = false
+		setConditions(to, s, false, v1alpha1.ReasonChecking, "the store is being checked")
+		return time.Second
 	case s.Status.Checking && seen.Done:
 		to.Checking = false
 		end(to, s, seen.Result, now)

@@ -64,3 +64,33 @@ func TestStep(t *testing.T) {
 		t.Errorf("%+v", s.Status)
 	}
 }
+
+// TestStepOfAChangedSpec: a check shows nothing about a spec that was written after it began. Jobs mount what the spec
+// of a Reachable store names.
+func TestStepOfAChangedSpec(t *testing.T) {
+	for name, seen := range map[string]outcome.Outcome{
+		"before its Job":  {},
+		"during its Job":  {Exists: true},
+		"after its Job":   {Exists: true, Done: true, Result: task.Result{Checked: &task.Checked{}}},
+		"a failed Job":    {Exists: true, Done: true, Result: task.Result{Error: "AccessDenied"}},
+		"without its pod": {Exists: true, Waits: "the Secret is missing"},
+	} {
+		s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite", Generation: 1}}
+		s.Status.ObservedGeneration = -1
+		step(&s.Status, s.DeepCopy(), "", outcome.Outcome{}, noon)
+		if !s.Status.Checking || s.Status.ObservedGeneration != 1 {
+			t.Fatalf("%s: %+v", name, s.Status)
+		}
+		s.Generation = 2
+		step(&s.Status, s.DeepCopy(), "", seen, noon)
+		c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
+		if s.Status.Checking || c.Status != metav1.ConditionFalse || c.Reason != v1alpha1.ReasonChecking {
+			t.Errorf("%s: checking is %t, Reachable is %+v", name, s.Status.Checking, c)
+		}
+		step(&s.Status, s.DeepCopy(), "the Secret belongs to a cluster", outcome.Outcome{}, noon)
+		c = meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReachable)
+		if s.Status.Checking || s.Status.ObservedGeneration != 2 || c.Reason != v1alpha1.ReasonStoreRefused {
+			t.Errorf("%s: then %+v, Reachable is %+v", name, s.Status, c)
+		}
+	}
+}
