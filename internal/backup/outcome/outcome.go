@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 
 // startTime is how long a pod may need before it counts as one that does not start.
 const startTime = time.Minute
+
+// reasonWord matches the reason of a failure, or none.
+var reasonWord = regexp.MustCompile(`^[A-Za-z]{0,64}$`)
 
 // Outcome of a Job.
 type Outcome struct {
@@ -113,6 +117,10 @@ func read(end *corev1.ContainerStateTerminated) (r task.Result) {
 			end.Message), Reason: task.ReasonToolFailed}
 	}
 	agentapi.StripControls(&r) // what it quotes comes from an image, a store or another server
+	if !reasonWord.MatchString(r.Reason) {
+		// The API refuses a condition with such a reason, and the object would never get another one.
+		r.Reason = task.ReasonToolFailed
+	}
 	return r
 }
 

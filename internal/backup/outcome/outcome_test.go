@@ -137,6 +137,20 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestReasonsOfResults: the cluster's image may write any reason, and the API refuses conditions with one that is no
+// word.
+func TestReasonsOfResults(t *testing.T) {
+	for reason, want := range map[string]string{
+		"": "", task.ReasonWrongKey: task.ReasonWrongKey, "two words": task.ReasonToolFailed,
+		strings.Repeat("a", 2000): task.ReasonToolFailed, "a\\nb": task.ReasonToolFailed, "9": task.ReasonToolFailed,
+	} {
+		end := &corev1.ContainerStateTerminated{ExitCode: 1, Message: `{"error":"no","reason":"` + reason + `"}`}
+		if r := read(end); r.Error != "no" || r.Reason != want {
+			t.Errorf("%.20q: %+v", reason, r)
+		}
+	}
+}
+
 // TestControlsOfResults: what a Job's program quotes, of another server for instance, controls no terminal.
 func TestControlsOfResults(t *testing.T) {
 	const evil = "a\x1b[2J\u202eb"
