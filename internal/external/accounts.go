@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -70,21 +71,14 @@ func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
 	}
 	copied, skipped := split(all, c.Skip)
 	for _, a := range copied {
-		statement := "CREATE ROLE " + a.String()
-		if !a.Role {
-			r, err := row(ctx, from, "SHOW CREATE USER "+a.String())
-			if err != nil {
-				return nil, ofSource("reading the account "+a.String(), err)
-			}
-			for _, v := range r { // the only column
-				statement = v.String
-			}
-			if !strings.HasPrefix(statement, "CREATE USER ") {
-				return nil, SourceError{fmt.Errorf("%w: the definition of the account %s is none", errImplausible, a)}
-			}
+		statements, err := definition(ctx, from, a)
+		if err != nil {
+			return nil, err
 		}
-		if _, err := to.ExecContext(ctx, statement); err != nil {
-			return nil, fmt.Errorf("%w: the account %s: %w", ErrRefused, a, withoutStatement(err))
+		for _, statement := range statements {
+			if _, err := to.ExecContext(ctx, statement); err != nil {
+				return nil, fmt.Errorf("%w: the account %s: %w", ErrRefused, a, withoutStatement(err))
+			}
 		}
 	}
 	for _, a := range copied {
@@ -95,6 +89,34 @@ func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
 		skipped = append(skipped, left...)
 	}
 	return skipped, nil
+}
+
+// lifetime is the end of the second row of SHOW CREATE USER: for how long a password is valid, of an account whose
+// password has expired.
+var lifetime = regexp.MustCompile(`(?s)^ALTER USER .* (PASSWORD EXPIRE (NEVER|INTERVAL [0-9]{1,9} DAY))$`)
+
+// definition returns the statements that create an account or a role. An account whose password has expired has a second
+// one, which keeps the lifetime of passwords.
+func definition(ctx context.Context, from *sql.Conn, a account) ([]string, error) {
+	if a.Role {
+		return []string{"CREATE ROLE " + a.String()}, nil
+	}
+	var out []string
+	err := each(ctx, from, "SHOW CREATE USER "+a.String(), func(v []string) { out = append(out, v[0]) })
+	if err != nil {
+		return nil, ofSource("reading the account "+a.String(), err)
+	}
+	if len(out) == 0 || !strings.HasPrefix(out[0], "CREATE USER ") {
+		return nil, SourceError{fmt.Errorf("%w: the definition of the account %s is none", errImplausible, a)}
+	}
+	for i, row := range out[1:] {
+		terms := lifetime.FindStringSubmatch(row)
+		if terms == nil {
+			return nil, SourceError{fmt.Errorf("%w: the account %s has a definition of another kind", errImplausible, a)}
+		}
+		out[i+1] = "ALTER USER " + a.String() + " " + terms[1] // of no other account, and nothing else
+	}
+	return out, nil
 }
 
 // grant gives an account what it has on the source.

@@ -122,7 +122,8 @@ var habits = []string{
 	"CREATE TABLE other.t (id INT PRIMARY KEY)",
 	`CREATE ROLE reader; GRANT SELECT ON shop.* TO reader; CREATE USER app@'10.%' IDENTIFIED BY 'app'; GRANT reader TO app@'10.%';
 	SET DEFAULT ROLE reader FOR app@'10.%'; GRANT INSERT ON shop.parent TO app@'10.%'; GRANT SELECT ON other.t TO app@'10.%';
-	CREATE USER exporter IDENTIFIED BY 'x'`,
+	CREATE USER exporter IDENTIFIED BY 'x';
+	CREATE USER temp IDENTIFIED BY 'x' PASSWORD EXPIRE INTERVAL 30 DAY; ALTER USER temp PASSWORD EXPIRE`,
 }
 
 // TestCopy copies a source with old habits while it is written to, from either series.
@@ -183,16 +184,17 @@ func TestCopy(t *testing.T) {
 				t.Errorf("the tables are of different moments: %s", got)
 			}
 			for query, want := range map[string]string{
-				"SELECT GROUP_CONCAT(schema_name ORDER BY 1) FROM information_schema.schemata WHERE schema_name IN ('shop', 'cr`m', 'other')": "cr`m,shop",
-				"SELECT CAST(f AS DOUBLE) FROM shop.odd WHERE id = 0":                                                                         "1.2345677614212036",
-				"SELECT GROUP_CONCAT(h ORDER BY id) FROM shop.a":                                                                              "0,1,1",
-				"SELECT COUNT(*) FROM shop.counted":                                                                                           "0",
-				"SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'shop'":                                                  "1",
-				"SELECT COUNT(*) FROM mysql.user WHERE user IN ('app', 'reader', 'copy@er')":                                                  "3",
-				"SELECT COUNT(*) FROM mysql.user WHERE user = 'exporter'":                                                                     "0",
-				"SELECT default_role FROM mysql.user WHERE user = 'app'":                                                                      "reader",
-				"SELECT COUNT(*) FROM mysql.tables_priv WHERE user = 'app' AND db = 'shop'":                                                   "1",
-				"SELECT auto_increment FROM information_schema.tables WHERE table_schema = 'shop' AND table_name = 'parent'":                  "3",
+				"SELECT GROUP_CONCAT(schema_name ORDER BY 1) FROM information_schema.schemata WHERE schema_name IN ('shop', 'cr`m', 'other')":                         "cr`m,shop",
+				"SELECT CAST(f AS DOUBLE) FROM shop.odd WHERE id = 0":                                                                                                 "1.2345677614212036",
+				"SELECT GROUP_CONCAT(h ORDER BY id) FROM shop.a":                                                                                                      "0,1,1",
+				"SELECT COUNT(*) FROM shop.counted":                                                                                                                   "0",
+				"SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'shop'":                                                                          "1",
+				"SELECT COUNT(*) FROM mysql.user WHERE user IN ('app', 'reader', 'copy@er')":                                                                          "3",
+				"SELECT CONCAT(JSON_VALUE(priv, '$.password_lifetime'), ' ', JSON_VALUE(priv, '$.password_last_changed')) FROM mysql.global_priv WHERE user = 'temp'": "30 0",
+				"SELECT COUNT(*) FROM mysql.user WHERE user = 'exporter'":                                                                                             "0",
+				"SELECT default_role FROM mysql.user WHERE user = 'app'":                                                                                              "reader",
+				"SELECT COUNT(*) FROM mysql.tables_priv WHERE user = 'app' AND db = 'shop'":                                                                           "1",
+				"SELECT auto_increment FROM information_schema.tables WHERE table_schema = 'shop' AND table_name = 'parent'":                                          "3",
 			} {
 				if got := value(t, target, query); got != want {
 					t.Errorf("%s: %s, want %s", query, got, want)

@@ -193,6 +193,39 @@ func TestHostileDefinitions(t *testing.T) {
 	}
 }
 
+// TestAccountDefinition: an account whose password has expired keeps the lifetime of its passwords, and a source changes
+// nothing else by it.
+func TestAccountDefinition(t *testing.T) {
+	const create = "CREATE USER `app`@`%` IDENTIFIED BY PASSWORD '*A' PASSWORD EXPIRE"
+	for _, c := range []struct{ rows, want []string }{
+		{[]string{create}, []string{create}},
+		{[]string{create, "ALTER USER `app`@`%` PASSWORD EXPIRE INTERVAL 30 DAY"},
+			[]string{create, "ALTER USER 'app'@'%' PASSWORD EXPIRE INTERVAL 30 DAY"}},
+		{[]string{create, "ALTER USER `app`@`%` PASSWORD EXPIRE NEVER"},
+			[]string{create, "ALTER USER 'app'@'%' PASSWORD EXPIRE NEVER"}},
+		{[]string{create, "ALTER USER `root`@`%` PASSWORD EXPIRE NEVER"},
+			[]string{create, "ALTER USER 'app'@'%' PASSWORD EXPIRE NEVER"}},
+		{[]string{create, "ALTER USER `root`@`%` IDENTIFIED BY 'x'"}, nil},
+		{[]string{create, "ALTER USER `root`@`%` PASSWORD EXPIRE NEVER IDENTIFIED BY 'x'"}, nil},
+		{[]string{create, "SET PASSWORD = '' -- PASSWORD EXPIRE NEVER"}, nil},
+		{[]string{"ALTER USER `app`@`%` PASSWORD EXPIRE NEVER"}, nil},
+		{nil, nil},
+	} {
+		all := answers{"SHOW CREATE USER": {{"CREATE USER for app@%"}}}
+		for _, r := range c.rows {
+			all["SHOW CREATE USER"] = append(all["SHOW CREATE USER"], []string{r})
+		}
+		from, err := sql.OpenDB(all).Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := definition(t.Context(), from, account{Name: "app", Host: "%"})
+		if !slices.Equal(have, c.want) || (c.want == nil) != errors.Is(err, errImplausible) {
+			t.Errorf("%q: %q, %v", c.rows, have, err)
+		}
+	}
+}
+
 // TestHostileServer: one that answers as no MariaDB server does gets neither the password nor a file, and ends no
 // program.
 func TestHostileServer(t *testing.T) {
