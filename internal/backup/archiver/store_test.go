@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/store/storetest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -345,4 +348,31 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("not all that is damaged is known, and left are %v", left)
 		}
 	})
+}
+
+// TestPutWithoutRight: segments are archived where the right to list holds for the store's prefix only: S3 refuses a
+// request for a missing object then.
+func TestPutWithoutRight(t *testing.T) {
+	refused := 0
+	f := storetest.NewFake(t, func(r *http.Request, _ []byte, exists bool) (int, string) {
+		key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/"+storetest.Bucket), "/")
+		lists := key == "" && !strings.HasPrefix(r.URL.Query().Get("prefix"), "shops/")
+		if lists || key != "" && !exists && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			refused++
+			return http.StatusForbidden, "AccessDenied"
+		}
+		return 0, ""
+	})
+	f.Prefix = "shops"
+	bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bucket.Close() }()
+	a := newStore(t)
+	a.bucket = bucket
+	ten(t, a)
+	if at, err := a.load(t.Context()); err != nil || at.Number == 0 || refused == 0 {
+		t.Errorf("%+v, %v, %d refusals", at, err, refused)
+	}
 }

@@ -22,6 +22,9 @@ import (
 // maxReported is how many backups a check names.
 const maxReported = 20
 
+// listRight names the right to list at each service.
+const listRight = "s3:ListBucket on the bucket, at least for the prefix; storage.objects.list (Google); list (Azure)"
+
 // check shows by doing it that the store can be written, read and cleaned up.
 func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result, error) {
 	if _, err := recipients(t.Recipients); err != nil {
@@ -41,12 +44,16 @@ func check(ctx context.Context, bucket *store.Bucket, t task.Check) (task.Result
 	if err := bucket.Delete(ctx, key); err != nil {
 		return task.Result{}, stored("an object could not be deleted, as retention needs it", err)
 	}
+	if _, err := store.Exists(ctx, bucket, key); err != nil { // S3 and Google refuse instead, without the right to list
+		return task.Result{}, stored("the store does not answer whether an object exists, which needs the right to list: "+
+			listRight, err)
+	}
 	if err := exclusive(ctx, bucket, key+"-once"); err != nil && (!t.SingleWriter || !errors.Is(err, store.ErrShared)) {
 		return task.Result{}, err
 	}
 	found, err := list(ctx, bucket, "")
 	if err != nil {
-		return task.Result{}, stored("the objects could not be listed", err)
+		return task.Result{}, stored("the objects could not be listed, which needs the right to list: "+listRight, err)
 	}
 	found = slices.DeleteFunc(found, func(p place) bool { return p.broken != nil })
 	out := &task.Checked{Backups: len(found)}

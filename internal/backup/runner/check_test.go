@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -66,6 +67,34 @@ func TestCheckSharedStore(t *testing.T) {
 	}
 	if left, err := bucket.List(nil).Next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("left is %+v, %v", left, err)
+	}
+}
+
+// TestCheckWithoutRight: a store is usable with the right to list below its prefix, and refused with the name of the
+// right without any.
+func TestCheckWithoutRight(t *testing.T) {
+	for listed, want := range map[string]string{"shops/": "", "wiki/": "s3:ListBucket"} {
+		f := storetest.NewFake(t, func(r *http.Request, _ []byte, exists bool) (int, string) {
+			key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/"+storetest.Bucket), "/")
+			lists := key == "" && !strings.HasPrefix(r.URL.Query().Get("prefix"), listed)
+			if lists || key != "" && !exists && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+				return http.StatusForbidden, "AccessDenied"
+			}
+			return 0, ""
+		})
+		f.Prefix = "shops"
+		bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = check(t.Context(), bucket, task.Check{SingleWriter: true})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("listed below %s: %v", listed, err)
+		}
+		if done, err := taken(t.Context(), bucket, "demo/shop/1/b1"); want == "" && (err != nil || done != nil) {
+			t.Errorf("a backup that was not made: %+v, %v", done, err)
+		}
+		_ = bucket.Close()
 	}
 }
 

@@ -38,7 +38,7 @@ func (p place) s3(ctx context.Context) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := s3.NewFromConfig(conf, func(o *s3.Options) {
+	options := func(o *s3.Options) {
 		o.UsePathStyle = p.PathStyle
 		if p.Endpoint != "" {
 			o.BaseEndpoint = aws.String(p.Endpoint)
@@ -49,7 +49,9 @@ func (p place) s3(ctx context.Context) (*Bucket, error) {
 		o.APIOptions = append(o.APIOptions, smithyhttp.AddContentChecksumMiddleware, p.requireTimes, p.addSettings)
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-	})
+	}
+	list := s3.NewFromConfig(conf, options)
+	client := s3.NewFromConfig(conf, options, func(o *s3.Options) { o.APIOptions = append(o.APIOptions, findMissing(list)) })
 	return s3blob.OpenBucket(ctx, client, p.Bucket,
 		&s3blob.Options{RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired})
 }
