@@ -25,7 +25,9 @@ const (
 	// ReasonArchiveDamaged: a segment of the archive is missing, or is not what was archived.
 	ReasonArchiveDamaged = "ArchiveDamaged"
 	// ReasonBackupAmbiguous: several clusters of one name have backups in a store.
-	ReasonBackupAmbiguous    = "BackupAmbiguous"
+	ReasonBackupAmbiguous = "BackupAmbiguous"
+	// ReasonBackupMisplaced: the manifest of a backup names another cluster than its directory.
+	ReasonBackupMisplaced    = "BackupMisplaced"
 	ReasonVerified           = "Verified"
 	ReasonVerifying          = "Verifying"
 	ReasonVerificationFailed = "VerificationFailed"

@@ -95,6 +95,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="self.verify != 'Restore' || has(self.identitySecretRef)",message="verify: Restore needs identitySecretRef: a Secret with the private key of one of the store's recipients"
 // +kubebuilder:validation:XValidation:rule="self.compression != 'None' || self.compressionLevel == 'Fastest'",message="compressionLevel goes with compression: Zstd"
+// +kubebuilder:validation:XValidation:rule="!has(self.__import__) || self.deletionPolicy == 'Retain' && !has(self.clusterRef.__namespace__)",message="an imported backup has deletionPolicy: Retain, because its data are not this object's, and no clusterRef.namespace"
+// +kubebuilder:validation:XValidation:rule="has(self.__import__) == has(oldSelf.__import__) && (!has(self.__import__) || self.__import__ == oldSelf.__import__)",message="import cannot be changed: create another GaleraBackup"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.identitySecretRef)||has(self.identitySecretRef)",message="keep identitySecretRef"
 // +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef && self.storeRef == oldSelf.storeRef && self.method == oldSelf.method && self.compression == oldSelf.compression && self.compressionLevel == oldSelf.compressionLevel && has(self.rateLimit) == has(oldSelf.rateLimit) && (!has(self.rateLimit) || quantity(string(self.rateLimit)).compareTo(quantity(string(oldSelf.rateLimit))) == 0)",message="a backup cannot be changed, except for deletionPolicy, verify and identitySecretRef: create another GaleraBackup"
 type GaleraBackupSpec struct {
@@ -146,6 +148,25 @@ type GaleraBackupSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="identitySecretRef cannot be changed once it is set"
 	IdentitySecretRef *SecretKey `json:"identitySecretRef,omitempty"`
+	// import makes this object about a backup that is in the store already, for instance after a disaster, instead of
+	// making one. Its data are never removed with this object. clusterRef names the cluster that it is listed with, which
+	// need not exist. Default: none; a backup is made.
+	// +optional
+	Import *BackupImport `json:"import,omitempty"`
+}
+
+// BackupImport names a backup in a store, as status.latest of the GaleraBackupStore lists it.
+type BackupImport struct {
+	// directory of the store that holds the backup: NAMESPACE/CLUSTER/UID.
+	// +kubebuilder:validation:MinLength=5
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]+$`
+	Directory string `json:"directory"`
+	// id of the backup.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	ID string `json:"id"`
 }
 
 // Phases of a GaleraBackup.

@@ -73,6 +73,7 @@ type GaleraBackupScheduleSpec struct {
 	// template is the spec of each backup. Set deletionPolicy: Delete in it, or the store's retention removes none of
 	// them.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="!has(self.__import__)",message="a schedule makes backups: remove import"
 	// +kubebuilder:validation:XValidation:rule="!has(self.clusterRef.__namespace__)",message="a schedule makes backups of clusters in its own namespace: remove clusterRef.namespace"
 	Template GaleraBackupSpec `json:"template"`
 }

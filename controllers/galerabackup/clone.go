@@ -45,7 +45,8 @@ func (r *Reconciler) other(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 		o := &all.Items[i]
 		ns, n := o.Source()
 		switch {
-		case ns != namespace || n != name || o.UID == b.UID || o.Status.Phase != v1alpha1.BackupRunning:
+		case ns != namespace || n != name || o.UID == b.UID || o.Status.Phase != v1alpha1.BackupRunning,
+			o.Spec.Import != nil: // reads no node
 		case o.Namespace == b.Namespace:
 			return o.Name, nil
 		case b.Namespace != namespace:

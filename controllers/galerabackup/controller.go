@@ -106,6 +106,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}
 		return retry.Pass(r.verify(ctx, b))
 	}
+	if b.Spec.Import != nil {
+		return retry.Pass(takeOver(ctx, r, b))
+	}
 	f, err := r.observe(ctx, b)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -127,6 +127,9 @@ func sum(all []v1alpha1.GaleraBackup) map[series]*sums {
 			phase = v1alpha1.BackupPending
 		}
 		s.phases[phase]++
+		if b.Spec.Import != nil {
+			continue // it may be of an earlier cluster of that name
+		}
 		if t := b.Status.CompletedAt; t != nil && t.After(s.completed) {
 			s.completed, s.took = t.Time, 0
 			if begun := b.Status.StartedAt; begun != nil {

@@ -48,8 +48,10 @@ func TestMetrics(t *testing.T) {
 	temporary := one(v1alpha1.BackupCompleted, testTime.Add(time.Hour), "1Mi") // a clone's
 	temporary.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster",
 		Name: "copy", Controller: new(true)}}
+	imported := one(v1alpha1.BackupCompleted, testTime.Add(time.Hour), "1Mi")
+	imported.Spec.Import = &v1alpha1.BackupImport{}
 	leads := make(chan struct{})
-	m := Metrics{Reader: lists{backups: []v1alpha1.GaleraBackup{temporary, tested,
+	m := Metrics{Reader: lists{backups: []v1alpha1.GaleraBackup{temporary, imported, tested,
 		one(v1alpha1.BackupCompleted, testTime.Add(-time.Hour), "1Ki"), one(v1alpha1.BackupFailed, testTime, ""),
 		one("", testTime, "")},
 		stores: []v1alpha1.GaleraBackupStore{store}}, Leads: leads}
@@ -78,7 +80,7 @@ galera_operator_backup_verification_last_duration_seconds{cluster="shop",namespa
 galera_operator_backup_stored_bytes{cluster="shop",namespace="demo",store="offsite"} 2048
 # HELP galera_operator_backups Number of GaleraBackups in a phase.
 # TYPE galera_operator_backups gauge
-galera_operator_backups{cluster="shop",namespace="demo",phase="Completed",store="offsite"} 2
+galera_operator_backups{cluster="shop",namespace="demo",phase="Completed",store="offsite"} 3
 galera_operator_backups{cluster="shop",namespace="demo",phase="Failed",store="offsite"} 1
 galera_operator_backups{cluster="shop",namespace="demo",phase="Pending",store="offsite"} 1
 `

@@ -93,9 +93,9 @@ func (f importFlags) server(credentials, ca map[string][]byte) (external.Server,
 	return s, nil
 }
 
-// importCommand has what precedes a copy of another server.
+// importCommand has the commands for what another server, or a store, holds.
 func (e imports) importCommand() *cobra.Command {
-	c := &cobra.Command{Use: "import", Short: "Prepare the copy of a running MariaDB server into a new cluster"}
+	c := &cobra.Command{Use: "import", Short: "Import backups from a store, or check a server before it is copied"}
 	var f importFlags
 	var format string
 	check := &cobra.Command{
@@ -117,7 +117,7 @@ func (e imports) importCommand() *cobra.Command {
 	}
 	f.bind(check.Flags())
 	outputFlag(check, &format)
-	c.AddCommand(check)
+	c.AddCommand(check, backups{e.env}.importBackups())
 	return c
 }
 

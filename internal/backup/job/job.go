@@ -105,6 +105,16 @@ func Backup(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.Gal
 	})
 }
 
+// Describe is the Job of one attempt at reading what a backup is that the store has already. The cluster is nil when it is
+// gone.
+func Describe(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, o Options) (
+	*batchv1.Job, error) {
+	meta := owned(b, "GaleraBackup", Name(b, b.Status.Attempts), b.Spec.ClusterRef.Name, ComponentVerify,
+		v1alpha1.LabelBackup, b.Name, v1alpha1.LabelStore, s.Name)
+	t := task.Task{Describe: &task.Describe{Dir: b.Spec.Import.Directory, ID: b.Spec.Import.ID}}
+	return render(meta, c, s, t, checkSeconds, o, nil)
+}
+
 // Name of the Job of an attempt.
 func Name(b *v1alpha1.GaleraBackup, attempt int32) string {
 	return b.Name + "-backup-" + strconv.Itoa(int(attempt))

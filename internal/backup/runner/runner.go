@@ -95,6 +95,8 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 		return checked, err
 	case t.Backup != nil:
 		return backup(ctx, bucket, *t.Backup)
+	case t.Describe != nil:
+		return describeStored(ctx, bucket, *t.Describe)
 	case t.Find != nil:
 		return find(ctx, bucket, *t.Find)
 	case t.Remove != nil:

@@ -62,8 +62,10 @@ type Task struct {
 	Find    *Find    `json:"find,omitempty"`
 	Restore *Restore `json:"restore,omitempty"`
 	Remove  *Remove  `json:"remove,omitempty"`
-	Verify  *Verify  `json:"verify,omitempty"`
-	Archive *Archive `json:"archive,omitempty"`
+	// Describe reports a backup that is in the store.
+	Describe *Describe `json:"describe,omitempty"`
+	Verify   *Verify   `json:"verify,omitempty"`
+	Archive  *Archive  `json:"archive,omitempty"`
 	// Inspect and Import are about a server that is no cluster of the operator.
 	Inspect *External `json:"inspect,omitempty"`
 	Import  *External `json:"import,omitempty"`
@@ -179,6 +181,12 @@ type Remove struct {
 	ID  string `json:"id"`
 }
 
+// Describe names a backup whose manifest is read, and whose parts are looked for.
+type Describe struct {
+	Dir string `json:"dir"`
+	ID  string `json:"id"`
+}
+
 // Verify tests a backup.
 type Verify struct {
 	// Dir is the directory the backup lies in, ID the backup's, Checksum that of its manifest.
@@ -265,55 +273,6 @@ type Result struct {
 	Source   *Source   `json:"source,omitempty"`
 }
 
-// Source is what a copied server is like, and what of it was copied.
-type Source struct {
-	Version string `json:"version,omitempty"`
-	GTID    string `json:"gtid,omitempty"`
-	Tables  int    `json:"tables,omitempty"`
-	// Bytes is the source's estimate; Rows is what was copied.
-	Bytes int64 `json:"bytes,omitempty"`
-	Rows  int64 `json:"rows,omitempty"`
-	// LockedMilliseconds is for how long its commits waited.
-	LockedMilliseconds int64 `json:"lockedMilliseconds,omitempty"`
-	// Skipped are accounts and grants that were left out.
-	Skipped []string `json:"skipped,omitempty"`
-	// Findings are what keeps it from being copied.
-	Findings []Finding `json:"findings,omitempty"`
-}
-
-// Shorten leaves out an example, and reports whether there was one: the counts stay.
-func (s *Source) Shorten() bool {
-	if s == nil {
-		return false
-	}
-	longest := -1
-	for i, f := range s.Findings {
-		if len(f.Objects) > 0 && (longest < 0 || len(f.Objects) >= len(s.Findings[longest].Objects)) {
-			longest = i
-		}
-	}
-	switch {
-	case longest >= 0:
-		o := &s.Findings[longest].Objects
-		*o = (*o)[:len(*o)-1]
-	case len(s.Skipped) > 1: // the last one counts the others
-		s.Skipped = append(s.Skipped[:len(s.Skipped)-2], s.Skipped[len(s.Skipped)-1])
-	default:
-		return false
-	}
-	return true
-}
-
-// Finding is one reason why a server is not copied.
-type Finding struct {
-	Name string `json:"name"`
-	// Objects are some of those that it is about, Count how many there are.
-	Objects []string `json:"objects,omitempty"`
-	Count   int      `json:"count,omitempty"`
-	// Message describes what is wrong, and what to do.
-	Message string `json:"message"`
-}
-
 // Stored is a backup as a status describes it.
 type Stored struct {
 	ID            string    `json:"id"`
@@ -328,6 +287,9 @@ type Stored struct {
 	StoredBytes   int64     `json:"storedBytes,omitempty"`
 	// Checksum is the manifest's.
 	Checksum string `json:"checksum,omitempty"`
+	// ClusterUID and Recipients are the manifest's, where the operator does not know them.
+	ClusterUID string   `json:"clusterUID,omitempty"`
+	Recipients []string `json:"recipients,omitempty"`
 }
 
 // Restored is what a volume was filled with.
@@ -366,6 +328,7 @@ const (
 	ReasonBackupNotFound         = "BackupNotFound"
 	ReasonBackupAmbiguous        = "BackupAmbiguous"
 	ReasonBackupDamaged          = "BackupDamaged"
+	ReasonBackupMisplaced        = "BackupMisplaced"
 	ReasonArchiveDamaged         = "ArchiveDamaged"
 	ReasonWrongKey               = "WrongKey"
 	ReasonVersionRefused         = "VersionRefused"

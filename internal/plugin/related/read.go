@@ -57,7 +57,8 @@ func Read(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster) Ob
 		func(s v1alpha1.GaleraBackupSchedule) bool { return s.Spec.Template.ClusterRef.Name != c.Name })
 	r.to.Backups = slices.DeleteFunc(backups.Items, func(b v1alpha1.GaleraBackup) bool {
 		namespace, name := b.Source()
-		return name != c.Name || namespace != c.Namespace || clone.Owner(&b) != nil // a clone's goes soon
+		return name != c.Name || namespace != c.Namespace || clone.Owner(&b) != nil || // a clone's goes soon
+			b.Spec.Import != nil // may be of an earlier cluster of this name
 	})
 
 	var users v1alpha1.GaleraUserList

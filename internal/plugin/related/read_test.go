@@ -37,13 +37,15 @@ func TestRead(t *testing.T) {
 	far.Spec.ClusterRef.Namespace = "elsewhere"
 	temporary.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "GaleraCluster",
 		Name: "copy", UID: "u", Controller: new(true)}}
+	imported := aBackup("imported", v1alpha1.BackupCompleted, "", "")
+	imported.Spec.Import = &v1alpha1.BackupImport{}
 	here, there, elsewhere := aUser("app"), aUser("front"), aUser("app")
 	here.Spec.ClusterRef.Name = "shop"
 	there.Namespace, there.Spec.ClusterRef = "web", v1alpha1.ClusterReference{Name: "shop", Namespace: "demo"}
 	elsewhere.Namespace, elsewhere.Spec.ClusterRef.Name = "other", "shop" // of another cluster of that name
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Name: "front-binding",
 		Labels: map[string]string{v1alpha1.LabelUser: "front"}}}
-	objects := []client.Object{&mine, &others, &far, &temporary, &here, &there, &elsewhere, secret}
+	objects := []client.Object{&mine, &others, &far, &temporary, &imported, &here, &there, &elsewhere, secret}
 	forbidden := func(resource string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", nil)
 	}

@@ -39,6 +39,9 @@ func Backups(all []v1alpha1.GaleraBackup, stores []v1alpha1.GaleraBackupStore, c
 	known := map[string]bool{}
 	for _, b := range all {
 		known[b.Status.Directory+"/"+b.Status.ID] = true
+		if i := b.Spec.Import; i != nil {
+			known[i.Directory+"/"+i.ID] = true
+		}
 		rows = append(rows, []cell{plain(b.Name), plain(b.Spec.ClusterRef.Name), plain(b.Spec.StoreRef.Name), backupState(b),
 			plain(quantity(b)), plain(backupAge(b, s)),
 			plain(short(b.Status.Position)), verified(b)})
