@@ -35,7 +35,7 @@ type GaleraBenchmarkStatus struct {
 	// +kubebuilder:validation:MaxItems=12
 	ArmNames []string `json:"armNames,omitempty"`
 
-	// verdict is the result in one line, for instance "replication TLS: −4.1 % tps (±1.2)".
+	// verdict is the result in one line, for instance "encrypted: −4.1 % tps (±1.2)".
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Verdict string `json:"verdict,omitempty"`

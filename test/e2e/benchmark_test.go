@@ -53,7 +53,7 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		Expect(pods).To(BeNumerically(">", 0), "pods of Jobs that were looked at")
 		Expect(b.Status.Progress).To(Equal("2/2"))
 		Expect(b.Status.ArmNames).To(Equal([]string{"plain", "encrypted"}))
-		Expect(b.Status.Verdict).To(ContainSubstring("replication TLS: "))
+		Expect(b.Status.Verdict).To(ContainSubstring("encrypted: "))
 		Expect(b.Status.Results).To(HaveLen(2))
 		for _, r := range b.Status.Results {
 			Expect(r.Samples).To(BeEquivalentTo(1), r.Arm)

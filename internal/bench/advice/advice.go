@@ -1,17 +1,20 @@
 // Package advice reads a TLS policy out of a benchmark's results. It is pure, and cautious: what the results do not
-// prove stays at the default, and no cost makes it advise against encryption.
+// prove stays at the default, and no cost makes it advise against encryption or for an older version of TLS.
 package advice
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
 // Line is one setting of a cluster's spec and the reason for it.
@@ -19,45 +22,21 @@ type Line struct {
 	// Path of the setting below spec, for instance tls.cipher.
 	Path  string
 	Value any
-	// Why is one sentence or more; it reports when nothing was measured.
+	// Why is one sentence; it reports when nothing was measured.
 	Why string
-	// Measured reports whether results of this benchmark are the reason.
-	Measured bool
 }
 
-// Advice for one cluster.
-type Advice struct {
-	Lines []Line
-	// Notes are what a person should know alongside the settings.
-	Notes []string
-}
-
-// subject is a benchmark as it is looked at.
+// subject is a benchmark as it is judged.
 type subject struct {
-	spec *v1alpha1.GaleraBenchmarkSpec
 	// results that have runs, by arm.
 	results []v1alpha1.BenchmarkResult
 	// arms with the CPU's AES instructions; others describe other CPUs.
-	arms []arm
-	env  *v1alpha1.BenchmarkEnvironment
-
+	arms    []arm
+	env     *v1alpha1.BenchmarkEnvironment
 	records []result.Record
-	// choices are all that are compared, and comparisons how many pairs these are.
-	choices     map[setting][]choice
+	// comparisons is how many pairs are compared in all: the more there are, the more each has to prove.
 	comparisons int
 }
-
-// setting that has choices.
-type setting int
-
-const (
-	ofVersion setting = iota
-	ofCipher
-	ofKey
-	ofMethod
-	ofParallel
-	ofResumption
-)
 
 // arm is a policy with nothing left to defaults.
 type arm struct {
@@ -65,10 +44,17 @@ type arm struct {
 	tls  v1alpha1.TLSSpec
 }
 
-// For returns the advice that a benchmark's results, and the records of its runs, give. It is an error when no run
-// counts.
-func For(b *v1alpha1.GaleraBenchmark, records []result.Record) (Advice, error) {
-	s := subject{spec: &b.Spec, env: b.Status.Environment, records: records}
+const (
+	aes128   = "TLS_AES_128_GCM_SHA256"
+	chacha20 = "TLS_CHACHA20_POLY1305_SHA256"
+	// usualKey is the default of the API.
+	usualKey = "ECDSA 256"
+)
+
+// For returns the settings that a benchmark's results, and the records of its runs, prove to be better than the
+// defaults, and the defaults of the others. It is an error when no run counts.
+func For(b *v1alpha1.GaleraBenchmark, records []result.Record) ([]Line, error) {
+	s := subject{env: b.Status.Environment, records: records}
 	var own v1alpha1.TLSSpec
 	if t := b.Spec.Cluster.Template; t != nil {
 		own = t.TLS
@@ -84,115 +70,125 @@ func For(b *v1alpha1.GaleraBenchmark, records []result.Record) (Advice, error) {
 		}
 	}
 	if len(s.results) == 0 {
-		return Advice{}, errors.New("no run of this benchmark counts yet: there is nothing to advise from")
+		return nil, errors.New("no run of this benchmark counts yet: there is nothing to advise from")
 	}
-	s.compare()
-	out := Advice{Lines: s.channels()}
-	out.Lines = append(out.Lines, s.version(), s.cipher())
-	out.Lines = append(out.Lines, s.key()...)
-	out.Lines = append(out.Lines, s.transfer()...)
-	out.Notes = s.notes()
-	return out, nil
-}
-
-// compare finds all choices before any is judged: the more there are, the more each has to prove.
-func (s *subject) compare() {
-	s.choices = map[setting][]choice{
-		ofVersion: s.betweenVariants("tls", "1.3"), ofCipher: s.ciphers(), ofKey: s.keys(),
-		ofMethod:   s.betweenVariants("method", usualMethod),
-		ofParallel: s.threads(), ofResumption: s.betweenVariants("resumption", "Off"),
-	}
-	for _, choices := range s.choices {
+	ciphers, keys, threads := s.ciphers(), s.keys(), s.threads()
+	for _, choices := range [][]choice{ciphers, keys, threads} {
 		for _, c := range choices {
 			s.comparisons += len(c.pairs)
 		}
 	}
-}
-
-// channel of a policy, and how to read it.
-type channel struct {
-	path, name string
-	of         func(v1alpha1.TLSSpec) string
-	// kind reports which workloads show its cost.
-	shows func(v1alpha1.BenchmarkWorkload) bool
-}
-
-var channels = []channel{
-	{"tls.replication", "replication", func(t v1alpha1.TLSSpec) string { return string(t.Replication) },
-		func(w v1alpha1.BenchmarkWorkload) bool { return w.OLTP != nil }},
-	{"tls.stateTransfer", "full copies", func(t v1alpha1.TLSSpec) string { return string(t.StateTransfer) },
-		func(w v1alpha1.BenchmarkWorkload) bool { return w.StateTransfer != nil }},
-	{"tls.clients", "clients", func(t v1alpha1.TLSSpec) string { return string(t.Clients) },
-		func(w v1alpha1.BenchmarkWorkload) bool { return w.OLTP != nil || w.ResultSize != nil || direct(w) }},
-}
-
-func direct(w v1alpha1.BenchmarkWorkload) bool {
-	return w.Connect != nil && (w.Connect.Via == "" || w.Connect.Via == v1alpha1.ViaDirect)
-}
-
-// channels are all to be encrypted; what was measured is the price.
-func (s subject) channels() (out []Line) {
-	for _, c := range channels {
-		l := Line{Path: c.path, Value: v1alpha1.TLSRequired}
-		if price := s.price(c); len(price) > 0 {
-			l.Measured, l.Why = true, "encrypting "+c.name+" costs, as a part of what is measured: "+strings.Join(price, "; ")
-		} else {
-			l.Why = "the cost of encrypting " + c.name + " was not measured here"
-		}
-		out = append(out, l)
+	var lines []Line
+	for _, channel := range []string{"replication", "stateTransfer", "clients"} {
+		lines = append(lines, Line{"tls." + channel, v1alpha1.TLSRequired, "The report has its cost."})
 	}
-	return out
+	lines = append(lines, s.cipherLine(ciphers))
+	lines = append(lines, s.keyLines(keys)...)
+	return append(lines, s.threadsLine(threads)...), nil
 }
 
-// price is what a channel's encryption costs in each workload that shows it: that of the first arm that encrypts it,
-// where the baseline does not.
-func (s subject) price(c channel) (out []string) {
-	base := s.arm(plan.Baseline(s.spec))
-	if base == nil || c.of(base.tls) != v1alpha1.TLSDisabled {
+// Write writes the advice for a benchmark: words first, then the same as a part of a cluster's spec.
+func Write(w io.Writer, b *v1alpha1.GaleraBenchmark, lines []Line) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "By the benchmark %s (%s):\n\n", b.Name, b.Status.Verdict)
+	spec, last := map[string]any{}, ""
+	for _, l := range lines {
+		if err := unstructured.SetNestedField(spec, l.Value, strings.Split("spec."+l.Path, ".")...); err != nil {
+			return err
+		}
+		if l.Path != "tls.certificate.privateKey.size" || l.Why != last { // the reason of its algorithm
+			fmt.Fprintf(&text, "* %s: %v. %s\n", l.Path, l.Value, l.Why)
+		}
+		last = l.Why
+	}
+	yamlText, err := yaml.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&text, "\nAnother value than the default is advised only if it is proved round by round, with 95 %% "+
+		"confidence for all comparisons\ntogether.\n\n%s", yamlText)
+	_, err = io.WriteString(w, text.String())
+	return err
+}
+
+// usualCipher is what Auto leads to on these hosts. x86 CPUs without AES instructions are recognised; those of ARM have
+// them as a rule.
+func (s subject) usualCipher() string {
+	if s.env != nil && slices.ContainsFunc(s.env.Hosts, func(h v1alpha1.BenchmarkHost) bool {
+		return slices.Contains(h.CPUFlags, "avx2") && !slices.Contains(h.CPUFlags, "aes")
+	}) {
+		return chacha20
+	}
+	return aes128
+}
+
+func (s subject) ciphers() []choice {
+	usual := s.usualCipher()
+	return s.betweenArms(usual, func(t v1alpha1.TLSSpec) string {
+		if t.Cipher == "Auto" {
+			return usual
+		}
+		return t.Cipher
+	}, func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec { t.Cipher = "Auto"; return t })
+}
+
+func (s subject) cipherLine(choices []choice) Line {
+	usual := s.usualCipher()
+	if len(choices) == 0 {
+		return Line{"tls.cipher", "Auto", "The default, which is " + usual + " on these hosts; no other cipher was measured."}
+	}
+	if c, gain, ok := s.pick(choices); ok {
+		return Line{"tls.cipher", c.value, s.faster(c, gain, usual)}
+	}
+	return Line{"tls.cipher", "Auto", "No cipher was proved to be faster than " + usual +
+		", which Auto chooses on these hosts."}
+}
+
+func (s subject) keys() []choice {
+	return s.betweenArms(usualKey, func(t v1alpha1.TLSSpec) string {
+		algorithm, size := plan.Key(t)
+		return fmt.Sprintf("%s %d", algorithm, size)
+	}, func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec {
+		t.Certificate.PrivateKey = v1alpha1.PrivateKeySpec{}
+		return t
+	})
+}
+
+func (s subject) keyLines(choices []choice) []Line {
+	algorithm, size, why := "ECDSA", int64(256), "The default; no other key was measured."
+	if len(choices) > 0 {
+		why = "No key was proved to be faster than " + usualKey + "."
+	}
+	if c, gain, ok := s.pick(choices); ok {
+		why = s.faster(c, gain, usualKey)
+		if _, err := fmt.Sscanf(c.value, "%s %d", &algorithm, &size); err != nil {
+			why = err.Error() // keys has written it
+		}
+	}
+	return []Line{{"tls.certificate.privateKey.algorithm", algorithm, why},
+		{"tls.certificate.privateKey.size", size, why}}
+}
+
+// threads are the numbers of them that copied files, by MariaBackup: Rsync blocks its donor and is not advised.
+func (s subject) threads() []choice {
+	s.results = slices.DeleteFunc(slices.Clone(s.results), func(r v1alpha1.BenchmarkResult) bool {
+		return variant(r, "parallel") == "" || variant(r, "method") == "Rsync"
+	})
+	if len(s.results) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(s.arms, func(a arm) bool { return c.of(a.tls) != v1alpha1.TLSDisabled && s.alone(c, *base, a) })
-	if i < 0 {
+	return s.betweenVariants("parallel", variant(s.results[0], "parallel"))
+}
+
+func (s subject) threadsLine(choices []choice) []Line {
+	if len(choices) == 0 {
 		return nil
 	}
-	for _, r := range s.results {
-		if w := s.workload(r.Workload); r.Arm == s.arms[i].name && r.OverheadPercent != "" && w != nil && c.shows(*w) {
-			out = append(out, fmt.Sprintf("%s %s", title(r), summary.Cost(r)))
-		}
+	usual := variant(choices[0].pairs[0].usual, "parallel")
+	l := Line{"stateTransfer.parallel", int64(number(usual)), "No other number of threads was proved to be faster than " +
+		usual + "."}
+	if c, gain, ok := s.pick(choices); ok {
+		l.Value, l.Why = int64(number(c.value)), s.faster(c, gain, usual+" thread(s)")
 	}
-	return out
+	return []Line{l}
 }
-
-// alone reports whether no other channel is encrypted by an arm that the baseline leaves in clear, except that copies
-// may follow replication where the workloads distinguish them.
-func (s subject) alone(c channel, base, a arm) bool {
-	for _, other := range channels {
-		if other.path == c.path || other.of(base.tls) == other.of(a.tls) {
-			continue
-		}
-		if clients := "tls.clients"; c.path == clients || other.path == clients {
-			return false
-		}
-	}
-	return true
-}
-
-func (s subject) arm(name string) *arm {
-	for i := range s.arms {
-		if s.arms[i].name == name {
-			return &s.arms[i]
-		}
-	}
-	return nil
-}
-
-func (s subject) workload(name string) *v1alpha1.BenchmarkWorkload {
-	for i := range s.spec.Workloads {
-		if s.spec.Workloads[i].Name == name {
-			return &s.spec.Workloads[i]
-		}
-	}
-	return nil
-}
-
-func title(r v1alpha1.BenchmarkResult) string { return strings.TrimSpace(r.Workload + " " + r.Variant) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
@@ -85,57 +86,56 @@ func cell(r v1alpha1.BenchmarkResult) v1alpha1.BenchmarkCell {
 	return v1alpha1.BenchmarkCell{Workload: r.Workload, Variant: r.Variant, Arm: r.Arm}
 }
 
-// betweenArms are choices among arms that differ from the usual one in nothing else. without removes what they may
-// differ in.
-func (s subject) betweenArms(usual *arm, value func(v1alpha1.TLSSpec) string,
+// betweenArms are choices among arms that encrypt, and that differ from one with the usual value in nothing else.
+// without removes what they may differ in.
+func (s subject) betweenArms(usual string, value func(v1alpha1.TLSSpec) string,
 	without func(v1alpha1.TLSSpec) v1alpha1.TLSSpec) (out []choice) {
-	if usual == nil {
-		return nil
-	}
 	for _, a := range s.arms {
-		if value(a.tls) == value(usual.tls) || !samePolicy(without(a.tls), without(usual.tls)) {
+		if value(a.tls) != usual || !encrypts(a.tls) {
 			continue
 		}
-		c := choice{value: value(a.tls)}
-		for _, r := range s.results {
-			for _, o := range s.results {
-				if r.Arm == usual.name && o.Arm == a.name && title(r) == title(o) {
-					c.pairs = append(c.pairs, s.pairOf(r, o))
+		for _, other := range s.arms {
+			if value(other.tls) == usual || !plan.SamePolicy(without(other.tls), without(a.tls)) {
+				continue
+			}
+			c := choice{value: value(other.tls)}
+			for _, r := range s.results {
+				for _, o := range s.results {
+					if r.Arm == a.name && o.Arm == other.name && title(r) == title(o) {
+						c.pairs = append(c.pairs, s.pairOf(r, o))
+					}
 				}
 			}
-		}
-		if len(c.pairs) > 0 {
-			out = append(out, c)
+			if len(c.pairs) > 0 {
+				out = append(out, c)
+			}
 		}
 	}
 	return out
 }
 
+// encrypts reports whether a policy encrypts anything.
+func encrypts(t v1alpha1.TLSSpec) bool {
+	return t.Replication != v1alpha1.TLSDisabled || t.StateTransfer != v1alpha1.TLSDisabled ||
+		t.Clients != v1alpha1.TLSDisabled
+}
+
 // betweenVariants are choices among variants of one workload and arm: key=usual against key=VALUE, everything else the
 // same.
-func (s subject) betweenVariants(key, usual string) []choice {
-	by := map[string]*choice{}
-	var order []string
+func (s subject) betweenVariants(key, usual string) (out []choice) {
 	for _, r := range s.results {
-		if variant(r, key) != usual {
-			continue
-		}
 		for _, o := range s.results {
 			value := variant(o, key)
-			if value == "" || value == usual || o.Arm != r.Arm || o.Workload != r.Workload || without(o, key) != without(r,
-				key) {
+			if variant(r, key) != usual || value == "" || value == usual || o.Arm != r.Arm || o.Workload != r.Workload ||
+				without(o, key) != without(r, key) {
 				continue
 			}
-			if by[value] == nil {
-				by[value] = &choice{value: value}
-				order = append(order, value)
+			i := slices.IndexFunc(out, func(c choice) bool { return c.value == value })
+			if i < 0 {
+				i, out = len(out), append(out, choice{value: value})
 			}
-			by[value].pairs = append(by[value].pairs, s.pairOf(r, o))
+			out[i].pairs = append(out[i].pairs, s.pairOf(r, o))
 		}
-	}
-	var out []choice
-	for _, value := range order {
-		out = append(out, *by[value])
 	}
 	return out
 }
@@ -159,10 +159,12 @@ func without(r v1alpha1.BenchmarkResult, key string) string {
 func (s subject) faster(c choice, gain float64, usual string) string {
 	for _, p := range c.pairs {
 		if _, proved := s.gain(p); proved > 0 {
-			return fmt.Sprintf("%s is faster than %s by %.1f %% at least, as in %s: %s %s instead of %s (medians of %d rounds)",
+			return fmt.Sprintf("%s is faster than %s by %.1f %% at least, as in %s: %s %s instead of %s (medians of %d rounds).",
 				c.value, usual, 100*gain, title(p.usual),
 				metric(p.other), p.usual.Metric, metric(p.usual), p.ratios.N())
 		}
 	}
 	return ""
 }
+
+func title(r v1alpha1.BenchmarkResult) string { return strings.TrimSpace(r.Workload + " " + r.Variant) }

@@ -52,7 +52,7 @@ func New(out io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report.Write(e.printable(format), format, all[0])
+			return report.Write(cleaned{e.out}, format, all[0])
 		},
 	}
 	two := &cobra.Command{
@@ -63,7 +63,7 @@ func New(out io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return report.Compare(e.printable(format), format, all[0], all[1])
+			return report.Compare(cleaned{e.out}, format, all[0], all[1])
 		},
 	}
 	advise := &cobra.Command{
@@ -74,15 +74,15 @@ func New(out io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := advice.For(all[0].Resource, all[0].Records)
+			lines, err := advice.For(all[0].Resource, all[0].Records)
 			if err != nil {
 				return err
 			}
-			return a.Write(e.printable(""), args[0])
+			return advice.Write(cleaned{e.out}, all[0].Resource, lines)
 		},
 	}
-	one.Flags().StringVarP(&format, "output", "o", "table", "table, md, html, json, csv, png or svg")
-	two.Flags().StringVarP(&format, "output", "o", "table", "table, md or html")
+	one.Flags().StringVarP(&format, "output", "o", "table", "table, md, json, csv or svg")
+	two.Flags().StringVarP(&format, "output", "o", "table", "table or md")
 	c.AddCommand(one, two, advise)
 	return c
 }
@@ -173,12 +173,4 @@ func Printable(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// printable is the output for text: a picture is written as it is.
-func (e *env) printable(format string) io.Writer {
-	if format == "png" {
-		return e.out
-	}
-	return cleaned{e.out}
 }

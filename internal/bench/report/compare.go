@@ -1,85 +1,59 @@
 package report
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
+	"maps"
+	"math"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
-// Compare writes the results of two benchmarks side by side, as table, md or html: what both have measured, and what
-// was set differently.
+// Compare writes the results of two benchmarks side by side, as table or md: what both have measured, and what was set
+// differently.
 func Compare(w io.Writer, format string, a, b Benchmark) error {
-	rows := sideBySide(a, b)
-	const compareNote = "Medians with their intervals, the number of rounds and the confidence of the interval. The " +
-		"change is that of the geometric means, with an interval of " +
-		"95 % (Welch's t); what is not significant may be chance (Holm's correction for all changes). The benchmarks share " +
-		"no rounds: what drifted between them is in the change."
-	name := a.Resource.Name + " and " + b.Resource.Name
-	var notes []string
-	for _, d := range differences(a, b) {
-		notes = append(notes, "different settings: "+d)
-	}
-	switch format {
-	case "table":
-		t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-		for _, row := range rows {
-			_, _ = fmt.Fprintln(t, strings.Join(row, "\t")) // Flush returns the error
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(w, "\n"+strings.Join(append([]string{compareNote}, notes...), "\n"))
-		return err
-	case "md":
-		text := "## " + name + "\n\n" + markdownTable(rows) + "\n" + compareNote + "\n"
-		if notes != nil {
-			text += "\n- " + strings.Join(notes, "\n- ") + "\n"
-		}
-		_, err := io.WriteString(w, text)
-		return err
-	case "html":
-		return pageTemplate.Execute(w, sheet{Title: "Benchmarks compared", Verdict: name, Head: rows[0], Rows: rows[1:],
-			Note: compareNote, Settings: notes})
-	}
-	return fmt.Errorf("unknown format %q of a comparison: use table, md or html", format)
+	return write(w, format, []part{{title: a.Resource.Name + " and " + b.Resource.Name, rows: sideBySide(a, b),
+		note: "Medians with their intervals, the number of rounds and the confidence of the interval. The change is that of " +
+			"the geometric means, with an interval of 95 % (Welch's t); what is not significant may be chance (Holm's " +
+			"correction for all changes). The benchmarks share no rounds: what drifted between them is in the change.",
+	}}, differences(a, b))
 }
 
 // sideBySide has a heading, and a row for everything both have measured.
 func sideBySide(a, b Benchmark) [][]string {
 	rows := [][]string{{"WORKLOAD", "ARM", "FIGURE", strings.ToUpper(a.Resource.Name), strings.ToUpper(b.Resource.Name),
 		"CHANGE (95 % INTERVAL)"}}
-	var all []difference
 	var ps []float64
+	var tested []int // the rows of ps
 	for _, x := range a.Resource.Status.Results {
 		for _, y := range b.Resource.Status.Results {
 			if title(x) != title(y) || x.Arm != y.Arm || x.Metric != y.Metric || figure(x, x.Metric) == nil ||
 				figure(y, y.Metric) == nil {
 				continue
 			}
-			d := between(a, b, x, y)
-			if all = append(all, d); d.known {
-				ps = append(ps, d.p)
+			change := "-"
+			ratio, low, high, p, ok := summary.Independent(summary.Values(a.Records, x), summary.Values(b.Records, y))
+			if ok {
+				change = fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(ratio), percent(low), percent(high))
+				ps, tested = append(ps, p), append(tested, len(rows))
 			}
+			rows = append(rows, []string{title(x), x.Arm, x.Metric, interval(x), interval(y), change})
 		}
 	}
-	significant := summary.Holm(ps)
-	for _, d := range all {
-		change := d.percent
-		if d.known && !significant[0] {
-			change += ", not significant"
+	for i, significant := range summary.Holm(ps) {
+		if !significant {
+			rows[tested[i]][5] += ", not significant"
 		}
-		if d.known {
-			significant = significant[1:]
-		}
-		rows = append(rows, []string{title(d.x), d.x.Arm, d.x.Metric, interval(d.x), interval(d.y), change})
 	}
 	return rows
 }
+
+func percent(logRatio float64) float64 { return 100 * (math.Exp(logRatio) - 1) }
 
 // interval is a median with its interval, whose confidence depends on the number of rounds.
 func interval(r v1alpha1.BenchmarkResult) string {
@@ -88,4 +62,53 @@ func interval(r v1alpha1.BenchmarkResult) string {
 		100*summary.Confidence(int(r.Samples)))
 }
 
-func number(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v } // the operator wrote it
+// differences are the settings in which what is compared by its name alone was not the same.
+func differences(a, b Benchmark) (out []string) {
+	one, other := parts(a.Resource.Spec), parts(b.Resource.Spec)
+	for _, part := range slices.Sorted(maps.Keys(one)) {
+		if other[part] == nil {
+			continue
+		}
+		paths := maps.Clone(one[part])
+		maps.Copy(paths, other[part])
+		for _, path := range slices.Sorted(maps.Keys(paths)) {
+			if x, y := one[part][path], other[part][path]; x != y {
+				out = append(out, fmt.Sprintf("different settings: %s%s: %s and %s", part, path, cmp.Or(x, "not set"),
+					cmp.Or(y, "not set")))
+			}
+		}
+	}
+	return out
+}
+
+// parts are the settings of a spec's cluster and client, and of each workload and each arm, by their paths.
+func parts(s v1alpha1.GaleraBenchmarkSpec) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	add := func(name string, part any) {
+		var value any
+		if text, err := json.Marshal(part); err == nil && json.Unmarshal(text, &value) == nil {
+			out[name] = map[string]string{}
+			flatten(out[name], "", value)
+		}
+	}
+	add("cluster", s.Cluster)
+	add("client", s.Client)
+	for _, w := range s.Workloads {
+		add("workload "+w.Name, w)
+	}
+	for _, a := range s.Arms {
+		add("arm "+a.Name, a)
+	}
+	return out
+}
+
+func flatten(out map[string]string, path string, value any) {
+	fields, is := value.(map[string]any)
+	if !is {
+		text, _ := json.Marshal(value) // it was JSON before
+		out[path] = string(text)
+	}
+	for name, field := range fields {
+		flatten(out, path+"."+name, field)
+	}
+}

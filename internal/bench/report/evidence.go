@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -30,11 +29,7 @@ func Read(r io.Reader) (Benchmark, error) {
 	b.Resource.Name = file.Name
 	s := &b.Resource.Status
 	s.Results, s.Comparisons = summary.Results(&file.Spec, file.Runs)
-	var own v1alpha1.TLSSpec
-	if t := file.Spec.Cluster.Template; t != nil {
-		own = t.TLS
-	}
-	s.Verdict = summary.Verdict(s.Results, summary.Differences(&file.Spec, own))
+	s.Verdict = summary.Verdict(s.Results)
 	return b, nil
 }
 
@@ -62,17 +57,15 @@ func evidence(b Benchmark) string {
 }
 
 // compared is the table of status.comparisons.
-func compared(b Benchmark) (s section, ok bool) {
-	s = section{Title: "Compared with one another",
-		Rows: [][]string{{"COST OF", "AGAINST", "ROUNDS", "COST (95 % INTERVAL)"}},
-		Note: "Round by round, as every arm with the baseline."}
+func compared(b Benchmark) part {
+	p := part{title: "Compared with one another", rows: [][]string{{"COST OF", "AGAINST", "ROUNDS", "COST (95 % INTERVAL)"}}}
 	for _, c := range b.Resource.Status.Comparisons {
-		s.Rows = append(s.Rows, []string{cellName(c.Of), cellName(c.With), strconv.Itoa(int(c.Rounds)),
+		p.rows = append(p.rows, []string{cellName(c.Of), cellName(c.With), strconv.Itoa(int(c.Rounds)),
 			summary.Cost(v1alpha1.BenchmarkResult{Metric: c.Metric,
 				OverheadPercent: c.OverheadPercent, OverheadLow: c.OverheadLow, OverheadHigh: c.OverheadHigh,
 				Significant: c.Significant})})
 	}
-	return s, len(s.Rows) > 1
+	return p
 }
 
 func cellName(c v1alpha1.BenchmarkCell) string {
@@ -104,25 +97,4 @@ func design(b Benchmark) string {
 		return "balanced: " + strings.Join(d.Rounds, "; ")
 	}
 	return "not balanced: " + strings.Join(d.Rounds, "; ")
-}
-
-// difference is one figure of two benchmarks.
-type difference struct {
-	x, y    v1alpha1.BenchmarkResult
-	percent string
-	p       float64
-	known   bool
-}
-
-// between compares a result of two benchmarks, which share no rounds: by Welch's test of the logarithms.
-func between(a, b Benchmark, x, y v1alpha1.BenchmarkResult) difference {
-	d := difference{x: x, y: y, percent: "-"}
-	ratio, low, high, p, ok := summary.Independent(summary.Values(a.Records, x), summary.Values(b.Records, y))
-	if !ok {
-		return d
-	}
-	percent := func(logRatio float64) float64 { return 100 * (math.Exp(logRatio) - 1) }
-	d.percent, d.p, d.known = fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(ratio), percent(low), percent(high)), p,
-		true
-	return d
 }

@@ -2,6 +2,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,17 +26,10 @@ type Benchmark struct {
 	Records  []result.Record
 }
 
-// Write writes a report in one of the formats table, md, html, json, csv, png and svg. It returns an error for any
-// other.
+// Write writes a report in one of the formats table, md, json, csv and svg. It returns an error for any other.
 func Write(w io.Writer, format string, b Benchmark) error {
 	slices.SortFunc(b.Records, func(a, c result.Record) int { return 100*(a.Index-c.Index) + a.Attempt - c.Attempt })
 	switch format {
-	case "table":
-		return table(w, b)
-	case "md":
-		return markdown(w, b)
-	case "html":
-		return page(w, b)
 	case "json":
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
@@ -44,12 +37,16 @@ func Write(w io.Writer, format string, b Benchmark) error {
 			"runs": b.Records})
 	case "csv":
 		return runs(w, b)
-	case "png":
-		return picture(w, b, pngCanvas)
 	case "svg":
-		return picture(w, b, svgCanvas)
+		return picture(w, b)
 	}
-	return fmt.Errorf("unknown format %q: use table, md, html, json, csv, png or svg", format)
+	s := b.Resource.Status
+	parts := []part{{title: b.Resource.Name + ": " + cmp.Or(s.Verdict, "nothing to compare yet"), rows: grid(b),
+		note: evidence(b)}}
+	if len(s.Comparisons) > 0 {
+		parts = append(parts, compared(b))
+	}
+	return write(w, format, parts, surroundings(b))
 }
 
 // columns are the figures of the short forms, with their headings.
@@ -131,136 +128,35 @@ func cost(r v1alpha1.BenchmarkResult, baseline string) string {
 	return summary.Cost(r)
 }
 
-func table(w io.Writer, b Benchmark) error {
+// surroundings are the lines on where and when it was measured, and on the runs that do not count.
+func surroundings(b Benchmark) (out []string) {
 	s := b.Resource.Status
-	if _, err := fmt.Fprintf(w, "%s: %s\n%s\n\n", b.Resource.Name, orDash(s.Verdict), s.Progress); err != nil {
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, row := range grid(b) {
-		_, _ = fmt.Fprintln(t, strings.Join(row, "\t")) // Flush returns the error
-	}
-	_, _ = fmt.Fprintln(t, evidence(b))
-	for _, s := range sections(b) {
-		_, _ = fmt.Fprintf(t, "\n%s\n", s.Title)
-		for _, row := range s.Rows {
-			_, _ = fmt.Fprintln(t, strings.Join(row, "\t"))
-		}
-		_, _ = fmt.Fprintln(t, s.Note)
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, i := range s.InvalidRuns {
-		if _, err := io.WriteString(w, "\n"+invalid(i)); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
-
-// invalid says of a run why it does not count.
-func invalid(i v1alpha1.InvalidRun) string {
-	return fmt.Sprintf("run %d, attempt %d (%s) does not count: %s", i.Index, i.Attempt, i.Arm, i.Reason)
-}
-
-func markdown(w io.Writer, b Benchmark) error {
-	s := b.Resource.Status
-	var text strings.Builder
-	fmt.Fprintf(&text, "## %s\n\n**%s**\n\n", b.Resource.Name, orDash(s.Verdict))
-	text.WriteString(markdownTable(grid(b)) + "\n" + evidence(b) + "\n\n")
-	for _, s := range sections(b) {
-		fmt.Fprintf(&text, "### %s\n\n%s\n%s\n\n", s.Title, markdownTable(s.Rows), s.Note)
-	}
-	for _, line := range surroundings(b) {
-		fmt.Fprintf(&text, "- %s: %s\n", line[0], line[1])
-	}
-	for _, i := range s.InvalidRuns {
-		text.WriteString("- " + invalid(i) + "\n")
-	}
-	_, err := io.WriteString(w, text.String())
-	return err
-}
-
-// markdownTable writes rows, the first of which is the heading.
-func markdownTable(rows [][]string) string {
-	var text strings.Builder
-	for i, row := range rows {
-		if i == 0 {
-			text.WriteString("| " + strings.ToLower(strings.Join(row, " | ")) + " |\n|" + strings.Repeat("---|", len(row)) +
-				"\n")
-			continue
-		}
-		text.WriteString("| " + strings.Join(row, " | ") + " |\n")
-	}
-	return text.String()
-}
-
-// surroundings are the lines on where it was measured.
-func surroundings(b Benchmark) (out [][2]string) {
-	e := b.Resource.Status.Environment
+	e := s.Environment
 	if e == nil {
-		return nil
+		e = &v1alpha1.BenchmarkEnvironment{}
 	}
 	lines := [][2]string{
-		{"measured", when(b)}, {"order", design(b)}, {"operator", e.Operator},
-		{"servers", strings.TrimSpace(e.MariaDB + ", Galera " + e.Galera + ", " + e.OpenSSL)},
-		{"load generator", "sysbench " + e.Sysbench},
+		{"runs", s.Progress}, {"measured", when(b)}, {"order", design(b)}, {"operator", e.Operator}, {"MariaDB", e.MariaDB},
+		{"Galera", e.Galera}, {"OpenSSL", e.OpenSSL}, {"sysbench", e.Sysbench},
 	}
 	for _, h := range e.Hosts {
 		lines = append(lines, [2]string{"host " + h.Name, strings.Join(h.Pods, ", ") + machine(h)})
 	}
-	for _, l := range append(lines, [][2]string{{"limits", limits(e.Limits)}, {"storage class", e.StorageClass},
-		{"data", dataSets(e.DataSets)}, {"seed", strconv.FormatInt(e.Seed, 10)},
-		{"database image", together(e.DatabaseImages)},
-		{"client image", together(e.ClientImages)}, {"operator image", together(e.OperatorImages)},
-		{"proxy image", together(e.ProxyImages)},
-	}...) {
-		if l[1] != "" && l[1] != "sysbench " {
-			out = append(out, l)
+	lines = append(lines, [][2]string{{"limits", limits(e.Limits)}, {"storage class", e.StorageClass},
+		{"data", dataSets(e.DataSets)}, {"database image", strings.Join(e.DatabaseImages, "; ")},
+		{"client image", strings.Join(e.ClientImages, "; ")}, {"operator image", strings.Join(e.OperatorImages, "; ")},
+		{"proxy image", strings.Join(e.ProxyImages, "; ")}}...)
+	for _, i := range s.InvalidRuns {
+		lines = append(lines, [2]string{fmt.Sprintf("run %d, attempt %d (%s) does not count", i.Index, i.Attempt, i.Arm),
+			i.Reason})
+	}
+	for _, l := range lines {
+		if l[1] != "" {
+			out = append(out, l[0]+": "+l[1])
 		}
 	}
-	return append(append(append(out, tunnels(b)...), exchanges(b)...), machinery(b)...)
-}
-
-// exchanges are the key exchanges that servers agreed to.
-func exchanges(b Benchmark) [][2]string {
-	var all []string
-	for _, r := range b.Records {
-		if r.Valid && r.Output != nil && r.Output.Connect != nil && r.Output.Connect.KeyExchange != "" {
-			all = once(all, r.Output.Connect.KeyExchange)
-		}
-	}
-	if all == nil {
-		return nil
-	}
-	slices.Sort(all)
-	return [][2]string{{"key exchange", strings.Join(all, ", ")}}
-}
-
-// tunnels are the SSH servers, or VPNs, and the ciphers that connections went through.
-func tunnels(b Benchmark) (out [][2]string) {
-	var ssh, vpn []string
-	for _, r := range b.Records {
-		switch {
-		case !r.Valid || r.Output == nil || r.Output.Connect == nil || r.Output.Connect.Tunnel == "":
-		case strings.HasPrefix(r.Output.Connect.Tunnel, "SSH-"):
-			ssh = once(ssh, r.Output.Connect.Tunnel)
-		default:
-			vpn = once(vpn, r.Output.Connect.Tunnel)
-		}
-	}
-	for name, all := range map[string][]string{"SSH": ssh, "VPN": vpn} {
-		if all != nil {
-			out = append(out, [2]string{name, together(all)})
-		}
-	}
-	slices.SortFunc(out, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	return out
 }
-
-func together(list []string) string { return strings.Join(list, "; ") }
 
 // limits of the database containers, in words.
 func limits(l corev1.ResourceList) string {
@@ -286,7 +182,7 @@ func dataSets(sets []v1alpha1.BenchmarkDataSet) string {
 		out = append(out, fmt.Sprintf("%s: %s%d tables of %d rows, %d MB, checksum %s", d.Name, many, d.Tables, d.Rows,
 			d.Bytes/1e6, d.Checksum))
 	}
-	return together(out)
+	return strings.Join(out, "; ")
 }
 
 // machine is what is known of a host, "" when nothing is.
@@ -295,13 +191,6 @@ func machine(h v1alpha1.BenchmarkHost) string {
 		return ""
 	}
 	return fmt.Sprintf(": %s, %d CPUs (%s), kernel %s", h.CPU, h.CPUs, strings.Join(h.CPUFlags, " "), h.Kernel)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "nothing to compare yet"
-	}
-	return s
 }
 
 // runs writes every attempt with all of its figures.

@@ -3,7 +3,6 @@
 package summary
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -178,9 +177,8 @@ func Decimal(v float64) string {
 }
 
 // Verdict returns the answer in one line: of every arm the first difference from the baseline that is proved, in the
-// order of the spec, and how many are; of an arm without one the first result. differences names what each arm differs
-// in.
-func Verdict(results []v1alpha1.BenchmarkResult, differences map[string]string) string {
+// order of the spec, and how many are; of an arm without one the first result.
+func Verdict(results []v1alpha1.BenchmarkResult) string {
 	proved, all, cells := 0, 0, map[string]bool{}
 	chosen, order := map[string]v1alpha1.BenchmarkResult{}, []string{}
 	for _, r := range results {
@@ -203,7 +201,7 @@ func Verdict(results []v1alpha1.BenchmarkResult, differences map[string]string) 
 	var parts []string
 	for _, arm := range order {
 		r := chosen[arm]
-		text := cmp.Or(differences[arm], arm) + ": " + Cost(r)
+		text := arm + ": " + Cost(r)
 		if len(cells) > 1 {
 			text += " in " + title(r)
 		}
@@ -264,62 +262,6 @@ func signed(v float64) string {
 		return "−" + s
 	}
 	return "+" + s
-}
-
-// Differences says in words what each arm's policy, laid over the cluster's own, changes against the baseline's, for
-// what the verdict is about: the first workload.
-func Differences(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) map[string]string {
-	var base v1alpha1.BenchmarkTLS
-	for _, a := range s.Arms {
-		if a.Name == plan.Baseline(s) {
-			base = a.TLS
-		}
-	}
-	out := map[string]string{}
-	b := own.With(base)
-	between := difference
-	if len(s.Workloads) > 0 && s.Workloads[0].StateTransfer != nil {
-		between = transferDifference
-	}
-	for _, a := range s.Arms {
-		what := between(b, own.With(a.TLS))
-		if a.Name == plan.Baseline(s) || what == "" {
-			continue
-		}
-		if len(s.Arms) > 2 {
-			what += " (" + a.Name + ")"
-		}
-		out[a.Name] = what
-	}
-	return out
-}
-
-// difference names the one channel that t encrypts and base does not; transfers may follow replication.
-func difference(base, t v1alpha1.TLSSpec) string {
-	replication := encrypts(string(t.Replication), string(base.Replication))
-	clients := encrypts(string(t.Clients), string(base.Clients))
-	switch {
-	case replication && t.Clients == base.Clients:
-		return "replication TLS"
-	case clients && t.Replication == base.Replication:
-		return "client TLS"
-	}
-	return ""
-}
-
-// transferDifference is difference for full copies, whatever replication does alongside them.
-func transferDifference(base, t v1alpha1.TLSSpec) string {
-	if t.Clients == base.Clients && encrypts(transfers(t), transfers(base)) {
-		return "state transfer TLS"
-	}
-	return ""
-}
-
-// transfers is the policy of full copies, which follow replication unless they have one of their own.
-func transfers(t v1alpha1.TLSSpec) string { return string(cmp.Or(t.StateTransfer, t.Replication)) }
-
-func encrypts(arm, base string) bool {
-	return arm != v1alpha1.TLSDisabled && base == v1alpha1.TLSDisabled
 }
 
 // Progress returns "14/27, ~6 min left". Before the first run the time left is estimated.

@@ -56,8 +56,8 @@ func TestResults(t *testing.T) {
 	if f := r.Figures[0]; f.Name != "tps" || f.Median != "862" || f.Low != "770" || f.High != "950" {
 		t.Errorf("figure: %+v", f)
 	}
-	if got := Verdict(results, Differences(spec(), v1alpha1.TLSSpec{})); !strings.HasPrefix(got,
-		"replication TLS: −4.3 % tps (±") {
+	if got := Verdict(results); !strings.HasPrefix(got,
+		"encrypted: −4.3 % tps (±") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -82,10 +82,10 @@ func TestCost(t *testing.T) {
 
 func TestOneRoundSaysSo(t *testing.T) {
 	results, _ := Results(spec(), records()[:2])
-	if got := Verdict(results, nil); got != "encrypted: −5.0 % tps (one round: no interval)" {
+	if got := Verdict(results); got != "encrypted: −5.0 % tps (one round: no interval)" {
 		t.Errorf("got %q", got)
 	}
-	if got := Verdict(nil, nil); got != "" {
+	if got := Verdict(nil); got != "" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestNotSignificantSaysSo(t *testing.T) {
 		record(1, "plain", 1000, true), record(1, "encrypted", 950, true),
 		record(2, "plain", 800, true), record(2, "encrypted", 850, true),
 	})
-	if got := Verdict(results, Differences(spec(), v1alpha1.TLSSpec{})); !strings.HasSuffix(got, "not significant") {
+	if got := Verdict(results); !strings.HasSuffix(got, "not significant") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -181,7 +181,7 @@ func TestVerdictNamesWhatIsProved(t *testing.T) {
 			OverheadPercent: percent, OverheadLow: percent, OverheadHigh: percent, Significant: &significant}
 	}
 	got := Verdict([]v1alpha1.BenchmarkResult{{Workload: "answers", Variant: "size=100", Arm: "plain"},
-		row("size=100", "3", false), row("size=1048576", "21.9", true)}, nil)
+		row("size=100", "3", false), row("size=1048576", "21.9", true)})
 	if want := "encrypted: −21.9 % queries/s (±0.0) in answers size=1048576; 1 of 2 differences are significant"; got != want {
 		t.Errorf("got %q", got)
 	}
@@ -206,73 +206,6 @@ func TestProgress(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
-func TestDifferences(t *testing.T) {
-	arms := func(all ...v1alpha1.BenchmarkTLS) *v1alpha1.GaleraBenchmarkSpec {
-		s := spec()
-		s.Arms = nil
-		for i, a := range all {
-			s.Arms = append(s.Arms, v1alpha1.BenchmarkArm{Name: string(rune('a' + i)), TLS: a})
-		}
-		return s
-	}
-	for want, s := range map[string]*v1alpha1.GaleraBenchmarkSpec{
-		"replication TLS": arms(v1alpha1.BenchmarkTLS{Replication: "Disabled"},
-			v1alpha1.BenchmarkTLS{Replication: "Required"}),
-		"client TLS":     arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{Clients: "Required"}),
-		"client TLS (b)": arms(v1alpha1.BenchmarkTLS{Clients: "Disabled"}, v1alpha1.BenchmarkTLS{}, v1alpha1.BenchmarkTLS{}),
-		"":               arms(v1alpha1.BenchmarkTLS{Clients: "Disabled", Replication: "Disabled"}, v1alpha1.BenchmarkTLS{}),
-	} {
-		if got := Differences(s, v1alpha1.TLSSpec{})["b"]; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
-// TestDifferencesOfAnExistingCluster: what an arm leaves open is that cluster's own.
-func TestDifferencesOfAnExistingCluster(t *testing.T) {
-	type arm = v1alpha1.BenchmarkTLS
-	own := v1alpha1.TLSSpec{Replication: "Disabled", Clients: "Disabled"}
-	for name, tc := range map[string]struct {
-		base, arm arm
-		want      string
-	}{
-		"encrypted":       {arm{}, arm{Replication: "Required"}, "replication TLS"},
-		"clients":         {arm{}, arm{Clients: "Required"}, "client TLS"},
-		"nothing changes": {arm{Replication: "Disabled"}, arm{}, ""},
-	} {
-		s := spec()
-		s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}}
-		s.Arms = []v1alpha1.BenchmarkArm{{Name: "a", TLS: tc.base}, {Name: "b", TLS: tc.arm}}
-		if got := Differences(s, own)["b"]; got != tc.want {
-			t.Errorf("%s: got %q, want %q", name, got, tc.want)
-		}
-	}
-}
-
-// TestDifferencesOfTransfers: what is reported is what protects the copy, not what replication does alongside it.
-func TestDifferencesOfTransfers(t *testing.T) {
-	type arm = v1alpha1.BenchmarkTLS
-	for name, tc := range map[string]struct {
-		base, arm arm
-		want      string
-	}{
-		"both":        {arm{Replication: "Disabled"}, arm{Replication: "Required"}, "state transfer TLS"},
-		"copies only": {arm{StateTransfer: "Disabled"}, arm{StateTransfer: "Required"}, "state transfer TLS"},
-		"each its own": {arm{Replication: "Required", StateTransfer: "Disabled"},
-			arm{Replication: "Disabled", StateTransfer: "Required"}, "state transfer TLS"},
-		"not the copies": {arm{Replication: "Disabled", StateTransfer: "Disabled"},
-			arm{Replication: "Required", StateTransfer: "Disabled"}, ""},
-		"clients as well": {arm{Replication: "Disabled", Clients: "Disabled"}, arm{Replication: "Required"}, ""},
-	} {
-		s := spec()
-		s.Arms = []v1alpha1.BenchmarkArm{{Name: "a", TLS: tc.base}, {Name: "b", TLS: tc.arm}}
-		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "copy", StateTransfer: &v1alpha1.StateTransferWorkload{}}}
-		if got := Differences(s, v1alpha1.TLSSpec{})["b"]; got != tc.want {
-			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }
