@@ -144,6 +144,10 @@ type MemberAtRestStatus struct {
 	// encrypted is how many of the files hold something encrypted.
 	// +optional
 	Encrypted int64 `json:"encrypted,omitempty"`
+	// unknown is how many of the files are damaged, or of a form that is not known, so that nothing is concluded from
+	// them. The condition EncryptedAtRest, and message of the switch, name some.
+	// +optional
+	Unknown int64 `json:"unknown,omitempty"`
 	// fullScanTime is when all pages of all files were read last. A part of them is read each minute.
 	// +optional
 	FullScanTime *metav1.Time `json:"fullScanTime,omitempty"`

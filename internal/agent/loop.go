@@ -150,7 +150,6 @@ func (a *agent) onFiles() {
 
 // onTick is called every second.
 func (a *agent) onTick() {
-	a.scan.Set(a.config.Running().Output.AtRest, a.run.Served)
 	a.joiner.Watch()
 	a.donor.Tick()
 	a.backup.Tick()

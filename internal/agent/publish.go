@@ -55,6 +55,7 @@ func (a *agent) publish(step lifecycle.Step) {
 		r.Tables = a.exam.Versions.Tables
 	}
 	a.config.Report(&r)
+	a.scan.Set(a.config.Running().Output.AtRest, a.run.Served, a.run.PID())
 	a.scan.Report(&r)
 	a.certs.Report(&r)
 	r.Config.RestartNeeded = r.Config.RestartNeeded || r.TLS.KeepsOldKey

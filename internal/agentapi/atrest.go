@@ -27,6 +27,9 @@ type AtRestReport struct {
 	// EncryptedFiles is how many hold something encrypted; Encrypted names some of them while the server writes in clear.
 	EncryptedFiles int64    `json:"encryptedFiles,omitempty"`
 	Encrypted      []string `json:"encrypted,omitempty"`
+	// UnknownFiles is how many could not be judged, as damaged ones; Unknown describes some of them.
+	UnknownFiles int64    `json:"unknownFiles,omitempty"`
+	Unknown      []string `json:"unknown,omitempty"`
 	// CacheClear reports whether there is a cache of write-sets on the volume.
 	CacheClear bool `json:"cacheClear,omitempty"`
 	// Error is why the last look did not succeed, "" when it did.

@@ -20,8 +20,9 @@ const (
 	Freed
 )
 
-// HeadSize is how many bytes of a file tell its format.
-const HeadSize = 4 << 10
+// HeadSize is how many bytes of a file tell its format. The head of an Aria table's index grows with its columns, and
+// its length is a number of 16 bits.
+const HeadSize = 64 << 10
 
 // Types of InnoDB's pages.
 const (

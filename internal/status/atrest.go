@@ -72,6 +72,9 @@ func missingProof(now time.Time, member string, a *agentapi.AtRestReport) string
 		return fmt.Sprintf("%s could not read its volume: %s", member, a.Error)
 	case a.FullAt.IsZero() || now.Sub(a.FullSeen) > fullLasts:
 		return member + " has not read all files on its volume yet"
+	case a.UnknownFiles > 0:
+		return fmt.Sprintf("%s: of %d of %d files it cannot be told whether they are encrypted: %s", member, a.UnknownFiles,
+			a.Files, strings.Join(a.Unknown, "; "))
 	case now.Sub(a.SampledAt) > sampleLasts:
 		return member + ": no fresh evidence from its volume"
 	}
@@ -105,7 +108,7 @@ func atRestStatus(in Input, before *v1alpha1.AtRestStatus) *v1alpha1.AtRestStatu
 		}
 		a := r.AtRest
 		member := v1alpha1.MemberAtRestStatus{Name: m.Name, Files: a.Files, Pages: a.Pages, Clear: a.ClearFiles,
-			Encrypted: a.EncryptedFiles, Message: clip(cmp.Or(a.Problem, a.Error), 1024)}
+			Encrypted: a.EncryptedFiles, Unknown: a.UnknownFiles, Message: clip(cmp.Or(a.Problem, a.Error), 1024)}
 		member.FullScanTime = timeOf(&a.FullAt)
 		out.Members = append(out.Members, member)
 	}

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/galera-operator/galera-operator/internal/atrest"
 )
 
@@ -32,10 +30,16 @@ const (
 	againPause = 200 * time.Millisecond
 	// clearPages is how many pages in clear of a file are counted: the rest of it need not be read.
 	clearPages = 4
+	// bareBinlog is more than what a binary log begins with, in bytes.
+	bareBinlog = 512
 )
 
-// errEnough ends the reading of a file of which enough is known.
-var errEnough = errors.New("enough of the file is known")
+var (
+	// errEnough ends the reading of a file of which enough is known.
+	errEnough = errors.New("enough of the file is known")
+	// errUnjudged is returned for a file of a kind that holds data, but does not look like one.
+	errUnjudged = errors.New("it cannot be told whether it is encrypted")
+)
 
 // seen is what was read of a data directory.
 type seen struct {
@@ -45,6 +49,9 @@ type seen struct {
 	// encryptedFiles hold something encrypted; encrypted names some of them.
 	encryptedFiles int64
 	encrypted      []string
+	// unknownFiles could not be judged; unknown names some of them.
+	unknownFiles int64
+	unknown      []string
 }
 
 // reader reads files, all of them or a sample.
@@ -87,11 +94,31 @@ func (r *reader) read(ctx context.Context) error {
 		names = names[:sampleFiles]
 	}
 	for _, name := range names {
-		if err := r.file(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: %w", name, err)
+		if err := r.judge(ctx, name); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// judge looks at one file. What cannot be judged is looked at again, because the server may be making the file, and
+// counts then. A file that was deleted meanwhile does not count.
+func (r *reader) judge(ctx context.Context, name string) error {
+	for attempt := 1; ; attempt++ {
+		err := r.file(ctx, name)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil || errors.Is(err, fs.ErrNotExist):
+			return nil
+		case attempt == again || !errors.Is(err, errUnjudged):
+			r.unjudged(name, err)
+			return nil
+		}
+		if err := pause(ctx, againPause); err != nil {
+			return err
+		}
+	}
 }
 
 // file looks at one file.
@@ -139,9 +166,11 @@ func (r *reader) kind(ctx context.Context, name string, f *os.File, size int64, 
 	case inRoot && strings.HasPrefix(base, "ib_logfile"):
 		r.count(name, atrest.RedoEncrypted(head), "the redo log is in clear")
 	case ext == ".MAI":
-		if a, err := atrest.ParseAria(head); err == nil {
-			r.count(name, a.Encrypted, "the table is in clear: only tables with ROW_FORMAT=PAGE can be encrypted")
+		a, err := atrest.ParseAria(head)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errUnjudged, err)
 		}
+		r.count(name, a.Encrypted, "the table is in clear: only tables with ROW_FORMAT=PAGE can be encrypted")
 	case ext == ".MAD":
 		return r.aria(ctx, name, f, size)
 	case ext == ".MYD" || ext == ".CSV" || ext == ".ARZ":
@@ -150,8 +179,12 @@ func (r *reader) kind(ctx context.Context, name string, f *os.File, size int64, 
 		!strings.HasPrefix(base, "mariabackup.") && base != "tc.log":
 		r.count(name, false, "MariaDB writes it in clear: statements or rows may stand in it")
 	case inRoot && atrest.IsBinlog(head):
-		if encrypted, known := atrest.BinlogEncrypted(head); known {
+		encrypted, known := atrest.BinlogEncrypted(head)
+		switch {
+		case known:
 			r.count(name, encrypted, "the binary log is in clear")
+		case size > bareBinlog:
+			return fmt.Errorf("%w: the first events of the binary log cannot be read", errUnjudged)
 		}
 	}
 	return nil
@@ -170,206 +203,48 @@ func (r *reader) count(name string, encrypted bool, why string) {
 // encrypted counts a file that holds something encrypted.
 func (r *reader) encrypted(name string) {
 	r.out.encryptedFiles++
-	if r.clears && len(r.out.encrypted) < r.most {
+	if !r.clears {
+		return
+	}
+	if len(r.out.encrypted) < r.most {
 		r.out.encrypted = append(r.out.encrypted, name)
 	}
+	r.found()
 }
 
 func (r *reader) clear(name, why string) {
 	r.out.clearFiles++
-	if len(r.out.clear) < r.most && !r.clears {
+	if r.clears {
+		return
+	}
+	if len(r.out.clear) < r.most {
 		r.out.clear = append(r.out.clear, name+": "+why)
 	}
+	r.found()
+}
+
+// unjudged counts a file that may be in clear, and may be encrypted.
+func (r *reader) unjudged(name string, why error) {
+	r.out.files++
+	r.out.unknownFiles++
+	if len(r.out.unknown) < r.most {
+		r.out.unknown = append(r.out.unknown, name+": "+why.Error())
+	}
+	r.found()
+}
+
+// found hands on at once what contradicts a proof.
+func (r *reader) found() {
 	r.reported = time.Time{}
 	r.report()
 }
 
-// report hands on what was seen so far, at most every sampleEvery but for files in clear.
+// report hands on what was seen so far, at most every sampleEvery but for what contradicts a proof.
 func (r *reader) report() {
 	if now := time.Now(); r.progress != nil && now.Sub(r.reported) >= sampleEvery {
 		r.reported = now
 		so := r.out
-		so.clear = slices.Clone(so.clear)
+		so.clear, so.encrypted, so.unknown = slices.Clone(so.clear), slices.Clone(so.encrypted), slices.Clone(so.unknown)
 		r.progress(so)
-	}
-}
-
-func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64, head []byte) error {
-	system := strings.HasPrefix(name, "ibdata")
-	format, err := atrest.ParseInnoDB(head, system)
-	if errors.Is(err, atrest.ErrNoPage) {
-		return nil // it is being made
-	}
-	if err != nil {
-		return err
-	}
-	if system {
-		r.pageSize = format.PageSize
-	}
-	return r.each(ctx, name, f, size, format.PageSize, func(number int64, page []byte) atrest.PageKind {
-		v := format.Judge(number, page)
-		switch {
-		case v == atrest.Clear && isFree(f, format, number):
-			return atrest.Freed
-		case r.clears && v == atrest.Encrypted && (format.IsCopy(number, page) || isFree(f, format, number)):
-			return atrest.MetadataOnly // InnoDB does not read it: a copy only when its page is torn
-		}
-		return v
-	})
-}
-
-// isFree reports whether InnoDB does not use a page.
-func isFree(f *os.File, format atrest.InnoDB, number int64) bool {
-	at, known := format.Descriptors(number)
-	if !known || at == number {
-		return false
-	}
-	descriptors := make([]byte, format.PageSize)
-	_, err := f.ReadAt(descriptors, at*int64(format.PageSize))
-	return err == nil && format.IsFree(number, descriptors)
-}
-
-// aria looks at the pages of a table. Whether the table is encrypted at all stands in its index.
-func (r *reader) aria(ctx context.Context, name string, f *os.File, size int64) error {
-	index, err := os.Open(filepath.Join(r.dir, strings.TrimSuffix(name, ".MAD")+".MAI"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = index.Close() }()
-	head := make([]byte, atrest.HeadSize)
-	n, err := index.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	a, err := atrest.ParseAria(head[:n])
-	switch {
-	case errors.Is(err, atrest.ErrNoAria):
-		return nil // it is being made
-	case err != nil:
-		return err
-	case !a.Encrypted:
-		r.count(name, false, "the table is in clear: only tables with ROW_FORMAT=PAGE can be encrypted")
-		return nil
-	}
-	if dir := filepath.Dir(name); dir != "mysql" && dir != "sys" && dir != "." && !r.clears {
-		r.count(name, false, "its changes are in clear in aria_log: use InnoDB")
-		return nil
-	}
-	if r.clears {
-		r.count(name, true, "")
-		return nil
-	}
-	return r.each(ctx, name, f, size, a.BlockSize, a.Judge)
-}
-
-// each reads pages of a file: all, or a sample.
-func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, pageSize int,
-	judge func(int64, []byte) atrest.PageKind) error {
-	r.out.files++
-	total := size / int64(pageSize)
-	page, bad, freed, good := make([]byte, pageSize), int64(0), int64(0), false
-	look := func(number int64) error {
-		v, err := r.page(ctx, f, number, page, judge)
-		if err == nil && v != atrest.Empty {
-			r.out.pages++
-		}
-		r.report()
-		good = good || v == atrest.Encrypted
-		switch {
-		case err != nil:
-		case v == atrest.Clear:
-			bad++
-		case v == atrest.Freed:
-			freed++
-		}
-		if err == nil && (!r.clears && bad >= clearPages || r.clears && good) {
-			return errEnough
-		}
-		return err
-	}
-	read := sample
-	if r.full {
-		read = whole
-	}
-	err := read(ctx, total, int64(pageSize), look)
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	if r.full {
-		_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:gosec // descriptors are small
-	}
-	if good {
-		r.encrypted(name)
-	}
-	switch {
-	case err != nil && bad > 0:
-		r.clear(name, fmt.Sprintf("at least %d of its pages are in clear", bad))
-	case bad > 0:
-		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad+freed))
-	case freed > 0:
-		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are free, and InnoDB overwrites them when it uses them "+
-			"again", freed))
-	}
-	return nil
-}
-
-// sample looks at some pages.
-func sample(_ context.Context, total, _ int64, look func(int64) error) error {
-	for range min(samplePages, total) {
-		if err := look(rand.Int64N(total)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// whole looks at all pages, at a bounded rate.
-func whole(ctx context.Context, total, pageSize int64, look func(int64) error) error {
-	const between = 1024
-	began := time.Now()
-	for number := range total {
-		if err := look(number); err != nil {
-			return err
-		}
-		if number%between != between-1 {
-			continue
-		}
-		due := time.Duration(float64(number*pageSize) / rate * float64(time.Second))
-		if err := pause(ctx, due-time.Since(began)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// page reads and judges one page. One that looks clear is read again: the server may have been writing it.
-func (r *reader) page(ctx context.Context, f *os.File, number int64, page []byte,
-	judge func(int64, []byte) atrest.PageKind) (v atrest.PageKind, err error) {
-	for attempt := range again {
-		if _, err := f.ReadAt(page, number*int64(len(page))); err != nil {
-			if errors.Is(err, io.EOF) {
-				return atrest.Empty, nil // the file has become smaller
-			}
-			return v, err
-		}
-		if v = judge(number, page); v != atrest.Clear || attempt == again-1 {
-			break
-		}
-		if err := pause(ctx, againPause); err != nil {
-			return v, err
-		}
-	}
-	return v, nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
 }

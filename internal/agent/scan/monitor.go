@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,13 +35,29 @@ const (
 type Monitor struct {
 	places platform.Places
 	post   func(event func())
-	// mode is what the server does that has served; "" is nothing to look at.
-	mode   atomic.Value
+	// result is what was seen, and of is the number of the server that it holds for.
 	result agentapi.AtRestReport
-	// of names the data directory that result is of, and the mode. Run only, after Open.
-	of string
+	of     uint64
+
+	mu     sync.Mutex
+	server server
+	wake   chan struct{}
+
+	// volume names the data directory that the result is of. Run only, after Open.
+	volume string
 	// again is how soon all pages are read again while there is something left. Run only.
 	again time.Duration
+}
+
+// server is one that has served, or none. Before the next one serves, a copy may have replaced the files: what was seen
+// holds for it once the files are known to be the same ones.
+type server struct {
+	number uint64
+	// mode is what it does with the keys; "" is nothing to look at.
+	mode string
+	pid  int
+	// gone is closed when another server, or none, takes its place.
+	gone chan struct{}
 }
 
 // kept is a result as the next agent finds it.
@@ -53,19 +69,31 @@ type kept struct {
 // Open makes it ready; post hands events to the loop.
 func (m *Monitor) Open(places platform.Places, post func(event func())) {
 	m.places, m.post = places, post
+	m.server, m.wake = server{gone: make(chan struct{})}, make(chan struct{}, 1)
 	text, err := os.ReadFile(filepath.Join(places.Run, resultFile))
 	var found kept
 	if err == nil && json.Unmarshal(text, &found) == nil {
-		m.of, m.result = found.Of, found.Result
+		m.volume, m.result = found.Of, found.Result
 	}
 }
 
-// Set has the volume read while a server that has served has encryption keys. Another mode begins anew.
-func (m *Monitor) Set(mode string, served bool) {
+// Set has the volume read while a server that has served has encryption keys. For another server, or another mode,
+// nothing that was seen counts before Run has looked which files there are.
+func (m *Monitor) Set(mode string, served bool, pid int) {
 	if !served {
-		mode = ""
+		mode, pid = "", 0
 	}
-	m.mode.Store(mode)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.server.mode == mode && m.server.pid == pid {
+		return
+	}
+	close(m.server.gone)
+	m.server = server{number: m.server.number + 1, mode: mode, pid: pid, gone: make(chan struct{})}
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Report adds what was seen. What keys there are is reported by package config.
@@ -75,12 +103,20 @@ func (m *Monitor) Report(to *agentapi.Report) {
 	}
 	problem, mode := to.AtRest.Problem, to.AtRest.Mode
 	seen := m.result
-	if seen.Mode != mode {
+	if now := m.now(); seen.Mode != mode || mode != now.mode || m.of != now.number {
 		seen = agentapi.AtRestReport{} // of the server before
 	}
 	seen.Problem, seen.Mode = problem, mode
 	seen.Clear, seen.Encrypted = slices.Clone(seen.Clear), slices.Clone(seen.Encrypted)
+	seen.Unknown = slices.Clone(seen.Unknown)
 	to.AtRest = &seen
+}
+
+// now returns the server that runs.
+func (m *Monitor) now() server {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.server
 }
 
 // Run looks at a sample every minute, and at everything once a day, until ctx ends. It has a thread of its own, whose
@@ -89,91 +125,178 @@ func (m *Monitor) Run(ctx context.Context) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
 	const whoProcess, idle = 1, 3 << 13
 	_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, whoProcess, 0, idle)
-	last := m.result
-	for wait := first; pause(ctx, wait) == nil; {
+	last, confirmed := m.result, uint64(0)
+	for wait := first; m.wait(ctx, wait); {
 		wait = first
-		mode, _ := m.mode.Load().(string)
-		if mode == "" {
+		now := m.now()
+		if now.mode == "" {
 			continue
 		}
-		if of := identity(m.places.Data); of != m.of || mode != last.Mode {
-			// A copy or a new database has taken the place of the files, or the server does something else with them.
-			m.of, last = of, agentapi.AtRestReport{Mode: mode}
-			m.post(func() { m.result = agentapi.AtRestReport{Mode: mode} })
+		if now.number != confirmed {
+			if confirmed, last = now.number, m.confirm(now, last); last.FullAt.IsZero() {
+				m.again = 0
+			}
+			continue // what is read comes after other work of a server that has just begun to serve
 		}
-		last = m.look(ctx, last)
+		looked, ended := m.lookAt(ctx, now, last)
 		if ctx.Err() != nil {
 			return
 		}
-		if text, err := json.Marshal(kept{Of: m.of, Result: last}); err == nil {
+		if ended {
+			continue
+		}
+		last = looked
+		if text, err := json.Marshal(kept{Of: m.volume, Result: last}); err == nil {
 			_ = datadir.WriteFile(filepath.Join(m.places.Run, resultFile), text, 0o600)
 		}
-		shown := last
-		m.post(func() { m.result = shown })
+		m.publish(now, last)
 		if wait = sampleEvery; m.left(last) {
 			wait = min(m.again, sampleEvery)
 		}
 	}
 }
 
-// left reports whether something on the volume is not yet as the server would write it.
+// wait waits for a while, and no longer than until another server serves, or none. It is false once ctx has ended.
+func (m *Monitor) wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-m.wake:
+	case <-time.After(d):
+	}
+	return ctx.Err() == nil
+}
+
+// confirm returns what is known of the volume of a server that has just begun to serve: what was seen before, unless
+// other files have taken the place of those, or the server does something else with them.
+func (m *Monitor) confirm(now server, last agentapi.AtRestReport) agentapi.AtRestReport {
+	volume := identity(m.places.Data)
+	if volume == "" || volume != m.volume || now.mode != last.Mode {
+		m.volume, last = volume, agentapi.AtRestReport{Mode: now.mode}
+	}
+	m.publish(now, last)
+	return last
+}
+
+// publish has what was seen reported as that of a server's volume.
+func (m *Monitor) publish(now server, result agentapi.AtRestReport) {
+	m.post(func() { m.result, m.of = result, now.number })
+}
+
+// lookAt looks at the volume of a server. ended reports whether the server is gone: what was seen of its files says
+// nothing about those of the next one.
+func (m *Monitor) lookAt(ctx context.Context, now server, last agentapi.AtRestReport) (
+	result agentapi.AtRestReport, ended bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-now.gone:
+			cancel()
+		case <-over:
+		}
+	}()
+	result = m.look(ctx, now, last)
+	return result, m.now().number != now.number
+}
+
+// left reports whether something on the volume is not yet as the server would write it, or not known to be.
 func (m *Monitor) left(r agentapi.AtRestReport) bool {
 	if r.Mode == agentapi.ModeHolds {
-		return r.EncryptedFiles > 0
+		return r.EncryptedFiles > 0 || r.UnknownFiles > 0
 	}
-	return r.ClearFiles > 0
+	return r.ClearFiles > 0 || r.UnknownFiles > 0
 }
 
 // pace decides how soon all pages are read again, after a look that took so long.
 func (m *Monitor) pace(before, now agentapi.AtRestReport, took time.Duration) {
-	if before.FullAt.IsZero() || before.ClearFiles != now.ClearFiles || before.EncryptedFiles != now.EncryptedFiles {
+	if before.FullAt.IsZero() || before.ClearFiles != now.ClearFiles || before.EncryptedFiles != now.EncryptedFiles ||
+		before.UnknownFiles != now.UnknownFiles {
 		m.again = 0
 	}
 	m.again = max(min(2*m.again, mostAgain), 3*took, leastAgain)
 }
 
 // look reads all pages when that is due, and a sample otherwise.
-func (m *Monitor) look(ctx context.Context, last agentapi.AtRestReport) agentapi.AtRestReport {
-	age := time.Since(last.FullAt)
-	clears, before, began := last.Mode == agentapi.ModeHolds, last, time.Now()
+func (m *Monitor) look(ctx context.Context, now server, last agentapi.AtRestReport) agentapi.AtRestReport {
+	age, before, began := time.Since(last.FullAt), last, time.Now()
 	full := last.FullAt.IsZero() || age >= fullEvery || m.left(last) && age >= m.again
-	for {
-		r := reader{dir: m.places.Data, full: full, most: agentapi.MaxClear, clears: clears}
-		if full {
-			r.progress = m.progress
-		}
-		err := r.read(ctx)
-		now := time.Now()
+	if !full {
+		out, err := m.sample(ctx, now.mode)
 		if err != nil {
 			last.Error = err.Error()
 			return last
 		}
-		last.Error = ""
-		if !full && (!clears && r.out.clearFiles > 0 && last.ClearFiles == 0 || clears && r.out.encryptedFiles > 0 &&
-			last.EncryptedFiles == 0) {
-			full = true // all of it, at once
-			continue
+		last.Error, last.SampledAt, last.CacheClear = "", time.Now(), out.cacheClear
+		if m.left(last) || !m.contradicts(now.mode, out) {
+			return last
 		}
-		last.SampledAt, last.CacheClear = now, r.out.cacheClear
-		if full {
-			last.Files, last.Pages, last.FullAt = r.out.files, r.out.pages, now
-			last.ClearFiles, last.Clear = r.out.clearFiles, r.out.clear
-			last.EncryptedFiles, last.Encrypted = r.out.encryptedFiles, r.out.encrypted
-			m.pace(before, last, now.Sub(began))
-		}
+	}
+	r := reader{dir: m.places.Data, full: true, most: agentapi.MaxClear, clears: now.mode == agentapi.ModeHolds}
+	r.progress = func(so seen) { m.progress(ctx, now, before, so) }
+	if err := r.read(ctx); err != nil {
+		last.Error = err.Error()
 		return last
 	}
+	last = agentapi.AtRestReport{Mode: now.mode, SampledAt: time.Now(), FullAt: time.Now()}
+	add(&last, r.out)
+	m.pace(before, last, last.FullAt.Sub(began))
+	return last
 }
 
-// progress reports what a look at all pages, which may take hours, has seen so far.
-func (m *Monitor) progress(so seen) {
-	now := time.Now()
-	m.post(func() {
-		m.result.SampledAt = now
-		if so.clearFiles > 0 && m.result.Mode == agentapi.ModeEncrypts {
-			m.result.ClearFiles, m.result.Clear = so.clearFiles, so.clear
+// sample reads some pages of the files.
+func (m *Monitor) sample(ctx context.Context, mode string) (seen, error) {
+	r := reader{dir: m.places.Data, most: agentapi.MaxClear, clears: mode == agentapi.ModeHolds}
+	err := r.read(ctx)
+	return r.out, err
+}
+
+// contradicts reports whether something was seen that is not as a server of that mode would write it.
+func (m *Monitor) contradicts(mode string, so seen) bool {
+	var r agentapi.AtRestReport
+	add(&r, so)
+	r.Mode = mode
+	return m.left(r)
+}
+
+// add makes a report of what was seen.
+func add(to *agentapi.AtRestReport, so seen) {
+	to.Files, to.Pages, to.CacheClear = so.files, so.pages, so.cacheClear
+	to.ClearFiles, to.Clear = so.clearFiles, so.clear
+	to.EncryptedFiles, to.Encrypted = so.encryptedFiles, so.encrypted
+	to.UnknownFiles, to.Unknown = so.unknownFiles, so.unknown
+}
+
+// progress reports what a look at all pages, which may take hours, has seen so far: what contradicts the result before,
+// at once. Meanwhile a sample of all files is read, as at other times.
+func (m *Monitor) progress(ctx context.Context, now server, before agentapi.AtRestReport, so seen) {
+	if !m.contradicts(now.mode, so) && !m.left(before) {
+		sample, err := m.sample(ctx, now.mode)
+		if err != nil {
+			return // of what cannot be read there is no fresh evidence
 		}
-	})
+		if m.contradicts(now.mode, sample) {
+			so = sample
+		}
+		so.cacheClear = so.cacheClear || sample.cacheClear
+	}
+	next := before
+	next.SampledAt, next.CacheClear = time.Now(), before.CacheClear || so.cacheClear
+	if before.FullAt.IsZero() {
+		next.Files, next.Pages = so.files, so.pages
+	}
+	if so.clearFiles > before.ClearFiles {
+		next.ClearFiles, next.Clear = so.clearFiles, so.clear
+	}
+	if so.encryptedFiles > before.EncryptedFiles {
+		next.EncryptedFiles, next.Encrypted = so.encryptedFiles, so.encrypted
+	}
+	if so.unknownFiles > before.UnknownFiles {
+		next.UnknownFiles, next.Unknown = so.unknownFiles, so.unknown
+	}
+	m.publish(now, next)
 }
 
 // identity tells data directories from each other: the system tablespace is made with the database, or arrives with a
