@@ -4,6 +4,7 @@ package agent_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,7 +60,16 @@ func TestAtRest(t *testing.T) {
 		"CREATE TABLE app.c (id INT PRIMARY KEY, v VARCHAR(100)) ROW_FORMAT=COMPRESSED; " +
 		"INSERT INTO app.c SELECT id, v FROM app.m; FLUSH TABLES; FLUSH BINARY LOGS; " +
 		"SET wsrep_on=OFF; SET sql_log_bin=OFF; CREATE TABLE app.aria (v VARCHAR(100)) ENGINE=Aria " +
-		"TRANSACTIONAL=0 ROW_FORMAT=DYNAMIC; INSERT INTO app.aria VALUES ('" + marker + "'); FLUSH TABLES")
+		"TRANSACTIONAL=0 ROW_FORMAT=DYNAMIC; INSERT INTO app.aria VALUES ('" + marker + "'); " +
+		"CREATE TABLE app.wide (" + columns(400) + ") ENGINE=Aria TRANSACTIONAL=0 ROW_FORMAT=DYNAMIC; " +
+		"CREATE TABLE app.widest (" + columns(1500) + ") ENGINE=Aria ROW_FORMAT=PAGE; FLUSH TABLES")
+	for table, encrypted := range map[string]bool{"wide": false, "widest": true} {
+		head := got(os.ReadFile(filepath.Join(s.node(0).base, "volume", "data", "app", table+".MAI")))(t)
+		a, err := atrest.ParseAria(head[:min(len(head), atrest.HeadSize)])
+		if err != nil || a.Encrypted != encrypted {
+			t.Errorf("%s: %+v, %v", table, a, err)
+		}
+	}
 	s.node(1).until("proved", 80*time.Second, func(r agentapi.Report) bool {
 		a := r.AtRest
 		return a != nil && !a.FullAt.IsZero() && a.ClearFiles == 0 && !a.CacheClear && a.Error == "" && a.Pages > 100
@@ -68,7 +78,8 @@ func TestAtRest(t *testing.T) {
 		r := s.node(0).until("naming the file in clear", 80*time.Second, func(r agentapi.Report) bool {
 			return r.AtRest != nil && r.AtRest.ClearFiles > 0
 		})
-		if !strings.Contains(strings.Join(r.AtRest.Clear, " "), "app/aria.MA") {
+		if named := strings.Join(r.AtRest.Clear, " "); !strings.Contains(named, "app/aria.MA") ||
+			!strings.Contains(named, "app/wide.MAI") {
 			t.Errorf("%v", r.AtRest.Clear)
 		}
 	}
@@ -91,6 +102,15 @@ func TestAtRest(t *testing.T) {
 		filepath.Base(found[0]) != "aria.MAD" {
 		t.Errorf("where a table in clear is, the search finds %v", found)
 	}
+}
+
+// columns defines that many columns.
+func columns(n int) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("c%d CHAR(4)", i)
+	}
+	return strings.Join(out, ", ")
 }
 
 // search returns the files below a directory that contain a text.

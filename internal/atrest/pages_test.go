@@ -123,6 +123,17 @@ func TestAria(t *testing.T) {
 			t.Errorf("%v: %+v, %v", encrypted, a, err)
 		}
 	}
+	wide := make([]byte, HeadSize) // of a table with many columns
+	copy(wide, ariaHeader(false)[:14])
+	wide[6], wide[7] = 0xf0, 0
+	wide[0xf000-ariaSchemeSize+1] = ariaSchemeSize - 2
+	if a, err := ParseAria(wide); err != nil || a.Encrypted {
+		t.Errorf("a wide table in clear: %+v, %v", a, err)
+	}
+	wide[0xf000-ariaSchemeSize] = 1
+	if a, err := ParseAria(wide); err != nil || !a.Encrypted {
+		t.Errorf("a wide table that is encrypted: %+v, %v", a, err)
+	}
 	for name, bad := range map[string][]byte{"short": {0xfe}, "another file": make([]byte, HeadSize),
 		"cut off": ariaHeader(true)[:200]} {
 		if _, err := ParseAria(bad); err == nil {

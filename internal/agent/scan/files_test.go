@@ -226,3 +226,24 @@ func TestFreedPages(t *testing.T) {
 		}
 	}
 }
+
+// TestEncryptedFilesAreReportedAtOnce: of a server that writes in clear, a file that holds something encrypted is named
+// while the others are still being read.
+func TestEncryptedFilesAreReportedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	zeros := make([]byte, 2*16384)
+	zeros[25], zeros[57] = 8, 0x15
+	for name, content := range map[string][]byte{"a.ibd": zeros, "ib_logfile0": []byte("\xf0\x9f\x97\x9d....")} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var reports []seen
+	r := reader{dir: dir, full: true, clears: true, most: 1, progress: func(s seen) { reports = append(reports, s) }}
+	if err := r.read(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if len(reports) == 0 || !slices.Equal(reports[len(reports)-1].encrypted, []string{"ib_logfile0"}) {
+		t.Errorf("%+v", reports)
+	}
+}

@@ -23,7 +23,7 @@ func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64
 	system := strings.HasPrefix(name, "ibdata")
 	format, err := atrest.ParseInnoDB(head, system)
 	if err != nil {
-		if nothing, err := r.holdsNothing(ctx, f); nothing || err != nil {
+		if nothing, err := holdsNothing(ctx, f); nothing || err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: %w", errUnjudged, err)
@@ -43,15 +43,15 @@ func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64
 	})
 }
 
-// holdsNothing reports whether a file has zeros alone, as while a tablespace is being made. A sample reads its beginning.
-func (r *reader) holdsNothing(ctx context.Context, f *os.File) (bool, error) {
+// holdsNothing reports whether a file has zeros alone, as while a tablespace is being made.
+func holdsNothing(ctx context.Context, f *os.File) (bool, error) {
 	chunk := make([]byte, atrest.HeadSize)
 	for at := int64(0); ; at += int64(len(chunk)) {
 		n, err := f.ReadAt(chunk, at)
 		if bytes.Count(chunk[:n], []byte{0}) < n {
 			return false, nil
 		}
-		if errors.Is(err, io.EOF) || err == nil && !r.full {
+		if errors.Is(err, io.EOF) {
 			return true, nil
 		}
 		if err = cmp.Or(err, ctx.Err()); err != nil {
