@@ -73,8 +73,8 @@ func missingProof(now time.Time, member string, a *agentapi.AtRestReport) string
 	case a.FullAt.IsZero() || now.Sub(a.FullSeen) > fullLasts:
 		return member + " has not read all files on its volume yet"
 	case a.UnknownFiles > 0:
-		return fmt.Sprintf("%s: of %d of %d files it cannot be told whether they are encrypted: %s", member, a.UnknownFiles,
-			a.Files, strings.Join(a.Unknown, "; "))
+		return fmt.Sprintf("%s: %d of %d files could not be judged: %s", member, a.UnknownFiles, a.Files,
+			strings.Join(a.Unknown, "; "))
 	case now.Sub(a.SampledAt) > sampleLasts:
 		return member + ": no fresh evidence from its volume"
 	}

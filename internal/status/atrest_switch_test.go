@@ -84,10 +84,10 @@ func TestNextAtRest(t *testing.T) {
 			nil, true, v1alpha1.AtRestDecrypting, "has not read all"},
 		"a file could not be judged": {v1alpha1.AtRestDecrypting, false, all(func(a *agentapi.AtRestReport) {
 			a.UnknownFiles, a.Unknown = 1, []string{"app/t.MAI: damaged"}
-		}), nil, true, v1alpha1.AtRestDecrypting, "n-1: of 1 of 30 files it cannot be told"},
+		}), nil, true, v1alpha1.AtRestDecrypting, "n-1: 1 of 30 files could not be judged"},
 		"given up, and a file could not be judged": {v1alpha1.AtRestPreparing, false, all(func(a *agentapi.AtRestReport) {
 			a.UnknownFiles, a.Unknown = 1, []string{"app/t.MAI: damaged"}
-		}), nil, true, v1alpha1.AtRestPreparing, "n-1: of 1 of 30 files it cannot be told"},
+		}), nil, true, v1alpha1.AtRestPreparing, "n-1: 1 of 30 files could not be judged"},
 		"one may be started as one that encrypts": {v1alpha1.AtRestDecrypting, false, func(in *Input) {
 			all(nil)(in)
 			in.Snapshot.Members[1].ConfigLoaded = "r0"

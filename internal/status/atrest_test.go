@@ -46,7 +46,7 @@ func TestEncryptedAtRest(t *testing.T) {
 		}, metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, "input/output error"},
 		"a file that could not be judged": {func(in *Input) {
 			report(in, "n-1", func(a *agentapi.AtRestReport) { a.UnknownFiles, a.Unknown = 1, []string{"app/t.MAI: damaged"} })
-		}, metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, "n-1: of 1 of 30 files it cannot be told whether"},
+		}, metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, "n-1: 1 of 30 files could not be judged: app/t.MAI"},
 		"a file in clear, and an agent that does not answer": {func(in *Input) {
 			report(in, "n-2", func(a *agentapi.AtRestReport) { a.ClearFiles, a.Clear = 1, []string{"app/m.MYD: MyISAM"} })
 			delete(in.Seen, "n-1")

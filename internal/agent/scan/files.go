@@ -38,7 +38,7 @@ var (
 	// errEnough ends the reading of a file of which enough is known.
 	errEnough = errors.New("enough of the file is known")
 	// errUnjudged is returned for a file of a kind that holds data, but does not look like one.
-	errUnjudged = errors.New("it cannot be told whether it is encrypted")
+	errUnjudged = errors.New("it is not known whether it is encrypted")
 )
 
 // seen is what was read of a data directory.
