@@ -20,8 +20,9 @@ import (
 
 // Conn is a way to a mariadbd on the unix socket. It is safe for concurrent use.
 type Conn struct {
-	db   *sql.DB
-	user string
+	connector driver.Connector
+	db        *sql.DB
+	user      string
 }
 
 // queryTimeout bounds every statement: a server that does not answer in time is not known.
@@ -41,7 +42,7 @@ func Open(socket, user string) (*Conn, error) {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(6) // one is that of accounts.Own, two change an event
 	db.SetMaxIdleConns(1)
-	return &Conn{db: db, user: user}, nil
+	return &Conn{connector: connector, db: db, user: user}, nil
 }
 
 // DB returns the pool of connections.

@@ -3,9 +3,13 @@
 package wsrep
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +53,11 @@ func realServer(t *testing.T, image string) *Conn {
 		}
 	}
 	return c
+}
+
+// through is another way to the same server, with a hook.
+func (c *Conn) through(hook func(statement string) error) *Conn {
+	return &Conn{db: sql.OpenDB(hooked{c.connector, hook})}
 }
 
 func (c *Conn) must(t *testing.T, statements ...string) {
@@ -145,6 +154,89 @@ func TestSetEventOfAStatementUnderWay(t *testing.T) {
 	}
 	if got := c.event(t); got != "SLAVESIDE_DISABLED root@localhost other" {
 		t.Error(got)
+	}
+}
+
+// hooked are connections with a hook that is called before each statement, and may refuse it.
+type hooked struct {
+	driver.Connector
+	hook func(statement string) error
+}
+
+func (h hooked) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := h.Connector.Connect(ctx)
+	return hookedConn{conn, h.hook}, err
+}
+
+type hookedConn struct {
+	driver.Conn
+	hook func(statement string) error
+}
+
+func (h hookedConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
+	if err := h.hook(statement); err != nil {
+		return nil, err
+	}
+	return h.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
+}
+
+func (h hookedConn) QueryContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := h.hook(statement); err != nil {
+		return nil, err
+	}
+	return h.Conn.(driver.QueryerContext).QueryContext(ctx, statement, args)
+}
+
+// TestSetEventGivenUp: an ALTER EVENT that is given up changes nothing, also when it cannot be killed.
+func TestSetEventGivenUp(t *testing.T) {
+	plain := Scheduler{realServer(t, serverImages[0])}
+	plain.must(t, "CREATE DATABASE app", "CREATE USER a@h, b@h", "GRANT ALL ON app.* TO a@h, b@h")
+	for name, given := range map[string]func(statement string, cancel func()) error{
+		"KILL fails": func(statement string, _ func()) error {
+			if strings.HasPrefix(statement, "KILL") {
+				return errors.New("refused")
+			}
+			return nil
+		},
+		"the caller gives up": func(statement string, cancel func()) error {
+			if strings.Contains(statement, "PROCESSLIST") {
+				cancel()
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c := Scheduler{plain.through(func(statement string) error { return given(statement, cancel) })}
+			defer c.Conn.Close()
+			const create = "CREATE OR REPLACE DEFINER = a@h EVENT app.e ON SCHEDULE EVERY 1 DAY DISABLE ON SLAVE DO SELECT 1"
+			plain.must(t, create)
+			rows, err := plain.eventRows(t.Context(), plain.db, "TRUE")
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain.must(t, strings.Replace(create, "a@h", "b@h", 1))
+			if done, err := c.setEvent(ctx, rows[0], agentapi.EventEnabled); done || err == nil {
+				t.Errorf("done %t, error %v", done, err)
+			}
+			plain.must(t, "ALTER DEFINER = b@h EVENT app.e COMMENT 'after it'") // it is behind an ALTER EVENT that goes on
+			if got := plain.event(t); got != "SLAVESIDE_DISABLED b@h after it" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// TestUnguarded: a statement that has ended though the table was locked is an error, whatever its result.
+func TestUnguarded(t *testing.T) {
+	for _, ended := range []error{nil, io.EOF} {
+		altered := make(chan error, 1)
+		altered <- ended
+		same, err := Scheduler{}.unchanged(t.Context(), t.Context(), nil, 1, eventRow{}, altered)
+		if same || err == nil || strings.Contains(err.Error(), "%!") || !errors.Is(err, cmp.Or(ended, err)) {
+			t.Errorf("%t, %v", same, err)
+		}
 	}
 }
 

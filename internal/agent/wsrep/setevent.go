@@ -13,10 +13,14 @@ import (
 )
 
 const (
-	// guardTime is how long mysql.event is locked at most: statements about events wait meanwhile, those of other nodes
-	// included. guardInterval is how often is asked whether the lock is needed still.
+	// guardTime is how long mysql.event is locked until the status is changed: statements about events wait meanwhile,
+	// those of other nodes included. guardInterval is how often is asked whether the lock is needed still.
 	guardTime     = time.Second
 	guardInterval = 2 * time.Millisecond
+	// alterTime is how long the server lets an ALTER EVENT take. guardLife is longer: the lock stays until the statement
+	// has ended, also when it cannot be ended in another way.
+	alterTime = 3 * time.Second
+	guardLife = 2 * queryTimeout
 )
 
 // setEvent sets an event's status on this server only, unless the event is not as it was read any more. The definer has
@@ -24,69 +28,79 @@ const (
 // statement that came since the event was read would be undone here, and its event get the definer of the one before.
 //
 // Therefore the table is locked while the ALTER EVENT begins. Once it waits for the table it holds the lock on the
-// event's name: statements before it have left their row, which is compared, and later ones come after it.
+// event's name: statements before it have left their row, which is compared, and later ones come after it. The end of
+// the caller's context closes neither session: the lock would be gone, and the ALTER EVENT carried out.
 func (c Scheduler) setEvent(ctx context.Context, e eventRow, status string) (done bool, err error) {
 	verb := "ENABLE"
 	if status == agentapi.EventDisabled {
 		verb = "DISABLE"
 	}
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	alter, err := c.local(ctx, fmt.Sprintf("SET SESSION sql_mode = '', lock_wait_timeout = 3, timestamp = %d", e.modified))
-	if err != nil {
-		return false, err
-	}
-	defer discard(alter)
-	var id int64
-	if err := alter.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-		return false, err
-	}
-	guard, err := c.local(ctx, "SET SESSION lock_wait_timeout = 1", "LOCK TABLES mysql.event READ")
+	held, release := context.WithTimeout(context.WithoutCancel(ctx), guardLife)
+	defer release()
+	guard, err := c.local(held, "SET SESSION lock_wait_timeout = 1")
 	if err != nil {
 		return false, err
 	}
 	defer discard(guard)
+	alter, err := c.local(held, fmt.Sprintf("SET SESSION sql_mode = '', timestamp = %d, lock_wait_timeout = %d, "+
+		"max_statement_time = %[2]d", e.modified, int(alterTime.Seconds())))
+	if err != nil {
+		return false, err
+	}
+	defer discard(alter) // before the guard
+	var id int64
+	if err := alter.QueryRowContext(held, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		return false, err
+	}
+	if _, err := guard.ExecContext(held, "LOCK TABLES mysql.event READ"); err != nil {
+		return false, err
+	}
 	altered := make(chan error, 1)
 	go func() {
-		_, err := alter.ExecContext(ctx, fmt.Sprintf("ALTER DEFINER = %s EVENT %s.%s %s", definer(e.definer), quoted(e.db),
+		_, err := alter.ExecContext(held, fmt.Sprintf("ALTER DEFINER = %s EVENT %s.%s %s", definer(e.definer), quoted(e.db),
 			quoted(e.name), verb))
 		altered <- err
 	}()
-	same, err := c.unchanged(ctx, guard, id, e, altered)
+	same, err := c.unchanged(ctx, held, guard, id, e, altered)
 	if err != nil || !same {
-		_, killed := guard.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", id))
-		return false, errors.Join(err, killed)
+		if killed := c.exec(held, fmt.Sprintf("KILL CONNECTION %d", id)); killed != nil {
+			err = errors.Join(err, fmt.Errorf("ending the ALTER EVENT: %w", killed))
+		}
+		<-altered // with the table locked: if it was not killed, the server ends it after alterTime
+		return false, err
 	}
-	if _, err := guard.ExecContext(ctx, "UNLOCK TABLES"); err != nil {
+	if _, err := guard.ExecContext(held, "UNLOCK TABLES"); err != nil {
 		return false, err
 	}
 	err = <-altered
 	return err == nil, err
 }
 
-// unchanged waits until the statement of a connection has the lock on the event's name, and compares the event.
-func (c Scheduler) unchanged(ctx context.Context, guard *sql.Conn, id int64, e eventRow, altered chan error) (bool,
-	error) {
-	limit := time.Now().Add(guardTime)
+// unchanged waits until the statement of a connection has the lock on the event's name, and compares the event. held is
+// for the session that holds the lock of the table, which alone is not behind the statement.
+func (c Scheduler) unchanged(ctx, held context.Context, guard *sql.Conn, id int64, e eventRow,
+	altered chan error) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, guardTime)
+	defer cancel()
 	for state := ""; !strings.HasPrefix(state, "Waiting for table"); {
 		select {
 		case err := <-altered:
 			altered <- err
-			return false, fmt.Errorf("the table was locked, and the statement has ended: %w", err)
+			return false, errors.Join(errors.New("the ALTER EVENT has not waited for the locked table"), err)
 		case <-time.After(guardInterval):
 		}
-		err := guard.QueryRowContext(ctx, "SELECT COALESCE(STATE, '') FROM information_schema.PROCESSLIST WHERE ID = ?",
+		err := c.db.QueryRowContext(ctx, "SELECT COALESCE(STATE, '') FROM information_schema.PROCESSLIST WHERE ID = ?",
 			id).Scan(&state)
 		switch {
+		case ctx.Err() != nil:
+			return false, fmt.Errorf("waiting for the ALTER EVENT to begin: %w", ctx.Err())
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return false, err
 		case strings.HasPrefix(state, "Waiting for event"):
 			return false, nil // another statement is changing it
-		case time.Now().After(limit):
-			return false, errors.New("the statement has not begun in time")
 		}
 	}
-	now, err := c.eventRows(ctx, guard, "db = ? AND name = ?", e.db, e.name)
+	now, err := c.eventRows(held, guard, "db = ? AND name = ?", e.db, e.name)
 	if err != nil || len(now) != 1 {
 		return false, err
 	}
