@@ -134,9 +134,9 @@ func sortMembers(s galera.Snapshot) memberClasses {
 			v.candidates = append(v.candidates, m)
 		}
 	}
-	v.separateBeyond(s)
 	v.setUnable(s)
-	v.separateDiffering(s) // from what remains to be chosen: its agent compares itself with all that answer
+	v.separateBeyond(s) // these two from what remains to be chosen: its agent compares itself with all that answer
+	v.separateDiffering(s)
 	return v
 }
 

@@ -104,7 +104,7 @@ var kindNames = [kinds]string{"Round", "Elapse", "Agent", "Kubelet", "Regroup", 
 	"SaveStatus", "RollBackStatus", "DamageBook",
 	"Hibernate", "Configure", "Upgrade", "SwitchTLS", "Scale", "Approve", "Repair", "SplitByHand", "Renew", "ReplaceCA",
 	"Hang", "HangHard", "LookHangs", "Freeze", "Protect", "Thaw", "FailStart", "CutAlter",
-	"Promote", "AskRestart", "NoHost", "FindHost", "SetClock", "Minute", "Odd"}
+	"Promote", "AskRestart", "NoHost", "FindHost", "SetClock", "Minute", "RareState"}
 
 // String returns the event as Go source.
 func (e Event) String() string { return fmt.Sprintf("{%s, %d, %d}", kindNames[e.Kind], e.A, e.B) }

@@ -7,6 +7,11 @@ import (
 
 // Schedules about members that answer and cannot act, and about approvals.
 var stuckRegressions = []regression{
+	{"the member of the latest line loses its last write, and cannot start", nil,
+		Schedule{Members: 2, Eager: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
+			{Shatter, 0, 0}, {KillServer, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{RareState, 0, 11}, {Round, 0, 0}, {RareState, 0, 1},
+		}}},
 	{"a member that answers, is ahead and was given up: the agent that was ordered refuses", omitsMemberNames,
 		Schedule{Members: 3, Hears: true, Events: []Event{
 			{Drain, 0, 0}, {Agent, 0, 0}, {MachineAway, 0, 0}, {Drain, 1, 0}, {Agent, 1, 0}, {MachineAway, 1, 0}, {Write, 2, 0},
