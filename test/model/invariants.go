@@ -150,10 +150,14 @@ func (w *database) checkFormed(members set) {
 }
 
 // checkAsleep judges the removal of the pods of a hibernated cluster. One member may have come
-// back unseen; two have not been stopped at all.
+// back unseen; two have not been stopped at all. No order can be kept when the status was set back to that of a
+// hibernated cluster, in which Kubernetes has no pods.
 func (w *platform) checkAsleep() {
 	on := 0
 	for i := range w.n {
+		if w.nodes[i].vol.book.highest > w.api.status.epoch {
+			return
+		}
 		if s := &w.nodes[i].srv; s.on && !s.killed && !w.nodes[i].pod.terminating {
 			on++
 		}

@@ -7,6 +7,12 @@ import (
 
 // Schedules about members that answer and cannot act, and about approvals.
 var stuckRegressions = []regression{
+	{"the status goes back to that of a hibernated cluster, while its members run", nil,
+		Schedule{Members: 2, Eager: true, Arbiter: true, Hears: true, Events: []Event{
+			{Hibernate, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {SaveStatus, 0, 0}, {Hibernate, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Hibernate, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {RollBackStatus, 0, 0},
+		}}},
 	{"the member of the latest line loses its last write, and cannot start", nil,
 		Schedule{Members: 2, Eager: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
 			{Shatter, 0, 0}, {KillServer, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Minute, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
