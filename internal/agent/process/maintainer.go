@@ -177,13 +177,14 @@ func (r *Maintainer) CheckUpgrade() {
 }
 
 // checkZones fills the tables of time zones again when the image has later zones. The member with index 0 does it for
-// all, as with root's password, once its own system tables are of its server's series.
+// all, as with root's password, once its own system tables are of its server's series. While something else holds it up
+// it keeps count of the attempts that have failed.
 func (r *Maintainer) checkZones(now time.Time) {
-	if r.systemTablesAreFree() && r.Aria.Busy() == "" && r.Run.Status.Index == 0 &&
-		r.Run.Status.State == galera.NodeSynced {
-		r.Zones.Check(now)
-	} else {
+	switch s := r.Run.Status; {
+	case s != nil && (s.Component != galera.ComponentPrimary || s.Index != 0):
 		r.Zones.Yield()
+	case r.systemTablesAreFree() && r.Aria.Busy() == "" && s.State == galera.NodeSynced:
+		r.Zones.Check(now)
 	}
 }
 
