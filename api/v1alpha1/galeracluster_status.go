@@ -107,8 +107,8 @@ type GaleraClusterStatus struct {
 	// +optional
 	LastOperation *CompletedOperation `json:"lastOperation,omitempty"`
 
-	// abandoned is the last operation that was given up because of one node. It is removed when an operation of its type
-	// ends well.
+	// abandoned is the last operation that was given up because of one node. It is removed when its goal is reached, by
+	// another operation of its type or by a recovery.
 	// +optional
 	Abandoned *AbandonedOperation `json:"abandoned,omitempty"`
 

@@ -62,7 +62,7 @@ func finish(status *v1alpha1.GaleraClusterStatus, a plan.Complete, now time.Time
 	if a.Abandoned {
 		return
 	}
-	if status.Abandoned != nil && status.Abandoned.Type == op.Type {
+	if status.Abandoned != nil && (status.Abandoned.Type == op.Type || a.Reached) {
 		status.Abandoned = nil
 	}
 	status.LastOperation = &v1alpha1.CompletedOperation{

@@ -65,6 +65,10 @@ func TestAbandonedIsRemembered(t *testing.T) {
 	if end(galera.OpSwitchTLS, plan.Complete{Abandoned: true}) == nil || end(galera.OpRestart, plan.Complete{}) == nil {
 		t.Error("forgotten")
 	}
+	if end(galera.OpRecover, plan.Complete{Reached: true}) != nil {
+		t.Error("remembered after a recovery that has reached the same")
+	}
+	_ = end(galera.OpSwitchTLS, plan.Complete{Abandoned: true, Cause: &cause})
 	if end(galera.OpSwitchTLS, plan.Complete{}) != nil {
 		t.Error("remembered after a switch that ended well")
 	}

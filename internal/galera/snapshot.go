@@ -36,8 +36,8 @@ type Snapshot struct {
 	Epoch int64
 	// Operation is the journalled operation in progress.
 	Operation *Operation
-	// Abandoned is the last operation that was abandoned because of one member, nil when one of its type has ended well
-	// since.
+	// Abandoned is the last operation that was abandoned because of one member, nil when its goal has been
+	// reached since.
 	Abandoned *Abandoned
 	// Primary is the recorded primary: the node behind NAME-primary.
 	Primary string

@@ -15,6 +15,8 @@ type Complete struct {
 	Abandoned bool
 	// Cause is remembered when the operation was abandoned because of one member, nil otherwise.
 	Cause *galera.Abandoned
+	// Reached reports whether the operation has reached the goal of the one that was abandoned before.
+	Reached bool
 	// Line is the line of history that the operation has begun, "" when it has not, or when a Primary component is seen.
 	Line string
 	// Size is the new number of members, 0 if the operation has not changed it.

@@ -63,6 +63,13 @@ func TestContinueRecover(t *testing.T) {
 		{name: "one lost its disk", s: crashed(db(0, empty)), reason: ReasonDataLost, blocked: true},
 		{name: "it is Primary", s: crashed(db(1, synced), db(1, role(rolePrimary)), db(0, role("replica"))),
 			action: Complete{Message: "db-1 is Primary"}},
+		{name: "it has the encryption that a switch was abandoned for",
+			s:      switching(strict, strict, running(recovery), abandonedFor(1, "one"), all(runs(strict))),
+			action: Complete{Message: "db-0 is Primary", Reached: true}},
+		{name: "it has not read it", s: switching(strict, strict, running(recovery), abandonedFor(1, "one"),
+			all(runs(strict), notYetRead)), action: Complete{Message: "db-0 is Primary"}},
+		{name: "another one is wanted by now", s: switching(plain, plain, running(recovery), abandonedFor(1, "one"),
+			all(runs(plain))), action: Complete{Message: "db-0 is Primary"}},
 		{name: "another member is Primary", s: crashed(db(0, synced)), action: Complete{Message: "db-0 is Primary"}},
 	})
 }

@@ -76,7 +76,9 @@ func continueOperation(s galera.Snapshot) (Decision, bool) {
 	}
 	op := *s.Operation
 	if m, ok := firstPrimary(s); ok && op.BootstrapMember != "" {
-		return complete(m.Name + " is Primary")
+		message := m.Name + " is Primary"
+		return Decision{Action: Complete{Message: message, Reached: reachedAfterAll(s, m)}, Reason: ReasonJoining,
+			Message: message}, true
 	}
 	if highestEpoch(s) > op.Epoch {
 		return abandon(ReasonRecovering, fmt.Sprintf("a member remembers a later operation than %s", op.ID))

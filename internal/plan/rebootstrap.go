@@ -74,6 +74,14 @@ func abandonedBefore(s galera.Snapshot) *galera.Abandoned {
 	return a
 }
 
+// reachedAfterAll reports whether m serves with the encryption that an abandoned switch was to reach: a switch by
+// re-bootstrap whose last node is stopped may end as a recovery.
+func reachedAfterAll(s galera.Snapshot, m galera.Member) bool {
+	a := s.Abandoned
+	return a != nil && a.Type == galera.OpSwitchTLS && a.Goal == s.Wanted.String() && s.Published == s.Wanted &&
+		m.ConfigLoaded == s.ConfigRevision && m.Running.Meets(s.Wanted)
+}
+
 // refuseAgain refuses a switch by re-bootstrap that was abandoned again and again.
 func refuseAgain(s galera.Snapshot) (Decision, bool) {
 	a := abandonedBefore(s)

@@ -42,7 +42,7 @@ func (a *abandoned) remember(end plan.Complete, of galera.OperationType) {
 		}
 		*a = abandoned{attempts: int8(min(c.Attempts, 100)), member: int8(nameNumber(c.Member)), pod: int16(pod)}
 		a.goal = mode(slices.IndexFunc(encryptions[:], func(e galera.Encryption) bool { return e.String() == c.Goal }))
-	case !end.Abandoned && of == galera.OpSwitchTLS:
+	case !end.Abandoned && of == galera.OpSwitchTLS, end.Reached:
 		*a = abandoned{}
 	}
 }
