@@ -283,9 +283,6 @@ func (r *Reconciler) run(ctx context.Context, f taking.Facts) error {
 			ClusterUID: string(f.Cluster.UID),
 			Node:       b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
 	}
-	if t.Manifest.Keys = resources.NeededKeys(f.Cluster); t.Manifest.Keys != nil {
-		t.Manifest.Algorithm = f.Cluster.Status.AtRest.Algorithm
-	}
 	if a := f.Cluster.Status.Backup; a != nil {
 		t.Manifest.Session = a.Session
 	}

@@ -251,7 +251,10 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		process.MaintainerEvents{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
 			Judge: a.judgeServer})
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
-		func() galera.Line { return a.orders.Content().Lineage.Line })
+		func() galera.Line { return a.orders.Content().Lineage.Line }, func() (keys backup.Keys, err error) {
+			keys.Fingerprints, keys.Algorithm, err = a.config.ServerKeys()
+			return keys, err
+		})
 	a.handover = handover.New(loop, handedOver(a))
 }
 

@@ -67,6 +67,10 @@ type BackupEnd struct {
 	GTID     string `json:"gtid,omitempty"`
 	// Line is the line of history of the data, the same one from the beginning of the copy to its end.
 	Line galera.Line `json:"line,omitzero"`
+	// Keys are the fingerprints of the encryption keys that the node's server had, by number, nil without; Algorithm is
+	// what it encrypts with.
+	Keys      map[string]string `json:"keys,omitempty"`
+	Algorithm string            `json:"algorithm,omitempty"`
 	// ServerVersion and Arch are the node's.
 	ServerVersion string `json:"serverVersion,omitempty"`
 	Arch          string `json:"arch,omitempty"`

@@ -36,6 +36,19 @@ func InstallKeys(p platform.Places, wanted map[string]string) error {
 	return os.Rename(next, p.KeyFiles())
 }
 
+// OwnKeys returns the fingerprints of the keys in mariadbd's own copy.
+func OwnKeys(p platform.Places) (map[string]string, error) {
+	file, err := readKeyFile(p.KeyFiles(), atrest.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	password, err := readKeyFile(p.KeyFiles(), atrest.PasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	return atrest.Fingerprints(file, password)
+}
+
 // readKeys reads both files from a directory, and refuses keys other than those that are wanted.
 func readKeys(dir string, wanted map[string]string) (file, password []byte, err error) {
 	if file, err = readKeyFile(dir, atrest.KeyFile); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -38,6 +39,8 @@ type server struct {
 	run      *process.Supervisor
 	do       func(func()) // on the loop
 	line     galera.Line
+	keys     Keys
+	noKeys   error
 	// onBegin is called after each question for the line.
 	onBegin func()
 	hash    string
@@ -77,7 +80,7 @@ func start(t *testing.T, program string) *server {
 		func() galera.Line {
 			defer s.onBegin()
 			return s.line
-		})
+		}, func() (Keys, error) { return s.keys, s.noKeys })
 	s.onBegin = func() {}
 	s.line = galera.Line{ID: "recover-2-x", Epoch: 2}
 	ca := pkitest.NewCA("ca")
@@ -137,6 +140,22 @@ func TestStream(t *testing.T) {
 	}
 	if b := s.report().Backup; b == nil || b.Running || b.Problem != "" || b.Bytes != 4 {
 		t.Errorf("%+v", b)
+	}
+}
+
+// TestStreamNamesItsKeys: the agent, and not a task that may be older than the running server, knows what the data are
+// encrypted with. Where it does not know, it gives no backup.
+func TestStreamNamesItsKeys(t *testing.T) {
+	s := start(t, complete)
+	s.admit(t, "b1")
+	s.keys = Keys{Fingerprints: map[string]string{"1": "a"}, Algorithm: "AES_CBC"}
+	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || end.Keys["1"] != "a" || end.Algorithm != "AES_CBC" {
+		t.Errorf("%+v %v", end, err)
+	}
+	s.noKeys = errors.New("they cannot be read")
+	if body, _, status, err := s.take(t.Context(), "b1", s.pair); err != nil || status != http.StatusConflict ||
+		!strings.Contains(body, "they cannot be read") {
+		t.Errorf("%q %d %v", body, status, err)
 	}
 }
 

@@ -84,12 +84,12 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 	if err == nil {
 		err = r.sameLine(ctx, g)
 	}
-	end.Line = g.line
+	end.Line, end.Keys, end.Algorithm = g.line, g.keys.Fingerprints, g.keys.Algorithm
 	r.end(g, err)
 	if err != nil {
 		end.Error = err.Error()
 	}
-	text, _ := json.Marshal(end) // it has strings only
+	text, _ := json.Marshal(end) // it has strings and numbers only
 	w.Header().Set(agentapi.TrailerBackup, string(text))
 }
 

@@ -28,6 +28,7 @@ type Streamer struct {
 	run    *process.Supervisor
 	user   string
 	line   func() galera.Line
+	keys   func() (Keys, error)
 
 	mu       sync.Mutex
 	admitted agentapi.BackupAdmission
@@ -36,11 +37,18 @@ type Streamer struct {
 	current *stream // the one under way, or the last one
 }
 
+// Keys are the encryption keys of a server, by their fingerprints, and what it encrypts with.
+type Keys struct {
+	Fingerprints map[string]string
+	Algorithm    string
+}
+
 // stream is one backup that is given.
 type stream struct {
 	id      string
 	since   time.Time
 	line    galera.Line
+	keys    Keys
 	server  int // the process of mariadbd
 	version string
 	bytes   atomic.Int64
@@ -51,11 +59,13 @@ type stream struct {
 }
 
 // New returns a Streamer that has given nothing. user is the account mariadb-backup logs in as, on the unix socket.
-// line is asked on the loop for the line of history that the member's data belong to.
+// line is asked on the loop for the line of history that the member's data belong to, keys for what the running server
+// may have encrypted them with.
 func New(loop eventloop.Loop, places platform.Places, table *platform.ProcessTable, image *mariadbd.Image,
 	run *process.Supervisor,
-	user string, line func() galera.Line) *Streamer {
-	return &Streamer{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line}
+	user string, line func() galera.Line, keys func() (Keys, error)) *Streamer {
+	return &Streamer{loop: loop, places: places, table: table, image: image, run: run, user: user, line: line,
+		keys: keys}
 }
 
 // Admit lets the holder of a key take a backup, for a while. Safe for concurrent use.
@@ -92,7 +102,12 @@ func (r *Streamer) begin(ctx context.Context, id string) (*stream, context.Conte
 			answers <- answer{err: errors.New(why)}
 			return
 		}
-		g := &stream{id: id, since: time.Now(), line: r.line(), server: r.run.PID(), version: r.image.ServerVersion,
+		keys, err := r.keys()
+		if err != nil {
+			answers <- answer{err: fmt.Errorf("reading which encryption keys the server has: %w", err)}
+			return
+		}
+		g := &stream{id: id, since: time.Now(), line: r.line(), keys: keys, server: r.run.PID(), version: r.image.ServerVersion,
 			running: true}
 		var giving context.Context
 		giving, g.cancel = context.WithCancelCause(ctx)

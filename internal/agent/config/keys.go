@@ -73,6 +73,19 @@ func atRestMode(a *agentapi.AtRest) string {
 	return agentapi.ModeHolds
 }
 
+// ServerKeys returns the fingerprints of the keys that the running server has, nil when it has none, and the algorithm
+// that it encrypts with.
+func (r *Manager) ServerKeys() (keys map[string]string, algorithm string, err error) {
+	if r.run.Output.AtRest == "" {
+		return nil, "", nil
+	}
+	if r.Node != nil && r.Node.AtRest != nil {
+		algorithm = r.Node.AtRest.Algorithm
+	}
+	keys, err = datadir.OwnKeys(r.places)
+	return keys, algorithm, err
+}
+
 // keysMissing is why mariadbd cannot be started for want of its keys, nil when it can.
 func (r *Manager) keysMissing() *agentapi.Failure {
 	if r.keys.usable || r.keys.optional || r.keys.problem == "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestUsableAtRest: a server is started without keys only while nothing can be encrypted, writes in clear until it is
-// to encrypt, and has its cache in memory where its pod has a volume for it.
+// to encrypt, and has its cache in memory where its pod has a volume for it. Its backups name the keys that it has.
 func TestUsableAtRest(t *testing.T) {
 	file, password, err := atrest.Make()
 	if err != nil {
@@ -70,6 +70,11 @@ func TestUsableAtRest(t *testing.T) {
 		}
 		if (m.keysMissing() == nil) != c.starts {
 			t.Errorf("%s: %+v", name, m.keysMissing())
+		}
+		m.Node, m.places, m.run.Output.AtRest = &agentapi.NodeConfig{AtRest: a}, p, c.mode
+		keys, algorithm, err := m.ServerKeys()
+		if err != nil || (keys["1"] == own["1"]) != (c.mode != "") || (algorithm == "AES_CTR") != (c.mode != "") {
+			t.Errorf("%s: the server has the keys %v of %q: %v", name, keys, algorithm, err)
 		}
 		if a != nil && a.CacheInMemory != c.cache {
 			t.Errorf("%s: cache in memory: %v", name, a.CacheInMemory)

@@ -79,16 +79,23 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 		return task.Result{}, because(task.ReasonNodeFailed, err)
 	}
 	m.Parts, m.StreamBytes, m.StreamSHA256 = written.Parts, written.StreamBytes, written.StreamSHA256
-	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch,
-		time.Now().UTC()
-	m.Line = binlog.Line{History: end.Line.Start.UUID, ID: end.Line.ID, Epoch: end.Line.Epoch, Start: end.Line.Start.Seqno,
-		Copied: end.Line.Copied}
+	m = ended(m, end, time.Now().UTC())
 	text, err := json.Marshal(m)
 	if err != nil {
 		return task.Result{}, err
 	}
 	done, err := complete(ctx, bucket, base, text, t.SingleWriter)
 	return task.Result{Backup: done}, err
+}
+
+// ended adds to a manifest what the agent knows at the end of the stream. The keys are the agent's word alone: the server
+// may have been given them since the task was written.
+func ended(m manifest.Manifest, end agentapi.BackupEnd, now time.Time) manifest.Manifest {
+	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch, now
+	m.Keys, m.Algorithm = end.Keys, end.Algorithm
+	m.Line = binlog.Line{History: end.Line.Start.UUID, ID: end.Line.ID, Epoch: end.Line.Epoch, Start: end.Line.Start.Seqno,
+		Copied: end.Line.Copied}
+	return m
 }
 
 // attemptOf is what the directory of an attempt begins with: in the order of their numbers.

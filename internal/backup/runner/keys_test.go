@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/atrest"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -62,6 +64,20 @@ func TestKeysOfABackup(t *testing.T) {
 			info.Mode().Perm() != 0o400) {
 			t.Errorf("%s: others may read the keys: %v", name, info)
 		}
+	}
+}
+
+// TestManifestHasTheKeysOfTheStream: a Job that waited while encryption was switched on, or off, writes down what the
+// server had that gave the backup.
+func TestManifestHasTheKeysOfTheStream(t *testing.T) {
+	own := map[string]string{"1": "a"}
+	m := ended(manifest.Manifest{}, agentapi.BackupEnd{Keys: own, Algorithm: "AES_CBC"}, time.Now())
+	if m.Keys["1"] != "a" || m.Algorithm != "AES_CBC" {
+		t.Errorf("switched on: %+v", m)
+	}
+	m = ended(manifest.Manifest{Keys: own, Algorithm: "AES_CTR"}, agentapi.BackupEnd{}, time.Now())
+	if m.Keys != nil || m.Algorithm != "" {
+		t.Errorf("switched off: %+v", m)
 	}
 }
 
