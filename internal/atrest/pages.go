@@ -18,6 +18,8 @@ const (
 	Clear
 	// Freed is a page in clear that InnoDB does not use any more. It is overwritten when InnoDB needs a page.
 	Freed
+	// Copied is one in clear in the doublewrite buffer: what a page was before InnoDB encrypted it.
+	Copied
 )
 
 // HeadSize is how many bytes of a file tell its format. The head of an Aria table's index grows with its columns, and

@@ -32,6 +32,13 @@ var useFreed = []string{"SET SESSION wsrep_on = OFF, sql_log_bin = OFF", "START 
 		"stat_description) SELECT REPEAT('x', 64), REPEAT('x', 190), REPEAT('x', 64), seq, 0, '' FROM " +
 		"mysql.seq_1_to_30000", "ROLLBACK"}
 
+// useCopies overwrites the copies of pages in InnoDB's doublewrite buffer (docs/encryption.md).
+var useCopies = []string{"SET SESSION wsrep_on = OFF, sql_log_bin = OFF", "DROP TABLE IF EXISTS mysql.overwrite",
+	"CREATE TABLE mysql.overwrite (id INT PRIMARY KEY, v CHAR(200), n INT NOT NULL) ENGINE=InnoDB",
+	"INSERT INTO mysql.overwrite SELECT seq, '', 0 FROM mysql.seq_1_to_20000",
+	"FLUSH TABLES mysql.overwrite FOR EXPORT", "UNLOCK TABLES", "UPDATE mysql.overwrite SET n = 1",
+	"FLUSH TABLES mysql.overwrite FOR EXPORT", "UNLOCK TABLES", "DROP TABLE mysql.overwrite"}
+
 // onOneConnection carries statements out in one session of a node.
 func onOneConnection(ctx context.Context, c *harness.Cluster, pod string, statements ...string) error {
 	GinkgoHelper()
@@ -55,6 +62,7 @@ func proveUnderLoad(ctx context.Context, c *harness.Cluster) {
 	Eventually(ctx, func(o Gomega) {
 		for _, pod := range podNames(ctx, c) {
 			o.Expect(onOneConnection(ctx, c, pod, useFreed...)).To(Succeed())
+			o.Expect(onOneConnection(ctx, c, pod, useCopies...)).To(Succeed())
 		}
 		proof := meta.FindStatusCondition(status(ctx, c).Conditions, v1alpha1.ConditionEncryptedAtRest)
 		o.Expect(proof).NotTo(BeNil())

@@ -227,6 +227,27 @@ func TestFreedPages(t *testing.T) {
 	}
 }
 
+// TestCopiesOfPages: a copy in clear in the doublewrite buffer has rows on the disk, counts, and is named as what it is.
+func TestCopiesOfPages(t *testing.T) {
+	dir := t.TempDir()
+	content := make([]byte, 8*16384)
+	content[25], content[57] = 8, 0x15
+	copy(content[6*16384:], []byte{0, 0, 0, 0, 0, 0, 0, 9})
+	copy(content[6*16384+24:], "\x45\xbf")
+	content[6*16384+37] = 5 // of another tablespace
+	if err := os.WriteFile(filepath.Join(dir, "ibdata1"), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := reader{dir: dir, full: true, most: agentapi.MaxClear}
+	if err := r.read(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if r.out.clearFiles != 1 || len(r.out.clear) != 1 ||
+		!strings.HasPrefix(r.out.clear[0], "ibdata1: 1 of its pages are in clear: they are copies") {
+		t.Errorf("%+v", r.out)
+	}
+}
+
 // TestEncryptedFilesAreReportedAtOnce: of a server that writes in clear, a file that holds something encrypted is named
 // while the others are still being read.
 func TestEncryptedFilesAreReportedAtOnce(t *testing.T) {

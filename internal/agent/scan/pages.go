@@ -36,6 +36,8 @@ func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64
 		switch {
 		case v == atrest.Clear && isFree(f, format, number):
 			return atrest.Freed
+		case v == atrest.Clear && format.IsCopy(number, page):
+			return atrest.Copied
 		case r.clears && v == atrest.Encrypted && (format.IsCopy(number, page) || isFree(f, format, number)):
 			return atrest.MetadataOnly // InnoDB does not read it: a copy only when its page is torn
 		}
@@ -115,7 +117,8 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	if total == 0 {
 		return fmt.Errorf("%w: it is shorter than a page", errUnjudged)
 	}
-	page, bad, freed, good := make([]byte, pageSize), int64(0), int64(0), false
+	page, good := make([]byte, pageSize), false
+	var bad, freed, copied int64
 	look := func(number int64) error {
 		v, err := r.page(ctx, f, number, page, judge)
 		if err == nil && v != atrest.Empty {
@@ -129,6 +132,8 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 			bad++
 		case v == atrest.Freed:
 			freed++
+		case v == atrest.Copied:
+			copied++
 		}
 		if err == nil && (!r.clears && bad >= clearPages || r.clears && good) {
 			return errEnough
@@ -154,7 +159,10 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	case err != nil && bad > 0:
 		r.clear(name, fmt.Sprintf("at least %d of its pages are in clear", bad))
 	case bad > 0:
-		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad+freed))
+		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad+freed+copied))
+	case copied > 0:
+		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are copies of pages in InnoDB's doublewrite buffer, which "+
+			"large writes overwrite", freed+copied))
 	case freed > 0:
 		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are free, and InnoDB overwrites them when it uses them "+
 			"again", freed))
