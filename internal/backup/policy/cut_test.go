@@ -230,6 +230,7 @@ func TestNumbersOfAnotherNode(t *testing.T) {
 		"the last one was unlogged": {12, 103, []tx{{12, 102}, {14, 104}}, "[14]"},
 		"the last ones were unlogged, DDL first": {12, 104, []tx{{12, 102}, {13, 0}, {14, 104}, {15, 105}},
 			"the backup holds the transaction 0-1-14, and so it does 0-1-13"},
+		"the last one was unlogged DDL":     {13, 103, []tx{{12, 102}, {13, 0}, {14, 104}}, "[14]"},
 		"the last one was a view, then DDL": {12, 103, []tx{{12, 102}, {13, 0}, {14, 105}}, "[13 14]"},
 		"views between transactions":        {13, 120, []tx{{12, 102}, {13, 119}, {14, 121}}, "[14]"},
 	} {

@@ -42,6 +42,9 @@ func replay(ctx context.Context, t task.Restore, m manifest.Manifest, p places) 
 	if err != nil || r.From == 0 {
 		return base.String(), 0, err
 	}
+	if base, err = heldBy(ctx, p, base); err != nil {
+		return "", 0, err
+	}
 	if err := roomFor(p, r.Bytes, "the archive's transactions"); err != nil {
 		return "", 0, err
 	}
@@ -62,6 +65,30 @@ func replay(ctx context.Context, t task.Restore, m manifest.Manifest, p places) 
 		return base.String(), have.Late, clean(p.work)
 	}
 	return have.Last.String(), have.Late, apply(ctx, p, r, have.Last, have.Count)
+}
+
+// heldBy asks InnoDB for the last transaction that the data hold.
+func heldBy(ctx context.Context, p places, base binlog.GTID) (binlog.GTID, error) {
+	found, err := mariadbd.Recover(ctx, p.table, p.server("--wsrep-gtid-mode=ON")) // or it does not print the number
+	if err != nil {
+		return base, because(task.ReasonToolFailed, err)
+	}
+	held := lastHeld(base, found.Start)
+	if held != base {
+		say("the copy holds what is in no binary log of its node, up to %s", held)
+	}
+	return held, clean(p.work)
+}
+
+// lastHeld returns the last transaction that the data hold. What was made with sql_log_bin=0 on the node that was copied,
+// right before, is in no binary log of that node, but InnoDB has its number (start is the position of --wsrep-recover).
+// The other nodes, and so the archive, may have logged it: a statement that changes tables would be applied twice.
+func lastHeld(base binlog.GTID, start string) binlog.GTID {
+	_, number, _ := strings.Cut(start, ",")
+	if g, err := binlog.Parse(number); err == nil && g.Follows(base) {
+		return g
+	}
+	return base
 }
 
 // binlogInfo is the position in the binary log that mariadb-backup has written alongside the data.
