@@ -67,6 +67,9 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 		if o.CannotAct != galera.Able { // it may take any time, and the leaver may be down already
 			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+memberProblem(o))
 		}
+		if o.CannotStart != "" {
+			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" cannot start: "+o.CannotStart)
+		}
 		if why := absent(o); why != "" {
 			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+why)
 		}

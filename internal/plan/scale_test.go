@@ -50,6 +50,8 @@ func TestScale(t *testing.T) {
 		{name: "not while another is away", s: leaving(db(1, starting)), reason: ReasonScaling, contains: "waiting for db-1"},
 		{name: "and not for long", s: leaving(db(1, silent)),
 			action: Complete{Abandoned: true, Message: "db-2 stays for now: db-1 does not answer"}},
+		{name: "one that has failed for good comes back no sooner", s: leaving(db(1, down(9), cannotStart)),
+			action: Complete{Abandoned: true, Message: "db-2 stays for now: db-1 cannot start: no certificate"}},
 		{name: "not while another gives its state", s: leaving(db(1, state(galera.NodeDonor))), reason: ReasonScaling,
 			contains: "waiting for db-1"},
 		{name: "not while another's copy is not on the disk", s: leaving(db(1, halfKept)), reason: ReasonScaling,

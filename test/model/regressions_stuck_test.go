@@ -7,6 +7,10 @@ import (
 
 // Schedules about members that answer and cannot act, and about approvals.
 var stuckRegressions = []regression{
+	{"a member cannot start, and the one that is to be removed has been stopped", nil,
+		Schedule{Members: 4, Eager: true, Hears: true, Stays: true, Events: []Event{
+			{Scale, 0, 0}, {RareState, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {RareState, 0, 0},
+		}}},
 	{"the status goes back to that of a hibernated cluster, while its members run", nil,
 		Schedule{Members: 2, Eager: true, Arbiter: true, Hears: true, Events: []Event{
 			{Hibernate, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
