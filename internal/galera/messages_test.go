@@ -8,4 +8,14 @@ func TestAllNodes(t *testing.T) {
 			t.Error(got)
 		}
 	}
+	for n, want := range map[int]string{1: "on the only node", 3: "on all 3 nodes"} {
+		if got := OnAllNodes(n); got != want {
+			t.Error(got)
+		}
+	}
+	for n, want := range map[int]string{0: "0 files", 1: "1 file", 2: "2 files"} {
+		if got := Count(n, "file"); got != want {
+			t.Error(got)
+		}
+	}
 }

@@ -63,7 +63,7 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 			op.Epoch, m.Name))
 	}
 	return order(op, m.Name, OrderStop, galera.Position{}, ReasonHibernating,
-		fmt.Sprintf("stopping %s, %d nodes left to stop", m.Name, len(running)))
+		fmt.Sprintf("stopping %s, %s left to stop", m.Name, galera.Count(len(running), "node")))
 }
 
 // completeHibernate completes the hibernation when all nodes that accept a Stop have stopped. One node that cannot get

@@ -10,6 +10,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -61,8 +62,8 @@ func encryptedAtRest(in Input) condition {
 		return unproved(waits)
 	}
 	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
-		"observed on all %d nodes: %d files, %d pages with content, none in clear. docs/encryption.md lists what MariaDB "+
-			"never encrypts", len(in.Snapshot.Members), files, pages))
+		"observed %s: %s, %s with content, none in clear. docs/encryption.md lists what MariaDB never encrypts",
+		galera.OnAllNodes(len(in.Snapshot.Members)), galera.Count(files, "file"), galera.Count(pages, "page")))
 }
 
 // missingProof explains what is not known of a node's volume, "" when all is.

@@ -104,8 +104,8 @@ func proved(in Input) condition {
 		return v
 	}
 	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
-		"observed on all %d nodes%s: %s encrypted with the cluster's certificate%s, plaintext refused",
-		len(in.Snapshot.Members), arbitratorSuffix(in), list(required), proof))
+		"observed %s%s: %s encrypted with the cluster's certificate%s, plaintext refused",
+		galera.OnAllNodes(len(in.Snapshot.Members)), arbitratorSuffix(in), list(required), proof))
 }
 
 // RequiredChannels are the channels that Encrypted asks for: those whose policy is Required, and replication unless its

@@ -103,7 +103,7 @@ var kstates = map[string]kstate{
 	"hibernating": {func(in *Input) {
 		in.Snapshot.Hibernate, in.Snapshot.Operation = true, &galera.Operation{Type: galera.OpHibernate}
 		away(in, 1, 2)
-		decides(in, plan.ReasonHibernating, "stopping n-0, 1 nodes left to stop")
+		decides(in, plan.ReasonHibernating, "stopping n-0, 1 node left to stop")
 	}, kstatus.InProgressStatus, "True Available", "False Hibernating", "False Healthy"},
 	"hibernated": {hibernated, kstatus.CurrentStatus, "False Hibernated", "True Hibernated", "False Healthy"},
 	"hibernated, and a volume waits for its pod to grow": {func(in *Input) {
