@@ -209,8 +209,7 @@ type BenchmarkResult struct {
 	// connectionsPerSecond, sessionsResumedPercent, backendConnectionsPercent (connections that a pooling proxy opened to
 	// the database, of those it took), megabytesPerSecond (of a cipher: with records of 16384 bytes),
 	// megabytesPerSecond16B to megabytesPerSecond8KiB (of a cipher, with smaller records), loadLossPercent (throughput
-	// lost on all nodes during an SST), donorLoadLossPercent (throughput lost on the donor; absent without loadThreads, or
-	// if the donor had too little load), cpuSeconds (CPU time of all nodes during an SST, the load included).
+	// lost on all nodes during an SST), cpuSeconds (CPU time of all nodes during an SST, the load included).
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -46,8 +46,7 @@ type GaleraBenchmarkList struct {
 
 // GaleraBenchmarkSpec is what to measure.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.baseline) || self.arms.exists(a, a.name == self.baseline)",message="baseline must be the name of one of the arms"
-// +kubebuilder:validation:XValidation:rule="self.arms.size() * self.workloads.map(w, has(w.oltp) ? w.oltp.threads.size() : has(w.connect) ? w.connect.threads.size() * w.connect.tlsVersions.size() * w.connect.sessionResumption.size() * w.connect.latency.size() * (has(w.connect.sshCiphers) ? w.connect.sshCiphers.size() : 1) * (has(w.connect.keyExchanges) ? w.connect.keyExchanges.size() : 1) : has(w.resultSize) ? w.resultSize.sizes.size() * w.resultSize.threads.size() : has(w.operation) ? w.operation.operations.size() : has(w.stateTransfer) ? w.stateTransfer.methods.map(m, m == 'Rsync' && w.stateTransfer.databases == 1 ? 1 : w.stateTransfer.parallel.size()).sum() * w.stateTransfer.ciphers.size() * w.stateTransfer.cpuAcceleration.size() : 0).sum() + self.workloads.map(w, has(w.cipher) ? w.cipher.ciphers.size() * w.cipher.cpuAcceleration.size() : 0).sum() <= 56",message="the matrix has more than 56 combinations of arm and workload: make several benchmarks, which can be compared with each other"
+// +kubebuilder:validation:XValidation:rule="self.arms.size() * self.workloads.map(w, has(w.oltp) ? w.oltp.threads.size() : has(w.connect) ? w.connect.threads.size() * w.connect.tlsVersions.size() * w.connect.sessionResumption.size() * w.connect.latency.size() * (has(w.connect.sshCiphers) ? w.connect.sshCiphers.size() : 1) * (has(w.connect.keyExchanges) ? w.connect.keyExchanges.size() : 1) : has(w.resultSize) ? w.resultSize.sizes.size() * w.resultSize.threads.size() : has(w.operation) ? w.operation.operations.size() : has(w.stateTransfer) ? w.stateTransfer.methods.map(m, m == 'Rsync' && w.stateTransfer.databases == 1 ? 1 : w.stateTransfer.parallel.size()).sum() * w.stateTransfer.cpuAcceleration.size() : 0).sum() + self.workloads.map(w, has(w.cipher) ? w.cipher.ciphers.size() * w.cipher.cpuAcceleration.size() : 0).sum() <= 56",message="the matrix has more than 56 combinations of arm and workload: make several benchmarks, which can be compared with each other"
 // +kubebuilder:validation:XValidation:rule="!has(self.compare) || self.compare.all(c, self.arms.exists(a, a.name == c.of.arm) && (!has(c.with.arm) || self.arms.exists(a, a.name == c.with.arm)) && self.workloads.exists(w, w.name == c.of.workload) && (!has(c.with.workload) || self.workloads.exists(w, w.name == c.with.workload)))",message="compare must name arms and workloads of this benchmark"
 // +kubebuilder:validation:XValidation:rule="has(self.compare) == has(oldSelf.compare) && (!has(self.compare) || self.compare == oldSelf.compare)",message="compare cannot be changed: create another benchmark, and compare the two"
 // +kubebuilder:validation:XValidation:rule="has(self.cluster.template) || self.arms.size() == 1 && !has(self.arms[0].tls)",fieldPath=".arms",message="an existing cluster (cluster.ref) is measured as it is: give one arm, without tls; to compare policies, use a private cluster (cluster.template)"
@@ -59,26 +58,20 @@ type GaleraBenchmarkList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || self.cluster.template.replicas > 1 || !self.workloads.exists(w, has(w.operation) && w.operation.operations.exists(o, !(o in ['Renewal', 'Backup'])))",message="Restart, Promotion, Switch, JoinIST and JoinSST need another node: a cluster of two nodes at least"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || self.cluster.template.replicas > 1 || !self.workloads.exists(w, has(w.stateTransfer))",message="a stateTransfer workload takes a node's data away, and another node has to give it a copy: it needs a cluster of two nodes at least"
 // +kubebuilder:validation:XValidation:rule="!has(self.cluster.template) || !has(self.cluster.template.stateTransfer) || !(has(self.cluster.template.stateTransfer.rateLimit) || has(self.cluster.template.stateTransfer.bufferPoolHint) || has(self.cluster.template.stateTransfer.compression) && self.cluster.template.stateTransfer.compression != 'None') || !self.workloads.exists(w, has(w.stateTransfer) && 'Rsync' in w.stateTransfer.methods)",message="compression, rateLimit and bufferPoolHint of cluster.template work with the method MariaBackup only, and a stateTransfer workload has Rsync among its methods"
-// +kubebuilder:validation:XValidation:rule="self.arms == oldSelf.arms && self.workloads == oldSelf.workloads && self.rounds == oldSelf.rounds && self.order == oldSelf.order && self.seed == oldSelf.seed",message="arms, workloads, rounds, order and seed cannot be changed: create another benchmark, and compare the two"
+// +kubebuilder:validation:XValidation:rule="self.arms == oldSelf.arms && self.workloads == oldSelf.workloads && self.rounds == oldSelf.rounds && self.seed == oldSelf.seed",message="arms, workloads, rounds and seed cannot be changed: create another benchmark, and compare the two"
 // +kubebuilder:validation:XValidation:rule="self.client == oldSelf.client && self.maxRetries == oldSelf.maxRetries && self.maxFailedPercent == oldSelf.maxFailedPercent",message="client, maxRetries and maxFailedPercent cannot be changed: create another benchmark, and compare the two"
-// +kubebuilder:validation:XValidation:rule="has(self.baseline) == has(oldSelf.baseline) && (!has(self.baseline) || self.baseline == oldSelf.baseline)",message="baseline cannot be changed: create another benchmark, and compare the two"
 type GaleraBenchmarkSpec struct {
 	// cluster to measure.
 	// +required
 	Cluster BenchmarkCluster `json:"cluster"`
 
-	// arms are the TLS policies to compare, 1 to 12.
+	// arms are the TLS policies to compare, 1 to 12. The first one is the baseline that the others are compared with.
 	// +required
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=12
 	Arms []BenchmarkArm `json:"arms"`
-
-	// baseline is the arm that the others are compared with. Default: the first arm.
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Baseline string `json:"baseline,omitempty"`
 
 	// workloads to run against every arm, 1 to 8.
 	// +required
@@ -98,26 +91,18 @@ type GaleraBenchmarkSpec struct {
 	Compare []BenchmarkCompare `json:"compare,omitempty"`
 
 	// rounds is how often every combination is measured, 1 to 20. With 1 round there is no confidence interval, and no
-	// difference is significant; use 6 or more. The order is balanced with an even number of rounds for two arms, and with
-	// a multiple of 6, 4, 10, 6, 14 and 8 for 3, 4, 5, 6, 7 and 8 arms (see order). Default: 6.
+	// difference is significant; use 6 or more. Every arm is measured once per round, so that drift (caches, neighbours,
+	// temperature) affects all arms alike. The orders of the rounds are the rows of Williams squares: when rounds is a
+	// multiple of the number of arms (of twice that number if it is odd), every arm is equally often at every place of a
+	// round, and equally often directly after every other one; otherwise as nearly as the rounds allow, and status.design
+	// reports so. That is an even number of rounds for two arms, and a multiple of 6, 4, 10, 6, 14 and 8 for 3, 4, 5, 6, 7
+	// and 8 arms. All nodes of a private cluster are restarted before the first run of an arm in a round, whether the
+	// policy changes or not. Default: 6.
 	// +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	Rounds int32 `json:"rounds,omitempty"`
-
-	// order of the runs: Interleaved or Sequential. Interleaved measures every arm once per round, so that drift (caches,
-	// neighbours, temperature) affects all arms alike. The orders of the rounds are the rows of Williams squares: when
-	// rounds is a multiple of the number of arms (of twice that number if it is odd), every arm is equally often at every
-	// place of a round, and equally often directly after every other one; otherwise as nearly as the rounds allow, and
-	// status.design says so. All nodes of a private cluster are restarted before the first run of an arm in a round,
-	// whether the policy changes or not. Sequential measures all rounds of one arm before the next arm, with the fewest
-	// switches: drift then looks like a difference of the arms.
-	// Default: Interleaved.
-	// +optional
-	// +kubebuilder:default=Interleaved
-	// +kubebuilder:validation:Enum=Interleaved;Sequential
-	Order string `json:"order,omitempty"`
 
 	// seed of the order and of the load generator's random numbers. The same seed repeats the same
 	// benchmark. Default: 1.

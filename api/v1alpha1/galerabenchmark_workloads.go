@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -42,20 +41,14 @@ type BenchmarkWorkload struct {
 
 // OLTPWorkload runs transactions with sysbench.
 //
-// +kubebuilder:validation:XValidation:rule="(self.profile == 'Custom') == has(self.script)",message="profile Custom needs a script, and only Custom takes one"
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.events))",message="set duration or events, not both"
 // +kubebuilder:validation:XValidation:rule="!has(self.duration) || (duration(self.duration) >= duration('1s') && duration(self.duration) <= duration('2h') && duration(self.duration).getMilliseconds() % 1000 == 0)",message="duration must be 1s to 2h, in whole seconds"
 // +kubebuilder:validation:XValidation:rule="!has(self.warmup) || (duration(self.warmup) >= duration('0s') && duration(self.warmup) <= duration('1h') && duration(self.warmup).getMilliseconds() % 1000 == 0)",message="warmup must be 0s to 1h, in whole seconds"
 type OLTPWorkload struct {
-	// profile: WriteOnly, ReadOnly, ReadWrite, PointSelect, or Custom with a script of your own.
+	// profile: WriteOnly, ReadOnly, ReadWrite or PointSelect.
 	// +required
-	// +kubebuilder:validation:Enum=WriteOnly;ReadOnly;ReadWrite;PointSelect;Custom
+	// +kubebuilder:validation:Enum=WriteOnly;ReadOnly;ReadWrite;PointSelect
 	Profile string `json:"profile"`
-
-	// script is a sysbench Lua script in a ConfigMap of the benchmark's namespace, for the profile Custom: one file
-	// that implements the commands prepare and run.
-	// +optional
-	Script *corev1.ConfigMapKeySelector `json:"script,omitempty"`
 
 	// tables is the number of tables, 1 to 256. Default: 4.
 	// +optional
@@ -303,15 +296,6 @@ type StateTransferWorkload struct {
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=64
 	Parallel []int32 `json:"parallel,omitempty"`
-
-	// ciphers lists TLS 1.3 suites. Each is measured. Arm is the cipher of the arm. Default: [Arm].
-	// +optional
-	// +kubebuilder:default={"Arm"}
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=4
-	// +kubebuilder:validation:items:Enum=Arm;TLS_AES_128_GCM_SHA256;TLS_AES_256_GCM_SHA384;TLS_CHACHA20_POLY1305_SHA256
-	Ciphers []string `json:"ciphers,omitempty"`
 
 	// cpuAcceleration lists On, Off or both. Each is measured. Off hides the CPU's AES instructions from the TLS library
 	// of all nodes, which shows the cost of ciphers on CPUs without them. Default: [On].

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -152,24 +151,4 @@ func TestBenchmarkOfExistingCluster(t *testing.T) {
 		own) {
 		t.Errorf("left behind: %v, %+v", c.Annotations, c.Spec.TLS)
 	}
-}
-
-// TestBenchmarkWithoutItsScript reports it at once, and begins when it is there.
-func TestBenchmarkWithoutItsScript(t *testing.T) {
-	t.Parallel()
-	s := perform(t, benchmark(t, "scripted",
-		map[string]string{"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`,
-			"workloads": `[{name: own, oltp: {profile: Custom, script: {name: scripts, key: own.lua}}}]`}))
-	contains := func(text string) func(*v1alpha1.GaleraBenchmark) bool {
-		return func(b *v1alpha1.GaleraBenchmark) bool {
-			c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
-			return c != nil && c.Status == "True" && strings.Contains(c.Message, text)
-		}
-	}
-	s.waitFor("the complaint", contains(`ConfigMap "scripts", which does not exist`))
-	scripts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "scripts"},
-		Data: map[string]string{"own.lua": "-- nothing"}}
-	must(t, kube.Create(context.Background(), scripts))
-	t.Cleanup(func() { _ = kube.Delete(context.Background(), scripts) })
-	s.cluster("scripted-db")
 }

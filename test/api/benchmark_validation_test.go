@@ -56,8 +56,6 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"an existing cluster":     {parts{"cluster": `{ref: {name: shop}}`}, ""},
 		"a sweep":                 {parts{"workloads": `[{name: w, oltp: {profile: ReadWrite, threads: [1, 8, 32], duration: 30s, warmup: 0s}}]`}, ""},
 		"all kinds":               {parts{"workloads": `[{name: a, oltp: {profile: PointSelect}}, {name: b, connect: {tlsVersions: ["1.2", "1.3"]}}, {name: c, stateTransfer: {methods: [MariaBackup, Rsync]}}]`}, ""},
-		"own script": {parts{"workloads": `[{name: a, oltp: {profile: Custom, script: {name: x, key: y.lua}}}]`},
-			""},
 		"arms of an existing cluster": {parts{"cluster": `{ref: {name: shop}}`, "arms": `[{name: a}, {name: b}]`},
 			"is measured as it is"},
 		"a policy of an existing cluster": {parts{"cluster": `{ref: {name: shop}}`,
@@ -67,7 +65,6 @@ func TestBenchmarkAdmission(t *testing.T) {
 			"exactly one of template"},
 		"a template that cannot be applied": {parts{"cluster": `{template: {replicas: 2, storage: {size: 1Gi}}}`},
 			"replicas must be 1, 3, 5 or 7"},
-		"unknown baseline": {parts{"baseline": `missing`}, "baseline must be the name of one of the arms"},
 		"no arms":          {parts{"arms": `[]`}, "at least 1 items"},
 		"no workloads":     {parts{"workloads": `[]`}, "at least 1 items"},
 		"arms of one name": {parts{"arms": `[{name: a}, {name: a}]`}, "Duplicate value"},
@@ -78,8 +75,6 @@ func TestBenchmarkAdmission(t *testing.T) {
 		"a workload of two kinds": {parts{"workloads": `[{name: a, connect: {}, oltp: {profile: ReadOnly}}]`},
 			"exactly one of oltp, connect, resultSize, operation, stateTransfer and cipher"},
 		"unknown profile": {parts{"workloads": `[{name: a, oltp: {profile: Fast}}]`}, "supported values"},
-		"custom without script": {parts{"workloads": `[{name: a, oltp: {profile: Custom}}]`},
-			"Custom needs a script"},
 		"duration and events": {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, duration: 5s, events: 5}}]`},
 			"not both"},
 		"no time at all": {parts{"workloads": `[{name: a, oltp: {profile: ReadOnly, duration: 0s}}]`},
@@ -268,7 +263,7 @@ func TestBenchmarkDefaults(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{}
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
 	s := b.Spec
-	if s.Rounds != 6 || s.Order != "Interleaved" || s.Seed != 1 || *s.MaxRetries != 2 || *s.MaxFailedPercent != 5 {
+	if s.Rounds != 6 || s.Seed != 1 || *s.MaxRetries != 2 || *s.MaxFailedPercent != 5 {
 		t.Errorf("defaults: %+v", s)
 	}
 	o, c, x := s.Workloads[0].OLTP, s.Workloads[1].Connect, s.Workloads[2].StateTransfer
@@ -288,7 +283,7 @@ func TestBenchmarkDefaults(t *testing.T) {
 		r.Target != "Primary" || c.KeyExchanges != nil {
 		t.Errorf("resultSize: %+v, keyExchanges: %v", r, c.KeyExchanges)
 	}
-	if x.Databases != 1 || x.Methods[0] != "MariaBackup" || x.Parallel[0] != 4 || x.Ciphers[0] != "Arm" ||
+	if x.Databases != 1 || x.Methods[0] != "MariaBackup" || x.Parallel[0] != 4 ||
 		x.CPUAcceleration[0] != "On" {
 		t.Errorf("stateTransfer: %+v", x)
 	}
@@ -325,9 +320,8 @@ func TestBenchmarkImmutable(t *testing.T) {
 			s.Compare = []v1alpha1.BenchmarkCompare{{Of: v1alpha1.BenchmarkCell{Workload: s.Workloads[0].Name,
 				Arm: s.Arms[0].Name}, With: v1alpha1.BenchmarkCellPart{Arm: new(s.Arms[1].Name)}}}
 		}, "compare cannot be changed"},
-		"rounds":   {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Rounds = 7 }, "cannot be changed"},
-		"arms":     {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Arms[0].TLS.Replication = "Required" }, "cannot be changed"},
-		"baseline": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Baseline = "encrypted" }, "baseline cannot be changed"},
+		"rounds": {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Rounds = 7 }, "cannot be changed"},
+		"arms":   {func(s *v1alpha1.GaleraBenchmarkSpec) { s.Arms[0].TLS.Replication = "Required" }, "cannot be changed"},
 		"cluster": {func(s *v1alpha1.GaleraBenchmarkSpec) {
 			s.Cluster = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}}
 		}, "cannot be replaced"},

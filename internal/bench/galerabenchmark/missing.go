@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,36 +15,13 @@ import (
 // missing returns what the benchmark's Jobs would wait for in vain: kubelet would report it in events only.
 func (r *Reconciler) missing(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
 	if r.Images.Client == "" && b.Spec.Client.Image == "" {
-		return "there is no image with the load generator: set spec.client.image, or --benchmark-image of the benchmarks' program", nil
+		return "there is no image with the load generator: set spec.client.image, or --benchmark-image of the benchmarks' " +
+			"program", nil
 	}
 	for i := range b.Spec.Workloads {
-		w := &b.Spec.Workloads[i]
-		for _, look := range []func(context.Context, client.Reader, string, *v1alpha1.BenchmarkWorkload) (string,
-			error){missingScript, missingStore} {
-			if why, err := look(ctx, r.Live, b.Namespace, w); why != "" || err != nil {
-				return why, err
-			}
+		if why, err := missingStore(ctx, r.Live, b.Namespace, &b.Spec.Workloads[i]); why != "" || err != nil {
+			return why, err
 		}
-	}
-	return "", nil
-}
-
-// missingScript is what a workload lacks that runs a user's own.
-func missingScript(ctx context.Context, live client.Reader, namespace string, w *v1alpha1.BenchmarkWorkload) (string,
-	error) {
-	if w.OLTP == nil || w.OLTP.Script == nil {
-		return "", nil
-	}
-	script, cm := w.OLTP.Script, &corev1.ConfigMap{}
-	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: script.Name}, cm)
-	switch {
-	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("the workload %s needs the ConfigMap %q, which does not exist", w.Name, script.Name), nil
-	case err != nil:
-		return "", err
-	case cm.Data[script.Key] == "":
-		return fmt.Sprintf("the workload %s needs the key %q of the ConfigMap %q, which is not there or empty", w.Name,
-			script.Key, script.Name), nil
 	}
 	return "", nil
 }

@@ -61,7 +61,7 @@ func newPlay(t *testing.T, kill int, after bool) *simulation {
 				Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}}},
 			Arms: []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}},
 				{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
-			Rounds: 2, Order: "Interleaved", Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
+			Rounds: 2, Seed: 1, Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &workload}},
 		}}
 	p := &simulation{T: t, now: time.Unix(1e9, 0), kill: kill, after: after, users: map[string]bool{}}
 	p.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithStatusSubresource(&v1alpha1.GaleraBenchmark{},

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -76,10 +75,9 @@ func (s *schema) refuses(path string, value any) string {
 // long is a name of the greatest length, with a number at its end.
 func long(length, n int) string { return strings.Repeat("x", length-2) + fmt.Sprintf("%02d", n) }
 
-// largest are specs whose matrix is as large as may be, 56 combinations, with the longest names. Sequential or not is
-// all one.
+// largest are specs whose matrix is as large as may be, 56 combinations, with the longest names.
 func largest() map[string]v1alpha1.GaleraBenchmarkSpec {
-	s := v1alpha1.GaleraBenchmarkSpec{Rounds: 20, Seed: 1<<63 - 1, Order: "Sequential",
+	s := v1alpha1.GaleraBenchmarkSpec{Rounds: 20, Seed: 1<<63 - 1,
 		Cluster: v1alpha1.BenchmarkCluster{Template: &v1alpha1.GaleraClusterSpec{Replicas: 7}}}
 	arms := func(n int) (out []v1alpha1.BenchmarkArm) {
 		for i := range n {
@@ -91,8 +89,7 @@ func largest() map[string]v1alpha1.GaleraBenchmarkSpec {
 	oltp.Arms = arms(7)
 	for i := range 8 {
 		oltp.Workloads = append(oltp.Workloads, v1alpha1.BenchmarkWorkload{Name: long(32, i),
-			OLTP: &v1alpha1.OLTPWorkload{Profile: "Custom",
-				Script: &corev1.ConfigMapKeySelector{Key: "own.lua"}, Tables: 256, TableSize: 1e9, Threads: []int32{1024}}})
+			OLTP: &v1alpha1.OLTPWorkload{Profile: "ReadWrite", Tables: 256, TableSize: 1e9 - int64(i), Threads: []int32{1024}}})
 	}
 	connect.Arms = arms(3)
 	connect.Workloads = []v1alpha1.BenchmarkWorkload{{Name: long(32, 0),
@@ -102,7 +99,7 @@ func largest() map[string]v1alpha1.GaleraBenchmarkSpec {
 	transfer.Workloads = []v1alpha1.BenchmarkWorkload{{Name: long(32, 0),
 		StateTransfer: &v1alpha1.StateTransferWorkload{Tables: 256, TableSize: 1e9, Methods: []string{"MariaBackup", "Rsync"},
 			Parallel: []int32{62, 63, 64}, CPUAcceleration: []string{"On", "Off"},
-			Ciphers: []string{"TLS_CHACHA20_POLY1305_SHA256"}, LoadThreads: 256}}}
+			LoadThreads: 256}}}
 	return map[string]v1alpha1.GaleraBenchmarkSpec{"oltp": oltp, "connect": connect, "stateTransfer": transfer}
 }
 
@@ -148,7 +145,7 @@ func wordy(kind string, round int) *result.Output {
 		o.Proxy = result.Usage{CPUSeconds: 1e4}
 	case result.KindTransfer:
 		o.Transfer = &result.TransferFacts{Victim: "x-1", Kind: "SST", Seconds: v, Bytes: 1e12, LoadBefore: 1000,
-			LoadDuring: v, Donor: "x-0", NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 1000, During: v}}, Series: points}
+			LoadDuring: v, Donor: "x-0", Series: points}
 	}
 	grows := result.Sample{result.MetricCPU: 1e4 + float64(round), result.MetricReplicated: 1e9 + float64(round),
 		result.MetricSent: 1e9 + float64(round), result.MetricPaused: 1e9, result.MetricCertFailure: 1e9,

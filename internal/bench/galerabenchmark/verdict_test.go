@@ -70,7 +70,7 @@ func TestVerdictsKnowWhoWrites(t *testing.T) {
 		Members: map[string]result.Window{"x-0": {Before: at, After: at}, "x-1": {Before: at, After: at}}}
 	b := &v1alpha1.GaleraBenchmark{}
 	for profile, counts := range map[string]bool{"WriteOnly": false, "ReadWrite": false, "ReadOnly": true,
-		"PointSelect": true, "Custom": true} {
+		"PointSelect": true} {
 		b.Spec.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "other", OLTP: &v1alpha1.OLTPWorkload{Profile: "ReadOnly"}},
 			{Name: "w", OLTP: &v1alpha1.OLTPWorkload{Profile: profile}}}
 		v := verdictOf(b, benchmarkFacts{}, result.Record{Run: result.Run{Kind: result.KindOLTP, Workload: "w"}, Output: o})

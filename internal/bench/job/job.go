@@ -251,26 +251,7 @@ func volumes(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string,
 		kind := tunnelOf(*p.Connect.Tunnel)
 		add("tunnel", kind.dir, tunnelVolume(job, kind.clientFiles...).VolumeSource)
 	}
-	if name := scriptMap(b, p); name != "" {
-		add("script", result.ScriptDir,
-			corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-				LocalObjectReference: corev1.LocalObjectReference{Name: name},
-				Items:                []corev1.KeyToPath{{Key: p.Data.Script, Path: p.Data.Script}}}})
-	}
 	return v, m
-}
-
-// scriptMap is the ConfigMap of the Lua script a plan uses.
-func scriptMap(b *v1alpha1.GaleraBenchmark, p result.Plan) string {
-	if p.Data.Script == "" {
-		return ""
-	}
-	for _, cell := range plan.Cells(&b.Spec) {
-		if Database(b, plan.DataSet(cell).Database) == p.Data.Database {
-			return cell.Workload.OLTP.Script.Name
-		}
-	}
-	return ""
 }
 
 // placed prefers a host without a database for what loads one, and a database's own to find out how fast its CPU is.

@@ -1,8 +1,6 @@
 package job
 
 import (
-	"path"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -74,9 +72,6 @@ func oltp(cell plan.Cell) *result.OLTP {
 	w := cell.Workload.OLTP
 	o := &result.OLTP{Script: scripts[w.Profile], Threads: cell.Threads, Events: w.Events, Distribution: w.Distribution,
 		WarmupSeconds: seconds(w.Warmup, 5)}
-	if w.Script != nil {
-		o.Script = path.Join(result.ScriptDir, w.Script.Key)
-	}
 	if w.Events == 0 {
 		o.Seconds = seconds(w.Duration, defaultOLTPSeconds)
 	}

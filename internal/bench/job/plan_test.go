@@ -35,8 +35,7 @@ func TestDeadlines(t *testing.T) {
 			CPUAcceleration: []string{"On"},
 			Duration:        &metav1.Duration{Duration: 10 * time.Second}}}, 11 * time.Minute},
 		"a transfer": {v1alpha1.BenchmarkWorkload{StateTransfer: &v1alpha1.StateTransferWorkload{Methods: []string{"Rsync"},
-			Parallel: []int32{1},
-			Ciphers:  []string{"Arm"}, CPUAcceleration: []string{"On"}}}, day + 10*time.Minute},
+			Parallel: []int32{1}, CPUAcceleration: []string{"On"}}}, day + 10*time.Minute},
 	} {
 		b := &v1alpha1.GaleraBenchmark{}
 		b.Spec.Arms, b.Spec.Workloads, b.Spec.Rounds = []v1alpha1.BenchmarkArm{{Name: "a"}},

@@ -22,13 +22,8 @@ func DataSet(c Cell) result.DataSet {
 	switch c.Kind {
 	case result.KindOLTP:
 		o := c.Workload.OLTP
-		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
+		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
 			Rows: o.TableSize}
-		if o.Script != nil {
-			d.Script = o.Script.Key
-			d.Database = "bench_" + strings.ReplaceAll(c.Workload.Name, "-", "_")
-		}
-		return d
 	case result.KindOperation:
 		o := c.Workload.Operation
 		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
@@ -45,7 +40,7 @@ func DataSet(c Cell) result.DataSet {
 	return result.DataSet{}
 }
 
-// Writes reports whether every transaction of a workload changes data. What a user's script does is not known.
+// Writes reports whether every transaction of a workload changes data.
 func Writes(s *v1alpha1.GaleraBenchmarkSpec, workload string) bool {
 	for _, w := range s.Workloads {
 		if w.Name == workload && w.OLTP != nil {

@@ -9,33 +9,19 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-const sequential = "Sequential"
-
-// Runs returns all measurements in their order. Interleaved: in every round all arms, in the order of Orders; within an
-// arm all cells, so that the cluster is prepared once per arm and round. Sequential: all rounds of one arm, then the
-// next one.
+// Runs returns all measurements in their order: in every round all arms, in the order of orders; within an arm all
+// cells, so that the cluster is prepared once per arm and round.
 func Runs(s *v1alpha1.GaleraBenchmarkSpec) []Run {
 	cells := Cells(s)
 	var out []Run
-	add := func(round, arm int) {
-		for _, c := range cells {
-			if c.Kind == result.KindCipher && s.Arms[arm].Name != Baseline(s) {
-				continue // no policy changes how fast a CPU encrypts
-			}
-			out = append(out, Run{Index: len(out) + 1, Round: round, Arm: &s.Arms[arm], Cell: c})
-		}
-	}
-	if s.Order == sequential {
-		for arm := range s.Arms {
-			for round := range int(s.Rounds) {
-				add(round+1, arm)
-			}
-		}
-		return out
-	}
 	for round, order := range orders(s) {
 		for _, arm := range order {
-			add(round+1, arm)
+			for _, c := range cells {
+				if c.Kind == result.KindCipher && arm > 0 {
+					continue // no policy changes how fast a CPU encrypts
+				}
+				out = append(out, Run{Index: len(out) + 1, Round: round + 1, Arm: &s.Arms[arm], Cell: c})
+			}
 		}
 	}
 	return out
@@ -87,9 +73,6 @@ func williams(n int, mirrored bool) (square [][]int) {
 // Design is the order of the arms, as the status has it.
 func Design(s *v1alpha1.GaleraBenchmarkSpec) *v1alpha1.BenchmarkDesign {
 	d := &v1alpha1.BenchmarkDesign{Seed: s.Seed}
-	if s.Order == sequential {
-		return d
-	}
 	all := orders(s)
 	d.Balanced = balanced(all, len(s.Arms))
 	for _, order := range all {
@@ -128,7 +111,7 @@ func balanced(orders [][]int, arms int) bool {
 // run that needs none.
 func preparation(s State, run Run) string {
 	spec := &s.Benchmark.Spec
-	if spec.Cluster.Template == nil || spec.Order == sequential || len(spec.Arms) < 2 || spec.Rounds < 2 {
+	if spec.Cluster.Template == nil || len(spec.Arms) < 2 || spec.Rounds < 2 {
 		return ""
 	}
 	for _, r := range Runs(spec) {

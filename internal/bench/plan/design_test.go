@@ -71,11 +71,6 @@ func TestOddRoundsAreNotBalanced(t *testing.T) {
 	if d := Design(armed(3, 3, 7)); d.Balanced || d.Seed != 7 || len(d.Rounds) != 3 {
 		t.Errorf("a square without its mirror image: %+v", d)
 	}
-	s := armed(2, 6, 1)
-	s.Order = "Sequential"
-	if d := Design(s); d.Balanced || d.Rounds != nil {
-		t.Errorf("sequential: %+v", d)
-	}
 }
 
 // TestTheSamePreparationBeforeEveryArm: all nodes are restarted before an arm's first run in a round, whether its
@@ -105,15 +100,11 @@ func TestTheSamePreparationBeforeEveryArm(t *testing.T) {
 	}
 }
 
-// TestOneArmNeedsNoPreparation, nor does a cluster that others use, or an order that balances nothing.
+// TestOneArmNeedsNoPreparation, nor does a cluster that others use.
 func TestOneArmNeedsNoPreparation(t *testing.T) {
-	for name, edit := range map[string]func(*v1alpha1.GaleraBenchmarkSpec){
-		"one arm":    func(s *v1alpha1.GaleraBenchmarkSpec) { s.Arms = s.Arms[:1] },
-		"sequential": func(s *v1alpha1.GaleraBenchmarkSpec) { s.Order = "Sequential" },
-	} {
-		if got := newWorld(edit).run(t); strings.Contains(got, "restart") {
-			t.Errorf("%s: %s", name, got)
-		}
+	one := func(s *v1alpha1.GaleraBenchmarkSpec) { s.Arms = s.Arms[:1] }
+	if got := newWorld(one).run(t); strings.Contains(got, "restart") {
+		t.Errorf("one arm: %s", got)
 	}
 	if got := existing().run(t); strings.Contains(got, "restart") {
 		t.Errorf("an existing cluster: %s", got)

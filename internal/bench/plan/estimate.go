@@ -33,7 +33,7 @@ func Estimate(s *v1alpha1.GaleraBenchmarkSpec) time.Duration {
 	last, round := "", 0
 	for _, r := range Runs(s) {
 		if r.Arm.Name != last || r.Round != round {
-			if all += switchedIn; s.Cluster.Template != nil && len(s.Arms) > 1 && s.Order != sequential {
+			if all += switchedIn; s.Cluster.Template != nil && len(s.Arms) > 1 {
 				all += time.Duration(replicas) * restartTime
 			}
 			last, round = r.Arm.Name, r.Round

@@ -32,9 +32,10 @@ type Cell struct {
 	// Of a stateTransfer workload.
 	Method   string
 	Parallel int
-	// Of a stateTransfer or a cipher workload; Cipher is "" for the arm's.
-	Cipher             string
+	// Of a stateTransfer or a cipher workload.
 	WithoutAccelerator bool
+	// Cipher of a cipher workload.
+	Cipher string
 }
 
 // Run is one measurement to be made.
@@ -67,21 +68,18 @@ func (r Run) Wire(attempt int) result.Run {
 		Workload: r.Cell.Workload.Name, Variant: r.Cell.Variant, Kind: r.Cell.Kind}
 }
 
-// Baseline returns the arm the others are compared with.
+// Baseline returns the arm the others are compared with: the first one.
 func Baseline(s *v1alpha1.GaleraBenchmarkSpec) string {
-	if s.Baseline != "" || len(s.Arms) == 0 {
-		return s.Baseline
+	if len(s.Arms) == 0 {
+		return ""
 	}
 	return s.Arms[0].Name
 }
 
 // Arms returns the names of all arms, the baseline first.
-func Arms(s *v1alpha1.GaleraBenchmarkSpec) []string {
-	names := []string{Baseline(s)}
+func Arms(s *v1alpha1.GaleraBenchmarkSpec) (names []string) {
 	for _, a := range s.Arms {
-		if a.Name != names[0] {
-			names = append(names, a.Name)
-		}
+		names = append(names, a.Name)
 	}
 	return names
 }
@@ -219,18 +217,12 @@ func transfer(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 	s := w.StateTransfer
 	for _, acceleration := range s.CPUAcceleration {
 		for _, method := range s.Methods {
-			for _, cipher := range s.Ciphers {
-				numbers := threads(s, method)
-				for _, n := range numbers {
-					cell := Cell{Workload: w, Kind: result.KindTransfer, Threads: int(s.LoadThreads), Method: method, Parallel: int(n),
-						WithoutAccelerator: acceleration == v1alpha1.AccelerationOff,
-						Variant: variant(choice(len(s.Methods), "method=%s", method), choice(len(s.Ciphers), "cipher=%s", cipher),
-							choice(len(numbers), "parallel=%d", n), choice(len(s.CPUAcceleration), "cpuAcceleration=%s", acceleration))}
-					if cipher != "Arm" {
-						cell.Cipher = cipher
-					}
-					out = append(out, cell)
-				}
+			numbers := threads(s, method)
+			for _, n := range numbers {
+				out = append(out, Cell{Workload: w, Kind: result.KindTransfer, Threads: int(s.LoadThreads), Method: method,
+					Parallel: int(n), WithoutAccelerator: acceleration == v1alpha1.AccelerationOff,
+					Variant: variant(choice(len(s.Methods), "method=%s", method), choice(len(numbers), "parallel=%d", n),
+						choice(len(s.CPUAcceleration), "cpuAcceleration=%s", acceleration))})
 			}
 		}
 	}

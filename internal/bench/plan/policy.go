@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // Spec returns the private cluster's spec for a run. It has no other user, so it is switched the way that takes the
@@ -15,9 +14,6 @@ func Spec(template v1alpha1.GaleraClusterSpec, r Run) v1alpha1.GaleraClusterSpec
 	s := *template.DeepCopy()
 	s.TLS = s.TLS.With(r.Arm.TLS)
 	s.TLS.SwitchStrategy = v1alpha1.SwitchRebootstrap
-	if r.Cell.Kind == result.KindTransfer && r.Cell.Cipher != "" {
-		s.TLS.Cipher = r.Cell.Cipher
-	}
 	if r.Cell.Method != "" {
 		s.StateTransfer.Method = r.Cell.Method
 		s.StateTransfer.Parallel = int32(r.Cell.Parallel) //nolint:gosec // 1 to 64, says the API

@@ -30,7 +30,7 @@ func newWorld(edit func(*v1alpha1.GaleraBenchmarkSpec)) *world {
 			Storage: v1alpha1.StorageSpec{Size: resource.MustParse("1Gi")}}},
 		Arms: []v1alpha1.BenchmarkArm{{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Replication: "Disabled"}},
 			{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Replication: "Required"}}},
-		Rounds: 2, Order: "Interleaved", Seed: 1,
+		Rounds: 2, Seed: 1,
 		Workloads: []v1alpha1.BenchmarkWorkload{{Name: "write", OLTP: &v1alpha1.OLTPWorkload{Profile: "WriteOnly", Tables: 1,
 			TableSize: 10, Threads: []int32{1}}}},
 	}}

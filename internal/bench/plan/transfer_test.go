@@ -15,7 +15,7 @@ func transfers(t *testing.T) *world {
 	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 		s.Cluster.Template.Replicas = 3
 		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: &v1alpha1.StateTransferWorkload{
-			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4}, Ciphers: []string{"Arm"},
+			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4},
 			CPUAcceleration: []string{"On"}}}}
 	})
 	for w.Job == nil || w.Job.Name != "x-run-001-1" {
@@ -65,7 +65,7 @@ func TestTheWriterKeepsItsData(t *testing.T) {
 func TestAccelerationIsSeen(t *testing.T) {
 	w := newWorld(func(s *v1alpha1.GaleraBenchmarkSpec) {
 		s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "sst", StateTransfer: &v1alpha1.StateTransferWorkload{
-			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4}, Ciphers: []string{"Arm"},
+			Tables: 1, TableSize: 10, Methods: []string{"MariaBackup"}, Parallel: []int32{4},
 			CPUAcceleration: []string{"Off"}}}}
 	})
 	w.step()

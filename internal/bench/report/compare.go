@@ -18,8 +18,8 @@ import (
 // differently.
 func Compare(w io.Writer, format string, a, b Benchmark) error {
 	return write(w, format, []part{{title: a.Resource.Name + " and " + b.Resource.Name, rows: sideBySide(a, b),
-		note: "Medians with their intervals, the number of rounds and the confidence of the interval. The change is that of " +
-			"the geometric means, with an interval of 95 % (Welch's t); what is not significant may be chance (Holm's " +
+		note: "Medians with their intervals, the number of rounds and the confidence of the interval. The change is that " +
+			"of the geometric means, with an interval of 95 % (Welch's t); what is not significant may be chance (Holm's " +
 			"correction for all changes). The benchmarks share no rounds: what drifted between them is in the change.",
 	}}, differences(a, b))
 }

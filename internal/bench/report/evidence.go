@@ -58,7 +58,8 @@ func evidence(b Benchmark) string {
 
 // compared is the table of status.comparisons.
 func compared(b Benchmark) part {
-	p := part{title: "Compared with one another", rows: [][]string{{"COST OF", "AGAINST", "ROUNDS", "COST (95 % INTERVAL)"}}}
+	p := part{title: "Compared with one another",
+		rows: [][]string{{"COST OF", "AGAINST", "ROUNDS", "COST (95 % INTERVAL)"}}}
 	for _, c := range b.Resource.Status.Comparisons {
 		p.rows = append(p.rows, []string{cellName(c.Of), cellName(c.With), strconv.Itoa(int(c.Rounds)),
 			summary.Cost(v1alpha1.BenchmarkResult{Metric: c.Metric,
@@ -91,8 +92,6 @@ func design(b Benchmark) string {
 	switch {
 	case d == nil:
 		return ""
-	case len(d.Rounds) == 0:
-		return "sequential: drift looks like a difference of the arms"
 	case d.Balanced:
 		return "balanced: " + strings.Join(d.Rounds, "; ")
 	}

@@ -36,8 +36,8 @@ func written(t *testing.T, format string, b Benchmark) string {
 // explained is the note below the table, and lines what it was measured on.
 const (
 	explained = "A cost is the geometric mean of the ratios within rounds; it may differ from the ratio of two medians, " +
-		"even in its sign. Its interval holds it with 95 % confidence at least (Student's t). What is not significant may be " +
-		"chance: Holm's correction for the comparisons of this report (2).\n\n"
+		"even in its sign. Its interval holds it with 95 % confidence at least (Student's t). What is not significant " +
+		"may be chance: Holm's correction for the comparisons of this report (2).\n\n"
 	lines = `- runs: 12/12
 - measured: 1970-01-01T00:00:00Z to 1970-01-01T00:06:00Z
 - order: balanced: plain, encrypted; encrypted, plain

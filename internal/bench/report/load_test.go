@@ -44,7 +44,8 @@ func TestSVG(t *testing.T) {
 	if !strings.HasPrefix(svg, "<?xml") || strings.Count(svg, "<svg") != 1 {
 		t.Errorf("begins with %.80s", svg)
 	}
-	for _, want := range []string{"First round, second by second: write-only", "First round, CPU of all nodes: read-only", "Arial"} {
+	for _, want := range []string{"First round, second by second: write-only", "First round, CPU of all nodes: read-only",
+		"Arial"} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("%q is not there", want)
 		}

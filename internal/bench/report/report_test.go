@@ -70,23 +70,6 @@ func TestConnectionsOverTime(t *testing.T) {
 	}
 }
 
-// TestTransfers: what the donor lost is alongside what all lost.
-func TestTransfers(t *testing.T) {
-	b := sample()
-	b.Resource.Status.Results = []v1alpha1.BenchmarkResult{{Workload: "copy", Arm: "plain", Samples: 1,
-		Figures: []v1alpha1.BenchmarkFigure{
-			{Name: result.FigureLoadLoss, Median: "12"}, {Name: result.FigureDonorLoadLoss, Median: "34"}}}}
-	b.Records = []result.Record{{Output: &result.Output{Transfer: &result.TransferFacts{Donor: "x-0",
-		NodeLoads: map[string]result.NodeLoad{"x-0": {Before: 100, During: 66}}}}}}
-	for format, want := range map[string]string{"table": "LOAD LOSS %  DONOR LOSS %\n", "md": "| 12 | 34 |",
-		"csv": ",34,", "json": `"donorLoadLossPercent"`} {
-		var out bytes.Buffer
-		if err := Write(&out, format, b); err != nil || !strings.Contains(out.String(), want) {
-			t.Errorf("%s: %v\n%s", format, err, out.String())
-		}
-	}
-}
-
 // TestNothingYet: a benchmark without results has a report, too.
 func TestNothingYet(t *testing.T) {
 	b := sample()

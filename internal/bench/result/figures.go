@@ -24,7 +24,6 @@ const (
 	FigureConnectionsPerSecond = "connectionsPerSecond"
 	FigureMegabytesPerSecond   = "megabytesPerSecond"
 	FigureLoadLoss             = "loadLossPercent"
-	FigureDonorLoadLoss        = "donorLoadLossPercent"
 	FigureCPUSeconds           = "cpuSeconds"
 	FigureResumed              = "sessionsResumedPercent"
 	FigureBackend              = "backendConnectionsPercent"
@@ -47,7 +46,7 @@ var FigureNames = []string{
 	FigureTPS, FigureTPSBefore, FigureQPS, FigureConnectionsPerSecond, FigureSeconds,
 	CipherFigures[16], CipherFigures[64], CipherFigures[256], CipherFigures[1024], CipherFigures[8192],
 	FigureMegabytesPerSecond,
-	FigureLoadLoss, FigureDonorLoadLoss, FigureCPUSeconds, FigureResumed, FigureBackend,
+	FigureLoadLoss, FigureCPUSeconds, FigureResumed, FigureBackend,
 	FigureAverage, FigureP50, FigureP95, FigureP95Before, FigureP99, FigureMax, FigureGap, FigureGapBefore, FigureErrors,
 	FigureReconnects, FigureDeadlocks,
 	FigureServerCPU, FigureClientCPU, FigureProxyCPU, FigureReplicatedBytes, FigureSentBytes, FigureFlowControl,
@@ -149,9 +148,6 @@ func (o Output) Figures() map[string]float64 {
 		}
 		if r.LoadBefore > 0 {
 			f[FigureLoadLoss] = 100 * (1 - r.LoadDuring/r.LoadBefore)
-		}
-		if l := r.NodeLoads[r.Donor]; l.Before > 0 {
-			f[FigureDonorLoadLoss] = 100 * (1 - l.During/l.Before)
 		}
 	}
 	o.addCounters(f)

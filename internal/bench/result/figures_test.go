@@ -37,23 +37,6 @@ func TestTransferFigures(t *testing.T) {
 	}
 }
 
-// TestDonorLoadLoss: it is that of the donor, and there is none without one, or without its load.
-func TestDonorLoadLoss(t *testing.T) {
-	loads := map[string]NodeLoad{"x-0": {Before: 100, During: 25}, "x-1": {Before: 100, During: 50},
-		"x-2": {Before: 100, During: 0}, "x-3": {}}
-	for donor, want := range map[string]float64{"x-0": 75, "x-1": 50, "x-2": 100} {
-		if got, is := (Output{Transfer: &TransferFacts{Donor: donor, NodeLoads: loads}}).
-			Figures()[FigureDonorLoadLoss]; got != want || !is {
-			t.Errorf("%s: %g", donor, got)
-		}
-	}
-	for _, donor := range []string{"", "x-3", "x-9"} {
-		if got, is := (Output{Transfer: &TransferFacts{Donor: donor, NodeLoads: loads}}).Figures()[FigureDonorLoadLoss]; is {
-			t.Errorf("%q: %g", donor, got)
-		}
-	}
-}
-
 func TestTransactionFigures(t *testing.T) {
 	at := func(cpu, bytes, paused, failed float64) Sample {
 		return Sample{MetricCPU: cpu, MetricReplicated: bytes, MetricPaused: paused, MetricCertFailure: failed,

@@ -37,8 +37,6 @@ const (
 	WorkDir = "/work"
 	// CADir is where the cluster's ConfigMap NAME-ca is mounted.
 	CADir = "/etc/galera-operator/ca"
-	// ScriptDir is where a user's Lua script is mounted.
-	ScriptDir = "/etc/galera-operator/script"
 	// ClientCertDir is where the client's own certificate is mounted.
 	ClientCertDir = "/etc/galera-operator/client"
 	// KeyOutput is the key of the Output in its ConfigMap, KeyLog that of the load generator's own words.
@@ -93,9 +91,6 @@ type DataSet struct {
 	Databases int   `json:"databases,omitempty"`
 	Tables    int   `json:"tables"`
 	Rows      int64 `json:"rows"`
-	// Script is the file of a Lua script that makes the data, "" for sysbench's own tables.
-	Script string `json:"script,omitempty"`
-
 	// Bytes and Checksum are filled in by the runner.
 	Bytes    int64  `json:"bytes,omitempty"`
 	Checksum string `json:"checksum,omitempty"`
@@ -112,7 +107,7 @@ func (d DataSet) Names() []string {
 
 // OLTP is a run of sysbench.
 type OLTP struct {
-	// Script is sysbench's name of a script, for instance oltp_write_only, or a file.
+	// Script is sysbench's name of a script, for instance oltp_write_only.
 	Script        string `json:"script"`
 	Threads       int    `json:"threads"`
 	Seconds       int    `json:"seconds,omitempty"`
@@ -301,15 +296,7 @@ type TransferFacts struct {
 	// LoadBefore and LoadDuring are transactions per second of the load alongside it. Without LoadBefore neither is known.
 	LoadBefore float64 `json:"loadBefore,omitempty"`
 	LoadDuring float64 `json:"loadDuring,omitempty"`
-	// NodeLoads are the parts of the nodes, by their names; of one that is not there too little was seen.
-	NodeLoads map[string]NodeLoad `json:"nodeLoads,omitempty"`
-	Series    []Point             `json:"series,omitempty"`
-}
-
-// NodeLoad is what clients committed on one node, per second, by its own counter.
-type NodeLoad struct {
-	Before float64 `json:"before"`
-	During float64 `json:"during"`
+	Series     []Point `json:"series,omitempty"`
 }
 
 // Environment is what the runner could find out.

@@ -21,6 +21,8 @@ const (
 	afterTime = 5 * time.Second
 	// answerTime is what a transaction may take before its connection is given up.
 	answerTime = 15 * time.Second
+	// connectingTime after its start a load has all of its connections.
+	connectingTime = time.Second
 	// againTime keeps a client whose connection failed from trying thousands of times.
 	againTime = 20 * time.Millisecond
 )

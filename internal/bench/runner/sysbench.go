@@ -98,16 +98,12 @@ func (r *runner) prepare(ctx context.Context) error {
 	if err := r.emptyDatabases(ctx); err != nil {
 		return err
 	}
-	script := prepareScript
-	if r.plan.Data.Script != "" {
-		script = filepath.Join(result.ScriptDir, r.plan.Data.Script)
-	}
 	r.out.StartedAt = time.Now()
 	// One node writes: the same rows come in the same order, and nothing conflicts.
 	r.plan.Hosts = r.plan.Hosts[:1]
 	for _, name := range r.plan.Data.Names() {
 		// The later of two settings counts.
-		if _, err := r.sysbench(ctx, append(r.arguments(script, min(r.plan.Data.Tables, 4)), "--mysql-db="+name,
+		if _, err := r.sysbench(ctx, append(r.arguments(prepareScript, min(r.plan.Data.Tables, 4)), "--mysql-db="+name,
 			"prepare")); err != nil {
 			return fmt.Errorf("sysbench prepare: %w", err)
 		}

@@ -28,12 +28,6 @@ func (r *runner) transfer(ctx context.Context) error {
 	loading, stopLoad := context.WithCancel(ctx)
 	loaded := make(chan loadResult, 1)
 	go func() { loaded <- r.load(loading) }()
-	counted := make(chan map[string][]count, 1)
-	if t.LoadThreads > 0 {
-		go func() { counted <- r.countCommits(loading, victim) }()
-	} else {
-		counted <- nil
-	}
 
 	var gone, back time.Time
 	err = r.measure(ctx, func(ctx context.Context) (err error) {
@@ -44,7 +38,6 @@ func (r *runner) transfer(ctx context.Context) error {
 	load := <-loaded
 	facts.Series = load.series
 	facts.LoadBefore, facts.LoadDuring = around(load, gone, back)
-	facts.NodeLoads = nodeLoads(<-counted, load.started, gone, back)
 	return errors.Join(err, load.err)
 }
 
