@@ -15,7 +15,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 const throughProxy = `[{name: pool, connect: {via: PoolingProxy, proxy: {image: "proxysql:2"}}}]`
@@ -43,7 +43,7 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 		if !metav1.IsControlledBy(o, s.get()) {
 			t.Errorf("%s outlives the benchmark", o.Name)
 		}
-		return string(o.Data[way.ProxyConfigFile])
+		return string(o.Data[transport.ProxyConfigFile])
 	}
 	before := config(first)
 	b := s.get()

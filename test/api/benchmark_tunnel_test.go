@@ -12,7 +12,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 // databasePod makes the pod of a node, with an address: there is no kubelet here.
@@ -78,8 +78,8 @@ func TestBenchmarkThroughSSH(t *testing.T) {
 	if n := s.there(first); n != 0 {
 		t.Errorf("%d parts of the tunnel are left", n)
 	}
-	if again := secret(second); string(again[way.Identity]) == string(keys[way.Identity]) ||
-		string(again[way.HostKey]) == string(keys[way.HostKey]) {
+	if again := secret(second); string(again[transport.Identity]) == string(keys[transport.Identity]) ||
+		string(again[transport.HostKey]) == string(keys[transport.HostKey]) {
 		t.Error("the keys of the attempt before")
 	}
 	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })

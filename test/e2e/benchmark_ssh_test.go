@@ -12,7 +12,7 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -20,7 +20,7 @@ var _ = Describe("A benchmark of connections", Label(Slow), func() {
 	It("goes through SSH, where nothing is in clear, and removes the server and its keys", func(ctx SpecContext) {
 		workers, err := kube.Hosts().Workers(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		ports := []uint16{portClients, way.SSHPort}
+		ports := []uint16{portClients, transport.SSHPort}
 		capture, err := harness.StartCapture(ctx, workers, ports, "SELECT 1")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { _, _ = capture.Stop() })
@@ -43,8 +43,8 @@ var _ = Describe("A benchmark of connections", Label(Slow), func() {
 		counts, err := capture.Stop()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(counts[portClients].Markers).To(BeNumerically(">", 0), "the capture must be able to find queries")
-		Expect(counts[way.SSHPort].Bytes).To(BeNumerically(">", 100_000), "the connections went through SSH")
-		Expect(counts[way.SSHPort].Markers).To(BeZero(), "queries in clear inside SSH")
+		Expect(counts[transport.SSHPort].Bytes).To(BeNumerically(">", 100_000), "the connections went through SSH")
+		Expect(counts[transport.SSHPort].Markers).To(BeZero(), "queries in clear inside SSH")
 		Eventually(func() int { return tunnelParts(ctx, b.Namespace) }).WithContext(ctx).WithTimeout(shortly).Should(BeZero())
 	}, SpecTimeout(6*time.Minute))
 })

@@ -17,7 +17,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -27,7 +27,7 @@ const portNothing uint16 = 22
 // dialled are the ports of database and arbitrator, of the operator (metrics) and of a benchmark's SSH server, and one
 // of nothing.
 var dialled = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ControlPort,
-	agentapi.ProbePort, agentapi.PeerPort, way.SSHPort, portNothing}
+	agentapi.ProbePort, agentapi.PeerPort, transport.SSHPort, portNothing}
 
 var (
 	membersReach = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort,
@@ -152,11 +152,11 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			}
 			seen = true
 			expectNothingRefused(ctx, policies, kube.Cluster(namespace, b.Name+"-db"))
-			expectConnections(ctx, server, map[string][]uint16{"load": {way.SSHPort}, "stranger": nobodyReaches,
+			expectConnections(ctx, server, map[string][]uint16{"load": {transport.SSHPort}, "stranger": nobodyReaches,
 				"client":    nobodyReaches,
 				"elsewhere": nobodyReaches}, withPods(people, "load", load))
 			By("looking for what listens in the load generator, which no policy selects")
-			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(way.SSHPort)))
+			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(transport.SSHPort)))
 			Expect(harness.Listens(load)).To(BeEmpty())
 		})
 		Expect(seen).To(BeTrue(), "the SSH server and the load generator were not seen at the same time")

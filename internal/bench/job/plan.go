@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 // scripts are sysbench's own.
@@ -85,7 +85,7 @@ func connect(c *v1alpha1.GaleraCluster, cell plan.Cell) *result.Connect {
 		NoQuery: w.Query == v1alpha1.QueryNone}
 	out.KeyAlgorithm, out.KeySize = plan.Key(c.Spec.TLS)
 	if w.Via == v1alpha1.ViaPoolingProxy {
-		out.Proxy = way.ProxySocket(way.ProxyDir)
+		out.Proxy = transport.ProxySocket(transport.ProxyDir)
 	}
 	if w.Connections == 0 {
 		out.Seconds = seconds(w.Duration, defaultConnectSeconds)

@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 const (
@@ -43,7 +43,7 @@ func HasProxies(b *v1alpha1.GaleraBenchmark) bool {
 // benchmark.
 func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, password,
 	adminPassword string) *corev1.Secret {
-	s := way.ProxySettings{
+	s := transport.ProxySettings{
 		Host: p.Hosts[0], Port: cluster.Port, User: p.User, Hash: cluster.NativeHash(password),
 		AdminPassword: adminPassword, Connections: p.Connect.Threads,
 	}
@@ -51,7 +51,7 @@ func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, passwor
 		s.CA = path.Join(result.CADir, "ca.crt")
 	}
 	return &corev1.Secret{ObjectMeta: owned(b, ProxyName(job)), Type: corev1.SecretTypeOpaque, Immutable: new(true),
-		Data: map[string][]byte{way.ProxyConfigFile: way.ProxyConfig(way.ProxyDir, s)}}
+		Data: map[string][]byte{transport.ProxyConfigFile: transport.ProxyConfig(transport.ProxyDir, s)}}
 }
 
 // Parts returns the names of all there may be alongside one Job, to be deleted.
@@ -72,8 +72,8 @@ func Parts(b *v1alpha1.GaleraBenchmark, job string) (parts []client.Object) {
 // it.
 func addProxy(b *v1alpha1.GaleraBenchmark, pod *corev1.PodSpec, job string, p result.Plan, images Images) {
 	limit := resource.MustParse("64Mi")
-	meeting := corev1.VolumeMount{Name: "proxy", MountPath: way.ProxyDir}
-	config := corev1.VolumeMount{Name: "proxy-config", MountPath: way.ProxyConfigDir, ReadOnly: true}
+	meeting := corev1.VolumeMount{Name: "proxy", MountPath: transport.ProxyDir}
+	config := corev1.VolumeMount{Name: "proxy-config", MountPath: transport.ProxyConfigDir, ReadOnly: true}
 	pod.Volumes = append(pod.Volumes,
 		corev1.Volume{Name: meeting.Name,
 			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory,
@@ -87,9 +87,10 @@ func addProxy(b *v1alpha1.GaleraBenchmark, pod *corev1.PodSpec, job string, p re
 		mounts = append(mounts, corev1.VolumeMount{Name: "ca", MountPath: result.CADir, ReadOnly: true})
 	}
 	pod.InitContainers = append(pod.InitContainers, corev1.Container{
-		Name: ProxyContainer, Image: images.Proxy, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: way.ProxyDir,
-		Command: append([]string{path.Join(result.ToolsDir, "bench-runner"), "sidecar", way.UsageSocket(way.ProxyDir)},
-			way.ProxyCommand(way.ProxyDir, path.Join(way.ProxyConfigDir, way.ProxyConfigFile))...),
+		Name: ProxyContainer, Image: images.Proxy, ImagePullPolicy: corev1.PullIfNotPresent, WorkingDir: transport.ProxyDir,
+		Command: append([]string{path.Join(result.ToolsDir, "bench-runner"), "sidecar",
+			transport.UsageSocket(transport.ProxyDir)},
+			transport.ProxyCommand(transport.ProxyDir, path.Join(transport.ProxyConfigDir, transport.ProxyConfigFile))...),
 		RestartPolicy: new(corev1.ContainerRestartPolicyAlways),
 		// Its last words are all that is left of it when it crashes.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,

@@ -13,7 +13,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 // pooled is a benchmark through one proxy on an arm, its cluster, and the plan of its run.
@@ -59,7 +59,7 @@ func TestProxyAlongsideTheClient(t *testing.T) {
 	}
 	// The password the client logs in with is nowhere near.
 	if len(sidecar.Env) != 0 || !slices.Equal(sidecar.Command[3:],
-		way.ProxyCommand("/run/galera-proxy", "/etc/galera-operator/proxy/proxysql.cnf")) ||
+		transport.ProxyCommand("/run/galera-proxy", "/etc/galera-operator/proxy/proxysql.cnf")) ||
 		!slices.Equal(sidecar.Command[:3], []string{"/opt/galera-operator/bench-runner", "sidecar",
 			"/run/galera-proxy/usage.sock"}) {
 		t.Errorf("got %+v", sidecar)
@@ -75,12 +75,12 @@ func TestProxyAlongsideTheClient(t *testing.T) {
 		return writable, readOnly
 	}
 	writable, readOnly := paths(sidecar)
-	if !slices.Equal(writable, []string{way.ProxyDir}) ||
-		!slices.Equal(readOnly, []string{way.ProxyConfigDir, result.ToolsDir}) {
+	if !slices.Equal(writable, []string{transport.ProxyDir}) ||
+		!slices.Equal(readOnly, []string{transport.ProxyConfigDir, result.ToolsDir}) {
 		t.Errorf("the proxy has %v and %v", writable, readOnly)
 	}
-	if writable, readOnly := paths(client); !slices.Contains(writable, way.ProxyDir) ||
-		slices.Contains(readOnly, way.ProxyConfigDir) {
+	if writable, readOnly := paths(client); !slices.Contains(writable, transport.ProxyDir) ||
+		slices.Contains(readOnly, transport.ProxyConfigDir) {
 		t.Errorf("the client has %v and %v", writable, readOnly)
 	}
 	for _, v := range pod.Volumes {
@@ -103,7 +103,7 @@ func TestProxySecret(t *testing.T) {
 			t.Errorf("plan: %+v", p)
 		}
 		secret := ProxySecret(b, sshJob, p, `it's "secret"`, "hushhush")
-		text := string(secret.Data[way.ProxyConfigFile])
+		text := string(secret.Data[transport.ProxyConfigFile])
 		if secret.Name != "x-run-001-1-proxy" || !metav1.IsControlledBy(secret, b) || len(secret.Data) != 1 {
 			t.Errorf("got %+v", secret.ObjectMeta)
 		}

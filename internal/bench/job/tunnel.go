@@ -16,7 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 const (
@@ -44,11 +44,11 @@ type tunnel struct {
 
 func tunnelOf(t result.Tunnel) tunnel {
 	if t.VPN {
-		return tunnel{VPNContainer, way.WireGuardPort, corev1.ProtocolUDP, way.WireGuardDir, []string{way.WireGuardServer},
-			[]string{way.WireGuardClient}}
+		return tunnel{VPNContainer, transport.WireGuardPort, corev1.ProtocolUDP, transport.WireGuardDir,
+			[]string{transport.WireGuardServer}, []string{transport.WireGuardClient}}
 	}
-	return tunnel{TunnelContainer, way.SSHPort, corev1.ProtocolTCP, way.SSHDir, []string{way.HostKey, way.AuthorizedKeys},
-		[]string{way.Identity, way.KnownHosts}}
+	return tunnel{TunnelContainer, transport.SSHPort, corev1.ProtocolTCP, transport.SSHDir,
+		[]string{transport.HostKey, transport.AuthorizedKeys}, []string{transport.Identity, transport.KnownHosts}}
 }
 
 // UsesTunnel reports whether connections of a cell go through SSH or a VPN.
@@ -62,9 +62,9 @@ func usesVPN(c plan.Cell) bool { return c.Workload.Connect.Via == v1alpha1.ViaWi
 // TunnelFiles makes new keys for both ends of a cell's tunnel.
 func TunnelFiles(c plan.Cell) (map[string][]byte, error) {
 	if usesVPN(c) {
-		return way.NewWireGuardFiles()
+		return transport.NewWireGuardFiles()
 	}
-	return way.NewSSHFiles()
+	return transport.NewSSHFiles()
 }
 
 // HasTunnels reports whether any run of a benchmark goes through SSH or a VPN.
@@ -165,7 +165,7 @@ func tunnelServer(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job st
 func tunnelPod(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, job string, p result.Plan,
 	images Images) corev1.PodSpec {
 	kind, spec := tunnelOf(*p.Connect.Tunnel), p.Connect.Tunnel
-	image, command := images.Client, way.SSHServerCommand(kind.dir, int(kind.port), spec.Target, spec.Cipher)
+	image, command := images.Client, transport.SSHServerCommand(kind.dir, int(kind.port), spec.Target, spec.Cipher)
 	if spec.VPN {
 		image, command = images.Operator, []string{"/bench-runner", "wireguard", kind.dir, spec.Target}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 // overSSH is a benchmark of one tunnel, its cluster of three with a primary, and the database's pods.
@@ -113,8 +113,8 @@ func TestTunnelServer(t *testing.T) {
 		s.Capabilities.Drop[0] != "ALL" || len(s.Capabilities.Add) != 0 || s.Privileged != nil {
 		t.Errorf("container security: %+v", s)
 	}
-	if container.Image != "client:1" || !slices.Equal(container.Command, way.SSHServerCommand(way.SSHDir, way.SSHPort,
-		"10.0.0.2:3306", v1alpha1.DefaultSSHCipher)) {
+	if container.Image != "client:1" || !slices.Equal(container.Command, transport.SSHServerCommand(transport.SSHDir,
+		transport.SSHPort, "10.0.0.2:3306", v1alpha1.DefaultSSHCipher)) {
 		t.Errorf("container: %+v", container)
 	}
 	if term := pod.Affinity.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm; term.TopologyKey != corev1.LabelHostname ||
@@ -182,7 +182,7 @@ func TestTunnelAccess(t *testing.T) {
 // TestTunnelKeysStayApart: each end has its own files, and no private key is anywhere but in the Secret.
 func TestTunnelKeysStayApart(t *testing.T) {
 	b, c, p := planOverSSH(t)
-	files, err := way.NewSSHFiles()
+	files, err := transport.NewSSHFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,10 +209,11 @@ func TestTunnelKeysStayApart(t *testing.T) {
 		}
 		return files
 	}
-	if got := mounted(job.Spec.Template.Spec); !slices.Equal(got, []string{way.Identity, way.KnownHosts}) {
+	if got := mounted(job.Spec.Template.Spec); !slices.Equal(got, []string{transport.Identity, transport.KnownHosts}) {
 		t.Errorf("the client has %v", got)
 	}
-	if got := mounted(server.Spec.Template.Spec); !slices.Equal(got, []string{way.HostKey, way.AuthorizedKeys}) {
+	if got := mounted(server.Spec.Template.Spec); !slices.Equal(got,
+		[]string{transport.HostKey, transport.AuthorizedKeys}) {
 		t.Errorf("the server has %v", got)
 	}
 	p.Connect.Tunnel = nil

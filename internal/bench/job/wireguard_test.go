@@ -10,7 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/plan"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 // TestWireGuardParts: the operator's own program is the server, over UDP, without any privilege; each end has its own
@@ -35,7 +35,7 @@ func TestWireGuardParts(t *testing.T) {
 	server := serverOf(t, objects).Spec.Template.Spec
 	container := server.Containers[0]
 	if container.Image != "operator:1" || !slices.Equal(container.Command,
-		[]string{"/bench-runner", "wireguard", way.WireGuardDir, "10.0.0.2:3306"}) {
+		[]string{"/bench-runner", "wireguard", transport.WireGuardDir, "10.0.0.2:3306"}) {
 		t.Errorf("got %+v", container)
 	}
 	if s := container.SecurityContext; *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem ||
@@ -45,12 +45,12 @@ func TestWireGuardParts(t *testing.T) {
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *corev1.Service:
-			if port := o.Spec.Ports[0]; port.Protocol != corev1.ProtocolUDP || port.Port != way.WireGuardPort {
+			if port := o.Spec.Ports[0]; port.Protocol != corev1.ProtocolUDP || port.Port != transport.WireGuardPort {
 				t.Errorf("got %+v", port)
 			}
 		case *networkingv1.NetworkPolicy:
 			in, out := o.Spec.Ingress[0].Ports[0], o.Spec.Egress[0].Ports[0]
-			if *in.Protocol != corev1.ProtocolUDP || in.Port.IntValue() != way.WireGuardPort ||
+			if *in.Protocol != corev1.ProtocolUDP || in.Port.IntValue() != transport.WireGuardPort ||
 				*out.Protocol != corev1.ProtocolTCP || out.Port.IntValue() != 3306 {
 				t.Errorf("got %+v", o.Spec)
 			}
@@ -60,8 +60,8 @@ func TestWireGuardParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, spec := range map[string]corev1.PodSpec{way.WireGuardServer: server,
-		way.WireGuardClient: job.Spec.Template.Spec} {
+	for want, spec := range map[string]corev1.PodSpec{transport.WireGuardServer: server,
+		transport.WireGuardClient: job.Spec.Template.Spec} {
 		i := slices.IndexFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == "tunnel" })
 		if i < 0 || len(spec.Volumes[i].Secret.Items) != 1 || spec.Volumes[i].Secret.Items[0].Key != want {
 			t.Errorf("%s: %+v", want, spec.Volumes)

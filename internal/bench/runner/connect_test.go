@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 	"github.com/galera-operator/galera-operator/internal/usage"
 )
 
@@ -162,13 +162,15 @@ func TestPooled(t *testing.T) {
 	dir := shortDir(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- RunSidecar(ctx, way.UsageSocket(dir), []string{"sh", "-c", "while :; do :; done"}) }()
+	go func() {
+		ended <- RunSidecar(ctx, transport.UsageSocket(dir), []string{"sh", "-c", "while :; do :; done"})
+	}()
 	defer func() { stop(); t.Log(<-ended) }()
 	address := listen(t, fakeDB{answer: func(string) (string, string) { return "1", "" }}.serve)
 	taken := 100.0
 	w := route{network: "tcp", address: address, pooled: true,
 		opened: func(context.Context) (float64, error) { taken += 2; return taken, nil }}
-	r := &runner{sidecar: way.UsageSocket(dir),
+	r := &runner{sidecar: transport.UsageSocket(dir),
 		target: target{plan: result.Plan{Hosts: []string{serverIP}, Connect: &result.Connect{Threads: 1, Seconds: 1}}}}
 	if err := await(t.Context(), 10*time.Millisecond, func() (string, error) {
 		_, err := sidecarUsage(ctx, r.sidecar)

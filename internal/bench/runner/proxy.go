@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 const (
@@ -35,7 +35,7 @@ func (r connecting) connectPooled(ctx context.Context, socket string) error {
 	}
 	return r.withDB(r.plan.Hosts[0], func(db *sql.DB) error {
 		w.opened = func(ctx context.Context) (float64, error) { return connectionsTaken(ctx, db) }
-		r.sidecar = way.UsageSocket(filepath.Dir(socket))
+		r.sidecar = transport.UsageSocket(filepath.Dir(socket))
 		if err := r.connections(ctx, w); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 const (
@@ -141,20 +141,20 @@ func writePEM(t *testing.T, file, kind string, der []byte) {
 }
 
 // startProxy starts a real ProxySQL with our configuration, and returns its socket.
-func startProxy(t *testing.T, edit func(*way.ProxySettings)) string {
+func startProxy(t *testing.T, edit func(*transport.ProxySettings)) string {
 	t.Helper()
-	s := way.ProxySettings{Host: serverIP, Port: 3306, User: "root", Hash: cluster.NativeHash(rootPassword),
+	s := transport.ProxySettings{Host: serverIP, Port: 3306, User: "root", Hash: cluster.NativeHash(rootPassword),
 		AdminPassword: "WORD", Connections: 4}
 	edit(&s)
-	dir, file := shortDir(t), filepath.Join(t.TempDir(), way.ProxyConfigFile)
-	if err := os.WriteFile(file, way.ProxyConfig(dir, s), 0o600); err != nil {
+	dir, file := shortDir(t), filepath.Join(t.TempDir(), transport.ProxyConfigFile)
+	if err := os.WriteFile(file, transport.ProxyConfig(dir, s), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- RunSidecar(ctx, way.UsageSocket(dir), way.ProxyCommand(dir, file)) }()
+	go func() { ended <- RunSidecar(ctx, transport.UsageSocket(dir), transport.ProxyCommand(dir, file)) }()
 	t.Cleanup(func() { stop(); t.Log(<-ended) })
-	return way.ProxySocket(dir)
+	return transport.ProxySocket(dir)
 }
 
 // TestProxySQL: what connects to it is pooled, and a run counts only when what it speaks with the database is the
@@ -169,13 +169,13 @@ func TestProxySQL(t *testing.T) {
 	}
 	ours, another := newAuthority(t), newAuthority(t)
 	tls := []string{"--ssl-ca=" + ours + "/ca.crt", "--ssl-cert=" + ours + "/tls.crt", "--ssl-key=" + ours + "/tls.key"}
-	verify := func(dir string) func(*way.ProxySettings) {
-		return func(s *way.ProxySettings) { s.CA = filepath.Join(dir, "ca.crt") }
+	verify := func(dir string) func(*transport.ProxySettings) {
+		return func(s *transport.ProxySettings) { s.CA = filepath.Join(dir, "ca.crt") }
 	}
-	plain := func(*way.ProxySettings) {}
+	plain := func(*transport.ProxySettings) {}
 	for name, tc := range map[string]struct {
 		server []string
-		proxy  func(*way.ProxySettings)
+		proxy  func(*transport.ProxySettings)
 		tls    bool
 		want   string
 	}{
@@ -186,7 +186,7 @@ func TestProxySQL(t *testing.T) {
 		"refused in plaintext": {append(tls, "--require-secure-transport"), plain, true, "through the proxy: Error "},
 		"encrypted on plain": {tls, verify(ours), false,
 			"the arm wants no TLS, and the proxy speaks TLSv1.3 with the database"},
-		"another password": {[]string{"--skip-ssl"}, func(s *way.ProxySettings) { s.Hash = cluster.NativeHash("x") },
+		"another password": {[]string{"--skip-ssl"}, func(s *transport.ProxySettings) { s.Hash = cluster.NativeHash("x") },
 			false, "through the proxy: Error 1045 (28000): ProxySQL Error: Access denied for user 'root'"},
 	} {
 		t.Run(name, func(t *testing.T) {

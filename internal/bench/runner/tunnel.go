@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 
 // connectThrough measures connections through an SSH tunnel.
 func (r connecting) connectThrough(ctx context.Context, spec result.Tunnel) error {
-	t, err := openTunnel(ctx, way.SSHDir, spec, localEnd)
+	t, err := openTunnel(ctx, transport.SSHDir, spec, localEnd)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func openTunnel(ctx context.Context, dir string, spec result.Tunnel, local strin
 	if err != nil {
 		return nil, fmt.Errorf("the SSH server alongside the database did not answer: %w", err)
 	}
-	args, err := way.SSHClientCommand(dir, spec.Server, local, spec.Target, spec.Cipher)
+	args, err := transport.SSHClientCommand(dir, spec.Server, local, spec.Target, spec.Cipher)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 // listen serves every connection on a free port of this host.
@@ -70,7 +70,7 @@ func startServer(t *testing.T) *sshServer {
 		}
 	}
 	s := &sshServer{dir: t.TempDir()}
-	files, err := way.NewSSHFiles()
+	files, err := transport.NewSSHFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func startServer(t *testing.T) *sshServer {
 	direct := freeAddress(t)
 	_, port, _ := net.SplitHostPort(direct)
 	number, _ := strconv.Atoi(port)
-	args := way.SSHServerCommand(s.dir, number, s.target, testCipher)
+	args := transport.SSHServerCommand(s.dir, number, s.target, testCipher)
 	cmd := exec.Command(args[0], args[1:]...)
 	var words bytes.Buffer
 	cmd.Stderr, cmd.WaitDelay = &words, 2*time.Second
@@ -224,7 +224,7 @@ func TestSSHServerDoesNothingElse(t *testing.T) {
 	if words := tun.words.String(); !strings.Contains(words, "administratively prohibited") {
 		t.Errorf("ssh says %q", words)
 	}
-	args, err := way.SSHClientCommand(s.dir, s.address, freeAddress(t), s.target, testCipher)
+	args, err := transport.SSHClientCommand(s.dir, s.address, freeAddress(t), s.target, testCipher)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,12 +234,12 @@ func TestSSHServerDoesNothingElse(t *testing.T) {
 		"open failed") {
 		t.Errorf("the server runs commands: %s, %v", text, err)
 	}
-	other, err := way.NewSSHFiles()
+	other, err := transport.NewSSHFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{way.Identity: "Permission denied (publickey).",
-		way.KnownHosts: "Host key verification failed."} {
+	for name, want := range map[string]string{transport.Identity: "Permission denied (publickey).",
+		transport.KnownHosts: "Host key verification failed."} {
 		file := filepath.Join(s.dir, name)
 		before, _ := os.ReadFile(file)
 		if err := os.WriteFile(file, other[name], 0o600); err != nil {

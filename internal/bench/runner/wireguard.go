@@ -16,7 +16,7 @@ import (
 	"golang.zx2c4.com/wireguard/tun/netstack"
 
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 const (
@@ -59,12 +59,12 @@ func openVPN(file string, own netip.Addr, more string) (vpn, error) {
 // ServeWireGuard is the server: connections that come through the tunnel are passed on to target (host:port). It
 // returns when ctx ends.
 func ServeWireGuard(ctx context.Context, dir, target string) error {
-	v, err := openVPN(filepath.Join(dir, way.WireGuardServer), way.WireGuardServerIP, "")
+	v, err := openVPN(filepath.Join(dir, transport.WireGuardServer), transport.WireGuardServerIP, "")
 	if err != nil {
 		return err
 	}
 	defer v.device.Close()
-	l, err := v.net.ListenTCPAddrPort(netip.AddrPortFrom(way.WireGuardServerIP, innerPort))
+	l, err := v.net.ListenTCPAddrPort(netip.AddrPortFrom(transport.WireGuardServerIP, innerPort))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (r connecting) connectVPN(ctx context.Context, spec result.Tunnel) error {
 	if err != nil {
 		return err
 	}
-	v, err := openVPN(filepath.Join(way.WireGuardDir, way.WireGuardClient), way.WireGuardClientIP,
+	v, err := openVPN(filepath.Join(transport.WireGuardDir, transport.WireGuardClient), transport.WireGuardClientIP,
 		"endpoint="+endpoint+"\n")
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func endpointOf(ctx context.Context, server string) (string, error) {
 }
 
 func (v vpn) dial(ctx context.Context) (net.Conn, error) {
-	return v.net.DialContextTCPAddrPort(ctx, netip.AddrPortFrom(way.WireGuardServerIP, innerPort))
+	return v.net.DialContextTCPAddrPort(ctx, netip.AddrPortFrom(transport.WireGuardServerIP, innerPort))
 }
 
 // awaitServer waits until a connection gets through.

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/bench/way"
+	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
 // TestWireGuard: connections go through both ends of a real tunnel to a database, and none gets through with another
 // key.
 func TestWireGuard(t *testing.T) {
-	files, err := way.NewWireGuardFiles()
+	files, err := transport.NewWireGuardFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,8 @@ func TestWireGuard(t *testing.T) {
 	})
 
 	open := func(dir string) vpn {
-		v, err := openVPN(filepath.Join(dir, way.WireGuardClient), way.WireGuardClientIP, "endpoint=127.0.0.1:"+port+"\n")
+		v, err := openVPN(filepath.Join(dir, transport.WireGuardClient), transport.WireGuardClientIP,
+			"endpoint=127.0.0.1:"+port+"\n")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,12 +61,13 @@ func TestWireGuard(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 
-	strange, err := way.NewWireGuardFiles()
+	strange, err := transport.NewWireGuardFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
 	another := t.TempDir()
-	if err := os.WriteFile(filepath.Join(another, way.WireGuardClient), strange[way.WireGuardClient], 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(another, transport.WireGuardClient), strange[transport.WireGuardClient],
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	short, end := context.WithTimeout(t.Context(), 2*time.Second)
@@ -90,13 +92,13 @@ func freeUDP(t *testing.T) string {
 
 func TestOpenVPNSaysWhatIsWrong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "client.conf")
-	if _, err := openVPN(file, way.WireGuardClientIP, ""); err == nil {
+	if _, err := openVPN(file, transport.WireGuardClientIP, ""); err == nil {
 		t.Error("a file that is not there")
 	}
 	if err := os.WriteFile(file, []byte("private_key=none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openVPN(file, way.WireGuardClientIP, ""); err == nil || !strings.Contains(err.Error(),
+	if _, err := openVPN(file, transport.WireGuardClientIP, ""); err == nil || !strings.Contains(err.Error(),
 		"configuring WireGuard") {
 		t.Errorf("got %v", err)
 	}

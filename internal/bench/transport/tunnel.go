@@ -1,6 +1,6 @@
-// Package way decides how a benchmark's connections go where they do not go straight: through OpenSSH, as people used
-// it in place of TLS (keys and command lines of both ends), or through ProxySQL (its configuration and command line).
-package way
+// Package transport configures what a benchmark's connections go through: OpenSSH or WireGuard (keys and command lines
+// of both ends), or ProxySQL (its configuration and command line).
+package transport
 
 import (
 	"net"
