@@ -68,6 +68,7 @@ const (
 	ReasonSuspended       = "Suspended"
 	ReasonScheduleInvalid = "ScheduleInvalid"
 	ReasonExpiring        = "Expiring"
+	ReasonNumbersAligned  = "NumbersAligned"
 )
 
 // Labels of backups' objects.

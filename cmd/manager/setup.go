@@ -140,7 +140,9 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 			SetupWithManager(mgr),
 		metrics.Registry.Register(archiving.Metrics{Reader: c, Leads: mgr.Elected()}),
 		(&archiving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
-			Options: rendering, Now: time.Now,
+			Options: rendering, Now: time.Now, Agents: agents, Events: recorder(mgr),
+			Aligning: &calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]{
+				Do: calls.One(asker.AlignNumbers)},
 			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (
 				task.Archived, error) {
 				return archiving.Ask(ctx, address, []byte(leaf))

@@ -312,6 +312,7 @@ func (a *agent) serve(ctx context.Context) error {
 		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
 			a.queue.Post(func() { a.role.setPrimary(a.Name, name, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
+		Align: (&wsrep.Numbers{Conn: a.conn}).Align,
 		ChangeEvents: func(changes []agentapi.EventChange) {
 			a.queue.Post(func() { a.serving.ChangeEvents(changes) })
 		}}

@@ -19,6 +19,17 @@ func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.Back
 	return struct{}{}, client.AdmitBackup(ctx, t.Address, a)
 }
 
+// AlignNumbers asks an agent to have all nodes count GTIDs from one number on.
+func (c *AgentClient) AlignNumbers(ctx context.Context, t Target, a agentapi.Alignment) (r agentapi.AlignmentResult,
+	err error) {
+	defer func(began time.Time) { c.Requests.end("numbers", began, 0, err) }(time.Now())
+	client, err := c.to(t)
+	if err != nil {
+		return r, err
+	}
+	return client.AlignNumbers(ctx, t.Address, a)
+}
+
 // KeepUsers asks an agent to have accounts as they are to be.
 func (c *AgentClient) KeepUsers(ctx context.Context, t Target, users []agentapi.SQLUser) (results []agentapi.SQLResult,
 	err error) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -22,10 +23,12 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/status"
@@ -56,6 +59,10 @@ type Reconciler struct {
 	Jobs    job.Options
 	// Calls ask archivers, at their addresses, how far they are. The question is the archiver's certificate, in PEM.
 	Calls *calls.Calls[string, string, task.Archived]
+	// Aligning asks primaries to have all nodes count GTIDs from one number on.
+	Aligning *calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]
+	Agents   *observe.Agents
+	Events   events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -63,6 +70,7 @@ type Reconciler struct {
 // Reconcile makes one pass.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	defer r.Calls.EndPass(req.NamespacedName)
+	defer r.Aligning.EndPass(req.NamespacedName)
 	c := &v1alpha1.GaleraCluster{}
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -96,7 +104,36 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if ask.Name != "" {
 		err = r.makeBase(ctx, c, ask)
 	}
+	if align, _ := archival.Align(f); align {
+		err = errors.Join(err, r.align(ctx, c, *f.Archived.Skew))
+	}
 	return retry.Pass(askInterval, err)
+}
+
+// align asks the primary's agent to have all nodes count GTIDs from one number on. It does so once for what was seen
+// before: a pass that is killed, or comes too early to see it done, asks again.
+func (r *Reconciler) align(ctx context.Context, c *v1alpha1.GaleraCluster, skew task.Skew) error {
+	key := client.ObjectKeyFromObject(c)
+	target, followed := r.Agents.Target(key, c.Status.Primary)
+	if !followed {
+		return nil // asked again
+	}
+	size := len(c.Status.Members)
+	if a := c.Status.Arbitrator; a != nil && a.Connected {
+		size++
+	}
+	done, err := r.Aligning.Ask(ctx, calls.By{Cluster: key, Object: key}, target, agentapi.Alignment{Seqno: skew.Seqno,
+		Spread: skew.Spread, Size: size})
+	switch {
+	case calls.Quiet(err):
+		return err
+	case err != nil:
+		return fmt.Errorf("the nodes' numbers could not be aligned: %w", err)
+	case done.Number > 0:
+		r.Events.Eventf(c, nil, corev1.EventTypeNormal, v1alpha1.ReasonNumbersAligned, "AlignNumbers",
+			"the nodes numbered transactions differently (%s): all of them count from %d on now", skew.Why, done.Number)
+	}
+	return nil
 }
 
 // beginSession writes down that the archive is enabled from now on, before anything is archived: what was committed
@@ -295,5 +332,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&appsv1.Deployment{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
 		WatchesRawSource(r.Calls.Source()).
+		WatchesRawSource(r.Aligning.Source()).
 		Complete(r)
 }

@@ -43,6 +43,8 @@ type ControlHandler struct {
 	ChangeEvents func([]agentapi.EventChange)
 	// AdmitBackup lets the holder of a key take a backup; nil where there is none to take.
 	AdmitBackup func(agentapi.BackupAdmission) error
+	// Align has all nodes count GTIDs from one number on; nil where there is no database.
+	Align func(context.Context, agentapi.Alignment) (number uint64, err error)
 	// Replace takes another agent, whose program is in body, and returns what makes it this one's successor; it is called
 	// once the answer is written. Nil where the agent cannot be replaced without its pod.
 	Replace func(ctx context.Context, sha256 string, body io.Reader) (commit func(), err error)
@@ -60,6 +62,9 @@ func (c ControlHandler) Handler() http.Handler {
 	mux.HandleFunc("POST "+agentapi.PathAgent, c.replace)
 	if c.ChangeEvents != nil {
 		mux.HandleFunc("POST "+agentapi.PathScheduled, c.changeEvents)
+	}
+	if c.Align != nil {
+		mux.HandleFunc("POST "+agentapi.PathNumbers, c.align)
 	}
 	if c.AdmitBackup != nil {
 		mux.HandleFunc("POST "+agentapi.PathBackups, c.admitBackup)
@@ -147,6 +152,24 @@ func (c ControlHandler) admitBackup(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, agentapi.BackupResult{})
+}
+
+func (c ControlHandler) align(w http.ResponseWriter, r *http.Request) {
+	var a agentapi.Alignment
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&a)
+	if err == nil {
+		err = a.Check()
+	}
+	if err != nil {
+		answer(w, http.StatusBadRequest, agentapi.AlignmentResult{Message: err.Error()})
+		return
+	}
+	number, err := c.Align(r.Context(), a)
+	if err != nil {
+		answer(w, http.StatusConflict, agentapi.AlignmentResult{Message: err.Error()})
+		return
+	}
+	answer(w, http.StatusOK, agentapi.AlignmentResult{Number: number})
 }
 
 func (c ControlHandler) replace(w http.ResponseWriter, r *http.Request) {

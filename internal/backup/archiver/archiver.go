@@ -340,8 +340,11 @@ func (a *archiver) followFrom(ctx context.Context, n source, all around, now pos
 		return err
 	}
 	defer s.Close()
+	ctx, cancel := context.WithCancel(ctx) // other nodes are asked as long as this one is followed
+	defer cancel()
+	defer a.reports.numbered(nil)
 	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast,
-		verify: from != a.at.Last}
+		verify: from != a.at.Last, numbers: newNumbers(n, all.synced)}
 	defer r.drop()
 	say("following %s from %s", n.name(), from)
 	err = r.read(ctx)

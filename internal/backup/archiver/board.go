@@ -78,6 +78,9 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 	})
 }
 
+// numbered reports how nodes number transactions differently, nil for what is not known or not so.
+func (b *board) numbered(skew *task.Skew) { b.set(func(a *task.Archived) { a.Skew = skew }) }
+
 // kept reports why no segment is removed, "" when those that nothing needs are, and whether the backups were not read.
 func (b *board) kept(why string, unread bool) {
 	b.set(func(a *task.Archived) { a.Kept, a.Unread = why, unread })

@@ -32,12 +32,13 @@ type reader struct {
 	skip   bool // the transaction that is read is not archived
 	open   *spool
 
-	alone error       // why no other node confirms what this one has
-	idle  bool        // the node gives nothing now
-	mark  binlog.GTID // what the node had committed at asked
-	asked time.Time
-	next  time.Time // when it is asked again
-	moved time.Time // when it gave an event of a transaction
+	numbers *numbers
+	alone   error       // why no other node confirms what this one has
+	idle    bool        // the node gives nothing now
+	mark    binlog.GTID // what the node had committed at asked
+	asked   time.Time
+	next    time.Time // when it is asked again
+	moved   time.Time // when it gave an event of a transaction
 }
 
 // rawTimes are what the transactions of a segment say of their time.
@@ -51,28 +52,6 @@ func (t *rawTimes) add(at time.Time) {
 		t.earliest = at
 	}
 	t.latest = binlog.Later(t.latest, at)
-}
-
-// seqnos are the first and the last of a segment that its transactions name.
-type seqnos struct {
-	first, last int64
-	astray      bool
-}
-
-func (s *seqnos) add(n int64) {
-	if n == 0 {
-		return
-	}
-	if s.first == 0 {
-		s.first = n
-	}
-	s.astray = s.astray || n <= s.last
-	s.last = n
-}
-
-// between reports whether they rise from what was there before to where a node is: they are Galera's then.
-func (s *seqnos) between(before, node int64) bool {
-	return !s.astray && node > 0 && (s.first == 0 || s.first > before && s.last <= node)
 }
 
 // read reads until something fails, and never returns nil.
@@ -107,6 +86,9 @@ func (r *reader) wait() time.Duration {
 // tick asks the node what is committed, and stores what was read when all of that is there.
 func (r *reader) tick(ctx context.Context) error {
 	now := time.Now()
+	if !r.verify {
+		r.reports.numbered(r.numbers.tick(ctx, now, time.Duration(r.task.IntervalSeconds)*time.Second))
+	}
 	if r.asked.IsZero() && now.After(r.next) {
 		at, err := r.node.position(ctx)
 		if err != nil {
@@ -299,6 +281,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 		return nil
 	}
 	r.near = true
+	r.numbers.saw(t)
 	if r.verify {
 		if t.Sum != r.at.LastSum {
 			return refusal{fmt.Errorf(

@@ -250,9 +250,23 @@ type Archived struct {
 	Kept string `json:"kept,omitempty"`
 	// Unread reports whether the backups could not be read last: one that is complete may not be known yet.
 	Unread bool `json:"unread,omitempty"`
+	// Skew is how the nodes number transactions differently, nil while they are not known to.
+	Skew *Skew `json:"skew,omitempty"`
 	// Problem is what has failed last, "" when all is well; Reason is one of the Reason constants.
 	Problem string `json:"problem,omitempty"`
 	Reason  string `json:"reason,omitempty"`
+}
+
+// Skew is how the nodes of a cluster number transactions differently.
+type Skew struct {
+	// Why names the nodes and their numbers.
+	Why string `json:"why"`
+	// Spread is how far the numbers of one transaction are from each other, and Seqno that of the latest transaction that
+	// shows it.
+	Spread uint64 `json:"spread"`
+	Seqno  int64  `json:"seqno"`
+	// Nodes is how many were compared.
+	Nodes int `json:"nodes"`
 }
 
 // Result is what a Job reports.

@@ -40,6 +40,7 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 	}
 	lag(to, f.Now)
 	to.Reason, to.Message, ask = judge(to, f)
+	to.Message += f.numbers()
 	return ask
 }
 

@@ -1,0 +1,55 @@
+package agentapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// PathNumbers takes an Alignment.
+const PathNumbers = "/v1/numbers"
+
+// maxSpread bounds what the numbers of nodes may differ by.
+const maxSpread = 1 << 32
+
+// Alignment asks a member to have all nodes count GTIDs from one number on.
+type Alignment struct {
+	// Seqno is that of a transaction that the nodes have numbered differently, and Spread how far its numbers are from each
+	// other. What was aligned after it is not aligned again.
+	Seqno  int64  `json:"seqno"`
+	Spread uint64 `json:"spread"`
+	// Size is how many members the component must have.
+	Size int `json:"size"`
+}
+
+// AlignmentResult is the answer.
+type AlignmentResult struct {
+	// Number is what all nodes count from, 0 when they were aligned already.
+	Number uint64 `json:"number,omitempty"`
+	// Message explains why they were not aligned, "" when they were.
+	Message string `json:"message,omitempty"`
+}
+
+// Check refuses what is no alignment.
+func (a Alignment) Check() error {
+	if a.Seqno <= 0 || a.Spread == 0 || a.Spread > maxSpread || a.Size <= 0 {
+		return errors.New("an alignment has a seqno, a spread and a size")
+	}
+	return nil
+}
+
+// AlignNumbers asks an agent to have all nodes count GTIDs from one number on.
+func (c *Client) AlignNumbers(ctx context.Context, host string, a Alignment) (AlignmentResult, error) {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return AlignmentResult{}, err
+	}
+	var result AlignmentResult
+	status, err := c.post(ctx, host, PathNumbers, body, &result)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
+	}
+	return result, err
+}

@@ -1,0 +1,172 @@
+package archiver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// maxSeen bounds how many of the last transactions are compared with those of other nodes.
+const maxSeen = 4096
+
+// numbers compares the numbers that other nodes give to transactions with those of the node that is followed. A node
+// begins to number differently when it is started, which changes the view and ends the session: one transaction of each
+// node is enough, as long as it is the same.
+type numbers struct {
+	nodes   []*compared
+	seen    []binlog.Transaction // the last ones of the node that is followed
+	answers chan answer
+}
+
+// compared is another node.
+type compared struct {
+	source
+	asking bool
+	next   time.Time           // when it is asked again
+	sample *binlog.Transaction // one that was read there, and not here yet
+	known  bool
+	number policy.Number
+}
+
+// answer is a transaction that a node has given.
+type answer struct {
+	from *compared
+	t    binlog.Transaction
+	err  error
+}
+
+func newNumbers(followed source, all []source) *numbers {
+	n := &numbers{answers: make(chan answer, len(all))}
+	for _, s := range all {
+		if s.name() != followed.name() {
+			n.nodes = append(n.nodes, &compared{source: s})
+		}
+	}
+	return n
+}
+
+// saw notes a transaction of the node that is followed.
+func (n *numbers) saw(t binlog.Transaction) {
+	if t.Seqno == 0 {
+		return
+	}
+	if len(n.seen) == maxSeen {
+		n.seen = slices.Delete(n.seen, 0, maxSeen/2)
+	}
+	n.seen = append(n.seen, t)
+}
+
+// tick asks the nodes that are not known to number alike, and returns what is known.
+func (n *numbers) tick(ctx context.Context, now time.Time, pause time.Duration) *task.Skew {
+	for len(n.answers) > 0 {
+		a := <-n.answers
+		if a.from.asking = false; a.err == nil {
+			a.from.sample = &a.t
+		}
+		a.from.next = now.Add(pause)
+	}
+	for _, c := range n.nodes {
+		c.compare(n.seen)
+		if c.asking || c.sample != nil || now.Before(c.next) || c.known && c.number.Ahead == 0 {
+			continue
+		}
+		c.asking = true
+		go func() {
+			t, err := sample(ctx, c.source)
+			n.answers <- answer{c, t, err}
+		}()
+	}
+	return n.skew()
+}
+
+// compare looks for a node's transaction among those seen. Galera's seqno and the content name it.
+func (c *compared) compare(seen []binlog.Transaction) {
+	if c.sample == nil || len(seen) == 0 || seen[len(seen)-1].Seqno < c.sample.Seqno {
+		return
+	}
+	i := slices.IndexFunc(seen, func(t binlog.Transaction) bool {
+		return t.Seqno == c.sample.Seqno && t.Sum == c.sample.Sum
+	})
+	if i >= 0 {
+		c.known = true
+		c.number = policy.Number{Node: c.name(), Seqno: c.sample.Seqno, Own: seen[i].GTID.Seq, There: c.sample.GTID.Seq,
+			Ahead: int64(c.sample.GTID.Seq - seen[i].GTID.Seq)} //nolint:gosec // negative for one that is behind
+	}
+	c.sample = nil
+}
+
+// skew is how the numbers differ, nil while none are known to.
+func (n *numbers) skew() *task.Skew {
+	var known []policy.Number
+	for _, c := range n.nodes {
+		if c.known {
+			known = append(known, c.number)
+		}
+	}
+	why, spread, seqno := policy.Differ(known)
+	if why == "" {
+		return nil
+	}
+	return &task.Skew{Why: why, Spread: spread, Seqno: seqno, Nodes: len(known) + 1}
+}
+
+// sample reads the next transaction of a node that names its seqno.
+func sample(ctx context.Context, n source) (t binlog.Transaction, err error) {
+	at, err := n.position(ctx)
+	if err != nil {
+		return t, err
+	}
+	if at.last == (binlog.GTID{}) {
+		return t, errors.New("its binary log is empty")
+	}
+	s, err := n.open(append(slices.Clone(at.others), at.last.String()))
+	if err != nil {
+		return t, err
+	}
+	defer s.Close()
+	var g binlog.Grouper
+	for ctx.Err() == nil {
+		e, err := s.event(ctx, time.Second)
+		if err != nil {
+			return t, err
+		}
+		if e == nil {
+			continue
+		}
+		kind, err := g.See(e)
+		if err != nil {
+			return t, err
+		}
+		if t = g.Done(); kind == binlog.End && t.GTID.Domain == at.Domain && t.Seqno > at.seqno {
+			return t, nil
+		}
+	}
+	return t, ctx.Err()
+}
+
+// seqnos are the first and the last of a segment that its transactions name.
+type seqnos struct {
+	first, last int64
+	astray      bool
+}
+
+func (s *seqnos) add(n int64) {
+	if n == 0 {
+		return
+	}
+	if s.first == 0 {
+		s.first = n
+	}
+	s.astray = s.astray || n <= s.last
+	s.last = n
+}
+
+// between reports whether they rise from what was there before to where a node is: they are Galera's then.
+func (s *seqnos) between(before, node int64) bool {
+	return !s.astray && node > 0 && (s.first == 0 || s.first > before && s.last <= node)
+}

@@ -1,0 +1,58 @@
+package archiver
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
+)
+
+// commitNumbered has a transaction of a seqno on all servers, under other numbers where another one is named.
+func (w *world) commitNumbered(seqno uint64, number func(*server) uint64) {
+	for _, s := range w.servers() {
+		g := binlog.GTID{Server: 1, Seq: number(s)}
+		s.add(g, binlogtest.Begin(0, 1, g.Seq, 100+uint32(seqno), 0), binlogtest.Change(100, 7, 0, "row"),
+			binlogtest.Commit(100+uint32(seqno), seqno))
+	}
+}
+
+// TestNumbers: a node that numbers the same transaction differently is named, as long as that is so.
+func TestNumbers(t *testing.T) {
+	play(t, func(w *world) {
+		skew := func(want string) {
+			t.Helper()
+			w.pass(3 * interval)
+			s := w.reports.now.Skew
+			if (s == nil) != (want == "") || s != nil && (!strings.Contains(s.Why, want) || s.Spread != 1) {
+				t.Errorf("%+v instead of %q", s, want)
+			}
+		}
+		w.pass(3 * interval)
+		w.commit(6, 7, 8)
+		skew("")
+		next := func(s *server) uint64 { // each goes on from its own binary log
+			at, _ := s.position(t.Context())
+			return at.last.Seq + 1
+		}
+		for _, s := range []*server{w.a, w.b} { // made on c with sql_log_bin=0, which is started again then
+			s.commit(9)
+		}
+		for _, s := range w.servers() {
+			s.do(func() { s.view = "after c was started" })
+		}
+		skew("")
+		w.commitNumbered(10, next)
+		w.commitNumbered(11, next)
+		skew("has the number")
+		if s := w.reports.now.Skew; s != nil && s.Nodes != 3 {
+			t.Errorf("%+v", s)
+		}
+		w.commitNumbered(12, func(*server) uint64 { return 500 })
+		w.commitNumbered(13, func(*server) uint64 { return 501 })
+		w.pass(3 * interval)
+		w.commitNumbered(14, func(*server) uint64 { return 502 })
+		skew("")
+		w.expect("@5 6-8 9-9 10-11 500-501 502-502")
+	})
+}

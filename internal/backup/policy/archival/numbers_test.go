@@ -1,0 +1,48 @@
+package archival
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// TestAlign: nodes get one number only while all of them are Synced and were compared, and what waits is said.
+func TestAlign(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Facts)
+		align  bool
+		says   string
+	}{
+		"numbers differ":       {func(*Facts) {}, true, "gives all of them one number"},
+		"they do not":          {func(f *Facts) { f.Archived.Skew = nil }, false, ""},
+		"the archiver is away": {func(f *Facts) { f.Archived = nil }, false, ""},
+		"the cluster is not Ready": {func(f *Facts) { f.Cluster.Status.Conditions[0].Status = metav1.ConditionFalse }, false,
+			"to be Ready"},
+		"it has no primary":        {func(f *Facts) { f.Cluster.Status.Primary = "" }, false, "to be Ready"},
+		"a node was not compared":  {func(f *Facts) { f.Archived.Skew.Nodes = 2 }, false, "2 of 3 nodes are known"},
+		"a node is joining":        {func(f *Facts) { f.Cluster.Status.Members[2].NodeState = "Joining" }, false, "shop-2"},
+		"a node has lost the rest": {func(f *Facts) { f.Cluster.Status.Members[1].ComponentState = "" }, false, "shop-1"},
+	} {
+		f := with()
+		f.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+		f.Cluster.Status.Primary = "shop-0"
+		for _, n := range []string{"shop-0", "shop-1", "shop-2"} {
+			f.Cluster.Status.Members = append(f.Cluster.Status.Members, v1alpha1.MemberStatus{Name: n, NodeState: "Synced",
+				ComponentState: "Primary"})
+		}
+		f.Archived.Skew = &task.Skew{Why: "0-1-7 is 0-1-8", Spread: 1, Seqno: 9, Nodes: 3}
+		c.change(&f)
+		align, why := Align(f)
+		to := &v1alpha1.ArchiveStatus{}
+		Decide(to, f)
+		if align != c.align || (why == "") != (c.says == "") || !strings.Contains(why, c.says) ||
+			strings.Contains(to.Message, "differently (0-1-7 is 0-1-8): "+c.says) != (c.says != "") &&
+				!strings.Contains(to.Message, c.says) {
+			t.Errorf("%s: %v, %q; %q", name, align, why, to.Message)
+		}
+	}
+}
