@@ -49,10 +49,13 @@ func TestNextAtRest(t *testing.T) {
 		"running, its StatefulSet is gone": {"", true, none, nil, true, v1alpha1.AtRestPreparing, ""},
 		"a lost status":                    {"", true, none, withKeys, true, v1alpha1.AtRestDecrypting, ""},
 		"a lost status, none asked for":    {"", false, none, withKeys, true, v1alpha1.AtRestDecrypting, ""},
-		"never":                            {"", false, none, &appsv1.StatefulSet{}, true, "", ""},
-		"again":                            {v1alpha1.AtRestOff, true, none, &appsv1.StatefulSet{}, true, v1alpha1.AtRestPreparing, ""},
-		"off":                              {v1alpha1.AtRestOff, false, none, withKeys, true, v1alpha1.AtRestOff, ""},
-		"all have the keys":                {v1alpha1.AtRestPreparing, true, all(nil), nil, true, v1alpha1.AtRestOn, ""},
+		"new, and its pods are being made": {"", true, none, &appsv1.StatefulSet{}, false, v1alpha1.AtRestPreparing, ""},
+		"no nodes": {v1alpha1.AtRestPreparing, true, func(in *Input) { in.Snapshot.Members = nil }, nil, true,
+			v1alpha1.AtRestPreparing, "no node runs"},
+		"never":             {"", false, none, &appsv1.StatefulSet{}, true, "", ""},
+		"again":             {v1alpha1.AtRestOff, true, none, &appsv1.StatefulSet{}, true, v1alpha1.AtRestPreparing, ""},
+		"off":               {v1alpha1.AtRestOff, false, none, withKeys, true, v1alpha1.AtRestOff, ""},
+		"all have the keys": {v1alpha1.AtRestPreparing, true, all(nil), nil, true, v1alpha1.AtRestOn, ""},
 		"one has not": {v1alpha1.AtRestPreparing, true, all(func(a *agentapi.AtRestReport) { a.Mode = "" }), nil, true,
 			v1alpha1.AtRestPreparing, "n-1 does not run with them yet"},
 		"one has others": {v1alpha1.AtRestPreparing, true, all(func(a *agentapi.AtRestReport) { a.Problem = "other bytes" }),
@@ -124,6 +127,9 @@ func TestNextAtRest(t *testing.T) {
 			}
 			if out.State != c.want || !strings.Contains(out.Message, c.waits) || c.waits == "" && out.Message != "" {
 				t.Errorf("%q %q, want %q %q", out.State, out.Message, c.want, c.waits)
+			}
+			if c.sts == withKeys && c.state == "" && !c.asked && out.SecretName != "mine" {
+				t.Errorf("the Secret that the pods have is not recorded: %s", out.SecretName)
 			}
 			if c.state != "" && c.state != v1alpha1.AtRestOff && (out.Keys[0].Fingerprint != "old" || out.Algorithm != "AES_CBC") {
 				t.Errorf("what the data are encrypted with was recorded anew: %+v", out)
