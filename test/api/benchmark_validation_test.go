@@ -203,7 +203,6 @@ func TestBenchmarkAdmission(t *testing.T) {
 			"compare": `[{of: {workload: w, arm: a}, with: {workload: z}}]`}, "compare must name arms and workloads"},
 		"no rounds":          {parts{"rounds": `-1`}, "greater than or equal to 1"},
 		"rounds without end": {parts{"rounds": `100`}, "less than or equal to 20"},
-		"unknown order":      {parts{"order": `Random`}, "supported values"},
 		"ECDSA of RSA's size": {parts{"arms": `[{name: a, tls: {privateKey: {algorithm: ECDSA, size: 4096}}}]`},
 			"size must be 256 or 384 for ECDSA"},
 		"transfer of a user's data": {parts{"cluster": `{ref: {name: shop}}`,
