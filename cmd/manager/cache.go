@@ -23,6 +23,7 @@ func cacheOptions(opts *options) cache.Options {
 		DefaultLabelSelector: labels.NewSelector().Add(*hasCluster),
 		DefaultTransform:     strip,
 		ByObject:             cached.ByObject(),
+		NewInformer:          cached.NewInformer,
 	}
 	o.ByObject[&corev1.Node{}] = cache.ByObject{Label: labels.Everything(), Transform: slimHost}
 	for _, all := range []client.Object{&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{},
