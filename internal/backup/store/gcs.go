@@ -92,6 +92,9 @@ func (t *tokens) find(key []byte) (*google.Credentials, error) {
 		}
 		return found, err
 	}
+	if err := t.keyAllowed(key); err != nil {
+		return nil, err
+	}
 	// Of this type alone: others name programs to run, or files to send.
 	found, err := google.CredentialsFromJSONWithType(t.ctx, key, google.ServiceAccount, storage.ScopeReadWrite)
 	if err != nil {

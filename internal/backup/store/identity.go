@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -20,17 +21,58 @@ var providerHosts = map[string][]string{
 
 // identityAllowed reports why the pod's identity is not used at the store's endpoint.
 func (p place) identityAllowed() error {
-	if p.Credentials || p.Endpoint == "" {
+	if p.Credentials {
 		return nil
 	}
-	u, err := url.Parse(p.Endpoint)
-	if err != nil {
-		return refused{fmt.Errorf("the endpoint cannot be read: %w", err)}
-	}
-	ours := func(domain string) bool { return strings.HasSuffix(strings.ToLower(u.Hostname()), domain) }
-	if u.Scheme == "https" && slices.ContainsFunc(providerHosts[p.Service], ours) {
-		return nil
+	at, err := p.atProvider()
+	if err != nil || at {
+		return err
 	}
 	return refused{errors.New(
 		"the pod's cloud identity is for the provider's own hosts (https): name credentials for this endpoint")}
+}
+
+// atProvider reports whether the endpoint is the provider's own.
+func (p place) atProvider() (bool, error) {
+	if p.Endpoint == "" {
+		return true, nil
+	}
+	u, err := url.Parse(p.Endpoint)
+	if err != nil {
+		return false, refused{fmt.Errorf("the endpoint cannot be read: %w", err)}
+	}
+	return u.Scheme == "https" && isBelow(u, providerHosts[p.Service]), nil
+}
+
+func isBelow(u *url.URL, domains []string) bool {
+	return slices.ContainsFunc(domains, func(domain string) bool {
+		return strings.HasSuffix(strings.ToLower(u.Hostname()), domain)
+	})
+}
+
+// googleTokens are the domains of the services that give Google's tokens.
+var googleTokens = []string{".googleapis.com", ".google.com"}
+
+// keyAllowed reports why tokens for a service account's key are not used at the store's endpoint: one that Google gives
+// opens all that the account may do there, and the user who names the endpoint may have no right to read the key.
+func (p place) keyAllowed(key []byte) error {
+	at, err := p.atProvider()
+	if err != nil || at {
+		return err
+	}
+	var of struct {
+		TokenURI string `json:"token_uri"`
+	}
+	if json.Unmarshal(key, &of) != nil {
+		return nil // it is no key, and there will be no token
+	}
+	u, err := url.Parse(of.TokenURI)
+	if err != nil {
+		return refused{errors.New("the token_uri of the key in the store's Secret cannot be read")}
+	}
+	if of.TokenURI != "" && !isBelow(u, googleTokens) {
+		return nil
+	}
+	return refused{errors.New("the store's Secret holds a key of Google's, whose tokens are for Google's own hosts " +
+		"(https): remove the endpoint, or name a key whose token_uri is a service of this endpoint")}
 }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,6 +38,41 @@ func TestTokensOfIdentitiesStayAtTheProvider(t *testing.T) {
 	gcs := place{Store: task.Store{Service: task.ServiceGCS, Bucket: "b", Endpoint: "https://evil.example.com"}}
 	if _, err := gcs.gcs(t.Context()); err == nil {
 		t.Error("Google's token goes to a user's endpoint")
+	}
+}
+
+// TestTokensOfGooglesKeysStayAtGoogle: who names the endpoint may not be allowed to read the key.
+func TestTokensOfGooglesKeysStayAtGoogle(t *testing.T) {
+	const google, own = `{"token_uri":"https://oauth2.googleapis.com/token"}`, `{"token_uri":"https://gcs.demo.svc/token"}`
+	for name, tc := range map[string]struct {
+		endpoint, key string
+		allowed       bool
+	}{
+		"Google's own":       {"", google, true},
+		"a host of Google's": {"https://storage.europe-west3.rep.googleapis.com", google, true},
+		"another one":        {"https://evil.example.com", google, false},
+		"without TLS":        {"http://storage.googleapis.com", google, false},
+		"Google's earlier service": {"https://evil.example.com", `{"token_uri":"https://ACCOUNTS.google.com/o/oauth2/token"}`,
+			false},
+		"by default":                {"https://evil.example.com", `{}`, false},
+		"of a service of its own":   {"https://gcs.demo.svc", own, true},
+		"of a service named alike":  {"https://gcs.demo.svc", `{"token_uri":"https://evilgoogleapis.com"}`, true},
+		"an endpoint without sense": {"%", google, false},
+	} {
+		p := place{Store: task.Store{Service: task.ServiceGCS, Endpoint: tc.endpoint, Credentials: true}}
+		if err := p.keyAllowed([]byte(tc.key)); (err == nil) != tc.allowed {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, task.ServiceAccountKey), []byte(google), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := place{dir: dir,
+		Store: task.Store{Service: task.ServiceGCS, Endpoint: "https://evil.example.com", Credentials: true}}
+	if _, err := (&tokens{place: p, ctx: t.Context()}).Token(); err == nil ||
+		!strings.Contains(err.Error(), "Google's own hosts") {
+		t.Errorf("a token for the key: %v", err)
 	}
 }
 
