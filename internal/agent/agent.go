@@ -19,6 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/backup"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/follow"
 	"github.com/galera-operator/galera-operator/internal/agent/join"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agent/scan"
@@ -119,6 +120,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 	if a.run.Proc != nil {
 		a.onLaunched(a.run.Proc)
 		a.serving.TakenOver()
+		a.follow.TakenOver()
 	}
 	a.startWatchers(ctx)
 	return a, nil
@@ -172,7 +174,8 @@ type agent struct {
 	start    starting.Starter
 	joiner   join.JoinerTracker
 	donor    join.DonorTracker
-	serving  process.Maintainer
+	serving  *process.Maintainer
+	follow   *follow.Follower
 	prove    certs.ProofMonitor
 	backup   *backup.Streamer
 	scan     scan.Monitor
@@ -250,6 +253,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 			Orders: &a.orders, Volume: &a.volume},
 		process.MaintainerEvents{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
 			Judge: a.judgeServer})
+	a.follow = follow.New(loop, o.Places, o.Name, wsrep.Channel{Conn: conn}, following(a))
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
 		func() galera.Line { return a.orders.Content().Lineage.Line }, func() (keys backup.Keys, err error) {
 			keys.Fingerprints, keys.Algorithm, err = a.config.ServerKeys()
@@ -261,7 +265,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 // handedOver are the components that the successor of an agent takes over.
 func handedOver(a *agent) handover.Components {
 	return handover.Components{
-		Parts: []handover.Part{&a.start, &a.orders, &a.commands, &a.serving, &a.volume, &a.evicted, a.backup},
+		Parts: []handover.Part{&a.start, &a.orders, &a.commands, a.serving, a.follow, &a.volume, &a.evicted, a.backup},
 		Keepers: []handover.Named{{Name: "examine", Keeper: &a.exam}, {Name: "config", Keeper: &a.config},
 			{Name: "certs", Keeper: &a.certs},
 			{Name: "joiner", Keeper: &a.joiner}, {Name: "donor", Keeper: &a.donor}, {Name: "prove", Keeper: &a.prove},
@@ -282,6 +286,20 @@ func scheduling(a *agent) process.Scheduling {
 		},
 		Published: func() string { return a.reports.Get().Scheduler },
 		Read:      scheduler.Read, Open: scheduler.Open, Close: scheduler.Close, Change: scheduler.Change,
+	}
+}
+
+// following returns what the channel of a source depends on.
+func following(a *agent) follow.Dependencies {
+	return follow.Dependencies{Run: &a.run, Group: &a.group,
+		Wanted: func() (*agentapi.Follow, bool) {
+			if a.config.Node == nil {
+				return nil, false
+			}
+			return a.config.Node.Follow, true
+		},
+		Primary: func() string { return a.role.primary }, Draining: a.queue.Draining,
+		Published: func() string { return a.reports.Get().Channel },
 	}
 }
 

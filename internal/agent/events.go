@@ -24,6 +24,7 @@ func (a *agent) onConfig() {
 func (a *agent) onLaunched(proc *mariadbd.Process) {
 	a.commands.Restart = false
 	a.serving.Began()
+	a.follow.Began()
 	a.updateSubject()
 	go a.poll.Run(proc.Done(), func(asked time.Time, s wsrep.Status, err error) {
 		a.queue.Post(func() { a.onStatus(proc, asked, s, err) })
@@ -55,6 +56,7 @@ func (a *agent) onNotify(e wsrep.Notification) {
 		a.prove.Kick() // a member may have come back with another encryption
 		if !e.Primary {
 			a.serving.LostPrimary()
+			a.follow.LostPrimary()
 		}
 	}
 	a.poll.Poke()
@@ -82,6 +84,7 @@ func (a *agent) onStatus(proc *mariadbd.Process, asked time.Time, s wsrep.Status
 	a.evicted.See(s)
 	a.exam.See(s.VotedOut)
 	a.serving.CheckScheduler(time.Now())
+	a.follow.Check(time.Now())
 	a.serving.SetLive()
 }
 

@@ -256,6 +256,9 @@ func (n *node) start() {
 	if n.w.config.AtRest != nil {
 		mounts["keys"] = agentapi.KeysDir
 	}
+	if n.w.config.Follow != nil {
+		mounts["source"] = agentapi.SourceDir
+	}
 	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network,
 		"--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
 		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.RunDir, mysqlUID),

@@ -51,6 +51,7 @@ func (a *agent) publish(step lifecycle.Step) {
 	}
 	a.serving.Upgrade.Report(&r)
 	a.serving.Report(&r)
+	a.follow.Report(&r)
 	if r.Data == galera.DataPresent {
 		r.Tables = a.exam.Versions.Tables
 	}

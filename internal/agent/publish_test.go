@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -21,7 +22,7 @@ func TestFailureOfAStoppedMember(t *testing.T) {
 		"stopped":                       {lifecycle.Step{Phase: galera.PhaseStopped}, nil},
 		"stopped, and cannot start":     {lifecycle.Step{Phase: galera.PhaseStopped, Failure: now}, now},
 	} {
-		a := &agent{}
+		a := &agent{serving: &process.Maintainer{}}
 		a.run.Attempts.Failure = failed
 		if got := a.shownFailure(c.step); (got == nil) != (c.want == nil) || got != nil && got.Reason != c.want.Reason {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

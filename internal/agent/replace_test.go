@@ -33,7 +33,7 @@ func TestReplaced(t *testing.T) {
 	s.form()
 	s.reportPrimary(w.nodes[0].name, w.nodes...)
 	w.nodes[0].until("running events", time.Minute,
-		func(r agentapi.Report) bool { return r.Scheduler == agentapi.SchedulerOn })
+		func(r agentapi.Report) bool { return r.Scheduler == agentapi.TaskOn })
 	const scheduler = "SELECT id FROM information_schema.processlist WHERE user = 'event_scheduler'"
 	thread := w.nodes[0].mustSQL(scheduler)
 	first, second := built.first(t), built.next(t)

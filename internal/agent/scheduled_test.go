@@ -141,7 +141,7 @@ func (s *scenario) eventsRun(i int) {
 func (s *scenario) eventsMoved(i int) {
 	s.Helper()
 	n, before := s.node(i), s.node(i).mustSQL("SELECT UTC_TIMESTAMP(6)")
-	n.until("running events", 60*time.Second, func(r agentapi.Report) bool { return r.Scheduler == agentapi.SchedulerOn })
+	n.until("running events", 60*time.Second, func(r agentapi.Report) bool { return r.Scheduler == agentapi.TaskOn })
 	mine := fmt.Sprintf("node = '%s' AND at > '%s'", n.name, before)
 	s.awaitSQL(i, "SELECT COUNT(*) > 2 FROM app.runs WHERE "+mine, "1")
 	if got := n.mustSQL(
@@ -153,7 +153,7 @@ func (s *scenario) eventsMoved(i int) {
 		s.Errorf("disabled events have run: %s", got)
 	}
 	for j, other := range s.world.nodes {
-		if r, err := other.report(); err == nil && j != i && r.Scheduler != agentapi.SchedulerOff {
+		if r, err := other.report(); err == nil && j != i && r.Scheduler != agentapi.TaskOff {
 			s.Errorf("the scheduler of %s is %q", other.name, r.Scheduler)
 		}
 	}
@@ -191,7 +191,7 @@ func (s *scenario) loseCreator() {
 	s.reportPrimary(s.node(0).name, s.node(0), s.node(2))
 	s.node(0).until("a component of two", 30*time.Second, synced(2))
 	s.node(0).until("running events", 60*time.Second,
-		func(r agentapi.Report) bool { return r.Scheduler == agentapi.SchedulerOn })
+		func(r agentapi.Report) bool { return r.Scheduler == agentapi.TaskOn })
 	n.start()
 	n.until("a full copy", 90*time.Second, joined(3))
 	s.reportPrimary(s.node(0).name, n)
@@ -207,7 +207,7 @@ func (s *scenario) passedEvent() {
 	s.reportPrimary("shop-9", s.world.nodes...)
 	for i, n := range s.world.nodes {
 		n.until("running no events", 30*time.Second,
-			func(r agentapi.Report) bool { return r.Scheduler == agentapi.SchedulerOff })
+			func(r agentapi.Report) bool { return r.Scheduler == agentapi.TaskOff })
 		s.awaitSQL(i, "SELECT execute_at < UTC_TIMESTAMP() FROM mysql.event WHERE name = 'once'", "1")
 	}
 	s.eventsRun(2)
@@ -228,6 +228,6 @@ func (s *scenario) eventsWithoutQuorum() {
 		n.stop(false)
 	}
 	s.node(2).until("running no events without quorum", 60*time.Second, func(r agentapi.Report) bool {
-		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && r.Scheduler == agentapi.SchedulerOff
+		return r.Server != nil && r.Server.Component == galera.ComponentNonPrimary && r.Scheduler == agentapi.TaskOff
 	})
 }

@@ -29,6 +29,10 @@ const (
 	KeysDir = "/etc/galera-operator/keys"
 	// CacheDir is a volume in memory for Galera's cache of write-sets.
 	CacheDir = "/run/gcache"
+	// SourceDir is where the Secret with the credentials of the source that a cluster follows is mounted, SourceCADir the
+	// one with its CA.
+	SourceDir   = "/etc/galera-operator/source"
+	SourceCADir = "/etc/galera-operator/source-ca"
 
 	// ControlCAKey holds the CA that signs the operator's client certificate.
 	ControlCAKey = "control-ca.crt"

@@ -22,8 +22,9 @@ type PeerView struct {
 	Lineage galera.Lineage `json:"lineage,omitzero"`
 	// Primary reports whether this member is the primary, as far as it knows.
 	Primary bool `json:"primary,omitempty"`
-	// Scheduler is as in the Report.
+	// Scheduler and Channel are as in the Report.
 	Scheduler string `json:"scheduler,omitempty"`
+	Channel   string `json:"channel,omitempty"`
 	// DataBytes is the size of an SST of its data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
 	// Settling reports whether the group remembers an evicted server: a joiner would make it wait for that server

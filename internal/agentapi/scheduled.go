@@ -49,11 +49,11 @@ const (
 	EventElsewhere = "SLAVESIDE_DISABLED"
 )
 
-// Values of Report.Scheduler and PeerView.Scheduler. Off reports whether the scheduler is off and stays so until the
-// agent has asked all others; anything else is no evidence for that.
+// Values of Report.Scheduler, Report.Channel and those of a PeerView, for a task that one member carries out at most. Off
+// reports whether it is off and stays so until the agent has asked all others; anything else is no evidence for that.
 const (
-	SchedulerOff = "Off"
-	SchedulerOn  = "On"
+	TaskOff = "Off"
+	TaskOn  = "On"
 )
 
 // MaxEvents is how many events a report names.

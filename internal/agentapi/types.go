@@ -89,6 +89,8 @@ type NodeConfig struct {
 	RootAccess *RootAccess `json:"rootAccess,omitempty"`
 	// AtRest is how what lies on disks is encrypted; nil for not at all.
 	AtRest *AtRest `json:"atRest,omitempty"`
+	// Follow is the server that the cluster follows; nil for none.
+	Follow *Follow `json:"follow,omitempty"`
 }
 
 // AtRest is how what lies on disks is encrypted.
@@ -198,8 +200,12 @@ type Report struct {
 	Blocked *Blocked `json:"blocked,omitempty"`
 	// ZonesFailure is why the tables of time zones could not be filled with the image's zones, "" unless that has failed.
 	ZonesFailure string `json:"zonesFailure,omitempty"`
-	// Scheduler is SchedulerOff, SchedulerOn, or "": see these constants.
+	// Scheduler is whether the server runs scheduled events, Channel whether it runs the channel of a source: TaskOff,
+	// TaskOn, or "".
 	Scheduler string `json:"scheduler,omitempty"`
+	Channel   string `json:"channel,omitempty"`
+	// Following is how far a member is that follows a source, nil for one that does not, and while it is not known.
+	Following *Following `json:"following,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.
 	Primary  string       `json:"primary,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`

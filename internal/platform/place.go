@@ -8,7 +8,7 @@ import (
 
 // Places are the directories of a database pod.
 type Places struct {
-	Bin, Volume, Data, State, Run, Tmp, Config, TLS, Root, Keys, Cache string
+	Bin, Volume, Data, State, Run, Tmp, Config, TLS, Root, Keys, Cache, Source, SourceCA string
 }
 
 // DefaultPlaces returns the places in a real pod.
@@ -25,6 +25,7 @@ func DefaultPlaces() Places {
 		Root:   agentapi.RootDir,
 		Keys:   agentapi.KeysDir,
 		Cache:  agentapi.CacheDir,
+		Source: agentapi.SourceDir, SourceCA: agentapi.SourceCADir,
 	}
 }
 
@@ -52,6 +53,11 @@ func (p Places) UpgradeCnf() string { return filepath.Join(p.Run, "upgrade.cnf")
 
 // InitFile is what mariadbd reads when it starts, before it takes connections.
 func (p Places) InitFile() string { return filepath.Join(p.Run, "init.sql") }
+
+// MasterInfo and RelayLogInfo are where mariadbd keeps how it connects to a source, its password included, and how far
+// it is: in memory, so that no channel and no password outlives the pod.
+func (p Places) MasterInfo() string   { return filepath.Join(p.Run, "master.info") }
+func (p Places) RelayLogInfo() string { return filepath.Join(p.Run, "relay-log.info") }
 
 // Socket is mariadbd's unix socket.
 func (p Places) Socket() string { return filepath.Join(p.Run, "mysqld.sock") }

@@ -94,7 +94,7 @@ func Build(in Input) Output {
 			out.Live = append(out.Live, mycnf.Set(key, v))
 		}
 	}
-	fixed := mysqld.Without(append([]string{"wsrep_cluster_address", "event_scheduler"}, liveSettings...)...)
+	fixed := mysqld.Without(append([]string{"wsrep_cluster_address", "event_scheduler", "read_only"}, liveSettings...)...)
 	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + out.OpenSSL))
 	out.Hash = hex.EncodeToString(sum[:8])
 	return out
@@ -131,7 +131,41 @@ func serverSection(in Input) mycnf.Section {
 	}
 	opts = append(opts, clientTLS(in)...)
 	opts = append(opts, userSettings(in.Config.Settings)...)
-	return mycnf.Section{Name: "mysqld", Options: append(opts, AtRestOptions(p, in.Config.AtRest)...)}
+	opts = append(opts, AtRestOptions(p, in.Config.AtRest)...)
+	return mycnf.Section{Name: "mysqld", Options: append(opts, followOptions(p, in.Config.Follow)...)}
+}
+
+// relayLogFile and relayLogs bound what is received of a source and not applied yet, in bytes.
+const (
+	relayLogFile = "67108864"
+	relayLogs    = "1073741824"
+)
+
+// followOptions are the settings of a node that follows a source. It refuses the writes of clients from its start, until
+// the agent has seen that nothing is left to apply; a channel begins by the agent alone, at the position in
+// gtid_slave_pos, which reaches the other nodes through the binary log's settings only. The source's accounts are not
+// the cluster's: what changes the schema mysql is left out.
+func followOptions(p platform.Places, f *agentapi.Follow) []mycnf.Option {
+	if f == nil {
+		return nil
+	}
+	id, own := strconv.FormatUint(uint64(f.ServerID), 10), strconv.FormatUint(uint64(f.ServerID-1), 10)
+	return []mycnf.Option{
+		mycnf.Set("read_only", "ON"),
+		mycnf.Set("server_id", id),
+		mycnf.Set("log_bin", "binlog"),
+		mycnf.Set("log_slave_updates", "ON"),
+		mycnf.Set("wsrep_gtid_mode", "ON"),
+		mycnf.Set("wsrep_gtid_domain_id", id),
+		mycnf.Set("gtid_domain_id", own),
+		mycnf.Set("skip_slave_start", "ON"),
+		mycnf.Set("master_info_file", p.MasterInfo()),
+		mycnf.Set("relay_log_info_file", p.RelayLogInfo()),
+		mycnf.Set("relay_log", "relay"),
+		mycnf.Set("max_relay_log_size", relayLogFile),
+		mycnf.Set("relay_log_space_limit", relayLogs),
+		mycnf.Set("replicate_wild_ignore_table", "mysql.%"),
+	}
 }
 
 // userSettings come last, so that they win over defaults, and leave out what belongs to the
@@ -250,6 +284,8 @@ func Check(c agentapi.NodeConfig, name string) error {
 		return fmt.Errorf("unknown state of encryption at rest %q", c.AtRest.State)
 	case c.AtRest != nil && len(c.AtRest.Keys) == 0:
 		return fmt.Errorf("the configuration names no key of the encryption at rest")
+	case c.Follow != nil && (c.Follow.Host == "" || c.Follow.ServerID < 2):
+		return fmt.Errorf("the configuration names no host, or no server ID, of a server to follow")
 	case c.StateTransfer.Compression != "" && c.StateTransfer.Compression != agentapi.CompressionZstd:
 		return fmt.Errorf("unknown compression of state transfers %q", c.StateTransfer.Compression)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -14,10 +15,33 @@ import (
 // not run what this one has run in the same second.
 const offTime = time.Second
 
-// gate decides whether the server's event scheduler runs.
-type gate struct {
+// Task is something that the server of one member carries out at most.
+type Task struct {
+	// Name is as in lifecycle.Exclusive.
+	Name string
+	// Asked reports whether the task is this member's; unknown is the answer while an agent that has replaced another one
+	// does not know yet.
+	Asked func(unknown bool) bool
+	// Published returns the state in the report that others read, StateOf the one in the answer of another member.
+	Published func() string
+	StateOf   func(agentapi.PeerView) string
+	// Open and Close turn it on and off.
+	Open, Close func(context.Context) error
+	// Pause is for how long it is off before that is reported.
+	Pause time.Duration
+	// Turned is called after either.
+	Turned func()
+}
+
+// Gate decides whether the server carries out a task. Event loop only.
+type Gate struct {
+	Task
+	group *api.Peers
+	run   *Supervisor
+	loop  eventloop.Loop
+
 	busy bool
-	// state is agentapi.SchedulerOff, On, or "" while it is not known: an agent before may have turned it on.
+	// state is agentapi.TaskOff, TaskOn, or "" while it is not known: an agent before may have turned it on.
 	state string
 	// off is since when it is off.
 	off time.Time
@@ -29,85 +53,93 @@ type gate struct {
 	waiting string
 }
 
-// Scheduling is what the gate of the event scheduler needs to know and to do.
-type Scheduling struct {
-	Group *api.Peers
-	// Asked reports whether the operator wants events to run here; unknown is the answer while an agent that has replaced
-	// another one does not know yet whether events are to run at all.
-	Asked func(unknown bool) bool
-	// Published returns the scheduler's state in the report that others read.
-	Published func() string
-	// Read reads the server's events. Open disables those for one point in time that has passed, and turns the scheduler
-	// on; Close turns it off. Change gives events another status, on this server only.
-	Read   func(context.Context) (*agentapi.Scheduled, error)
-	Open   func(context.Context) error
-	Close  func(context.Context) error
-	Change func(context.Context, agentapi.EventChange) error
+// NewGate returns the gate of a task.
+func NewGate(loop eventloop.Loop, run *Supervisor, group *api.Peers, task Task) Gate {
+	return Gate{Task: task, group: group, run: run, loop: loop}
 }
 
-// launched is called for a new server: its option file has event_scheduler=OFF.
-func (g *gate) launched() { *g = gate{busy: g.busy, state: agentapi.SchedulerOff, off: time.Now()} }
+// set forgets what was known of an earlier server.
+func (g *Gate) set(state string) {
+	*g = Gate{Task: g.Task, group: g.group, run: g.run, loop: g.loop, busy: g.busy, state: state}
+}
 
-// TakenOver is called after Began for a server that another agent has started: its scheduler may run.
-func (r *Maintainer) TakenOver() { r.gate = gate{} }
+// Launched is called for a new server: by its option file the task is off.
+func (g *Gate) Launched() {
+	g.set(agentapi.TaskOff)
+	g.off = time.Now()
+}
+
+// TakenOver is called after Launched for a server that another agent has started: the task may be on.
+func (g *Gate) TakenOver() { g.set("") }
 
 // LostPrimary is called when the server has left the Primary component, if only for a moment.
-func (r *Maintainer) LostPrimary() { r.gate.lost = true }
+func (g *Gate) LostPrimary() { g.lost = true }
 
-// reported is the state that others may rely on.
-func (g *gate) reported(now time.Time) string {
+// Busy reports whether the task is being turned on or off.
+func (g *Gate) Busy() bool { return g.busy }
+
+// On reports whether it is on, Waiting what it waits for.
+func (g *Gate) On() bool        { return g.state == agentapi.TaskOn && !g.busy }
+func (g *Gate) Waiting() string { return g.waiting }
+
+// Reported is the state that others may rely on.
+func (g *Gate) Reported(now time.Time) string {
 	switch {
-	case g.state == agentapi.SchedulerOn:
-		return agentapi.SchedulerOn
-	case g.state == agentapi.SchedulerOff && !g.claimed && now.Sub(g.off) >= offTime:
-		return agentapi.SchedulerOff
+	case g.run.Proc == nil:
+		return agentapi.TaskOff
+	case g.state == agentapi.TaskOn:
+		return agentapi.TaskOn
+	case g.state == agentapi.TaskOff && !g.claimed && now.Sub(g.off) >= g.Pause:
+		return agentapi.TaskOff
 	}
 	return ""
 }
 
-// seen takes what was read of the server.
-func (g *gate) seen(read *agentapi.Scheduled) {
+// See takes what was read of the server.
+func (g *Gate) See(on bool) {
 	switch {
 	case g.busy:
-	case read.On:
-		g.state = agentapi.SchedulerOn
-	case g.state != agentapi.SchedulerOff:
-		g.state, g.off = agentapi.SchedulerOff, time.Now()
+	case on:
+		g.state = agentapi.TaskOn
+	case g.state != agentapi.TaskOff:
+		g.state, g.off = agentapi.TaskOff, time.Now()
 	}
 }
 
-// CheckScheduler takes the next step about the event scheduler.
-func (r *Maintainer) CheckScheduler(now time.Time) {
-	g := &r.gate
-	if g.busy || r.Run.Proc == nil {
+// Check takes the next step.
+func (g *Gate) Check(now time.Time) {
+	if g.busy || g.run.Proc == nil {
 		return
 	}
-	if g.claimed && g.visible.IsZero() && r.events.Scheduling.Published() != agentapi.SchedulerOff {
+	if g.claimed && g.visible.IsZero() && g.Published() != agentapi.TaskOff {
 		g.visible = now
 	}
-	if g.state == agentapi.SchedulerOff && !g.claimed {
+	if g.state == agentapi.TaskOff && !g.claimed {
 		g.lost = false
 	}
-	act, waiting := r.schedulerFacts().Next()
+	act, waiting := g.facts().Next()
 	g.waiting = waiting
 	switch act {
-	case lifecycle.SchedulerStay:
-	case lifecycle.SchedulerClaim:
+	case lifecycle.ExclusiveStay:
+	case lifecycle.ExclusiveClaim:
 		g.claimed = true
-	case lifecycle.SchedulerAsk:
-		r.events.Scheduling.Group.Now()
-	case lifecycle.SchedulerOpen:
-		r.turn(r.events.Scheduling.Open, agentapi.SchedulerOn)
-	case lifecycle.SchedulerClose:
-		r.turn(r.events.Scheduling.Close, agentapi.SchedulerOff)
+	case lifecycle.ExclusiveAsk:
+		g.group.Now()
+	case lifecycle.ExclusiveOpen:
+		g.turn(g.Open, agentapi.TaskOn)
+	case lifecycle.ExclusiveClose:
+		g.turn(g.Close, agentapi.TaskOff)
 	}
 }
 
-func (r *Maintainer) schedulerFacts() lifecycle.Scheduler {
-	g, s, group := &r.gate, r.Run.Status, r.events.Scheduling.Group
-	f := lifecycle.Scheduler{State: g.state, Claimed: g.claimed, Answers: s != nil, Serves: r.Run.Serves(),
-		Asked:  !r.Run.Leaving() && r.events.Scheduling.Asked(g.state != agentapi.SchedulerOff),
-		Others: group.Views, Fresh: !g.visible.IsZero() && group.Asked.After(g.visible)}
+func (g *Gate) facts() lifecycle.Exclusive {
+	s := g.run.Status
+	f := lifecycle.Exclusive{Task: g.Name, State: g.state, Claimed: g.claimed, Answers: s != nil, Serves: g.run.Serves(),
+		Asked:  !g.run.Leaving() && g.Asked(g.state != agentapi.TaskOff),
+		Others: map[string]string{}, Fresh: !g.visible.IsZero() && g.group.Asked.After(g.visible)}
+	for name, view := range g.group.Views {
+		f.Others[name] = g.StateOf(view)
+	}
 	if s == nil {
 		return f
 	}
@@ -121,48 +153,38 @@ func (r *Maintainer) schedulerFacts() lifecycle.Scheduler {
 	return f
 }
 
-// turn turns the scheduler on or off. One whose statement failed may be on.
-func (r *Maintainer) turn(do func(context.Context) error, to string) {
-	g, proc := &r.gate, r.Run.Proc
+// Again opens a task that is on once more.
+func (g *Gate) Again() {
+	if g.On() {
+		g.turn(g.Open, agentapi.TaskOn)
+	}
+}
+
+// turn turns the task on or off. One whose statement failed may be on.
+func (g *Gate) turn(do func(context.Context) error, to string) {
+	proc := g.run.Proc
 	g.busy = true
-	if g.state != agentapi.SchedulerOn {
+	if g.state != agentapi.TaskOn {
 		g.state = ""
 	}
 	go func() {
 		err := do(context.Background())
-		r.loop.Post(func() {
+		g.loop.Post(func() {
 			g.busy = false
-			if r.Run.Proc != proc {
+			if g.run.Proc != proc {
 				g.state = "" // the next server has the same socket: the statement may have reached it
 				return
 			}
-			r.scheduled.next = time.Time{} // what is reported of the events changes
+			g.Turned()
 			if err != nil {
-				r.loop.Logger.Warn("the event scheduler could not be turned "+to, "error", err)
+				g.loop.Logger.Warn("the "+g.Name+" could not be turned "+to, "error", err)
 				return
 			}
-			r.loop.Logger.Info("the event scheduler is " + to)
+			g.loop.Logger.Info("the " + g.Name + " is " + to)
 			g.state = to
-			if to == agentapi.SchedulerOff {
+			if to == agentapi.TaskOff {
 				g.off, g.claimed, g.visible = time.Now(), false, time.Time{}
 			}
 		})
-	}()
-}
-
-// ChangeEvents gives events the status that the node of their last statement has, on this server only.
-func (r *Maintainer) ChangeEvents(changes []agentapi.EventChange) {
-	if r.changing || !r.Run.Serves() || r.Run.Stopping {
-		return // the operator asks again
-	}
-	r.changing = true
-	go func() {
-		for _, c := range changes {
-			if err := r.events.Scheduling.Change(context.Background(), c); err != nil {
-				r.loop.Logger.Warn("an event's status could not be changed", "database", c.Database, "event", c.Event,
-					"error", err)
-			}
-		}
-		r.loop.Post(func() { r.changing, r.scheduled.next = false, time.Time{} })
 	}()
 }

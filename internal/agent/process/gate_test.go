@@ -20,20 +20,21 @@ func TestStatementOfAnEarlierServer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		next bool
 		want string
-	}{"the same server": {false, agentapi.SchedulerOn}, "the next one": {true, ""}} {
+	}{"the same server": {false, agentapi.TaskOn}, "the next one": {true, ""}} {
 		posted := make(chan func(), 1)
-		r := Maintainer{MaintainerDependencies: MaintainerDependencies{Run: &Supervisor{Proc: &mariadbd.Process{}}},
-			loop: eventloop.Loop{Logger: slog.New(slog.DiscardHandler), Post: func(event func()) { posted <- event }}}
-		r.gate.launched()
+		run := &Supervisor{Proc: &mariadbd.Process{}}
+		loop := eventloop.Loop{Logger: slog.New(slog.DiscardHandler), Post: func(event func()) { posted <- event }}
+		g := NewGate(loop, run, &api.Peers{}, Task{Turned: func() {}})
+		g.Launched()
 		sent := make(chan struct{})
-		r.turn(func(context.Context) error { <-sent; return nil }, agentapi.SchedulerOn)
+		g.turn(func(context.Context) error { <-sent; return nil }, agentapi.TaskOn)
 		if tc.next {
-			r.Run.Proc = &mariadbd.Process{}
-			r.gate.launched()
+			run.Proc = &mariadbd.Process{}
+			g.Launched()
 		}
 		close(sent)
 		(<-posted)()
-		if got := r.gate.reported(time.Now().Add(time.Hour)); got != tc.want || r.gate.busy {
+		if got := g.Reported(time.Now().Add(time.Hour)); got != tc.want || g.Busy() {
 			t.Errorf("%s: the scheduler is reported %q, want %q", name, got, tc.want)
 		}
 	}
@@ -42,13 +43,13 @@ func TestStatementOfAnEarlierServer(t *testing.T) {
 // TestUnknownWhetherEventsRun: an agent that has replaced another one, and has not taken over its configuration yet,
 // does not turn a scheduler off that runs; it turns none on.
 func TestUnknownWhetherEventsRun(t *testing.T) {
-	scheduling := Scheduling{Group: &api.Peers{}, Asked: func(unknown bool) bool { return unknown }}
 	status := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
 		ClusterUUID: "6f9619ff-8b86-d011-b42d-00cf4fc964ff"}
-	for _, state := range []string{agentapi.SchedulerOn, "", agentapi.SchedulerOff} {
-		r := Maintainer{MaintainerDependencies: MaintainerDependencies{Run: &Supervisor{Proc: &mariadbd.Process{},
-			Status: status}}, gate: gate{state: state}, events: MaintainerEvents{Scheduling: scheduling}}
-		if act, _ := r.schedulerFacts().Next(); act != lifecycle.SchedulerStay {
+	run := &Supervisor{Proc: &mariadbd.Process{}, Status: status}
+	for _, state := range []string{agentapi.TaskOn, "", agentapi.TaskOff} {
+		g := NewGate(eventloop.Loop{}, run, &api.Peers{}, Task{Asked: func(unknown bool) bool { return unknown }})
+		g.state = state
+		if act, _ := g.facts().Next(); act != lifecycle.ExclusiveStay {
 			t.Errorf("a scheduler that is %q: %d", state, act)
 		}
 	}

@@ -46,7 +46,7 @@ type Maintainer struct {
 	// scheduled are the server's events, blocked is the statement of the group's order that waits for a lock.
 	scheduled reading[agentapi.Scheduled]
 	blocked   reading[agentapi.Blocked]
-	gate      gate
+	gate      Gate
 	changing  bool // events are given another status
 	loop      eventloop.Loop
 	markers   datadir.Markers
@@ -81,14 +81,16 @@ type firstRun struct {
 
 // NewMaintainer returns a Maintainer for these components.
 func NewMaintainer(loop eventloop.Loop, dir string, root accounts.RootKeeper, upgrade mariadbd.Upgrade,
-	zones mariadbd.Zones, aria mariadbd.Aria, deps MaintainerDependencies, events MaintainerEvents) Maintainer {
-	return Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, Zones: zones, Aria: aria, loop: loop,
+	zones mariadbd.Zones, aria mariadbd.Aria, deps MaintainerDependencies, events MaintainerEvents) *Maintainer {
+	r := &Maintainer{MaintainerDependencies: deps, Root: root, Upgrade: upgrade, Zones: zones, Aria: aria, loop: loop,
 		markers: datadir.Markers{Dir: dir}, events: events}
+	r.gate = r.scheduler(events.Scheduling)
+	return r
 }
 
 // Began is called for a new run.
 func (r *Maintainer) Began() {
-	r.gate.launched()
+	r.gate.Launched()
 	r.firstRun = firstRun{}
 	r.own.next = time.Time{}
 	r.Zones.Began()
@@ -100,7 +102,8 @@ func (r *Maintainer) Began() {
 func (r *Maintainer) Tick() {
 	r.LoadCertificates()
 	r.checkOwn(time.Now())
-	r.scheduled.check(r, time.Now(), "scheduled events", r.events.Scheduling.Read, r.gate.seen)
+	r.scheduled.check(r, time.Now(), "scheduled events", r.events.Scheduling.Read,
+		func(read *agentapi.Scheduled) { r.gate.See(read.On) })
 	r.CheckScheduler(time.Now())
 	r.blocked.check(r, time.Now(), "locks", r.events.Blocked, func(*agentapi.Blocked) {})
 	r.CheckRoot()
@@ -286,7 +289,7 @@ func (r *Maintainer) Busy() string {
 	if f.lineRecording || f.markerRemoving || r.Run.Kind == agentapi.OrderInitialise && !f.initialised {
 		return "the database is being initialised"
 	}
-	if r.gate.busy {
+	if r.gate.Busy() {
 		return "the event scheduler is being turned on or off"
 	}
 	return cmp.Or(r.Root.Busy(), r.Upgrade.Busy(), r.Zones.Busy(), r.Aria.Busy())

@@ -52,13 +52,10 @@ func (s *reading[T]) check(r *Maintainer, now time.Time, what string, read func(
 // Report adds what was read, and the state of the event scheduler, to the report.
 func (r *Maintainer) Report(to *agentapi.Report) {
 	to.Blocked, to.ZonesFailure = r.blocked.value, r.Zones.Failure()
-	to.Scheduler = agentapi.SchedulerOff
-	if r.Run.Proc != nil {
-		to.Scheduler = r.gate.reported(time.Now())
-	}
+	to.Scheduler = r.gate.Reported(time.Now())
 	if r.scheduled.value != nil {
 		read := *r.scheduled.value
-		read.Waiting = r.gate.waiting
+		read.Waiting = r.gate.Waiting()
 		to.Scheduled = &read
 	}
 }

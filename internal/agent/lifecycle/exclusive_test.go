@@ -9,58 +9,58 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-func TestScheduler(t *testing.T) {
-	const off, on = agentapi.SchedulerOff, agentapi.SchedulerOn
+func TestExclusive(t *testing.T) {
+	const off, on = agentapi.TaskOff, agentapi.TaskOn
 	view := []string{"n-1", "n-2"}
-	others := func(one, two string) map[string]agentapi.PeerView {
-		return map[string]agentapi.PeerView{"n-1": {Scheduler: one}, "n-2": {Scheduler: two}}
+	others := func(one, two string) map[string]string {
+		return map[string]string{"n-1": one, "n-2": two}
 	}
-	asked := Scheduler{Asked: true, Answers: true, Primary: true, Serves: true, State: off, ViewKnown: true, View: view}
+	asked := Exclusive{Asked: true, Answers: true, Primary: true, Serves: true, State: off, ViewKnown: true, View: view}
 	claimed := asked
 	claimed.Claimed, claimed.Fresh, claimed.Others = true, true, others(off, off)
 	running := asked
 	running.Claimed, running.State = true, on
-	with := func(f Scheduler, edit func(*Scheduler)) Scheduler { edit(&f); return f }
+	with := func(f Exclusive, edit func(*Exclusive)) Exclusive { edit(&f); return f }
 	for name, tc := range map[string]struct {
-		of   Scheduler
-		want SchedulerAct
+		of   Exclusive
+		want ExclusiveAct
 		says string
 	}{
-		"not asked": {with(asked, func(f *Scheduler) { f.Asked = false }), SchedulerStay, ""},
-		"asked":     {asked, SchedulerClaim, "are asked"},
-		"asked, and not Synced": {with(asked, func(f *Scheduler) { f.Serves = false }), SchedulerStay,
+		"not asked": {with(asked, func(f *Exclusive) { f.Asked = false }), ExclusiveStay, ""},
+		"asked":     {asked, ExclusiveClaim, "are asked"},
+		"asked, and not Synced": {with(asked, func(f *Exclusive) { f.Serves = false }), ExclusiveStay,
 			"not Synced"},
-		"asked, with an agent that has just begun": {with(asked, func(f *Scheduler) { f.State = "" }), SchedulerStay,
+		"asked, with an agent that has just begun": {with(asked, func(f *Exclusive) { f.State = "" }), ExclusiveStay,
 			"not known yet"},
-		"an early answer": {with(claimed, func(f *Scheduler) { f.Fresh = false }), SchedulerAsk, "are asked"},
-		"the members are not known": {with(claimed, func(f *Scheduler) { f.ViewKnown = false }), SchedulerAsk,
+		"an early answer": {with(claimed, func(f *Exclusive) { f.Fresh = false }), ExclusiveAsk, "are asked"},
+		"the members are not known": {with(claimed, func(f *Exclusive) { f.ViewKnown = false }), ExclusiveAsk,
 			"members of the component"},
-		"another one runs": {with(claimed, func(f *Scheduler) { f.Others = others(off, on) }), SchedulerAsk,
+		"another one runs": {with(claimed, func(f *Exclusive) { f.Others = others(off, on) }), ExclusiveAsk,
 			"of n-2 has not been turned off"},
-		"another one is not known to be off": {with(claimed, func(f *Scheduler) { f.Others = others("", off) }),
-			SchedulerAsk, "of n-1 has not been turned off"},
-		"another one does not answer": {with(claimed, func(f *Scheduler) {
-			f.Others = map[string]agentapi.PeerView{"n-2": {Scheduler: off}}
-		}), SchedulerAsk, "n-1 is off is not known"},
-		"all are off": {with(claimed, func(f *Scheduler) { f.Others = others(off, off) }), SchedulerOpen, ""},
-		"one that runs is not in the component": {with(claimed, func(f *Scheduler) {
+		"another one is not known to be off": {with(claimed, func(f *Exclusive) { f.Others = others("", off) }),
+			ExclusiveAsk, "of n-1 has not been turned off"},
+		"another one does not answer": {with(claimed, func(f *Exclusive) {
+			f.Others = map[string]string{"n-2": off}
+		}), ExclusiveAsk, "n-1 is off is not known"},
+		"all are off": {with(claimed, func(f *Exclusive) { f.Others = others(off, off) }), ExclusiveOpen, ""},
+		"one that runs is not in the component": {with(claimed, func(f *Exclusive) {
 			f.Others, f.View = others(on, off), []string{"n-2"}
-		}), SchedulerOpen, ""},
-		"alone, where no other one is asked": {with(claimed, func(f *Scheduler) {
+		}), ExclusiveOpen, ""},
+		"alone, where no other one is asked": {with(claimed, func(f *Exclusive) {
 			f.Others, f.View, f.Fresh = nil, nil, false
-		}), SchedulerOpen, ""},
-		"runs": {running, SchedulerStay, ""},
-		"runs, and others do not answer": {with(running, func(f *Scheduler) { f.ViewKnown = false }), SchedulerStay,
+		}), ExclusiveOpen, ""},
+		"runs": {running, ExclusiveStay, ""},
+		"runs, and others do not answer": {with(running, func(f *Exclusive) { f.ViewKnown = false }), ExclusiveStay,
 			""},
-		"runs as a donor": {with(running, func(f *Scheduler) { f.Serves = false }), SchedulerStay, ""},
-		"runs, another one claims": {with(running, func(f *Scheduler) { f.Others = others("", off) }),
-			SchedulerStay, ""},
-		"two run":             {with(running, func(f *Scheduler) { f.Others = others(on, off) }), SchedulerClose, "n-1 runs"},
-		"no longer asked":     {with(running, func(f *Scheduler) { f.Asked = false }), SchedulerClose, ""},
-		"a claim is given up": {with(claimed, func(f *Scheduler) { f.Asked = false }), SchedulerClose, ""},
-		"without quorum":      {with(running, func(f *Scheduler) { f.Primary = false }), SchedulerClose, ""},
-		"silent":              {with(running, func(f *Scheduler) { f.Answers, f.Primary = false, false }), SchedulerStay, ""},
-		"not asked, not known": {with(asked, func(f *Scheduler) { f.Asked, f.State = false, "" }), SchedulerClose,
+		"runs as a donor": {with(running, func(f *Exclusive) { f.Serves = false }), ExclusiveStay, ""},
+		"runs, another one claims": {with(running, func(f *Exclusive) { f.Others = others("", off) }),
+			ExclusiveStay, ""},
+		"two run":             {with(running, func(f *Exclusive) { f.Others = others(on, off) }), ExclusiveClose, "n-1 runs"},
+		"no longer asked":     {with(running, func(f *Exclusive) { f.Asked = false }), ExclusiveClose, ""},
+		"a claim is given up": {with(claimed, func(f *Exclusive) { f.Asked = false }), ExclusiveClose, ""},
+		"without quorum":      {with(running, func(f *Exclusive) { f.Primary = false }), ExclusiveClose, ""},
+		"silent":              {with(running, func(f *Exclusive) { f.Answers, f.Primary = false, false }), ExclusiveStay, ""},
+		"not asked, not known": {with(asked, func(f *Exclusive) { f.Asked, f.State = false, "" }), ExclusiveClose,
 			""},
 	} {
 		if act, waiting := tc.of.Next(); act != tc.want || !strings.Contains(waiting, tc.says) || tc.says == "" &&
@@ -78,7 +78,7 @@ type schedulers struct {
 	// inside are the members of the Primary component: at least two.
 	inside [3]bool
 	// break lets a mutant change what a member knows.
-	mutate func(*Scheduler)
+	mutate func(*Exclusive)
 	early  bool // a mutant asks before its claim can be seen
 }
 
@@ -87,11 +87,11 @@ type member3 struct {
 	runs             bool
 	state, published string
 	claimed, visible bool
-	busy             SchedulerAct
+	busy             ExclusiveAct
 	view             [3]bool
 	primary          bool
 	fresh            bool
-	answers          map[string]agentapi.PeerView
+	answers          map[string]string
 }
 
 func name3(i int) string { return fmt.Sprintf("n-%d", i) }
@@ -102,12 +102,12 @@ func (w *schedulers) step(i int) {
 	case 0: // an operator, of any knowledge, reports a primary
 		m.informed = w.IntN(3)
 	case 1:
-		m.published = map[bool]string{true: m.state}[m.state != agentapi.SchedulerOff || !m.claimed]
+		m.published = map[bool]string{true: m.state}[m.state != agentapi.TaskOff || !m.claimed]
 	case 2: // it asks the others, some of which do not answer
-		m.answers, m.fresh = map[string]agentapi.PeerView{}, m.visible || w.early
+		m.answers, m.fresh = map[string]string{}, m.visible || w.early
 		for j := range w.members {
 			if j != i && w.IntN(3) > 0 {
-				m.answers[name3(j)] = agentapi.PeerView{Scheduler: w.members[j].published}
+				m.answers[name3(j)] = w.members[j].published
 			}
 		}
 	case 3: // it sees its component
@@ -115,7 +115,7 @@ func (w *schedulers) step(i int) {
 	case 4: // a member leaves, or comes back: the agent of one that comes back has turned its scheduler off
 		if in := w.inside; w.IntN(4) == 0 {
 			in[i] = !in[i]
-			if n := w.members[i]; in[i] && (n.runs || n.claimed || n.busy != SchedulerStay) {
+			if n := w.members[i]; in[i] && (n.runs || n.claimed || n.busy != ExclusiveStay) {
 				break
 			}
 			if members(in) >= 2 {
@@ -141,23 +141,23 @@ func members(in [3]bool) (n int) {
 // finish ends the statement under way.
 func (w *schedulers) finish(m *member3) {
 	switch m.busy {
-	case SchedulerOpen:
-		m.runs, m.state = true, agentapi.SchedulerOn
-	case SchedulerClose:
-		m.runs, m.state, m.claimed, m.visible, m.fresh = false, agentapi.SchedulerOff, false, false, false
+	case ExclusiveOpen:
+		m.runs, m.state = true, agentapi.TaskOn
+	case ExclusiveClose:
+		m.runs, m.state, m.claimed, m.visible, m.fresh = false, agentapi.TaskOff, false, false, false
 	}
-	m.busy = SchedulerStay
+	m.busy = ExclusiveStay
 }
 
 func (w *schedulers) decide(i int) {
 	m := &w.members[i]
-	if m.busy != SchedulerStay {
+	if m.busy != ExclusiveStay {
 		return
 	}
-	if m.claimed && !m.visible && m.published != agentapi.SchedulerOff {
+	if m.claimed && !m.visible && m.published != agentapi.TaskOff {
 		m.visible, m.fresh = true, false
 	}
-	f := Scheduler{Asked: m.informed == i, Answers: true, Primary: m.primary, Serves: m.primary, State: m.state,
+	f := Exclusive{Asked: m.informed == i, Answers: true, Primary: m.primary, Serves: m.primary, State: m.state,
 		Claimed: m.claimed, ViewKnown: true, Fresh: m.fresh, Others: m.answers}
 	for j, in := range m.view {
 		if in && j != i {
@@ -168,11 +168,11 @@ func (w *schedulers) decide(i int) {
 		w.mutate(&f)
 	}
 	switch act, _ := f.Next(); act {
-	case SchedulerClaim:
+	case ExclusiveClaim:
 		m.claimed = true
-	case SchedulerOpen, SchedulerClose:
+	case ExclusiveOpen, ExclusiveClose:
 		m.busy = act
-		if m.state != agentapi.SchedulerOn {
+		if m.state != agentapi.TaskOn {
 			m.state = ""
 		}
 	}
@@ -192,7 +192,7 @@ func (w *schedulers) running() (n int) {
 // calm time.
 func (w *schedulers) schedule() (one, two, calm bool) {
 	for i := range w.members {
-		w.members[i] = member3{informed: -1, state: agentapi.SchedulerOff, published: agentapi.SchedulerOff, primary: true,
+		w.members[i] = member3{informed: -1, state: agentapi.TaskOff, published: agentapi.TaskOff, primary: true,
 			view: [3]bool{true, true, true}}
 	}
 	w.inside = [3]bool{true, true, true}
@@ -206,14 +206,14 @@ func (w *schedulers) schedule() (one, two, calm bool) {
 			m := &w.members[i]
 			w.inside, m.view, m.primary, m.informed = [3]bool{true, true, true}, [3]bool{true, true, true}, true, 1
 			w.finish(m)
-			m.published = map[bool]string{true: m.state}[m.state != agentapi.SchedulerOff || !m.claimed]
+			m.published = map[bool]string{true: m.state}[m.state != agentapi.TaskOff || !m.claimed]
 			w.decide(i)
 		}
 		for i := range w.members {
 			m := &w.members[i]
-			m.answers, m.fresh = map[string]agentapi.PeerView{}, m.visible
+			m.answers, m.fresh = map[string]string{}, m.visible
 			for j := range w.members {
-				m.answers[name3(j)] = agentapi.PeerView{Scheduler: w.members[j].published}
+				m.answers[name3(j)] = w.members[j].published
 			}
 		}
 	}
@@ -224,9 +224,9 @@ func (w *schedulers) schedule() (one, two, calm bool) {
 func TestOneSchedulerRuns(t *testing.T) {
 	for name, bug := range map[string]schedulers{
 		"":                                    {},
-		"answers from before the claim count": {mutate: func(f *Scheduler) { f.Fresh = true }},
+		"answers from before the claim count": {mutate: func(f *Exclusive) { f.Fresh = true }},
 		"asks before the claim can be seen":   {early: true},
-		"a member that does not answer counts as off": {mutate: func(f *Scheduler) {
+		"a member that does not answer counts as off": {mutate: func(f *Exclusive) {
 			var answer []string
 			for _, name := range f.View {
 				if _, ok := f.Others[name]; ok {
@@ -235,11 +235,11 @@ func TestOneSchedulerRuns(t *testing.T) {
 			}
 			f.View = answer
 		}},
-		"one that is not known to be off counts as off": {mutate: func(f *Scheduler) {
-			others := map[string]agentapi.PeerView{}
+		"one that is not known to be off counts as off": {mutate: func(f *Exclusive) {
+			others := map[string]string{}
 			for name, v := range f.Others {
-				if v.Scheduler == "" {
-					v.Scheduler = agentapi.SchedulerOff
+				if v == "" {
+					v = agentapi.TaskOff
 				}
 				others[name] = v
 			}

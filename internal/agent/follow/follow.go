@@ -1,0 +1,280 @@
+// Package follow lets a member follow a source: it keeps clients from writing, and runs the channel where it is this
+// member's task (lifecycle.ChannelFacts, lifecycle.FollowState).
+package follow
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/api"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/platform"
+)
+
+const (
+	// readInterval is how often a server is asked, readEnding the same while the cluster is to stop following.
+	readInterval = 3 * time.Second
+	readEnding   = 200 * time.Millisecond
+	// retryInterval is how long a channel that has stopped with an error is left alone.
+	retryInterval = 10 * time.Second
+)
+
+// Names of the files in platform.Places.Source and SourceCA.
+const (
+	userFile     = "username"
+	passwordFile = "password"
+	caFile       = "ca.crt"
+)
+
+// Server is the running mariadbd, as this package uses it.
+type Server interface {
+	Open(ctx context.Context, from wsrep.Source) error
+	Close(ctx context.Context) error
+	Read(ctx context.Context) (*agentapi.Following, error)
+	SetReadOnly(ctx context.Context, on bool) error
+}
+
+// Dependencies are what a Follower needs to know.
+type Dependencies struct {
+	Run   *process.Supervisor
+	Group *api.Peers
+	// Wanted is the source to follow, nil for none; known is false while there is no configuration.
+	Wanted func() (source *agentapi.Follow, known bool)
+	// Primary returns the primary, as the operator reports it.
+	Primary func() string
+	// Draining reports whether the pod is to end, Published is the state of the channel in the report that others read.
+	Draining  func() bool
+	Published func() string
+}
+
+// Follower is not safe for concurrent use; event loop only.
+type Follower struct {
+	Dependencies
+	server Server
+	places platform.Places
+	self   string
+	loop   eventloop.Loop
+	gate   process.Gate
+
+	// read is what the server answered last, nil while it is not known.
+	read    *agentapi.Following
+	reading bool
+	next    time.Time
+	setting bool
+	// failed is why the channel could not be started last.
+	failed string
+	// stopped is since when the channel is stopped that should run.
+	stopped time.Time
+}
+
+// New returns a Follower for the member called self.
+func New(loop eventloop.Loop, places platform.Places, self string, server Server, deps Dependencies) *Follower {
+	r := &Follower{Dependencies: deps, server: server, places: places, self: self, loop: loop}
+	r.gate = process.NewGate(loop, deps.Run, deps.Group, process.Task{Name: "channel", Asked: r.asked,
+		Published: deps.Published, StateOf: func(v agentapi.PeerView) string { return v.Channel },
+		Open: r.open(), Close: server.Close, Turned: func() { r.next = time.Time{} }})
+	return r
+}
+
+// Began is called for a new run.
+func (r *Follower) Began() {
+	r.gate.Launched()
+	r.read, r.next, r.failed, r.stopped = nil, time.Time{}, "", time.Time{}
+}
+
+// TakenOver is called after Began for a server that another agent has started: its channel may run.
+func (r *Follower) TakenOver() { r.gate.TakenOver() }
+
+// LostPrimary is called when the server has left the Primary component, if only for a moment.
+func (r *Follower) LostPrimary() {
+	r.gate.LostPrimary()
+	r.Check(time.Now())
+}
+
+// asked reports whether the channel is this member's task. A server that has applied everything runs none.
+func (r *Follower) asked(unknown bool) bool {
+	source, known := r.Wanted()
+	if !known {
+		return unknown
+	}
+	if source == nil || r.reached(source) || r.Draining() {
+		return false
+	}
+	here, confirm := lifecycle.ChannelFacts{Self: r.self, Primary: r.Primary(), Server: r.Run.Status, Others: r.Group.Views,
+		Runs: r.gate.On()}.Here()
+	if confirm {
+		r.Group.Now()
+	}
+	return here
+}
+
+func (r *Follower) reached(source *agentapi.Follow) bool {
+	return r.read != nil && lifecycle.Includes(r.read.Applied, source.Until)
+}
+
+// open returns what starts the channel. It reads the credentials each time: they may be replaced.
+func (r *Follower) open() func(context.Context) error {
+	return func(ctx context.Context) error {
+		answer := make(chan *agentapi.Follow, 1)
+		r.loop.Post(func() {
+			source, _ := r.Wanted()
+			answer <- source
+		})
+		source := <-answer
+		err := error(nil)
+		if source != nil {
+			var from wsrep.Source
+			if from, err = r.source(*source); err == nil {
+				err = r.server.Open(ctx, from)
+			}
+		}
+		r.loop.Post(func() {
+			r.failed = ""
+			if err != nil {
+				r.failed = err.Error()
+			}
+		})
+		return err
+	}
+}
+
+func (r *Follower) source(s agentapi.Follow) (wsrep.Source, error) {
+	out := wsrep.Source{Host: s.Host, Port: s.Port}
+	user, err := os.ReadFile(filepath.Join(r.places.Source, userFile))
+	if err != nil {
+		return out, fmt.Errorf("reading the credentials of the source: %w", err)
+	}
+	password, err := os.ReadFile(filepath.Join(r.places.Source, passwordFile))
+	if err != nil {
+		return out, fmt.Errorf("reading the credentials of the source: %w", err)
+	}
+	out.User, out.Password = strings.TrimSpace(string(user)), string(bytes.TrimRight(password, "\r\n"))
+	if !s.Plain {
+		out.CA = filepath.Join(r.places.SourceCA, caFile)
+		if _, err := os.Stat(out.CA); err != nil {
+			return out, fmt.Errorf("reading the CA of the source: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// Check takes the next steps.
+func (r *Follower) Check(now time.Time) {
+	source, known := r.Wanted()
+	r.ask(now, source)
+	r.gate.Check(now)
+	if !known || source == nil || r.read == nil || !r.Run.Serves() {
+		return
+	}
+	r.restart(now)
+	if r.setting {
+		return
+	}
+	f := lifecycle.FollowState{Until: source.Until, Applied: r.read.Applied, ReadOnly: r.read.ReadOnly,
+		ChannelOff: r.gate.Reported(now) == agentapi.TaskOff}
+	switch f.Next() {
+	case lifecycle.FollowStay:
+	case lifecycle.FollowRefuse:
+		r.setReadOnly(true)
+	case lifecycle.FollowAccept:
+		r.setReadOnly(false)
+	}
+}
+
+// ask reads the server now and then.
+func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
+	if r.Run.Proc == nil || r.Run.Status == nil {
+		r.read, r.next = nil, time.Time{}
+		return
+	}
+	if r.reading || now.Before(r.next) {
+		return
+	}
+	r.reading, r.next = true, now.Add(readInterval)
+	if source != nil && source.Until != "" && !r.reached(source) {
+		r.next = now.Add(readEnding)
+	}
+	proc := r.Run.Proc
+	go func() {
+		read, err := r.server.Read(context.Background())
+		r.loop.Post(func() {
+			r.reading = false
+			if r.Run.Proc != proc {
+				return
+			}
+			r.read = read
+			if err != nil { // a member that is not Primary answers no query
+				r.read = nil
+				return
+			}
+			r.gate.See(read.Channel != nil && read.Channel.Running)
+			r.Check(time.Now())
+		})
+	}()
+}
+
+// restart starts a channel again that has stopped by itself: what it has applied is exact.
+func (r *Follower) restart(now time.Time) {
+	c := r.read.Channel
+	if !r.gate.On() || c == nil || c.Applying && (c.Connected || c.ErrorNumber == 0) {
+		r.stopped = time.Time{}
+		return
+	}
+	switch {
+	case r.stopped.IsZero():
+		r.stopped = now
+	case now.Sub(r.stopped) >= retryInterval:
+		r.stopped = now
+		r.gate.Again()
+	}
+}
+
+func (r *Follower) setReadOnly(on bool) {
+	r.setting = true
+	proc := r.Run.Proc
+	go func() {
+		err := r.server.SetReadOnly(context.Background(), on)
+		r.loop.Post(func() {
+			r.setting, r.next = false, time.Time{}
+			switch {
+			case err != nil:
+				r.loop.Logger.Warn("read_only could not be set", "on", on, "error", err)
+			case r.Run.Proc == proc && r.read != nil:
+				r.read.ReadOnly = on
+				r.loop.Logger.Info("the writes of clients", "refused", on)
+			}
+		})
+	}()
+}
+
+// Report adds how far the member is.
+func (r *Follower) Report(to *agentapi.Report) {
+	to.Channel = r.gate.Reported(time.Now())
+	source, _ := r.Wanted()
+	if source == nil || r.read == nil {
+		return
+	}
+	out := *r.read
+	out.Reached, out.Waiting = r.reached(source), r.gate.Waiting()
+	if r.failed != "" {
+		out.Waiting = r.failed
+	}
+	to.Following = &out
+}
+
+// Busy implements handover.Part.
+func (r *Follower) Busy() string {
+	if r.gate.Busy() || r.setting {
+		return "the channel of the source is being started or stopped"
+	}
+	return ""
+}

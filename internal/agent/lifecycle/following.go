@@ -1,0 +1,130 @@
+package lifecycle
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// ChannelFacts are what a member knows when it decides whether the channel of a source is its task.
+type ChannelFacts struct {
+	// Self is the member, Primary the primary as the operator has reported it to this member, "" when it has not.
+	Self, Primary string
+	// Server is the own server, nil while it does not answer.
+	Server *agentapi.Server
+	// Others are the last answers of the other members.
+	Others map[string]agentapi.PeerView
+	// Runs reports whether this member runs the channel.
+	Runs bool
+}
+
+// Here reports whether the channel is this member's task: the primary's, and that of the component's first member while
+// no member of it is the primary. One that runs it gives it up when the primary knows that it is the primary: without an
+// operator a restarted primary does not. However wrong a member is, no two run it: Exclusive sees to that. confirm asks
+// for newer answers.
+func (f ChannelFacts) Here() (here, confirm bool) {
+	if f.Server == nil {
+		return false, false
+	}
+	first, primary := "", ""
+	for _, m := range f.Server.Group {
+		switch {
+		case agentapi.IsArbitrator(m.Name):
+			continue
+		case m.Name == f.Primary, primary == "" && f.Others[m.Name].Primary && m.Name != f.Self:
+			primary = m.Name
+		}
+		if first == "" || m.Name < first {
+			first = m.Name
+		}
+	}
+	switch {
+	case first == "": // the members are not known: nothing changes
+		return f.Runs, true
+	case primary == f.Self:
+		return true, false
+	case f.Runs && primary == "":
+		return true, false
+	case f.Runs:
+		return !f.Others[primary].Primary, true
+	}
+	return primary == "" && first == f.Self, false
+}
+
+// Includes reports whether a position of a source, its GTIDs separated by commas, includes another one. An unknown
+// position includes nothing, and none includes an unknown one.
+func Includes(position, of string) bool {
+	have, ok := domains(position)
+	want, known := domains(of)
+	if !ok || !known {
+		return false
+	}
+	for domain, seqno := range want {
+		if got, there := have[domain]; !there || got < seqno {
+			return false
+		}
+	}
+	return true
+}
+
+// domains returns the sequence number of each domain; ok is false for what is no position, or an empty one.
+func domains(position string) (map[uint64]uint64, bool) {
+	out := map[uint64]uint64{}
+	for gtid := range strings.SplitSeq(position, ",") {
+		parts := strings.Split(strings.TrimSpace(gtid), "-")
+		if len(parts) != 3 {
+			return nil, false
+		}
+		domain, err := strconv.ParseUint(parts[0], 10, 32)
+		if err != nil {
+			return nil, false
+		}
+		if _, err = strconv.ParseUint(parts[1], 10, 32); err != nil {
+			return nil, false
+		}
+		seqno, err := strconv.ParseUint(parts[2], 10, 64)
+		if err != nil {
+			return nil, false
+		}
+		if _, twice := out[domain]; twice {
+			return nil, false
+		}
+		out[domain] = seqno
+	}
+	return out, true
+}
+
+// FollowAct is what is done next about the writes of clients.
+type FollowAct int
+
+// What follows from a FollowState.
+const (
+	// FollowStay: nothing.
+	FollowStay FollowAct = iota
+	// FollowRefuse: refuse the writes of clients.
+	FollowRefuse
+	// FollowAccept: accept them.
+	FollowAccept
+)
+
+// FollowState is what a member knows of its own server.
+type FollowState struct {
+	// Until is the source's last position, "" while the cluster follows; Applied the member's, "" while it is not known.
+	Until, Applied string
+	// ReadOnly is what the server has.
+	ReadOnly bool
+	// ChannelOff reports whether this server's channel is known not to run.
+	ChannelOff bool
+}
+
+// Next returns what follows. Only a member that has applied everything accepts writes, once its own channel has ended.
+func (f FollowState) Next() FollowAct {
+	switch reached := Includes(f.Applied, f.Until); {
+	case !reached && !f.ReadOnly:
+		return FollowRefuse
+	case reached && f.ReadOnly && f.ChannelOff:
+		return FollowAccept
+	}
+	return FollowStay
+}

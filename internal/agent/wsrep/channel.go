@@ -1,0 +1,163 @@
+package wsrep
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Channel is the asynchronous replication of the server behind a connection: it applies the transactions of a source.
+type Channel struct{ *Conn }
+
+// Source is how a channel reaches its source.
+type Source struct {
+	Host           string
+	Port           int
+	User, Password string
+	// CA is the file that the source's certificate is verified by, "" for a connection without TLS.
+	CA string
+}
+
+// connectRetry is how many seconds a channel waits before it connects again.
+const connectRetry = 2
+
+// Open begins, or begins again, with the first transaction of the source that the group has not applied. All that was
+// committed before is applied here first. A server without a position would begin with the source's first transaction:
+// it does not begin.
+func (c Channel) Open(ctx context.Context, from Source) error {
+	return c.session(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		if _, err := conn.ExecContext(ctx, "STOP SLAVE"); err != nil {
+			return fmt.Errorf("stopping the channel: %w", err)
+		}
+		if _, err := conn.ExecContext(ctx, "SET SESSION wsrep_sync_wait = 15, sql_mode = ''"); err != nil {
+			return fmt.Errorf("preparing the session: %w", err)
+		}
+		var position string
+		rows := 0
+		if err := conn.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_slave_pos, COUNT(*) FROM mysql.gtid_slave_pos").Scan(
+			&position, &rows); err != nil {
+			return fmt.Errorf("reading the position: %w", err)
+		}
+		if position == "" {
+			return errors.New("this server has no position in the source's history (gtid_slave_pos is empty)")
+		}
+		change := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %d, MASTER_USER = %s, MASTER_PASSWORD = %s, "+
+			"MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = %d, ", literal(from.Host), from.Port, literal(from.User),
+			literal(from.Password), connectRetry)
+		if from.CA == "" {
+			change += "MASTER_SSL = 0, MASTER_SSL_VERIFY_SERVER_CERT = 0"
+		} else {
+			change += "MASTER_SSL = 1, MASTER_SSL_VERIFY_SERVER_CERT = 1, MASTER_SSL_CA = " + literal(from.CA)
+		}
+		if _, err := conn.ExecContext(ctx, change); err != nil {
+			return fmt.Errorf("configuring the channel: %w", err)
+		}
+		if _, err := conn.ExecContext(ctx, "START SLAVE"); err != nil {
+			return fmt.Errorf("starting the channel: %w", err)
+		}
+		return nil
+	})
+}
+
+// Close ends it, and forgets how the source is reached. It works on a non-Primary node, too.
+func (c Channel) Close(ctx context.Context) error {
+	return c.session(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		for _, statement := range []string{"SET SESSION wsrep_on = OFF", "STOP SLAVE", "RESET SLAVE ALL"} {
+			if _, err := conn.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	})
+}
+
+// session runs statements in a session that is not used again.
+func (c Channel) session(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*queryTimeout)
+	defer cancel()
+	conn, err := c.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer discard(conn)
+	return do(ctx, conn)
+}
+
+// SetReadOnly lets the server refuse or accept the writes of clients.
+func (c Channel) SetReadOnly(ctx context.Context, on bool) error {
+	if on {
+		return c.exec(ctx, "SET GLOBAL read_only = ON")
+	}
+	return c.exec(ctx, "SET GLOBAL read_only = OFF")
+}
+
+// Read returns how far a server is that serves.
+func (c Channel) Read(ctx context.Context) (*agentapi.Following, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	var out agentapi.Following
+	err := c.db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_slave_pos, @@GLOBAL.read_only").Scan(&out.Applied, &out.ReadOnly)
+	if err != nil {
+		return nil, fmt.Errorf("reading the position: %w", err)
+	}
+	status, err := c.slaveStatus(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the channel: %w", err)
+	}
+	if status != nil {
+		out.Channel = channelState(status)
+	}
+	return &out, nil
+}
+
+// slaveStatus returns the columns of SHOW SLAVE STATUS, nil without a channel.
+func (c Channel) slaveStatus(ctx context.Context) (map[string]string, error) {
+	rows, err := c.db.QueryContext(ctx, "SHOW SLAVE STATUS")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil || !rows.Next() {
+		return nil, errors.Join(err, rows.Err())
+	}
+	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for i, name := range names {
+		if values[i].Valid {
+			out[name] = values[i].String
+		}
+	}
+	return out, rows.Err()
+}
+
+// maxError is what is reported of an error: it may name a whole statement, with its data.
+const maxError = 300
+
+// channelState takes the columns of SHOW SLAVE STATUS.
+func channelState(v map[string]string) *agentapi.ChannelState {
+	out := &agentapi.ChannelState{Connected: v["Slave_IO_Running"] == "Yes", Applying: v["Slave_SQL_Running"] == "Yes",
+		Running: v["Slave_IO_Running"] != "No" || v["Slave_SQL_Running"] != "No", Received: v["Gtid_IO_Pos"]}
+	if seconds, err := strconv.ParseInt(v["Seconds_Behind_Master"], 10, 64); err == nil {
+		out.SecondsBehind = &seconds
+	}
+	for _, part := range []string{"SQL", "IO"} {
+		number, err := strconv.Atoi(v["Last_"+part+"_Errno"])
+		if err == nil && number != 0 && out.ErrorNumber == 0 {
+			message := v["Last_"+part+"_Error"]
+			out.ErrorNumber, out.Error = number, strings.ToValidUTF8(message[:min(len(message), maxError)], "?")
+		}
+	}
+	return out
+}

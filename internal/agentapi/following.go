@@ -1,0 +1,45 @@
+package agentapi
+
+// Follow is a server whose transactions the cluster applies, the source. No node accepts writes of clients meanwhile.
+type Follow struct {
+	Host string `json:"host"`
+	Port int    `json:"port"`
+	// Plain connects without TLS. Otherwise the source's certificate is verified, and names Host.
+	Plain bool `json:"plain,omitempty"`
+	// ServerID is that of every node: the source's is another one.
+	ServerID uint32 `json:"serverID"`
+	// Until is the source's last position, as GTIDs. A node that has applied it accepts writes from then on. It is ""
+	// while the cluster follows.
+	Until string `json:"until,omitempty"`
+}
+
+// Following is how far one member is.
+type Following struct {
+	// Applied is the member's position in the source's history (gtid_slave_pos): the same on all nodes, but for what they
+	// are about to apply.
+	Applied string `json:"applied,omitempty"`
+	// ReadOnly reports whether the server refuses the writes of clients.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Reached reports whether Applied includes Follow.Until.
+	Reached bool `json:"reached,omitempty"`
+	// Waiting is why the member whose task the channel is does not run it yet, "" otherwise.
+	Waiting string `json:"waiting,omitempty"`
+	// Channel is how the member's channel is; nil on a member without one.
+	Channel *ChannelState `json:"channel,omitempty"`
+}
+
+// ChannelState is what SHOW SLAVE STATUS shows.
+type ChannelState struct {
+	// Running reports whether any part of it runs: it may be about to connect.
+	Running bool `json:"running,omitempty"`
+	// Connected reports whether transactions are received, Applying whether they are applied.
+	Connected bool `json:"connected,omitempty"`
+	Applying  bool `json:"applying,omitempty"`
+	// Received is the position of what was received.
+	Received string `json:"received,omitempty"`
+	// SecondsBehind is the age of the transaction that is applied; nil while it is not known.
+	SecondsBehind *int64 `json:"secondsBehind,omitempty"`
+	// Error is the last error, "" for none, and ErrorNumber its number.
+	Error       string `json:"error,omitempty"`
+	ErrorNumber int    `json:"errorNumber,omitempty"`
+}
