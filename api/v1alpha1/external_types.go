@@ -2,8 +2,10 @@ package v1alpha1
 
 // BootstrapExternal is a running MariaDB server (10.5 or later) to copy. Its tables are copied as they are at one
 // moment, in parallel, and each is compared with the source before the cluster starts. The source stays in service: its
-// commits wait for less than a second. What it writes after that moment is not copied.
+// commits wait for less than a second. What it writes after that moment is not copied, unless follow is set.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.follow) || !self.follow || !has(self.databases)",fieldPath=".databases",message="follow takes over all databases of the source: remove databases"
+// +kubebuilder:validation:XValidation:rule="!has(self.follow) || !self.follow || !has(self.tls) || !has(self.tls.verify) || self.tls.verify == 'Identity'",fieldPath=".tls.verify",message="a source that is followed is verified by its name: set verify to Identity, and host to a name that is in its certificate"
 // +kubebuilder:validation:XValidation:rule="has(self.tls) != (has(self.insecure) && self.insecure)",message="name the CA of the source's certificate in tls, or set insecure: true for a connection in clear text"
 type BootstrapExternal struct {
 	// host is the name or the address of the source.
@@ -18,8 +20,9 @@ type BootstrapExternal struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 	// credentialsSecretRef names a Secret in the cluster's namespace with the keys username and password. The account
-	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*. Only the Jobs of the copy mount it. You can delete it
-	// when the cluster has started.
+	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*, and REPLICATION SLAVE with follow. Only the Jobs of the
+	// copy mount it, and with follow the database pods. You can delete it when the cluster has started, or no longer
+	// follows.
 	// +required
 	CredentialsSecretRef LocalName `json:"credentialsSecretRef"`
 	// tls is how the certificate of the source is verified. Required unless insecure is true.
@@ -46,6 +49,54 @@ type BootstrapExternal struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16
 	Connections int32 `json:"connections,omitempty"`
+	// follow lets the cluster go on with what the source writes after the copy, by GTID, until spec.cutover. All nodes
+	// refuse the writes of clients meanwhile, except those of accounts with the privilege READ ONLY ADMIN, as root. The
+	// source needs a binary log of rows. Accounts that are changed on the source are not followed. Default: false.
+	// +optional
+	Follow bool `json:"follow,omitempty"`
+}
+
+// CutoverSpec ends spec.bootstrapFrom.external.follow. kubectl galera cutover sets it.
+type CutoverSpec struct {
+	// gtid is the source's last position (@@gtid_binlog_pos), when it accepts no writes any more. Each node accepts writes
+	// as soon as it has applied everything up to it.
+	// +required
+	// +kubebuilder:validation:MinLength=5
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18}(,(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18})*$`
+	GTID string `json:"gtid"`
+}
+
+// Roles of a ReplicationStatus.
+const (
+	RoleFollower    = "Follower"
+	RoleIndependent = "Independent"
+)
+
+// ReplicationStatus is how far a cluster is that follows another server.
+type ReplicationStatus struct {
+	// role is Follower, or Independent when every node has applied the last transaction of spec.cutover and accepts writes.
+	// +kubebuilder:validation:Enum=Follower;Independent
+	Role string `json:"role"`
+	// source is HOST:PORT of the server that is followed.
+	// +optional
+	Source string `json:"source,omitempty"`
+	// node is the one that runs the channel.
+	// +optional
+	Node string `json:"node,omitempty"`
+	// received is the position up to which the node has the source's transactions, applied the one up to which they are
+	// part of the cluster's data, as GTIDs.
+	// +optional
+	Received string `json:"received,omitempty"`
+	// +optional
+	Applied string `json:"applied,omitempty"`
+	// secondsBehind is the age of the transaction that is being applied, 0 when nothing is left to apply. Absent while it
+	// is not known.
+	// +optional
+	SecondsBehind *int64 `json:"secondsBehind,omitempty"`
+	// error is the last error of the channel. It concerns the transaction that follows applied.
+	// +optional
+	Error string `json:"error,omitempty"`
 }
 
 // Values of spec.bootstrapFrom.external.tls.verify.
@@ -115,4 +166,17 @@ type ExternalFinding struct {
 	Count int32 `json:"count,omitempty"`
 	// message describes what is wrong, and what to do.
 	Message string `json:"message"`
+}
+
+// Source returns the server that the cluster follows, or has followed and still names; nil for none.
+func (c *GaleraCluster) Source() *BootstrapExternal {
+	if c.Spec.BootstrapFrom == nil || c.Spec.BootstrapFrom.External == nil || !c.Spec.BootstrapFrom.External.Follow {
+		return nil
+	}
+	return c.Spec.BootstrapFrom.External
+}
+
+// Follows reports whether the cluster follows a server, so that no client writes.
+func (c *GaleraCluster) Follows() bool {
+	return c.Source() != nil && (c.Status.Replication == nil || c.Status.Replication.Role != RoleIndependent)
 }

@@ -136,6 +136,11 @@ type GaleraClusterStatus struct {
 	// atRest is the encryption of what lies on disks. Absent without spec.encryption.
 	// +optional
 	AtRest *AtRestStatus `json:"atRest,omitempty"`
+
+	// replication is how far the cluster is that follows another server. Absent without
+	// spec.bootstrapFrom.external.follow.
+	// +optional
+	Replication *ReplicationStatus `json:"replication,omitempty"`
 }
 
 // MemberStatus is the observed state of one node.
@@ -371,4 +376,16 @@ type SwitchStatus struct {
 	// joinsBySST is the number of nodes that last rejoined by SST.
 	// +optional
 	JoinsBySST int32 `json:"joinsBySST,omitempty"`
+}
+
+// Paused reports whether the annotation AnnotationPause keeps the operator from acting on the cluster.
+func (c *GaleraCluster) Paused() bool { return c.Annotations[AnnotationPause] == "true" }
+
+// GaleraClusterList is a list of GaleraCluster.
+//
+// +kubebuilder:object:root=true
+type GaleraClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []GaleraCluster `json:"items"`
 }

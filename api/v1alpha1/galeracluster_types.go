@@ -27,6 +27,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.stateTransfer) || !has(self.spec.stateTransfer.donors) || self.spec.stateTransfer.donors.all(d, d.startsWith(self.metadata.name + '-') && d.size() == self.metadata.name.size() + 2 && d.matches('[0-6]$'))",message="spec.stateTransfer.donors must be names of this cluster's nodes: NAME-0 to NAME-6"
 // +kubebuilder:validation:XValidation:rule="quantity(string(self.spec.storage.size)).compareTo(quantity(string(oldSelf.spec.storage.size))) >= 0 || has(self.status) && has(self.status.volumeSize) && quantity(string(self.spec.storage.size)).compareTo(quantity(string(self.status.volumeSize))) >= 0",fieldPath=".spec.storage.size",message="size can grow, and can be set back as far as status.volumeSize, which every volume has: Kubernetes has no way to make a volume smaller; create a new cluster and restore into it"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) == has(oldSelf.spec.bootstrapFrom) && (!has(self.spec.bootstrapFrom) || self.spec.bootstrapFrom == oldSelf.spec.bootstrapFrom) || !has(oldSelf.status) || !has(oldSelf.status.clusterUUID) && (!has(oldSelf.status.restore) || oldSelf.status.restore.phase in ['Finding', 'Failed']) || has(oldSelf.status.clusterUUID) && !has(self.spec.bootstrapFrom)",fieldPath=".spec.bootstrapFrom",message="bootstrapFrom describes what a new cluster begins with: it cannot be changed once its volumes are being filled, and only be removed once it has started; restore into a new cluster"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.cutover) || has(self.spec.cutover) && self.spec.cutover.gtid == oldSelf.spec.cutover.gtid",fieldPath=".spec.cutover",message="a cutover cannot be taken back or changed: nodes may have accepted writes since"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) || !has(oldSelf.spec.bootstrapFrom) || !has(oldSelf.spec.bootstrapFrom.external) || !has(oldSelf.spec.bootstrapFrom.external.follow) || !oldSelf.spec.bootstrapFrom.external.follow || has(self.status) && has(self.status.replication) && self.status.replication.role == 'Independent'",fieldPath=".spec.bootstrapFrom",message="the cluster follows the source: run kubectl galera cutover, and remove bootstrapFrom when status.replication.role is Independent"
+// +kubebuilder:validation:XValidation:rule="!(has(self.spec.bootstrapFrom) && has(self.spec.bootstrapFrom.external) && has(self.spec.bootstrapFrom.external.follow) && self.spec.bootstrapFrom.external.follow || has(self.status) && has(self.status.replication)) || !has(self.spec.backup) || !has(self.spec.backup.pointInTime) || !has(self.spec.backup.pointInTime.enabled) || !self.spec.backup.pointInTime.enabled",fieldPath=".spec.backup.pointInTime.enabled",message="the archive knows one GTID domain, and the binary log of a cluster that follows, or has followed, another server has several: make backups, and restore one into a new cluster with pointInTime"
 type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -38,18 +41,6 @@ type GaleraCluster struct {
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status GaleraClusterStatus `json:"status,omitempty"`
-}
-
-// Paused reports whether the annotation AnnotationPause keeps the operator from acting on the cluster.
-func (c *GaleraCluster) Paused() bool { return c.Annotations[AnnotationPause] == "true" }
-
-// GaleraClusterList is a list of GaleraCluster.
-//
-// +kubebuilder:object:root=true
-type GaleraClusterList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []GaleraCluster `json:"items"`
 }
 
 // GaleraClusterSpec is the desired state of a cluster.
@@ -197,6 +188,11 @@ type GaleraClusterSpec struct {
 	// removed once the cluster has started. Default: none; the cluster begins empty.
 	// +optional
 	BootstrapFrom *BootstrapFrom `json:"bootstrapFrom,omitempty"`
+
+	// cutover ends spec.bootstrapFrom.external.follow: the cluster becomes independent of the source, and accepts writes.
+	// It cannot be taken back or changed. Default: none.
+	// +optional
+	Cutover *CutoverSpec `json:"cutover,omitempty"`
 
 	// backup archives the cluster's binary log, for point-in-time recovery. For the backups themselves create a
 	// GaleraBackup or a GaleraBackupSchedule.

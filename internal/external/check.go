@@ -25,8 +25,10 @@ type Facts struct {
 	Inventory Inventory
 	// Accounts are those that would be copied.
 	Accounts []account
-	// GTID is its position, "" without a binary log.
-	GTID string
+	// GTID is its position, "" without a binary log, and BinlogFormat its binlog_format.
+	GTID, BinlogFormat string
+	// Follow reports whether the cluster is to go on with the source's transactions.
+	Follow bool
 }
 
 // Wanted is what the source is checked for.
@@ -51,6 +53,8 @@ const (
 	NamesLowerCase       = "NamesLowerCase"
 	PluginUnavailable    = "PluginUnavailable"
 	VolumeTooSmall       = "VolumeTooSmall"
+	BinaryLogMissing     = "BinaryLogMissing"
+	BinaryLogFormat      = "BinaryLogFormat"
 )
 
 // shownObjects is how many objects a finding names.
@@ -59,12 +63,15 @@ const shownObjects = 5
 // privileges are what the account of the source needs.
 var privileges = []string{"SELECT", "RELOAD", "SHOW VIEW", "TRIGGER", "EVENT"}
 
+// channelPrivilege is what it needs to be followed as well, by the name that information_schema gives it.
+const channelPrivilege = "REPLICATION SLAVE"
+
 // plugins are those that every node has.
 var plugins = []string{"", "mysql_native_password", "mysql_old_password", "unix_socket"}
 
 // Ask reads the facts.
 func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
-	var f Facts
+	f := Facts{Follow: o.Follow}
 	c, err := source.Conn(ctx)
 	if err != nil {
 		return f, ofSource("connecting", err)
@@ -77,7 +84,7 @@ func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
 		}
 		return f, err
 	}
-	if f.Lacking, err = lacking(ctx, c); err != nil || len(f.Lacking) > 0 {
+	if f.Lacking, err = lacking(ctx, c, o.Follow); err != nil || len(f.Lacking) > 0 {
 		if err != nil {
 			err = ofSource("asking for the account's privileges", err)
 		}
@@ -90,7 +97,7 @@ func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
 }
 
 func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
-	if err := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos").Scan(&f.GTID); err != nil {
+	if err := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos, @@GLOBAL.binlog_format").Scan(&f.GTID, &f.BinlogFormat); err != nil {
 		return err
 	}
 	databases, missing, err := databasesOf(ctx, c, o.Databases)
@@ -128,12 +135,16 @@ func databasesOf(ctx context.Context, c *sql.Conn, wanted []string) (found, miss
 
 // lacking returns the privileges on everything that the account does not have. An account that sees some tables only
 // would not know of the others.
-func lacking(ctx context.Context, c *sql.Conn) (out []string, err error) {
+func lacking(ctx context.Context, c *sql.Conn, follow bool) (out []string, err error) {
 	have := map[string]bool{}
 	err = each(ctx, c, "SELECT privilege_type FROM information_schema.user_privileges WHERE grantee = CONCAT('\\'', "+
 		"LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), "+
 		"'\\'@\\'', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '\\'')", func(v []string) { have[v[0]] = true })
-	for _, p := range privileges {
+	needed := privileges
+	if follow {
+		needed = append(slices.Clone(privileges), channelPrivilege)
+	}
+	for _, p := range needed {
 		if !have[p] {
 			out = append(out, p)
 		}
@@ -194,6 +205,9 @@ func Check(f Facts, w Wanted) (out []task.Finding) {
 		add(NamesLowerCase, fmt.Sprintf("the source has lower_case_table_names=%d, and the new cluster 0: names that "+
 			"applications write in another case would not be found. Correct the applications, copy to a server with 0 first, "+
 			"or import a dump", f.LowerCase))
+	}
+	if f.Follow {
+		out = append(out, checkBinaryLog(f)...)
 	}
 	out = append(out, checkTables(f.Inventory)...)
 	out = append(out, checkPlugins(f.Accounts)...)
@@ -269,4 +283,18 @@ func later(source, image string) bool {
 	a, okA := series(source)
 	b, okB := series(image)
 	return okA && okB && before(b, a)
+}
+
+// checkBinaryLog returns what keeps a source from being followed.
+func checkBinaryLog(f Facts) (out []task.Finding) {
+	if f.GTID == "" {
+		out = append(out, task.Finding{Name: BinaryLogMissing, Message: "the source has no binary log, or an empty one: set " +
+			"log_bin on the source, restart it, and write to it once"})
+	}
+	if f.BinlogFormat != "ROW" {
+		out = append(out, task.Finding{Name: BinaryLogFormat, Message: fmt.Sprintf("the source logs statements "+
+			"(binlog_format is %s), which may have another effect on the nodes: set binlog_format to ROW in its option file "+
+			"and with SET GLOBAL, and let all applications connect again", f.BinlogFormat)})
+	}
+	return out
 }

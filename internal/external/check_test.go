@@ -45,6 +45,11 @@ func TestCheck(t *testing.T) {
 		"a plugin": {func(f *Facts) { f.Accounts = []account{{Name: "a", Plugin: "pam"}} },
 			[]string{PluginUnavailable}, "pam"},
 		"a small volume": {func(f *Facts) { f.Inventory.Tables[0].Bytes = 900 << 20 }, []string{VolumeTooSmall}, "1126 MiB"},
+		"followed, without a binary log": {func(f *Facts) { f.Follow, f.BinlogFormat = true, "ROW" },
+			[]string{BinaryLogMissing}, "log_bin"},
+		"followed, with a log of statements": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat = true, "0-1-7", "MIXED" },
+			[]string{BinaryLogFormat}, "MIXED"},
+		"followed": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat = true, "0-1-7", "ROW" }, nil, ""},
 		"several": {func(f *Facts) {
 			f.Inventory.Tables = append(f.Inventory.Tables, table("m", "Aria", "id"), table("n", "InnoDB"))
 		}, []string{EngineNotReplicated, PrimaryKeyMissing}, "shop.m (Aria)"},

@@ -38,6 +38,8 @@ type Options struct {
 	// Users has accounts and roles copied, with their grants, but those whose names Skip has.
 	Users bool
 	Skip  []string
+	// Follow reports whether the source is to be followed after the copy.
+	Follow bool
 	// Connections is how many tables, or parts of them, are read at the same time.
 	Connections int
 	// Progress is called now and then.

@@ -48,7 +48,7 @@ func New(out, errOut io.Writer) *cobra.Command {
 	root.AddCommand(overview{e}.status(), encryption{e}.tls(), backups{e}.backup(), backups{e}.backups(),
 		restores{e}.restore(), connection{e}.connectCommand(),
 		logs{e}.logs(), recovery{e}.recover(), requests{e}.promote(), requests{e}.restart(),
-		imports{e}.importCommand(),
+		imports{e}.importCommand(), cutovers{e}.command(),
 		bundles{e}.report())
 	root.AddCommand(switches{e}.switches()...)
 	return root

@@ -3,6 +3,7 @@ package resources
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
@@ -29,7 +30,8 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 		Settings:      Settings(c),
 		Hibernated:    c.Spec.Hibernate,
 		SendWindows:   sendWindows(c.Spec.Replication),
-		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary,
+		RunEvents:     c.Spec.MariaDB.Events == v1alpha1.EventsFollowPrimary && !c.Follows(),
+		Follow:        follow(c),
 	}
 	if opts.LogFormat != logText {
 		n.LogFormat = opts.LogFormat
@@ -40,6 +42,27 @@ func NodeConfig(c *v1alpha1.GaleraCluster, size int, tls agentapi.TLSConfig, opt
 	n.AtRest = AtRest(c)
 	n.Revision = revision(n)
 	return n
+}
+
+// follow is the source that the nodes follow, nil for none. It stays in the configuration of a cluster that has become
+// independent: nodes decide by their own position whether they accept writes.
+func follow(c *v1alpha1.GaleraCluster) *agentapi.Follow {
+	from := c.Source()
+	if from == nil {
+		return nil
+	}
+	out := &agentapi.Follow{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil,
+		ServerID: serverID(cmp.Or(c.Status.Identity, string(c.UID)))}
+	if c.Spec.Cutover != nil {
+		out.Until = c.Spec.Cutover.GTID
+	}
+	return out
+}
+
+// serverID is a number that no source has by accident: people number their servers from 1.
+func serverID(of string) uint32 {
+	sum := sha256.Sum256([]byte(of))
+	return binary.BigEndian.Uint32(sum[:]) | 1<<31
 }
 
 // sendWindows are those the spec fixes, nil when it fixes none.

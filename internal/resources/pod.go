@@ -18,7 +18,7 @@ const (
 // costs a restart when it changes, and agents load a new configuration while they run.
 func podSpec(c *v1alpha1.GaleraCluster, opts Options) corev1.PodSpec {
 	scheduling := c.Spec.Scheduling.DeepCopy()
-	return extended(c, exported(c, withAtRest(c, corev1.PodSpec{
+	return extended(c, exported(c, withSource(c, withAtRest(c, corev1.PodSpec{
 		ServiceAccountName:            ServiceAccountName(c),
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
@@ -33,7 +33,7 @@ func podSpec(c *v1alpha1.GaleraCluster, opts Options) corev1.PodSpec {
 		PriorityClassName:             scheduling.PriorityClassName,
 		Affinity:                      affinity(c),
 		TopologySpreadConstraints:     topologySpread(c),
-	})))
+	}))))
 }
 
 // podSecurity, with containerSecurity, is what the Pod Security level "restricted" asks for, and a

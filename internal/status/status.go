@@ -44,6 +44,7 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.Requests = in.Requests
 	status.AtRest = atRestStatus(in, status.AtRest)
 	status.EnabledEvents = enabledEvents(in)
+	status.Replication = followingStatus(in, status.Replication)
 
 	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused
 	status.RequiredActions = requiredActions(in, unseen)
@@ -84,6 +85,7 @@ func setOrRemove(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind s
 	case known:
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionTimeZonesCurrent)
 	}
+	setFollowing(status, in, set)
 	if c := in.cluster(); c.ArchivesBinlog() {
 		set(v1alpha1.ConditionPointInTimeRecoverable, recoverable(c))
 	} else {

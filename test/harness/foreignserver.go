@@ -63,16 +63,22 @@ func StartForeignServer(ctx context.Context, k *Kube, namespace, image string) (
 	if err != nil {
 		return nil, err
 	}
-	cfg := mysql.NewConfig()
 	s.Host = pod.Status.PodIP
-	cfg.User, cfg.Net, cfg.Addr = "root", "tcp", net.JoinHostPort(s.Host, databasePort)
+	s.DB, err = s.As("root", "")
+	return s, err
+}
+
+// As returns connections as an account.
+func (s *ForeignServer) As(user, password string) (*sql.DB, error) {
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = user, password, "tcp", net.JoinHostPort(s.Host, databasePort)
 	c, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s.DB = sql.OpenDB(c)
-	s.DB.SetMaxIdleConns(-1) // minutes pass between statements, and hosts fail
-	return s, nil
+	db := sql.OpenDB(c)
+	db.SetMaxIdleConns(-1) // minutes pass between statements, and hosts fail
+	return db, nil
 }
 
 // Exec runs statements there.

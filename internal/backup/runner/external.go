@@ -53,7 +53,7 @@ func checkSource(ctx context.Context, source *sql.DB, t task.External, version s
 }
 
 func options(t task.External) external.Options {
-	return external.Options{Databases: t.Databases, Users: t.Users, Skip: append([]string{importer, replayer}, t.Skip...),
+	return external.Options{Databases: t.Databases, Users: t.Users, Follow: t.Follow, Skip: append([]string{importer, replayer}, t.Skip...),
 		Connections: t.Connections}
 }
 
@@ -216,6 +216,9 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 		}
 	}
 	r, err := external.Copy(ctx, source, target, o)
+	if err == nil && t.Follow {
+		err = external.SetPosition(ctx, target, r.GTID)
+	}
 	if err == nil {
 		_, err = target.ExecContext(ctx, "DROP USER "+account)
 	}

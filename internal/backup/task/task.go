@@ -164,6 +164,8 @@ type External struct {
 	// Users has accounts copied, but those whose names Skip has.
 	Users bool     `json:"users,omitempty"`
 	Skip  []string `json:"skip,omitempty"`
+	// Follow reports whether the cluster goes on with the source's transactions after the copied moment.
+	Follow bool `json:"follow,omitempty"`
 	// Connections is how many read at the same time.
 	Connections int `json:"connections,omitempty"`
 	// VolumeBytes is the size of the cluster's volumes.

@@ -1,0 +1,243 @@
+package plugin
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// cutovers is the command cutover.
+type cutovers struct{ *env }
+
+const (
+	// maxLag is how many seconds a cluster may be behind its source when a cutover begins.
+	maxLag = 1
+	// quietFor is for how long a source that is not read-only must have written nothing.
+	quietFor = 5 * time.Second
+)
+
+// command ends that a cluster follows a source.
+func (e cutovers) command() *cobra.Command {
+	var timeout time.Duration
+	var stopped bool
+	c := &cobra.Command{
+		Use: "cutover NAME", Short: "End following another server, and accept writes", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: e.clusterNames,
+		Long: "End that a cluster follows another server (spec.bootstrapFrom.external.follow), once it has applied all that the " +
+			"server has written.\n\nThe command waits until the cluster is at most a second behind, makes the server read-only if " +
+			"the account of credentialsSecretRef may, and otherwise waits until you have. It then writes the server's last " +
+			"position to spec.cutover. Each node accepts writes as soon as it has applied everything up to there. Until " +
+			"spec.cutover is sent, a failure makes the server writable again; afterwards nothing is taken back. A command that " +
+			"was interrupted can be run again.\n\nThe connection to the server is made from this machine. The contents of tables " +
+			"are not compared.",
+		Example: "  kubectl galera cutover shop",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := e.connect(); err != nil {
+				return err
+			}
+			return e.run(cmd.Context(), args[0], timeout, stopped)
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long each step may take")
+	c.Flags().BoolVar(&stopped, "writes-stopped", false,
+		"nothing writes to the server any more: do not make it read-only, and wait until it has written nothing for 5 seconds")
+	return c
+}
+
+func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, stopped bool) error {
+	c, err := e.cluster(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case c.Source() == nil:
+		return fmt.Errorf("%s follows no server: spec.bootstrapFrom.external.follow is not set", name)
+	}
+	if c.Spec.Cutover == nil {
+		source, err := e.source(ctx, c)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = source.Close() }()
+		if err := e.begin(ctx, c, source, timeout, stopped); err != nil {
+			return err
+		}
+		defer e.compare(ctx, c.Name, source)
+	}
+	began := time.Now()
+	err = e.await(ctx, timeout, task{cluster: name, at: e.lookAt(name, cutoverLine), late: "not all nodes accept writes yet",
+		goesOn: "the cutover goes on by itself: kubectl galera status " + name})
+	if err == nil {
+		e.say("%s accepts writes on all nodes, %s after its last position was known", name,
+			time.Since(began).Round(100*time.Millisecond))
+	}
+	return err
+}
+
+// source connects to the server that a cluster follows.
+func (e cutovers) source(ctx context.Context, c *v1alpha1.GaleraCluster) (*sql.DB, error) {
+	from := c.Source()
+	f := importFlags{host: from.Host, port: int(from.Port), credentials: from.CredentialsSecretRef.Name,
+		insecure: from.TLS == nil, verify: v1alpha1.VerifyIdentity}
+	if from.TLS != nil {
+		f.ca = from.TLS.CASecretRef.Name
+	}
+	credentials, err := imports(e).secret(ctx, f.credentials)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := imports(e).secret(ctx, f.ca)
+	if err != nil {
+		return nil, err
+	}
+	server, err := f.server(credentials, ca)
+	if err != nil {
+		return nil, err
+	}
+	return server.Open()
+}
+
+// begin ends the writes of the source, and records its last position. Until that is recorded, an error undoes it.
+func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *sql.DB, timeout time.Duration,
+	stopped bool) (err error) {
+	err = e.await(ctx, timeout, task{cluster: c.Name, at: e.lookAt(c.Name, lagLine), late: "the cluster is too far behind",
+		goesOn: "nothing was changed"})
+	if err != nil {
+		return err
+	}
+	made := false
+	if !stopped {
+		if made, err = e.readOnly(ctx, source, timeout); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		if err == nil || !made {
+			return
+		}
+		if _, undo := source.ExecContext(context.WithoutCancel(ctx), "SET GLOBAL read_only = OFF"); undo != nil {
+			err = fmt.Errorf("%w; and the source is still read-only: %w", err, undo)
+			return
+		}
+		err = fmt.Errorf("%w; the source accepts writes again", err)
+	}()
+	last, err := lastPosition(ctx, source, stopped, timeout)
+	if err != nil {
+		return err
+	}
+	e.say("the last position of the source is %s", last)
+	made = false // an answer that is lost may be that of a patch that was written: the source stays as it is
+	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": map[string]any{"gtid": last}}})
+}
+
+// readOnly makes a source read-only, or waits until a person has. made reports whether it did.
+func (e cutovers) readOnly(ctx context.Context, source *sql.DB, timeout time.Duration) (made bool, err error) {
+	is := func(ctx context.Context) (on bool, err error) {
+		err = source.QueryRowContext(ctx, "SELECT @@GLOBAL.read_only").Scan(&on)
+		return on, err
+	}
+	if on, err := is(ctx); err != nil || on {
+		return false, err
+	}
+	_, refused := source.ExecContext(ctx, "SET GLOBAL read_only = ON")
+	if refused == nil {
+		e.say("the source is read-only")
+		return true, nil
+	}
+	e.say("the source could not be made read-only (%s). Run there: SET GLOBAL read_only = ON", refused)
+	within, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for {
+		if on, err := is(within); err == nil && on {
+			return false, nil
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-within.Done():
+			return false, fmt.Errorf("after %s the source still accepts writes; nothing was changed", timeout)
+		}
+	}
+}
+
+// lastPosition is the source's position, once it does not change any more.
+func lastPosition(ctx context.Context, source *sql.DB, stopped bool, timeout time.Duration) (string, error) {
+	pause := 200 * time.Millisecond
+	if stopped {
+		pause = quietFor
+	}
+	within, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	before := ""
+	for {
+		var now string
+		if err := source.QueryRowContext(within, "SELECT @@GLOBAL.gtid_binlog_pos").Scan(&now); err != nil {
+			return "", fmt.Errorf("reading the source's position: %w", err)
+		}
+		if now == "" {
+			return "", errors.New("the source has no binary log any more")
+		}
+		if now == before {
+			return strings.ReplaceAll(now, " ", ""), nil
+		}
+		before = now
+		select {
+		case <-time.After(pause):
+		case <-within.Done():
+			return "", errors.New("the source goes on writing: stop what writes there, accounts with READ ONLY ADMIN included")
+		}
+	}
+}
+
+// compare warns of what the source has written after its last position.
+func (e cutovers) compare(ctx context.Context, name string, source *sql.DB) {
+	c, err := e.cluster(ctx, name)
+	if err != nil || c.Spec.Cutover == nil {
+		return
+	}
+	var now string
+	if err := source.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_binlog_pos").Scan(&now); err == nil &&
+		strings.ReplaceAll(now, " ", "") != c.Spec.Cutover.GTID {
+		e.say("WARNING: the source has written after %s, up to %s, and %s does not have that. Read it there with "+
+			"mariadb-binlog, and write it to %s by hand", c.Spec.Cutover.GTID, now, name, name)
+	}
+}
+
+// lagLine reports whether a cluster is close enough to its source.
+func lagLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
+	following := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionFollowing)
+	r := c.Status.Replication
+	switch {
+	case r == nil || following == nil:
+		return "the cluster does not follow yet", false, nil
+	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFollowing):
+		return following.Message, false, nil
+	case r.SecondsBehind == nil:
+		return r.Node + " runs the channel, and how far it is behind is not known yet", false, nil
+	case *r.SecondsBehind > maxLag:
+		return fmt.Sprintf("%d seconds behind %s", *r.SecondsBehind, r.Source), false, nil
+	}
+	return fmt.Sprintf("%s follows %s, %d seconds behind", r.Node, r.Source, *r.SecondsBehind), true, nil
+}
+
+// cutoverLine reports whether all nodes accept writes.
+func cutoverLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
+	r := c.Status.Replication
+	if r != nil && r.Role == v1alpha1.RoleIndependent {
+		return "", true, nil
+	}
+	if f := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionFollowing); f != nil &&
+		f.Reason != v1alpha1.ReasonFollowing {
+		return f.Message, false, nil
+	}
+	return "waiting until the nodes have applied everything from " + net.JoinHostPort(c.Source().Host,
+		strconv.Itoa(int(c.Source().Port))), false, nil
+}

@@ -1,0 +1,50 @@
+package plugin
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// TestCutoverLines: a cutover begins when the cluster follows and is close, and ends when all nodes accept writes.
+func TestCutoverLines(t *testing.T) {
+	cluster := func(status metav1.ConditionStatus, reason string, r *v1alpha1.ReplicationStatus) *v1alpha1.GaleraCluster {
+		c := &v1alpha1.GaleraCluster{}
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
+			Follow: true}}
+		c.Status.Replication = r
+		if status != "" {
+			c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFollowing, Status: status, Reason: reason,
+				Message: "the message"}}
+		}
+		return c
+	}
+	behind := func(seconds int64) *v1alpha1.ReplicationStatus {
+		return &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: "shop-0", Source: "db:3306", SecondsBehind: &seconds}
+	}
+	ended := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
+	for name, tc := range map[string]struct {
+		line func(*v1alpha1.GaleraCluster) (string, bool, error)
+		of   *v1alpha1.GaleraCluster
+		done bool
+		says string
+	}{
+		"nothing is known":       {lagLine, cluster("", "", nil), false, "does not follow yet"},
+		"the channel has failed": {lagLine, cluster("False", v1alpha1.ReasonChannelStopped, behind(0)), false, "the message"},
+		"far behind":             {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(2)), false, "2 seconds behind db:3306"},
+		"close":                  {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(1)), true, "shop-0 follows db:3306"},
+		"the lag is not known": {lagLine, cluster("True", v1alpha1.ReasonFollowing,
+			&v1alpha1.ReplicationStatus{Node: "shop-0"}), false, "not known yet"},
+		"nodes apply the rest":    {cutoverLine, cluster("True", v1alpha1.ReasonFollowing, behind(0)), false, "everything from db:3306"},
+		"some nodes are open":     {cutoverLine, cluster("False", v1alpha1.ReasonCuttingOver, behind(0)), false, "the message"},
+		"all nodes accept writes": {cutoverLine, cluster("", "", ended), true, ""},
+	} {
+		line, done, err := tc.line(tc.of)
+		if err != nil || done != tc.done || !strings.Contains(line, tc.says) {
+			t.Errorf("%s: %q %v %v", name, line, done, err)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package resources
+
+import (
+	"testing"
+
+	"github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// TestSourceIsMounted: a cluster that follows mounts the named keys of the Secrets and nothing else of them, as files;
+// another cluster mounts none. Its configuration has no password, and another server_id than a source's default.
+func TestSourceIsMounted(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Name, c.Namespace, c.UID = "shop", "demo", "6b4c1a52-0000-11f0-a000-000000000000"
+	from := &v1alpha1.BootstrapExternal{Host: "db", Port: 3306, CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
+		TLS: &v1alpha1.ExternalTLS{CASecretRef: v1alpha1.LocalName{Name: "old-ca"}}}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: from}
+	mounted := func() map[string]int {
+		out := map[string]int{}
+		for _, v := range podSpec(c, Options{}).Volumes {
+			if s := v.Secret; s != nil && (s.SecretName == "old" || s.SecretName == "old-ca") {
+				out[s.SecretName] = len(s.Items)
+				if s.Optional == nil || !*s.Optional {
+					t.Errorf("a pod would not start without the Secret %s", s.SecretName)
+				}
+			}
+		}
+		return out
+	}
+	if got := mounted(); len(got) != 0 || follow(c) != nil {
+		t.Errorf("a cluster that does not follow: %v", got)
+	}
+	from.Follow = true
+	if got := mounted(); len(got) != 2 || got["old"] != 2 || got["old-ca"] != 1 {
+		t.Errorf("a cluster that follows: %v", got)
+	}
+	f := follow(c)
+	if f == nil || f.Host != "db" || f.Plain || f.Until != "" || f.ServerID < 1<<31 {
+		t.Errorf("%+v", f)
+	}
+	c.Spec.MariaDB.Events = v1alpha1.EventsFollowPrimary
+	if NodeConfig(c, 3, TLSConfig(c), Options{}).RunEvents {
+		t.Error("a cluster that follows runs events")
+	}
+	c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
+	if n := NodeConfig(c, 3, TLSConfig(c), Options{}); !n.RunEvents || n.Follow.Until != "0-1-7" {
+		t.Errorf("after the cutover: %+v", n.Follow)
+	}
+}

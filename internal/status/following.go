@@ -1,0 +1,115 @@
+package status
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// followedFacts are what the nodes report of a source.
+type followedFacts struct {
+	// node runs the channel, "" for none. of is what it reports.
+	node string
+	of   *agentapi.Following
+	// applied is the position of a node, and waiting what the one waits for whose task the channel is.
+	applied, waiting string
+	// open are the nodes that accept writes, missing those that do not yet, or report nothing.
+	open, missing []string
+}
+
+func followedOf(in Input) (f followedFacts) {
+	for _, m := range in.Snapshot.Members {
+		r := in.report(m.Name)
+		if r == nil || r.Following == nil {
+			f.missing = append(f.missing, m.Name)
+			continue
+		}
+		if r.Channel == agentapi.TaskOn {
+			f.node, f.of = m.Name, r.Following
+		}
+		if r.Following.Applied != "" {
+			f.applied = r.Following.Applied
+		}
+		if r.Following.Waiting != "" {
+			f.waiting = m.Name + ": " + r.Following.Waiting
+		}
+		if r.Following.Reached && !r.Following.ReadOnly {
+			f.open = append(f.open, m.Name)
+		} else {
+			f.missing = append(f.missing, m.Name)
+		}
+	}
+	return f
+}
+
+// followingStatus is how far the cluster is. Once it was independent it stays so: a node decides by its own position.
+func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.ReplicationStatus {
+	c := in.cluster()
+	from := c.Source()
+	if from == nil || before != nil && before.Role == v1alpha1.RoleIndependent {
+		return before
+	}
+	f := followedOf(in)
+	out := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: f.node, Applied: f.applied,
+		Source: net.JoinHostPort(from.Host, strconv.Itoa(int(from.Port)))}
+	if out.Applied == "" && before != nil {
+		out.Applied = before.Applied
+	}
+	if f.of != nil {
+		out.Applied = f.of.Applied
+		if ch := f.of.Channel; ch != nil {
+			out.Received, out.SecondsBehind, out.Error = ch.Received, ch.SecondsBehind, ch.Error
+		}
+	}
+	if c.Spec.Cutover != nil && len(f.missing) == 0 && len(f.open) > 0 {
+		out.Role, out.Node, out.SecondsBehind, out.Error = v1alpha1.RoleIndependent, "", nil, ""
+	}
+	return out
+}
+
+// setFollowing sets the condition until the cluster is independent.
+func setFollowing(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind string, v condition)) {
+	if in.cluster().Source() == nil || status.Replication != nil && status.Replication.Role == v1alpha1.RoleIndependent {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionFollowing)
+		return
+	}
+	set(v1alpha1.ConditionFollowing, following(in))
+}
+
+// following is True while transactions of the source are received and applied.
+func following(in Input) condition {
+	c, f := in.cluster(), followedOf(in)
+	source := c.Source().Host
+	switch {
+	case c.Spec.Cutover != nil && f.node == "" && len(f.open) > 0:
+		return no(v1alpha1.ReasonCuttingOver, "nodes accept writes: "+several(f.open)+"; these do not yet: "+
+			several(f.missing))
+	case f.node == "" && f.waiting != "":
+		return no(v1alpha1.ReasonChannelStarting, "no node applies what "+source+" writes. "+f.waiting)
+	case f.node == "":
+		return no(v1alpha1.ReasonChannelStarting, "no node applies what "+source+" writes yet")
+	}
+	ch := f.of.Channel
+	switch {
+	case ch == nil:
+		return no(v1alpha1.ReasonChannelStarting, f.node+" is about to connect to "+source)
+	case ch.Error != "" && (!ch.Applying || !ch.Connected):
+		return no(v1alpha1.ReasonChannelStopped, fmt.Sprintf("%s does not apply what %s writes (error %d): %s. It has "+
+			"applied everything up to %s, and tries again every 10 seconds", f.node, source, ch.ErrorNumber, clip(ch.Error, 300),
+			f.of.Applied))
+	case !ch.Applying || !ch.Connected:
+		return no(v1alpha1.ReasonChannelStarting, f.node+" is about to connect to "+source)
+	}
+	return yes(v1alpha1.ReasonFollowing, f.node+" applies what "+source+" writes. No node accepts writes of clients")
+}
+
+// open reports whether a node accepts writes that follows, or has followed, a source.
+func open(in Input, member string) bool {
+	r := in.report(member)
+	return r != nil && r.Following != nil && r.Following.Reached && !r.Following.ReadOnly
+}

@@ -1,0 +1,83 @@
+package status
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+func TestFollowing(t *testing.T) {
+	seconds := int64(3)
+	waits := func(says string) *agentapi.Following {
+		return &agentapi.Following{Applied: "0-1-7", ReadOnly: true, Waiting: says}
+	}
+	runs := func(edit func(*agentapi.ChannelState)) *agentapi.Following {
+		ch := &agentapi.ChannelState{Running: true, Connected: true, Applying: true, Received: "0-1-9", SecondsBehind: &seconds}
+		edit(ch)
+		return &agentapi.Following{Applied: "0-1-8", ReadOnly: true, Channel: ch}
+	}
+	opened := &agentapi.Following{Applied: "0-1-9", Reached: true}
+	well := runs(func(*agentapi.ChannelState) {})
+	for name, tc := range map[string]struct {
+		of          [3]*agentapi.Following
+		cutover     bool
+		want        string
+		says        string
+		role        string
+		available   string
+		received    string
+		independent bool
+	}{
+		"follows": {of: [3]*agentapi.Following{well, waits(""), waits("")}, want: "True Following", says: "n-0 applies",
+			role: v1alpha1.RoleFollower, available: "False Following", received: "0-1-9"},
+		"an error": {of: [3]*agentapi.Following{runs(func(c *agentapi.ChannelState) {
+			c.Applying, c.ErrorNumber, c.Error = false, 1062, "Duplicate entry"
+		}), waits(""), waits("")}, want: "False ChannelStopped", says: "error 1062", role: v1alpha1.RoleFollower,
+			available: "False Following", received: "0-1-9"},
+		"no node runs it": {of: [3]*agentapi.Following{waits("the credentials are missing"), waits(""), waits("")},
+			want: "False ChannelStarting", says: "n-0: the credentials", role: v1alpha1.RoleFollower, available: "False Following"},
+		"no node answers": {want: "False ChannelStarting", role: v1alpha1.RoleFollower, available: "False Following"},
+		"some accept writes": {of: [3]*agentapi.Following{opened, waits(""), nil}, cutover: true, want: "False CuttingOver",
+			says: "n-1", role: v1alpha1.RoleFollower, available: "True Available"},
+		"all accept writes": {of: [3]*agentapi.Following{opened, opened, opened}, cutover: true,
+			role: v1alpha1.RoleIndependent, available: "True Available"},
+		"all were independent": {cutover: true, independent: true, role: v1alpha1.RoleIndependent, available: "True Available"},
+	} {
+		in := healthy()
+		c := in.Facts.Cluster
+		in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306, Follow: true}}
+		if tc.cutover {
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
+		}
+		if tc.independent {
+			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
+		}
+		for i, m := range in.Snapshot.Members {
+			seen := in.Seen[m.Name]
+			seen.Report.Following, seen.Report.Channel = tc.of[i], agentapi.TaskOff
+			if tc.of[i] != nil && tc.of[i].Channel != nil {
+				seen.Report.Channel = agentapi.TaskOn
+			}
+			in.Seen[m.Name] = seen
+		}
+		Update(&c.Status, in)
+		text := func(kind string) (string, string) {
+			if v := meta.FindStatusCondition(c.Status.Conditions, kind); v != nil {
+				return string(v.Status) + " " + v.Reason, v.Message
+			}
+			return "", ""
+		}
+		got, message := text(v1alpha1.ConditionFollowing)
+		available, _ := text(v1alpha1.ConditionAvailable)
+		r := c.Status.Replication
+		if got != tc.want || !strings.Contains(message, tc.says) || available != tc.available || r.Role != tc.role ||
+			r.Received != tc.received {
+			t.Errorf("%s: %q %q, %q, %+v", name, got, message, available, r)
+		}
+	}
+}
