@@ -21,7 +21,7 @@ type channels struct {
 	// stale lets a channel begin where its member was, without waiting for what the group has committed.
 	stale  bool
 	mutate func(*Exclusive)
-	wrong bool
+	wrong  bool
 }
 
 type channelMember struct {
