@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/handover"
 	"github.com/galera-operator/galera-operator/internal/agent/join"
+	"github.com/galera-operator/galera-operator/internal/agent/proxy"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/logs"
@@ -28,6 +29,7 @@ import (
 const usage = `usage:
   agent run                 be PID 1 of a database pod
   agent arbitrator          be PID 1 of the arbitrator's pod
+  agent proxy               be PID 1 of a proxy's pod
   agent install DIRECTORY   copy this binary to DIRECTORY/agent, and name its user in DIRECTORY/passwd
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
@@ -55,6 +57,8 @@ func run(args []string) error {
 		return runAgent()
 	case "arbitrator":
 		return runArbitrator()
+	case "proxy":
+		return runProxy()
 	case handover.CheckCommand:
 		state, err := handover.Read(os.Stdin)
 		if err != nil {
@@ -102,6 +106,17 @@ func runArbitrator() error {
 	return arbitrator.Run(context.Background(), arbitrator.Options{Name: o.Name, Namespace: o.Namespace,
 		Address: o.Address,
 		Places:  o.Places, Version: o.Version, Digest: o.Digest, Logger: o.Logger, Output: o.Output, LogFormat: o.LogFormat})
+}
+
+func runProxy() error {
+	debug.SetMemoryLimit(memoryLimit)
+	out := logs.FromEnv(os.Stdout)
+	slog.SetDefault(out.Logger()) // for what libraries log
+	return proxy.Run(context.Background(), proxy.Options{
+		Address: os.Getenv(agentapi.EnvPodIP), Dir: agentapi.ProxyRunDir, StateDir: agentapi.ProxyStateDir,
+		TLSDir: agentapi.ProxyTLSDir, Program: "proxysql", Logger: out.Logger(),
+		Output: func(line string) { out.Line("proxysql", line, logs.Whole) },
+	})
 }
 
 // options are the same for both kinds of agent: the pod's environment, and where the lines go, those of the server

@@ -56,9 +56,14 @@ func withLongPoll(h http.Handler) http.Handler {
 // bounded bounds the bodies of requests.
 func (l limits) bounded(h http.Handler) http.Handler {
 	usual, program := http.MaxBytesHandler(h, l.bodyBytes), http.MaxBytesHandler(h, l.programBytes)
+	proxy := http.MaxBytesHandler(h, agentapi.MaxProxyState)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == agentapi.PathAgent && l.programBytes > 0 {
 			program.ServeHTTP(w, r)
+			return
+		}
+		if r.URL.Path == agentapi.PathProxy && l.programBytes > 0 {
+			proxy.ServeHTTP(w, r)
 			return
 		}
 		usual.ServeHTTP(w, r)

@@ -24,6 +24,8 @@ const (
 type Credentials struct {
 	Pair  *tls.Certificate
 	Roots *x509.CertPool
+	// Name is a name that the other side's certificate must carry, "" for any.
+	Name string
 }
 
 // config asks for no name: Galera itself checks the chain only. Verification is done by hand after the
@@ -37,7 +39,7 @@ func (c Credentials) config() *tls.Config {
 }
 
 // anonymous presents no certificate: port 3306 refuses that of a node.
-func (c Credentials) anonymous() Credentials { return Credentials{Roots: c.Roots} }
+func (c Credentials) anonymous() Credentials { return Credentials{Roots: c.Roots, Name: c.Name} }
 
 // describe returns what a finished handshake showed.
 func (c Credentials) describe(state tls.ConnectionState, now time.Time) agentapi.ChannelFact {
@@ -57,6 +59,7 @@ func (c Credentials) describe(state tls.ConnectionState, now time.Time) agentapi
 		intermediates.AddCert(cert)
 	}
 	_, err := leaf.Verify(x509.VerifyOptions{Roots: c.Roots, Intermediates: intermediates, CurrentTime: now,
+		DNSName:   c.Name,
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	if err != nil {
 		fact.Problem = "the certificate that was presented is not trusted: " + err.Error()

@@ -69,6 +69,11 @@ func clientsTLS(ctx context.Context, addr string, c Credentials) agentapi.Channe
 	return fact
 }
 
+// ClientsTLS asks a MySQL port for TLS, and verifies its certificate by the CAs and the name.
+func ClientsTLS(ctx context.Context, addr string, c Credentials) agentapi.ChannelFact {
+	return clientsTLS(ctx, addr, c)
+}
+
 // ClientsPlain tries to log in without TLS and reports whether the server went along with it. An error
 // means that nothing was learnt.
 func ClientsPlain(ctx context.Context, addr string) (accepted bool, err error) {

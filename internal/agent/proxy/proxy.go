@@ -1,0 +1,319 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
+)
+
+const (
+	// pace is how often the files that are mounted are read, and ProxySQL is asked.
+	pace = time.Second
+	// proveInterval is how often the ports are proved.
+	proveInterval = 15 * time.Second
+	// restartPause follows a ProxySQL that ended by itself.
+	restartPause = 2 * time.Second
+	// lameTimeout is how long new clients are still taken when the pod ends: Services notice a moment later. drainTimeout
+	// is how long statements and transactions may take from then on; stopTimeout what ProxySQL itself may take.
+	lameTimeout  = 3 * time.Second
+	drainTimeout = 30 * time.Second
+	stopTimeout  = 5 * time.Second
+)
+
+// Options are what a proxy is started with.
+type Options struct {
+	// Address is the pod's.
+	Address string
+	// Dir is a volume in memory, StateDir and TLSDir are where the Secrets are mounted.
+	Dir, StateDir, TLSDir string
+	// Program is ProxySQL's.
+	Program string
+	Logger  *slog.Logger
+	// Output gets ProxySQL's log lines.
+	Output func(line string)
+}
+
+// proxy holds what the ports and the loop share.
+type proxy struct {
+	Options
+	table   platform.ProcessTable
+	sockets platform.SocketSet
+	kick    chan struct{}
+
+	mu       sync.Mutex
+	wanted   *agentapi.ProxyState
+	material certs.Material
+	report   agentapi.ProxyReport
+	draining bool
+	beat     time.Time
+	metrics  string
+
+	run
+}
+
+// run is one ProxySQL. It belongs to the loop.
+type run struct {
+	process *mariadbd.Process
+	admin   admin
+	// applied is the statements of each section that are in effect; started reports whether ProxySQL listens.
+	applied map[string][]string
+	started bool
+	// pair is the certificate that ProxySQL has.
+	pair     string
+	provedAt time.Time
+	ended    time.Time
+}
+
+// Run runs ProxySQL until a signal ends it.
+func Run(ctx context.Context, o Options) error {
+	p := &proxy{Options: o, kick: make(chan struct{}, 1)}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a broken log pipe must not end it
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p.read()
+	if err := p.serve(ctx); err != nil {
+		return err
+	}
+	for tick := time.NewTicker(pace); ; {
+		p.step(ctx)
+		select {
+		case <-signals:
+			p.drain(ctx)
+			return nil
+		case <-tick.C:
+		case <-p.kick:
+		}
+	}
+}
+
+// step makes ProxySQL what it is to be, as far as that is known.
+func (p *proxy) step(ctx context.Context) {
+	p.table.Reap()
+	p.read()
+	err := p.ensure(ctx)
+	if err == nil {
+		err = p.apply(ctx)
+	}
+	report := p.observe(ctx, err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if report.Problem != "" && report.Problem != p.report.Problem {
+		p.Logger.Warn("ProxySQL is not as it is to be", "why", report.Problem)
+	}
+	p.report, p.beat = report, time.Now()
+}
+
+// read takes over what is mounted. A state that cannot be read changes nothing.
+func (p *proxy) read() {
+	material, err := certs.Read(p.TLSDir)
+	if err == nil && len(material.Cert) > 0 {
+		p.mu.Lock()
+		p.material = material
+		p.mu.Unlock()
+	}
+	if s, err := readState(p.StateDir); err == nil {
+		p.take(s)
+	}
+}
+
+// take keeps a state that is newer than the one that is known.
+func (p *proxy) take(s agentapi.ProxyState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wanted != nil && s.Revision <= p.wanted.Revision {
+		return
+	}
+	p.wanted = &s
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// ensure has a ProxySQL whose admin interface answers.
+func (p *proxy) ensure(ctx context.Context) error {
+	if p.process != nil {
+		select {
+		case <-p.process.Done():
+			exit := p.process.Exit()
+			p.Logger.Error("ProxySQL has ended", "code", exit.Code, "signal", exit.Signal.String())
+			_ = p.admin.db.Close()
+			p.run = run{ended: time.Now()}
+		default:
+			_, err := p.admin.table(ctx, "SELECT 1")
+			return err
+		}
+	}
+	if time.Since(p.ended) < restartPause {
+		return errors.New("ProxySQL has ended, and is started again in a moment")
+	}
+	if err := p.installPair(); err != nil {
+		return err
+	}
+	return p.start(ctx)
+}
+
+// start starts ProxySQL without a port for clients.
+func (p *proxy) start(ctx context.Context) error {
+	data, socket, password := filepath.Join(p.Dir, "data"), filepath.Join(p.Dir, "admin.sock"), rand.Text()
+	_ = os.Remove(socket)
+	file := filepath.Join(p.Dir, "proxysql.cnf")
+	if err := datadir.WriteFile(file, []byte(configuration(data, socket, password, listenAddress(p.Address))), 0o600); err != nil {
+		return err
+	}
+	process, err := mariadbd.Start(&p.table, mariadbd.Command{Path: p.Program, Dir: p.Dir, Log: p.Output, Env: os.Environ(),
+		Args: []string{"--initial", "-f", "-n", "--idle-threads", "--no-version-check", "-c", file, "-D", data}})
+	if err != nil {
+		return fmt.Errorf("starting ProxySQL: %w", err)
+	}
+	admin, err := openAdmin(socket, password)
+	if err != nil {
+		return err
+	}
+	p.run = run{process: process, admin: admin, applied: map[string][]string{}, pair: p.pair}
+	for wait := time.NewTicker(100 * time.Millisecond); ; {
+		if _, err = admin.table(ctx, "SELECT 1"); err == nil {
+			return nil
+		}
+		select {
+		case <-process.Done():
+			return errors.New("ProxySQL ended while it started: " + strings.Join(last(process.Exit().Lines), " | "))
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-wait.C:
+		}
+	}
+}
+
+func last(lines []string) []string { return lines[max(0, len(lines)-3):] }
+
+// installPair writes the certificate where ProxySQL reads it.
+func (p *proxy) installPair() error {
+	p.mu.Lock()
+	m := p.material
+	p.mu.Unlock()
+	if len(m.Cert) == 0 || len(m.Key) == 0 || len(m.CA) == 0 {
+		return errors.New("waiting for the proxy's certificate")
+	}
+	data := filepath.Join(p.Dir, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{"proxysql-ca.pem": m.CA, "proxysql-cert.pem": m.Cert,
+		"proxysql-key.pem": m.Key} {
+		if err := datadir.WriteFile(filepath.Join(data, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	p.pair = string(m.Cert)
+	return nil
+}
+
+// apply loads the sections that differ from what is in effect, and opens the port for clients when all are.
+func (p *proxy) apply(ctx context.Context) error {
+	p.mu.Lock()
+	s, renewed := p.wanted, string(p.material.Cert) != p.pair
+	p.mu.Unlock()
+	if renewed {
+		if err := p.installPair(); err != nil {
+			return err
+		}
+		if err := p.admin.run(ctx, "PROXYSQL RELOAD TLS"); err != nil {
+			p.pair = ""
+			return err
+		}
+		p.Logger.Info("the proxy's certificate was loaded")
+	}
+	if s == nil {
+		return errors.New("waiting for a state")
+	}
+	caFile := filepath.Join(p.Dir, "nodes-ca.pem")
+	if err := datadir.WriteFile(caFile, []byte(s.CA), 0o600); err != nil {
+		return err
+	}
+	for _, part := range sections(*s, caFile) {
+		if slices.Equal(p.applied[part.name], part.statements) {
+			continue
+		}
+		delete(p.applied, part.name)
+		statements := part.statements
+		if !p.started && part.loadedByStart { // LOAD would crash ProxySQL 2.7.1
+			statements = statements[:len(statements)-1]
+		}
+		if err := p.admin.run(ctx, statements...); err != nil {
+			return fmt.Errorf("loading %s: %w", part.name, err)
+		}
+		p.applied[part.name] = part.statements
+		p.Logger.Info("a part of the state was loaded", "part", part.name, "revision", s.Revision)
+	}
+	if !p.started {
+		if err := p.admin.run(ctx, "PROXYSQL START"); err != nil {
+			return err
+		}
+		p.started = true
+	}
+	return nil
+}
+
+// listenAddress is where clients connect: in the family of the pod's address.
+func listenAddress(pod string) string {
+	if ip := net.ParseIP(pod); ip != nil && ip.To4() == nil {
+		return fmt.Sprintf("[::]:%d", agentapi.ProxyPort)
+	}
+	return fmt.Sprintf("0.0.0.0:%d", agentapi.ProxyPort)
+}
+
+// drain ends ProxySQL: it takes no new clients, and those that wait for an answer or are in a transaction get the time
+// for it.
+func (p *proxy) drain(ctx context.Context) {
+	p.mu.Lock()
+	p.draining = true
+	p.mu.Unlock()
+	if p.process == nil {
+		return
+	}
+	if p.started {
+		pause(ctx, lameTimeout)
+		if err := p.admin.run(ctx, "PROXYSQL PAUSE"); err != nil {
+			p.Logger.Warn("new clients are still taken", "error", err)
+		}
+		for end := time.Now().Add(drainTimeout); time.Now().Before(end); pause(ctx, pace/4) {
+			if n, err := p.admin.busy(ctx); err != nil || n == 0 {
+				break
+			}
+		}
+	}
+	p.process.Terminate()
+	select {
+	case <-p.process.Done():
+	case <-time.After(stopTimeout):
+		p.process.Kill()
+		<-p.process.Done()
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

@@ -1,0 +1,93 @@
+package proxy
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/certs"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// observe asks ProxySQL, and proves the ports from time to time. problem is why the state is not in effect.
+func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport {
+	p.mu.Lock()
+	s, before := p.wanted, p.report
+	p.mu.Unlock()
+	r := agentapi.ProxyReport{Version: before.Version, Frontend: before.Frontend}
+	if problem != nil {
+		r.Problem = problem.Error()
+	}
+	if p.process == nil || s == nil {
+		return r
+	}
+	if p.started && problem == nil {
+		r.Revision = s.Revision
+	}
+	counters, err := p.admin.counters(ctx)
+	pools, poolsErr := p.admin.pools(ctx)
+	if err != nil || poolsErr != nil {
+		r.Problem = fmt.Sprint("the admin interface of ProxySQL does not answer: ", err, poolsErr)
+		return r
+	}
+	r.Clients = integer(counters["Client_Connections_connected"])
+	if r.Version == "" {
+		if rows, err := p.admin.table(ctx, "SELECT @@admin-version"); err == nil && len(rows) > 0 {
+			r.Version, _, _ = strings.Cut(rows[0][0], "-")
+		}
+	}
+	for _, n := range s.Nodes {
+		pool := pools[n.Address]
+		pool.Name = n.Name
+		if i := slices.IndexFunc(before.Nodes, func(b agentapi.ProxyPool) bool { return b.Name == n.Name }); i >= 0 {
+			pool.Backend = before.Nodes[i].Backend
+		}
+		r.Nodes = append(r.Nodes, pool)
+	}
+	p.exportMetrics(ctx)
+	if p.started && time.Since(p.provedAt) > proveInterval {
+		p.provedAt = time.Now()
+		p.prove(ctx, s, &r)
+	}
+	return r
+}
+
+// exportMetrics keeps what Prometheus is answered.
+func (p *proxy) exportMetrics(ctx context.Context) {
+	rows, err := p.admin.table(ctx, "SHOW PROMETHEUS METRICS")
+	if err != nil || len(rows) == 0 || len(rows[0]) == 0 {
+		return
+	}
+	p.mu.Lock()
+	p.metrics = rows[0][len(rows[0])-1]
+	p.mu.Unlock()
+}
+
+// prove asks each node's port, and the proxy's own, for TLS, and verifies the certificates by CA and name. ProxySQL
+// itself verifies the CA alone.
+func (p *proxy) prove(ctx context.Context, s *agentapi.ProxyState, r *agentapi.ProxyReport) {
+	ctx, cancel := context.WithTimeout(ctx, proveInterval/3)
+	defer cancel()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(s.CA))
+	var all sync.WaitGroup
+	for i, n := range s.Nodes {
+		all.Go(func() {
+			r.Nodes[i].Backend = certs.ClientsTLS(ctx, net.JoinHostPort(n.Address, "3306"),
+				certs.Credentials{Roots: roots, Name: n.ServerName})
+		})
+	}
+	own := net.JoinHostPort("127.0.0.1", fmt.Sprint(agentapi.ProxyPort))
+	if strings.Contains(p.Address, ":") {
+		own = net.JoinHostPort("::1", fmt.Sprint(agentapi.ProxyPort))
+	}
+	r.Frontend = certs.ClientsTLS(ctx, own, certs.Credentials{Roots: roots})
+	accepted, err := certs.ClientsPlain(ctx, own)
+	r.Frontend.PlaintextRefused = err == nil && !accepted
+	all.Wait()
+}

@@ -1,0 +1,150 @@
+package proxy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Host groups of ProxySQL.
+const (
+	groupWriter = 1
+	groupReader = 2
+)
+
+// section is a part of ProxySQL's configuration that is loaded as one: a client sees it as it was or as it is to be.
+type section struct {
+	name       string
+	statements []string
+	// loadedByStart reports whether PROXYSQL START carries out the last statement, which cannot be sent before.
+	loadedByStart bool
+}
+
+// sections returns the whole configuration of a state. Every section replaces what was there.
+func sections(s agentapi.ProxyState, caFile string) []section {
+	return []section{
+		{"variables", variables(s, caFile), false},
+		{"servers", servers(s), true},
+		{"rules", rules(s), true},
+		{"users", users(s), false},
+	}
+}
+
+// setting is a global variable of ProxySQL.
+type setting struct{ name, value string }
+
+// variables leave nothing to ProxySQL's own judgement: its monitor finds no primary, and a statement is never sent
+// twice, because the first one may have been carried out.
+func variables(s agentapi.ProxyState, caFile string) []string {
+	var out []string
+	for _, v := range []setting{
+		{"mysql-server_version", s.ServerVersion},
+		{"mysql-max_connections", number(s.MaxFrontendConnections)},
+		{"mysql-have_ssl", "true"},
+		{"mysql-ssl_p2s_ca", caFile},
+		{"mysql-monitor_enabled", "false"},
+		{"mysql-multiplexing", strconv.FormatBool(s.Multiplexing)},
+		{"mysql-query_retries_on_failure", "0"},
+		// A session with autocommit=0 has a transaction from its first read on: it stays on the node where it begins.
+		{"mysql-enforce_autocommit_on_reads", "true"},
+		{"mysql-default_charset", "utf8mb4"},
+		{"mysql-connect_timeout_server_max", "10000"},
+		{"mysql-shun_recovery_time_sec", "1"},
+		{"mysql-verbose_query_error", "false"},
+		{"admin-stats_mysql_connections", "0"},
+		{"admin-stats_mysql_connection_pool", "0"},
+		{"admin-stats_mysql_query_cache", "0"},
+		{"admin-stats_mysql_query_digest_to_disk", "0"},
+		{"admin-stats_system_cpu", "0"},
+		{"admin-stats_system_memory", "0"},
+	} {
+		out = append(out, fmt.Sprintf("UPDATE global_variables SET variable_value=%s WHERE variable_name=%s",
+			quote(v.value), quote(v.name)))
+	}
+	return append(out, "LOAD MYSQL VARIABLES TO RUNTIME", "LOAD ADMIN VARIABLES TO RUNTIME")
+}
+
+// servers have every node in both groups. One that does not serve there is drained: what is under way goes on, and
+// nothing new begins.
+func servers(s agentapi.ProxyState) []string {
+	var rows []string
+	for _, n := range s.Nodes {
+		for _, group := range []int{groupWriter, groupReader} {
+			status := "OFFLINE_SOFT"
+			if group == groupWriter && n.Writer || group == groupReader && n.Reader {
+				status = "ONLINE"
+			}
+			rows = append(rows, fmt.Sprintf("(%d,%s,3306,%s,%d,1,%s)", group, quote(n.Address), quote(status),
+				s.MaxConnections, quote(n.Name)))
+		}
+	}
+	out := []string{"DELETE FROM mysql_servers", "DELETE FROM mysql_hostgroup_attributes"}
+	if len(rows) > 0 {
+		out = append(out, "INSERT INTO mysql_servers (hostgroup_id,hostname,port,status,max_connections,use_ssl,comment) "+
+			"VALUES "+strings.Join(rows, ","))
+	}
+	// A reader answers once it has applied what the cluster had committed when it was asked: a client reads its own
+	// writes.
+	return append(out, fmt.Sprintf("INSERT INTO mysql_hostgroup_attributes (hostgroup_id,init_connect) VALUES (%d,%s)",
+		groupReader, quote("SET SESSION wsrep_sync_wait=1")), "LOAD MYSQL SERVERS TO RUNTIME")
+}
+
+// Reads go to a reader unless they lock, or depend on the connection. Patterns see the whole text, of which a string may
+// look like a lock: such a read goes to the primary, which is never wrong.
+const (
+	bindsToPrimary = `FOR(\s|/\*.*?\*/)+(UPDATE|SHARE)|LOCK(\s|/\*.*?\*/)+IN|@|_LOCKS?\s*\(|LAST_INSERT_ID|FOUND_ROWS|` +
+		`ROW_COUNT|CONNECTION_ID|NEXTVAL|LASTVAL|SETVAL|(NEXT|PREVIOUS)\s+VALUE|\sINTO\s`
+	reads = `^SELECT\s`
+)
+
+func rules(s agentapi.ProxyState) []string {
+	out := []string{"DELETE FROM mysql_query_rules"}
+	if s.Mode == agentapi.ProxyReadWriteSplit {
+		out = append(out, fmt.Sprintf("INSERT INTO mysql_query_rules (rule_id,active,match_pattern,re_modifiers,"+
+			"destination_hostgroup,apply) VALUES (10,1,%s,'CASELESS',%d,1)", quote(bindsToPrimary), groupWriter),
+			fmt.Sprintf("INSERT INTO mysql_query_rules (rule_id,active,match_digest,re_modifiers,destination_hostgroup,apply) "+
+				"VALUES (20,1,%s,'CASELESS',%d,1)", quote(reads), groupReader))
+	}
+	return append(out, "LOAD MYSQL QUERY RULES TO RUNTIME")
+}
+
+func users(s agentapi.ProxyState) []string {
+	group := groupWriter
+	if s.Mode == agentapi.ProxyReadOnly {
+		group = groupReader
+	}
+	var rows []string
+	for _, u := range s.Users {
+		most := u.MaxConnections
+		if most == 0 {
+			most = int64(s.MaxFrontendConnections)
+		}
+		ssl := 0
+		if u.TLS || s.RequireTLS {
+			ssl = 1
+		}
+		rows = append(rows, fmt.Sprintf("(%s,%s,%d,%d,1,%d)", quote(u.Name), quote(u.Hash), ssl, group, most))
+	}
+	out := []string{"DELETE FROM mysql_users"}
+	if len(rows) > 0 {
+		out = append(out, "INSERT INTO mysql_users (username,password,use_ssl,default_hostgroup,transaction_persistent,"+
+			"max_connections) VALUES "+strings.Join(rows, ","))
+	}
+	return append(out, "LOAD MYSQL USERS TO RUNTIME")
+}
+
+// quote makes a string of SQLite.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+func number(n int32) string { return strconv.Itoa(int(n)) }
+
+// configuration is the file that ProxySQL starts with: it has what cannot be
+// changed later, where ProxySQL listens. libconfig gives a
+// backslash and a quotation mark a meaning, which neither the password nor the paths contain.
+func configuration(dir, socket, password, listen string) string {
+	return fmt.Sprintf("datadir=%q\nadmin_variables=\n{\n\tadmin_credentials=%q\n\tmysql_ifaces=%q\n"+
+		"\trestapi_enabled=false\n\tweb_enabled=false\n}\nmysql_variables=\n{\n\tinterfaces=%q\n\tmonitor_enabled=false\n}\n",
+		dir, adminUser+":"+password, socket, listen)
+}

@@ -1,0 +1,156 @@
+package agentapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+)
+
+const (
+	// PathProxy takes a ProxyState and answers with a ProxyReport.
+	PathProxy = "/v1/proxy"
+
+	// ProxyStateKey is the key of the ProxyState (JSON) in the Secret that a proxy pod mounts at ProxyStateDir.
+	ProxyStateKey = "state.json"
+	// ProxyStateDir and ProxyTLSDir are where the proxy's Secrets are mounted: its state, and its certificate.
+	ProxyStateDir = "/etc/galera-operator/proxy"
+	ProxyTLSDir   = "/etc/galera-operator/proxy-tls"
+	// ProxyRunDir is a volume in memory: the configuration, the admin socket, and the files that ProxySQL reads.
+	ProxyRunDir = "/run/proxysql"
+
+	// ProxyPort is where a proxy listens for clients, ProxyMetricsPort where ProxySQL's own exporter does.
+	ProxyPort        = 3306
+	ProxyMetricsPort = 6070
+
+	// MaxProxyUsers and maxProxyNodes bound a state.
+	MaxProxyUsers = 1000
+	maxProxyNodes = 16
+	// MaxProxyState bounds it in bytes.
+	MaxProxyState = 512 << 10
+)
+
+// ProxyMode is which nodes a proxy sends statements to.
+type ProxyMode string
+
+// Values of ProxyMode.
+const (
+	// ProxyPrimary sends everything to the primary.
+	ProxyPrimary ProxyMode = "Primary"
+	// ProxyReadWriteSplit sends reads outside of transactions to the other Synced nodes.
+	ProxyReadWriteSplit ProxyMode = "ReadWriteSplit"
+	// ProxyReadOnly sends everything to the other Synced nodes.
+	ProxyReadOnly ProxyMode = "ReadOnly"
+)
+
+// ProxyState is what a proxy is to be. It holds what servers keep of passwords, and no password.
+type ProxyState struct {
+	// Revision grows with every change. A proxy keeps the state with the highest one.
+	Revision int64     `json:"revision"`
+	Mode     ProxyMode `json:"mode"`
+	// Nodes are those with an address. Without a node that is Writer or Reader, statements wait for one.
+	Nodes []ProxyNode `json:"nodes"`
+	Users []ProxyUser `json:"users"`
+	// MaxConnections bounds the connections to one node, MaxFrontendConnections those of clients.
+	MaxConnections         int32 `json:"maxConnections"`
+	MaxFrontendConnections int32 `json:"maxFrontendConnections"`
+	// Multiplexing reports whether clients share connections to nodes between transactions.
+	Multiplexing bool `json:"multiplexing"`
+	// RequireTLS refuses clients without TLS.
+	RequireTLS bool `json:"requireTLS"`
+	// ServerVersion is what clients are greeted with: that of the nodes.
+	ServerVersion string `json:"serverVersion"`
+	// CA verifies the nodes, ControlCA the operator; both are in PEM.
+	CA        string `json:"ca"`
+	ControlCA string `json:"controlCA"`
+}
+
+// ProxyNode is a node of the cluster.
+type ProxyNode struct {
+	Name string `json:"name"`
+	// Address is the pod's IP address, ServerName a name of the node's certificate.
+	Address    string `json:"address"`
+	ServerName string `json:"serverName"`
+	// Writer and Reader are what the node is used for. A node that is neither is drained.
+	Writer bool `json:"writer,omitempty"`
+	Reader bool `json:"reader,omitempty"`
+}
+
+// ProxyUser is an account that logs in through the proxy.
+type ProxyUser struct {
+	Name string `json:"name"`
+	// Hash is what mysql_native_password keeps of the password.
+	Hash string `json:"hash"`
+	// TLS refuses this account without TLS.
+	TLS bool `json:"tls,omitempty"`
+	// MaxConnections bounds the account's connections to this proxy; 0 is no limit.
+	MaxConnections int64 `json:"maxConnections,omitempty"`
+}
+
+var nativeHash = regexp.MustCompile(`^\*[0-9A-F]{40}$`)
+
+// Check refuses what no operator asks for.
+func (s ProxyState) Check() error {
+	errs := []error{
+		must(s.Revision > 0, "revision"),
+		must(s.Mode == ProxyPrimary || s.Mode == ProxyReadWriteSplit || s.Mode == ProxyReadOnly, "mode"),
+		must(len(s.Nodes) <= maxProxyNodes, "number of nodes"),
+		must(len(s.Users) <= MaxProxyUsers, "number of users"),
+		must(s.MaxConnections > 0 && s.MaxFrontendConnections > 0, "limit of connections"),
+		must(s.CA != "" && s.ControlCA != "", "CA"),
+	}
+	for _, n := range s.Nodes {
+		errs = append(errs, must(n.Name != "" && n.ServerName != "" && net.ParseIP(n.Address) != nil, "node"))
+	}
+	for _, u := range s.Users {
+		errs = append(errs, must(u.Name != "" && nativeHash.MatchString(u.Hash) && u.MaxConnections >= 0, "user"))
+	}
+	return errors.Join(errs...)
+}
+
+// ProxyReport is what a proxy has observed.
+type ProxyReport struct {
+	// Revision is that of the state that ProxySQL runs with; 0 before the first one.
+	Revision int64 `json:"revision"`
+	// Version is ProxySQL's.
+	Version string `json:"version,omitempty"`
+	// Problem explains why the state is not in effect, "" when it is.
+	Problem string `json:"problem,omitempty"`
+	// Clients is how many are connected.
+	Clients int64 `json:"clients"`
+	// Nodes are the pools of connections.
+	Nodes []ProxyPool `json:"nodes,omitempty"`
+	// Frontend is the proxy's own port, as a handshake has found it.
+	Frontend ChannelFact `json:"frontend"`
+}
+
+// ProxyPool is what a proxy knows of one node.
+type ProxyPool struct {
+	Name string `json:"name"`
+	// Status is ProxySQL's: ONLINE, SHUNNED or OFFLINE_SOFT, of the group that the node serves in.
+	Status string `json:"status,omitempty"`
+	// Used and Free are connections; Queries and Errors are counted since ProxySQL began.
+	Used    int64 `json:"used"`
+	Free    int64 `json:"free"`
+	Queries int64 `json:"queries"`
+	Errors  int64 `json:"errors"`
+	// Backend is the node's port, as a handshake from the proxy's pod has found it.
+	Backend ChannelFact `json:"backend"`
+}
+
+// SetProxy tells a proxy what it is to be, and returns what it has observed.
+func (c *Client) SetProxy(ctx context.Context, host string, s ProxyState) (ProxyReport, error) {
+	body, err := json.Marshal(s)
+	if err != nil {
+		return ProxyReport{}, err
+	}
+	var report ProxyReport
+	status, err := c.post(ctx, host, PathProxy, body, &report)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("proxy at %s: HTTP %d: %s", host, status, report.Problem)
+	}
+	return report, err
+}
