@@ -17,7 +17,8 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &GaleraCluster{}, &GaleraClusterList{}, &GaleraBenchmark{}, &GaleraBenchmarkList{},
 		&GaleraBackupStore{}, &GaleraBackupStoreList{}, &GaleraBackup{}, &GaleraBackupList{}, &GaleraBackupSchedule{},
 		&GaleraBackupScheduleList{},
-		&GaleraDatabase{}, &GaleraDatabaseList{}, &GaleraUser{}, &GaleraUserList{})
+		&GaleraDatabase{}, &GaleraDatabaseList{}, &GaleraUser{}, &GaleraUserList{}, &GaleraProxy{},
+		&GaleraProxyList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/controllers/galeradatabase"
+	"github.com/galera-operator/galera-operator/controllers/galeraproxy"
 	"github.com/galera-operator/galera-operator/controllers/galerauser"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
@@ -83,6 +84,10 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 	if err := users(mgr, agents, asker); err != nil {
 		return err
 	}
+	controlCA := func() ([]byte, error) { return os.ReadFile(filepath.Join(opts.controlCertDir, "ca.crt")) }
+	if err := proxies(mgr, options, asker, controlCA); err != nil {
+		return err
+	}
 	replacing, err := replacing(opts)
 	if err != nil {
 		return err
@@ -96,7 +101,7 @@ func setUp(mgr ctrl.Manager, opts *options) error {
 		Actor:     apply.Actor{Client: mgr.GetClient(), Agents: agents},
 		Events:    recorder(mgr),
 		Options:   options,
-		ControlCA: func() ([]byte, error) { return os.ReadFile(filepath.Join(opts.controlCertDir, "ca.crt")) },
+		ControlCA: controlCA,
 		Metrics:   seen,
 		Now:       time.Now,
 	}).SetupWithManager(mgr)
@@ -150,6 +155,16 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).
 			SetupWithManager(mgr),
 	)
+}
+
+// proxies adds the controller of proxies.
+func proxies(mgr ctrl.Manager, rendering resources.Options, asker *observe.AgentClient,
+	controlCA func() ([]byte, error)) error {
+	c, live := mgr.GetClient(), mgr.GetAPIReader()
+	return (&galeraproxy.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live},
+		Options: rendering, ControlCA: controlCA, Forget: asker.Forget, Now: time.Now,
+		Calls: &calls.Calls[observe.Target, *agentapi.ProxyState, agentapi.ProxyReport]{Do: calls.One(asker.SetProxy)},
+	}).SetupWithManager(mgr)
 }
 
 // users adds the controllers of users and databases.

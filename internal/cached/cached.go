@@ -79,7 +79,8 @@ func statefulSet(s *appsv1.StatefulSet) *appsv1.StatefulSet {
 
 func deployment(d *appsv1.Deployment) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: object(d.ObjectMeta), Spec: appsv1.DeploymentSpec{Replicas: d.Spec.Replicas,
-		Template: template(d.Spec.Template)}}
+		Template: template(d.Spec.Template)},
+		Status: appsv1.DeploymentStatus{Replicas: d.Status.Replicas, ReadyReplicas: d.Status.ReadyReplicas}}
 }
 
 func disruptionBudget(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {

@@ -51,3 +51,14 @@ func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQL
 	}
 	return client.KeepDatabase(ctx, t.Address, d)
 }
+
+// SetProxy tells the pod of a proxy what it is to be, and returns what it has observed.
+func (c *AgentClient) SetProxy(ctx context.Context, t Target, s *agentapi.ProxyState) (report agentapi.ProxyReport,
+	err error) {
+	defer func(began time.Time) { c.Requests.end("proxy", began, 0, err) }(time.Now())
+	client, err := c.to(t)
+	if err != nil {
+		return agentapi.ProxyReport{}, err
+	}
+	return client.SetProxy(ctx, t.Address, *s)
+}

@@ -163,10 +163,14 @@ func fromArchiver(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRu
 	}
 }
 
-// fromClients admits all clients if the spec names none.
+// fromClients admits all clients if the spec names none, and the cluster's proxies in any case.
 func fromClients(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
-	spec := c.Spec.NetworkPolicy.DeepCopy()
-	return networkingv1.NetworkPolicyIngressRule{From: spec.ClientsFrom, Ports: policyPorts(PortClients)}
+	from := c.Spec.NetworkPolicy.DeepCopy().ClientsFrom
+	if len(from) > 0 {
+		from = append(from, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentProxy}}})
+	}
+	return networkingv1.NetworkPolicyIngressRule{From: from, Ports: policyPorts(PortClients)}
 }
 
 func policyPorts(ports ...int32) []networkingv1.NetworkPolicyPort {

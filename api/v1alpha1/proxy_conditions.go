@@ -1,0 +1,13 @@
+package v1alpha1
+
+// Reasons of conditions of proxies. docs/conditions.md explains each of them.
+const (
+	ReasonProxyStarting  = "ProxyStarting"
+	ReasonProxyFailing   = "ProxyFailing"
+	ReasonProxyOutdated  = "ProxyOutdated"
+	ReasonNoPrimaryKnown = "NoPrimaryKnown"
+	ReasonScaledToZero   = "ScaledToZero"
+)
+
+// LabelProxy names the GaleraProxy an object belongs to.
+const LabelProxy = "galera-operator.io/proxy"

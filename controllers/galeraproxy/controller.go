@@ -1,0 +1,338 @@
+// Package galeraproxy reconciles GaleraProxies: the objects of each, the state that its pods run with, and what they
+// report.
+package galeraproxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
+	"github.com/galera-operator/galera-operator/internal/proxy"
+	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraproxies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraproxies/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraproxies/finalizers,verbs=update
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters;galerausers,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods;configmaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch;create;patch;delete
+
+const (
+	// askInterval is how often the pods are asked while all is well, changingInterval while it is not.
+	askInterval      = 5 * time.Second
+	changingInterval = time.Second
+	// absentInterval is the pause while there is nothing to do but to wait for an event.
+	absentInterval = 5 * time.Minute
+	// maxPods bounds the pods that one pass asks: twice as many as a spec may ask for.
+	maxPods = 32
+)
+
+// Reconciler brings one GaleraProxy a step further, every time it is asked.
+type Reconciler struct {
+	client.Client
+	// Live reads past the cache.
+	Live    client.Reader
+	Objects *apply.Objects
+	Options resources.Options
+	// Calls tell pods what they are to be.
+	Calls *calls.Calls[observe.Target, *agentapi.ProxyState, agentapi.ProxyReport]
+	// Forget ends the connections to a pod that is gone.
+	Forget func(observe.Target)
+	// ControlCA returns the CA of the operator's client certificate.
+	ControlCA func() ([]byte, error)
+	// Refusals are the changes that the API server refuses.
+	Refusals retry.Refusals
+	// Now is the clock.
+	Now func() time.Time
+
+	mu    sync.Mutex
+	asked map[types.NamespacedName][]observe.Target
+}
+
+// Reconcile makes one pass: get, observe, decide, act, write the status.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	p := &v1alpha1.GaleraProxy{}
+	defer r.Calls.EndPass(req.NamespacedName)
+	defer func() {
+		o := p.DeepCopy()
+		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, o, &o.Status.Conditions, result, err,
+			v1alpha1.ConditionReady)
+	}()
+	if err := r.Get(ctx, req.NamespacedName, p); err != nil || p.DeletionTimestamp != nil {
+		r.follow(req.NamespacedName, nil)
+		return ctrl.Result{}, client.IgnoreNotFound(err) // what it owns goes with it
+	}
+	next := p.DeepCopy()
+	again, err := r.pass(ctx, p, &next.Status)
+	if err != nil {
+		return retry.Pass(0, err)
+	}
+	next.Status.ObservedGeneration = p.Generation
+	r.Refusals.Apply(next, &next.Status.Conditions, v1alpha1.ConditionReady)
+	if !equality.Semantic.DeepEqual(p.Status, next.Status) {
+		if err := r.Status().Update(ctx, next); err != nil {
+			return retry.Pass(0, err)
+		}
+	}
+	return retry.Pass(again, nil)
+}
+
+// pass makes the objects, tells the pods their state, and sets the status. It returns when to reconcile again.
+func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxyStatus) (time.Duration,
+	error) {
+	c := &v1alpha1.GaleraCluster{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: p.Spec.ClusterRef.Name}, c)
+	switch {
+	case apierrors.IsNotFound(err):
+		return absentInterval, r.blocked(p, to, v1alpha1.ReasonClusterNotFound, fmt.Sprintf(
+			"there is no GaleraCluster %q in this namespace: create it, or delete this object", p.Spec.ClusterRef.Name))
+	case err != nil:
+		return 0, err
+	case c.Spec.TLS.Clients == v1alpha1.TLSDisabled:
+		return absentInterval, r.blocked(p, to, v1alpha1.ReasonTLSUnavailable,
+			"the cluster offers clients no TLS (spec.tls.clients: Disabled), and a proxy connects to nodes by TLS alone: set it "+
+				"to Required or Preferred")
+	}
+	s, refused, err := r.publish(ctx, p, c)
+	if taken := (apply.ErrNameTaken{}); errors.As(err, &taken) {
+		return time.Minute, r.blocked(p, to, v1alpha1.ReasonNameTaken, fmt.Sprintf(
+			"the %s %q exists and does not belong to this proxy: delete it, or give the proxy another name", taken.Kind, taken.Name))
+	}
+	if err != nil {
+		return 0, err
+	}
+	if s == nil {
+		return changingInterval, r.blocked(p, to, v1alpha1.ReasonCertificatePending,
+			"the cluster has no certificate yet: the proxy is made when it has")
+	}
+	pods, err := r.ask(ctx, p, s)
+	if err != nil {
+		return 0, err
+	}
+	d := &appsv1.Deployment{}
+	if err := client.IgnoreNotFound(r.Get(ctx, client.ObjectKeyFromObject(p), d)); err != nil {
+		return 0, err
+	}
+	to.Replicas, to.ReadyReplicas = d.Status.Replicas, d.Status.ReadyReplicas
+	to.Selector = labels.Set(resources.ProxySelector(p)).String()
+	to.Endpoint = fmt.Sprintf("%s:%d", resources.ProxyHost(p), agentapi.ProxyPort)
+	to.Users, to.RefusedUsers = int32(min(len(s.Users), agentapi.MaxProxyUsers)), refused //nolint:gosec // bounded
+	proxy.Summary(*s, pods, to)
+	ready := proxy.Ready(p, *s, pods, to.ReadyReplicas)
+	encrypted := proxy.Encrypted(c, *s, pods)
+	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionReady, ready.True, ready.Reason, ready.Message)
+	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionEncrypted, encrypted.True, encrypted.Reason,
+		encrypted.Message)
+	status.SetProgress(&to.Conditions, p.Generation, status.Progress{Working: !ready.True, Reason: ready.Reason,
+		Message: ready.Message})
+	if ready.True && encrypted.True {
+		return askInterval, nil
+	}
+	return changingInterval, nil
+}
+
+// blocked reports what a person has to do. Pods that are there go on with the state that they have.
+func (r *Reconciler) blocked(p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxyStatus, reason, message string) error {
+	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionReady, false, reason, message)
+	stalled := reason != v1alpha1.ReasonCertificatePending
+	status.SetProgress(&to.Conditions, p.Generation, status.Progress{Working: !stalled, Stalled: stalled, Reason: reason,
+		Message: message})
+	return nil
+}
+
+// publish makes the objects and the state. It returns no state while the cluster has no certificate.
+func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster) (
+	*agentapi.ProxyState, []v1alpha1.RefusedUser, error) {
+	have := &corev1.Secret{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: resources.ProxyStateName(p)}, have)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, nil, err
+	}
+	if err != nil {
+		have = nil
+		if err := r.unclaimed(ctx, p); err != nil {
+			return nil, nil, err
+		}
+	}
+	f, err := r.observe(ctx, p, c)
+	if err != nil || f.CA == "" {
+		return nil, nil, err
+	}
+	s, refused := proxy.State(f)
+	var before agentapi.ProxyState
+	if have != nil && json.Unmarshal(have.Data[agentapi.ProxyStateKey], &before) == nil && proxy.Same(before, s) {
+		s.Revision = before.Revision
+	} else {
+		s.Revision = max(before.Revision+1, r.Now().UnixMilli())
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	secret := resources.ProxyState(p, c, text)
+	if have != nil {
+		secret.ResourceVersion = have.ResourceVersion // what was made from an old state is never published over a newer one
+	}
+	for _, o := range append([]client.Object{secret}, resources.ProxyObjects(p, c, r.Options)...) {
+		if err := r.Objects.Apply(ctx, p.UID, o); err != nil {
+			return nil, nil, err
+		}
+	}
+	return &s, refused, nil
+}
+
+// unclaimed finds an object of another owner that is in the way, before any is made.
+func (r *Reconciler) unclaimed(ctx context.Context, p *v1alpha1.GaleraProxy) error {
+	for _, o := range resources.ProxyNames(p) {
+		_, err := ownership.Theirs(ctx, r.Client, r.Live, p.UID, o)
+		if foreign := (ownership.ErrForeign{}); errors.As(err, &foreign) {
+			return apply.ErrNameTaken{Kind: foreign.Kind, Name: foreign.Name}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	issued := &metav1.PartialObjectMetadata{}
+	issued.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: resources.ProxyIssuedName(p)}, issued)
+	if err == nil && issued.Labels[v1alpha1.LabelProxy] != p.Name {
+		return apply.ErrNameTaken{Kind: "Secret", Name: issued.Name}
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// observe reads what the state is decided from.
+func (r *Reconciler) observe(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster) (proxy.Facts,
+	error) {
+	f := proxy.Facts{Proxy: p, Cluster: c, Addresses: map[string]string{},
+		ServerName: func(node string) string { return resources.ServerName(c, node) }}
+	ca := &corev1.ConfigMap{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.CAConfigMapName(c)}, ca)
+	if err != nil {
+		return f, client.IgnoreNotFound(err)
+	}
+	f.CA = ca.Data[resources.CAKey]
+	control, err := r.ControlCA()
+	if err != nil {
+		return f, fmt.Errorf("reading the operator's own certificate: %w", err)
+	}
+	f.ControlCA = string(control)
+	var pods corev1.PodList
+	if err := r.List(ctx, &pods, client.InNamespace(c.Namespace), client.MatchingLabels(resources.Selector(c))); err != nil {
+		return f, err
+	}
+	for i := range pods.Items {
+		f.Addresses[pods.Items[i].Name] = pods.Items[i].Status.PodIP
+	}
+	var users v1alpha1.GaleraUserList
+	if err := r.List(ctx, &users, client.UnsafeDisableDeepCopy); err != nil {
+		return f, err
+	}
+	passwords := map[types.NamespacedName]string{}
+	for i := range users.Items {
+		u := &users.Items[i]
+		if namespace, name := u.Cluster(); namespace != c.Namespace || name != c.Name {
+			continue
+		}
+		f.Users = append(f.Users, *u)
+		key := client.ObjectKeyFromObject(u)
+		if passwords[key], err = r.password(ctx, u); err != nil {
+			return f, err
+		}
+	}
+	f.Password = func(u *v1alpha1.GaleraUser) string { return passwords[client.ObjectKeyFromObject(u)] }
+	return f, nil
+}
+
+// password returns the one that the user's binding Secret holds.
+func (r *Reconciler) password(ctx context.Context, u *v1alpha1.GaleraUser) (string, error) {
+	s := &corev1.Secret{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: u.BindingName()}, s)
+	if err != nil || !metav1.IsControlledBy(s, u) {
+		return "", client.IgnoreNotFound(err)
+	}
+	return string(s.Data["password"]), nil
+}
+
+// ask tells each pod its state, and returns what they answer.
+func (r *Reconciler) ask(ctx context.Context, p *v1alpha1.GaleraProxy, s *agentapi.ProxyState) ([]proxy.Pod, error) {
+	var pods corev1.PodList
+	if err := r.List(ctx, &pods, client.InNamespace(p.Namespace), client.MatchingLabels(resources.ProxySelector(p))); err != nil {
+		return nil, err
+	}
+	var out []proxy.Pod
+	var targets []observe.Target
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.DeletionTimestamp != nil || !owned(pod, p.Name) || len(out) == maxPods {
+			continue
+		}
+		seen := proxy.Pod{Name: pod.Name, Silent: "it is " + string(pod.Status.Phase)}
+		if pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != "" {
+			t := observe.Target{Pod: pod.Name, UID: pod.UID, Address: pod.Status.PodIP, ServerName: resources.ProxyHost(p),
+				CA: s.CA}
+			targets = append(targets, t)
+			by := calls.By{Cluster: client.ObjectKeyFromObject(pod), Object: client.ObjectKeyFromObject(p)}
+			if report, err := r.Calls.Ask(ctx, by, t, s); err != nil {
+				seen.Silent = err.Error()
+			} else {
+				seen.Report = &report
+			}
+		}
+		out = append(out, seen)
+	}
+	r.follow(client.ObjectKeyFromObject(p), targets)
+	return out, nil
+}
+
+// owned reports whether a pod is of a Deployment, by its ReplicaSet: other pods with the labels are told nothing.
+func owned(p *corev1.Pod, deployment string) bool {
+	owner := metav1.GetControllerOf(p)
+	hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+	return owner != nil && owner.Kind == "ReplicaSet" && hash != "" && owner.Name == deployment+"-"+hash
+}
+
+// follow remembers the pods that were asked, and ends the connections to those that are gone.
+func (r *Reconciler) follow(key types.NamespacedName, targets []observe.Target) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.asked[key] {
+		if !slices.Contains(targets, t) {
+			r.Forget(t)
+		}
+	}
+	delete(r.asked, key)
+	if len(targets) > 0 {
+		if r.asked == nil {
+			r.asked = map[types.NamespacedName][]observe.Target{}
+		}
+		r.asked[key] = targets
+	}
+}

@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"fmt"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// Pod is a pod of a proxy, and what it has answered.
+type Pod struct {
+	Name string
+	// Report is nil while the pod does not answer; Silent explains that.
+	Report *agentapi.ProxyReport
+	Silent string
+}
+
+// Verdict is a condition, without its type.
+type Verdict struct {
+	True            bool
+	Reason, Message string
+}
+
+// Ready reports whether every pod that the spec asks for runs with the state. ready is how many take clients, by the
+// Deployment.
+func Ready(p *v1alpha1.GaleraProxy, s agentapi.ProxyState, pods []Pod, ready int32) Verdict {
+	if p.Spec.Replicas == 0 {
+		return Verdict{Reason: v1alpha1.ReasonScaledToZero, Message: "spec.replicas is 0: there are no pods"}
+	}
+	writer := ""
+	for _, n := range s.Nodes {
+		if n.Writer {
+			writer = n.Name
+		}
+	}
+	if writer == "" && s.Mode != agentapi.ProxyReadOnly {
+		return Verdict{Reason: v1alpha1.ReasonNoPrimaryKnown,
+			Message: "the cluster has no primary at the moment: statements wait up to ten seconds for one"}
+	}
+	answered := 0
+	for _, pod := range pods {
+		switch {
+		case pod.Report == nil:
+			return Verdict{Reason: v1alpha1.ReasonProxyStarting, Message: "the pod " + pod.Name + " does not answer: " + pod.Silent}
+		case pod.Report.Problem != "":
+			return Verdict{Reason: v1alpha1.ReasonProxyFailing, Message: "the pod " + pod.Name + " reports: " + pod.Report.Problem}
+		case pod.Report.Revision != s.Revision:
+			return Verdict{Reason: v1alpha1.ReasonProxyOutdated, Message: "the pod " + pod.Name + " has not loaded the latest state yet"}
+		}
+		answered++
+	}
+	if answered < int(p.Spec.Replicas) || ready < p.Spec.Replicas {
+		return Verdict{Reason: v1alpha1.ReasonProxyStarting,
+			Message: fmt.Sprintf("%d of %d pods are ready", min(int32(answered), ready), p.Spec.Replicas)} //nolint:gosec // few
+	}
+	return Verdict{True: true, Reason: v1alpha1.ReasonReady, Message: fmt.Sprintf("all %d pods take clients", answered)}
+}
+
+// Encrypted reports whether both channels of every pod were proved by handshakes.
+func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Verdict {
+	no := func(format string, args ...any) Verdict {
+		return Verdict{Reason: v1alpha1.ReasonNotYetProved, Message: fmt.Sprintf(format, args...)}
+	}
+	if len(pods) == 0 {
+		return no("there is no pod to prove")
+	}
+	for _, pod := range pods {
+		if pod.Report == nil {
+			return no("the pod %s does not answer: %s", pod.Name, pod.Silent)
+		}
+		front := pod.Report.Frontend
+		switch {
+		case front.Observed != agentapi.ObservedTLS:
+			return no("the port for clients of the pod %s is not proved yet: %s", pod.Name, front.Problem)
+		case !front.Verified:
+			return Verdict{Reason: v1alpha1.ReasonPeerUnverified, Message: "the pod " + pod.Name + ": " + front.Problem}
+		case c.Spec.TLS.Clients == v1alpha1.TLSRequired && !front.PlaintextRefused:
+			return Verdict{Reason: v1alpha1.ReasonPlaintextAccepted,
+				Message: "the pod " + pod.Name + " was not seen to refuse a login without TLS"}
+		}
+		for _, n := range pod.Report.Nodes {
+			back := n.Backend
+			switch {
+			case !serves(s, n.Name):
+			case back.Observed != agentapi.ObservedTLS:
+				return no("the pod %s has not proved the node %s yet: %s", pod.Name, n.Name, back.Problem)
+			case !back.Verified:
+				return Verdict{Reason: v1alpha1.ReasonPeerUnverified,
+					Message: "the pod " + pod.Name + " does not trust the node " + n.Name + ": " + back.Problem}
+			}
+		}
+	}
+	return Verdict{True: true, Reason: v1alpha1.ReasonProved,
+		Message: "the port for clients and every node in use were proved by handshakes"}
+}
+
+func serves(s agentapi.ProxyState, name string) bool {
+	for _, n := range s.Nodes {
+		if n.Name == name {
+			return n.Writer || n.Reader
+		}
+	}
+	return false
+}
+
+// Summary sums up what pods report.
+func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) {
+	to.Clients, to.Pools, to.Primary = 0, nil, ""
+	agreed := len(pods) > 0
+	for _, n := range s.Nodes {
+		pool := v1alpha1.ProxyPoolStatus{Name: n.Name, Role: role(n)}
+		for _, pod := range pods {
+			if pod.Report == nil {
+				continue
+			}
+			for _, seen := range pod.Report.Nodes {
+				if seen.Name == n.Name {
+					pool.Used += seen.Used
+					pool.Free += seen.Free
+					pool.Queries += seen.Queries
+					pool.Errors += seen.Errors
+				}
+			}
+		}
+		to.Pools = append(to.Pools, pool)
+	}
+	for _, pod := range pods {
+		if pod.Report == nil || pod.Report.Revision != s.Revision {
+			agreed = false
+			continue
+		}
+		to.Clients += pod.Report.Clients
+	}
+	for _, n := range s.Nodes {
+		if n.Writer && agreed {
+			to.Primary = n.Name
+		}
+	}
+}
+
+func role(n agentapi.ProxyNode) string {
+	switch {
+	case n.Writer && n.Reader:
+		return "Both"
+	case n.Writer:
+		return "Writer"
+	case n.Reader:
+		return "Reader"
+	}
+	return "Draining"
+}
