@@ -11,7 +11,8 @@ LABEL=io.galera-operator.docker-id
 
 full_name() {
   case $1 in
-  */*) echo "$1" ;;
+  *[.:]*/*) echo "$1" ;;
+  */*) echo "docker.io/$1" ;;
   *) echo "docker.io/library/$1" ;;
   esac
 }

@@ -18,7 +18,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name is that of the Service: at most 40 lower-case letters, digits and '-', starting with a letter"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name != self.spec.clusterRef.name",fieldPath=".metadata.name",message="the cluster has a Service of this name: choose another name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name != self.spec.clusterRef.name",message="the cluster has a Service of this name: choose another name"
 type GaleraProxy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
