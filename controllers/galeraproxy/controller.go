@@ -1,4 +1,4 @@
-// Package galeraproxy reconciles GaleraProxies: the objects of each, the state that its pods run with, and what they
+// Package galeraproxy reconciles every GaleraProxy: its objects, the state that its pods run with, and what they
 // report.
 package galeraproxy
 
@@ -312,7 +312,7 @@ func (r *Reconciler) ask(ctx context.Context, p *v1alpha1.GaleraProxy, s *agenta
 	return out, nil
 }
 
-// owned reports whether a pod is of a Deployment, by its ReplicaSet: other pods with the labels are told nothing.
+// owned reports whether a pod is of a Deployment, by its ReplicaSet: no other pod with the labels gets the hashes.
 func owned(p *corev1.Pod, deployment string) bool {
 	owner := metav1.GetControllerOf(p)
 	hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]

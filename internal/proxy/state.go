@@ -55,10 +55,14 @@ func State(f Facts) (agentapi.ProxyState, []v1alpha1.RefusedUser) {
 }
 
 // nodes are those with an address. The one behind NAME-primary is the writer, whatever else is known of it: there is no
-// other opinion. Readers are the other nodes that are seen to be Synced; without one the writer reads, too.
+// other opinion. Readers are the other nodes that are seen to be Synced, and that no operation is about to restart;
+// without one the writer reads, too.
 func nodes(f Facts) []agentapi.ProxyNode {
 	out := []agentapi.ProxyNode{}
-	readers := false
+	readers, leaving := false, ""
+	if op := f.Cluster.Status.Operation; op != nil {
+		leaving = op.Target
+	}
 	for _, m := range f.Cluster.Status.Members {
 		address := f.Addresses[m.Name]
 		if address == "" {
@@ -66,7 +70,7 @@ func nodes(f Facts) []agentapi.ProxyNode {
 		}
 		n := agentapi.ProxyNode{Name: m.Name, Address: address, ServerName: f.ServerName(m.Name)}
 		n.Writer = m.Name == f.Cluster.Status.Primary
-		n.Reader = !n.Writer && m.NodeState == synced && m.ComponentState == primaryComponent
+		n.Reader = !n.Writer && m.Name != leaving && m.NodeState == synced && m.ComponentState == primaryComponent
 		readers = readers || n.Reader
 		out = append(out, n)
 	}

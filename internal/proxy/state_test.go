@@ -58,6 +58,9 @@ func TestNodes(t *testing.T) {
 		"a primary whose state is not known stays the writer": {func(f *Facts) {
 			f.Cluster.Status.Members[0].NodeState, f.Cluster.Status.Members[0].ComponentState = "", ""
 		}, map[string]string{"shop-0": "Writer", "shop-1": "Reader", "shop-2": "Reader"}},
+		"a node is drained before an operation restarts it": {func(f *Facts) {
+			f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Target: "shop-1"}
+		}, map[string]string{"shop-0": "Writer", "shop-1": "Draining", "shop-2": "Reader"}},
 		"the primary moves": {func(f *Facts) { f.Cluster.Status.Primary = "shop-2" },
 			map[string]string{"shop-0": "Reader", "shop-1": "Reader", "shop-2": "Writer"}},
 		"no primary, no writer": {func(f *Facts) { f.Cluster.Status.Primary = "" },

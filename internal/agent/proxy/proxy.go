@@ -28,6 +28,8 @@ const (
 	pace = time.Second
 	// proveInterval is how often the ports are proved.
 	proveInterval = 15 * time.Second
+	// startTimeout is what ProxySQL gets to listen for clients after PROXYSQL START; it needs some milliseconds.
+	startTimeout = 10 * time.Second
 	// restartPause follows a ProxySQL that ended by itself.
 	restartPause = 2 * time.Second
 	// lameTimeout is how long new clients are still taken when the pod ends: Services notice a moment later. drainTimeout
@@ -265,13 +267,38 @@ func (p *proxy) apply(ctx context.Context) error {
 		p.applied[part.name] = part.statements
 		p.Logger.Info("a part of the state was loaded", "part", part.name, "revision", s.Revision)
 	}
-	if !p.started {
-		if err := p.admin.run(ctx, "PROXYSQL START"); err != nil {
-			return err
-		}
-		p.started = true
+	if p.started {
+		return nil
 	}
-	return nil
+	if err := p.admin.run(ctx, "PROXYSQL START"); err != nil {
+		return err
+	}
+	return p.await(ctx)
+}
+
+// await waits until ProxySQL listens for clients: only then are the parts there that LOAD works on.
+func (p *proxy) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		conn, err := (&net.Dialer{Timeout: adminTimeout}).DialContext(ctx, "tcp", ownAddress(p.Address))
+		if err == nil {
+			p.started = true
+			return conn.Close()
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("ProxySQL does not listen for clients: %w", err)
+		}
+		pause(ctx, startTimeout/100)
+	}
+}
+
+// ownAddress is the proxy's port, from within its pod.
+func ownAddress(pod string) string {
+	if ip := net.ParseIP(pod); ip != nil && ip.To4() == nil {
+		return fmt.Sprintf("[::1]:%d", agentapi.ProxyPort)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", agentapi.ProxyPort)
 }
 
 // listenAddress is where clients connect: in the family of the pod's address.

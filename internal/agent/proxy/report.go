@@ -82,10 +82,7 @@ func (p *proxy) prove(ctx context.Context, s *agentapi.ProxyState, r *agentapi.P
 				certs.Credentials{Roots: roots, Name: n.ServerName})
 		})
 	}
-	own := net.JoinHostPort("127.0.0.1", fmt.Sprint(agentapi.ProxyPort))
-	if strings.Contains(p.Address, ":") {
-		own = net.JoinHostPort("::1", fmt.Sprint(agentapi.ProxyPort))
-	}
+	own := ownAddress(p.Address)
 	r.Frontend = certs.ClientsTLS(ctx, own, certs.Credentials{Roots: roots})
 	accepted, err := certs.ClientsPlain(ctx, own)
 	r.Frontend.PlaintextRefused = err == nil && !accepted
