@@ -19,7 +19,7 @@ func TestGTID(t *testing.T) {
 		t.Errorf("%v %v", g, others)
 	}
 	if gtid(5).Follows(GTID{Server: 2, Seq: 4}) || gtid(5).Follows(gtid(5)) || !gtid(6).Follows(gtid(4)) ||
-		!gtid(6).Follows(GTID{}) {
+		!gtid(6).Follows(GTID{}) || (GTID{Domain: 5, Server: 1, Seq: 6}).Follows(gtid(4)) {
 		t.Error("what follows what")
 	}
 }

@@ -1,9 +1,12 @@
 package runner
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // TestLastHeld: a backup holds what was made with sql_log_bin=0 right before it. The positions are those that MariaDB
@@ -26,6 +29,28 @@ func TestLastHeld(t *testing.T) {
 		}
 		if have := lastHeld(base, c.start); have.String() != c.want {
 			t.Errorf("%s: %s", name, have)
+		}
+	}
+}
+
+// TestReadBase: a copy is a base only at the position that its manifest names.
+func TestReadBase(t *testing.T) {
+	for _, c := range []struct {
+		info, manifest string
+		good           bool
+	}{
+		{"0-1-5", "0-1-5", true},
+		{"0-1-5,3-1-9", "0-1-5", true},
+		{"0-1-5", "0-1-6", false},
+		{"0-1-5", "0-2-5", false},
+		{"", "0-1-5", false},
+		{"", "", false},
+	} {
+		base, err := readBase(manifest.Manifest{GTID: c.manifest}, c.info, 0)
+		var why failure
+		if c.good && (err != nil || base.String() != "0-1-5") ||
+			!c.good && (!errors.As(err, &why) || why.reason != task.ReasonBackupDamaged || !why.fatal) {
+			t.Errorf("the copy at %q, the manifest at %q: %s, %v", c.info, c.manifest, base, err)
 		}
 	}
 }
