@@ -66,7 +66,7 @@ func TestProxyAdmission(t *testing.T) {
 	mustSay(t, strict.Create(ctx, u, client.DryRunAll), "unknown field")
 }
 
-// proxies is a controller of proxies whose pods answer as they are told to.
+// proxies is a controller of proxies whose pods answer as a test sets them.
 type proxies struct {
 	*WithT
 	*galeraproxy.Reconciler
