@@ -1,0 +1,62 @@
+package api
+
+import (
+	"context"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// TestFollowIsAdmitted: what does not go with a source that is followed is refused with a reason; a cutover is final, and
+// the source stays in the spec until the cluster is independent of it.
+func TestFollowIsAdmitted(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, tc := range map[string]struct{ with, says string }{
+		"follow": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}", ""},
+		"databases": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true, databases: [a]}}",
+			"follow takes over all databases"},
+		"a name that is not verified": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, tls: {caSecretRef: {name: ca}, verify: CA}, follow: true}}",
+			"verified by its name"},
+		"an archive": {"storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true}}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
+			"the archive knows one GTID domain"},
+		"no GTID": {"storage: {size: 1Gi}, cutover: {gtid: x-1-7}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
+			"spec.cutover.gtid"},
+	} {
+		err := kube.Create(ctx, fromYAML(t, "following", "{"+tc.with+"}"), client.DryRunAll)
+		if tc.says == "" {
+			must(t, err)
+			continue
+		}
+		t.Log(name)
+		mustSay(t, err, tc.says)
+	}
+	const ns = "follow-admission"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
+	from := &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Insecure: true, Follow: true,
+		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"}}}
+	c.Spec.BootstrapFrom = from
+	must(t, kube.Create(ctx, c))
+	c.Status.ClusterUUID = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
+	must(t, kube.Status().Update(ctx, c))
+	update := func(edit func(*v1alpha1.GaleraCluster)) error {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		edit(c)
+		return kube.Update(ctx, c)
+	}
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }), "run kubectl galera cutover")
+	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"} }))
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover = nil }), "cannot be taken back")
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.GTID = "0-1-8" }), "cannot be taken back")
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }), "run kubectl galera cutover")
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
+	must(t, kube.Status().Update(ctx, c))
+	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }))
+}
