@@ -70,6 +70,7 @@ func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
 		return nil, ofSource("reading the accounts", err)
 	}
 	copied, skipped := split(all, c.Skip)
+	var expired []account
 	for _, a := range copied {
 		statements, err := definition(ctx, from, a)
 		if err != nil {
@@ -80,6 +81,9 @@ func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
 				return nil, fmt.Errorf("%w: the account %s: %w", ErrRefused, a, withoutStatement(err))
 			}
 		}
+		if strings.HasSuffix(statements[0], " PASSWORD EXPIRE") {
+			expired = append(expired, a)
+		}
 	}
 	for _, a := range copied {
 		left, err := grant(ctx, from, to, a)
@@ -87,6 +91,11 @@ func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		skipped = append(skipped, left...)
+	}
+	for _, a := range expired { // a grant that names the password counts as a change of it
+		if _, err := to.ExecContext(ctx, "ALTER USER "+a.String()+" PASSWORD EXPIRE"); err != nil {
+			return nil, fmt.Errorf("%w: the account %s: %w", ErrRefused, a, err)
+		}
 	}
 	return skipped, nil
 }
