@@ -25,6 +25,14 @@ func LoadExporter(ctx context.Context) error { return made(ctx, "exporter", Expo
 // LoadOld makes OldImage where it is missing, and brings it to the nodes.
 func LoadOld(ctx context.Context) error { return made(ctx, "database-old", OldImage) }
 
+// LoadForeign brings an image that is in Docker to the nodes. It pulls nothing.
+func LoadForeign(ctx context.Context, image string) error {
+	if _, err := Docker(ctx, "image", "inspect", "--format", "{{.Id}}", image); err != nil {
+		return err
+	}
+	return load(ctx, image)
+}
+
 // made makes an image of hack/images.sh, and brings it to the nodes.
 func made(ctx context.Context, what, image string) error {
 	root, err := repository()
