@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -245,6 +246,53 @@ func TestCopiesOfPages(t *testing.T) {
 	if r.out.clearFiles != 1 || len(r.out.clear) != 1 ||
 		!strings.HasPrefix(r.out.clear[0], "ibdata1: 1 of its pages are in clear: they are copies") {
 		t.Errorf("%+v", r.out)
+	}
+}
+
+// TestSystemTablespaceOfSeveralFiles: the second file has no header, and is judged by the first one's.
+func TestSystemTablespaceOfSeveralFiles(t *testing.T) {
+	const size = 16384
+	first, encrypted := make([]byte, 4*size), make([]byte, size)
+	first[25], first[57] = 8, 0x15
+	first[150+24+5*2/8] |= 1 << (5 * 2 % 8) // page 5 is free
+	for i := range encrypted {
+		encrypted[i] = byte(i%251 + 1)
+	}
+	copy(encrypted, []byte{0, 0, 0, 1, 0, 0, 0, 4})
+	copy(encrypted[24:], "\x45\xbf")
+	copy(encrypted[34:], []byte{0, 0, 0, 0}) // of this tablespace
+	inClear := slices.Clone(encrypted)
+	copy(inClear, []byte{0, 0, 0, 0, 0, 0, 0, 4})
+	for name, tc := range map[string]struct {
+		pages  [][]byte
+		clears bool
+		want   seen
+		named  string
+	}{
+		"encrypted": {[][]byte{encrypted}, false, seen{files: 2, encryptedFiles: 1}, ""},
+		"in clear":  {[][]byte{inClear}, false, seen{files: 2, clearFiles: 1}, "1 of its pages are in clear"},
+		"free": {[][]byte{encrypted, inClear}, false, seen{files: 2, encryptedFiles: 1, clearFiles: 1},
+			"they are free"},
+		"encrypted, to be in clear": {[][]byte{encrypted}, true, seen{files: 2, encryptedFiles: 1}, "ibdata2"},
+		"in clear, to be in clear":  {[][]byte{inClear}, true, seen{files: 2, clearFiles: 1}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, content := range map[string][]byte{"ibdata1": first, "ibdata2": slices.Concat(tc.pages...)} {
+				if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := reader{dir: dir, full: true, most: agentapi.MaxClear, clears: tc.clears}
+			if err := r.read(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			got := r.out
+			if got.files != tc.want.files || got.encryptedFiles != tc.want.encryptedFiles || got.unknownFiles != 0 ||
+				got.clearFiles != tc.want.clearFiles || !strings.Contains(fmt.Sprint(got.clear, got.encrypted), tc.named) {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 

@@ -21,24 +21,31 @@ import (
 
 func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64, head []byte) error {
 	system := strings.HasPrefix(name, "ibdata")
+	space, before := tablespace{f}, int64(0)
 	format, err := atrest.ParseInnoDB(head, system)
 	if err != nil {
 		if nothing, err := holdsNothing(ctx, f); nothing || err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: %w", errUnjudged, err)
+		first, size := r.earlier(name)
+		defer first.close()
+		if format, err = first.format(); err != nil {
+			return fmt.Errorf("%w: %w", errUnjudged, err)
+		}
+		space, before = append(first, f), size
 	}
 	if system {
 		r.pageSize = format.PageSize
 	}
 	return r.each(ctx, name, f, size, format.PageSize, func(number int64, page []byte) atrest.PageKind {
+		number += before / int64(format.PageSize)
 		v := format.Judge(number, page)
 		switch {
-		case v == atrest.Clear && isFree(f, format, number):
+		case v == atrest.Clear && isFree(space, format, number):
 			return atrest.Freed
 		case v == atrest.Clear && format.IsCopy(number, page):
 			return atrest.Copied
-		case r.clears && v == atrest.Encrypted && (format.IsCopy(number, page) || isFree(f, format, number)):
+		case r.clears && v == atrest.Encrypted && (format.IsCopy(number, page) || isFree(space, format, number)):
 			return atrest.MetadataOnly // InnoDB does not read it: a copy only when its page is torn
 		}
 		return v
@@ -63,7 +70,7 @@ func holdsNothing(ctx context.Context, f *os.File) (bool, error) {
 }
 
 // isFree reports whether InnoDB does not use a page.
-func isFree(f *os.File, format atrest.InnoDB, number int64) bool {
+func isFree(f io.ReaderAt, format atrest.InnoDB, number int64) bool {
 	at, known := format.Descriptors(number)
 	if !known || at == number {
 		return false
