@@ -162,7 +162,7 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 	bench := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "4"}}
 	bench.Status.Resources = &v1alpha1.BenchmarkResources{Suffix: "abcdefghij"}
 	must(t, yaml.Unmarshal([]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {}, workloads: [
-		{name: own, oltp: {profile: Custom, threads: [1], script: {name: scripts, key: own.lua}}},
+		{name: own, oltp: {profile: ReadOnly, threads: [1]}},
 		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &bench.Spec))
 	images := benchjob.Images{Operator: "operator", Client: "sysbench", Proxy: "proxy", AssignedUsers: assigned}
 	for _, o := range benchjob.Access(bench, "x-run-1") {
