@@ -90,6 +90,7 @@ var smallest = map[string]string{
 		`"workloads":[{"name":"w","oltp":{"profile":"ReadWrite"}}]}}`,
 	"GaleraDatabase": `{"spec":{"clusterRef":{"name":"shop"}}}`,
 	"GaleraUser":     `{"spec":{"clusterRef":{"name":"shop"}}}`,
+	"GaleraProxy":    `{"spec":{"clusterRef":{"name":"shop"}}}`,
 }
 
 // step is one step to a field: of an object, into a list, or into a map. It knows the schema it leads to.
