@@ -91,11 +91,12 @@ func servers(s agentapi.ProxyState) []string {
 		groupReader, quote("SET SESSION wsrep_sync_wait=1")), "LOAD MYSQL SERVERS TO RUNTIME")
 }
 
-// Reads go to a reader unless they lock, or depend on the connection. Patterns see the whole text, of which a string may
-// look like a lock: such a read goes to the primary, which is never wrong.
+// Reads go to a reader unless they lock, depend on the connection, or are followed by another statement, which may
+// write. Patterns see the whole text, of which a string may look like a lock: such a read goes to the primary, which is
+// never wrong.
 const (
 	bindsToPrimary = `FOR(\s|/\*.*?\*/)+(UPDATE|SHARE)|LOCK(\s|/\*.*?\*/)+IN|@|_LOCKS?\s*\(|LAST_INSERT_ID|FOUND_ROWS|` +
-		`ROW_COUNT|CONNECTION_ID|NEXTVAL|LASTVAL|SETVAL|(NEXT|PREVIOUS)\s+VALUE|\sINTO\s`
+		`ROW_COUNT|CONNECTION_ID|NEXTVAL|LASTVAL|SETVAL|(NEXT|PREVIOUS)\s+VALUE|\sINTO\s|;\s*\S`
 	reads = `^SELECT\s`
 )
 

@@ -98,6 +98,8 @@ func TestRules(t *testing.T) {
 		"INSERT INTO t SELECT * FROM u":             false,
 		"WITH c AS (SELECT 1) SELECT * FROM c":      false,
 		"UPDATE t SET a = 1":                        false,
+		"SELECT 1; UPDATE t SET a = 1":              false, // by a client with CLIENT_MULTI_STATEMENTS
+		"SELECT * FROM t; ":                         true,
 	} {
 		if got := !binds.MatchString(statement) && read.MatchString(statement); got != reader {
 			t.Errorf("%q: to a reader %v", statement, got)
