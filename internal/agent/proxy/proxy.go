@@ -77,6 +77,8 @@ type run struct {
 	// applied is the statements of each section that are in effect; started reports whether ProxySQL listens.
 	applied map[string][]string
 	started bool
+	// loaded is the revision of the state that is in effect as a whole.
+	loaded int64
 	// pair is the certificate that ProxySQL has.
 	pair     string
 	provedAt time.Time
@@ -267,13 +269,16 @@ func (p *proxy) apply(ctx context.Context) error {
 		p.applied[part.name] = part.statements
 		p.Logger.Info("a part of the state was loaded", "part", part.name, "revision", s.Revision)
 	}
-	if p.started {
-		return nil
+	if !p.started {
+		if err := p.admin.run(ctx, "PROXYSQL START"); err != nil {
+			return err
+		}
+		if err := p.await(ctx); err != nil {
+			return err
+		}
 	}
-	if err := p.admin.run(ctx, "PROXYSQL START"); err != nil {
-		return err
-	}
-	return p.await(ctx)
+	p.loaded = s.Revision // a newer state may have been published meanwhile
+	return nil
 }
 
 // await waits until ProxySQL listens for clients: only then are the parts there that LOAD works on.

@@ -27,7 +27,7 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 		return r
 	}
 	if p.started && problem == nil {
-		r.Revision = s.Revision
+		r.Revision = p.loaded
 	}
 	counters, err := p.admin.counters(ctx)
 	pools, poolsErr := p.admin.pools(ctx)
