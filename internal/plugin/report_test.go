@@ -54,8 +54,10 @@ func objectsOf() []client.Object {
 	user.Spec.ClusterRef.Name = "shop"
 	foreign := &v1alpha1.GaleraUser{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "foreign"}}
 	foreign.Spec.ClusterRef.Name = "other"
+	pool := &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "pool"}}
+	pool.Spec.ClusterRef.Name = "shop"
 	return []client.Object{
-		c, pod, operator, user, foreign,
+		c, pod, operator, user, foreign, pool,
 		&corev1.Secret{ObjectMeta: in("shop-root"), Data: map[string][]byte{"password": []byte("Tr0ub4dor&3")}},
 		&corev1.Secret{ObjectMeta: in("shop-tls"), Data: map[string][]byte{"tls.key": []byte(privateKey),
 			"tls.pem": []byte("-----BEGIN CERTIFICATE-----\nMIIBpublicpublicpublicpublic\n-----END CERTIFICATE-----\n" +
@@ -171,6 +173,7 @@ func TestReport(t *testing.T) {
 		"hosts/host-1.yaml":                  "kind: Node",
 		"objects/pod/shop-0.yaml":            "APP_PASSWORD",
 		"objects/galerauser/app.yaml":        "name: shop",
+		"objects/galeraproxy/pool.yaml":      "name: shop",
 		"objects/configmap/shop-ca.yaml":     "MIIBpublicpublicpublicpublic",
 		"logs/shop-0/mariadb.log":            "bytes are left out]\n2026-03-01T12:00:00Z a line",
 		"operator/manager/manager.log":       `{"msg":"leader"}`,
