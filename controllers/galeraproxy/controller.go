@@ -13,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -205,7 +206,20 @@ func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 			return nil, nil, err
 		}
 	}
-	return &s, refused, nil
+	return &s, refused, r.prune(ctx, p, c)
+}
+
+// prune deletes the NetworkPolicy that the cluster no longer asks for: exactly the one that was seen.
+func (r *Reconciler) prune(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster) error {
+	if enabled := c.Spec.NetworkPolicy.Enabled; enabled == nil || *enabled {
+		return nil
+	}
+	have := &networkingv1.NetworkPolicy{}
+	err := r.Get(ctx, client.ObjectKeyFromObject(p), have)
+	if err != nil || !metav1.IsControlledBy(have, p) {
+		return client.IgnoreNotFound(err)
+	}
+	return client.IgnoreNotFound(r.Delete(ctx, have, client.Preconditions{UID: new(have.UID)}))
 }
 
 // unclaimed finds an object of another owner that is in the way, before any is made.

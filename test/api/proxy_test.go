@@ -44,6 +44,7 @@ func TestProxyAdmission(t *testing.T) {
 		"another mode":            {"pool", "{clusterRef: {name: shop}, mode: Both}", "Unsupported value"},
 		"too many pods":           {"pool", "{clusterRef: {name: shop}, replicas: 17}", "less than or equal to 16"},
 		"no connections":          {"pool", "{clusterRef: {name: shop}, pool: {maxConnections: -1}}", "greater than or equal to 1"},
+		"no name of a server":     {"pool", "{clusterRef: {name: shop}, tls: {dnsNames: ['a b']}}", "spec.tls.dnsNames"},
 		"a label of the operator": {"pool",
 			"{clusterRef: {name: shop}, service: {labels: {galera-operator.io/cluster: x}}}", "reserved"},
 	} {
@@ -182,6 +183,12 @@ func TestProxy(t *testing.T) {
 	p.Expect(moved.Revision).To(BeNumerically(">", first.Revision))
 	p.Expect(moved.Nodes[1].Writer).To(BeTrue())
 	p.Expect(p.asked["pool-7d4-x"].Revision).To(Equal(moved.Revision))
+
+	p.Expect(p.exists(&networkingv1.NetworkPolicy{}, "pool")).To(BeTrue())
+	c.Spec.NetworkPolicy.Enabled = new(false)
+	must(t, kube.Update(ctx, c))
+	p.pass()
+	p.Expect(p.exists(&networkingv1.NetworkPolicy{}, "pool")).To(BeFalse(), "the cluster wants no NetworkPolicies any more")
 
 	must(t, kube.Delete(ctx, c))
 	p.Expect(p.reason()).To(Equal(v1alpha1.ReasonClusterNotFound))
