@@ -61,16 +61,16 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 }
 
 // completeBackups returns the schedule's backups of a cluster that are complete, and how many there are of others of
-// its name.
+// its name. An imported one does not count: it may be of a backup that counts already, and its data go with that one.
 func (f Facts) completeBackups(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
 	t := f.Schedule.Spec.Template
 	for i := range f.Backups {
 		b := &f.Backups[i]
 		switch {
 		case b.Spec.ClusterRef != t.ClusterRef || b.Spec.StoreRef != t.StoreRef || b.DeletionTimestamp != nil || !stored(b):
-		case b.Status.ClusterUID == string(uid):
+		case b.Status.ClusterUID == string(uid) && b.Spec.Import == nil:
 			own = append(own, b)
-		default:
+		case b.Status.ClusterUID != string(uid):
 			others++
 		}
 	}

@@ -65,6 +65,11 @@ func temporary(b *v1alpha1.GaleraBackup) {
 	b.OwnerReferences = []metav1.OwnerReference{owner}
 }
 
+// imported is one whose data are another object's, or no object's.
+func imported(b *v1alpha1.GaleraBackup) {
+	b.Spec.DeletionPolicy, b.Spec.Import = v1alpha1.BackupRetain, &v1alpha1.BackupImport{}
+}
+
 func window(d time.Duration) func(*Facts) {
 	return func(f *Facts) {
 		f.Store.Spec.Retention = &v1alpha1.BackupRetention{KeepWithin: &metav1.Duration{Duration: d}}
@@ -101,6 +106,11 @@ func TestRetain(t *testing.T) {
 		"of an earlier cluster of its name": {
 			kept(earlier("a", "01"), earlier("b", "02"), has("c", "03"), has("d", "04")), "c", "2 backups"},
 		"all of them are of an earlier one": {kept(earlier("a", "01"), earlier("b", "02")), "", "2 backups"},
+
+		"an imported one does not count": {kept(old, has("import", "20", imported)), "", ""},
+		"nor where it is the latest":     {kept(old, last, has("import", "21", imported)), "old", ""},
+		"an imported one of an earlier cluster": {kept(old, last, has("import", "21", ofCluster("shop", "old"), imported)),
+			"old", "1 backups"},
 
 		"no cluster": {kept(old, last, func(f *Facts) { f.Cluster = nil }), "", "paused"},
 		"no rules":   {kept(old, last, func(f *Facts) { f.Store.Spec.Retention = nil }), "", ""},
