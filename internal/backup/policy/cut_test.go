@@ -308,6 +308,28 @@ func TestSegmentsOfAnotherNode(t *testing.T) {
 	}
 }
 
+// TestPruneOfAnotherNode: what is before a backup that is ahead of the archive stays for an earlier one: a restore
+// refuses the later one.
+func TestPruneOfAnotherNode(t *testing.T) {
+	s := newStore().begins(5, "")
+	for last := uint64(10); last <= 30; last += 10 {
+		h := binlog.Head{First: gtid(last - 9), Last: gtid(last), Seqnos: true, Transactions: 10}
+		h.AddAnchor(last-9, int64(100*(last-9)))
+		h.AddAnchor(last, int64(100*last))
+		s.put(h)
+	}
+	a := Archive{Numbers: []uint64{1, 2, 3, 4}, Head: func(n uint64) (binlog.Head, error) { return s.heads[n-1], nil }}
+	early, later := base("early", 8, 0), base("later", 20, 10)
+	now := later.Time.Add(24 * time.Hour)
+	for seqno, want := range map[int64]string{2000: "later [1 2 3]", 1999: "early [1]"} {
+		later.Seqno = seqno
+		out, relied, err := Prune(a, []Base{early, later}, time.Minute, now)
+		if have := fmt.Sprint(relied[0].ID, " ", out); have != want || err != nil {
+			t.Errorf("at the seqno %d: %s, %v", seqno, have, err)
+		}
+	}
+}
+
 // TestSeqnoAtLeast: the numbers of a hole are not counted, and a transaction without a seqno of its own is no anchor.
 func TestSeqnoAtLeast(t *testing.T) {
 	h := binlog.Head{Seqnos: true, Holes: []binlog.Hole{{After: gtid(14), Next: gtid(900)}}}

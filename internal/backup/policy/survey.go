@@ -155,6 +155,23 @@ func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint
 	if err != nil {
 		return nil, keep, err
 	}
+	if keep, err = c.kept(first, bases, since); err != nil || keep.ID == "" {
+		return nil, keep, err
+	}
+	var failed error
+	cut := sort.Search(len(c.numbers), func(i int) bool {
+		h, err := c.Head(c.numbers[i])
+		if err != nil {
+			failed = err
+		}
+		return !atOrAfter(keep.GTID, h.Last) || h.Seqno <= 0 || h.Seqno > keep.Seqno
+	})
+	return slices.Clone(c.numbers[:cut]), keep, failed
+}
+
+// kept returns the backup that the points in time kept are reached from, with an empty ID for none. One whose node has
+// numbered transactions ahead of the archive leads nowhere: what is before it stays for an earlier one.
+func (c chain) kept(first binlog.Head, bases []Base, since time.Time) (keep Base, err error) {
 	for _, b := range bases {
 		// one ahead of the archive may stay without what follows it
 		within := belongs(b, c.end) && reachedBy(first, b) && atOrAfter(c.end.Last, b.GTID)
@@ -168,17 +185,13 @@ func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint
 		}
 	}
 	if keep.ID == "" {
-		return nil, keep, nil
+		return keep, nil
 	}
-	var failed error
-	cut := sort.Search(len(c.numbers), func(i int) bool {
-		h, err := c.Head(c.numbers[i])
-		if err != nil {
-			failed = err
-		}
-		return !atOrAfter(keep.GTID, h.Last) || h.Seqno <= 0 || h.Seqno > keep.Seqno
-	})
-	return slices.Clone(c.numbers[:cut]), keep, failed
+	h, err := c.segmentOf(c.numbers, keep)
+	if err != nil || ahead(h, keep) == "" {
+		return keep, err
+	}
+	return c.kept(first, slices.DeleteFunc(slices.Clone(bases), func(b Base) bool { return b.ID == keep.ID }), since)
 }
 
 // before reports whether a base was complete before a time, whatever the clock of its Job.
