@@ -163,6 +163,10 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 func (r *Reconciler) blocked(p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxyStatus, reason, message string) error {
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionReady, false, reason, message)
 	stalled := reason != v1alpha1.ReasonCertificatePending
+	if stalled { // an earlier proof would stand for ever
+		status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionEncrypted, false, v1alpha1.ReasonNotYetProved,
+			message)
+	}
 	status.SetProgress(&to.Conditions, p.Generation, status.Progress{Working: !stalled, Stalled: stalled, Reason: reason,
 		Message: message})
 	return nil

@@ -192,5 +192,8 @@ func TestProxy(t *testing.T) {
 
 	must(t, kube.Delete(ctx, c))
 	p.Expect(p.reason()).To(Equal(v1alpha1.ReasonClusterNotFound))
+	p.Expect(meta.IsStatusConditionTrue(p.pass().Conditions, v1alpha1.ConditionEncrypted)).To(BeFalse())
+	p.Expect(meta.FindStatusCondition(p.pass().Conditions, v1alpha1.ConditionEncrypted).Reason).
+		To(Equal(v1alpha1.ReasonNotYetProved))
 	p.Expect(p.state()).To(Equal(moved), "pods keep what they know")
 }
