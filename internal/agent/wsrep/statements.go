@@ -110,7 +110,10 @@ func (n *Numbers) align(ctx context.Context, spread uint64) (number uint64, err 
 		}
 	}
 	defer func() {
-		_, dropped := conn.ExecContext(ctx, "DROP DATABASE IF EXISTS "+numbersDatabase)
+		// Also when the question was given up meanwhile, which has closed the connection.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTimeout)
+		defer cancel()
+		_, dropped := n.db.ExecContext(ctx, "DROP DATABASE IF EXISTS "+numbersDatabase)
 		err = errors.Join(err, dropped)
 	}()
 	for i := 0; ; i++ {
