@@ -109,6 +109,9 @@ func (r *Follower) asked(unknown bool) bool {
 	if source == nil || r.reached(source) || r.Draining() {
 		return false
 	}
+	if r.read == nil && source.Until != "" {
+		return unknown // it may have applied everything: the source may have written since, for others
+	}
 	here, confirm := lifecycle.ChannelFacts{Self: r.self, Primary: r.Primary(), Server: r.Run.Status, Others: r.Group.Views,
 		Runs: r.gate.On()}.Here()
 	if confirm {
@@ -148,7 +151,8 @@ func (r *Follower) open() func(context.Context) error {
 }
 
 func (r *Follower) source(s agentapi.Follow) (wsrep.Source, error) {
-	out := wsrep.Source{Host: s.Host, Port: s.Port}
+	out := wsrep.Source{Host: s.Host, Port: s.Port,
+		Ended: func(position string) bool { return lifecycle.Includes(position, s.Until) }}
 	user, err := os.ReadFile(filepath.Join(r.places.Source, userFile))
 	if err != nil {
 		return out, fmt.Errorf("reading the credentials of the source: %w", err)
@@ -170,6 +174,10 @@ func (r *Follower) source(s agentapi.Follow) (wsrep.Source, error) {
 // Check takes the next steps.
 func (r *Follower) Check(now time.Time) {
 	source, known := r.Wanted()
+	if known && source == nil && !r.gate.On() {
+		r.read = nil
+		return // a channel that a person has made is not the operator's
+	}
 	r.ask(now, source)
 	r.gate.Check(now)
 	if !known || source == nil || r.read == nil || !r.Run.Serves() {

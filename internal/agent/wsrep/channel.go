@@ -21,6 +21,8 @@ type Source struct {
 	User, Password string
 	// CA is the file that the source's certificate is verified by, "" for a connection without TLS.
 	CA string
+	// Ended reports whether nothing is left to apply at a position: no channel is opened there.
+	Ended func(position string) bool
 }
 
 // connectRetry is how many seconds a channel waits before it connects again.
@@ -45,6 +47,9 @@ func (c Channel) Open(ctx context.Context, from Source) error {
 		}
 		if position == "" {
 			return errors.New("this server has no position in the source's history (gtid_slave_pos is empty)")
+		}
+		if from.Ended(position) {
+			return fmt.Errorf("this server has applied everything: its position is %s", position)
 		}
 		change := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %d, MASTER_USER = %s, MASTER_PASSWORD = %s, "+
 			"MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = %d, ", literal(from.Host), from.Port, literal(from.User),
