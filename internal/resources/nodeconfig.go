@@ -115,11 +115,12 @@ func members(c *v1alpha1.GaleraCluster, size int, opts Options) []agentapi.Peer 
 
 // Settings returns the settings of a node's [mysqld] section that the spec asks for.
 func Settings(c *v1alpha1.GaleraCluster) map[string]string {
-	if len(c.Spec.MariaDB.Config) == 0 && !c.ArchivesBinlog() {
+	logs := c.ArchivesBinlog() || c.Source() != nil // a node that follows has a binary log, too
+	if len(c.Spec.MariaDB.Config) == 0 && !logs {
 		return nil
 	}
 	out := make(map[string]string, len(c.Spec.MariaDB.Config))
-	if c.ArchivesBinlog() {
+	if logs {
 		maps.Copy(out, binlogDefaults(c))
 	}
 	for name, value := range c.Spec.MariaDB.Config {

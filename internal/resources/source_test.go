@@ -47,3 +47,24 @@ func TestSourceIsMounted(t *testing.T) {
 		t.Errorf("after the cutover: %+v", n.Follow)
 	}
 }
+
+// TestFollowersBinaryLogEnds: the binary log that a cluster has because it follows a source does not fill the volume, and
+// a power cut of all nodes costs no transaction.
+func TestFollowersBinaryLogEnds(t *testing.T) {
+	c := shop()
+	if have := Settings(c); have != nil {
+		t.Errorf("a cluster that does not follow: %v", have)
+	}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
+	c.Spec.MariaDB.Config = map[string]v1alpha1.Setting{"max-binlog-size": {Text: "64M"}}
+	have := Settings(c)
+	for name, want := range map[string]string{"sync_binlog": "1", "binlog_expire_logs_seconds": "259200",
+		"max-binlog-size": "64M", "max_binlog_size": ""} {
+		if have[name] != want {
+			t.Errorf("%s is %q instead of %q", name, have[name], want)
+		}
+	}
+	if have["loose_max_binlog_total_size"] == "" {
+		t.Error("the binary log may fill the volume")
+	}
+}
