@@ -27,6 +27,8 @@ type Facts struct {
 	Accounts []account
 	// GTID is its position, "" without a binary log, and BinlogFormat its binlog_format.
 	GTID, BinlogFormat string
+	// Upstream reports whether it carries out what other servers write, LogsUpstream whether its binary log has that.
+	Upstream, LogsUpstream bool
 	// Follow reports whether the cluster is to go on with the source's transactions.
 	Follow bool
 }
@@ -55,6 +57,7 @@ const (
 	VolumeTooSmall       = "VolumeTooSmall"
 	BinaryLogMissing     = "BinaryLogMissing"
 	BinaryLogFormat      = "BinaryLogFormat"
+	BinaryLogIncomplete  = "BinaryLogIncomplete"
 )
 
 // shownObjects is how many objects a finding names.
@@ -97,7 +100,12 @@ func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
 }
 
 func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
-	if err := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos, @@GLOBAL.binlog_format").Scan(&f.GTID, &f.BinlogFormat); err != nil {
+	err := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos, @@GLOBAL.binlog_format, @@GLOBAL.log_slave_updates").Scan(&f.GTID,
+		&f.BinlogFormat, &f.LogsUpstream)
+	if err != nil {
+		return err
+	}
+	if f.Upstream, err = Upstream(ctx, c); err != nil {
 		return err
 	}
 	databases, missing, err := databasesOf(ctx, c, o.Databases)
@@ -296,5 +304,19 @@ func checkBinaryLog(f Facts) (out []task.Finding) {
 			"(binlog_format is %s), which may have another effect on the nodes: set binlog_format to ROW in its option file "+
 			"and with SET GLOBAL, and let all applications connect again", f.BinlogFormat)})
 	}
+	if f.Upstream && !f.LogsUpstream {
+		out = append(out, task.Finding{Name: BinaryLogIncomplete, Message: "the source is a replica or a node of a Galera " +
+			"cluster, and its binary log lacks what other servers write: set log_slave_updates in its option file, and restart " +
+			"it, or follow the server that is written to"})
+	}
 	return out
+}
+
+// Upstream reports whether a server carries out what other servers write: it is a replica, or a node of a Galera cluster.
+func Upstream(ctx context.Context, server interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) (does bool, err error) {
+	err = server.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.GLOBAL_STATUS WHERE "+
+		"variable_name IN ('SLAVES_RUNNING', 'WSREP_CLUSTER_SIZE') AND CAST(variable_value AS SIGNED) > 0").Scan(&does)
+	return does, err
 }

@@ -49,6 +49,11 @@ func TestCheck(t *testing.T) {
 			[]string{BinaryLogMissing}, "log_bin"},
 		"followed, with a log of statements": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat = true, "0-1-7", "MIXED" },
 			[]string{BinaryLogFormat}, "MIXED"},
+		"followed, a replica": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat, f.Upstream = true, "0-1-7", "ROW", true },
+			[]string{BinaryLogIncomplete}, "log_slave_updates"},
+		"followed, a replica that logs everything": {func(f *Facts) {
+			f.Follow, f.GTID, f.BinlogFormat, f.Upstream, f.LogsUpstream = true, "0-1-7", "ROW", true, true
+		}, nil, ""},
 		"followed": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat = true, "0-1-7", "ROW" }, nil, ""},
 		"several": {func(f *Facts) {
 			f.Inventory.Tables = append(f.Inventory.Tables, table("m", "Aria", "id"), table("n", "InnoDB"))

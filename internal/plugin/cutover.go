@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/external"
 )
 
 // cutovers is the command cutover.
@@ -116,6 +117,14 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 	}
 	made := false
 	if !stopped {
+		upstream, err := external.Upstream(ctx, source)
+		switch {
+		case err != nil:
+			return fmt.Errorf("asking the source whether it is a replica: %w", err)
+		case upstream:
+			return errors.New("the source is a replica, or a node of a Galera cluster: read_only there does not end what other " +
+				"servers write. End all writes, also on the other servers, then add --writes-stopped; nothing was changed")
+		}
 		if made, err = e.readOnly(ctx, source, timeout); err != nil {
 			return err
 		}
