@@ -115,6 +115,9 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 	if err != nil {
 		return err
 	}
+	if absent := e.noOperator(ctx, c.Name); absent != "" {
+		return fmt.Errorf("spec.cutover would not reach the nodes: %s; nothing was changed", absent)
+	}
 	made := false
 	if !stopped {
 		upstream, err := external.Upstream(ctx, source)
@@ -225,6 +228,9 @@ func lagLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
 	following := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionFollowing)
 	r := c.Status.Replication
 	switch {
+	case c.Paused():
+		return "the operator is paused: spec.cutover would not reach the nodes. Remove the annotation " +
+			v1alpha1.AnnotationPause, false, nil
 	case r == nil || following == nil:
 		return "the cluster does not follow yet", false, nil
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFollowing):

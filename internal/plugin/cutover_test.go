@@ -25,6 +25,8 @@ func TestCutoverLines(t *testing.T) {
 	behind := func(seconds int64) *v1alpha1.ReplicationStatus {
 		return &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: "shop-0", Source: "db:3306", SecondsBehind: &seconds}
 	}
+	paused := cluster("True", v1alpha1.ReasonFollowing, behind(0))
+	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
 	ended := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
 	for name, tc := range map[string]struct {
 		line func(*v1alpha1.GaleraCluster) (string, bool, error)
@@ -34,6 +36,7 @@ func TestCutoverLines(t *testing.T) {
 	}{
 		"nothing is known":       {lagLine, cluster("", "", nil), false, "does not follow yet"},
 		"the channel has failed": {lagLine, cluster("False", v1alpha1.ReasonChannelStopped, behind(0)), false, "the message"},
+		"paused":                 {lagLine, paused, false, "would not reach the nodes"},
 		"far behind":             {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(2)), false, "2 seconds behind db:3306"},
 		"close":                  {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(1)), true, "shop-0 follows db:3306"},
 		"the lag is not known": {lagLine, cluster("True", v1alpha1.ReasonFollowing,
