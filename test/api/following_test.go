@@ -56,7 +56,12 @@ func TestFollowIsAdmitted(t *testing.T) {
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.GTID = "0-1-8" }), "cannot be taken back")
 	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }), "run kubectl galera cutover")
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
-	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Applied: "0-1-5"}
 	must(t, kube.Status().Update(ctx, c))
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.GTID = "0-1-6" }), "cannot be taken back")
+	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.GTID = "0-1-5" }))
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent, Applied: "0-1-6"}
+	must(t, kube.Status().Update(ctx, c))
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.Cutover.GTID = "0-1-6" }), "cannot be taken back")
 	must(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.BootstrapFrom = nil }))
 }
