@@ -31,7 +31,7 @@ func Align(f Facts) (align bool, why string) {
 	return true, "the primary gives all of them one number"
 }
 
-// numbers is what is said of nodes that number transactions differently, "" when they do not.
+// numbers is the message about nodes that number transactions differently, "" when they do not.
 func (f Facts) numbers() string {
 	if _, why := Align(f); why != "" {
 		return "; nodes number transactions differently (" + f.Archived.Skew.Why + "): " + why
