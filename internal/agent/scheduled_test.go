@@ -57,7 +57,11 @@ func (s *scenario) awaitSQL(i int, query, want string) {
 	s.Helper()
 	got := ""
 	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if got = s.node(i).mustSQL(query); got == want {
+		var err error
+		if got, err = s.node(i).sql(query); err != nil {
+			s.Fatalf("%s: %s: %v", s.node(i).name, query, err)
+		}
+		if got == want {
 			return
 		}
 		s.copyStatuses()

@@ -19,10 +19,14 @@ import (
 // database is a way to the node over the network, as root; no encryption without a config.
 func (n *node) database(password string, encryption *tls.Config) *sql.DB {
 	n.w.t.Helper()
+	return sql.OpenDB(got(mysql.NewConnector(n.config(password, encryption)))(n.w.t))
+}
+
+func (n *node) config(password string, encryption *tls.Config) *mysql.Config {
 	c := mysql.NewConfig()
 	c.User, c.Passwd, c.Net, c.Addr = "root", password, "tcp", net.JoinHostPort(n.ip, "3306")
 	c.MultiStatements, c.Timeout, c.TLS = true, 10*time.Second, encryption
-	return sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
+	return c
 }
 
 // unverified is for what is not about the certificate.
@@ -38,9 +42,10 @@ func (n *node) login(password string) error {
 	return db.Ping()
 }
 
-// session is one connection.
+// session is one connection, to a node that has applied what others have committed.
 func (n *node) session() *sql.Conn {
 	n.w.t.Helper()
+	n.catchUp()
 	db := n.database(rootPassword, unverified())
 	n.w.t.Cleanup(func() { _ = db.Close() })
 	return got(db.Conn(context.Background()))(n.w.t)
@@ -119,8 +124,24 @@ func readLines(rows *sql.Rows) (lines []string, err error) {
 	return lines, rows.Err()
 }
 
+// catchUp waits until the node has applied what other nodes had committed before. It gives up after five seconds, and
+// where the node cannot: an applier that is blocked, and a node outside of the Primary component, are what some tests
+// are about.
+func (n *node) catchUp() {
+	n.w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	c := n.config(rootPassword, unverified())
+	c.AllowFallbackToPlaintext = true
+	db := sql.OpenDB(got(mysql.NewConnector(c))(n.w.t))
+	defer func() { _ = db.Close() }()
+	_, _ = db.ExecContext(ctx, "SET wsrep_sync_wait = 1; SELECT 1")
+}
+
+// mustSQL is sql with statements that work, on a node that has applied what others have committed.
 func (n *node) mustSQL(statements string) string {
 	n.w.t.Helper()
+	n.catchUp()
 	out, err := n.sql(statements)
 	if err != nil {
 		n.w.t.Fatalf("%s: %s: %v", n.name, statements, err)
