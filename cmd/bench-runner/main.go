@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/galera-operator/galera-operator/internal/bench/runner"
+	"github.com/galera-operator/galera-operator/internal/bench/measure"
 	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/version"
 )
@@ -39,13 +39,13 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "run":
-		return runner.Main(ctx)
+		return measure.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
 		return install(args[1])
 	case len(args) > 2 && args[0] == "sidecar":
-		return runner.RunSidecar(ctx, args[1], args[2:])
+		return measure.RunSidecar(ctx, args[1], args[2:])
 	case len(args) == 3 && args[0] == "wireguard":
-		return runner.ServeWireGuard(ctx, args[1], args[2])
+		return measure.ServeWireGuard(ctx, args[1], args[2])
 	case version.Asked(args):
 		fmt.Println(version.Version)
 		return nil

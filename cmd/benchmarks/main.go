@@ -25,7 +25,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/galerabenchmark"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/conditions"
 	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/program"
@@ -89,7 +89,7 @@ func (o *options) run(ctx context.Context, config *rest.Config) error {
 		return err
 	}
 	r := &galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Domain: o.clusterDomain,
-		Images: job.Images{Operator: o.image, Client: o.loadImage, AssignedUsers: assigned, LogFormat: o.logFormat},
+		Images: objects.Images{Operator: o.image, Client: o.loadImage, AssignedUsers: assigned, LogFormat: o.logFormat},
 		Now:    time.Now}
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
+	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
 )
 
 func stalledFor(reason, text string) func(*v1alpha1.GaleraBenchmark) bool {
@@ -33,16 +33,16 @@ func TestBenchmarkChangesNoForeignObjects(t *testing.T) {
 	ctx := context.Background()
 	for name, stranger := range map[string]func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object{
 		"account": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
-			at.Name = benchjob.RunnerName(b)
+			at.Name = benchobjects.RunnerName(b)
 			return &corev1.ServiceAccount{ObjectMeta: at}
 		},
 		"role": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
-			at.Name = benchjob.RunnerName(b)
+			at.Name = benchobjects.RunnerName(b)
 			return &rbacv1.Role{ObjectMeta: at, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"},
 				Verbs: []string{"list"}}}}
 		},
 		"user": func(b *v1alpha1.GaleraBenchmark, at metav1.ObjectMeta) client.Object {
-			at.Name = benchjob.AccountName(b)
+			at.Name = benchobjects.AccountName(b)
 			return &v1alpha1.GaleraUser{ObjectMeta: at, Spec: v1alpha1.GaleraUserSpec{
 				ClusterRef: v1alpha1.ClusterReference{Name: "others"}}}
 		},
@@ -86,7 +86,7 @@ func TestBenchmarkDeletesNothingOfOthers(t *testing.T) {
 	ctx := context.Background()
 	s := onProxy(t, "spares")
 	job := s.job("spares-run-001-1")
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: benchjob.ProxyName(job.Name)}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: benchobjects.ProxyName(job.Name)}}
 	must(t, kube.Delete(ctx, secret))
 	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: secret.Name}}))
 	t.Cleanup(func() { _ = kube.Delete(ctx, secret) })
@@ -114,16 +114,16 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 		}
 	}
 	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken ||
-		pod.ServiceAccountName != benchjob.RunnerName(b) {
+		pod.ServiceAccountName != benchobjects.RunnerName(b) {
 		t.Errorf("every container has the token of %q", pod.ServiceAccountName)
 	}
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		holds := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "token" })
-		if holds != (c.Name == benchjob.ClientContainer) {
+		if holds != (c.Name == benchobjects.ClientContainer) {
 			t.Errorf("%s has a token: %t", c.Name, holds)
 		}
 	}
-	key := client.ObjectKey{Namespace: home(t), Name: benchjob.RunnerName(b)}
+	key := client.ObjectKey{Namespace: home(t), Name: benchobjects.RunnerName(b)}
 	role, account, certificate := &rbacv1.Role{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraUser{}
 	must(t, kube.Get(ctx, key, role))
 	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"},
@@ -132,13 +132,13 @@ func TestWhatBenchmarkJobsHold(t *testing.T) {
 		t.Errorf("rights: %+v", role.Rules)
 	}
 	of := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: home(t), Name: name} }
-	must(t, kube.Get(ctx, of(benchjob.AccountName(b)), account))
+	must(t, kube.Get(ctx, of(benchobjects.AccountName(b)), account))
 	for _, g := range account.Spec.Grants {
-		if !strings.HasSuffix(g.Database, benchjob.Suffix(b)) || g.WithGrantOption {
+		if !strings.HasSuffix(g.Database, benchobjects.Suffix(b)) || g.WithGrantOption {
 			t.Errorf("rights on what is not the benchmark's: %+v", g)
 		}
 	}
-	must(t, kube.Get(ctx, of(benchjob.CertificateName(b)), certificate))
+	must(t, kube.Get(ctx, of(benchobjects.CertificateName(b)), certificate))
 	if s := certificate.Spec; s.Require != v1alpha1.RequireX509 || !s.Authentication.None || len(s.Grants) != 0 {
 		t.Errorf("the certificate has an account with rights: %+v", s)
 	}
@@ -176,8 +176,8 @@ func TestBenchmarkDropsItsAccount(t *testing.T) {
 	s.refusal = ""
 	s.job("leaver-prepare-1")
 	account, database := &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.AccountName(b)}, account))
-	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: "bench-1x10-" + benchjob.Suffix(b)}, database))
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchobjects.AccountName(b)}, account))
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: "bench-1x10-" + benchobjects.Suffix(b)}, database))
 	if len(account.Spec.Grants) != 1 || account.Spec.Grants[0].Database != database.DatabaseName() ||
 		database.Spec.DeletionPolicy != v1alpha1.AccountDelete || account.Spec.DeletionPolicy != v1alpha1.AccountDelete {
 		t.Errorf("got %+v, %+v", account.Spec, database.Spec)

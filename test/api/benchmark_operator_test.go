@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
+	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
 )
 
 // TestBenchmarkRuns goes up to the first measured run, with another controller after every Job.
@@ -31,8 +31,8 @@ func TestBenchmarkRuns(t *testing.T) {
 	s.restart()
 	run := s.job("runs-run-001-1")
 	for _, env := range run.Spec.Template.Spec.Containers[0].Env {
-		if env.Name == "BENCH_PASSWORD" && (env.Value != "" || env.ValueFrom.SecretKeyRef.Name != benchjob.BindingName(
-			benchjob.AccountName(s.get()))) {
+		if env.Name == "BENCH_PASSWORD" && (env.Value != "" || env.ValueFrom.SecretKeyRef.Name != benchobjects.BindingName(
+			benchobjects.AccountName(s.get()))) {
 			t.Errorf("the password: %+v", env)
 		}
 	}

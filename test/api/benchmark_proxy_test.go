@@ -14,7 +14,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
+	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
@@ -39,7 +39,7 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 	job := s.job(first)
 	config := func(job string) string {
 		o := &corev1.Secret{}
-		must(t, kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: benchjob.ProxyName(job)}, o))
+		must(t, kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: benchobjects.ProxyName(job)}, o))
 		if !metav1.IsControlledBy(o, s.get()) {
 			t.Errorf("%s outlives the benchmark", o.Name)
 		}
@@ -48,19 +48,19 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 	before := config(first)
 	b := s.get()
 	if !strings.Contains(before, agentapi.NativeHash("secret")) ||
-		!strings.Contains(before, `"bench_`+benchjob.Suffix(b)+`"`) || !strings.Contains(before, "use_ssl=1") ||
+		!strings.Contains(before, `"bench_`+benchobjects.Suffix(b)+`"`) || !strings.Contains(before, "use_ssl=1") ||
 		!strings.Contains(before, `address="pool-db-0.`) {
 		t.Errorf("got\n%s", before)
 	}
 	sidecar := job.Spec.Template.Spec.InitContainers[1]
-	if sidecar.Name != benchjob.ProxyContainer || sidecar.Image != "proxysql:2" {
+	if sidecar.Name != benchobjects.ProxyContainer || sidecar.Image != "proxysql:2" {
 		t.Errorf("got %+v", sidecar)
 	}
 	s.restart()
 	s.finish(job, `{"kind": "connect", "error": "the proxy did not answer within 1m0s", "lastLines": []}`)
 	next := s.job(second)
 	gone := &corev1.Secret{}
-	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: benchjob.ProxyName(first)},
+	if err := kube.Get(context.Background(), client.ObjectKey{Namespace: home(t), Name: benchobjects.ProxyName(first)},
 		gone); !apierrors.IsNotFound(err) {
 		t.Errorf("the configuration is left: %v", err)
 	}
@@ -92,9 +92,9 @@ func TestProxyImageThatCannotBePulled(t *testing.T) {
 	}
 	long := metav1.NewTime(time.Now().Add(-time.Hour))
 	p.Status.StartTime = &long
-	p.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting(benchjob.ProxyContainer, "ImagePullBackOff",
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting(benchobjects.ProxyContainer, "ImagePullBackOff",
 		`Back-off pulling image "proxysql:2"`)}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{waiting(benchjob.ClientContainer, "PodInitializing", "")}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{waiting(benchobjects.ClientContainer, "PodInitializing", "")}
 	must(t, kube.Status().Update(ctx, p))
 	s.job("nopull-run-001-2")
 	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
 
@@ -37,13 +37,13 @@ func TestBenchmarkSamples(t *testing.T) {
 			mustSay(t, kube.Create(context.Background(), u, client.DryRunAll), "")
 			b := &v1alpha1.GaleraBenchmark{}
 			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, b))
-			if d := plan.Design(&b.Spec); !d.Balanced {
+			if d := experiment.Design(&b.Spec); !d.Balanced {
 				t.Errorf("%d rounds of %d arms are not balanced", b.Spec.Rounds, len(b.Spec.Arms))
 			}
-			if why := plan.Comparable(&b.Spec); why != "" {
+			if why := experiment.Comparable(&b.Spec); why != "" {
 				t.Error(why)
 			}
-			_, estimate, _ := strings.Cut(summary.Progress(0, 1, 0, plan.Estimate(&b.Spec)), ", ")
+			_, estimate, _ := strings.Cut(summary.Progress(0, 1, 0, experiment.Estimate(&b.Spec)), ", ")
 			if want := "\n# Estimated time on two cores: " + strings.TrimSuffix(estimate, " left") +
 				".\n"; !strings.Contains("\n"+string(text), want) {
 				t.Errorf("its header does not have the line %q", want)
@@ -66,7 +66,7 @@ func TestTwelveArms(t *testing.T) {
 	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
 	b := &v1alpha1.GaleraBenchmark{}
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
-	b.Status.ArmNames, b.Status.Design = plan.Arms(&b.Spec), plan.Design(&b.Spec)
+	b.Status.ArmNames, b.Status.Design = experiment.Arms(&b.Spec), experiment.Design(&b.Spec)
 	b.Status.Arms = strings.Join(b.Status.ArmNames, ", ")
 	must(t, kube.Status().Update(ctx, b))
 }

@@ -20,7 +20,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/galerabenchmark"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
+	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
 )
 
 // eventually waits for something to become true.
@@ -78,7 +78,7 @@ func (s *stage) begin() {
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)}})
 	must(s.T, err)
 	must(s.T, (&galerabenchmark.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
-		Images: job.Images{Operator: "operator", Client: "sysbench"}, Domain: "cluster.local",
+		Images: benchobjects.Images{Operator: "operator", Client: "sysbench"}, Domain: "cluster.local",
 		Now: func() time.Time { return time.Now().Add(ahead) }}).
 		SetupWithManager(mgr))
 	ctx, cancel := context.WithCancel(context.Background())

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
+	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
@@ -31,7 +31,7 @@ func databasePod(t *testing.T, cluster, name string) {
 // there returns which parts of a Job's tunnel are there, and ours.
 func (s *stage) there(job string) (n int) {
 	s.Helper()
-	for _, o := range benchjob.TunnelParts(s.get(), job) {
+	for _, o := range benchobjects.TunnelParts(s.get(), job) {
 		err := kube.Get(context.Background(), client.ObjectKeyFromObject(o), o)
 		switch {
 		case err == nil && metav1.IsControlledBy(o, s.get()):
@@ -62,7 +62,7 @@ func TestBenchmarkThroughSSH(t *testing.T) {
 	}
 	secret := func(job string) map[string][]byte {
 		o := &corev1.Secret{}
-		must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchjob.TunnelName(job)}, o))
+		must(t, kube.Get(ctx, client.ObjectKey{Namespace: home(t), Name: benchobjects.TunnelName(job)}, o))
 		return o.Data
 	}
 	keys := secret(first)

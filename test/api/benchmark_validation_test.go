@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 )
 
 // benchmark makes a resource of what a user writes under spec; what is left out is as in a good one.
@@ -294,8 +294,8 @@ func TestBenchmarkSteps(t *testing.T) {
 	u := benchmark(t, "steps", nil)
 	must(t, kube.Create(ctx, u))
 	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
-	for _, step := range []string{plan.StepSwitch, plan.StepPrepare, plan.StepMeasure, plan.StepTransfer,
-		plan.StepOperation, plan.StepSwitchBack} {
+	for _, step := range []string{experiment.StepSwitch, experiment.StepPrepare, experiment.StepMeasure, experiment.StepTransfer,
+		experiment.StepOperation, experiment.StepSwitchBack} {
 		b := &v1alpha1.GaleraBenchmark{}
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))
 		b.Status.Run = &v1alpha1.BenchmarkRun{Index: 1, Attempt: 1, Round: 1, Arm: "plain", Workload: "write", Step: step,

@@ -21,8 +21,8 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
-	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
@@ -164,22 +164,22 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 	must(t, yaml.Unmarshal([]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {}, workloads: [
 		{name: own, oltp: {profile: ReadOnly, threads: [1]}},
 		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &bench.Spec))
-	images := benchjob.Images{Operator: "operator", Client: "sysbench", Proxy: "proxy", AssignedUsers: assigned}
-	for _, o := range benchjob.Access(bench, "x-run-1") {
+	images := benchobjects.Images{Operator: "operator", Client: "sysbench", Proxy: "proxy", AssignedUsers: assigned}
+	for _, o := range benchobjects.Access(bench, "x-run-1") {
 		all["benchmark's "+o.GetObjectKind().GroupVersionKind().Kind] = o
 	}
-	for _, run := range plan.Runs(&bench.Spec) {
-		start := plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}
-		p := benchjob.Plan(bench, c, start, "cluster.local")
+	for _, run := range experiment.Runs(&bench.Spec) {
+		start := experiment.StartJob{Wire: run.Wire(1), Run: run, Data: experiment.DataSet(run.Cell)}
+		p := benchobjects.Plan(bench, c, start, "cluster.local")
 		p.TLS = true
-		j, err := benchjob.Job(bench, c, run.Wire(1), p, images)
+		j, err := benchobjects.Job(bench, c, run.Wire(1), p, images)
 		add("benchmark's Job of "+run.Cell.Workload.Name, j, err)
 		if p.Connect == nil {
 			continue
 		}
 		for kind, vpn := range map[string]bool{"SSH": false, "VPN": true} {
 			p.Connect.Tunnel = &result.Tunnel{VPN: vpn}
-			for _, o := range benchjob.Tunnel(bench, c, j.Name, p, images) {
+			for _, o := range benchobjects.Tunnel(bench, c, j.Name, p, images) {
 				if d, is := o.(*appsv1.Deployment); is {
 					all["benchmark's "+kind+" server"] = d
 				}

@@ -22,8 +22,8 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
-	benchjob "github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	benchobjects "github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
@@ -155,20 +155,20 @@ func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.
 			[]byte(`{cluster: {ref: {name: shop}}, rounds: 1, arms: [{name: a}], client: {image: evil}, workloads: [
 		{name: own, oltp: {profile: ReadOnly, threads: [1]}},
 		{name: pool, connect: {threads: [1], via: PoolingProxy, proxy: {image: evil}, tlsVersions: ["1.3"], sessionResumption: ["Off"], latency: ["0s"]}}]}`), &b.Spec))
-	opts, images := resources.Options{OperatorImage: "operator"}, benchjob.Images{Operator: "operator", Client: "evil",
+	opts, images := resources.Options{OperatorImage: "operator"}, benchobjects.Images{Operator: "operator", Client: "evil",
 		Proxy: "evil"}
 	all = map[string]corev1.PodTemplateSpec{"nodes": resources.StatefulSet(c, opts,
 		resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template}
-	for _, run := range plan.Runs(&b.Spec) {
-		p := benchjob.Plan(b, c, plan.StartJob{Wire: run.Wire(1), Run: run, Data: plan.DataSet(run.Cell)}, "cluster.local")
-		job, err := benchjob.Job(b, c, run.Wire(1), p, images)
+	for _, run := range experiment.Runs(&b.Spec) {
+		p := benchobjects.Plan(b, c, experiment.StartJob{Wire: run.Wire(1), Run: run, Data: experiment.DataSet(run.Cell)}, "cluster.local")
+		job, err := benchobjects.Job(b, c, run.Wire(1), p, images)
 		must(t, err)
 		all["Job of "+run.Cell.Workload.Name] = job.Spec.Template
 		if p.Connect == nil {
 			continue
 		}
 		p.Connect.Tunnel = &result.Tunnel{}
-		for _, o := range benchjob.Tunnel(b, c, job.Name, p, images) {
+		for _, o := range benchobjects.Tunnel(b, c, job.Name, p, images) {
 			if d, is := o.(*appsv1.Deployment); is {
 				all["SSH server"] = d.Spec.Template
 			}
@@ -199,7 +199,7 @@ func TestReachOfImages(t *testing.T) {
 				t.Errorf("%s, %s: %+v", name, c.Name, s)
 			}
 			for _, m := range c.VolumeMounts {
-				if m.Name == "token" && (c.Name != benchjob.ClientContainer || !strings.HasPrefix(name, "Job")) {
+				if m.Name == "token" && (c.Name != benchobjects.ClientContainer || !strings.HasPrefix(name, "Job")) {
 					t.Errorf("%s, %s has a token", name, c.Name)
 				}
 			}
@@ -219,8 +219,8 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 	policy := resources.NetworkPolicy(c, resources.Options{})
 	node, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
 	must(t, err)
-	own := []string{benchjob.BindingName(benchjob.CertificateName(b)), benchjob.ProxyName("x-run-002-1"),
-		benchjob.TunnelName("x-run-002-1"), benchjob.ProxyName("x-run-001-1"), benchjob.TunnelName("x-run-001-1")}
+	own := []string{benchobjects.BindingName(benchobjects.CertificateName(b)), benchobjects.ProxyName("x-run-002-1"),
+		benchobjects.TunnelName("x-run-002-1"), benchobjects.ProxyName("x-run-001-1"), benchobjects.TunnelName("x-run-001-1")}
 	for name, template := range all {
 		is := labels.Set(template.Labels)
 		taken := node.Matches(is) || labels.SelectorFromSet(resources.Selector(c)).Matches(is)
@@ -238,7 +238,7 @@ func TestReachOfBenchmarkPods(t *testing.T) {
 		for _, container := range slices.Concat(template.Spec.InitContainers, template.Spec.Containers) {
 			for _, e := range container.Env {
 				if e.ValueFrom != nil && (e.ValueFrom.SecretKeyRef == nil ||
-					e.ValueFrom.SecretKeyRef.Name != benchjob.BindingName(benchjob.AccountName(b))) {
+					e.ValueFrom.SecretKeyRef.Name != benchobjects.BindingName(benchobjects.AccountName(b))) {
 					t.Errorf("%s takes %s from %+v", name, e.Name, e.ValueFrom)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 )
 
 // The samples are run as they are shipped, and their reports are printed: docs/experiments.md has what came out.
@@ -32,7 +32,7 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	}
 	b = waitMeasuredWithin(ctx, b, sampleTime, look)
 
-	Expect(b.Status.Results).To(HaveLen(len(plan.Runs(&b.Spec)) / int(b.Spec.Rounds)))
+	Expect(b.Status.Results).To(HaveLen(len(experiment.Runs(&b.Spec)) / int(b.Spec.Rounds)))
 	for _, r := range b.Status.Results {
 		Expect(r.Samples).To(Equal(b.Spec.Rounds), "%s, %s", r.Workload, r.Arm)
 		Expect(r.Figures).NotTo(BeEmpty(), "%s, %s", r.Workload, r.Arm)

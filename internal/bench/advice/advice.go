@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -61,7 +61,7 @@ func For(b *v1alpha1.GaleraBenchmark, records []result.Record) ([]Line, error) {
 	}
 	for _, a := range b.Spec.Arms {
 		if a.CPUAcceleration != v1alpha1.AccelerationOff {
-			s.arms = append(s.arms, arm{a.Name, plan.Normal(own.With(a.TLS))})
+			s.arms = append(s.arms, arm{a.Name, experiment.Normal(own.With(a.TLS))})
 		}
 	}
 	for _, r := range b.Status.Results {
@@ -146,7 +146,7 @@ func (s subject) cipherLine(choices []choice) Line {
 
 func (s subject) keys() []choice {
 	return s.betweenArms(usualKey, func(t v1alpha1.TLSSpec) string {
-		algorithm, size := plan.Key(t)
+		algorithm, size := experiment.Key(t)
 		return fmt.Sprintf("%s %d", algorithm, size)
 	}, func(t v1alpha1.TLSSpec) v1alpha1.TLSSpec {
 		t.Certificate.PrivateKey = v1alpha1.PrivateKeySpec{}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
@@ -95,7 +95,7 @@ func (s subject) betweenArms(usual string, value func(v1alpha1.TLSSpec) string,
 			continue
 		}
 		for _, other := range s.arms {
-			if value(other.tls) == usual || !plan.SamePolicy(without(other.tls), without(a.tls)) {
+			if value(other.tls) == usual || !experiment.SamePolicy(without(other.tls), without(a.tls)) {
 				continue
 			}
 			c := choice{value: value(other.tls)}

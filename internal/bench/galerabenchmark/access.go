@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
@@ -40,14 +40,14 @@ func (r *Reconciler) chooseSuffix(ctx context.Context, b *v1alpha1.GaleraBenchma
 
 // readied looks, before a Job is begun, whether all it needs is there, and makes its users and databases. What it waits
 // for takes the place of the decision, and is reported.
-func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, d plan.Decision) (
-	plan.Decision, error) {
-	a, starts := d.Action.(plan.StartJob)
+func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
+	d experiment.Decision) (experiment.Decision, error) {
+	a, starts := d.Action.(experiment.StartJob)
 	if !starts {
 		return d, nil
 	}
 	err := r.parts().foreignObjects(ctx, b, a)
-	for _, o := range job.Accounts(b, seen.Cluster) {
+	for _, o := range objects.Accounts(b, seen.Cluster) {
 		if err != nil {
 			break
 		}
@@ -59,7 +59,7 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 	if err != nil {
 		return d, err
 	}
-	why, err := r.parts().unready(ctx, job.Accounts(b, seen.Cluster))
+	why, err := r.parts().unready(ctx, objects.Accounts(b, seen.Cluster))
 	if err != nil || why == "" {
 		return d, err
 	}
@@ -96,7 +96,7 @@ func (own parts) accountObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark
 }
 
 // accounts describes them.
-func (own parts) accounts(ctx context.Context, b *v1alpha1.GaleraBenchmark) (out []plan.Account, err error) {
+func (own parts) accounts(ctx context.Context, b *v1alpha1.GaleraBenchmark) (out []experiment.Account, err error) {
 	all, err := own.accountObjects(ctx, b)
 	for _, o := range all {
 		out = append(out, account(o))
@@ -105,8 +105,8 @@ func (own parts) accounts(ctx context.Context, b *v1alpha1.GaleraBenchmark) (out
 }
 
 // account describes a user or a database.
-func account(o client.Object) plan.Account {
-	a := plan.Account{Name: "GaleraUser " + o.GetName(), Going: o.GetDeletionTimestamp() != nil}
+func account(o client.Object) experiment.Account {
+	a := experiment.Account{Name: "GaleraUser " + o.GetName(), Going: o.GetDeletionTimestamp() != nil}
 	var conditions []metav1.Condition
 	var observed int64
 	switch o := o.(type) {
@@ -136,7 +136,7 @@ func (own parts) dropAccounts(ctx context.Context, b *v1alpha1.GaleraBenchmark) 
 }
 
 // waitFor takes the place of a decision whose action cannot be carried out yet.
-func waitFor(d plan.Decision, reason, message string, stalled bool) plan.Decision {
+func waitFor(d experiment.Decision, reason, message string, stalled bool) experiment.Decision {
 	d.Action, d.Reason, d.Message, d.Again = nil, reason, message, accessRetryInterval
 	d.Stalled = d.Stalled || stalled
 	return d
@@ -151,11 +151,11 @@ type parts struct {
 func (r *Reconciler) parts() parts { return parts{r.Client, r.Live} }
 
 // foreignObjects returns ownership.ErrForeign for the first object of those a Job needs that belongs to another owner.
-func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark, a plan.StartJob) error {
-	name := plan.Name(b.Name, a.Wire)
+func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark, a experiment.StartJob) error {
+	name := experiment.Name(b.Name, a.Wire)
 	at := metav1.ObjectMeta{Namespace: b.Namespace, Name: name}
-	wanted := append(job.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at})
-	for _, o := range append(wanted, job.Parts(b, name)...) {
+	wanted := append(objects.Access(b, name), &corev1.ConfigMap{ObjectMeta: at}, &batchv1.Job{ObjectMeta: at})
+	for _, o := range append(wanted, objects.Parts(b, name)...) {
 		if _, err := ownership.Theirs(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark
 
 // makeAccess makes what lets a Job write its result.
 func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, output string) error {
-	for _, o := range job.Access(b, output) {
+	for _, o := range objects.Access(b, output) {
 		if err := ownership.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}
@@ -175,14 +175,14 @@ func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, ou
 
 // accountPassword reads the password of the Jobs' account.
 func (own parts) accountPassword(ctx context.Context, b *v1alpha1.GaleraBenchmark) (string, error) {
-	name := job.BindingName(job.AccountName(b))
+	name := objects.BindingName(objects.AccountName(b))
 	have := &corev1.Secret{}
 	if err := own.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name}, have); err != nil {
 		return "", err
 	}
-	password := string(have.Data[job.PasswordKey])
+	password := string(have.Data[objects.PasswordKey])
 	if password == "" {
-		return "", fmt.Errorf("the Secret %q has no %s", name, job.PasswordKey)
+		return "", fmt.Errorf("the Secret %q has no %s", name, objects.PasswordKey)
 	}
 	return password, nil
 }

@@ -15,58 +15,60 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // actionName is the action's own name.
-func actionName(a plan.Action) string { return strings.TrimPrefix(fmt.Sprintf("%T", a), "plan.") }
+func actionName(a experiment.Action) string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", a), "experiment.")
+}
 
 // actBenchmark carries out one action. Every one may be repeated.
 func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
-	a plan.Action) error {
+	a experiment.Action) error {
 	switch a := a.(type) {
-	case plan.MakeCluster:
+	case experiment.MakeCluster:
 		return r.makeCluster(ctx, b, a.Run)
-	case plan.ChangeCluster:
+	case experiment.ChangeCluster:
 		return r.changeCluster(ctx, b, seen, a)
-	case plan.StartJob:
+	case experiment.StartJob:
 		return r.startJob(ctx, b, seen, a)
-	case plan.Request, plan.TakeData, plan.TakePod, plan.SwitchReplication, plan.MakeBackup:
+	case experiment.Request, experiment.TakeData, experiment.TakePod, experiment.SwitchReplication, experiment.MakeBackup:
 		return disturbance{r, seen}.act(ctx, a)
-	case plan.Judge:
+	case experiment.Judge:
 		return r.judgeRun(ctx, b, seen, a.Record)
-	case plan.RemoveJob:
+	case experiment.RemoveJob:
 		// The Job goes last: while it is there, this is done again.
 		if err := r.parts().removeParts(ctx, b, a.Name); err != nil {
 			return err
 		}
 		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: a.Name}}
 		return ownership.Remove(ctx, r.Client, r.Live, b.UID, j, client.PropagationPolicy(metav1.DeletePropagationForeground))
-	case plan.RemoveCluster:
+	case experiment.RemoveCluster:
 		return client.IgnoreNotFound(r.Delete(ctx, seen.Cluster))
-	case plan.Expire:
+	case experiment.Expire:
 		return client.IgnoreNotFound(r.Delete(ctx, b))
-	case plan.Claim, plan.Release:
+	case experiment.Claim, experiment.Release:
 		return r.patchCluster(ctx, seen.Cluster,
-			func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == plan.Action(plan.Claim{})) })
-	case plan.DropAccounts:
+			func(c *v1alpha1.GaleraCluster) { mark(c, b.Name, a == experiment.Action(experiment.Claim{})) })
+	case experiment.DropAccounts:
 		return r.parts().dropAccounts(ctx, b)
-	case plan.GiveUp, plan.Finish:
+	case experiment.GiveUp, experiment.Finish:
 		return nil // are written into the status
 	}
 	return fmt.Errorf("no way to carry out %T", a)
 }
 
-func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, run plan.Run) error {
-	err := r.Create(ctx, job.Cluster(b, run), client.FieldOwner(ownership.FieldOwner))
+func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, run experiment.Run) error {
+	err := r.Create(ctx, objects.Cluster(b, run), client.FieldOwner(ownership.FieldOwner))
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	have := &v1alpha1.GaleraCluster{}
-	if err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.ClusterName(b)}, have); err != nil {
+	if err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: objects.ClusterName(b)}, have); err != nil {
 		return err
 	}
 	if have.DeletionTimestamp == nil && !metav1.IsControlledBy(have, b) {
@@ -77,16 +79,16 @@ func (r *Reconciler) makeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmar
 
 // changeCluster gives the private cluster the spec of a run.
 func (r *Reconciler) changeCluster(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
-	a plan.ChangeCluster) error {
+	a experiment.ChangeCluster) error {
 	if !private(seen) {
 		return errNotPrivate
 	}
 	return r.patchCluster(ctx, seen.Cluster, func(c *v1alpha1.GaleraCluster) {
-		c.Spec = plan.Spec(*b.Spec.Cluster.Template, a.Run)
+		c.Spec = experiment.Spec(*b.Spec.Cluster.Template, a.Run)
 		if a.Rolling {
 			c.Spec.TLS.SwitchStrategy = v1alpha1.SwitchRolling
 		}
-		job.Accelerate(c, a.Run)
+		objects.Accelerate(c, a.Run)
 	})
 }
 
@@ -113,9 +115,9 @@ func (r *Reconciler) patchCluster(ctx context.Context, c *v1alpha1.GaleraCluster
 
 // startJob makes what a Job needs, and the Job last.
 func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
-	a plan.StartJob) error {
+	a experiment.StartJob) error {
 	c := seen.Cluster
-	output, err := job.Output(b, c, a.Wire)
+	output, err := objects.Output(b, c, a.Wire)
 	if err != nil {
 		return err
 	}
@@ -132,13 +134,13 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if a.Wire.Kind == result.KindCipher {
 		images.Client = databaseImage(seen) // the library whose speed is asked for
 	}
-	plan := job.Plan(b, c, a, r.Domain)
+	plan := objects.Plan(b, c, a, r.Domain)
 	if a.Wire.Kind == a.Run.Cell.Kind {
 		if err := r.parts().makeWay(ctx, b, seen, a.Run.Cell, output.Name, &plan, &images); err != nil {
 			return err
 		}
 	}
-	job, err := job.Job(b, c, a.Wire, plan, images)
+	job, err := objects.Job(b, c, a.Wire, plan, images)
 	if err != nil {
 		return err
 	}
@@ -154,11 +156,12 @@ func (r *Reconciler) judgeRun(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err != nil {
 		return err
 	}
-	pods, err := json.Marshal(tookPart(plan.Name(b.Name, record.Run), seen.Pods))
+	pods, err := json.Marshal(tookPart(experiment.Name(b.Name, record.Run), seen.Pods))
 	if err != nil {
 		return err
 	}
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: plan.Name(b.Name, record.Run)}}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace,
+		Name: experiment.Name(b.Name, record.Run)}}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"labels": map[string]string{v1alpha1.LabelValid: strconv.FormatBool(verdict.Valid)}},
 		"data":     map[string]string{result.KeyVerdict: string(text), result.KeyPods: string(pods)},
@@ -176,7 +179,7 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 	case record.Kind == result.KindPrepare:
 		return result.Verdict{Valid: record.Output.Error == "", Reason: withLastLines(record.Output)}
 	}
-	limits := result.Limits{FailedPercent: 5, Writes: plan.Writes(&b.Spec, record.Workload)}
+	limits := result.Limits{FailedPercent: 5, Writes: experiment.Writes(&b.Spec, record.Workload)}
 	if b.Spec.MaxFailedPercent != nil {
 		limits.FailedPercent = float64(*b.Spec.MaxFailedPercent)
 	}
@@ -192,7 +195,7 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 		v.Reason += "; the proxy crashed: " + seen.ProxyWords
 	}
 	if o := record.Output.Operation; v.Valid && o != nil && o.Name == result.OperationBackup {
-		why := plan.BackupProblem(seen.Backup)
+		why := experiment.BackupProblem(seen.Backup)
 		v = result.Verdict{Valid: why == "", Reason: why}
 	}
 	if v.Valid && seen.Cluster != nil {
@@ -206,14 +209,14 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 // provedAfter returns what is not proved after a run, "" when all is. Of a full copy the TLS that was observed must
 // be the arm's, too.
 func provedAfter(c *v1alpha1.GaleraCluster, o *result.Output) string {
-	why := plan.Proof(c)
+	why := experiment.Proof(c)
 	switch {
 	case why != "":
 		return why
 	case o.Transfer != nil:
-		return plan.Copied(c, o.Transfer.Victim)
+		return experiment.Copied(c, o.Transfer.Victim)
 	case o.Operation != nil && o.Operation.Name == result.OperationJoinSST:
-		return plan.Copied(c, o.Operation.Node)
+		return experiment.Copied(c, o.Operation.Node)
 	}
 	return ""
 }

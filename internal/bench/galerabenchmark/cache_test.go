@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -84,8 +84,8 @@ func TestTheCacheIsSmall(t *testing.T) {
 			if limit := 20 << 10; size > limit {
 				t.Errorf("%s, judged %t: %d bytes", kind, judged, size)
 			}
-			a, b := benchmarkFacts{State: plan.State{Judged: map[string]bool{}}},
-				benchmarkFacts{State: plan.State{Judged: map[string]bool{}}}
+			a, b := benchmarkFacts{State: experiment.State{Judged: map[string]bool{}}},
+				benchmarkFacts{State: experiment.State{Judged: map[string]bool{}}}
 			a.addRecord(whole)
 			b.addRecord(kept)
 			if len(b.Records) == 0 {

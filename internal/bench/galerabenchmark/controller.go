@@ -20,8 +20,8 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabenchmarks,verbs=get;list;watch;patch;delete
@@ -53,7 +53,7 @@ type Reconciler struct {
 	// Live reads past the cache.
 	Live client.Reader
 	// Images are those of Jobs: the client's has the load generator, for benchmarks that name none.
-	Images job.Images
+	Images objects.Images
 	// Domain is the DNS domain of the Kubernetes cluster.
 	Domain string
 	// Refusals are the changes that the API server refuses.
@@ -95,15 +95,15 @@ func (r *Reconciler) pass(ctx context.Context, b *v1alpha1.GaleraBenchmark) (ctr
 		return ctrl.Result{}, err
 	}
 	if b.DeletionTimestamp == nil && controllerutil.ContainsFinalizer(b, benchmarkFinalizer) &&
-		plan.NothingLeft(seen.State) {
+		experiment.NothingLeft(seen.State) {
 		// Once the operator is removed, nothing would take it away at the deletion, nor at that of the namespace.
 		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
-	d, err := r.readied(ctx, b, seen, plan.Next(seen.State))
+	d, err := r.readied(ctx, b, seen, experiment.Next(seen.State))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if _, over := d.Action.(plan.Finish); over && b.DeletionTimestamp != nil {
+	if _, over := d.Action.(experiment.Finish); over && b.DeletionTimestamp != nil {
 		return ctrl.Result{}, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	changed, err := r.updateBenchmark(ctx, b, seen, d)
@@ -141,7 +141,7 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, b *v1alpha1.GaleraBenc
 
 // updateBenchmark writes the status when it differs, and reports whether it did.
 func (r *Reconciler) updateBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
-	d plan.Decision) (bool, error) {
+	d experiment.Decision) (bool, error) {
 	next := b.DeepCopy()
 	benchmarkStatus(&next.Status, b, seen, d, r.Now())
 	r.Refusals.Apply(next, &next.Status.Conditions)
@@ -174,7 +174,7 @@ func (r *Reconciler) byCluster(ctx context.Context, o client.Object) (out []reco
 		return nil // asked again shortly
 	}
 	for i := range all.Items {
-		if job.ClusterName(&all.Items[i]) == o.GetName() {
+		if objects.ClusterName(&all.Items[i]) == o.GetName() {
 			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(),
 				Name: all.Items[i].Name}})
 		}

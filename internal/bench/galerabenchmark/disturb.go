@@ -13,8 +13,8 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 )
@@ -31,27 +31,27 @@ type disturbance struct {
 	seen benchmarkFacts
 }
 
-func (d disturbance) act(ctx context.Context, a plan.Action) error {
+func (d disturbance) act(ctx context.Context, a experiment.Action) error {
 	if !private(d.seen) {
 		return errNotPrivate
 	}
 	switch a := a.(type) {
-	case plan.Request:
+	case experiment.Request:
 		return d.request(ctx, a)
-	case plan.TakeData:
+	case experiment.TakeData:
 		return d.takeData(ctx, a.Member)
-	case plan.TakePod:
+	case experiment.TakePod:
 		return d.takePod(ctx, a)
-	case plan.SwitchReplication:
+	case experiment.SwitchReplication:
 		return d.switchReplication(ctx, a)
-	case plan.MakeBackup:
+	case experiment.MakeBackup:
 		return d.makeBackup(ctx, a)
 	}
 	return fmt.Errorf("no way to disturb a cluster by %T", a)
 }
 
 // request asks for an operation by an annotation on the private cluster.
-func (d disturbance) request(ctx context.Context, a plan.Request) error {
+func (d disturbance) request(ctx context.Context, a experiment.Request) error {
 	return d.patchCluster(ctx, d.seen.Cluster, func(c *v1alpha1.GaleraCluster) {
 		if c.Annotations == nil {
 			c.Annotations = map[string]string{}
@@ -83,7 +83,7 @@ func (d disturbance) takeData(ctx context.Context, member string) error {
 }
 
 // takePod deletes a private cluster's pod, and those that come in its place for a while. The volume stays.
-func (d disturbance) takePod(ctx context.Context, a plan.TakePod) error {
+func (d disturbance) takePod(ctx context.Context, a experiment.TakePod) error {
 	for i := range d.seen.Pods {
 		p := &d.seen.Pods[i]
 		if p.Name != a.Member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(a.Until) {
@@ -95,20 +95,20 @@ func (d disturbance) takePod(ctx context.Context, a plan.TakePod) error {
 }
 
 // switchReplication changes the spec of the private cluster.
-func (d disturbance) switchReplication(ctx context.Context, a plan.SwitchReplication) error {
+func (d disturbance) switchReplication(ctx context.Context, a experiment.SwitchReplication) error {
 	return d.patchCluster(ctx, d.seen.Cluster, func(c *v1alpha1.GaleraCluster) {
-		c.Spec = plan.Switched(*d.seen.Benchmark.Spec.Cluster.Template, a.Run, a.Other)
+		c.Spec = experiment.Switched(*d.seen.Benchmark.Spec.Cluster.Template, a.Run, a.Other)
 	})
 }
 
 // makeBackup makes one of the private cluster.
-func (d disturbance) makeBackup(ctx context.Context, a plan.MakeBackup) error {
-	return ownership.Keep(ctx, d.Client, d.Live, d.seen.Benchmark.UID, job.Backup(d.seen.Benchmark, a.Name, a.Store))
+func (d disturbance) makeBackup(ctx context.Context, a experiment.MakeBackup) error {
+	return ownership.Keep(ctx, d.Client, d.Live, d.seen.Benchmark.UID, objects.Backup(d.seen.Benchmark, a.Name, a.Store))
 }
 
 // backupOf is the backup that was made for a Job, nil when there is none.
-func (r *Reconciler) backupOf(ctx context.Context, b *v1alpha1.GaleraBenchmark, j *plan.Job) (*v1alpha1.GaleraBackup,
-	error) {
+func (r *Reconciler) backupOf(ctx context.Context, b *v1alpha1.GaleraBenchmark,
+	j *experiment.Job) (*v1alpha1.GaleraBackup, error) {
 	if j.Operation == nil || j.Operation.Name != result.OperationBackup {
 		return nil, nil
 	}

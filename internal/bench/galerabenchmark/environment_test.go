@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -28,7 +28,8 @@ func TestEnvironmentOfAllRuns(t *testing.T) {
 	prepared := result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: 1, Workload: "bench_1x10"},
 		Verdict: result.Verdict{Valid: true},
 		Output:  &result.Output{Data: &result.DataSet{Tables: 1, Rows: 10, Bytes: 3e6, Checksum: "abc"}}}
-	seen := benchmarkFacts{State: plan.State{Benchmark: &v1alpha1.GaleraBenchmark{}, Cluster: &v1alpha1.GaleraCluster{},
+	seen := benchmarkFacts{State: experiment.State{Benchmark: &v1alpha1.GaleraBenchmark{},
+		Cluster: &v1alpha1.GaleraCluster{},
 		Records: []result.Record{prepared}}}
 	seen.Cluster.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	if e := environment(nil, seen, []result.Record{failed}); e != nil {
@@ -76,7 +77,8 @@ func TestSpentAfterAFailure(t *testing.T) {
 		"the first one, by far": {[]result.Record{run(1, 9*time.Minute), run(2, 5*time.Minute)}, 9 * time.Minute},
 		"none has ended":        {[]result.Record{run(1, 0)}, time.Hour},
 	} {
-		if got := spent(s, benchmarkFacts{State: plan.State{Records: tc.records}}, begun.Add(time.Hour)); got != tc.want {
+		seen := benchmarkFacts{State: experiment.State{Records: tc.records}}
+		if got := spent(s, seen, begun.Add(time.Hour)); got != tc.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -88,7 +90,7 @@ func TestTroubleOfTheScheduler(t *testing.T) {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
 	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
 		Message: "0/3 nodes are available", LastTransitionTime: since}
-	describe := func() *plan.Job {
+	describe := func() *experiment.Job {
 		pod.Status.Conditions = []corev1.PodCondition{scheduled}
 		f := benchmarkFacts{Pods: []corev1.Pod{pod}}
 		return f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
@@ -122,7 +124,7 @@ func TestTroubleOfJobsWithoutAPod(t *testing.T) {
 		"not seen yet":  {2 * time.Minute, batchv1.JobStatus{Active: 1}, nil, false},
 		"it has failed": {2 * time.Minute, batchv1.JobStatus{Failed: 1}, nil, false},
 	} {
-		f := benchmarkFacts{State: plan.State{Now: made.Add(tc.after)}, Pods: tc.pods}
+		f := benchmarkFacts{State: experiment.State{Now: made.Add(tc.after)}, Pods: tc.pods}
 		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1",
 			CreationTimestamp: metav1.NewTime(made)}, Status: tc.status})
 		if got.WaitingSince.Equal(made) != tc.waits || strings.Contains(got.Message,
@@ -151,7 +153,7 @@ func TestTroubleOfVolumes(t *testing.T) {
 		p.Status.Phase, p.Status.StartTime = tc.phase, &metav1.Time{Time: since}
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: tc.ready,
 			LastTransitionTime: metav1.NewTime(since)}}
-		f := benchmarkFacts{State: plan.State{Now: since.Add(tc.after)}, Pods: []corev1.Pod{p}}
+		f := benchmarkFacts{State: experiment.State{Now: since.Add(tc.after)}, Pods: []corev1.Pod{p}}
 		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
 		if got.WaitingSince.Equal(since) != tc.waits || strings.Contains(got.Message,
 			"kubectl describe pod x-pod") != tc.waits {

@@ -11,7 +11,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -24,7 +24,7 @@ func tookPart(jobName string, pods []corev1.Pod) (out []result.Pod) {
 				images[st.Name] = digest(p, st)
 			}
 		}
-		ours := p.Labels[batchv1.JobNameLabel] == jobName || p.Labels[v1alpha1.LabelTunnel] == job.TunnelName(jobName)
+		ours := p.Labels[batchv1.JobNameLabel] == jobName || p.Labels[v1alpha1.LabelTunnel] == objects.TunnelName(jobName)
 		if ours || images[cluster.Container] != "" {
 			out = append(out, result.Pod{Name: p.Name, Host: p.Spec.NodeName, Images: images})
 		}
@@ -48,11 +48,11 @@ func role(p result.Pod, reported result.Environment) (name string, machine resul
 	switch {
 	case p.Images[cluster.Container] != "":
 		return p.Name, reported.Members[p.Name]
-	case p.Images[job.ClientContainer] != "":
+	case p.Images[objects.ClientContainer] != "":
 		return "client", reported.Machine
-	case p.Images[job.TunnelContainer] != "":
+	case p.Images[objects.TunnelContainer] != "":
 		return "ssh", result.Machine{}
-	case p.Images[job.VPNContainer] != "":
+	case p.Images[objects.VPNContainer] != "":
 		return "vpn", result.Machine{}
 	}
 	return "", result.Machine{}
@@ -129,9 +129,9 @@ func pulled(e *v1alpha1.BenchmarkEnvironment, measured []result.Record) {
 		}
 	}
 	note(&e.DatabaseImages, cluster.Container)
-	note(&e.ClientImages, job.ClientContainer, job.TunnelContainer)
-	note(&e.OperatorImages, job.RunnerContainer, cluster.AgentContainer, job.VPNContainer)
-	note(&e.ProxyImages, job.ProxyContainer)
+	note(&e.ClientImages, objects.ClientContainer, objects.TunnelContainer)
+	note(&e.OperatorImages, objects.RunnerContainer, cluster.AgentContainer, objects.VPNContainer)
+	note(&e.ProxyImages, objects.ProxyContainer)
 }
 
 // once adds what is not there yet, and is something.

@@ -13,8 +13,8 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -57,7 +57,8 @@ func TestDisturbedMemberIsReadFromTheJob(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "default"}}
 	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindTransfer}
-	j, err := job.Job(b, c, run, result.Plan{Kind: run.Kind, Transfer: &result.Transfer{Victim: "x-db-1"}}, job.Images{})
+	j, err := objects.Job(b, c, run, result.Plan{Kind: run.Kind, Transfer: &result.Transfer{Victim: "x-db-1"}},
+		objects.Images{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +87,8 @@ func TestOperationIsReadFromTheJob(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "default"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db", Namespace: "default"}}
 	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindOperation}
-	j, err := job.Job(b, c, run, result.Plan{Kind: run.Kind, Operation: &result.Operation{Name: "Restart",
-		Node: "x-db-1"}}, job.Images{})
+	j, err := objects.Job(b, c, run, result.Plan{Kind: run.Kind, Operation: &result.Operation{Name: "Restart",
+		Node: "x-db-1"}}, objects.Images{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +103,9 @@ func TestOnlyAPrivateClusterIsDisturbed(t *testing.T) {
 	seen := benchmarkFacts{}
 	seen.Benchmark, seen.Cluster = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}},
 		&v1alpha1.GaleraCluster{}
-	for _, a := range []plan.Action{plan.Request{Annotation: v1alpha1.AnnotationRestart, Value: "all@x"},
-		plan.TakeData{Member: "x-0"}, plan.TakePod{Member: "x-0"},
-		plan.SwitchReplication{}, plan.MakeBackup{}} {
+	for _, a := range []experiment.Action{experiment.Request{Annotation: v1alpha1.AnnotationRestart, Value: "all@x"},
+		experiment.TakeData{Member: "x-0"}, experiment.TakePod{Member: "x-0"},
+		experiment.SwitchReplication{}, experiment.MakeBackup{}} {
 		if err := (&Reconciler{}).actBenchmark(t.Context(), seen.Benchmark, seen, a); !errors.Is(err, errNotPrivate) {
 			t.Errorf("%T of a user's cluster: %v", a, err)
 		}
@@ -117,7 +118,8 @@ func TestTheNewerJobIsObserved(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}}
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "x-db"}}
 	job := func(of *v1alpha1.GaleraBenchmark, attempt int, made int64, going bool) batchv1.Job {
-		j, err := job.Job(of, c, result.Run{Index: 1, Attempt: attempt, Kind: result.KindOLTP}, result.Plan{}, job.Images{})
+		j, err := objects.Job(of, c, result.Run{Index: 1, Attempt: attempt, Kind: result.KindOLTP}, result.Plan{},
+			objects.Images{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +167,7 @@ func TestRecordsAreInOrder(t *testing.T) {
 	f.sortRecords()
 	var got []string
 	for _, r := range f.Records {
-		got = append(got, plan.Name("x", r.Run))
+		got = append(got, experiment.Name("x", r.Run))
 	}
 	if want := []string{"x-prepare-9", "x-prepare-10", "x-run-999-2", "x-run-999-10",
 		"x-run-1000-1"}; !slices.Equal(got, want) {
@@ -219,9 +221,9 @@ func TestTroubleOfTheProxy(t *testing.T) {
 	} {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{batchv1.JobNameLabel: "x-run-001-1"}}}
 		pod.Status.StartTime = &since
-		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: job.ProxyContainer, State: tc.proxy,
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: objects.ProxyContainer, State: tc.proxy,
 			LastTerminationState: tc.before}}
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.ClientContainer, State: tc.client}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: objects.ClientContainer, State: tc.client}}
 		f := benchmarkFacts{Pods: []corev1.Pod{pod}}
 		got := f.describe(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x-run-001-1"}})
 		if f.ProxyWords != tc.words || got.WaitingSince.Equal(since.Time) != tc.waits {

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -17,17 +17,17 @@ func TestLateResult(t *testing.T) {
 	b.Name, b.Namespace = "x", "bench"
 	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindOLTP}
 	cm := &corev1.ConfigMap{Data: map[string]string{result.KeyOutput: `{"kind": "oltp"}`}}
-	cm.Name, cm.Namespace = plan.Name(b.Name, run), b.Namespace
+	cm.Name, cm.Namespace = experiment.Name(b.Name, run), b.Namespace
 	r := &Reconciler{Live: fake.NewClientBuilder().WithObjects(cm).Build()}
 	for name, tc := range map[string]struct {
-		job  plan.Job
+		job  experiment.Job
 		read bool
 	}{
-		"ended":   {plan.Job{Name: cm.Name, Finished: true}, true},
-		"runs":    {plan.Job{Name: cm.Name}, false},
-		"another": {plan.Job{Name: "x-run-002-1", Finished: true}, false},
+		"ended":   {experiment.Job{Name: cm.Name, Finished: true}, true},
+		"runs":    {experiment.Job{Name: cm.Name}, false},
+		"another": {experiment.Job{Name: "x-run-002-1", Finished: true}, false},
 	} {
-		f := benchmarkFacts{State: plan.State{Job: &tc.job, Records: []result.Record{{Run: run}}}}
+		f := benchmarkFacts{State: experiment.State{Job: &tc.job, Records: []result.Record{{Run: run}}}}
 		if err := r.lateResult(t.Context(), b, &f); err != nil {
 			t.Fatal(err)
 		}

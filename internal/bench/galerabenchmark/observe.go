@@ -16,14 +16,14 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
 // benchmarkFacts is what is known of a benchmark.
 type benchmarkFacts struct {
-	plan.State
+	experiment.State
 	// Pods of the cluster and of the Job.
 	Pods []corev1.Pod
 	// StorageClass of the cluster's volumes; "" when it is not known.
@@ -34,9 +34,9 @@ type benchmarkFacts struct {
 
 // observeBenchmark reads everything a decision depends on.
 func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchmark) (benchmarkFacts, error) {
-	f := benchmarkFacts{State: plan.State{Benchmark: b, Judged: map[string]bool{}, Now: r.Now()}}
+	f := benchmarkFacts{State: experiment.State{Benchmark: b, Judged: map[string]bool{}, Now: r.Now()}}
 	c := &v1alpha1.GaleraCluster{}
-	switch err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: job.ClusterName(b)}, c); {
+	switch err := r.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: objects.ClusterName(b)}, c); {
 	case client.IgnoreNotFound(err) != nil:
 		return f, err
 	case err == nil && c.DeletionTimestamp == nil && (b.Spec.Cluster.Ref != nil || metav1.IsControlledBy(c, b)):
@@ -77,7 +77,7 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 	f.sortRecords()
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, client.InNamespace(b.Namespace),
-		client.MatchingLabels{v1alpha1.LabelCluster: job.ClusterName(b)}); err != nil {
+		client.MatchingLabels{v1alpha1.LabelCluster: objects.ClusterName(b)}); err != nil {
 		return f, err
 	}
 	f.Pods, f.Acceleration = pods.Items, acceleration(pods.Items)
@@ -98,7 +98,8 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 // lateResult reads the result of a Job that has ended from the API server if the cache has none: the two are watched
 // apart, and the Job's end may be seen first.
 func (r *Reconciler) lateResult(ctx context.Context, b *v1alpha1.GaleraBenchmark, f *benchmarkFacts) error {
-	at := slices.IndexFunc(f.Records, func(rec result.Record) bool { return plan.Name(b.Name, rec.Run) == f.Job.Name })
+	at := slices.IndexFunc(f.Records,
+		func(rec result.Record) bool { return experiment.Name(b.Name, rec.Run) == f.Job.Name })
 	if !f.Job.Finished || at < 0 || f.Records[at].Output != nil || f.Judged[f.Job.Name] {
 		return nil
 	}
@@ -178,9 +179,9 @@ func (f *benchmarkFacts) sortRecords() {
 }
 
 // describe returns how far a Job is.
-func (f *benchmarkFacts) describe(j *batchv1.Job) *plan.Job {
+func (f *benchmarkFacts) describe(j *batchv1.Job) *experiment.Job {
 	work := planOf(j)
-	out := &plan.Job{Name: j.Name, Operation: work.Operation}
+	out := &experiment.Job{Name: j.Name, Operation: work.Operation}
 	if work.Transfer != nil {
 		out.Victim = work.Transfer.Victim
 	}
@@ -193,7 +194,7 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *plan.Job {
 		}
 	}
 	for _, p := range f.Pods {
-		if p.Labels[batchv1.JobNameLabel] != j.Name && p.Labels[v1alpha1.LabelTunnel] != job.TunnelName(j.Name) {
+		if p.Labels[batchv1.JobNameLabel] != j.Name && p.Labels[v1alpha1.LabelTunnel] != objects.TunnelName(j.Name) {
 			continue
 		}
 		for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...) {
@@ -202,10 +203,10 @@ func (f *benchmarkFacts) describe(j *batchv1.Job) *plan.Job {
 				out.Message = s.State.Terminated.Message
 			case s.State.Waiting != nil && s.State.Waiting.Message != "":
 				out.Message = s.State.Waiting.Reason + ": " + s.State.Waiting.Message
-			case s.Name == job.ClientContainer && s.State.Running != nil:
+			case s.Name == objects.ClientContainer && s.State.Running != nil:
 				out.RunningSince = s.State.Running.StartedAt.Time
 			}
-			if s.Name == job.ProxyContainer {
+			if s.Name == objects.ProxyContainer {
 				f.ProxyWords = crashed(s)
 			}
 		}
@@ -237,7 +238,9 @@ func crashed(s corev1.ContainerStatus) string {
 // clientWaits reports whether the client's container has not started, and whether kubelet complains of one: of an
 // image, mostly.
 func clientWaits(p *corev1.Pod) bool {
-	ofClient := func(s corev1.ContainerStatus) bool { return s.Name == job.ClientContainer && s.State.Waiting != nil }
+	ofClient := func(s corev1.ContainerStatus) bool {
+		return s.Name == objects.ClientContainer && s.State.Waiting != nil
+	}
 	complains := func(s corev1.ContainerStatus) bool { return s.State.Waiting != nil && s.State.Waiting.Message != "" }
 	return slices.ContainsFunc(p.Status.ContainerStatuses, ofClient) &&
 		(slices.ContainsFunc(p.Status.InitContainerStatuses, complains) || slices.ContainsFunc(p.Status.ContainerStatuses,

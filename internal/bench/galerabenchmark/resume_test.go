@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -126,7 +126,7 @@ func (p *simulation) pass() {
 		},
 	})
 	r := &Reconciler{Client: seen, Live: seen,
-		Images: job.Images{Operator: "operator", Client: "sysbench"}, Domain: "cluster.local",
+		Images: objects.Images{Operator: "operator", Client: "sysbench"}, Domain: "cluster.local",
 		Now: func() time.Time { return p.now }}
 	_, err := r.Reconcile(p.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "x"}})
 	if err != nil && !errors.Is(err, errKilled) {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -163,20 +163,20 @@ func everything(spec v1alpha1.GaleraBenchmarkSpec) (*v1alpha1.GaleraBenchmark, b
 	b.Status.StartedAt, b.Status.EndingSince = &now, &now
 	b.Status.Failure = &v1alpha1.BenchmarkFailure{Reason: v1alpha1.ReasonTooManyInvalidRuns,
 		Message: shortened(strings.Repeat("é", 9999))}
-	seen := benchmarkFacts{State: plan.State{Benchmark: b, Judged: map[string]bool{}, Now: now.Time,
+	seen := benchmarkFacts{State: experiment.State{Benchmark: b, Judged: map[string]bool{}, Now: now.Time,
 		Cluster: &v1alpha1.GaleraCluster{}}, StorageClass: long(253, 0)}
 	add := func(r result.Record) {
 		seen.Records = append(seen.Records, r)
-		seen.Judged[plan.Name(b.Name, r.Run)] = true
+		seen.Judged[experiment.Name(b.Name, r.Run)] = true
 	}
-	for i, c := range plan.Cells(&b.Spec) {
-		if d := plan.DataSet(c); d.Database != "" && i < 8 {
+	for i, c := range experiment.Cells(&b.Spec) {
+		if d := experiment.DataSet(c); d.Database != "" && i < 8 {
 			d.Bytes, d.Checksum = 1<<55, long(16, 0)
 			add(result.Record{Run: result.Run{Kind: result.KindPrepare, Attempt: i + 1, Workload: d.Database,
 				ClusterUUID: long(36, 0)}, Verdict: result.Verdict{Valid: true}, Output: &result.Output{Data: &d}})
 		}
 	}
-	for _, run := range plan.Runs(&b.Spec) {
+	for _, run := range experiment.Runs(&b.Spec) {
 		for attempt := 1; attempt < 3; attempt++ {
 			add(result.Record{Run: run.Wire(attempt), Verdict: result.Verdict{Reason: strings.Repeat("é", 5000)}})
 		}
@@ -192,8 +192,9 @@ func TestStatusStaysSmall(t *testing.T) {
 	admitted := statusSchema(t)
 	for kind, spec := range largest() {
 		b, seen := everything(spec)
-		run := v1alpha1.BenchmarkRun{Arm: long(32, 0), Workload: long(32, 0), Variant: long(100, 0), Step: plan.StepTransfer}
-		d := plan.Decision{Run: &run, Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
+		run := v1alpha1.BenchmarkRun{Arm: long(32, 0), Workload: long(32, 0), Variant: long(100, 0),
+			Step: experiment.StepTransfer}
+		d := experiment.Decision{Run: &run, Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
 			Message: strings.Repeat("é", 9999)}
 		s := b.Status.DeepCopy()
 		benchmarkStatus(s, b, seen, d, seen.Now)

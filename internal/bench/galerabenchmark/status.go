@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 	"github.com/galera-operator/galera-operator/internal/conditions"
@@ -17,23 +17,23 @@ import (
 
 // benchmarkStatus computes the status of what is known and decided.
 func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts,
-	d plan.Decision, now time.Time) {
+	d experiment.Decision, now time.Time) {
 	s.ObservedGeneration = b.Generation
 	if s.CompletedAt != nil {
 		return // what was measured is measured
 	}
 	s.Run = d.Run
-	s.ArmNames = plan.Arms(&b.Spec)
+	s.ArmNames = experiment.Arms(&b.Spec)
 	s.Arms = strings.Join(s.ArmNames, ", ")
-	s.Design = plan.Design(&b.Spec)
-	s.EstimatedTime = &metav1.Duration{Duration: plan.Estimate(&b.Spec)}
+	s.Design = experiment.Design(&b.Spec)
+	s.EstimatedTime = &metav1.Duration{Duration: experiment.Estimate(&b.Spec)}
 	var measured []result.Record
 	valid, inside := 0, time.Duration(0)
 	for _, r := range seen.Records {
 		switch {
 		case r.Index == 0:
 			continue
-		case !seen.Judged[plan.Name(b.Name, r.Run)]:
+		case !seen.Judged[experiment.Name(b.Name, r.Run)]:
 			continue
 		}
 		measured = append(measured, r)
@@ -55,7 +55,7 @@ func benchmarkStatus(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchm
 	s.Results, s.Comparisons = summary.Results(&b.Spec, measured)
 	s.Verdict = summary.Verdict(s.Results)
 	s.InvalidRuns = summary.Invalid(measured)
-	s.Progress = summary.Progress(valid, len(plan.Runs(&b.Spec)), spent(s, seen, now), s.EstimatedTime.Duration)
+	s.Progress = summary.Progress(valid, len(experiment.Runs(&b.Spec)), spent(s, seen, now), s.EstimatedTime.Duration)
 	s.Environment = environment(s.Environment, seen, measured)
 	noteAction(s, d, now)
 	benchmarkConditions(s, b, d)
@@ -80,17 +80,17 @@ func spent(s *v1alpha1.GaleraBenchmarkStatus, seen benchmarkFacts, now time.Time
 }
 
 // noteAction keeps what an action needs to have written down before it.
-func noteAction(s *v1alpha1.GaleraBenchmarkStatus, d plan.Decision, now time.Time) {
+func noteAction(s *v1alpha1.GaleraBenchmarkStatus, d experiment.Decision, now time.Time) {
 	switch d.Action.(type) {
-	case plan.GiveUp:
+	case experiment.GiveUp:
 		s.Failure = &v1alpha1.BenchmarkFailure{Reason: d.Reason, Message: shortened(d.Message)}
-	case plan.Finish:
+	case experiment.Finish:
 		s.CompletedAt, s.Run = &metav1.Time{Time: now}, nil
 	}
 }
 
 // dataSets are those that are in the database: they go with the benchmark's databases.
-func dataSets(seen benchmarkFacts, d plan.Decision) []v1alpha1.BenchmarkDataSet {
+func dataSets(seen benchmarkFacts, d experiment.Decision) []v1alpha1.BenchmarkDataSet {
 	if d.Ending && len(seen.Accounts) == 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func shortened(message string) string {
 	return message
 }
 
-func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, d plan.Decision) {
+func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBenchmark, d experiment.Decision) {
 	message := shortened(d.Message)
 	set := func(kind string, is bool, reason string) {
 		status := metav1.ConditionFalse
@@ -136,7 +136,7 @@ func benchmarkConditions(s *v1alpha1.GaleraBenchmarkStatus, b *v1alpha1.GaleraBe
 		conditions.Set(&s.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,
 			ObservedGeneration: b.Generation})
 	}
-	_, over := d.Action.(plan.Finish)
+	_, over := d.Action.(experiment.Finish)
 	set(v1alpha1.ConditionComplete, over && !d.Failed, d.Reason)
 	set(v1alpha1.ConditionReconciling, !over && !d.Stalled && d.Reason != v1alpha1.ReasonPaused, d.Reason)
 	set(v1alpha1.ConditionStalled, d.Stalled || over && d.Failed, d.Reason)

@@ -8,20 +8,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/job"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
+	"github.com/galera-operator/galera-operator/internal/bench/objects"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
 // makeWay makes what a Job's connections go through, and adds it to the Job's plan and images. It may be repeated until
 // the Job is there.
-func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell plan.Cell,
-	jobName string, p *result.Plan, images *job.Images) error {
-	if job.UsesTunnel(cell) {
+func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, cell experiment.Cell,
+	jobName string, p *result.Plan, images *objects.Images) error {
+	if objects.UsesTunnel(cell) {
 		return own.makeTunnel(ctx, b, seen, jobName, cell, p, *images)
 	}
-	if spec := job.ProxyOf(cell); spec != nil {
+	if spec := objects.ProxyOf(cell); spec != nil {
 		images.Proxy = spec.Image
 		return own.makeProxy(ctx, b, jobName, *p)
 	}
@@ -34,12 +34,12 @@ func (own parts) makeProxy(ctx context.Context, b *v1alpha1.GaleraBenchmark, job
 	if err != nil {
 		return err
 	}
-	return ownership.Keep(ctx, own.Client, own.Live, b.UID, job.ProxySecret(b, jobName, p, password, rand.Text()))
+	return ownership.Keep(ctx, own.Client, own.Live, b.UID, objects.ProxySecret(b, jobName, p, password, rand.Text()))
 }
 
 // removeParts removes what a Job's connections went through.
 func (own parts) removeParts(ctx context.Context, b *v1alpha1.GaleraBenchmark, jobName string) error {
-	for _, o := range job.Parts(b, jobName) {
+	for _, o := range objects.Parts(b, jobName) {
 		if err := ownership.Remove(ctx, own.Client, own.Live, b.UID, o,
 			client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -36,7 +36,7 @@ func TestVerdictsWantTheProofAgain(t *testing.T) {
 	} {
 		for c, want := range map[*v1alpha1.GaleraCluster]string{proved(): "",
 			lost: "after the run the encryption was not proved any more: x-db-0: nothing was observed yet"} {
-			v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: plan.State{Cluster: c}}, record)
+			v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: experiment.State{Cluster: c}}, record)
 			if v.Valid != (want == "") || v.Reason != want {
 				t.Errorf("%s: %+v, want %q", record.Kind, v, want)
 			}
@@ -53,7 +53,7 @@ func TestVerdictsWantTheCopysTLS(t *testing.T) {
 		"": {Run: result.Run{Kind: result.KindTransfer},
 			Output: &result.Output{Transfer: &result.TransferFacts{Kind: "SST", Victim: "x-db-0"}}},
 	} {
-		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: plan.State{Cluster: inClear}}, record)
+		v := verdictOf(&v1alpha1.GaleraBenchmark{}, benchmarkFacts{State: experiment.State{Cluster: inClear}}, record)
 		if v.Valid != (kind != "") || !v.Valid && !strings.Contains(v.Reason,
 			"x-db-0: its copy: no version of TLS was observed") {
 			t.Errorf("%s: %+v", kind, v)
@@ -94,8 +94,8 @@ func TestEndsAreOneOrTheOther(t *testing.T) {
 	} {
 		b.Status.Failure = tc.failure
 		// The private cluster is still being deleted, and is not waited for any longer.
-		seen := benchmarkFacts{State: plan.State{Benchmark: b, Going: true, Now: time.Unix(1e9, 0).Add(24 * time.Hour)}}
-		d := plan.Next(seen.State)
+		seen := benchmarkFacts{State: experiment.State{Benchmark: b, Going: true, Now: time.Unix(1e9, 0).Add(24 * time.Hour)}}
+		d := experiment.Next(seen.State)
 		var s v1alpha1.GaleraBenchmarkStatus
 		benchmarkConditions(&s, b, d)
 		if meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionComplete) != tc.complete ||

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
 )
@@ -91,7 +91,7 @@ func grid(b Benchmark) [][]string {
 	}
 	out := [][]string{head}
 	for _, r := range results {
-		row := []string{title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r, plan.Baseline(&b.Resource.Spec))}
+		row := []string{title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r, experiment.Baseline(&b.Resource.Spec))}
 		for _, c := range used {
 			text := "-"
 			if f := figure(r, c.figure); f != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -20,16 +20,16 @@ func Results(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record) ([]v1alph
 	[]v1alpha1.BenchmarkComparison) {
 	var out []v1alpha1.BenchmarkResult
 	var all family
-	baseline := plan.Baseline(s)
-	for _, cell := range plan.Cells(s) {
-		base := collect(records, plan.Measured{Cell: cell, Arm: baseline}.Name())
-		for _, arm := range plan.Arms(s) {
-			g := collect(records, plan.Measured{Cell: cell, Arm: arm}.Name())
+	baseline := experiment.Baseline(s)
+	for _, cell := range experiment.Cells(s) {
+		base := collect(records, experiment.Measured{Cell: cell, Arm: baseline}.Name())
+		for _, arm := range experiment.Arms(s) {
+			g := collect(records, experiment.Measured{Cell: cell, Arm: arm}.Name())
 			if len(g.rounds) == 0 && g.invalid == 0 {
 				continue
 			}
 			r := row(cell, arm, g)
-			r.Metric = plan.Metric(cell)
+			r.Metric = experiment.Metric(cell)
 			if o, rounds := against(base, g, r.Metric); arm != baseline && rounds > 0 {
 				r.OverheadPercent, r.OverheadLow, r.OverheadHigh, r.PValue = o.texts()
 				r.Significant = all.add(o)
@@ -45,8 +45,8 @@ func Results(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record) ([]v1alph
 // comparisons are those of spec.compare of which something is known.
 func comparisons(s *v1alpha1.GaleraBenchmarkSpec, records []result.Record, all *family) (
 	out []v1alpha1.BenchmarkComparison) {
-	for _, p := range plan.Pairs(s) {
-		metric := plan.Metric(p.Of.Cell)
+	for _, p := range experiment.Pairs(s) {
+		metric := experiment.Metric(p.Of.Cell)
 		o, rounds := against(collect(records, p.With.Name()), collect(records, p.Of.Name()), metric)
 		if rounds == 0 {
 			continue
@@ -114,7 +114,7 @@ func (g group) values(figure string) (out []float64) {
 
 const maxRounds = 20
 
-func row(c plan.Cell, arm string, g group) v1alpha1.BenchmarkResult {
+func row(c experiment.Cell, arm string, g group) v1alpha1.BenchmarkResult {
 	r := v1alpha1.BenchmarkResult{Workload: c.Workload.Name, Variant: c.Variant, Arm: arm,
 		Samples: int32(len(g.rounds)), Invalid: int32(g.invalid)} //nolint:gosec // at most 20 rounds and 11 attempts
 	for _, name := range result.FigureNames {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/bench/plan"
+	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -124,7 +124,7 @@ func many(r *rand.Rand, rounds int) (*v1alpha1.GaleraBenchmarkSpec, []result.Rec
 	s.Arms = append(s.Arms, v1alpha1.BenchmarkArm{Name: "other"}, v1alpha1.BenchmarkArm{Name: "another"})
 	s.Workloads[0].OLTP.Threads = []int32{1, 2, 3, 4, 5, 6, 7, 8}
 	var all []result.Record
-	for _, c := range plan.Cells(s) {
+	for _, c := range experiment.Cells(s) {
 		for _, a := range s.Arms {
 			for round := range rounds {
 				one := record(round+1, a.Name, 1000*math.Exp(0.05*r.NormFloat64()), true)

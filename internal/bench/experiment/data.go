@@ -1,0 +1,93 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+)
+
+const (
+	// rowBytes is what a row of sysbench's tables takes, with its index entry and the space pages leave.
+	rowBytes = 310
+	// ownBytes is what a node takes without any data: system tables, redo log, write-set cache.
+	ownBytes = 400 << 20
+)
+
+// DataSet is the test data a cell works on; its database is "" where there is none. Cells with
+// tables of the same size share it.
+func DataSet(c Cell) result.DataSet {
+	switch c.Kind {
+	case result.KindOLTP:
+		o := c.Workload.OLTP
+		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
+			Rows: o.TableSize}
+	case result.KindOperation:
+		o := c.Workload.Operation
+		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
+			Rows: o.TableSize}
+	case result.KindTransfer:
+		t := c.Workload.StateTransfer
+		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", t.Tables, t.TableSize), Tables: int(t.Tables),
+			Rows: t.TableSize}
+		if t.Databases > 1 {
+			d.Database, d.Databases = fmt.Sprintf("bench_%dof%dx%d", t.Databases, t.Tables, t.TableSize), int(t.Databases)
+		}
+		return d
+	}
+	return result.DataSet{}
+}
+
+// Writes reports whether every transaction of a workload changes data.
+func Writes(s *v1alpha1.GaleraBenchmarkSpec, workload string) bool {
+	for _, w := range s.Workloads {
+		if w.Name == workload && w.OLTP != nil {
+			return w.OLTP.Profile == "WriteOnly" || w.OLTP.Profile == "ReadWrite"
+		}
+	}
+	return false
+}
+
+// Bytes is what a data set will take, at least.
+func Bytes(d result.DataSet) int64 {
+	return int64(max(1, d.Databases)) * int64(d.Tables) * d.Rows * rowBytes
+}
+
+// DiskNeeded is what all data sets of a benchmark, and a node itself, take on a volume.
+func DiskNeeded(s *v1alpha1.GaleraBenchmarkSpec) int64 {
+	var names []string
+	var sum int64
+	for _, c := range Cells(s) {
+		if d := DataSet(c); d.Database != "" && !slices.Contains(names, d.Database) {
+			names = append(names, d.Database)
+			sum += Bytes(d)
+		}
+	}
+	if sum == 0 {
+		return 0
+	}
+	return sum + ownBytes
+}
+
+// NotEnoughDisk reports whether a data set was refused for lack of space.
+func NotEnoughDisk(reason string) bool { return strings.HasPrefix(reason, result.NotEnoughDisk) }
+
+// Versions reports which client would be refused by which arm of a cluster with a policy of its own, "" when none
+// would.
+func Versions(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
+	for _, w := range s.Workloads {
+		if w.Connect == nil || !slices.Contains(w.Connect.TLSVersions, "1.2") {
+			continue
+		}
+		for _, a := range s.Arms {
+			if t := own.With(a.TLS); ClientsUseTLS(t) && Normal(t).MinVersion != "1.2" {
+				return fmt.Sprintf(
+					"the workload %s has clients of TLS 1.2, and the arm %s accepts 1.3 only; set its tls.minVersion to \"1.2\"",
+					w.Name, a.Name)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/bench/result"
+)
+
+// TestLeftoversAreNoLackOfSpace: what an attempt before has left is removed before there is a look at the disk. Other
+// nodes remove it a moment later.
+func TestLeftoversAreNoLackOfSpace(t *testing.T) {
+	const ip = "127.0.0.34"
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(ip, clientPort))
+	if err != nil {
+		t.Skip("another program has the database's port on this host: ", err)
+	}
+	defer l.Close()
+	var asked []string
+	var dropped, looks atomic.Int64
+	db := fakeDB{answer: func(query string) (string, string) {
+		asked = append(asked, strings.Fields(query)[0])
+		if strings.HasPrefix(query, "DROP") {
+			dropped.Store(1)
+		}
+		return "sbtest1", ""
+	}}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			db.serve(c) // one after the other
+		}
+	}()
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		free := 100
+		if dropped.Load() == 1 && looks.Add(1) > 1 {
+			free = 1000
+		}
+		_, _ = fmt.Fprintf(w, "%s %d\n", result.MetricFree, free)
+	}))
+	defer agent.Close()
+
+	r := &runner{target: target{plan: result.Plan{Members: []result.Member{{Name: "x-0", Host: ip}},
+		Data: result.DataSet{Database: "bench_1x10"}, RequiredBytes: 500}}}
+	r.agents = newAgents(r.plan.Members)
+	r.agents.client.Transport = &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn,
+		error) {
+		var d net.Dialer
+		return d.DialContext(ctx, network, agent.Listener.Addr().String())
+	}}
+	if err := r.emptyDatabases(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(asked, []string{"SELECT", "DROP"}) {
+		t.Errorf("got %v", asked)
+	}
+	asked, r.plan.Data.Databases = nil, 2
+	if err := r.emptyDatabases(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(asked, []string{"SELECT", "DROP", "SELECT", "DROP"}) {
+		t.Errorf("of two: %v", asked)
+	}
+	r.plan.RequiredBytes = 5000
+	short, stop := context.WithTimeout(t.Context(), diskPace/2)
+	defer stop()
+	if err := r.checkDisk(short); err == nil || !strings.HasPrefix(err.Error(), result.NotEnoughDisk+"x-0 has") {
+		t.Errorf("got %v", err)
+	}
+}
