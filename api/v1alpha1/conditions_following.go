@@ -1,7 +1,7 @@
 package v1alpha1
 
-// ConditionFollowing is True when the cluster applies what the server of spec.bootstrapFrom.external writes. It is there
-// until the cluster is independent of that server.
+// ConditionFollowing is True when the cluster applies what the server of spec.bootstrapFrom.external writes. It is
+// there until the cluster is independent of that server.
 const ConditionFollowing = "Following"
 
 // Reasons of Following.

@@ -75,7 +75,8 @@ const (
 
 // ReplicationStatus is how far a cluster is that follows another server.
 type ReplicationStatus struct {
-	// role is Follower, or Independent when every node has applied the last transaction of spec.cutover and accepts writes.
+	// role is Follower, or Independent when every node has applied the last transaction of spec.cutover and accepts
+	// writes.
 	// +kubebuilder:validation:Enum=Follower;Independent
 	Role string `json:"role"`
 	// source is HOST:PORT of the server that is followed.

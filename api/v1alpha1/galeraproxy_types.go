@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// GaleraProxy is a pool of connections in front of a cluster: pods of ProxySQL behind one Service. Clients connect to it
-// as they do to the cluster, with the accounts of GaleraUsers. Which node is written to is decided by the operator
+// GaleraProxy is a pool of connections in front of a cluster: pods of ProxySQL behind one Service. Clients connect to
+// it as they do to the cluster, with the accounts of GaleraUsers. Which node is written to is decided by the operator
 // alone.
 //
 // +kubebuilder:object:root=true

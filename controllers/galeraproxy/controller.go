@@ -112,26 +112,31 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 	err := r.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: p.Spec.ClusterRef.Name}, c)
 	switch {
 	case apierrors.IsNotFound(err):
-		return absentInterval, r.blocked(p, to, v1alpha1.ReasonClusterNotFound, fmt.Sprintf(
+		r.blocked(p, to, v1alpha1.ReasonClusterNotFound, fmt.Sprintf(
 			"there is no GaleraCluster %q in this namespace: create it, or delete this object", p.Spec.ClusterRef.Name))
+		return absentInterval, nil
 	case err != nil:
 		return 0, err
 	case c.Spec.TLS.Clients == v1alpha1.TLSDisabled:
-		return absentInterval, r.blocked(p, to, v1alpha1.ReasonTLSUnavailable,
-			"the cluster offers clients no TLS (spec.tls.clients: Disabled), and a proxy connects to nodes by TLS alone: set it "+
-				"to Required or Preferred")
+		r.blocked(p, to, v1alpha1.ReasonTLSUnavailable,
+			"the cluster offers clients no TLS (spec.tls.clients: Disabled), and a proxy connects to nodes by TLS alone: set "+
+				"it to Required or Preferred")
+		return absentInterval, nil
 	}
 	s, refused, err := r.publish(ctx, p, c)
 	if taken := (apply.ErrNameTaken{}); errors.As(err, &taken) {
-		return time.Minute, r.blocked(p, to, v1alpha1.ReasonNameTaken, fmt.Sprintf(
-			"the %s %q exists and does not belong to this proxy: delete it, or give the proxy another name", taken.Kind, taken.Name))
+		r.blocked(p, to, v1alpha1.ReasonNameTaken, fmt.Sprintf(
+			"the %s %q exists and does not belong to this proxy: delete it, or give the proxy another name", taken.Kind,
+			taken.Name))
+		return time.Minute, nil
 	}
 	if err != nil {
 		return 0, err
 	}
 	if s == nil {
-		return changingInterval, r.blocked(p, to, v1alpha1.ReasonCertificatePending,
+		r.blocked(p, to, v1alpha1.ReasonCertificatePending,
 			"the cluster has no certificate yet: the proxy is made when it has")
+		return changingInterval, nil
 	}
 	pods, err := r.ask(ctx, p, s)
 	if err != nil {
@@ -160,7 +165,7 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 }
 
 // blocked reports what a person has to do. Pods that are there go on with the state that they have.
-func (r *Reconciler) blocked(p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxyStatus, reason, message string) error {
+func (r *Reconciler) blocked(p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxyStatus, reason, message string) {
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionReady, false, reason, message)
 	stalled := reason != v1alpha1.ReasonCertificatePending
 	if stalled { // an earlier proof would stand for ever
@@ -169,7 +174,6 @@ func (r *Reconciler) blocked(p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxySt
 	}
 	status.SetProgress(&to.Conditions, p.Generation, status.Progress{Working: !stalled, Stalled: stalled, Reason: reason,
 		Message: message})
-	return nil
 }
 
 // publish makes the objects and the state. It returns no state while the cluster has no certificate.
@@ -263,7 +267,8 @@ func (r *Reconciler) observe(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 	}
 	f.ControlCA = string(control)
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(c.Namespace), client.MatchingLabels(resources.Selector(c))); err != nil {
+	if err := r.List(ctx, &pods, client.InNamespace(c.Namespace),
+		client.MatchingLabels(resources.Selector(c))); err != nil {
 		return f, err
 	}
 	for i := range pods.Items {
@@ -302,7 +307,8 @@ func (r *Reconciler) password(ctx context.Context, u *v1alpha1.GaleraUser) (stri
 // ask tells each pod its state, and returns what they answer.
 func (r *Reconciler) ask(ctx context.Context, p *v1alpha1.GaleraProxy, s *agentapi.ProxyState) ([]proxy.Pod, error) {
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(p.Namespace), client.MatchingLabels(resources.ProxySelector(p))); err != nil {
+	if err := r.List(ctx, &pods, client.InNamespace(p.Namespace),
+		client.MatchingLabels(resources.ProxySelector(p))); err != nil {
 		return nil, err
 	}
 	var out []proxy.Pod

@@ -205,10 +205,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		func() error { return datadir.TouchVolume(o.Places.State) }, time.Now))
 	a.gcache = join.NewGCache(o.Places, &a.volume, o.Logger)
 	a.image = mariadbd.NewImage(loop, &a.table)
-	a.reports = api.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
-		AgentVersion: o.Version,
-		AgentDigest:  o.Digest, AgentArch: runtime.GOARCH, Image: a.image.ImageReport,
-		Boot: bootID(), Phase: galera.PhaseExamining})
+	a.reports = newReports(o, &a.image)
 	a.poll = wsrep.NewPoll(conn.Status, func(s wsrep.Status) bool { return lifecycle.Serves(&s.Server) })
 	a.evicted = wsrep.NewForgetting(loop, conn.ForgetEvicted)
 	a.evictions = wsrep.Evictions{Logger: o.Logger, Status: conn.Status, EvictServer: conn.Evict,
@@ -260,6 +257,13 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 			return keys, err
 		})
 	a.handover = handover.New(loop, handedOver(a))
+}
+
+// newReports returns the report of an agent that knows nothing of its server yet.
+func newReports(o Options, image *mariadbd.Image) *api.ReportStore {
+	return api.NewReportStore(agentapi.Report{Name: o.Name, Cluster: agentapi.Identity{Namespace: o.Namespace},
+		AgentVersion: o.Version, AgentDigest: o.Digest, AgentArch: runtime.GOARCH, Image: image.ImageReport,
+		Boot: bootID(), Phase: galera.PhaseExamining})
 }
 
 // handedOver are the components that the successor of an agent takes over.

@@ -81,8 +81,9 @@ func TestCopiedServer(t *testing.T) {
 func (w *testCluster) oldServer() string {
 	w.t.Helper()
 	name := w.network + "-old"
-	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal --datadir=/tmp/d " +
-		">/dev/null && exec mariadbd --no-defaults --datadir=/tmp/d --socket=/tmp/s --pid-file=/tmp/pid --log-bin " +
+	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
+		"--datadir=/tmp/d >/dev/null && exec mariadbd --no-defaults --datadir=/tmp/d --socket=/tmp/s --pid-file=/tmp/pid " +
+		"--log-bin " +
 		"--server-id=7 --gtid-domain-id=3"
 	w.run(exec.Command("docker", "run", "-d", "--name", name, "--network", w.network, "--user=999", "--entrypoint=sh",
 		strings.ReplaceAll(image, "11.8", "10.11"), "-c", script))

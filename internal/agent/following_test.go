@@ -19,7 +19,8 @@ import (
 const (
 	channelPassword = "it's \\ a secret"
 	sourcePosition  = "SELECT @@gtid_binlog_pos"
-	sourceRows      = "SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT(id, v))), ' ', (SELECT n FROM shop.counter)) FROM shop.t"
+	sourceRows      = "SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT(id, v))), ' ', (SELECT n FROM shop.counter)) FROM " +
+		"shop.t"
 )
 
 // TestFollowing: a cluster applies what another server writes, on one node at a time and each transaction once, and
@@ -90,14 +91,16 @@ func (s *following) startSource(series string) {
 	s.Helper()
 	w := s.world
 	s.source = w.network + "-source"
-	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal --datadir=/tmp/d " +
-		">/dev/null && exec mariadbd --no-defaults --datadir=/tmp/d --socket=/tmp/s --pid-file=/tmp/pid --log-bin=binlog " +
+	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
+		"--datadir=/tmp/d >/dev/null && exec mariadbd --no-defaults --datadir=/tmp/d --socket=/tmp/s --pid-file=/tmp/pid " +
+		"--log-bin=binlog " +
 		"--binlog-format=ROW --innodb-buffer-pool-size=64M"
 	w.run(exec.Command("docker", "run", "-d", "--name", s.source, "--network", w.network, "--user=999", "--entrypoint=sh",
 		series, "-c", script))
 	source := s.source
 	s.T.Cleanup(func() { _ = exec.Command("docker", "rm", "-f", "-v", source).Run() })
-	statements := "CREATE USER channel IDENTIFIED BY '" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(channelPassword) +
+	statements := "CREATE USER channel IDENTIFIED BY '" + strings.NewReplacer(`\`, `\\`, `'`,
+		`\'`).Replace(channelPassword) +
 		"'; GRANT REPLICATION SLAVE ON *.* TO channel; CREATE DATABASE shop; " + tables
 	var err error
 	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
@@ -108,8 +111,8 @@ func (s *following) startSource(series string) {
 	check(s.T, err)
 }
 
-const tables = "CREATE TABLE shop.t (id INT PRIMARY KEY, v CHAR(40)); CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT); " +
-	"INSERT INTO shop.counter VALUES (1, 0)"
+const tables = "CREATE TABLE shop.t (id INT PRIMARY KEY, v CHAR(40)); CREATE TABLE shop.counter (id INT PRIMARY KEY, " +
+	"n INT); INSERT INTO shop.counter VALUES (1, 0)"
 
 func (s *following) onSource(statements string) (string, error) {
 	out, err := exec.Command("docker", "exec", s.source, "mariadb", "-NBuroot", "--socket=/tmp/s", "-e",
@@ -137,7 +140,8 @@ func (s *following) write() {
 			}
 			var statements strings.Builder
 			for j := i; j < i+10; j++ {
-				fmt.Fprintf(&statements, "BEGIN; INSERT INTO shop.t VALUES (%d, SHA1(%d)); UPDATE shop.counter SET n = n + 1; COMMIT; ",
+				fmt.Fprintf(&statements, "BEGIN; INSERT INTO shop.t VALUES (%d, SHA1(%d)); UPDATE shop.counter SET n = n + 1; "+
+					"COMMIT; ",
 					j, j)
 			}
 			if _, err := s.onSource(statements.String()); err != nil {
@@ -205,7 +209,8 @@ func (s *following) runsOn(i int) {
 	s.Helper()
 	w := s.world
 	w.nodes[i].until("running the channel", 90*time.Second, func(r agentapi.Report) bool {
-		return r.Channel == agentapi.TaskOn && r.Following != nil && r.Following.Channel != nil && r.Following.Channel.Applying
+		return r.Channel == agentapi.TaskOn && r.Following != nil && r.Following.Channel != nil &&
+			r.Following.Channel.Applying
 	})
 	rows := s.mustSource("SELECT COUNT(*) FROM shop.t")
 	for j, n := range w.nodes {
@@ -241,8 +246,10 @@ func (s *following) refused() {
 }
 
 func (s *following) app(i int) (string, error) {
-	out, err := exec.Command("docker", "exec", s.world.nodes[i].container(), "mariadb", "--no-defaults", "--skip-ssl-verify-server-cert",
-		"--ssl", "--host=127.0.0.1", "--user=app", "--password=x", "-e", "REPLACE INTO shop.t VALUES (-1, 'app')").CombinedOutput()
+	out, err := exec.Command("docker", "exec", s.world.nodes[i].container(), "mariadb", "--no-defaults",
+		"--skip-ssl-verify-server-cert",
+		"--ssl", "--host=127.0.0.1", "--user=app", "--password=x", "-e",
+		"REPLACE INTO shop.t VALUES (-1, 'app')").CombinedOutput()
 	return string(out), err
 }
 
@@ -250,7 +257,8 @@ func (s *following) killed() {
 	w := s.world
 	w.nodes[1].stop(false)
 	began := time.Now()
-	w.nodes[0].until("running the channel", 90*time.Second, func(r agentapi.Report) bool { return r.Channel == agentapi.TaskOn })
+	w.nodes[0].until("running the channel", 90*time.Second,
+		func(r agentapi.Report) bool { return r.Channel == agentapi.TaskOn })
 	s.Logf("the channel has moved after %s", time.Since(began).Round(100*time.Millisecond))
 	s.runsOn(0)
 	w.nodes[1].start()
@@ -350,7 +358,8 @@ func (s *following) ends() {
 		if out, err := s.app(i); err != nil {
 			s.Errorf("a client on %s: %v: %s", n.name, err, out)
 		}
-		if out, err := exec.Command("grep", "-rlF", channelPassword, filepath.Join(n.base, "volume")).CombinedOutput(); err == nil {
+		if out, err := exec.Command("grep", "-rlF", channelPassword, filepath.Join(n.base,
+			"volume")).CombinedOutput(); err == nil {
 			s.Errorf("the password of the source is on the volume of %s: %s", n.name, out)
 		}
 	}

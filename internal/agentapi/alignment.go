@@ -16,8 +16,8 @@ const maxSpread = 1 << 32
 
 // Alignment asks a member to have all nodes count GTIDs from one number on.
 type Alignment struct {
-	// Seqno is that of a transaction that the nodes have numbered differently, and Spread how far its numbers are from each
-	// other. What was aligned after it is not aligned again.
+	// Seqno is that of a transaction that the nodes have numbered differently, and Spread how far its numbers are from
+	// each other. What was aligned after it is not aligned again.
 	Seqno  int64  `json:"seqno"`
 	Spread uint64 `json:"spread"`
 	// Size is how many members the component must have.

@@ -16,9 +16,10 @@ const (
 
 	// ProxyStateKey is the key of the ProxyState (JSON) in the Secret that a proxy pod mounts at ProxyStateDir.
 	ProxyStateKey = "state.json"
-	// ProxyStateDir and ProxyTLSDir are where the proxy's Secrets are mounted: its state, and its certificate.
+	// ProxyStateDir is where the Secret with the state is mounted.
 	ProxyStateDir = "/etc/galera-operator/proxy"
-	ProxyTLSDir   = "/etc/galera-operator/proxy-tls"
+	// ProxyTLSDir is where the Secret with the proxy's certificate is mounted.
+	ProxyTLSDir = "/etc/galera-operator/proxy-tls"
 	// ProxyRunDir is a volume in memory: the configuration, the admin socket, and the files that ProxySQL reads.
 	ProxyRunDir = "/run/proxysql"
 

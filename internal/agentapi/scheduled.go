@@ -49,8 +49,9 @@ const (
 	EventElsewhere = "SLAVESIDE_DISABLED"
 )
 
-// Values of Report.Scheduler, Report.Channel and those of a PeerView, for a task that one member carries out at most. Off
-// reports whether it is off and stays so until the agent has asked all others; anything else is no evidence for that.
+// Values of Report.Scheduler, Report.Channel and those of a PeerView, for a task that one member carries out at most.
+// Off reports whether it is off and stays so until the agent has asked all others; anything else is no evidence for
+// that.
 const (
 	TaskOff = "Off"
 	TaskOn  = "On"

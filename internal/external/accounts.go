@@ -104,8 +104,8 @@ func (c *copier) copyAccounts(ctx context.Context) ([]string, error) {
 // password has expired.
 var lifetime = regexp.MustCompile(`(?s)^ALTER USER .* (PASSWORD EXPIRE (NEVER|INTERVAL [0-9]{1,9} DAY))$`)
 
-// definition returns the statements that create an account or a role. An account whose password has expired has a second
-// one, which keeps the lifetime of passwords.
+// definition returns the statements that create an account or a role. An account whose password has expired has a
+// second one, which keeps the lifetime of passwords.
 func definition(ctx context.Context, from *sql.Conn, a account) ([]string, error) {
 	if a.Role {
 		return []string{"CREATE ROLE " + a.String()}, nil

@@ -100,8 +100,8 @@ func Ask(ctx context.Context, source *sql.DB, o Options) (Facts, error) {
 }
 
 func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
-	err := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos, @@GLOBAL.binlog_format, @@GLOBAL.log_slave_updates").Scan(&f.GTID,
-		&f.BinlogFormat, &f.LogsUpstream)
+	binlog := c.QueryRowContext(ctx, "SELECT @@gtid_binlog_pos, @@GLOBAL.binlog_format, @@GLOBAL.log_slave_updates")
+	err := binlog.Scan(&f.GTID, &f.BinlogFormat, &f.LogsUpstream)
 	if err != nil {
 		return err
 	}
@@ -296,8 +296,9 @@ func later(source, image string) bool {
 // checkBinaryLog returns what keeps a source from being followed.
 func checkBinaryLog(f Facts) (out []task.Finding) {
 	if f.GTID == "" {
-		out = append(out, task.Finding{Name: BinaryLogMissing, Message: "the source has no binary log, or an empty one: set " +
-			"log_bin on the source, restart it, and write to it once"})
+		out = append(out, task.Finding{Name: BinaryLogMissing,
+			Message: "the source has no binary log, or an empty one: set " +
+				"log_bin on the source, restart it, and write to it once"})
 	}
 	if f.BinlogFormat != "ROW" {
 		out = append(out, task.Finding{Name: BinaryLogFormat, Message: fmt.Sprintf("the source logs statements "+
@@ -306,13 +307,14 @@ func checkBinaryLog(f Facts) (out []task.Finding) {
 	}
 	if f.Upstream && !f.LogsUpstream {
 		out = append(out, task.Finding{Name: BinaryLogIncomplete, Message: "the source is a replica or a node of a Galera " +
-			"cluster, and its binary log lacks what other servers write: set log_slave_updates in its option file, and restart " +
-			"it, or follow the server that is written to"})
+			"cluster, and its binary log lacks what other servers write: set log_slave_updates in its option file, and " +
+			"restart it, or follow the server that is written to"})
 	}
 	return out
 }
 
-// Upstream reports whether a server carries out what other servers write: it is a replica, or a node of a Galera cluster.
+// Upstream reports whether a server carries out what other servers write: it is a replica, or a node of a Galera
+// cluster.
 func Upstream(ctx context.Context, server interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (does bool, err error) {

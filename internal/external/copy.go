@@ -306,7 +306,8 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 func ofTarget(t Table, err error) error {
 	if tooLarge(err) {
 		return fmt.Errorf("%w: one of the table %s takes more than 1 GiB as a statement, in which a byte of a binary column "+
-			"takes two: divide the value over rows, or delete it (SELECT MAX(OCTET_LENGTH(…)) finds it): %w", ErrTooLarge, t, err)
+			"takes two: divide the value over rows, or delete it (SELECT MAX(OCTET_LENGTH(…)) finds it): %w", ErrTooLarge, t,
+			err)
 	}
 	return fmt.Errorf("writing %s: %w", t, err)
 }

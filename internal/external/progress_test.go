@@ -14,8 +14,9 @@ func TestProgress(t *testing.T) {
 		"nothing yet": {Progress{Tables: 3, ExpectedRows: 100}, "copied 0 of about 100 rows"},
 		"a quarter": {Progress{Tables: 3, Rows: 25, ExpectedRows: 100},
 			"copied 25 of about 100 rows (25 %), at this rate the rest takes 3m0s; all tables are compared then"},
-		"more than the source has estimated": {Progress{Tables: 3, Rows: 120, ExpectedRows: 100}, "copied 120 of about 100 rows"},
-		"an empty source":                    {Progress{}, "copied 0 of about 0 rows"},
+		"more than the source has estimated": {Progress{Tables: 3, Rows: 120, ExpectedRows: 100},
+			"copied 120 of about 100 rows"},
+		"an empty source": {Progress{}, "copied 0 of about 0 rows"},
 		"tables are compared": {Progress{Tables: 3, Rows: 90, ExpectedRows: 100, Compared: 1},
 			"copied 90 rows; compared 1 of 3 tables"},
 	} {

@@ -184,17 +184,20 @@ func TestCopy(t *testing.T) {
 				t.Errorf("the tables are of different moments: %s", got)
 			}
 			for query, want := range map[string]string{
-				"SELECT GROUP_CONCAT(schema_name ORDER BY 1) FROM information_schema.schemata WHERE schema_name IN ('shop', 'cr`m', 'other')":                         "cr`m,shop",
-				"SELECT CAST(f AS DOUBLE) FROM shop.odd WHERE id = 0":                                                                                                 "1.2345677614212036",
-				"SELECT GROUP_CONCAT(h ORDER BY id) FROM shop.a":                                                                                                      "0,1,1",
-				"SELECT COUNT(*) FROM shop.counted":                                                                                                                   "0",
-				"SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'shop'":                                                                          "1",
-				"SELECT COUNT(*) FROM mysql.user WHERE user IN ('app', 'reader', 'copy@er')":                                                                          "3",
-				"SELECT CONCAT(JSON_VALUE(priv, '$.password_lifetime'), ' ', JSON_VALUE(priv, '$.password_last_changed')) FROM mysql.global_priv WHERE user = 'temp'": "30 0",
-				"SELECT COUNT(*) FROM mysql.user WHERE user = 'exporter'":                                                                                             "0",
-				"SELECT default_role FROM mysql.user WHERE user = 'app'":                                                                                              "reader",
-				"SELECT COUNT(*) FROM mysql.tables_priv WHERE user = 'app' AND db = 'shop'":                                                                           "1",
-				"SELECT auto_increment FROM information_schema.tables WHERE table_schema = 'shop' AND table_name = 'parent'":                                          "3",
+				"SELECT GROUP_CONCAT(schema_name ORDER BY 1) FROM information_schema.schemata " +
+					"WHERE schema_name IN ('shop', 'cr`m', 'other')": "cr`m,shop",
+				"SELECT CAST(f AS DOUBLE) FROM shop.odd WHERE id = 0":                        "1.2345677614212036",
+				"SELECT GROUP_CONCAT(h ORDER BY id) FROM shop.a":                             "0,1,1",
+				"SELECT COUNT(*) FROM shop.counted":                                          "0",
+				"SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'shop'": "1",
+				"SELECT COUNT(*) FROM mysql.user WHERE user IN ('app', 'reader', 'copy@er')": "3",
+				"SELECT CONCAT(JSON_VALUE(priv, '$.password_lifetime'), ' ', " +
+					"JSON_VALUE(priv, '$.password_last_changed')) FROM mysql.global_priv WHERE user = 'temp'": "30 0",
+				"SELECT COUNT(*) FROM mysql.user WHERE user = 'exporter'":                   "0",
+				"SELECT default_role FROM mysql.user WHERE user = 'app'":                    "reader",
+				"SELECT COUNT(*) FROM mysql.tables_priv WHERE user = 'app' AND db = 'shop'": "1",
+				"SELECT auto_increment FROM information_schema.tables " +
+					"WHERE table_schema = 'shop' AND table_name = 'parent'": "3",
 			} {
 				if got := value(t, target, query); got != want {
 					t.Errorf("%s: %s, want %s", query, got, want)

@@ -193,8 +193,8 @@ func TestHostileDefinitions(t *testing.T) {
 	}
 }
 
-// TestAccountDefinition: an account whose password has expired keeps the lifetime of its passwords, and a source changes
-// nothing else by it.
+// TestAccountDefinition: an account whose password has expired keeps the lifetime of its passwords, and a source
+// changes nothing else by it.
 func TestAccountDefinition(t *testing.T) {
 	const create = "CREATE USER `app`@`%` IDENTIFIED BY PASSWORD '*A' PASSWORD EXPIRE"
 	for _, c := range []struct{ rows, want []string }{

@@ -12,8 +12,8 @@ const (
 	reasonPath       = "its value must be a plain name, without a path: " + reasonPlaces
 	reasonTablespace = "its files must be called ibdata1, ibdata2 …, without a path: by these names the data are " +
 		"recognised"
-	reasonTimestamp = "with this value the agents cannot give scheduled events the same status on all nodes: only NO and " +
-		"SUPER let them set a session's time"
+	reasonTimestamp = "with this value the agents cannot give scheduled events the same status on all nodes: only NO " +
+		"and SUPER let them set a session's time"
 	reasonUnsynced = "with this value InnoDB does not wait for the disk, and a power cut damages the data"
 )
 

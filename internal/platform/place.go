@@ -54,9 +54,11 @@ func (p Places) UpgradeCnf() string { return filepath.Join(p.Run, "upgrade.cnf")
 // InitFile is what mariadbd reads when it starts, before it takes connections.
 func (p Places) InitFile() string { return filepath.Join(p.Run, "init.sql") }
 
-// MasterInfo and RelayLogInfo are where mariadbd keeps how it connects to a source, its password included, and how far
-// it is: in memory, so that no channel and no password outlives the pod.
-func (p Places) MasterInfo() string   { return filepath.Join(p.Run, "master.info") }
+// MasterInfo is where mariadbd keeps how it connects to a source, its password included: in memory, so that no channel
+// and no password outlives the pod.
+func (p Places) MasterInfo() string { return filepath.Join(p.Run, "master.info") }
+
+// RelayLogInfo is where mariadbd keeps how far it has applied a source.
 func (p Places) RelayLogInfo() string { return filepath.Join(p.Run, "relay-log.info") }
 
 // Socket is mariadbd's unix socket.

@@ -34,13 +34,15 @@ func (e cutovers) command() *cobra.Command {
 	c := &cobra.Command{
 		Use: "cutover NAME", Short: "End following another server, and accept writes", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: e.clusterNames,
-		Long: "End that a cluster follows another server (spec.bootstrapFrom.external.follow), once it has applied all that the " +
-			"server has written.\n\nThe command waits until the cluster is at most a second behind, makes the server read-only if " +
-			"the account of credentialsSecretRef may, and otherwise waits until you have. It then writes the server's last " +
+		Long: "End that a cluster follows another server (spec.bootstrapFrom.external.follow), once it has applied all " +
+			"that the server has written.\n\nThe command waits until the cluster is at most a second behind, makes the server " +
+			"read-only if the account of credentialsSecretRef may, and otherwise waits until you have. It then writes the " +
+			"server's last " +
 			"position to spec.cutover. Each node accepts writes as soon as it has applied everything up to there. Until " +
-			"spec.cutover is sent, a failure makes the server writable again; afterwards nothing is taken back. A command that " +
-			"was interrupted can be run again.\n\nThe connection to the server is made from this machine. The contents of tables " +
-			"are not compared.",
+			"spec.cutover is sent, a failure makes the server writable again; afterwards nothing is taken back. A command " +
+			"that was interrupted can be run again.\n\nThe connection to the server is made from this machine. The contents " +
+			"of " +
+			"tables are not compared.",
 		Example: "  kubectl galera cutover shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.connect(); err != nil {
@@ -51,7 +53,8 @@ func (e cutovers) command() *cobra.Command {
 	}
 	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long each step may take")
 	c.Flags().BoolVar(&stopped, "writes-stopped", false,
-		"nothing writes to the server any more: do not make it read-only, and wait until it has written nothing for 5 seconds")
+		"nothing writes to the server any more: do not make it read-only, and wait until it has written nothing for 5 "+
+			"seconds")
 	return c
 }
 
@@ -75,7 +78,8 @@ func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, s
 		defer e.compare(ctx, c.Name, source)
 	}
 	began := time.Now()
-	err = e.await(ctx, timeout, task{cluster: name, at: e.lookAt(name, cutoverLine), late: "not all nodes accept writes yet",
+	err = e.await(ctx, timeout, task{cluster: name, at: e.lookAt(name, cutoverLine),
+		late:   "not all nodes accept writes yet",
 		goesOn: "the cutover goes on by itself: kubectl galera status " + name})
 	if err == nil {
 		e.say("%s accepts writes on all nodes, %s after its last position was known", name,
@@ -125,8 +129,8 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 		case err != nil:
 			return fmt.Errorf("asking the source whether it is a replica: %w", err)
 		case upstream:
-			return errors.New("the source is a replica, or a node of a Galera cluster: read_only there does not end what other " +
-				"servers write. End all writes, also on the other servers, then add --writes-stopped; nothing was changed")
+			return errors.New("the source is a replica, or a node of a Galera cluster: read_only there does not end what " +
+				"other servers write. End all writes, also on the other servers, then add --writes-stopped; nothing was changed")
 		}
 		if made, err = e.readOnly(ctx, source, timeout); err != nil {
 			return err

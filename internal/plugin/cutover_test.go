@@ -23,7 +23,8 @@ func TestCutoverLines(t *testing.T) {
 		return c
 	}
 	behind := func(seconds int64) *v1alpha1.ReplicationStatus {
-		return &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: "shop-0", Source: "db:3306", SecondsBehind: &seconds}
+		return &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: "shop-0", Source: "db:3306",
+			SecondsBehind: &seconds}
 	}
 	paused := cluster("True", v1alpha1.ReasonFollowing, behind(0))
 	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
@@ -37,12 +38,16 @@ func TestCutoverLines(t *testing.T) {
 		"nothing is known":       {lagLine, cluster("", "", nil), false, "does not follow yet"},
 		"the channel has failed": {lagLine, cluster("False", v1alpha1.ReasonChannelStopped, behind(0)), false, "the message"},
 		"paused":                 {lagLine, paused, false, "would not reach the nodes"},
-		"far behind":             {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(2)), false, "2 seconds behind db:3306"},
-		"close":                  {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(1)), true, "shop-0 follows db:3306"},
+		"far behind": {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(2)), false,
+			"2 seconds behind db:3306"},
+		"close": {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(1)), true,
+			"shop-0 follows db:3306"},
 		"the lag is not known": {lagLine, cluster("True", v1alpha1.ReasonFollowing,
 			&v1alpha1.ReplicationStatus{Node: "shop-0"}), false, "not known yet"},
-		"nodes apply the rest":    {cutoverLine, cluster("True", v1alpha1.ReasonFollowing, behind(0)), false, "everything from db:3306"},
-		"some nodes are open":     {cutoverLine, cluster("False", v1alpha1.ReasonCuttingOver, behind(0)), false, "the message"},
+		"nodes apply the rest": {cutoverLine, cluster("True", v1alpha1.ReasonFollowing, behind(0)), false,
+			"everything from db:3306"},
+		"some nodes are open": {cutoverLine, cluster("False", v1alpha1.ReasonCuttingOver, behind(0)), false,
+			"the message"},
 		"all nodes accept writes": {cutoverLine, cluster("", "", ended), true, ""},
 	} {
 		line, done, err := tc.line(tc.of)

@@ -100,11 +100,12 @@ func (e imports) importCommand() *cobra.Command {
 	var format string
 	check := &cobra.Command{
 		Use: "check", Short: "Name what keeps a server from being copied, before there is a cluster", Args: cobra.NoArgs,
-		Long: "Ask a running MariaDB server whether spec.bootstrapFrom.external can copy it, and name everything that keeps it " +
-			"from being copied, with what to do. The operator makes the same checks when the cluster is created.\n\n" +
+		Long: "Ask a running MariaDB server whether spec.bootstrapFrom.external can copy it, and name everything that " +
+			"keeps it from being copied, with what to do. The operator makes the same checks when the cluster is created.\n\n" +
 			"The connection is made from this machine, and nothing is changed. That the cluster's pods can connect to the " +
 			"server, too, is shown by the first Job of the copy.",
-		Example: "  kubectl galera import check --host db.example.com --credentials old-server --ca old-ca --users --size 100Gi",
+		Example: "  kubectl galera import check --host db.example.com --credentials old-server --ca old-ca --users --size " +
+			"100Gi",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.refused(); err != nil {
 				return err
@@ -117,7 +118,7 @@ func (e imports) importCommand() *cobra.Command {
 	}
 	f.bind(check.Flags())
 	outputFlag(check, &format)
-	c.AddCommand(check, backups{e.env}.importBackups())
+	c.AddCommand(check, backups(e).importBackups())
 	return c
 }
 

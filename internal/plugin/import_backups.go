@@ -29,7 +29,8 @@ func (e backups) importBackups() *cobra.Command {
 			"changed, nothing in the store is changed, and deleting such a GaleraBackup removes no data.\n\n" +
 			"The status lists the latest 20. For an earlier backup, name --from-cluster, --from-uid and --id.",
 		Example: "  kubectl galera import backups --store offsite\n" +
-			"  kubectl galera import backups --store offsite --from-cluster shop --from-uid a54080f9 --id 20261124-002934-1aef9dcf",
+			"  kubectl galera import backups --store offsite --from-cluster shop --from-uid a54080f9 --id " +
+			"20261124-002934-1aef9dcf",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := e.connect(); err != nil {
 				return err
@@ -95,7 +96,8 @@ func storedBackups(s *v1alpha1.GaleraBackupStore, have []v1alpha1.GaleraBackup, 
 	if f.cluster != "" && f.uid != "" && f.id != "" { // it need not be listed
 		listed = []v1alpha1.StoredBackup{{Directory: path.Join(f.namespace, f.cluster, f.uid), ID: f.id}}
 	} else if s.Status.CheckedAt == nil {
-		return nil, fmt.Errorf("the store %s was not checked yet, so its backups are not known: kubectl get gstore %s -o wide",
+		return nil, fmt.Errorf("the store %s was not checked yet, so its backups are not known: kubectl get gstore %s -o "+
+			"wide",
 			s.Name, s.Name)
 	}
 	known := map[string]bool{}
@@ -137,8 +139,8 @@ func storedBackups(s *v1alpha1.GaleraBackupStore, have []v1alpha1.GaleraBackup, 
 // lettersFirst are names that may be an object's.
 var lettersFirst = regexp.MustCompile(`^[a-z]`)
 
-// importName is the same for the same backup. Two clusters of one name have backups of different IDs, but for those that
-// were copied.
+// importName is the same for the same backup. Two clusters of one name have backups of different IDs, but for those
+// that were copied.
 func importName(cluster, uid, id string) string {
 	const most = 52
 	name := cluster

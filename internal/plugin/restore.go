@@ -120,7 +120,8 @@ func (f restoreFlags) refused() error {
 				"\"identity\"")
 	case f.clone != "" && f.store == "":
 		return errors.New(
-			"--store is missing: a clone's copy goes through a GaleraBackupStore of this namespace, encrypted for its recipients")
+			"--store is missing: a clone's copy goes through a GaleraBackupStore of this namespace, encrypted for its " +
+				"recipients")
 	case (f.backup == "") == (f.store == ""):
 		return errors.New("name what to restore: one of --backup and --store")
 	case f.backup != "" && f.stored():

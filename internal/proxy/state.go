@@ -128,10 +128,11 @@ func refusal(u *v1alpha1.GaleraUser) string {
 	case u.Spec.Require == v1alpha1.RequireX509:
 		return "a proxy has no certificate of the user's to log in with (require: X509): connect to the cluster itself"
 	case u.Spec.Plugin != v1alpha1.PluginNative:
-		return "a proxy logs in with mysql_native_password alone (plugin: " + u.Spec.Plugin + "): connect to the cluster itself"
+		return "a proxy logs in with mysql_native_password alone (plugin: " + u.Spec.Plugin +
+			"): connect to the cluster itself"
 	case u.Spec.Host != "%":
-		return "the nodes would compare the proxy's address with the account's host (" + u.Spec.Host + "), not the client's: " +
-			"connect to the cluster itself"
+		return "the nodes would compare the proxy's address with the account's host (" + u.Spec.Host +
+			"), not the client's: connect to the cluster itself"
 	}
 	return ""
 }

@@ -122,7 +122,8 @@ func TestAccounts(t *testing.T) {
 	for _, r := range refused {
 		why[r.Name] = r.Message
 	}
-	for name, part := range map[string]string{"cert": "X509", "parsec": "parsec", "local": "10.1.%", "second": "demo/app"} {
+	for name, part := range map[string]string{"cert": "X509", "parsec": "parsec", "local": "10.1.%",
+		"second": "demo/app"} {
 		if !strings.Contains(why[name], part) {
 			t.Errorf("%s: %q", name, why[name])
 		}

@@ -41,11 +41,14 @@ func Ready(p *v1alpha1.GaleraProxy, s agentapi.ProxyState, pods []Pod, ready int
 	for _, pod := range pods {
 		switch {
 		case pod.Report == nil:
-			return Verdict{Reason: v1alpha1.ReasonProxyStarting, Message: "the pod " + pod.Name + " does not answer: " + pod.Silent}
+			return Verdict{Reason: v1alpha1.ReasonProxyStarting, Message: "the pod " + pod.Name + " does not answer: " +
+				pod.Silent}
 		case pod.Report.Problem != "":
-			return Verdict{Reason: v1alpha1.ReasonProxyFailing, Message: "the pod " + pod.Name + " reports: " + pod.Report.Problem}
+			return Verdict{Reason: v1alpha1.ReasonProxyFailing, Message: "the pod " + pod.Name + " reports: " +
+				pod.Report.Problem}
 		case pod.Report.Revision != s.Revision:
-			return Verdict{Reason: v1alpha1.ReasonProxyOutdated, Message: "the pod " + pod.Name + " has not loaded the latest state yet"}
+			return Verdict{Reason: v1alpha1.ReasonProxyOutdated, Message: "the pod " + pod.Name +
+				" has not loaded the latest state yet"}
 		}
 		answered++
 	}

@@ -27,7 +27,8 @@ func pool() *v1alpha1.GaleraProxy {
 // TestProxyGolden shows in a review what a change of code does to the objects of a proxy.
 func TestProxyGolden(t *testing.T) {
 	var got bytes.Buffer
-	for _, o := range append(ProxyObjects(pool(), everything(), testOptions), ProxyState(pool(), everything(), []byte("{}"))) {
+	for _, o := range append(ProxyObjects(pool(), everything(), testOptions),
+		ProxyState(pool(), everything(), []byte("{}"))) {
 		doc, err := yaml.Marshal(o)
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +51,8 @@ func TestProxyGolden(t *testing.T) {
 	}
 }
 
-// TestProxyNamesAreComplete: an object of another owner in the place of any that a proxy has is found before one is made.
+// TestProxyNamesAreComplete: an object of another owner in the place of any that a proxy has is found before one is
+// made.
 func TestProxyNamesAreComplete(t *testing.T) {
 	var checked []string
 	for _, o := range ProxyNames(pool()) {
@@ -63,13 +65,15 @@ func TestProxyNamesAreComplete(t *testing.T) {
 	}
 }
 
-// TestProxyReachesTheNodes: where a cluster names its clients, the pods of its proxies are admitted as well, and clients
-// of the proxy are those of the cluster.
+// TestProxyReachesTheNodes: where a cluster names its clients, the pods of its proxies are admitted as well, and
+// clients of the proxy are those of the cluster.
 func TestProxyReachesTheNodes(t *testing.T) {
 	c := shop()
 	admitted := func(p *networkingv1.NetworkPolicy, pod map[string]string) bool {
 		for _, rule := range p.Spec.Ingress {
-			if !slices.ContainsFunc(rule.Ports, func(q networkingv1.NetworkPolicyPort) bool { return q.Port.IntVal == PortClients }) {
+			if !slices.ContainsFunc(rule.Ports, func(q networkingv1.NetworkPolicyPort) bool {
+				return q.Port.IntVal == PortClients
+			}) {
 				continue
 			}
 			for _, peer := range rule.From {
@@ -85,7 +89,8 @@ func TestProxyReachesTheNodes(t *testing.T) {
 		return false
 	}
 	client := map[string]string{"app": "web"}
-	c.Spec.NetworkPolicy.ClientsFrom = []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{MatchLabels: client}}}
+	c.Spec.NetworkPolicy.ClientsFrom = []networkingv1.NetworkPolicyPeer{
+		{PodSelector: &metav1.LabelSelector{MatchLabels: client}}}
 	nodes, own := NetworkPolicy(c, testOptions), proxyPolicy(pool(), c, testOptions)
 	pod := proxyDeployment(pool(), c, testOptions).Spec.Template.Labels
 	if !admitted(nodes, pod) || !admitted(nodes, client) || !admitted(own, client) {
@@ -114,7 +119,8 @@ func TestProxyCertificateIsForAServer(t *testing.T) {
 			t.Errorf("a proxy's pod has the Secret %s", s.SecretName)
 		}
 	}
-	if ctx := proxyMain(pool(), testOptions).SecurityContext; !*ctx.ReadOnlyRootFilesystem || *ctx.AllowPrivilegeEscalation {
+	if ctx := proxyMain(pool(), testOptions).SecurityContext; !*ctx.ReadOnlyRootFilesystem ||
+		*ctx.AllowPrivilegeEscalation {
 		t.Errorf("%+v", ctx)
 	}
 }

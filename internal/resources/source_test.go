@@ -48,8 +48,8 @@ func TestSourceIsMounted(t *testing.T) {
 	}
 }
 
-// TestFollowersBinaryLogEnds: the binary log that a cluster has because it follows a source does not fill the volume, and
-// a power cut of all nodes costs no transaction.
+// TestFollowersBinaryLogEnds: the binary log that a cluster has because it follows a source does not fill the volume,
+// and a power cut of all nodes costs no transaction.
 func TestFollowersBinaryLogEnds(t *testing.T) {
 	c := shop()
 	if have := Settings(c); have != nil {

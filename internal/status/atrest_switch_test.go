@@ -95,7 +95,8 @@ func TestNextAtRest(t *testing.T) {
 			all(nil)(in)
 			in.Snapshot.Members[1].ConfigLoaded = "r0"
 		}, nil, true, v1alpha1.AtRestDecrypting, "n-1 does not have the published settings"},
-		"one is silent":         {v1alpha1.AtRestDecrypting, false, silent, nil, true, v1alpha1.AtRestDecrypting, "waiting for n-2"},
+		"one is silent": {v1alpha1.AtRestDecrypting, false, silent, nil, true, v1alpha1.AtRestDecrypting,
+			"waiting for n-2"},
 		"nothing is encrypted":  {v1alpha1.AtRestDecrypting, false, all(nil), nil, true, v1alpha1.AtRestOff, ""},
 		"asked for again":       {v1alpha1.AtRestDecrypting, true, all(nil), nil, true, v1alpha1.AtRestOn, ""},
 		"again, one is unheard": {v1alpha1.AtRestDecrypting, true, silent, nil, true, v1alpha1.AtRestDecrypting, "n-2"},
@@ -131,7 +132,8 @@ func TestNextAtRest(t *testing.T) {
 			if c.sts == withKeys && c.state == "" && !c.asked && out.SecretName != "mine" {
 				t.Errorf("the Secret that the pods have is not recorded: %s", out.SecretName)
 			}
-			if c.state != "" && c.state != v1alpha1.AtRestOff && (out.Keys[0].Fingerprint != "old" || out.Algorithm != "AES_CBC") {
+			if c.state != "" && c.state != v1alpha1.AtRestOff && (out.Keys[0].Fingerprint != "old" ||
+				out.Algorithm != "AES_CBC") {
 				t.Errorf("what the data are encrypted with was recorded anew: %+v", out)
 			}
 		})

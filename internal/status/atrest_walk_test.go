@@ -60,7 +60,8 @@ func TestSwitchKeepsItsPromises(t *testing.T) {
 			reached[w.recorded.State]++
 		}
 	}
-	for _, state := range []string{v1alpha1.AtRestPreparing, v1alpha1.AtRestOn, v1alpha1.AtRestDecrypting, v1alpha1.AtRestOff} {
+	for _, state := range []string{v1alpha1.AtRestPreparing, v1alpha1.AtRestOn, v1alpha1.AtRestDecrypting,
+		v1alpha1.AtRestOff} {
 		if reached[state] < 1000 {
 			t.Errorf("the walks were in the state %s in %d steps alone", state, reached[state])
 		}

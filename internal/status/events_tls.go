@@ -15,9 +15,10 @@ const actionRenew = "Renew"
 var stepEvents = map[string]string{
 	"DistributingTrust":    "a new CA was issued; all nodes load it alongside the old one",
 	"RotatingCertificates": "all nodes trust the new CA; a certificate of it is published",
-	"AwaitingApproval":     "all nodes present the new certificate; the old CA stays trusted until you approve its removal",
-	"RemovingOldCA":        "the old CA is no longer published; nodes are restarted one at a time to drop it",
-	"Settled":              "no node trusts the old CA any more",
+	"AwaitingApproval": "all nodes present the new certificate; the old CA stays trusted until you approve its " +
+		"removal",
+	"RemovingOldCA": "the old CA is no longer published; nodes are restarted one at a time to drop it",
+	"Settled":       "no node trusts the old CA any more",
 }
 
 // certificateEvents reports changes of certificates.

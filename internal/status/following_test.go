@@ -16,7 +16,8 @@ func TestFollowing(t *testing.T) {
 		return &agentapi.Following{Applied: "0-1-7", ReadOnly: true, Waiting: says}
 	}
 	runs := func(edit func(*agentapi.ChannelState)) *agentapi.Following {
-		ch := &agentapi.ChannelState{Running: true, Connected: true, Applying: true, Received: "0-1-9", SecondsBehind: &seconds}
+		ch := &agentapi.ChannelState{Running: true, Connected: true, Applying: true, Received: "0-1-9",
+			SecondsBehind: &seconds}
 		edit(ch)
 		return &agentapi.Following{Applied: "0-1-8", ReadOnly: true, Channel: ch}
 	}
@@ -39,18 +40,21 @@ func TestFollowing(t *testing.T) {
 		}), waits(""), waits("")}, want: "False ChannelStopped", says: "error 1062", role: v1alpha1.RoleFollower,
 			available: "False Following", received: "0-1-9"},
 		"no node runs it": {of: [3]*agentapi.Following{waits("the credentials are missing"), waits(""), waits("")},
-			want: "False ChannelStarting", says: "n-0: the credentials", role: v1alpha1.RoleFollower, available: "False Following"},
+			want: "False ChannelStarting", says: "n-0: the credentials", role: v1alpha1.RoleFollower,
+			available: "False Following"},
 		"no node answers": {want: "False ChannelStarting", role: v1alpha1.RoleFollower, available: "False Following"},
 		"some accept writes": {of: [3]*agentapi.Following{opened, waits(""), nil}, cutover: true, want: "False CuttingOver",
 			says: "n-1", role: v1alpha1.RoleFollower, available: "True Available"},
 		"all accept writes": {of: [3]*agentapi.Following{opened, opened, opened}, cutover: true,
 			role: v1alpha1.RoleIndependent, available: "True Available"},
-		"all were independent": {cutover: true, independent: true, role: v1alpha1.RoleIndependent, available: "True Available"},
+		"all were independent": {cutover: true, independent: true, role: v1alpha1.RoleIndependent,
+			available: "True Available"},
 	} {
 		in := healthy()
 		c := in.Facts.Cluster
 		in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
-		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306, Follow: true}}
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
+			Follow: true}}
 		if tc.cutover {
 			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
 		}

@@ -124,7 +124,8 @@ func issuer(in Input) *validate.Problem {
 	for _, c := range in.Facts.Issuer.Conditions {
 		if c.Type == certmanagerv1.IssuerConditionReady && string(c.Status) != "True" {
 			return blockingWith(v1alpha1.ReasonIssuerNotReady, describeIssuer(ref, in.cluster().Namespace),
-				"the %s %q is not ready: %s. Fix the issuer; the certificate is then issued automatically", ref.Kind, ref.Name, c.Message)
+				"the %s %q is not ready: %s. Fix the issuer; the certificate is then issued automatically", ref.Kind, ref.Name,
+				c.Message)
 		}
 	}
 	return nil

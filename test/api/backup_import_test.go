@@ -26,7 +26,8 @@ func TestImportAdmission(t *testing.T) {
 	const backup, sched = "GaleraBackup", "GaleraBackupSchedule"
 	for name, tc := range map[string]struct{ kind, spec, want string }{
 		"an import": {backup,
-			`{clusterRef: {name: shop}, storeRef: {name: offsite}, import: {directory: demo/shop/a54080f9, id: 20261124-a}}`, ""},
+			`{clusterRef: {name: shop}, storeRef: {name: offsite}, import: {directory: demo/shop/a54080f9, id: 20261124-a}}`,
+			""},
 		"an import that removes": {backup,
 			`{clusterRef: {name: shop}, storeRef: {name: offsite}, deletionPolicy: Delete, import: {directory: demo/shop/a54080f9, id: a}}`,
 			"an imported backup has deletionPolicy: Retain"},

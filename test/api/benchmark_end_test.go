@@ -115,7 +115,8 @@ func TestUnschedulableBenchmarkIsReported(t *testing.T) {
 	must(t, kube.Status().Update(ctx, p))
 	s.job("nowhere-run-001-2")
 	b := s.waitFor("the reason", func(b *v1alpha1.GaleraBenchmark) bool { return len(b.Status.InvalidRuns) == 1 })
-	if reason := b.Status.InvalidRuns[0].Reason; reason != "the Job left no result: Unschedulable: 0/3 nodes are available" {
+	if reason := b.Status.InvalidRuns[0].Reason; reason != "the Job left no result: Unschedulable: 0/3 nodes are "+
+		"available" {
 		t.Errorf("got %q", reason)
 	}
 }

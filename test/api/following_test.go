@@ -12,20 +12,25 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// TestFollowIsAdmitted: what does not go with a source that is followed is refused with a reason; a cutover is final, and
-// the source stays in the spec until the cluster is independent of it.
+// TestFollowIsAdmitted: what does not go with a source that is followed is refused with a reason; a cutover is final,
+// and the source stays in the spec until the cluster is independent of it.
 func TestFollowIsAdmitted(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, tc := range map[string]struct{ with, says string }{
-		"follow": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}", ""},
-		"databases": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true, databases: [a]}}",
+		"follow": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: " +
+			"true, follow: true}}", ""},
+		"databases": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, " +
+			"insecure: true, follow: true, databases: [a]}}",
 			"follow takes over all databases"},
-		"a name that is not verified": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, tls: {caSecretRef: {name: ca}, verify: CA}, follow: true}}",
+		"a name that is not verified": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: " +
+			"{name: s}, tls: {caSecretRef: {name: ca}, verify: CA}, follow: true}}",
 			"verified by its name"},
-		"an archive": {"storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true}}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
+		"an archive": {"storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true}}, bootstrapFrom: " +
+			"{external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
 			"the archive knows one GTID domain"},
-		"no GTID": {"storage: {size: 1Gi}, cutover: {gtid: x-1-7}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
+		"no GTID": {"storage: {size: 1Gi}, cutover: {gtid: x-1-7}, bootstrapFrom: {external: {host: db, " +
+			"credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
 			"spec.cutover.gtid"},
 	} {
 		err := kube.Create(ctx, fromYAML(t, "following", "{"+tc.with+"}"), client.DryRunAll)

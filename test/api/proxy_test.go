@@ -43,8 +43,9 @@ func TestProxyAdmission(t *testing.T) {
 		"no cluster":              {"pool", "clusterRef: {name: ''}", "clusterRef.name"},
 		"another mode":            {"pool", "{clusterRef: {name: shop}, mode: Both}", "Unsupported value"},
 		"too many pods":           {"pool", "{clusterRef: {name: shop}, replicas: 17}", "less than or equal to 16"},
-		"no connections":          {"pool", "{clusterRef: {name: shop}, pool: {maxConnections: -1}}", "greater than or equal to 1"},
-		"no name of a server":     {"pool", "{clusterRef: {name: shop}, tls: {dnsNames: ['a b']}}", "spec.tls.dnsNames"},
+		"no connections": {"pool", "{clusterRef: {name: shop}, pool: {maxConnections: -1}}",
+			"greater than or equal to 1"},
+		"no name of a server": {"pool", "{clusterRef: {name: shop}, tls: {dnsNames: ['a b']}}", "spec.tls.dnsNames"},
 		"a label of the operator": {"pool",
 			"{clusterRef: {name: shop}, service: {labels: {galera-operator.io/cluster: x}}}", "reserved"},
 	} {
@@ -172,7 +173,8 @@ func TestProxy(t *testing.T) {
 	address("pool-7d4-x", "10.0.0.9", owned, metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet",
 		Name: "pool-7d4", UID: "set", Controller: new(true)})
 	p.pass()
-	p.Expect(p.asked).To(And(HaveKey("pool-7d4-x"), Not(HaveKey("pool-stranger"))), "the hashes go to the proxy's own pods")
+	p.Expect(p.asked).To(And(HaveKey("pool-7d4-x"), Not(HaveKey("pool-stranger"))),
+		"the hashes go to the proxy's own pods")
 	p.pass()
 	p.Expect(p.state()).To(Equal(first), "what does not change is not published again")
 
@@ -188,7 +190,8 @@ func TestProxy(t *testing.T) {
 	c.Spec.NetworkPolicy.Enabled = new(false)
 	must(t, kube.Update(ctx, c))
 	p.pass()
-	p.Expect(p.exists(&networkingv1.NetworkPolicy{}, "pool")).To(BeFalse(), "the cluster wants no NetworkPolicies any more")
+	p.Expect(p.exists(&networkingv1.NetworkPolicy{}, "pool")).To(BeFalse(),
+		"the cluster wants no NetworkPolicies any more")
 
 	must(t, kube.Delete(ctx, c))
 	p.Expect(p.reason()).To(Equal(v1alpha1.ReasonClusterNotFound))

@@ -70,7 +70,8 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 		}).WithContext(ctx).WithTimeout(shortly).Should(BeTrue(), "the private cluster goes")
 	}, SpecTimeout(8*time.Minute))
 
-	It("goes on where it was when its program and the operator are killed, and repeats a run in which a node was lost", Label(Faults),
+	It("goes on where it was when its program and the operator are killed, and repeats a run in which a node was lost",
+		Label(Faults),
 		func(ctx SpecContext) {
 			b := createBenchmark(ctx, newNamespace(ctx, "bench"), func(s *v1alpha1.GaleraBenchmarkSpec) {
 				s.Workloads[0].OLTP.Duration = &metav1.Duration{Duration: 10 * time.Second}

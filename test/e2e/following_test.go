@@ -24,7 +24,8 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 	var writer sync.WaitGroup
 	var written int
 	stop := make(chan struct{})
-	const sum = "SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT(id, v))), ' ', (SELECT n FROM shop.counter)) FROM shop.t"
+	const sum = "SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT(id, v))), ' ', (SELECT n FROM shop.counter)) FROM " +
+		"shop.t"
 
 	BeforeAll(func(ctx SpecContext) {
 		ns = newNamespace(ctx, "following")
@@ -81,10 +82,11 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 		node := have.Status.Replication.Node
 		Expect(kube.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: node}},
 			kubeclient.GracePeriodSeconds(0))).To(Succeed())
-		Expect(kube.Until(ctx, "another node with the channel", 2*time.Minute, func(ctx context.Context) (bool, string, error) {
-			have, err := c.Get(ctx)
-			return err == nil && have.Status.Replication.Node != "" && have.Status.Replication.Node != node, "", err
-		})).To(Succeed())
+		Expect(kube.Until(ctx, "another node with the channel", 2*time.Minute,
+			func(ctx context.Context) (bool, string, error) {
+				have, err := c.Get(ctx)
+				return err == nil && have.Status.Replication.Node != "" && have.Status.Replication.Node != node, "", err
+			})).To(Succeed())
 		Expect(c.WaitReady(ctx, 3*time.Minute)).To(Succeed())
 	}, SpecTimeout(6*time.Minute))
 

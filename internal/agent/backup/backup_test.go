@@ -149,7 +149,8 @@ func TestStreamNamesItsKeys(t *testing.T) {
 	s := start(t, complete)
 	s.admit(t, "b1")
 	s.keys = Keys{Fingerprints: map[string]string{"1": "a"}, Algorithm: "AES_CBC"}
-	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || end.Keys["1"] != "a" || end.Algorithm != "AES_CBC" {
+	if _, end, _, err := s.take(t.Context(), "b1", s.pair); err != nil || end.Keys["1"] != "a" ||
+		end.Algorithm != "AES_CBC" {
 		t.Errorf("%+v %v", end, err)
 	}
 	s.noKeys = errors.New("they cannot be read")

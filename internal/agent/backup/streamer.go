@@ -107,7 +107,8 @@ func (r *Streamer) begin(ctx context.Context, id string) (*stream, context.Conte
 			answers <- answer{err: fmt.Errorf("reading which encryption keys the server has: %w", err)}
 			return
 		}
-		g := &stream{id: id, since: time.Now(), line: r.line(), keys: keys, server: r.run.PID(), version: r.image.ServerVersion,
+		g := &stream{id: id, since: time.Now(), line: r.line(), keys: keys, server: r.run.PID(),
+			version: r.image.ServerVersion,
 			running: true}
 		var giving context.Context
 		giving, g.cancel = context.WithCancelCause(ctx)

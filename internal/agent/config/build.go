@@ -141,8 +141,8 @@ const (
 	relayLogs    = "1073741824"
 )
 
-// followOptions are the settings of a node that follows a source. It refuses the writes of clients from its start, until
-// the agent has seen that nothing is left to apply; a channel begins by the agent alone, at the position in
+// followOptions are the settings of a node that follows a source. It refuses the writes of clients from its start,
+// until the agent has seen that nothing is left to apply; a channel begins by the agent alone, at the position in
 // gtid_slave_pos, which reaches the other nodes through the binary log's settings only. The source's accounts are not
 // the cluster's: what changes the schema mysql is left out.
 func followOptions(p platform.Places, f *agentapi.Follow) []mycnf.Option {

@@ -112,8 +112,9 @@ func (r *Follower) asked(unknown bool) bool {
 	if r.read == nil && source.Until != "" {
 		return unknown // it may have applied everything: the source may have written since, for others
 	}
-	here, confirm := lifecycle.ChannelFacts{Self: r.self, Primary: r.Primary(), Server: r.Run.Status, Others: r.Group.Views,
-		Runs: r.gate.On()}.Here()
+	here, confirm := lifecycle.ChannelFacts{Self: r.self, Primary: r.Primary(), Server: r.Run.Status,
+		Others: r.Group.Views,
+		Runs:   r.gate.On()}.Here()
 	if confirm {
 		r.Group.Now()
 	}

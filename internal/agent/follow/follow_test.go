@@ -46,8 +46,8 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestForeignChannel: the channel that a person has made on a node of a cluster that follows nothing stays as it is. The
-// server is not asked for it, and nothing ends it, also by an agent that has taken the server over.
+// TestForeignChannel: the channel that a person has made on a node of a cluster that follows nothing stays as it is.
+// The server is not asked for it, and nothing ends it, also by an agent that has taken the server over.
 func TestForeignChannel(t *testing.T) {
 	run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: &agentapi.Server{}}
 	f := New(eventloop.Loop{}, platform.Places{}, "n-0", silent{}, Dependencies{Run: run, Group: &api.Peers{},

@@ -8,8 +8,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// channels are three members of a cluster that follows a source. Everything that is reported, asked, seen or carried out
-// comes late; the source's transactions are numbers. Only a member of the component commits, and only the next
+// channels are three members of a cluster that follows a source. Everything that is reported, asked, seen or carried
+// out comes late; the source's transactions are numbers. Only a member of the component commits, and only the next
 // transaction is right.
 type channels struct {
 	*rand.Rand
@@ -192,8 +192,8 @@ func (w *channels) schedule(primary int) (applied int, wrong, calm bool) {
 	return w.group, w.wrong, running == 1
 }
 
-// TestOneChannelApplies: no transaction of a source is applied twice or left out, whatever is late; and when all is calm
-// one channel runs, with an operator or without. Each deliberate bug is found.
+// TestOneChannelApplies: no transaction of a source is applied twice or left out, whatever is late; and when all is
+// calm one channel runs, with an operator or without. Each deliberate bug is found.
 func TestOneChannelApplies(t *testing.T) {
 	for name, bug := range map[string]channels{
 		"": {},

@@ -20,9 +20,9 @@ type ChannelFacts struct {
 }
 
 // Here reports whether the channel is this member's task: the primary's, and that of the component's first member while
-// no member of it is the primary. One that runs it gives it up when the primary knows that it is the primary: without an
-// operator a restarted primary does not. However wrong a member is, no two run it: Exclusive sees to that. confirm asks
-// for newer answers.
+// no member of it is the primary. One that runs it gives it up when the primary knows that it is the primary: without
+// an operator a restarted primary does not. However wrong a member is, no two run it: Exclusive sees to that. confirm
+// asks for newer answers.
 func (f ChannelFacts) Here() (here, confirm bool) {
 	if f.Server == nil {
 		return false, false

@@ -221,8 +221,8 @@ func (r *Examiner) Slow(now time.Time) *agentapi.Failure {
 		return nil
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureExamining, At: r.from, Message: fmt.Sprintf(
-		"mariadbd --wsrep-recover has been running since %s and continues: InnoDB may be replaying a long redo log, or hang. "+
-			"Check mariadbd's log and the storage", r.from.UTC().Format(time.RFC3339))}
+		"mariadbd --wsrep-recover has been running since %s and continues: InnoDB may be replaying a long redo log, or "+
+			"hang. Check mariadbd's log and the storage", r.from.UTC().Format(time.RFC3339))}
 }
 
 // examineLimit bounds an examination after so many failures in a row. One that is repeated while the member is stopped

@@ -78,8 +78,10 @@ func (g *Gate) LostPrimary() { g.lost = true }
 // Busy reports whether the task is being turned on or off.
 func (g *Gate) Busy() bool { return g.busy }
 
-// On reports whether it is on, Waiting what it waits for.
-func (g *Gate) On() bool        { return g.state == agentapi.TaskOn && !g.busy }
+// On reports whether the task is on.
+func (g *Gate) On() bool { return g.state == agentapi.TaskOn && !g.busy }
+
+// Waiting returns what the task waits for.
 func (g *Gate) Waiting() string { return g.waiting }
 
 // Reported is the state that others may rely on.

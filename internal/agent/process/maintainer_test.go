@@ -29,11 +29,12 @@ func TestZonesHeldUp(t *testing.T) {
 		rebuilds bool
 		kept     bool
 	}{
-		"nothing else happens":            {same, false, true},
-		"Aria tables are rebuilt":         {same, true, true},
-		"it is a donor":                   {func(s *agentapi.Server) { s.State = galera.NodeDonor }, false, true},
-		"another member has index 0":      {func(s *agentapi.Server) { s.Index = 1 }, false, false},
-		"it has no quorum":                {func(s *agentapi.Server) { s.Component = galera.ComponentNonPrimary }, false, false},
+		"nothing else happens":       {same, false, true},
+		"Aria tables are rebuilt":    {same, true, true},
+		"it is a donor":              {func(s *agentapi.Server) { s.State = galera.NodeDonor }, false, true},
+		"another member has index 0": {func(s *agentapi.Server) { s.Index = 1 }, false, false},
+		"it has no quorum": {func(s *agentapi.Server) { s.Component = galera.ComponentNonPrimary }, false,
+			false},
 		"another one fills while it does": {func(s *agentapi.Server) { s.Index = 1 }, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {

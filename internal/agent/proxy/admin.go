@@ -97,7 +97,8 @@ func (a admin) counters(ctx context.Context) (map[string]string, error) {
 
 // pools are the connections to the nodes, by address, of the group that each of them serves in.
 func (a admin) pools(ctx context.Context) (map[string]agentapi.ProxyPool, error) {
-	rows, err := a.table(ctx, "SELECT srv_host, status, ConnUsed, ConnFree, Queries, ConnERR FROM stats_mysql_connection_pool")
+	rows, err := a.table(ctx, "SELECT srv_host, status, ConnUsed, ConnFree, Queries, ConnERR FROM "+
+		"stats_mysql_connection_pool")
 	out := map[string]agentapi.ProxyPool{}
 	for _, r := range rows {
 		p := out[r[0]]

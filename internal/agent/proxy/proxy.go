@@ -181,10 +181,12 @@ func (p *proxy) start(ctx context.Context) error {
 	data, socket, password := filepath.Join(p.Dir, "data"), filepath.Join(p.Dir, "admin.sock"), rand.Text()
 	_ = os.Remove(socket)
 	file := filepath.Join(p.Dir, "proxysql.cnf")
-	if err := datadir.WriteFile(file, []byte(configuration(data, socket, password, listenAddress(p.Address))), 0o600); err != nil {
+	if err := datadir.WriteFile(file, []byte(configuration(data, socket, password, listenAddress(p.Address))),
+		0o600); err != nil {
 		return err
 	}
-	process, err := mariadbd.Start(&p.table, mariadbd.Command{Path: p.Program, Dir: p.Dir, Log: p.Output, Env: os.Environ(),
+	process, err := mariadbd.Start(&p.table, mariadbd.Command{Path: p.Program, Dir: p.Dir, Log: p.Output,
+		Env:  os.Environ(),
 		Args: []string{"--initial", "-f", "-n", "--idle-threads", "--no-version-check", "-c", file, "-D", data}})
 	if err != nil {
 		return fmt.Errorf("starting ProxySQL: %w", err)

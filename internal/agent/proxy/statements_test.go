@@ -53,15 +53,18 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestUsers: a name is quoted, the policy of the cluster refuses plaintext for every account, and each mode has its group.
+// TestUsers: a name is quoted, the policy of the cluster refuses plaintext for every account, and each mode has its
+// group.
 func TestUsers(t *testing.T) {
 	hash := "*" + strings.Repeat("A", 40)
-	if got := statementsOf(state(), "users"); !strings.Contains(got, "('app','"+hash+"',1,1,1,2048),('o''neil','"+hash+"',1,1,1,3)") {
+	if got := statementsOf(state(), "users"); !strings.Contains(got,
+		"('app','"+hash+"',1,1,1,2048),('o''neil','"+hash+"',1,1,1,3)") {
 		t.Error(got)
 	}
 	s := state()
 	s.Mode, s.RequireTLS, s.Users[0].TLS = agentapi.ProxyReadOnly, false, true
-	if got := statementsOf(s, "users"); !strings.Contains(got, "('app','"+hash+"',1,2,1,2048),('o''neil','"+hash+"',0,2,1,3)") {
+	if got := statementsOf(s, "users"); !strings.Contains(got,
+		"('app','"+hash+"',1,2,1,2048),('o''neil','"+hash+"',0,2,1,3)") {
 		t.Error(got)
 	}
 }

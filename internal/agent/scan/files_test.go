@@ -222,13 +222,15 @@ func TestFreedPages(t *testing.T) {
 		if r.out.clearFiles != 1 || clears && r.out.encryptedFiles != 0 {
 			t.Errorf("clears %v: %+v", clears, r.out)
 		}
-		if !clears && (len(r.out.clear) != 1 || !strings.HasPrefix(r.out.clear[0], "undo001: 1 of its pages are in clear: they are free")) {
+		if !clears && (len(r.out.clear) != 1 || !strings.HasPrefix(r.out.clear[0],
+			"undo001: 1 of its pages are in clear: they are free")) {
 			t.Errorf("%v", r.out.clear)
 		}
 	}
 }
 
-// TestCopiesOfPages: a copy in clear in the doublewrite buffer has rows on the disk, counts, and is named as what it is.
+// TestCopiesOfPages: a copy in clear in the doublewrite buffer has rows on the disk, counts, and is named as what it
+// is.
 func TestCopiesOfPages(t *testing.T) {
 	dir := t.TempDir()
 	content := make([]byte, 8*16384)

@@ -88,8 +88,8 @@ func (w *world) after(d time.Duration, mode string) agentapi.AtRestReport {
 	return w.report(mode)
 }
 
-// TestProofOfEarlierFilesDoesNotCount: a copy replaces the files of a volume before another server serves. From when the
-// former is gone, nothing counts that was seen of them. What was seen of files that are still there counts again.
+// TestProofOfEarlierFilesDoesNotCount: a copy replaces the files of a volume before another server serves. From when
+// the former is gone, nothing counts that was seen of them. What was seen of files that are still there counts again.
 func TestProofOfEarlierFilesDoesNotCount(t *testing.T) {
 	for name, replaced := range map[string]bool{"a copy": true, "the same files": false} {
 		t.Run(name, func(t *testing.T) {
@@ -136,8 +136,8 @@ func TestProofOfEarlierFilesDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestLookEndsWithItsServer: what a look sees of the files of one server does not count for the next one, which may have
-// others.
+// TestLookEndsWithItsServer: what a look sees of the files of one server does not count for the next one, which may
+// have others.
 func TestLookEndsWithItsServer(t *testing.T) {
 	const mode = agentapi.ModeEncrypts
 	w := newWorld(t, mode)
@@ -183,7 +183,8 @@ func TestFullLookReportsWhatItFinds(t *testing.T) {
 				w.m.publish(w.m.now(), proof)
 				w.m.look(t.Context(), w.m.now(), proof)
 				got := w.report(c.mode)
-				if named := c.want(got); len(named) != 1 || !strings.HasPrefix(named[0], c.file) || !got.FullAt.Equal(proof.FullAt) {
+				if named := c.want(got); len(named) != 1 || !strings.HasPrefix(named[0], c.file) ||
+					!got.FullAt.Equal(proof.FullAt) {
 					t.Errorf("%+v", got)
 				}
 			})

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64
 		if format, err = first.format(); err != nil {
 			return fmt.Errorf("%w: %w", errUnjudged, err)
 		}
-		space, before = append(first, f), size
+		space, before = slices.Concat(first, space), size
 	}
 	if system {
 		r.pageSize = format.PageSize
@@ -168,11 +169,11 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	case bad > 0:
 		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad+freed+copied))
 	case copied > 0:
-		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are copies of pages in InnoDB's doublewrite buffer, which "+
-			"large writes overwrite", freed+copied))
+		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are copies of pages in InnoDB's doublewrite buffer, "+
+			"which large writes overwrite", freed+copied))
 	case freed > 0:
-		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are free, and InnoDB overwrites them when it uses them "+
-			"again", freed))
+		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are free, and InnoDB overwrites them when it uses "+
+			"them again", freed))
 	}
 	return nil
 }

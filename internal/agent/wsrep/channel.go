@@ -106,7 +106,8 @@ func (c Channel) Read(ctx context.Context) (*agentapi.Following, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	var out agentapi.Following
-	err := c.db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_slave_pos, @@GLOBAL.read_only").Scan(&out.Applied, &out.ReadOnly)
+	err := c.db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_slave_pos, @@GLOBAL.read_only").Scan(&out.Applied,
+		&out.ReadOnly)
 	if err != nil {
 		return nil, fmt.Errorf("reading the position: %w", err)
 	}

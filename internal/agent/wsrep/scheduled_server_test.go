@@ -173,7 +173,8 @@ type hookedConn struct {
 	hook func(statement string) error
 }
 
-func (h hookedConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
+func (h hookedConn) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result,
+	error) {
 	if err := h.hook(statement); err != nil {
 		return nil, err
 	}

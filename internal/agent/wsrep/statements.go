@@ -44,7 +44,8 @@ type Numbers struct {
 }
 
 const (
-	// jump is how far beyond every node's number the common one is: what other sessions commit meanwhile does not reach it.
+	// jump is how far beyond every node's number the common one is: what other sessions commit meanwhile does not reach
+	// it.
 	jump = 500
 	// maxJumps is how often it is doubled for a server that counts further than its binary log shows.
 	maxJumps = 20

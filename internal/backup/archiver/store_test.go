@@ -199,7 +199,8 @@ func ten(t *testing.T, a *archive) {
 	l.History = history
 	for n := uint64(1); n <= 5; n++ {
 		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1,
-			Begins: n == 1, Before: before, Last: gtid(10 * n), Seqno: int64(10 * n), LastTime: noon.Add(time.Duration(n) * time.Hour)}
+			Begins: n == 1, Before: before, Last: gtid(10 * n), Seqno: int64(10 * n),
+			LastTime: noon.Add(time.Duration(n) * time.Hour)}
 		if n > 1 {
 			h.Previous, h.PreviousSeqno = gtid(10*(n-1)), int64(10*(n-1))
 		}

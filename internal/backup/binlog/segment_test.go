@@ -16,8 +16,9 @@ func TestLargestHead(t *testing.T) {
 	nodes := strings.Repeat("a-node-of-a-cluster-with-a-long-name-0.its-service.its-namespace.svc.cluster.local, ", 100)
 	h := Head{Format: FormatVersion, Number: math.MaxUint64, Before: strings.Repeat("f", 64), Why: nodes,
 		Chain: math.MaxUint64, Session: strings.Repeat("s", 12),
-		Seqno: math.MaxInt64, PreviousSeqno: math.MaxInt64, Previous: g, First: g, Last: g, BeforeLast: g, LastSum: strings.Repeat("f", 64),
-		From: math.MaxInt64, FirstTime: at, LastTime: at,
+		Seqno: math.MaxInt64, PreviousSeqno: math.MaxInt64, Previous: g, First: g, Last: g, BeforeLast: g,
+		LastSum: strings.Repeat("f", 64),
+		From:    math.MaxInt64, FirstTime: at, LastTime: at,
 		Earliest: at, Through: at, Times: Times{Floor: at, Ceiling: at}, Transactions: math.MaxInt, Bytes: math.MaxInt64,
 		SHA256: strings.Repeat("f", 64), Size: math.MaxInt64,
 		Lines: slices.Repeat([]Line{{History: strings.Repeat("h", 36), ID: strings.Repeat("i", 80), Epoch: math.MaxInt64,

@@ -36,7 +36,8 @@ func Import(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv
 // External is what both are given. Accounts that the operator makes are not copied.
 func External(c *v1alpha1.GaleraCluster) task.External {
 	from := c.Spec.BootstrapFrom.External
-	t := task.External{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil, Databases: from.Databases, Follow: from.Follow,
+	t := task.External{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil, Databases: from.Databases,
+		Follow:   from.Follow,
 		Identity: from.TLS != nil && from.TLS.Verify != v1alpha1.VerifyCA, Users: from.Users,
 		Skip: []string{resources.ArchiverName(c)}, Connections: int(from.Connections),
 		VolumeBytes: c.Spec.Storage.Size.Value(), Settings: map[string]string{}}

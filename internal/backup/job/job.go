@@ -105,8 +105,8 @@ func Backup(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.Gal
 	})
 }
 
-// Describe is the Job of one attempt at reading what a backup is that the store has already. The cluster is nil when it is
-// gone.
+// Describe is the Job of one attempt at reading what a backup is that the store has already. The cluster is nil when it
+// is gone.
 func Describe(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, o Options) (
 	*batchv1.Job, error) {
 	meta := owned(b, "GaleraBackup", Name(b, b.Status.Attempts), b.Spec.ClusterRef.Name, ComponentVerify,

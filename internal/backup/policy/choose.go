@@ -59,7 +59,8 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 		return w, "", fmt.Errorf("the archive does not go back to the backup %s at %s, in its line of history", b.ID, b.GTID)
 	}
 	if holds(heads[max(0, first-1):first+1], b, t) {
-		return w, "", fmt.Errorf("%s cannot be restored with the backup %s: it holds transactions of that time, or later ones",
+		return w, "", fmt.Errorf("%s cannot be restored with the backup %s: it holds transactions of that time, or later "+
+			"ones",
 			t, b.ID)
 	}
 	heads = heads[first:]

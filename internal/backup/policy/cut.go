@@ -99,8 +99,8 @@ func (c *Cut) holds(t binlog.Transaction) (bool, error) {
 	}
 	c.least = max(c.least+1, t.Seqno) // a statement that changes tables does not name its seqno
 	if numbered && c.least > c.Seqno {
-		return false, unsuitable("the backup ends at %s and the seqno %d, and the archive has the transaction %s at the seqno "+
-			"%d or later: the backup's node numbered transactions differently", c.Base, c.Seqno, t.GTID, c.least)
+		return false, unsuitable("the backup ends at %s and the seqno %d, and the archive has the transaction %s at the "+
+			"seqno %d or later: the backup's node numbered transactions differently", c.Base, c.Seqno, t.GTID, c.least)
 	}
 	return numbered || t.Seqno > 0 && t.Seqno <= c.Seqno, nil
 }

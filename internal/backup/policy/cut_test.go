@@ -129,8 +129,8 @@ func TestHeld(t *testing.T) {
 		"latest":         {true, binlog.Target{Latest: true}, "[14] <nil>"},
 		"its own number": {true, binlog.Target{GTID: gtid(13)}, "[] <nil>"},
 		"the number before": {true, binlog.Target{GTID: gtid(12)},
-			"[] the backup holds the transaction 0-1-13, which is not before the GTID 0-1-12. Begin with an earlier backup: set " +
-				"bootstrapFrom.store.id, or bootstrapFrom.backup"},
+			"[] the backup holds the transaction 0-1-13, which is not before the GTID 0-1-12. Begin with an earlier backup: " +
+				"set bootstrapFrom.store.id, or bootstrapFrom.backup"},
 		"seqnos that are none of Galera's": {false, binlog.Target{Latest: true}, "[13 14] <nil>"},
 	} {
 		applied, err := see(c.seqnos, c.target)
@@ -222,9 +222,10 @@ func TestNumbersOfAnotherNode(t *testing.T) {
 		log     []tx
 		applied string
 	}{
-		"the same numbers":          {13, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
-		"the same, DDL":             {13, 103, []tx{{12, 102}, {13, 0}, {14, 0}, {15, 105}}, "[14 15]"},
-		"one ahead":                 {14, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "the backup ends at 0-1-14 and the seqno 103"},
+		"the same numbers": {13, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
+		"the same, DDL":    {13, 103, []tx{{12, 102}, {13, 0}, {14, 0}, {15, 105}}, "[14 15]"},
+		"one ahead": {14, 103, []tx{{12, 102}, {13, 103}, {14, 104}},
+			"the backup ends at 0-1-14 and the seqno 103"},
 		"one ahead, DDL":            {14, 103, []tx{{12, 102}, {13, 103}, {14, 0}, {15, 105}}, "the backup ends at 0-1-14"},
 		"one behind":                {12, 103, []tx{{12, 102}, {13, 103}, {14, 104}}, "[14]"},
 		"the last one was unlogged": {12, 103, []tx{{12, 102}, {14, 104}}, "[14]"},
@@ -259,8 +260,9 @@ func TestNumbersOfAnotherNode(t *testing.T) {
 	}
 }
 
-// TestSegmentsOfAnotherNode: a base whose node numbers transactions ahead of the archive's is refused by the heads alone,
-// so that an earlier one is tried. Its number is beyond the end of a segment which has a transaction that it lacks.
+// TestSegmentsOfAnotherNode: a base whose node numbers transactions ahead of the archive's is refused by the heads
+// alone, so that an earlier one is tried. Its number is beyond the end of a segment which has a transaction that it
+// lacks.
 func TestSegmentsOfAnotherNode(t *testing.T) {
 	heads := func(anchors ...binlog.Anchor) []binlog.Head {
 		s := newStore().begins(5, "")

@@ -50,14 +50,14 @@ func belongs(b Base, h binlog.Head) bool {
 	return found && b.Session == h.Session && (h.From > 0 || len(h.Foreign) == 0) && b.Seqno >= h.From
 }
 
-// reachedBy reports whether what follows a base is in a segment, or in later ones of its chain. The numbers of two nodes
-// may differ: what is before the segment is in the base by its seqno.
+// reachedBy reports whether what follows a base is in a segment, or in later ones of its chain. The numbers of two
+// nodes may differ: what is before the segment is in the base by its seqno.
 func reachedBy(h binlog.Head, b Base) bool {
 	return belongs(b, h) && atOrAfter(b.GTID, h.Start()) && h.StartSeqno() > 0 && b.Seqno >= h.StartSeqno()
 }
 
-// ahead reports why the number of a base is not where its seqno is in a segment, "" when nothing shows that: its node has
-// numbered transactions differently.
+// ahead reports why the number of a base is not where its seqno is in a segment, "" when nothing shows that: its node
+// has numbered transactions differently.
 func ahead(h binlog.Head, b Base) string {
 	number := min(b.GTID.Seq, h.Last.Seq)
 	if least := h.SeqnoAtLeast(number); h.Unreadable == "" && !h.Empty() && least > b.Seqno {

@@ -203,7 +203,8 @@ func TestOutside(t *testing.T) {
 	}{
 		"the archive ends": {whole().heads, base("b1", 8, 7),
 			"from 2026-11-24T12:00:11Z (0-1-10) to 2026-11-24T12:00:50Z (0-1-30)"},
-		"a gap":                                {gap, base("b1", 8, 7), "from 2026-11-24T12:00:11Z (0-1-10) to 2026-11-24T12:00:30Z (0-1-20)"},
+		"a gap": {gap, base("b1", 8, 7),
+			"from 2026-11-24T12:00:11Z (0-1-10) to 2026-11-24T12:00:30Z (0-1-20)"},
 		"a gap right after the base's segment": {gap, base("b1", 28, 25), "no point in time can be restored"},
 		"a gap, and one number before it": {gap, base("b1", 18, 29),
 			"from 2026-11-24T12:00:29Z (0-1-20) to 2026-11-24T12:00:30Z (0-1-20)"},

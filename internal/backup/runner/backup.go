@@ -88,8 +88,8 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	return task.Result{Backup: done}, err
 }
 
-// ended adds to a manifest what the agent knows at the end of the stream. The keys are the agent's word alone: the server
-// may have been given them since the task was written.
+// ended adds to a manifest what the agent knows at the end of the stream. The keys are the agent's word alone: the
+// server may have been given them since the task was written.
 func ended(m manifest.Manifest, end agentapi.BackupEnd, now time.Time) manifest.Manifest {
 	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch, now
 	m.Keys, m.Algorithm = end.Keys, end.Algorithm

@@ -34,7 +34,8 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	before := keys(t, bucket)
-	for id, reason := range map[string]string{"whole": "", "cut": task.ReasonBackupDamaged, "moved": task.ReasonBackupDamaged,
+	for id, reason := range map[string]string{"whole": "", "cut": task.ReasonBackupDamaged,
+		"moved":   task.ReasonBackupDamaged,
 		"another": task.ReasonBackupMisplaced,
 		"none":    task.ReasonBackupNotFound} {
 		r, err := describeStored(t.Context(), bucket, task.Describe{Dir: dir, ID: id})

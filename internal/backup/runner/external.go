@@ -53,7 +53,8 @@ func checkSource(ctx context.Context, source *sql.DB, t task.External, version s
 }
 
 func options(t task.External) external.Options {
-	return external.Options{Databases: t.Databases, Users: t.Users, Follow: t.Follow, Skip: append([]string{importer, replayer}, t.Skip...),
+	return external.Options{Databases: t.Databases, Users: t.Users, Follow: t.Follow,
+		Skip:        append([]string{importer, replayer}, t.Skip...),
 		Connections: t.Connections}
 }
 

@@ -35,7 +35,8 @@ func begin(ctx context.Context, p places, history string) (source, position gale
 		return source, position, err
 	}
 	if !source.Known() {
-		return source, position, fatal(task.ReasonBackupDamaged, errors.New("the data have no position in any history of Galera"))
+		return source, position, fatal(task.ReasonBackupDamaged,
+			errors.New("the data have no position in any history of Galera"))
 	}
 	position, err = beginAfter(ctx, p, history, source.Seqno)
 	return source, position, err

@@ -26,8 +26,8 @@ func takeKeys(t task.Restore, m manifest.Manifest, p places) error {
 			why, remedy))
 	}
 	if t.Algorithm != "" && m.Algorithm != "" && t.Algorithm != m.Algorithm {
-		return fatal(task.ReasonKeyNeeded, fmt.Errorf("the data in the backup are encrypted with %s, and the cluster's with %s. "+
-			"Set spec.encryption.atRest.algorithm of the new one to the backup's", m.Algorithm, t.Algorithm))
+		return fatal(task.ReasonKeyNeeded, fmt.Errorf("the data in the backup are encrypted with %s, and the cluster's "+
+			"with %s. Set spec.encryption.atRest.algorithm of the new one to the backup's", m.Algorithm, t.Algorithm))
 	}
 	if err := datadir.InstallKeys(p.Places, t.Keys); err != nil {
 		return because(task.ReasonKeyNeeded, err)

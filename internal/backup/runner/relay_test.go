@@ -227,9 +227,11 @@ func TestUnusable(t *testing.T) {
 	}{
 		"nothing":                       {nil, ""},
 		"a segment that is another one": {errors.New("its content is not what its head names"), task.ReasonBackupDamaged},
-		"numbers that differ":           {policy.Unsuitable{Why: "the backup ends at 0-1-14"}, task.ReasonPointInTimeUnavailable},
-		"a key that does not open it":   {fatal(task.ReasonWrongKey, errors.New("none")), task.ReasonWrongKey},
-		"a store that does not go on":   {because(task.ReasonStoreUnreachable, errors.New("reset")), task.ReasonStoreUnreachable},
+		"numbers that differ": {policy.Unsuitable{Why: "the backup ends at 0-1-14"},
+			task.ReasonPointInTimeUnavailable},
+		"a key that does not open it": {fatal(task.ReasonWrongKey, errors.New("none")), task.ReasonWrongKey},
+		"a store that does not go on": {because(task.ReasonStoreUnreachable, errors.New("reset")),
+			task.ReasonStoreUnreachable},
 	} {
 		err := unusable("000000001", c.err)
 		if reason, _ := explain(err); c.err == nil && err != nil || c.err != nil && reason != c.reason {

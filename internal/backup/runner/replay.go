@@ -80,9 +80,10 @@ func heldBy(ctx context.Context, p places, base binlog.GTID) (binlog.GTID, error
 	return held, clean(p.work)
 }
 
-// lastHeld returns the last transaction that the data hold. What was made with sql_log_bin=0 on the node that was copied,
-// right before, is in no binary log of that node, but InnoDB has its number (start is the position of --wsrep-recover).
-// The other nodes, and so the archive, may have logged it: a statement that changes tables would be applied twice.
+// lastHeld returns the last transaction that the data hold. What was made with sql_log_bin=0 on the node that was
+// copied, right before, is in no binary log of that node, but InnoDB has its number (start is the position of
+// --wsrep-recover). The other nodes, and so the archive, may have logged it: a statement that changes tables would be
+// applied twice.
 func lastHeld(base binlog.GTID, start string) binlog.GTID {
 	_, number, _ := strings.Cut(start, ",")
 	if g, err := binlog.Parse(number); err == nil && g.Follows(base) {

@@ -60,19 +60,26 @@ func (p place) keyAllowed(key []byte) error {
 	if err != nil || at {
 		return err
 	}
-	var of struct {
-		TokenURI string `json:"token_uri"`
+	uri, isKey := tokenURI(key)
+	if !isKey {
+		return nil // there will be no token
 	}
-	if json.Unmarshal(key, &of) != nil {
-		return nil // it is no key, and there will be no token
-	}
-	u, err := url.Parse(of.TokenURI)
+	u, err := url.Parse(uri)
 	if err != nil {
 		return refused{errors.New("the token_uri of the key in the store's Secret cannot be read")}
 	}
-	if of.TokenURI != "" && !isBelow(u, googleTokens) {
+	if uri != "" && !isBelow(u, googleTokens) {
 		return nil
 	}
 	return refused{errors.New("the store's Secret holds a key of Google's, whose tokens are for Google's own hosts " +
 		"(https): remove the endpoint, or name a key whose token_uri is a service of this endpoint")}
+}
+
+// tokenURI returns where a service account's key gets its tokens, and whether it is such a key.
+func tokenURI(key []byte) (uri string, isKey bool) {
+	var of struct {
+		TokenURI string `json:"token_uri"`
+	}
+	err := json.Unmarshal(key, &of)
+	return of.TokenURI, err == nil
 }

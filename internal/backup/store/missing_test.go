@@ -9,8 +9,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/store/storetest"
 )
 
-// deny has a service answer as S3 does: a request for a missing object is refused unless the right to list holds for the
-// whole bucket. listed is the prefix below which the right holds.
+// deny has a service answer as S3 does: a request for a missing object is refused unless the right to list holds for
+// the whole bucket. listed is the prefix below which the right holds.
 func deny(t *testing.T, listed string) *storetest.Fake {
 	t.Helper()
 	return storetest.NewFake(t, func(r *http.Request, _ []byte, exists bool) (int, string) {

@@ -51,7 +51,10 @@ func (p place) s3(ctx context.Context) (*Bucket, error) {
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	}
 	list := s3.NewFromConfig(conf, options)
-	client := s3.NewFromConfig(conf, options, func(o *s3.Options) { o.APIOptions = append(o.APIOptions, findMissing(list)) })
+	client := s3.NewFromConfig(conf, options, func(o *s3.Options) {
+		o.APIOptions = append(o.APIOptions,
+			findMissing(list))
+	})
 	return s3blob.OpenBucket(ctx, client, p.Bucket,
 		&s3blob.Options{RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired})
 }

@@ -83,7 +83,8 @@ func TestThereAndBack(t *testing.T) {
 // TestChannelsAreKeptApart: the same metric describes each.
 func TestChannelsAreKeptApart(t *testing.T) {
 	s := parseMetrics(
-		"galera_channel_encrypted{channel=\"replication\"} 1\ngalera_channel_encrypted{channel=\"clients\"} 0\ngalera_channel_info{channel=\"replication\",protocol=\"TLSv1.3\",cipher=\"x\"} 1\n")
+		"galera_channel_encrypted{channel=\"replication\"} 1\ngalera_channel_encrypted{channel=\"clients\"} " +
+			"0\ngalera_channel_info{channel=\"replication\",protocol=\"TLSv1.3\",cipher=\"x\"} 1\n")
 	if encrypted(s) != 2 || s["galera_channel_encrypted:clients"] != 0 {
 		t.Errorf("got %v", s)
 	}

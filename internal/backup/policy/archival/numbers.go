@@ -10,8 +10,8 @@ import (
 )
 
 // Align returns whether the nodes are to count GTIDs from one number on, because they number transactions differently,
-// and otherwise why that waits; "" when nothing is to be done. All nodes must have been compared, and be Synced: one that
-// is away may have a higher number than all others.
+// and otherwise why that waits; "" when nothing is to be done. All nodes must have been compared, and be Synced: one
+// that is away may have a higher number than all others.
 func Align(f Facts) (align bool, why string) {
 	if f.Archived == nil || f.Archived.Skew == nil {
 		return false, ""

@@ -31,8 +31,8 @@ func TestLeftOut(t *testing.T) {
 	if have := leftOut("the time 2026-11-24T12:30:00Z"); strings.Contains(have, "fraction") {
 		t.Error(have)
 	}
-	if have := leftOut("the time 2026-11-24T12:30:00.5Z"); have != "they name the second of that time without a fraction, "+
-		"or were committed after one that does not" {
+	if have := leftOut("the time 2026-11-24T12:30:00.5Z"); have != "they name the second of that time without a "+
+		"fraction, or were committed after one that does not" {
 		t.Error(have)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
-// DecideImport brings the status of a backup that is imported a step further: no node is read, and nothing is stored. It
-// is pure.
+// DecideImport brings the status of a backup that is imported a step further: no node is read, and nothing is stored.
+// It is pure.
 func DecideImport(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 	to.ObservedGeneration = f.Backup.Generation
 	if to.Phase == v1alpha1.BackupRunning {
@@ -27,7 +27,8 @@ func DecideImport(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 		return Decision{RequeueAfter: wait}
 	}
 	to.Phase, to.Attempts, to.AttemptedAt = v1alpha1.BackupRunning, to.Attempts+1, new(metav1.NewTime(f.Now))
-	setConditions(to, f, v1alpha1.ReasonBackupRunning, "reading the manifest of the backup "+f.Backup.Spec.Import.ID, false)
+	setConditions(to, f, v1alpha1.ReasonBackupRunning, "reading the manifest of the backup "+f.Backup.Spec.Import.ID,
+		false)
 	return Decision{RequeueAfter: time.Second}
 }
 
@@ -72,8 +73,10 @@ func importFailed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 	}
 	if r.Fatal || last(to, f, reason) {
 		to.Phase = v1alpha1.BackupFailed
-		setConditions(to, f, reason, fmt.Sprintf("the backup %s/%s cannot be imported: %s. Nothing in the store was changed: "+
-			"delete this object, and create another one", f.Backup.Spec.Import.Directory, f.Backup.Spec.Import.ID, r.Error), true)
+		setConditions(to, f, reason, fmt.Sprintf("the backup %s/%s cannot be imported: %s. Nothing in the store was "+
+			"changed: delete this object, and create another one", f.Backup.Spec.Import.Directory, f.Backup.Spec.Import.ID,
+			r.Error),
+			true)
 		return
 	}
 	to.Phase = v1alpha1.BackupPending

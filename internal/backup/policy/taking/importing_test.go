@@ -10,11 +10,12 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// TestDecideImport: an import is complete when its own backup was read, whatever its cluster is like, and never has data
-// to remove.
+// TestDecideImport: an import is complete when its own backup was read, whatever its cluster is like, and never has
+// data to remove.
 func TestDecideImport(t *testing.T) {
 	const dir, id = "demo/shop/a54080f9", "20261124-002934-1aef9dcf"
-	stored := task.Stored{ID: id, Dir: dir, Position: "u:9", CompletedAt: noon, StoredBytes: 1 << 20, ClusterUID: "a54080f9-1",
+	stored := task.Stored{ID: id, Dir: dir, Position: "u:9", CompletedAt: noon, StoredBytes: 1 << 20,
+		ClusterUID: "a54080f9-1",
 		Recipients: []string{"age1x"}}
 	another := stored
 	another.ID = "another"
