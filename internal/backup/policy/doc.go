@@ -52,8 +52,12 @@ func belongs(b Base, h binlog.Head) bool {
 
 // reachedBy reports whether what follows a base is in a segment, or in later ones of its chain. The numbers of two
 // nodes may differ: what is before the segment is in the base by its seqno.
-func reachedBy(h binlog.Head, b Base) bool {
-	return belongs(b, h) && atOrAfter(b.GTID, h.Start()) && h.StartSeqno() > 0 && b.Seqno >= h.StartSeqno()
+func reachedBy(h binlog.Head, b Base) bool { return belongs(b, h) && startsBefore(h, b) }
+
+// startsBefore reports whether a segment starts at or before the end of a base of its chain. The base may be of a line
+// of history that the chain continued in later.
+func startsBefore(h binlog.Head, b Base) bool {
+	return atOrAfter(b.GTID, h.Start()) && h.StartSeqno() > 0 && b.Seqno >= h.StartSeqno()
 }
 
 // ahead reports why the number of a base is not where its seqno is in a segment, "" when nothing shows that: its node

@@ -68,7 +68,7 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 func (a Archive) earliest(numbers []uint64, first, last binlog.Head, bases []Base) (Base, error) {
 	bases = slices.SortedStableFunc(slices.Values(bases), func(x, y Base) int { return x.Time.Compare(y.Time) })
 	for _, b := range bases {
-		if b.why() != "" || !belongs(b, last) || !reachedBy(first, b) {
+		if b.why() != "" || !belongs(b, last) || !startsBefore(first, b) {
 			continue
 		}
 		h, err := a.segmentOf(numbers, b)
@@ -174,7 +174,7 @@ func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint
 func (c chain) kept(first binlog.Head, bases []Base, since time.Time) (keep Base, err error) {
 	for _, b := range bases {
 		// one ahead of the archive may stay without what follows it
-		within := belongs(b, c.end) && reachedBy(first, b) && atOrAfter(c.end.Last, b.GTID)
+		within := belongs(b, c.end) && startsBefore(first, b) && atOrAfter(c.end.Last, b.GTID)
 		if b.why() != "" || !within {
 			continue
 		}

@@ -37,8 +37,12 @@ func TestSurvey(t *testing.T) {
 			[]Base{base("x", 12, 12)}, 5, "", "recovered"},
 		"on again, the number is the same": {s().another("s2", line("a", 0)).begins(30, "disabled").archive(),
 			[]Base{base("x", 30, 40)}, 5, "", "disabled"},
-		"one that the line went on without":   {s().continues("b", 3000).archive(), []Base{base("x", 31, 40)}, 1, "", ""},
-		"one that the line went on from":      {s().continues("b", 3000).archive(), []Base{base("x", 12, 40)}, 1, "x", ""},
+		"one that the line went on without": {s().continues("b", 3000).archive(), []Base{base("x", 31, 40)}, 1, "", ""},
+		"one that the line went on from":    {s().continues("b", 3000).archive(), []Base{base("x", 12, 40)}, 1, "x", ""},
+		"one of a line that the chain continued in": {s().continues("b", 3000).segment(40, 50).archive(),
+			[]Base{ofLine(base("x", 35, 40), line("b", 3000))}, 1, "x", ""},
+		"one of a line that the chain did not continue in": {s().continues("b", 3000).segment(40, 50).archive(),
+			[]Base{ofLine(base("x", 35, 40), line("c", 3000))}, 1, "", ""},
 		"one without a line is none":          {s().archive(), []Base{ofLine(base("x", 12, 12), binlog.Line{})}, 1, "", ""},
 		"one ahead of the archive is a base":  {s().archive(), []Base{base("x", 33, 40)}, 1, "x", ""},
 		"a gap, and a lost segment after it":  {gap().segment(60, 70).archive(6), nil, 7, "", "000000000006 is missing"},
@@ -98,7 +102,9 @@ func TestPrune(t *testing.T) {
 		"a chain before the window": {gap().archive(), []Base{base("b1", 12, 12), base("b3", 44, 55)}, 61,
 			"[1 2 3 4 5]"},
 		"a chain of the window, without one": {gap().archive(), []Base{base("b3", 44, 55)}, 45, "[5]"},
-		"a base of a lost line":              {recovered.archive(), []Base{base("x", 30, 30)}, 50, "[1 2 3 4]"},
+		"a base of a line that the chain continued in": {s().continues("b", 3000).segment(40, 50).segment(50, 60).archive(),
+			[]Base{base("b1", 12, 12), ofLine(base("b2", 45, 55), line("b", 3000))}, 999, "[1 2 3 4 5 6]"},
+		"a base of a lost line": {recovered.archive(), []Base{base("x", 30, 30)}, 50, "[1 2 3 4]"},
 	} {
 		have, _, err := Prune(c.archive, c.bases, window, at(c.now))
 		if text := fmt.Sprint(have); err != nil || text != c.want {
