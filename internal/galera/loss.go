@@ -12,18 +12,20 @@ type Loss struct{ Since, Recorded time.Time }
 // SeeLoss sets NoPrimarySince, which is recorded and shown, and NoPrimaryFor, which decides. recorded is the time that
 // an earlier pass of any process found, zero when it saw a Primary component. seen is what the last pass of this
 // process returned: processes have different clocks, so each measures for itself, as long as the record stays as it saw
-// it. A Primary component of a minority counts, too: the time begins with its end. A hibernated cluster has none, as it
-// is asked to: the time begins when it is to start again.
+// it. A record in the future is made anew, and so is the count: this process may not be able to write its own record,
+// and another one may make the same. A Primary component of a minority counts, too: the time begins with its end. A
+// hibernated cluster has none, as it is asked to: the time begins when it is to start again.
 func (s *Snapshot) SeeLoss(recorded time.Time, seen Loss, now time.Time) Loss {
 	s.NoPrimarySince, s.NoPrimaryFor = time.Time{}, 0
 	if s.Hibernate && s.Hibernated || slices.ContainsFunc(s.Members, Member.InPrimary) {
 		return Loss{}
 	}
 	s.NoPrimarySince = recorded
-	if recorded.IsZero() || recorded.After(now) {
+	anew := recorded.IsZero() || recorded.After(now)
+	if anew {
 		s.NoPrimarySince = now
 	}
-	if seen.Since.IsZero() || recorded.IsZero() || seen.Since.After(now) ||
+	if anew || seen.Since.IsZero() || seen.Since.After(now) ||
 		!recorded.Truncate(time.Second).Equal(seen.Recorded.Truncate(time.Second)) { // as the API keeps it
 		seen.Since = now
 	}
@@ -36,8 +38,8 @@ func (s *Snapshot) SeeLoss(recorded time.Time, seen Loss, now time.Time) Loss {
 const longLoss = 10 * time.Minute
 
 // SeeSilence sets SilentFor of the i-th member, and returns since when this process has waited for its agent; seen is
-// what it returned last, and samePod reports whether the pod is the same since. Another pod has its own time to start,
-// but not again and again forever. In a hibernated cluster nothing is waited for.
+// what it returned last, and samePod reports whether the pod is the same since, and has not begun to run. Another pod
+// has its own time to start, but not again and again forever. In a hibernated cluster nothing is waited for.
 func (s *Snapshot) SeeSilence(i int, seen time.Time, samePod bool, now time.Time) time.Time {
 	s.Members[i].SilentFor = 0
 	switch {
