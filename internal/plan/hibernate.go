@@ -42,8 +42,11 @@ func continueHibernate(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 			// It starts nothing, and takes no order.
 		case !m.Pod.Exists:
 			missing = append(missing, m.Name)
-		case m.Known && !m.Records(), !m.Known && m.Pod.Waiting:
+		case m.Known && !m.Records(), !m.Known && (m.Pod.Waiting || m.Pod.Creating):
 			untold = append(untold, m)
+		case !m.Known && m.SilentFor >= answerTimeout:
+			return blocked(ReasonHibernating, m.Name+" does not answer, so it cannot be ordered to stop: check its pod and "+
+				"its host. If the host is gone for good, delete the pod by force")
 		case !m.Known, m.Phase == galera.PhaseStopping:
 			return wait(ReasonHibernating, "waiting for "+m.Name+" to stop"+problemSuffix(m))
 		default:

@@ -64,13 +64,7 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 		return abandon(ReasonScaling, "the arbitrator does not serve, and is restored first")
 	}
 	for _, o := range s.Members[:m.Ordinal] {
-		if o.CannotAct != galera.Able { // it may take any time, and the leaver may be down already
-			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+memberProblem(o))
-		}
-		if o.CannotStart != "" {
-			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" cannot start: "+o.CannotStart)
-		}
-		if why := absent(o); why != "" {
+		if why := heldUp(o); why != "" { // for any time, and the leaver may be down already
 			return abandon(ReasonScaling, m.Name+" stays for now: "+o.Name+" "+why)
 		}
 	}
@@ -82,22 +76,38 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 	}
 	switch {
 	case m.BookDamaged:
-		return wait(ReasonOrderBookDamaged,
+		return blocked(ReasonOrderBookDamaged,
 			m.Name+" is to be removed, but refuses all orders, because it cannot read its order book: give it an empty volume")
 	case halted(m, op):
 		return completeScaleDown(s, op, m)
+	case !m.Known && m.SilentFor < answerTimeout:
+		return wait(ReasonScaling, "waiting for the agent of "+m.Name+", which is to be removed")
 	case !m.Known:
-		return wait(ReasonScaling,
+		return blocked(ReasonScaling,
 			m.Name+
 				" is to be removed, but its agent does not answer, so it cannot be ordered to stop. If its host is gone for "+
 				"good, delete the pod by force")
 	case !m.Records():
-		return wait(ReasonMemberFailed, m.Name+" is to be removed, but cannot be ordered to stop: it "+memberProblem(m)+
+		return blocked(ReasonMemberFailed, m.Name+" is to be removed, but cannot be ordered to stop: it "+memberProblem(m)+
 			". Or give it an empty volume")
 	case m.Phase == galera.PhaseStopping:
 		return wait(ReasonScaling, "waiting for "+m.Name+" to stop"+problemSuffix(m))
 	}
 	return order(op, m.Name, OrderStop, galera.Position{}, ReasonScaling, "stopping "+m.Name+" to remove it")
+}
+
+// heldUp returns why a node that is to stay may not be Synced for any time, as the end of a sentence; "" when it may be
+// in a moment. Whatever keeps it from starting counts: what does not end by itself, and what only a later attempt shows.
+func heldUp(m galera.Member) string {
+	switch {
+	case m.CannotAct != galera.Able:
+		return memberProblem(m)
+	case m.CannotStart != "":
+		return "cannot start: " + m.CannotStart
+	case m.Failure != nil && m.Down():
+		return memberProblem(m)
+	}
+	return absent(m)
 }
 
 // halted reports whether a member stays down: stopped by this operation's order, which it keeps on its volume, or

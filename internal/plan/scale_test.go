@@ -23,6 +23,9 @@ func TestScale(t *testing.T) {
 	gone := func(changes ...change) galera.Snapshot {
 		return leaving(append([]change{db(2, ended), db(0, knowsOf, without), db(1, knowsOf, without)}, changes...)...)
 	}
+	failed := func(m *galera.Member) {
+		m.Phase, m.Failure = galera.PhaseFailed, &galera.Failure{Message: "foreign data"}
+	}
 	waiting := func(m *galera.Member) { silent(m); m.Pod.Waiting = true }
 	check(t, []row{
 		{name: "up, one at a time", s: shop(wanted(5)), action: Resize{4}, reason: ReasonScaling},
@@ -52,6 +55,14 @@ func TestScale(t *testing.T) {
 			action: Complete{Abandoned: true, Message: "db-2 stays for now: db-1 does not answer"}},
 		{name: "one that has failed for good comes back no sooner", s: leaving(db(1, down(9), cannotStart)),
 			action: Complete{Abandoned: true, Message: "db-2 stays for now: db-1 cannot start: no certificate"}},
+		{name: "nor one whose data are another cluster's", s: leaving(db(1, down(9), failed)),
+			action: Complete{Abandoned: true, Message: "db-2 stays for now: db-1 has failed: foreign data"}},
+		{name: "nor one that waits for its next attempt", s: leaving(db(2, ended), db(1, down(9), failed,
+			phase(galera.PhaseWaiting))),
+			action: Complete{Abandoned: true, Message: "db-2 stays for now: db-1 has failed: foreign data"}},
+		{name: "one that starts may be Synced in a moment", s: leaving(db(1, starting, func(m *galera.Member) {
+			m.Failure = &galera.Failure{Message: "the last attempt"}
+		})), reason: ReasonScaling, contains: "waiting for db-1"},
 		{name: "not while another gives its state", s: leaving(db(1, state(galera.NodeDonor))), reason: ReasonScaling,
 			contains: "waiting for db-1"},
 		{name: "not while another's copy is not on the disk", s: leaving(db(1, halfKept)), reason: ReasonScaling,
@@ -59,7 +70,9 @@ func TestScale(t *testing.T) {
 		{name: "a joiner may be stopped while it copies", s: leaving(db(1, state(galera.NodeDonor)),
 			db(2, state(galera.NodeJoining))),
 			action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
-		{name: "it does not answer", s: leaving(db(2, silent)), reason: ReasonScaling, contains: "does not answer"},
+		{name: "it does not answer yet", s: leaving(db(2, starting)), reason: ReasonScaling, contains: "the agent of db-2"},
+		{name: "it does not answer", s: leaving(db(2, silent)), reason: ReasonScaling, blocked: true,
+			contains: "does not answer"},
 		{name: "it is stopping", s: leaving(db(2, phase(galera.PhaseStopping))), reason: ReasonScaling,
 			contains: "db-2 to stop"},
 		{name: "its stop is not lifted", s: leaving(db(2, ended)), action: send("db-0", "scaledown-5", 5, OrderStart, none,

@@ -196,7 +196,7 @@ func TestWaitsForStuckMember(t *testing.T) {
 				db(0, in("db-0", "db-1")), db(1, in("db-0", "db-1"))),
 			action: send("db-0", "scaledown-5", 5, OrderStart, none, "start")},
 		{name: "one that cannot be ordered is named", s: down1(db(2, down(8), cannot(galera.ReadOnly))),
-			reason: ReasonMemberFailed, contains: "db-2 is to be removed, but cannot be ordered to stop"},
+			reason: ReasonMemberFailed, blocked: true, contains: "db-2 is to be removed, but cannot be ordered to stop"},
 		{name: "a stop is not lifted where that cannot be written", s: shop(db(2, stopped(9), cannot(galera.ReadOnly))),
 			reason: ReasonMemberFailed, contains: "db-2"},
 	})
