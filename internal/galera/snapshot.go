@@ -220,6 +220,9 @@ type Pod struct {
 	// Waiting reports whether it found no host, or whether kubelet cannot start the database container, or one that comes
 	// before it.
 	Waiting bool
+	// Creating reports whether kubelet has never started the database container, and nothing is known to keep it from
+	// that: it attaches the volume, or pulls the image.
+	Creating bool
 	// Cordoned reports whether its host takes no new pods: it may be drained soon.
 	Cordoned bool
 }

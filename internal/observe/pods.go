@@ -21,6 +21,7 @@ func pod(p *corev1.Pod, sts *appsv1.StatefulSet, now time.Time) galera.Pod {
 		Unsettled:   unsettled(p, now),
 		Outdated:    outdated(p, sts),
 		Waiting:     waiting(p, resources.ContainerName),
+		Creating:    creating(p),
 	}
 }
 
@@ -78,6 +79,16 @@ func waiting(p *corev1.Pod, main string) bool {
 		return false
 	}
 	return s != nil && held(*s) || slices.ContainsFunc(p.Status.InitContainerStatuses, held)
+}
+
+// creating returns whether kubelet has yet to start the database container for the first time, as far as it tells, and
+// is not kept from it.
+func creating(p *corev1.Pod) bool {
+	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodPending || waiting(p, resources.ContainerName) {
+		return false
+	}
+	s := containerStatus(p, resources.ContainerName)
+	return s == nil || s.State.Running == nil && s.State.Terminated == nil && s.RestartCount == 0
 }
 
 // ServerRuns returns whether the database container runs, by kubelet's last word.

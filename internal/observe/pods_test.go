@@ -105,6 +105,41 @@ func TestServerReady(t *testing.T) {
 	}
 }
 
+// TestCreating: a pod that is Pending has its time while kubelet makes progress, and only before its first start.
+func TestCreating(t *testing.T) {
+	sidecar, ends := container("log", time.Hour, "", 0), metav1.Now()
+	for name, tc := range map[string]struct {
+		phase  corev1.PodPhase
+		server corev1.ContainerStatus
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"its image is pulled":       {corev1.PodPending, container("mariadb", 0, "ContainerCreating", 0), nil, true},
+		"the one before it runs":    {corev1.PodPending, container("mariadb", 0, "PodInitializing", 0), nil, true},
+		"its image cannot be had":   {corev1.PodPending, container("mariadb", 0, "ErrImagePull", 0), nil, false},
+		"it runs":                   {corev1.PodRunning, container("mariadb", time.Second, "", 0), nil, false},
+		"it runs, by an older word": {corev1.PodPending, container("mariadb", time.Second, "", 0), nil, false},
+		"it has run":                {corev1.PodPending, container("mariadb", 0, "ContainerCreating", 1), nil, false},
+		"the pod is deleted": {corev1.PodPending, container("mariadb", 0, "ContainerCreating", 0),
+			func(p *corev1.Pod) { p.DeletionTimestamp = &ends }, false},
+		"it has no host": {corev1.PodPending, container("mariadb", 0, "ContainerCreating", 0), func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions,
+				corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse})
+		}, false},
+		"kubelet has not said anything": {corev1.PodPending, corev1.ContainerStatus{}, func(p *corev1.Pod) {
+			p.Status.ContainerStatuses, p.Status.InitContainerStatuses = nil, nil
+		}, true},
+	} {
+		p := dbPod(tc.server, sidecar, "ContainersNotReady")
+		if p.Status.Phase = tc.phase; tc.change != nil {
+			tc.change(p)
+		}
+		if got := pod(p, &appsv1.StatefulSet{}, podNow).Creating; got != tc.want {
+			t.Errorf("%s: creating %v", name, got)
+		}
+	}
+}
+
 func TestUnsettled(t *testing.T) {
 	server := container("mariadb", time.Second, "", 0)
 	for name, tc := range map[string]struct {

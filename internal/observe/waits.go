@@ -26,6 +26,8 @@ type waits struct {
 type silence struct {
 	since time.Time
 	pod   types.UID // "" without one
+	// creating reports whether its container had yet to be started: the agent's time begins with that.
+	creating bool
 }
 
 // See adds to a Snapshot how long this process has waited.
@@ -39,9 +41,10 @@ func (w *Waits) See(key types.NamespacedName, s *galera.Snapshot, f Facts, now t
 		if p := f.Pods[m.Name]; p != nil {
 			pod = p.UID
 		}
-		before := last.silent[m.Name]
-		if since := s.SeeSilence(i, before.since, before.pod == pod, now); !since.IsZero() {
-			next.silent[m.Name] = silence{since, pod}
+		before, creating := last.silent[m.Name], m.Pod.Creating
+		same := before.pod == pod && before.creating == creating
+		if since := s.SeeSilence(i, before.since, same, now); !since.IsZero() {
+			next.silent[m.Name] = silence{since, pod, creating}
 		}
 	}
 	if w.clusters == nil {

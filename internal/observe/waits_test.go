@@ -44,6 +44,15 @@ func TestWaits(t *testing.T) {
 	if _, got := silent(10*s, nil); got != [3]time.Duration{0, 0, 20 * s} {
 		t.Errorf("one has another pod, one begins to be silent: %v", got)
 	}
+	f.Pods["shop-0"].Status.Phase = corev1.PodPending
+	silent(10*s, nil)
+	if _, got := silent(10*s, nil); got != [3]time.Duration{10 * s, 20 * s, 40 * s} {
+		t.Errorf("a container is being created: %v", got)
+	}
+	f.Pods["shop-0"].Status.Phase = corev1.PodRunning
+	if _, got := silent(10*s, nil); got != [3]time.Duration{0, 30 * s, 50 * s} {
+		t.Errorf("it has started: %v", got)
+	}
 	f.Cluster.Spec.Hibernate = true
 	f.Cluster.Status.LastOperation = &v1alpha1.CompletedOperation{Type: string(galera.OpHibernate)}
 	silent(time.Hour, nil)

@@ -94,7 +94,7 @@ func explain(s galera.Snapshot, v memberClasses, best galera.Member, ok bool) (D
 	text = "no Primary component, and a member that may hold later writes is missing: " + text + "known positions: " +
 		positions(s)
 	if early := awaitedAnswers(s, v, answerTimeout); len(early) > 0 {
-		return wait(reason, text+". Waiting for the "+agents(early)+", which may be starting")
+		return wait(reason, text+". Waiting for the "+agents(early)+", which may be starting"+created(s, early))
 	}
 	if !ok {
 		text += ". No other member has data to start from: bring the missing members back, or restore a backup into a new " +
@@ -115,16 +115,18 @@ func explain(s galera.Snapshot, v memberClasses, best galera.Member, ok bool) (D
 }
 
 // answerTimeout is how long an agent may take to answer, while there is no Primary component, before a user is asked to
-// act; startTime is the same for a first start, which may pull images, and after a loss of the status.
+// act; firstStartTimeout is the same for a first start and after a loss of the status, and while containers are created:
+// images may be pulled, and volumes attached.
 const (
 	answerTimeout     = time.Minute
 	firstStartTimeout = 10 * time.Minute
 )
 
-// awaitedAnswers are the silent members that have not had their time to answer: no person is asked to give them up.
+// awaitedAnswers are the silent members that have not had their time to answer: no person is asked to give them up. The
+// time of one whose container is still created begins with its start, or when nothing has served for long.
 func awaitedAnswers(s galera.Snapshot, v memberClasses, limit time.Duration) (early []string) {
 	for _, name := range v.silent {
-		if m, _ := s.Member(name); m.SilentFor < limit {
+		if m, _ := s.Member(name); m.SilentFor < limit || m.Pod.Creating && s.NoPrimaryFor < firstStartTimeout {
 			early = append(early, name)
 		}
 	}
@@ -153,6 +155,23 @@ func pending(s galera.Snapshot, silent []string) string {
 		return ": the pod " + without[0] + " does not run"
 	}
 	return ": the pods " + list(without) + " do not run"
+}
+
+// created returns which of the members wait for their containers to be created.
+func created(s galera.Snapshot, silent []string) string {
+	var creating []string
+	for _, name := range silent {
+		if m, _ := s.Member(name); m.Pod.Creating {
+			creating = append(creating, name)
+		}
+	}
+	switch len(creating) {
+	case 0:
+		return ""
+	case 1:
+		return ": the container of " + creating[0] + " is being created"
+	}
+	return ": the containers of " + list(creating) + " are being created"
 }
 
 // waitForAgents waits for silent members without which nothing can be decided: after their time to answer a user is

@@ -26,6 +26,8 @@ func TestReleaseDonor(t *testing.T) {
 		{name: "and keeps its role, as there is no node to take it", s: shop(db(0, stuckAsDonor), db(1, waiting),
 			db(2, waiting), running(restartOf("db-0"))),
 			action: order("db-0")},
+		{name: "also when another never had a host", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, unplaced)),
+			action: Begin{restartOf("db-0")}},
 		{name: "while another gives, the others come first", s: shop(db(2, stuckAsDonor), db(1, waiting),
 			running(restartOf("db-2"))),
 			reason: ReasonRestarting, contains: "db-1"},

@@ -121,6 +121,7 @@ func TestRecover(t *testing.T) {
 }
 
 func TestMissingMembers(t *testing.T) {
+	created := func(m *galera.Member) { m.Pod.Creating = true }
 	check(t, []row{
 		{name: "an order book that cannot be read, further on: a person", s: shop(all(down(8)), db(2, damaged(9))),
 			reason: ReasonOrderBookDamaged, blocked: true,
@@ -136,6 +137,11 @@ func TestMissingMembers(t *testing.T) {
 			contains: printed("db-0", 8, 5, "db-2", galera.Gone)},
 		{name: "silent, and just started: no approval is asked for", s: shop(all(down(8)), db(2, starting)),
 			reason: ReasonWaitingForMembers, contains: "Waiting for the agent of db-2"},
+		{name: "silent, while its image is pulled: none either", s: shop(all(down(8)), db(2, silent, created)),
+			reason: ReasonWaitingForMembers, contains: "which may be starting: the container of db-2 is being created"},
+		{name: "but not for ever either", s: shop(all(down(8)), db(2, silent, created),
+			func(s *galera.Snapshot) { s.NoPrimaryFor = firstStartTimeout }), reason: ReasonWaitingForMembers, blocked: true,
+			contains: printed("db-0", 8, 5, "db-2", galera.Gone)},
 		{name: "all are just started", s: shop(all(starting)), reason: ReasonWaitingForMembers,
 			contains: "Waiting for the agents of db-0, db-1 and db-2"},
 		{name: "next to one whose disk is lost", s: shop(db(0, down(8)), db(1, empty), db(2, starting)),

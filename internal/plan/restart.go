@@ -219,6 +219,9 @@ func waitForConfiguration(s galera.Snapshot) (Decision, bool) {
 
 func nodesRead(s galera.Snapshot) (Decision, bool) {
 	for _, m := range s.Members {
+		if neverRan(s, m) {
+			continue // it runs nothing that could need a restart
+		}
 		if m.ConfigLoaded != s.ConfigRevision {
 			return wait(ReasonConfigurationStale, "waiting for "+m.Name+" to read the new configuration"+problemSuffix(m))
 		}

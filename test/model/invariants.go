@@ -228,7 +228,7 @@ func (w *truth) checkDecision(s galera.Snapshot, d plan.Decision) {
 		return
 	}
 	if target.StuckDonor && onlyStuckDonors(s) {
-		if slices.ContainsFunc(s.Members, func(m galera.Member) bool { return !m.Known }) {
+		if slices.ContainsFunc(s.Members, func(m galera.Member) bool { return !m.Known && !nothingToLose(s, m) }) {
 			w.violate(TakenWhileWeak)
 		}
 		return // no member becomes Synced, or the writer, before it is restarted

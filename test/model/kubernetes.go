@@ -28,6 +28,8 @@ type pod struct {
 	terminating bool
 	// unplaced reports whether it has no host yet.
 	unplaced bool
+	// creating reports whether its container was never started: its image is pulled.
+	creating bool
 	template int8
 	uid      int16
 	// version is the resource version.
@@ -98,6 +100,13 @@ func (w *platform) stepKubelet(i int) bool {
 			return false
 		}
 		w.place(i)
+	case n.pod.creating && !n.pod.terminating:
+		if n.rare.slowImage {
+			return false
+		}
+		n.pod.creating = false
+		n.pod.version++
+		w.boot(i)
 	case n.pod.exists && n.pod.terminating && !n.agent.up:
 		w.podGone(i)
 	case n.pod.exists && !n.agent.up:
@@ -115,7 +124,9 @@ func (w *platform) place(i int) {
 	n.rare.lacks = n.rare.noTools
 	n.pod.version++
 	n.agent.pair = w.api.certs.published // kubelet mounts what is published now
-	w.boot(i)
+	if n.pod.creating = n.rare.slowImage; !n.pod.creating {
+		w.boot(i)
+	}
 }
 
 // drain deletes the pod gracefully.

@@ -73,7 +73,7 @@ func (w *controllers) seeWaits(s *galera.Snapshot, o *operator) {
 	for i := range s.Members {
 		o.silent[i] = tickOf(s.SeeSilence(i, timeOf(o.silent[i]), !o.newPods.has(i), measured))
 		if s.Members[i].Known || s.Hibernate && s.Hibernated ||
-			o.newPods.has(i) && s.NoPrimaryFor < longLoss*tickTime {
+			(o.newPods.has(i) || s.Members[i].Pod.Creating) && s.NoPrimaryFor < longLoss*tickTime {
 			o.since[i] = w.clock
 		}
 	}
@@ -101,11 +101,16 @@ const NeverRan = "a person is asked to give up a member that never ran"
 
 func neverRan(asked set, s *galera.Snapshot) bool {
 	for i, m := range s.Members {
-		if asked.has(i) && !m.Known && m.Unplaced && !m.HeldData && s.ClusterUUID != "" {
+		if asked.has(i) && !m.Known && nothingToLose(*s, m) {
 			return true
 		}
 	}
 	return false
+}
+
+// nothingToLose reports whether a member is new to a cluster with a history, and found no host yet.
+func nothingToLose(s galera.Snapshot, m galera.Member) bool {
+	return m.Unplaced && !m.HeldData && s.ClusterUUID != ""
 }
 
 func (o *waits) see(l galera.Loss, skew int16) {

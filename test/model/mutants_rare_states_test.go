@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
@@ -21,10 +22,22 @@ var rareStateMutants = []mutant{
 	{"an upgrade of tables is not waited for", ignoresUpgrading, rare, []string{TakenWhileWeak}},
 	{"views that are not known are all alike", guessesViews, rare, []string{TwoPrimaries, BehindAnother, Stuck, HeldUp,
 		TakenWhileWeak}},
+	{"a container is not being created", ignoresCreation, rare, []string{Hasty}},
+	{"a container is waited for as long as it is created", awaitsCreation, rare, []string{HeldUp, Unreported}},
 	{"an abandoned switch is not remembered", forgetsAbandoned, rare, []string{Repeats, HeldUp}},
 }
 
 func init() { mutants = append(mutants, rareStateMutants...) }
+
+var ignoresCreation = lies(func(m *galera.Member) { m.Pod.Creating = false })
+
+// awaitsCreation never asks a person about a member whose image is pulled, however long nothing serves.
+func awaitsCreation(s galera.Snapshot) plan.Decision {
+	if slices.ContainsFunc(s.Members, func(m galera.Member) bool { return m.Pod.Creating }) {
+		s.NoPrimaryFor = min(s.NoPrimaryFor, 9*time.Minute)
+	}
+	return plan.Plan(s)
+}
 
 // lies is the real planner with one fact of every member changed.
 func lies(change func(*galera.Member)) Planner {

@@ -38,6 +38,8 @@ const (
 	flushedLate
 	// forgetful: whenever the member is stopped by order its position cannot be determined, until it is to start again.
 	forgetful
+	// slowImage: while it lasts, the image of a new pod is being pulled, and its container is not started.
+	slowImage
 	rareStates
 )
 
@@ -48,7 +50,7 @@ type rareFacts struct {
 	noTools, lacks               bool // of the next pod, and of the present one
 	cordoned, unsettled, copying bool
 	upgrading, unnamed, impostor bool
-	forgetful                    bool
+	forgetful, slowImage         bool
 	// before is the last write-set that the disk had not kept: what an agent takes for its position that does not
 	// examine the disk (Schedule.Noted).
 	before write
@@ -104,6 +106,8 @@ func (w *agents) setRareState(i int, what rareState) bool {
 		return loseLast(&w.platform, i)
 	case impostor:
 		o.impostor = !o.impostor
+	case slowImage:
+		o.slowImage = !o.slowImage
 	case forgetful:
 		if o.forgetful = !o.forgetful; !o.forgetful {
 			n.agent.positionUnknown = false
@@ -142,7 +146,7 @@ func (n *node) believed() write { return cmp.Or(n.rare.before, n.vol.head) }
 func (o *rareFacts) even(keep bool) {
 	before := *o
 	if *o = (rareFacts{}); keep {
-		o.unfit, o.forgetful = before.unfit, before.forgetful
+		o.unfit, o.forgetful, o.slowImage = before.unfit, before.forgetful, before.slowImage
 	}
 }
 

@@ -7,6 +7,17 @@ import (
 
 // Schedules about members that answer and cannot act, and about approvals.
 var stuckRegressions = []regression{
+	{"the only node with data stays a donor, and another one never had a host", nil,
+		Schedule{Members: 4, Eager: true, Fresh: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Shatter, 0, 0},
+			{NoHost, 2, 0}, {Swap, 2, 0}, {Round, 0, 0},
+		}}},
+	{"two operators of one wrong clock record the same time, one of them in vain", nil,
+		Schedule{Members: 4, Eager: true, Fresh: true, Arbiter: true, Events: []Event{
+			{Round, 0, 0}, {LookAround, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Agent, 0, 0}, {Reconcile, 1, 0},
+			{SetClock, 1, 2}, {Round, 0, 0}, {Round, 0, 0}, {SetClock, 0, 2}, {Reconcile, 1, 0}, {Partition, 3, 0},
+			{Round, 0, 0}, {LookAround, 1, 0}, {Reconcile, 1, 0},
+		}}},
 	{"a member cannot start, and the one that is to be removed has been stopped", nil,
 		Schedule{Members: 4, Eager: true, Hears: true, Stays: true, Events: []Event{
 			{Scale, 0, 0}, {RareState, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {RareState, 0, 0},

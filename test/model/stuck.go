@@ -144,12 +144,12 @@ func numbers(list []string) (out set) {
 	return out
 }
 
-// stuckMember is a member whose agent answers and which cannot act, or that has no host; -1 when there is none.
+// stuckMember is a member whose agent answers and which cannot act, or whose pod has no host or waits for its image; -1
+// when there is none.
 func (w *cluster) stuckMember() int {
 	for i := range w.size() {
 		if n := &w.nodes[i]; (n.trouble != fit || n.srv.hung || n.rare.unfit != 0 && !n.srv.on ||
-			n.rare.forgetful) && n.agent.up || n.full &&
-			n.pod.unplaced {
+			n.rare.forgetful) && n.agent.up || n.full && n.pod.unplaced || n.rare.slowImage && n.pod.creating {
 			return i
 		}
 	}
@@ -166,7 +166,8 @@ func (w *World) continueWithout(p Planner) {
 	w.calm(keep)
 	without := w.truth.reached&ReachedApproval == 0
 	for round := range maxRounds {
-		if w.truth.violation != "" || !w.nodes[keep].agent.up && !w.nodes[keep].pod.unplaced ||
+		if w.truth.violation != "" || !w.nodes[keep].agent.up && !w.nodes[keep].pod.unplaced &&
+			!w.nodes[keep].pod.creating ||
 			w.healthyExcept(keep) && !w.mayRepeat(keep) {
 			if without && w.truth.reached&ReachedApproval != 0 && w.truth.violation == "" {
 				w.truth.reached |= ReachedWithoutStuck

@@ -60,6 +60,8 @@ func (w *World) String() string {
 			b.WriteString(" [machine away]")
 		case n.pod.unplaced:
 			b.WriteString(" [no host]")
+		case n.pod.creating:
+			b.WriteString(" [image is pulled]")
 		case !n.pod.exists:
 			b.WriteString(" [no pod]")
 		case !n.agent.up:
