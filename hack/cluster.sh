@@ -10,7 +10,7 @@ set -euo pipefail
 . "$HACK_DIR/network.sh"
 
 # On the control plane's container: the settings that the cluster was completed with.
-# A cluster without it was interrupted half-way.
+# A cluster without it was interrupted halfway.
 COMPLETE=/kind/galera-complete
 
 nodes() { kind get nodes --name "$CLUSTER" 2>/dev/null; }

@@ -52,7 +52,7 @@ start_by_hand() {
 }
 
 # wait_for_engine: one that ends at once is started again a few times, because an earlier
-# one may still be on its way out.
+# one may still be terminating.
 wait_for_engine() {
   local tries=5
   for _ in $(seq 240); do

@@ -123,7 +123,7 @@ type EncryptionKeyStatus struct {
 	// id is the key's number in the key file.
 	// +kubebuilder:validation:MaxLength=3
 	ID string `json:"id"`
-	// fingerprint tells the key from others. It is an HMAC by the key, and nothing of it.
+	// fingerprint distinguishes the key from others. It is an HMAC by the key, and nothing of it.
 	// +kubebuilder:validation:MaxLength=64
 	Fingerprint string `json:"fingerprint"`
 }

@@ -4,14 +4,14 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // ReplicationSpec configures the group communication between the nodes.
 type ReplicationSpec struct {
-	// sendWindows fixes how many messages of a node may be on their way at once. Default: each node measures the round
+	// sendWindows fixes how many messages of a node may be in flight at once. Default: each node measures the round
 	// trip to the node farthest away and chooses by it: 1 and 2 below 0.3 ms, Galera's 2 and 4 below 10 ms, beyond that
 	// one message for each 1.25 ms of the round trip. A change takes effect without a restart.
 	// +optional
 	SendWindows *SendWindows `json:"sendWindows,omitempty"`
 }
 
-// SendWindows bound how many messages of a node are on their way at once.
+// SendWindows bound how many messages of a node are in flight at once.
 // +kubebuilder:validation:XValidation:rule="self.userSendWindow <= self.sendWindow",message="sendWindow must not be smaller than userSendWindow: Galera refuses that; twice as large is usual"
 type SendWindows struct {
 	// userSendWindow is evs.user_send_window: how many messages with write-sets a node sends before the others have

@@ -68,8 +68,8 @@ func healthyCluster() taking.Facts {
 	return f
 }
 
-// attemptUnderWay is the status of a backup whose first attempt runs.
-func attemptUnderWay() v1alpha1.GaleraBackupStatus {
+// attemptInProgress is the status of a backup whose first attempt runs.
+func attemptInProgress() v1alpha1.GaleraBackupStatus {
 	return v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupRunning, Node: "shop-1", Attempts: 1, ID: "b1",
 		AttemptedAt: new(metav1.NewTime(testTime.Add(-time.Minute)))}
 }
@@ -161,7 +161,7 @@ func TestASilentAgentHoldsNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 20
 		r, all := several(t, count, func(b *v1alpha1.GaleraBackup) {
-			b.Status = attemptUnderWay()
+			b.Status = attemptInProgress()
 			b.Status.ID = taking.ID(b)
 		})
 		r.Calls.Do = func(ctx context.Context, _ observe.Target, _ []agentapi.BackupAdmission) ([]struct{}, error) {

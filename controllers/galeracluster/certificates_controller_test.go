@@ -94,6 +94,6 @@ func TestNextReconcile(t *testing.T) {
 		}
 	}
 	if retry.MaxDelay > whileWaiting || retry.MaxDelay > whileBlocked || retry.MaxDelay > whileHealthy {
-		t.Error("an error delays the next look")
+		t.Error("an error delays the next check")
 	}
 }

@@ -175,7 +175,7 @@ func (p *pass) next() time.Duration {
 	return clusterref.ResyncPeriod
 }
 
-// due is the pause until the next look: the end of an overlap is not missed.
+// due is the pause until the next check: the end of an overlap is not missed.
 func (p *pass) due(again time.Duration) time.Duration {
 	if p.blocker.Reason != "" || p.rotation == nil || p.rotation.Until.IsZero() {
 		return again

@@ -159,7 +159,7 @@ func TestForeignSecrets(t *testing.T) {
 		w := newWorld(t, u, theirs)
 		r := w.operator()
 		if again := w.settle(r, u); again < clusterref.WaitInterval {
-			t.Errorf("%s is in the way: looked at again after %s", name, again)
+			t.Errorf("%s is in the way: checked again after %s", name, again)
 		}
 		if got := w.condition(u, v1alpha1.ConditionReady); got != "False NameTaken" || len(w.accounts) > 0 ||
 			string(w.secret("data", name)["password"]) != "theirs" {

@@ -104,7 +104,7 @@ func TestUsersOfAHibernatedCluster(t *testing.T) {
 			continue
 		}
 		if result.RequeueAfter < clusterref.ResyncPeriod {
-			t.Fatalf("it looks again after %s", result.RequeueAfter)
+			t.Fatalf("it checks again after %s", result.RequeueAfter)
 		}
 	}
 	if *reads != 1 {

@@ -147,8 +147,8 @@ func (w *testServer) Target(_ types.NamespacedName, pod string) (observe.Target,
 	return observe.Target{Pod: pod}, pod == "shop-0"
 }
 
-// settle makes passes until nothing is left to do for a while, or the operator is killed. It returns when the next look
-// is due, 0 for never.
+// settle makes passes until nothing is left to do for a while, or the operator is killed. It returns when the next
+// check is due, 0 for never.
 func (w *testServer) settle(r *Reconciler, u *v1alpha1.GaleraUser) time.Duration {
 	w.Helper()
 	for range 30 {

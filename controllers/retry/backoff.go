@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// InitialDelay is the pause after an error, which doubles up to Most. With an error no other time can be asked for, so
-	// that Most is no longer than the shortest wait a pass asks for without one.
+	// InitialDelay is the pause after an error, which doubles up to MaxDelay. With an error no other time can be asked
+	// for, so that MaxDelay is no longer than the shortest wait a pass asks for without one.
 	InitialDelay = 50 * time.Millisecond
 	// MaxDelay is the longest pause.
 	MaxDelay = 5 * time.Second

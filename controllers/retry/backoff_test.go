@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// TestBackOff: a quarter of an hour between two looks at a recovery is an outage.
+// TestBackOff: a quarter of an hour between two checks a recovery is an outage.
 func TestBackOff(t *testing.T) {
 	b, item := BackOff(), reconcile.Request{}
 	var last time.Duration

@@ -79,7 +79,7 @@ func (s *scenario) drainDelay() {
 	do(writer, "INSERT INTO app.farewell VALUES (1)")
 
 	s.world.run(exec.Command("docker", "kill", "-s", "TERM", n.container()))
-	n.until("on its way out, and serving", 3*time.Second, func(r agentapi.Report) bool {
+	n.until("terminating, and serving", 3*time.Second, func(r agentapi.Report) bool {
 		return r.Draining && r.Phase == galera.PhaseRunning && strings.Contains(r.Waiting, "new clients")
 	})
 	if code := n.probe(agentapi.PathReady); code == 200 {

@@ -89,7 +89,7 @@ func (r *Executor) Judge(o agentapi.Order, views map[string]agentapi.PeerView, a
 	r.loop.Logger.Info("order", "id", o.ID, "kind", o.Kind, "epoch", o.Epoch, "position", o.Position.String(), "judgement",
 		v.Decision.String(), "message", v.Message)
 	if r.Orders.Recording() != nil && (v.Decision == orders.Accept || v.Decision == orders.Refuse) {
-		// What is on its way into the book may change the judgement.
+		// What is being written to the book may change the judgement.
 		reply(agentapi.OrderResult{}, fmt.Errorf("order %s is being recorded: the data volume has not answered yet",
 			r.Orders.Recording().ID))
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// TestFaults cuts things off half-way and brings back members that must not be let in.
+// TestFaults cuts things off halfway and brings back members that must not be let in.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, nil)

@@ -161,7 +161,7 @@ func (n *node) addressing() []string {
 
 func (w *testCluster) remove() {
 	if w.t.Failed() && os.Getenv("GAGENT_KEEP") != "" {
-		return // for a look by hand
+		return // for inspection by hand
 	}
 	for _, n := range w.nodes {
 		n.checkRaces()

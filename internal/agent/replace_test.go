@@ -91,7 +91,7 @@ func (n *node) replace(p *agentapi.Program) error {
 	return n.w.client.Replace(ctx, n.ip, p)
 }
 
-// replaced replaces the agent, and looks whether nothing else has changed.
+// replaced replaces the agent, and checks whether nothing else has changed.
 func (n *node) replaced(p *agentapi.Program, version string, count int) {
 	n.w.t.Helper()
 	before := n.until("synced and proved", time.Minute, func(r agentapi.Report) bool {

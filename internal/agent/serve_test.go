@@ -39,14 +39,14 @@ func TestStopEndsWithoutAPosition(t *testing.T) {
 		edit func(*agent)
 		ends bool
 	}{
-		"not looked at yet":    {func(*agent) {}, false},
-		"looked at":            {func(a *agent) { a.exam.Done = true }, true},
-		"the look failed":      {func(a *agent) { a.exam.Trouble = trouble }, true},
-		"another look goes on": {func(a *agent) { a.exam.Trouble = trouble; a.exam.Begin() }, false},
+		"not checked yet":       {func(*agent) {}, false},
+		"checked":               {func(a *agent) { a.exam.Done = true }, true},
+		"the check failed":      {func(a *agent) { a.exam.Trouble = trouble }, true},
+		"another check goes on": {func(a *agent) { a.exam.Trouble = trouble; a.exam.Begin() }, false},
 		"a server runs": {func(a *agent) { a.exam.Trouble, a.run.Proc = trouble, agenttest.Server(t) },
 			false},
 		"there is no mariadbd to look with":  {func(a *agent) { a.image.Mariadbd = "" }, true},
-		"the first settings are looked at":   {func(a *agent) { a.config.Node, a.config.Checking = nil, true }, false},
+		"the first settings are checked":     {func(a *agent) { a.config.Node, a.config.Checking = nil, true }, false},
 		"there is no configuration to go by": {func(a *agent) { a.config.Node = nil }, true},
 	} {
 		s := onSlowVolume(t)

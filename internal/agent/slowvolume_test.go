@@ -63,7 +63,7 @@ func (s *slowVolume) runLoop(t *testing.T) {
 	})
 }
 
-// drainEvents handles events until nothing is on its way to the volume any more, nor follows from that.
+// drainEvents handles events until nothing is being written to the volume any more, nor follows from that.
 func (s *slowVolume) drainEvents() {
 	for range 4 {
 		done := make(chan struct{})
@@ -160,8 +160,8 @@ func TestStartOnAFrozenVolume(t *testing.T) {
 	})
 }
 
-// TestOrdersThatFormAreNotCarriedOutLate: while one is on its way to the disk others see the member as Forming, and one
-// that has taken too long is over: another member may be Primary by then.
+// TestOrdersThatFormAreNotCarriedOutLate: while one is being written to the disk others see the member as Forming, and
+// one that has taken too long is over: another member may be Primary by then.
 func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind agentapi.OrderKind
@@ -200,7 +200,7 @@ func TestOrdersThatFormAreNotCarriedOutLate(t *testing.T) {
 	}
 }
 
-// TestRefusedOrderIsNotForming, also while its refusal is on its way to the disk.
+// TestRefusedOrderIsNotForming, also while its refusal is being written to the disk.
 func TestRefusedOrderIsNotForming(t *testing.T) {
 	s := onSlowVolume(t)
 	refused := false
@@ -219,7 +219,7 @@ func TestRefusedOrderIsNotForming(t *testing.T) {
 	}
 }
 
-// TestLineIsAskedForOnce while it is on its way to the disk.
+// TestLineIsAskedForOnce while it is being written to the disk.
 func TestLineIsAskedForOnce(t *testing.T) {
 	s := onSlowVolume(t)
 	line := galera.FirstLine(galera.Line{Epoch: 3, Start: agenttest.At(1)})
@@ -320,7 +320,7 @@ func TestNotesKeepTheirOrder(t *testing.T) {
 }
 
 // TestCopyIsNotedBeforeTheStateCounts: a join that gets a full copy instead of write-sets is never completed as if it
-// had got those, however slow the look at the directory is.
+// had got those, however slow the check of the directory is.
 func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 	s := onSlowVolume(t)
 	s.run.Proc = agenttest.Server(t)
@@ -335,7 +335,7 @@ func TestCopyIsNotedBeforeTheStateCounts(t *testing.T) {
 		ClusterUUID: agenttest.UUID}
 	s.judgeServer()
 	if s.run.Note == nil || s.run.Served {
-		t.Fatal("complete before the look")
+		t.Fatal("complete before the check")
 	}
 	s.release()
 	s.drainEvents()

@@ -195,7 +195,7 @@ func TestUpgradeByCopy(t *testing.T) {
 		t.Errorf("%+v", r.Upgrade)
 	}
 
-	s.prove() // the older server looks at the transport last
+	s.prove() // the older server checks the transport last
 
 	old.stop(true)
 	s.write(1)

@@ -18,7 +18,7 @@ type AtRestReport struct {
 	Mode string `json:"mode,omitempty"`
 	// Problem explains why the mounted keys are not taken over, "" when they are those that the data are encrypted with.
 	Problem string `json:"problem,omitempty"`
-	// Files with tables or logs, and pages of them that hold something, by the last look at all of them.
+	// Files with tables or logs, and pages of them that hold something, by the last check of all of them.
 	Files int64 `json:"files,omitempty"`
 	Pages int64 `json:"pages,omitempty"`
 	// ClearFiles is how many are in clear, or hold pages in clear; Clear describes some of them.
@@ -32,7 +32,7 @@ type AtRestReport struct {
 	Unknown      []string `json:"unknown,omitempty"`
 	// CacheClear reports whether there is a cache of write-sets on the volume.
 	CacheClear bool `json:"cacheClear,omitempty"`
-	// Error is why the last look did not succeed, "" when it did.
+	// Error is why the last check did not succeed, "" when it did.
 	Error string `json:"error,omitempty"`
 	// SampledAt is when a part of every file was read last, FullAt when all pages were. The ages are as in ChannelFact.
 	SampledAt        time.Time `json:"sampledAt,omitzero"`

@@ -1,6 +1,6 @@
 package agentapi
 
-// SendWindows bound how many messages of the group are on their way at once.
+// SendWindows bound how many messages of the group are in flight at once.
 type SendWindows struct {
 	// UserSendWindow is evs.user_send_window: messages with write-sets that one member has sent and the others have not
 	// acknowledged.

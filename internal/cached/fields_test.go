@@ -57,7 +57,7 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// walk looks at all fields of API types in a value.
+// walk checks all fields of API types in a value.
 func walk(v reflect.Value, see func(f field, zero bool)) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -28,7 +28,7 @@ type VolumeWatch struct {
 	poke  chan struct{}
 
 	mu    sync.Mutex
-	since time.Time // when the write that is under way began, zero while none is
+	since time.Time // when the write that is in progress began, zero while none is
 	ok    time.Time // when the last one that succeeded ended
 	err   error     // of the last one that ended
 	at    time.Time // when the trouble began
@@ -153,7 +153,7 @@ func (d *VolumeWatch) Failure() *agentapi.Failure {
 			"the data volume is full: %v. Free space on it, or make it larger", d.err)}
 	}
 	return &agentapi.Failure{Reason: agentapi.FailureReadOnly, At: d.at, Message: fmt.Sprintf(
-		"the data volume refuses writes, so that no order can be recorded: %v. Look at the storage and at the host's "+
+		"the data volume refuses writes, so that no order can be recorded: %v. Check the storage and the host's "+
 			"kernel log; "+
 			"a file system that was made read-only after an error has to be checked and mounted again", d.err)}
 }
@@ -162,6 +162,7 @@ func (d *VolumeWatch) Failure() *agentapi.Failure {
 func FrozenFailure(since time.Time, pending time.Duration) *agentapi.Failure {
 	return &agentapi.Failure{Reason: agentapi.FailureFrozen, At: since, Message: fmt.Sprintf(
 		"the data volume has not answered for %s: nothing is killed for it, mariadbd continues when it answers. "+
-			"Look at the storage behind the volume, at the host's kernel log, and for a file system that is frozen (fsfreeze)",
+			"Check the storage behind the volume and the host's kernel log, and look for a file system that is frozen "+
+			"(fsfreeze)",
 		pending.Truncate(TryInterval))}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// settleTime is how long the end of the agent waits for the writes on their way to the volume.
+// settleTime is how long the end of the agent waits for the writes to the volume that have begun.
 const settleTime = 5 * time.Second
 
 // Queue holds the events of the loop, and ends what workers do when the pod is drained.

@@ -72,7 +72,7 @@ func (a *Aria) Check(now time.Time, encrypted bool) {
 	}()
 }
 
-// Busy returns what is under way, "" otherwise.
+// Busy returns what is in progress, "" otherwise.
 func (a *Aria) Busy() string {
 	if a.busy {
 		return "system tables are being written anew"

@@ -139,10 +139,10 @@ func lastLines(lines []string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
 
-// Busy returns which upgrade is under way, "" when none is.
+// Busy returns which upgrade is in progress, "" when none is.
 func (u *Upgrade) Busy() string {
 	if u.busy {
-		return "mariadb-upgrade is under way"
+		return "mariadb-upgrade is in progress"
 	}
 	return ""
 }

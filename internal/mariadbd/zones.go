@@ -102,7 +102,7 @@ func (z *Zones) onEnded(filled string, err error) {
 	}
 }
 
-// Busy returns what is under way while the tables are checked or filled, "" otherwise.
+// Busy returns what is in progress while the tables are checked or filled, "" otherwise.
 func (z *Zones) Busy() string {
 	if z.busy {
 		return "the tables of time zones are being checked"

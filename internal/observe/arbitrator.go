@@ -16,7 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// arbitrator reads the Deployment, and the newest pod that is not on its way out. A pod is there for a while after
+// arbitrator reads the Deployment, and the newest pod that is not terminating. A pod is there for a while after
 // its Deployment.
 func (r Readers) arbitrator(ctx context.Context, f *Facts) error {
 	key := client.ObjectKey{Namespace: f.Cluster.Namespace, Name: resources.ArbitratorName(f.Cluster)}

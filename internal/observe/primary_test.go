@@ -51,7 +51,7 @@ func TestPrimaryPod(t *testing.T) {
 	}
 }
 
-// TestReplicas: a replica serves while it is Ready, and is not on its way out.
+// TestReplicas: a replica serves while it is Ready, and is not terminating.
 func TestReplicas(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod   string

@@ -26,7 +26,7 @@ func TestAdmittedUsers(t *testing.T) {
 		want              bool
 	}{
 		"of the cluster's namespace": {"data", "", true},
-		"not looked at yet":          {"team", "", false},
+		"not checked yet":            {"team", "", false},
 		"not admitted":               {"team", v1alpha1.ReasonNamespaceNotAllowed, false},
 		"admitted":                   {"team", v1alpha1.ReasonCertificatePending, true},
 	} {

@@ -36,7 +36,7 @@ func TestReleaseOnlyDonor(t *testing.T) {
 		{name: "with half a copy on another node", s: alone(db(1, waits(galera.DataIncomplete))), action: restart},
 		{name: "its pod is replaced, and the reason reported", s: alone(turn), action: DeletePod{"db-0"},
 			contains: "no node serves meanwhile"},
-		{name: "it is on its way", s: alone(turn, db(0, func(m *galera.Member) { m.Pod.Terminating = true })),
+		{name: "its pod is terminating already", s: alone(turn, db(0, func(m *galera.Member) { m.Pod.Terminating = true })),
 			reason: ReasonRestarting, contains: "waiting for db-0"},
 		{name: "then the cluster starts anew from it",
 			s:      alone(db(0, down(10), func(m *galera.Member) { m.LacksTools, m.Pod.Outdated = false, false })),

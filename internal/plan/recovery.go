@@ -304,7 +304,7 @@ func startAt(s galera.Snapshot, v memberClasses, best galera.Member) (Decision, 
 	if !withoutQuorum(best) {
 		message := fmt.Sprintf("all positions are known; %s is the most advanced at %s", best.Name, best.Position)
 		if best.Marked {
-			message += "; it may hold a part of a statement that was under way: the other nodes join by SST"
+			message += "; it may hold a part of a statement that was in progress: the other nodes join by SST"
 		}
 		return begin(s, op, ReasonRecovering, message)
 	}

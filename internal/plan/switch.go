@@ -15,7 +15,7 @@ const (
 )
 
 // publishJoinableEncryption publishes the encryption of the component that serves, if nodes that start now could not
-// join it, because a switch by re-bootstrap was abandoned half-way. Only a member that has read the published
+// join it, because a switch by re-bootstrap was abandoned halfway. Only a member that has read the published
 // configuration counts: the report of another may be older, even from before a whole switch.
 func publishJoinableEncryption(s galera.Snapshot) (Decision, bool) {
 	if s.Operation != nil && rebootstrapping(*s.Operation) || len(s.Members) == 1 {

@@ -177,7 +177,7 @@ func TestRebootstrap(t *testing.T) {
 			action: SendOrder{Member: "db-0", ID: "switchtls-5/db-0/stop", Epoch: 5, Kind: OrderStop}, reason: ReasonSwitching},
 		{name: "and the recovery takes over", s: switching(strict, strict, op, all(off...)),
 			action: Complete{Message: "all nodes are stopped and have the new encryption; the recovery bootstraps db-0"}},
-		{name: "given up half-way: back to what serves", s: switching(strict, strict, db(0, runs(plain)), db(1, off...),
+		{name: "given up halfway: back to what serves", s: switching(strict, strict, db(0, runs(plain)), db(1, off...),
 			db(2, off...), func(s *galera.Snapshot) { s.Epoch = 5 }), action: PublishEncryption{strict, plain},
 			reason: ReasonSwitching},
 		{name: "what served before it was published", s: switching(strict, strict, db(0, runs(plain), notYetRead),

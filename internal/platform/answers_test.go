@@ -68,7 +68,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswersOfNone: a peer that has never answered is silent from the first look on.
+// TestAnswersOfNone: a peer that has never answered is silent from the first check on.
 func TestAnswersOfNone(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestDirsSeesKubeletsSwap(t *testing.T) {
 	})
 	wait := func(want string) {
 		t.Helper()
-		deadline := time.After(rescanInterval / 2) // well before the look that needs no event
+		deadline := time.After(rescanInterval / 2) // well before the check that needs no event
 		for {
 			select {
 			case got := <-seen:

@@ -49,7 +49,7 @@ func pointTime(text string, now time.Time) (time.Time, error) {
 		return at, fmt.Errorf("--time %s: write up to six digits after the second", text)
 	case at.After(now):
 		return at,
-			fmt.Errorf("--time %s is later than now, %s. Look at the offset from UTC; --latest restores all that was archived",
+			fmt.Errorf("--time %s is later than now, %s. Check the offset from UTC; --latest restores all that was archived",
 				text, now.UTC().Format(time.RFC3339))
 	}
 	return at.UTC(), nil

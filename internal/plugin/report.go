@@ -108,7 +108,7 @@ func (e bundles) printBundle(b *bundle.Bundle, file string) {
 		e.say("%s", l)
 	}
 	if file != "-" {
-		e.say("%s has %d files; README.txt in it describes what was taken out. Have a look before you send it", file,
+		e.say("%s has %d files; README.txt in it describes what was taken out. Read it before you send it", file,
 			len(b.Files())+1)
 	}
 }

@@ -247,7 +247,7 @@ func statefulSet(f observe.Facts) resources.StatefulSetState {
 		s.Claim = templates[0].Spec.Resources.Requests[corev1.ResourceStorage]
 		s.ClaimAnnotations = templates[0].Annotations
 	}
-	// Nodes are on their way out while the set, or any pod, is beyond the recorded size.
+	// Nodes are terminating while the set, or any pod, is beyond the recorded size.
 	size := observe.Size(f)
 	s.Leaving = have.Spec.Replicas != nil && int(*have.Spec.Replicas) > size
 	for name := range f.Pods {

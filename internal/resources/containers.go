@@ -96,7 +96,7 @@ func pullPolicy(c *v1alpha1.GaleraCluster) corev1.PullPolicy {
 }
 
 // readinessProbe is frequent, because Services follow it: a node is out of them two seconds after
-// it stopped being Synced, and in them one second after it was. Answering costs the agent a look
+// it stopped being Synced, and in them one second after it was. Answering costs the agent a check
 // at its memory.
 func readinessProbe() *corev1.Probe {
 	p := httpProbe(agentapi.PathReady)

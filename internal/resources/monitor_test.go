@@ -45,7 +45,7 @@ func TestMonitor(t *testing.T) {
 		"the arbitrator": {Arbitrator(c, testOptions, true).Spec.Template, []string{"metrics"}},
 	} {
 		if !selector.Matches(labels.Set(tc.pod.Labels)) {
-			t.Errorf("%s is not looked at: %v", name, tc.pod.Labels)
+			t.Errorf("%s is not checked: %v", name, tc.pod.Labels)
 		}
 		var asked []string
 		for _, e := range monitor.Spec.PodMetricsEndpoints {

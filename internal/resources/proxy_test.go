@@ -60,7 +60,7 @@ func TestProxyNamesAreComplete(t *testing.T) {
 	}
 	for _, o := range append(ProxyObjects(pool(), shop(), testOptions), ProxyState(pool(), shop(), nil)) {
 		if name := kindOf(o) + "/" + o.GetName(); !slices.Contains(checked, name) {
-			t.Errorf("%s is made without a look at what is there: %q", name, checked)
+			t.Errorf("%s is made without a check of what is there: %q", name, checked)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // maxCommonName is X.509's limit; a longer name makes the request invalid.
 const maxCommonName = 64
 
-// commonName is for people to read: programs look at the DNS names. That of the clients' CA is also what accounts
+// commonName is for people to read: programs check the DNS names. That of the clients' CA is also what accounts
 // require of an issuer.
 func commonName(c *v1alpha1.GaleraCluster, suffix string) string {
 	name := c.Name + "." + c.Namespace + suffix

@@ -66,7 +66,7 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// TestMounts: every place the agent looks at is mounted, and what it must be able to read follows
+// TestMounts: every place the agent checks is mounted, and what it must be able to read follows
 // the object (a subPath does not).
 func TestMounts(t *testing.T) {
 	pod := StatefulSet(shop(), testOptions, pods(shop(), 3)).Spec.Template.Spec

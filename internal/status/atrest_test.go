@@ -35,7 +35,7 @@ func TestEncryptedAtRest(t *testing.T) {
 		"one has not read all": {func(in *Input) {
 			report(in, "n-2", func(a *agentapi.AtRestReport) { a.FullAt = time.Time{} })
 		}, metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, "n-2 has not read all"},
-		"the last look at all is too old": {func(in *Input) {
+		"the last check of all is too old": {func(in *Input) {
 			report(in, "n-2", func(a *agentapi.AtRestReport) { a.FullSeen = in.Now.Add(-49 * time.Hour) })
 		}, metav1.ConditionUnknown, v1alpha1.ReasonNotYetProved, "n-2 has not read all"},
 		"the last sample is too old": {func(in *Input) {

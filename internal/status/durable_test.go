@@ -71,7 +71,7 @@ func TestNeverServed(t *testing.T) {
 				in.Snapshot.Operation = &galera.Operation{Type: galera.OpFirstStart}
 				in.Snapshot.Members[0].Data = galera.DataPresent
 			}, true, "No node has served yet"},
-			"it looks at what was left": {func(in *Input) {
+			"it checks what was left": {func(in *Input) {
 				in.Snapshot.Members[0].Data = ""
 				in.Snapshot.Members[0].Order = &galera.Order{Kind: string(agentapi.OrderInitialise),
 					State: string(agentapi.OrderFailed)}

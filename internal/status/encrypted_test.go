@@ -131,7 +131,7 @@ func TestEncryptedWhateverTheClock(t *testing.T) {
 		s := in.Seen["n-1"]
 		in.Seen["n-1"] = observe.Seen{Report: s.Report.Sent(there).Received(noon), At: noon, Live: true}
 		for _, ch := range []string{agentapi.ChannelStateTransfer, agentapi.ChannelClients} {
-			// looked at by the operator's clock above
+			// checked by the operator's clock above
 			fact("n-1", ch, func(f *agentapi.ChannelFact) { f.CheckedAt = noon })(&in)
 		}
 		v := encrypted(in, proved(in))

@@ -208,14 +208,14 @@ func TestPositionIsRemembered(t *testing.T) {
 		change func(*Input)
 		want   string
 	}{
-		"first look":       {func(in *Input) { in.Facts.Cluster.Status.Members = nil; at(in, 9) }, uuid + ":9"},
+		"first check":      {func(in *Input) { in.Facts.Cluster.Status.Members = nil; at(in, 9) }, uuid + ":9"},
 		"nothing else new": {func(in *Input) { at(in, 9) }, old},
 		"state changed": {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server.State = galera.NodeDonor },
 			uuid + ":9"},
 		"down":        {func(in *Input) { at(in, 9); in.Snapshot.Members[0].Server = nil }, uuid + ":9"},
 		"silent":      {func(in *Input) { delete(in.Seen, "n-0") }, old},
 		"volume lost": {func(in *Input) { in.Snapshot.Members[0].Position = galera.Position{} }, old},
-		"half-way, zero": {func(in *Input) {
+		"halfway, zero": {func(in *Input) {
 			in.Snapshot.Members[0].Position = galera.Position{UUID: galera.ZeroUUID,
 				Seqno: -1}
 		}, old},

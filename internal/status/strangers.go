@@ -27,7 +27,7 @@ func strangers(in Input) *validate.Problem {
 		m := found[0]
 		return blocking(v1alpha1.ReasonForeignPeers,
 			fmt.Sprintf("%s finds no peer of this cluster: at the addresses of %s, agents of the cluster %s answer. "+
-				"Look whether the names of the Service %s lead to this cluster's pods, and whether objects of another cluster "+
+				"Check whether the names of the Service %s lead to this cluster's pods, and whether objects of another cluster "+
 				"were copied here",
 				m.Member, list(m.Peers), clip(m.Of.String(), 256), resources.NodesServiceName(in.cluster())))
 	}

@@ -134,7 +134,7 @@ func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }
 
-// TestErrorsThatStay: an object that cannot be written makes no pause between two looks long; it is reported, and made
+// TestErrorsThatStay: an object that cannot be written makes no pause between two checks long; it is reported, and made
 // when it can be.
 func TestErrorsThatStay(t *testing.T) {
 	w := newWorld(t, "errors-stay", spec())
@@ -162,7 +162,7 @@ func TestErrorsThatStay(t *testing.T) {
 	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
 }
 
-// touch makes the API server look at a CRD again that is being deleted: when its finalizer's last write meets a
+// touch makes the API server check a CRD again that is being deleted: when its finalizer's last write meets a
 // conflict, it waits for another change of more than the condition Terminating, or five minutes.
 func touch(t *testing.T, crd *metav1.PartialObjectMetadata) {
 	before := crd.DeepCopy()

@@ -155,7 +155,7 @@ func TestCloneGoesOn(t *testing.T) {
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(w.clone), w.clone))
 		return job.FindName(w.clone)
 	}
-	w.eventually("a Job that looks at the copy", func() bool { _, found := w.find(find()); return found })
+	w.eventually("a Job that checks the copy", func() bool { _, found := w.find(find()); return found })
 	if j, _ := w.find(find()); !strings.Contains(j.Spec.Template.Spec.Containers[0].Env[0].Value,
 		`"dir":"`+b.Status.Directory+`","id":"`+b.Status.ID) {
 		t.Errorf("it looks for something else: %s", j.Spec.Template.Spec.Containers[0].Env[0].Value)

@@ -231,10 +231,10 @@ func (w *cloning) jobs() (out []batchv1.Job) {
 	return all.Items
 }
 
-// copies requires that the clone's copy is under way.
+// copies requires that the clone's copy is in progress.
 func (w *cloning) copies() {
 	w.Helper()
-	w.eventually("a copy under way", func() bool {
+	w.eventually("a copy in progress", func() bool {
 		b := w.backup()
 		return b != nil && b.Status.Phase == v1alpha1.BackupRunning && len(w.jobs()) > 0
 	})

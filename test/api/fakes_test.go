@@ -157,7 +157,7 @@ func (f *fakeAgents) bootstraps() []string {
 	})
 }
 
-// now is the operator's clock, which it looks at once in each pass.
+// now is the operator's clock, which it checks once in each pass.
 func (f *fakeAgents) now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -253,7 +253,7 @@ func TestSizeIsSetBack(t *testing.T) {
 		"in bytes":                      {"1Gi", int64(1 << 30), ""},
 		"below, in bytes":               {"1Gi", int64(1<<30 - 1), refused},
 		"the same, written otherwise":   {"1Gi", "1024Mi", ""},
-		"half-way":                      {"1Gi", "2Gi", ""},
+		"halfway":                       {"1Gi", "2Gi", ""},
 		"below":                         {"1Gi", "512Mi", refused},
 		"they have it, or will have it": {"4Gi", "2Gi", refused},
 		"they have more":                {"8Gi", "2Gi", refused},

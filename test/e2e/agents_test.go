@@ -119,7 +119,7 @@ func followUpgrade(ctx context.Context, shop *harness.Cluster) *upgrading {
 }
 
 // rolls rolls the operator to an image, waits until all agents are of its version ("" for another one than now), and
-// looks at everything else.
+// checks everything else.
 func (u *upgrading) rolls(ctx context.Context, image, version string) (was string) {
 	GinkgoHelper()
 	u.upgraded(ctx, version, func() (err error) {

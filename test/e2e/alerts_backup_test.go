@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("Alerts about backups", Label(Slow, Faults), func() {
-	It("tell of a backup that is not tested, of a store that is away, and of a backup that is overdue",
+	It("report a backup that is not tested, a store that is away, and a backup that is overdue",
 		func(ctx SpecContext) {
 			a := watchAlarms(ctx)
 			objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
@@ -42,7 +42,7 @@ var _ = Describe("Alerts about backups", Label(Slow, Faults), func() {
 			a.clear(ctx, c, "GaleraBackupStoreUnreachable", "GaleraBackupTooOld")
 		}, SpecTimeout(15*time.Minute))
 
-	It("tell of an archive that is behind, and of a gap in it", func(ctx SpecContext) {
+	It("report an archive that is behind, and a gap in it", func(ctx SpecContext) {
 		a := watchAlarms(ctx)
 		objects, err := harness.StartObjectStore(ctx, kube, newNamespace(ctx, "s3"))
 		Expect(err).NotTo(HaveOccurred())

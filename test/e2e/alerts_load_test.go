@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
-	It("tell of flow control and of conflicts", func(ctx SpecContext) {
+	It("report flow control and conflicts", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		names := podNames(ctx, shop)
 		w := startWriter(ctx, shop, harness.WriterOptions{Connections: 8, Interval: time.Millisecond})
@@ -55,7 +55,7 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraCertificationConflicts")
 	}, SpecTimeout(10*time.Minute))
 
-	It("tell that the gcache is short, until it was enlarged", func(ctx SpecContext) {
+	It("report that the gcache is short, until it was enlarged", func(ctx SpecContext) {
 		a := watchAlarms(ctx)
 		c := create(ctx, harness.Build(newNamespace(ctx, "gcache"), "shop", harness.Replicas(1), harness.Size("8Gi")))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
@@ -84,7 +84,7 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		}).WithContext(ctx).WithTimeout(20 * time.Second).WithPolling(5 * time.Second).Should(Succeed())
 	}, SpecTimeout(12*time.Minute))
 
-	It("tell that a copy stands still", func(ctx SpecContext) {
+	It("report that a copy stands still", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), slowTransfers(ctx)
 		t := beginCopy(ctx, shop)
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Network().Heal(ctx)).To(Succeed()) })
@@ -95,7 +95,7 @@ var _ = Describe("Alerts about load and storage", Label(Slow, Faults), func() {
 		Expect(shop.WaitHealthy(ctx, 2*recoverTime)).To(Succeed())
 	}, SpecTimeout(12*time.Minute))
 
-	It("tell that a volume is full", func(ctx SpecContext) {
+	It("report that a volume is full", func(ctx SpecContext) {
 		a := watchAlarms(ctx)
 		disks, err := harness.CreateSmallDisks(ctx, kube, 800)
 		Expect(err).NotTo(HaveOccurred())

@@ -46,7 +46,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		}).WithContext(ctx).WithTimeout(15 * time.Second).WithPolling(5 * time.Second).Should(Succeed())
 	}, SpecTimeout(15*time.Minute))
 
-	It("tell that a cluster waits for a person", func(ctx SpecContext) {
+	It("report that a cluster waits for a person", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		change(ctx, shop, harness.Setting("wsrep_on", "OFF"))
 		a.fire(ctx, shop, "GaleraStalled")
@@ -54,7 +54,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraStalled")
 	}, SpecTimeout(8*time.Minute))
 
-	It("tell that plaintext is accepted: a switch shows it for a while", func(ctx SpecContext) {
+	It("report that plaintext is accepted: a switch shows it for a while", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		switchReplication(ctx, shop, v1alpha1.TLSDisabled, v1alpha1.SwitchRolling)
 		setReplication(ctx, shop, v1alpha1.TLSRequired, v1alpha1.SwitchRolling)
@@ -63,24 +63,25 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraPlaintextAccepted", "GaleraNotEncrypted")
 	}, SpecTimeout(10*time.Minute))
 
-	It("tell that an operation does not get on: the host of a node to be restarted takes no pods", func(ctx SpecContext) {
-		a, shop := watchAlarms(ctx), sharedCluster(ctx)
-		replica, err := shop.Replica(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		host, err := shop.Pods().NodeOf(ctx, replica)
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Cordon(ctx, host, false)).To(Succeed()) })
-		Expect(kube.Hosts().Cordon(ctx, host, true)).To(Succeed())
-		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
-			s.PodTemplate = &v1alpha1.PodTemplateSpec{Annotations: map[string]string{"prometheus.io/stuck": "yes"}}
-		})
-		a.fire(ctx, shop, "GaleraOperationStuck")
-		Expect(kube.Hosts().Cordon(ctx, host, false)).To(Succeed())
-		a.clear(ctx, shop, "GaleraOperationStuck")
-		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
-	}, SpecTimeout(10*time.Minute))
+	It("report that an operation makes no progress: the host of a node to be restarted takes no pods",
+		func(ctx SpecContext) {
+			a, shop := watchAlarms(ctx), sharedCluster(ctx)
+			replica, err := shop.Replica(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			host, err := shop.Pods().NodeOf(ctx, replica)
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(func(ctx SpecContext) { Expect(kube.Hosts().Cordon(ctx, host, false)).To(Succeed()) })
+			Expect(kube.Hosts().Cordon(ctx, host, true)).To(Succeed())
+			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) {
+				s.PodTemplate = &v1alpha1.PodTemplateSpec{Annotations: map[string]string{"prometheus.io/stuck": "yes"}}
+			})
+			a.fire(ctx, shop, "GaleraOperationStuck")
+			Expect(kube.Hosts().Cordon(ctx, host, false)).To(Succeed())
+			a.clear(ctx, shop, "GaleraOperationStuck")
+			Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
+		}, SpecTimeout(10*time.Minute))
 
-	It("tell that a server hangs, and what is not known meanwhile", func(ctx SpecContext) {
+	It("report that a server hangs, and what is not known meanwhile", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		replica, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -90,7 +91,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraNodesMissing", "GaleraEncryptionUnproved")
 	}, SpecTimeout(8*time.Minute))
 
-	It("tell that a node is cut off, that no quorum is left, and that nothing accepts writes", func(ctx SpecContext) {
+	It("report that a node is cut off, that no quorum is left, and that nothing accepts writes", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		names := primaryFirst(podNames(ctx, shop), status(ctx, shop).Primary)
 		setPause(ctx, shop, true)
@@ -106,7 +107,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraNotPrimary", "GaleraNotAvailable")
 	}, SpecTimeout(8*time.Minute))
 
-	It("tell that two components serve at once", func(ctx SpecContext) {
+	It("report that two components serve at once", func(ctx SpecContext) {
 		a := watchAlarms(ctx)
 		c := create(ctx, sampleCluster(newNamespace(ctx, "two")))
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
@@ -126,7 +127,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, c, "GaleraTwoComponents")
 	}, SpecTimeout(10*time.Minute))
 
-	It("tell that the operator is away", func(ctx SpecContext) {
+	It("report that the operator is away", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		DeferCleanup(func(ctx SpecContext) { Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed()) })
 		Expect(kube.Operator().Scale(ctx, 0)).To(Succeed())
@@ -140,7 +141,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, nil, "GaleraOperatorAbsent")
 	}, SpecTimeout(8*time.Minute))
 
-	It("tell that an agent does not answer", func(ctx SpecContext) {
+	It("report that an agent does not answer", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		replica, err := shop.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -152,7 +153,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraAgentUnreachable")
 	}, SpecTimeout(8*time.Minute))
 
-	It("tell that nodes are not scraped", func(ctx SpecContext) {
+	It("report that nodes are not scraped", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		// Without a PodMonitor Prometheus would show the last values for five minutes more; of targets that are gone it shows
 		// none.
@@ -176,7 +177,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraMetricsMissing")
 	}, SpecTimeout(14*time.Minute))
 
-	It("tell that a certificate is not renewed, and that it has expired", func(ctx SpecContext) {
+	It("report that a certificate is not renewed, and that it has expired", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		withoutCertManager(ctx)
 		Expect(shop.Certificates().Hand(ctx, issue(ctx, shop, pkitest.Leaf{NotAfter: time.Now().Add(45 * time.Second)}))).
@@ -186,7 +187,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraCertificateExpiring", "GaleraCertificateExpired")
 	}, SpecTimeout(8*time.Minute))
 
-	It("tell that an old CA is trusted", func(ctx SpecContext) {
+	It("report that an old CA is trusted", func(ctx SpecContext) {
 		a, shop := watchAlarms(ctx), sharedCluster(ctx)
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.TLS.DropOldCA = v1alpha1.DropManual })
 		askFor(ctx, shop, "ca@"+time.Now().Format("150405"))
@@ -199,7 +200,7 @@ var _ = Describe("Alerts", Label(Slow, Faults), func() {
 		a.clear(ctx, shop, "GaleraOldCATrusted")
 	}, SpecTimeout(12*time.Minute))
 
-	It("tell that a CA expires soon, until it was replaced", func(ctx SpecContext) {
+	It("report that a CA expires soon, until it was replaced", func(ctx SpecContext) {
 		a, ns := watchAlarms(ctx), newNamespace(ctx, "ca")
 		Expect(createIssuer(ctx, ns, "soon", 90*24*time.Hour)).To(Succeed())
 		Expect(createIssuer(ctx, ns, "later", 10*365*24*time.Hour)).To(Succeed())

@@ -19,7 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// backupTime is how long a small backup, or a look at a store, may take.
+// backupTime is how long a small backup, or a check of a store, may take.
 const backupTime = 3 * time.Minute
 
 var _ = Describe("A backup", Ordered, Label(Core), func() {

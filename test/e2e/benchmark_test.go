@@ -50,7 +50,7 @@ var _ = Describe("A benchmark", Label(Slow), func() {
 			inClear.observe(b)
 			pods += holdNoRootPassword(ctx, b, b.Name+"-db")
 		})
-		Expect(pods).To(BeNumerically(">", 0), "pods of Jobs that were looked at")
+		Expect(pods).To(BeNumerically(">", 0), "pods of Jobs that were checked")
 		Expect(b.Status.Progress).To(Equal("2/2"))
 		Expect(b.Status.ArmNames).To(Equal([]string{"plain", "encrypted"}))
 		Expect(b.Status.Verdict).To(ContainSubstring("encrypted: "))

@@ -55,10 +55,10 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 		}
 		return c
 	}
-	// underWay waits until data of the source come.
-	underWay := func(ctx context.Context, c *harness.Cluster) {
+	// inProgress waits until data of the source come.
+	inProgress := func(ctx context.Context, c *harness.Cluster) {
 		GinkgoHelper()
-		Expect(kube.Until(ctx, "a copy under way", backupTime, func(ctx context.Context) (bool, string, error) {
+		Expect(kube.Until(ctx, "a copy in progress", backupTime, func(ctx context.Context) (bool, string, error) {
 			b, err := temporary(ctx, c)
 			if b == nil || err != nil {
 				return false, "", err
@@ -108,7 +108,7 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 			before := w.Snapshot()
 			change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.AllowedCloneNamespaces = []string{dev} })
 			c := kube.Cluster(dev, "copy")
-			underWay(ctx, c)
+			inProgress(ctx, c)
 			Expect(kube.Operator().Kill(ctx)).To(Succeed())
 			Expect(kube.Until(ctx, "the volumes are being filled", backupTime, func(ctx context.Context) (bool, string, error) {
 				r := status(ctx, c).Restore
@@ -141,16 +141,16 @@ var _ = Describe("A clone", Ordered, Label(Slow, Faults), func() {
 	It("that is deleted in the middle leaves nothing, nor one whose source withdraws its consent", func(ctx SpecContext) {
 		start := time.Now()
 		c := create(ctx, cloneOf("halfway", 1, "1Mi"))
-		underWay(ctx, c)
+		inProgress(ctx, c)
 		Expect(c.Delete(ctx)).To(Succeed())
 		nothingLeft(ctx, objects, c)
 		c = create(ctx, cloneOf("withdrawn", 1, "1Mi"))
-		underWay(ctx, c)
+		inProgress(ctx, c)
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.AllowedCloneNamespaces = nil })
 		expectStalled(ctx, c, v1alpha1.ReasonNamespaceNotAllowed, "its owner must add")
 		nothingLeft(ctx, objects, c)
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.AllowedCloneNamespaces = []string{dev} })
-		underWay(ctx, c)
+		inProgress(ctx, c)
 		Expect(c.Delete(ctx)).To(Succeed())
 		nothingLeft(ctx, objects, c)
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())

@@ -27,7 +27,7 @@ const (
 	shortly     = time.Minute
 )
 
-// liveNamespaces are those in which something may be worth a look after a failure.
+// liveNamespaces are those in which something may be worth an inspection after a failure.
 var liveNamespaces []string
 
 // makeNamespace makes a namespace that is removed after the spec, or after the ordered container,
@@ -65,7 +65,7 @@ func removeNamespace(ctx context.Context, ns string) {
 }
 
 // expectSpecsUntouched: whatever the operator has done to a cluster, it has not written to its spec: kubectl diff, Flux
-// and Argo CD see no difference. Every namespace is looked at before it is removed. A benchmark makes and changes a
+// and Argo CD see no difference. Every namespace is checked before it is removed. A benchmark makes and changes a
 // cluster of its own.
 func expectSpecsUntouched(ctx context.Context, ns string) {
 	GinkgoHelper()
@@ -84,7 +84,7 @@ func expectSpecsUntouched(ctx context.Context, ns string) {
 	}
 }
 
-// secretsInLogs looks at everything the pods of a namespace have said. Every namespace is looked at before it is
+// secretsInLogs checks everything the pods of a namespace have said. Every namespace is checked before it is
 // removed, the operator's at the end: no secret is ever in a log.
 func secretsInLogs(ctx context.Context, ns string) ([]string, error) {
 	if secrets == nil {

@@ -5,7 +5,7 @@
 //	make test-e2e E2E='slow && wire'  some others, one after the other
 //
 // Without a label filter nothing runs, so that `go test ./...` does not start it by accident. With
-// GALERA_E2E_KEEP=1 the namespaces stay for a look at them; GALERA_CONTEXT names another kubectl
+// GALERA_E2E_KEEP=1 the namespaces stay for inspection; GALERA_CONTEXT names another kubectl
 // context than kind-galera, GALERA_E2E_SATURATION another time than 5m for which each cluster is saturated.
 package e2e
 

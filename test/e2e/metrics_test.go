@@ -19,7 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// lint looks at the metrics whose name begins so. Those of the database have mysqld_exporter's names, whatever these
+// lint checks the metrics whose name begins so. Those of the database have mysqld_exporter's names, whatever these
 // are like.
 func lint(s harness.Scrape, prefix string) []promlint.Problem {
 	GinkgoHelper()
@@ -206,7 +206,7 @@ var _ = Describe("Logs as JSON", Label(Slow), func() {
 	}, SpecTimeout(10*time.Minute))
 })
 
-// expectJSON looks at what the operator has said.
+// expectJSON checks what the operator has said.
 func expectJSON(ctx context.Context) {
 	GinkgoHelper()
 	text, err := kube.Operator().Logs(ctx)

@@ -30,12 +30,12 @@ var dialled = []uint16{portClients, portReplication, portIncremental, portTransf
 	agentapi.ProbePort, agentapi.PeerPort, transport.SSHPort, portNothing}
 
 var (
-	membersReach = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort,
+	memberPorts = []uint16{portClients, portReplication, portIncremental, portTransfer, agentapi.ProbePort,
 		agentapi.PeerPort}
-	operatorReach = []uint16{agentapi.ControlPort, agentapi.ProbePort}
-	clientsReach  = []uint16{portClients, agentapi.ProbePort}
-	anyoneReaches = []uint16{agentapi.ProbePort}
-	nobodyReaches []uint16
+	operatorPorts = []uint16{agentapi.ControlPort, agentapi.ProbePort}
+	clientPorts   = []uint16{portClients, agentapi.ProbePort}
+	publicPorts   = []uint16{agentapi.ProbePort}
+	noPorts       []uint16
 )
 
 var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
@@ -51,12 +51,12 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			Expect(err).NotTo(HaveOccurred())
 			member, peer := &pods[0], &pods[1]
 
-			expectConnections(ctx, member, map[string][]uint16{"member": membersReach, "operator": operatorReach,
-				"client":   clientsReach,
-				"stranger": anyoneReaches, "elsewhere": anyoneReaches, "itself": dialled},
+			expectConnections(ctx, member, map[string][]uint16{"member": memberPorts, "operator": operatorPorts,
+				"client":   clientPorts,
+				"stranger": publicPorts, "elsewhere": publicPorts, "itself": dialled},
 				withPods(people, "member", peer, "operator", operator, "itself", member))
-			expectConnections(ctx, operator, map[string][]uint16{"member": nobodyReaches, "client": nobodyReaches,
-				"stranger":  nobodyReaches,
+			expectConnections(ctx, operator, map[string][]uint16{"member": noPorts, "client": noPorts,
+				"stranger":  noPorts,
 				"elsewhere": {harness.OperatorMetricsPort}},
 				withPods(people, "member", peer))
 			refused, err := policies.Refusals(ctx)
@@ -111,11 +111,11 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			arbitrators, err := harness.ArbitratorPods(ctx, pair)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(arbitrators).To(HaveLen(1))
-			expectConnections(ctx, &arbitrators[0], map[string][]uint16{"member": membersReach, "operator": operatorReach,
-				"client":   clientsReach,
-				"stranger": anyoneReaches, "elsewhere": anyoneReaches},
+			expectConnections(ctx, &arbitrators[0], map[string][]uint16{"member": memberPorts, "operator": operatorPorts,
+				"client":   clientPorts,
+				"stranger": publicPorts, "elsewhere": publicPorts},
 				withPods(people, "member", member, "operator", operator))
-			expectConnections(ctx, member, map[string][]uint16{"arbitrator": membersReach},
+			expectConnections(ctx, member, map[string][]uint16{"arbitrator": memberPorts},
 				withPods(nil, "arbitrator", &arbitrators[0]))
 			By("dialling from a node what is neither a member nor DNS")
 			for name, to := range map[string]*corev1.Pod{"the operator": operator, "a stranger": people["stranger"]} {
@@ -152,9 +152,9 @@ var _ = Describe("NetworkPolicies that are enforced", Label(Wire), func() {
 			}
 			seen = true
 			expectNothingRefused(ctx, policies, kube.Cluster(namespace, b.Name+"-db"))
-			expectConnections(ctx, server, map[string][]uint16{"load": {transport.SSHPort}, "stranger": nobodyReaches,
-				"client":    nobodyReaches,
-				"elsewhere": nobodyReaches}, withPods(people, "load", load))
+			expectConnections(ctx, server, map[string][]uint16{"load": {transport.SSHPort}, "stranger": noPorts,
+				"client":    noPorts,
+				"elsewhere": noPorts}, withPods(people, "load", load))
 			By("looking for what listens in the load generator, which no policy selects")
 			Expect(harness.Listens(server)).To(ContainElement(BeEquivalentTo(transport.SSHPort)))
 			Expect(harness.Listens(load)).To(BeEmpty())

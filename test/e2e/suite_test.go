@@ -69,7 +69,7 @@ func connect() {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// Each process removes what is its own; the first one looks at the operator's log when all have.
+// Each process removes what is its own; the first one checks the operator's log when all have.
 var _ = SynchronizedAfterSuite(func(ctx SpecContext) {
 	if kube == nil {
 		return

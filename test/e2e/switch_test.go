@@ -49,7 +49,7 @@ var _ = Describe("The encryption of replication", func() {
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(12*time.Minute))
 
-	It("goes back when it is wanted no more half-way", Label(Slow), func(ctx SpecContext) {
+	It("goes back when it is wanted no more halfway", Label(Slow), func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})

@@ -59,7 +59,7 @@ var _ = Describe("A stranger on the port of full transfers", Label(Slow, Wire), 
 		progress("refused with %v", got.Refusals)
 		Expect(got.Bytes).To(BeZero(), got.Output)
 		Expect(got.Refusals).To(ContainElement(ContainSubstring("tls:")),
-			"the donor is to have looked at the certificate\n%s", got.Output)
+			"the donor is to have checked the certificate\n%s", got.Output)
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed(), "the donor serves again")
 
 		By("showing it the cluster's own: the test could fail")

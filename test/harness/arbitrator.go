@@ -26,7 +26,7 @@ func votes(ctx context.Context, c *Cluster) (int, error) {
 	return int(have.Spec.Replicas), nil
 }
 
-// ArbitratorPods lists a cluster's arbitrator's pods that are not on their way out.
+// ArbitratorPods lists a cluster's arbitrator's pods that are not terminating.
 func ArbitratorPods(ctx context.Context, c *Cluster) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := c.Kube.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingLabels{

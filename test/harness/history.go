@@ -22,7 +22,7 @@ type History struct{ Moments []Moment }
 
 func (h *History) add(m Moment) { h.Moments = append(h.Moments, m) }
 
-// At returns the moments that the cluster may have been at just before a time: two if a transaction was under way.
+// At returns the moments that the cluster may have been at just before a time: two if a transaction was in progress.
 func (h *History) At(t time.Time) (out []int) {
 	for i, m := range h.Moments {
 		begun := i == 0 || m.Begin.Before(t)

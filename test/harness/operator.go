@@ -96,7 +96,7 @@ func (k Operator) acting(ctx context.Context) (*corev1.Pod, error) {
 	return nil, errors.New("no pod of the operator that holds the lease is ready")
 }
 
-// replicaSet is the one of the Deployment's present template. Pods of earlier ones may be on their way out.
+// replicaSet is the one of the Deployment's present template. Pods of earlier ones may be terminating.
 func (k Operator) replicaSet(ctx context.Context) (*appsv1.ReplicaSet, error) {
 	d, err := k.deployment(ctx)
 	if err != nil {

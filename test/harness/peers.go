@@ -95,7 +95,7 @@ func (c Peers) TryArbitrator(ctx context.Context, image string, pair *Pair, pati
 		return false, "", err
 	}
 	defer func() { err = errors.Join(err, stranger.remove(context.WithoutCancel(ctx))) }()
-	joined, err = c.sizeReaches(ctx, patience)
+	joined, err = c.exceedsSize(ctx, patience)
 	if err != nil {
 		return joined, "", err
 	}
@@ -114,7 +114,7 @@ func (c Peers) WithArbitrator(ctx context.Context, image string, do func(name st
 	if err != nil {
 		return err
 	}
-	joined, err := c.sizeReaches(ctx, time.Minute)
+	joined, err := c.exceedsSize(ctx, time.Minute)
 	switch {
 	case err == nil && !joined:
 		err = errors.New("garbd was not counted within a minute")
@@ -215,8 +215,8 @@ func (c Peers) replicationAddresses(ctx context.Context) (string, error) {
 	return strings.Join(out, ","), nil
 }
 
-// sizeReaches watches for a while whether the component has more members than it should have.
-func (c Peers) sizeReaches(ctx context.Context, within time.Duration) (bool, error) {
+// exceedsSize watches for a while whether the component has more members than it should have.
+func (c Peers) exceedsSize(ctx context.Context, within time.Duration) (bool, error) {
 	cl, err := c.cluster.Client(ctx)
 	if err != nil {
 		return false, err

@@ -120,7 +120,7 @@ func (c Pods) Runs(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	for _, p := range pods {
 		if p.DeletionTimestamp != nil {
-			continue // on its way out
+			continue // terminating
 		}
 		uid, err := cl.QueryPod(ctx, p.Name, runQuery)
 		if err != nil {

@@ -98,7 +98,7 @@ func recognizable(value string) []string {
 }
 
 // InLogs reports where a secret stands in a log of a namespace's pods, without saying it, or a panic. What a pod has
-// not said yet, or no more, is not looked at.
+// not said yet, or no more, is not checked.
 func (s *Secrets) InLogs(ctx context.Context, namespace string) ([]string, error) {
 	var pods corev1.PodList
 	if err := s.kube.List(ctx, &pods, client.InNamespace(namespace)); err != nil {

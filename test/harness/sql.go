@@ -21,7 +21,7 @@ import (
 
 const (
 	databasePort = "3306"
-	// A client that waits long for a dead node would hide how soon another one serves.
+	// A client that waits long for a dead node would hide when another one serves.
 	connectTimeout = time.Second
 	answerTimeout  = 3 * time.Second
 	// patientTimeout is for queries that read much, on nodes that are known to serve.

@@ -15,7 +15,7 @@ const pollEvery = 200 * time.Millisecond
 // in many ways meanwhile.
 type Check func(ctx context.Context) (done bool, progress string, err error)
 
-// Until looks again and again until check is content, and prints every change on the way.
+// Until checks again and again until check is content, and prints every change on the way.
 func (k *Kube) Until(ctx context.Context, what string, timeout time.Duration, check Check) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s", timeout))
 	defer cancel()

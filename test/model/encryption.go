@@ -25,7 +25,7 @@ func modeOf(e galera.Encryption) mode {
 }
 
 // published is the configuration the nodes are to run with: a number, and the part of it the model
-// looks at.
+// checks.
 type published struct {
 	revision int8
 	mode     mode

@@ -83,7 +83,7 @@ var themes = []theme{
 				1, 0}, {KillAll, 0, 0}, {Swap, 1, 0}, {LoseStatus, 0, 0}}, 9, 13},
 }
 
-// TestExplore looks at every state of small worlds of three members, up to a depth.
+// TestExplore checks every state of small worlds of three members, up to a depth.
 func TestExplore(t *testing.T) {
 	t.Parallel()
 	t.Logf("a state has %d bytes", unsafe.Sizeof(World{}))

@@ -10,7 +10,7 @@ var requestMutants = []mutant{
 	{"a node that does not serve is promoted", promotesUnfit, requests, []string{PrimaryUnfit}},
 	{"a restart that was asked for does not wait", restartsAskedAtOnce, requests,
 		[]string{TakenWhileWeak, TwoTaken, WriterTaken}},
-	{"a restart that was cut off counts as under way", awaitsCutRestarts, requests, []string{Stuck}},
+	{"a restart that was cut off counts as in progress", awaitsCutRestarts, requests, []string{Stuck}},
 	{"requests are recorded and forgotten", forgetsRequests, requests, []string{Stuck}},
 }
 

@@ -30,7 +30,7 @@ var mutants = []mutant{
 	{"bootstrap is ordered without a journal", bootstrapsUnjournalled, oldReports, []string{TwoPrimaries, BehindAnother}},
 	{"another member is chosen when the reply is lost", choosesAgainWhenSilent, anything,
 		[]string{TwoPrimaries, BehindAnother}},
-	{"the facts are not looked at again before the order", believesJournal, oldReports,
+	{"the facts are not checked again before the order", believesJournal, oldReports,
 		[]string{TwoPrimaries, BehindAnother}},
 	{"no member learns of the epoch", omitsEpoch, oldReports, []string{TwoPrimaries, BehindAnother}},
 	{"what members remember of epochs is ignored", forgetsEpochs, disks, []string{TwoBootstraps, Stuck}},

@@ -30,7 +30,7 @@ func kindNumber(k plan.OrderKind) orderKind {
 	panic("model: unknown order kind " + string(k))
 }
 
-// order is an order on its way.
+// order is an order in flight.
 type order struct {
 	id       string
 	epoch    int64
@@ -39,7 +39,7 @@ type order struct {
 	givenUp  set
 }
 
-// message is an order in the network, for one run of one agent: an order under way to a
+// message is an order in the network, for one run of one agent: an order in flight to a
 // container is lost with it.
 type message struct {
 	used bool

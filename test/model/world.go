@@ -27,7 +27,7 @@ func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
 //	group             Galera: views, quorum, transfers, evictions
 //	platform          the API server, kubelet and pods
 //	agents            the agents, which run the shipped decisions
-//	cluster           the arbitrator, orders under way, the clock
+//	cluster           the arbitrator, orders in progress, the clock
 //	controllers       the operator's processes
 //	faults            what breaks disks, and what users do
 //	World             events, rounds and convergence
@@ -88,7 +88,7 @@ type agents struct {
 	gullible bool
 }
 
-// cluster is all that goes on without an operator: the members, the arbitrator, orders under way, and time.
+// cluster is all that goes on without an operator: the members, the arbitrator, orders in progress, and time.
 type cluster struct {
 	agents
 	wire [maxMessages]message

@@ -16,7 +16,7 @@ type rootTable map[string]rootRow
 var (
 	rootStatement = regexp.MustCompile(
 		`^(CREATE USER IF NOT EXISTS|ALTER USER|DROP USER IF EXISTS|GRANT ALL .* TO|REVOKE ALL .* FROM) root@'([^']*)'(.*)$`)
-	rootWay = regexp.MustCompile(`USING '([^']*)'`)
+	rootMethod = regexp.MustCompile(`USING '([^']*)'`)
 )
 
 func (t rootTable) do(statement string) {
@@ -41,7 +41,7 @@ func (t rootTable) do(statement string) {
 	case strings.HasPrefix(verb, "REVOKE"):
 		row.allRights, row.noRight = false, true
 	}
-	if ways := rootWay.FindAllStringSubmatch(rest, -1); ways != nil {
+	if ways := rootMethod.FindAllStringSubmatch(rest, -1); ways != nil {
 		row.login, row.age = login{Plugin: nativePassword}, 0
 		for _, way := range ways {
 			row.Accepts = append(row.Accepts, way[1])

@@ -141,7 +141,7 @@ func (r *RootKeeper) overlap() time.Duration {
 // Problem is why no password is set, "" when one is, or nothing is known.
 func (r *RootKeeper) Problem() string { return r.problem }
 
-// Busy returns what is under way while the password is being set, "" when it is not.
+// Busy returns what is in progress while the password is being set, "" when it is not.
 func (r *RootKeeper) Busy() string {
 	if r.busy {
 		return "root's password is being set"

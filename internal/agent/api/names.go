@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// lookupTimeout is how long a look-up may take, lookupTTL how long its answer is used without another one, and
-	// lookupPatience how long a new look-up is waited for while there is an earlier answer.
+	// lookupTimeout is how long a lookup may take, lookupTTL how long its answer is used without another one, and
+	// lookupPatience how long a new lookup is waited for while there is an earlier answer.
 	lookupTimeout  = 3 * time.Second
 	lookupTTL      = 2 * time.Second
 	lookupPatience = 200 * time.Millisecond
@@ -29,7 +29,7 @@ type name struct {
 	addresses []string
 	found     time.Time
 	err       error
-	// busy is closed at the end of the look-up under way, nil while there is none.
+	// busy is closed at the end of the lookup in progress, nil while there is none.
 	busy chan struct{}
 }
 
@@ -37,7 +37,7 @@ func newNames() *names {
 	return &names{lookup: net.DefaultResolver.LookupHost, hosts: map[string]*name{}}
 }
 
-// find returns the addresses of a host: the last good ones while a new look-up fails or takes long.
+// find returns the addresses of a host: the last good ones while a new lookup fails or takes long.
 func (n *names) find(ctx context.Context, host string) ([]string, error) {
 	if net.ParseIP(host) != nil {
 		return []string{host}, nil
@@ -68,7 +68,7 @@ func (n *names) find(ctx context.Context, host string) ([]string, error) {
 	return nil, fmt.Errorf("looking up %s takes too long", host)
 }
 
-// begin starts a look-up, unless one is under way or the last answer is fresh; known reports whether there is an
+// begin starts a lookup, unless one is in progress or the last answer is fresh; known reports whether there is an
 // answer.
 func (n *names) begin(host string) (busy <-chan struct{}, known bool) {
 	n.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestNames: a look-up that takes longer than an answer of a member finds it, and one that fails later takes nothing
+// TestNames: a lookup that takes longer than an answer of a member finds it, and one that fails later takes nothing
 // away.
 func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

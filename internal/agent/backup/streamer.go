@@ -34,7 +34,7 @@ type Streamer struct {
 	admitted agentapi.BackupAdmission
 	until    time.Time
 
-	current *stream // the one under way, or the last one
+	current *stream // the one in progress, or the last one
 }
 
 // Keys are the encryption keys of a server, by their fingerprints, and what it encrypts with.

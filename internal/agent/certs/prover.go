@@ -19,7 +19,7 @@ const (
 	// probeInterval is the pace of the dials with TLS. They leave no trace on the other side, but for a warning where a
 	// node speaks plaintext that did not the last time.
 	probeInterval = 30 * time.Second
-	// retryInterval is the pause after a look that was not complete: a member that is starting, mostly.
+	// retryInterval is the pause after a check that was not complete: a member that is starting, mostly.
 	retryInterval = 4 * time.Second
 	// plainProbeInterval is the pace of the dials without, each of which leaves one line in the other
 	// side's log.

@@ -48,7 +48,7 @@ func configure(t *testing.T) *configured {
 	return c
 }
 
-// publish writes a configuration, and reads it until mariadbd has looked at it.
+// publish writes a configuration, and reads it until mariadbd has checked it.
 func (c *configured) publish(revision string, s settings) {
 	c.Helper()
 	c.begin(revision, s)
@@ -152,7 +152,7 @@ func TestFallBackOfANewAgent(t *testing.T) {
 	if c.Node == nil {
 		t.Fatal("no configuration")
 	}
-	c.shows("refused by the look", settings{}, "", "unknown variable")
+	c.shows("refused by the check", settings{}, "", "unknown variable")
 	fresh := configure(t)
 	fresh.Remember(nil)
 	if fresh.publish("r2", settings{"unknown": "1"}); fresh.Node != nil {

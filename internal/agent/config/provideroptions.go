@@ -19,7 +19,7 @@ func providerOptions(in Input) string {
 		// A node that was restarted can still be the donor of an IST.
 		"gcache.recover=yes",
 		// Every message costs each member a record of TLS and several calls of the kernel, however small it is. With one
-		// message on its way, the write-sets that come meanwhile go together in the next: docs/figures.md has both sides.
+		// message in flight, the write-sets that come meanwhile go together in the next: docs/figures.md has both sides.
 		"evs.send_window=2", "evs.user_send_window=1",
 	}
 	if a := in.Config.AtRest; a != nil && a.CacheInMemory {

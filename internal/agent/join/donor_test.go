@@ -66,7 +66,7 @@ func TestLostJoinerTransferIsTerminated(t *testing.T) {
 	}
 	a.Tick()
 	if a.current == nil || !n.Running() {
-		t.Fatal("ended at the first look")
+		t.Fatal("ended at the first check")
 	}
 	then := a.joinerWatch.at.Add(-agentapi.DefaultStall - time.Second)
 	a.joinerWatch.at, a.joinerWatch.watch = then, lifecycle.JoinerWatch{}
@@ -88,7 +88,7 @@ func TestLostJoinerTransferIsTerminated(t *testing.T) {
 	}
 }
 
-// TestTransferThatIgnoresTerminationIsKilled is killed at the next look.
+// TestTransferThatIgnoresTerminationIsKilled is killed at the next check.
 func TestTransferThatIgnoresTerminationIsKilled(t *testing.T) {
 	a, n := donor(t, "trap '' TERM\nwhile :; do sleep 1000 | sleep 1000; done\n")
 	a.peerAnswer = func(net.IP, uint16) (platform.StreamAnswer, bool) {
@@ -120,7 +120,7 @@ func TestHarmlessLostJoinerTransferContinues(t *testing.T) {
 			a.config.Node.StateTransfer.StallSeconds = 1300
 		},
 		"another one since": func(a *DonorTracker, _ *config.TransferNote) { a.joinerWatch.script = 1 },
-		"looked at a moment ago": func(a *DonorTracker, _ *config.TransferNote) {
+		"checked a moment ago": func(a *DonorTracker, _ *config.TransferNote) {
 			a.joinerWatch.at = time.Unix(100000, 0).Add(11*time.Minute - time.Second)
 		},
 		"to a host that is no member": func(_ *DonorTracker, n *config.TransferNote) { n.Host = "shop-2" },

@@ -13,7 +13,7 @@ const istPort = 4568
 
 // EndStalledIST kills mariadbd when its IST has stalled (lifecycle.ISTWatch).
 func (r *JoinerTracker) EndStalledIST(now time.Time) {
-	if !underWay(r.Run) || r.Config.Node == nil || now.Sub(r.istObservedAt) < reportInterval {
+	if !inProgress(r.Run) || r.Config.Node == nil || now.Sub(r.istObservedAt) < reportInterval {
 		return
 	}
 	r.istObservedAt = now

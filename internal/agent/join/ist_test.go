@@ -84,7 +84,7 @@ func TestFollowCatchUp(t *testing.T) {
 
 func TestSilentTransferIsRestarted(t *testing.T) {
 	const limit = 10 * time.Minute // the default
-	// half of what is too long, between the looks: what has been so at three of them is.
+	// half of what is too long, between the checks: what has been so at three of them is.
 	const half, long = limit/2 + time.Second, limit + time.Minute
 	start := time.Unix(100000, 0)
 	for name, c := range map[string]struct {
@@ -109,7 +109,7 @@ func TestSilentTransferIsRestarted(t *testing.T) {
 			edit: func(a *JoinerTracker) { a.Run.Note = nil }},
 		"ended already": {silent: [3]time.Duration{long, long, long},
 			edit: func(a *JoinerTracker) { a.Run.Stopping = true }},
-		"looked at a moment ago": {silent: [3]time.Duration{long, long, long},
+		"checked a moment ago": {silent: [3]time.Duration{long, long, long},
 			between: func(a *JoinerTracker) { a.istObservedAt = start.Add(2*half - 1) }},
 		"a longer timeout": {silent: [3]time.Duration{long, long, long},
 			edit: func(a *JoinerTracker) { a.Config.Node.StateTransfer.StallSeconds = 1300 }},

@@ -116,8 +116,8 @@ func (r *JoinerTracker) Exited() (donor string) {
 	return donor
 }
 
-// underWay reports whether a join is under way on a server that is not about to end.
-func underWay(run *process.Supervisor) bool {
+// inProgress reports whether a join is under way on a server that is not about to end.
+func inProgress(run *process.Supervisor) bool {
 	return run.Proc != nil && run.Note != nil && !run.Leaving()
 }
 
@@ -170,7 +170,7 @@ func (r *JoinerTracker) Handshake(protocol, cipher string) {
 // Rejected kills mariadbd when the group rejects its JOIN message. The group had dropped it during the state transfer
 // and counts it as a new node since; its own Galera has not noticed, and would wait forever.
 func (r *JoinerTracker) Rejected() {
-	if underWay(r.Run) {
+	if inProgress(r.Run) {
 		r.endTransfer(&agentapi.Failure{Reason: agentapi.FailureTransfer, At: time.Now(),
 			Message: "the group dropped this node during " +
 				"its state transfer and rejects its JOIN message; a new state transfer is started"})

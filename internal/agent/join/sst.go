@@ -188,7 +188,7 @@ func showProgress(j *agentapi.Join, p *lifecycle.SSTProgress, now time.Time) {
 // EndStalledSST kills mariadbd when its SST has stalled (lifecycle.SSTStalled).
 func (r *JoinerTracker) EndStalledSST() {
 	p := r.progress
-	if p == nil || !underWay(r.Run) || r.Config.Node == nil {
+	if p == nil || !inProgress(r.Run) || r.Config.Node == nil {
 		return
 	}
 	if r.Volume.Frozen() {

@@ -9,7 +9,7 @@ import (
 // for longer than any that lives would be.
 func TestLostJoiner(t *testing.T) {
 	const minute, every = time.Minute, 10 * time.Second
-	// part is what the looks of some time see; silent counts from its beginning.
+	// part is what the checks of some time see; silent counts from its beginning.
 	type part struct {
 		lasts      time.Duration
 		heard      bool // something comes all the time

@@ -37,7 +37,7 @@ func TestDonation(t *testing.T) {
 			{donor, false, time.Minute}}, false},
 		"still without quorum": {[]look{{donor, true, 0}, {lost, false, 0}, {lost, false, time.Minute}},
 			false},
-		"a look that failed changes nothing": {[]look{{donor, true, 0}, {lost, true, 0}, {nil, false, 0}, {lost, false, 0},
+		"a check that failed changes nothing": {[]look{{donor, true, 0}, {lost, true, 0}, {nil, false, 0}, {lost, false, 0},
 			{donor, false, time.Minute}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

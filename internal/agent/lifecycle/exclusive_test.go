@@ -138,7 +138,7 @@ func members(in [3]bool) (n int) {
 	return n
 }
 
-// finish ends the statement under way.
+// finish ends the statement in progress.
 func (w *schedulers) finish(m *member3) {
 	switch m.busy {
 	case ExclusiveOpen:

@@ -21,20 +21,20 @@ func TestNext(t *testing.T) {
 			galera.PhaseWaiting},
 		"not yet again": {func(s *Situation) { s.RetryIn = 1 }, ActNone, galera.PhaseWaiting},
 		"looks first":   {func(s *Situation) { s.Examined = false }, ActExamine, galera.PhaseExamining},
-		"looks again later": {func(s *Situation) { s.Examined, s.ExamineIn = false, 1 }, ActNone,
+		"checks again later": {func(s *Situation) { s.Examined, s.ExamineIn = false, 1 }, ActNone,
 			galera.PhaseFailed},
 		"looks though a join must wait": {func(s *Situation) { s.Examined, s.RetryIn = false, 1 }, ActExamine,
 			galera.PhaseExamining},
 		"held": {func(s *Situation) { s.Held = true }, ActNone, galera.PhaseStopped},
 		"held, not looked yet": {func(s *Situation) { s.Held, s.Examined = true, false }, ActExamine,
 			galera.PhaseExamining},
-		"held, the look failed": {func(s *Situation) {
+		"held, the check failed": {func(s *Situation) {
 			s.Held, s.Examined, s.Trouble, s.ExamineIn = true, false,
 				failure, 1
 		}, ActNone, galera.PhaseStopped},
-		"held, looks again": {func(s *Situation) { s.Held, s.Examined, s.Trouble = true, false, failure },
+		"held, checks again": {func(s *Situation) { s.Held, s.Examined, s.Trouble = true, false, failure },
 			ActExamine, galera.PhaseExamining},
-		"held, the look goes on": {func(s *Situation) {
+		"held, the check goes on": {func(s *Situation) {
 			s.Held, s.Examined, s.Trouble, s.Job = true, false, failure, JobExamine
 		}, ActNone, galera.PhaseExamining},
 		"held, position unavailable": {func(s *Situation) {
@@ -50,7 +50,7 @@ func TestNext(t *testing.T) {
 			s.Held, s.StartUnavailable, s.Form = true, failure,
 				agentapi.OrderBootstrap
 		}, ActNone, galera.PhaseFailed},
-		"settings are looked at": {func(s *Situation) {
+		"settings are checked": {func(s *Situation) {
 			s.Checking, s.PositionUnavailable, s.Examined = true,
 				failure, false
 		}, ActNone, galera.PhaseExamining},

@@ -4,7 +4,7 @@ import "github.com/galera-operator/galera-operator/internal/agentapi"
 
 // atRestFamilies are about the encryption on the volume.
 var atRestFamilies = []Family{
-	atRestFamily("galera_at_rest_files", "Files with tables or logs, by the last look at all of them.",
+	atRestFamily("galera_at_rest_files", "Files with tables or logs, by the last check of all of them.",
 		func(a agentapi.AtRestReport, send send) { send(float64(a.Files)) }),
 	atRestFamily("galera_at_rest_pages", "Pages with content in these files.",
 		func(a agentapi.AtRestReport, send send) { send(float64(a.Pages)) }),

@@ -74,7 +74,7 @@ var nodeFamilies = []Family{
 			}
 		}},
 	{"galera_replication_user_send_window",
-		"Messages with write-sets that the node may have on their way at once (evs.user_send_window).", gauge, nil,
+		"Messages with write-sets that the node may have in flight at once (evs.user_send_window).", gauge, nil,
 		func(f Facts, send send) {
 			if r := f.Report.Replication; r != nil {
 				send(float64(r.SendWindows.UserSendWindow))

@@ -56,14 +56,14 @@ func (r *Store) Tick() {
 	}
 }
 
-// Ending reports whether the end of an order is on its way into the book.
+// Ending reports whether the end of an order is being written to the book.
 func (r *Store) Ending() bool { return r.ending }
 
 // last is the last order of the book, as it ended, or the one on its way there.
 func (r *Store) last(last *agentapi.OrderRecord, now time.Time) *agentapi.OrderRecord {
 	if o := r.accepting; o != nil && MakesPrimary(o.Kind) && now.Sub(r.acceptedAt) <= JudgementTTL {
-		// Others see it as Forming while it is on its way to the disk: no other member may be made Primary meanwhile. After
-		// JudgementTTL it fails, whenever it gets there.
+		// Others see it as Forming while it is being written to the disk: no other member may be made Primary meanwhile.
+		// After JudgementTTL it fails, whenever it gets there.
 		return &agentapi.OrderRecord{Order: *o, State: agentapi.OrderAccepted, At: r.acceptedAt}
 	}
 	if last == nil {

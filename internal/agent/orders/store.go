@@ -26,14 +26,14 @@ type Store struct {
 
 	loop   eventloop.Loop
 	volume *datadir.Volume
-	// recording is an order on its way into the book, accepting the same unless it is refused.
+	// recording is an order being written to the book, accepting the same unless it is refused.
 	recording, accepting *agentapi.Order
 	acceptedAt           time.Time // when accepting was judged, by what the others said
 	// pendingEnds are orders that are over, and whose end could not be recorded yet; ending reports whether one is on its
 	// way.
 	pendingEnds map[string]end
 	ending      bool
-	lineAsked   int64 // epoch of the line that is on its way into the book, 0 for none
+	lineAsked   int64 // epoch of the line that is being written to the book, 0 for none
 }
 
 // NewStore returns a Store without a book: call Open first.
@@ -70,7 +70,7 @@ func (r *Store) Record(e Edit, done func(error)) {
 	})
 }
 
-// Recording is the order on its way into the book, nil when none is.
+// Recording is the order being written to the book, nil when none is.
 func (r *Store) Recording() *agentapi.Order { return r.recording }
 
 // Refuse writes into the book that an order was refused.

@@ -15,7 +15,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
-// TestEndFor: a look that keeps a Stop from ending is cut off when it goes on for too long.
+// TestEndFor: a check that keeps a Stop from ending is cut off when it goes on for too long.
 func TestEndFor(t *testing.T) {
 	now, long := time.Now(), time.Hour
 	for name, c := range map[string]struct {

@@ -53,7 +53,7 @@ func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 		"never served":                                {true, false, false, true, failing},
 		"in a line of history":                        {true, true, false, false, failing},
 		"the marker has gone":                         {false, false, false, false, failing},
-		"the look was interrupted":                    {true, false, true, false, failing},
+		"the check was interrupted":                   {true, false, true, false, failing},
 		"without a position":                          {true, false, false, true, unplaced},
 		"without a position, in a line of history":    {true, true, false, false, unplaced},
 		"without a position, and the marker has gone": {false, false, false, false, unplaced},

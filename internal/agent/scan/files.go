@@ -22,7 +22,7 @@ const (
 	// samplePages is how many pages of a file are read each minute, sampleFiles of how many files.
 	samplePages = 4
 	sampleFiles = 256
-	// rate bounds the look at all pages, in bytes per second.
+	// rate bounds the check of all pages, in bytes per second.
 	rate = 64 << 20
 	// again is how often a page that looks clear is read again before it counts, after a pause: the server may have been
 	// writing it.
@@ -71,7 +71,7 @@ type reader struct {
 	pageSize int
 }
 
-// read looks at every file of the directory.
+// read checks every file of the directory.
 func (r *reader) read(ctx context.Context) error {
 	var names []string
 	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
@@ -101,7 +101,7 @@ func (r *reader) read(ctx context.Context) error {
 	return nil
 }
 
-// judge looks at one file. What cannot be judged is looked at again, because the server may be making the file, and
+// judge checks one file. What cannot be judged is checked again, because the server may be making the file, and
 // counts then. A file that was deleted meanwhile does not count.
 func (r *reader) judge(ctx context.Context, name string) error {
 	for attempt := 1; ; attempt++ {
@@ -121,7 +121,7 @@ func (r *reader) judge(ctx context.Context, name string) error {
 	}
 }
 
-// file looks at one file.
+// file checks one file.
 func (r *reader) file(ctx context.Context, name string) error {
 	base := filepath.Base(name)
 	if base == "galera.cache" || strings.HasPrefix(base, "gcache.page.") {
@@ -145,7 +145,7 @@ func (r *reader) file(ctx context.Context, name string) error {
 	return r.kind(ctx, name, f, info.Size(), head[:n])
 }
 
-// kind looks at a file of a kind that holds data; others are left out.
+// kind checks a file of a kind that holds data; others are left out.
 func (r *reader) kind(ctx context.Context, name string, f *os.File, size int64, head []byte) error {
 	base := filepath.Base(name)
 	inRoot := base == name

@@ -81,7 +81,7 @@ func isFree(f io.ReaderAt, format atrest.InnoDB, number int64) bool {
 	return err == nil && format.IsFree(number, descriptors)
 }
 
-// aria looks at the pages of a table. Whether the table is encrypted at all stands in its index.
+// aria checks the pages of a table. Whether the table is encrypted at all stands in its index.
 func (r *reader) aria(ctx context.Context, name string, f *os.File, size int64) error {
 	index, err := os.Open(filepath.Join(r.dir, strings.TrimSuffix(name, ".MAD")+".MAI"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +178,7 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	return nil
 }
 
-// sample looks at some pages.
+// sample checks some pages.
 func sample(_ context.Context, total, _ int64, look func(int64) error) error {
 	for range min(samplePages, total) {
 		if err := look(rand.Int64N(total)); err != nil {
@@ -188,7 +188,7 @@ func sample(_ context.Context, total, _ int64, look func(int64) error) error {
 	return nil
 }
 
-// whole looks at all pages, at a bounded rate.
+// whole checks all pages, at a bounded rate.
 func whole(ctx context.Context, total, pageSize int64, look func(int64) error) error {
 	const between = 1024
 	began := time.Now()

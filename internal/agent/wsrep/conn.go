@@ -165,7 +165,7 @@ func Refusal(err error) string {
 	return refused.Error()
 }
 
-// commitTimeout is how long commits that are under way are left to end by themselves.
+// commitTimeout is how long commits that are in progress are left to end by themselves.
 const commitTimeout = 100 * time.Millisecond
 
 // CloseAll refuses queries from now on, and a moment later ends the connections of all clients: one that is killed in

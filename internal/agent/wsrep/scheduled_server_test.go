@@ -146,7 +146,7 @@ func TestSetEventOfAStatementUnderWay(t *testing.T) {
 		}
 	}
 	if done, _ := c.setEvent(t.Context(), rows[0], agentapi.EventEnabled); done {
-		t.Error("it was changed while another statement was under way")
+		t.Error("it was changed while another statement was in progress")
 	}
 	discard(holder)
 	if err := <-other; err != nil {

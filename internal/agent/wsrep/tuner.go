@@ -11,7 +11,7 @@ import (
 // Port is where members reach each other for the group's messages.
 const Port = 4567
 
-// measureInterval is the time between two looks. TCP itself remembers its smallest round trip for five minutes.
+// measureInterval is the time between two checks. TCP itself remembers its smallest round trip for five minutes.
 const measureInterval = 10 * time.Second
 
 // WindowServer is the running mariadbd, as this package uses it.
@@ -115,7 +115,7 @@ const (
 )
 
 var (
-	// together lets write-sets that come while one message is on its way share the next one: each record of TLS costs the
+	// together lets write-sets that come while one message is in flight share the next one: each record of TLS costs the
 	// same, however small.
 	together = agentapi.SendWindows{UserSendWindow: 1, SendWindow: 2}
 	// galeraDefaults are Galera's defaults.

@@ -64,12 +64,12 @@ func (m *member) check(t *testing.T, what string, want agentapi.SendWindows, tim
 func TestTuner(t *testing.T) {
 	m := newMember(100 * time.Microsecond)
 	m.pass(0)
-	m.check(t, "the first look", w(1, 2), 1)
+	m.check(t, "the first check", w(1, 2), 1)
 	m.pass(measureInterval)
 	m.check(t, "nothing new", w(1, 2), 1)
 	m.roundTrip = 40 * time.Millisecond
 	m.pass(measureInterval / 2)
-	m.check(t, "too early for a look", w(1, 2), 1)
+	m.check(t, "too early for a check", w(1, 2), 1)
 	m.pass(measureInterval / 2)
 	m.check(t, "farther away", w(32, 64), 2)
 	m.roundTrip = 0

@@ -21,7 +21,7 @@ import (
 const (
 	// PartSize is the length of every part but the last.
 	PartSize = 32 << 20
-	// uploads is how many parts are on their way at the same time.
+	// uploads is how many parts are in flight at the same time.
 	uploads = 2
 )
 

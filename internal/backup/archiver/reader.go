@@ -199,12 +199,12 @@ func (r *reader) still(now position) error {
 	if later := policy.Foreign(r.at.Head, now.foreign); !now.same(r.at0) || len(later) > 0 {
 		r.drop()
 		return once{fmt.Errorf(
-			"%s is in another view of the group, or was written to by another server: it is looked at again", r.node.name())}
+			"%s is in another view of the group, or was written to by another server: it is checked again", r.node.name())}
 	}
 	return nil
 }
 
-// begins looks at the GTID of the next transaction.
+// begins checks the GTID of the next transaction.
 func (r *reader) begins(ctx context.Context, g binlog.GTID) error {
 	own := g.Domain == r.last.Domain
 	r.skip, r.hole = !own || r.verify, nil // a node's own transactions are not the cluster's

@@ -59,7 +59,7 @@ func TestRequests(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	first, of := f.Requests()
-	t.Logf("the first look: %d requests, %s", first, of)
+	t.Logf("the first check: %d requests, %s", first, of)
 	for range 5 {
 		s.report(t) // once an idleEvery
 		for range time.Minute / throughEvery {

@@ -20,7 +20,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
-// readers is how many heads are read at the same time, batch how many before it is looked whether they go back far
+// readers is how many heads are read at the same time, batch how many before it is checked whether they go back far
 // enough.
 const (
 	readers = 16

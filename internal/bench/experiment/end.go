@@ -74,7 +74,7 @@ func leftBehind(s State) string {
 	case len(s.Accounts) > 0:
 		return "these objects, which are dropped as soon as the cluster takes changes again: " + s.accounts()
 	case s.Going:
-		return "the private cluster, which is still being deleted; look at its finalizers"
+		return "the private cluster, which is still being deleted; check its finalizers"
 	}
 	return ""
 }

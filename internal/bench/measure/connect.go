@@ -121,7 +121,7 @@ const (
 	keyPace = 2 * time.Second
 )
 
-// await looks again and again until nothing is wrong, or ctx ends; an error ends it at once.
+// await checks again and again until nothing is wrong, or ctx ends; an error ends it at once.
 func await(ctx context.Context, pace time.Duration, look func() (wrong string, err error)) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()

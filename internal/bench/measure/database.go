@@ -80,7 +80,7 @@ func (r *target) withDB(host string, do func(*sql.DB) error) error {
 	return do(db)
 }
 
-// emptyDatabases removes what an interrupted attempt has left, and looks whether there is space: what was left has its
+// emptyDatabases removes what an interrupted attempt has left, and checks whether there is space: what was left has its
 // share of the disk.
 func (r *runner) emptyDatabases(ctx context.Context) error {
 	if err := r.dropTables(ctx); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// TestLeftoversAreNoLackOfSpace: what an attempt before has left is removed before there is a look at the disk. Other
+// TestLeftoversAreNoLackOfSpace: what an attempt before has left is removed before there is a check of the disk. Other
 // nodes remove it a moment later.
 func TestLeftoversAreNoLackOfSpace(t *testing.T) {
 	const ip = "127.0.0.34"

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// settleTime is what receivers have to take what is in their queue, and agents to look at the counters again.
+	// settleTime is what receivers have to take what is in their queue, and agents to check the counters again.
 	settleTime = 20 * time.Second
 	settlePace = 500 * time.Millisecond
 )

@@ -37,7 +37,7 @@ type parcel struct {
 }
 
 // hold passes on from src to dst, each piece after delay and in order. The end of one side is the
-// end of the other, after what is still under way.
+// end of the other, after what is still in progress.
 func hold(dst, src net.Conn, delay time.Duration) {
 	queue := make(chan parcel, 1024)
 	go func() {

@@ -7,7 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
-// TestJoined: as long as the agent adds up the bytes, the metrics report those of the last look at a running transfer.
+// TestJoined: as long as the agent adds up the bytes, the metrics report those of the last check of a running transfer.
 func TestJoined(t *testing.T) {
 	for name, tc := range map[string]struct {
 		s    result.Sample

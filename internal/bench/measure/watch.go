@@ -19,7 +19,7 @@ type event struct {
 	gives bool
 }
 
-// watch looks at every node once a second until ctx ends, and returns each event once.
+// watch checks every node once a second until ctx ends, and returns each event once.
 func (a agents) watch(ctx context.Context) []event {
 	var events []event
 	missed := map[string]int{}

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// fewTransactions may all be younger than the agents' last look at the counters.
+// fewTransactions may all be younger than the agents' last check of the counters.
 const fewTransactions = 100
 
 // carried is the proof by byte counters: what was written went over the group's channel, whose encryption was

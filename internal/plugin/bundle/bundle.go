@@ -62,7 +62,7 @@ func (b *Bundle) page() string {
 			"known, and what looks like a\n" +
 			"password, a key or a token, stand as [REDACTED] in all files. Names of hosts, databases and accounts, and " +
 			"addresses, are left in.\n" +
-			"Have a look before you send it.\n")
+			"Read it before you send it.\n")
 	section("Missing", b.missing, "nothing")
 	section("Files", b.Files(), "none")
 	return s.String()

@@ -79,9 +79,9 @@ func scheduled(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupSchedule, now 
 	return found
 }
 
-// latest judges the last backup that has ended, and one that has not. storeTold states that the store is what it waits
+// latest judges the last backup that has ended, and one that has not. storeReported states that the store is what it waits
 // for, and was reported.
-func latest(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraBackup, storeTold bool) (found []Finding) {
+func latest(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraBackup, storeReported bool) (found []Finding) {
 	for i := range all {
 		b := &all[i]
 		complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
@@ -103,14 +103,14 @@ func latest(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraBackup, storeTold bo
 		case v1alpha1.BackupCompleted:
 			return append(found, untested(c, b)...)
 		}
-		if i == 0 && !storeTold {
+		if i == 0 && !storeReported {
 			found = append(found, unfinished(b, *complete))
 		}
 	}
 	return found
 }
 
-// unfinished is a backup on its way, or one that waits for a person.
+// unfinished is a backup in progress, or one that waits for a person.
 func unfinished(b *v1alpha1.GaleraBackup, complete metav1.Condition) Finding {
 	f := about(backup, b, Waiting, complete.Reason, complete.Message)
 	switch {

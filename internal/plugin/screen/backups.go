@@ -24,7 +24,7 @@ func BackupProgress(p *v1alpha1.BackupProgress) string {
 }
 
 // Backups is a table of a namespace's backups, the latest first, of one cluster if it is named; then of what stores
-// hold besides.
+// hold in addition.
 func Backups(all []v1alpha1.GaleraBackup, stores []v1alpha1.GaleraBackupStore, cluster string, s Style) string {
 	all = slices.DeleteFunc(slices.Clone(all), func(b v1alpha1.GaleraBackup) bool {
 		return cluster != "" &&

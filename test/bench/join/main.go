@@ -106,7 +106,7 @@ func printTable(results []result, o options) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(t, "WAY\tMiB/s\tROUNDS\tTRANSFER\tSERVING AFTER ITS END\n")
 	rates := map[ways]float64{}
-	for _, w := range allWays {
+	for _, w := range allMethods {
 		var rate, took, served []float64
 		all := ""
 		for _, r := range results {

@@ -20,7 +20,7 @@ const (
 	handPlain     ways = "by hand, plaintext"
 )
 
-var allWays = []ways{operatorTLS, operatorPlain, handTLS, handPlain}
+var allMethods = []ways{operatorTLS, operatorPlain, handTLS, handPlain}
 
 const patience = 10 * time.Minute
 
@@ -69,7 +69,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 func (b *bench) measure(ctx context.Context) ([]result, error) {
 	var out []result
 	for round := range b.options.rounds {
-		for _, w := range allWays {
+		for _, w := range allMethods {
 			measure := b.byOperator
 			if w == handTLS || w == handPlain {
 				measure = b.byHand

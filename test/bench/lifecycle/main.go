@@ -37,7 +37,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "comma-separated parts to measure: "+strings.Join(names(), ",")+"; empty: all")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each fault is made")
 	flag.DurationVar(&o.idle, "idle", 150*time.Second, "how long the idle operator is watched")
-	flag.BoolVar(&o.keep, "keep", false, "leave the namespace for a look at it")
+	flag.BoolVar(&o.keep, "keep", false, "leave the namespace for inspection")
 	flag.Parse()
 	for name := range strings.SplitSeq(o.only, ",") {
 		if name != "" && !slices.Contains(names(), name) {

@@ -17,7 +17,7 @@ const (
 	deviceName = "far0"
 	carryPort  = 7000
 	mtu        = 1400
-	// queued bounds the packets on their way: 64 MB.
+	// queued bounds the packets in flight: 64 MB.
 	queued    = 1 << 16
 	delayFile = "/bench/delay"
 )
@@ -89,7 +89,7 @@ func openDevice(address string) (tun.Device, error) {
 
 // read takes packets from the device. The delay is looked up now and then.
 func read(device tun.Device, peers map[netip.Addr]*net.UDPAddr, late chan<- packet) error {
-	const room = 16 // for what the device puts before a packet
+	const headroom = 16 // for what the device puts before a packet
 	batch, sizes := make([][]byte, device.BatchSize()), make([]int, device.BatchSize())
 	for i := range batch {
 		batch[i] = make([]byte, 65536)
@@ -97,7 +97,7 @@ func read(device tun.Device, peers map[netip.Addr]*net.UDPAddr, late chan<- pack
 	var delay time.Duration
 	var looked time.Time
 	for {
-		n, err := device.Read(batch, sizes, room)
+		n, err := device.Read(batch, sizes, headroom)
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func read(device tun.Device, peers map[netip.Addr]*net.UDPAddr, late chan<- pack
 			delay, looked = currentDelay(), now
 		}
 		for i := range n {
-			data := batch[i][room : room+sizes[i]]
+			data := batch[i][headroom : headroom+sizes[i]]
 			if len(data) < 20 || data[0]>>4 != 4 {
 				continue
 			}
@@ -144,14 +144,14 @@ func deliver(conn *net.UDPConn, late <-chan packet) error {
 }
 
 func receive(conn *net.UDPConn, device tun.Device) error {
-	const room = 16
-	buffer := make([]byte, room+65536)
+	const headroom = 16
+	buffer := make([]byte, headroom+65536)
 	for {
-		n, _, err := conn.ReadFromUDPAddrPort(buffer[room:])
+		n, _, err := conn.ReadFromUDPAddrPort(buffer[headroom:])
 		if err != nil {
 			return err
 		}
-		if _, err := device.Write([][]byte{buffer[:room+n]}, room); err != nil {
+		if _, err := device.Write([][]byte{buffer[:headroom+n]}, headroom); err != nil {
 			return err
 		}
 	}

@@ -84,7 +84,7 @@ type point struct {
 	back     time.Duration // until the crashed ones were Available
 	slow     time.Duration // until one was Available again, alongside clusters whose agents answer slowly
 	lead     time.Duration // until the other operator was the leader
-	seen     time.Duration // until it had looked at every cluster
+	seen     time.Duration // until it had checked every cluster
 	resident int64         // bytes at most
 }
 

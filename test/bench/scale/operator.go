@@ -131,7 +131,7 @@ func (o *operator) metrics(ctx context.Context) (map[string]*dto.MetricFamily, e
 	return parser.TextToMetricFamilies(resp.Body)
 }
 
-// clusters is how many the operator has looked at: 0 for one that does not lead.
+// clusters is how many the operator has checked: 0 for one that does not lead.
 func (o *operator) clusters(ctx context.Context) (int, error) {
 	families, err := o.metrics(ctx)
 	return len(families["galera_operator_nodes_wanted"].GetMetric()), err
@@ -181,7 +181,7 @@ func requests(families map[string]*dto.MetricFamily) (n float64) {
 	return n
 }
 
-// passes of the clusters' controller between two looks, by upper bound.
+// passes of the clusters' controller between two checks, by upper bound.
 func passes(before, after map[string]*dto.MetricFamily) (buckets map[float64]float64, count float64) {
 	buckets = map[float64]float64{}
 	add := func(families map[string]*dto.MetricFamily, sign float64) {

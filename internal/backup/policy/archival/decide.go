@@ -44,7 +44,7 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 	return ask
 }
 
-// lag sets how far behind the archive is, in steps: a status that changes with every look wakes every watcher.
+// lag sets how far behind the archive is, in steps: a status that changes with every check wakes every watcher.
 func lag(to *v1alpha1.ArchiveStatus, now time.Time) {
 	if to.ArchivedThrough == nil {
 		to.Lag = nil

@@ -115,7 +115,7 @@ func TestRecoverableFrom(t *testing.T) {
 	}
 }
 
-// TestUnchangedStatusIsNotWritten: a status that changes with every look wakes every watcher.
+// TestUnchangedStatusIsNotWritten: a status that changes with every check wakes every watcher.
 func TestUnchangedStatusIsNotWritten(t *testing.T) {
 	var to v1alpha1.ArchiveStatus
 	Decide(&to, with())

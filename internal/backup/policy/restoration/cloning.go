@@ -29,7 +29,7 @@ type Step struct {
 	failed     bool       // it has failed: the next one is made after a pause
 	since      metav1.Time
 	Problem    Problem // keeps it from going on
-	message    string  // what is under way
+	message    string  // what is in progress
 }
 
 // LostCopy is the problem that the copy is gone whose restore has begun. Another one would begin another history than

@@ -100,7 +100,7 @@ func TestCloning(t *testing.T) {
 		"begun, and stalled": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Backup = made(c, v1alpha1.BackupPending, true, v1alpha1.ReasonStoreNotFound, "no store")
 		}, v1alpha1.ReasonStoreNotFound, "no store", false, false, false},
-		"under way": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+		"in progress": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Source.Status.Conditions, k.Backup = nil, made(c, v1alpha1.BackupRunning, false, v1alpha1.ReasonBackupRunning,
 				"the data of shop-1")
 		}, none, "the data of shop-1", false, false, false},
@@ -115,11 +115,11 @@ func TestCloning(t *testing.T) {
 			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupCompleted, "")
 			k.Backup.Spec.ClusterRef.Name = "bar"
 		}, none, "removing", false, true, false},
-		"on its way out": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+		"terminating": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Backup = made(c, v1alpha1.BackupCompleted, false, v1alpha1.ReasonBackupCompleted, "")
 			k.Backup.DeletionTimestamp = new(metav1.NewTime(noon))
 		}, none, "to go", false, false, false},
-		"on its way out, and held": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
+		"terminating, and held": {func(c *v1alpha1.GaleraCluster, k *CopyFacts) {
 			k.Backup = made(c, v1alpha1.BackupFailed, true, v1alpha1.ReasonRemovingBackup, "object lock")
 			k.Backup.DeletionTimestamp = new(metav1.NewTime(noon))
 		}, v1alpha1.ReasonRemovingBackup, "object lock", false, false, false},

@@ -155,7 +155,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestDirectory: without a UID the backups of all clusters of a name are looked at, and with one those of that cluster.
+// TestDirectory: without a UID the backups of all clusters of a name are checked, and with one those of that cluster.
 func TestDirectory(t *testing.T) {
 	c := &v1alpha1.GaleraCluster{}
 	c.Name, c.Namespace = "shop", "demo"

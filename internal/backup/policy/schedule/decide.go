@@ -49,7 +49,7 @@ func Decide(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSch
 	case running != "" && s.Spec.ConcurrencyPolicy != v1alpha1.ConcurrencyAllow:
 		to.LastScheduleTime = new(metav1.NewTime(due))
 		setConditions(to, s, false, v1alpha1.ReasonScheduled,
-			fmt.Sprintf("the backup of %s was left out, because %s was still under way", due.UTC().Format(time.RFC3339),
+			fmt.Sprintf("the backup of %s was left out, because %s was still in progress", due.UTC().Format(time.RFC3339),
 				running))
 	default:
 		d.Make = s.Name + "-" + due.UTC().Format("20060102-1504")
@@ -93,7 +93,7 @@ func last(next cron.Schedule, since, now time.Time) (due time.Time) {
 	return due
 }
 
-// succeeded notes the last backup that is complete, and returns one that is under way, "" for none.
+// succeeded notes the last backup that is complete, and returns one that is in progress, "" for none.
 func succeeded(to *v1alpha1.GaleraBackupScheduleStatus, s *v1alpha1.GaleraBackupSchedule, all []v1alpha1.GaleraBackup) (
 	running string) {
 	for _, b := range all {

@@ -37,7 +37,7 @@ const (
 
 // Decision is what to do in addition to the status.
 type Decision struct {
-	// Run reports whether the present attempt is under way: its Job and its admission are to be there.
+	// Run reports whether the present attempt is in progress: its Job and its admission are to be there.
 	Run          bool
 	RequeueAfter time.Duration
 }
@@ -93,7 +93,7 @@ func blockingReason(f Facts) (reason, message string, stalled bool) {
 	case f.Cluster.Spec.Hibernate:
 		return v1alpha1.ReasonWaitingForCluster, "the cluster hibernates", false
 	case f.Other != "":
-		return v1alpha1.ReasonWaitingForCluster, "the backup " + f.Other + ", of the same cluster, is under way", false
+		return v1alpha1.ReasonWaitingForCluster, "the backup " + f.Other + ", of the same cluster, is in progress", false
 	}
 	reason, message = status.StoreProblem(f.Store)
 	return reason, message, false

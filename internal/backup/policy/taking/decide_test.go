@@ -44,7 +44,7 @@ func pending(changes ...func(*Facts)) Facts {
 	return f
 }
 
-func underWay(changes ...func(*Facts)) Facts {
+func inProgress(changes ...func(*Facts)) Facts {
 	return pending(append([]func(*Facts){func(f *Facts) {
 		s := &f.Backup.Status
 		s.Phase, s.Node, s.Attempts, s.AttemptedAt, s.ID = v1alpha1.BackupRunning, "shop-1", 1,
@@ -98,7 +98,7 @@ func storedAs(id string) func(*Facts) {
 
 // TestAnother: a Job that has stored another backup than this one has not made it.
 func TestAnother(t *testing.T) {
-	f := underWay(storedAs("b0"))
+	f := inProgress(storedAs("b0"))
 	next := f.Backup.Status.DeepCopy()
 	Decide(next, f)
 	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionComplete)
@@ -136,13 +136,13 @@ func TestDecide(t *testing.T) {
 			"allowedCloneNamespaces", false},
 		"for a clone elsewhere, of no cluster": {pending(elsewhere, func(f *Facts) { f.Cluster = nil }),
 			v1alpha1.BackupPending, "", v1alpha1.ReasonNamespaceNotAllowed, "allowedCloneNamespaces", false},
-		"consent is withdrawn in the middle": {underWay(elsewhere,
+		"consent is withdrawn in the middle": {inProgress(elsewhere,
 			func(f *Facts) { f.Cluster.Spec.AllowedCloneNamespaces = nil }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonNamespaceNotAllowed,
 			"allowedCloneNamespaces", false},
-		"consent is withdrawn too late": {underWay(elsewhere, withdrawn, storedAs("b1")), completed, "shop-1",
+		"consent is withdrawn too late": {inProgress(elsewhere, withdrawn, storedAs("b1")), completed, "shop-1",
 			v1alpha1.ReasonBackupCompleted, "", false},
-		"the clone is made something else": {underWay(elsewhere, func(f *Facts) { f.Clone = nil }), v1alpha1.BackupFailed,
+		"the clone is made something else": {inProgress(elsewhere, func(f *Facts) { f.Clone = nil }), v1alpha1.BackupFailed,
 			"shop-1", v1alpha1.ReasonNamespaceNotAllowed, "", false},
 		"no store": {pending(func(f *Facts) { f.Store = nil }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonStoreNotFound, "create it", false},
@@ -152,7 +152,7 @@ func TestDecide(t *testing.T) {
 		}), v1alpha1.BackupPending, "", v1alpha1.ReasonStoreRefused, "AccessDenied", false},
 		"a store that was changed since its check": {pending(func(f *Facts) { f.Store.Generation = 2 }),
 			v1alpha1.BackupPending, "", v1alpha1.ReasonChecking, "check of the store", false},
-		"changed before there is a Job": {underWay(func(f *Facts) { f.Store.Generation, f.Job.Exists = 2, false }),
+		"changed before there is a Job": {inProgress(func(f *Facts) { f.Store.Generation, f.Job.Exists = 2, false }),
 			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "check of the store", false},
 		"another backup": {pending(func(f *Facts) { f.Other = "a" }), v1alpha1.BackupPending, "",
 			v1alpha1.ReasonWaitingForCluster, "The backup a", false},
@@ -175,31 +175,32 @@ func TestDecide(t *testing.T) {
 		}), v1alpha1.BackupRunning, "shop-0", v1alpha1.ReasonBackupRunning, "", false},
 		"another node after a failure": {pending(failedOnce), v1alpha1.BackupRunning, "shop-2", v1alpha1.ReasonBackupRunning,
 			"", false},
-		"its node becomes the primary": {underWay(func(f *Facts) { f.Cluster.Status.Primary = "shop-1" }),
+		"its node becomes the primary": {inProgress(func(f *Facts) { f.Cluster.Status.Primary = "shop-1" }),
 			v1alpha1.BackupRunning, "shop-1", "", "", true},
-		"runs": {underWay(), v1alpha1.BackupRunning, "shop-1", "", "", true},
-		"is complete": {underWay(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupCompleted, "u:5",
+		"runs": {inProgress(), v1alpha1.BackupRunning, "shop-1", "", "", true},
+		"is complete": {inProgress(storedAs("b1")), completed, "shop-1", v1alpha1.ReasonBackupCompleted, "u:5",
 			false},
-		"fails, and is tried again": {underWay(ended(task.Result{Error: "gone", Reason: task.ReasonNodeFailed})),
+		"fails, and is tried again": {inProgress(ended(task.Result{Error: "gone", Reason: task.ReasonNodeFailed})),
 			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonNodeFailed, "Attempt 1 has failed", false},
-		"fails for good": {underWay(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused,
+		"fails for good": {inProgress(ended(task.Result{Error: "no bucket", Reason: task.ReasonStoreRefused,
 			Fatal: true})), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreRefused, "No bucket (attempt 1); ", false},
-		"fails for the last time": {underWay(ended(task.Result{Error: "gone"}),
+		"fails for the last time": {inProgress(ended(task.Result{Error: "gone"}),
 			func(f *Facts) { f.Backup.Status.Attempts = maxAttempts }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonBackupFailed, "attempt 5", false},
-		"waits for a store that is away": {underWay(ended(task.Result{Error: "timeout", Reason: task.ReasonStoreUnreachable}),
+		"waits for a store that is away": {inProgress(ended(task.Result{Error: "timeout",
+			Reason: task.ReasonStoreUnreachable}),
 			func(f *Facts) { f.Backup.Status.Attempts = 4 * maxAttempts }),
 			v1alpha1.BackupPending, "shop-1", v1alpha1.ReasonStoreUnreachable, "made again", false},
-		"but not for ever": {underWay(ended(task.Result{Error: "quota", Reason: task.ReasonStoreFull}), func(f *Facts) {
+		"but not for ever": {inProgress(ended(task.Result{Error: "quota", Reason: task.ReasonStoreFull}), func(f *Facts) {
 			f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-maxUnavailable))
 		}), v1alpha1.BackupFailed, "shop-1", v1alpha1.ReasonStoreFull, "Quota (attempt", false},
-		"ended without a word of it": {underWay(ended(task.Result{})), v1alpha1.BackupPending, "shop-1",
+		"ended without a word of it": {inProgress(ended(task.Result{})), v1alpha1.BackupPending, "shop-1",
 			v1alpha1.ReasonBackupFailed, "", false},
-		"the cluster is deleted": {underWay(func(f *Facts) { f.Cluster = nil }), v1alpha1.BackupFailed, "shop-1",
+		"the cluster is deleted": {inProgress(func(f *Facts) { f.Cluster = nil }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonClusterNotFound, "", false},
-		"the store is deleted": {underWay(func(f *Facts) { f.Store = nil }), v1alpha1.BackupFailed, "shop-1",
+		"the store is deleted": {inProgress(func(f *Facts) { f.Store = nil }), v1alpha1.BackupFailed, "shop-1",
 			v1alpha1.ReasonStoreNotFound, "nothing is stored that counts", false},
-		"the pod of the Job is kept off": {underWay(func(f *Facts) { f.Job.Waits = "no such Secret" }),
+		"the pod of the Job is kept off": {inProgress(func(f *Facts) { f.Job.Waits = "no such Secret" }),
 			v1alpha1.BackupRunning, "shop-1", v1alpha1.ReasonBackupRunning, "No such Secret.", true},
 	} {
 		next := c.f.Backup.Status.DeepCopy()
@@ -230,7 +231,7 @@ func TestPause(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	f := underWay(func(f *Facts) {
+	f := inProgress(func(f *Facts) {
 		s := f.Agents["shop-1"]
 		s.Report.Backup = &agentapi.BackupReport{ID: "b1", Since: noon.Add(-10 * time.Second), Bytes: 400, Running: true}
 		f.Agents["shop-1"] = s
