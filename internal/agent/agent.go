@@ -35,7 +35,6 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 
-	"github.com/galera-operator/galera-operator/internal/agent/starting"
 	"github.com/galera-operator/galera-operator/internal/datadir"
 
 	"github.com/galera-operator/galera-operator/internal/agent/api"
@@ -171,7 +170,7 @@ type agent struct {
 	orders   orders.Store
 	commands Executor
 	run      process.Supervisor
-	start    starting.Starter
+	start    Starter
 	joiner   join.JoinerTracker
 	donor    join.DonorTracker
 	serving  *process.Maintainer
@@ -234,10 +233,10 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam},
 		join.Events{Judge: a.judgeServer})
 	a.donor = join.NewDonorTracker(loop, o.Places, &a.run, &a.config, answers)
-	a.start = starting.NewStarter(loop, o.Places, member, starting.Dependencies{
+	a.start = NewStarter(loop, o.Places, member, StarterDependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
 		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
-	}, starting.Events{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
+	}, StarterEvents{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
 	a.commands = NewExecutor(loop, ExecutorDependencies{
 		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config},
 		conn.RebuildQuorum)

@@ -14,7 +14,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
-	"github.com/galera-operator/galera-operator/internal/agent/starting"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -28,7 +27,7 @@ const answerTimeout = 10 * time.Second
 type ExecutorDependencies struct {
 	Orders *orders.Store
 	Run    *process.Supervisor
-	Start  *starting.Starter
+	Start  *Starter
 	Exam   *process.Examiner
 	Group  *api.Peers
 	Image  *mariadbd.Image

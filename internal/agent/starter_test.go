@@ -1,4 +1,4 @@
-package starting
+package agent
 
 import (
 	"fmt"

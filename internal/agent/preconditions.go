@@ -1,4 +1,4 @@
-package starting
+package agent
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ func (r *Starter) StartUnavailable() *agentapi.Failure {
 	if f := r.Orders.Unusable(); f != nil {
 		return f
 	}
-	if f := otherCluster(r.Dependencies); f != nil {
+	if f := otherCluster(r.StarterDependencies); f != nil {
 		return f
 	}
 	if r.Image.Provider == "" {
@@ -44,7 +44,7 @@ func (r *Starter) StartUnavailable() *agentapi.Failure {
 
 // otherCluster is why data that are recorded as another cluster's are not used, nil when they are not. No history
 // distinguishes a copy of a volume from the original.
-func otherCluster(r Dependencies) *agentapi.Failure {
+func otherCluster(r StarterDependencies) *agentapi.Failure {
 	of, own := r.Orders.Content().Cluster, r.Config.Node.Identity()
 	if r.Exam.Found.Data != galera.DataPresent || !of.Excludes(own) {
 		return nil

@@ -1,6 +1,4 @@
-// Package starting starts mariadbd: to join a component, to bootstrap one from the present data, or to
-// initialise a database. It reports what prevents a start.
-package starting
+package agent
 
 import (
 	"errors"
@@ -10,27 +8,23 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/accounts"
+	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/certs"
 	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/join"
-	"github.com/galera-operator/galera-operator/internal/agent/process"
-	"github.com/galera-operator/galera-operator/internal/datadir"
-	"github.com/galera-operator/galera-operator/internal/eventloop"
-
-	"github.com/galera-operator/galera-operator/internal/mariadbd"
-
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
-
-	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/orders"
-	"github.com/galera-operator/galera-operator/internal/platform"
-
+	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
-// Dependencies are the components that a start uses.
-type Dependencies struct {
+// StarterDependencies are the components that a start uses.
+type StarterDependencies struct {
 	Run    *process.Supervisor
 	Join   *join.JoinerTracker
 	Donor  *join.DonorTracker
@@ -45,20 +39,21 @@ type Dependencies struct {
 	Table  *platform.ProcessTable
 }
 
-// Starter is not safe for concurrent use; event loop only.
+// Starter starts mariadbd: to join a component, to bootstrap one from the present data, or to initialise a database.
+// It reports what prevents a start. Not safe for concurrent use; event loop only.
 type Starter struct {
-	Dependencies
+	StarterDependencies
 
 	job     lifecycle.Job
 	loop    eventloop.Loop
 	places  platform.Places
 	member  config.Member
 	markers datadir.Markers
-	events  Events
+	events  StarterEvents
 }
 
-// Events are callbacks into the event loop.
-type Events struct {
+// StarterEvents are callbacks into the event loop.
+type StarterEvents struct {
 	// Launched is called when a server has been started.
 	Launched func(*mariadbd.Process)
 	// Line gets the lines mariadbd prints, Install those of the tools that make the first database. Safe for concurrent
@@ -67,9 +62,9 @@ type Events struct {
 }
 
 // NewStarter returns the Starter of a member.
-func NewStarter(loop eventloop.Loop, places platform.Places, member config.Member, deps Dependencies,
-	events Events) Starter {
-	return Starter{Dependencies: deps, loop: loop, places: places, member: member,
+func NewStarter(loop eventloop.Loop, places platform.Places, member config.Member, deps StarterDependencies,
+	events StarterEvents) Starter {
+	return Starter{StarterDependencies: deps, loop: loop, places: places, member: member,
 		markers: datadir.Markers{Dir: places.State}, events: events}
 }
 

@@ -1,4 +1,4 @@
-package starting
+package agent
 
 import (
 	"log/slog"
@@ -21,8 +21,9 @@ import (
 
 // TestAwaitSpace: a copy that cannot fit is not begun.
 func TestAwaitSpace(t *testing.T) {
-	r := Starter{Dependencies: Dependencies{Run: &process.Supervisor{}, Volume: &datadir.Volume{}, Group: &api.Peers{},
-		Exam: &process.Examiner{}, Image: &mariadbd.Image{},
+	r := Starter{StarterDependencies: StarterDependencies{Run: &process.Supervisor{}, Volume: &datadir.Volume{},
+		Group: &api.Peers{},
+		Exam:  &process.Examiner{}, Image: &mariadbd.Image{},
 		Config: &config.Manager{Node: &agentapi.NodeConfig{}}}}
 	r.Volume.At(platform.Places{Volume: t.TempDir(), Data: t.TempDir()})
 	yes := lifecycle.JoinDecision{Join: true}
@@ -51,14 +52,15 @@ func TestAwaitSpace(t *testing.T) {
 func TestOtherCluster(t *testing.T) {
 	orders := orders.NewStore(eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, nil)
 	orders.Open(t.TempDir())
-	r := Starter{Dependencies: Dependencies{Orders: &orders, Exam: &process.Examiner{}, Config: &config.Manager{}}}
+	r := Starter{StarterDependencies: StarterDependencies{Orders: &orders, Exam: &process.Examiner{},
+		Config: &config.Manager{}}}
 	prod := agentapi.NodeConfig{Namespace: "prod", Cluster: "shop", UID: "one"}
 	staging, again := prod, prod
 	staging.Namespace, again.UID = "staging", "two"
 	try := func(what string, node agentapi.NodeConfig, data galera.DataState, refused bool) {
 		t.Helper()
 		r.Config.Node, r.Exam.Found.Data = &node, data
-		f := otherCluster(r.Dependencies)
+		f := otherCluster(r.StarterDependencies)
 		if (f != nil) != refused || f != nil && (f.Reason != agentapi.FailureOtherCluster || !strings.Contains(f.Message,
 			"prod/shop")) {
 			t.Errorf("%s: %+v", what, f)
