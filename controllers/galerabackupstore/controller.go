@@ -101,7 +101,7 @@ func step(to *v1alpha1.GaleraBackupStoreStatus, s *v1alpha1.GaleraBackupStore, r
 	now time.Time) time.Duration {
 	switch {
 	case s.Status.Checking && s.Status.ObservedGeneration != s.Generation:
-		// The check is of an earlier spec, and tells nothing about what this one names: neither about its Secrets, which
+		// The check is of an earlier spec, and proves nothing about what this one names: neither about its Secrets, which
 		// Jobs mount, nor about its endpoint.
 		to.Checking = false
 		setConditions(to, s, false, v1alpha1.ReasonChecking, "the store is being checked")

@@ -203,7 +203,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, in status.Input) error {
 func (r *Reconciler) result(ctx context.Context, in status.Input, parts ...error) (ctrl.Result, error) {
 	err := errors.Join(parts...)
 	if slices.ContainsFunc(parts, retry.OnlyConflicts) {
-		// The change is on its way through the cache.
+		// The change has not arrived in the cache yet.
 		log.FromContext(ctx).V(1).Info("conflict, trying again", "error", err.Error())
 		return ctrl.Result{RequeueAfter: whileConflict}, nil
 	}

@@ -166,7 +166,7 @@ func (s *scenario) endTransfer() {
 
 func (s *scenario) killDonor() {
 	n := s.node(2)
-	// Slow enough to be caught on its way.
+	// Slow enough to be interrupted.
 	s.world.publishConfig(func(c *agentapi.NodeConfig) { c.StateTransfer.RateLimit = limited })
 	s.awaitConfig()
 	s.inTransfer(n)

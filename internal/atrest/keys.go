@@ -1,6 +1,6 @@
-// Package atrest is about encryption at rest: the key file of MariaDB's file_key_management, and the marks that tell an
-// encrypted file from one in clear. It is pure, and shared by the operator, the agents, and the program in the Jobs of
-// backups.
+// Package atrest is about encryption at rest: the key file of MariaDB's file_key_management, and the marks that
+// distinguish an encrypted file from one in clear. It is pure, and shared by the operator, the agents, and the program
+// in the Jobs of backups.
 package atrest
 
 import (
@@ -78,7 +78,7 @@ func derive(password, salt []byte) (key, iv []byte) {
 }
 
 // Fingerprints opens a key file, and returns a fingerprint of each key by its number. Errors never quote what is in the
-// files. A fingerprint is an HMAC by the key itself: it tells keys apart, and nothing of them.
+// files. A fingerprint is an HMAC by the key itself: it distinguishes keys, and reveals nothing of them.
 func Fingerprints(keyFile, password []byte) (map[string]string, error) {
 	plain, err := unseal(keyFile, password)
 	if err != nil {

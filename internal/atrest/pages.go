@@ -22,7 +22,7 @@ const (
 	Copied
 )
 
-// HeadSize is how many bytes of a file tell its format. The head of an Aria table's index grows with its columns, and
+// HeadSize is how many bytes of a file show its format. The head of an Aria table's index grows with its columns, and
 // its length is a number of 16 bits.
 const HeadSize = 64 << 10
 

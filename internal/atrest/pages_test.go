@@ -116,7 +116,7 @@ func ariaHeader(encrypted bool) []byte {
 	return out
 }
 
-// TestAria: a table's index tells whether it is encrypted, and each page of its data has a mark.
+// TestAria: a table's index shows whether it is encrypted, and each page of its data has a mark.
 func TestAria(t *testing.T) {
 	for encrypted := range map[bool]bool{true: true, false: true} {
 		if a, err := ParseAria(ariaHeader(encrypted)); err != nil || a.Encrypted != encrypted {

@@ -52,7 +52,7 @@ func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQL
 	return client.KeepDatabase(ctx, t.Address, d)
 }
 
-// SetProxy tells the pod of a proxy what it is to be, and returns what it has observed.
+// SetProxy sends the pod of a proxy its state, and returns what it has observed.
 func (c *AgentClient) SetProxy(ctx context.Context, t Target, s *agentapi.ProxyState) (report agentapi.ProxyReport,
 	err error) {
 	defer func(began time.Time) { c.Requests.end("proxy", began, 0, err) }(time.Now())

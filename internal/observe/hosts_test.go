@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestHosts: the planner hears which pods are on a host that may be drained soon.
+// TestHosts: the planner hears which pods are on a host that may be about to be drained.
 func TestHosts(t *testing.T) {
 	host := func(name string, cordoned bool) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned}}

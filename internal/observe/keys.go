@@ -12,7 +12,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// Keys is the Secret with the encryption keys: what tells them apart, and nothing of them.
+// Keys is the Secret with the encryption keys: what distinguishes them, and nothing of them.
 type Keys struct {
 	Exists bool
 	// Fingerprints of the keys by number; Problem explains why there are none.

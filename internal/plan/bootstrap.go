@@ -149,7 +149,7 @@ func inSameComponent(a, b galera.Member) bool {
 // announceEpoch makes the other members remember the operation's epoch, by a Start: an order that changes
 // nothing for a member that was not stopped by order. A member that cannot read its order book refuses all
 // orders anyhow. One that cannot write it carries none out; and an approval that gives it up is later than any order
-// still on its way to it.
+// still in flight to it.
 func announceEpoch(s galera.Snapshot, op galera.Operation, chosen galera.Member) (Decision, bool) {
 	if op.Type == galera.OpFirstStart {
 		return Decision{}, false // there is no data yet that an earlier order could harm

@@ -13,7 +13,7 @@ var (
 	strict  = galera.Encryption{Socket: galera.SocketStrict}
 )
 
-// switching is the shop on its way from what is published to what is wanted.
+// switching is the shop in transition from what is published to what is wanted.
 func switching(published, wanted galera.Encryption, changes ...change) galera.Snapshot {
 	return shop(append([]change{func(s *galera.Snapshot) { s.Published, s.Wanted = published, wanted },
 		all(runs(published), func(m *galera.Member) { m.DynamicSockets, m.LinksVerified = true, true })}, changes...)...)

@@ -69,7 +69,7 @@ func (e *env) tooLate(ctx context.Context, timeout time.Duration, t task) error 
 	return fmt.Errorf("after %s: %s; %s", timeout, t.late, t.goesOn)
 }
 
-// noOperator reports whether no operator is at work, and what to look at; "" if one is, or if that cannot be known.
+// noOperator reports whether no operator is at work, and what to check; "" if one is, or if that cannot be known.
 func (e *env) noOperator(ctx context.Context, cluster string) string {
 	c, err := e.cluster(ctx, cluster)
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *env) settle(ctx context.Context, name string, timeout time.Duration,
 	})
 }
 
-// settled reports where a cluster stands on its way to its spec. It is pure.
+// settled reports how far a cluster is from its spec. It is pure.
 func settled(c *v1alpha1.GaleraCluster, done func(*v1alpha1.GaleraCluster) bool) (line string, is bool, err error) {
 	ready, stalled := condition(c, v1alpha1.ConditionReady), condition(c, v1alpha1.ConditionStalled)
 	switch {

@@ -117,7 +117,7 @@ func (p *proxies) exists(o client.Object, name string) bool {
 }
 
 // TestProxy: a proxy waits for what it needs, makes nothing while an object of another owner is in the way, follows the
-// primary, and tells nothing to pods that are not its own.
+// primary, and sends nothing to pods that are not its own.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	ctx, namespace := context.Background(), "proxies"

@@ -42,7 +42,7 @@ spec:
 const benchmarkTime = 6 * time.Minute
 
 var _ = Describe("A benchmark", Label(Slow), func() {
-	It("tells what encryption costs, of arms whose encryption was proved", func(ctx SpecContext) {
+	It("reports what encryption costs, of arms whose encryption was proved", func(ctx SpecContext) {
 		b := createBenchmark(ctx, newNamespace(ctx, "bench"), nil)
 		inClear := watchReplication(ctx, b)
 		pods := 0

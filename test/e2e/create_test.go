@@ -29,7 +29,7 @@ var _ = Describe("A cluster from the sample file", Label(Core), func() {
 		})
 	}, SpecTimeout(6*time.Minute))
 
-	It("tells the facts in its status", func(ctx SpecContext) {
+	It("reports the facts in its status", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
 		eventually(ctx, func(o Gomega) {
 			have, err := shop.Get(ctx)

@@ -58,7 +58,7 @@ var _ = Describe("The encryption of replication", func() {
 			Eventually(func() string { return status(ctx, shop).TLS.Replication }).WithContext(ctx).WithTimeout(switchTime).
 				WithPolling(100 * time.Millisecond).Should(Equal(mode))
 			Eventually(func() int32 { return status(ctx, shop).ReadyReplicas }).WithContext(ctx).WithTimeout(shortly).
-				WithPolling(100*time.Millisecond).ShouldNot(BeEquivalentTo(3), "a node is on its way")
+				WithPolling(100*time.Millisecond).ShouldNot(BeEquivalentTo(3), "a node is being moved")
 			switchReplication(ctx, shop, v1alpha1.TLSRequired, v1alpha1.SwitchRolling)
 		}
 		stopAndCheck(ctx, w, start)

@@ -28,7 +28,7 @@ type PortCount struct {
 	Packets int
 	Bytes   int64
 	Markers int
-	// Suites that servers chose, by how often: TLS tells it in clear.
+	// Suites that servers chose, by how often: TLS sends it in clear.
 	Suites map[ServerSuite]int
 }
 

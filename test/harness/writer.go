@@ -73,7 +73,7 @@ func StartWriter(ctx context.Context, c *Cluster, opts WriterOptions) (*Writer, 
 		cl = cl.With(*opts.Encryption)
 	}
 	// The key is not the row's number, so that a row that was applied twice would show.
-	// The Service may be on its way to another node still, from what a test did before.
+	// The Service may still be moving to another node, from what a test did before.
 	err = c.Kube.Until(ctx, "the writer's table", tableTime, func(ctx context.Context) (bool, string, error) {
 		err := cl.Exec(ctx, opts.Service, "CREATE DATABASE IF NOT EXISTS "+writerDatabase,
 			"CREATE TABLE IF NOT EXISTS "+w.table+

@@ -147,8 +147,8 @@ func (r *Reloader) Installed() Bundle { return r.installed }
 // Loaded is the pair the running server has, empty when it has none.
 func (r *Reloader) Loaded() Bundle { return r.loaded }
 
-// ReplacedAt is when the running server's pair was last on its way, or loaded: zero while it has the one it was started
-// with.
+// ReplacedAt is when the running server's pair was last being loaded, or was loaded: zero while it has the one it was
+// started with.
 func (r *Reloader) ReplacedAt() time.Time { return r.replacedAt }
 
 // Missing is why no pair is installed, "" when one is.

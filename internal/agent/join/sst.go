@@ -160,7 +160,7 @@ func (r *JoinerTracker) onObservation(l lifecycle.SSTObservation) {
 		r.loop.Logger.Info("state transfer", "phase", phase, "donor", j.Donor, "bytes", r.progress.Bytes(),
 			"after", l.At.Sub(j.StartedAt).Round(time.Millisecond).String())
 		if phase != agentapi.JoinWaiting {
-			r.Run.Attempts.Failure = nil // of the attempt before: this one is on its way
+			r.Run.Attempts.Failure = nil // of the attempt before: this one proceeds
 		}
 		if phase == agentapi.JoinApplying {
 			r.durable() // while the server starts

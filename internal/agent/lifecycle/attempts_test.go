@@ -50,7 +50,7 @@ func TestRetryIn(t *testing.T) {
 	}
 }
 
-// TestCrashesInARow: a server that crashes again and again soon after it serves is started at longer and longer
+// TestCrashesInARow: a server that crashes again and again shortly after it serves is started at longer and longer
 // intervals, and reports so.
 func TestCrashesInARow(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)

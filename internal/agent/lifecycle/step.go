@@ -39,7 +39,7 @@ type Situation struct {
 	NeedsOrder *agentapi.Failure
 	// RetryIn is how long the next attempt has to wait, after a failed one.
 	RetryIn time.Duration
-	// CrashedIn is how long the next bootstrap has to wait after servers that crashed again and again, soon after they had
+	// CrashedIn is how long the next bootstrap has to wait after servers that crashed repeatedly, shortly after they had
 	// begun to serve.
 	CrashedIn time.Duration
 	// ExamineIn is the same for the next examination.

@@ -59,7 +59,7 @@ func (r *Store) Tick() {
 // Ending reports whether the end of an order is being written to the book.
 func (r *Store) Ending() bool { return r.ending }
 
-// last is the last order of the book, as it ended, or the one on its way there.
+// last is the last order of the book, as it ended, or the one that is being written to it.
 func (r *Store) last(last *agentapi.OrderRecord, now time.Time) *agentapi.OrderRecord {
 	if o := r.accepting; o != nil && MakesPrimary(o.Kind) && now.Sub(r.acceptedAt) <= JudgementTTL {
 		// Others see it as Forming while it is being written to the disk: no other member may be made Primary meanwhile.

@@ -22,7 +22,7 @@ const evictionInterval = 10 * time.Second
 // that saw its child end. Safe for concurrent use.
 type Evictions struct {
 	Logger *slog.Logger
-	// Status and Tell use the member's own server.
+	// Status and EvictServer use the member's own server.
 	Status      func(context.Context) (Status, error)
 	EvictServer func(ctx context.Context, nodeUUID string) error
 	// Settling is called before: see Forgetting.

@@ -59,7 +59,7 @@ func Backup(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraBackup {
 }
 
 // Owner is the clone that a backup was made for, nil for any other backup. Only the clone may rely on such a backup: it
-// goes soon.
+// is removed shortly.
 func Owner(b *v1alpha1.GaleraBackup) *metav1.OwnerReference {
 	o := metav1.GetControllerOf(b)
 	if o == nil || o.Kind != "GaleraCluster" || o.APIVersion != v1alpha1.GroupVersion.String() {

@@ -12,9 +12,9 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// findMissing tells a missing object from a refusal. S3 answers a request for a missing object with 403 unless the
-// right s3:ListBucket holds for the whole bucket. A right that is limited to a prefix (the condition s3:prefix) allows
-// to list the key itself.
+// findMissing distinguishes a missing object from a refusal. S3 answers a request for a missing object with 403 unless
+// the right s3:ListBucket holds for the whole bucket. A right that is limited to a prefix (the condition s3:prefix)
+// allows to list the key itself.
 func findMissing(list *s3.Client) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("FindMissing", func(ctx context.Context,

@@ -62,7 +62,7 @@ type Overhead struct {
 }
 
 // Compare returns the overhead of arm against baseline; values of the same index were measured
-// in the same round, one soon after the other, so what drifts from round to round cancels out.
+// in the same round, one shortly after the other, so what drifts from round to round cancels out.
 // With lowerIsBetter, more is the overhead; otherwise less is.
 func Compare(baseline, arm []float64, lowerIsBetter bool) Overhead {
 	p := PairOf(baseline, arm)

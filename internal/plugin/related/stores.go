@@ -54,7 +54,7 @@ func unreachable(s *v1alpha1.GaleraBackupStore) (Finding, bool) {
 	return f, true
 }
 
-// storeAdvice names what to look at: the parts of the spec that the error is about.
+// storeAdvice names what to check: the parts of the spec that the error is about.
 func storeAdvice(s *v1alpha1.GaleraBackupStore, reason string) string {
 	if v := s.Spec.Volume; v != nil {
 		switch reason {

@@ -126,7 +126,7 @@ func TestUnchangedStatusIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestLastTransaction: the transaction that was archived last is reported soon, though no later time is stored for a
+// TestLastTransaction: the transaction that was archived last is reported early, though no later time is stored for a
 // while. The time does not go back.
 func TestLastTransaction(t *testing.T) {
 	var to v1alpha1.ArchiveStatus
