@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// InitialDelay is the pause after an error, which doubles up to MaxDelay. With an error no other time can be asked
+	// initialDelay is the pause after an error, which doubles up to MaxDelay. With an error no other time can be asked
 	// for, so that MaxDelay is no longer than the shortest wait a pass asks for without one.
-	InitialDelay = 50 * time.Millisecond
+	initialDelay = 50 * time.Millisecond
 	// MaxDelay is the longest pause.
 	MaxDelay = 5 * time.Second
 )
@@ -25,7 +25,7 @@ type backOff struct {
 
 // BackOff returns the rate limiter of every controller.
 func BackOff() workqueue.TypedRateLimiter[reconcile.Request] {
-	return backOff{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](InitialDelay, MaxDelay)}
+	return backOff{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](initialDelay, MaxDelay)}
 }
 
 // When implements workqueue.TypedRateLimiter. Clusters that fail for one reason are not tried all at once.

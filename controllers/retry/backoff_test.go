@@ -19,7 +19,7 @@ func TestBackOff(t *testing.T) {
 	if last < MaxDelay/2 {
 		t.Errorf("an error that stays is tried every %s", last)
 	}
-	if b.Forget(item); b.When(item) > InitialDelay {
+	if b.Forget(item); b.When(item) > initialDelay {
 		t.Error("what was cured is remembered")
 	}
 }

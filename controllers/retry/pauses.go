@@ -14,8 +14,8 @@ const Workers = 16
 const (
 	// grows is the longest pause that grows: after a longer one nothing is polled for.
 	grows = 15 * time.Second
-	// MaxPause is what pauses grow to.
-	MaxPause = time.Minute
+	// maxPause is what pauses grow to.
+	maxPause = time.Minute
 )
 
 // Pauses grow while an object waits for something that sends no event. Safe for concurrent use.
@@ -27,7 +27,7 @@ type Pauses struct {
 
 type paused struct{ first, last time.Duration }
 
-// Grow returns the pause to make: it doubles each time it is asked for in a row, up to MaxPause. An object that looks
+// Grow returns the pause to make: it doubles each time it is asked for in a row, up to maxPause. An object that looks
 // again at once, or not for long, does not poll.
 func (p *Pauses) Grow(of types.NamespacedName, pause time.Duration) time.Duration {
 	if pause < time.Second {
@@ -44,7 +44,7 @@ func (p *Pauses) Grow(of types.NamespacedName, pause time.Duration) time.Duratio
 	}
 	next := paused{pause, pause}
 	if before := p.last[of]; before.first == pause {
-		next.last = min(2*before.last, MaxPause)
+		next.last = min(2*before.last, maxPause)
 	}
 	p.last[of] = next
 	return next.last

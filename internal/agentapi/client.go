@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// ErrBusy is returned by Client.Order when the agent is in the middle of another order.
+// errBusy is returned by Client.Order when the agent is in the middle of another order.
 // Nothing was recorded: the same order may be sent again.
-var ErrBusy = errors.New("the agent is busy with another order")
+var errBusy = errors.New("the agent is busy with another order")
 
 const (
 	dialTimeout = 3 * time.Second
@@ -101,7 +101,7 @@ func (c *Client) Status(ctx context.Context, host string, since int64, wait time
 	return report, nil
 }
 
-// Order sends an order. A refusal is a result, not an error; ErrBusy means "send it again".
+// Order sends an order. A refusal is a result, not an error; errBusy means "send it again".
 func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResult, error) {
 	body, err := json.Marshal(order)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResu
 	case err != nil:
 		return OrderResult{}, err
 	case status == http.StatusServiceUnavailable:
-		return OrderResult{}, fmt.Errorf("%w: %s", ErrBusy, result.Message)
+		return OrderResult{}, fmt.Errorf("%w: %s", errBusy, result.Message)
 	case status == http.StatusOK, status == http.StatusConflict:
 		return result, nil
 	}

@@ -124,7 +124,7 @@ func TestClientOrder(t *testing.T) {
 	} {
 		status, body = s.status, s.body
 		r, err := c.Order(context.Background(), host, order)
-		if r.State != s.state || errors.Is(err, ErrBusy) != s.busy || (err != nil) != s.fails || !got.Same(order) {
+		if r.State != s.state || errors.Is(err, errBusy) != s.busy || (err != nil) != s.fails || !got.Same(order) {
 			t.Errorf("%d %v: %+v %v (sent %+v)", s.status, s.body, r, err, got)
 		}
 	}

@@ -28,8 +28,8 @@ const (
 	PasswordFile = "password"
 )
 
-// SystemKey is the number of the key that MariaDB encrypts with. It must be in the file.
-const SystemKey = 1
+// systemKey is the number of the key that MariaDB encrypts with. It must be in the file.
+const systemKey = 1
 
 const (
 	maxFile     = 64 << 10
@@ -49,7 +49,7 @@ func Make() (keyFile, password []byte, err error) {
 	}
 	key, secret, salt := random[:32], random[32:64], random[64:]
 	password = []byte(hex.EncodeToString(secret))
-	keyFile, err = seal([]byte(fmt.Sprintf("%d;%s\n", SystemKey, hex.EncodeToString(key))), password, salt)
+	keyFile, err = seal([]byte(fmt.Sprintf("%d;%s\n", systemKey, hex.EncodeToString(key))), password, salt)
 	return keyFile, password, err
 }
 
@@ -102,8 +102,8 @@ func Fingerprints(keyFile, password []byte) (map[string]string, error) {
 		out[id] = hex.EncodeToString(mac.Sum(nil)[:16])
 	}
 	switch {
-	case out[strconv.Itoa(SystemKey)] == "":
-		return nil, fmt.Errorf("the key file has no key %d, which MariaDB encrypts with", SystemKey)
+	case out[strconv.Itoa(systemKey)] == "":
+		return nil, fmt.Errorf("the key file has no key %d, which MariaDB encrypts with", systemKey)
 	case len(out) > maxKeys:
 		return nil, fmt.Errorf("the key file has %d keys, more than %d", len(out), maxKeys)
 	}

@@ -176,17 +176,17 @@ const (
 
 var ariaMagic = []byte{0xfe, 0xfe, 9}
 
-// ErrNoAria is returned for what is no index file of an Aria table.
-var ErrNoAria = errors.New("the file is no index of an Aria table")
+// errNoAria is returned for what is no index file of an Aria table.
+var errNoAria = errors.New("the file is no index of an Aria table")
 
 // ParseAria reads the beginning of an Aria table's index file (.MAI).
 func ParseAria(head []byte) (Aria, error) {
 	if len(head) < 24 || !bytes.HasPrefix(head, ariaMagic) {
-		return Aria{}, ErrNoAria
+		return Aria{}, errNoAria
 	}
 	size := int(binary.BigEndian.Uint16(head[6:]))
 	if size < 24+ariaSchemeSize || size > len(head) {
-		return Aria{}, ErrNoAria
+		return Aria{}, errNoAria
 	}
 	scheme := head[size-ariaSchemeSize:]
 	return Aria{Encrypted: scheme[0] == 1 && scheme[1] == ariaSchemeSize-2, BlockSize: ariaBlockSize}, nil

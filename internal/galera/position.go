@@ -18,8 +18,8 @@ const UndefinedSeqno int64 = -1
 // Primary with this UUID has lost its history: no node can ever join it.
 const ZeroUUID = "00000000-0000-0000-0000-000000000000"
 
-// ErrBadPosition is returned by ParsePosition for text that is not uuid:seqno.
-var ErrBadPosition = errors.New("not a position of the form uuid:seqno")
+// errBadPosition is returned by ParsePosition for text that is not uuid:seqno.
+var errBadPosition = errors.New("not a position of the form uuid:seqno")
 
 // Position is a place in a cluster's history: the state UUID and the number of
 // the last write-set. The zero value means "unknown".
@@ -41,16 +41,16 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d", p.UUID, p.Seqno)
 }
 
-// ParsePosition reads uuid:seqno as Galera prints it. It returns ErrBadPosition
+// ParsePosition reads uuid:seqno as Galera prints it. It returns errBadPosition
 // for anything else.
 func ParsePosition(s string) (Position, error) {
 	uuid, seq, ok := strings.Cut(strings.TrimSpace(s), ":")
 	if !ok || !isUUID(uuid) {
-		return Position{}, fmt.Errorf("%q: %w", s, ErrBadPosition)
+		return Position{}, fmt.Errorf("%q: %w", s, errBadPosition)
 	}
 	n, err := strconv.ParseInt(seq, 10, 64)
 	if err != nil || n < UndefinedSeqno {
-		return Position{}, fmt.Errorf("%q: %w", s, ErrBadPosition)
+		return Position{}, fmt.Errorf("%q: %w", s, errBadPosition)
 	}
 	return Position{UUID: strings.ToLower(uuid), Seqno: n}, nil
 }

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrBadSetting is returned by CheckSetting for a name or a value an option file cannot carry.
-var ErrBadSetting = errors.New("not a setting an option file can carry")
+// errBadSetting is returned by CheckSetting for a name or a value an option file cannot carry.
+var errBadSetting = errors.New("not a setting an option file can carry")
 
 // Option is one line of an option file. Keys are written as given.
 type Option struct {
@@ -110,10 +110,10 @@ func foreign(value string) bool {
 // does not check whether they are allowed; see ForbiddenSetting.
 func CheckSetting(key, value string) error {
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !isNameRune(r) }) {
-		return fmt.Errorf("%q: %w", key, ErrBadSetting)
+		return fmt.Errorf("%q: %w", key, errBadSetting)
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return fmt.Errorf("value of %s: %w", key, ErrBadSetting)
+		return fmt.Errorf("value of %s: %w", key, errBadSetting)
 	}
 	return nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/logs"
 )
 
-// BindLogFlags adds zap's flags, and returns what uses them. --log-format selects how the log is written, unless
+// bindLogFlags adds zap's flags, and returns what uses them. --log-format selects how the log is written, unless
 // --zap-encoder does.
-func BindLogFlags(fs *flag.FlagSet) func(format string) {
+func bindLogFlags(fs *flag.FlagSet) func(format string) {
 	o := &zap.Options{}
 	o.BindFlags(fs)
 	return func(format string) {

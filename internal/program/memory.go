@@ -17,8 +17,8 @@ const (
 	memoryLimit = "MEMORY_LIMIT"
 )
 
-// LimitMemory sets Go's soft memory limit. Go's own variables, GOGC and GOMEMLIMIT, take precedence.
-func LimitMemory(env func(string) string) error {
+// limitMemory sets Go's soft memory limit. Go's own variables, GOGC and GOMEMLIMIT, take precedence.
+func limitMemory(env func(string) string) error {
 	if env("GOGC") == "" {
 		debug.SetGCPercent(growth)
 	}

@@ -29,7 +29,7 @@ func TestLimitMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			debug.SetGCPercent(100)
 			debug.SetMemoryLimit(math.MaxInt64)
-			if err := LimitMemory(func(key string) string { return c.env[key] }); (err != nil) != c.fails {
+			if err := limitMemory(func(key string) string { return c.env[key] }); (err != nil) != c.fails {
 				t.Fatal(err)
 			}
 			if got := debug.SetMemoryLimit(-1); got != c.limit {

@@ -22,7 +22,7 @@ func Main(name string, logFormat *string, check func() error, run func(context.C
 		fmt.Println(version.Version)
 		return
 	}
-	setLogger := BindLogFlags(flag.CommandLine)
+	setLogger := bindLogFlags(flag.CommandLine)
 	flag.Parse()
 	setLogger(*logFormat)
 	if err := start(name, check, run); err != nil {
@@ -32,13 +32,13 @@ func Main(name string, logFormat *string, check func() error, run func(context.C
 }
 
 func start(name string, check func() error, run func(context.Context, *rest.Config) error) error {
-	if err := errors.Join(check(), LimitMemory(os.Getenv)); err != nil {
+	if err := errors.Join(check(), limitMemory(os.Getenv)); err != nil {
 		return err
 	}
 	config := ctrl.GetConfigOrDie()
 	config.UserAgent = name + "/" + version.Version
 	ctx := ctrl.SetupSignalHandler()
-	if err := WaitForAPI(ctx, config); err != nil {
+	if err := waitForAPI(ctx, config); err != nil {
 		return err
 	}
 	return run(ctx, config)

@@ -12,13 +12,13 @@ import (
 // Values of --pod-users.
 const (
 	UsersAuto     = "auto"
-	UsersFixed    = "fixed"
-	UsersAssigned = "assigned"
+	usersFixed    = "fixed"
+	usersAssigned = "assigned"
 )
 
 // CheckUsers returns an error for another value of --pod-users.
 func CheckUsers(how string) error {
-	if !slices.Contains([]string{UsersAuto, UsersFixed, UsersAssigned}, how) {
+	if !slices.Contains([]string{UsersAuto, usersFixed, usersAssigned}, how) {
 		return fmt.Errorf("--pod-users is %q, and must be auto, fixed or assigned", how)
 	}
 	return nil
@@ -28,7 +28,7 @@ func CheckUsers(how string) error {
 // of its own.
 func AssignedUsers(how string, config *rest.Config) (bool, error) {
 	if how != UsersAuto {
-		return how == UsersAssigned, nil
+		return how == usersAssigned, nil
 	}
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {

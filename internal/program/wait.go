@@ -18,9 +18,9 @@ const (
 	apiStartTimeout = 4 * time.Minute
 )
 
-// WaitForAPI returns as soon as the API server answers, an error after apiStartTimeout. A process that ended instead
+// waitForAPI returns as soon as the API server answers, an error after apiStartTimeout. A process that ended instead
 // would be restarted later and later (up to five minutes): after a power cut the databases would wait for that.
-func WaitForAPI(ctx context.Context, config *rest.Config) error {
+func waitForAPI(ctx context.Context, config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.Timeout = apiTimeout
 	api, err := discovery.NewDiscoveryClientForConfig(config)

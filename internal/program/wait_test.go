@@ -38,7 +38,7 @@ func TestWaitForAPI(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				err := WaitForAPI(t.Context(), &rest.Config{Host: "https://api", QPS: -1, Transport: network{start.Add(test.away)}})
+				err := waitForAPI(t.Context(), &rest.Config{Host: "https://api", QPS: -1, Transport: network{start.Add(test.away)}})
 				if (err != nil) != test.fails || test.fails && !strings.Contains(err.Error(), "no route to host") {
 					t.Errorf("returned %v", err)
 				}

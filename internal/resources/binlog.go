@@ -6,15 +6,15 @@ import (
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
-// LocalDomain is the GTID domain of what a node writes for itself (wsrep_on=OFF). What is replicated has
+// localDomain is the GTID domain of what a node writes for itself (wsrep_on=OFF). What is replicated has
 // wsrep_gtid_domain_id, 0.
-const LocalDomain = "1"
+const localDomain = "1"
 
 // BinlogSettings are what the binary log of a node needs, to have the same GTIDs on every node. They belong to the
 // operator while spec.backup.pointInTime is enabled.
 func BinlogSettings() map[string]string {
 	return map[string]string{"log_bin": "binlog", "log_slave_updates": "ON", "wsrep_gtid_mode": "ON",
-		"gtid_domain_id": LocalDomain,
+		"gtid_domain_id": localDomain,
 		"loose_slave_connections_needed_for_purge": "0"}
 }
 

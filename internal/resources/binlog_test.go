@@ -21,7 +21,7 @@ func TestBinlogSettings(t *testing.T) {
 	c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
 	have := Settings(c)
 	for name, want := range map[string]string{"log_bin": "binlog", "wsrep_gtid_mode": "ON", "log_slave_updates": "ON",
-		"gtid_domain_id": LocalDomain, "max_connections": "7", "sync-binlog": "0", "max_binlog_total_size": "1G"} {
+		"gtid_domain_id": localDomain, "max_connections": "7", "sync-binlog": "0", "max_binlog_total_size": "1G"} {
 		if have[name] != want {
 			t.Errorf("%s is %q instead of %q", name, have[name], want)
 		}

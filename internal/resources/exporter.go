@@ -20,8 +20,8 @@ const (
 	// environment.
 	exporterFile = "my.cnf"
 	exporterDSN  = "dsn"
-	// ExporterPassword is the key of the account's password.
-	ExporterPassword = "password"
+	// exporterPassword is the key of the account's password.
+	exporterPassword = "password"
 	// exporterHost is where the exporter finds the server: in its own pod. The account may come from nowhere else.
 	exporterHost = "127.0.0.1"
 )
@@ -51,7 +51,7 @@ func ExporterUser(c *v1alpha1.GaleraCluster) *v1alpha1.GaleraUser {
 			ClusterRef: v1alpha1.ClusterReference{Name: c.Name},
 			Host:       exporterHost,
 			Authentication: v1alpha1.AuthenticationSpec{PasswordSecretRef: &v1alpha1.PasswordKey{Name: ExporterName(c),
-				Key: ExporterPassword}},
+				Key: exporterPassword}},
 			Require: v1alpha1.RequireTLS,
 			Grants: []v1alpha1.GrantSpec{
 				{Privileges: []string{"PROCESS"}, Database: "*", Table: "*"},
@@ -75,7 +75,7 @@ func ExporterSecret(c *v1alpha1.GaleraCluster, password string) *corev1.Secret {
 		ObjectMeta: ownedMeta(c, ExporterName(c)),
 		Type:       corev1.SecretTypeOpaque,
 		Data: map[string][]byte{
-			ExporterPassword: []byte(password),
+			exporterPassword: []byte(password),
 			exporterFile:     []byte("[client]\nuser=" + user + "\npassword=" + password + "\nhost=" + exporterHost + "\n"),
 			exporterDSN:      []byte(user + ":" + password + "@tcp(" + exporterHost + ":3306)/?tls=skip-verify"),
 		},

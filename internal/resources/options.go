@@ -16,7 +16,7 @@ type Options struct {
 	ClusterDomain string
 	// AssignedUsers reports whether pods name no user and no group: the namespace assigns them, as on OpenShift.
 	AssignedUsers bool
-	// PodLabels and PodAnnotations are what spec.podTemplate may set alongside DefaultPodLabels and DefaultPodAnnotations.
+	// PodLabels and PodAnnotations are what spec.podTemplate may set alongside defaultPodLabels and defaultPodAnnotations.
 	PodLabels, PodAnnotations []string
 	// LogFormat is how agents, Jobs and sidecars of the operator's choice write their logs: text or json; "" is text.
 	LogFormat string

@@ -13,8 +13,8 @@ import (
 // label can make a pod part of any Service or policy of its namespace, and an annotation can bring a cloud's role,
 // secrets of a vault or a network. So only keys that bring no right are here.
 var (
-	DefaultPodLabels      = []string{"team", "cost-center", "sidecar.istio.io/inject"}
-	DefaultPodAnnotations = []string{
+	defaultPodLabels      = []string{"team", "cost-center", "sidecar.istio.io/inject"}
+	defaultPodAnnotations = []string{
 		"prometheus.io/", "fluentbit.io/", "sidecar.istio.io/inject", "linkerd.io/inject",
 		"cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt",
 	}
@@ -27,7 +27,7 @@ func RefusedPodMetadata(c *v1alpha1.GaleraCluster, opts Options) (labels, annota
 	if t == nil {
 		return nil, nil
 	}
-	return refusedKeys(t.Labels, DefaultPodLabels, opts.PodLabels), refusedKeys(t.Annotations, DefaultPodAnnotations,
+	return refusedKeys(t.Labels, defaultPodLabels, opts.PodLabels), refusedKeys(t.Annotations, defaultPodAnnotations,
 		opts.PodAnnotations)
 }
 
@@ -59,8 +59,8 @@ func WithPodMetadata(c *v1alpha1.GaleraCluster, have *appsv1.StatefulSet, opts O
 		return c
 	}
 	of := have.Spec.Template
-	t.Labels = taken(of.Labels, t.Labels, DefaultPodLabels, opts.PodLabels)
-	t.Annotations = taken(of.Annotations, t.Annotations, DefaultPodAnnotations, opts.PodAnnotations)
+	t.Labels = taken(of.Labels, t.Labels, defaultPodLabels, opts.PodLabels)
+	t.Annotations = taken(of.Annotations, t.Annotations, defaultPodAnnotations, opts.PodAnnotations)
 	for key := range Labels(c) {
 		delete(t.Labels, key)
 	}

@@ -108,7 +108,7 @@ func TestAnEmptyVolumeNeedsADonor(t *testing.T) {
 		in := healthy()
 		fails(&in, reason)
 		away(&in, 0, 2)
-		if p := FirstProblem(in); p == nil || strings.Contains(p.Command, "pvc") {
+		if p := firstProblem(in); p == nil || strings.Contains(p.Command, "pvc") {
 			t.Errorf("%s: %+v", reason, p)
 		}
 	}

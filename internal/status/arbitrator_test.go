@@ -80,7 +80,7 @@ func TestArbitratorInConditions(t *testing.T) {
 			in := arbitrated()
 			tc.change(&in)
 			enc := encrypted(in, proved(in))
-			rdy, quorum := ready(in, FirstProblem(in), enc), quorumHealthy(in)
+			rdy, quorum := ready(in, firstProblem(in), enc), quorumHealthy(in)
 			if rdy.status != tc.ready || enc.status != tc.encrypted || quorum.status != tc.quorum {
 				t.Errorf("ready %+v\nencrypted %+v\nquorum %+v", rdy, enc, quorum)
 			}
@@ -96,11 +96,11 @@ func TestArbitratorWithoutGarbd(t *testing.T) {
 	in.Snapshot.Arbitrator.Process, in.Snapshot.Arbitrator.Counted = "", false
 	in.Snapshot.Arbitrator.Failure = &galera.Failure{Reason: agentapi.FailureNoArbitrator,
 		Message: "the image has no garbd"}
-	if p := FirstProblem(in); p == nil || p.Reason != v1alpha1.ReasonArbitratorUnusable || !p.Blocked {
+	if p := firstProblem(in); p == nil || p.Reason != v1alpha1.ReasonArbitratorUnusable || !p.Blocked {
 		t.Errorf("%+v", p)
 	}
 	in.Snapshot.Arbitrator.Wanted, in.Snapshot.Arbitrator.Deployed = false, false
-	if p := FirstProblem(in); p != nil && p.Reason == v1alpha1.ReasonArbitratorUnusable {
+	if p := firstProblem(in); p != nil && p.Reason == v1alpha1.ReasonArbitratorUnusable {
 		t.Errorf("of one that was removed: %+v", p)
 	}
 	in = arbitrated()

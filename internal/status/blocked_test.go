@@ -31,7 +31,7 @@ func TestBlockedStatement(t *testing.T) {
 		seen := in.Seen["n-1"]
 		seen.Report.Blocked = c.of
 		in.Seen["n-1"] = seen
-		p := FirstProblem(in)
+		p := firstProblem(in)
 		if c.of == nil {
 			if p != nil {
 				t.Errorf("%s: %+v", name, p)
@@ -48,7 +48,7 @@ func TestBlockedStatement(t *testing.T) {
 			}
 		}
 		seen.Live = false
-		if in.Seen["n-1"] = seen; FirstProblem(in) != nil && FirstProblem(in).Reason == v1alpha1.ReasonStatementBlocked {
+		if in.Seen["n-1"] = seen; firstProblem(in) != nil && firstProblem(in).Reason == v1alpha1.ReasonStatementBlocked {
 			t.Errorf("%s: an agent that does not answer", name)
 		}
 	}

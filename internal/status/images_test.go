@@ -96,7 +96,7 @@ func TestImages(t *testing.T) {
 			in := healthy()
 			in.Decision.Reason = plan.ReasonHealthy
 			c.change(&in)
-			problem := FirstProblem(in)
+			problem := firstProblem(in)
 			v := ready(in, problem, proved(in))
 			reported := v.message
 			if problem != nil {

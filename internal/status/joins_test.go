@@ -104,14 +104,14 @@ func TestTransferProblems(t *testing.T) {
 	} {
 		in := healthy()
 		c.edit(&in)
-		p := FirstProblem(in)
+		p := firstProblem(in)
 		if p == nil || p.Reason != c.reason || p.Blocked != c.blocked {
 			t.Errorf("%s: %+v, want %s, blocked %v", name, p, c.reason, c.blocked)
 		} else if strings.HasSuffix(p.Message, "as it is") {
 			t.Errorf("%s: %q does not describe what to do", name, p.Message)
 		}
 	}
-	if p := FirstProblem(healthy()); p != nil {
+	if p := firstProblem(healthy()); p != nil {
 		t.Errorf("a healthy cluster has the problem %+v", p)
 	}
 }

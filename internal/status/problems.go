@@ -47,9 +47,9 @@ var checks = []check{
 	expanding,
 }
 
-// FirstProblem returns the most important problem, nil when there is none. What requires manual action comes before
+// firstProblem returns the most important problem, nil when there is none. What requires manual action comes before
 // what passes.
-func FirstProblem(in Input) *validate.Problem {
+func firstProblem(in Input) *validate.Problem {
 	all := problems(in)
 	for _, p := range all {
 		if p.Blocked {

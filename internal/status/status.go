@@ -19,7 +19,7 @@ import (
 // epoch, operation, lastOperation) are left alone.
 func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	c := in.cluster()
-	problem := FirstProblem(in)
+	problem := firstProblem(in)
 	proof := proved(in)
 	enc := encrypted(in, proof)
 	rdy := ready(in, problem, proof)

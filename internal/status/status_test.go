@@ -166,8 +166,8 @@ func TestRigidAdvice(t *testing.T) {
 	}
 	says(t, volumes(in), back)
 	fails(&in, agentapi.FailureDiskFull)
-	says(t, FirstProblem(in), back)
-	if p := FirstProblem(in); strings.Contains(p.Message, "raise spec.storage.size") {
+	says(t, firstProblem(in), back)
+	if p := firstProblem(in); strings.Contains(p.Message, "raise spec.storage.size") {
 		t.Errorf("it cannot: %s", p.Message)
 	}
 }

@@ -46,7 +46,7 @@ func TestFileSystemResizePending(t *testing.T) {
 		if c.full {
 			in.Snapshot.Members[1].Failure = &galera.Failure{Reason: agentapi.FailureDiskFull, Message: "no space left"}
 		}
-		got := FirstProblem(in)
+		got := firstProblem(in)
 		if got == nil || got.Reason != c.reason || got.Blocked != c.blocked || strings.Contains(got.Message,
 			"kubectl delete pod n-1 -n demo") != c.blocked {
 			t.Errorf("%s: %+v", name, got)
@@ -88,7 +88,7 @@ func TestClaimHeld(t *testing.T) {
 		if c.change != nil {
 			c.change(&in)
 		}
-		got := FirstProblem(in)
+		got := firstProblem(in)
 		if got == nil || got.Reason != v1alpha1.ReasonClaimHeld || got.Blocked != c.blocked || got.Command != c.command ||
 			!strings.Contains(got.Message, c.says) || !strings.Contains(got.Message, c.command) {
 			t.Errorf("%s: %+v", name, got)

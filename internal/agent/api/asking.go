@@ -12,7 +12,7 @@ import (
 const (
 	PaceWaiting = 500 * time.Millisecond
 	PaceJoining = time.Second
-	PaceIdle    = 15 * time.Second
+	paceIdle    = 15 * time.Second
 )
 
 // Polling asks the other members over and over: quickly while that decides something. Safe for concurrent use; the zero

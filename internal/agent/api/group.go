@@ -52,6 +52,6 @@ func (g *Peers) Watch(served bool) {
 // SlowDown polls the others rarely, once nothing has changed for a while.
 func (g *Peers) SlowDown() {
 	if time.Now().After(g.watchUntil) {
-		g.Set(PaceIdle)
+		g.Set(paceIdle)
 	}
 }

@@ -43,7 +43,7 @@ func (a *Attempts) FailTransfer(f *agentapi.Failure, donor string, now time.Time
 	if f.Reason == agentapi.FailureDiskFull {
 		a.FailedDonor = "" // a full disk here is not the donor's fault; a certificate may be either's
 	}
-	a.RetryAt = now.Add(TransferBackoff(a.Failed))
+	a.RetryAt = now.Add(transferBackoff(a.Failed))
 }
 
 // Crash records the end of a server that had served, or that hung. The next attempt waits longer every time, as each is
@@ -54,7 +54,7 @@ func (a *Attempts) Crash(f *agentapi.Failure, now time.Time) {
 	}
 	a.Crashed++
 	wait := crashBackoff(a.Crashed)
-	if wait > RetryAfterCrash {
+	if wait > retryAfterCrash {
 		reported := *f
 		reported.Message += fmt.Sprintf("; that was the end number %d in a row after less than %s of service, "+
 			"and the next attempt waits for %s", a.Crashed, servedLong, wait)

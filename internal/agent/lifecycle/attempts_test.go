@@ -31,8 +31,8 @@ func TestRetryIn(t *testing.T) {
 		"nothing":                            {func(*Attempts) {}, 0},
 		"one failed":                         {func(a *Attempts) { a.Fail(f, now) }, Backoff(1)},
 		"two failed":                         {func(a *Attempts) { a.Fail(f, now); a.Fail(f, now) }, Backoff(2)},
-		"a transfer failed":                  {func(a *Attempts) { a.FailTransfer(f, "b", now) }, TransferBackoff(1)},
-		"it crashed":                         {func(a *Attempts) { a.Crash(f, now) }, RetryAfterCrash},
+		"a transfer failed":                  {func(a *Attempts) { a.FailTransfer(f, "b", now) }, transferBackoff(1)},
+		"it crashed":                         {func(a *Attempts) { a.Crash(f, now) }, retryAfterCrash},
 		"failed, then another configuration": {func(a *Attempts) { a.Fail(f, now); a.Retry() }, 0},
 		"a copy was cut off, then another configuration": {func(a *Attempts) {
 			a.RecordInterruptedSST(now)
@@ -61,7 +61,7 @@ func TestCrashesInARow(t *testing.T) {
 		a.Crash(&agentapi.Failure{Message: "signal 6"}, now)
 		return a.RetryIn(now)
 	}
-	for n, want := range []time.Duration{RetryAfterCrash, RetryAfterCrash, RetryAfterCrash, 5 * time.Second,
+	for n, want := range []time.Duration{retryAfterCrash, retryAfterCrash, retryAfterCrash, 5 * time.Second,
 		10 * time.Second,
 		20 * time.Second} {
 		if got := crash(time.Minute); got != want {
@@ -86,14 +86,14 @@ func TestCrashesInARow(t *testing.T) {
 	if got := a.RetryIn(now); got != maxCrashBackoff {
 		t.Errorf("after many crashes: %s, want %s", got, maxCrashBackoff)
 	}
-	if got := crash(servedLong); got != RetryAfterCrash || a.Failure.Message != "signal 6" {
+	if got := crash(servedLong); got != retryAfterCrash || a.Failure.Message != "signal 6" {
 		t.Errorf("it served for long: %s, %s", got, a.Failure.Message)
 	}
 	for range crashesBeforeBackoff {
 		crash(time.Second)
 	}
 	a.Retry()
-	if got := crash(time.Second); got != RetryAfterCrash {
+	if got := crash(time.Second); got != retryAfterCrash {
 		t.Errorf("after another configuration: %s", got)
 	}
 }

@@ -21,9 +21,9 @@ func Backoff(n int) time.Duration {
 // keeps a transfer from ending well goes away silently, and the data are safe elsewhere.
 const maxTransferBackoff = 5 * time.Minute
 
-// TransferBackoff is how long to wait after an attempt that failed in a full transfer, the n-th failed
+// transferBackoff is how long to wait after an attempt that failed in a full transfer, the n-th failed
 // one in a row, n from 1.
-func TransferBackoff(n int) time.Duration {
+func transferBackoff(n int) time.Duration {
 	return min(maxTransferBackoff, RetryAfterTransfer<<min(max(n, 1)-1, 8))
 }
 
@@ -38,13 +38,13 @@ const (
 // crashBackoff is how long to wait after the n-th server in a row that ended shortly after it had begun to serve, n
 // from 1.
 func crashBackoff(n int) time.Duration {
-	return min(maxCrashBackoff, RetryAfterCrash<<min(max(n-crashesBeforeBackoff, 0), 8))
+	return min(maxCrashBackoff, retryAfterCrash<<min(max(n-crashesBeforeBackoff, 0), 8))
 }
 
 const (
-	// RetryAfterCrash is how long a member stays down at least whose server crashed while it served, or was killed because
+	// retryAfterCrash is how long a member stays down at least whose server crashed while it served, or was killed because
 	// it hung.
-	RetryAfterCrash = 2500 * time.Millisecond
+	retryAfterCrash = 2500 * time.Millisecond
 	// noticedWithin is how long it stays down at most because others count on it still. One that came back before they
 	// agree that it is gone would lengthen their agreement, during which no node can write.
 	noticedWithin = 10 * time.Second

@@ -22,7 +22,7 @@ func TestBackoff(t *testing.T) {
 func TestTransferBackoff(t *testing.T) {
 	var before time.Duration
 	for n := range 40 {
-		got := TransferBackoff(n)
+		got := transferBackoff(n)
 		if got < RetryAfterTransfer || got < before || got > 5*time.Minute {
 			t.Errorf("%d: %s after %s", n, got, before)
 		}

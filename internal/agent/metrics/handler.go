@@ -10,9 +10,9 @@ import (
 
 // What can be asked for with collect[], as mysqld_exporter names its own; without it, everything is answered.
 const (
-	CollectGalera    = "galera"
-	CollectStatus    = "global_status"
-	CollectVariables = "global_variables"
+	collectGalera    = "galera"
+	collectStatus    = "global_status"
+	collectVariables = "global_variables"
 )
 
 // maxScrapes is how many scrapes are answered at a time. Each costs memory that is mariadbd's, too.
@@ -68,14 +68,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wanted = selection{}
 		for _, name := range names {
 			switch name {
-			case CollectGalera:
+			case collectGalera:
 				wanted.galera = true
-			case CollectStatus:
+			case collectStatus:
 				wanted.db.Status = true
-			case CollectVariables:
+			case collectVariables:
 				wanted.db.Variables = true
 			default:
-				http.Error(w, fmt.Sprintf("collect[]: there are %s, %s and %s", CollectGalera, CollectStatus, CollectVariables),
+				http.Error(w, fmt.Sprintf("collect[]: there are %s, %s and %s", collectGalera, collectStatus, collectVariables),
 					http.StatusBadRequest)
 				return
 			}

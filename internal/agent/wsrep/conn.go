@@ -57,7 +57,7 @@ func (c *Conn) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	return ParseStatus(v), nil
+	return parseStatus(v), nil
 }
 
 // Version returns the server's version.

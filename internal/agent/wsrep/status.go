@@ -35,9 +35,9 @@ type Status struct {
 	Written int64
 }
 
-// ParseStatus makes a Status of what SHOW GLOBAL STATUS returned. What is missing or strange
+// parseStatus makes a Status of what SHOW GLOBAL STATUS returned. What is missing or strange
 // stays unknown.
-func ParseStatus(v map[string]string) Status {
+func parseStatus(v map[string]string) Status {
 	s := Status{
 		Server: agentapi.Server{
 			Component:    component(v["wsrep_cluster_status"]),

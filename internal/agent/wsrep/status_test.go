@@ -9,7 +9,7 @@ import (
 const someUUID = "90e0b86f-e577-11f1-b9b1-fa90d5744545"
 
 func TestParseStatus(t *testing.T) {
-	s := ParseStatus(map[string]string{
+	s := parseStatus(map[string]string{
 		"wsrep_cluster_status": "Primary", "wsrep_local_state_comment": "Joining: receiving State Transfer",
 		"wsrep_ready": "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID,
 		"wsrep_last_committed": "17", "wsrep_cluster_conf_id": "18446744073709551615", "wsrep_cluster_size": "3",
@@ -28,7 +28,7 @@ func TestParseStatus(t *testing.T) {
 	if s.Evicted || s.Agreed {
 		t.Errorf("no server was evicted: %+v", s)
 	}
-	if s := ParseStatus(map[string]string{"wsrep_evs_state": "OPERATIONAL",
+	if s := parseStatus(map[string]string{"wsrep_evs_state": "OPERATIONAL",
 		"wsrep_evs_evict_list": someUUID}); !s.Evicted || !s.Agreed {
 		t.Errorf("a server was evicted: %+v", s)
 	}
@@ -38,7 +38,7 @@ func TestParseStatus(t *testing.T) {
 }
 
 func TestParseStatusKnowsNothingFromNothing(t *testing.T) {
-	s := ParseStatus(nil)
+	s := parseStatus(nil)
 	if s.Server.Component != galera.ComponentUnknown || s.Server.State != galera.NodeUnknown || s.Position.Known() ||
 		s.Server.Index != -1 {
 		t.Errorf("%+v", s)
@@ -54,11 +54,11 @@ func TestParseStatusOfOneThatLeft(t *testing.T) {
 		"wsrep_last_committed":  "150",
 		"wsrep_cluster_conf_id": "2", "wsrep_cluster_size": "2",
 	}
-	if s := ParseStatus(v); s.Server.Component != galera.ComponentDisconnected || s.Server.Size != 0 {
+	if s := parseStatus(v); s.Server.Component != galera.ComponentDisconnected || s.Server.Size != 0 {
 		t.Errorf("in no group: %+v", s.Server)
 	}
 	v["wsrep_gcomm_uuid"], v["wsrep_evs_state"] = someUUID, "GATHER"
-	if s := ParseStatus(v); s.Server.Component != galera.ComponentNonPrimary {
+	if s := parseStatus(v); s.Server.Component != galera.ComponentNonPrimary {
 		t.Errorf("in a group without quorum: %+v", s.Server)
 	}
 }

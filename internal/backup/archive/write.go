@@ -29,7 +29,7 @@ const (
 type Options struct {
 	Recipients  []age.Recipient
 	Compression string
-	// Level of Zstd: one of Levels, "" for the fastest.
+	// Level of Zstd: one of levels, "" for the fastest.
 	Level string
 	// PartSize in bytes; 0 is PartSize.
 	PartSize int
@@ -37,8 +37,8 @@ type Options struct {
 	Put func(ctx context.Context, index int, data []byte) error
 }
 
-// Levels are those of Zstd, by their names in the API.
-var Levels = map[string]zstd.EncoderLevel{"": zstd.SpeedFastest, "Fastest": zstd.SpeedFastest,
+// levels are those of Zstd, by their names in the API.
+var levels = map[string]zstd.EncoderLevel{"": zstd.SpeedFastest, "Fastest": zstd.SpeedFastest,
 	"Default": zstd.SpeedDefault, "Better": zstd.SpeedBetterCompression, "Best": zstd.SpeedBestCompression}
 
 // Written is what Write has stored.
@@ -68,7 +68,7 @@ func writeStream(dst io.Writer, src io.Reader, o Options) (int64, error) {
 	}
 	var n int64
 	if o.Compression == manifest.CompressionZstd {
-		level, known := Levels[o.Level]
+		level, known := levels[o.Level]
 		if !known {
 			return 0, fmt.Errorf("the program knows no level of compression %q: it is older than the operator", o.Level)
 		}

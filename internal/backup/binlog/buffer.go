@@ -26,7 +26,7 @@ type Buffer struct {
 // Write implements io.Writer.
 func (b *Buffer) Write(p []byte) (int, error) {
 	if b.size+int64(len(p)) > maxEvent {
-		return 0, fmt.Errorf("%w: of more than %d bytes", ErrEvent, maxEvent)
+		return 0, fmt.Errorf("%w: of more than %d bytes", errEvent, maxEvent)
 	}
 	if b.file == nil && b.size+int64(len(p)) <= maxInMemory {
 		b.memory = append(b.memory, p...)

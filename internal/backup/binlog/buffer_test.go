@@ -31,10 +31,10 @@ func TestBuffer(t *testing.T) {
 // TestBufferFails: where no file can be made, that is named, and the binary log is not called damaged.
 func TestBufferFails(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()+"/missing")
-	if _, err := Next(binlogtest.Large(4, 2*maxInMemory), &Buffer{}); !IsOwn(err) || errors.Is(err, ErrEvent) {
+	if _, err := Next(binlogtest.Large(4, 2*maxInMemory), &Buffer{}); !IsOwn(err) || errors.Is(err, errEvent) {
 		t.Error(err)
 	}
-	if _, err := (&Buffer{size: maxEvent}).Write([]byte{0}); !errors.Is(err, ErrEvent) {
+	if _, err := (&Buffer{size: maxEvent}).Write([]byte{0}); !errors.Is(err, errEvent) {
 		t.Errorf("an event of any size is taken: %v", err)
 	}
 }

@@ -51,13 +51,13 @@ var varSizes = [256]int{0: 5, 1: 9, 3: 5, 4: 7, 7: 3, 8: 3, 9: 9, 10: 5}
 // Event is one event of a binary log as the server has written it, with its checksum.
 type Event []byte
 
-// ErrEvent is returned for bytes that are no event.
-var ErrEvent = errors.New("not an event of a binary log")
+// errEvent is returned for bytes that are no event.
+var errEvent = errors.New("not an event of a binary log")
 
 // Check reports whether the length is what the header says.
 func (e Event) Check() error {
 	if len(e) < headerSize || int(binary.LittleEndian.Uint32(e[9:])) != len(e) {
-		return ErrEvent
+		return errEvent
 	}
 	return nil
 }
@@ -244,13 +244,13 @@ func Next(r io.Reader, b *Buffer) (Event, error) {
 	head := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, head); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = ErrEvent
+			err = errEvent
 		}
 		return nil, err
 	}
 	size := binary.LittleEndian.Uint32(head[9:])
 	if size < headerSize || size > maxEvent {
-		return nil, fmt.Errorf("%w: of %d bytes", ErrEvent, size)
+		return nil, fmt.Errorf("%w: of %d bytes", errEvent, size)
 	}
 	if _, err := b.Write(head); err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func Next(r io.Reader, b *Buffer) (Event, error) {
 	case IsOwn(err):
 		return nil, err
 	case err != nil:
-		return nil, ErrEvent
+		return nil, errEvent
 	}
 	return b.Event()
 }

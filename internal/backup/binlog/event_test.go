@@ -96,13 +96,13 @@ func TestNext(t *testing.T) {
 	if e, err := Next(r, &Buffer{}); err != nil || !e.IsFormat() || !e.Sums() {
 		t.Errorf("%v %v", e, err)
 	}
-	if _, err := Next(r, &Buffer{}); !errors.Is(err, ErrEvent) {
+	if _, err := Next(r, &Buffer{}); !errors.Is(err, errEvent) {
 		t.Errorf("an event that is cut off: %v", err)
 	}
 	if _, err := Next(bytes.NewReader(nil), &Buffer{}); !errors.Is(err, io.EOF) {
 		t.Errorf("the end: %v", err)
 	}
-	if _, err := Next(bytes.NewReader(make([]byte, 40)), &Buffer{}); !errors.Is(err, ErrEvent) {
+	if _, err := Next(bytes.NewReader(make([]byte, 40)), &Buffer{}); !errors.Is(err, errEvent) {
 		t.Errorf("no event: %v", err)
 	}
 	if (Event{1, 2}).Check() == nil {

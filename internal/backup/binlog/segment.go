@@ -22,8 +22,8 @@ const (
 	MaxLines   = 32
 	MaxHoles   = 16
 	MaxForeign = 128
-	// MaxAnchors bounds how many transactions of a segment have their seqno in its head.
-	MaxAnchors = 32
+	// maxAnchors bounds how many transactions of a segment have their seqno in its head.
+	maxAnchors = 32
 	maxWhy     = 1 << 10
 	maxHoleWhy = 256
 )
@@ -184,7 +184,7 @@ func (h Head) SeqnoAtLeast(number uint64) int64 {
 
 // AddAnchor notes the seqno of a transaction, 0 for one that does not name it.
 func (h *Head) AddAnchor(number uint64, seqno int64) {
-	if seqno == 0 || len(h.Anchors) == MaxAnchors {
+	if seqno == 0 || len(h.Anchors) == maxAnchors {
 		return
 	}
 	if n := len(h.Anchors); n > 0 {

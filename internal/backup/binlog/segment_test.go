@@ -24,7 +24,7 @@ func TestLargestHead(t *testing.T) {
 		Lines: slices.Repeat([]Line{{History: strings.Repeat("h", 36), ID: strings.Repeat("i", 80), Epoch: math.MaxInt64,
 			Start: math.MaxInt64, Copied: true, After: g}}, MaxLines),
 		Holes:      slices.Repeat([]Hole{{After: g, Next: g, Why: nodes}}, MaxHoles),
-		Anchors:    slices.Repeat([]Anchor{{Number: math.MaxUint64, Seqno: math.MaxInt64}}, MaxAnchors),
+		Anchors:    slices.Repeat([]Anchor{{Number: math.MaxUint64, Seqno: math.MaxInt64}}, maxAnchors),
 		Foreign:    slices.Repeat([]GTID{g}, MaxForeign),
 		Recipients: slices.Repeat([]string{strings.Repeat("r", 62)}, 16)}
 	text, err := h.Encode()

@@ -24,7 +24,7 @@ func AccountName(s *v1alpha1.GaleraBackupStore) string {
 func Account(s *v1alpha1.GaleraBackupStore) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-		ObjectMeta: owned(s, "GaleraBackupStore", AccountName(s), "", ComponentStore, v1alpha1.LabelStore,
+		ObjectMeta: owned(s, "GaleraBackupStore", AccountName(s), "", componentStore, v1alpha1.LabelStore,
 			s.Name),
 		AutomountServiceAccountToken: new(false),
 	}

@@ -20,8 +20,8 @@ import (
 
 const (
 	component = "app.kubernetes.io/component"
-	// ComponentStore is the value of that label on the Jobs that check a store.
-	ComponentStore = "backup-store"
+	// componentStore is the value of that label on the Jobs that check a store.
+	componentStore = "backup-store"
 	// ComponentBackup is that of Jobs that read a node, or remove a backup: agents are reached by them alone.
 	ComponentBackup = resources.ComponentBackup
 	// ComponentVerify is that of Jobs that test a backup.
@@ -83,7 +83,7 @@ func gvk(kind string) schema.GroupVersionKind { return v1alpha1.GroupVersion.Wit
 
 // Check is the Job that shows whether a store can be used.
 func Check(s *v1alpha1.GaleraBackupStore, o Options) (*batchv1.Job, error) {
-	meta := owned(s, "GaleraBackupStore", CheckName(s), "", ComponentStore, v1alpha1.LabelStore, s.Name)
+	meta := owned(s, "GaleraBackupStore", CheckName(s), "", componentStore, v1alpha1.LabelStore, s.Name)
 	return render(meta, nil, s, task.Task{Check: &task.Check{Recipients: s.Spec.Encryption.Recipients,
 		SingleWriter: s.Spec.SingleWriter}}, checkSeconds, o, nil)
 }

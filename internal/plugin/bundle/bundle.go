@@ -15,8 +15,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/redact"
 )
 
-// Readme is the page that describes what is in a bundle.
-const Readme = "README.txt"
+// readme is the page that describes what is in a bundle.
+const readme = "README.txt"
 
 // Bundle collects files in memory. Each passes the Redactor: nothing gets past it.
 type Bundle struct {
@@ -80,7 +80,7 @@ func (b *Bundle) Write(w io.Writer, now time.Time) error {
 		_, err := io.WriteString(archive, text)
 		return err
 	}
-	if err := put(Readme, b.page()); err != nil {
+	if err := put(readme, b.page()); err != nil {
 		return err
 	}
 	for _, path := range b.Files() {
