@@ -2,10 +2,7 @@ package agentapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 )
 
 // PathNumbers takes an Alignment.
@@ -42,14 +39,7 @@ func (a Alignment) Check() error {
 
 // AlignNumbers asks an agent to have all nodes count GTIDs from one number on.
 func (c *Client) AlignNumbers(ctx context.Context, host string, a Alignment) (AlignmentResult, error) {
-	body, err := json.Marshal(a)
-	if err != nil {
-		return AlignmentResult{}, err
-	}
 	var result AlignmentResult
-	status, err := c.post(ctx, host, PathNumbers, body, &result)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
-	}
+	err := c.ask(ctx, host, PathNumbers, a, &result, &result.Message)
 	return result, err
 }

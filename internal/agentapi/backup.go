@@ -5,10 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"regexp"
 	"time"
 
@@ -94,14 +91,6 @@ type BackupResult struct {
 
 // AdmitBackup announces to an agent who may take a backup of it. An error explains why none is given.
 func (c *Client) AdmitBackup(ctx context.Context, host string, a BackupAdmission) error {
-	body, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
 	var result BackupResult
-	status, err := c.post(ctx, host, PathBackups, body, &result)
-	if err == nil && status != http.StatusOK {
-		return fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
-	}
-	return err
+	return c.ask(ctx, host, PathBackups, a, &result, &result.Message)
 }

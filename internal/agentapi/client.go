@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -103,12 +104,8 @@ func (c *Client) Status(ctx context.Context, host string, since int64, wait time
 
 // Order sends an order. A refusal is a result, not an error; errBusy means "send it again".
 func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResult, error) {
-	body, err := json.Marshal(order)
-	if err != nil {
-		return OrderResult{}, err
-	}
 	var result OrderResult
-	status, err := c.post(ctx, host, PathOrders, body, &result)
+	status, err := c.post(ctx, host, PathOrders, order, &result)
 	switch {
 	case err != nil:
 		return OrderResult{}, err
@@ -122,29 +119,23 @@ func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResu
 
 // ReportPrimary reports to an agent which member clients are sent to.
 func (c *Client) ReportPrimary(ctx context.Context, host, name string) error {
-	body, err := json.Marshal(Primary{Name: name})
-	if err != nil {
-		return err
-	}
-	status, err := c.post(ctx, host, PathPrimary, body, &Primary{})
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("agent at %s: HTTP %d", host, status)
-	}
-	return err
+	return c.ask(ctx, host, PathPrimary, Primary{Name: name}, &Primary{}, new(string))
 }
 
 // Evict asks an agent to evict a terminated server from its group. An error explains why it did not.
 func (c *Client) Evict(ctx context.Context, host string, e Eviction) error {
-	body, err := json.Marshal(e)
-	if err != nil {
+	var result EvictionResult
+	return c.ask(ctx, host, PathEvictions, e, &result, &result.Message)
+}
+
+// ask posts a question whose answer is an error unless its status is 200. message is the part of the answer that
+// explains why.
+func (c *Client) ask(ctx context.Context, host, path string, question, answer any, message *string) error {
+	status, err := c.post(ctx, host, path, question, answer)
+	if err != nil || status == http.StatusOK {
 		return err
 	}
-	var result EvictionResult
-	status, err := c.post(ctx, host, PathEvictions, body, &result)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
-	}
-	return err
+	return fmt.Errorf("agent at %s: %s", host, strings.TrimSuffix(fmt.Sprintf("HTTP %d: %s", status, *message), ": "))
 }
 
 // request is one question; most bounds the answer.
@@ -157,7 +148,12 @@ type request struct {
 	check func([]byte) error
 }
 
-func (c *Client) post(ctx context.Context, host, path string, body []byte, into any) (int, error) {
+// post sends a question as JSON, decodes the answer, and returns its status.
+func (c *Client) post(ctx context.Context, host, path string, question, into any) (int, error) {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	return c.do(ctx, request{method: http.MethodPost, host: host, path: path, body: body, maxBytes: maxAnswer}, into)

@@ -2,11 +2,8 @@ package agentapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
-	"net/http"
 	"regexp"
 )
 
@@ -144,14 +141,7 @@ type ProxyPool struct {
 
 // SetProxy tells a proxy what it is to be, and returns what it has observed.
 func (c *Client) SetProxy(ctx context.Context, host string, s ProxyState) (ProxyReport, error) {
-	body, err := json.Marshal(s)
-	if err != nil {
-		return ProxyReport{}, err
-	}
 	var report ProxyReport
-	status, err := c.post(ctx, host, PathProxy, body, &report)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("proxy at %s: HTTP %d: %s", host, status, report.Problem)
-	}
+	err := c.ask(ctx, host, PathProxy, s, &report, &report.Problem)
 	return report, err
 }

@@ -2,10 +2,8 @@ package agentapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"unicode/utf8"
 )
 
@@ -101,14 +99,6 @@ type EventChangesResult struct {
 
 // ChangeEvents asks an agent to change its server's copies of events.
 func (c *Client) ChangeEvents(ctx context.Context, host string, changes []EventChange) error {
-	body, err := json.Marshal(EventChanges{changes})
-	if err != nil {
-		return err
-	}
 	var result EventChangesResult
-	status, err := c.post(ctx, host, PathScheduled, body, &result)
-	if err == nil && status != http.StatusOK {
-		return fmt.Errorf("agent at %s: HTTP %d: %s", host, status, result.Message)
-	}
-	return err
+	return c.ask(ctx, host, PathScheduled, EventChanges{changes}, &result, &result.Message)
 }

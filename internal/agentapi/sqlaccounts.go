@@ -2,7 +2,6 @@ package agentapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -265,7 +264,7 @@ func reserved(name string, of []string) bool { return slices.Contains(of, string
 // KeepUsers asks an agent to have accounts as they are to be. An error means that there is no answer.
 func (c *Client) KeepUsers(ctx context.Context, host string, users []SQLUser) ([]SQLResult, error) {
 	var out SQLResults
-	status, err := c.keepSQL(ctx, host, PathUsers, SQLUsers{users}, &out)
+	status, err := c.post(ctx, host, PathUsers, SQLUsers{users}, &out)
 	if err == nil && len(out.Results) != len(users) {
 		err = fmt.Errorf("agent at %s: HTTP %d: %d answers about %d accounts: %s", host, status, len(out.Results), len(users),
 			out.Message)
@@ -276,17 +275,9 @@ func (c *Client) KeepUsers(ctx context.Context, host string, users []SQLUser) ([
 // KeepDatabase asks an agent to have a database as it is to be.
 func (c *Client) KeepDatabase(ctx context.Context, host string, d SQLDatabase) (SQLResult, error) {
 	var out SQLResult
-	status, err := c.keepSQL(ctx, host, PathDatabases, d, &out)
+	status, err := c.post(ctx, host, PathDatabases, d, &out)
 	if err == nil && status != http.StatusOK && status != http.StatusConflict {
 		err = fmt.Errorf("agent at %s: HTTP %d: %s", host, status, out.Message)
 	}
 	return out, err
-}
-
-func (c *Client) keepSQL(ctx context.Context, host, path string, what, into any) (int, error) {
-	body, err := json.Marshal(what)
-	if err != nil {
-		return 0, err
-	}
-	return c.post(ctx, host, path, body, into)
 }

@@ -2,63 +2,45 @@ package observe
 
 import (
 	"context"
-	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // AdmitBackup lets the holder of a key take a backup of an agent.
-func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.BackupAdmission) (_ struct{}, err error) {
-	defer func(began time.Time) { c.Requests.end("backup", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return struct{}{}, err
-	}
+func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.BackupAdmission) (struct{}, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	return struct{}{}, client.AdmitBackup(ctx, t.Address, a)
+	return struct{}{}, c.do(t, "backup", func(agent *agentapi.Client) error {
+		return agent.AdmitBackup(ctx, t.Address,
+			a)
+	})
 }
 
 // AlignNumbers asks an agent to have all nodes count GTIDs from one number on.
-func (c *AgentClient) AlignNumbers(ctx context.Context, t Target, a agentapi.Alignment) (r agentapi.AlignmentResult,
-	err error) {
-	defer func(began time.Time) { c.Requests.end("numbers", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return r, err
-	}
-	return client.AlignNumbers(ctx, t.Address, a)
+func (c *AgentClient) AlignNumbers(ctx context.Context, t Target, a agentapi.Alignment) (agentapi.AlignmentResult,
+	error) {
+	return ask(c, t, "numbers", 0, func(agent *agentapi.Client) (agentapi.AlignmentResult, error) {
+		return agent.AlignNumbers(ctx, t.Address, a)
+	})
 }
 
 // KeepUsers asks an agent to have accounts as they are to be.
-func (c *AgentClient) KeepUsers(ctx context.Context, t Target, users []agentapi.SQLUser) (results []agentapi.SQLResult,
-	err error) {
-	defer func(began time.Time) { c.Requests.end("users", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return nil, err
-	}
-	return client.KeepUsers(ctx, t.Address, users)
+func (c *AgentClient) KeepUsers(ctx context.Context, t Target, users []agentapi.SQLUser) ([]agentapi.SQLResult, error) {
+	return ask(c, t, "users", 0, func(agent *agentapi.Client) ([]agentapi.SQLResult, error) {
+		return agent.KeepUsers(ctx, t.Address, users)
+	})
 }
 
 // KeepDatabase asks an agent to have a database as it is to be.
-func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQLDatabase) (result agentapi.SQLResult,
-	err error) {
-	defer func(began time.Time) { c.Requests.end("database", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return agentapi.SQLResult{}, err
-	}
-	return client.KeepDatabase(ctx, t.Address, d)
+func (c *AgentClient) KeepDatabase(ctx context.Context, t Target, d agentapi.SQLDatabase) (agentapi.SQLResult, error) {
+	return ask(c, t, "database", 0, func(agent *agentapi.Client) (agentapi.SQLResult, error) {
+		return agent.KeepDatabase(ctx, t.Address, d)
+	})
 }
 
 // SetProxy sends the pod of a proxy its state, and returns what it has observed.
-func (c *AgentClient) SetProxy(ctx context.Context, t Target, s *agentapi.ProxyState) (report agentapi.ProxyReport,
-	err error) {
-	defer func(began time.Time) { c.Requests.end("proxy", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return agentapi.ProxyReport{}, err
-	}
-	return client.SetProxy(ctx, t.Address, *s)
+func (c *AgentClient) SetProxy(ctx context.Context, t Target, s *agentapi.ProxyState) (agentapi.ProxyReport, error) {
+	return ask(c, t, "proxy", 0, func(agent *agentapi.Client) (agentapi.ProxyReport, error) {
+		return agent.SetProxy(ctx, t.Address, *s)
+	})
 }

@@ -36,64 +36,54 @@ func NewAgentClient(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, er
 }
 
 // Status implements Client.
-func (c *AgentClient) Status(ctx context.Context, t Target, since int64, wait time.Duration) (result agentapi.Report,
-	err error) {
-	defer func(began time.Time) { c.Requests.end("status", began, wait, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return agentapi.Report{}, err
-	}
-	return client.Status(ctx, t.Address, since, wait)
+func (c *AgentClient) Status(ctx context.Context, t Target, since int64, wait time.Duration) (agentapi.Report, error) {
+	return ask(c, t, "status", wait, func(a *agentapi.Client) (agentapi.Report, error) {
+		return a.Status(ctx, t.Address, since, wait)
+	})
 }
 
 // Order implements Client.
-func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (result agentapi.OrderResult, err error) {
-	defer func(began time.Time) { c.Requests.end("order", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return agentapi.OrderResult{}, err
-	}
-	return client.Order(ctx, t.Address, o)
+func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error) {
+	return ask(c, t, "order", 0, func(a *agentapi.Client) (agentapi.OrderResult, error) {
+		return a.Order(ctx, t.Address, o)
+	})
 }
 
 // ReportPrimary implements Client.
-func (c *AgentClient) ReportPrimary(ctx context.Context, t Target, name string) (err error) {
-	defer func(began time.Time) { c.Requests.end("primary", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return err
-	}
-	return client.ReportPrimary(ctx, t.Address, name)
+func (c *AgentClient) ReportPrimary(ctx context.Context, t Target, name string) error {
+	return c.do(t, "primary", func(a *agentapi.Client) error { return a.ReportPrimary(ctx, t.Address, name) })
 }
 
 // ChangeEvents implements Client.
-func (c *AgentClient) ChangeEvents(ctx context.Context, t Target, changes []agentapi.EventChange) (err error) {
-	defer func(began time.Time) { c.Requests.end("scheduled", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return err
-	}
-	return client.ChangeEvents(ctx, t.Address, changes)
+func (c *AgentClient) ChangeEvents(ctx context.Context, t Target, changes []agentapi.EventChange) error {
+	return c.do(t, "scheduled", func(a *agentapi.Client) error { return a.ChangeEvents(ctx, t.Address, changes) })
 }
 
 // Evict implements Client.
-func (c *AgentClient) Evict(ctx context.Context, t Target, e agentapi.Eviction) (err error) {
-	defer func(began time.Time) { c.Requests.end("evict", began, 0, err) }(time.Now())
-	client, err := c.to(t)
-	if err != nil {
-		return err
-	}
-	return client.Evict(ctx, t.Address, e)
+func (c *AgentClient) Evict(ctx context.Context, t Target, e agentapi.Eviction) error {
+	return c.do(t, "evict", func(a *agentapi.Client) error { return a.Evict(ctx, t.Address, e) })
 }
 
 // Replace implements Client.
-func (c *AgentClient) Replace(ctx context.Context, t Target, p *agentapi.Program) (err error) {
-	defer func(began time.Time) { c.Requests.end("replace", began, 0, err) }(time.Now())
+func (c *AgentClient) Replace(ctx context.Context, t Target, p *agentapi.Program) error {
+	return c.do(t, "replace", func(a *agentapi.Client) error { return a.Replace(ctx, t.Address, p) })
+}
+
+// ask asks an agent a question, and counts that under a name. The agent may hold the answer back for wait.
+func ask[T any](c *AgentClient, t Target, name string, wait time.Duration, question func(*agentapi.Client) (T, error)) (
+	answer T, err error) {
+	defer func(began time.Time) { c.Requests.end(name, began, wait, err) }(time.Now())
 	client, err := c.to(t)
 	if err != nil {
-		return err
+		return answer, err
 	}
-	return client.Replace(ctx, t.Address, p)
+	return question(client)
+}
+
+// do asks an agent to act, and counts that under a name.
+func (c *AgentClient) do(t Target, name string, act func(*agentapi.Client) error) error {
+	_, err := ask(c, t, name, 0, func(a *agentapi.Client) (struct{}, error) { return struct{}{}, act(a) })
+	return err
 }
 
 // Forget closes the connections to an agent that is gone.

@@ -21,34 +21,28 @@ const (
 // started with. A node with dynamic sockets is never counted as encrypted, whatever it answers:
 // it would take a plaintext peer, and open plaintext links itself.
 func judgeGroup(fact agentapi.ChannelFact, mode galera.SocketMode, refused PlainRefusal) agentapi.ChannelFact {
-	if fact.Observed != agentapi.ObservedTLS {
-		return fact
-	}
-	switch {
-	case mode == galera.SocketDynamic, refused == RefusedNo:
-		fact.Observed = agentapi.ObservedMixed
-	case refused == RefusedYes:
-		fact.PlaintextRefused = true
-	}
-	if mode == galera.SocketStrict && refused == RefusedNo && fact.Problem == "" {
-		fact.Problem = "a connection without TLS was accepted although TLS is required"
-	}
-	return fact
+	return judge(fact, mode == galera.SocketDynamic, mode == galera.SocketStrict, refused, "a connection")
 }
 
 // judgeClients puts together what the dials of the MySQL port showed.
 func judgeClients(fact agentapi.ChannelFact, policy galera.ChannelPolicy, refused PlainRefusal) agentapi.ChannelFact {
+	required := policy == galera.PolicyRequired
+	return judge(fact, !required, required, refused, "a login")
+}
+
+// judge adds to a channel that was dialled by TLS whether plaintext is refused as well. optional channels take both.
+func judge(fact agentapi.ChannelFact, optional, required bool, refused PlainRefusal, what string) agentapi.ChannelFact {
 	if fact.Observed != agentapi.ObservedTLS {
 		return fact
 	}
 	switch {
-	case policy != galera.PolicyRequired, refused == RefusedNo:
+	case optional, refused == RefusedNo:
 		fact.Observed = agentapi.ObservedMixed
 	case refused == RefusedYes:
 		fact.PlaintextRefused = true
 	}
-	if policy == galera.PolicyRequired && refused == RefusedNo && fact.Problem == "" {
-		fact.Problem = "a login without TLS was accepted although TLS is required"
+	if required && refused == RefusedNo && fact.Problem == "" {
+		fact.Problem = what + " without TLS was accepted although TLS is required"
 	}
 	return fact
 }
