@@ -24,6 +24,11 @@ refuse '\b([Tt]old|[Hh]indrance|[Nn]obody|[Ss]eldom|[Ff]arewell (to|from)|[Oo]be
 refuse '\b[Ww]ish(es|ed)?\b' 'desired state, request'
 refuse '[a-z]Most\b *:?= ' 'a name that begins with max'
 refuse '\b(no|for want of) room\b' 'space'
+refuse '\b[Uu]nder way\b' 'in progress'
+refuse '\bon (its|their) way (out|down|into)\b' 'terminating, stopping'
+refuse '\b[Ll]ook(s|ed)? whether\b|\b[Hh]ave a look\b|\b(a|the|next|last|first) look\b' 'check'
+refuse '\btells? (that|whether|why|how|what|which|of)\b' 'reports, shows, describes'
+refuse '\bhow soon\b|\bsoon after\b' 'when, shortly after'
 
 # Prose of Markdown has lines of at most 120 columns. Tables, code, images and the targets of links cannot be wrapped.
 long=$(git ls-files -z '*.md' ':!docs/reference.md' |

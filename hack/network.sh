@@ -5,7 +5,7 @@
 POD_CIDR=10.244.0.0/16
 SERVICE_CIDR=10.96.0.0/16
 
-# node_table: lines "NODE ADDRESS PODCIDR". A node gets its range soon after it registers;
+# node_table: lines "NODE ADDRESS PODCIDR". A node gets its range shortly after it registers;
 # its address is Docker's word, because after a restart the API server's is out of date.
 node_table() {
   local node cidr address

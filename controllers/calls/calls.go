@@ -249,8 +249,8 @@ func (c *Calls[T, Q, A]) end(batch []*call[T, Q, A], answers []A, err error) {
 }
 
 // EndPass forgets the answers to an object, unless one of its questions is still open. Each pass ends with it. A
-// question of an earlier pass that this one has not repeated is not asked any more. One that is under way already will
-// be the last that was asked: the answers of this pass do not hold after it, and are asked for again when it ends.
+// question of an earlier pass that this one has not repeated is not asked any more. One that is in progress already
+// will be the last that was asked: the answers of this pass do not hold after it, and are asked for again when it ends.
 func (c *Calls[T, Q, A]) EndPass(object types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -221,14 +221,14 @@ func TestOneTargetForEachRequest(t *testing.T) {
 }
 
 // TestTheFirstQuestionAgain: an object that asks for what it asked for before something else gets no answer that does
-// not hold any more. What waits for its turn is not asked; what is under way is followed by the question once more.
+// not hold any more. What waits for its turn is not asked; what is in progress is followed by the question once more.
 func TestTheFirstQuestionAgain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after time.Duration // the second question is asked; the first takes 20 s
 		want  []int
 	}{
 		"the other one waits for its turn": {0, []int{1}},
-		"the other one is under way":       {30 * time.Second, []int{1, 2, 1}},
+		"the other one is in progress":     {30 * time.Second, []int{1, 2, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,7 @@ type Reconciler struct {
 	Live    client.Reader
 	Objects *apply.Objects
 	Options resources.Options
-	// Calls tell pods what they are to be.
+	// Calls send pods their state.
 	Calls *calls.Calls[observe.Target, *agentapi.ProxyState, agentapi.ProxyReport]
 	// Forget ends the connections to a pod that is gone.
 	Forget func(observe.Target)
@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	return retry.Pass(again, nil)
 }
 
-// pass makes the objects, tells the pods their state, and sets the status. It returns when to reconcile again.
+// pass makes the objects, sends the pods their state, and sets the status. It returns when to reconcile again.
 func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1alpha1.GaleraProxyStatus) (time.Duration,
 	error) {
 	c := &v1alpha1.GaleraCluster{}
@@ -304,7 +304,7 @@ func (r *Reconciler) password(ctx context.Context, u *v1alpha1.GaleraUser) (stri
 	return string(s.Data["password"]), nil
 }
 
-// ask tells each pod its state, and returns what they answer.
+// ask sends each pod its state, and returns what they answer.
 func (r *Reconciler) ask(ctx context.Context, p *v1alpha1.GaleraProxy, s *agentapi.ProxyState) ([]proxy.Pod, error) {
 	var pods corev1.PodList
 	if err := r.List(ctx, &pods, client.InNamespace(p.Namespace),

@@ -139,7 +139,7 @@ type ProxyPool struct {
 	Backend ChannelFact `json:"backend"`
 }
 
-// SetProxy tells a proxy what it is to be, and returns what it has observed.
+// SetProxy sends a proxy its state, and returns what it has observed.
 func (c *Client) SetProxy(ctx context.Context, host string, s ProxyState) (ProxyReport, error) {
 	var report ProxyReport
 	err := c.ask(ctx, host, PathProxy, s, &report, &report.Problem)

@@ -130,7 +130,7 @@ type Member struct {
 	Phase    Phase
 	Data     DataState
 	Position Position
-	// Marked reports whether Galera has marked the data, while a statement that changes tables was under way, or as it
+	// Marked reports whether Galera has marked the data, while a statement that changes tables was in progress, or as it
 	// asked for a state transfer. They hold everything up to Position, and may hold a part of what comes next: next to
 	// other members they need a full copy.
 	Marked bool
@@ -205,7 +205,7 @@ type Member struct {
 // Pod is what Kubernetes knows of a member.
 type Pod struct {
 	Exists bool
-	// UID tells one pod of this name from the next.
+	// UID distinguishes one pod of this name from the next.
 	UID         string
 	Terminating bool
 	// Ready reports whether the database container passes its readiness probe, whatever other containers do.
@@ -223,7 +223,7 @@ type Pod struct {
 	// Creating reports whether kubelet has never started the database container, and nothing is known to keep it from
 	// that: it attaches the volume, or pulls the image.
 	Creating bool
-	// Cordoned reports whether its host takes no new pods: it may be drained soon.
+	// Cordoned reports whether its host takes no new pods: it may be about to be drained.
 	Cordoned bool
 }
 

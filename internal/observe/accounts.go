@@ -11,14 +11,13 @@ func (c *AgentClient) AdmitBackup(ctx context.Context, t Target, a agentapi.Back
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	return struct{}{}, c.do(t, "backup", func(agent *agentapi.Client) error {
-		return agent.AdmitBackup(ctx, t.Address,
-			a)
+		return agent.AdmitBackup(ctx, t.Address, a)
 	})
 }
 
 // AlignNumbers asks an agent to have all nodes count GTIDs from one number on.
-func (c *AgentClient) AlignNumbers(ctx context.Context, t Target, a agentapi.Alignment) (agentapi.AlignmentResult,
-	error) {
+func (c *AgentClient) AlignNumbers(ctx context.Context, t Target, a agentapi.Alignment) (
+	agentapi.AlignmentResult, error) {
 	return ask(c, t, "numbers", 0, func(agent *agentapi.Client) (agentapi.AlignmentResult, error) {
 		return agent.AlignNumbers(ctx, t.Address, a)
 	})

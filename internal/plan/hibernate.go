@@ -134,7 +134,7 @@ func leaving(s galera.Snapshot, m galera.Member) bool {
 	return s.Operation != nil && s.Operation.Type == galera.OpScaleDown && s.Operation.Target == m.Name
 }
 
-// clearStopOrder sends a Start whose ID names the Stop it lifts: another Stop may still be on its way.
+// clearStopOrder sends a Start whose ID names the Stop it lifts: another Stop may still be in flight.
 func clearStopOrder(s galera.Snapshot, m galera.Member) (Decision, bool) {
 	op := galera.Operation{ID: fmt.Sprintf("start-%d", s.Epoch), Epoch: s.Epoch}
 	d, ok := order(op, m.Name, OrderStart, galera.Position{}, ReasonJoining, m.Name+" may join again")

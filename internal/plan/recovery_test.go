@@ -23,7 +23,7 @@ func TestFirstStart(t *testing.T) {
 			action: Begin{galera.Operation{ID: "firststart-1", Type: galera.OpFirstStart, Epoch: 1, BootstrapMember: "db-0"}}},
 		{name: "a pod of an earlier template first", s: fresh(db(1, func(m *galera.Member) { m.Pod.Outdated = true })),
 			action: DeletePod{"db-1"}},
-		{name: "it is on its way out", s: fresh(db(1, func(m *galera.Member) {
+		{name: "it is terminating", s: fresh(db(1, func(m *galera.Member) {
 			m.Pod.Outdated, m.Pod.Terminating = true,
 				true
 		})), reason: ReasonFirstStart,

@@ -260,7 +260,7 @@ func restart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision,
 }
 
 // recordRestart records the restart order on a node that got its configuration without it: an order of an earlier
-// leader may still be under way, and would stop the node while another one is restarted. A Start, which changes
+// leader may still be in flight, and would stop the node while another one is restarted. A Start, which changes
 // nothing, uses up the order's ID.
 func recordRestart(s galera.Snapshot, op galera.Operation, m galera.Member) (Decision, bool) {
 	if !m.Known || !m.Records() || m.Pod.Terminating || seenEpoch(m) >= op.Epoch {

@@ -183,7 +183,7 @@ func (s *stage) applied() {
 	}
 }
 
-// written fails the test unless a write was carried out, or is made again at the next look.
+// written fails the test unless a write was carried out, or is made again at the next check.
 func (s *stage) written(err error) {
 	if !apierrors.IsConflict(err) {
 		must(s.T, client.IgnoreNotFound(err))

@@ -70,7 +70,7 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 func proveFirstRound(ctx SpecContext, b *v1alpha1.GaleraBenchmark) func(*v1alpha1.GaleraBenchmark) {
 	GinkgoHelper()
 	inClear, done := watchReplication(ctx, b), false
-	DeferCleanup(func() { Expect(done).To(BeTrue(), "the first round was looked at") })
+	DeferCleanup(func() { Expect(done).To(BeTrue(), "the first round was checked") })
 	return func(b *v1alpha1.GaleraBenchmark) {
 		if done {
 			return
@@ -82,7 +82,7 @@ func proveFirstRound(ctx SpecContext, b *v1alpha1.GaleraBenchmark) func(*v1alpha
 		done = true
 		counts, err := inClear.capture.Stop()
 		Expect(err).NotTo(HaveOccurred())
-		progress("writes seen in clear in the first round, by arm: %v; %d bytes looked at", inClear.byArm,
+		progress("writes seen in clear in the first round, by arm: %v; %d bytes checked", inClear.byArm,
 			counts[portReplication].Bytes)
 		Expect(inClear.byArm["plain"]).To(BeNumerically(">", 1000), "the capture must be able to find rows")
 		Expect(inClear.byArm).To(HaveKeyWithValue("encrypted", 0))

@@ -103,7 +103,7 @@ var stuckRegressions = []regression{
 			{Agent, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Write, 0, 0}, {KillServer, 1, 0},
 		}}},
-	{"a Stop of a hung node whose data are then looked at without an end", nil,
+	{"a Stop of a hung node whose data are then checked without an end", nil,
 		Schedule{Members: 5, Eager: true, Hears: true, Stays: true, Events: []Event{
 			{KillPod, 1, 0}, {HangHard, 2, 0}, {KillServer, 3, 0}, {Hang, 0, 0}, {Protect, 4, 0}, {Round, 0, 0}, {LookHangs, 0,
 				0}, {Minute, 0, 0}, {Reconcile, 0, 0}, {Approve, 0, 0},

@@ -109,7 +109,7 @@ func (w *agents) blockedFor(i int) (did, held bool) {
 		n.agent.failure = failureHung
 		return did, true
 	case n.trouble == examinationHangs && n.agent.phase == phaseExamining && n.agent.doing != "":
-		w.interrupt(i) // a Stop cuts the look off; what was begun before it has failed
+		w.interrupt(i) // a Stop cuts the check off; what was begun before it has failed
 		n.agent.doing = ""
 		return true, true
 	case n.trouble == examinationHangs:

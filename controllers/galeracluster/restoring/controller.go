@@ -171,7 +171,7 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 	return s, p, err
 }
 
-// identity looks whether the Secret with the private key is there; what it holds only the Jobs see.
+// identity checks whether the Secret with the private key is there; what it holds only the Jobs see.
 func (r *Reconciler) identity(ctx context.Context, c *v1alpha1.GaleraCluster) (p restoration.Problem, err error) {
 	ref := c.Spec.BootstrapFrom.IdentitySecretRef
 	secret := &metav1.PartialObjectMetadata{}

@@ -62,8 +62,8 @@ type following struct {
 	ist           lifecycle.ISTWatch
 	// measuring is true while the received bytes are added up, at the end.
 	measuring bool
-	// recording is true while a check for an SST, and its record in the marker, are under way; known once the last one is
-	// over.
+	// recording is true while a check for an SST, and its record in the marker, are in progress; known once the last one
+	// is over.
 	recording, known bool
 	// synced is true once the SST is synced to disk, syncing from the start of that.
 	syncing, synced bool
@@ -116,7 +116,7 @@ func (r *JoinerTracker) Exited() (donor string) {
 	return donor
 }
 
-// inProgress reports whether a join is under way on a server that is not about to end.
+// inProgress reports whether a join is in progress on a server that is not about to end.
 func inProgress(run *process.Supervisor) bool {
 	return run.Proc != nil && run.Note != nil && !run.Leaving()
 }

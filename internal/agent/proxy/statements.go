@@ -66,7 +66,7 @@ func variables(s agentapi.ProxyState, caFile string) []string {
 	return append(out, "LOAD MYSQL VARIABLES TO RUNTIME", "LOAD ADMIN VARIABLES TO RUNTIME")
 }
 
-// servers have every node in both groups. One that does not serve there is drained: what is under way goes on, and
+// servers have every node in both groups. One that does not serve there is drained: what is in progress goes on, and
 // nothing new begins.
 func servers(s agentapi.ProxyState) []string {
 	var rows []string

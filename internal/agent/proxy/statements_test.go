@@ -29,7 +29,7 @@ func statementsOf(s agentapi.ProxyState, name string) string {
 	return ""
 }
 
-// TestServers: a node that serves nowhere is drained and not removed, so that what is under way ends well.
+// TestServers: a node that serves nowhere is drained and not removed, so that what is in progress ends well.
 func TestServers(t *testing.T) {
 	got := statementsOf(state(), "servers")
 	for _, want := range []string{

@@ -21,11 +21,11 @@ import (
 const (
 	sampleEvery = time.Minute
 	fullEvery   = 24 * time.Hour
-	// leastAgain and mostAgain bound how soon all pages are read again while some are in clear, or encrypted, that are to
-	// be the other: soon while their number changes, as MariaDB is at them, and ever less often while it does not.
+	// leastAgain and mostAgain bound the pause before all pages are read again while some are in clear, or encrypted, that
+	// are to be the other: short while their number changes, as MariaDB is at them, and ever longer while it does not.
 	leastAgain = 10 * time.Second
 	mostAgain  = 10 * time.Minute
-	// first is how soon a new server's files are read.
+	// first is the pause before a new server's files are read.
 	first = 5 * time.Second
 	// resultFile is in memory, where the next agent finds it.
 	resultFile = "encryption.json"
@@ -45,7 +45,7 @@ type Monitor struct {
 
 	// volume names the data directory that the result is of. Run only, after Open.
 	volume string
-	// again is how soon all pages are read again while there is something left. Run only.
+	// again is the pause before all pages are read again while there is something left. Run only.
 	again time.Duration
 }
 
@@ -119,7 +119,7 @@ func (m *Monitor) now() server {
 	return m.server
 }
 
-// Run looks at a sample every minute, and at everything once a day, until ctx ends. It has a thread of its own, whose
+// Run checks a sample every minute, and everything once a day, until ctx ends. It has a thread of its own, whose
 // input and output come after everybody else's.
 func (m *Monitor) Run(ctx context.Context) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
@@ -183,7 +183,7 @@ func (m *Monitor) publish(now server, result agentapi.AtRestReport) {
 	m.post(func() { m.result, m.of = result, now.number })
 }
 
-// lookAt looks at the volume of a server. ended reports whether the server is gone: what was seen of its files says
+// lookAt checks the volume of a server. ended reports whether the server is gone: what was seen of its files says
 // nothing about those of the next one.
 func (m *Monitor) lookAt(ctx context.Context, now server, last agentapi.AtRestReport) (
 	result agentapi.AtRestReport, ended bool) {
@@ -210,7 +210,7 @@ func (m *Monitor) left(r agentapi.AtRestReport) bool {
 	return r.ClearFiles > 0 || r.UnknownFiles > 0
 }
 
-// pace decides how soon all pages are read again, after a look that took so long.
+// pace decides when all pages are read again, after a check that took so long.
 func (m *Monitor) pace(before, now agentapi.AtRestReport, took time.Duration) {
 	if before.FullAt.IsZero() || before.ClearFiles != now.ClearFiles || before.EncryptedFiles != now.EncryptedFiles ||
 		before.UnknownFiles != now.UnknownFiles {
@@ -269,8 +269,8 @@ func add(to *agentapi.AtRestReport, so seen) {
 	to.UnknownFiles, to.Unknown = so.unknownFiles, so.unknown
 }
 
-// progress reports what a look at all pages, which may take hours, has seen so far: what contradicts the result before,
-// at once. Meanwhile a sample of all files is read, as at other times.
+// progress reports what a check of all pages, which may take hours, has seen so far: what contradicts the result
+// before, at once. Meanwhile a sample of all files is read, as at other times.
 func (m *Monitor) progress(ctx context.Context, now server, before agentapi.AtRestReport, so seen) {
 	if !m.contradicts(now.mode, so) && !m.left(before) {
 		sample, err := m.sample(ctx, now.mode)
@@ -299,7 +299,7 @@ func (m *Monitor) progress(ctx context.Context, now server, before agentapi.AtRe
 	m.publish(now, next)
 }
 
-// identity tells data directories from each other: the system tablespace is made with the database, or arrives with a
+// identity distinguishes data directories: the system tablespace is made with the database, or arrives with a
 // copy. The time of its birth is needed because numbers of files are used again. It is "" when it cannot be read.
 func identity(dir string) string {
 	var s unix.Statx_t

@@ -136,7 +136,7 @@ func TestProofOfEarlierFilesDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestLookEndsWithItsServer: what a look sees of the files of one server does not count for the next one, which may
+// TestLookEndsWithItsServer: what a check sees of the files of one server does not count for the next one, which may
 // have others.
 func TestLookEndsWithItsServer(t *testing.T) {
 	const mode = agentapi.ModeEncrypts
@@ -144,7 +144,7 @@ func TestLookEndsWithItsServer(t *testing.T) {
 	w.put("ibdata1", tablespaceWith(encryptedPage))
 	w.put("app/m.MYD", []byte("rows"))
 	post := w.m.post
-	w.m.post = func(event func()) { // the look reports the file in clear
+	w.m.post = func(event func()) { // the check reports the file in clear
 		w.m.Set(mode, true, 2)
 		post(event)
 	}
@@ -192,7 +192,7 @@ func TestFullLookReportsWhatItFinds(t *testing.T) {
 	}
 }
 
-// TestSampleIsReadDuringAFullLook: a file that changes after its turn is found all the same, while a look at all pages
+// TestSampleIsReadDuringAFullLook: a file that changes after its turn is found all the same, while a check of all pages
 // takes hours.
 func TestSampleIsReadDuringAFullLook(t *testing.T) {
 	w := newWorld(t, agentapi.ModeEncrypts)
@@ -233,7 +233,7 @@ func TestUnjudgedFiles(t *testing.T) {
 				}
 			}
 			if !w.m.left(got) {
-				t.Errorf("%s: they are not looked at again before a day is over", mode)
+				t.Errorf("%s: they are not checked again before a day is over", mode)
 			}
 		}
 	})

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// surveyEvery is how often bases and segments are looked at while there is no base, and idleEvery while there is one.
+	// surveyEvery is how often bases and segments are checked while there is no base, and idleEvery while there is one.
 	surveyEvery = 20 * time.Second
 	idleEvery   = time.Minute
 	// pruneEvery is how often what nothing needs is removed, and doomedTime for how long nothing has needed it by then: a
@@ -69,7 +69,7 @@ func (s *surveyor) run(ctx context.Context) {
 	}
 }
 
-// once looks at everything. Where a question fails, what was found before stays.
+// once checks everything. Where a question fails, what was found before stays.
 func (s *surveyor) once(ctx context.Context) error {
 	domain, ok := s.reports.archives()
 	if !ok {
