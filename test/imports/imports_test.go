@@ -1,4 +1,5 @@
-// Package imports tests that the benchmarks can be taken away.
+// Package imports tests what depguard cannot: that the benchmarks can be taken away, and how many packages know each
+// other in the agent.
 package imports
 
 import (
@@ -116,4 +117,31 @@ func TestTheCoreBuildsWithoutBenchmarks(t *testing.T) {
 	if out, err := do("list", "./cmd/benchmarks"); err == nil {
 		t.Errorf("the benchmarks were not removed: %s", out)
 	}
+}
+
+// TestTheAgentIsDividedBySubject: one package for each subject, and few of them know each other.
+func TestTheAgentIsDividedBySubject(t *testing.T) {
+	const agent, maxPackages, maxArrows = "internal/agent", 16, 95
+	packages, arrows := 0, 0
+	for _, p := range all(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		if !in(path, []string{agent}) || path == agent+"/agenttest" {
+			continue
+		}
+		if path != agent { // the composition of the others
+			packages++
+		}
+		for _, i := range p.Imports {
+			if imported, ours := strings.CutPrefix(i, module); ours && in(imported, []string{agent}) {
+				arrows++
+			}
+		}
+	}
+	if packages < 5 || packages > maxPackages {
+		t.Errorf("%d packages: join what has one subject (limit: %d)", packages, maxPackages)
+	}
+	if arrows < packages || arrows > maxArrows {
+		t.Errorf("%d imports between %d packages (limit: %d)", arrows, packages, maxArrows)
+	}
+	t.Logf("%d packages, %d imports between them", packages, arrows)
 }
