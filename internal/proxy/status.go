@@ -15,17 +15,17 @@ type Pod struct {
 	Silent string
 }
 
-// Verdict is a condition, without its type.
-type Verdict struct {
+// Condition is a condition, without its type.
+type Condition struct {
 	True            bool
 	Reason, Message string
 }
 
 // Ready reports whether every pod that the spec asks for runs with the state. ready is how many take clients, by the
 // Deployment.
-func Ready(p *v1alpha1.GaleraProxy, s agentapi.ProxyState, pods []Pod, ready int32) Verdict {
+func Ready(p *v1alpha1.GaleraProxy, s agentapi.ProxyState, pods []Pod, ready int32) Condition {
 	if p.Spec.Replicas == 0 {
-		return Verdict{Reason: v1alpha1.ReasonScaledToZero, Message: "spec.replicas is 0: there are no pods"}
+		return Condition{Reason: v1alpha1.ReasonScaledToZero, Message: "spec.replicas is 0: there are no pods"}
 	}
 	writer := ""
 	for _, n := range s.Nodes {
@@ -34,35 +34,35 @@ func Ready(p *v1alpha1.GaleraProxy, s agentapi.ProxyState, pods []Pod, ready int
 		}
 	}
 	if writer == "" && s.Mode != agentapi.ProxyReadOnly {
-		return Verdict{Reason: v1alpha1.ReasonNoPrimaryKnown,
+		return Condition{Reason: v1alpha1.ReasonNoPrimaryKnown,
 			Message: "the cluster has no primary at the moment: statements wait up to ten seconds for one"}
 	}
 	answered := 0
 	for _, pod := range pods {
 		switch {
 		case pod.Report == nil:
-			return Verdict{Reason: v1alpha1.ReasonProxyStarting, Message: "the pod " + pod.Name + " does not answer: " +
+			return Condition{Reason: v1alpha1.ReasonProxyStarting, Message: "the pod " + pod.Name + " does not answer: " +
 				pod.Silent}
 		case pod.Report.Problem != "":
-			return Verdict{Reason: v1alpha1.ReasonProxyFailing, Message: "the pod " + pod.Name + " reports: " +
+			return Condition{Reason: v1alpha1.ReasonProxyFailing, Message: "the pod " + pod.Name + " reports: " +
 				pod.Report.Problem}
 		case pod.Report.Revision != s.Revision:
-			return Verdict{Reason: v1alpha1.ReasonProxyOutdated, Message: "the pod " + pod.Name +
+			return Condition{Reason: v1alpha1.ReasonProxyOutdated, Message: "the pod " + pod.Name +
 				" has not loaded the latest state yet"}
 		}
 		answered++
 	}
 	if answered < int(p.Spec.Replicas) || ready < p.Spec.Replicas {
-		return Verdict{Reason: v1alpha1.ReasonProxyStarting,
+		return Condition{Reason: v1alpha1.ReasonProxyStarting,
 			Message: fmt.Sprintf("%d of %d pods are ready", min(int32(answered), ready), p.Spec.Replicas)} //nolint:gosec // few
 	}
-	return Verdict{True: true, Reason: v1alpha1.ReasonReady, Message: fmt.Sprintf("all %d pods take clients", answered)}
+	return Condition{True: true, Reason: v1alpha1.ReasonReady, Message: fmt.Sprintf("all %d pods take clients", answered)}
 }
 
 // Encrypted reports whether both channels of every pod were proved by handshakes.
-func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Verdict {
-	no := func(format string, args ...any) Verdict {
-		return Verdict{Reason: v1alpha1.ReasonNotYetProved, Message: fmt.Sprintf(format, args...)}
+func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Condition {
+	no := func(format string, args ...any) Condition {
+		return Condition{Reason: v1alpha1.ReasonNotYetProved, Message: fmt.Sprintf(format, args...)}
 	}
 	if len(pods) == 0 {
 		return no("there is no pod to prove")
@@ -76,9 +76,9 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Ver
 		case front.Observed != agentapi.ObservedTLS:
 			return no("the port for clients of the pod %s is not proved yet: %s", pod.Name, front.Problem)
 		case !front.Verified:
-			return Verdict{Reason: v1alpha1.ReasonPeerUnverified, Message: "the pod " + pod.Name + ": " + front.Problem}
+			return Condition{Reason: v1alpha1.ReasonPeerUnverified, Message: "the pod " + pod.Name + ": " + front.Problem}
 		case c.Spec.TLS.Clients == v1alpha1.TLSRequired && !front.PlaintextRefused:
-			return Verdict{Reason: v1alpha1.ReasonPlaintextAccepted,
+			return Condition{Reason: v1alpha1.ReasonPlaintextAccepted,
 				Message: "the pod " + pod.Name + " was not seen to refuse a login without TLS"}
 		}
 		for _, n := range pod.Report.Nodes {
@@ -88,12 +88,12 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Ver
 			case back.Observed != agentapi.ObservedTLS:
 				return no("the pod %s has not proved the node %s yet: %s", pod.Name, n.Name, back.Problem)
 			case !back.Verified:
-				return Verdict{Reason: v1alpha1.ReasonPeerUnverified,
+				return Condition{Reason: v1alpha1.ReasonPeerUnverified,
 					Message: "the pod " + pod.Name + " does not trust the node " + n.Name + ": " + back.Problem}
 			}
 		}
 	}
-	return Verdict{True: true, Reason: v1alpha1.ReasonProved,
+	return Condition{True: true, Reason: v1alpha1.ReasonProved,
 		Message: "the port for clients and every node in use were proved by handshakes"}
 }
 
