@@ -287,8 +287,9 @@ func (s *scenario) evict(n *node, ended *agentapi.Ended) {
 		return r.Server != nil &&
 			r.Server.Size == 2 && !r.Settling
 	})
-	if got := n.mustSQL(
-		"SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'wsrep_evs_evict_list'"); got != "" {
+	const evicted = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS " +
+		"WHERE VARIABLE_NAME = 'wsrep_evs_evict_list'"
+	if got := n.mustSQL(evicted); got != "" {
 		s.Errorf("not forgotten: %q", got)
 	}
 	if err := s.world.client.Evict(ctx, n.ip, agentapi.Eviction(*ended)); err == nil {

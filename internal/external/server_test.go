@@ -179,8 +179,8 @@ func TestCopy(t *testing.T) {
 			if last.Rows != r.Rows || last.Compared != r.Tables || first.Rows > insertRows*3 || first.ExpectedRows < 500_000 {
 				t.Errorf("progress from %+v to %+v", first, last)
 			}
-			if got := value(t, target, "SELECT (SELECT SUM(v) FROM shop.left_side) + (SELECT SUM(v) FROM shop.right_side)"); got !=
-				"60000000" {
+			const sum = "SELECT (SELECT SUM(v) FROM shop.left_side) + (SELECT SUM(v) FROM shop.right_side)"
+			if got := value(t, target, sum); got != "60000000" {
 				t.Errorf("the tables are of different moments: %s", got)
 			}
 			for query, want := range map[string]string{

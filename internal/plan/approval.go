@@ -115,8 +115,8 @@ func explain(s galera.Snapshot, v memberClasses, best galera.Member, ok bool) (D
 }
 
 // answerTimeout is how long an agent may take to answer, while there is no Primary component, before a user is asked to
-// act; firstStartTimeout is the same for a first start and after a loss of the status, and while containers are created:
-// images may be pulled, and volumes attached.
+// act; firstStartTimeout is the same for a first start and after a loss of the status, and while containers are
+// created: images may be pulled, and volumes attached.
 const (
 	answerTimeout     = time.Minute
 	firstStartTimeout = 10 * time.Minute

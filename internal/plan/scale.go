@@ -97,7 +97,8 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 }
 
 // heldUp returns why a node that is to stay may not be Synced for any time, as the end of a sentence; "" when it may be
-// in a moment. Whatever keeps it from starting counts: what does not end by itself, and what only a later attempt shows.
+// in a moment. Whatever keeps it from starting counts: what does not end by itself, and what only a later attempt
+// shows.
 func heldUp(m galera.Member) string {
 	switch {
 	case m.CannotAct != galera.Able:

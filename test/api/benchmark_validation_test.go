@@ -294,7 +294,8 @@ func TestBenchmarkSteps(t *testing.T) {
 	u := benchmark(t, "steps", nil)
 	must(t, kube.Create(ctx, u))
 	t.Cleanup(func() { _ = kube.Delete(ctx, u) })
-	for _, step := range []string{experiment.StepSwitch, experiment.StepPrepare, experiment.StepMeasure, experiment.StepTransfer,
+	for _, step := range []string{experiment.StepSwitch, experiment.StepPrepare, experiment.StepMeasure,
+		experiment.StepTransfer,
 		experiment.StepOperation, experiment.StepSwitchBack} {
 		b := &v1alpha1.GaleraBenchmark{}
 		must(t, kube.Get(ctx, client.ObjectKeyFromObject(u), b))

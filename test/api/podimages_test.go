@@ -160,7 +160,8 @@ func podsWithUserImages(t *testing.T) (b *v1alpha1.GaleraBenchmark, c *v1alpha1.
 	all = map[string]corev1.PodTemplateSpec{"nodes": resources.StatefulSet(c, opts,
 		resources.StatefulSetState{Replicas: 2, Claim: c.Spec.Storage.Size}).Spec.Template}
 	for _, run := range experiment.Runs(&b.Spec) {
-		p := benchobjects.Plan(b, c, experiment.StartJob{Wire: run.Wire(1), Run: run, Data: experiment.DataSet(run.Cell)}, "cluster.local")
+		p := benchobjects.Plan(b, c, experiment.StartJob{Wire: run.Wire(1), Run: run, Data: experiment.DataSet(run.Cell)},
+			"cluster.local")
 		job, err := benchobjects.Job(b, c, run.Wire(1), p, images)
 		must(t, err)
 		all["Job of "+run.Cell.Workload.Name] = job.Spec.Template

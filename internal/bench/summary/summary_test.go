@@ -182,7 +182,8 @@ func TestVerdictNamesWhatIsProved(t *testing.T) {
 	}
 	got := Verdict([]v1alpha1.BenchmarkResult{{Workload: "answers", Variant: "size=100", Arm: "plain"},
 		row("size=100", "3", false), row("size=1048576", "21.9", true)})
-	if want := "encrypted: −21.9 % queries/s (±0.0) in answers size=1048576; 1 of 2 differences are significant"; got != want {
+	const want = "encrypted: −21.9 % queries/s (±0.0) in answers size=1048576; 1 of 2 differences are significant"
+	if got != want {
 		t.Errorf("got %q", got)
 	}
 }

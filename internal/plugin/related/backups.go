@@ -79,8 +79,8 @@ func scheduled(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupSchedule, now 
 	return found
 }
 
-// latest judges the last backup that has ended, and one that has not. storeReported states that the store is what it waits
-// for, and was reported.
+// latest judges the last backup that has ended, and one that has not. storeReported states that the store is what it
+// waits for, and was reported.
 func latest(c *v1alpha1.GaleraCluster, all []v1alpha1.GaleraBackup, storeReported bool) (found []Finding) {
 	for i := range all {
 		b := &all[i]
