@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,7 +84,7 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 	case o.unchanged(key, applied{desired, state(have)}):
 		return nil
 	default:
-		err = mustBeOurs(owner, want, have)
+		err = o.mayTake(ctx, owner, want, have)
 	}
 	if err != nil {
 		return err
@@ -94,6 +95,22 @@ func (o *Objects) Apply(ctx context.Context, owner types.UID, want client.Object
 		return fmt.Errorf("applying %s: %w", key, err)
 	}
 	o.remember(key, applied{desired, state(u)})
+	return nil
+}
+
+// mayTake accepts an object that is ours. One that the owner does not control, or no longer, is taken over only while
+// the owner lives.
+func (o *Objects) mayTake(ctx context.Context, owner types.UID, want, have client.Object) error {
+	if err := mustBeOurs(owner, want, have); err != nil {
+		return err
+	}
+	for _, r := range want.GetOwnerReferences() {
+		if !slices.ContainsFunc(have.GetOwnerReferences(), func(h metav1.OwnerReference) bool { return h.UID == r.UID }) {
+			if err := ownership.Living(ctx, o.Live, want.GetNamespace(), r); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -108,7 +125,7 @@ func (o *Objects) refuseForeign(ctx context.Context, owner types.UID, want clien
 	if err != nil {
 		return err
 	}
-	return mustBeOurs(owner, want, have)
+	return o.mayTake(ctx, owner, want, have)
 }
 
 // mustBeOurs accepts what the cluster controls, and what was kept from an earlier cluster of its name, when it is

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -26,6 +27,12 @@ func (pub Publisher) ownSecrets(ctx context.Context, f observe.Facts) error {
 		if err != nil || !differ {
 			errs = append(errs, err)
 			continue
+		}
+		if len(refs) > len(have.OwnerReferences) {
+			if err := ownership.Living(ctx, pub.Readers.Live, f.Cluster.Namespace, refs[len(refs)-1]); err != nil {
+				errs = append(errs, err)
+				continue
+			}
 		}
 		changed := have.DeepCopy()
 		changed.OwnerReferences = refs
