@@ -11,7 +11,7 @@ type BenchmarkDesign struct {
 	// +kubebuilder:validation:items:MaxLength=512
 	Rounds []string `json:"rounds,omitempty"`
 	// balanced reports whether every arm is measured equally often at every place of a round, and equally often directly
-	// after every other arm of the round.
+	// after every other arm of the round, and whether of two workloads or variants each is equally often the earlier one.
 	Balanced bool `json:"balanced"`
 }
 

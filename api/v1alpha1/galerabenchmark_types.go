@@ -96,7 +96,8 @@ type GaleraBenchmarkSpec struct {
 	// multiple of the number of arms (of twice that number if it is odd), every arm is equally often at every place of a
 	// round, and equally often directly after every other one; otherwise as nearly as the rounds allow, and status.design
 	// reports so. That is an even number of rounds for two arms, and a multiple of 6, 4, 10, 6, 14 and 8 for 3, 4, 5, 6, 7
-	// and 8 arms. All nodes of a private cluster are restarted before the first run of an arm in a round, whether the
+	// and 8 arms. Workloads and their variants are measured in the order of the spec in odd rounds, and in the reverse
+	// order in even ones: with an even number of rounds none of two is the later one more often. All nodes of a private cluster are restarted before the first run of an arm in a round, whether the
 	// policy changes or not. Default: 6.
 	// +optional
 	// +kubebuilder:default=6

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -10,11 +11,15 @@ import (
 )
 
 // Runs returns all measurements in their order: in every round all arms, in the order of orders; within an arm all
-// cells, so that the cluster is prepared once per arm and round.
+// cells, so that the cluster is prepared once per arm and round. Every second round takes the cells from the last to
+// the first: cells are compared with each other, too, and none of two must always be the later one.
 func Runs(s *v1alpha1.GaleraBenchmarkSpec) []Run {
 	cells := Cells(s)
 	var out []Run
 	for round, order := range orders(s) {
+		if round > 0 {
+			slices.Reverse(cells)
+		}
 		for _, arm := range order {
 			for _, c := range cells {
 				if c.Kind == result.KindCipher && arm > 0 {
@@ -74,7 +79,7 @@ func williams(n int, mirrored bool) (square [][]int) {
 func Design(s *v1alpha1.GaleraBenchmarkSpec) *v1alpha1.BenchmarkDesign {
 	d := &v1alpha1.BenchmarkDesign{Seed: s.Seed}
 	all := orders(s)
-	d.Balanced = balanced(all, len(s.Arms))
+	d.Balanced = balanced(all, len(s.Arms)) && (len(Cells(s)) < 2 || len(all)%2 == 0)
 	for _, order := range all {
 		var names []string
 		for _, arm := range order {

@@ -61,6 +61,33 @@ func TestOrdersAreBalanced(t *testing.T) {
 	}
 }
 
+// TestCellsAreBalanced: cells are compared with each other, so none of two is always measured before the other one.
+func TestCellsAreBalanced(t *testing.T) {
+	for _, rounds := range []int{2, 6} {
+		s := armed(2, rounds, 1)
+		earlier := map[[2]string]int{}
+		for _, a := range Runs(s) {
+			for _, b := range Runs(s) {
+				if a.Round == b.Round && a.Arm.Name == b.Arm.Name && a.Index < b.Index {
+					earlier[[2]string{a.Cell.Variant + a.Cell.Workload.Name, b.Cell.Variant + b.Cell.Workload.Name}]++
+				}
+			}
+		}
+		if len(earlier) < 2 {
+			t.Fatalf("%d pairs of cells", len(earlier))
+		}
+		for pair, n := range earlier {
+			if n != rounds {
+				t.Errorf("%d rounds of 2 arms: %s is %d times before %s", rounds, pair[0], n, pair[1])
+			}
+		}
+	}
+	s := armed(1, 3, 1)
+	if Design(s).Balanced {
+		t.Error("three rounds of several cells are called balanced")
+	}
+}
+
 // TestOddRoundsAreNotBalanced, and the status says so.
 func TestOddRoundsAreNotBalanced(t *testing.T) {
 	for rounds, want := range map[int]bool{1: false, 2: true, 3: false, 5: false, 6: true} {

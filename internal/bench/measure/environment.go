@@ -57,11 +57,3 @@ func (r *target) dataBytes(ctx context.Context) (bytes int64) {
 	})
 	return bytes
 }
-
-// quantiles of latencies, which are sorted, in milliseconds.
-func quantile(sorted []float64, p float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(len(sorted)-1, int(float64(len(sorted))*p/100))]
-}

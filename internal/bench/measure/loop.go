@@ -113,7 +113,7 @@ func (l *loop) note(ms float64, err error) {
 func (l *loop) paced(wall time.Duration) result.Paced {
 	slices.Sort(l.took)
 	p := result.Paced{Seconds: wall.Seconds(), Errors: l.failed, Series: l.series.whole(wall), PerSecond: l.perSecond,
-		P50: quantile(l.took, 50), P95: quantile(l.took, 95), P99: quantile(l.took, 99), Max: quantile(l.took, 100)}
+		P50: result.Quantile(l.took, 50), P95: result.Quantile(l.took, 95), P99: result.Quantile(l.took, 99), Max: result.Quantile(l.took, 100)}
 	if l.last != nil {
 		p.LastError = l.last.Error()
 	}

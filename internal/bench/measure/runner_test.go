@@ -113,10 +113,3 @@ func TestTheServerSpeaksFirst(t *testing.T) {
 		t.Errorf("%q after %s, %v", greeting, took, err)
 	}
 }
-
-func TestQuantile(t *testing.T) {
-	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	if quantile(values, 50) != 6 || quantile(values, 100) != 10 || quantile(nil, 50) != 0 {
-		t.Errorf("got %g, %g", quantile(values, 50), quantile(values, 100))
-	}
-}

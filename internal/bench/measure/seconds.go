@@ -38,7 +38,7 @@ func (s *seconds) upTo(at time.Duration) {
 func (s *seconds) end() {
 	if len(s.points) > 0 {
 		slices.Sort(s.took)
-		s.points[len(s.points)-1].P95 = quantile(s.took, 95)
+		s.points[len(s.points)-1].P95 = result.Quantile(s.took, 95)
 	}
 	s.took = s.took[:0]
 }

@@ -208,7 +208,7 @@ func runs(w io.Writer, b Benchmark) error {
 		for _, name := range result.FigureNames {
 			text := ""
 			if v, ok := figures[name]; ok {
-				text = summary.Decimal(v)
+				text = strconv.FormatFloat(v, 'g', -1, 64) // all of it: intervals are computed from it again
 			}
 			row = append(row, text)
 		}

@@ -1,5 +1,7 @@
 package result
 
+import "math"
+
 // Paced is what our own client measured of what it did again and again. Latencies are milliseconds.
 type Paced struct {
 	Seconds   float64 `json:"seconds"`
@@ -12,6 +14,14 @@ type Paced struct {
 	Max       float64 `json:"max"`
 	// Series has a point for every whole second.
 	Series []Point `json:"series,omitempty"`
+}
+
+// Quantile returns the smallest of sorted latencies that p percent of them do not exceed, 0 without any.
+func Quantile(sorted []float64, p float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(0, int(math.Ceil(float64(len(sorted))*p/100))-1)]
 }
 
 // Presented is what the servers did in the handshake, to the proxy where there is one; "" without TLS.

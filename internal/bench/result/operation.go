@@ -82,7 +82,7 @@ func PartOf(commits []Commit, from, to float64) (p Part) {
 	p.Gap = max(p.Gap, 1e3*(to-last))
 	if len(took) > 0 && to > from {
 		slices.Sort(took)
-		p.TPS, p.P95 = float64(len(took))/(to-from), took[(len(took)-1)*95/100]
+		p.TPS, p.P95 = float64(len(took))/(to-from), Quantile(took, 95)
 	}
 	return p
 }

@@ -96,3 +96,20 @@ func TestWhatAnOperationDoes(t *testing.T) {
 		}
 	}
 }
+
+// TestQuantile by the nearest rank: of ten values the fifth is the median, and of twenty the nineteenth is the 95th
+// percentile, not the largest.
+func TestQuantile(t *testing.T) {
+	var values []float64
+	for i := range 20 {
+		values = append(values, float64(i+1))
+	}
+	for _, tc := range []struct {
+		of      []float64
+		p, want float64
+	}{{values[:10], 50, 5}, {values[:10], 100, 10}, {values, 95, 19}, {values[:1], 99, 1}, {values[:2], 0, 1}, {nil, 50, 0}} {
+		if got := Quantile(tc.of, tc.p); got != tc.want {
+			t.Errorf("%v %% of %v: got %v, want %v", tc.p, tc.of, got, tc.want)
+		}
+	}
+}

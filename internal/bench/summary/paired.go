@@ -24,15 +24,22 @@ func PairOf(base, other []float64) (p Paired) {
 	return p
 }
 
+// sharpest is a spread of logarithms below which ratios are equal but for the rounding of their computation.
+const sharpest = 1e-9
+
+// rounded reports whether all rounds have the same ratio, to the last digit. No measurement repeats itself like that:
+// its values were rounded, and their spread is not known.
+func (p Paired) rounded() bool { return stats.StdDev(p.ratios) < sharpest }
+
 // N is the number of rounds.
 func (p Paired) N() int { return len(p.ratios) }
 
 // Mean is the logarithm of the geometric mean of the ratios.
 func (p Paired) Mean() float64 { return stats.Mean(p.ratios) }
 
-// Interval returns the ends of the mean's interval. ok is false with fewer than two rounds.
+// Interval returns the ends of the mean's interval. ok is false with fewer than two rounds, or without a spread.
 func (p Paired) Interval(confidence float64) (low, high float64, ok bool) {
-	if len(p.ratios) < 2 {
+	if len(p.ratios) < 2 || p.rounded() {
 		return 0, 0, false
 	}
 	freedom := float64(len(p.ratios) - 1)
@@ -43,17 +50,10 @@ func (p Paired) Interval(confidence float64) (low, high float64, ok bool) {
 // P is the probability of a mean at least this far from zero when both are the same, by the two-sided t-test; 1 when it
 // is not known.
 func (p Paired) P() float64 {
-	if len(p.ratios) < 2 {
+	if len(p.ratios) < 2 || p.rounded() {
 		return 1
 	}
-	mean, spread := p.Mean(), stats.StdDev(p.ratios)
-	switch {
-	case mean == 0:
-		return 1
-	case spread == 0:
-		return 0
-	}
-	return student(mean*math.Sqrt(float64(len(p.ratios)))/spread, float64(len(p.ratios)-1))
+	return student(p.Mean()*math.Sqrt(float64(len(p.ratios)))/stats.StdDev(p.ratios), float64(len(p.ratios)-1))
 }
 
 func student(t, freedom float64) float64 {
@@ -64,14 +64,11 @@ func student(t, freedom float64) float64 {
 // logarithm of the ratio of other to base with its interval.
 func Independent(base, other []float64) (logRatio, low, high, p float64, ok bool) {
 	a, b := logs(base), logs(other)
-	if len(a) < 2 || len(b) < 2 {
+	if len(a) < 2 || len(b) < 2 || stats.StdDev(a)+stats.StdDev(b) < sharpest {
 		return 0, 0, 0, 1, false
 	}
 	va, vb := stats.Variance(a)/float64(len(a)), stats.Variance(b)/float64(len(b))
 	logRatio = stats.Mean(b) - stats.Mean(a)
-	if va+vb == 0 {
-		return logRatio, logRatio, logRatio, map[bool]float64{true: 1, false: 0}[logRatio == 0], true
-	}
 	spreadOf := math.Sqrt(va + vb)
 	freedom := (va + vb) * (va + vb) / (va*va/float64(len(a)-1) + vb*vb/float64(len(b)-1))
 	half := quantile(freedom, spread) * spreadOf

@@ -36,6 +36,9 @@ func Parse(text string) (result.OLTPResult, error) {
 		ended = readTotals(&r, line) || ended
 		readSeries(&r, line)
 	}
+	if r.Seconds > 0 { // its own rates have two decimals
+		r.TPS, r.QPS = float64(r.Transactions)/r.Seconds, float64(r.Queries)/r.Seconds
+	}
 	r.P50, r.P95, r.P99 = Percentile(r.Histogram, 50), Percentile(r.Histogram, 95), Percentile(r.Histogram, 99)
 	switch {
 	case problem != "":
