@@ -13,7 +13,7 @@ import (
 // after.
 func TestTheFinalizerGoesWithItsReason(t *testing.T) {
 	for name, marked := range map[string]bool{"nothing to restore": false, "a mark to take away": true} {
-		p := newPlay(t, 0, false)
+		p := newPlay(t, 0)
 		ref := &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
 		p.must(p.kube.Get(p.Context(), client.ObjectKeyFromObject(ref), ref))
 		ref.Spec.Cluster, ref.Finalizers = v1alpha1.BenchmarkCluster{Ref: &v1alpha1.BenchmarkClusterRef{Name: "shop"}},
