@@ -114,6 +114,8 @@ const (
 	ViaWireGuard = "WireGuard"
 	// ViaPoolingProxy connects to a ProxySQL alongside the client.
 	ViaPoolingProxy = "PoolingProxy"
+	// ViaGaleraProxy connects to the Service of a GaleraProxy.
+	ViaGaleraProxy = "GaleraProxy"
 )
 
 // Values of ConnectWorkload.Query.
@@ -136,6 +138,8 @@ const DefaultSSHCipher = "chacha20-poly1305@openssh.com"
 // +kubebuilder:validation:XValidation:rule="!(self.via in ['SSHTunnel', 'WireGuard']) || self.target == 'Primary'",message="a tunnel leads to one node: with via SSHTunnel or WireGuard target must be Primary"
 // +kubebuilder:validation:XValidation:rule="!has(self.sshCiphers) || self.via == 'SSHTunnel'",message="sshCiphers are those of an SSH tunnel: set via SSHTunnel, or leave them out"
 // +kubebuilder:validation:XValidation:rule="(self.via == 'PoolingProxy') == has(self.proxy)",message="via PoolingProxy needs proxy with an image, and only PoolingProxy takes one"
+// +kubebuilder:validation:XValidation:rule="(self.via == 'GaleraProxy') == has(self.proxyRef)",message="via GaleraProxy needs proxyRef, and only GaleraProxy takes one"
+// +kubebuilder:validation:XValidation:rule="self.via != 'GaleraProxy' || self.target == 'Primary' && self.latency.all(l, duration(l) == duration('0s')) && self.tlsVersions == ['1.3'] && !has(self.keyExchanges) && self.sessionResumption == ['Off']",message="clients speak with the proxy, and not with the database: with via GaleraProxy leave out latency, tlsVersions, keyExchanges and sessionResumption, and target must be Primary"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.latency.all(l, duration(l) == duration('0s'))",message="latency is added between client and proxy, where there is no distance: with via PoolingProxy it must be 0s"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.target == 'Primary'",message="the proxy leads to one node: with via PoolingProxy target must be Primary"
 // +kubebuilder:validation:XValidation:rule="self.via != 'PoolingProxy' || self.tlsVersions == ['1.3']",message="clients of a proxy speak no TLS, and the proxy speaks the highest version the database has: with via PoolingProxy tlsVersions must be left out"
@@ -164,14 +168,16 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:Maximum=100000000
 	Connections int64 `json:"connections,omitempty"`
 
-	// via is how clients reach the database: Direct, SSHTunnel, WireGuard or PoolingProxy. SSHTunnel: OpenSSH's client
+	// via is how clients reach the database: Direct, SSHTunnel, WireGuard, PoolingProxy or GaleraProxy. SSHTunnel: OpenSSH's client
 	// forwards a port to an SSH server, on the database node's host if possible. WireGuard: the same with a VPN. Both of
 	// its ends have a network stack of their own, so that no pod needs a privilege; a kernel's WireGuard takes less CPU.
 	// PoolingProxy: a ProxySQL alongside the client keeps connections to the database open; clients connect to its local
-	// socket without TLS. The arm's policy applies to the connection to the database. Default: Direct.
+	// socket without TLS. The arm's policy applies to the connection to the database. GaleraProxy: clients connect with
+	// TLS to the Service of the GaleraProxy in proxyRef. It speaks TLS with the database in any case, so that such a
+	// workload is not measured against arms with clients Disabled. Default: Direct.
 	// +optional
 	// +kubebuilder:default=Direct
-	// +kubebuilder:validation:Enum=Direct;SSHTunnel;WireGuard;PoolingProxy
+	// +kubebuilder:validation:Enum=Direct;SSHTunnel;WireGuard;PoolingProxy;GaleraProxy
 	Via string `json:"via,omitempty"`
 
 	// sshCiphers lists ciphers of the SSH tunnel by OpenSSH's names. Each is measured; both ends offer nothing else. Only
@@ -193,6 +199,11 @@ type ConnectWorkload struct {
 	// proxy configures the pooling proxy. Required with via PoolingProxy, refused otherwise.
 	// +optional
 	Proxy *BenchmarkProxy `json:"proxy,omitempty"`
+
+	// proxyRef names the GaleraProxy of the measured cluster (NAME-db for a private one), in this namespace. It is used as
+	// it is; it may be created before the cluster. Required with via GaleraProxy, refused otherwise.
+	// +optional
+	ProxyRef *LocalName `json:"proxyRef,omitempty"`
 
 	// tlsVersions lists the TLS versions of the clients. Each is measured. With "1.2" the arm's minVersion must be
 	// "1.2". Default: ["1.3"].

@@ -1232,6 +1232,11 @@ func (in *ConnectWorkload) DeepCopyInto(out *ConnectWorkload) {
 		*out = new(BenchmarkProxy)
 		**out = **in
 	}
+	if in.ProxyRef != nil {
+		in, out := &in.ProxyRef, &out.ProxyRef
+		*out = new(LocalName)
+		**out = **in
+	}
 	if in.TLSVersions != nil {
 		in, out := &in.TLSVersions, &out.TLSVersions
 		*out = make([]string, len(*in))

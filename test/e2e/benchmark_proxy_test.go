@@ -76,4 +76,29 @@ var _ = Describe("A benchmark of connections through a pooling proxy", Label(Slo
 			return left.Items
 		}).WithContext(ctx).WithTimeout(shortly).Should(BeEmpty(), "configurations of the proxy")
 	}, SpecTimeout(8*time.Minute))
+
+	It("goes through the Service of a GaleraProxy, which is proved to encrypt", func(ctx SpecContext) {
+		image := loadProxy(ctx)
+		namespace := newNamespace(ctx, "bench")
+		b := createBenchmark(ctx, namespace, func(s *v1alpha1.GaleraBenchmarkSpec) {
+			s.Cluster.Template.Replicas = 1
+			s.Arms = []v1alpha1.BenchmarkArm{
+				{Name: "plain", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSDisabled}},
+				{Name: "encrypted", TLS: v1alpha1.BenchmarkTLS{Clients: v1alpha1.TLSRequired}},
+			}
+			connect := v1alpha1.ConnectWorkload{Threads: []int32{4}, Duration: &metav1.Duration{Duration: 5 * time.Second}}
+			pooled := connect
+			pooled.Via, pooled.ProxyRef = v1alpha1.ViaGaleraProxy, &v1alpha1.LocalName{Name: "pool"}
+			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "direct", Connect: &connect}, {Name: "pooled", Connect: &pooled}}
+		})
+		proxy := &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pool"},
+			Spec: v1alpha1.GaleraProxySpec{ClusterRef: v1alpha1.ProxyClusterRef{Name: b.Name + "-db"}, Replicas: 1, Image: image}}
+		Expect(kube.Create(ctx, proxy)).To(Succeed())
+		b = waitMeasured(ctx, b, func(*v1alpha1.GaleraBenchmark) {})
+		Expect(b.Status.Results).To(ConsistOf(
+			And(HaveField("Workload", "direct"), HaveField("Arm", "plain")),
+			And(HaveField("Workload", "direct"), HaveField("Arm", "encrypted")),
+			And(HaveField("Workload", "pooled"), HaveField("Arm", "encrypted"),
+				HaveField("Figures", ContainElement(HaveField("Name", "backendConnectionsPercent"))))))
+	}, SpecTimeout(8*time.Minute))
 })

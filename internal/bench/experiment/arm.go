@@ -135,7 +135,7 @@ func fatal(s State, run Run, attempt int) Decision {
 	if !known {
 		return Decision{}
 	}
-	if why := cmp.Or(Comparable(&b.Spec), Versions(&b.Spec, own)); why != "" {
+	if why := cmp.Or(Comparable(&b.Spec), Versions(&b.Spec, own), Proxies(&b.Spec, own)); why != "" {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
 	}
 	return refused(s)

@@ -91,6 +91,10 @@ func measured(s *v1alpha1.GaleraBenchmarkSpec, c v1alpha1.BenchmarkCell) (m Meas
 		if cell.Workload.Name != c.Workload {
 			continue
 		}
+		if !serves(s, c.Arm, cell) {
+			return m, fmt.Sprintf("the workload %q goes through a GaleraProxy, and is not measured against the arm %q, whose "+
+				"clients have no TLS", c.Workload, c.Arm)
+		}
 		if cell.Variant == c.Variant && slices.Contains(Arms(s), c.Arm) {
 			return Measured{cell, c.Arm}, ""
 		}

@@ -74,6 +74,34 @@ func DiskNeeded(s *v1alpha1.GaleraBenchmarkSpec) int64 {
 // NotEnoughDisk reports whether a data set was refused for lack of space.
 func NotEnoughDisk(reason string) bool { return strings.HasPrefix(reason, result.NotEnoughDisk) }
 
+// UsesGaleraProxy reports whether connections of a cell go through a GaleraProxy.
+func UsesGaleraProxy(c Cell) bool {
+	return c.Kind == result.KindConnect && c.Workload.Connect.Via == v1alpha1.ViaGaleraProxy
+}
+
+// serves reports whether a cell can be measured against an arm: a GaleraProxy speaks TLS with the nodes in any case.
+func serves(s *v1alpha1.GaleraBenchmarkSpec, arm string, c Cell) bool {
+	if s.Cluster.Template == nil || !UsesGaleraProxy(c) {
+		return true
+	}
+	return slices.ContainsFunc(s.Arms, func(a v1alpha1.BenchmarkArm) bool {
+		return a.Name == arm && ClientsUseTLS(s.Cluster.Template.TLS.With(a.TLS))
+	})
+}
+
+// Proxies returns which workload has a GaleraProxy and no arm with TLS for it, "" when none has. own is the cluster's
+// policy.
+func Proxies(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {
+	for _, w := range s.Workloads {
+		if w.Connect != nil && w.Connect.Via == v1alpha1.ViaGaleraProxy &&
+			!slices.ContainsFunc(s.Arms, func(a v1alpha1.BenchmarkArm) bool { return ClientsUseTLS(own.With(a.TLS)) }) {
+			return fmt.Sprintf("the workload %s goes through a GaleraProxy, which speaks TLS only, and no arm has TLS for "+
+				"clients; set clients of an arm to Required or Preferred", w.Name)
+		}
+	}
+	return ""
+}
+
 // Versions reports which client would be refused by which arm of a cluster with a policy of its own, "" when none
 // would.
 func Versions(s *v1alpha1.GaleraBenchmarkSpec, own v1alpha1.TLSSpec) string {

@@ -22,7 +22,7 @@ func Runs(s *v1alpha1.GaleraBenchmarkSpec) []Run {
 		}
 		for _, arm := range order {
 			for _, c := range cells {
-				if c.Kind == result.KindCipher && arm > 0 {
+				if c.Kind == result.KindCipher && arm > 0 || !serves(s, s.Arms[arm].Name, c) {
 					continue // no policy changes how fast a CPU encrypts
 				}
 				out = append(out, Run{Index: len(out) + 1, Round: round + 1, Arm: &s.Arms[arm], Cell: c})

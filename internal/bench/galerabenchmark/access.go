@@ -60,6 +60,9 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		return d, err
 	}
 	why, err := r.parts().unready(ctx, objects.Accounts(b, seen.Cluster))
+	if why == "" && err == nil && experiment.UsesGaleraProxy(a.Run.Cell) && a.Wire.Kind == a.Run.Cell.Kind {
+		why, err = r.parts().proxyProblem(ctx, b, a.Run.Cell.Workload.Connect.ProxyRef.Name)
+	}
 	if err != nil || why == "" {
 		return d, err
 	}

@@ -198,6 +198,9 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 		why := experiment.BackupProblem(seen.Backup)
 		v = result.Verdict{Valid: why == "", Reason: why}
 	}
+	if v.Valid && seen.ProxyProblem != "" {
+		v = result.Verdict{Reason: "after the run the encryption of the proxy was not proved any more: " + seen.ProxyProblem}
+	}
 	if v.Valid && seen.Cluster != nil {
 		if why := provedAfter(seen.Cluster, record.Output); why != "" {
 			v = result.Verdict{Reason: "after the run the encryption was not proved any more: " + why}

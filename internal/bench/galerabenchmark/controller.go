@@ -40,7 +40,7 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;create;delete
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores;galeraproxies,verbs=get
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers;galeradatabases,verbs=get;list;watch;create;patch;delete
 
 // benchmarkFinalizer ends the mark on a referenced cluster, and drops what the benchmark has there, before the

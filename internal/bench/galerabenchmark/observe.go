@@ -30,6 +30,8 @@ type benchmarkFacts struct {
 	StorageClass string
 	// ProxyWords are the last ones of the Job's pooling proxy, if that crashed.
 	ProxyWords string
+	// ProxyProblem is what is wrong with the GaleraProxy of the Job; "" for nothing, or no proxy.
+	ProxyProblem string
 }
 
 // observeBenchmark reads everything a decision depends on.
@@ -90,9 +92,27 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 		if f.Backup, err = r.backupOf(ctx, b, f.Job); err != nil {
 			return f, err
 		}
+		if name := proxyOf(b, f.Job.Name, f.Records); name != "" {
+			if f.ProxyProblem, err = r.parts().proxyProblem(ctx, b, name); err != nil {
+				return f, err
+			}
+		}
 		err = r.lateResult(ctx, b, &f)
 	}
 	return f, err
+}
+
+// proxyOf names the GaleraProxy that a Job's connections go through, "" for none.
+func proxyOf(b *v1alpha1.GaleraBenchmark, job string, records []result.Record) string {
+	for _, r := range records {
+		for _, w := range b.Spec.Workloads {
+			if experiment.Name(b.Name, r.Run) == job && r.Kind == result.KindConnect && w.Name == r.Workload &&
+				w.Connect != nil && w.Connect.ProxyRef != nil {
+				return w.Connect.ProxyRef.Name
+			}
+		}
+	}
+	return ""
 }
 
 // lateResult reads the result of a Job that has ended from the API server if the cache has none: the two are watched

@@ -3,7 +3,10 @@ package galerabenchmark
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +29,34 @@ func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen 
 		return own.makeProxy(ctx, b, jobName, *p)
 	}
 	return nil
+}
+
+// proxyProblem returns why a GaleraProxy cannot be measured, "" when it can: it is one of the cluster, and was seen to
+// be Ready and Encrypted.
+func (own parts) proxyProblem(ctx context.Context, b *v1alpha1.GaleraBenchmark, name string) (string, error) {
+	p := &v1alpha1.GaleraProxy{}
+	err := own.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name}, p)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Sprintf("there is no GaleraProxy %q; create it, with clusterRef %q", name, objects.ClusterName(b)), nil
+	case err != nil:
+		return "", err
+	case p.Spec.ClusterRef.Name != objects.ClusterName(b):
+		return fmt.Sprintf("the GaleraProxy %q is one of the cluster %q, and not of %q; name another one", name,
+			p.Spec.ClusterRef.Name, objects.ClusterName(b)), nil
+	case p.DeletionTimestamp != nil:
+		return fmt.Sprintf("the GaleraProxy %q is being deleted", name), nil
+	}
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionEncrypted} {
+		c := meta.FindStatusCondition(p.Status.Conditions, kind)
+		switch {
+		case c == nil || p.Status.ObservedGeneration != p.Generation:
+			return fmt.Sprintf("the operator has not seen the GaleraProxy %q yet", name), nil
+		case c.Status != metav1.ConditionTrue:
+			return fmt.Sprintf("the GaleraProxy %q is not %s: %s: %s", name, kind, c.Reason, c.Message), nil
+		}
+	}
+	return "", nil
 }
 
 // makeProxy makes the configuration of a Job's pooling proxy. One that is there is kept: the proxy may have read it.

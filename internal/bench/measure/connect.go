@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/rsa"
@@ -30,6 +31,8 @@ func (r connecting) connect(ctx context.Context) error {
 		return r.connectThrough(ctx, *spec.Tunnel)
 	case spec.Proxy != "":
 		return r.connectPooled(ctx, spec.Proxy)
+	case spec.Service != "":
+		return r.connectService(ctx, spec.Service)
 	}
 	return r.connections(ctx, route{})
 }
@@ -38,11 +41,13 @@ func (r connecting) connect(ctx context.Context) error {
 type route struct {
 	// network and address are dialled instead of a host's own.
 	network, address string
+	// service is dialled, and verified, instead of a host.
+	service string
 	// dial, if any, makes connections instead.
 	dial func(context.Context) (net.Conn, error)
 	// lost is closed when nothing can be measured any more; nil: never.
 	lost <-chan struct{}
-	// pooled reports whether clients speak no TLS on it: what is at its end does, on connections of its own, which opened
+	// pooled reports whether clients reach no database on it: what is at its end has connections of its own, which opened
 	// counts.
 	pooled bool
 	opened func(context.Context) (float64, error)
@@ -156,14 +161,14 @@ var groups = map[string]tls.CurveID{"X25519MLKEM768": tls.X25519MLKEM768, "X2551
 
 // to prepares connections to one host.
 func (c *connector) to(r *runner, host string) (driver.Connector, error) {
-	cfg, err := r.mysqlConfig(host)
+	cfg, err := r.mysqlConfig(cmp.Or(c.route.service, host))
 	if err != nil {
 		return nil, err
 	}
 	if c.route.address != "" {
 		cfg.Net, cfg.Addr = c.route.network, c.route.address
 	}
-	if c.route.pooled {
+	if c.route.pooled && c.route.service == "" {
 		cfg.TLS = nil
 	}
 	if cfg.TLS != nil {

@@ -33,9 +33,36 @@ func (r connecting) connectPooled(ctx context.Context, socket string) error {
 	if err != nil {
 		return fmt.Errorf("through the proxy: %w", err)
 	}
+	r.sidecar = transport.UsageSocket(filepath.Dir(socket))
+	return r.pooled(ctx, w, spoken)
+}
+
+// loadTime is what a proxy has to learn of the benchmark's account.
+const loadTime = 2 * time.Minute
+
+// connectService measures connections to the Service of a GaleraProxy, with TLS, which the proxy speaks with the
+// database, too.
+func (r connecting) connectService(ctx context.Context, host string) error {
+	if _, err := r.settled(ctx, route{}); err != nil {
+		return err
+	}
+	w := route{service: host, pooled: true}
+	var spoken backend
+	loading, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	if err := await(loading, keyPace, func() (_ string, err error) {
+		spoken, err = r.behind(ctx, w)
+		return inWords(err), nil
+	}); err != nil {
+		return fmt.Errorf("through the GaleraProxy: %w", err)
+	}
+	return r.pooled(ctx, w, spoken)
+}
+
+// pooled measures connections to a proxy, and counts those that the database gets meanwhile.
+func (r connecting) pooled(ctx context.Context, w route, spoken backend) error {
 	return r.withDB(r.plan.Hosts[0], func(db *sql.DB) error {
 		w.opened = func(ctx context.Context) (float64, error) { return connectionsTaken(ctx, db) }
-		r.sidecar = transport.UsageSocket(filepath.Dir(socket))
 		if err := r.connections(ctx, w); err != nil {
 			return err
 		}

@@ -45,6 +45,9 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 		}
 	case result.KindConnect:
 		p.Connect = connect(c, cell)
+		if ref := cell.Workload.Connect.ProxyRef; ref != nil {
+			p.Connect.Service = ref.Name + "." + b.Namespace + ".svc"
+		}
 		if cell.Workload.Connect.Target == "Primary" {
 			p.Hosts = primary(c, domain)
 		}

@@ -134,6 +134,8 @@ type Connect struct {
 	Tunnel *Tunnel `json:"tunnel,omitempty"`
 	// Proxy is the socket of the pooling proxy the connections go through; "": none.
 	Proxy string `json:"proxy,omitempty"`
+	// Service is the host of the GaleraProxy the connections go through; "": none.
+	Service string `json:"service,omitempty"`
 	// KeyAlgorithm and KeySize are what the servers' certificate must have.
 	KeyAlgorithm string `json:"keyAlgorithm,omitempty"`
 	KeySize      int    `json:"keySize,omitempty"`
