@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,7 +19,8 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	file, err := os.ReadFile("../../config/samples/benchmarks/" + name + ".yaml")
 	Expect(err).NotTo(HaveOccurred())
 	b := &v1alpha1.GaleraBenchmark{}
-	Expect(yaml.UnmarshalStrict(file, b)).To(Succeed())
+	first, second, has := strings.Cut(string(file), "\n---\n")
+	Expect(yaml.UnmarshalStrict([]byte(first), b)).To(Succeed())
 	for i := range b.Spec.Workloads {
 		if c := b.Spec.Workloads[i].Connect; c != nil && c.Proxy != nil {
 			c.Proxy.Image = loadProxy(ctx)
@@ -26,6 +28,12 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 	}
 	b.Namespace = newNamespace(ctx, "sample")
 	Expect(kube.Create(ctx, b)).To(Succeed())
+	if has {
+		proxy := &v1alpha1.GaleraProxy{}
+		Expect(yaml.UnmarshalStrict([]byte(second), proxy)).To(Succeed())
+		proxy.Namespace, proxy.Spec.Image = b.Namespace, loadProxy(ctx)
+		Expect(kube.Create(ctx, proxy)).To(Succeed())
+	}
 	look := func(*v1alpha1.GaleraBenchmark) {}
 	if b.Spec.Arms[0].TLS.Replication == v1alpha1.TLSDisabled && b.Spec.Workloads[0].OLTP != nil {
 		look = proveFirstRound(ctx, b)

@@ -112,8 +112,9 @@ func (l *loop) note(ms float64, err error) {
 // paced is what was measured in the time it took.
 func (l *loop) paced(wall time.Duration) result.Paced {
 	slices.Sort(l.took)
+	at := func(percent float64) float64 { return result.Quantile(l.took, percent) }
 	p := result.Paced{Seconds: wall.Seconds(), Errors: l.failed, Series: l.series.whole(wall), PerSecond: l.perSecond,
-		P50: result.Quantile(l.took, 50), P95: result.Quantile(l.took, 95), P99: result.Quantile(l.took, 99), Max: result.Quantile(l.took, 100)}
+		P50: at(50), P95: at(95), P99: at(99), Max: at(100)}
 	if l.last != nil {
 		p.LastError = l.last.Error()
 	}
