@@ -73,7 +73,7 @@ func (b *board) problem(err error) {
 func (b *board) surveyed(last uint64, r policy.Report) {
 	b.set(func(a *task.Archived) {
 		if last >= b.begun && a.Segment > 0 {
-			a.Surveyed, a.Chain, a.Base, a.From, a.Gap = true, r.Chain, r.Base.ID, r.Base.Time, r.Gap
+			a.Surveyed, a.Chain, a.Base, a.From, a.Gap = true, r.Chain, r.Base.ID, r.From, r.Gap
 		}
 	})
 }

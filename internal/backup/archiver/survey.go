@@ -40,7 +40,7 @@ type surveyor struct {
 	bases    bases
 	segments segments
 	heads    map[uint64]binlog.Head
-	doomed   map[uint64]time.Time // since when nothing needs a segment
+	doomed   policy.Doomed
 	pruned   time.Time
 	stuck    string // why the last attempt to remove some has failed, "" if it has not
 }
@@ -48,7 +48,7 @@ type surveyor struct {
 func newSurveyor(files *archive, reports *board, t task.Archive) *surveyor {
 	return &surveyor{store: files, reports: reports, task: t, bases: bases{archive: files, known: map[string]manifestOf{}},
 		segments: segments{archive: files, parts: map[string]part{}}, heads: map[uint64]binlog.Head{},
-		doomed: map[uint64]time.Time{}, pruned: time.Now()}
+		doomed: policy.Doomed{}, pruned: time.Now()}
 }
 
 func (s *surveyor) run(ctx context.Context) {
@@ -157,16 +157,7 @@ func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Bas
 	if err != nil {
 		return err
 	}
-	doomed := map[uint64]time.Time{}
-	for _, n := range needless {
-		since, before := s.doomed[n]
-		if !before {
-			since = now
-		}
-		doomed[n] = since
-	}
-	s.doomed = doomed
-	needless = slices.DeleteFunc(needless, func(n uint64) bool { return now.Sub(doomed[n]) < doomedTime })
+	needless = s.doomed.Due(needless, s.bases.read(now), now, doomedTime)
 	if len(needless) == 0 {
 		return nil
 	}
@@ -258,7 +249,7 @@ func (a *archive) directories(ctx context.Context, dir string) (out []string, er
 }
 
 // bases are the cluster's backups. A manifest is read once; whether it is still there, and the same object, is asked
-// for the one that is reported, and one of the others.
+// for the one that is reported, and some of the others: all are asked for within a day.
 type bases struct {
 	*archive
 	known    map[string]manifestOf
@@ -270,7 +261,8 @@ type bases struct {
 type manifestOf struct {
 	manifest.Manifest
 	damaged string
-	object  string // which object of its name was read
+	object  string    // which object of its name was read
+	asked   time.Time // when it was the one in the store
 }
 
 // all returns the complete backups. unread names one whose manifest cannot be read.
@@ -280,12 +272,13 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 		return nil, "", err
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == binlog.Directory })
-	b.next++
+	some := 1 + len(ids)/int(24*time.Hour/idleEvery)
+	b.next += some
 	known := map[string]manifestOf{}
 	for i, id := range ids {
 		m, ok := b.known[id]
-		if !ok || id == b.reported || i == b.next%len(ids) {
-			if m, ok, err = b.read(ctx, id); err != nil {
+		if turn := (i + len(ids) - b.next%len(ids)) % len(ids); !ok || id == b.reported || turn < some {
+			if m, ok, err = b.ask(ctx, id); err != nil {
 				return nil, "", err
 			}
 		}
@@ -304,7 +297,18 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 	return out, unread, nil
 }
 
-func (b *bases) read(ctx context.Context, id string) (m manifestOf, ok bool, err error) {
+// read returns when the manifest was read that was not read for the longest time, now for none.
+func (b *bases) read(now time.Time) time.Time {
+	for _, m := range b.known {
+		if m.asked.Before(now) {
+			now = m.asked
+		}
+	}
+	return now
+}
+
+func (b *bases) ask(ctx context.Context, id string) (m manifestOf, ok bool, err error) {
+	asked := time.Now()
 	key := path.Join(b.cluster, id, manifest.Name)
 	object, err := store.Object(ctx, b.bucket, key)
 	if err != nil || object == "" {
@@ -314,6 +318,7 @@ func (b *bases) read(ctx context.Context, id string) (m manifestOf, ok bool, err
 		return m, false, err
 	}
 	if known, before := b.known[id]; before && known.object == object {
+		known.asked = asked
 		return known, true, nil
 	}
 	text, err := b.bucket.ReadAll(ctx, key)
@@ -323,8 +328,11 @@ func (b *bases) read(ctx context.Context, id string) (m manifestOf, ok bool, err
 	if err != nil {
 		return m, false, explained("a manifest could not be read", err)
 	}
-	m.object = object // an object that has replaced it since is another one at the next question
-	if m.Manifest, err = manifest.Parse(text); err != nil {
+	m.object, m.asked = object, asked // an object that has replaced it since is another one at the next question
+	if m.Manifest, err = manifest.Parse(text); err == nil && m.ID != id {
+		err = fmt.Errorf("it is that of the backup %q", m.ID) // no restore takes it
+	}
+	if err != nil {
 		m.damaged = err.Error()
 	}
 	m.Parts = nil // not needed here, and large
@@ -335,7 +343,7 @@ func (b *bases) read(ctx context.Context, id string) (m manifestOf, ok bool, err
 // same reports whether backups are still in the store as they were read.
 func (b *bases) same(ctx context.Context, all []policy.Base, domain uint32) (bool, error) {
 	for _, base := range all {
-		m, ok, err := b.read(ctx, base.ID)
+		m, ok, err := b.ask(ctx, base.ID)
 		if err != nil {
 			return false, err
 		}

@@ -20,11 +20,11 @@ var known = map[string][]event{
 	// A backup of a lost line has a later number than what the next line has archived.
 	"segments are removed by number (1)": {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {17, 0, 3},
 		{3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 3, 0},
-		{19, 0, 0}},
+		{19, 0, 0}, {19, 0, 0}},
 	// The latest backup is the only one that is kept.
 	"the window needs no backup of before it": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3},
 		{8, 0, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {20, 0, 0}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0},
-		{11, 9, 0}, {19, 0, 0}, {20, 3, 0}, {19, 0, 0}},
+		{11, 9, 0}, {19, 0, 0}, {20, 3, 0}, {19, 0, 0}, {19, 0, 0}},
 	// A client names a time two hours later.
 	"a client's time is believed (8)": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {17, 4, 4}, {3, 0, 3}, {8, 0, 0}, {11, 19, 0},
 		{0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {11, 19, 0}},
@@ -32,8 +32,8 @@ var known = map[string][]event{
 		"window is of a line of history that was lost"],
 	// The backup that is relied on becomes an earlier one.
 	"a manifest is read once": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {12, 0, 0}, {20, 3, 0},
-		{20, 3, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {17, 6, 702}, {20, 3, 0},
-		{19, 0, 0}},
+		{20, 3, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 0, 0}, {19, 0, 0},
+		{19, 0, 0}, {17, 6, 703}, {20, 3, 0}, {19, 0, 0}},
 }
 
 // mutants are decisions that were shipped once, or lie near.

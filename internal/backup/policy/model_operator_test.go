@@ -86,7 +86,7 @@ func (w *world) report(node int) (ask archival.Request) {
 	}
 	last, r := w.segments[numbers[len(numbers)-1]].Head, w.observe()
 	a := &task.Archived{Node: fmt.Sprint(node), GTID: last.Last.String(), Segment: last.Number, Through: last.Through,
-		Chain: r.Chain, Base: r.Base.ID, From: r.Base.Time, Gap: r.Gap, Surveyed: true}
+		Chain: r.Chain, Base: r.Base.ID, From: r.From, Gap: r.Gap, Surveyed: true}
 	if w.through.Segment == last.Number && w.through.Last == last.Last {
 		a.Through = binlog.Later(a.Through, w.through.Time)
 	}
@@ -100,17 +100,13 @@ func (w *world) report(node int) (ask archival.Request) {
 	return ask
 }
 
-// checkReported: both ends of what is reported as recoverable can be restored. Where a client has set its time, the
-// base may hold a transaction that names a later one, within the slack of clocks: points until then are refused.
+// checkReported: both ends of what is reported as recoverable can be restored.
 func (w *world) checkReported() {
 	from, to := w.operator.reported.RecoverableFrom, w.operator.reported.ArchivedThrough
 	if w.lies || from == nil || to == nil || to.Before(from) {
 		return
 	}
 	for _, t := range []binlog.Target{{Latest: true}, {Time: from.Time}, {Time: to.Time}} {
-		if w.outliers && t.Time.Sub(from.Time) <= 2*binlog.ClockSlack && !t.Latest {
-			continue
-		}
 		if err := w.anyOf(t); err != nil {
 			w.breaks("it is reported that all from %s to %s can be restored, and %v", from, to, err)
 		}
@@ -152,6 +148,7 @@ func (w *world) retain() {
 func (w *world) settles() {
 	w.logging = true
 	w.session++
+	w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return b.named != b.ID }) // as it is told to be
 	for i := range w.archivers {
 		w.archivers[i].kill()
 	}

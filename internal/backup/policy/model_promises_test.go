@@ -12,6 +12,9 @@ import (
 
 // restore brings a backup to a target, as the Jobs do.
 func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err error) {
+	if b.named != b.ID {
+		return nil, 0, fmt.Errorf("the manifest of %s is that of %s", b.ID, b.named)
+	}
 	if why := policy.Before(b.Base, t); why != "" {
 		return nil, 0, fmt.Errorf("%s", why)
 	}
@@ -24,7 +27,7 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 	if err != nil {
 		return nil, 0, err
 	}
-	c := &policy.Cut{Base: b.GTID, Seqno: b.Seqno, Last: b.GTID, Target: t}
+	c := &policy.Cut{Base: b.GTID, Seqno: b.Seqno, Complete: b.Time, Last: b.GTID, Target: t}
 	txs = slices.Clone(b.txs)
 	refuse := func(e error) bool {
 		if e != nil && err == nil && !w.trusting {
@@ -181,9 +184,11 @@ func (w *world) observe() (r policy.Report) {
 	if len(a.Numbers) == 0 {
 		return r
 	}
-	r, err := w.survey(a, w.bases())
+	bases, _ := w.bases()
+	r, err := w.survey(a, bases)
 	for w.changed([]policy.Base{r.Base}) { // the one that is reported is read again
-		r, err = w.survey(a, w.bases())
+		bases, _ = w.bases()
+		r, err = w.survey(a, bases)
 	}
 	if err != nil {
 		w.breaks("the survey fails: %v", err)
@@ -208,18 +213,15 @@ func (w *world) observe() (r policy.Report) {
 // clean removes segments, and checks that what a window needs is still there: what could be restored before can be
 // restored after it.
 func (w *world) clean() {
-	needless, relied, err := w.prune(w.archive(), w.bases(), window, w.now)
+	bases, unread := w.bases()
+	if unread {
+		return
+	}
+	needless, relied, err := w.prune(w.archive(), bases, window, w.now)
 	if err != nil {
 		return
 	}
-	doomed := map[uint64]time.Time{}
-	for _, n := range needless {
-		if doomed[n] = w.now; !w.doomed[n].IsZero() {
-			doomed[n] = w.doomed[n]
-		}
-	}
-	w.doomed = doomed
-	needless = slices.DeleteFunc(needless, func(n uint64) bool { return w.now.Sub(doomed[n]) < doomedTime })
+	needless = w.due(w.doomed, needless, w.read(), w.now, doomedTime)
 	if len(needless) > 0 && !w.remembering && w.changed(relied) {
 		return
 	}

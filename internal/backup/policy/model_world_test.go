@@ -43,7 +43,14 @@ type entry struct{ tx, file int }
 // backup is a base, and what it holds.
 type backup struct {
 	policy.Base
-	txs []int
+	named string // the ID in its manifest
+	txs   []int
+}
+
+// manifest is one as it was read, and when that was.
+type manifest struct {
+	backup
+	at time.Time
 }
 
 // segment is an object of the archive.
@@ -62,6 +69,7 @@ type decisions struct {
 	prune   func(policy.Archive, []policy.Base, time.Duration, time.Time) ([]uint64, []policy.Base, error)
 	choose  func([]binlog.Head, policy.Base, binlog.Target, binlog.Through) (policy.Range, error)
 	follows func(before, h binlog.Head) bool
+	due     func(d policy.Doomed, needless []uint64, read, now time.Time, after time.Duration) []uint64
 	decide  func(*v1alpha1.ArchiveStatus, archival.Facts) archival.Request
 	expire  func(*v1alpha1.GaleraBackupScheduleStatus, schedule.Facts) []*v1alpha1.GaleraBackup
 	// trusting restores do not compare what they read with what was chosen.
@@ -74,7 +82,7 @@ type decisions struct {
 
 func shipped() decisions {
 	return decisions{resume: policy.Resume, hole: policy.JudgeHole, foreign: policy.Foreign, between: binlog.Between,
-		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
+		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows, due: policy.Doomed.Due,
 		decide: archival.Decide, expire: schedule.Retain}
 }
 
@@ -95,12 +103,13 @@ type world struct {
 	segments map[uint64]segment
 	through  binlog.Through
 	backups  []backup
-	made     int                    // how many there were
-	known    map[string]policy.Base // the manifests as they were read
-	doomed   map[uint64]time.Time   // since when nothing needs a segment
-	marks    []time.Time            // when everything was archived
-	marked   int                    // how many transactions there were at the last of them
-	lies     bool                   // an object was exchanged: a restore may be refused, and must not be wrong
+	made     int // how many there were
+	known    map[string]manifest
+	turn     int // which manifest is read again next
+	doomed   policy.Doomed
+	marks    []time.Time // when everything was archived
+	marked   int         // how many transactions there were at the last of them
+	lies     bool        // an object was exchanged: a restore may be refused, and must not be wrong
 	outliers bool
 	broken   string
 	trace    []string
@@ -119,7 +128,7 @@ var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 func newWorld(d decisions) *world {
 	w := &world{decisions: d, now: start, logging: true, session: 1, segments: map[uint64]segment{},
-		doomed: map[uint64]time.Time{}, known: map[string]policy.Base{}, operator: newOperator()}
+		doomed: policy.Doomed{}, known: map[string]manifest{}, operator: newOperator()}
 	w.lines = []history{{Line: w.name(0, 0)}}
 	return w
 }
@@ -244,6 +253,7 @@ func (w *world) makeBackup(i int) (id string) {
 	w.made++
 	b := backup{Base: policy.Base{ID: fmt.Sprintf("b%d", w.made), Line: w.line().Line, Seqno: w.seqno,
 		Time: w.now.Add(time.Duration(w.made) * time.Millisecond)}, txs: txs} // each one later
+	b.named = b.ID
 	if w.logging {
 		b.Session, b.GTID = fmt.Sprint(w.session), last
 	}
@@ -252,40 +262,66 @@ func (w *world) makeBackup(i int) (id string) {
 	return b.ID
 }
 
-func (w *world) bases() (out []policy.Base) {
-	for _, b := range w.backups {
-		if _, ok := w.known[b.ID]; !ok {
-			w.known[b.ID] = b.Base
+// bases are the backups as their manifests were read. One of them is read again, in turn. unread reports whether a
+// manifest is that of another backup.
+func (w *world) bases() (out []policy.Base, unread bool) {
+	w.turn++
+	known := map[string]manifest{}
+	for i, b := range w.backups {
+		m, ok := w.known[b.ID]
+		if !ok || i == w.turn%len(w.backups) {
+			m = manifest{b, w.now}
 		}
-		out = append(out, w.known[b.ID])
+		known[b.ID] = m
+		if m.named != b.ID {
+			unread = true
+			continue
+		}
+		out = append(out, m.Base)
 	}
-	return out
+	w.known = known
+	return out, unread
 }
 
-// replace has the content of an earlier backup under the ID of a later one, and the other way round, or instead of it.
+// read is when the manifest was read that was not read for the longest time.
+func (w *world) read() time.Time {
+	at := w.now
+	for _, m := range w.known {
+		if m.at.Before(at) {
+			at = m.at
+		}
+	}
+	return at
+}
+
+// replace has the manifest of a backup that an attempt has replaced which was held up, of the data there are now; or
+// those of two backups change places.
 func (w *world) replace(which int) {
 	if len(w.backups) < 2 {
 		return
 	}
-	i := which % (len(w.backups) - 1)
-	a, b := &w.backups[i], &w.backups[i+1]
-	if which%4 == 2 {
-		id := b.ID
-		*b = *a
-		b.ID = id
-		w.say("the backup %s is the content of %s now", b.ID, a.ID)
+	if i := which % len(w.backups); which%4 > 0 {
+		if id := w.makeBackup(which % 3); id != "" {
+			now := w.backups[len(w.backups)-1]
+			w.backups = w.backups[:len(w.backups)-1]
+			now.ID, now.named = w.backups[i].ID, w.backups[i].ID
+			w.backups[i] = now
+			w.say("the backup %s was replaced by %s", now.ID, id)
+		}
 		return
 	}
+	i := which % (len(w.backups) - 1)
+	a, b := &w.backups[i], &w.backups[i+1]
 	a.ID, b.ID = b.ID, a.ID
 	*a, *b = *b, *a
-	w.say("the backups %s and %s have changed places", a.ID, b.ID)
+	w.say("the manifests of the backups %s and %s have changed places", a.ID, b.ID)
 }
 
 // changed reads manifests again, and reports whether one is another than before.
 func (w *world) changed(bases []policy.Base) (changed bool) {
 	for _, b := range w.backups {
-		if slices.ContainsFunc(bases, func(r policy.Base) bool { return r.ID == b.ID && r != b.Base }) {
-			w.known[b.ID], changed = b.Base, true
+		if slices.ContainsFunc(bases, func(r policy.Base) bool { return r.ID == b.ID && (r != b.Base || b.named != b.ID) }) {
+			w.known[b.ID], changed = manifest{b, w.now}, true
 		}
 	}
 	return changed

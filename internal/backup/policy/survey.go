@@ -25,6 +25,8 @@ type Report struct {
 	Chain uint64
 	// Base is the earliest backup that leads to the end of the archive, with an empty ID for none.
 	Base Base
+	// From is the earliest time that is restored with it, zero for none.
+	From time.Time
 	// Gap is why there is none, though there was an archive before; "" without a gap.
 	Gap string
 }
@@ -47,7 +49,7 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 		return r, err
 	}
 	r.Chain = first.Number
-	if r.Base, err = a.earliest(a.Numbers[i:], first, last, bases); err != nil {
+	if r.Base, r.From, err = a.earliest(a.Numbers[i:], first, last, bases); err != nil {
 		return r, err
 	}
 	switch {
@@ -64,8 +66,9 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 	return r, nil
 }
 
-// earliest returns the earliest base that leads from the first to the last of some segments, with an empty ID for none.
-func (a Archive) earliest(numbers []uint64, first, last binlog.Head, bases []Base) (Base, error) {
+// earliest returns the earliest base that leads from the first to the last of some segments, with an empty ID for none,
+// and the earliest time that is restored with it.
+func (a Archive) earliest(numbers []uint64, first, last binlog.Head, bases []Base) (Base, time.Time, error) {
 	bases = slices.SortedStableFunc(slices.Values(bases), func(x, y Base) int { return x.Time.Compare(y.Time) })
 	for _, b := range bases {
 		if b.why() != "" || !belongs(b, last) || !startsBefore(first, b) {
@@ -73,13 +76,13 @@ func (a Archive) earliest(numbers []uint64, first, last binlog.Head, bases []Bas
 		}
 		h, err := a.segmentOf(numbers, b)
 		if err != nil {
-			return Base{}, err
+			return Base{}, time.Time{}, err
 		}
 		if ahead(h, b) == "" {
-			return b, nil
+			return b, b.from(h), nil
 		}
 	}
-	return Base{}, nil
+	return Base{}, time.Time{}, nil
 }
 
 // segmentOf is the head of the segment that has the last transaction of a base, or of the last one.
