@@ -58,6 +58,7 @@ type archiver struct {
 	through time.Time         // until when the archive has all; the store may know an earlier time
 	stored  time.Time         // when the store was reported last how far the archive is
 	known   time.Time         // when at was the end of the archive
+	view    string            // in which nodes had committed nothing after at, "" when it is not known
 }
 
 // unsure is the transaction before a hole that is not explained, and since when that is so.
@@ -156,7 +157,11 @@ func (a *archiver) session(ctx context.Context) error {
 			return err
 		}
 		a.known = now
-		a.at, a.loaded, a.through = at, true, at.Through
+		idle, err := a.store.idle(ctx, at)
+		if err != nil {
+			return err
+		}
+		a.at, a.loaded, a.view, a.through = at, true, "", binlog.Later(at.Through, idle)
 		a.reports.archived(at)
 		say("the archive ends at %s, in the segment %d", at.Last, at.Number)
 	}
@@ -319,6 +324,7 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	if err := a.upload(ctx, h, nil); err != nil {
 		return err
 	}
+	a.view = at.view
 	// Not at once: if no node goes on from there either, the store would fill up with beginnings.
 	return begun{fmt.Errorf("the archive begins at %s: %s", at.last, why)}
 }

@@ -100,6 +100,16 @@ func (c *compared) compare(seen []binlog.Transaction) {
 	c.sample = nil
 }
 
+// here is the number that the node which is followed gives to a transaction of another node, as far as is known.
+func (n *numbers) here(node string, g binlog.GTID) binlog.GTID {
+	for _, c := range n.nodes {
+		if c.name() == node && c.known {
+			g.Seq = uint64(int64(g.Seq) - c.number.Ahead) //nolint:gosec // negative for one that is behind
+		}
+	}
+	return g
+}
+
 // skew is how the numbers differ, nil while none are known to.
 func (n *numbers) skew() *task.Skew {
 	var known []policy.Number

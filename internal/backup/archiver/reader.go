@@ -25,6 +25,8 @@ type reader struct {
 	last   binlog.GTID // the last transaction that was read to its end
 	before binlog.GTID // the one before it
 	near   bool        // last was read from the file of the binary log that is read now
+	sum    string      // of the content of last
+	seqno  int64       // of last, 0 when it is not known
 	hole   *binlog.Hole
 	raw    rawTimes
 	seqnos seqnos
@@ -174,8 +176,8 @@ func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, 
 			continue
 		}
 		at, err := other.position(ctx)
-		if err == nil && at.last.Follows(last) {
-			return at.last, nil
+		if g := r.numbers.here(other.name(), at.last); err == nil && g.Follows(last) {
+			return g, nil
 		}
 		if err == nil {
 			return last, nil
@@ -238,7 +240,7 @@ func (r *reader) explain(ctx context.Context, next binlog.GTID) error {
 		if other.name() == r.node.name() {
 			continue
 		}
-		a := lacks(ctx, other, r.before, r.last, next)
+		a := lacks(ctx, other, r.before, known{r.last, r.sum}, known{GTID: next})
 		if why := r.refused[a.Node]; why != "" && a.Answer == policy.Has {
 			a.Answer, a.Why = policy.HasAndRefused, why
 		}
@@ -264,6 +266,34 @@ func (r *reader) explain(ctx context.Context, next binlog.GTID) error {
 	return errors.New(v.Why)
 }
 
+// isNext asks the other nodes whether a transaction is the next one there, too. It is the first one of a file of the
+// binary log, which begins when a server is started, and the view has changed.
+func (r *reader) isNext(ctx context.Context, t binlog.Transaction) error {
+	if r.unsure.after != r.last {
+		r.unsure = unsure{r.last, time.Now()}
+	}
+	var asked []policy.Asked
+	for _, other := range r.all.synced {
+		if other.name() != r.node.name() {
+			asked = append(asked, lacks(ctx, other, r.before, known{r.last, r.sum}, known{t.GTID, t.Sum}))
+		}
+	}
+	for name, why := range r.all.away {
+		asked = append(asked, policy.Asked{Node: name, Answer: policy.Unknown, Why: why})
+	}
+	slices.SortFunc(asked, func(a, b policy.Asked) int { return strings.Compare(a.Node, b.Node) })
+	v := policy.JudgeNext(r.last, t.GTID, asked, time.Since(r.unsure.since) >= refusedTime)
+	switch v.Act {
+	case policy.Follow:
+		return nil
+	case policy.Refuse:
+		return refusal{errors.New(v.Why)}
+	case policy.Begin:
+		return gap{errors.New(v.Why)}
+	}
+	return errors.New(v.Why)
+}
+
 func (r *reader) write(e binlog.Event) (err error) {
 	if r.open == nil {
 		if r.open, err = newSpool(r.store.recipients); err == nil {
@@ -280,6 +310,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	if t.GTID.Domain != r.last.Domain {
 		return nil
 	}
+	first := !r.near
 	r.near = true
 	r.numbers.saw(t)
 	if r.verify {
@@ -287,9 +318,14 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 			return refusal{fmt.Errorf(
 				"the transaction %s is another one here than in the archive: the cluster has lost it, and gone on", t.GTID)}
 		}
-		r.verify = false
+		r.verify, r.sum, r.seqno = false, t.Sum, t.Seqno
 		r.accepted()
 		return nil
+	}
+	if first && r.hole == nil && r.view != r.at0.view && (r.seqno == 0 || t.Seqno != r.seqno+1) {
+		if err := r.isNext(ctx, t); err != nil {
+			return err
+		}
 	}
 	r.accepted()
 	h := &r.open.head
@@ -304,7 +340,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	}
 	h.AddAnchor(t.GTID.Seq, t.Seqno)
 	h.BeforeLast, h.Last, h.LastSum, h.Seqno = r.last, t.GTID, t.Sum, t.Seqno
-	r.last, r.before = t.GTID, r.last
+	r.last, r.before, r.sum, r.seqno = t.GTID, r.last, t.Sum, t.Seqno
 	if r.open.bytes >= maxSegment || len(h.Holes) >= binlog.MaxHoles {
 		return r.flush(ctx, time.Time{})
 	}
@@ -341,6 +377,9 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		if err := r.upload(ctx, h, r.open); err != nil {
 			return err
 		}
+		if r.view = ""; !through.IsZero() {
+			r.view = r.at0.view
+		}
 		r.drop()
 		return nil
 	}
@@ -356,7 +395,7 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		r.stored = time.Now()
 		r.reports.through(through)
 	}
-	r.archiver.through = binlog.Later(r.archiver.through, through)
+	r.view, r.archiver.through = r.at0.view, binlog.Later(r.archiver.through, through)
 	r.reports.idle(r.last)
 	return nil
 }

@@ -63,20 +63,34 @@ func (p position) same(before position) bool {
 	return p.view == before.view && len(p.Lines) > 0 && len(before.Lines) > 0 && p.Lines[0].Same(before.Lines[0])
 }
 
+// known is a transaction that was read, or its GTID alone.
+type known struct {
+	binlog.GTID
+	sum string // of its content, "" when it is not known
+}
+
 // lacks asks a node what it has between two transactions. before is the one before the first of them, if it is known.
-func lacks(ctx context.Context, n source, before, last, next binlog.GTID) policy.Asked {
-	out := policy.Asked{Node: n.name()}
+// A number names the same transaction only where the content is the same.
+func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) policy.Asked {
+	from := last.GTID
+	if before != (binlog.GTID{}) {
+		from = before
+	}
+	a := after(ctx, n, from, last, next)
+	if a.Answer == policy.Purged && from != last.GTID && next.sum != "" {
+		return after(ctx, n, last.GTID, last, next) // it may have what comes next all the same
+	}
+	return a
+}
+
+// after asks a node what it has after a transaction that is last, or the one before it.
+func after(ctx context.Context, n source, from binlog.GTID, last, next known) policy.Asked {
 	answer := func(a policy.Answer, why string) policy.Asked {
-		out.Answer, out.Why = a, why
-		return out
+		return policy.Asked{Node: n.name(), Answer: a, Why: why}
 	}
 	at, err := n.position(ctx)
 	if err != nil {
 		return answer(policy.Unknown, err.Error())
-	}
-	from := last
-	if before != (binlog.GTID{}) {
-		from = before
 	}
 	s, err := n.open(append(at.others, from.String()))
 	var no refusal
@@ -87,7 +101,7 @@ func lacks(ctx context.Context, n source, before, last, next binlog.GTID) policy
 		return answer(policy.Unknown, err.Error())
 	}
 	defer s.Close()
-	near := false // the last event of a transaction was that of last, in the same file
+	q := question{last: last, next: next}
 	for end := time.Now().Add(askTime); time.Now().Before(end); {
 		e, err := s.event(ctx, time.Second)
 		switch {
@@ -97,23 +111,46 @@ func lacks(ctx context.Context, n source, before, last, next binlog.GTID) policy
 			return answer(policy.Unknown, err.Error())
 		case e == nil || e.Check() != nil:
 			continue
-		case e.IsFormat():
-			near = false
 		}
-		g, ok := e.GTID()
-		switch {
-		case !ok || g.Domain != last.Domain:
-		case g.Server == last.Server && g.Seq <= last.Seq:
-			near = g == last
-		case g.Server == last.Server && g.Seq < next.Seq:
-			return answer(policy.Has, g.String())
-		case near:
-			return answer(policy.Lacks, "")
-		default:
-			return answer(policy.Purged, "its binary log was begun anew in between")
+		if a, why, ok := q.see(e); ok {
+			return answer(a, why)
 		}
 	}
 	return answer(policy.Unknown, "it gives nothing")
+}
+
+// question sees what a node gives, until that answers what is between two transactions.
+type question struct {
+	last, next known
+	group      binlog.Grouper
+	near       bool // the last event of a transaction was that of last, in the same file
+}
+
+func (q *question) see(e binlog.Event) (a policy.Answer, why string, ok bool) {
+	kind, err := q.group.See(e)
+	t := q.group.Done()
+	g := t.GTID
+	switch {
+	case err == nil && kind == binlog.Format:
+		q.near = false
+	case err != nil || g.Domain != q.last.Domain || g.Server != q.last.Server && kind != binlog.Begin:
+	case kind == binlog.Begin && g.Server == q.last.Server && g.Seq <= q.last.Seq:
+		q.near = g == q.last.GTID
+	case kind == binlog.Begin && g.Server == q.last.Server && g.Seq < q.next.Seq:
+		return policy.Has, g.String(), true
+	case kind == binlog.Begin && g == q.next.GTID && q.next.sum != "": // seen to its end
+	case kind == binlog.Begin && q.near:
+		return policy.Lacks, "", true
+	case kind == binlog.Begin:
+		return policy.Purged, "its binary log was begun anew in between", true
+	case kind == binlog.End && g == q.last.GTID && q.last.sum != "" && t.Sum != q.last.sum:
+		return policy.Differs, "", true
+	case kind == binlog.End && g == q.next.GTID && t.Sum == q.next.sum:
+		return policy.Lacks, "", true
+	case kind == binlog.End && g == q.next.GTID:
+		return policy.Has, g.String(), true
+	}
+	return 0, "", false
 }
 
 func closeAll(all []source) {

@@ -117,6 +117,19 @@ func (a *archive) load(ctx context.Context) (place, error) {
 	return place{}, err
 }
 
+// idle is until when nothing was written after a place, as far as it is stored.
+func (a *archive) idle(ctx context.Context, at place) (time.Time, error) {
+	text, err := a.bucket.ReadAll(ctx, path.Join(a.dir, binlog.ThroughName))
+	if err != nil && !store.Missing(err) {
+		return time.Time{}, explained("an object could not be read", err)
+	}
+	var t binlog.Through
+	if json.Unmarshal(text, &t) != nil || t.Segment != at.Number || t.Last != at.Last {
+		return time.Time{}, nil
+	}
+	return t.Time, nil
+}
+
 // put stores a segment, unless there is one of its number, and completes its head. One that was stored late, in the
 // place of a segment that was lost, is taken back: it would hide that one is missing.
 func (a *archive) put(ctx context.Context, h *binlog.Head, s *spool) error {

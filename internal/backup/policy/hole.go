@@ -23,6 +23,8 @@ const (
 	Purged
 	// Has reports that it has a transaction of the hole.
 	Has
+	// Differs reports that the transaction of that number is another one there: its numbers show nothing.
+	Differs
 	// HasAndRefused is one that has it, but does not go on from the archive.
 	HasAndRefused
 )
@@ -48,7 +50,7 @@ type HoleAnswer struct {
 // that ran with a binary log is no transaction. Where that cannot be shown, transactions may be missing: waited states
 // that those that are away were waited for.
 func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
-	var lack, purged, unknown []string
+	var lack, purged, differ, unknown []string
 	for _, n := range nodes {
 		switch n.Answer {
 		case Has:
@@ -58,6 +60,8 @@ func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
 			lack = append(lack, n.Node)
 		case Purged:
 			purged = append(purged, n.Node)
+		case Differs:
+			differ = append(differ, n.Node)
 		case HasAndRefused:
 			return HoleAnswer{Act: Refuse, Why: fmt.Sprintf(
 				"it lacks a transaction after %s, which %s has; that one does not go on either: %s", after, n.Node, n.Why)}
@@ -75,19 +79,51 @@ func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
 		return HoleAnswer{Act: Wait, Why: "what is " + numbers + " is not known: waiting for " + strings.Join(unknown, ", ")}
 	}
 	return HoleAnswer{Act: Begin, Why: fmt.Sprintf("what is %s cannot be shown to be no transaction: %s", numbers,
-		shown(lack, purged, unknown))}
+		shown(lack, purged, differ, unknown))}
 }
 
-func shown(lack, purged, unknown []string) string {
+func shown(lack, purged, differ, unknown []string) string {
 	var out []string
 	for _, group := range []struct {
 		nodes []string
 		what  string
 	}{{lack, "lacks it"}, {purged, "was started, or has purged its binary log, in between"},
-		{unknown, "does not answer"}} {
+		{differ, "numbers transactions differently"}, {unknown, "does not answer"}} {
 		if len(group.nodes) > 0 {
 			out = append(out, strings.Join(group.nodes, ", ")+" "+group.what)
 		}
 	}
 	return strings.Join(out, "; ")
+}
+
+// JudgeNext decides whether the first transaction of a binary log that was begun is the next one, though its number is:
+// a server counts on from its binary log, which lacks what was made there with sql_log_bin=0. nodes are the others:
+// Lacks of one reports that the same transaction comes next there.
+func JudgeNext(last, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
+	var purged, differ, unknown []string
+	alike := len(nodes) == 0 // of one node there is no other one to ask
+	for _, n := range nodes {
+		switch n.Answer {
+		case Has, HasAndRefused:
+			return HoleAnswer{Act: Refuse, Why: fmt.Sprintf("after %s, %s is another transaction here than on %s", last, next,
+				n.Node)}
+		case Lacks:
+			alike = true
+		case Purged:
+			purged = append(purged, n.Node)
+		case Differs:
+			differ = append(differ, n.Node)
+		case Unknown:
+			unknown = append(unknown, n.Node+" ("+n.Why+")")
+		}
+	}
+	switch {
+	case alike:
+		return HoleAnswer{Act: Follow}
+	case len(unknown) > 0 && !waited:
+		return HoleAnswer{Act: Wait, Why: fmt.Sprintf("whether %s follows %s is not known: waiting for %s", next, last,
+			strings.Join(unknown, ", "))}
+	}
+	return HoleAnswer{Act: Begin, Why: fmt.Sprintf("its server was started after %s, and that %s follows cannot be shown: %s",
+		last, next, shown(nil, purged, differ, unknown))}
 }

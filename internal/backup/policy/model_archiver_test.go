@@ -14,18 +14,19 @@ import (
 type archiver struct {
 	loaded  bool
 	known   time.Time // when at was the end of the archive
+	view    int       // in which nodes had committed nothing after at, 0 when it is not known
+	refused [3]bool   // nodes that do not go on from there
+	alike   [3]bool   // nodes that a transaction of the stream was compared with
 	at      binlog.Head
 	through time.Time
 	unsure  time.Time // since when a hole is not explained
 
-	open   bool
-	node   int
-	line   binlog.Line
-	before int  // the transaction before last, -1 when it is not known
-	last   int  // the transaction that was read last, -1 for that where a chain has begun
-	near   bool // last was read in this stream
-	read   []int
-	holes  []binlog.Hole
+	open  bool
+	node  int
+	line  binlog.Line
+	near  bool // the last transaction was read in this stream
+	read  []entry
+	holes []binlog.Hole
 }
 
 func (a *archiver) kill() { *a = archiver{} }
@@ -42,7 +43,9 @@ func (w *world) step(i, nodeIndex int) {
 		all := w.archive().Numbers
 		if a.loaded, a.known = true, w.now; len(all) > 0 {
 			a.at = w.segments[all[len(all)-1]].Head
-			a.through = a.at.Through
+			if a.through = a.at.Through; w.through.Segment == a.at.Number && w.through.Last == a.at.Last {
+				a.through = binlog.Later(a.through, w.through.Time)
+			}
 		}
 	case !a.open:
 		w.openStream(a, nodeIndex)
@@ -52,7 +55,7 @@ func (w *world) step(i, nodeIndex int) {
 }
 
 func (w *world) openStream(a *archiver, n int) {
-	if w.nodes[n].away {
+	if w.nodes[n].away || a.refused[n] {
 		return
 	}
 	last, foreign := w.position(n)
@@ -66,7 +69,7 @@ func (w *world) openStream(a *archiver, n int) {
 		return
 	case policy.Continue:
 		w.store(a, segment{Head: binlog.Head{Continues: true, Lines: v.Lines, Last: a.at.Last, Seqno: a.at.Seqno,
-			LastTime: a.at.LastTime, Through: a.through}})
+			BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum, LastTime: a.at.LastTime, Through: a.through}})
 		return
 	case policy.Refuse:
 		w.begin(a, n, v.Why) // all nodes say the same
@@ -80,19 +83,41 @@ func (w *world) openStream(a *archiver, n int) {
 		}
 		return
 	}
-	a.open, a.node, a.line, a.last, a.before, a.near = true, n, w.line().Line, -1, -1, false
-	for k, e := range w.nodes[n].log {
-		if w.gtid(e.tx) == a.at.Last && a.at.BeforeLast != (binlog.GTID{}) && k >= w.nodes[n].purged {
-			a.last, a.near = e.tx, true // it is read again, and compared
+	near := a.at.BeforeLast != (binlog.GTID{}) && a.at.BeforeLast.Seq >= w.purgedTo(n)
+	if near && !w.same(a, n) && !w.unchecked { // it is read again, and compared
+		a.refused[n] = true
+		if !w.anyLeft(a) {
+			w.begin(a, n, "none goes on")
+		}
+		return
+	}
+	a.open, a.node, a.line, a.near, a.alike = true, n, w.line().Line, near, [3]bool{}
+}
+
+// same reports whether the transaction that is archived last comes next on a node.
+func (w *world) same(a *archiver, n int) bool {
+	for _, e := range w.nodes[n].log {
+		if !w.all[e.tx].foreign && e.seq > a.at.BeforeLast.Seq {
+			return w.gtid(e) == a.at.Last && fmt.Sprint(e.tx) == a.at.LastSum
 		}
 	}
+	return false
+}
+
+func (w *world) anyLeft(a *archiver) bool {
+	for i := range w.nodes {
+		if !a.refused[i] && !w.nodes[i].away {
+			return true
+		}
+	}
+	return false
 }
 
 // purgedTo is the last number that a node does not have any more.
 func (w *world) purgedTo(n int) (seq uint64) {
 	for _, e := range w.nodes[n].log[:w.nodes[n].purged] {
 		if !w.all[e.tx].foreign {
-			seq = w.all[e.tx].seq
+			seq = e.seq
 		}
 	}
 	return seq
@@ -108,19 +133,31 @@ func (w *world) allPurged(seq uint64) bool {
 }
 
 // next is what a node gives after a number, and whether it is in the file of the one before it.
-func (w *world) next(n int, after uint64) (id int, near, ok bool) {
+func (w *world) next(n int, after uint64) (next entry, near, ok bool) {
 	file := -1
 	for k, e := range w.nodes[n].log {
 		if w.all[e.tx].foreign {
 			continue
 		}
-		if s := w.all[e.tx].seq; s > after {
-			return e.tx, file == e.file, true
-		} else if s == after && k >= w.nodes[n].purged {
+		if e.seq > after {
+			return e, file == e.file, true
+		} else if e.seq == after && k >= w.nodes[n].purged {
 			file = e.file
 		}
 	}
-	return 0, false, false
+	return next, false, false
+}
+
+// numbers reports whether a node gives a number to the transaction that an archiver has read last, as far as that is
+// known.
+func (w *world) numbers(a *archiver, n int, after binlog.GTID) bool {
+	sum := a.at.LastSum
+	if len(a.read) > 0 {
+		sum = fmt.Sprint(a.read[len(a.read)-1].tx)
+	}
+	return w.bynumber || sum == "" || slices.ContainsFunc(w.nodes[n].log, func(e entry) bool {
+		return w.gtid(e) == after && fmt.Sprint(e.tx) == sum
+	})
 }
 
 // readOne takes the next transaction of a stream.
@@ -137,18 +174,24 @@ func (w *world) readOne(a *archiver) {
 		a.drop()
 		return
 	}
-	id, near, ok := w.next(a.node, after.Seq)
+	next, near, ok := w.next(a.node, after.Seq)
 	if !ok {
 		return
 	}
-	g := w.gtid(id)
+	g := w.gtid(next)
+	near = near && (len(a.read) > 0 || a.near)
 	if g.Seq > after.Seq+1 {
-		if !w.explain(a, after, g, near && (len(a.read) > 0 || a.near)) {
+		if !w.explain(a, after, g, near) {
 			return
 		}
+	} else if !near && a.view != w.view && !w.isNext(a, after, next) {
+		return
 	}
 	a.unsure = time.Time{}
-	a.read = append(a.read, id)
+	a.read = append(a.read, next)
+	for i := range w.nodes {
+		a.alike[i] = a.alike[i] || slices.ContainsFunc(w.nodes[i].log, func(e entry) bool { return e.tx == next.tx })
+	}
 }
 
 // explain asks all nodes about a hole.
@@ -159,7 +202,7 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 	var asked []policy.Asked
 	for i := range w.nodes {
 		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Purged}
-		id, inside, ok := w.next(i, after.Seq)
+		next, inside, ok := w.next(i, after.Seq)
 		switch {
 		case i == a.node && near:
 			one.Answer = policy.Lacks
@@ -167,7 +210,9 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 		case w.nodes[i].away || !ok:
 			one.Answer, one.Why = policy.Unknown, "away"
 		case after.Seq < w.purgedTo(i):
-		case w.gtid(id).Seq < g.Seq:
+		case !w.numbers(a, i, after):
+			one.Answer = policy.Differs
+		case w.gtid(next).Seq < g.Seq:
 			one.Answer = policy.Has
 		case inside:
 			one.Answer = policy.Lacks
@@ -187,6 +232,46 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 	case policy.Refuse:
 		w.flush(a, false)
 		a.drop()
+	}
+	return false
+}
+
+// isNext asks the other nodes whether a transaction is the next one there, too.
+func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
+	if a.unsure.IsZero() {
+		a.unsure = w.now
+	}
+	var asked []policy.Asked
+	for i := range w.nodes {
+		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Has}
+		next, _, ok := w.next(i, after.Seq)
+		switch {
+		case i == a.node:
+			continue
+		case w.nodes[i].away || !ok:
+			one.Answer, one.Why = policy.Unknown, "away"
+		case after.Seq < w.purgedTo(i):
+			one.Answer = policy.Purged
+		case !w.numbers(a, i, after):
+			one.Answer = policy.Differs
+		case next.tx == e.tx:
+			one.Answer = policy.Lacks
+		}
+		asked = append(asked, one)
+	}
+	v, n := w.first(after, w.gtid(e), asked, w.now.Sub(a.unsure) >= maxWaits), a.node
+	if v.Act == policy.Follow {
+		return true
+	}
+	if v.Act != policy.Wait {
+		w.flush(a, false)
+		a.drop()
+	}
+	if v.Act == policy.Refuse {
+		a.refused[n] = true
+	}
+	if v.Act == policy.Begin || v.Act == policy.Refuse && !w.anyLeft(a) {
+		w.begin(a, n, v.Why)
 	}
 	return false
 }
@@ -223,10 +308,15 @@ func (w *world) flush(a *archiver, mark bool) {
 	if len(a.read) > 0 {
 		at = w.gtid(a.read[len(a.read)-1])
 	}
-	confirmed := false
+	confirmed, proved := false, true
 	for i := range w.nodes { // another node is asked: what was made here with sql_log_bin=0 is not in the log here
 		if there, _ := w.position(i); i != a.node && !w.nodes[i].away && !confirmed {
 			confirmed = true
+			// Until a transaction was compared, a node that is behind may lack what this one lacks, and not show it.
+			ahead := w.nodes[i].ahead - w.nodes[a.node].ahead
+			if proved = ahead == 0 || a.alike[i]; a.alike[i] && !w.bynumber {
+				there.Seq = uint64(int64(there.Seq) - ahead) //nolint:gosec // small
+			}
 			mark = mark && !there.Follows(at)
 		}
 	}
@@ -234,30 +324,40 @@ func (w *world) flush(a *archiver, mark bool) {
 	if len(a.read) == 0 {
 		if mark && w.segments[a.at.Number].Checksum == a.at.Checksum {
 			w.through = binlog.Through{Time: w.now, Last: a.at.Last, Segment: a.at.Number}
-			a.through = w.now
-			w.mark()
+			if a.view, a.through = w.view, w.now; proved {
+				w.mark()
+			}
 		}
 		return
 	}
-	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Seqno: w.all[a.read[len(a.read)-1]].seqno, Holes: a.holes,
+	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Seqno: w.all[a.read[len(a.read)-1].tx].seqno, Holes: a.holes,
 		Transactions: len(a.read), Through: a.through, Seqnos: true,
 		Times: w.between(a.through, w.now, a.at.LastTime), BeforeLast: a.at.Last}
 	if mark {
 		h.Through = w.now
 	}
-	first, latest, earliest := w.all[a.read[0]].raw, w.all[a.read[0]].raw, w.all[a.read[0]].raw
-	for _, id := range a.read {
+	if n := len(a.read); n > 1 {
+		h.BeforeLast = w.gtid(a.read[n-2])
+	}
+	first := w.all[a.read[0].tx].raw
+	latest, earliest, of := first, first, segment{}
+	for _, e := range a.read {
+		id := e.tx
+		of.txs, of.seqs = append(of.txs, id), append(of.seqs, e.seq)
+		h.AddAnchor(e.seq, w.all[id].seqno)
 		latest = binlog.Later(latest, w.all[id].raw)
 		if w.all[id].raw.Before(earliest) {
 			earliest = w.all[id].raw
 		}
 	}
 	h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, first), h.After(time.Time{}, latest), h.Bound(earliest)
-	read := slices.Clone(a.read)
-	a.read, a.holes = nil, nil
-	if w.store(a, segment{h, read}) {
-		a.last, a.near = read[len(read)-1], true
-		if mark {
+	h.LastSum = fmt.Sprint(of.txs[len(of.txs)-1])
+	of.Head, a.read, a.holes = h, nil, nil
+	if w.store(a, of) {
+		if a.near = true; mark {
+			a.view = w.view
+		}
+		if mark && proved {
 			w.mark()
 		}
 	}
@@ -287,7 +387,13 @@ func (w *world) store(a *archiver, s segment) bool {
 		a.kill() // it was stored in the place of a lost one, and is taken back
 		return false
 	}
-	w.segments[h.Number] = s
+	w.segments[h.Number], a.refused = s, [3]bool{}
+	switch {
+	case h.Begins:
+		a.view = w.view
+	case !h.Continues:
+		a.view = 0
+	}
 	a.known, a.at, a.through, a.unsure = w.now, *h, binlog.Later(a.through, h.Through), time.Time{}
 	w.say("segment %d of %s: begins %v, continues %v, %s to %s (%s)", h.Number, h.Line().ID, h.Begins, h.Continues,
 		h.Start(), h.Last, h.Why)

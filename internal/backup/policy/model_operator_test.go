@@ -12,6 +12,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/archival"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/schedule"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -144,16 +145,59 @@ func (w *world) retain() {
 	})
 }
 
+// align has all nodes count from one number on, if the operator asks the primary for that.
+func (w *world) align(primary int) {
+	c, followed := w.operator.cluster.DeepCopy(), -1
+	for i := range w.archivers {
+		if w.archivers[i].open {
+			followed = w.archivers[i].node
+		}
+	}
+	if followed < 0 || w.nodes[followed].away || len(w.nodes[followed].log) == 0 {
+		return
+	}
+	var known []policy.Number
+	c.Status.Primary = fmt.Sprint(primary)
+	for i := range w.nodes {
+		m := v1alpha1.MemberStatus{Name: fmt.Sprint(i), NodeState: "Synced", ComponentState: "Primary"}
+		if w.nodes[i].away {
+			m.NodeState, m.ComponentState = "", ""
+		} else if i != followed {
+			known = append(known, policy.Number{Node: m.Name, Seqno: w.seqno, Ahead: w.nodes[i].ahead - w.nodes[followed].ahead})
+		}
+		c.Status.Members = append(c.Status.Members, m)
+	}
+	f := archival.Facts{Cluster: c, Archived: &task.Archived{}}
+	if why, spread, seqno := w.differ(known); why != "" {
+		f.Archived.Skew = &task.Skew{Why: why, Spread: spread, Seqno: seqno, Nodes: len(known) + 1}
+	}
+	if align, _ := archival.Align(f); !align {
+		return
+	}
+	number := int64(w.seq) + w.nodes[primary].ahead + int64(f.Archived.Skew.Spread) + 5 //nolint:gosec // small
+	for i := range w.nodes {
+		if number <= int64(w.seq)+w.nodes[i].ahead { //nolint:gosec // small
+			w.breaks("all nodes are to count from %d on, and node %d has passed it", number, i)
+		}
+		w.nodes[i].ahead = 0
+	}
+	w.seq = uint64(number - 1) //nolint:gosec // small
+	w.commit(w.now, -1, false)
+	w.say("all nodes count from %d on", number)
+}
+
 // settles: point in time is enabled again, and once backups do not fail any more one leads to the archive.
 func (w *world) settles() {
 	w.logging = true
 	w.session++
+	w.view++
 	w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return b.named != b.ID }) // as it is told to be
 	for i := range w.archivers {
 		w.archivers[i].kill()
 	}
 	for i := range w.nodes {
-		w.nodes[i].away = false
+		w.seq = max(w.seq, w.numberOn(&w.nodes[i], tx{seq: w.seq}))
+		w.nodes[i].away, w.nodes[i].ahead = false, 0
 		w.nodes[i].file++
 	}
 	for i := range 40 {

@@ -27,6 +27,9 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 	if err != nil {
 		return nil, 0, err
 	}
+	if w.heedless {
+		b.Seqno = 0
+	}
 	c := &policy.Cut{Base: b.GTID, Seqno: b.Seqno, Complete: b.Time, Last: b.GTID, Target: t}
 	txs = slices.Clone(b.txs)
 	refuse := func(e error) bool {
@@ -40,8 +43,8 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 		if refuse(c.Segment(s.Head, n)) {
 			return nil, 0, err
 		}
-		for _, id := range s.txs {
-			apply, e := c.See(binlog.Transaction{GTID: w.gtid(id), Seqno: w.all[id].seqno, Time: w.all[id].raw})
+		for k, id := range s.txs {
+			apply, e := c.See(binlog.Transaction{GTID: w.gtid(entry{tx: id, seq: s.seqs[k]}), Seqno: w.all[id].seqno, Time: w.all[id].raw})
 			if refuse(e) {
 				return nil, 0, err
 			}
@@ -84,8 +87,8 @@ func (w *world) check(t binlog.Target) {
 			w.breaks("%s with the backup %s succeeds, and is no beginning of any line of history: %v", t, b.ID, txs)
 		case t.Latest:
 			w.checkLatest(b, txs)
-		case t.GTID != binlog.GTID{} && w.lastOwn(txs) != t.GTID.Seq && (len(txs) != len(b.txs) || w.end().Follows(t.GTID)):
-			w.breaks("%s with the backup %s ends at %d", t, b.ID, w.lastOwn(txs))
+		case t.GTID != binlog.GTID{} && !w.isNumbered(b, txs, t.GTID.Seq) && (len(txs) != len(b.txs) || w.end().Follows(t.GTID)):
+			w.breaks("%s with the backup %s ends at the transaction %d", t, b.ID, w.lastOwn(txs))
 		case !t.Time.IsZero():
 			w.checkTime(b, t.Time, txs)
 		}
@@ -115,13 +118,30 @@ func (w *world) end() binlog.GTID {
 	return w.segments[all[len(all)-1]].Last
 }
 
-func (w *world) lastOwn(txs []int) (seq uint64) {
+// lastOwn is the last transaction of the cluster's own, -1 for none.
+func (w *world) lastOwn(txs []int) (last int) {
+	last = -1
 	for _, id := range txs {
 		if !w.all[id].foreign {
-			seq = w.all[id].seq
+			last = id
 		}
 	}
-	return seq
+	return last
+}
+
+// isNumbered reports whether the archive gives a number to the last of some transactions, or the node of the backup, if
+// the archive gives it to none of that line.
+func (w *world) isNumbered(b backup, txs []int, seq uint64) bool {
+	last, of, other := w.lastOwn(txs), w.of(txs).txs, false
+	for _, s := range w.segments {
+		for k, id := range s.txs {
+			if s.seqs[k] == seq && id == last {
+				return true
+			}
+			other = other || s.seqs[k] == seq && slices.Contains(of, id)
+		}
+	}
+	return !other && (b.GTID.Seq == seq || last >= 0 && w.all[last].seq == seq)
 }
 
 // checkLatest: everything that was archived, at its end, is in the restore.
@@ -130,10 +150,10 @@ func (w *world) checkLatest(b backup, txs []int) {
 	s := w.segments[all[len(all)-1]]
 	for _, id := range s.txs {
 		if !slices.Contains(txs, id) {
-			w.breaks("the latest with the backup %s lacks %s, which is archived", b.ID, w.gtid(id))
+			w.breaks("the latest with the backup %s lacks the transaction %d, which is archived", b.ID, id)
 		}
 	}
-	if s.Begins && w.lastOwn(txs) < s.Last.Seq && !slices.Equal(b.txs, txs) {
+	if s.Begins && w.last(txs) < s.Seqno && !slices.Equal(b.txs, txs) && !w.skewed {
 		w.breaks("the latest with the backup %s ends before the archive", b.ID)
 	}
 }
@@ -160,9 +180,9 @@ func (w *world) checkTime(b backup, at time.Time, txs []int) {
 		exact := !w.outliers && i >= len(b.txs)
 		switch {
 		case in && i >= len(b.txs) && (!bounded(t) || exact && !t.raw.Before(at)):
-			w.breaks("the time %s with the backup %s has %s, of %s", at, b.ID, w.gtid(id), t.at)
+			w.breaks("the time %s with the backup %s has the transaction %d, of %s", at, b.ID, id, t.at)
 		case !in && (exact && t.raw.Before(at) || t.at.Before(mark)) && len(w.lines) == 1 && w.shown(l.txs[i:]):
-			w.breaks("the time %s with the backup %s lacks %s, of %s", at, b.ID, w.gtid(id), t.at)
+			w.breaks("the time %s with the backup %s lacks the transaction %d, of %s", at, b.ID, id, t.at)
 		}
 	}
 }
@@ -171,10 +191,11 @@ func (w *world) checkTime(b backup, at time.Time, txs []int) {
 // shown by the next one that is in one: once that is archived, or was there when the archive was found to be complete.
 // Nodes run without a binary log behind the operator's back only.
 func (w *world) shown(txs []int) bool {
-	through := w.end().Seq
+	all := w.archive().Numbers
+	through := w.segments[all[len(all)-1]].Seqno
 	return slices.ContainsFunc(txs, func(id int) bool {
 		t := w.all[id]
-		return !t.unlogged && (id < w.marked || !t.foreign && t.seq <= through)
+		return !t.unlogged && (id < w.marked || !t.foreign && t.seqno <= through)
 	})
 }
 

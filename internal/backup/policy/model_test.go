@@ -15,7 +15,7 @@ import (
 // event is one of a schedule: the world has no other source of chance.
 type event struct{ what, a, b int }
 
-const kinds = 24
+const kinds = 26
 
 // do has an event happen.
 func (w *world) do(e event) {
@@ -56,6 +56,15 @@ func (w *world) do(e event) {
 		w.operate(e.a%3, e.b%4 > 0)
 	case 23:
 		w.retain()
+	case 24:
+		if e.b%3 > 0 {
+			w.commit(w.now, e.a%3, false)
+		}
+		if e.b%4 == 0 {
+			w.restart(e.a % 3)
+		}
+	case 25:
+		w.align(e.a % 3)
 	}
 }
 
@@ -66,6 +75,7 @@ func (w *world) rareEvent(e event) {
 		w.recover(e.b % 4)
 		w.say("recovered in %s, from %d on", w.line().ID, w.line().Start)
 	case 2: // point in time is disabled, and enabled again
+		w.view++
 		if w.logging = !w.logging; w.logging {
 			w.session++
 		}
@@ -78,6 +88,7 @@ func (w *world) rareEvent(e event) {
 		w.say("logging %v", w.logging)
 	case 3: // all nodes run without a binary log for a while, and nothing says so
 		was := w.logging
+		w.view++
 		w.logging = false
 		for range e.b % 3 {
 			w.commit(w.now, -1, false)
@@ -113,7 +124,7 @@ func (w *world) lose(which int) {
 	n := all[which%(len(all)-1)]
 	if other := all[(which/7)%(len(all)-1)]; which%2 == 0 {
 		s := w.segments[n]
-		s.txs = w.segments[other].txs
+		s.txs, s.seqs = w.segments[other].txs, w.segments[other].seqs
 		w.segments[n] = s
 		w.lies = true
 		w.say("the content of the segment %d is that of %d", n, other)

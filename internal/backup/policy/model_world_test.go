@@ -30,15 +30,19 @@ type history struct {
 	txs []int
 }
 
-// node is a member: its binary log, in files, and whether it answers.
+// node is a member: its binary log, in files, how far it numbers transactions ahead of tx.seq, and whether it answers.
 type node struct {
 	log    []entry
 	file   int
+	ahead  int64
 	purged int // so many entries are gone
 	away   bool
 }
 
-type entry struct{ tx, file int }
+type entry struct {
+	tx, file int
+	seq      uint64 // its number there
+}
 
 // backup is a base, and what it holds.
 type backup struct {
@@ -56,13 +60,15 @@ type manifest struct {
 // segment is an object of the archive.
 type segment struct {
 	binlog.Head
-	txs []int
+	txs  []int
+	seqs []uint64 // their numbers
 }
 
 // decisions are the functions of package policy that the world runs: a mutant exchanges one of them.
 type decisions struct {
 	resume  func(binlog.Head, string, policy.Node) policy.Step
 	hole    func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer
+	first   func(last, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer
 	foreign func(binlog.Head, []binlog.GTID) []binlog.GTID
 	between func(after, before, latest time.Time) binlog.Times
 	survey  func(policy.Archive, []policy.Base) (policy.Report, error)
@@ -76,14 +82,21 @@ type decisions struct {
 	trusting bool
 	// forgetful surveys know no gap that they have not seen begin.
 	forgetful bool
+	differ    func([]policy.Number) (why string, spread uint64, seqno int64)
+	// bynumber has nodes asked, and confirm, by numbers that may be those of other transactions.
+	bynumber bool
+	// unchecked archivers go on from a node without a look at its last transaction.
+	unchecked bool
+	// heedless restores apply by number what a base lacks.
+	heedless bool
 	// remembering archivers remove what is needless by the manifests that they have read once.
 	remembering bool
 }
 
 func shipped() decisions {
-	return decisions{resume: policy.Resume, hole: policy.JudgeHole, foreign: policy.Foreign, between: binlog.Between,
+	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext, foreign: policy.Foreign, between: binlog.Between,
 		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows, due: policy.Doomed.Due,
-		decide: archival.Decide, expire: schedule.Retain}
+		differ: policy.Differ, decide: archival.Decide, expire: schedule.Retain}
 }
 
 // world is a cluster of three nodes, a store, two archivers, and an operator.
@@ -97,6 +110,7 @@ type world struct {
 	now       time.Time
 	logging   bool
 	session   int
+	view      int // of the group: it changes with every start of a server
 	nodes     [3]node
 	archivers [2]archiver
 
@@ -111,6 +125,7 @@ type world struct {
 	marked   int         // how many transactions there were at the last of them
 	lies     bool        // an object was exchanged: a restore may be refused, and must not be wrong
 	outliers bool
+	skewed   bool
 	broken   string
 	trace    []string
 }
@@ -127,7 +142,7 @@ const (
 var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 func newWorld(d decisions) *world {
-	w := &world{decisions: d, now: start, logging: true, session: 1, segments: map[uint64]segment{},
+	w := &world{decisions: d, now: start, logging: true, session: 1, view: 1, segments: map[uint64]segment{},
 		doomed: policy.Doomed{}, known: map[string]manifest{}, operator: newOperator()}
 	w.lines = []history{{Line: w.name(0, 0)}}
 	return w
@@ -167,7 +182,7 @@ func (w *world) commit(raw time.Time, without int, foreign bool) {
 	w.line().txs = append(w.line().txs, id)
 	for i := range w.nodes {
 		if n := &w.nodes[i]; w.logging && i != without {
-			n.log = append(n.log, entry{id, n.file})
+			n.log = append(n.log, entry{id, n.file, w.numberOn(n, t)})
 		}
 	}
 }
@@ -180,6 +195,7 @@ func (w *world) recover(lost int) {
 		}
 		w.archivers[i].drop()
 	}
+	w.view++
 	old := w.line()
 	keep := old.txs[:max(0, len(old.txs)-lost)]
 	next := history{txs: slices.Clone(keep)}
@@ -202,7 +218,43 @@ func (w *world) recover(lost int) {
 		n.file++
 		n.log = slices.DeleteFunc(n.log, func(e entry) bool { return !slices.Contains(keep, e.tx) })
 		n.purged = min(n.purged, len(n.log))
+		n.ahead = max(n.ahead, w.counted(n))
 	}
+}
+
+// numberOn is what a node numbers a transaction that is committed now.
+func (w *world) numberOn(n *node, t tx) uint64 {
+	if t.foreign {
+		return t.seq
+	}
+	return uint64(int64(t.seq) + n.ahead) //nolint:gosec // small
+}
+
+// counted is how far the last number in a node's binary log is ahead.
+func (w *world) counted(n *node) int64 {
+	last := int64(0)
+	for _, e := range n.log {
+		if !w.all[e.tx].foreign {
+			last = int64(e.seq) //nolint:gosec // small
+		}
+	}
+	return last - int64(w.seq) //nolint:gosec // small
+}
+
+// restart has a node count on from its own binary log, which may lack the last transactions.
+func (w *world) restart(i int) {
+	n := &w.nodes[i]
+	if w.counted(n) == n.ahead || len(n.log) == 0 {
+		return
+	}
+	n.ahead = w.counted(n)
+	n.file++
+	w.skewed = true
+	w.view++
+	for k := range w.archivers { // the view has changed
+		w.archivers[k].drop()
+	}
+	w.say("node %d numbers by %d ahead", i, n.ahead)
 }
 
 func (w *world) last(txs []int) int64 {
@@ -224,7 +276,7 @@ func (w *world) lineage() (out []binlog.Line) {
 func (w *world) position(i int) (last binlog.GTID, foreign []binlog.GTID) {
 	var own binlog.GTID
 	for _, e := range w.nodes[i].log {
-		if g := w.gtid(e.tx); g.Domain == domain {
+		if g := w.gtid(e); g.Domain == domain {
 			last = g
 		} else {
 			own = g
@@ -236,11 +288,11 @@ func (w *world) position(i int) (last binlog.GTID, foreign []binlog.GTID) {
 	return last, foreign
 }
 
-func (w *world) gtid(id int) binlog.GTID {
-	if w.all[id].foreign {
-		return binlog.GTID{Domain: otherOne, Server: 9, Seq: w.all[id].seq}
+func (w *world) gtid(e entry) binlog.GTID {
+	if w.all[e.tx].foreign {
+		return binlog.GTID{Domain: otherOne, Server: 9, Seq: e.seq}
 	}
-	return binlog.GTID{Domain: domain, Server: 1, Seq: w.all[id].seq}
+	return binlog.GTID{Domain: domain, Server: 1, Seq: e.seq}
 }
 
 // makeBackup copies a node's data.
