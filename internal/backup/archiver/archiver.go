@@ -56,7 +56,7 @@ type archiver struct {
 	unsure  unsure            // a hole that is not explained yet
 	foreign foreign           // what was replicated from other servers
 	through time.Time         // until when the archive has all; the store may know an earlier time
-	stored  time.Time         // when the store was reported last how far the archive is
+	stored  time.Time         // when the store was reported that
 	known   time.Time         // when at was the end of the archive
 	view    string            // in which nodes had committed nothing after at, "" when it is not known
 }
@@ -145,9 +145,6 @@ type refusal struct{ error }
 // Unwrap implements errors.Unwrap.
 func (r refusal) Unwrap() error { return r.error }
 
-// purged is the refusal of a server that does not have what follows a position.
-type purged struct{ error }
-
 // session follows one node as long as it can.
 func (a *archiver) session(ctx context.Context) error {
 	if !a.loaded {
@@ -207,7 +204,7 @@ type around struct {
 	away   map[string]string
 }
 
-// goOn follows a node, if the archive goes on from it.
+// goOn follows a node.
 func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 	now, err := node.position(ctx)
 	if err != nil {

@@ -56,3 +56,26 @@ func TestNumbers(t *testing.T) {
 		w.expect("@5 6-8 9-9 10-11 500-501 502-502")
 	})
 }
+
+// TestFirstAfterAStart: a server counts on from its binary log. What was made there with sql_log_bin=0 has the number of
+// the next transaction then: the archive goes on with a node that has both.
+func TestFirstAfterAStart(t *testing.T) {
+	play(t, func(w *world) {
+		w.commit(6, 7)
+		w.pass(3 * interval)
+		for _, s := range []*server{w.b, w.c} { // made on a, which is followed, and is started again
+			s.commit(8)
+		}
+		for _, s := range w.servers() {
+			s.do(func() { s.view = "after a was started" })
+		}
+		w.a.restart()
+		next := func(s *server) uint64 {
+			at, _ := s.position(t.Context())
+			return at.last.Seq + 1
+		}
+		w.commitNumbered(20, next)
+		w.pass(10 * interval)
+		w.expect("@5 6-7 8-9")
+	})
+}

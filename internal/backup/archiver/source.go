@@ -139,6 +139,8 @@ func (q *question) see(e binlog.Event) (a policy.Answer, why string, ok bool) {
 	case kind == binlog.Begin && g.Server == q.last.Server && g.Seq < q.next.Seq:
 		return policy.Has, g.String(), true
 	case kind == binlog.Begin && g == q.next.GTID && q.next.sum != "": // seen to its end
+	case kind == binlog.Begin && q.next.sum != "": // of another number
+		return policy.Has, g.String(), true
 	case kind == binlog.Begin && q.near:
 		return policy.Lacks, "", true
 	case kind == binlog.Begin:

@@ -258,7 +258,7 @@ func TestSurvey(t *testing.T) {
 	if err := a.bucket.WriteAll(ctx, "demo/shop/1/half/part-000000", []byte("x"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.report(t); r.Base != "b1" || !r.From.Equal(noon.Add(binlog.ClockSlack+1)) {
+	if r := s.report(t); r.Base != "b1" || !r.From.Equal(noon.Add(3*time.Hour+1)) {
 		t.Errorf("%+v", r)
 	}
 	if err := a.bucket.Delete(ctx, a.key(4)); err != nil {

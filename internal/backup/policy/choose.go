@@ -187,8 +187,8 @@ func holds(heads []binlog.Head, b Base, t binlog.Target) bool {
 		if h.Unreadable != "" && !before(b, t.Second()) {
 			return true
 		}
-		if h.Unreadable == "" && (atOrAfter(b.GTID, h.First) && !b.held(h.FirstTime).Before(t.Second()) ||
-			atOrAfter(b.GTID, h.Last) && !b.held(h.LastTime).Before(t.Second())) {
+		if h.Unreadable == "" && (atOrAfter(b.GTID, h.First) && !h.FirstTime.Before(t.Second()) ||
+			atOrAfter(b.GTID, h.Last) && !h.LastTime.Before(t.Second())) {
 			return true
 		}
 	}

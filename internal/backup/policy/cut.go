@@ -25,8 +25,6 @@ type Cut struct {
 	// Seqno is the base's in Galera's history: what was made with sql_log_bin=0 on the node that was copied is in the
 	// base, and not before its GTID.
 	Seqno int64
-	// Complete is when the base was: what it holds is not later, whatever a client has set. The zero time is not known.
-	Complete time.Time
 	// Last is the last transaction that is to be applied; the base's before the first one.
 	Last binlog.GTID
 	// Late is how many transactions after the end name a time before the target: their order, or the archiver's clock,
@@ -67,9 +65,6 @@ func (c *Cut) See(t binlog.Transaction) (apply bool, err error) {
 	held, err := c.holds(t)
 	if err != nil {
 		return false, err
-	}
-	if held && !c.Complete.IsZero() {
-		c.time = Base{Time: c.Complete}.held(c.time)
 	}
 	late := c.Target.Passed(c.time, t.Exact)
 	switch {

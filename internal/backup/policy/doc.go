@@ -25,24 +25,13 @@ type Base struct {
 	Time time.Time
 }
 
-// latest is a time that no transaction of a base is after, whatever its client has set: the copy was complete before.
-func (b Base) latest() time.Time { return b.Time.Add(binlog.ClockSlack) }
-
-// held is the time of a transaction that a base holds, by the times of the archive.
-func (b Base) held(at time.Time) time.Time {
-	if latest := b.latest(); at.After(latest) {
-		return latest
-	}
-	return at
-}
-
 // from is the earliest time that a base and what follows lead to. h is the segment that holds its last transaction, or
 // one before it.
 func (b Base) from(h binlog.Head) time.Time {
 	if h.Unreadable != "" || h.Empty() || !atOrAfter(b.GTID, h.First) {
 		return b.Time
 	}
-	return binlog.Later(b.Time, b.held(h.LastTime).Add(1))
+	return binlog.Later(b.Time, h.LastTime.Add(1))
 }
 
 // why reports why a backup cannot be the base of anything, "" when it can.

@@ -104,15 +104,6 @@ func (w *world) same(a *archiver, n int) bool {
 	return false
 }
 
-func (w *world) anyLeft(a *archiver) bool {
-	for i := range w.nodes {
-		if !a.refused[i] && !w.nodes[i].away {
-			return true
-		}
-	}
-	return false
-}
-
 // purgedTo is the last number that a node does not have any more.
 func (w *world) purgedTo(n int) (seq uint64) {
 	for _, e := range w.nodes[n].log[:w.nodes[n].purged] {
@@ -254,7 +245,7 @@ func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
 			one.Answer = policy.Purged
 		case !w.numbers(a, i, after):
 			one.Answer = policy.Differs
-		case next.tx == e.tx:
+		case next.tx == e.tx && next.seq == e.seq:
 			one.Answer = policy.Lacks
 		}
 		asked = append(asked, one)

@@ -31,10 +31,6 @@ var known = map[string][]event{
 	"retention keeps the last backup of before its window alone": regressions["the last backup of before retention's "+
 		"window is of a line of history that was lost"],
 	// The backup that is relied on becomes an earlier one.
-	// A backup of before the archive becomes one that it needs.
-	"a segment goes before all manifests were read again": {{0, 0, 0}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {19, 0, 0},
-		{17, 6, 701}, {11, 9, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {11, 9, 0}, {12, 0, 0}, {12, 0, 0}, {12, 0, 0}, {0, 0, 0},
-		{3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 3, 0}, {19, 0, 0}},
 	"a manifest is read once": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {12, 0, 0}, {20, 3, 0},
 		{20, 3, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 0, 0}, {19, 0, 0},
 		{19, 0, 0}, {17, 6, 703}, {20, 3, 0}, {19, 0, 0}},
@@ -132,19 +128,13 @@ var mutants = map[string]func(d *decisions){
 		}
 		d.choose, d.survey = chosenFrom(blind), surveyOf(blind)
 	},
-	"a manifest is read once": func(d *decisions) { d.remembering = true },
-	"a segment goes before all manifests were read again": func(d *decisions) {
-		d.due = func(of policy.Doomed, needless []uint64, _, now time.Time, after time.Duration) []uint64 {
-			return of.Due(needless, now, now, after)
-		}
-	},
+	"a manifest is read once":                                   func(d *decisions) { d.remembering = true },
 	"nodes are asked by number alone":                           func(d *decisions) { d.bynumber = true },
 	"a node's last transaction is not compared":                 func(d *decisions) { d.unchecked = true },
 	"what a base holds is known by number alone":                func(d *decisions) { d.heedless = true },
 	"the first number after a server's start is that of before": func(d *decisions) { d.first = unasked },
 	"a base of a later number is taken":                         func(d *decisions) { d.choose = chosenFrom(numbered) },
 	"a base of a later number is reported":                      func(d *decisions) { d.survey = surveyOf(numbered) },
-	"a base of a later number makes segments needless":          func(d *decisions) { d.prune = pruneOf(numbered) },
 	"a base is before a segment by number":                      func(d *decisions) { d.choose = chosenFrom(unanchored) },
 	"nodes count on from the highest number ahead": func(d *decisions) {
 		d.differ = func(known []policy.Number) (string, uint64, int64) {
@@ -261,7 +251,7 @@ func unanchored(h binlog.Head) binlog.Head {
 	return h
 }
 
-// chosenFrom, surveyOf and pruneOf decide from heads that are changed.
+// chosenFrom and surveyOf decide from heads that are changed.
 func chosenFrom(change func(binlog.Head) binlog.Head) func([]binlog.Head, policy.Base, binlog.Target,
 	binlog.Through) (policy.Range, error) {
 	return func(heads []binlog.Head, b policy.Base, t binlog.Target, through binlog.Through) (policy.Range, error) {
@@ -285,13 +275,6 @@ func changed(a policy.Archive, change func(binlog.Head) binlog.Head) policy.Arch
 func surveyOf(change func(binlog.Head) binlog.Head) func(policy.Archive, []policy.Base) (policy.Report, error) {
 	return func(a policy.Archive, bases []policy.Base) (policy.Report, error) {
 		return policy.Survey(changed(a, change), bases)
-	}
-}
-
-func pruneOf(change func(binlog.Head) binlog.Head) func(policy.Archive, []policy.Base, time.Duration,
-	time.Time) ([]uint64, []policy.Base, error) {
-	return func(a policy.Archive, bases []policy.Base, w time.Duration, now time.Time) ([]uint64, []policy.Base, error) {
-		return policy.Prune(changed(a, change), bases, w, now)
 	}
 }
 

@@ -145,6 +145,16 @@ func (w *world) retain() {
 	})
 }
 
+// anyLeft reports whether a node may still go on from where the archive ends.
+func (w *world) anyLeft(a *archiver) bool {
+	for i := range w.nodes {
+		if !a.refused[i] && !w.nodes[i].away {
+			return true
+		}
+	}
+	return false
+}
+
 // align has all nodes count from one number on, if the operator asks the primary for that.
 func (w *world) align(primary int) {
 	c, followed := w.operator.cluster.DeepCopy(), -1
@@ -191,7 +201,7 @@ func (w *world) settles() {
 	w.logging = true
 	w.session++
 	w.view++
-	w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return b.named != b.ID }) // as it is told to be
+	w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return b.named != b.ID }) // as the message asks
 	for i := range w.archivers {
 		w.archivers[i].kill()
 	}

@@ -30,7 +30,7 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 	if w.heedless {
 		b.Seqno = 0
 	}
-	c := &policy.Cut{Base: b.GTID, Seqno: b.Seqno, Complete: b.Time, Last: b.GTID, Target: t}
+	c := &policy.Cut{Base: b.GTID, Seqno: b.Seqno, Last: b.GTID, Target: t}
 	txs = slices.Clone(b.txs)
 	refuse := func(e error) bool {
 		if e != nil && err == nil && !w.trusting {

@@ -85,7 +85,7 @@ type decisions struct {
 	differ    func([]policy.Number) (why string, spread uint64, seqno int64)
 	// bynumber has nodes asked, and confirm, by numbers that may be those of other transactions.
 	bynumber bool
-	// unchecked archivers go on from a node without a look at its last transaction.
+	// unchecked archivers go on from a node without a comparison of its last transaction.
 	unchecked bool
 	// heedless restores apply by number what a base lacks.
 	heedless bool

@@ -233,8 +233,7 @@ func (f fetcher) relay(
 		return nil, fatal(task.ReasonWrongKey, err)
 	}
 	r := *f.replay
-	cut := &policy.Cut{Base: base, Seqno: policy.BaseOf(m, r.Domain).Seqno, Complete: m.CompletedAt, Target: r.Target,
-		Last: base}
+	cut := &policy.Cut{Base: base, Seqno: policy.BaseOf(m, r.Domain).Seqno, Target: r.Target, Last: base}
 	w := &relay{to: to, cut: cut}
 	say("reading the transactions after %s, up to %s", base, r.Target)
 	if err := w.all(ctx, f.bucket, binlog.Dir(f.dir), r, keys); err != nil {
