@@ -143,7 +143,7 @@ func (c *Calls[T, Q, A]) add(by By, target T, question Q) (*call[T, Q, A], time.
 		}
 	}
 	// The one that waits for its turn is not asked any more: another one takes its place
-	c.drop(by.Object, func(o *call[T, Q, A]) bool { return !o.started })
+	c.drop(by.Object, func(o *call[T, Q, A]) bool { return !o.started && o.by == by })
 	asked := &call[T, Q, A]{by: by, target: target, question: question, asked: now, waiting: 1, asking: true,
 		done: make(chan struct{})}
 	c.objects[by.Object] = append(c.objects[by.Object], asked)

@@ -199,6 +199,36 @@ func TestAWaitingQuestionIsReplaced(t *testing.T) {
 	})
 }
 
+// TestQuestionsToSeveralClustersAtOnce: an object that asks about several clusters at the same time takes no question back
+// that it has asked about another one.
+func TestQuestionsToSeveralClustersAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &Calls[string, int, int]{Do: One(func(_ context.Context, cluster string, q int) (int, error) {
+			if cluster == "late" {
+				time.Sleep(patience / 4)
+			}
+			return q, nil
+		})}
+		object := types.NamespacedName{Namespace: "team", Name: "pool"}
+		ask := func(cluster string, by types.NamespacedName, q int) error {
+			_, err := c.Ask(t.Context(), By{types.NamespacedName{Name: cluster}, by}, cluster, q)
+			return err
+		}
+		go func() { _ = ask("late", types.NamespacedName{Name: "other"}, 1) }()
+		synctest.Wait()
+		var all sync.WaitGroup
+		for i, cluster := range []string{"late", "first", "second"} {
+			all.Go(func() {
+				if err := ask(cluster, object, i); err != nil {
+					t.Errorf("%s: %v", cluster, err)
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+	})
+}
+
 // TestOneTargetForEachRequest: questions to another target go with another request.
 func TestOneTargetForEachRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

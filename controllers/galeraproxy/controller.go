@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
@@ -49,6 +49,8 @@ const (
 	// askInterval is how often the pods are asked while all is well, changingInterval while it is not.
 	askInterval      = 5 * time.Second
 	changingInterval = time.Second
+	// countInterval is how often a status is written of which only numbers differ.
+	countInterval = time.Minute
 	// absentInterval is the pause while there is nothing to do but to wait for an event.
 	absentInterval = 5 * time.Minute
 	// maxPods bounds the pods that one pass asks: twice as many as a spec may ask for.
@@ -75,6 +77,9 @@ type Reconciler struct {
 
 	mu    sync.Mutex
 	asked map[types.NamespacedName][]observe.Target
+	// newest is the newest revision that a pod knows, and written when the status was written last.
+	newest  map[types.NamespacedName]int64
+	written map[types.NamespacedName]time.Time
 }
 
 // Reconcile makes one pass: get, observe, decide, act, write the status.
@@ -97,12 +102,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	}
 	next.Status.ObservedGeneration = p.Generation
 	r.Refusals.Apply(next, &next.Status.Conditions, v1alpha1.ConditionReady)
-	if !equality.Semantic.DeepEqual(p.Status, next.Status) {
-		if err := r.Status().Update(ctx, next); err != nil {
-			return retry.Pass(0, err)
-		}
+	if err := r.write(ctx, p, next); err != nil {
+		return retry.Pass(0, err)
 	}
 	return retry.Pass(again, nil)
+}
+
+// write writes the status when it differs: what is only counted, once in countInterval.
+func (r *Reconciler) write(ctx context.Context, before, next *v1alpha1.GaleraProxy) error {
+	key := client.ObjectKeyFromObject(next)
+	r.mu.Lock()
+	recent := r.Now().Sub(r.written[key]) < countInterval
+	r.mu.Unlock()
+	if equality.Semantic.DeepEqual(before.Status, next.Status) || recent && proxy.OnlyCounts(before.Status, next.Status) {
+		return nil
+	}
+	if err := r.Status().Update(ctx, next); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.written == nil {
+		r.written = map[types.NamespacedName]time.Time{}
+	}
+	r.written[key] = r.Now()
+	return nil
 }
 
 // pass makes the objects, sends the pods their state, and sets the status. It returns when to reconcile again.
@@ -137,6 +161,9 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 		r.blocked(p, to, v1alpha1.ReasonCertificatePending,
 			"the cluster has no certificate yet: the proxy is made when it has")
 		return changingInterval, nil
+	}
+	if err := r.ownIssued(ctx, p); err != nil {
+		return 0, err
 	}
 	pods, err := r.ask(ctx, p, s)
 	if err != nil {
@@ -196,11 +223,10 @@ func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 	}
 	s, refused := proxy.State(f)
 	var before agentapi.ProxyState
-	if have != nil && json.Unmarshal(have.Data[agentapi.ProxyStateKey], &before) == nil && proxy.Same(before, s) {
-		s.Revision = before.Revision
-	} else {
-		s.Revision = max(before.Revision+1, r.Now().UnixMilli())
+	if have != nil && json.Unmarshal(have.Data[agentapi.ProxyStateKey], &before) != nil {
+		before = agentapi.ProxyState{}
 	}
+	s.Revision = proxy.Revision(before, s, r.known(client.ObjectKeyFromObject(p)), r.Now())
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, nil, err
@@ -215,6 +241,23 @@ func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 		}
 	}
 	return &s, refused, r.prune(ctx, p, c)
+}
+
+// ownIssued has the proxy's key deleted with the proxy: cert-manager leaves the Secret when its Certificate goes.
+func (r *Reconciler) ownIssued(ctx context.Context, p *v1alpha1.GaleraProxy) error {
+	have := &corev1.Secret{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: resources.ProxyIssuedName(p)}, have)
+	if err != nil || have.Labels[v1alpha1.LabelProxy] != p.Name || have.DeletionTimestamp != nil {
+		return client.IgnoreNotFound(err)
+	}
+	next := have.DeepCopy()
+	if err := controllerutil.SetOwnerReference(p, next, r.Scheme()); err != nil {
+		return err
+	}
+	if equality.Semantic.DeepEqual(have.OwnerReferences, next.OwnerReferences) {
+		return nil
+	}
+	return client.IgnoreNotFound(r.Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
 }
 
 // prune deletes the NetworkPolicy that the cluster no longer asks for: exactly the one that was seen.
@@ -302,61 +345,4 @@ func (r *Reconciler) password(ctx context.Context, u *v1alpha1.GaleraUser) (stri
 		return "", client.IgnoreNotFound(err)
 	}
 	return string(s.Data["password"]), nil
-}
-
-// ask sends each pod its state, and returns what they answer.
-func (r *Reconciler) ask(ctx context.Context, p *v1alpha1.GaleraProxy, s *agentapi.ProxyState) ([]proxy.Pod, error) {
-	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(p.Namespace),
-		client.MatchingLabels(resources.ProxySelector(p))); err != nil {
-		return nil, err
-	}
-	var out []proxy.Pod
-	var targets []observe.Target
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		if pod.DeletionTimestamp != nil || !owned(pod, p.Name) || len(out) == maxPods {
-			continue
-		}
-		seen := proxy.Pod{Name: pod.Name, Silent: "it is " + string(pod.Status.Phase)}
-		if pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != "" {
-			t := observe.Target{Pod: pod.Name, UID: pod.UID, Address: pod.Status.PodIP, ServerName: resources.ProxyHost(p),
-				CA: s.CA}
-			targets = append(targets, t)
-			by := calls.By{Cluster: client.ObjectKeyFromObject(pod), Object: client.ObjectKeyFromObject(p)}
-			if report, err := r.Calls.Ask(ctx, by, t, s); err != nil {
-				seen.Silent = err.Error()
-			} else {
-				seen.Report = &report
-			}
-		}
-		out = append(out, seen)
-	}
-	r.follow(client.ObjectKeyFromObject(p), targets)
-	return out, nil
-}
-
-// owned reports whether a pod is of a Deployment, by its ReplicaSet: no other pod with the labels gets the hashes.
-func owned(p *corev1.Pod, deployment string) bool {
-	owner := metav1.GetControllerOf(p)
-	hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
-	return owner != nil && owner.Kind == "ReplicaSet" && hash != "" && owner.Name == deployment+"-"+hash
-}
-
-// follow remembers the pods that were asked, and ends the connections to those that are gone.
-func (r *Reconciler) follow(key types.NamespacedName, targets []observe.Target) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range r.asked[key] {
-		if !slices.Contains(targets, t) {
-			r.Forget(t)
-		}
-	}
-	delete(r.asked, key)
-	if len(targets) > 0 {
-		if r.asked == nil {
-			r.asked = map[types.NamespacedName][]observe.Target{}
-		}
-		r.asked[key] = targets
-	}
 }

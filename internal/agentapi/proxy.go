@@ -2,9 +2,12 @@ package agentapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 const (
@@ -88,6 +91,14 @@ type ProxyUser struct {
 	MaxConnections int64 `json:"maxConnections,omitempty"`
 }
 
+// DecodeProxyState reads a state that was published, and refuses what no operator asks for.
+func DecodeProxyState(data []byte) (s ProxyState, err error) {
+	if err = json.Unmarshal(data, &s); err == nil {
+		err = s.Check()
+	}
+	return s, err
+}
+
 var nativeHash = regexp.MustCompile(`^\*[0-9A-F]{40}$`)
 
 // Check refuses what no operator asks for.
@@ -100,9 +111,14 @@ func (s ProxyState) Check() error {
 		must(s.MaxConnections > 0 && s.MaxFrontendConnections > 0, "limit of connections"),
 		must(s.CA != "" && s.ControlCA != "", "CA"),
 	}
+	writers := 0
 	for _, n := range s.Nodes {
+		if n.Writer {
+			writers++
+		}
 		errs = append(errs, must(n.Name != "" && n.ServerName != "" && net.ParseIP(n.Address) != nil, "node"))
 	}
+	errs = append(errs, must(writers <= 1, "two nodes to write to"))
 	for _, u := range s.Users {
 		errs = append(errs, must(u.Name != "" && nativeHash.MatchString(u.Hash) && u.MaxConnections >= 0, "user"))
 	}
@@ -113,6 +129,8 @@ func (s ProxyState) Check() error {
 type ProxyReport struct {
 	// Revision is that of the state that ProxySQL runs with; 0 before the first one.
 	Revision int64 `json:"revision"`
+	// Known is the newest revision that the pod has been given: it takes none below.
+	Known int64 `json:"known,omitempty"`
 	// Version is ProxySQL's.
 	Version string `json:"version,omitempty"`
 	// Problem explains why the state is not in effect, "" when it is.
@@ -123,6 +141,32 @@ type ProxyReport struct {
 	Nodes []ProxyPool `json:"nodes,omitempty"`
 	// Frontend is the proxy's own port, as a handshake has found it.
 	Frontend ChannelFact `json:"frontend"`
+}
+
+// maxProxyNumber bounds what is counted, and revisions: sums of such numbers overflow nothing.
+const maxProxyNumber = 1 << 53
+
+// Bounded returns the report as a status can hold it: a pod of another image may answer anything.
+func (r ProxyReport) Bounded() ProxyReport {
+	number := func(of *int64) { *of = min(max(*of, 0), maxProxyNumber) }
+	text := func(of *string, most int) { *of = strings.ToValidUTF8((*of)[:min(len(*of), most)], "") }
+	number(&r.Revision)
+	number(&r.Known)
+	number(&r.Clients)
+	text(&r.Version, 64)
+	text(&r.Problem, 1024)
+	text(&r.Frontend.Problem, 1024)
+	r.Nodes = slices.Clone(r.Nodes[:min(len(r.Nodes), maxProxyNodes)])
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		for _, of := range []*int64{&n.Used, &n.Free, &n.Queries, &n.Errors} {
+			number(of)
+		}
+		text(&n.Name, 253)
+		text(&n.Status, 64)
+		text(&n.Backend.Problem, 1024)
+	}
+	return r
 }
 
 // ProxyPool is what a proxy knows of one node.
@@ -143,5 +187,5 @@ type ProxyPool struct {
 func (c *Client) SetProxy(ctx context.Context, host string, s ProxyState) (ProxyReport, error) {
 	var report ProxyReport
 	err := c.ask(ctx, host, PathProxy, s, &report, &report.Problem)
-	return report, err
+	return report.Bounded(), err
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -135,6 +136,16 @@ func refusal(u *v1alpha1.GaleraUser) string {
 			"), not the client's: connect to the cluster itself"
 	}
 	return ""
+}
+
+// Revision returns the one of a state that follows another: the same while nothing differs, and above every one that
+// was published or that a pod knows. known is the newest of the latter: the clock may have been set back, and the
+// published state may have been deleted.
+func Revision(before, s agentapi.ProxyState, known int64, now time.Time) int64 {
+	if before.Revision > 0 && before.Revision >= known && Same(before, s) {
+		return before.Revision
+	}
+	return max(before.Revision+1, known+1, now.UnixMilli())
 }
 
 // Same reports whether two states differ in nothing but their revision.

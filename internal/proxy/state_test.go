@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -211,5 +212,114 @@ func TestVerdicts(t *testing.T) {
 	old.Revision = 6
 	if Summary(s, []Pod{{Report: good()}, {Report: old}}, &to); to.Primary != "" {
 		t.Errorf("pods that differ name the primary %q", to.Primary)
+	}
+}
+
+// TestRevision: a state that follows another is above all that pods know, whatever the clock shows.
+func TestRevision(t *testing.T) {
+	s, _ := State(facts())
+	published := func(revision int64, primary string) agentapi.ProxyState {
+		f := facts()
+		f.Cluster.Status.Primary = primary
+		before, _ := State(f)
+		before.Revision = revision
+		return before
+	}
+	now := time.UnixMilli(1000)
+	for name, tc := range map[string]struct {
+		before agentapi.ProxyState
+		known  int64
+		want   int64
+	}{
+		"the first one":                                {agentapi.ProxyState{}, 0, 1000},
+		"nothing differs":                              {published(900, "shop-0"), 900, 900},
+		"the primary has moved":                        {published(900, "shop-1"), 900, 1000},
+		"the clock was set back":                       {published(5000, "shop-1"), 5000, 5001},
+		"the published state was deleted":              {agentapi.ProxyState{}, 5000, 5001},
+		"a pod knows a newer one, and nothing differs": {published(900, "shop-0"), 5000, 5001},
+		"no pod has heard of the published one yet":    {published(900, "shop-0"), 0, 900},
+		"the pods are behind":                          {published(5000, "shop-0"), 900, 5000},
+	} {
+		if got := Revision(tc.before, s, tc.known, now); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// TestOnlyCounts: every field of a status but the numbers that change all the time has it written at once.
+func TestOnlyCounts(t *testing.T) {
+	base := v1alpha1.GaleraProxyStatus{Primary: "shop-0", Clients: 1,
+		Pools: []v1alpha1.ProxyPoolStatus{{Name: "shop-0", Role: "Writer", Used: 1, Queries: 10}}}
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.GaleraProxyStatus)
+		counts bool
+	}{
+		"clients":    {func(s *v1alpha1.GaleraProxyStatus) { s.Clients = 9 }, true},
+		"queries":    {func(s *v1alpha1.GaleraProxyStatus) { s.Pools[0].Queries++ }, true},
+		"errors":     {func(s *v1alpha1.GaleraProxyStatus) { s.Pools[0].Errors++ }, true},
+		"used":       {func(s *v1alpha1.GaleraProxyStatus) { s.Pools[0].Used, s.Pools[0].Free = 0, 1 }, true},
+		"the role":   {func(s *v1alpha1.GaleraProxyStatus) { s.Pools[0].Role = "Draining" }, false},
+		"a node":     {func(s *v1alpha1.GaleraProxyStatus) { s.Pools = append(s.Pools, v1alpha1.ProxyPoolStatus{}) }, false},
+		"primary":    {func(s *v1alpha1.GaleraProxyStatus) { s.Primary = "" }, false},
+		"users":      {func(s *v1alpha1.GaleraProxyStatus) { s.Users++ }, false},
+		"ready pods": {func(s *v1alpha1.GaleraProxyStatus) { s.ReadyReplicas++ }, false},
+		"conditions": {func(s *v1alpha1.GaleraProxyStatus) { s.Conditions = []metav1.Condition{{Type: "Ready"}} }, false},
+	} {
+		next := *base.DeepCopy()
+		tc.change(&next)
+		if got := OnlyCounts(base, next); got != tc.counts {
+			t.Errorf("%s: only counts %v", name, got)
+		}
+		if base.Pools[0].Queries != 10 {
+			t.Fatal("the comparison changes a status")
+		}
+	}
+}
+
+// TestNeverTwoWriters: whatever is reported of the members, a published state has one writer at most, which is the primary;
+// who is not seen to be Synced reads nothing that another one could.
+func TestNeverTwoWriters(t *testing.T) {
+	states := []string{"Synced", "Donor", "Joined", "Joining", "", "Disconnected"}
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 45))
+		f := facts()
+		f.Cluster.Status.Primary = []string{"", "shop-0", "shop-1", "shop-2", "gone-7"}[r.IntN(5)]
+		for i := range f.Cluster.Status.Members {
+			m := &f.Cluster.Status.Members[i]
+			m.NodeState, m.ComponentState = states[r.IntN(len(states))], []string{"Primary", "non-Primary", ""}[r.IntN(3)]
+			if r.IntN(4) == 0 {
+				delete(f.Addresses, m.Name)
+			}
+		}
+		if r.IntN(2) == 0 {
+			f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Target: f.Cluster.Status.Members[r.IntN(3)].Name}
+		}
+		s, _ := State(f)
+		s.Revision = 1
+		if err := s.Check(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		writers := 0
+		for _, n := range s.Nodes {
+			var m v1alpha1.MemberStatus
+			for _, m = range f.Cluster.Status.Members {
+				if m.Name == n.Name {
+					break
+				}
+			}
+			healthy := m.NodeState == "Synced" && m.ComponentState == "Primary"
+			leaving := f.Cluster.Status.Operation != nil && f.Cluster.Status.Operation.Target == n.Name
+			switch {
+			case n.Writer && n.Name != f.Cluster.Status.Primary:
+				t.Fatalf("seed %d: %s is written to, and the primary is %q", seed, n.Name, f.Cluster.Status.Primary)
+			case n.Reader && !n.Writer && (!healthy || leaving):
+				t.Fatalf("seed %d: %s reads in the state %+v, leaving: %v", seed, n.Name, m, leaving)
+			case n.Writer:
+				writers++
+			}
+		}
+		if writers > 1 {
+			t.Fatalf("seed %d: %d writers", seed, writers)
+		}
 	}
 }

@@ -2,6 +2,9 @@ package proxy
 
 import (
 	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -139,6 +142,19 @@ func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) 
 			to.Primary = n.Name
 		}
 	}
+}
+
+// OnlyCounts reports whether two statuses differ in nothing but numbers that change all the time.
+func OnlyCounts(a, b v1alpha1.GaleraProxyStatus) bool {
+	return equality.Semantic.DeepEqual(uncounted(a), uncounted(b))
+}
+
+func uncounted(s v1alpha1.GaleraProxyStatus) v1alpha1.GaleraProxyStatus {
+	s.Clients, s.Pools = 0, slices.Clone(s.Pools)
+	for i := range s.Pools {
+		s.Pools[i] = v1alpha1.ProxyPoolStatus{Name: s.Pools[i].Name, Role: s.Pools[i].Role}
+	}
+	return s
 }
 
 func role(n agentapi.ProxyNode) string {

@@ -74,6 +74,8 @@ type proxies struct {
 	*galeraproxy.Reconciler
 	key   client.ObjectKey
 	asked map[string]*agentapi.ProxyState
+	// clients is how many every pod reports, newest the revision that it knows.
+	clients, newest int64
 }
 
 func newProxies(t *testing.T, namespace string) *proxies {
@@ -86,7 +88,7 @@ func newProxies(t *testing.T, namespace string) *proxies {
 		Calls: &calls.Calls[observe.Target, *agentapi.ProxyState, agentapi.ProxyReport]{Do: calls.One(func(_ context.Context,
 			to observe.Target, s *agentapi.ProxyState) (agentapi.ProxyReport, error) {
 			p.asked[to.Pod] = s
-			return agentapi.ProxyReport{Revision: s.Revision}, nil
+			return agentapi.ProxyReport{Revision: s.Revision, Clients: p.clients, Known: max(p.newest, s.Revision)}, nil
 		})}}
 	return p
 }
@@ -114,6 +116,13 @@ func (p *proxies) state() (s agentapi.ProxyState) {
 
 func (p *proxies) exists(o client.Object, name string) bool {
 	return kube.Get(context.Background(), client.ObjectKey{Namespace: p.key.Namespace, Name: name}, o) == nil
+}
+
+// issued is the Secret that cert-manager writes.
+func (p *proxies) issued(namespace string) *corev1.Secret {
+	s := &corev1.Secret{}
+	p.Expect(kube.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "pool-proxy-issued"}, s)).To(Succeed())
+	return s
 }
 
 // TestProxy: a proxy waits for what it needs, makes nothing while an object of another owner is in the way, follows the
@@ -185,6 +194,28 @@ func TestProxy(t *testing.T) {
 	p.Expect(moved.Revision).To(BeNumerically(">", first.Revision))
 	p.Expect(moved.Nodes[1].Writer).To(BeTrue())
 	p.Expect(p.asked["pool-7d4-x"].Revision).To(Equal(moved.Revision))
+
+	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pool-proxy-issued"}}))
+	p.clients = 7
+	p.Expect(p.pass().Clients).To(BeZero(), "a status is not written for every client")
+	later := time.Now().Add(2 * time.Minute)
+	p.Now = func() time.Time { return later }
+	p.Expect(p.pass().Clients).To(BeEquivalentTo(7))
+
+	p.Expect(p.issued(namespace).OwnerReferences).To(BeEmpty(), "a key that is not this proxy's stays as it is")
+	key := p.issued(namespace)
+	key.Labels = map[string]string{v1alpha1.LabelProxy: "pool", v1alpha1.LabelCluster: "shop"}
+	must(t, kube.Update(ctx, key))
+	p.pass()
+	p.Expect(p.issued(namespace).OwnerReferences).To(HaveExactElements(HaveField("Kind", "GaleraProxy")),
+		"the key goes with the proxy")
+
+	p.newest = moved.Revision + 1000
+	p.pass()
+	p.pass()
+	moved = p.state()
+	p.Expect(moved.Revision).To(BeNumerically(">", p.newest), "pods take no state that is older than one they know")
+	p.newest = 0
 
 	p.Expect(p.exists(&networkingv1.NetworkPolicy{}, "pool")).To(BeTrue())
 	c.Spec.NetworkPolicy.Enabled = new(false)

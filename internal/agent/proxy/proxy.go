@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,8 +29,11 @@ const (
 	pace = time.Second
 	// proveInterval is how often the ports are proved.
 	proveInterval = 15 * time.Second
-	// startTimeout is what ProxySQL gets to listen for clients after PROXYSQL START; it needs some milliseconds.
+	// startTimeout is what ProxySQL gets to open its admin interface, and to listen for clients after PROXYSQL START; it
+	// needs some milliseconds for each.
 	startTimeout = 10 * time.Second
+	// hungTimeout is how long the admin interface may be silent.
+	hungTimeout = 30 * time.Second
 	// restartPause follows a ProxySQL that ended by itself.
 	restartPause = 2 * time.Second
 	// lameTimeout is how long new clients are still taken when the pod ends: Services notice a moment later. drainTimeout
@@ -50,6 +54,8 @@ type Options struct {
 	Logger  *slog.Logger
 	// Output gets ProxySQL's log lines.
 	Output func(line string)
+	// Limit is how long ProxySQL may take to answer: startTimeout for 0.
+	Limit time.Duration
 }
 
 // proxy holds what the ports and the loop share.
@@ -79,9 +85,12 @@ type run struct {
 	started bool
 	// loaded is the revision of the state that is in effect as a whole.
 	loaded int64
+	drains drains
 	// pair is the certificate that ProxySQL has.
 	pair     string
 	provedAt time.Time
+	// answered is when the admin interface did last.
+	answered time.Time
 	ended    time.Time
 }
 
@@ -163,8 +172,7 @@ func (p *proxy) ensure(ctx context.Context) error {
 			_ = p.admin.db.Close()
 			p.run = run{ended: time.Now()}
 		default:
-			_, err := p.admin.table(ctx, "SELECT 1")
-			return err
+			return p.alive(ctx)
 		}
 	}
 	if time.Since(p.ended) < restartPause {
@@ -174,6 +182,21 @@ func (p *proxy) ensure(ctx context.Context) error {
 		return err
 	}
 	return p.start(ctx)
+}
+
+// alive reports whether the admin interface answers. A ProxySQL that has not answered for long serves no client: it is
+// killed, and the next step starts another one.
+func (p *proxy) alive(ctx context.Context) error {
+	_, err := p.admin.table(ctx, "SELECT 1")
+	if err == nil {
+		p.answered = time.Now()
+		return nil
+	}
+	if silent := time.Since(p.answered); silent > cmp.Or(p.Limit, hungTimeout) {
+		p.Logger.Error("ProxySQL does not answer, and is killed", "since", silent.Round(time.Second), "error", err)
+		p.process.Kill()
+	}
+	return fmt.Errorf("the admin interface of ProxySQL does not answer: %w", err)
 }
 
 // start starts ProxySQL without a port for clients.
@@ -195,8 +218,11 @@ func (p *proxy) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.run = run{process: process, admin: admin, applied: map[string][]string{}, pair: p.pair}
-	for wait := time.NewTicker(100 * time.Millisecond); ; {
+	p.run = run{process: process, admin: admin, applied: map[string][]string{}, pair: p.pair, answered: time.Now()}
+	wait, limit := time.NewTicker(100*time.Millisecond), time.NewTimer(cmp.Or(p.Limit, startTimeout))
+	defer wait.Stop()
+	defer limit.Stop()
+	for {
 		if _, err = admin.table(ctx, "SELECT 1"); err == nil {
 			return nil
 		}
@@ -205,6 +231,9 @@ func (p *proxy) start(ctx context.Context) error {
 			return errors.New("ProxySQL ended while it started: " + strings.Join(last(process.Exit().Lines), " | "))
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-limit.C:
+			process.Kill() // the next step finds it ended, and starts another one
+			return fmt.Errorf("the admin interface of ProxySQL has not answered in time after its start: %w", err)
 		case <-wait.C:
 		}
 	}
@@ -256,7 +285,9 @@ func (p *proxy) apply(ctx context.Context) error {
 	if err := datadir.WriteFile(caFile, []byte(s.CA), 0o600); err != nil {
 		return err
 	}
-	for _, part := range sections(*s, caFile) {
+	drained, cut := p.drains.next(*s, time.Now())
+	p.drains = drained
+	for _, part := range sections(*s, caFile, cut) {
 		if slices.Equal(p.applied[part.name], part.statements) {
 			continue
 		}

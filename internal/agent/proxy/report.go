@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,9 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 	s, before := p.wanted, p.report
 	p.mu.Unlock()
 	r := agentapi.ProxyReport{Version: before.Version, Frontend: before.Frontend}
+	if s != nil {
+		r.Known = s.Revision
+	}
 	if problem != nil {
 		r.Problem = problem.Error()
 	}
@@ -50,6 +54,7 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 		r.Nodes = append(r.Nodes, pool)
 	}
 	p.exportMetrics(ctx)
+	p.boundDigests(ctx)
 	if p.started && time.Since(p.provedAt) > proveInterval {
 		p.provedAt = time.Now()
 		p.prove(ctx, s, &r)
@@ -66,6 +71,35 @@ func (p *proxy) exportMetrics(ctx context.Context) {
 	p.mu.Lock()
 	p.metrics = rows[0][len(rows[0])-1]
 	p.mu.Unlock()
+}
+
+// maxDigests bounds what ProxySQL keeps of the statements that it has seen, in bytes. It keeps every one for ever.
+const maxDigests = 16 << 20
+
+// boundDigests has ProxySQL forget the statements that it has seen when they take too much memory.
+func (p *proxy) boundDigests(ctx context.Context) {
+	p.mu.Lock()
+	size := gauge(p.metrics, "proxysql_query_digest_memory_bytes")
+	p.mu.Unlock()
+	if size <= maxDigests {
+		return
+	}
+	if err := p.admin.run(ctx, "TRUNCATE TABLE stats.stats_mysql_query_digest"); err != nil {
+		p.Logger.Warn("ProxySQL keeps all statements that it has seen", "bytes", size, "error", err)
+		return
+	}
+	p.Logger.Info("ProxySQL has forgotten the statements that it had seen: they took too much memory", "bytes", size)
+}
+
+// gauge returns a value without labels of Prometheus' text format, 0 where it is missing.
+func gauge(metrics, name string) float64 {
+	for line := range strings.Lines(metrics) {
+		if text, found := strings.CutPrefix(line, name+" "); found {
+			value, _ := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			return value
+		}
+	}
+	return 0
 }
 
 // prove asks each node's port, and the proxy's own, for TLS, and verifies the certificates by CA and name. ProxySQL

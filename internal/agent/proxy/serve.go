@@ -18,15 +18,12 @@ import (
 // stuck is how long the loop may stand still before the proxy counts as dead.
 const stuck = 45 * time.Second
 
-func readState(dir string) (s agentapi.ProxyState, err error) {
+func readState(dir string) (agentapi.ProxyState, error) {
 	data, err := os.ReadFile(filepath.Join(dir, agentapi.ProxyStateKey))
-	if err == nil {
-		err = json.Unmarshal(data, &s)
+	if err != nil {
+		return agentapi.ProxyState{}, err
 	}
-	if err == nil {
-		err = s.Check()
-	}
-	return s, err
+	return agentapi.DecodeProxyState(data)
 }
 
 // serve opens the two ports.

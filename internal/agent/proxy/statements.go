@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,8 @@ const (
 	groupReader = 2
 )
 
+var groups = []int{groupWriter, groupReader}
+
 // section is a part of ProxySQL's configuration that is loaded as one: a client sees it as it was or as it is to be.
 type section struct {
 	name       string
@@ -22,11 +25,12 @@ type section struct {
 	loadedByStart bool
 }
 
-// sections returns the whole configuration of a state. Every section replaces what was there.
-func sections(s agentapi.ProxyState, caFile string) []section {
+// sections returns the whole configuration of a state. Every section replaces what was there. cut are the servers whose
+// connections end.
+func sections(s agentapi.ProxyState, caFile string, cut []server) []section {
 	return []section{
 		{"variables", variables(s, caFile), false},
-		{"servers", servers(s), true},
+		{"servers", servers(s, cut), true},
 		{"rules", rules(s), true},
 		{"users", users(s), false},
 	}
@@ -67,14 +71,17 @@ func variables(s agentapi.ProxyState, caFile string) []string {
 }
 
 // servers have every node in both groups. One that does not serve there is drained: what is in progress goes on, and
-// nothing new begins.
-func servers(s agentapi.ProxyState) []string {
+// nothing new begins. One that is cut takes its connections with it.
+func servers(s agentapi.ProxyState, cut []server) []string {
 	var rows []string
 	for _, n := range s.Nodes {
-		for _, group := range []int{groupWriter, groupReader} {
+		for _, group := range groups {
 			status := "OFFLINE_SOFT"
-			if group == groupWriter && n.Writer || group == groupReader && n.Reader {
+			switch {
+			case serves(n, group):
 				status = "ONLINE"
+			case slices.Contains(cut, server{group, n.Address}):
+				status = "OFFLINE_HARD"
 			}
 			rows = append(rows, fmt.Sprintf("(%d,%s,3306,%s,%d,1,%s)", group, quote(n.Address), quote(status),
 				s.MaxConnections, quote(n.Name)))
@@ -91,6 +98,9 @@ func servers(s agentapi.ProxyState) []string {
 		groupReader, quote("SET SESSION wsrep_sync_wait=1")), "LOAD MYSQL SERVERS TO RUNTIME")
 }
 
+// flagPinned marks a session that has a table of its own: its statements follow no rule of flag 0.
+const flagPinned = 1
+
 // Reads go to a reader unless they lock, depend on the connection, or are followed by another statement, which may
 // write. Patterns see the whole text, of which a string may look like a lock: such a read goes to the primary, which is
 // never wrong.
@@ -98,24 +108,58 @@ const (
 	bindsToPrimary = `FOR(\s|/\*.*?\*/)+(UPDATE|SHARE)|LOCK(\s|/\*.*?\*/)+IN|@|_LOCKS?\s*\(|LAST_INSERT_ID|FOUND_ROWS|` +
 		`ROW_COUNT|CONNECTION_ID|NEXTVAL|LASTVAL|SETVAL|(NEXT|PREVIOUS)\s+VALUE|\sINTO\s|;\s*\S`
 	reads = `^SELECT\s`
+	// ownTable is followed by reads that no other connection can answer, and that nothing tells from others.
+	ownTable = `^CREATE\s+(OR\s+REPLACE\s+)?TEMPORARY\s`
+	// ownVariable sets one variable of the user's, on the connection that answers what has an @. Any other SET that ProxySQL
+	// does not know locks the session to the primary: its reads end in error 9006, and not without the setting.
+	ownVariable = `^\s*SET\s+@[A-Za-z0-9_.$]+\s*:?=[^,@;]*;?\s*$`
 )
+
+// route is a query rule. The first one that matches counts; without one a statement goes to the writer.
+type route struct {
+	// flag is that of the sessions that the rule is for.
+	flag int32
+	// match is match_digest, the statement without its literals and comments, or match_pattern, its whole text.
+	match, pattern string
+	group          int
+	// column is another one that the rule sets, to value; "" for none.
+	column string
+	value  int32
+}
+
+// routes send statements where the mode asks for. Every account has the writer as its default, which an open session
+// keeps: a rule is in effect for its next statement.
+func routes(mode agentapi.ProxyMode) []route {
+	switch mode {
+	case agentapi.ProxyReadWriteSplit:
+		return []route{
+			{match: "match_digest", pattern: ownTable, group: groupWriter, column: "next_query_flagIN", value: flagPinned},
+			{match: "match_pattern", pattern: ownVariable, group: groupWriter, column: "multiplex"},
+			{match: "match_pattern", pattern: bindsToPrimary, group: groupWriter},
+			{match: "match_digest", pattern: reads, group: groupReader},
+		}
+	case agentapi.ProxyReadOnly:
+		return []route{{match: "match_pattern", pattern: ".", group: groupReader},
+			{flag: flagPinned, match: "match_pattern", pattern: ".", group: groupReader}}
+	}
+	return nil
+}
 
 func rules(s agentapi.ProxyState) []string {
 	out := []string{"DELETE FROM mysql_query_rules"}
-	if s.Mode == agentapi.ProxyReadWriteSplit {
-		out = append(out, fmt.Sprintf("INSERT INTO mysql_query_rules (rule_id,active,match_pattern,re_modifiers,"+
-			"destination_hostgroup,apply) VALUES (10,1,%s,'CASELESS',%d,1)", quote(bindsToPrimary), groupWriter),
-			fmt.Sprintf("INSERT INTO mysql_query_rules (rule_id,active,match_digest,re_modifiers,destination_hostgroup,apply) "+
-				"VALUES (20,1,%s,'CASELESS',%d,1)", quote(reads), groupReader))
+	for i, r := range routes(s.Mode) {
+		column, value := "", ""
+		if r.column != "" {
+			column, value = ","+r.column, ","+number(r.value)
+		}
+		out = append(out, fmt.Sprintf("INSERT INTO mysql_query_rules (rule_id,active,apply,flagIN,%s,re_modifiers,"+
+			"destination_hostgroup%s) VALUES (%d,1,1,%d,%s,'CASELESS',%d%s)", r.match, column, i+1, r.flag, quote(r.pattern),
+			r.group, value))
 	}
 	return append(out, "LOAD MYSQL QUERY RULES TO RUNTIME")
 }
 
 func users(s agentapi.ProxyState) []string {
-	group := groupWriter
-	if s.Mode == agentapi.ProxyReadOnly {
-		group = groupReader
-	}
 	var rows []string
 	for _, u := range s.Users {
 		most := u.MaxConnections
@@ -126,7 +170,7 @@ func users(s agentapi.ProxyState) []string {
 		if u.TLS || s.RequireTLS {
 			ssl = 1
 		}
-		rows = append(rows, fmt.Sprintf("(%s,%s,%d,%d,1,%d)", quote(u.Name), quote(u.Hash), ssl, group, most))
+		rows = append(rows, fmt.Sprintf("(%s,%s,%d,%d,1,%d)", quote(u.Name), quote(u.Hash), ssl, groupWriter, most))
 	}
 	out := []string{"DELETE FROM mysql_users"}
 	if len(rows) > 0 {
@@ -141,9 +185,8 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 
 func number(n int32) string { return strconv.Itoa(int(n)) }
 
-// configuration is the file that ProxySQL starts with: it has what cannot be
-// changed later, where ProxySQL listens. libconfig gives a
-// backslash and a quotation mark a meaning, which neither the password nor the paths contain.
+// configuration is the file that ProxySQL starts with: it has what cannot be changed later, where ProxySQL listens.
+// libconfig gives a backslash and a quotation mark a meaning, which neither the password nor the paths contain.
 func configuration(dir, socket, password, listen string) string {
 	return fmt.Sprintf("datadir=%q\nadmin_variables=\n{\n\tadmin_credentials=%q\n\tmysql_ifaces=%q\n"+
 		"\trestapi_enabled=false\n\tweb_enabled=false\n}\nmysql_variables=\n{\n\tinterfaces=%q\n\tmonitor_enabled=false\n}\n",

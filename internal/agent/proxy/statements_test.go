@@ -21,7 +21,7 @@ func state() agentapi.ProxyState {
 }
 
 func statementsOf(s agentapi.ProxyState, name string) string {
-	for _, part := range sections(s, "/run/ca.pem") {
+	for _, part := range sections(s, "/run/ca.pem", nil) {
 		if part.name == name {
 			return strings.Join(part.statements, "\n")
 		}
@@ -53,8 +53,8 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestUsers: a name is quoted, the policy of the cluster refuses plaintext for every account, and each mode has its
-// group.
+// TestUsers: a name is quoted, the policy of the cluster refuses plaintext for every account, and open
+// sessions keep their group, which is that of the primary in every mode.
 func TestUsers(t *testing.T) {
 	hash := "*" + strings.Repeat("A", 40)
 	if got := statementsOf(state(), "users"); !strings.Contains(got,
@@ -64,7 +64,7 @@ func TestUsers(t *testing.T) {
 	s := state()
 	s.Mode, s.RequireTLS, s.Users[0].TLS = agentapi.ProxyReadOnly, false, true
 	if got := statementsOf(s, "users"); !strings.Contains(got,
-		"('app','"+hash+"',1,2,1,2048),('o''neil','"+hash+"',0,2,1,3)") {
+		"('app','"+hash+"',1,1,1,2048),('o''neil','"+hash+"',0,1,1,3)") {
 		t.Error(got)
 	}
 }
@@ -80,41 +80,90 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 }
 
+// where is what becomes of a statement of a session, by the rules of a mode.
+func where(mode agentapi.ProxyMode, flag int32, statement string) (r route) {
+	for _, r := range routes(mode) {
+		if r.flag == flag && regexp.MustCompile("(?i)"+r.pattern).MatchString(statement) {
+			return r
+		}
+	}
+	return route{flag: flag, group: groupWriter}
+}
+
 // TestRules: a read goes to a reader unless it locks, or depends on its connection.
 func TestRules(t *testing.T) {
-	binds, read := regexp.MustCompile("(?i)"+bindsToPrimary), regexp.MustCompile("(?i)"+reads)
 	for statement, reader := range map[string]bool{
 		"SELECT * FROM t":                           true,
 		"select count(*) from orders where id = 3":  true,
 		"SELECT * FROM t FOR UPDATE":                false,
 		"SELECT * FROM t FOR\n  update SKIP LOCKED": false,
 		"SELECT * FROM t FOR/* now */UPDATE":        false,
+		"SELECT * FROM t FOR SHARE":                 false,
 		"SELECT * FROM t LOCK IN SHARE MODE":        false,
 		"SELECT @x := 1":                            false,
 		"SELECT @@server_id":                        false,
 		"SELECT GET_LOCK('a', 1)":                   false,
+		"SELECT IS_USED_LOCK('a')":                  false,
 		"SELECT RELEASE_ALL_LOCKS()":                false,
 		"SELECT LAST_INSERT_ID()":                   false,
+		"SELECT FOUND_ROWS()":                       false,
+		"SELECT ROW_COUNT()":                        false,
+		"SELECT CONNECTION_ID()":                    false,
 		"SELECT NEXT VALUE FOR s":                   false,
+		"SELECT PREVIOUS VALUE FOR s":               false,
+		"SELECT NEXTVAL(s)":                         false,
+		"SELECT LASTVAL(s)":                         false,
+		"SELECT SETVAL(s, 3)":                       false,
 		"SELECT id INTO OUTFILE 'x' FROM t":         false,
 		"SELECT 'for update' FROM t":                false, // a string that resembles a lock costs nothing but the choice
 		"INSERT INTO t SELECT * FROM u":             false,
 		"WITH c AS (SELECT 1) SELECT * FROM c":      false,
 		"UPDATE t SET a = 1":                        false,
+		"BEGIN":                                     false,
 		"SELECT 1; UPDATE t SET a = 1":              false, // by a client with CLIENT_MULTI_STATEMENTS
 		"SELECT * FROM t; ":                         true,
+		"CREATE TEMPORARY TABLE t (a INT)":          false,
 	} {
-		if got := !binds.MatchString(statement) && read.MatchString(statement); got != reader {
+		if got := where(agentapi.ProxyReadWriteSplit, 0, statement).group == groupReader; got != reader {
 			t.Errorf("%q: to a reader %v", statement, got)
 		}
+		if where(agentapi.ProxyPrimary, 0, statement).group != groupWriter ||
+			where(agentapi.ProxyReadOnly, 0, statement).group != groupReader {
+			t.Errorf("%q does not go where its mode asks for", statement)
+		}
 	}
-	for mode, want := range map[agentapi.ProxyMode]bool{agentapi.ProxyPrimary: false, agentapi.ProxyReadOnly: false,
-		agentapi.ProxyReadWriteSplit: true} {
+	for mode, want := range map[agentapi.ProxyMode]int{agentapi.ProxyPrimary: 0, agentapi.ProxyReadOnly: 2,
+		agentapi.ProxyReadWriteSplit: 4} {
 		s := state()
 		s.Mode = mode
-		if got := strings.Contains(statementsOf(s, "rules"), "INSERT"); got != want {
-			t.Errorf("%s has rules: %v", mode, got)
+		if got := strings.Count(statementsOf(s, "rules"), "INSERT INTO"); got != want {
+			t.Errorf("%s has %d rules", mode, got)
 		}
+	}
+}
+
+// TestSessionsOfTheirOwn: a session with a temporary table stays where it is, also after a change of the mode; one with a
+// variable keeps its connection; a SET that changes more is left to ProxySQL, which refuses what would read without it.
+func TestSessionsOfTheirOwn(t *testing.T) {
+	for _, create := range []string{"CREATE TEMPORARY TABLE t (a INT)", "create or replace temporary table t (a INT)"} {
+		r := where(agentapi.ProxyReadWriteSplit, 0, create)
+		if r.column != "next_query_flagIN" || where(agentapi.ProxyReadWriteSplit, r.value, "SELECT * FROM t").group != groupWriter {
+			t.Errorf("%s: %+v", create, r)
+		}
+		if where(agentapi.ProxyReadOnly, r.value, "INSERT INTO t VALUES (1)").group != groupReader {
+			t.Error("such a session writes to the primary in the mode ReadOnly")
+		}
+	}
+	for set, own := range map[string]bool{"SET @a = 1": true, "set @a := 'x';": true, "SET @`a b` = 1": false,
+		"SET @a = @@sql_mode": false, "SET @a = 1, sql_mode = ''": false, "SET sql_mode = ''": false,
+		"SET @a = 1; DELETE FROM t": false, "SET @@sql_mode = ''": false, "SET SESSION foo = 1": false} {
+		if got := where(agentapi.ProxyReadWriteSplit, 0, set).column == "multiplex"; got != own {
+			t.Errorf("%q keeps its connection by a rule: %v", set, got)
+		}
+	}
+	if got := statementsOf(state(), "rules"); !strings.Contains(got, ",next_query_flagIN) VALUES (1,1,1,0,") ||
+		!strings.Contains(got, ",multiplex) VALUES (2,1,1,0,") {
+		t.Error(got)
 	}
 }
 
@@ -134,8 +183,8 @@ func TestOnlyWhatDiffersIsLoaded(t *testing.T) {
 	before, after := state(), state()
 	after.Nodes[0].Writer, after.Nodes[1].Writer = false, true
 	var changed []string
-	for i, part := range sections(after, "/run/ca.pem") {
-		if !slices.Equal(part.statements, sections(before, "/run/ca.pem")[i].statements) {
+	for i, part := range sections(after, "/run/ca.pem", nil) {
+		if !slices.Equal(part.statements, sections(before, "/run/ca.pem", nil)[i].statements) {
 			changed = append(changed, part.name)
 		}
 	}
