@@ -235,6 +235,7 @@ func TestRevision(t *testing.T) {
 		"nothing differs":                              {published(900, "shop-0"), 900, 900},
 		"the primary has moved":                        {published(900, "shop-1"), 900, 1000},
 		"the clock was set back":                       {published(5000, "shop-1"), 5000, 5001},
+		"the clock was set back, and no pod answers":   {published(5000, "shop-1"), 0, 5001},
 		"the published state was deleted":              {agentapi.ProxyState{}, 5000, 5001},
 		"a pod knows a newer one, and nothing differs": {published(900, "shop-0"), 5000, 5001},
 		"no pod has heard of the published one yet":    {published(900, "shop-0"), 0, 900},
