@@ -41,6 +41,9 @@ func (r *JoinerTracker) stateComplete() {
 			return err
 		}
 		if copied != nil {
+			if err := r.events.Copied(); err != nil {
+				return err
+			}
 			if err := r.markers.SetVersions(*copied); err != nil {
 				return err
 			}

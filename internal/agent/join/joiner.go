@@ -49,6 +49,9 @@ type JoinerTracker struct {
 type Events struct {
 	// Judge is called when the server may have become another one: the state it waited for is here.
 	Judge func()
+	// Copied is called from another goroutine, once an SST is complete and before that is recorded. It returns an error
+	// when it has to be called again.
+	Copied func() error
 }
 
 // following is the state of the transfer of one run.

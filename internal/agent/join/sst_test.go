@@ -1,6 +1,7 @@
 package join
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -118,6 +119,38 @@ func copied(t *testing.T) (r *JoinerTracker, next func()) {
 		t.Fatal(err)
 	}
 	return r, func() { agenttest.Next(t, q) }
+}
+
+// TestProofOfTheFormerFilesIsForgotten: what was known of the files that a copy has replaced is forgotten before the copy
+// is noted as complete: an agent that is killed in between does it again. Write-sets one by one replace no files.
+func TestProofOfTheFormerFilesIsForgotten(t *testing.T) {
+	r, next := copied(t)
+	var err error
+	forgotten := 0
+	r.events.Copied = func() error {
+		if note, found := r.markers.Joining(); found != nil || note == nil {
+			t.Errorf("noted as complete before: %+v, %v", note, found)
+		}
+		forgotten++
+		return err
+	}
+	err = errors.New("no")
+	r.Judge()
+	next()
+	if r.Judge(); forgotten == 0 || r.Run.Note == nil {
+		t.Errorf("forgotten %d times, noted: %+v", forgotten, r.Run.Note)
+	}
+	err = nil
+	if r.Judge(); r.Run.Note != nil {
+		t.Errorf("still %+v", r.Run.Note)
+	}
+
+	r, _ = copied(t)
+	r.Run.Note.SST, r.known = false, true
+	r.events.Copied = func() error { t.Error("after write-sets"); return nil }
+	if r.Judge(); r.Run.Note != nil {
+		t.Errorf("still %+v", r.Run.Note)
+	}
 }
 
 // TestCopyIsSyncedOnceWhileTheServerStarts: it is not waited for twice.

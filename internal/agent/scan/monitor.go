@@ -39,11 +39,12 @@ type Monitor struct {
 	result agentapi.AtRestReport
 	of     uint64
 
+	// mu also orders what is written to the file of the result with its removal.
 	mu     sync.Mutex
 	server server
 	wake   chan struct{}
 
-	// volume names the data directory that the result is of. Run only, after Open.
+	// volume names the data directory that the result is of. Run only.
 	volume string
 	// again is the pause before all pages are read again while there is something left. Run only.
 	again time.Duration
@@ -70,11 +71,45 @@ type kept struct {
 func (m *Monitor) Open(places platform.Places, post func(event func())) {
 	m.places, m.post = places, post
 	m.server, m.wake = server{gone: make(chan struct{})}, make(chan struct{}, 1)
-	text, err := os.ReadFile(filepath.Join(places.Run, resultFile))
-	var found kept
-	if err == nil && json.Unmarshal(text, &found) == nil {
-		m.volume, m.result = found.Of, found.Result
+}
+
+// Forget forgets what was seen: an SST has replaced the files, perhaps in place, as rsync does. It is called before the
+// end of that SST is recorded, so that an agent that is killed in between does not find the proof of the former files.
+// Safe for concurrent use.
+func (m *Monitor) Forget() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return datadir.Remove(m.path())
+}
+
+// path is where the result is kept.
+func (m *Monitor) path() string { return filepath.Join(m.places.Run, resultFile) }
+
+// keep writes a result down, for the next server and the next agent, unless the server that it is of is gone. A result
+// that cannot be written is no reason to keep an older one.
+func (m *Monitor) keep(of server, k kept) {
+	text, err := json.Marshal(k)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.server.number != of.number {
+		return
 	}
+	if err == nil {
+		err = datadir.WriteFile(m.path(), text, 0o600)
+	}
+	if err != nil {
+		_ = datadir.Remove(m.path())
+	}
+}
+
+// found returns the result that was kept, nothing when there is none.
+func (m *Monitor) found() kept {
+	text, err := os.ReadFile(m.path())
+	var k kept
+	if err != nil || json.Unmarshal(text, &k) != nil {
+		return kept{}
+	}
+	return k
 }
 
 // Set has the volume read while a server that has served has encryption keys. For another server, or another mode,
@@ -125,7 +160,7 @@ func (m *Monitor) Run(ctx context.Context) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
 	const whoProcess, idle = 1, 3 << 13
 	_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, whoProcess, 0, idle)
-	last, confirmed := m.result, uint64(0)
+	last, confirmed := agentapi.AtRestReport{}, uint64(0)
 	for wait := first; m.wait(ctx, wait); {
 		wait = first
 		now := m.now()
@@ -133,7 +168,7 @@ func (m *Monitor) Run(ctx context.Context) {
 			continue
 		}
 		if now.number != confirmed {
-			if confirmed, last = now.number, m.confirm(now, last); last.FullAt.IsZero() {
+			if confirmed, last = now.number, m.confirm(now); last.FullAt.IsZero() {
 				m.again = 0
 			}
 			continue // what is read comes after other work of a server that has just begun to serve
@@ -146,9 +181,7 @@ func (m *Monitor) Run(ctx context.Context) {
 			continue
 		}
 		last = looked
-		if text, err := json.Marshal(kept{Of: m.volume, Result: last}); err == nil {
-			_ = datadir.WriteFile(filepath.Join(m.places.Run, resultFile), text, 0o600)
-		}
+		m.keep(now, kept{Of: m.volume, Result: last})
 		m.publish(now, last)
 		if wait = sampleEvery; m.left(last) {
 			wait = min(m.again, sampleEvery)
@@ -167,13 +200,15 @@ func (m *Monitor) wait(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// confirm returns what is known of the volume of a server that has just begun to serve: what was seen before, unless
-// other files have taken the place of those, or the server does something else with them.
-func (m *Monitor) confirm(now server, last agentapi.AtRestReport) agentapi.AtRestReport {
-	volume := identity(m.places.Data)
-	if volume == "" || volume != m.volume || now.mode != last.Mode {
-		m.volume, last = volume, agentapi.AtRestReport{Mode: now.mode}
+// confirm returns what is known of the volume of a server that has just begun to serve: what was kept, unless other
+// files have taken the place of those, or the server does something else with them.
+func (m *Monitor) confirm(now server) agentapi.AtRestReport {
+	volume, known := identity(m.places.Data), m.found()
+	last := known.Result
+	if volume == "" || volume != known.Of || now.mode != last.Mode {
+		last = agentapi.AtRestReport{Mode: now.mode}
 	}
+	m.volume = volume
 	m.publish(now, last)
 	return last
 }

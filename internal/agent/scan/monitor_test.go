@@ -91,7 +91,10 @@ func (w *world) after(d time.Duration, mode string) agentapi.AtRestReport {
 // TestProofOfEarlierFilesDoesNotCount: a copy replaces the files of a volume before another server serves. From when
 // the former is gone, nothing counts that was seen of them. What was seen of files that are still there counts again.
 func TestProofOfEarlierFilesDoesNotCount(t *testing.T) {
-	for name, replaced := range map[string]bool{"a copy": true, "the same files": false} {
+	for name, c := range map[string]struct{ replaced, inPlace bool }{
+		"a copy": {replaced: true}, "a copy in place": {replaced: true, inPlace: true}, "the same files": {},
+	} {
+		replaced := c.replaced
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const mode = agentapi.ModeEncrypts
@@ -112,7 +115,12 @@ func TestProofOfEarlierFilesDoesNotCount(t *testing.T) {
 				if got := w.after(time.Minute, mode); !got.FullAt.IsZero() {
 					t.Errorf("while the next server does not serve yet: %+v", got)
 				}
-				if replaced {
+				if c.inPlace { // as rsync does it
+					if err := w.m.Forget(); err != nil {
+						t.Fatal(err)
+					}
+					w.put("app/t.ibd", tablespaceWith(plainPage))
+				} else if replaced {
 					old := filepath.Join(t.TempDir(), "old")
 					if err := os.Rename(filepath.Join(w.data, "ibdata1"), old); err != nil {
 						t.Fatal(err)
@@ -133,6 +141,31 @@ func TestProofOfEarlierFilesDoesNotCount(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestForgottenProofDoesNotReturn: neither a look that ends late nor the next agent brings back what was seen of files
+// that a copy has replaced. The next agent has what was seen of files that are still there.
+func TestForgottenProofDoesNotReturn(t *testing.T) {
+	const mode = agentapi.ModeEncrypts
+	w := newWorld(t, mode)
+	w.put("ibdata1", tablespaceWith(encryptedPage))
+	of, proof := w.m.now(), kept{Of: identity(w.data), Result: agentapi.AtRestReport{Mode: mode, FullAt: time.Now()}}
+	next := func() agentapi.AtRestReport {
+		successor := &Monitor{}
+		successor.Open(w.m.places, func(func()) {})
+		return successor.confirm(server{mode: mode})
+	}
+	w.m.keep(of, proof)
+	if next().FullAt.IsZero() {
+		t.Error("a new agent knows nothing of files that are still there")
+	}
+	w.m.Set(mode, false, 0)
+	if err := w.m.Forget(); err != nil {
+		t.Fatal(err)
+	}
+	if w.m.keep(of, proof); !next().FullAt.IsZero() {
+		t.Error("a late look brings it back")
 	}
 }
 
