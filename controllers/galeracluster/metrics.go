@@ -74,7 +74,8 @@ var (
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, operationStart,
 		certificateExpiration, memberInfo, agentUp, agentOutdated,
-		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal} {
+		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal,
+		atRestRequired, keysUsable} {
 		ch <- d
 	}
 	for _, c := range m.collectors() {
@@ -140,6 +141,7 @@ func collect(in status.Input, reported v1alpha1.GaleraClusterStatus) (out []samp
 	collectCluster(send, in.Facts.Cluster.Spec, reported)
 	send(foreignMembers, float64(len(in.Strangers.Members)))
 	collectTLS(send, in, reported)
+	collectAtRest(send, in, reported)
 	for name, s := range in.Seen {
 		send(agentUp, flag(s.Live), name)
 		if s.Live {

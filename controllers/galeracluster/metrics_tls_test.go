@@ -42,3 +42,48 @@ galera_operator_encryption_required{channel="stateTransfer",cluster="shop",names
 		t.Error(err)
 	}
 }
+
+// TestEncryptionAtRestIsExported: what the spec asks for, and whether the Secret still has the keys that nodes need.
+// Where none are needed, and before they were read, there is no series.
+func TestEncryptionAtRestIsExported(t *testing.T) {
+	m := NewMetrics()
+	recorded := &v1alpha1.AtRestStatus{State: v1alpha1.AtRestOn,
+		Keys: []v1alpha1.EncryptionKeyStatus{{ID: "1", Fingerprint: "aa"}}}
+	for name, c := range map[string]struct {
+		spec   *v1alpha1.EncryptionSpec
+		status *v1alpha1.AtRestStatus
+		keys   *observe.Keys
+	}{
+		"plain":     {},
+		"asked":     {spec: &v1alpha1.EncryptionSpec{}, keys: &observe.Keys{Exists: true}},
+		"good":      {spec: &v1alpha1.EncryptionSpec{}, status: recorded, keys: &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "aa", "2": "bb"}}},
+		"unread":    {spec: &v1alpha1.EncryptionSpec{}, status: recorded},
+		"gone":      {spec: &v1alpha1.EncryptionSpec{}, status: recorded, keys: &observe.Keys{}},
+		"truncated": {status: recorded, keys: &observe.Keys{Exists: true, Problem: "it is truncated"}},
+		"others":    {status: recorded, keys: &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "bb"}}},
+	} {
+		in := status.Input{Facts: observe.Facts{Keys: c.keys,
+			Cluster: &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Encryption: c.spec}}}}
+		m.see(types.NamespacedName{Namespace: "demo", Name: name}, in, v1alpha1.GaleraClusterStatus{AtRest: c.status})
+	}
+	want := `# HELP galera_operator_encryption_at_rest_required Whether the spec asks for encryption at rest.
+# TYPE galera_operator_encryption_at_rest_required gauge
+galera_operator_encryption_at_rest_required{cluster="asked",namespace="demo"} 1
+galera_operator_encryption_at_rest_required{cluster="gone",namespace="demo"} 1
+galera_operator_encryption_at_rest_required{cluster="good",namespace="demo"} 1
+galera_operator_encryption_at_rest_required{cluster="others",namespace="demo"} 0
+galera_operator_encryption_at_rest_required{cluster="plain",namespace="demo"} 0
+galera_operator_encryption_at_rest_required{cluster="truncated",namespace="demo"} 0
+galera_operator_encryption_at_rest_required{cluster="unread",namespace="demo"} 1
+# HELP galera_operator_encryption_keys_usable Whether the Secret has the keys that the nodes need, with the same bytes; no series where they need none.
+# TYPE galera_operator_encryption_keys_usable gauge
+galera_operator_encryption_keys_usable{cluster="gone",namespace="demo"} 0
+galera_operator_encryption_keys_usable{cluster="good",namespace="demo"} 1
+galera_operator_encryption_keys_usable{cluster="others",namespace="demo"} 0
+galera_operator_encryption_keys_usable{cluster="truncated",namespace="demo"} 0
+`
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want),
+		"galera_operator_encryption_at_rest_required", "galera_operator_encryption_keys_usable"); err != nil {
+		t.Error(err)
+	}
+}
