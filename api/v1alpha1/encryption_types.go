@@ -35,6 +35,12 @@ type AtRestSpec struct {
 	// +kubebuilder:default=Memory
 	// +kubebuilder:validation:Enum=Memory;Clear
 	GCache string `json:"gcache,omitempty"`
+
+	// rotateEvery must not be set: keys are not rotated, as MariaDB's file_key_management knows one version of each key
+	// only. See docs/encryption.md#rotation-of-keys for what replaces the keys.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="false",message="keys cannot be rotated: MariaDB's file_key_management knows one version of each key, and encrypts logs and undo with key 1 always. Remove rotateEvery; docs/encryption.md#rotation-of-keys has what replaces the keys"
+	RotateEvery *metav1.Duration `json:"rotateEvery,omitempty"`
 }
 
 // Values of AtRestSpec.GCache.

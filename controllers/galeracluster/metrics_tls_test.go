@@ -54,9 +54,10 @@ func TestEncryptionAtRestIsExported(t *testing.T) {
 		status *v1alpha1.AtRestStatus
 		keys   *observe.Keys
 	}{
-		"plain":     {},
-		"asked":     {spec: &v1alpha1.EncryptionSpec{}, keys: &observe.Keys{Exists: true}},
-		"good":      {spec: &v1alpha1.EncryptionSpec{}, status: recorded, keys: &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "aa", "2": "bb"}}},
+		"plain": {},
+		"asked": {spec: &v1alpha1.EncryptionSpec{}, keys: &observe.Keys{Exists: true}},
+		"good": {spec: &v1alpha1.EncryptionSpec{}, status: recorded,
+			keys: &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "aa", "2": "bb"}}},
 		"unread":    {spec: &v1alpha1.EncryptionSpec{}, status: recorded},
 		"gone":      {spec: &v1alpha1.EncryptionSpec{}, status: recorded, keys: &observe.Keys{}},
 		"truncated": {status: recorded, keys: &observe.Keys{Exists: true, Problem: "it is truncated"}},

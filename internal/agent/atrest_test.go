@@ -95,40 +95,12 @@ func TestAtRest(t *testing.T) {
 		return r.Server != nil && r.Server.StartedAt.After(stopped) && synced(len(w.nodes))(r)
 	})
 	s.intact()
-	if os.Getenv("GALERA_SLOW") != "" {
-		s.proofEndsWithRsync()
-	}
 	if found := search(t, filepath.Join(s.node(1).base, "volume"), marker); len(found) > 0 {
 		t.Errorf("in clear: %v", found)
 	}
 	if found := search(t, filepath.Join(s.node(0).base, "volume"), marker); len(found) != 1 ||
 		filepath.Base(found[0]) != "aria.MAD" {
 		t.Errorf("where a table in clear is, the search finds %v", found)
-	}
-}
-
-// proofEndsWithRsync: an SST by rsync overwrites the files in place. What was seen of the former ones does not count.
-func (s *scenario) proofEndsWithRsync() {
-	s.Helper()
-	s.world.publishConfig(func(c *agentapi.NodeConfig) {
-		c.StateTransfer = agentapi.StateTransferConfig{Method: "Rsync", Parallel: 1}
-	})
-	for _, n := range s.world.nodes {
-		n.until("reported", 60*time.Second, func(r agentapi.Report) bool {
-			return r.Config.Loaded == s.world.config.Revision && !r.Config.RestartNeeded
-		})
-	}
-	n := s.node(1)
-	proved := func(r agentapi.Report) bool { return r.AtRest != nil && !r.AtRest.FullAt.IsZero() }
-	former := n.until("proved before the SST", 90*time.Second, proved).AtRest.FullAt
-	n.exec("bash", "-c", "echo {} >"+agentapi.StateDir+"/votedout.json") // its data have to be replaced
-	n.killServer()
-	n.until("copied by rsync", 90*time.Second, func(r agentapi.Report) bool {
-		return synced(len(s.world.nodes))(r) && r.Join != nil && r.Join.Kind == agentapi.JoinSST && r.Join.EndedAt != nil &&
-			r.Join.EndedAt.After(former)
-	})
-	if again := n.until("proved again", 120*time.Second, proved).AtRest.FullAt; again.Equal(former) {
-		s.Errorf("what was seen at %s, before the SST, still counts", former)
 	}
 }
 

@@ -44,6 +44,8 @@ func TestAdmission(t *testing.T) {
 		"another algorithm at rest": {`{storage: {size: 1Gi}, encryption: {atRest: {algorithm: AES_ECB}}}`,
 			"Unsupported value"},
 		"another place for the gcache": {`{storage: {size: 1Gi}, encryption: {atRest: {gcache: Disk}}}`, "Unsupported value"},
+		"keys that are to be rotated": {`{storage: {size: 1Gi}, encryption: {atRest: {rotateEvery: 2160h}}}`,
+			"keys cannot be rotated: MariaDB's file_key_management"},
 		"keys without a name": {`{storage: {size: 1Gi}, encryption: {atRest: {keysSecretRef: {name: ""}}}}`,
 			"at least 1 chars long"},
 		"tiny temporary storage": {`storage: {size: 1Gi, temporary: {size: 1048576}}`,
