@@ -92,7 +92,8 @@ var _ = Describe("A benchmark of connections through a pooling proxy", Label(Slo
 			s.Workloads = []v1alpha1.BenchmarkWorkload{{Name: "direct", Connect: &connect}, {Name: "pooled", Connect: &pooled}}
 		})
 		proxy := &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pool"},
-			Spec: v1alpha1.GaleraProxySpec{ClusterRef: v1alpha1.ProxyClusterRef{Name: b.Name + "-db"}, Replicas: 1, Image: image}}
+			Spec: v1alpha1.GaleraProxySpec{ClusterRef: v1alpha1.ProxyClusterRef{Name: b.Name + "-db"}, Replicas: 1,
+				Image: image}}
 		Expect(kube.Create(ctx, proxy)).To(Succeed())
 		b = waitMeasured(ctx, b, func(*v1alpha1.GaleraBenchmark) {})
 		Expect(b.Status.Results).To(ConsistOf(

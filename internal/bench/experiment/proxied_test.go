@@ -20,8 +20,8 @@ func proxied() *v1alpha1.GaleraBenchmarkSpec {
 	return s
 }
 
-// TestGaleraProxiesAreMeasuredWithTLS: one speaks TLS with the nodes in any case, so that an arm without TLS for clients
-// has no such run, and nothing of one to be compared.
+// TestGaleraProxiesAreMeasuredWithTLS: one speaks TLS with the nodes in any case, so that an arm without TLS for
+// clients has no such run, and nothing of one to be compared.
 func TestGaleraProxiesAreMeasuredWithTLS(t *testing.T) {
 	s := proxied()
 	runs := map[string]int{}

@@ -107,7 +107,8 @@ func TestQuantile(t *testing.T) {
 	for _, tc := range []struct {
 		of      []float64
 		p, want float64
-	}{{values[:10], 50, 5}, {values[:10], 100, 10}, {values, 95, 19}, {values[:1], 99, 1}, {values[:2], 0, 1}, {nil, 50, 0}} {
+	}{{values[:10], 50, 5}, {values[:10], 100, 10}, {values, 95, 19}, {values[:1], 99, 1}, {values[:2], 0, 1},
+		{nil, 50, 0}} {
 		if got := Quantile(tc.of, tc.p); got != tc.want {
 			t.Errorf("%v %% of %v: got %v, want %v", tc.p, tc.of, got, tc.want)
 		}

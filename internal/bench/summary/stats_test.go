@@ -54,8 +54,8 @@ func TestCompareKnown(t *testing.T) {
 	}
 }
 
-// TestRoundedValuesProveNothing: rounds that have the same ratio to the last digit were rounded, and an interval without
-// a width would pass for the best of all.
+// TestRoundedValuesProveNothing: rounds that have the same ratio to the last digit were rounded, and an interval
+// without a width would pass for the best of all.
 func TestRoundedValuesProveNothing(t *testing.T) {
 	o := Compare([]float64{8, 16, 12}, []float64{6, 12, 9}, false)
 	if o.Known || o.Significant || o.P != 1 || math.Abs(o.Percent-25) > 1e-9 {

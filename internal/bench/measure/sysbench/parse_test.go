@@ -60,7 +60,8 @@ func TestParse(t *testing.T) {
 		}
 		got.TPS, got.QPS = want.TPS, want.QPS
 		if got.Seconds != want.Seconds || got.Transactions != want.Transactions ||
-			got.Queries != want.Queries || got.Errors != want.Errors || got.Reconnects != want.Reconnects || got.LatencyAvg != want.LatencyAvg ||
+			got.Queries != want.Queries || got.Errors != want.Errors || got.Reconnects != want.Reconnects ||
+			got.LatencyAvg != want.LatencyAvg ||
 			got.LatencyMax != want.LatencyMax {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", name, got, want)
 		}
