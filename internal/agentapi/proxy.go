@@ -23,8 +23,9 @@ const (
 	// ProxyRunDir is a volume in memory: the configuration, the admin socket, and the files that ProxySQL reads.
 	ProxyRunDir = "/run/proxysql"
 
-	// ProxyPort is where a proxy listens for clients, ProxyMetricsPort where ProxySQL's own exporter does.
-	ProxyPort        = 3306
+	// ProxyPort is where a proxy listens for clients.
+	ProxyPort = 3306
+	// ProxyMetricsPort is where ProxySQL's own exporter listens.
 	ProxyMetricsPort = 6070
 
 	// MaxProxyUsers and maxProxyNodes bound a state.

@@ -66,7 +66,7 @@ func (c Scheduler) setEvent(ctx context.Context, e eventRow, status string) (don
 		if killed := c.exec(held, fmt.Sprintf("KILL CONNECTION %d", id)); killed != nil {
 			err = errors.Join(err, fmt.Errorf("ending the ALTER EVENT: %w", killed))
 		}
-		_ = <-altered // with the table locked: if it was not killed, the server ends it after alterTime
+		<-altered //nolint:errcheck // with the table locked: if it was not killed, the server ends it after alterTime
 		return false, err
 	}
 	if _, err := guard.ExecContext(held, "UNLOCK TABLES"); err != nil {
