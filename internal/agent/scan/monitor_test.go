@@ -144,7 +144,7 @@ func TestProofOfEarlierFilesDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestForgottenProofDoesNotReturn: neither a look that ends late nor the next agent brings back what was seen of files
+// TestForgottenProofDoesNotReturn: neither a check that ends late nor the next agent brings back what was seen of files
 // that a copy has replaced. The next agent has what was seen of files that are still there.
 func TestForgottenProofDoesNotReturn(t *testing.T) {
 	const mode = agentapi.ModeEncrypts
@@ -165,7 +165,7 @@ func TestForgottenProofDoesNotReturn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.m.keep(of, proof); !next().FullAt.IsZero() {
-		t.Error("a late look brings it back")
+		t.Error("a late check brings it back")
 	}
 }
 
