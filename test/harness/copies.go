@@ -24,23 +24,48 @@ var copiedKinds = []schema.GroupVersionKind{
 // or a restore of a namespace before it comes to the resource. The volumes of the copy are new. After an error, calling
 // it again creates what is missing.
 func (c *Cluster) CopyTo(ctx context.Context, namespace string) (*Cluster, error) {
+	saved, err := SaveObjects(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return c.Kube.Cluster(namespace, c.Name), saved.CreateIn(ctx, namespace)
+}
+
+// SavedObjects are a cluster's objects but for its GaleraCluster, its pods and its volumes, as a backup of its namespace
+// has them.
+type SavedObjects struct {
+	kube  *Kube
+	items []*unstructured.Unstructured
+}
+
+// SaveObjects reads them, in the order in which they are to be created again.
+func SaveObjects(ctx context.Context, c *Cluster) (SavedObjects, error) {
+	out := SavedObjects{kube: c.Kube}
 	for _, kind := range copiedKinds {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(kind)
 		if err := c.Kube.List(ctx, &list, client.InNamespace(c.Namespace),
 			client.MatchingLabels{v1alpha1.LabelCluster: c.Name}); err != nil {
-			return nil, err
+			return out, err
 		}
 		if len(list.Items) == 0 {
-			return nil, fmt.Errorf("%s/%s has no %s to copy", c.Namespace, c.Name, kind.Kind)
+			return out, fmt.Errorf("%s/%s has no %s to copy", c.Namespace, c.Name, kind.Kind)
 		}
 		for i := range list.Items {
-			if err := c.Kube.Create(ctx, copyOf(&list.Items[i], namespace)); client.IgnoreAlreadyExists(err) != nil {
-				return nil, fmt.Errorf("copying the %s %s: %w", kind.Kind, list.Items[i].GetName(), err)
-			}
+			out.items = append(out.items, &list.Items[i])
 		}
 	}
-	return c.Kube.Cluster(namespace, c.Name), nil
+	return out, nil
+}
+
+// CreateIn creates them in a namespace, as a restore does: without what another owner has given them.
+func (s SavedObjects) CreateIn(ctx context.Context, namespace string) error {
+	for _, o := range s.items {
+		if err := s.kube.Create(ctx, copyOf(o, namespace)); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("copying the %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // copyOf is an object without what another namespace, or another owner, has given it.

@@ -9,8 +9,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
 // Volume is where the data of one pod is: a directory on a node.
@@ -126,6 +129,40 @@ func (v Volume) Restore(ctx context.Context, from Volume) error {
 	}
 	_, err := run(ctx, "", "bash", "-o", "pipefail", "-c", archive)
 	return err
+}
+
+// CopyOn copies a snapshot to another node, under a name.
+func (v Volume) CopyOn(ctx context.Context, node, name string) (Volume, error) {
+	to := Volume{Node: node, Path: "/var/galera-tests/" + name}
+	if _, err := onNode(ctx, node, `rm -rf "$1"; mkdir -p "$1"`, to.Path); err != nil {
+		return to, err
+	}
+	return to, to.Restore(ctx, v)
+}
+
+// Claim creates a claim that is bound to this directory, as a restore of volumes does before pods are created.
+func (v Volume) Claim(ctx context.Context, c *Cluster, pod string) error {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "data-" + pod,
+		Labels: map[string]string{v1alpha1.LabelCluster: c.Name}}}
+	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	none, modes := "", []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	claim.Spec = corev1.PersistentVolumeClaimSpec{StorageClassName: &none, AccessModes: modes,
+		VolumeName: c.Namespace + "-" + pod, Resources: corev1.VolumeResourceRequirements{Requests: size}}
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: claim.Spec.VolumeName}}
+	volume.Spec = corev1.PersistentVolumeSpec{Capacity: size, AccessModes: modes,
+		PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+		PersistentVolumeSource:        corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: v.Path}},
+		ClaimRef:                      &corev1.ObjectReference{Namespace: c.Namespace, Name: claim.Name},
+		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname,
+				Operator: corev1.NodeSelectorOpIn, Values: []string{v.Node}}}}}}}}
+	return errors.Join(c.Kube.Create(ctx, volume), c.Kube.Create(ctx, claim))
+}
+
+// Unclaim deletes the volume that Claim has created.
+func (c Volumes) Unclaim(ctx context.Context, pod string) error {
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: c.cluster.Namespace + "-" + pod}}
+	return client.IgnoreNotFound(c.cluster.Kube.Delete(ctx, volume))
 }
 
 // Has reports whether a file, or a directory, is on a volume.

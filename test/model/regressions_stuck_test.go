@@ -7,6 +7,11 @@ import (
 
 // Schedules about members that answer and cannot act, and about approvals.
 var stuckRegressions = []regression{
+	{"a switch waits for a member whose image is pulled", nil,
+		Schedule{Members: 4, Eager: true, Stays: true, Events: []Event{
+			{Hibernate, 0, 0}, {RareState, 0, 13}, {Hibernate, 0, 0}, {Wipe, 0, 0}, {RareState, 0, 12}, {SwitchTLS, 0, 1},
+			{Round, 0, 0},
+		}}},
 	{"the only node with data stays a donor, and another one never had a host", nil,
 		Schedule{Members: 4, Eager: true, Fresh: true, Arbiter: true, Hears: true, Stays: true, Events: []Event{
 			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Shatter, 0, 0},

@@ -187,7 +187,7 @@ func (w *World) continueWithout(p Planner) {
 // mayRepeat reports whether a switch goes on that the member makes the operator abandon.
 func (w *World) mayRepeat(keep int) bool {
 	n := &w.nodes[keep]
-	ill := n.rare.unfit != 0 || n.trouble != fit || n.srv.hung || n.full
+	ill := n.rare.unfit != 0 || n.trouble != fit || n.srv.hung || n.full || n.rare.slowImage
 	return n.rare.forgetful && !ill && w.api.config.mode != w.api.wanted && !w.ops[0].blocked
 }
 
