@@ -91,15 +91,15 @@ type GaleraBenchmarkSpec struct {
 	Compare []BenchmarkCompare `json:"compare,omitempty"`
 
 	// rounds is how often every combination is measured, 1 to 20. With 1 round there is no confidence interval, and no
-	// difference is significant; use 6 or more. Every arm is measured once per round, so that drift (caches, neighbours,
-	// temperature) affects all arms alike. The orders of the rounds are the rows of Williams squares: when rounds is a
-	// multiple of the number of arms (of twice that number if it is odd), every arm is equally often at every place of a
-	// round, and equally often directly after every other one; otherwise as nearly as the rounds allow, and status.design
-	// reports so. That is an even number of rounds for two arms, and a multiple of 6, 4, 10, 6, 14 and 8 for 3, 4, 5, 6, 7
-	// and 8 arms. Workloads and their variants are measured in the order of the spec in odd rounds, and in the reverse
-	// order in even ones: with an even number of rounds none of two is the later one more often. All nodes of a private cluster are restarted before the first run of an arm in a round, whether the
-	// policy changes or not. Default: 6.
-	// +optional
+	// difference is significant; use 6 or more. Every arm is measured once per round, so that drift (caches,
+	// neighbours, temperature) affects all arms alike. The orders of the rounds are the rows of Williams squares: when
+	// rounds is a multiple of the number of arms (of twice that number if it is odd), every arm is equally often at
+	// every place of a round, and equally often directly after every other one; otherwise as nearly as the rounds
+	// allow, and status.design reports so. That is an even number of rounds for two arms, and a multiple of 6, 4, 10,
+	// 6, 14 and 8 for 3, 4, 5, 6, 7 and 8 arms. Workloads and their variants are measured in the order of the spec in
+	// odd rounds, and in the reverse order in even ones: with an even number of rounds none of two is the later one
+	// more often. All nodes of a private cluster are restarted before the first run of an arm in a round, whether the
+	// policy changes or not. Default: 6. +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20

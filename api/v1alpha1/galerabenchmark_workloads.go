@@ -168,14 +168,14 @@ type ConnectWorkload struct {
 	// +kubebuilder:validation:Maximum=100000000
 	Connections int64 `json:"connections,omitempty"`
 
-	// via is how clients reach the database: Direct, SSHTunnel, WireGuard, PoolingProxy or GaleraProxy. SSHTunnel: OpenSSH's client
-	// forwards a port to an SSH server, on the database node's host if possible. WireGuard: the same with a VPN. Both of
-	// its ends have a network stack of their own, so that no pod needs a privilege; a kernel's WireGuard takes less CPU.
-	// PoolingProxy: a ProxySQL alongside the client keeps connections to the database open; clients connect to its local
-	// socket without TLS. The arm's policy applies to the connection to the database. GaleraProxy: clients connect with
-	// TLS to the Service of the GaleraProxy in proxyRef. It speaks TLS with the database in any case, so that such a
-	// workload is not measured against arms with clients Disabled. Default: Direct.
-	// +optional
+	// via is how clients reach the database: Direct, SSHTunnel, WireGuard, PoolingProxy or GaleraProxy. SSHTunnel:
+	// OpenSSH's client forwards a port to an SSH server, on the database node's host if possible. WireGuard: the same
+	// with a VPN. Both of its ends have a network stack of their own, so that no pod needs a privilege; a kernel's
+	// WireGuard takes less CPU. PoolingProxy: a ProxySQL alongside the client keeps connections to the database open;
+	// clients connect to its local socket without TLS. The arm's policy applies to the connection to the database.
+	// GaleraProxy: clients connect with TLS to the Service of the GaleraProxy in proxyRef. It speaks TLS with the
+	// database in any case, so that such a workload is not measured against arms with clients Disabled. Default:
+	// Direct. +optional
 	// +kubebuilder:default=Direct
 	// +kubebuilder:validation:Enum=Direct;SSHTunnel;WireGuard;PoolingProxy;GaleraProxy
 	Via string `json:"via,omitempty"`
