@@ -99,7 +99,8 @@ type GaleraBenchmarkSpec struct {
 	// 6, 14 and 8 for 3, 4, 5, 6, 7 and 8 arms. Workloads and their variants are measured in the order of the spec in
 	// odd rounds, and in the reverse order in even ones: with an even number of rounds none of two is the later one
 	// more often. All nodes of a private cluster are restarted before the first run of an arm in a round, whether the
-	// policy changes or not. Default: 6. +optional
+	// policy changes or not. Default: 6.
+	// +optional
 	// +kubebuilder:default=6
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20

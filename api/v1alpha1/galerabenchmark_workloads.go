@@ -175,7 +175,8 @@ type ConnectWorkload struct {
 	// clients connect to its local socket without TLS. The arm's policy applies to the connection to the database.
 	// GaleraProxy: clients connect with TLS to the Service of the GaleraProxy in proxyRef. It speaks TLS with the
 	// database in any case, so that such a workload is not measured against arms with clients Disabled. Default:
-	// Direct. +optional
+	// Direct.
+	// +optional
 	// +kubebuilder:default=Direct
 	// +kubebuilder:validation:Enum=Direct;SSHTunnel;WireGuard;PoolingProxy;GaleraProxy
 	Via string `json:"via,omitempty"`

@@ -16,6 +16,9 @@ import (
 // mixedCase is a name in a comment that can only be an identifier of Go, and not a part of a path or of a longer one.
 var mixedCase = regexp.MustCompile("(?:^|[ (])([a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})(?:[ ,.;:)]|$)")
 
+// hiddenMarker is a marker of controller-gen behind other words of its line, where it marks nothing.
+var hiddenMarker = regexp.MustCompile(`^//.*[^/ ] +\+(optional|required|nullable|listType|listMapKey|kubebuilder:)`)
+
 var anyWord = regexp.MustCompile(`\w+`)
 
 // foreignNames are names of other programs.
@@ -44,6 +47,8 @@ func TestCommentsNameWhatExists(t *testing.T) {
 		s.Init(file, text, nil, scanner.ScanComments)
 		for pos, tok, lit := s.Scan(); tok != token.EOF; pos, tok, lit = s.Scan() {
 			switch {
+			case tok == token.COMMENT && hiddenMarker.MatchString(lit):
+				t.Errorf("%s of %s: a marker has a line of its own", file.Position(pos), path)
 			case tok == token.IDENT, tok == token.STRING:
 				for _, w := range anyWord.FindAllString(lit, -1) {
 					known[w] = true
