@@ -157,6 +157,11 @@ func pending(s galera.Snapshot, silent []string) string {
 	return ": the pods " + list(without) + " do not run"
 }
 
+// beingCreated reports whether a member is silent because its container is still created, and has its time for that.
+func beingCreated(m galera.Member) bool {
+	return !m.Known && m.Pod.Creating && m.SilentFor < firstStartTimeout
+}
+
 // created returns which of the members wait for their containers to be created.
 func created(s galera.Snapshot, silent []string) string {
 	var creating []string

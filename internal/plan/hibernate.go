@@ -84,6 +84,10 @@ func completeHibernate(untold []galera.Member) (Decision, bool) {
 	case len(mayServe) < 2:
 		return complete("all nodes are stopped but " + list(names(untold)) + ", which end with their pods")
 	}
+	if slices.ContainsFunc(mayServe, beingCreated) {
+		return wait(ReasonHibernating, "all other nodes are stopped; waiting for the "+agents(names(mayServe))+
+			", as containers are still being created")
+	}
 	return blocked(ReasonHibernating, fmt.Sprintf(
 		"all other nodes are stopped; waiting for %s, which cannot be ordered to stop: "+
 			"at most one such node may be left. %s %s", list(names(mayServe)), mayServe[0].Name, memberProblem(mayServe[0])))

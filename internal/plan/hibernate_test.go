@@ -18,6 +18,8 @@ func TestHibernate(t *testing.T) {
 	stopping := func(changes ...change) galera.Snapshot {
 		return shop(append([]change{hibernated, running(hibernation)}, changes...)...)
 	}
+	created := func(m *galera.Member) { m.Pod.Creating = true }
+	forLong := func(m *galera.Member) { m.SilentFor = firstStartTimeout }
 	check(t, []row{
 		{name: "begins", s: shop(hibernated), action: Begin{hibernation}},
 		{name: "the highest ordinal first", s: stopping(), action: send("db-2", "hibernate-5", 5, OrderStop, none, "stop")},
@@ -32,9 +34,12 @@ func TestHibernate(t *testing.T) {
 		{name: "one is silent", s: stopping(db(2, starting)), reason: ReasonHibernating, contains: "db-2 to stop"},
 		{name: "for longer than it may be", s: stopping(db(2, silent)), reason: ReasonHibernating, blocked: true,
 			contains: "db-2 does not answer, so it cannot be ordered to stop"},
-		{name: "the container of one was never started", s: stopping(all(ended), db(2, silent,
-			func(m *galera.Member) { m.Pod.Creating = true })),
+		{name: "the container of one was never started", s: stopping(all(ended), db(2, silent, created)),
 			action: Complete{Message: "all nodes are stopped but db-2, which ends with its pod: it does not answer"}},
+		{name: "of two: they may answer in a moment", s: stopping(all(ended), db(1, silent, created), db(2, silent, created)),
+			reason: ReasonHibernating, contains: "the agents of db-1 and db-2, as containers are still being created"},
+		{name: "but not for ever", s: stopping(all(ended), db(1, silent, created, forLong), db(2, silent, created, forLong)),
+			reason: ReasonHibernating, blocked: true, contains: "at most one such node may be left"},
 		{name: "a pod is missing: the others go on", s: stopping(db(2, noPod)),
 			action: send("db-1", "hibernate-5", 5, OrderStop, none, "stop")},
 		{name: "a pod is missing: not complete", s: stopping(all(ended), db(2, noPod)), reason: ReasonHibernating,

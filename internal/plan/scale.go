@@ -80,8 +80,9 @@ func continueScaleDown(s galera.Snapshot, op galera.Operation) (Decision, bool) 
 			m.Name+" is to be removed, but refuses all orders, because it cannot read its order book: give it an empty volume")
 	case halted(m, op):
 		return completeScaleDown(s, op, m)
-	case !m.Known && m.SilentFor < answerTimeout:
-		return wait(ReasonScaling, "waiting for the agent of "+m.Name+", which is to be removed")
+	case !m.Known && m.SilentFor < answerTimeout, beingCreated(m):
+		return wait(ReasonScaling, "waiting for the agent of "+m.Name+", which is to be removed"+
+			created(s, []string{m.Name}))
 	case !m.Known:
 		return blocked(ReasonScaling,
 			m.Name+

@@ -71,6 +71,8 @@ func TestScale(t *testing.T) {
 			db(2, state(galera.NodeJoining))),
 			action: send("db-2", "scaledown-5", 5, OrderStop, none, "stop")},
 		{name: "it does not answer yet", s: leaving(db(2, starting)), reason: ReasonScaling, contains: "the agent of db-2"},
+		{name: "it is still being created", s: leaving(db(2, silent, func(m *galera.Member) { m.Pod.Creating = true })),
+			reason: ReasonScaling, contains: "to be removed: the container of db-2 is being created"},
 		{name: "it does not answer", s: leaving(db(2, silent)), reason: ReasonScaling, blocked: true,
 			contains: "does not answer"},
 		{name: "it is stopping", s: leaving(db(2, phase(galera.PhaseStopping))), reason: ReasonScaling,
