@@ -79,22 +79,22 @@ func (s *scenario) drainDelay() {
 	do(writer, "INSERT INTO app.farewell VALUES (1)")
 
 	s.world.run(exec.Command("docker", "kill", "-s", "TERM", n.container()))
-	n.until("terminating, and serving", 3*time.Second, func(r agentapi.Report) bool {
+	n.until("terminating, and serving", 60*time.Second, func(r agentapi.Report) bool {
 		return r.Draining && r.Phase == galera.PhaseRunning && strings.Contains(r.Waiting, "new clients")
 	})
 	if code := n.probe(agentapi.PathReady); code == 200 {
 		s.Error("it is ready for more")
 	}
 	do(n.session(), "INSERT INTO app.farewell VALUES (2)")
-	report(other.name)
-	do(n.session(), "INSERT INTO app.farewell VALUES (3)")
 	asleep := make(chan error, 1)
 	go func() {
 		// until others have been sent away; between two statements of its own it would be idle, and be ended with them
 		_, err := late.ExecContext(ctx, "DO SLEEP(1.8); BEGIN; INSERT INTO app.farewell VALUES (5)")
 		asleep <- err
 	}()
-	for deadline := time.Now().Add(5 * time.Second); idle.PingContext(ctx) == nil; time.Sleep(10 * time.Millisecond) {
+	report(other.name)
+	do(n.session(), "INSERT INTO app.farewell VALUES (3)")
+	for deadline := time.Now().Add(60 * time.Second); idle.PingContext(ctx) == nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.Fatal("an idle connection is not ended")
 		}
