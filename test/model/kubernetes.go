@@ -76,6 +76,9 @@ func (w *platform) ready(i int) bool {
 	return n.pod.exists && !n.pod.terminating && n.agent.up && n.agent.phase == phaseRunning && !n.srv.hung && w.synced(i)
 }
 
+// beingCreated reports whether the container is still to be started, as observe.pod sees it.
+func (p pod) beingCreated() bool { return p.creating && !p.terminating }
+
 // stepKubelet lets the StatefulSet controller and the kubelet take their next step for the member.
 func (w *platform) stepKubelet(i int) bool {
 	n := &w.nodes[i]

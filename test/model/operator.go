@@ -97,7 +97,7 @@ func (w *controllers) seeStatus(k int) {
 
 func (w *controllers) seePod(k, i int) {
 	o := &w.ops[k]
-	before, creating := o.pods[i].uid, o.pods[i].creating
+	before, creating := o.pods[i].uid, o.pods[i].beingCreated()
 	o.pods[i] = seenPod{w.nodes[i].pod, w.ready(i), w.nodes[i].vol.bound, w.nodes[i].rare.cordoned,
 		w.nodes[i].rare.unsettled}
 	if i == w.n {
@@ -109,7 +109,7 @@ func (w *controllers) seePod(k, i int) {
 	if o.pods[i].uid != before {
 		o.reports[i] = report{} // another pod is another agent
 	}
-	if i < w.n && (o.pods[i].uid != before || o.pods[i].creating != creating) {
+	if i < w.n && (o.pods[i].uid != before || o.pods[i].beingCreated() != creating) {
 		o.newPods |= 1 << i
 	}
 }
@@ -160,7 +160,7 @@ func (w *controllers) snapshot(o *operator) galera.Snapshot {
 		m, p := &s.Members[i], &o.pods[i]
 		m.Name, m.Ordinal, m.HeldData = names[i], i, st.held.has(i)
 		m.Pod = galera.Pod{Exists: p.exists, UID: podUID(p.exists, p.uid), Terminating: p.terminating, Ready: p.ready,
-			Outdated: p.exists && p.template != o.template, Waiting: p.unplaced, Creating: p.creating && !p.terminating,
+			Outdated: p.exists && p.template != o.template, Waiting: p.unplaced, Creating: p.beingCreated(),
 			Cordoned: p.exists && p.cordoned}
 		if p.exists && p.unsettled {
 			m.Pod.Unsettled = "a sidecar is not ready"

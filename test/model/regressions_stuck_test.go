@@ -7,6 +7,14 @@ import (
 
 // Schedules about members that answer and cannot act, and about approvals.
 var stuckRegressions = []regression{
+	{"a pod is deleted whose image is still pulled", nil,
+		Schedule{Members: 3, Hears: true, Events: []Event{
+			{Tick, 0, 0}, {RareState, 2, 1}, {RareState, 2, 13}, {Write, 2, 0}, {Upgrade, 0, 0}, {Write, 1, 0}, {Round, 0, 0},
+			{ReplaceCA, 4, 0}, {Round, 0, 0}, {Round, 0, 0}, {SaveStatus, 0, 0}, {Round, 0, 0}, {Write, 1, 0}, {Round, 0, 0},
+			{Minute, 0, 0}, {Write, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Elapse, 0, 0}, {Unmute, 1, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Tick, 0, 0}, {RareState, 1, 0}, {KillAgent, 1, 0}, {Round, 0, 0}, {Drain, 2, 0}, {LookAround, 0, 0},
+			{Round, 0, 0},
+		}}},
 	{"a switch waits for a member whose image is pulled", nil,
 		Schedule{Members: 4, Eager: true, Stays: true, Events: []Event{
 			{Hibernate, 0, 0}, {RareState, 0, 13}, {Hibernate, 0, 0}, {Wipe, 0, 0}, {RareState, 0, 12}, {SwitchTLS, 0, 1},
