@@ -230,6 +230,7 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 		if err := a.upload(ctx, h, nil); err != nil {
 			return err
 		}
+		a.view = "" // views are counted from one on in every line of history
 		return once{fmt.Errorf("the archive goes on in the line of history %s", a.at.Line())}
 	}
 	return a.follow(ctx, node, all, now)

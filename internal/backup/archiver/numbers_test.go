@@ -79,3 +79,29 @@ func TestFirstAfterAStart(t *testing.T) {
 		w.expect("@5 6-7 8-9")
 	})
 }
+
+// TestFirstAfterARecovery: after a recovery of all nodes, views are counted from one on. One of the same number is
+// another view.
+func TestFirstAfterARecovery(t *testing.T) {
+	play(t, func(w *world) {
+		for _, s := range w.servers() {
+			s.do(func() { s.view = "3" })
+		}
+		w.commit(6, 7)
+		w.pass(3 * interval)
+		for _, s := range []*server{w.b, w.c} { // made on a with sql_log_bin=0, which is followed
+			s.commit(8)
+		}
+		for _, s := range w.servers() {
+			s.do(func() { s.lines = []binlog.Line{line("b", 8), line("a", 0)} })
+			s.restart()
+		}
+		next := func(s *server) uint64 {
+			at, _ := s.position(t.Context())
+			return at.last.Seq + 1
+		}
+		w.commitNumbered(20, next)
+		w.pass(2 * markTime)
+		w.expect("@5 6-7 >b 8-8 9-9")
+	})
+}
