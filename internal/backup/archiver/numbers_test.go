@@ -105,3 +105,21 @@ func TestFirstAfterARecovery(t *testing.T) {
 		w.expect("@5 6-7 >b 8-8 9-9")
 	})
 }
+
+// TestRightAfterARecovery: a node that bootstraps may be alone for long, until the others have copied its data. The
+// archive goes on when Galera's numbers show that nothing was lost: the bootstrap's view takes one.
+func TestRightAfterARecovery(t *testing.T) {
+	for seqno, want := range map[uint64]string{9: "@5 6-7 >b 8-8", 10: "@5 6-7 >b @8"} {
+		play(t, func(w *world) {
+			w.commit(6, 7)
+			w.pass(3 * interval)
+			w.recovered(line("b", 7), line("a", 0))
+			w.a.restart()
+			w.b.fail("it copies a's data")
+			w.c.fail("it copies a's data")
+			w.commitNumbered(seqno, func(*server) uint64 { return 8 })
+			w.pass(2 * refusedTime)
+			w.expect(want)
+		})
+	}
+}

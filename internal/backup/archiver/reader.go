@@ -252,7 +252,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 		r.accepted()
 		return nil
 	}
-	if first && r.hole == nil && r.view != r.at0.view && (r.seqno == 0 || t.Seqno != r.seqno+1) {
+	if first && r.hole == nil && r.view != r.at0.view && !r.adjoins(t.Seqno) {
 		if err := r.isNext(ctx, t); err != nil {
 			return err
 		}
@@ -275,6 +275,13 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 		return r.flush(ctx, time.Time{})
 	}
 	return nil
+}
+
+// adjoins reports whether Galera's numbers show that no transaction is between the last one and that of a seqno. The
+// view that a line of history begins with takes one, too.
+func (r *reader) adjoins(seqno int64) bool {
+	begins := len(r.at0.Lines) > 0 && r.at0.Lines[0].Start == r.seqno
+	return r.seqno > 0 && (seqno == r.seqno+1 || begins && seqno == r.seqno+2)
 }
 
 // accepted reports whether the node goes on from the archive.
