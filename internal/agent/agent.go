@@ -302,7 +302,8 @@ func following(a *agent) follow.Dependencies {
 			return a.config.Node.Follow, true
 		},
 		Primary: func() string { return a.role.primary }, Draining: a.queue.Draining,
-		Published: func() string { return a.reports.Get().Channel },
+		Published: func() agentapi.Report { return a.reports.Get() },
+		Ask:       a.poll.Poke,
 	}
 }
 

@@ -1,5 +1,10 @@
 package agentapi
 
+import "time"
+
+// HoldNow is a Follow.Hold that stops the channel where it is.
+const HoldNow = "now"
+
 // Follow is a server whose transactions the cluster applies, the source. No node accepts writes of clients meanwhile.
 type Follow struct {
 	Host string `json:"host"`
@@ -11,6 +16,10 @@ type Follow struct {
 	// Until is the source's last position, as GTIDs. A node that has applied it accepts writes from then on. It is ""
 	// while the cluster follows.
 	Until string `json:"until,omitempty"`
+	// Hold stops the channel for a comparison with the source: HoldNow where it is, a position once that is applied. It
+	// counts until HoldEnds, and not together with Until.
+	Hold     string    `json:"hold,omitempty"`
+	HoldEnds time.Time `json:"holdEnds,omitzero"`
 }
 
 // Following is how far one member is.

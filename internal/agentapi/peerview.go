@@ -25,6 +25,9 @@ type PeerView struct {
 	// Scheduler and Channel are as in the Report.
 	Scheduler string `json:"scheduler,omitempty"`
 	Channel   string `json:"channel,omitempty"`
+	// ChannelUntil and ChannelFenced are as in the Report.
+	ChannelUntil  string `json:"channelUntil,omitempty"`
+	ChannelFenced bool   `json:"channelFenced,omitempty"`
 	// DataBytes is the size of an SST of its data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
 	// Settling reports whether the group remembers an evicted server: a joiner would make it wait for that server

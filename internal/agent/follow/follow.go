@@ -4,6 +4,7 @@ package follow
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -51,9 +52,11 @@ type Dependencies struct {
 	Wanted func() (source *agentapi.Follow, known bool)
 	// Primary returns the primary, as the operator reports it.
 	Primary func() string
-	// Draining reports whether the pod is to end, Published is the state of the channel in the report that others read.
+	// Draining reports whether the pod is to end, Published is the report that others read.
 	Draining  func() bool
-	Published func() string
+	Published func() agentapi.Report
+	// Ask has the server asked for its status.
+	Ask func()
 }
 
 // Follower is not safe for concurrent use; event loop only.
@@ -70,8 +73,12 @@ type Follower struct {
 	reading bool
 	next    time.Time
 	setting bool
-	// failed is why the channel could not be started last.
-	failed string
+	// wanted is the end that was last decided for; since shown the others can see that. end is the position that the channel was opened up to, "" for none;
+	// fencing is when that was tried last.
+	wanted, end    string
+	shown, fencing time.Time
+	// failed is why the channel could not be started last, closed why the member does not accept writes yet.
+	failed, closed string
 	// stopped is since when the channel is stopped that should run.
 	stopped time.Time
 }
@@ -80,7 +87,7 @@ type Follower struct {
 func New(loop eventloop.Loop, places platform.Places, self string, server Server, deps Dependencies) *Follower {
 	r := &Follower{Dependencies: deps, server: server, places: places, self: self, loop: loop}
 	r.gate = process.NewGate(loop, deps.Run, deps.Group, process.Task{Name: "channel", Asked: r.asked,
-		Published: deps.Published, StateOf: func(v agentapi.PeerView) string { return v.Channel },
+		Published: func() string { return deps.Published().Channel }, StateOf: r.stateOf,
 		Open: r.open(), Close: server.Close, Turned: func() { r.next = time.Time{} }})
 	return r
 }
@@ -88,7 +95,8 @@ func New(loop eventloop.Loop, places platform.Places, self string, server Server
 // Began is called for a new run.
 func (r *Follower) Began() {
 	r.gate.Launched()
-	r.read, r.next, r.failed, r.stopped = nil, time.Time{}, "", time.Time{}
+	r.read, r.next, r.stopped, r.fencing = nil, time.Time{}, time.Time{}, time.Time{}
+	r.failed, r.closed, r.end = "", "", ""
 }
 
 // TakenOver is called after Began for a server that another agent has started: its channel may run.
@@ -100,16 +108,30 @@ func (r *Follower) LostPrimary() {
 	r.Check(time.Now())
 }
 
+// stateOf is the state of another member's channel. One that knows of another end is waited for: it may accept writes
+// already, while this member does not know yet that the source has ended.
+func (r *Follower) stateOf(v agentapi.PeerView) string {
+	source, known := r.Wanted()
+	if v.Channel == agentapi.TaskOff && (!known || source != nil && source.Until != v.ChannelUntil) {
+		return ""
+	}
+	return v.Channel
+}
+
 // asked reports whether the channel is this member's task. A server that has applied everything runs none.
 func (r *Follower) asked(unknown bool) bool {
 	source, known := r.Wanted()
 	if !known {
 		return unknown
 	}
-	if source == nil || r.reached(source) || r.Draining() {
+	if source == nil || r.Draining() {
 		return false
 	}
-	if r.read == nil && source.Until != "" {
+	end, stop := lifecycle.ChannelEnd(*source, time.Now())
+	if stop || r.includes(end) {
+		return false
+	}
+	if r.read == nil && end != "" {
 		return unknown // it may have applied everything: the source may have written since, for others
 	}
 	here, confirm := lifecycle.ChannelFacts{Self: r.self, Primary: r.Primary(), Server: r.Run.Status,
@@ -121,8 +143,15 @@ func (r *Follower) asked(unknown bool) bool {
 	return here
 }
 
-func (r *Follower) reached(source *agentapi.Follow) bool {
-	return r.read != nil && lifecycle.Includes(r.read.Applied, source.Until)
+func (r *Follower) reached(source *agentapi.Follow) bool { return r.includes(source.Until) }
+
+func (r *Follower) includes(position string) bool {
+	return r.read != nil && lifecycle.Includes(r.read.Applied, position)
+}
+
+// fenced reports whether the channel applies nothing beyond the source's last position.
+func (r *Follower) fenced(until string, now time.Time) bool {
+	return until != "" && (r.gate.Reported(now) == agentapi.TaskOff || r.gate.On() && r.end == until)
 }
 
 // open returns what starts the channel. It reads the credentials each time: they may be replaced.
@@ -134,15 +163,16 @@ func (r *Follower) open() func(context.Context) error {
 			answer <- source
 		})
 		source := <-answer
-		err := error(nil)
+		err, end := error(nil), ""
 		if source != nil {
 			var from wsrep.Source
 			if from, err = r.source(*source); err == nil {
+				end = from.Until
 				err = r.server.Open(ctx, from)
 			}
 		}
 		r.loop.Post(func() {
-			r.failed = ""
+			r.failed, r.end = "", end
 			if err != nil {
 				r.failed = err.Error()
 			}
@@ -152,8 +182,9 @@ func (r *Follower) open() func(context.Context) error {
 }
 
 func (r *Follower) source(s agentapi.Follow) (wsrep.Source, error) {
-	out := wsrep.Source{Host: s.Host, Port: s.Port,
-		Ended: func(position string) bool { return lifecycle.Includes(position, s.Until) }}
+	end, _ := lifecycle.ChannelEnd(s, time.Now())
+	out := wsrep.Source{Host: s.Host, Port: s.Port, Until: end,
+		Ended: func(position string) bool { return lifecycle.Includes(position, end) }}
 	user, err := os.ReadFile(filepath.Join(r.places.Source, userFile))
 	if err != nil {
 		return out, fmt.Errorf("reading the credentials of the source: %w", err)
@@ -184,13 +215,30 @@ func (r *Follower) Check(now time.Time) {
 	if !known || source == nil || r.read == nil || !r.Run.Serves() {
 		return
 	}
+	r.fence(now, source)
 	r.restart(now)
 	if r.setting {
 		return
 	}
 	f := lifecycle.FollowState{Until: source.Until, Applied: r.read.Applied, ReadOnly: r.read.ReadOnly,
 		ChannelOff: r.gate.Reported(now) == agentapi.TaskOff}
-	switch f.Next() {
+	f.Unfenced, f.Known = lifecycle.Unfenced(r.self, r.Run.Status, r.Group.Views, source.Until)
+	if r.shown.IsZero() && r.Published().ChannelUntil == source.Until {
+		r.shown = now
+	}
+	f.Known = f.Known && !r.shown.IsZero() && r.Run.Asked.After(r.shown) // one that comes later sees that there is an end
+	act := f.Next()
+	r.closed = ""
+	switch act {
+	case lifecycle.FollowAsk:
+		r.closed = "everything is applied, and the other members are asked whether the channel ends there"
+		if len(f.Unfenced) > 0 {
+			r.closed = "everything is applied; whether the channel ends there is not known of " + strings.Join(f.Unfenced, ", ")
+		}
+		r.Group.Now()
+		if !f.Known {
+			r.Ask()
+		}
 	case lifecycle.FollowStay:
 	case lifecycle.FollowRefuse:
 		r.setReadOnly(true)
@@ -205,11 +253,18 @@ func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 		r.read, r.next = nil, time.Time{}
 		return
 	}
+	if source == nil {
+		source = &agentapi.Follow{}
+	}
+	end, stop := lifecycle.ChannelEnd(*source, now)
+	if end != r.wanted { // what was read before may be seconds old
+		r.wanted, r.shown, r.read, r.next = end, time.Time{}, nil, time.Time{}
+	}
 	if r.reading || now.Before(r.next) {
 		return
 	}
 	r.reading, r.next = true, now.Add(readInterval)
-	if source != nil && source.Until != "" && !r.reached(source) {
+	if stop || end != "" && !r.includes(end) || r.closed != "" {
 		r.next = now.Add(readEnding)
 	}
 	proc := r.Run.Proc
@@ -229,6 +284,16 @@ func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 			r.Check(time.Now())
 		})
 	}()
+}
+
+// fence opens a channel again that was opened up to another position.
+func (r *Follower) fence(now time.Time, source *agentapi.Follow) {
+	end, stop := lifecycle.ChannelEnd(*source, now)
+	if stop || r.includes(end) || !r.gate.On() || r.end == end || now.Sub(r.fencing) < time.Second {
+		return
+	}
+	r.fencing = now
+	r.gate.Again()
 }
 
 // restart starts a channel again that has stopped by itself: what it has applied is exact.
@@ -269,11 +334,14 @@ func (r *Follower) setReadOnly(on bool) {
 func (r *Follower) Report(to *agentapi.Report) {
 	to.Channel = r.gate.Reported(time.Now())
 	source, _ := r.Wanted()
+	if source != nil {
+		to.ChannelUntil, to.ChannelFenced = source.Until, r.fenced(source.Until, time.Now())
+	}
 	if source == nil || r.read == nil {
 		return
 	}
 	out := *r.read
-	out.Reached, out.Waiting = r.reached(source), r.gate.Waiting()
+	out.Reached, out.Waiting = r.reached(source), cmp.Or(r.closed, r.gate.Waiting())
 	if r.failed != "" {
 		out.Waiting = r.failed
 	}

@@ -53,7 +53,7 @@ func TestForeignChannel(t *testing.T) {
 	f := New(eventloop.Loop{}, platform.Places{}, "n-0", silent{}, Dependencies{Run: run, Group: &api.Peers{},
 		Wanted:    func() (*agentapi.Follow, bool) { return nil, true },
 		Primary:   func() string { return "n-0" },
-		Published: func() string { return "" },
+		Published: func() agentapi.Report { return agentapi.Report{} },
 		Draining:  func() bool { return false }})
 	f.TakenOver()
 	f.Check(time.Now())

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -106,6 +107,8 @@ const (
 	FollowRefuse
 	// FollowAccept: accept them.
 	FollowAccept
+	// FollowAsk: ask the other members whether their channel ends.
+	FollowAsk
 )
 
 // FollowState is what a member knows of its own server.
@@ -116,15 +119,54 @@ type FollowState struct {
 	ReadOnly bool
 	// ChannelOff reports whether this server's channel is known not to run.
 	ChannelOff bool
+	// Unfenced are the other members of the component whose channel may apply what the source writes after Until. Known
+	// is false while the members are not known.
+	Unfenced []string
+	Known    bool
 }
 
-// Next returns what follows. Only a member that has applied everything accepts writes, once its own channel has ended.
+// Next returns what follows. Only a member that has applied everything accepts writes, once its own channel has ended,
+// and no other one's goes on.
 func (f FollowState) Next() FollowAct {
 	switch reached := Includes(f.Applied, f.Until); {
 	case !reached && !f.ReadOnly:
 		return FollowRefuse
+	case reached && f.ReadOnly && f.ChannelOff && (!f.Known || len(f.Unfenced) > 0):
+		return FollowAsk
 	case reached && f.ReadOnly && f.ChannelOff:
 		return FollowAccept
 	}
 	return FollowStay
+}
+
+// Unfenced returns the other members of the component that have not reported that their channel ends at a position.
+// Once reported that stays true, so that an earlier answer will do. known is false while the members are not known.
+func Unfenced(self string, server *agentapi.Server, others map[string]agentapi.PeerView, until string) (
+	names []string, known bool) {
+	if server == nil || len(server.Group) == 0 {
+		return nil, false
+	}
+	for _, m := range server.Group {
+		if m.Name == self || agentapi.IsArbitrator(m.Name) {
+			continue
+		}
+		if v := others[m.Name]; !v.ChannelFenced || v.ChannelUntil != until {
+			names = append(names, m.Name)
+		}
+	}
+	return names, true
+}
+
+// ChannelEnd returns the position after which a channel applies nothing, "" for none. stop reports whether it applies
+// nothing at all.
+func ChannelEnd(f agentapi.Follow, now time.Time) (end string, stop bool) {
+	switch {
+	case f.Until != "":
+		return f.Until, false
+	case f.Hold == "" || !now.Before(f.HoldEnds):
+		return "", false
+	case f.Hold == agentapi.HoldNow:
+		return "", true
+	}
+	return f.Hold, false
 }

@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
@@ -21,32 +23,20 @@ func TestChannelHere(t *testing.T) {
 		of   ChannelFacts
 		want bool
 	}{
-		"the primary": {ChannelFacts{Self: "n-1", Primary: "n-1",
-			Server: view("n-0", "n-1")}, true},
-		"another member": {ChannelFacts{Self: "n-0", Primary: "n-1",
-			Server: view("n-0", "n-1")}, false},
-		"the primary is not in the component": {ChannelFacts{Self: "n-1", Primary: "n-0",
-			Server: view("n-2", "n-1")}, true},
-		"and another member is the first": {ChannelFacts{Self: "n-2", Primary: "n-0",
-			Server: view("n-2", "n-1")}, false},
-		"no primary is known": {ChannelFacts{Self: "n-0", Server: view("n-1", "n-0")}, true},
-		"an arbitrator runs none": {ChannelFacts{Self: "n-1",
-			Server: view("arbitrator.shop", "n-1")}, true},
-		"the members are not known": {ChannelFacts{Self: "n-0", Primary: "n-0", Server: view()},
-			false},
-		"the members are not known for now": {ChannelFacts{Self: "n-0", Primary: "n-0", Server: view(),
-			Runs: true}, true},
-		"the server does not answer": {ChannelFacts{Self: "n-0", Primary: "n-0", Runs: true}, false},
-		"a restarted primary does not know that it is": {ChannelFacts{Self: "n-0", Primary: "n-1",
-			Server: view("n-0", "n-1"), Runs: true}, true},
-		"the primary knows that it is": {ChannelFacts{Self: "n-0", Primary: "n-1",
-			Server: view("n-0", "n-1"), Runs: true, Others: knows("n-1")}, false},
-		"a restarted member learns of the primary": {ChannelFacts{Self: "n-0", Server: view("n-0", "n-1"),
-			Others: knows("n-1")}, false},
-		"one that runs it keeps it when the primary has left": {ChannelFacts{Self: "n-2", Primary: "n-0",
-			Server: view("n-1", "n-2"), Runs: true}, true},
-		"an answer of a member that has left does not count": {ChannelFacts{Self: "n-1", Server: view("n-1", "n-2"),
-			Others: knows("n-0")}, true},
+		"the primary":                                         {ChannelFacts{Self: "n-1", Primary: "n-1", Server: view("n-0", "n-1")}, true},
+		"another member":                                      {ChannelFacts{Self: "n-0", Primary: "n-1", Server: view("n-0", "n-1")}, false},
+		"the primary is not in the component":                 {ChannelFacts{Self: "n-1", Primary: "n-0", Server: view("n-2", "n-1")}, true},
+		"and another member is the first":                     {ChannelFacts{Self: "n-2", Primary: "n-0", Server: view("n-2", "n-1")}, false},
+		"no primary is known":                                 {ChannelFacts{Self: "n-0", Server: view("n-1", "n-0")}, true},
+		"an arbitrator runs none":                             {ChannelFacts{Self: "n-1", Server: view("arbitrator.shop", "n-1")}, true},
+		"the members are not known":                           {ChannelFacts{Self: "n-0", Primary: "n-0", Server: view()}, false},
+		"the members are not known for now":                   {ChannelFacts{Self: "n-0", Primary: "n-0", Server: view(), Runs: true}, true},
+		"the server does not answer":                          {ChannelFacts{Self: "n-0", Primary: "n-0", Runs: true}, false},
+		"a restarted primary does not know that it is":        {ChannelFacts{Self: "n-0", Primary: "n-1", Server: view("n-0", "n-1"), Runs: true}, true},
+		"the primary knows that it is":                        {ChannelFacts{Self: "n-0", Primary: "n-1", Server: view("n-0", "n-1"), Runs: true, Others: knows("n-1")}, false},
+		"a restarted member learns of the primary":            {ChannelFacts{Self: "n-0", Server: view("n-0", "n-1"), Others: knows("n-1")}, false},
+		"one that runs it keeps it when the primary has left": {ChannelFacts{Self: "n-2", Primary: "n-0", Server: view("n-1", "n-2"), Runs: true}, true},
+		"an answer of a member that has left does not count":  {ChannelFacts{Self: "n-1", Server: view("n-1", "n-2"), Others: knows("n-0")}, true},
 	} {
 		if got, _ := tc.of.Here(); got != tc.want {
 			t.Errorf("%s: %v", name, got)
@@ -83,22 +73,69 @@ func TestFollowState(t *testing.T) {
 		of   FollowState
 		want FollowAct
 	}{
-		"follows": {FollowState{Applied: "0-1-7", ReadOnly: true, ChannelOff: true},
-			FollowStay},
-		"follows, and was opened by hand": {FollowState{Applied: "0-1-7"}, FollowRefuse},
-		"the position is not known": {FollowState{Until: "0-1-7", ReadOnly: true, ChannelOff: true},
-			FollowStay},
-		"has not applied everything": {FollowState{Until: "0-1-7", Applied: "0-1-6", ReadOnly: true,
-			ChannelOff: true}, FollowStay},
-		"has applied everything, the channel runs": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true},
-			FollowStay},
-		"has applied everything": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true,
-			ChannelOff: true}, FollowAccept},
-		"accepts writes": {FollowState{Until: "0-1-7", Applied: "0-1-7", ChannelOff: true},
-			FollowStay},
+		"follows":                                  {FollowState{Applied: "0-1-7", ReadOnly: true, ChannelOff: true}, FollowStay},
+		"follows, and was opened by hand":          {FollowState{Applied: "0-1-7"}, FollowRefuse},
+		"the position is not known":                {FollowState{Until: "0-1-7", ReadOnly: true, ChannelOff: true}, FollowStay},
+		"has not applied everything":               {FollowState{Until: "0-1-7", Applied: "0-1-6", ReadOnly: true, ChannelOff: true}, FollowStay},
+		"has applied everything, the channel runs": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true}, FollowStay},
+		"has applied everything":                   {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true, Known: true}, FollowAccept},
+		"another channel may go on":                {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true, Known: true, Unfenced: []string{"n-1"}}, FollowAsk},
+		"the members are not known":                {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true}, FollowAsk},
+		"accepts writes":                           {FollowState{Until: "0-1-7", Applied: "0-1-7", ChannelOff: true}, FollowStay},
 	} {
 		if got := tc.of.Next(); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+func TestUnfenced(t *testing.T) {
+	server := &agentapi.Server{}
+	for _, name := range []string{"n-0", "n-1", "n-2", "arbitrator.shop"} {
+		server.Group = append(server.Group, agentapi.GroupMember{UUID: name, Name: name})
+	}
+	all := map[string]agentapi.PeerView{"n-1": {ChannelUntil: "0-1-7", ChannelFenced: true},
+		"n-2": {ChannelUntil: "0-1-7", ChannelFenced: true}}
+	with := func(v agentapi.PeerView) map[string]agentapi.PeerView {
+		return map[string]agentapi.PeerView{"n-1": all["n-1"], "n-2": v}
+	}
+	for name, tc := range map[string]struct {
+		server *agentapi.Server
+		others map[string]agentapi.PeerView
+		want   []string
+		known  bool
+	}{
+		"all":                              {server, all, nil, true},
+		"the server does not answer":       {nil, all, nil, false},
+		"the members are not known":        {&agentapi.Server{}, all, nil, false},
+		"one does not answer":              {server, map[string]agentapi.PeerView{"n-1": all["n-1"]}, []string{"n-2"}, true},
+		"one has no end":                   {server, with(agentapi.PeerView{Channel: agentapi.TaskOff}), []string{"n-2"}, true},
+		"the channel of one may go on":     {server, with(agentapi.PeerView{ChannelUntil: "0-1-7"}), []string{"n-2"}, true},
+		"one has another end":              {server, with(agentapi.PeerView{ChannelUntil: "0-1-9", ChannelFenced: true}), []string{"n-2"}, true},
+		"one that has left does not count": {&agentapi.Server{Group: server.Group[:2]}, map[string]agentapi.PeerView{"n-1": all["n-1"]}, nil, true},
+	} {
+		if got, known := Unfenced("n-0", tc.server, tc.others, "0-1-7"); !slices.Equal(got, tc.want) || known != tc.known {
+			t.Errorf("%s: %v, %v", name, got, known)
+		}
+	}
+}
+
+func TestChannelEnd(t *testing.T) {
+	now := time.Now()
+	for name, tc := range map[string]struct {
+		of   agentapi.Follow
+		end  string
+		stop bool
+	}{
+		"follows":                 {},
+		"is cut over":             {agentapi.Follow{Until: "0-1-7"}, "0-1-7", false},
+		"is held":                 {agentapi.Follow{Hold: agentapi.HoldNow, HoldEnds: now.Add(time.Second)}, "", true},
+		"is held at a position":   {agentapi.Follow{Hold: "0-1-5", HoldEnds: now.Add(time.Second)}, "0-1-5", false},
+		"was held for long":       {agentapi.Follow{Hold: agentapi.HoldNow, HoldEnds: now}, "", false},
+		"is cut over, being held": {agentapi.Follow{Until: "0-1-7", Hold: "0-1-5", HoldEnds: now.Add(time.Second)}, "0-1-7", false},
+	} {
+		if end, stop := ChannelEnd(tc.of, now); end != tc.end || stop != tc.stop {
+			t.Errorf("%s: %q, %v", name, end, stop)
 		}
 	}
 }

@@ -56,6 +56,8 @@ type Supervisor struct {
 	// Proc is the process, nil while there is none. Status is what it answered last, nil while it does not.
 	Proc   *mariadbd.Process
 	Status *agentapi.Server
+	// Asked is when Status was asked for.
+	Asked time.Time
 	// Position is the last one known of the run.
 	Position galera.Position
 	View     wsrep.View
@@ -132,7 +134,7 @@ func (r *Supervisor) HandleStatus(asked time.Time, s wsrep.Status, version strin
 	for _, m := range next.Group {
 		next.Members = append(next.Members, m.Name)
 	}
-	r.Status = &next
+	r.Status, r.Asked = &next, asked
 	r.notes.keep(endedAs(r.Status, r.View.ID, r.Stopping), r.loop.Logger)
 	r.watchService()
 	if s.Position.UUID != "" && s.Position.UUID != galera.ZeroUUID && s.Position.Seqno >= 0 {

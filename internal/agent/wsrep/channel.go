@@ -21,6 +21,8 @@ type Source struct {
 	User, Password string
 	// CA is the file that the source's certificate is verified by, "" for a connection without TLS.
 	CA string
+	// Until is the position after which nothing is applied, "" for none.
+	Until string
 	// Ended reports whether nothing is left to apply at a position: no channel is opened there.
 	Ended func(position string) bool
 }
@@ -62,7 +64,11 @@ func (c Channel) Open(ctx context.Context, from Source) error {
 		if _, err := conn.ExecContext(ctx, change); err != nil {
 			return fmt.Errorf("configuring the channel: %w", err)
 		}
-		if _, err := conn.ExecContext(ctx, "START SLAVE"); err != nil {
+		start := "START SLAVE"
+		if from.Until != "" {
+			start += " UNTIL master_gtid_pos = " + literal(from.Until)
+		}
+		if _, err := conn.ExecContext(ctx, start); err != nil {
 			return fmt.Errorf("starting the channel: %w", err)
 		}
 		return nil
