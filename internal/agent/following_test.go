@@ -335,7 +335,7 @@ func (s *following) ends() {
 	w.publishConfig(func(c *agentapi.NodeConfig) { c.Follow.Until = fmt.Sprintf("0-1-%d", last+5) })
 	for _, n := range w.nodes {
 		n.until("taking over the configuration", 90*time.Second, func(r agentapi.Report) bool {
-			return r.Config.Loaded == w.config.Revision && r.Following != nil && !r.Following.Reached
+			return r.Config.Loaded == w.config.Revision && r.Following != nil && !r.Following.Reached && r.ChannelFenced
 		})
 	}
 	s.refused()

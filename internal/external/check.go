@@ -27,6 +27,10 @@ type Facts struct {
 	Accounts []account
 	// GTID is its position, "" without a binary log, and BinlogFormat its binlog_format.
 	GTID, BinlogFormat string
+	// Filtered are the databases of binlog_do_db and binlog_ignore_db. XA is how many XA transactions it has begun since
+	// its start, and those that are prepared. Both are asked for with Follow only.
+	Filtered []string
+	XA       int64
 	// Upstream reports whether it carries out what other servers write, LogsUpstream whether its binary log has that.
 	Upstream, LogsUpstream bool
 	// Follow reports whether the cluster is to go on with the source's transactions.
@@ -58,6 +62,8 @@ const (
 	BinaryLogMissing     = "BinaryLogMissing"
 	BinaryLogFormat      = "BinaryLogFormat"
 	BinaryLogIncomplete  = "BinaryLogIncomplete"
+	BinaryLogFiltered    = "BinaryLogFiltered"
+	XATransactions       = "XATransactions"
 )
 
 // shownObjects is how many objects a finding names.
@@ -66,8 +72,9 @@ const shownObjects = 5
 // privileges are what the account of the source needs.
 var privileges = []string{"SELECT", "RELOAD", "SHOW VIEW", "TRIGGER", "EVENT"}
 
-// channelPrivilege is what it needs to be followed as well, by the name that information_schema gives it.
-const channelPrivilege = "REPLICATION SLAVE"
+// channelPrivileges are what it needs to be followed as well, by the names that information_schema gives them: for the
+// channel, and to see what the binary log leaves out.
+var channelPrivileges = []string{"REPLICATION SLAVE", "BINLOG MONITOR"}
 
 // plugins are those that every node has.
 var plugins = []string{"", "mysql_native_password", "mysql_old_password", "unix_socket"}
@@ -108,6 +115,11 @@ func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
 	if f.Upstream, err = Upstream(ctx, c); err != nil {
 		return err
 	}
+	if f.Follow {
+		if err := f.askLog(ctx, c); err != nil {
+			return err
+		}
+	}
 	databases, missing, err := databasesOf(ctx, c, o.Databases)
 	if err != nil || len(missing) > 0 {
 		f.Missing = missing
@@ -119,6 +131,26 @@ func (f *Facts) ask(ctx context.Context, c *sql.Conn, o Options) error {
 	all, err := accountsOf(ctx, c)
 	f.Accounts, _ = split(all, o.Skip)
 	return err
+}
+
+// askLog reads what the source's transactions may lack, or have, that a follower must know.
+func (f *Facts) askLog(ctx context.Context, c *sql.Conn) error {
+	err := eachNamed(ctx, c, "SHOW MASTER STATUS", func(v map[string]sql.NullString) {
+		for _, column := range []string{"binlog_do_db", "binlog_ignore_db"} {
+			if v[column].String != "" {
+				f.Filtered = append(f.Filtered, column+"="+v[column].String)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = c.QueryRowContext(ctx, "SELECT CAST(variable_value AS SIGNED) FROM information_schema.GLOBAL_STATUS WHERE "+
+		"variable_name = 'COM_XA_START'").Scan(&f.XA)
+	if err != nil {
+		return err
+	}
+	return each(ctx, c, "XA RECOVER", func([]string) { f.XA++ })
 }
 
 // databasesOf returns the databases to copy, and those that there are not.
@@ -150,7 +182,7 @@ func lacking(ctx context.Context, c *sql.Conn, follow bool) (out []string, err e
 		"'\\'@\\'', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '\\'')", func(v []string) { have[v[0]] = true })
 	needed := privileges
 	if follow {
-		needed = append(slices.Clone(privileges), channelPrivilege)
+		needed = slices.Concat(privileges, channelPrivileges)
 	}
 	for _, p := range needed {
 		if !have[p] {
@@ -304,6 +336,16 @@ func checkBinaryLog(f Facts) (out []task.Finding) {
 		out = append(out, task.Finding{Name: BinaryLogFormat, Message: fmt.Sprintf("the source logs statements "+
 			"(binlog_format is %s), which may have another effect on the nodes: set binlog_format to ROW in its option file "+
 			"and with SET GLOBAL, and let all applications connect again", f.BinlogFormat)})
+	}
+	if len(f.Filtered) > 0 {
+		out = append(out, task.Finding{Name: BinaryLogFiltered, Objects: f.Filtered, Count: len(f.Filtered),
+			Message: "the source's binary log leaves databases out, so that the cluster would lack their changes: remove the " +
+				"settings from its option file, and restart it"})
+	}
+	if f.XA > 0 {
+		out = append(out, task.Finding{Name: XATransactions, Message: fmt.Sprintf("applications use XA transactions (%d since "+
+			"the source's start, or prepared now), which a Galera node cannot apply: end that, commit or roll back what XA "+
+			"RECOVER shows, and restart the source, or copy it without follow", f.XA)})
 	}
 	if f.Upstream && !f.LogsUpstream {
 		out = append(out, task.Finding{Name: BinaryLogIncomplete, Message: "the source is a replica or a node of a Galera " +

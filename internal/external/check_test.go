@@ -54,6 +54,11 @@ func TestCheck(t *testing.T) {
 		"followed, a replica that logs everything": {func(f *Facts) {
 			f.Follow, f.GTID, f.BinlogFormat, f.Upstream, f.LogsUpstream = true, "0-1-7", "ROW", true, true
 		}, nil, ""},
+		"followed, with a log of some databases": {func(f *Facts) {
+			f.Follow, f.GTID, f.BinlogFormat, f.Filtered = true, "0-1-7", "ROW", []string{"binlog_do_db=shop"}
+		}, []string{BinaryLogFiltered}, "binlog_do_db=shop"},
+		"followed, with XA": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat, f.XA = true, "0-1-7", "ROW", 3 },
+			[]string{XATransactions}, "3 since"},
 		"followed": {func(f *Facts) { f.Follow, f.GTID, f.BinlogFormat = true, "0-1-7", "ROW" }, nil, ""},
 		"several": {func(f *Facts) {
 			f.Inventory.Tables = append(f.Inventory.Tables, table("m", "Aria", "id"), table("n", "InnoDB"))

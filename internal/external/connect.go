@@ -183,32 +183,45 @@ func Refused(err error) bool {
 		errors.As(err, &verification) || errors.Is(err, mysql.ErrNoTLS)
 }
 
-// row returns the only row of an answer, by the names of its columns.
-func row(ctx context.Context, c *sql.Conn, query string) (map[string]sql.NullString, error) {
+// row returns the first row of an answer, by the names of its columns.
+func row(ctx context.Context, c *sql.Conn, query string) (out map[string]sql.NullString, err error) {
+	err = eachNamed(ctx, c, query, func(v map[string]sql.NullString) {
+		if out == nil {
+			out = v
+		}
+	})
+	if err == nil && out == nil {
+		err = fmt.Errorf("no answer to %s", query)
+	}
+	return out, err
+}
+
+// eachNamed calls take for each row of an answer, by the names of its columns.
+func eachNamed(ctx context.Context, c *sql.Conn, query string, take func(v map[string]sql.NullString)) error {
 	rows, err := c.QueryContext(ctx, query)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = rows.Close() }()
 	names, err := rows.Columns()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
 	for i := range values {
 		to[i] = &values[i]
 	}
-	out := map[string]sql.NullString{}
-	if !rows.Next() {
-		return nil, errors.Join(rows.Err(), fmt.Errorf("no answer to %s", query))
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		v := make(map[string]sql.NullString, len(names))
+		for i, name := range names {
+			v[strings.ToLower(name)] = values[i]
+		}
+		take(v)
 	}
-	if err := rows.Scan(to...); err != nil {
-		return nil, err
-	}
-	for i, name := range names {
-		out[strings.ToLower(name)] = values[i]
-	}
-	return out, rows.Err()
+	return rows.Err()
 }
 
 // each calls take for each row of strings of an answer.

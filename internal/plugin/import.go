@@ -29,7 +29,7 @@ const checkTime = 10 * time.Minute
 type importFlags struct {
 	host, credentials, ca, verify, size, version string
 	port                                         int
-	insecure, users                              bool
+	insecure, users, follow                      bool
 	databases                                    []string
 }
 
@@ -44,6 +44,7 @@ func (f *importFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.insecure, "insecure", false, "connect in clear text, without --ca")
 	flags.StringSliceVar(&f.databases, "databases", nil, "databases to copy. Default: all but those of the system")
 	flags.BoolVar(&f.users, "users", false, "copy accounts, too")
+	flags.BoolVar(&f.follow, "follow", false, "follow the source after the copy: its binary log is checked, too")
 	flags.StringVar(&f.size, "size", "", "size of the new cluster's volumes, as 100Gi. Default: it is not checked")
 	flags.StringVar(&f.version, "server-version", "",
 		"series of the new cluster's MariaDB, as 11.8. Default: it is not compared with the source's")
@@ -59,6 +60,8 @@ func (f importFlags) refused() error {
 	case (f.ca == "") != f.insecure:
 		return errors.New("name the Secret with the CA of the source's certificate with --ca, or use --insecure for a " +
 			"connection in clear text")
+	case f.follow && len(f.databases) > 0:
+		return errors.New("--follow takes over all databases of the source: remove --databases")
 	case f.verify != v1alpha1.VerifyIdentity && f.verify != v1alpha1.VerifyCA:
 		return fmt.Errorf("--verify %s is not known: %s or %s", f.verify, v1alpha1.VerifyIdentity, v1alpha1.VerifyCA)
 	}
@@ -146,7 +149,8 @@ func (e imports) check(ctx context.Context, f importFlags, format string) error 
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	found, err := external.Inspect(ctx, db, external.Options{Databases: f.databases, Users: f.users}, w)
+	found, err := external.Inspect(ctx, db, external.Options{Databases: f.databases, Users: f.users,
+		Follow: f.follow}, w)
 	if err != nil {
 		return err
 	}
