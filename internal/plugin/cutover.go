@@ -237,6 +237,9 @@ func lagLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
 			v1alpha1.AnnotationPause, false, nil
 	case r == nil || following == nil:
 		return "the cluster does not follow yet", false, nil
+	case meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionStalled):
+		stalled := condition(c, v1alpha1.ConditionStalled)
+		return fmt.Sprintf("spec.cutover may not reach the nodes: %s: %s", stalled.Reason, stalled.Message), false, nil
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFollowing):
 		return following.Message, false, nil
 	case r.SecondsBehind == nil:

@@ -28,6 +28,9 @@ func TestCutoverLines(t *testing.T) {
 	}
 	paused := cluster("True", v1alpha1.ReasonFollowing, behind(0))
 	paused.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+	refused := cluster("True", v1alpha1.ReasonFollowing, behind(0))
+	refused.Status.Conditions = append(refused.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled,
+		Status: "True", Reason: v1alpha1.ReasonForbiddenSetting, Message: "Remove it"})
 	ended := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
 	for name, tc := range map[string]struct {
 		line func(*v1alpha1.GaleraCluster) (string, bool, error)
@@ -35,9 +38,10 @@ func TestCutoverLines(t *testing.T) {
 		done bool
 		says string
 	}{
-		"nothing is known":       {lagLine, cluster("", "", nil), false, "does not follow yet"},
-		"the channel has failed": {lagLine, cluster("False", v1alpha1.ReasonChannelStopped, behind(0)), false, "the message"},
-		"paused":                 {lagLine, paused, false, "would not reach the nodes"},
+		"nothing is known":             {lagLine, cluster("", "", nil), false, "does not follow yet"},
+		"the channel has failed":       {lagLine, cluster("False", v1alpha1.ReasonChannelStopped, behind(0)), false, "the message"},
+		"paused":                       {lagLine, paused, false, "would not reach the nodes"},
+		"the configuration is refused": {lagLine, refused, false, "ForbiddenSetting"},
 		"far behind": {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(2)), false,
 			"2 seconds behind db:3306"},
 		"close": {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(1)), true,

@@ -132,7 +132,7 @@ func serverSection(in Input) mycnf.Section {
 	opts = append(opts, clientTLS(in)...)
 	opts = append(opts, userSettings(in.Config.Settings)...)
 	opts = append(opts, AtRestOptions(p, in.Config.AtRest)...)
-	return mycnf.Section{Name: "mysqld", Options: append(opts, followOptions(p, in.Config.Follow)...)}
+	return mycnf.Section{Name: "mysqld", Options: append(opts, followOptions(p, in.Config)...)}
 }
 
 // relayLogFile and relayLogs bound what is received of a source and not applied yet, in bytes.
@@ -144,10 +144,18 @@ const (
 // followOptions are the settings of a node that follows a source. It refuses the writes of clients from its start,
 // until the agent has seen that nothing is left to apply; a channel begins by the agent alone, at the position in
 // gtid_slave_pos, which reaches the other nodes through the binary log's settings only. The source's accounts are not
-// the cluster's: what changes the schema mysql is left out.
-func followOptions(p platform.Places, f *agentapi.Follow) []mycnf.Option {
+// the cluster's: what changes the schema mysql is left out. A table of an engine that Galera does not replicate would
+// have its rows on one node only: the statement that creates it is refused, and ends the channel.
+func followOptions(p platform.Places, c agentapi.NodeConfig) []mycnf.Option {
+	f := c.Follow
 	if f == nil {
 		return nil
+	}
+	mode := "STRICT_REPLICATION"
+	for key, value := range c.Settings {
+		if mycnf.Normalise(key) == "wsrep-mode" && value != "" && !strings.Contains(strings.ToUpper(value), mode) {
+			mode += "," + value
+		}
 	}
 	id, own := strconv.FormatUint(uint64(f.ServerID), 10), strconv.FormatUint(uint64(f.ServerID-1), 10)
 	return []mycnf.Option{
@@ -158,6 +166,7 @@ func followOptions(p platform.Places, f *agentapi.Follow) []mycnf.Option {
 		mycnf.Set("wsrep_gtid_mode", "ON"),
 		mycnf.Set("wsrep_gtid_domain_id", id),
 		mycnf.Set("gtid_domain_id", own),
+		mycnf.Set("wsrep_mode", mode),
 		mycnf.Set("skip_slave_start", "ON"),
 		mycnf.Set("master_info_file", p.MasterInfo()),
 		mycnf.Set("relay_log_info_file", p.RelayLogInfo()),
