@@ -167,8 +167,10 @@ func (r *Follower) open() func(context.Context) error {
 		if source != nil {
 			var from wsrep.Source
 			if from, err = r.source(*source); err == nil {
-				end = from.Until
 				err = r.server.Open(ctx, from)
+			}
+			if err == nil { // otherwise the channel of before may go on
+				end = from.Until
 			}
 		}
 		r.loop.Post(func() {

@@ -2,11 +2,15 @@ package follow
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/api"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
@@ -59,5 +63,48 @@ func TestForeignChannel(t *testing.T) {
 	f.Check(time.Now())
 	if f.reading || f.gate.Busy() {
 		t.Errorf("the server is asked: %v, its channel is ended: %v", f.reading, f.gate.Busy())
+	}
+}
+
+// opening is a server whose channel is opened, or not.
+type opening struct {
+	Server
+	err error
+}
+
+func (o opening) Open(context.Context, wsrep.Source) error { return o.err }
+
+// TestFenced: a channel that runs ends at the last position once it was opened up to there. One that could not be
+// opened again may go on as before: no member may accept writes meanwhile.
+func TestFenced(t *testing.T) {
+	const until = "0-1-9"
+	for name, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"opened":     {want: true},
+		"not opened": {err: errors.New("too many connections")},
+	} {
+		dir := t.TempDir()
+		for _, file := range []string{userFile, passwordFile} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: &agentapi.Server{}}
+		source := &agentapi.Follow{Host: "db", Plain: true, Until: until}
+		f := New(eventloop.Loop{Post: func(event func()) { event() }}, platform.Places{Source: dir}, "n-0",
+			opening{err: tc.err}, Dependencies{Run: run, Group: &api.Peers{},
+				Wanted: func() (*agentapi.Follow, bool) { return source, true }})
+		f.gate.See(true)
+		if f.fenced(until, time.Now()) {
+			t.Errorf("%s: fenced before", name)
+		}
+		if err := f.open()(t.Context()); !errors.Is(err, tc.err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := f.fenced(until, time.Now()); got != tc.want {
+			t.Errorf("%s: fenced %v", name, got)
+		}
 	}
 }
