@@ -248,7 +248,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		process.MaintainerDependencies{Run: &a.run, Config: &a.config, Certs: &a.certs, Exam: &a.exam, Image: &a.image,
 			Orders: &a.orders, Volume: &a.volume},
 		process.MaintainerEvents{KeepOwn: own.Keep, ForgetOwn: own.Forget, Scheduling: scheduling(a), Blocked: conn.Blocked,
-			Judge: a.judgeServer})
+			Judge: a.judgeServer, Refuses: func() bool { return a.follow.Refuses() }})
 	a.follow = follow.New(loop, o.Places, o.Name, wsrep.Channel{Conn: conn}, following(a))
 	a.backup = backup.New(loop, o.Places, &a.table, &a.image, &a.run, a.user,
 		func() galera.Line { return a.orders.Content().Lineage.Line }, func() (keys backup.Keys, err error) {
@@ -304,6 +304,7 @@ func following(a *agent) follow.Dependencies {
 		Primary: func() string { return a.role.primary }, Draining: a.queue.Draining,
 		Published: func() agentapi.Report { return a.reports.Get() },
 		Ask:       a.poll.Poke,
+		Mode:      func() string { return config.Mode(a.config.Node.Settings) },
 	}
 }
 

@@ -357,6 +357,9 @@ func (s *following) ends() {
 		if got := s.socket(i, sourceRows); got != rows {
 			s.Errorf("%s has %s, and the source %s", n.name, got, rows)
 		}
+		if got := s.socket(i, "SELECT @@wsrep_mode"); got != "" {
+			s.Errorf("%s accepts writes with wsrep_mode=%s", n.name, got)
+		}
 	}
 	s.Logf("all nodes accept writes after %s", time.Since(began).Round(100*time.Millisecond))
 	for i, n := range w.nodes {

@@ -151,12 +151,6 @@ func followOptions(p platform.Places, c agentapi.NodeConfig) []mycnf.Option {
 	if f == nil {
 		return nil
 	}
-	mode := "STRICT_REPLICATION"
-	for key, value := range c.Settings {
-		if mycnf.Normalise(key) == "wsrep-mode" && value != "" && !strings.Contains(strings.ToUpper(value), mode) {
-			mode += "," + value
-		}
-	}
 	id, own := strconv.FormatUint(uint64(f.ServerID), 10), strconv.FormatUint(uint64(f.ServerID-1), 10)
 	return []mycnf.Option{
 		mycnf.Set("read_only", "ON"),
@@ -166,7 +160,7 @@ func followOptions(p platform.Places, c agentapi.NodeConfig) []mycnf.Option {
 		mycnf.Set("wsrep_gtid_mode", "ON"),
 		mycnf.Set("wsrep_gtid_domain_id", id),
 		mycnf.Set("gtid_domain_id", own),
-		mycnf.Set("wsrep_mode", mode),
+		mycnf.Set("wsrep_mode", strictMode(Mode(c.Settings))),
 		mycnf.Set("skip_slave_start", "ON"),
 		mycnf.Set("master_info_file", p.MasterInfo()),
 		mycnf.Set("relay_log_info_file", p.RelayLogInfo()),
@@ -175,6 +169,31 @@ func followOptions(p platform.Places, c agentapi.NodeConfig) []mycnf.Option {
 		mycnf.Set("relay_log_space_limit", relayLogs),
 		mycnf.Set("replicate_wild_ignore_table", "mysql.%"),
 	}
+}
+
+// Mode returns the wsrep_mode of the settings, "" for none.
+func Mode(settings map[string]string) string {
+	for key, value := range settings {
+		if mycnf.Normalise(key) == "wsrep-mode" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// strictMode adds STRICT_REPLICATION to a wsrep_mode. The agent takes it away from a server that accepts writes.
+func strictMode(mode string) string {
+	const strict = "STRICT_REPLICATION"
+	if n, err := strconv.ParseUint(mode, 10, 64); err == nil {
+		return strconv.FormatUint(n|1, 10)
+	}
+	switch {
+	case mode == "":
+		return strict
+	case strings.Contains(strings.ToUpper(mode), strict):
+		return mode
+	}
+	return strict + "," + mode
 }
 
 // userSettings come last, so that they win over defaults, and leave out what belongs to the

@@ -231,3 +231,18 @@ func TestCertificateProblem(t *testing.T) {
 		t.Errorf("rsync without TLS: %s", got)
 	}
 }
+
+// TestStrictMode: a node that follows refuses what Galera does not replicate, and keeps the settings' own wsrep_mode.
+func TestStrictMode(t *testing.T) {
+	for value, want := range map[string]string{
+		"":                       "STRICT_REPLICATION",
+		"REPLICATE_MYISAM":       "STRICT_REPLICATION,REPLICATE_MYISAM",
+		" strict_replication ":   "strict_replication",
+		"4":                      "5",
+		"BINLOG_ROW_FORMAT_ONLY": "STRICT_REPLICATION,BINLOG_ROW_FORMAT_ONLY",
+	} {
+		if got := strictMode(Mode(map[string]string{"wsrep_mode": value})); got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+}

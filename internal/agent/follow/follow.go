@@ -41,7 +41,7 @@ type Server interface {
 	Open(ctx context.Context, from wsrep.Source) error
 	Close(ctx context.Context) error
 	Read(ctx context.Context) (*agentapi.Following, error)
-	SetReadOnly(ctx context.Context, on bool) error
+	SetReadOnly(ctx context.Context, on bool, mode string) error
 }
 
 // Dependencies are what a Follower needs to know.
@@ -57,6 +57,8 @@ type Dependencies struct {
 	Published func() agentapi.Report
 	// Ask has the server asked for its status.
 	Ask func()
+	// Mode is the wsrep_mode of a server that accepts writes.
+	Mode func() string
 }
 
 // Follower is not safe for concurrent use; event loop only.
@@ -73,8 +75,8 @@ type Follower struct {
 	reading bool
 	next    time.Time
 	setting bool
-	// wanted is the end that was last decided for; since shown the others can see that. end is the position that the channel was opened up to, "" for none;
-	// fencing is when that was tried last.
+	// wanted is the end that was last decided for; since shown the others can see that. end is the position that the
+	// channel was opened up to, "" for none; fencing is when that was tried last.
 	wanted, end    string
 	shown, fencing time.Time
 	// failed is why the channel could not be started last, closed why the member does not accept writes yet.
@@ -249,6 +251,12 @@ func (r *Follower) Check(now time.Time) {
 	}
 }
 
+// Refuses reports whether the server refuses the writes of clients because it follows a source, or may.
+func (r *Follower) Refuses() bool {
+	source, _ := r.Wanted()
+	return source != nil && (r.read == nil || r.read.ReadOnly)
+}
+
 // ask reads the server now and then.
 func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 	if r.Run.Proc == nil || r.Run.Status == nil {
@@ -316,9 +324,9 @@ func (r *Follower) restart(now time.Time) {
 
 func (r *Follower) setReadOnly(on bool) {
 	r.setting = true
-	proc := r.Run.Proc
+	proc, mode := r.Run.Proc, r.Mode()
 	go func() {
-		err := r.server.SetReadOnly(context.Background(), on)
+		err := r.server.SetReadOnly(context.Background(), on, mode)
 		r.loop.Post(func() {
 			r.setting, r.next = false, time.Time{}
 			switch {

@@ -70,6 +70,8 @@ type MaintainerEvents struct {
 	Blocked func(context.Context) (*agentapi.Blocked, error)
 	// Judge is called when what the server waited for is there.
 	Judge func()
+	// Refuses reports whether the server refuses writes because it follows another one, nil for never.
+	Refuses func() bool
 }
 
 // firstRun is the state of a run that started the first component of a history.
@@ -184,7 +186,8 @@ func (r *Maintainer) CheckUpgrade() {
 // it keeps count of the attempts that have failed.
 func (r *Maintainer) checkZones(now time.Time) {
 	switch s := r.Run.Status; {
-	case s != nil && (s.Component != galera.ComponentPrimary || s.Index != 0):
+	case s != nil && (s.Component != galera.ComponentPrimary || s.Index != 0),
+		r.events.Refuses != nil && r.events.Refuses(): // a follower's wsrep_mode refuses the Aria tables
 		r.Zones.Yield()
 	case r.systemTablesAreFree() && r.Aria.Busy() == "" && s.State == galera.NodeSynced:
 		r.Zones.Check(now)

@@ -27,15 +27,17 @@ func TestZonesHeldUp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change   func(*agentapi.Server)
 		rebuilds bool
+		follows  bool
 		kept     bool
 	}{
-		"nothing else happens":       {same, false, true},
-		"Aria tables are rebuilt":    {same, true, true},
-		"it is a donor":              {func(s *agentapi.Server) { s.State = galera.NodeDonor }, false, true},
-		"another member has index 0": {func(s *agentapi.Server) { s.Index = 1 }, false, false},
+		"nothing else happens":       {same, false, false, true},
+		"Aria tables are rebuilt":    {same, true, false, true},
+		"it is a donor":              {func(s *agentapi.Server) { s.State = galera.NodeDonor }, false, false, true},
+		"another member has index 0": {func(s *agentapi.Server) { s.Index = 1 }, false, false, false},
 		"it has no quorum": {func(s *agentapi.Server) { s.Component = galera.ComponentNonPrimary }, false,
-			false},
-		"another one fills while it does": {func(s *agentapi.Server) { s.Index = 1 }, true, false},
+			false, false},
+		"another one fills while it does": {func(s *agentapi.Server) { s.Index = 1 }, true, false, false},
+		"it follows another server":       {same, false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			queue, attempts := eventloop.NewQueue(), 0
@@ -54,6 +56,7 @@ func TestZonesHeldUp(t *testing.T) {
 				t.Fatal("the attempt has not failed")
 			}
 			r.Run.Status = serving(tc.change)
+			r.events.Refuses = func() bool { return tc.follows }
 			if tc.rebuilds {
 				r.Aria.Check(time.Now(), true) // busy until its event is handled
 			}

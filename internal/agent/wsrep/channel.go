@@ -99,12 +99,16 @@ func (c Channel) session(ctx context.Context, do func(context.Context, *sql.Conn
 	return do(ctx, conn)
 }
 
-// SetReadOnly lets the server refuse or accept the writes of clients.
-func (c Channel) SetReadOnly(ctx context.Context, on bool) error {
+// SetReadOnly lets the server refuse or accept the writes of clients. One that accepts them has the wsrep_mode mode:
+// that of the option file refuses tables and views which Galera does not replicate.
+func (c Channel) SetReadOnly(ctx context.Context, on bool, mode string) error {
 	if on {
 		return c.exec(ctx, "SET GLOBAL read_only = ON")
 	}
-	return c.exec(ctx, "SET GLOBAL read_only = OFF")
+	if _, err := strconv.ParseUint(mode, 10, 64); err != nil {
+		mode = literal(mode)
+	}
+	return errors.Join(c.exec(ctx, "SET GLOBAL wsrep_mode = "+mode), c.exec(ctx, "SET GLOBAL read_only = OFF"))
 }
 
 // Read returns how far a server is that serves.
