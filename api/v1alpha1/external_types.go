@@ -20,9 +20,9 @@ type BootstrapExternal struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 	// credentialsSecretRef names a Secret in the cluster's namespace with the keys username and password. The account
-	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*, and with follow REPLICATION SLAVE and BINLOG MONITOR. Only
-	// the Jobs of the copy mount it, and with follow the database pods. You can delete it when the cluster has started, or no longer
-	// follows.
+	// needs SELECT, RELOAD, SHOW VIEW, TRIGGER and EVENT on *.*, and REPLICATION SLAVE and BINLOG MONITOR with follow.
+	// Only the Jobs of the copy mount it, and with follow the database pods. You can delete it when the cluster has
+	// started, or no longer follows.
 	// +required
 	CredentialsSecretRef LocalName `json:"credentialsSecretRef"`
 	// tls is how the certificate of the source is verified. Required unless insecure is true.

@@ -37,7 +37,8 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 			"CREATE TABLE shop.t (id INT PRIMARY KEY, v CHAR(64))", "CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT)",
 			"INSERT INTO shop.counter VALUES (1, 0)", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON shop.* TO app",
 			"CREATE USER mover IDENTIFIED BY 'secret'",
-			"GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT, REPLICATION SLAVE, BINLOG MONITOR, READ_ONLY ADMIN ON *.* TO mover")).To(Succeed())
+			"GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT, REPLICATION SLAVE, BINLOG MONITOR, READ_ONLY ADMIN ON *.* "+
+				"TO mover")).To(Succeed())
 		app, err := old.As("app", "app")
 		Expect(err).NotTo(HaveOccurred())
 		writer.Go(func() { // an application: it ends when the server refuses its writes

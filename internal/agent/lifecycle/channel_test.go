@@ -98,8 +98,8 @@ func sourceGTID(n int) string {
 
 // fenced is what the follower reports.
 func (m *channelMember) fenced(any bool) bool {
-	return m.until > 0 && (any || (m.reported() == agentapi.TaskOff || m.state == agentapi.TaskOn && m.busy == ExclusiveStay &&
-		m.end == m.until))
+	ends := m.state == agentapi.TaskOn && m.busy == ExclusiveStay && m.end == m.until
+	return m.until > 0 && (any || m.reported() == agentapi.TaskOff || ends)
 }
 
 // cutOver has a member decide about the writes of clients, and about a channel that was opened without the end.
@@ -114,7 +114,8 @@ func (w *channels) cutOver(i int) {
 			s.Group = append(s.Group, agentapi.GroupMember{Name: name3(j)})
 		}
 	}
-	f := FollowState{Until: sourceGTID(m.until), Applied: sourceGTID(m.applied), ReadOnly: !m.open, ChannelOff: m.reported() == agentapi.TaskOff}
+	f := FollowState{Until: sourceGTID(m.until), Applied: sourceGTID(m.applied), ReadOnly: !m.open,
+		ChannelOff: m.reported() == agentapi.TaskOff}
 	if f.Unfenced, f.Known = Unfenced(name3(i), s, m.answers, sourceGTID(m.until)); w.unasked {
 		f.Unfenced, f.Known = nil, true
 	}
