@@ -239,8 +239,9 @@ func (r *Follower) Check(now time.Time) {
 		if len(f.Unfenced) > 0 {
 			r.closed = "everything is applied; whether the channel ends there is not known of " + strings.Join(f.Unfenced, ", ")
 		}
+		r.failed = "" // nothing is left to apply: a channel that could not be opened is not what it waits for
 		r.Group.Now()
-		if !f.Known {
+		if !f.Known && now.Sub(r.Run.Asked) >= readEnding {
 			r.Ask()
 		}
 	case lifecycle.FollowStay:

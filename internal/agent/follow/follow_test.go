@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/platform"
 )
@@ -106,5 +108,29 @@ func TestFenced(t *testing.T) {
 		if got := f.fenced(until, time.Now()); got != tc.want {
 			t.Errorf("%s: fenced %v", name, got)
 		}
+	}
+}
+
+// TestClosed: a member that has applied everything says which other members it waits for, also when its channel could
+// not be opened before.
+func TestClosed(t *testing.T) {
+	const until = "0-1-9"
+	serves := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: "u",
+		Group: []agentapi.GroupMember{{Name: "n-0"}, {Name: "n-1"}}}
+	run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: serves, Asked: time.Now().Add(time.Minute)}
+	source := &agentapi.Follow{Host: "db", Plain: true, Until: until}
+	f := New(eventloop.Loop{}, platform.Places{}, "n-0", silent{}, Dependencies{Run: run, Group: &api.Peers{},
+		Wanted:    func() (*agentapi.Follow, bool) { return source, true },
+		Primary:   func() string { return "n-0" },
+		Published: func() agentapi.Report { return agentapi.Report{ChannelUntil: until} },
+		Draining:  func() bool { return false }})
+	f.gate.Launched()
+	f.reading, f.wanted, f.failed = true, until, "this server has applied everything"
+	f.read = &agentapi.Following{Applied: until, ReadOnly: true}
+	f.Check(time.Now())
+	var r agentapi.Report
+	f.Report(&r)
+	if r.Following == nil || !strings.HasSuffix(r.Following.Waiting, "is not known of n-1") {
+		t.Errorf("%+v", r.Following)
 	}
 }
