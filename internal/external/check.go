@@ -343,9 +343,9 @@ func checkBinaryLog(f Facts) (out []task.Finding) {
 				"settings from its option file, and restart it"})
 	}
 	if f.XA > 0 {
-		out = append(out, task.Finding{Name: XATransactions, Message: fmt.Sprintf("applications use XA transactions (%d since "+
-			"the source's start, or prepared now), which a Galera node cannot apply: end that, commit or roll back what XA "+
-			"RECOVER shows, and restart the source, or copy it without follow", f.XA)})
+		out = append(out, task.Finding{Name: XATransactions, Message: fmt.Sprintf("applications use XA transactions (%d "+
+			"since the source's start, or prepared now), which a Galera node cannot apply: end that, commit or roll back what "+
+			"XA RECOVER shows, and restart the source, or copy it without follow", f.XA)})
 	}
 	if f.Upstream && !f.LogsUpstream {
 		out = append(out, task.Finding{Name: BinaryLogIncomplete, Message: "the source is a replica or a node of a Galera " +

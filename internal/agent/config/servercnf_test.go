@@ -237,7 +237,7 @@ func TestStrictMode(t *testing.T) {
 	for value, want := range map[string]string{
 		"":                       "STRICT_REPLICATION",
 		"REPLICATE_MYISAM":       "STRICT_REPLICATION,REPLICATE_MYISAM",
-		" strict_replication ":   "strict_replication",
+		"strict_replication":     "strict_replication",
 		"4":                      "5",
 		"BINLOG_ROW_FORMAT_ONLY": "STRICT_REPLICATION,BINLOG_ROW_FORMAT_ONLY",
 	} {

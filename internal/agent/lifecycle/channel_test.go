@@ -8,8 +8,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// channels are three members of a cluster that follows a source. Everything that is reported, asked, seen or carried out
-// comes late; the source's transactions are numbers. Only a member of the component commits, and only the next
+// channels are three members of a cluster that follows a source. Everything that is reported, asked, seen or carried
+// out comes late; the source's transactions are numbers. Only a member of the component commits, and only the next
 // transaction is right.
 type channels struct {
 	*rand.Rand
@@ -97,9 +97,9 @@ func sourceGTID(n int) string {
 }
 
 // fenced is what the follower reports.
-func (m *channelMember) fenced(any bool) bool {
+func (m *channelMember) fenced(always bool) bool {
 	ends := m.state == agentapi.TaskOn && m.busy == ExclusiveStay && m.end == m.until
-	return m.until > 0 && (any || m.reported() == agentapi.TaskOff || ends)
+	return m.until > 0 && (always || m.reported() == agentapi.TaskOff || ends)
 }
 
 // cutOver has a member decide about the writes of clients, and about a channel that was opened without the end.

@@ -73,15 +73,18 @@ func TestFollowState(t *testing.T) {
 		of   FollowState
 		want FollowAct
 	}{
-		"follows":                                  {FollowState{Applied: "0-1-7", ReadOnly: true, ChannelOff: true}, FollowStay},
-		"follows, and was opened by hand":          {FollowState{Applied: "0-1-7"}, FollowRefuse},
-		"the position is not known":                {FollowState{Until: "0-1-7", ReadOnly: true, ChannelOff: true}, FollowStay},
-		"has not applied everything":               {FollowState{Until: "0-1-7", Applied: "0-1-6", ReadOnly: true, ChannelOff: true}, FollowStay},
-		"has applied everything, the channel runs": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true}, FollowStay},
-		"has applied everything":                   {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true, Known: true}, FollowAccept},
-		"another channel may go on":                {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true, Known: true, Unfenced: []string{"n-1"}}, FollowAsk},
-		"the members are not known":                {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true}, FollowAsk},
-		"accepts writes":                           {FollowState{Until: "0-1-7", Applied: "0-1-7", ChannelOff: true}, FollowStay},
+		"follows":                         {FollowState{Applied: "0-1-7", ReadOnly: true, ChannelOff: true}, FollowStay},
+		"follows, and was opened by hand": {FollowState{Applied: "0-1-7"}, FollowRefuse},
+		"the position is not known":       {FollowState{Until: "0-1-7", ReadOnly: true, ChannelOff: true}, FollowStay},
+		"has not applied everything":      {FollowState{Until: "0-1-7", Applied: "0-1-6", ReadOnly: true, ChannelOff: true}, FollowStay},
+		"has applied everything, the channel runs": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true},
+			FollowStay},
+		"has applied everything": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true, Known: true}, FollowAccept},
+		"another channel may go on": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true, Known: true,
+			Unfenced: []string{"n-1"}}, FollowAsk},
+		"the members are not known": {FollowState{Until: "0-1-7", Applied: "0-1-7", ReadOnly: true, ChannelOff: true},
+			FollowAsk},
+		"accepts writes": {FollowState{Until: "0-1-7", Applied: "0-1-7", ChannelOff: true}, FollowStay},
 	} {
 		if got := tc.of.Next(); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
@@ -105,14 +108,15 @@ func TestUnfenced(t *testing.T) {
 		want   []string
 		known  bool
 	}{
-		"all":                              {server, all, nil, true},
-		"the server does not answer":       {nil, all, nil, false},
-		"the members are not known":        {&agentapi.Server{}, all, nil, false},
-		"one does not answer":              {server, map[string]agentapi.PeerView{"n-1": all["n-1"]}, []string{"n-2"}, true},
-		"one has no end":                   {server, with(agentapi.PeerView{Channel: agentapi.TaskOff}), []string{"n-2"}, true},
-		"the channel of one may go on":     {server, with(agentapi.PeerView{ChannelUntil: "0-1-7"}), []string{"n-2"}, true},
-		"one has another end":              {server, with(agentapi.PeerView{ChannelUntil: "0-1-9", ChannelFenced: true}), []string{"n-2"}, true},
-		"one that has left does not count": {&agentapi.Server{Group: server.Group[:2]}, map[string]agentapi.PeerView{"n-1": all["n-1"]}, nil, true},
+		"all":                          {server, all, nil, true},
+		"the server does not answer":   {nil, all, nil, false},
+		"the members are not known":    {&agentapi.Server{}, all, nil, false},
+		"one does not answer":          {server, map[string]agentapi.PeerView{"n-1": all["n-1"]}, []string{"n-2"}, true},
+		"one has no end":               {server, with(agentapi.PeerView{Channel: agentapi.TaskOff}), []string{"n-2"}, true},
+		"the channel of one may go on": {server, with(agentapi.PeerView{ChannelUntil: "0-1-7"}), []string{"n-2"}, true},
+		"one has another end":          {server, with(agentapi.PeerView{ChannelUntil: "0-1-9", ChannelFenced: true}), []string{"n-2"}, true},
+		"one that has left does not count": {&agentapi.Server{Group: server.Group[:2]},
+			map[string]agentapi.PeerView{"n-1": all["n-1"]}, nil, true},
 	} {
 		if got, known := Unfenced("n-0", tc.server, tc.others, "0-1-7"); !slices.Equal(got, tc.want) || known != tc.known {
 			t.Errorf("%s: %v, %v", name, got, known)
@@ -127,12 +131,13 @@ func TestChannelEnd(t *testing.T) {
 		end  string
 		stop bool
 	}{
-		"follows":                 {},
-		"is cut over":             {agentapi.Follow{Until: "0-1-7"}, "0-1-7", false},
-		"is held":                 {agentapi.Follow{Hold: agentapi.HoldNow, HoldEnds: now.Add(time.Second)}, "", true},
-		"is held at a position":   {agentapi.Follow{Hold: "0-1-5", HoldEnds: now.Add(time.Second)}, "0-1-5", false},
-		"was held for long":       {agentapi.Follow{Hold: agentapi.HoldNow, HoldEnds: now}, "", false},
-		"is cut over, being held": {agentapi.Follow{Until: "0-1-7", Hold: "0-1-5", HoldEnds: now.Add(time.Second)}, "0-1-7", false},
+		"follows":               {},
+		"is cut over":           {agentapi.Follow{Until: "0-1-7"}, "0-1-7", false},
+		"is held":               {agentapi.Follow{Hold: agentapi.HoldNow, HoldEnds: now.Add(time.Second)}, "", true},
+		"is held at a position": {agentapi.Follow{Hold: "0-1-5", HoldEnds: now.Add(time.Second)}, "0-1-5", false},
+		"was held for long":     {agentapi.Follow{Hold: agentapi.HoldNow, HoldEnds: now}, "", false},
+		"is cut over, being held": {agentapi.Follow{Until: "0-1-7", Hold: "0-1-5", HoldEnds: now.Add(time.Second)},
+			"0-1-7", false},
 	} {
 		if end, stop := ChannelEnd(tc.of, now); end != tc.end || stop != tc.stop {
 			t.Errorf("%s: %q, %v", name, end, stop)
