@@ -59,6 +59,7 @@ type archiver struct {
 	stored  time.Time         // when the store was reported that
 	known   time.Time         // when at was the end of the archive
 	view    string            // in which nodes had committed nothing after at, "" when it is not known
+	from    string            // the node that has given the last transaction of at, "" when it is not known
 }
 
 // unsure is the transaction before a hole that is not explained, and since when that is so.
@@ -158,7 +159,7 @@ func (a *archiver) session(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.at, a.loaded, a.view, a.through = at, true, "", binlog.Later(at.Through, idle)
+		a.at, a.loaded, a.view, a.from, a.through = at, true, "", "", binlog.Later(at.Through, idle)
 		a.reports.archived(at)
 		say("the archive ends at %s, in the segment %d", at.Last, at.Number)
 	}
@@ -319,16 +320,21 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	if confirmed {
 		h.Through = now
 	}
+	if h.LastSum, err = contentOf(ctx, n, at); err == nil {
+		h.BeforeLast = preceding(at.last)
+	} else {
+		say("the content of %s is not known, and another node is not compared with it: %v", at.last, err)
+	}
 	if err := a.upload(ctx, h, nil); err != nil {
 		return err
 	}
-	a.view = at.view
+	a.view, a.from = at.view, n.name()
 	// Not at once: if no node goes on from there either, the store would fill up with beginnings.
 	return begun{fmt.Errorf("the archive begins at %s: %s", at.last, why)}
 }
 
 // follow archives what a node gives. After days without a write, a node has the last transaction's number, and not its
-// content any more. It is in the line of history of the archive, and need not be compared.
+// content any more. What comes next is compared with other nodes then.
 func (a *archiver) follow(ctx context.Context, n source, all around, now position) error {
 	err := a.followFrom(ctx, n, all, now, a.at.resume())
 	var gone purged
@@ -348,7 +354,7 @@ func (a *archiver) followFrom(ctx context.Context, n source, all around, now pos
 	defer cancel()
 	defer a.reports.numbered(nil)
 	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast,
-		verify: from != a.at.Last, numbers: newNumbers(n, all.synced)}
+		sum: a.at.LastSum, sure: a.from == n.name(), verify: from != a.at.Last, numbers: newNumbers(n, all.synced)}
 	defer r.drop()
 	say("following %s from %s", n.name(), from)
 	err = r.read(ctx)

@@ -3,6 +3,7 @@ package archiver
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
@@ -122,4 +123,47 @@ func TestRightAfterARecovery(t *testing.T) {
 			w.expect(want)
 		})
 	}
+}
+
+// TestHoleBeforeAStart: what two nodes lack is a number of theirs. A server that was started may have another
+// transaction by the next one, and lack the one between.
+func TestHoleBeforeAStart(t *testing.T) {
+	play(t, func(w *world) {
+		w.commit(6)
+		w.pass(3 * interval)
+		for _, s := range []*server{w.b, w.c} { // made on a, which is followed, and is started again
+			s.commit(8)
+		}
+		for _, s := range w.servers() {
+			s.do(func() { s.view = "after a was started" })
+		}
+		w.a.restart()
+		w.commitNumbered(20, func(s *server) uint64 {
+			if s == w.a {
+				return 8
+			}
+			return 10
+		})
+		w.pass(2 * time.Minute)
+		w.expect("@5 6-6 8-10")
+	})
+}
+
+// TestBeginsAtAContent: where the archive begins, a node that has another transaction by that number is not followed.
+func TestBeginsAtAContent(t *testing.T) {
+	play(t, func(w *world) {
+		w.a.fail("for a moment")
+		w.a.commitAs(gtid(6), "X")
+		w.a.commitAs(gtid(7), "Y")
+		for _, s := range []*server{w.b, w.c} { // they are behind by one
+			s.do(func() { s.log = s.log[:len(s.log)-3] })
+			s.commitAs(gtid(5), "X")
+			s.commitAs(gtid(6), "Y")
+		}
+		w.pass(10 * interval)
+		w.expect("@5")
+		w.a.fail("")
+		w.pass(time.Minute)
+		w.expect("@5 6-7")
+	})
 }

@@ -23,7 +23,8 @@ type reader struct {
 	last   binlog.GTID // the last transaction that was read to its end
 	before binlog.GTID // the one before it
 	near   bool        // last was read from the file of the binary log that is read now
-	sum    string      // of the content of last
+	sum    string      // of the content of last, "" when it is not known
+	sure   bool        // last is known to be the transaction of that number on this node
 	seqno  int64       // of last, 0 when it is not known
 	hole   *binlog.Hole
 	raw    rawTimes
@@ -248,11 +249,11 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 			return refusal{fmt.Errorf(
 				"the transaction %s is another one here than in the archive: the cluster has lost it, and gone on", t.GTID)}
 		}
-		r.verify, r.sum, r.seqno = false, t.Sum, t.Seqno
+		r.verify, r.sure, r.seqno = false, true, t.Seqno
 		r.accepted()
 		return nil
 	}
-	if first && r.hole == nil && r.view != r.at0.view && !r.adjoins(t.Seqno) {
+	if first && !(r.sure && r.view == r.at0.view) && !r.adjoins(t.Seqno) {
 		if err := r.isNext(ctx, t); err != nil {
 			return err
 		}
@@ -270,7 +271,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 	}
 	h.AddAnchor(t.GTID.Seq, t.Seqno)
 	h.BeforeLast, h.Last, h.LastSum, h.Seqno = r.last, t.GTID, t.Sum, t.Seqno
-	r.last, r.before, r.sum, r.seqno = t.GTID, r.last, t.Sum, t.Seqno
+	r.last, r.before, r.sum, r.seqno, r.sure = t.GTID, r.last, t.Sum, t.Seqno, true
 	if r.open.bytes >= maxSegment || len(h.Holes) >= binlog.MaxHoles {
 		return r.flush(ctx, time.Time{})
 	}
@@ -314,6 +315,7 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		if err := r.upload(ctx, h, r.open); err != nil {
 			return err
 		}
+		r.from = r.node.name()
 		if r.view = ""; !through.IsZero() {
 			r.view = r.at0.view
 		}

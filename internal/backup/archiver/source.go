@@ -3,6 +3,8 @@ package archiver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -69,30 +71,60 @@ type known struct {
 	sum string // of its content, "" when it is not known
 }
 
-// lacks asks a node what it has between two transactions. before is the one before the first of them, if it is known.
-// A number names the same transaction only where the content is the same.
-func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) policy.Asked {
-	from := last.GTID
-	if before != (binlog.GTID{}) {
-		from = before
-	}
-	a := after(ctx, n, from, last, next)
-	if a.Answer == policy.Purged && from != last.GTID && next.sum != "" {
-		return after(ctx, n, last.GTID, last, next) // it may have what comes next all the same
-	}
-	return a
+// preceding is the number before that of a transaction. A node that lacks it refuses it.
+func preceding(g binlog.GTID) binlog.GTID {
+	g.Seq--
+	return g
 }
 
-// after asks a node what it has after a transaction that is last, or the one before it.
-func after(ctx context.Context, n source, from binlog.GTID, last, next known) policy.Asked {
+// contentOf reads the last transaction of a node, and returns the checksum of its content.
+func contentOf(ctx context.Context, n source, at position) (sum string, err error) {
+	if at.last.Seq <= 1 {
+		return "", errors.New("it is the first one")
+	}
+	s, err := n.open(append(slices.Clone(at.others), preceding(at.last).String()))
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	var group binlog.Grouper
+	for end := time.Now().Add(askTime); time.Now().Before(end); {
+		e, err := s.event(ctx, time.Second)
+		if err != nil {
+			return "", err
+		}
+		if e == nil {
+			continue
+		}
+		kind, err := group.See(e)
+		if err != nil {
+			return "", err
+		}
+		switch t := group.Done(); {
+		case kind == binlog.Begin && t.GTID.Domain == at.last.Domain && t.GTID != at.last:
+			return "", fmt.Errorf("%s comes in its place", t.GTID)
+		case kind == binlog.End && t.GTID == at.last:
+			return t.Sum, nil
+		}
+	}
+	return "", errors.New("it is not given")
+}
+
+// lacks asks a node what it has between two transactions. before is the one before the first of them. A number names
+// the same transaction only where the content is the same: where it is not known, or not given any more, nothing is
+// shown.
+func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) policy.Asked {
 	answer := func(a policy.Answer, why string) policy.Asked {
 		return policy.Asked{Node: n.name(), Answer: a, Why: why}
+	}
+	if before == (binlog.GTID{}) || last.sum == "" {
+		return answer(policy.Purged, "the content of "+last.String()+" is not known")
 	}
 	at, err := n.position(ctx)
 	if err != nil {
 		return answer(policy.Unknown, err.Error())
 	}
-	s, err := n.open(append(at.others, from.String()))
+	s, err := n.open(append(at.others, before.String()))
 	var no refusal
 	switch {
 	case errors.As(err, &no):
@@ -124,6 +156,7 @@ type question struct {
 	last, next known
 	group      binlog.Grouper
 	near       bool // the last event of a transaction was that of last, in the same file
+	same       bool // last was seen, and has the same content
 }
 
 func (q *question) see(e binlog.Event) (a policy.Answer, why string, ok bool) {
@@ -138,6 +171,8 @@ func (q *question) see(e binlog.Event) (a policy.Answer, why string, ok bool) {
 		q.near = g == q.last.GTID
 	case kind == binlog.Begin && g.Server == q.last.Server && g.Seq < q.next.Seq:
 		return policy.Has, g.String(), true
+	case kind == binlog.Begin && !q.same:
+		return policy.Differs, "", true
 	case kind == binlog.Begin && g == q.next.GTID && q.next.sum != "": // seen to its end
 	case kind == binlog.Begin && q.next.sum != "": // of another number
 		return policy.Has, g.String(), true
@@ -145,8 +180,10 @@ func (q *question) see(e binlog.Event) (a policy.Answer, why string, ok bool) {
 		return policy.Lacks, "", true
 	case kind == binlog.Begin:
 		return policy.Purged, "its binary log was begun anew in between", true
-	case kind == binlog.End && g == q.last.GTID && q.last.sum != "" && t.Sum != q.last.sum:
+	case kind == binlog.End && g == q.last.GTID && t.Sum != q.last.sum:
 		return policy.Differs, "", true
+	case kind == binlog.End && g == q.last.GTID:
+		q.same = true
 	case kind == binlog.End && g == q.next.GTID && t.Sum == q.next.sum:
 		return policy.Lacks, "", true
 	case kind == binlog.End && g == q.next.GTID:

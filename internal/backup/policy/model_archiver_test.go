@@ -17,6 +17,7 @@ type archiver struct {
 	view    int       // in which nodes had committed nothing after at, 0 when it is not known
 	refused [3]bool   // nodes that do not go on from there
 	alike   [3]bool   // nodes that a transaction of the stream was compared with
+	from    int       // the node that has given the last transaction, from 1 on; 0 when it is not known
 	at      binlog.Head
 	through time.Time
 	unsure  time.Time // since when a hole is not explained
@@ -25,14 +26,16 @@ type archiver struct {
 	node  int
 	line  binlog.Line
 	near  bool // the last transaction was read in this stream
+	sure  bool // the last transaction is known to be the node's of that number
 	read  []entry
+	hole  *binlog.Hole // before the next transaction
 	holes []binlog.Hole
 }
 
 func (a *archiver) kill() { *a = archiver{} }
 
 // drop forgets what was read.
-func (a *archiver) drop() { a.open, a.read, a.holes = false, nil, nil }
+func (a *archiver) drop() { a.open, a.read, a.hole, a.holes = false, nil, nil, nil }
 
 // step does the next thing of an archiver, with a node that it may choose.
 func (w *world) step(i, nodeIndex int) {
@@ -83,7 +86,7 @@ func (w *world) openStream(a *archiver, n int) {
 		}
 		return
 	}
-	near := a.at.BeforeLast != (binlog.GTID{}) && a.at.BeforeLast.Seq >= w.purgedTo(n)
+	near := w.gives(n, a.at.BeforeLast)
 	if near && !w.same(a, n) && !w.unchecked { // it is read again, and compared
 		a.refused[n] = true
 		if !w.anyLeft(a) {
@@ -92,6 +95,12 @@ func (w *world) openStream(a *archiver, n int) {
 		return
 	}
 	a.open, a.node, a.line, a.near, a.alike = true, n, w.line().Line, near, [3]bool{}
+	a.sure = near || a.from == n+1
+}
+
+// gives reports whether a node gives what follows a transaction: it has the number, and has not purged what follows.
+func (w *world) gives(n int, after binlog.GTID) bool {
+	return after.Seq >= w.purgedTo(n) && slices.ContainsFunc(w.nodes[n].log, func(e entry) bool { return w.gtid(e) == after })
 }
 
 // same reports whether the transaction that is archived last comes next on a node.
@@ -139,14 +148,24 @@ func (w *world) next(n int, after uint64) (next entry, near, ok bool) {
 	return next, false, false
 }
 
-// numbers reports whether a node gives a number to the transaction that an archiver has read last, as far as that is
-// known.
-func (w *world) numbers(a *archiver, n int, after binlog.GTID) bool {
-	sum := a.at.LastSum
-	if len(a.read) > 0 {
-		sum = fmt.Sprint(a.read[len(a.read)-1].tx)
+// numbers is the answer of a node that does not have the transaction which an archiver has read last, or not by its
+// number, or does not give it any more.
+func (w *world) numbers(a *archiver, n int, after binlog.GTID) (answer policy.Answer, ok bool) {
+	before, sum := a.at.BeforeLast, a.at.LastSum
+	switch k := len(a.read); k {
+	case 0:
+	case 1:
+		before, sum = a.at.Last, fmt.Sprint(a.read[0].tx)
+	default:
+		before, sum = w.gtid(a.read[k-2]), fmt.Sprint(a.read[k-1].tx)
 	}
-	return w.bynumber || sum == "" || slices.ContainsFunc(w.nodes[n].log, func(e entry) bool {
+	switch {
+	case w.bynumber:
+		return policy.Purged, after.Seq >= w.purgedTo(n)
+	case sum == "" || !w.gives(n, before):
+		return policy.Purged, false
+	}
+	return policy.Differs, slices.ContainsFunc(w.nodes[n].log, func(e entry) bool {
 		return w.gtid(e) == after && fmt.Sprint(e.tx) == sum
 	})
 }
@@ -171,14 +190,16 @@ func (w *world) readOne(a *archiver) {
 	}
 	g := w.gtid(next)
 	near = near && (len(a.read) > 0 || a.near)
-	if g.Seq > after.Seq+1 {
-		if !w.explain(a, after, g, near) {
-			return
-		}
-	} else if !near && a.view != w.view && !w.isNext(a, after, next) {
+	if a.hole = nil; g.Seq > after.Seq+1 && !w.explain(a, after, g, near) {
 		return
 	}
-	a.unsure = time.Time{}
+	if !near && !(a.sure && a.view == w.view) && !w.isNext(a, after, next) {
+		return
+	}
+	if a.hole != nil {
+		a.holes = append(a.holes, *a.hole)
+	}
+	a.unsure, a.sure = time.Time{}, true
 	a.read = append(a.read, next)
 	for i := range w.nodes {
 		a.alike[i] = a.alike[i] || slices.ContainsFunc(w.nodes[i].log, func(e entry) bool { return e.tx == next.tx })
@@ -194,15 +215,15 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 	for i := range w.nodes {
 		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Purged}
 		next, inside, ok := w.next(i, after.Seq)
+		answer, same := w.numbers(a, i, after)
 		switch {
 		case i == a.node && near:
 			one.Answer = policy.Lacks
 		case i == a.node:
 		case w.nodes[i].away || !ok:
 			one.Answer, one.Why = policy.Unknown, "away"
-		case after.Seq < w.purgedTo(i):
-		case !w.numbers(a, i, after):
-			one.Answer = policy.Differs
+		case !same:
+			one.Answer = answer
 		case w.gtid(next).Seq < g.Seq:
 			one.Answer = policy.Has
 		case inside:
@@ -213,7 +234,7 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 	v := w.hole(after, g, asked, w.now.Sub(a.unsure) >= maxWaits)
 	switch v.Act {
 	case policy.Follow:
-		a.holes = append(a.holes, binlog.Hole{After: after, Next: g, Why: v.Why})
+		a.hole = &binlog.Hole{After: after, Next: g, Why: v.Why}
 		return true
 	case policy.Begin:
 		n := a.node
@@ -236,15 +257,14 @@ func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
 	for i := range w.nodes {
 		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Has}
 		next, _, ok := w.next(i, after.Seq)
+		answer, same := w.numbers(a, i, after)
 		switch {
 		case i == a.node:
 			continue
 		case w.nodes[i].away || !ok:
 			one.Answer, one.Why = policy.Unknown, "away"
-		case after.Seq < w.purgedTo(i):
-			one.Answer = policy.Purged
-		case !w.numbers(a, i, after):
-			one.Answer = policy.Differs
+		case !same:
+			one.Answer = answer
 		case next.tx == e.tx && next.seq == e.seq:
 			one.Answer = policy.Lacks
 		}
@@ -280,7 +300,21 @@ func (w *world) begin(a *archiver, n int, why string) {
 			h.Through = w.now // another node confirms it
 		}
 	}
-	w.store(a, segment{Head: h})
+	before := last
+	before.Seq--
+	if !w.gives(n, before) { // what it begins at cannot be read
+		before = binlog.GTID{}
+	}
+	if before != (binlog.GTID{}) {
+		for _, e := range w.nodes[n].log {
+			if w.gtid(e) == last {
+				h.BeforeLast, h.LastSum = before, fmt.Sprint(e.tx)
+			}
+		}
+	}
+	if w.store(a, segment{Head: h}) {
+		a.from = n + 1
+	}
 }
 
 // flush stores what was read. With a mark, all that is committed was read.
@@ -345,7 +379,7 @@ func (w *world) flush(a *archiver, mark bool) {
 	h.LastSum = fmt.Sprint(of.txs[len(of.txs)-1])
 	of.Head, a.read, a.holes = h, nil, nil
 	if w.store(a, of) {
-		if a.near = true; mark {
+		if a.near, a.from = true, a.node+1; mark {
 			a.view = w.view
 		}
 		if mark && proved {

@@ -40,6 +40,14 @@ var regressions = map[string][]event{
 	"an archiver that begins goes on from an earlier time than was stored": {
 		{2, 92, 417}, {12, 968, 426}, {6, 240, 327}, {10, 792, 81}, {9, 950, 94}, {22, 911, 203}, {17, 569, 312},
 		{4, 747, 615}, {23, 326, 586}},
+	"two nodes lack a number, and it is another transaction that the third one has by the next": {
+		{0, 602, 269}, {13, 107, 50}, {7, 836, 645}, {22, 879, 582}, {24, 106, 272}, {13, 280, 529}, {14, 908, 651},
+		{3, 653, 739}, {9, 649, 945}},
+	"a hole is before the first transaction of a server that was started": {
+		{0, 0, 0}, {3, 0, 9}, {12, 0, 0}, {0, 0, 0}, {3, 0, 6}, {8, 0, 1}, {13, 0, 0}, {24, 1, 4}, {13, 0, 0}, {14, 2, 0},
+		{3, 0, 7}, {8, 0, 1}},
+	"the archive begins at a number that is another transaction on the node that is followed": {
+		{0, 0, 0}, {24, 1, 4}, {0, 0, 0}, {12, 0, 0}, {3, 0, 9}, {0, 0, 0}, {0, 0, 0}, {3, 0, 7}, {8, 0, 1}},
 	"a transaction is the last one before a gap, and a backup has more that is in no binary log": {
 		{1, 297, 836}, {3, 676, 939}, {14, 173, 438}, {17, 923, 464}, {12, 89, 848}, {1, 911, 99}, {7, 323, 55}},
 }
