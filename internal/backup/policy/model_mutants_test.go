@@ -28,8 +28,16 @@ var known = map[string][]event{
 	// A client names a time two hours later.
 	"a client's time is believed (8)": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {17, 4, 4}, {3, 0, 3}, {8, 0, 0}, {11, 19, 0},
 		{0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {11, 19, 0}},
-	"retention keeps the last backup of before its window alone": regressions["the last backup of before retention's "+
-		"window is of a line of history that was lost"],
+	// The last backup of before the window is of a line of history that was lost.
+	"retention keeps the last backup of before its window alone": {{2, 953, 13}, {12, 786, 764}, {12, 779, 488},
+		{20, 971, 841}, {20, 523, 57}, {0, 220, 851}, {20, 299, 59}, {23, 392, 333}, {17, 238, 930}, {7, 51, 119},
+		{20, 41, 363}, {23, 385, 972}},
+	// Nodes number on from different transactions that they lack.
+	"nodes are asked by number alone": {{14, 850, 570}, {24, 282, 152}, {15, 223, 708}, {12, 748, 375}, {7, 483, 446},
+		{24, 71, 914}, {24, 951, 46}, {14, 284, 941}, {4, 837, 271}, {0, 250, 513}, {7, 17, 312}},
+	"a base is before a segment by number": {{1, 795, 508}, {13, 503, 633}, {24, 910, 538}, {24, 895, 860}, {3, 659, 310},
+		{12, 824, 72}, {24, 921, 826}, {14, 63, 261}, {0, 449, 620}, {6, 541, 918}, {8, 549, 964}, {24, 720, 937},
+		{7, 699, 102}, {9, 643, 243}},
 	// The backup that is relied on becomes an earlier one.
 	"a manifest is read once": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {12, 0, 0}, {20, 3, 0},
 		{20, 3, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 0, 0}, {19, 0, 0},
