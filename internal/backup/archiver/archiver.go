@@ -271,68 +271,6 @@ func (a *archiver) choose(synced []source) (best source) {
 	return best
 }
 
-// beginAnew is called when no node that serves goes on from the archive.
-func (a *archiver) beginAnew(ctx context.Context, synced []source, away map[string]string) error {
-	var whys []string
-	for _, n := range synced {
-		whys = append(whys, n.name()+": "+a.refused[n.name()])
-	}
-	slices.Sort(whys)
-	if wait := refusedTime - time.Since(a.since); len(away) > 0 && wait > 0 {
-		a.refused = map[string]string{} // they are asked again, and with them those that are away now
-		return fmt.Errorf("no node that serves has what follows %s; %d others are waited for, for %s: %v", a.at.Last,
-			len(away), wait.Round(time.Second), whys)
-	}
-	say("a gap: %v", whys)
-	return a.begin(ctx, synced[0], synced, fmt.Sprintf("no node had what follows: %v", whys))
-}
-
-// begin has the archive begin where a node is now.
-func (a *archiver) begin(ctx context.Context, n source, all []source, why string) error {
-	now := time.Now().UTC()
-	at, err := n.position(ctx)
-	if err != nil {
-		return err
-	}
-	if at.last == (binlog.GTID{}) {
-		return errors.New(
-			"nothing was written to the cluster since its binary log is on: the archive begins with the first transaction")
-	}
-	if len(at.Lines) == 0 || !at.Lines[0].Known() {
-		return fmt.Errorf("%s does not report its line of history: the archive begins when it does", n.name())
-	}
-	h := binlog.Head{Begins: true, Why: why, Last: at.last, Seqno: at.seqno, Chain: a.at.Number + 1, Lines: at.Lines[:1],
-		Foreign: at.foreign, From: at.seqno}
-	confirmed := len(all) == 1 && len(a.task.Nodes) == 1 // otherwise by another node
-	for _, other := range all {
-		if other.name() == n.name() {
-			continue
-		}
-		if there, err := other.position(ctx); err == nil {
-			confirmed = confirmed || !there.last.Follows(at.last)
-			h.Foreign, h.From = append(h.Foreign, policy.Foreign(h, there.foreign)...), max(h.From, there.seqno)
-		}
-	}
-	if len(h.Foreign) > binlog.MaxForeign {
-		return fmt.Errorf("%s has the transactions of %d other servers, and an archive is made of a cluster with up to %d",
-			n.name(), len(h.Foreign), binlog.MaxForeign)
-	}
-	if confirmed {
-		h.Through = now
-	}
-	if h.LastSum, err = contentOf(ctx, n, at); err == nil {
-		h.BeforeLast = preceding(at.last)
-	} else {
-		say("the content of %s is not known, and another node is not compared with it: %v", at.last, err)
-	}
-	if err := a.upload(ctx, h, nil); err != nil {
-		return err
-	}
-	a.view, a.from = at.view, n.name()
-	// Not at once: if no node goes on from there either, the store would fill up with beginnings.
-	return begun{fmt.Errorf("the archive begins at %s: %s", at.last, why)}
-}
-
 // follow archives what a node gives. After days without a write, a node has the last transaction's number, and not its
 // content any more. What comes next is compared with other nodes then.
 func (a *archiver) follow(ctx context.Context, n source, all around, now position) error {

@@ -110,6 +110,11 @@ func (n *numbers) here(node string, g binlog.GTID) binlog.GTID {
 	return g
 }
 
+// compared reports whether a transaction of another node was compared in this session.
+func (n *numbers) compared(node string) bool {
+	return slices.ContainsFunc(n.nodes, func(c *compared) bool { return c.name() == node && c.known })
+}
+
 // skew is how the numbers differ, nil while none are known to.
 func (n *numbers) skew() *task.Skew {
 	var known []policy.Number

@@ -35,6 +35,7 @@ type reader struct {
 
 	numbers *numbers
 	alone   error       // why no other node confirms what this one has
+	alike   bool        // the one that confirms it was compared, or there is no other one
 	idle    bool        // the node gives nothing now
 	mark    binlog.GTID // what the node had committed at asked
 	asked   time.Time
@@ -175,6 +176,7 @@ func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, 
 			continue
 		}
 		at, err := other.position(ctx)
+		r.alike = r.numbers.compared(other.name())
 		if g := r.numbers.here(other.name(), at.last); err == nil && g.Follows(last) {
 			return g, nil
 		}
@@ -186,7 +188,7 @@ func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, 
 	for name, why := range r.all.away {
 		errs = append(errs, name+": "+why)
 	}
-	if len(errs) == 0 {
+	if r.alike = len(errs) == 0; r.alike {
 		return last, nil
 	}
 	slices.Sort(errs)
@@ -316,7 +318,7 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 			return err
 		}
 		r.from = r.node.name()
-		if r.view = ""; !through.IsZero() {
+		if r.view = ""; !through.IsZero() && r.alike {
 			r.view = r.at0.view
 		}
 		r.drop()
@@ -334,7 +336,9 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		r.stored = time.Now()
 		r.reports.through(through)
 	}
-	r.view, r.archiver.through = r.at0.view, binlog.Later(r.archiver.through, through)
+	if r.archiver.through = binlog.Later(r.archiver.through, through); r.alike {
+		r.view = r.at0.view
+	}
 	r.reports.idle(r.last)
 	return nil
 }

@@ -16,7 +16,8 @@ type archiver struct {
 	known   time.Time // when at was the end of the archive
 	view    int       // in which nodes had committed nothing after at, 0 when it is not known
 	refused [3]bool   // nodes that do not go on from there
-	alike   [3]bool   // nodes that a transaction of the stream was compared with
+	alike   [3]bool   // nodes that a transaction was compared with which was made since the stream was opened
+	opened  int       // how many transactions there were then
 	from    int       // the node that has given the last transaction, from 1 on; 0 when it is not known
 	at      binlog.Head
 	through time.Time
@@ -94,7 +95,7 @@ func (w *world) openStream(a *archiver, n int) {
 		}
 		return
 	}
-	a.open, a.node, a.line, a.near, a.alike = true, n, w.line().Line, near, [3]bool{}
+	a.open, a.node, a.line, a.near, a.alike, a.opened = true, n, w.line().Line, near, [3]bool{}, len(w.all)
 	a.sure = near || a.from == n+1
 }
 
@@ -148,28 +149,6 @@ func (w *world) next(n int, after uint64) (next entry, near, ok bool) {
 	return next, false, false
 }
 
-// numbers is the answer of a node that does not have the transaction which an archiver has read last, or not by its
-// number, or does not give it any more.
-func (w *world) numbers(a *archiver, n int, after binlog.GTID) (answer policy.Answer, ok bool) {
-	before, sum := a.at.BeforeLast, a.at.LastSum
-	switch k := len(a.read); k {
-	case 0:
-	case 1:
-		before, sum = a.at.Last, fmt.Sprint(a.read[0].tx)
-	default:
-		before, sum = w.gtid(a.read[k-2]), fmt.Sprint(a.read[k-1].tx)
-	}
-	switch {
-	case w.bynumber:
-		return policy.Purged, after.Seq >= w.purgedTo(n)
-	case sum == "" || !w.gives(n, before):
-		return policy.Purged, false
-	}
-	return policy.Differs, slices.ContainsFunc(w.nodes[n].log, func(e entry) bool {
-		return w.gtid(e) == after && fmt.Sprint(e.tx) == sum
-	})
-}
-
 // readOne takes the next transaction of a stream.
 func (w *world) readOne(a *archiver) {
 	if w.nodes[a.node].away {
@@ -202,89 +181,9 @@ func (w *world) readOne(a *archiver) {
 	a.unsure, a.sure = time.Time{}, true
 	a.read = append(a.read, next)
 	for i := range w.nodes {
-		a.alike[i] = a.alike[i] || slices.ContainsFunc(w.nodes[i].log, func(e entry) bool { return e.tx == next.tx })
+		a.alike[i] = a.alike[i] || next.tx >= a.opened &&
+			slices.ContainsFunc(w.nodes[i].log, func(e entry) bool { return e.tx == next.tx })
 	}
-}
-
-// explain asks all nodes about a hole.
-func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
-	if a.unsure.IsZero() {
-		a.unsure = w.now
-	}
-	var asked []policy.Asked
-	for i := range w.nodes {
-		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Purged}
-		next, inside, ok := w.next(i, after.Seq)
-		answer, same := w.numbers(a, i, after)
-		switch {
-		case i == a.node && near:
-			one.Answer = policy.Lacks
-		case i == a.node:
-		case w.nodes[i].away || !ok:
-			one.Answer, one.Why = policy.Unknown, "away"
-		case !same:
-			one.Answer = answer
-		case w.gtid(next).Seq < g.Seq:
-			one.Answer = policy.Has
-		case inside:
-			one.Answer = policy.Lacks
-		}
-		asked = append(asked, one)
-	}
-	v := w.hole(after, g, asked, w.now.Sub(a.unsure) >= maxWaits)
-	switch v.Act {
-	case policy.Follow:
-		a.hole = &binlog.Hole{After: after, Next: g, Why: v.Why}
-		return true
-	case policy.Begin:
-		n := a.node
-		w.flush(a, false)
-		a.drop()
-		w.begin(a, n, v.Why)
-	case policy.Refuse:
-		w.flush(a, false)
-		a.drop()
-	}
-	return false
-}
-
-// isNext asks the other nodes whether a transaction is the next one there, too.
-func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
-	if a.unsure.IsZero() {
-		a.unsure = w.now
-	}
-	var asked []policy.Asked
-	for i := range w.nodes {
-		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Has}
-		next, _, ok := w.next(i, after.Seq)
-		answer, same := w.numbers(a, i, after)
-		switch {
-		case i == a.node:
-			continue
-		case w.nodes[i].away || !ok:
-			one.Answer, one.Why = policy.Unknown, "away"
-		case !same:
-			one.Answer = answer
-		case next.tx == e.tx && next.seq == e.seq:
-			one.Answer = policy.Lacks
-		}
-		asked = append(asked, one)
-	}
-	v, n := w.first(after, w.gtid(e), asked, w.now.Sub(a.unsure) >= maxWaits), a.node
-	if v.Act == policy.Follow {
-		return true
-	}
-	if v.Act != policy.Wait {
-		w.flush(a, false)
-		a.drop()
-	}
-	if v.Act == policy.Refuse {
-		a.refused[n] = true
-	}
-	if v.Act == policy.Begin || v.Act == policy.Refuse && !w.anyLeft(a) {
-		w.begin(a, n, v.Why)
-	}
-	return false
 }
 
 // begin has the archive begin, or begin anew.
@@ -333,10 +232,10 @@ func (w *world) flush(a *archiver, mark bool) {
 	if len(a.read) > 0 {
 		at = w.gtid(a.read[len(a.read)-1])
 	}
-	confirmed, proved := false, true
+	confirmed, compared, proved := false, false, true
 	for i := range w.nodes { // another node is asked: what was made here with sql_log_bin=0 is not in the log here
 		if there, _ := w.position(i); i != a.node && !w.nodes[i].away && !confirmed {
-			confirmed = true
+			confirmed, compared = true, a.alike[i]
 			// Until a transaction was compared, a node that is behind may lack what this one lacks, and not show it.
 			ahead := w.nodes[i].ahead - w.nodes[a.node].ahead
 			if proved = ahead == 0 || a.alike[i]; a.alike[i] && !w.bynumber {
@@ -349,7 +248,10 @@ func (w *world) flush(a *archiver, mark bool) {
 	if len(a.read) == 0 {
 		if mark && w.segments[a.at.Number].Checksum == a.at.Checksum {
 			w.through = binlog.Through{Time: w.now, Last: a.at.Last, Segment: a.at.Number}
-			if a.view, a.through = w.view, w.now; proved {
+			if a.through = w.now; compared {
+				a.view = w.view
+			}
+			if proved {
 				w.mark()
 			}
 		}
@@ -379,7 +281,7 @@ func (w *world) flush(a *archiver, mark bool) {
 	h.LastSum = fmt.Sprint(of.txs[len(of.txs)-1])
 	of.Head, a.read, a.holes = h, nil, nil
 	if w.store(a, of) {
-		if a.near, a.from = true, a.node+1; mark {
+		if a.near, a.from = true, a.node+1; mark && compared {
 			a.view = w.view
 		}
 		if mark && proved {

@@ -48,6 +48,9 @@ var regressions = map[string][]event{
 		{3, 0, 7}, {8, 0, 1}},
 	"the archive begins at a number that is another transaction on the node that is followed": {
 		{0, 0, 0}, {24, 1, 4}, {0, 0, 0}, {12, 0, 0}, {3, 0, 9}, {0, 0, 0}, {0, 0, 0}, {3, 0, 7}, {8, 0, 1}},
+	"a node confirms what another one has, and counts transactions from before it was started": {
+		{0, 429, 228}, {0, 150, 192}, {14, 362, 991}, {3, 154, 209}, {12, 583, 763}, {24, 360, 524}, {5, 83, 27},
+		{9, 345, 660}, {1, 73, 955}, {6, 307, 608}, {8, 451, 145}},
 	"a transaction is the last one before a gap, and a backup has more that is in no binary log": {
 		{1, 297, 836}, {3, 676, 939}, {14, 173, 438}, {17, 923, 464}, {12, 89, 848}, {1, 911, 99}, {7, 323, 55}},
 }

@@ -1,0 +1,112 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+)
+
+// numbers is the answer of a node that does not have the transaction which an archiver has read last, or not by its
+// number, or does not give it any more.
+func (w *world) numbers(a *archiver, n int, after binlog.GTID) (answer policy.Answer, ok bool) {
+	before, sum := a.at.BeforeLast, a.at.LastSum
+	switch k := len(a.read); k {
+	case 0:
+	case 1:
+		before, sum = a.at.Last, fmt.Sprint(a.read[0].tx)
+	default:
+		before, sum = w.gtid(a.read[k-2]), fmt.Sprint(a.read[k-1].tx)
+	}
+	switch {
+	case w.bynumber:
+		return policy.Purged, after.Seq >= w.purgedTo(n)
+	case sum == "" || !w.gives(n, before):
+		return policy.Purged, false
+	}
+	return policy.Differs, slices.ContainsFunc(w.nodes[n].log, func(e entry) bool {
+		return w.gtid(e) == after && fmt.Sprint(e.tx) == sum
+	})
+}
+
+// explain asks all nodes about a hole.
+func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
+	if a.unsure.IsZero() {
+		a.unsure = w.now
+	}
+	var asked []policy.Asked
+	for i := range w.nodes {
+		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Purged}
+		next, inside, ok := w.next(i, after.Seq)
+		answer, same := w.numbers(a, i, after)
+		switch {
+		case i == a.node && near:
+			one.Answer = policy.Lacks
+		case i == a.node:
+		case w.nodes[i].away || !ok:
+			one.Answer, one.Why = policy.Unknown, "away"
+		case !same:
+			one.Answer = answer
+		case w.gtid(next).Seq < g.Seq:
+			one.Answer = policy.Has
+		case inside:
+			one.Answer = policy.Lacks
+		}
+		asked = append(asked, one)
+	}
+	v := w.hole(after, g, asked, w.now.Sub(a.unsure) >= maxWaits)
+	switch v.Act {
+	case policy.Follow:
+		a.hole = &binlog.Hole{After: after, Next: g, Why: v.Why}
+		return true
+	case policy.Begin:
+		n := a.node
+		w.flush(a, false)
+		a.drop()
+		w.begin(a, n, v.Why)
+	case policy.Refuse:
+		w.flush(a, false)
+		a.drop()
+	}
+	return false
+}
+
+// isNext asks the other nodes whether a transaction is the next one there, too.
+func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
+	if a.unsure.IsZero() {
+		a.unsure = w.now
+	}
+	var asked []policy.Asked
+	for i := range w.nodes {
+		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Has}
+		next, _, ok := w.next(i, after.Seq)
+		answer, same := w.numbers(a, i, after)
+		switch {
+		case i == a.node:
+			continue
+		case w.nodes[i].away || !ok:
+			one.Answer, one.Why = policy.Unknown, "away"
+		case !same:
+			one.Answer = answer
+		case next.tx == e.tx && next.seq == e.seq:
+			one.Answer = policy.Lacks
+		}
+		asked = append(asked, one)
+	}
+	v, n := w.first(after, w.gtid(e), asked, w.now.Sub(a.unsure) >= maxWaits), a.node
+	if v.Act == policy.Follow {
+		return true
+	}
+	if v.Act != policy.Wait {
+		w.flush(a, false)
+		a.drop()
+	}
+	if v.Act == policy.Refuse {
+		a.refused[n] = true
+	}
+	if v.Act == policy.Begin || v.Act == policy.Refuse && !w.anyLeft(a) {
+		w.begin(a, n, v.Why)
+	}
+	return false
+}
