@@ -101,7 +101,8 @@ func (w *world) openStream(a *archiver, n int) {
 
 // gives reports whether a node gives what follows a transaction: it has the number, and has not purged what follows.
 func (w *world) gives(n int, after binlog.GTID) bool {
-	return after.Seq >= w.purgedTo(n) && slices.ContainsFunc(w.nodes[n].log, func(e entry) bool { return w.gtid(e) == after })
+	return after.Seq >= w.purgedTo(n) &&
+		slices.ContainsFunc(w.nodes[n].log, func(e entry) bool { return w.gtid(e) == after })
 }
 
 // same reports whether the transaction that is archived last comes next on a node.
