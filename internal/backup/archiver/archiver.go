@@ -225,6 +225,11 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 	case policy.Wait:
 		return fmt.Errorf("%s: %s", node.name(), v.Why)
 	case policy.Continue:
+		idle, err := a.store.idle(ctx, a.at) // another archiver may have stored a later one
+		if err != nil {
+			return err
+		}
+		a.through = binlog.Later(a.through, idle)
 		h := binlog.Head{Continues: true, Why: "the history goes on in another line", Lines: v.Lines, Last: a.at.Last,
 			BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum,
 			Seqno: a.at.Seqno, LastTime: a.at.LastTime, Through: a.through}

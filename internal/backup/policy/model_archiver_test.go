@@ -47,9 +47,7 @@ func (w *world) step(i, nodeIndex int) {
 		all := w.archive().Numbers
 		if a.loaded, a.known = true, w.now; len(all) > 0 {
 			a.at = w.segments[all[len(all)-1]].Head
-			if a.through = a.at.Through; w.through.Segment == a.at.Number && w.through.Last == a.at.Last {
-				a.through = binlog.Later(a.through, w.through.Time)
-			}
+			a.through = binlog.Later(a.at.Through, w.idle(a.at))
 		}
 	case !a.open:
 		w.openStream(a, nodeIndex)
@@ -72,6 +70,7 @@ func (w *world) openStream(a *archiver, n int) {
 		w.begin(a, n, v.Why)
 		return
 	case policy.Continue:
+		a.through = binlog.Later(a.through, w.idle(a.at)) // another archiver may have stored a later one
 		w.store(a, segment{Head: binlog.Head{Continues: true, Lines: v.Lines, Last: a.at.Last, Seqno: a.at.Seqno,
 			BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum, LastTime: a.at.LastTime, Through: a.through}})
 		return
@@ -97,6 +96,14 @@ func (w *world) openStream(a *archiver, n int) {
 	}
 	a.open, a.node, a.line, a.near, a.alike, a.opened = true, n, w.line().Line, near, [3]bool{}, len(w.all)
 	a.sure = near || a.from == n+1
+}
+
+// idle is until when nothing was written after a place, as far as it is stored.
+func (w *world) idle(at binlog.Head) (t time.Time) {
+	if w.through.Segment == at.Number && w.through.Last == at.Last {
+		t = w.through.Time
+	}
+	return t
 }
 
 // gives reports whether a node gives what follows a transaction: it has the number, and has not purged what follows.

@@ -51,6 +51,9 @@ var regressions = map[string][]event{
 	"a node confirms what another one has, and counts transactions from before it was started": {
 		{0, 429, 228}, {0, 150, 192}, {14, 362, 991}, {3, 154, 209}, {12, 583, 763}, {24, 360, 524}, {5, 83, 27},
 		{9, 345, 660}, {1, 73, 955}, {6, 307, 608}, {8, 451, 145}},
+	"another archiver than the one that reported a time goes on in the next line of history": {
+		{2, 94, 489}, {5, 758, 407}, {10, 884, 592}, {22, 660, 282}, {3, 887, 883}, {10, 426, 311}, {9, 14, 954},
+		{24, 841, 845}, {24, 660, 314}, {22, 279, 498}, {14, 380, 715}, {17, 176, 519}, {4, 479, 305}, {22, 983, 915}},
 	"a transaction is the last one before a gap, and a backup has more that is in no binary log": {
 		{1, 297, 836}, {3, 676, 939}, {14, 173, 438}, {17, 923, 464}, {12, 89, 848}, {1, 911, 99}, {7, 323, 55}},
 }
