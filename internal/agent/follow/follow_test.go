@@ -111,7 +111,7 @@ func TestFenced(t *testing.T) {
 	}
 }
 
-// TestClosed: a member that has applied everything says which other members it waits for, also when its channel could
+// TestClosed: a member that has applied everything names the other members it waits for, also when its channel could
 // not be opened before.
 func TestClosed(t *testing.T) {
 	const until = "0-1-9"
