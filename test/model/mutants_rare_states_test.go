@@ -20,8 +20,6 @@ var rareStateMutants = []mutant{
 	{"a pod need not settle", ignoresUnsettled, rare, []string{Unsettling}},
 	{"a backup is not waited for", ignoresBackup, rare, []string{CutBackup}},
 	{"an upgrade of tables is not waited for", ignoresUpgrading, rare, []string{TakenWhileWeak}},
-	{"views that are not known are all alike", guessesViews, rare, []string{TwoPrimaries, BehindAnother, Stuck, HeldUp,
-		TakenWhileWeak}},
 	{"a container is not being created", ignoresCreation, rare, []string{Hasty}},
 	{"a container is waited for as long as it is created", awaitsCreation, rare, []string{HeldUp, Unreported}},
 	{"an abandoned switch is not remembered", forgetsAbandoned, rare, []string{Repeats, HeldUp}},
@@ -60,17 +58,6 @@ var (
 func forgetsAbandoned(s galera.Snapshot) plan.Decision {
 	s.Abandoned = nil
 	return plan.Plan(s)
-}
-
-// guessesViews takes the members of a view that is not known for all.
-func guessesViews(s galera.Snapshot) plan.Decision {
-	return plan.Plan(members(s, func(m *galera.Member) {
-		if m.Server != nil && len(m.Server.Members) == 0 {
-			server := *m.Server
-			server.Members = names[:len(s.Members)]
-			m.Server = &server
-		}
-	}))
 }
 
 // TestGullibleMembers shows why a member believes no answer of another cluster's agent, whatever its name.
