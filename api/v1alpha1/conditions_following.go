@@ -9,5 +9,6 @@ const (
 	ReasonFollowing       = "Following"
 	ReasonChannelStarting = "ChannelStarting"
 	ReasonChannelStopped  = "ChannelStopped"
+	ReasonChannelHeld     = "ChannelHeld"
 	ReasonCuttingOver     = "CuttingOver"
 )

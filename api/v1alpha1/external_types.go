@@ -95,6 +95,10 @@ type ReplicationStatus struct {
 	// is not known.
 	// +optional
 	SecondsBehind *int64 `json:"secondsBehind,omitempty"`
+	// held is where all nodes have stopped for a comparison with the source, and until when, as the annotation
+	// galera-operator.io/hold-channel has it. Absent otherwise.
+	// +optional
+	Held string `json:"held,omitempty"`
 	// error is the last error of the channel. It concerns the transaction that follows applied.
 	// +optional
 	Error string `json:"error,omitempty"`

@@ -30,6 +30,10 @@ const (
 	// AnnotationPause "true" on a GaleraCluster stops the operator from acting: it sends nothing to the nodes, writes
 	// nothing but the status, and continues to observe. Any other value, or none, lets it act.
 	AnnotationPause = "galera-operator.io/pause"
+	// AnnotationHoldChannel stops the channel of spec.bootstrapFrom.external.follow for a comparison with the source:
+	// now@TIME where it is, GTID@TIME once that is applied. It goes on at the time (RFC 3339), and without the annotation.
+	// kubectl galera cutover sets it.
+	AnnotationHoldChannel = "galera-operator.io/hold-channel"
 	// AnnotationTooLarge marks, in the operator's cache only, a Secret or ConfigMap with more data than any cluster has:
 	// the data were not kept.
 	AnnotationTooLarge = "galera-operator.io/too-large"

@@ -59,6 +59,7 @@ func TestFollowing(t *testing.T) {
 				{"the node with the channel loses quorum", true, s.withoutQuorum},
 				{"all are killed", true, s.allKilled},
 				{"a node is made writable by hand", false, s.openedByHand},
+				{"the channel is held for a comparison", false, s.held},
 				{"the cluster stops following", false, s.ends},
 				{"a node is restarted afterwards", false, s.restarted},
 			} {

@@ -22,6 +22,14 @@ type Follow struct {
 	HoldEnds time.Time `json:"holdEnds,omitzero"`
 }
 
+// Held is the text of a hold, as the cluster's annotation has it; "" for none.
+func (f Follow) Held() string {
+	if f.Hold == "" {
+		return ""
+	}
+	return f.Hold + "@" + f.HoldEnds.UTC().Format(time.RFC3339)
+}
+
 // Following is how far one member is.
 type Following struct {
 	// Applied is the member's position in the source's history (gtid_slave_pos): the same on all nodes, but for what they
@@ -29,6 +37,8 @@ type Following struct {
 	Applied string `json:"applied,omitempty"`
 	// ReadOnly reports whether the server refuses the writes of clients.
 	ReadOnly bool `json:"readOnly,omitempty"`
+	// Held is Follow.Held once the channel does not run because of it.
+	Held string `json:"held,omitempty"`
 	// Reached reports whether Applied includes Follow.Until.
 	Reached bool `json:"reached,omitempty"`
 	// Waiting is why the member whose task the channel is does not run it yet, "" otherwise.

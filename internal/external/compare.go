@@ -95,19 +95,21 @@ func (c *copier) compareObjects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.inventory.missing(have)
+	if lacks := c.inventory.missing(have); len(lacks) > 0 {
+		return fmt.Errorf("%w: %s", ErrDiffers, lacks[0])
+	}
+	return nil
 }
 
-// missing returns an error that names what another inventory lacks: a table with the same columns, a view, a routine or
-// a trigger.
-func (inv Inventory) missing(have Inventory) error {
+// missing returns what another inventory lacks: tables with the same columns, views, routines and triggers.
+func (inv Inventory) missing(have Inventory) (out []string) {
 	tables := make(map[string][]Column, len(have.Tables))
 	for _, t := range have.Tables {
 		tables[t.quoted()] = t.Columns
 	}
 	for _, t := range inv.Tables {
 		if columns, found := tables[t.quoted()]; !found || !slices.Equal(t.Columns, columns) {
-			return fmt.Errorf("%w: the table %s is missing, or has other columns", ErrDiffers, t)
+			out = append(out, fmt.Sprintf("the table %s is missing, or has other columns", t))
 		}
 	}
 	for _, kind := range []struct {
@@ -121,9 +123,9 @@ func (inv Inventory) missing(have Inventory) error {
 		}
 		for _, o := range kind.is {
 			if !found[o.String()] {
-				return fmt.Errorf("%w: the %s %s is missing", ErrDiffers, kind.name, o)
+				out = append(out, fmt.Sprintf("the %s %s is missing", kind.name, o))
 			}
 		}
 	}
-	return nil
+	return out
 }

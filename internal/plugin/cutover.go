@@ -31,6 +31,7 @@ const (
 func (e cutovers) command() *cobra.Command {
 	var timeout time.Duration
 	var stopped bool
+	o := &comparison{env: e.env}
 	c := &cobra.Command{
 		Use: "cutover NAME", Short: "End following another server, and accept writes", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: e.clusterNames,
@@ -40,25 +41,27 @@ func (e cutovers) command() *cobra.Command {
 			"server's last " +
 			"position to spec.cutover. Each node accepts writes as soon as it has applied everything up to there. Until " +
 			"spec.cutover is sent, a failure makes the server writable again; afterwards nothing is taken back. A command " +
-			"that was interrupted can be run again.\n\nThe connection to the server is made from this machine. The contents " +
-			"of " +
-			"tables are not compared.",
+			"that was interrupted can be run again.\n\nBefore that, all tables of each node are compared with the server at " +
+			"one position. The nodes stop there meanwhile, and the server goes on. A difference is named, and ends the command. " +
+			"The connections to the server, and to the nodes by port-forwards as root, are made from this machine.",
 		Example: "  kubectl galera cutover shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.connect(); err != nil {
 				return err
 			}
-			return e.run(cmd.Context(), args[0], timeout, stopped)
+			return e.run(cmd.Context(), args[0], timeout, stopped, o)
 		},
 	}
 	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long each step may take")
 	c.Flags().BoolVar(&stopped, "writes-stopped", false,
 		"nothing writes to the server any more: do not make it read-only, and wait until it has written nothing for 5 "+
 			"seconds")
+	o.flags(c)
 	return c
 }
 
-func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, stopped bool) error {
+func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, stopped bool,
+	o *comparison) error {
 	c, err := e.cluster(ctx, name)
 	switch {
 	case err != nil:
@@ -72,6 +75,11 @@ func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, s
 			return err
 		}
 		defer func() { _ = source.Close() }()
+		if !o.skip {
+			if err := o.run(ctx, c, source, timeout); err != nil || o.only {
+				return err
+			}
+		}
 		if err := e.begin(ctx, c, source, timeout, stopped); err != nil {
 			return err
 		}

@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
+	"time"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -55,8 +57,26 @@ func follow(c *v1alpha1.GaleraCluster) *agentapi.Follow {
 		ServerID: serverID(cmp.Or(c.Status.Identity, string(c.UID)))}
 	if c.Spec.Cutover != nil {
 		out.Until = c.Spec.Cutover.GTID
+	} else {
+		out.Hold, out.HoldEnds = hold(c.Annotations[v1alpha1.AnnotationHoldChannel])
 	}
 	return out
+}
+
+// holdValue is what AnnotationHoldChannel may hold.
+var holdValue = regexp.MustCompile(`^(now|[0-9]+-[0-9]+-[0-9]+(?:,[0-9]+-[0-9]+-[0-9]+){0,63})@(\S+)$`)
+
+// hold is where the channel stops for a comparison, "" for nowhere.
+func hold(annotation string) (at string, ends time.Time) {
+	v := holdValue.FindStringSubmatch(annotation)
+	if v == nil {
+		return "", time.Time{}
+	}
+	ends, err := time.Parse(time.RFC3339, v[2])
+	if err != nil {
+		return "", time.Time{}
+	}
+	return v[1], ends.UTC()
 }
 
 // serverID is a number that no source has by accident: people number their servers from 1.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
 // TestSourceIsMounted: a cluster that follows mounts the named keys of the Secrets and nothing else of them, as files;
@@ -66,5 +67,28 @@ func TestFollowersBinaryLogEnds(t *testing.T) {
 	}
 	if have["loose_max_binlog_total_size"] == "" {
 		t.Error("the binary log may fill the volume")
+	}
+}
+
+// TestHold: the annotation of a comparison reaches the nodes as it is. What is no position or no time holds nothing.
+func TestHold(t *testing.T) {
+	for _, tc := range []struct {
+		of   string
+		held bool
+	}{
+		{"now@2026-01-02T03:04:05Z", true},
+		{"0-1-7@2026-01-02T03:04:05Z", true},
+		{"0-1-7,3-1-9@2026-01-02T03:04:05Z", true},
+		{"now", false},
+		{"now@tomorrow", false},
+		{"0-1@2026-01-02T03:04:05Z", false},
+		{"0-1-7'; DROP@2026-01-02T03:04:05Z", false},
+		{"", false},
+	} {
+		at, ends := hold(tc.of)
+		got := agentapi.Follow{Hold: at, HoldEnds: ends}.Held()
+		if want := tc.of; got != want && tc.held || got != "" && !tc.held {
+			t.Errorf("%q: %q", tc.of, got)
+		}
 	}
 }

@@ -18,17 +18,21 @@ type followedFacts struct {
 	of   *agentapi.Following
 	// applied is the position of a node, and waiting what the one waits for whose task the channel is.
 	applied, waiting string
+	// held is where all nodes hold the channel, "" while one does not.
+	held string
 	// open are the nodes that accept writes, missing those that do not yet, or report nothing.
 	open, missing []string
 }
 
 func followedOf(in Input) (f followedFacts) {
+	held := map[string]int{}
 	for _, m := range in.Snapshot.Members {
 		r := in.report(m.Name)
 		if r == nil || r.Following == nil {
 			f.missing = append(f.missing, m.Name)
 			continue
 		}
+		held[r.Following.Held]++
 		if r.Channel == agentapi.TaskOn {
 			f.node, f.of = m.Name, r.Following
 		}
@@ -44,6 +48,11 @@ func followedOf(in Input) (f followedFacts) {
 			f.missing = append(f.missing, m.Name)
 		}
 	}
+	for at, nodes := range held {
+		if nodes == len(in.Snapshot.Members) {
+			f.held = at
+		}
+	}
 	return f
 }
 
@@ -57,6 +66,9 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 	f := followedOf(in)
 	out := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: f.node, Applied: f.applied,
 		Source: net.JoinHostPort(from.Host, strconv.Itoa(int(from.Port)))}
+	if f.node == "" {
+		out.Held = f.held
+	}
 	if out.Applied == "" && before != nil {
 		out.Applied = before.Applied
 	}
@@ -89,6 +101,9 @@ func following(in Input) condition {
 	case c.Spec.Cutover != nil && f.node == "" && len(f.open) > 0:
 		return no(v1alpha1.ReasonCuttingOver, "nodes accept writes: "+several(f.open)+"; these do not yet: "+
 			several(f.missing))
+	case f.node == "" && f.held != "":
+		return no(v1alpha1.ReasonChannelHeld, "no node applies what "+source+" writes, until it is compared with the nodes. "+
+			"Held at: "+f.held)
 	case f.node == "" && f.waiting != "":
 		return no(v1alpha1.ReasonChannelStarting, "no node applies what "+source+" writes. "+f.waiting)
 	case f.node == "":

@@ -15,6 +15,9 @@ func TestFollowing(t *testing.T) {
 	waits := func(says string) *agentapi.Following {
 		return &agentapi.Following{Applied: "0-1-7", ReadOnly: true, Waiting: says}
 	}
+	held := func(at string) *agentapi.Following {
+		return &agentapi.Following{Applied: "0-1-8", ReadOnly: true, Held: at}
+	}
 	runs := func(edit func(*agentapi.ChannelState)) *agentapi.Following {
 		ch := &agentapi.ChannelState{Running: true, Connected: true, Applying: true, Received: "0-1-9",
 			SecondsBehind: &seconds}
@@ -31,6 +34,7 @@ func TestFollowing(t *testing.T) {
 		role        string
 		available   string
 		received    string
+		held        string
 		independent bool
 	}{
 		"follows": {of: [3]*agentapi.Following{well, waits(""), waits("")}, want: "True Following", says: "n-0 applies",
@@ -42,6 +46,12 @@ func TestFollowing(t *testing.T) {
 		"no node runs it": {of: [3]*agentapi.Following{waits("the credentials are missing"), waits(""), waits("")},
 			want: "False ChannelStarting", says: "n-0: the credentials", role: v1alpha1.RoleFollower,
 			available: "False Following"},
+		"is held": {of: [3]*agentapi.Following{held("now@T"), held("now@T"), held("now@T")}, want: "False ChannelHeld",
+			says: "now@T", role: v1alpha1.RoleFollower, available: "False Following", held: "now@T"},
+		"one is not held yet": {of: [3]*agentapi.Following{held("0-1-9@T"), held("now@T"), held("0-1-9@T")},
+			want: "False ChannelStarting", role: v1alpha1.RoleFollower, available: "False Following"},
+		"one that is held does not answer": {of: [3]*agentapi.Following{held("now@T"), nil, held("now@T")},
+			want: "False ChannelStarting", role: v1alpha1.RoleFollower, available: "False Following"},
 		"no node answers": {want: "False ChannelStarting", role: v1alpha1.RoleFollower, available: "False Following"},
 		"some accept writes": {of: [3]*agentapi.Following{opened, waits(""), nil}, cutover: true, want: "False CuttingOver",
 			says: "n-1", role: v1alpha1.RoleFollower, available: "True Available"},
@@ -80,7 +90,7 @@ func TestFollowing(t *testing.T) {
 		available, _ := text(v1alpha1.ConditionAvailable)
 		r := c.Status.Replication
 		if got != tc.want || !strings.Contains(message, tc.says) || available != tc.available || r.Role != tc.role ||
-			r.Received != tc.received {
+			r.Received != tc.received || r.Held != tc.held {
 			t.Errorf("%s: %q %q, %q, %+v", name, got, message, available, r)
 		}
 	}

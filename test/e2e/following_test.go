@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +17,7 @@ import (
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -21,11 +25,8 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 	var ns string
 	var old *harness.ForeignServer
 	var c *harness.Cluster
-	var writer sync.WaitGroup
-	var written int
-	stop := make(chan struct{})
-	const sum = "SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT(id, v))), ' ', (SELECT n FROM shop.counter)) FROM " +
-		"shop.t"
+	app := &application{}
+	const rows = "SELECT CONCAT(COUNT(*), ' ', BIT_XOR(CRC32(CONCAT(id, v)))) FROM shop.t"
 
 	BeforeAll(func(ctx SpecContext) {
 		ns = newNamespace(ctx, "following")
@@ -39,25 +40,11 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 			"CREATE USER mover IDENTIFIED BY 'secret'",
 			"GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT, REPLICATION SLAVE, BINLOG MONITOR, READ_ONLY ADMIN ON *.* "+
 				"TO mover")).To(Succeed())
-		app, err := old.As("app", "app")
+		db, err := old.As("app", "app")
 		Expect(err).NotTo(HaveOccurred())
-		writer.Go(func() { // an application: it ends when the server refuses its writes
-			ctx := context.Background()
-			for ; ; written++ {
-				select {
-				case <-stop:
-					return
-				case <-time.After(20 * time.Millisecond):
-				}
-				if err := insert(ctx, app, written+1); err != nil {
-					return
-				}
-			}
-		})
-		DeferCleanup(func() {
-			close(stop)
-			writer.Wait()
-		})
+		app.servers = []*sql.DB{db}
+		app.start()
+		DeferCleanup(app.stop)
 	}, NodeTimeout(5*time.Minute))
 
 	It("goes on with what the source writes, and accepts no write", func(ctx SpecContext) {
@@ -75,12 +62,16 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 			_, err := cl.QueryPod(ctx, pod, "DELETE FROM shop.t")
 			Expect(err).To(MatchError(ContainSubstring("read-only")))
 		}
+		connector, err := cl.Service(ctx, c.Name+"-primary", 5*time.Second)
+		Expect(err).NotTo(HaveOccurred())
+		app.add(sql.OpenDB(connector))
 	}, SpecTimeout(9*time.Minute))
 
 	It("goes on when the node of the channel is lost", func(ctx SpecContext) {
 		have, err := c.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		node := have.Status.Replication.Node
+		lost := time.Now()
 		Expect(kube.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: node}},
 			kubeclient.GracePeriodSeconds(0))).To(Succeed())
 		Expect(kube.Until(ctx, "another node with the channel", 2*time.Minute,
@@ -88,21 +79,52 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 				have, err := c.Get(ctx)
 				return err == nil && have.Status.Replication.Node != "" && have.Status.Replication.Node != node, "", err
 			})).To(Succeed())
+		progress("another node has the channel after %s", time.Since(lost).Round(10*time.Millisecond))
 		Expect(c.WaitReady(ctx, 3*time.Minute)).To(Succeed())
 	}, SpecTimeout(6*time.Minute))
 
+	It("is not cut over while a row on one node is another one", func(ctx SpecContext) {
+		node, err := client(ctx, c).OpenPod(ctx, podNames(ctx, c)[2])
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = node.Close() }()
+		alone := func(statement string) {
+			conn, err := node.Conn(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			defer func() { _ = conn.Close() }()
+			for _, text := range []string{"SET SESSION wsrep_on = OFF", statement, "SET SESSION wsrep_on = ON"} {
+				_, err = conn.ExecContext(ctx, text)
+				Expect(err).NotTo(HaveOccurred())
+			}
+		}
+		alone("UPDATE shop.t SET v = 'behind the back' WHERE id = 1")
+		var notes bytes.Buffer
+		command := plugin.New(&notes, &notes)
+		command.SetArgs([]string{"cutover", c.Name, "-n", ns, "--context", kube.Context})
+		Expect(command.ExecuteContext(ctx)).To(MatchError(ContainSubstring("differs from its source")), "%s", &notes)
+		Expect(notes.String()).To(ContainSubstring(podNames(ctx, c)[2] + ": the checksum of shop.t"))
+		have, err := c.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(have.Spec.Cutover).To(BeNil())
+		alone("UPDATE shop.t SET v = SHA1(1) WHERE id = 1")
+	}, SpecTimeout(4*time.Minute))
+
 	It("accepts writes after the cutover, and has every row on every node", func(ctx SpecContext) {
+		began := time.Now()
 		progress("%s", kubectlGalera(ctx, ns, "cutover", c.Name))
-		writer.Wait()
+		Expect(kube.Until(ctx, "the application with the cluster", time.Minute,
+			func(context.Context) (bool, string, error) { return app.moved() >= 50, "", nil })).To(Succeed())
+		app.stop()
+		progress("the application wrote nothing for %s at most", app.longest(began).Round(10*time.Millisecond))
+		var last int
+		Expect(old.DB.QueryRowContext(ctx, "SELECT MAX(id) FROM shop.t").Scan(&last)).To(Succeed())
 		var want string
-		Expect(old.DB.QueryRowContext(ctx, sum).Scan(&want)).To(Succeed())
-		Expect(want).To(HavePrefix(fmt.Sprint(written, " ")))
+		Expect(old.DB.QueryRowContext(ctx, rows).Scan(&want)).To(Succeed())
 		cl := client(ctx, c)
 		for _, pod := range podNames(ctx, c) {
-			Expect(cl.QueryPod(ctx, pod, sum)).To(Equal(want))
+			Expect(cl.QueryPod(ctx, pod, fmt.Sprintf("%s WHERE id <= %d", rows, last))).To(Equal(want))
+			Expect(cl.QueryPod(ctx, pod, "SELECT CONCAT(COUNT(*), ' ', MAX(id), ' ', (SELECT n FROM shop.counter)) FROM shop.t")).
+				To(Equal(fmt.Sprintf("%[1]d %[1]d %[1]d", app.written())))
 		}
-		app := cl.As("app", nil).WithPassword("app")
-		Expect(app.Exec(ctx, c.Name+"-primary", "INSERT INTO shop.t VALUES (0, 'new')")).To(Succeed())
 		have, err := c.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(have.Status.Replication.Role).To(Equal(v1alpha1.RoleIndependent))
@@ -110,6 +132,80 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 			time.Minute)).To(Succeed())
 	}, SpecTimeout(4*time.Minute))
 })
+
+// application writes rows with the numbers 1, 2, 3 …, and counts them. When a server refuses a row, or does not answer,
+// it tries the next server with the same row.
+type application struct {
+	mu      sync.Mutex
+	servers []*sql.DB
+	done    int // rows that were acknowledged
+	others  int // of them, those of another server than the first
+	times   []time.Time
+	cancel  context.CancelFunc
+	ended   sync.WaitGroup
+}
+
+func (a *application) add(db *sql.DB) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.servers = append(a.servers, db)
+}
+
+func (a *application) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.cancel = cancel
+	a.ended.Go(func() {
+		for at := 0; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			a.mu.Lock()
+			db, id := a.servers[at%len(a.servers)], a.done+1
+			a.mu.Unlock()
+			within, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			err := insert(within, db, id)
+			cancel()
+			a.mu.Lock()
+			var answer *mysql.MySQLError
+			switch {
+			case err == nil, errors.As(err, &answer) && answer.Number == 1062: // the answer to the first attempt was lost
+				a.done, a.times = id, append(a.times, time.Now())
+				if db != a.servers[0] {
+					a.others++
+				}
+			default:
+				at++
+			}
+			a.mu.Unlock()
+		}
+	})
+}
+
+func (a *application) stop() {
+	a.cancel()
+	a.ended.Wait()
+}
+
+func (a *application) written() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.done
+}
+
+func (a *application) moved() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.others
+}
+
+// longest returns the longest time without an acknowledged row since a moment.
+func (a *application) longest(since time.Time) (out time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := 1; i < len(a.times); i++ {
+		if a.times[i].After(since) {
+			out = max(out, a.times[i].Sub(a.times[i-1]))
+		}
+	}
+	return out
+}
 
 // insert writes a row and counts it, in one transaction.
 func insert(ctx context.Context, db *sql.DB, id int) error {

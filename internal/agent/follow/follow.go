@@ -75,10 +75,10 @@ type Follower struct {
 	reading bool
 	next    time.Time
 	setting bool
-	// wanted is the end that was last decided for; since shown the others can see that. end is the position that the
-	// channel was opened up to, "" for none; fencing is when that was tried last.
-	wanted, end    string
-	shown, fencing time.Time
+	// wanted is the end that was last decided for. Since shown the others can see that the source's last position is
+	// shownFor. end is the position that the channel was opened up to, "" for none; fencing is when that was tried last.
+	wanted, shownFor, end string
+	shown, fencing        time.Time
 	// failed is why the channel could not be started last, closed why the member does not accept writes yet.
 	failed, closed string
 	// stopped is since when the channel is stopped that should run.
@@ -227,6 +227,9 @@ func (r *Follower) Check(now time.Time) {
 	f := lifecycle.FollowState{Until: source.Until, Applied: r.read.Applied, ReadOnly: r.read.ReadOnly,
 		ChannelOff: r.gate.Reported(now) == agentapi.TaskOff}
 	f.Unfenced, f.Known = lifecycle.Unfenced(r.self, r.Run.Status, r.Group.Views, source.Until)
+	if r.shownFor != source.Until { // it may be where the channel is held already
+		r.shownFor, r.shown = source.Until, time.Time{}
+	}
 	if r.shown.IsZero() && r.Published().ChannelUntil == source.Until {
 		r.shown = now
 	}
@@ -269,7 +272,7 @@ func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 	}
 	end, stop := lifecycle.ChannelEnd(*source, now)
 	if end != r.wanted { // what was read before may be seconds old
-		r.wanted, r.shown, r.read, r.next = end, time.Time{}, nil, time.Time{}
+		r.wanted, r.read, r.next = end, nil, time.Time{}
 	}
 	if r.reading || now.Before(r.next) {
 		return
@@ -355,6 +358,10 @@ func (r *Follower) Report(to *agentapi.Report) {
 	out.Reached, out.Waiting = r.reached(source), cmp.Or(r.closed, r.gate.Waiting())
 	if r.failed != "" {
 		out.Waiting = r.failed
+	}
+	if end, stop := lifecycle.ChannelEnd(*source, time.Now()); source.Until == "" && (stop || r.includes(end)) &&
+		r.gate.Reported(time.Now()) == agentapi.TaskOff {
+		out.Held = source.Held()
 	}
 	to.Following = &out
 }

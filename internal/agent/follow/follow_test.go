@@ -134,3 +134,31 @@ func TestClosed(t *testing.T) {
 		t.Errorf("%+v", r.Following)
 	}
 }
+
+// TestShownAnew: the last position may be where the channel is held already. That the others can see it is found out
+// anew: before, they could see no last position.
+func TestShownAnew(t *testing.T) {
+	const until = "0-1-9"
+	serves := &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true, ClusterUUID: "u",
+		Group: []agentapi.GroupMember{{Name: "n-0"}}}
+	run := &process.Supervisor{Proc: &mariadbd.Process{}, Status: serves, Asked: time.Now().Add(time.Minute)}
+	source := &agentapi.Follow{Host: "db", Plain: true, Hold: until, HoldEnds: time.Now().Add(time.Hour)}
+	var published agentapi.Report
+	f := New(eventloop.Loop{}, platform.Places{}, "n-0", silent{}, Dependencies{Run: run, Group: &api.Peers{},
+		Wanted:    func() (*agentapi.Follow, bool) { return source, true },
+		Primary:   func() string { return "n-0" },
+		Published: func() agentapi.Report { return published },
+		Draining:  func() bool { return false }, Ask: func() {}})
+	f.gate.Launched()
+	f.reading, f.wanted = true, until
+	f.read = &agentapi.Following{Applied: until, ReadOnly: true}
+	f.Check(time.Now())
+	var r agentapi.Report
+	if f.Report(&r); r.Following.Held != source.Held() {
+		t.Errorf("held: %+v", r.Following)
+	}
+	source = &agentapi.Follow{Host: "db", Plain: true, Until: until}
+	if f.Check(time.Now()); f.setting || f.closed == "" {
+		t.Errorf("accepts writes before the others can see the last position: %q", f.closed)
+	}
+}

@@ -22,18 +22,20 @@ type ChannelFacts struct {
 
 // Here reports whether the channel is this member's task: the primary's, and that of the component's first member while
 // no member of it is the primary. One that runs it gives it up when the primary knows that it is the primary: without
-// an operator a restarted primary does not. However wrong a member is, no two run it: Exclusive sees to that. confirm
-// asks for newer answers.
+// an operator a restarted primary does not, and the first member runs it when no other one does. However wrong a member
+// is, no two run it: Exclusive sees to that. confirm asks for newer answers.
 func (f ChannelFacts) Here() (here, confirm bool) {
 	if f.Server == nil {
 		return false, false
 	}
 	first, primary := "", ""
 	for _, m := range f.Server.Group {
+		view, answers := f.Others[m.Name]
 		switch {
 		case agentapi.IsArbitrator(m.Name):
 			continue
-		case m.Name == f.Primary, primary == "" && f.Others[m.Name].Primary && m.Name != f.Self:
+		case m.Name == f.Primary && (m.Name == f.Self || !answers || view.Primary),
+			primary == "" && view.Primary && m.Name != f.Self:
 			primary = m.Name
 		}
 		if first == "" || m.Name < first {

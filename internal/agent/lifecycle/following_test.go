@@ -33,6 +33,7 @@ func TestChannelHere(t *testing.T) {
 		"the members are not known for now":                   {ChannelFacts{Self: "n-0", Primary: "n-0", Server: view(), Runs: true}, true},
 		"the server does not answer":                          {ChannelFacts{Self: "n-0", Primary: "n-0", Runs: true}, false},
 		"a restarted primary does not know that it is":        {ChannelFacts{Self: "n-0", Primary: "n-1", Server: view("n-0", "n-1"), Runs: true}, true},
+		"a restarted primary does not know, and none runs it": {ChannelFacts{Self: "n-0", Primary: "n-1", Server: view("n-0", "n-1"), Others: map[string]agentapi.PeerView{"n-1": {Name: "n-1"}}}, true},
 		"the primary knows that it is":                        {ChannelFacts{Self: "n-0", Primary: "n-1", Server: view("n-0", "n-1"), Runs: true, Others: knows("n-1")}, false},
 		"a restarted member learns of the primary":            {ChannelFacts{Self: "n-0", Server: view("n-0", "n-1"), Others: knows("n-1")}, false},
 		"one that runs it keeps it when the primary has left": {ChannelFacts{Self: "n-2", Primary: "n-0", Server: view("n-1", "n-2"), Runs: true}, true},

@@ -1,0 +1,119 @@
+//go:build integration
+
+package external
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCompare: a server that follows a source is compared with it at one position, while the source goes on. Whatever
+// was changed on the follower is named, and so is a follower that does not stay where it is.
+func TestCompare(t *testing.T) {
+	source, _ := start(t, "galera-mariadb:11.8", "--log-bin", "--server-id=7", "--gtid-domain-id=3", "--binlog-format=ROW")
+	follower, _ := start(t, "galera-mariadb:11.8", "--server-id=8", "--gtid-domain-id=4")
+	run(t, source, makeAccount,
+		"GRANT SELECT, RELOAD, SHOW VIEW, TRIGGER, EVENT, REPLICATION SLAVE ON *.* TO 'copy@er'@'%'",
+		"CREATE USER reader IDENTIFIED BY ''", "GRANT ALL ON *.* TO reader", "CREATE DATABASE shop",
+		"CREATE TABLE shop.left_side (id INT PRIMARY KEY, v INT)", "CREATE TABLE shop.right_side LIKE shop.left_side",
+		"INSERT INTO shop.left_side SELECT seq, 100 FROM shop.seq_1_to_300000",
+		"INSERT INTO shop.right_side SELECT seq, 100 FROM shop.seq_1_to_300000",
+		"CREATE VIEW shop.total AS SELECT SUM(v) AS v FROM shop.left_side")
+	run(t, follower, fmt.Sprintf("CHANGE MASTER TO master_host='%s', master_user='copy@er', master_password='se''cret', "+
+		"master_use_gtid=slave_pos, master_ssl_verify_server_cert=0", server(source).Host), "START SLAVE")
+	from, err := server(source).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = from.Close() }()
+	at := server(follower)
+	at.User, at.Password = "reader", ""
+	to, err := waitOpen(t, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = to.Close() }()
+	hold := func(ctx context.Context, gtid string) error {
+		run(t, follower, "START SLAVE UNTIL master_gtid_pos='"+gtid+"'")
+		for at := ""; at != gtid; at = value(t, follower, "SELECT @@gtid_slave_pos") {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		return nil
+	}
+	compare := func() (Compared, error) {
+		run(t, follower, "STOP SLAVE")
+		defer run(t, follower, "STOP SLAVE", "START SLAVE")
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		return Compare(ctx, from, map[string]*sql.DB{"n-0": to}, 3, hold)
+	}
+	moved := move(t, source)
+	begun := moved.count()
+	found, err := compare()
+	if err != nil || len(found.Differences) > 0 || found.Tables != 2 || found.Rows != 600_000 {
+		t.Errorf("%+v: %v", found, err)
+	}
+	if moved.stop(t) == begun {
+		t.Error("nothing was written meanwhile: the test shows nothing")
+	}
+	for name, damage := range map[string]struct{ do, undo, says string }{
+		"a changed row": {"UPDATE shop.left_side SET v = v + 1 WHERE id = 7",
+			"UPDATE shop.left_side SET v = v - 1 WHERE id = 7", "n-0: the checksum of shop.left_side"},
+		"a row more": {"INSERT INTO shop.right_side VALUES (-1, 1)", "DELETE FROM shop.right_side WHERE id = -1",
+			"n-0: shop.right_side has 300001 rows, and the source 300000"},
+		"a table more": {"CREATE TABLE shop.own (id INT PRIMARY KEY)", "DROP TABLE shop.own",
+			"n-0: the table shop.own is not on the source"},
+		"another engine": {"ALTER TABLE shop.left_side ENGINE=Aria", "ALTER TABLE shop.left_side ENGINE=InnoDB",
+			"has the engine Aria"},
+		"a view less": {"RENAME TABLE shop.total TO shop.other", "RENAME TABLE shop.other TO shop.total",
+			"n-0: the view shop.total is missing"},
+	} {
+		run(t, follower, damage.do)
+		found, err := compare()
+		if err != nil || len(found.Differences) != 1 || !strings.Contains(found.Differences[0], damage.says) {
+			t.Errorf("%s: %q, %v", name, found.Differences, err)
+		}
+		run(t, follower, damage.undo)
+	}
+	goesOn := func(ctx context.Context, gtid string) error {
+		if err := hold(ctx, gtid); err != nil {
+			return err
+		}
+		run(t, source, "UPDATE shop.left_side SET v = v + 1 WHERE id = 7")
+		run(t, follower, "STOP SLAVE", "START SLAVE")
+		for value(t, follower, "SELECT @@gtid_slave_pos") == gtid {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		return nil
+	}
+	run(t, follower, "STOP SLAVE")
+	if _, err := Compare(t.Context(), from, map[string]*sql.DB{"n-0": to}, 1, goesOn); err == nil ||
+		errors.As(err, &SourceError{}) || !strings.Contains(err.Error(), "n-0 is at") {
+		t.Errorf("a follower that goes on: %v", err)
+	}
+}
+
+// waitOpen waits until an account has reached a follower.
+func waitOpen(t *testing.T, s Server) (*sql.DB, error) {
+	t.Helper()
+	db, err := s.Open()
+	for try := 0; err == nil && try < 600; try++ {
+		if err = db.Ping(); err == nil {
+			return db, nil
+		}
+		err = nil
+		time.Sleep(100 * time.Millisecond)
+	}
+	return db, errors.Join(err, db.Ping())
+}
