@@ -18,14 +18,8 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	if len(outdated) == 0 {
 		return Decision{}, false
 	}
-	next := nextToRestart(outdated, chooseWriter(s))
-	if i := slices.IndexFunc(outdated, broken); i >= 0 {
-		next = outdated[i]
-	} else if d, waiting := waitForSynced(s); waiting {
-		return d, true
-	} else if d, waiting := waitForSettled(s, next); waiting {
-		return d, true
-	} else if d, waiting := waitForConfiguration(s); waiting {
+	next, d, waiting := chooseForRestart(s, outdated)
+	if waiting {
 		return d, true
 	}
 	if next.Backup != "" && !broken(next) {
@@ -41,6 +35,22 @@ func restartOutdated(s galera.Snapshot) (Decision, bool) {
 	}
 	return begin(s, galera.Operation{Type: galera.OpRestart, Target: next.Name}, ReasonRestarting,
 		"rolling restart of "+list(names(outdated))+"; the next is "+next.Name)
+}
+
+// chooseForRestart returns the node to restart next: a broken one at once, any other when nothing has to be waited for.
+func chooseForRestart(s galera.Snapshot, outdated []galera.Member) (next galera.Member, wait Decision, waiting bool) {
+	if i := slices.IndexFunc(outdated, broken); i >= 0 {
+		return outdated[i], Decision{}, false
+	}
+	next = nextToRestart(outdated, chooseWriter(s))
+	if wait, waiting = waitForSynced(s); waiting {
+		return next, wait, true
+	}
+	if wait, waiting = waitForSettled(s, next); waiting {
+		return next, wait, true
+	}
+	wait, waiting = waitForConfiguration(s)
+	return next, wait, waiting
 }
 
 // nextToRestart is nextToStop, but prefers a node whose outdated pod is not settled: a sidecar may fail, and

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -184,14 +183,8 @@ func publish(s galera.Snapshot, to galera.Encryption) (Decision, bool) {
 // nextTurn journals the restart of the next node. Each restart has an epoch of its own: a node may be
 // restarted for the same configuration twice, if the spec is changed back and forth.
 func nextTurn(s galera.Snapshot, out []galera.Member) (Decision, bool) {
-	next := nextToRestart(out, chooseWriter(s))
-	if i := slices.IndexFunc(out, broken); i >= 0 {
-		next = out[i]
-	} else if d, waiting := waitForSynced(s); waiting {
-		return d, true
-	} else if d, waiting := waitForSettled(s, next); waiting {
-		return d, true
-	} else if d, waiting := waitForConfiguration(s); waiting {
+	next, d, waiting := chooseForRestart(s, out)
+	if waiting {
 		return d, true
 	}
 	return begin(s, galera.Operation{Type: galera.OpSwitchTLS, Step: stepRolling, Target: next.Name}, ReasonSwitching,

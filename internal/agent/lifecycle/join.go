@@ -81,23 +81,21 @@ func JudgeJoin(self Joiner, peers map[string]agentapi.PeerView) JoinDecision {
 // NameOthers adds to a wait that the addresses of members are answered by agents of other clusters, and no member
 // answers. An address passes to another pod, and a copy of the objects names the hosts of the original.
 func NameOthers(v JoinDecision, peers map[string]agentapi.PeerView, others map[string]agentapi.Identity) JoinDecision {
-	if v.Join || v.Failure != nil || len(peers) > 0 || len(others) == 0 {
-		return v
-	}
-	names := slices.Sorted(maps.Keys(others))
-	v.Wait = fmt.Sprintf("a member of this cluster to answer: at the addresses of %s, agents of the cluster %s answer",
-		strings.Join(names, ", "), others[names[0]])
-	return v
+	return nameUnanswered(v, peers, others, "at the addresses of %s, agents of the cluster %s answer")
 }
 
 // NameRefused adds to a wait that no member answers, and that the certificates of some are refused, or refuse ours.
 func NameRefused(v JoinDecision, peers map[string]agentapi.PeerView, refused map[string]string) JoinDecision {
-	if v.Join || v.Failure != nil || len(peers) > 0 || len(refused) == 0 {
+	return nameUnanswered(v, peers, refused, "%s cannot be asked, because of its certificate: %s")
+}
+
+// nameUnanswered adds to a wait, while no member answers, the names that why has an entry for, and the first entry.
+func nameUnanswered[T any](v JoinDecision, peers map[string]agentapi.PeerView, why map[string]T, format string) JoinDecision {
+	if v.Join || v.Failure != nil || len(peers) > 0 || len(why) == 0 {
 		return v
 	}
-	names := slices.Sorted(maps.Keys(refused))
-	v.Wait = fmt.Sprintf("a member of this cluster to answer: %s cannot be asked, because of its certificate: %s",
-		strings.Join(names, ", "), refused[names[0]])
+	names := slices.Sorted(maps.Keys(why))
+	v.Wait = "a member of this cluster to answer: " + fmt.Sprintf(format, strings.Join(names, ", "), why[names[0]])
 	return v
 }
 

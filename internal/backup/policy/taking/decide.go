@@ -55,7 +55,7 @@ func Decide(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 			reason = v1alpha1.ReasonWaitingForCluster
 		}
 	}
-	wait := pause(to, f.Now)
+	wait := pause(to.Attempts, to.AttemptedAt, f.Now)
 	if reason == "" && wait <= 0 {
 		begin(to, f, node)
 		return Decision{RequeueAfter: time.Second}
@@ -67,12 +67,12 @@ func Decide(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 	return Decision{RequeueAfter: min(PollInterval, max(wait, time.Second))}
 }
 
-// pause is how long the next attempt has to wait.
-func pause(to *v1alpha1.GaleraBackupStatus, now time.Time) time.Duration {
-	if to.Attempts == 0 || to.AttemptedAt == nil {
+// pause is how long the next attempt has to wait after so many attempts, the last at a time.
+func pause(attempts int32, last *metav1.Time, now time.Time) time.Duration {
+	if attempts == 0 || last == nil {
 		return 0
 	}
-	return min(attemptFirst<<min(to.Attempts-1, 10), attemptPause) - now.Sub(to.AttemptedAt.Time)
+	return min(attemptFirst<<min(attempts-1, 10), attemptPause) - now.Sub(last.Time)
 }
 
 // blockingReason returns what keeps a backup from beginning, "" for nothing.

@@ -23,7 +23,7 @@ func DecideImport(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 		setConditions(to, f, reason, message, reason == v1alpha1.ReasonStoreNotFound)
 		return Decision{RequeueAfter: PollInterval}
 	}
-	if wait := pause(to, f.Now); wait > 0 { // the conditions explain why the last attempt failed
+	if wait := pause(to.Attempts, to.AttemptedAt, f.Now); wait > 0 { // the conditions explain why the last attempt failed
 		return Decision{RequeueAfter: wait}
 	}
 	to.Phase, to.Attempts, to.AttemptedAt = v1alpha1.BackupRunning, to.Attempts+1, new(metav1.NewTime(f.Now))

@@ -48,7 +48,7 @@ func DecideVerification(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 		setVerified(to, f, false, reason, message)
 		return Decision{RequeueAfter: PollInterval}
 	}
-	if wait := verificationPause(v, f.Now); !f.Job.Exists && wait > 0 {
+	if wait := pause(v.Failures, v.AttemptedAt, f.Now); !f.Job.Exists && wait > 0 {
 		return Decision{RequeueAfter: wait}
 	}
 	if f.Job.Waits != "" {
@@ -68,13 +68,6 @@ func stop(to *v1alpha1.GaleraBackupStatus, f Facts) {
 		v.Phase = v1alpha1.VerifyFailed
 		setVerified(to, f, false, v1alpha1.ReasonVerifying, "the test was stopped: verify is None")
 	}
-}
-
-func verificationPause(v *v1alpha1.BackupVerification, now time.Time) time.Duration {
-	if v.Failures == 0 || v.AttemptedAt == nil {
-		return 0
-	}
-	return min(attemptFirst<<min(v.Failures-1, 10), attemptPause) - now.Sub(v.AttemptedAt.Time)
 }
 
 func verificationBlockingReason(f Facts) (reason, message string) {

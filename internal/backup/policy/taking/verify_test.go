@@ -142,7 +142,7 @@ func TestVerifyAgain(t *testing.T) {
 	if v := s.Verification; v.Phase != v1alpha1.VerifyRunning || v.Attempts != 2 || v.Failures != 0 {
 		t.Errorf("%+v", v)
 	}
-	if p := verificationPause(s.Verification, noon.Add(time.Second)); p > 0 {
+	if p := pause(s.Verification.Failures, s.Verification.AttemptedAt, noon.Add(time.Second)); p > 0 {
 		t.Errorf("it waits %s", p)
 	}
 	damaged := func() bool { return (&v1alpha1.GaleraBackup{Status: *s}).Damaged() }
