@@ -175,7 +175,7 @@ func TestEncryptedFiles(t *testing.T) {
 	}
 }
 
-// TestPace: what changes is read again soon, what does not ever less often, and what takes long less often than that.
+// TestPace: what changes is read again shortly, what does not ever less often, and what takes long less often than that.
 func TestPace(t *testing.T) {
 	var m Monitor
 	now := time.Now()
@@ -190,7 +190,7 @@ func TestPace(t *testing.T) {
 	} {
 		next := agentapi.AtRestReport{FullAt: now, ClearFiles: step.clear}
 		if m.pace(last, next, step.took); m.again != step.want {
-			t.Errorf("look %d: again after %s, want %s", i, m.again, step.want)
+			t.Errorf("check %d: again after %s, want %s", i, m.again, step.want)
 		}
 		last = next
 	}

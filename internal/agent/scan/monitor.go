@@ -21,10 +21,10 @@ import (
 const (
 	sampleEvery = time.Minute
 	fullEvery   = 24 * time.Hour
-	// leastAgain and mostAgain bound the pause before all pages are read again while some are in clear, or encrypted, that
+	// minAgain and maxAgain bound the pause before all pages are read again while some are in clear, or encrypted, that
 	// are to be the other: short while their number changes, as MariaDB is at them, and ever longer while it does not.
-	leastAgain = 10 * time.Second
-	mostAgain  = 10 * time.Minute
+	minAgain = 10 * time.Second
+	maxAgain  = 10 * time.Minute
 	// first is the pause before a new server's files are read.
 	first = 5 * time.Second
 	// resultFile is in memory, where the next agent finds it.
@@ -54,7 +54,7 @@ type Monitor struct {
 // holds for it once the files are known to be the same ones.
 type server struct {
 	number uint64
-	// mode is what it does with the keys; "" is nothing to look at.
+	// mode is what it does with the keys; "" is nothing to check.
 	mode string
 	pid  int
 	// gone is closed when another server, or none, takes its place.
@@ -113,7 +113,7 @@ func (m *Monitor) found() kept {
 }
 
 // Set has the volume read while a server that has served has encryption keys. For another server, or another mode,
-// nothing that was seen counts before Run has looked which files there are.
+// nothing that was seen counts before Run has checked which files there are.
 func (m *Monitor) Set(mode string, served bool, pid int) {
 	if !served {
 		mode, pid = "", 0
@@ -155,7 +155,7 @@ func (m *Monitor) now() server {
 }
 
 // Run checks a sample every minute, and everything once a day, until ctx ends. It has a thread of its own, whose
-// input and output come after everybody else's.
+// input and output come after all others'.
 func (m *Monitor) Run(ctx context.Context) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
 	const whoProcess, idle = 1, 3 << 13
@@ -173,14 +173,14 @@ func (m *Monitor) Run(ctx context.Context) {
 			}
 			continue // what is read comes after other work of a server that has just begun to serve
 		}
-		looked, ended := m.lookAt(ctx, now, last)
+		checked, ended := m.checkUntilGone(ctx, now, last)
 		if ctx.Err() != nil {
 			return
 		}
 		if ended {
 			continue
 		}
-		last = looked
+		last = checked
 		m.keep(now, kept{Of: m.volume, Result: last})
 		m.publish(now, last)
 		if wait = sampleEvery; m.left(last) {
@@ -218,9 +218,9 @@ func (m *Monitor) publish(now server, result agentapi.AtRestReport) {
 	m.post(func() { m.result, m.of = result, now.number })
 }
 
-// lookAt checks the volume of a server. ended reports whether the server is gone: what was seen of its files says
+// checkUntilGone checks the volume of a server. ended reports whether the server is gone: what was seen of its files says
 // nothing about those of the next one.
-func (m *Monitor) lookAt(ctx context.Context, now server, last agentapi.AtRestReport) (
+func (m *Monitor) checkUntilGone(ctx context.Context, now server, last agentapi.AtRestReport) (
 	result agentapi.AtRestReport, ended bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -233,7 +233,7 @@ func (m *Monitor) lookAt(ctx context.Context, now server, last agentapi.AtRestRe
 		case <-over:
 		}
 	}()
-	result = m.look(ctx, now, last)
+	result = m.check(ctx, now, last)
 	return result, m.now().number != now.number
 }
 
@@ -251,11 +251,11 @@ func (m *Monitor) pace(before, now agentapi.AtRestReport, took time.Duration) {
 		before.UnknownFiles != now.UnknownFiles {
 		m.again = 0
 	}
-	m.again = max(min(2*m.again, mostAgain), 3*took, leastAgain)
+	m.again = max(min(2*m.again, maxAgain), 3*took, minAgain)
 }
 
-// look reads all pages when that is due, and a sample otherwise.
-func (m *Monitor) look(ctx context.Context, now server, last agentapi.AtRestReport) agentapi.AtRestReport {
+// check reads all pages when that is due, and a sample otherwise.
+func (m *Monitor) check(ctx context.Context, now server, last agentapi.AtRestReport) agentapi.AtRestReport {
 	age, before, began := time.Since(last.FullAt), last, time.Now()
 	full := last.FullAt.IsZero() || age >= fullEvery || m.left(last) && age >= m.again
 	if !full {

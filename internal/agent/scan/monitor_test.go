@@ -169,9 +169,9 @@ func TestForgottenProofDoesNotReturn(t *testing.T) {
 	}
 }
 
-// TestLookEndsWithItsServer: what a check sees of the files of one server does not count for the next one, which may
+// TestCheckEndsWithItsServer: what a check sees of the files of one server does not count for the next one, which may
 // have others.
-func TestLookEndsWithItsServer(t *testing.T) {
+func TestCheckEndsWithItsServer(t *testing.T) {
 	const mode = agentapi.ModeEncrypts
 	w := newWorld(t, mode)
 	w.put("ibdata1", tablespaceWith(encryptedPage))
@@ -182,7 +182,7 @@ func TestLookEndsWithItsServer(t *testing.T) {
 		post(event)
 	}
 	now := w.m.now()
-	if result, ended := w.m.lookAt(t.Context(), now, agentapi.AtRestReport{Mode: mode}); !ended {
+	if result, ended := w.m.checkUntilGone(t.Context(), now, agentapi.AtRestReport{Mode: mode}); !ended {
 		t.Errorf("it has not ended: %+v", result)
 	}
 	if got := w.report(mode); got.ClearFiles != 0 {
@@ -190,8 +190,8 @@ func TestLookEndsWithItsServer(t *testing.T) {
 	}
 }
 
-// TestFullLookReportsWhatItFinds: what contradicts the proof before is reported while the other files are being read.
-func TestFullLookReportsWhatItFinds(t *testing.T) {
+// TestFullCheckReportsWhatItFinds: what contradicts the proof before is reported while the other files are being read.
+func TestFullCheckReportsWhatItFinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode string
 		file string
@@ -214,7 +214,7 @@ func TestFullLookReportsWhatItFinds(t *testing.T) {
 				w.put("later.ibd", tablespaceWith(nil))
 				proof := agentapi.AtRestReport{Mode: c.mode, Files: 2, FullAt: time.Now().Add(-fullEvery)}
 				w.m.publish(w.m.now(), proof)
-				w.m.look(t.Context(), w.m.now(), proof)
+				w.m.check(t.Context(), w.m.now(), proof)
 				got := w.report(c.mode)
 				if named := c.want(got); len(named) != 1 || !strings.HasPrefix(named[0], c.file) ||
 					!got.FullAt.Equal(proof.FullAt) {
@@ -225,9 +225,9 @@ func TestFullLookReportsWhatItFinds(t *testing.T) {
 	}
 }
 
-// TestSampleIsReadDuringAFullLook: a file that changes after its turn is found all the same, while a check of all pages
+// TestSampleIsReadDuringAFullCheck: a file that changes after its turn is found all the same, while a check of all pages
 // takes hours.
-func TestSampleIsReadDuringAFullLook(t *testing.T) {
+func TestSampleIsReadDuringAFullCheck(t *testing.T) {
 	w := newWorld(t, agentapi.ModeEncrypts)
 	w.put("app/m.MYD", []byte("x"))
 	before := agentapi.AtRestReport{Mode: agentapi.ModeEncrypts, Files: 1, FullAt: time.Now()}
@@ -256,7 +256,7 @@ func TestUnjudgedFiles(t *testing.T) {
 			for name, content := range want {
 				w.put(name, content)
 			}
-			got := w.m.look(t.Context(), w.m.now(), agentapi.AtRestReport{Mode: mode})
+			got := w.m.check(t.Context(), w.m.now(), agentapi.AtRestReport{Mode: mode})
 			if got.UnknownFiles != int64(len(want)) || got.ClearFiles+got.EncryptedFiles != 0 || got.Files != int64(len(want)) {
 				t.Errorf("%s: %+v", mode, got)
 			}

@@ -127,7 +127,7 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	}
 	page, good := make([]byte, pageSize), false
 	var bad, freed, copied int64
-	look := func(number int64) error {
+	check := func(number int64) error {
 		v, err := r.page(ctx, f, number, page, judge)
 		if err == nil && v != atrest.Empty {
 			r.out.pages++
@@ -152,7 +152,7 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	if r.full {
 		read = whole
 	}
-	err := read(ctx, total, int64(pageSize), look)
+	err := read(ctx, total, int64(pageSize), check)
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -179,9 +179,9 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 }
 
 // sample checks some pages.
-func sample(_ context.Context, total, _ int64, look func(int64) error) error {
+func sample(_ context.Context, total, _ int64, check func(int64) error) error {
 	for range min(samplePages, total) {
-		if err := look(rand.Int64N(total)); err != nil {
+		if err := check(rand.Int64N(total)); err != nil {
 			return err
 		}
 	}
@@ -189,11 +189,11 @@ func sample(_ context.Context, total, _ int64, look func(int64) error) error {
 }
 
 // whole checks all pages, at a bounded rate.
-func whole(ctx context.Context, total, pageSize int64, look func(int64) error) error {
+func whole(ctx context.Context, total, pageSize int64, check func(int64) error) error {
 	const between = 1024
 	began := time.Now()
 	for number := range total {
-		if err := look(number); err != nil {
+		if err := check(number); err != nil {
 			return err
 		}
 		if number%between != between-1 {
