@@ -90,7 +90,8 @@ func NameRefused(v JoinDecision, peers map[string]agentapi.PeerView, refused map
 }
 
 // nameUnanswered adds to a wait, while no member answers, the names that why has an entry for, and the first entry.
-func nameUnanswered[T any](v JoinDecision, peers map[string]agentapi.PeerView, why map[string]T, format string) JoinDecision {
+func nameUnanswered[T any](v JoinDecision, peers map[string]agentapi.PeerView, why map[string]T,
+	format string) JoinDecision {
 	if v.Join || v.Failure != nil || len(peers) > 0 || len(why) == 0 {
 		return v
 	}
