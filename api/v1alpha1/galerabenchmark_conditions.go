@@ -21,6 +21,9 @@ const (
 	ReasonWorkloadFailed     = "WorkloadFailed"
 	ReasonTooManyInvalidRuns = "TooManyInvalidRuns"
 	ReasonPreparingAccess    = "PreparingAccess"
+	ReasonProxyNotFound      = "ProxyNotFound"
+
+	ReasonProxyOfAnotherCluster = "ProxyOfAnotherCluster"
 )
 
 // Labels and annotations of a benchmark's objects.

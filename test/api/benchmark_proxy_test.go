@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,6 +73,32 @@ func TestBenchmarkThroughProxy(t *testing.T) {
 		t.Errorf("got %q", reason)
 	}
 	must(t, kube.Delete(context.Background(), next, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+}
+
+// TestBenchmarkThroughAMissingGaleraProxy: it is stalled, and names what to create; created, the benchmark goes on.
+func TestBenchmarkThroughAMissingGaleraProxy(t *testing.T) {
+	t.Parallel()
+	s := perform(t, benchmark(t, "missing", map[string]string{
+		"cluster": `{template: {replicas: 1, storage: {size: 1Gi}}}`, "rounds": "1", "arms": `[{name: encrypted}]`,
+		"workloads": `[{name: pool, connect: {via: GaleraProxy, proxyRef: {name: later}, tlsVersions: ["1.3"]}}]`}))
+	s.prove("missing-db")
+	stalled := func(b *v1alpha1.GaleraBenchmark) *metav1.Condition {
+		return meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
+	}
+	b := s.waitFor("the proxy to be missed", func(b *v1alpha1.GaleraBenchmark) bool {
+		c := stalled(b)
+		return c != nil && c.Status == metav1.ConditionTrue
+	})
+	if c := stalled(b); c.Reason != v1alpha1.ReasonProxyNotFound || !strings.Contains(c.Message, `with clusterRef "missing-db"`) {
+		t.Errorf("got %+v", c)
+	}
+	must(t, kube.Create(context.Background(), &v1alpha1.GaleraProxy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: home(t), Name: "later"},
+		Spec:       v1alpha1.GaleraProxySpec{ClusterRef: v1alpha1.ProxyClusterRef{Name: "missing-db"}}}))
+	s.waitFor("the proxy to be awaited", func(b *v1alpha1.GaleraBenchmark) bool {
+		c, r := stalled(b), meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionReconciling)
+		return c != nil && c.Status == metav1.ConditionFalse && r != nil && r.Reason == v1alpha1.ReasonPreparingAccess
+	})
 }
 
 // TestProxyImageThatCannotBePulled: the attempt is over in the end, and reports why.

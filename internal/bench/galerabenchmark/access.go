@@ -60,13 +60,20 @@ func (r *Reconciler) readied(ctx context.Context, b *v1alpha1.GaleraBenchmark, s
 		return d, err
 	}
 	why, err := r.parts().unready(ctx, objects.Accounts(b, seen.Cluster))
-	if why == "" && err == nil && experiment.UsesGaleraProxy(a.Run.Cell) && a.Wire.Kind == a.Run.Cell.Kind {
-		why, err = r.parts().proxyProblem(ctx, b, a.Run.Cell.Workload.Connect.ProxyRef.Name)
-	}
-	if err != nil || why == "" {
+	if err != nil {
 		return d, err
 	}
-	return waitFor(d, v1alpha1.ReasonPreparingAccess, "waiting for the Jobs' access to the database: "+why, false), nil
+	if why != "" {
+		return waitFor(d, v1alpha1.ReasonPreparingAccess, "waiting for the Jobs' access to the database: "+why, false), nil
+	}
+	if !experiment.UsesGaleraProxy(a.Run.Cell) || a.Wire.Kind != a.Run.Cell.Kind {
+		return d, nil
+	}
+	p, err := r.parts().proxyProblem(ctx, b, a.Run.Cell.Workload.Connect.ProxyRef.Name)
+	if err != nil || p.message == "" {
+		return d, err
+	}
+	return waitFor(d, p.reason, p.message, p.stalled), nil
 }
 
 // unready returns which of the users and databases is not Ready, and why; "" when all are.

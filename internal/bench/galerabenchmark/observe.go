@@ -93,9 +93,11 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 			return f, err
 		}
 		if name := proxyOf(b, f.Job.Name, f.Records); name != "" {
-			if f.ProxyProblem, err = r.parts().proxyProblem(ctx, b, name); err != nil {
+			p, err := r.parts().proxyProblem(ctx, b, name)
+			if err != nil {
 				return f, err
 			}
+			f.ProxyProblem = p.message
 		}
 		err = r.lateResult(ctx, b, &f)
 	}

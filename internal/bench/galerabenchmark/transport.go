@@ -31,32 +31,43 @@ func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen 
 	return nil
 }
 
-// proxyProblem returns why a GaleraProxy cannot be measured, "" when it can: it is one of the cluster, and was seen to
-// be Ready and Encrypted.
-func (own parts) proxyProblem(ctx context.Context, b *v1alpha1.GaleraBenchmark, name string) (string, error) {
+// proxyProblem is why a GaleraProxy cannot be measured. Its message is "" when it can.
+type proxyProblem struct {
+	reason, message string
+	stalled         bool // until someone acts
+}
+
+// proxyProblem returns why a GaleraProxy cannot be measured. It can when it is one of the cluster, and was seen to be
+// Ready and Encrypted.
+func (own parts) proxyProblem(ctx context.Context, b *v1alpha1.GaleraBenchmark, name string) (proxyProblem, error) {
+	wait := func(format string, a ...any) (proxyProblem, error) {
+		return proxyProblem{v1alpha1.ReasonPreparingAccess, fmt.Sprintf(format, a...), false}, nil
+	}
 	p := &v1alpha1.GaleraProxy{}
 	err := own.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name}, p)
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("there is no GaleraProxy %q; create it, with clusterRef %q", name, objects.ClusterName(b)), nil
+		return proxyProblem{v1alpha1.ReasonProxyNotFound, fmt.Sprintf("there is no GaleraProxy %q in this namespace: create it, "+
+			"with clusterRef %q", name, objects.ClusterName(b)), true}, nil
 	case err != nil:
-		return "", err
+		return proxyProblem{}, err
 	case p.Spec.ClusterRef.Name != objects.ClusterName(b):
-		return fmt.Sprintf("the GaleraProxy %q is one of the cluster %q, and not of %q; name another one", name,
-			p.Spec.ClusterRef.Name, objects.ClusterName(b)), nil
+		return proxyProblem{v1alpha1.ReasonProxyOfAnotherCluster, fmt.Sprintf("the GaleraProxy %q belongs to the cluster %q, "+
+			"and this benchmark measures %q: create one with that clusterRef, and another benchmark that names it", name,
+			p.Spec.ClusterRef.Name, objects.ClusterName(b)), true}, nil
 	case p.DeletionTimestamp != nil:
-		return fmt.Sprintf("the GaleraProxy %q is being deleted", name), nil
+		return wait("the GaleraProxy %q is being deleted: create it again when it is gone", name)
 	}
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionEncrypted} {
 		c := meta.FindStatusCondition(p.Status.Conditions, kind)
 		switch {
 		case c == nil || p.Status.ObservedGeneration != p.Generation:
-			return fmt.Sprintf("the operator has not seen the GaleraProxy %q yet", name), nil
+			return wait("waiting for the operator to handle the GaleraProxy %q", name)
 		case c.Status != metav1.ConditionTrue:
-			return fmt.Sprintf("the GaleraProxy %q is not %s: %s: %s", name, kind, c.Reason, c.Message), nil
+			return wait("waiting for the GaleraProxy %q, which is not %s: %s: %s", name, kind, c.Reason, c.Message)
 		}
 	}
-	return "", nil
+	return proxyProblem{}, nil
 }
 
 // makeProxy makes the configuration of a Job's pooling proxy. One that is there is kept: the proxy may have read it.
