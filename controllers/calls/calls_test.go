@@ -199,8 +199,8 @@ func TestAWaitingQuestionIsReplaced(t *testing.T) {
 	})
 }
 
-// TestQuestionsToSeveralClustersAtOnce: an object that asks about several clusters at the same time takes no question back
-// that it has asked about another one.
+// TestQuestionsToSeveralClustersAtOnce: an object that asks about several clusters at the same time takes no question
+// back that it has asked about another one.
 func TestQuestionsToSeveralClustersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Calls[string, int, int]{Do: One(func(_ context.Context, cluster string, q int) (int, error) {

@@ -257,7 +257,8 @@ func (r *Reconciler) ownIssued(ctx context.Context, p *v1alpha1.GaleraProxy) err
 	if equality.Semantic.DeepEqual(have.OwnerReferences, next.OwnerReferences) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.Patch(ctx, next, client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})))
+	locked := client.MergeFromWithOptions(have, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(r.Patch(ctx, next, locked))
 }
 
 // prune deletes the NetworkPolicy that the cluster no longer asks for: exactly the one that was seen.

@@ -23,7 +23,8 @@ import (
 // ask sends each pod its state, and returns what they answer.
 func (r *Reconciler) ask(ctx context.Context, p *v1alpha1.GaleraProxy, s *agentapi.ProxyState) ([]proxy.Pod, error) {
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(p.Namespace), client.MatchingLabels(resources.ProxySelector(p))); err != nil {
+	if err := r.List(ctx, &pods, client.InNamespace(p.Namespace),
+		client.MatchingLabels(resources.ProxySelector(p))); err != nil {
 		return nil, err
 	}
 	out := make([]proxy.Pod, 0, len(pods.Items))

@@ -28,8 +28,9 @@ func TestPodsAreAskedAtOnce(t *testing.T) {
 	for i := range 3 {
 		labels := resources.ProxySelector(p)
 		labels[appsv1.DefaultDeploymentUniqueLabelKey] = "7d4"
-		objects = append(objects, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: fmt.Sprint("pool-7d4-", i),
-			Labels: labels, OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "pool-7d4", Controller: new(true)}}},
+		objects = append(objects, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo",
+			Name: fmt.Sprint("pool-7d4-", i), Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "pool-7d4", Controller: new(true)}}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprint("10.0.0.", i)}})
 	}
 	kube := fake.NewClientBuilder().WithObjects(objects...).Build()

@@ -10,8 +10,8 @@ import (
 )
 
 func aProxyState() ProxyState {
-	return ProxyState{Revision: 1, Mode: ProxyPrimary, MaxConnections: 5, MaxFrontendConnections: 9, CA: "ca", ControlCA: "c",
-		Nodes: []ProxyNode{{Name: "shop-0", Address: "10.0.0.1", ServerName: "shop-0.svc", Writer: true},
+	return ProxyState{Revision: 1, Mode: ProxyPrimary, MaxConnections: 5, MaxFrontendConnections: 9, CA: "ca",
+		ControlCA: "c", Nodes: []ProxyNode{{Name: "shop-0", Address: "10.0.0.1", ServerName: "shop-0.svc", Writer: true},
 			{Name: "shop-1", Address: "fd00::1", ServerName: "shop-1.svc", Reader: true}},
 		Users: []ProxyUser{{Name: "app", Hash: NativeHash("secret")}}}
 }

@@ -204,8 +204,8 @@ type Report struct {
 	// TaskOn, or "".
 	Scheduler string `json:"scheduler,omitempty"`
 	Channel   string `json:"channel,omitempty"`
-	// ChannelUntil is Follow.Until as the member knows it. ChannelFenced reports whether its channel applies nothing beyond
-	// that from now on.
+	// ChannelUntil is Follow.Until as the member knows it. ChannelFenced reports whether its channel applies nothing
+	// beyond that from now on.
 	ChannelUntil  string `json:"channelUntil,omitempty"`
 	ChannelFenced bool   `json:"channelFenced,omitempty"`
 	// Following is how far a member is that follows a source, nil for one that does not, and while it is not known.

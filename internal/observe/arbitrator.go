@@ -73,9 +73,8 @@ func arbitration(s *galera.Snapshot, f Facts, seen map[string]Seen, now time.Tim
 		return
 	}
 	a.Pod = galera.Pod{Exists: true, Terminating: p.DeletionTimestamp != nil, Ready: PodReady(p),
-		Waiting: waiting(p, resources.ArbitratorContainer),
-		Outdated: f.Arbitrator == nil ||
-			p.Annotations[v1alpha1.AnnotationArbitratorRevision] != f.Arbitrator.Spec.Template.Annotations[v1alpha1.AnnotationArbitratorRevision]}
+		Waiting:  waiting(p, resources.ArbitratorContainer),
+		Outdated: f.Arbitrator == nil || revision(p.Annotations) != revision(f.Arbitrator.Spec.Template.Annotations)}
 	if known, ok := seen[a.Name]; ok && known.Live {
 		describe(a, known.Report, s.Members, now)
 		a.Counted = a.Process != "" && slices.Contains(processes, a.Process)
@@ -157,4 +156,8 @@ func arbitratorUse(f Facts, seen map[string]Seen) (u galera.CertificateUse, ok b
 	fact, looked := r.TLS.Channels[agentapi.ChannelReplication]
 	u.Serves = u.Loaded && (r.TLS.Loaded == "" || looked && fact.Serial == r.TLS.LoadedSerial)
 	return u, true
+}
+
+func revision(annotations map[string]string) string {
+	return annotations[v1alpha1.AnnotationArbitratorRevision]
 }

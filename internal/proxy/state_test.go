@@ -277,8 +277,8 @@ func TestOnlyCounts(t *testing.T) {
 	}
 }
 
-// TestNeverTwoWriters: whatever is reported of the members, a published state has one writer at most, which is the primary;
-// who is not seen to be Synced reads nothing that another one could.
+// TestNeverTwoWriters: whatever is reported of the members, a published state has one writer at most, which is the
+// primary; who is not seen to be Synced reads nothing that another one could.
 func TestNeverTwoWriters(t *testing.T) {
 	states := []string{"Synced", "Donor", "Joined", "Joining", "", "Disconnected"}
 	for seed := range uint64(2000) {

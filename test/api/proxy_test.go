@@ -121,7 +121,8 @@ func (p *proxies) exists(o client.Object, name string) bool {
 // issued is the Secret that cert-manager writes.
 func (p *proxies) issued(namespace string) *corev1.Secret {
 	s := &corev1.Secret{}
-	p.Expect(kube.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: "pool-proxy-issued"}, s)).To(Succeed())
+	at := client.ObjectKey{Namespace: namespace, Name: "pool-proxy-issued"}
+	p.Expect(kube.Get(context.Background(), at, s)).To(Succeed())
 	return s
 }
 
@@ -195,7 +196,8 @@ func TestProxy(t *testing.T) {
 	p.Expect(moved.Nodes[1].Writer).To(BeTrue())
 	p.Expect(p.asked["pool-7d4-x"].Revision).To(Equal(moved.Revision))
 
-	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pool-proxy-issued"}}))
+	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
+		Name: "pool-proxy-issued"}}))
 	p.clients = 7
 	p.Expect(p.pass().Clients).To(BeZero(), "a status is not written for every client")
 	later := time.Now().Add(2 * time.Minute)

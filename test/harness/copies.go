@@ -31,8 +31,8 @@ func (c *Cluster) CopyTo(ctx context.Context, namespace string) (*Cluster, error
 	return c.Kube.Cluster(namespace, c.Name), saved.CreateIn(ctx, namespace)
 }
 
-// SavedObjects are a cluster's objects but for its GaleraCluster, its pods and its volumes, as a backup of its namespace
-// has them.
+// SavedObjects are a cluster's objects but for its GaleraCluster, its pods and its volumes, as a backup of its
+// namespace has them.
 type SavedObjects struct {
 	kube  *Kube
 	items []*unstructured.Unstructured

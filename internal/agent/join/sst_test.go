@@ -121,8 +121,8 @@ func copied(t *testing.T) (r *JoinerTracker, next func()) {
 	return r, func() { agenttest.Next(t, q) }
 }
 
-// TestProofOfTheFormerFilesIsForgotten: what was known of the files that a copy has replaced is forgotten before the copy
-// is noted as complete: an agent that is killed in between does it again. Write-sets one by one replace no files.
+// TestProofOfTheFormerFilesIsForgotten: what was known of the files that a copy has replaced is forgotten before the
+// copy is noted as complete: an agent that is killed in between does it again. Write-sets one by one replace no files.
 func TestProofOfTheFormerFilesIsForgotten(t *testing.T) {
 	r, next := copied(t)
 	var err error

@@ -24,7 +24,7 @@ const (
 	// minAgain and maxAgain bound the pause before all pages are read again while some are in clear, or encrypted, that
 	// are to be the other: short while their number changes, as MariaDB is at them, and ever longer while it does not.
 	minAgain = 10 * time.Second
-	maxAgain  = 10 * time.Minute
+	maxAgain = 10 * time.Minute
 	// first is the pause before a new server's files are read.
 	first = 5 * time.Second
 	// resultFile is in memory, where the next agent finds it.
