@@ -257,7 +257,7 @@ func (n *node) tryRestart(caPEM []byte, process string) bool {
 
 func (s *arbitration) eventually(what string, ok func() bool) {
 	s.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(90 * time.Second); !ok(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.Fatal(what)
 		}

@@ -25,7 +25,7 @@ func (s *scenario) rootPassword() {
 	}
 	until := func(what string, ok func() bool) {
 		s.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(90 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				s.Fatal(what)
 			}

@@ -96,7 +96,7 @@ func (s *scenario) cutStatement() {
 		_, _ = s.node(1).sql("ALTER TABLE cut.t ADD COLUMN slow CHAR(32) AS (MD5(REPEAT(MD5(id), 400000))) STORED")
 	}()
 	for _, n := range s.world.nodes {
-		for end := time.Now().Add(20 * time.Second); n.mustSQL(
+		for end := time.Now().Add(90 * time.Second); n.mustSQL(
 			"SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER TABLE cut%'") == "0"; {
 			if time.Now().After(end) {
 				s.Fatalf("%s: the statement does not run", n.name)

@@ -211,7 +211,7 @@ func exec1(db *sql.DB, statement string) error {
 func (l *load) check(t *testing.T) {
 	t.Helper()
 	before := l.rows.Load()
-	for end := time.Now().Add(20 * time.Second); l.rows.Load() == before && time.Now().Before(end); {
+	for end := time.Now().Add(90 * time.Second); l.rows.Load() == before && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err := l.failed.Load(); err != nil || l.rows.Load() == before {

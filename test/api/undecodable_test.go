@@ -99,7 +99,7 @@ func cacheWithout(t *testing.T) client.Client {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(30 * time.Second): // one whose cache is never filled does not end
+		case <-time.After(90 * time.Second): // one whose cache is never filled does not end
 			t.Error("the manager does not end")
 		}
 	})
@@ -115,7 +115,7 @@ func cacheWithout(t *testing.T) client.Client {
 // limited is a context that ends: a cache that is not filled would let a reader wait without end.
 func limited(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	t.Cleanup(cancel)
 	return ctx
 }

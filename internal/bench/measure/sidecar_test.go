@@ -25,7 +25,7 @@ func TestSidecar(t *testing.T) {
 		if err != nil {
 			t.Errorf("an end that was asked for: %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the program was not ended")
 	}
 	if err := RunSidecar(t.Context(), filepath.Join(shortDir(t), "u.sock"), []string{"false"}); err == nil {
