@@ -111,11 +111,12 @@ func busy(c *v1alpha1.GaleraCluster) Blocker {
 	h := Blocker{Reason: v1alpha1.ReasonWaitingCluster, Transient: c.Status.ClusterUUID != "", RetryAfter: ResyncPeriod}
 	switch op := c.Status.Operation; {
 	case c.DeletionTimestamp != nil:
-		h.Message = "the cluster is being deleted"
+		h.Message = "the cluster is being deleted: delete this object, too, or create the cluster again"
 	case c.Paused():
-		h.Reason, h.Message = v1alpha1.ReasonClusterPaused, "the cluster is paused (annotation galera-operator.io/pause)"
+		h.Reason = v1alpha1.ReasonClusterPaused
+		h.Message = "the cluster is paused: remove its annotation " + v1alpha1.AnnotationPause
 	case c.Spec.Hibernate:
-		h.Message = "the cluster hibernates"
+		h.Message = "the cluster hibernates: set its spec.hibernate to false"
 	case op != nil:
 		h.Message = fmt.Sprintf("waiting for the cluster's operation %s to end", op.Type)
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable):

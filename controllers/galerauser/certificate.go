@@ -29,7 +29,7 @@ func (p *pass) certificate(ctx context.Context) (pair *corev1.Secret, err error)
 	err = ownership.Own(ctx, p.Client, p.Live, p.cluster.UID, want)
 	if meta.IsNoMatchError(err) {
 		p.bindingProblem = clusterref.Blocker{Reason: v1alpha1.ReasonCertManagerMissing,
-			Message:    "cert-manager is not installed",
+			Message:    "cert-manager is not installed: install it, or set spec.require to another value than X509",
 			RetryAfter: clusterref.RefusedInterval}
 		return nil, nil
 	}

@@ -183,7 +183,8 @@ func (p *pass) readPassword(ctx context.Context, ref v1alpha1.PasswordKey) (pass
 	}
 	password = agentapi.RootPassword(s.Data[ref.Key])
 	if password == "" {
-		return "", fmt.Sprintf("the Secret %q has no key %q, or an empty one", ref.Name, ref.Key), nil
+		return "", fmt.Sprintf("the Secret %q has no key %q, or an empty one: put the password there", ref.Name,
+			ref.Key), nil
 	}
 	return password, "", nil
 }

@@ -42,8 +42,8 @@ func refuseTwoPrimaries(s galera.Snapshot) (Decision, bool) {
 		}
 		if s.ClusterUUID != "" && a.Server.ClusterUUID != s.ClusterUUID {
 			return blocked(ReasonForeignData, fmt.Sprintf(
-				"%s is Primary with the history %s, but this cluster's history is %s; the operator does nothing until this is "+
-					"resolved manually",
+				"%s is Primary with the history %s, but this cluster's history is %s; the operator does nothing. Bring back the "+
+					"right volume; or, if its data are not needed, delete its claim and its pod: the node then joins by SST",
 				a.Name, a.Server.ClusterUUID, s.ClusterUUID))
 		}
 		for _, b := range s.Members[i+1:] {

@@ -89,9 +89,9 @@ func (f importFlags) server(credentials, ca map[string][]byte) (external.Server,
 		Password: strings.TrimRight(string(credentials[jobtask.SourcePassword]), "\r\n"), CA: ca[jobtask.CA]}
 	switch {
 	case s.User == "" || credentials[jobtask.SourcePassword] == nil:
-		return s, fmt.Errorf("the Secret %s lacks the keys username and password", f.credentials)
+		return s, fmt.Errorf("the Secret %s lacks the keys username and password: add them", f.credentials)
 	case !s.Plain && len(s.CA) == 0:
-		return s, fmt.Errorf("the Secret %s lacks the key ca.crt", f.ca)
+		return s, fmt.Errorf("the Secret %s lacks the key ca.crt: add it, or name another Secret with --ca", f.ca)
 	}
 	return s, nil
 }

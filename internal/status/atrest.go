@@ -45,8 +45,9 @@ func encryptedAtRest(in Input) condition {
 			continue
 		}
 		if a.ClearFiles > 0 {
-			return no(v1alpha1.ReasonFilesInClear, fmt.Sprintf("%s: %d of %d files are in clear: %s", m.Name, a.ClearFiles,
-				a.Files, strings.Join(a.Clear, "; ")))
+			return no(v1alpha1.ReasonFilesInClear, fmt.Sprintf("%s: %d of %d files are in clear: %s. InnoDB encrypts its own in "+
+				"the background; for others see docs/runbooks/GaleraNotEncryptedAtRest.md", m.Name, a.ClearFiles, a.Files,
+				strings.Join(a.Clear, "; ")))
 		}
 		if a.CacheClear {
 			cache = cmp.Or(cache, m.Name)
@@ -57,7 +58,7 @@ func encryptedAtRest(in Input) condition {
 	switch {
 	case cache != "":
 		return no(v1alpha1.ReasonGCacheInClear, cache+": Galera's cache of write-sets is in clear on the volume "+
-			"(spec.encryption.atRest.gcache is Clear)")
+			"(spec.encryption.atRest.gcache is Clear). Set it to Memory to change that")
 	case waits != "":
 		return unproved(waits)
 	}

@@ -154,7 +154,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (ar
 	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.StoreRef.Name}, s)
 	if apierrors.IsNotFound(err) {
 		f.Problem = archival.Problem{Reason: v1alpha1.ReasonStoreNotFound,
-			Message: "there is no GaleraBackupStore " + c.Spec.Backup.StoreRef.Name + " in this namespace"}
+			Message: "there is no GaleraBackupStore " + c.Spec.Backup.StoreRef.Name +
+				" in this namespace: create it, or correct spec.backup.storeRef"}
 		return f, nil
 	}
 	if err != nil {
@@ -201,7 +202,8 @@ func (r *Reconciler) ask(ctx context.Context, f archival.Facts, leaf []byte) (ar
 		client.MatchingLabels(job.ArchiverLabels(f.Cluster))); err != nil {
 		return f, err
 	}
-	f.Silent = "there is no pod of the Deployment " + resources.ArchiverName(f.Cluster)
+	f.Silent = "there is no pod of the Deployment " + resources.ArchiverName(f.Cluster) +
+		": kubectl describe shows what keeps it from being created"
 	by, asked := calls.By{Cluster: client.ObjectKeyFromObject(f.Cluster), Object: client.ObjectKeyFromObject(f.Cluster)}, 0
 	for i := range pods.Items {
 		p := &pods.Items[i]

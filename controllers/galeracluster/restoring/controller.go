@@ -5,6 +5,7 @@
 package restoring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,12 +142,14 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 		switch {
 		case apierrors.IsNotFound(err):
 			return s, problem(v1alpha1.ReasonBackupNotFound,
-				"spec.bootstrapFrom names the GaleraBackup %q, which does not exist in this namespace", from.Backup.Name), nil
+				"spec.bootstrapFrom names the GaleraBackup %q, which does not exist in this namespace: correct the name, or import "+
+					"the backup from its store", from.Backup.Name), nil
 		case err != nil:
 			return s, p, err
 		case b.Status.Phase != v1alpha1.BackupCompleted:
-			return s, problem(v1alpha1.ReasonBackupNotFound, "the GaleraBackup %q is not complete: it is %s", b.Name,
-				b.Status.Phase), nil
+			return s, problem(v1alpha1.ReasonBackupNotFound,
+				"the GaleraBackup %q is not complete: it is %s. Wait until it is complete, or name another one", b.Name,
+				cmp.Or(b.Status.Phase, v1alpha1.BackupPending)), nil
 		}
 		name, s.Find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
 	default:
@@ -154,7 +157,8 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 	}
 	err = r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, s.Store)
 	if apierrors.IsNotFound(err) {
-		return s, problem(v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore %q in this namespace", name), nil
+		return s, problem(v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore %q in this namespace: "+
+			"create it, or correct spec.bootstrapFrom", name), nil
 	}
 	if err != nil {
 		return s, p, err

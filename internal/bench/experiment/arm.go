@@ -124,7 +124,8 @@ func fatal(s State, run Run, attempt int) Decision {
 	last := lastRecord(s.Records, run.Index)
 	if attempt > retries+1 && last != nil {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
-			Message: fmt.Sprintf("%s did not count %d times, the last time because: %s", run.Name(), attempt-1, last.Reason)}
+			Message: fmt.Sprintf("%s did not count %d times, the last time because: %s. Remove the cause, and "+
+				"create the benchmark anew", run.Name(), attempt-1, last.Reason)}
 	}
 	for _, d := range []Decision{badData(s, retries), trouble(s, run)} {
 		if d.Reason != "" {
@@ -170,7 +171,7 @@ func badData(s State, retries int) Decision {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk, Message: last.Reason}
 	case failures > retries:
 		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: "the test data could not be made: " +
-			last.Reason}
+			last.Reason + ". Remove the cause, and create the benchmark anew"}
 	}
 	return Decision{}
 }

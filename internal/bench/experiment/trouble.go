@@ -64,8 +64,8 @@ func trouble(s State, next Run) Decision {
 	}
 	if why := lacking(s, next); why != "" && waited >= switchTime {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonClusterNotReady,
-			Message: fmt.Sprintf("the cluster has not become what the arm %s needs in %s: %s", run.Arm,
-				waited.Round(time.Minute), why)}
+			Message: fmt.Sprintf("the cluster has not become what the arm %s needs in %s: %s. Correct that, and create the "+
+				"benchmark anew", run.Arm, waited.Round(time.Minute), why)}
 	}
 	return Decision{}
 }

@@ -78,8 +78,8 @@ func judge(to *v1alpha1.ArchiveStatus, f Facts) (reason, message string, ask Req
 		return firstNonEmpty(a.Reason, v1alpha1.ReasonArchiverFailing), fmt.Sprintf("nothing is archived since %s: %s",
 			clock(to.ArchivedThrough), a.Problem), Request{}
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag:
-		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s",
-			clock(to.ArchivedThrough)), Request{}
+		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s. "+
+			"Check the load of the nodes and of the store", clock(to.ArchivedThrough)), Request{}
 	}
 	message = "any point in time from " + clock(to.RecoverableFrom) +
 		" on can be restored, up to status.backup.archivedThrough"

@@ -89,9 +89,9 @@ func blockingReason(f Facts) (reason, message string, stalled bool) {
 		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf(
 			"there is no GaleraBackupStore %q in this namespace: create it, or delete this backup", b.Spec.StoreRef.Name), true
 	case f.Cluster.Paused():
-		return v1alpha1.ReasonClusterPaused, "the cluster is paused (annotation galera-operator.io/pause)", false
+		return v1alpha1.ReasonClusterPaused, "the cluster is paused: remove its annotation " + v1alpha1.AnnotationPause, false
 	case f.Cluster.Spec.Hibernate:
-		return v1alpha1.ReasonWaitingForCluster, "the cluster hibernates", false
+		return v1alpha1.ReasonWaitingForCluster, "the cluster hibernates: set its spec.hibernate to false", false
 	case f.Other != "":
 		return v1alpha1.ReasonWaitingForCluster, "the backup " + f.Other + ", of the same cluster, is in progress", false
 	}
@@ -227,8 +227,8 @@ func failed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 	to.Progress = nil
 	if r.Fatal || last(to, f, reason) {
 		to.Phase = v1alpha1.BackupFailed
-		setConditions(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup", r.Error,
-			to.Attempts), true)
+		setConditions(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup. Correct the cause, "+
+			"and create another backup", r.Error, to.Attempts), true)
 		return
 	}
 	to.Phase = v1alpha1.BackupPending
