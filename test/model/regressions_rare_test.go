@@ -86,6 +86,13 @@ var rareRegressions = []regression{
 			{RareState, 1, uint8(noCertificate)}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
 			{RareState, 0, uint8(flushedLate)},
 		}}},
+	{"an image is pulled throughout two losses of the Primary component", nil,
+		Schedule{Members: 3, Eager: true, Stays: true, Events: []Event{
+			{RareState, 1, uint8(noCertificate)}, {Blur, 2, 0}, {Round, 0, 0}, {RareState, 1, uint8(laterData)},
+			{RareState, 1, uint8(voted)}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{RareState, 2, uint8(slowImage)}, {Round, 0, 0}, {Round, 0, 0}, {KillPod, 2, 0}, {Round, 0, 0}, {Agent, 1, 0},
+			{Shatter, 0, 0}, {Round, 0, 0}, {CrashOperator, 0, 0},
+		}}},
 }
 
 // awaitsUnplaced waits in a switch by re-bootstrap for nodes that have no host, as earlier planners did.

@@ -156,6 +156,11 @@ func (w *cluster) stuckMember() int {
 	return -1
 }
 
+// maxRoundsWithout is how many Rounds the others may take without one member. A container that is being created has ten
+// minutes after each loss of the Primary component. There may be two: the second one when the only node with data stays
+// a donor and is restarted.
+const maxRoundsWithout = maxRounds + longLoss
+
 // continueWithout lets the world run with one member that still cannot act: the others have to continue, by themselves
 // or by the printed approval, as far as their data allow it.
 func (w *World) continueWithout(p Planner) {
@@ -165,7 +170,7 @@ func (w *World) continueWithout(p Planner) {
 	}
 	w.calm(keep)
 	without := w.truth.reached&ReachedApproval == 0
-	for round := range maxRounds {
+	for round := range maxRoundsWithout {
 		if w.truth.violation != "" || !w.nodes[keep].agent.up && !w.nodes[keep].pod.unplaced &&
 			!w.nodes[keep].pod.creating ||
 			w.healthyExcept(keep) && !w.mayRepeat(keep) {
