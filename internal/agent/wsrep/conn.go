@@ -40,7 +40,7 @@ func Open(socket, user string) (*Conn, error) {
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(6) // one is that of accounts.Own, two change an event
+	db.SetMaxOpenConns(7) // one is that of accounts.Own, three change an event
 	db.SetMaxIdleConns(1)
 	return &Conn{connector: connector, db: db, user: user}, nil
 }

@@ -21,8 +21,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// realServer is a connection to a real mariadbd, in a container whose socket is in a folder of the test.
+// realServer is a connection to a real mariadbd.
 func realServer(t *testing.T, image string) *Conn {
+	t.Helper()
+	c, _ := startServer(t, image)
+	return c
+}
+
+// startServer starts a real mariadbd in a container, with its socket in a folder of the test.
+func startServer(t *testing.T, image string) (c *Conn, socket string) {
 	t.Helper()
 	//nolint:usetesting // the container writes there as another user
 	dir, err := os.MkdirTemp("", "wsrep-")
@@ -42,8 +49,8 @@ func realServer(t *testing.T, image string) *Conn {
 		_ = exec.Command("docker", "rm", "-f", "-v", id).Run()
 		_ = os.RemoveAll(dir)
 	})
-	c, err := Open(filepath.Join(dir, "s"), "root")
-	if err != nil {
+	socket = filepath.Join(dir, "s")
+	if c, err = Open(socket, "root"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
@@ -52,7 +59,7 @@ func realServer(t *testing.T, image string) *Conn {
 			t.Fatal("the server does not start")
 		}
 	}
-	return c
+	return c, socket
 }
 
 // through is another way to the same server, with a hook.
@@ -234,7 +241,7 @@ func TestUnguarded(t *testing.T) {
 	for _, ended := range []error{nil, io.EOF} {
 		altered := make(chan error, 1)
 		altered <- ended
-		same, err := Scheduler{}.unchanged(t.Context(), t.Context(), nil, 1, eventRow{}, altered)
+		same, err := Scheduler{}.unchanged(t.Context(), nil, 1, eventRow{}, altered)
 		if same || err == nil || strings.Contains(err.Error(), "%!") || !errors.Is(err, cmp.Or(ended, err)) {
 			t.Errorf("%t, %v", same, err)
 		}
