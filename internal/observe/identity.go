@@ -24,6 +24,8 @@ type Identity struct {
 	// Copied is the cluster whose ConfigMap was copied here, nil when none was, or the cluster begins with a backup, or
 	// has begun.
 	Copied *agentapi.Identity
+	// Started are the pods that were started with the copied ConfigMap: they do not read another one.
+	Started []string
 	// Mixed names two nodes that are in the groups of two clusters, "" when none are.
 	Mixed string
 }
@@ -34,7 +36,9 @@ type Identity struct {
 func IdentityOf(f Facts, seen map[string]Seen, published agentapi.NodeConfig) Identity {
 	c := f.Cluster
 	if of := copied(f); of != nil {
-		return Identity{Copied: of}
+		return Identity{Copied: of, Started: slices.DeleteFunc(slices.Sorted(maps.Keys(f.Pods)), func(name string) bool {
+			return !started(f.Pods[name])
+		})}
 	}
 	if published.Cluster != c.Name {
 		published.UID = ""
@@ -85,12 +89,13 @@ func (i Identity) Known() bool { return len(i.Unheard) == 0 && i.Mixed == "" && 
 func (i Identity) Message() string {
 	switch {
 	case i.Copied != nil:
-		return fmt.Sprintf(
-			"the ConfigMap with the nodes' configuration is that of the cluster %s: the objects of this cluster were copied "+
-				"from there. "+
-				"It does not begin empty by itself. For a copy of the data, delete it and create it with spec.bootstrapFrom; for "+
-				"an empty "+
-				"cluster, delete the ConfigMap", i.Copied)
+		pods := ""
+		if len(i.Started) > 0 {
+			pods = " and the pods that were started with it (" + strings.Join(i.Started, ", ") + ")"
+		}
+		return fmt.Sprintf("the ConfigMap with the nodes' configuration is that of the cluster %s: the objects of this "+
+			"cluster were copied from there. It does not begin empty by itself. For a copy of the data, delete it and create "+
+			"it with spec.bootstrapFrom; for an empty cluster, delete the ConfigMap%s", i.Copied, pods)
 	case i.Mixed != "":
 		return "the nodes run as members of different clusters: " + i.Mixed +
 			". Nothing is changed. Decide which of them is this cluster, and " +

@@ -90,3 +90,21 @@ func TestCopied(t *testing.T) {
 		}
 	}
 }
+
+// TestCopiedPods: pods that were started with another cluster's ConfigMap have to be deleted with it, and are named.
+func TestCopiedPods(t *testing.T) {
+	ran := &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: resources.ContainerName,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}}
+	const has, had = "delete the ConfigMap and the pods that were started with it (shop-0, shop-2)", "delete the ConfigMap"
+	for want, pods := range map[string]map[string]*corev1.Pod{
+		has: {"shop-0": ran, "shop-1": {}, "shop-2": ran},
+		had: {"shop-0": {}},
+	} {
+		i := IdentityOf(Facts{Pods: pods, Cluster: &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "staging", Name: "shop"}}, Config: &corev1.ConfigMap{Data: map[string]string{
+			agentapi.ConfigKey: `{"cluster":"shop","namespace":"prod","uid":"one"}`}}}, nil, agentapi.NodeConfig{})
+		if i.Known() || !strings.HasSuffix(i.Message(), want) {
+			t.Error(i.Message())
+		}
+	}
+}

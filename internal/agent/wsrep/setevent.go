@@ -31,7 +31,7 @@ const (
 //
 // Therefore the table is locked while the ALTER EVENT begins. Once it waits for the table it holds the lock on the
 // event's name: statements before it have left their row, which is compared, and later ones come after it. Neither the
-// end of the caller's context nor that of this process ends the lock before the ALTER EVENT, which would be carried out.
+// end of the caller's context nor that of this process ends the lock before the ALTER EVENT: it would be carried out.
 func (c Scheduler) setEvent(ctx context.Context, e eventRow, status string) (done bool, err error) {
 	verb := "ENABLE"
 	if status == agentapi.EventDisabled {
