@@ -74,6 +74,7 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 	b.set(func(a *task.Archived) {
 		if last >= b.begun && a.Segment > 0 {
 			a.Surveyed, a.Chain, a.Base, a.From, a.Gap = true, r.Chain, r.Base.ID, r.From, r.Gap
+			a.Unfit, a.UnfitWhy = r.Unfit.ID, r.Unfit.Why
 		}
 	})
 }

@@ -29,7 +29,12 @@ type Report struct {
 	From time.Time
 	// Gap is why there is none, though there was an archive before; "" without a gap.
 	Gap string
+	// Unfit is why the latest backup does not lead there, when none does.
+	Unfit Unfit
 }
+
+// Unfit is why an archive does not go on from a backup.
+type Unfit struct{ ID, Why string }
 
 // Survey reports what the end of an archive can be reached from.
 func Survey(a Archive, bases []Base) (r Report, err error) {
@@ -49,7 +54,7 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 		return r, err
 	}
 	r.Chain = first.Number
-	if r.Base, r.From, err = a.earliest(a.Numbers[i:], first, last, bases); err != nil {
+	if r.Base, r.From, r.Unfit, err = a.earliest(a.Numbers[i:], first, last, bases); err != nil {
 		return r, err
 	}
 	switch {
@@ -66,23 +71,39 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 	return r, nil
 }
 
-// earliest returns the earliest base that leads from the first to the last of some segments, with an empty ID for none,
-// and the earliest time that is restored with it.
-func (a Archive) earliest(numbers []uint64, first, last binlog.Head, bases []Base) (Base, time.Time, error) {
+// earliest returns the earliest base that leads from the first to the last of some segments, and the earliest time that
+// is restored with it; or, with an empty ID for none, why the latest one does not.
+func (a Archive) earliest(numbers []uint64, first, last binlog.Head, bases []Base) (base Base, from time.Time,
+	latest Unfit, err error) {
 	bases = slices.SortedStableFunc(slices.Values(bases), func(x, y Base) int { return x.Time.Compare(y.Time) })
 	for _, b := range bases {
-		if b.why() != "" || !belongs(b, last) || !startsBefore(first, b) {
-			continue
+		h, why, err := a.leads(numbers, first, last, b)
+		switch {
+		case err != nil:
+			return Base{}, time.Time{}, Unfit{}, err
+		case why == "":
+			return b, b.from(h), Unfit{}, nil
 		}
-		h, err := a.segmentOf(numbers, b)
-		if err != nil {
-			return Base{}, time.Time{}, err
-		}
-		if ahead(h, b) == "" {
-			return b, b.from(h), nil
-		}
+		latest = Unfit{b.ID, why}
 	}
-	return Base{}, time.Time{}, nil
+	return Base{}, time.Time{}, latest, nil
+}
+
+// leads reports why a base does not lead from the first to the last of some segments, or the head of the segment that
+// it leads into.
+func (a Archive) leads(numbers []uint64, first, last binlog.Head, b Base) (h binlog.Head, why string, err error) {
+	switch {
+	case b.why() != "":
+		return h, b.why(), nil
+	case !belongs(b, last):
+		return h, "it is not of the history that the archive has", nil
+	case !startsBefore(first, b):
+		return h, fmt.Sprintf("it ends at %s, before the archive begins at %s", b.GTID, first.Start()), nil
+	}
+	if h, err = a.segmentOf(numbers, b); err != nil {
+		return h, "", err
+	}
+	return h, ahead(h, b), nil
 }
 
 // segmentOf is the head of the segment that has the last transaction of a base, or of the last one.

@@ -11,6 +11,26 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 )
 
+// TestUnfit: when no backup leads to the end of an archive, the report has the latest one, and why it does not.
+func TestUnfit(t *testing.T) {
+	a := newStore().begins(5, "it is the first").segment(10, 10).segment(20, 20)
+	for want, bases := range map[string][]Base{
+		"":                        nil,
+		"b0 it ends at 0-1-4":     {base("b0", 4, 4)},
+		"b2 it is not of the":     {base("b0", 4, 4), ofLine(base("b2", 12, 12), line("c", 0))},
+		"b3 it does not name its": {base("b0", 4, 4), ofLine(base("b3", 12, 12), binlog.Line{})},
+	} {
+		r, err := Survey(a.archive(), bases)
+		got := strings.TrimSpace(r.Unfit.ID + " " + r.Unfit.Why)
+		if err != nil || !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+	if r, err := Survey(a.archive(), []Base{base("b1", 12, 12), base("b0", 4, 4)}); err != nil || r.Unfit != (Unfit{}) {
+		t.Error(r, err)
+	}
+}
+
 func TestSurvey(t *testing.T) {
 	s := func() *store {
 		return newStore().begins(5, "it is the first").segment(10, 10).segment(20, 20).segment(30, 30)

@@ -248,6 +248,9 @@ type Archived struct {
 	Base     string    `json:"base,omitempty"`
 	From     time.Time `json:"from,omitzero"`
 	Surveyed bool      `json:"surveyed,omitempty"`
+	// Unfit is the latest backup when the archive goes on from none, and UnfitWhy why it does not from this one.
+	Unfit    string `json:"unfit,omitempty"`
+	UnfitWhy string `json:"unfitWhy,omitempty"`
 	// Kept is why no segment is removed, "" when those that nothing needs are.
 	Kept string `json:"kept,omitempty"`
 	// Unread reports whether the backups could not be read last: one that is complete may not be known yet.

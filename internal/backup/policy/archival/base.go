@@ -91,6 +91,9 @@ func (f Facts) nextTry(chain int64) (t try) {
 			t.why = t.name + " is damaged"
 		case f.overdue(b):
 			t.why = t.name + " is none that the archive can continue from"
+			if f.Archived.Unfit != "" && f.Archived.Unfit == b.Status.ID {
+				t.why += ": " + f.Archived.UnfitWhy
+			}
 			if n == 1 && f.Archived.Segment > uint64(chain) { //nolint:gosec // positive
 				// Its node had not written to its binary log since its start, so that the backup names an earlier transaction
 				// than the chain begins with. Now every node has written.

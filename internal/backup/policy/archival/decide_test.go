@@ -236,6 +236,12 @@ func TestBaseIsMadeAgain(t *testing.T) {
 			"is being checked", false},
 		"the archive cannot use it": {with(gap, made(1, complete, 1)), name(2), "none that the archive can continue from",
 			false},
+		"the archive has the reason": {with(gap, made(1, complete, 1), func(f *Facts) {
+			f.Backups[0].Status.ID, f.Archived.Unfit, f.Archived.UnfitWhy = "i", "i", "it ends before"
+		}), name(2), "can continue from: it ends before; ", false},
+		"and only that of another one": {with(gap, made(1, complete, 1), func(f *Facts) {
+			f.Backups[0].Status.ID, f.Archived.Unfit, f.Archived.UnfitWhy = "i", "other", "it ends before"
+		}), name(2), "can continue from; ", false},
 		"something was written since": {with(gap, made(1, complete, 0.1)), name(2),
 			"none that the archive can continue from", false},
 		"nothing was written since": {with(gap, made(1, complete, 0.1), func(f *Facts) { f.Archived.Segment = 5 }), "",
