@@ -3,6 +3,8 @@ package external
 import (
 	"fmt"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Progress of a copy.
@@ -17,9 +19,10 @@ type Progress struct {
 // Describe names what is done after a time, and how long the rest takes at that rate. It is pure.
 func (p Progress) Describe(took time.Duration) string {
 	if p.Compared > 0 {
-		return fmt.Sprintf("copied %d rows; compared %d of %d tables", p.Rows, p.Compared, p.Tables)
+		return fmt.Sprintf("copied %s; compared %d of %s", galera.Count(p.Rows, "row"), p.Compared,
+			galera.Count(p.Tables, "table"))
 	}
-	out := fmt.Sprintf("copied %d of about %d rows", p.Rows, p.ExpectedRows)
+	out := fmt.Sprintf("copied %d of about %s", p.Rows, galera.Count(p.ExpectedRows, "row"))
 	if p.Rows <= 0 || p.Rows >= p.ExpectedRows {
 		return out
 	}

@@ -19,7 +19,7 @@ func OnAllNodes(n int) string {
 }
 
 // Count is a number of things: "2 files", "1 file".
-func Count[N int | int32 | int64](n N, thing string) string {
+func Count[N int | int32 | int64 | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

@@ -31,7 +31,7 @@ func reconcileArbitrator(s galera.Snapshot) (Decision, bool) {
 	switch {
 	case !a.Wanted && a.Deployed && (len(s.Members) == s.Replicas || cannotRun(a)):
 		return Decision{Action: RemoveArbitrator{}, Reason: ReasonScaling,
-			Message: fmt.Sprintf("removing the arbitrator: %d nodes need none", s.Replicas)}, true
+			Message: "removing the arbitrator: it is not needed with " + galera.Count(s.Replicas, "node")}, true
 	case len(s.Members) == 1:
 		return Decision{}, false // there is nothing to arbitrate yet
 	case a.Wanted && (!a.Deployed || !a.Scheduled):

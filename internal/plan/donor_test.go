@@ -16,6 +16,7 @@ func TestReleaseDonor(t *testing.T) {
 		down(0)(m)
 		m.Phase, m.Data = galera.PhaseWaiting, galera.DataIncomplete
 	}
+	holds := func(m *galera.Member) { m.HeldData = true }
 	order := func(member string) SendOrder {
 		return SendOrder{Member: member, ID: "restart-5/" + member + "/restart/r1", Epoch: 5, Kind: OrderRestart}
 	}
@@ -28,6 +29,8 @@ func TestReleaseDonor(t *testing.T) {
 			action: order("db-0")},
 		{name: "also when another never had a host", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, unplaced)),
 			action: Begin{restartOf("db-0")}},
+		{name: "but not when that one held data", s: shop(db(0, stuckAsDonor), db(1, waiting), db(2, unplaced, holds)),
+			reason: ReasonRestarting, contains: "could not start by itself without db-2"},
 		{name: "while another gives, the others come first", s: shop(db(2, stuckAsDonor), db(1, waiting),
 			running(restartOf("db-2"))),
 			reason: ReasonRestarting, contains: "db-1"},

@@ -135,7 +135,7 @@ func reportMembers(s galera.Snapshot) (Decision, bool) {
 	d := Decision{Reason: ReasonJoining, Message: "waiting for " + list(joining) + " to become Synced"}
 	if s.Replicas != len(s.Members) && s.Replicas > 0 {
 		d.Reason = ReasonScaling
-		d.Message += fmt.Sprintf(", scaling from %d to %d nodes", len(s.Members), s.Replicas)
+		d.Message += fmt.Sprintf(", scaling from %d to %s", len(s.Members), galera.Count(s.Replicas, "node"))
 	}
 	return d, true
 }

@@ -28,7 +28,8 @@ func scale(s galera.Snapshot) (Decision, bool) {
 		return Decision{}, false // continueScaleDown would abandon it at once
 	}
 	return begin(s, galera.Operation{Type: galera.OpScaleDown, Target: target.Name}, ReasonScaling,
-		fmt.Sprintf("scaling from %d to %d nodes; the next one to remove is %s", size, s.Replicas, target.Name))
+		fmt.Sprintf("scaling from %d to %s; the next one to remove is %s", size, galera.Count(s.Replicas, "node"),
+			target.Name))
 }
 
 // scaleUp adds one member when all others serve: two joiners would need two donors.

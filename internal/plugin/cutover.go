@@ -15,6 +15,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/external"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // cutovers is the command cutover.
@@ -253,9 +254,9 @@ func lagLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
 	case r.SecondsBehind == nil:
 		return r.Node + " runs the channel, and how far it is behind is not known yet", false, nil
 	case *r.SecondsBehind > maxLag:
-		return fmt.Sprintf("%d seconds behind %s", *r.SecondsBehind, r.Source), false, nil
+		return fmt.Sprintf("%s behind %s", galera.Count(*r.SecondsBehind, "second"), r.Source), false, nil
 	}
-	return fmt.Sprintf("%s follows %s, %d seconds behind", r.Node, r.Source, *r.SecondsBehind), true, nil
+	return fmt.Sprintf("%s follows %s, %s behind", r.Node, r.Source, galera.Count(*r.SecondsBehind, "second")), true, nil
 }
 
 // cutoverLine reports whether all nodes accept writes.

@@ -59,7 +59,14 @@ func Ready(p *v1alpha1.GaleraProxy, s agentapi.ProxyState, pods []Pod, ready int
 		return Condition{Reason: v1alpha1.ReasonProxyStarting,
 			Message: fmt.Sprintf("%d of %d pods are ready", min(int32(answered), ready), p.Spec.Replicas)} //nolint:gosec // few
 	}
-	return Condition{True: true, Reason: v1alpha1.ReasonReady, Message: fmt.Sprintf("all %d pods take clients", answered)}
+	return Condition{True: true, Reason: v1alpha1.ReasonReady, Message: taking(answered)}
+}
+
+func taking(pods int) string {
+	if pods == 1 {
+		return "the pod takes clients"
+	}
+	return fmt.Sprintf("all %d pods take clients", pods)
 }
 
 // Encrypted reports whether both channels of every pod were proved by handshakes.

@@ -122,7 +122,7 @@ func scaling(in Input) string {
 	if in.Decision.Reason == plan.ReasonScaling {
 		return in.Decision.Message
 	}
-	return fmt.Sprintf("scaling from %d to %d nodes; %s", len(in.Snapshot.Members), in.Snapshot.Replicas,
+	return fmt.Sprintf("scaling from %d to %s; %s", len(in.Snapshot.Members), galera.Count(in.Snapshot.Replicas, "node"),
 		in.Decision.Message)
 }
 

@@ -56,7 +56,7 @@ func others(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", and %d others", n)
+	return ", and " + galera.Count(n, "other")
 }
 
 // deleting introduces the command that ends a holder.

@@ -9,6 +9,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
@@ -47,9 +48,9 @@ func sidecar(in Input) *validate.Problem {
 	for _, p := range pods(in) {
 		if s := observe.Failing(p, in.Now); s != nil {
 			return blockingWith(v1alpha1.ReasonSidecarFailing, previousLog(p, *s),
-				"%s: the container %s has restarted %d times%s. The database alongside it serves; no other pod is replaced. "+
+				"%s: the container %s has restarted %s%s. The database alongside it serves; no other pod is replaced. "+
 					"Correct %s",
-				p.Name, s.Name, s.RestartCount, lastEnd(*s), field(*s))
+				p.Name, s.Name, galera.Count(s.RestartCount, "time"), lastEnd(*s), field(*s))
 		}
 	}
 	return nil

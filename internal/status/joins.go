@@ -10,6 +10,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // join describes a member's last or current join. The agent updates the numbers of a running join,
@@ -53,9 +54,9 @@ func joinMessage(j *agentapi.Join) string {
 	}
 	switch {
 	case j.WriteSets > 0:
-		fmt.Fprintf(&b, ", %d write-sets received, %d behind", j.WriteSets, j.Behind)
+		fmt.Fprintf(&b, ", %s received, %d behind", galera.Count(j.WriteSets, "write-set"), j.Behind)
 	case j.Behind > 0:
-		fmt.Fprintf(&b, ", %d write-sets behind", j.Behind)
+		fmt.Fprintf(&b, ", %s behind", galera.Count(j.Behind, "write-set"))
 	}
 	if j.ETA != nil {
 		b.WriteString(", until about " + j.ETA.UTC().Format(time.TimeOnly) + " UTC")

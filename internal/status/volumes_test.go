@@ -76,7 +76,7 @@ func TestClaimHeld(t *testing.T) {
 				}
 			}},
 		"a Job that has ended": {time.Hour, []observe.Holder{{Pod: "r-x", Phase: corev1.PodSucceeded, Job: "r"}, {Pod: "z"}},
-			"(Succeeded) mounts it, and 1 others. It has ended", "kubectl delete job r -n demo", true, nil},
+			"(Succeeded) mounts it, and 1 other. It has ended", "kubectl delete job r -n demo", true, nil},
 		"none does": {time.Hour, nil, "waits for its finalizers: kubernetes.io/pvc-protection", "", true, nil},
 	} {
 		in := healthy()

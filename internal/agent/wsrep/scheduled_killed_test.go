@@ -39,7 +39,7 @@ func TestSetEventKilled(t *testing.T) {
 				if state, ok := agent.ProcessState.Sys().(syscall.WaitStatus); !ok || !state.Signaled() {
 					t.Fatalf("%s: it was not killed: %v, %s", before, err, out)
 				}
-				c.must(t, "ALTER DEFINER = b@h EVENT app.e COMMENT 'after it'") // it is behind what was under way
+				c.must(t, "ALTER DEFINER = b@h EVENT app.e COMMENT 'after it'") // it is behind what was in progress
 				if got := c.event(t); got != "SLAVESIDE_DISABLED b@h after it" {
 					t.Errorf("killed before %s: %s", before, got)
 				}

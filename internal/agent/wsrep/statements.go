@@ -70,7 +70,7 @@ func (n *Numbers) Align(ctx context.Context, a agentapi.Alignment) (number uint6
 	case status.Server.State != galera.NodeSynced || status.Server.Component != galera.ComponentPrimary:
 		return 0, errors.New("the node is not Synced in the Primary component")
 	case status.Server.Size != a.Size:
-		return 0, fmt.Errorf("the component has %d members instead of %d", status.Server.Size, a.Size)
+		return 0, fmt.Errorf("the component has %s instead of %d", galera.Count(status.Server.Size, "member"), a.Size)
 	}
 	if number, err = n.align(ctx, a.Spread); err != nil {
 		return 0, err

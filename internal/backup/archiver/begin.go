@@ -9,6 +9,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // beginAnew is called when no node that serves goes on from the archive.
@@ -20,8 +21,8 @@ func (a *archiver) beginAnew(ctx context.Context, synced []source, away map[stri
 	slices.Sort(whys)
 	if wait := refusedTime - time.Since(a.since); len(away) > 0 && wait > 0 {
 		a.refused = map[string]string{} // they are asked again, and with them those that are away now
-		return fmt.Errorf("no node that serves has what follows %s; %d others are waited for, for %s: %v", a.at.Last,
-			len(away), wait.Round(time.Second), whys)
+		return fmt.Errorf("no node that serves has what follows %s; waiting for %s, for %s: %v", a.at.Last,
+			galera.Count(len(away), "other node"), wait.Round(time.Second), whys)
 	}
 	say("a gap: %v", whys)
 	return a.begin(ctx, synced[0], synced, fmt.Sprintf("no node had what follows: %v", whys))
@@ -54,8 +55,8 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 		}
 	}
 	if len(h.Foreign) > binlog.MaxForeign {
-		return fmt.Errorf("%s has the transactions of %d other servers, and an archive is made of a cluster with up to %d",
-			n.name(), len(h.Foreign), binlog.MaxForeign)
+		return fmt.Errorf("%s has the transactions of %s, and an archive is made of a cluster with up to %d",
+			n.name(), galera.Count(len(h.Foreign), "other server"), binlog.MaxForeign)
 	}
 	if confirmed {
 		h.Through = now

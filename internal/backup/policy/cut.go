@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Unsuitable is why a backup does not lead to a target, though nothing is damaged: an earlier one may.
@@ -130,8 +131,8 @@ func (c *Cut) End() error {
 		want = c.head.Start()
 	}
 	if c.count != c.head.Transactions || c.read != want {
-		return fmt.Errorf("it has %d transactions up to %s instead of %d up to %s", c.count, c.read, c.head.Transactions,
-			want)
+		return fmt.Errorf("it has %s up to %s instead of %d up to %s", galera.Count(c.count, "transaction"), c.read,
+			c.head.Transactions, want)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // maxReported is how many backups a check names.
@@ -81,7 +82,7 @@ func removeUnfinished(ctx context.Context, bucket *store.Bucket, s task.Store, d
 		say("unfinished uploads could not be removed: %s", store.Explain(err))
 	}
 	if n > 0 {
-		say("%d unfinished uploads were removed", n)
+		say("removed %s", galera.Count(n, "unfinished upload"))
 	}
 }
 

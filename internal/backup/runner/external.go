@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/external"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
@@ -227,7 +228,8 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 	if err != nil {
 		return out, explained(err)
 	}
-	say("copied and compared %d tables with %d rows, at the GTID %q", r.Tables, r.Rows, r.GTID)
+	say("copied and compared %s with %s, at the GTID %q", galera.Count(r.Tables, "table"), galera.Count(r.Rows, "row"),
+		r.GTID)
 	ended = true
 	return task.Source{GTID: r.GTID, Tables: r.Tables, Bytes: r.Bytes, Rows: r.Rows,
 		LockedMilliseconds: r.LockedMilliseconds, Skipped: shortened(r.Skipped)}, stop(proc)

@@ -16,6 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
@@ -199,7 +200,7 @@ func follow(ctx context.Context, db *sql.DB, proc *mariadbd.Process, last binlog
 		at, _ := binlog.In(s["gtid_slave_pos"], last.Domain)
 		switch {
 		case at == last:
-			say("applied all %d transactions, up to %s", count, last)
+			say("applied everything up to %s: %s", last, galera.Count(count, "transaction"))
 			return nil
 		case s["Last_SQL_Errno"] != "0":
 			return failedReplay(s, at)

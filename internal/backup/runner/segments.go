@@ -19,6 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // contentReaders is how many segments are read whole at the same time.
@@ -56,7 +57,7 @@ func checkArchive(ctx context.Context, bucket *store.Bucket, dir string, m manif
 	if why != "" {
 		return 0, damagedArchive(at, why)
 	}
-	say("reading %d segments of the archive", len(of))
+	say("reading %s of the archive", galera.Count(len(of), "segment"))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(contentReaders)
 	for _, h := range of {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/archive"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
@@ -49,7 +50,7 @@ func verifyParts(ctx context.Context, t task.Task) (segments int, err error) {
 		if err != nil {
 			return err
 		}
-		say("reading %d parts", len(m.Parts))
+		say("reading %s", galera.Count(len(m.Parts), "part"))
 		err = archive.Check(ctx, m, partsOf(f.bucket, f.base(), m, f.limit))
 		if err != nil && !isStore(err) && ctx.Err() == nil {
 			return fatal(task.ReasonBackupDamaged, err)
@@ -146,7 +147,7 @@ func checkTables(ctx context.Context, db *sql.DB) (int, error) {
 	if err != nil {
 		return 0, because(task.ReasonToolFailed, err)
 	}
-	say("checking %d tables", len(tables))
+	say("checking %s", galera.Count(len(tables), "table"))
 	var bad []string
 	for _, table := range tables {
 		why, err := checkTable(ctx, db, table)

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Source is what a server is like that may be copied, and what keeps it from that.
 func (s Style) Source(address string, is task.Source) string {
-	out := fmt.Sprintf("%s: %s, %d tables, about %d MiB", Plain(address), Plain(is.Version), is.Tables,
+	out := fmt.Sprintf("%s: %s, %s, about %d MiB", Plain(address), Plain(is.Version), galera.Count(is.Tables, "table"),
 		(is.Bytes+1<<20-1)>>20)
 	if is.GTID != "" {
 		out += ", at the GTID " + Plain(is.GTID)

@@ -10,6 +10,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -189,7 +190,7 @@ func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		if r := s.Replay; r != nil {
 			s.Message += fmt.Sprintf(", with the archive up to the GTID %s (%s was asked for)", r.Reached, r.Target)
 			if r.Late > 0 {
-				s.Message += fmt.Sprintf("; %d later transactions name a time before that, and were left out: %s", r.Late,
+				s.Message += fmt.Sprintf("; %s with a time before that left out: %s", galera.Count(r.Late, "later transaction"),
 					leftOut(r.Target))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -123,8 +124,9 @@ func completeImport(to *v1alpha1.GaleraClusterStatus, now time.Time) {
 
 // describeImport reports what was copied, with what the Job has counted.
 func describeImport(c *v1alpha1.GaleraCluster, s *v1alpha1.RestoreStatus) string {
-	return fmt.Sprintf("%d tables with %d rows of %s are on the volume of %s at %s, and each was compared with the source",
-		s.External.Tables, s.External.Rows, c.Spec.BootstrapFrom.External.Host, resources.PodName(c, 0), s.Position)
+	return fmt.Sprintf("copied to the volume of %[4]s, at %[5]s, and compared with the source: %[1]s with %[2]s of %[3]s",
+		galera.Count(s.External.Tables, "table"), galera.Count(s.External.Rows, "row"),
+		c.Spec.BootstrapFrom.External.Host, resources.PodName(c, 0), s.Position)
 }
 
 // imported takes over what a Job reports of the source.

@@ -92,7 +92,7 @@ func TestDecideExternal(t *testing.T) {
 		}), v1alpha1.RestoreRestoring, "", "", false, nil, ""},
 		"it is complete": {moving(v1alpha1.RestoreRestoring, func(f *Facts) { f.Members[0] = copied }),
 			v1alpha1.RestoreCompleted, "",
-			"5 tables with 70 rows of db.example.com are on the volume of shop-0 at new:1", false, nil, "new"},
+			"shop-0, at new:1, and compared with the source: 5 tables with 70 rows of db.example.com", false, nil, "new"},
 	} {
 		to := statusOf(c.f)
 		d := Decide(to, c.f)

@@ -13,6 +13,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/retention"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -41,7 +42,7 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 	own, earlier := f.completeBackups(f.Cluster.UID)
 	next := &v1alpha1.ScheduleRetention{}
 	if earlier > 0 {
-		next.Message = fmt.Sprintf("%d backups are of an earlier cluster %q, and are kept until you delete them", earlier,
+		next.Message = fmt.Sprintf("kept until you delete them: %s of an earlier cluster %q", galera.Count(earlier, "backup"),
 			name)
 	}
 	notice := notice(f.Schedule, f.Now)

@@ -110,7 +110,7 @@ func TestRetain(t *testing.T) {
 		"an imported one does not count": {kept(old, has("import", "20", imported)), "", ""},
 		"nor where it is the latest":     {kept(old, last, has("import", "21", imported)), "old", ""},
 		"an imported one of an earlier cluster": {kept(old, last, has("import", "21", ofCluster("shop", "old"), imported)),
-			"old", "1 backups"},
+			"old", "1 backup of an earlier cluster"},
 
 		"no cluster": {kept(old, last, func(f *Facts) { f.Cluster = nil }), "", "paused"},
 		"no rules":   {kept(old, last, func(f *Facts) { f.Store.Spec.Retention = nil }), "", ""},

@@ -8,6 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
@@ -109,7 +110,7 @@ func passed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 		message = fmt.Sprintf("it was restored, and %d tables were checked and are good (%s)", v.Tables, v.Took.Duration)
 	}
 	if n := r.Verified.Segments; n > 0 {
-		message += fmt.Sprintf("; %d segments of the archive were read, and follow each other", n)
+		message += "; the archive was read without a gap: " + galera.Count(n, "segment")
 	}
 	setVerified(to, f, true, v1alpha1.ReasonVerified, message)
 }
