@@ -7,6 +7,8 @@ const (
 	// ConditionPasswordRotated is True when the account accepts one password, and the binding Secret holds it. It is False
 	// while two are accepted, and while a new one is waited for.
 	ConditionPasswordRotated = "PasswordRotated"
+	// ConditionProxied is True when the proxies of the cluster can log in for the account. It is absent without a proxy.
+	ConditionProxied = "Proxied"
 )
 
 // Reasons of conditions of users and databases. docs/conditions.md explains each of them.

@@ -53,6 +53,7 @@ const (
 	EndpointPrimary  = "Primary"
 	EndpointAny      = "Any"
 	EndpointReadOnly = "ReadOnly"
+	EndpointProxy    = "Proxy"
 )
 
 // GaleraUserSpec is the desired account.
@@ -62,6 +63,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.secretName) == has(oldSelf.secretName) && (!has(self.secretName) || self.secretName == oldSelf.secretName)",fieldPath=".secretName",message="secretName cannot be changed: applications mount it"
 // +kubebuilder:validation:XValidation:rule="!has(self.authentication) || !has(self.authentication.none) || !self.authentication.none || self.require == 'X509'",fieldPath=".authentication",message="without a password any client could log in to this account: set require: X509"
 // +kubebuilder:validation:XValidation:rule="!has(self.certificate) || self.require == 'X509'",fieldPath=".certificate",message="certificate works with require: X509 only: set that, or remove certificate"
+// +kubebuilder:validation:XValidation:rule="self.endpoint != 'Proxy' || self.require != 'X509'",fieldPath=".endpoint",message="a proxy has no certificate of the user's to log in with: set require to TLS or None, or choose another endpoint"
+// +kubebuilder:validation:XValidation:rule="self.endpoint != 'Proxy' || self.plugin == 'mysql_native_password'",fieldPath=".endpoint",message="a proxy logs in with mysql_native_password alone: set plugin to that, or choose another endpoint"
+// +kubebuilder:validation:XValidation:rule="self.endpoint != 'Proxy' || self.host == '%'",fieldPath=".endpoint",message="the nodes would compare the proxy's address with host, not the client's: set host to %, or choose another endpoint"
 type GaleraUserSpec struct {
 	// clusterRef is the GaleraCluster. It cannot be changed.
 	// +required
@@ -127,11 +131,12 @@ type GaleraUserSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	Database string `json:"database,omitempty"`
 	// endpoint selects the Service in the binding Secret. Primary: CLUSTER-primary, one node, for all applications that
-	// write. Any: CLUSTER, all Synced nodes. ReadOnly: CLUSTER-readonly, the Synced nodes that are not the primary.
-	// Default: Primary.
+	// write. Any: CLUSTER, all Synced nodes. ReadOnly: CLUSTER-readonly, the Synced nodes that are not the primary. Proxy:
+	// the oldest GaleraProxy of the cluster whose mode is not ReadOnly; it needs plugin mysql_native_password, host "%",
+	// and require TLS or None. Default: Primary.
 	// +optional
 	// +kubebuilder:default=Primary
-	// +kubebuilder:validation:Enum=Primary;Any;ReadOnly
+	// +kubebuilder:validation:Enum=Primary;Any;ReadOnly;Proxy
 	Endpoint string `json:"endpoint,omitempty"`
 	// secretName is the name of the binding Secret, which the operator creates. It cannot be changed. Default:
 	// NAME-binding.
@@ -293,7 +298,7 @@ type GaleraUserStatus struct {
 	// certificateNotAfter is the expiry of the certificate in the binding Secret.
 	// +optional
 	CertificateNotAfter *metav1.Time `json:"certificateNotAfter,omitempty"`
-	// conditions are Ready, Applied and PasswordRotated.
+	// conditions are Ready, Applied, PasswordRotated, and, while the cluster has a GaleraProxy, Proxied.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -7,6 +7,9 @@ const (
 	ReasonProxyOutdated  = "ProxyOutdated"
 	ReasonNoPrimaryKnown = "NoPrimaryKnown"
 	ReasonScaledToZero   = "ScaledToZero"
+	ReasonProxyNotFound  = "ProxyNotFound"
+	ReasonProxyRefused   = "ProxyRefused"
+	ReasonProxySupported = "ProxySupported"
 )
 
 // LabelProxy names the GaleraProxy an object belongs to.

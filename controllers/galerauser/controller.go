@@ -19,6 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/proxy"
 	"github.com/galera-operator/galera-operator/internal/users"
 )
 
@@ -26,7 +27,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers/finalizers,verbs=update
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeradatabases,verbs=get;list;watch
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters;galeraproxies,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch;create;patch;delete
 
@@ -113,6 +114,10 @@ type pass struct {
 	missingPassword string
 	// blocker is why the account is not as it is to be; unbound is why the application has not all that it needs.
 	blocker, bindingProblem clusterref.Blocker
+	// proxied reports whether the proxies of the cluster take the account, nil without one; proxyHost is where endpoint:
+	// Proxy leads.
+	proxied   *proxy.Condition
+	proxyHost string
 	// repaired reports whether statements were needed for what had been applied.
 	repaired bool
 	bound    *boundTo
@@ -128,7 +133,11 @@ func (p *pass) make(ctx context.Context) (time.Duration, error) {
 	if p.cluster, p.blocker, err = p.ClusterResolver.Cluster(ctx, u.Namespace, namespace, name); err != nil {
 		return p.blocker.RetryAfter, err
 	}
-	if p.cluster != nil { // what the cluster's spec rules out is reported even while it is busy with coming to that
+	if p.cluster != nil {
+		if err = p.proxies(ctx); err != nil {
+			return 0, err
+		}
+		// What the cluster's spec rules out is reported even while it is busy with coming to that.
 		if h := refused(u, p.cluster); h.Reason != "" {
 			p.blocker = h
 		}

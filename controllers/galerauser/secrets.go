@@ -211,7 +211,7 @@ func fresh() (string, error) { return rand.Text(), nil }
 
 // bind gives the application all that it needs.
 func (p *pass) bind(ctx context.Context, pair *corev1.Secret) (bool, error) {
-	login := users.Login{}
+	login := users.Login{Proxy: p.proxyHost}
 	if p.rotation != nil {
 		login.Password = p.rotation.Password
 	}
@@ -240,7 +240,7 @@ func refused(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) clusterref.Block
 	if users.LacksTLS(u, c) {
 		return clusterref.Blocker{Reason: v1alpha1.ReasonTLSUnavailable, RetryAfter: clusterref.ResyncPeriod,
 			Message: "the cluster offers clients no TLS (spec.tls.clients: Disabled): set it to Preferred or Required, or " +
-				"spec.require of this user to None"}
+				"spec.require of this user to None, with another spec.endpoint than Proxy"}
 	}
 	if why := users.Overreach(u, c.Namespace); why != "" {
 		return clusterref.Blocker{Reason: v1alpha1.ReasonGrantNotAllowed, Message: why,

@@ -20,7 +20,7 @@ import (
 )
 
 // SetupWithManager registers the reconciler. It is woken by the user and its Secrets; by its certificate and the
-// cluster's CA; and, while it waits, or its cluster takes its TLS away, by its cluster; and by databases.
+// cluster's CA; and, while it waits, or its cluster takes its TLS away, by its cluster; by databases; and by proxies.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1alpha1.GaleraUser{}).
@@ -28,6 +28,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&corev1.Secret{}).
 		Watches(&v1alpha1.GaleraCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster),
 			builder.WithPredicates(clusterref.MayEndWait)).
+		Watches(&v1alpha1.GaleraProxy{}, handler.EnqueueRequestsFromMapFunc(r.byProxy), builder.WithPredicates(offers)).
 		Watches(&v1alpha1.GaleraDatabase{}, handler.EnqueueRequestsFromMapFunc(r.byDatabase)).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.byCA)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.byCertificate)).

@@ -28,6 +28,7 @@ func (p *pass) setConditions(to *v1alpha1.GaleraUserStatus) {
 		to.CertificateNotAfter = moment(p.bound.notAfter)
 	}
 	p.setPasswordCondition(to, set)
+	p.setProxied(to, set)
 	ready := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)
 	if p.blocker.Transient && ready != nil && ready.Status == metav1.ConditionTrue &&
 		to.ObservedGeneration == u.Generation {

@@ -23,12 +23,14 @@ type Login struct {
 	Password string
 	// CA verifies the server. Cert and Key are the user's certificate, nil without one.
 	CA, Cert, Key []byte
+	// Proxy is where endpoint: Proxy leads.
+	Proxy string
 }
 
 // Binding returns the contents of a user's binding Secret: everything an application needs, and nothing else. Every
 // address in it makes the driver verify the server, as far as a driver's address can say so.
 func Binding(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, l Login) map[string][]byte {
-	b := binding{host: host(c, u), user: u.AccountName(), password: l.Password, database: database(u), dir: mountPath(u),
+	b := binding{host: host(c, u, l.Proxy), user: u.AccountName(), password: l.Password, database: database(u), dir: mountPath(u),
 		tls: c.Spec.TLS.Clients != v1alpha1.TLSDisabled, certificate: len(l.Cert) > 0}
 	out := map[string][]byte{
 		"type": []byte("mysql"), "provider": []byte("galera-operator"),
@@ -51,9 +53,10 @@ func Binding(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, l Login) map[str
 	return out
 }
 
-// LacksTLS reports whether a user's account, and so its binding, needs TLS and the cluster offers clients none.
+// LacksTLS reports whether a user's account, its binding or its proxy needs TLS, and the cluster offers clients none.
 func LacksTLS(u *v1alpha1.GaleraUser, c *v1alpha1.GaleraCluster) bool {
-	return u.Spec.Require != v1alpha1.RequireNone && c.Spec.TLS.Clients == v1alpha1.TLSDisabled
+	needs := u.Spec.Require != v1alpha1.RequireNone || u.Spec.Endpoint == v1alpha1.EndpointProxy
+	return needs && c.Spec.TLS.Clients == v1alpha1.TLSDisabled
 }
 
 type binding struct {
@@ -61,13 +64,15 @@ type binding struct {
 	tls, certificate                    bool
 }
 
-func host(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser) string {
+func host(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, proxy string) string {
 	name := resources.PrimaryServiceName(c)
 	switch u.Spec.Endpoint {
 	case v1alpha1.EndpointAny:
 		name = resources.ServiceName(c)
 	case v1alpha1.EndpointReadOnly:
 		name = resources.ReadOnlyServiceName(c)
+	case v1alpha1.EndpointProxy:
+		return proxy
 	}
 	return name + "." + c.Namespace + ".svc"
 }

@@ -56,7 +56,21 @@ func TestBinding(t *testing.T) {
 	if host := string(Binding(c, u, Login{})["host"]); host != "shop-readonly.data.svc" {
 		t.Error(host)
 	}
-	c.Spec.TLS.Clients = v1alpha1.TLSDisabled
+	u.Spec.Endpoint = v1alpha1.EndpointProxy
+	b = Binding(c, u, Login{CA: []byte("ca"), Proxy: "pool.data.svc"})
+	for _, key := range []string{"host", "uri", "jdbc-url", "go-dsn", "sqlalchemy-url"} {
+		if !strings.Contains(string(b[key]), "pool.data.svc") {
+			t.Errorf("%s does not lead to the proxy: %s", key, b[key])
+		}
+	}
+	u.Spec.Require, c.Spec.TLS.Clients = v1alpha1.RequireNone, v1alpha1.TLSDisabled
+	if !LacksTLS(u, c) {
+		t.Error("there is no proxy for a cluster without TLS")
+	}
+	u.Spec.Endpoint = v1alpha1.EndpointReadOnly
+	if LacksTLS(u, c) {
+		t.Error("this account asks for no TLS")
+	}
 	if b := Binding(c, u, Login{CA: []byte("ca")}); strings.Contains(string(b["jdbc-url"])+string(b["go-dsn"])+
 		string(b["sqlalchemy-url"]), "ssl") || len(b["ca.crt"]) > 0 {
 		t.Errorf("without TLS: %s", b)
