@@ -157,6 +157,11 @@ type GaleraProxyStatus struct {
 	// primary is the node that every pod sends writes to. Absent while they differ, or are not known.
 	// +optional
 	Primary string `json:"primary,omitempty"`
+	// certificateSerial is the serial of the certificate that every pod shows to clients, as a handshake has found it.
+	// Absent while they differ.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CertificateSerial string `json:"certificateSerial,omitempty"`
 	// clients is the number of connections of clients to all pods.
 	// +optional
 	Clients int64 `json:"clients"`
@@ -196,6 +201,10 @@ type ProxyPoolStatus struct {
 	Queries int64 `json:"queries"`
 	// errors are connections to the node that have failed since the pods began.
 	Errors int64 `json:"errors"`
+	// certificateSerial is the serial of the certificate that the node shows to the pods. Absent while they differ.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CertificateSerial string `json:"certificateSerial,omitempty"`
 }
 
 // RefusedUser is a GaleraUser that cannot log in through the proxy.

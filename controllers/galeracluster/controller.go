@@ -26,6 +26,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraproxies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers,verbs=get;list;watch;create;patch;delete

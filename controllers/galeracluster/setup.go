@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -53,6 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	} {
 		b = b.Watches(child, handler.EnqueueRequestsFromMapFunc(byLabel))
 	}
+	b = b.Watches(&v1alpha1.GaleraProxy{}, handler.EnqueueRequestsFromMapFunc(byProxy), builder.WithPredicates(proven))
 	b = b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.onHost), builder.WithPredicates(cordoned))
 	k := ctrl.NewControllerManagedBy(mgr).
 		Named("galeracluster-certificates").
@@ -129,3 +132,23 @@ func byUser(_ context.Context, o client.Object) []reconcile.Request {
 	namespace, name := u.Cluster()
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
 }
+
+func byProxy(_ context.Context, o client.Object) []reconcile.Request {
+	p, ok := o.(*v1alpha1.GaleraProxy)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: p.Namespace, Name: p.Spec.ClusterRef.Name}}}
+}
+
+// proven lets through the changes of a proxy that the cluster's Encrypted depends on.
+var proven = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, is := e.ObjectOld.(*v1alpha1.GaleraProxy)
+	after, too := e.ObjectNew.(*v1alpha1.GaleraProxy)
+	if !is || !too {
+		return true
+	}
+	return !equality.Semantic.DeepEqual(meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionEncrypted),
+		meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionEncrypted)) ||
+		(before.Status.Replicas == 0) != (after.Status.Replicas == 0)
+}}

@@ -179,7 +179,7 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 	to.Users, to.RefusedUsers = int32(min(len(s.Users), agentapi.MaxProxyUsers)), refused //nolint:gosec // bounded
 	proxy.Summary(*s, pods, to)
 	ready := proxy.Ready(p, *s, pods, to.ReadyReplicas)
-	encrypted := proxy.Encrypted(c, *s, pods)
+	encrypted := proxy.Encrypted(c, *s, pods, r.Now())
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionReady, ready.True, ready.Reason, ready.Message)
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionEncrypted, encrypted.True, encrypted.Reason,
 		encrypted.Message)

@@ -58,6 +58,25 @@ func (r Report) Received(now time.Time) Report {
 	return r.withoutForgedHistories()
 }
 
+// Sent returns the report with the ages of its proofs, as of now.
+func (r ProxyReport) Sent(now time.Time) ProxyReport {
+	return r.each(func(f *ChannelFact) { f.AgeSeconds = age(f.CheckedAt, now) })
+}
+
+// Received returns a report that has just come in with the times of its proofs on the receiver's clock.
+func (r ProxyReport) Received(now time.Time) ProxyReport {
+	return r.each(func(f *ChannelFact) { f.CheckedAt = ago(f.AgeSeconds, now, f.CheckedAt) })
+}
+
+func (r ProxyReport) each(change func(*ChannelFact)) ProxyReport {
+	change(&r.Frontend)
+	r.Nodes = slices.Clone(r.Nodes)
+	for i := range r.Nodes {
+		change(&r.Nodes[i].Backend)
+	}
+	return r
+}
+
 // withoutForgedHistories leaves out what is no UUID: conditions print histories in commands for users to run, and the
 // holder of a cluster's pair can answer in the place of its agents.
 func (r Report) withoutForgedHistories() Report {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 const (
@@ -144,6 +145,9 @@ type ProxyReport struct {
 	Frontend ChannelFact `json:"frontend"`
 }
 
+// MaxSerial bounds the serial of a certificate: 20 bytes in hexadecimal, and a sign.
+const MaxSerial = 64
+
 // maxProxyNumber bounds what is counted, and revisions: sums of such numbers overflow nothing.
 const maxProxyNumber = 1 << 53
 
@@ -156,7 +160,11 @@ func (r ProxyReport) Bounded() ProxyReport {
 	number(&r.Clients)
 	text(&r.Version, 64)
 	text(&r.Problem, 1024)
-	text(&r.Frontend.Problem, 1024)
+	fact := func(f *ChannelFact) {
+		text(&f.Problem, 1024)
+		text(&f.Serial, MaxSerial)
+	}
+	fact(&r.Frontend)
 	r.Nodes = slices.Clone(r.Nodes[:min(len(r.Nodes), maxProxyNodes)])
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
@@ -165,7 +173,7 @@ func (r ProxyReport) Bounded() ProxyReport {
 		}
 		text(&n.Name, 253)
 		text(&n.Status, 64)
-		text(&n.Backend.Problem, 1024)
+		fact(&n.Backend)
 	}
 	return r
 }
@@ -188,5 +196,5 @@ type ProxyPool struct {
 func (c *Client) SetProxy(ctx context.Context, host string, s ProxyState) (ProxyReport, error) {
 	var report ProxyReport
 	err := c.ask(ctx, host, PathProxy, s, &report, &report.Problem)
-	return report.Bounded(), err
+	return report.Bounded().Received(time.Now()), err
 }

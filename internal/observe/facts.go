@@ -66,6 +66,9 @@ type Facts struct {
 	Holders map[string][]Holder
 	// Keys are the encryption keys; nil when there are to be none, and when they could not be read.
 	Keys *Keys
+	// Proxies are those of the cluster, and ProxiesUnknown reports whether there may be others.
+	Proxies        []v1alpha1.GaleraProxy
+	ProxiesUnknown bool
 	// Rigid are the claims that are smaller than wanted and whose class does not let them grow.
 	Rigid map[string]bool
 }
@@ -132,7 +135,7 @@ func (r Readers) surroundings(ctx context.Context, f *Facts) {
 	defer cancel()
 	var errs []error
 	for _, read := range []func(context.Context, *Facts) error{r.certificate, r.issuer, r.signingCA, r.classes,
-		r.storageClass, r.hosts, r.holders, r.keys} {
+		r.storageClass, r.hosts, r.holders, r.keys, r.proxies} {
 		if err := read(ctx, f); !kindsMissing(err) {
 			errs = append(errs, err)
 		}

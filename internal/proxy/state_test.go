@@ -166,8 +166,10 @@ func TestVerdicts(t *testing.T) {
 	f := facts()
 	s, _ := State(f)
 	s.Revision = 7
+	now := time.Unix(1.8e9, 0)
 	good := func() *agentapi.ProxyReport {
-		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, PlaintextRefused: true}
+		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, PlaintextRefused: true,
+			CheckedAt: now.Add(-time.Second), Serial: "0a"}
 		r := &agentapi.ProxyReport{Revision: 7, Clients: 2, Frontend: fact}
 		for _, n := range s.Nodes {
 			r.Nodes = append(r.Nodes, agentapi.ProxyPool{Name: n.Name, Used: 1, Backend: fact})
@@ -193,11 +195,17 @@ func TestVerdicts(t *testing.T) {
 			v1alpha1.ReasonPeerUnverified},
 		"a node of another CA": {func(p []Pod) []Pod { p[1].Report.Nodes[2].Backend.Verified = false; return p },
 			v1alpha1.ReasonReady, v1alpha1.ReasonPeerUnverified},
+		"a node without TLS": {func(p []Pod) []Pod { p[1].Report.Nodes[2].Backend.Observed = agentapi.ObservedPlaintext; return p },
+			v1alpha1.ReasonReady, v1alpha1.ReasonPlaintextAccepted},
+		"an old proof of the port": {func(p []Pod) []Pod { p[1].Report.Frontend.CheckedAt = now.Add(-time.Hour); return p },
+			v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
+		"an old proof of a node": {func(p []Pod) []Pod { p[0].Report.Nodes[1].Backend.CheckedAt = now.Add(-time.Hour); return p },
+			v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
 		"a node that was not asked": {func(p []Pod) []Pod { p[1].Report.Nodes[0].Backend.Observed = ""; return p },
 			v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
 	} {
 		pods := tc.change([]Pod{{Name: "a", Report: good()}, {Name: "b", Report: good()}})
-		ready, encrypted := Ready(f.Proxy, s, pods, 2), Encrypted(f.Cluster, s, pods)
+		ready, encrypted := Ready(f.Proxy, s, pods, 2), Encrypted(f.Cluster, s, pods, now)
 		if ready.Reason != tc.ready || encrypted.Reason != tc.encrypted ||
 			ready.True != (tc.ready == v1alpha1.ReasonReady) || encrypted.True != (tc.encrypted == v1alpha1.ReasonProved) {
 			t.Errorf("%s: %+v %+v", name, ready, encrypted)
@@ -205,8 +213,15 @@ func TestVerdicts(t *testing.T) {
 	}
 	var to v1alpha1.GaleraProxyStatus
 	Summary(s, []Pod{{Report: good()}, {Report: good()}}, &to)
-	if to.Clients != 4 || to.Primary != "shop-0" || len(to.Pools) != 3 || to.Pools[0].Used != 2 {
+	if to.Clients != 4 || to.Primary != "shop-0" || len(to.Pools) != 3 || to.Pools[0].Used != 2 ||
+		to.CertificateSerial != "0a" || to.Pools[1].CertificateSerial != "0a" {
 		t.Errorf("%+v", to)
+	}
+	renewed := good()
+	renewed.Frontend.Serial, renewed.Nodes[1].Backend.Serial = "0b", ""
+	if Summary(s, []Pod{{Report: good()}, {Report: renewed}}, &to); to.CertificateSerial != "" ||
+		to.Pools[1].CertificateSerial != "" || to.Pools[2].CertificateSerial != "0a" {
+		t.Errorf("pods that have seen different certificates: %+v", to)
 	}
 	old := good()
 	old.Revision = 6

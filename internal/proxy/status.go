@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
@@ -69,8 +70,11 @@ func taking(pods int) string {
 	return fmt.Sprintf("all %d pods take clients", pods)
 }
 
+// evidenceLasts is how long a handshake counts; pods make one every 15 seconds.
+const evidenceLasts = 3 * time.Minute
+
 // Encrypted reports whether both channels of every pod were proved by handshakes.
-func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Condition {
+func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod, now time.Time) Condition {
 	no := func(format string, args ...any) Condition {
 		return Condition{Reason: v1alpha1.ReasonNotYetProved, Message: fmt.Sprintf(format, args...)}
 	}
@@ -83,7 +87,7 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Con
 		}
 		front := pod.Report.Frontend
 		switch {
-		case front.Observed != agentapi.ObservedTLS:
+		case now.Sub(front.CheckedAt) > evidenceLasts || front.Observed != agentapi.ObservedTLS:
 			return no("the port for clients of the pod %s is not proved yet: %s", pod.Name, front.Problem)
 		case !front.Verified:
 			return Condition{Reason: v1alpha1.ReasonPeerUnverified, Message: "the pod " + pod.Name + ": " + front.Problem}
@@ -95,7 +99,10 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Con
 			back := n.Backend
 			switch {
 			case !serves(s, n.Name):
-			case back.Observed != agentapi.ObservedTLS:
+			case back.Observed == agentapi.ObservedPlaintext || back.Observed == agentapi.ObservedMixed:
+				return Condition{Reason: v1alpha1.ReasonPlaintextAccepted, Message: "the node " + n.Name +
+					" offers the pod " + pod.Name + " no TLS: connections to it are closed before their first statement"}
+			case now.Sub(back.CheckedAt) > evidenceLasts || back.Observed != agentapi.ObservedTLS:
 				return no("the pod %s has not proved the node %s yet: %s", pod.Name, n.Name, back.Problem)
 			case !back.Verified:
 				return Condition{Reason: v1alpha1.ReasonPeerUnverified,
@@ -104,7 +111,8 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod) Con
 		}
 	}
 	return Condition{True: true, Reason: v1alpha1.ReasonProved,
-		Message: "the port for clients and every node in use were proved by handshakes"}
+		Message: "the port for clients and every node in use were proved by handshakes, and every connection to a node has " +
+			"TLS before its first statement"}
 }
 
 func serves(s agentapi.ProxyState, name string) bool {
@@ -118,7 +126,9 @@ func serves(s agentapi.ProxyState, name string) bool {
 
 // Summary sums up what pods report.
 func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) {
-	to.Clients, to.Pools, to.Primary = 0, nil, ""
+	to.Clients, to.Pools, to.Primary, to.CertificateSerial = 0, nil, "", serial(pods, func(r agentapi.ProxyReport) string {
+		return r.Frontend.Serial
+	})
 	agreed := len(pods) > 0
 	for _, n := range s.Nodes {
 		pool := v1alpha1.ProxyPoolStatus{Name: n.Name, Role: role(n)}
@@ -135,6 +145,12 @@ func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) 
 				}
 			}
 		}
+		pool.CertificateSerial = serial(pods, func(r agentapi.ProxyReport) string {
+			if i := slices.IndexFunc(r.Nodes, func(seen agentapi.ProxyPool) bool { return seen.Name == n.Name }); i >= 0 {
+				return r.Nodes[i].Backend.Serial
+			}
+			return ""
+		})
 		to.Pools = append(to.Pools, pool)
 	}
 	for _, pod := range pods {
@@ -151,6 +167,22 @@ func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) 
 	}
 }
 
+// serial returns the one that all pods have seen, "" while they differ or one has seen none.
+func serial(pods []Pod, of func(agentapi.ProxyReport) string) string {
+	seen := map[string]bool{}
+	out := ""
+	for _, pod := range pods {
+		if out = ""; pod.Report != nil {
+			out = of(*pod.Report)
+		}
+		seen[out] = true
+	}
+	if len(seen) != 1 {
+		return ""
+	}
+	return out
+}
+
 // OnlyCounts reports whether two statuses differ in nothing but numbers that change all the time.
 func OnlyCounts(a, b v1alpha1.GaleraProxyStatus) bool {
 	return equality.Semantic.DeepEqual(uncounted(a), uncounted(b))
@@ -159,7 +191,8 @@ func OnlyCounts(a, b v1alpha1.GaleraProxyStatus) bool {
 func uncounted(s v1alpha1.GaleraProxyStatus) v1alpha1.GaleraProxyStatus {
 	s.Clients, s.Pools = 0, slices.Clone(s.Pools)
 	for i := range s.Pools {
-		s.Pools[i] = v1alpha1.ProxyPoolStatus{Name: s.Pools[i].Name, Role: s.Pools[i].Role}
+		s.Pools[i] = v1alpha1.ProxyPoolStatus{Name: s.Pools[i].Name, Role: s.Pools[i].Role,
+			CertificateSerial: s.Pools[i].CertificateSerial}
 	}
 	return s
 }

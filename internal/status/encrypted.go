@@ -70,7 +70,7 @@ func inAWord(enc condition) string {
 // proved is whether the policy was observed to be in force: True only by evidence, at most evidenceLasts old.
 // Replication and client connections of every node, if required, were dialled, used TLS with a certificate of the
 // trusted CA, and refused plaintext; with strict sockets each node verified every other one, and the arbitrator
-// likewise. SST is never dialled: the configuration of its scripts must require TLS. CertificatesValid reports whether
+// likewise. The proxies have proved their channels. SST is never dialled: the configuration of its scripts must require TLS. CertificatesValid reports whether
 // the certificates are the newest.
 func proved(in Input) condition {
 	tls := in.Config.TLS
@@ -100,12 +100,15 @@ func proved(in Input) condition {
 			proof = fmt.Sprintf(" (%s %s)", f.Protocol, f.Cipher)
 		}
 	}
-	if v, ok := arbitratorEncrypted(in); !ok {
-		return v
+	for _, others := range []func(Input) (condition, bool){arbitratorEncrypted, proxiesEncrypted} {
+		if v, ok := others(in); !ok {
+			return v
+		}
 	}
 	return yes(v1alpha1.ReasonProved, fmt.Sprintf(
-		"observed %s%s: %s encrypted with the cluster's certificate%s, plaintext refused",
-		galera.OnAllNodes(len(in.Snapshot.Members)), arbitratorSuffix(in), list(required), proof))
+		"observed %s%s%s: %s encrypted with the cluster's certificate%s, plaintext refused",
+		galera.OnAllNodes(len(in.Snapshot.Members)), arbitratorSuffix(in), proxiesSuffix(in), list(required),
+		proof))
 }
 
 // RequiredChannels are the channels that Encrypted asks for: those whose policy is Required, and replication unless its

@@ -90,6 +90,19 @@ func TestEncrypted(t *testing.T) {
 		"clients may be plain": {both(func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred },
 			fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed })),
 			"False PartlyEncrypted"},
+		"a proxy is proved":         {proxied(metav1.ConditionTrue, v1alpha1.ReasonProved), "True Proved"},
+		"a proxy is not proved":     {proxied(metav1.ConditionFalse, v1alpha1.ReasonNotYetProved), "Unknown NotYetProved"},
+		"a proxy is not trusted":    {proxied(metav1.ConditionFalse, v1alpha1.ReasonPeerUnverified), "False PeerUnverified"},
+		"a proxy accepts plaintext": {proxied(metav1.ConditionFalse, v1alpha1.ReasonPlaintextAccepted), "False PlaintextAccepted"},
+		"a proxy without a verdict": {both(proxied(metav1.ConditionTrue, v1alpha1.ReasonProved), func(in *Input) {
+			in.Facts.Proxies[0].Status.Conditions = nil
+		}), "Unknown NotYetProved"},
+		"a proxy without pods": {both(proxied(metav1.ConditionFalse, v1alpha1.ReasonNotYetProved), func(in *Input) {
+			in.Facts.Proxies[0].Status.Replicas = 0
+		}), "True Proved"},
+		"proxies that cannot be read": {func(in *Input) { in.Facts.ProxiesUnknown = true }, "Unknown NotYetProved"},
+		"a proxy where clients may be plain": {both(proxied(metav1.ConditionFalse, v1alpha1.ReasonNotYetProved),
+			func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred }), "False PartlyEncrypted"},
 		"a peer not verified": {func(in *Input) { delete(in.Seen["n-0"].Report.TLS.Peers, "n-2") }, "Unknown NotYetProved"},
 		"a peer is not trusted": {func(in *Input) {
 			in.Seen["n-0"].Report.TLS.Peers["n-2"] = agentapi.ChannelFact{Observed: agentapi.ObservedTLS}
@@ -103,6 +116,17 @@ func TestEncrypted(t *testing.T) {
 				t.Errorf("got %s (%s), want %s", got, v.message, tc.want)
 			}
 		})
+	}
+}
+
+// proxied gives the cluster a proxy with pods, and a verdict of its channels.
+func proxied(status metav1.ConditionStatus, reason string) func(*Input) {
+	return func(in *Input) {
+		p := v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Name: "pool"}}
+		p.Status.Replicas = 2
+		meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionEncrypted, Status: status,
+			Reason: reason, Message: "as the proxy reports"})
+		in.Facts.Proxies = append(in.Facts.Proxies, p)
 	}
 }
 

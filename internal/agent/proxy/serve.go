@@ -66,7 +66,7 @@ func (p *proxy) setState(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	report := p.report
 	p.mu.Unlock()
-	answer(w, http.StatusOK, report)
+	answer(w, http.StatusOK, report.Sent(time.Now()))
 }
 
 func answer(w http.ResponseWriter, status int, body agentapi.ProxyReport) {

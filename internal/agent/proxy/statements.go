@@ -94,9 +94,17 @@ func servers(s agentapi.ProxyState, cut []server) []string {
 	}
 	// A reader answers once it has applied what the cluster had committed when it was asked: a client reads its own
 	// writes.
-	return append(out, fmt.Sprintf("INSERT INTO mysql_hostgroup_attributes (hostgroup_id,init_connect) VALUES (%d,%s)",
-		groupReader, quote("SET SESSION wsrep_sync_wait=1")), "LOAD MYSQL SERVERS TO RUNTIME")
+	return append(out, fmt.Sprintf("INSERT INTO mysql_hostgroup_attributes (hostgroup_id,init_connect) VALUES (%d,%s),(%d,%s)",
+		groupWriter, quote(refusePlaintext+"END IF"),
+		groupReader, quote(refusePlaintext+"ELSE SET SESSION wsrep_sync_wait=1; END IF")), "LOAD MYSQL SERVERS TO RUNTIME")
 }
+
+// refusePlaintext is the first statement of every connection to a node. ProxySQL 2.7.1 goes on without TLS where a
+// server offers none, whatever use_ssl and the CA are; after an error here it closes the connection. The error is that
+// of a server that requires TLS, ER_SECURE_TRANSPORT_REQUIRED.
+const refusePlaintext = "IF NOT EXISTS (SELECT 1 FROM information_schema.SESSION_STATUS WHERE " +
+	"VARIABLE_NAME='SSL_CIPHER' AND VARIABLE_VALUE<>'') THEN SIGNAL SQLSTATE '08004' SET MYSQL_ERRNO=3159, " +
+	"MESSAGE_TEXT='the connection of the proxy to the node has no TLS'; "
 
 // flagPinned marks a session that has a table of its own: its statements follow no rule of flag 0.
 const flagPinned = 1
