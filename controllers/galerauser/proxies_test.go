@@ -53,7 +53,7 @@ func TestEndpointProxy(t *testing.T) {
 	}
 }
 
-// TestProxiedCondition: a user is told what a proxy of its cluster cannot do, for as long as there is one.
+// TestProxiedCondition: the condition reports what a proxy of the cluster cannot do, while there is one.
 func TestProxiedCondition(t *testing.T) {
 	u := user(func(u *v1alpha1.GaleraUser) { u.Spec.Host = "10.%" })
 	w := newWorld(t, u)

@@ -36,7 +36,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestProxied: a user is told what proxies cannot do for it, and another namespace learns no names.
+// TestProxied: the condition reports what proxies cannot do, and no names to another namespace.
 func TestProxied(t *testing.T) {
 	p := proxyOf("demo", "pool", "shop", v1alpha1.ProxyPrimary, 0)
 	proxies := []*v1alpha1.GaleraProxy{&p}
