@@ -7,7 +7,6 @@ const (
 	ReasonProxyOutdated  = "ProxyOutdated"
 	ReasonNoPrimaryKnown = "NoPrimaryKnown"
 	ReasonScaledToZero   = "ScaledToZero"
-	ReasonProxyNotFound  = "ProxyNotFound"
 	ReasonProxyRefused   = "ProxyRefused"
 	ReasonProxySupported = "ProxySupported"
 )
