@@ -100,8 +100,8 @@ func servers(s agentapi.ProxyState, cut []server) []string {
 }
 
 // refusePlaintext is the first statement of every connection to a node. ProxySQL 2.7.1 goes on without TLS where a
-// server offers none, whatever use_ssl and the CA are; after an error here it closes the connection. The error is ER_HANDSHAKE_ERROR:
-// ProxySQL passes it on to the client, and cuts the client off for one of 2000 and above.
+// server offers none, whatever use_ssl and the CA are; after an error here it closes the connection. The error is that
+// of a bad handshake: clients get it with the text, and would get error 2013 without one for a number above 2000.
 const refusePlaintext = "IF NOT EXISTS (SELECT 1 FROM information_schema.SESSION_STATUS WHERE " +
 	"VARIABLE_NAME='SSL_CIPHER' AND VARIABLE_VALUE<>'') THEN SIGNAL SQLSTATE '08004' SET MYSQL_ERRNO=1043, " +
 	"MESSAGE_TEXT='the connection of the proxy to the node has no TLS'; "
