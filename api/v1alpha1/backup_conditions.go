@@ -52,6 +52,15 @@ const (
 	ReasonImportRefused      = "ImportRefused"
 	ReasonImportDiffers      = "ImportDiffers"
 
+	// Of a GaleraRestore.
+	ReasonAccessPreparing  = "AccessPreparing"
+	ReasonTargetExists     = "TargetExists"
+	ReasonTableNotFound    = "TableNotFound"
+	ReasonTableRefused     = "TableRefused"
+	ReasonLoadFailed       = "LoadFailed"
+	ReasonLoadDiffers      = "LoadDiffers"
+	ReasonRestoreCompleted = "RestoreCompleted"
+
 	ReasonPointInTimeUnavailable = "PointInTimeUnavailable"
 	ReasonReplayFailed           = "ReplayFailed"
 
@@ -81,6 +90,8 @@ const (
 	LabelSchedule = "galera-operator.io/backup-schedule"
 	// LabelArchiveOf is the UID of the GaleraCluster whose archive a GaleraBackup was asked for by.
 	LabelArchiveOf = "galera-operator.io/archive-of"
+	// LabelRestore names the GaleraRestore an object belongs to.
+	LabelRestore = "galera-operator.io/restore"
 	// LabelMember names the node a restore's Job is for.
 	LabelMember = "galera-operator.io/member"
 )

@@ -18,7 +18,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&GaleraBackupStore{}, &GaleraBackupStoreList{}, &GaleraBackup{}, &GaleraBackupList{}, &GaleraBackupSchedule{},
 		&GaleraBackupScheduleList{},
 		&GaleraDatabase{}, &GaleraDatabaseList{}, &GaleraUser{}, &GaleraUserList{}, &GaleraProxy{},
-		&GaleraProxyList{})
+		&GaleraProxyList{}, &GaleraRestore{}, &GaleraRestoreList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

@@ -27,7 +27,8 @@ func cacheOptions(opts *options) cache.Options {
 	}
 	o.ByObject[&corev1.Node{}] = cache.ByObject{Label: labels.Everything(), Transform: slimHost}
 	for _, all := range []client.Object{&v1alpha1.GaleraCluster{}, &v1alpha1.GaleraBackup{}, &v1alpha1.GaleraBackupStore{},
-		&v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}, &v1alpha1.GaleraProxy{}} {
+		&v1alpha1.GaleraBackupSchedule{}, &v1alpha1.GaleraUser{}, &v1alpha1.GaleraDatabase{}, &v1alpha1.GaleraProxy{},
+		&v1alpha1.GaleraRestore{}} {
 		o.ByObject[all] = cache.ByObject{Label: labels.Everything()}
 	}
 	for _, n := range opts.namespaces() {

@@ -29,6 +29,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/controllers/galeradatabase"
 	"github.com/galera-operator/galera-operator/controllers/galeraproxy"
+	"github.com/galera-operator/galera-operator/controllers/galerarestore"
 	"github.com/galera-operator/galera-operator/controllers/galerauser"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
@@ -154,6 +155,8 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 			})}}).SetupWithManager(mgr),
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).
 			SetupWithManager(mgr),
+		(&galerarestore.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Events: recorder(mgr),
+			Now: time.Now}).SetupWithManager(mgr),
 	)
 }
 

@@ -15,6 +15,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,14 @@ type Server struct {
 }
 
 // Open returns connections to the source whose sessions return every value as it is stored.
-func (s Server) Open() (*sql.DB, error) {
+func (s Server) Open() (*sql.DB, error) { return s.open(sourceSession) }
+
+// OpenTarget returns connections to a target elsewhere. Its sessions see what every node has written.
+func (s Server) OpenTarget() (*sql.DB, error) {
+	return s.open(append(slices.Clone(targetSession), seesAll))
+}
+
+func (s Server) open(session []string) (*sql.DB, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.Net = s.User, s.Password, "tcp"
 	cfg.Addr = net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
@@ -59,15 +67,24 @@ func (s Server) Open() (*sql.DB, error) {
 		}
 		cfg.TLS = verify
 	}
-	return open(cfg, sourceSession)
+	return open(cfg, session)
+}
+
+// OpenSource returns connections to a source on its socket.
+func OpenSource(socket, user, password string) (*sql.DB, error) {
+	return openSocket(socket, user, password, sourceSession)
 }
 
 // OpenTarget returns connections to the target, on its socket.
 func OpenTarget(socket, user, password string) (*sql.DB, error) {
+	return openSocket(socket, user, password, targetSession)
+}
+
+func openSocket(socket, user, password string, session []string) (*sql.DB, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = user, password, "unix", socket
 	cfg.Logger = log.New(io.Discard, "", 0)
-	return open(cfg, targetSession)
+	return open(cfg, session)
 }
 
 func open(cfg *mysql.Config, session []string) (*sql.DB, error) {
@@ -118,6 +135,10 @@ var targetSession = []string{
 		"max_statement_time = 0, wait_timeout = 604800, " +
 		"sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES,NO_DIR_IN_CREATE,NO_ENGINE_SUBSTITUTION'",
 }
+
+// seesAll has each statement wait for what other nodes of a cluster have written: the Service of the primary may lead to
+// another node after a failure.
+const seesAll = "SET SESSION wsrep_sync_wait = 15"
 
 // quiet runs a statement whose variable some series do not have.
 func quiet(ctx context.Context, c *sql.Conn, statement string) error {

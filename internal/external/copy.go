@@ -40,6 +40,8 @@ type Options struct {
 	Skip  []string
 	// Follow reports whether the source is to be followed after the copy.
 	Follow bool
+	// Present reports whether the target has the databases already.
+	Present bool
 	// Connections is how many tables, or parts of them, are read at the same time.
 	Connections int
 	// Progress is called now and then.
@@ -147,6 +149,9 @@ func (c *copier) createTables(ctx context.Context) error {
 		return err
 	}
 	for _, d := range c.inventory.Databases {
+		if c.Present {
+			break
+		}
 		if _, err := conn.ExecContext(ctx, d.Create); err != nil {
 			return fmt.Errorf("%w: the database %s: %w", ErrRefused, d.Database, err)
 		}

@@ -43,7 +43,7 @@ var (
 			Kind: "Issuer"}, {Group: "cert-manager.io", Version: "v1", Kind: "CertificateRequest"},
 	}
 	naming = []string{"GaleraBackup", "GaleraBackupSchedule", "GaleraBackupStore", "GaleraBenchmark", "GaleraDatabase",
-		"GaleraProxy", "GaleraUser"}
+		"GaleraProxy", "GaleraRestore", "GaleraUser"}
 )
 
 // public are keys of Secrets that are no secret: they are needed to understand the rest.

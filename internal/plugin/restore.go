@@ -50,11 +50,19 @@ func (f *restoreFlags) bind(flags *pflag.FlagSet) {
 // restore makes a new cluster from a backup, or from a living cluster.
 func (e restores) restore() *cobra.Command {
 	var f restoreFlags
+	var tables tableFlags
 	var format string
 	var wait, dryRun bool
 	var timeout time.Duration
-	c := e.onCluster("restore", "Make a new cluster that begins with a backup, or as a clone of a living cluster",
+	c := e.onCluster("restore", "Make a new cluster from a backup or as a clone, or bring a table back into a living one",
 		func(ctx context.Context, name string) error {
+			if tables.asked() {
+				within := timeout
+				if !wait {
+					within = 0
+				}
+				return e.restoreTables(ctx, name, f, tables, dryRun, format, within)
+			}
 			c, err := e.restored(ctx, name, f, time.Now())
 			if err != nil {
 				return err
@@ -82,14 +90,40 @@ func (e restores) restore() *cobra.Command {
 		"With --time, --gtid or --latest it goes on to that point with the archive of the binary log " +
 		"(spec.backup.pointInTime). With --store and without --id the latest backup before that point is taken.\n\n" +
 		"With --clone it begins with what a living cluster holds now; the copy goes through --store. A cluster of another " +
-		"namespace must name this one in its spec.allowedCloneNamespaces."
+		"namespace must name this one in its spec.allowedCloneNamespaces.\n\n" +
+		"With --table or --database it brings one table, or all tables of a database, back into the living cluster NAME, " +
+		"under another name (GaleraRestore). NAME may be left out if the namespace has one cluster, and --store if that has " +
+		"spec.backup.storeRef."
 	c.Example = "  kubectl galera restore shop2 --backup shop-now --identity backup-identity --like shop --wait\n" +
 		"  kubectl galera restore shop2 --store offsite --from-cluster shop --time 2026-11-24T12:30:00Z --identity " +
 		"backup-identity --like shop --wait\n" +
 		"  kubectl galera restore shop2 --clone prod/shop --store offsite --identity backup-identity --size 10Gi --wait\n" +
-		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml"
+		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml\n" +
+		"  kubectl galera restore shop --table shop.orders --time 2026-11-24T12:30:00Z --as orders_before --identity " +
+		"backup-identity --wait"
 	f.bind(c.Flags())
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "print the GaleraCluster, and make nothing")
+	tables.bind(c.Flags())
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if tables.asked() {
+			return cobra.MaximumNArgs(1)(cmd, args)
+		}
+		return cobra.ExactArgs(1)(cmd, args)
+	}
+	onNamed := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return onNamed(cmd, args)
+		}
+		if err := e.connect(); err != nil {
+			return err
+		}
+		name, err := e.onlyCluster(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return onNamed(cmd, []string{name})
+	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "print the resource, and make nothing")
 	waitFlags(c, &wait, &timeout)
 	return c
 }
@@ -202,11 +236,16 @@ func manifestOf(c *v1alpha1.GaleraCluster) map[string]any {
 	if c.Namespace != "" {
 		metadata["namespace"] = c.Namespace
 	}
-	spec := map[string]any{}
-	text, _ := yaml.Marshal(c.Spec) // our own type can be written
-	_ = yaml.Unmarshal(text, &spec)
 	return map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "GaleraCluster", "metadata": metadata,
-		"spec": prune(spec)}
+		"spec": plain(c.Spec)}
+}
+
+// plain is a spec without fields that say nothing.
+func plain(spec any) map[string]any {
+	out := map[string]any{}
+	text, _ := yaml.Marshal(spec) // our own type can be written
+	_ = yaml.Unmarshal(text, &out)
+	return prune(out)
 }
 
 // prune leaves out empty objects and words: defaults are the API's.

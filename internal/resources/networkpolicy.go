@@ -75,7 +75,7 @@ func JobsPolicy(c *v1alpha1.GaleraCluster) *networkingv1.NetworkPolicy {
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name},
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: labelComponent, Operator: metav1.LabelSelectorOpIn,
-					Values: []string{ComponentArchiver, ComponentBackup, ComponentRestore, ComponentVerify}}}},
+					Values: []string{ComponentArchiver, ComponentBackup, ComponentLoad, ComponentRestore, ComponentVerify}}}},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
 			Egress: []networkingv1.NetworkPolicyEgressRule{
 				toDNS(),
@@ -130,6 +130,8 @@ const (
 	ComponentVerify = "verify"
 	// ComponentRestore is that of the pods that fill volumes.
 	ComponentRestore = "restore"
+	// ComponentLoad is that of the pods that load tables of a backup into the cluster.
+	ComponentLoad = "load"
 )
 
 // ComponentBackup is the value of the component's label on the pods of a cluster's backups.
@@ -163,12 +165,14 @@ func fromArchiver(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRu
 	}
 }
 
-// fromClients admits all clients if the spec names none, and the cluster's proxies in any case.
+// fromClients admits all clients if the spec names none, and the cluster's proxies and Jobs that load tables in any case.
 func fromClients(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
 	from := c.Spec.NetworkPolicy.DeepCopy().ClientsFrom
 	if len(from) > 0 {
 		from = append(from, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
-			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentProxy}}})
+			v1alpha1.LabelCluster: c.Name, labelComponent: ComponentProxy}}},
+			networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+				v1alpha1.LabelCluster: c.Name, labelComponent: ComponentLoad}}})
 	}
 	return networkingv1.NetworkPolicyIngressRule{From: from, Ports: policyPorts(PortClients)}
 }

@@ -91,6 +91,8 @@ var smallest = map[string]string{
 	"GaleraDatabase": `{"spec":{"clusterRef":{"name":"shop"}}}`,
 	"GaleraUser":     `{"spec":{"clusterRef":{"name":"shop"}}}`,
 	"GaleraProxy":    `{"spec":{"clusterRef":{"name":"shop"}}}`,
+	"GaleraRestore": `{"spec":{"clusterRef":{"name":"shop"},"database":{"name":"shop","as":"shop_before"},` +
+		`"from":{"backup":{"name":"b"},"identitySecretRef":{"name":"key"}}}}`,
 }
 
 // step is one step to a field: of an object, into a list, or into a map. It knows the schema it leads to.

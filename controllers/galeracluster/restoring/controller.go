@@ -128,7 +128,6 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (re
 func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 	s restoration.Source, p restoration.Problem, err error) {
 	from := c.Spec.BootstrapFrom
-	s.Store = &v1alpha1.GaleraBackupStore{}
 	var name string
 	switch {
 	case from.External != nil:
@@ -136,14 +135,36 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 		return s, missing, err
 	case from.Cluster != nil:
 		name = from.Cluster.StoreRef.Name // the copy reports what is found there
-	case from.Backup != nil:
+	default:
+		s, p, err = Stored(ctx, r.Client, c, from.Backup, from.Store, "spec.bootstrapFrom")
+	}
+	if name != "" {
+		s.Store, p, err = storeOf(ctx, r.Client, c.Namespace, name, "spec.bootstrapFrom")
+	}
+	if p.Reason != "" || err != nil {
+		return s, p, err
+	}
+	t, wrong := restoration.Target(c)
+	if wrong != "" {
+		return s, restoration.Problem{Reason: v1alpha1.ReasonPointInTimeUnavailable, Message: wrong}, nil
+	}
+	s.Find.Target = t
+	p, err = Identity(ctx, r.Live, c.Namespace, from.IdentitySecretRef, "spec.bootstrapFrom.identitySecretRef")
+	return s, p, err
+}
+
+// Stored finds the backup, or where it is searched for, that a field of an object in the namespace of a cluster names.
+func Stored(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster, backup *v1alpha1.LocalName,
+	store *v1alpha1.BootstrapStore, field string) (s restoration.Source, p restoration.Problem, err error) {
+	var name string
+	if backup != nil {
 		b := &v1alpha1.GaleraBackup{}
-		err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.Backup.Name}, b)
+		err := kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: backup.Name}, b)
 		switch {
 		case apierrors.IsNotFound(err):
 			return s, problem(v1alpha1.ReasonBackupNotFound,
-				"spec.bootstrapFrom names the GaleraBackup %q, which does not exist in this namespace: correct the name, or import "+
-					"the backup from its store", from.Backup.Name), nil
+				"%s names the GaleraBackup %q, which does not exist in this namespace: correct the name, or import the backup "+
+					"from its store", field, backup.Name), nil
 		case err != nil:
 			return s, p, err
 		case b.Status.Phase != v1alpha1.BackupCompleted:
@@ -152,42 +173,41 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 				cmp.Or(b.Status.Phase, v1alpha1.BackupPending)), nil
 		}
 		name, s.Find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
-	default:
-		name, s.Find = from.Store.Name, task.Find{Dir: restoration.Directory(c), ID: from.Store.ID}
+	} else {
+		name, s.Find = store.Name, task.Find{Dir: restoration.DirectoryOf(store, c.Namespace, c.Name), ID: store.ID}
 	}
-	err = r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, s.Store)
-	if apierrors.IsNotFound(err) {
-		return s, problem(v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore %q in this namespace: "+
-			"create it, or correct spec.bootstrapFrom", name), nil
-	}
-	if err != nil {
-		return s, p, err
-	}
-	if reason, message := status.StoreProblem(s.Store); reason != "" {
-		return s, restoration.Problem{Reason: reason, Message: message}, nil
-	}
-	t, wrong := restoration.Target(c)
-	if wrong != "" {
-		return s, restoration.Problem{Reason: v1alpha1.ReasonPointInTimeUnavailable, Message: wrong}, nil
-	}
-	s.Find.Target = t
-	p, err = r.identity(ctx, c)
+	s.Store, p, err = storeOf(ctx, kube, c.Namespace, name, field)
 	return s, p, err
 }
 
-// identity checks whether the Secret with the private key is there; what it holds only the Jobs see.
-func (r *Reconciler) identity(ctx context.Context, c *v1alpha1.GaleraCluster) (p restoration.Problem, err error) {
-	ref := c.Spec.BootstrapFrom.IdentitySecretRef
+// storeOf returns a store that can be used.
+func storeOf(ctx context.Context, kube client.Reader, namespace, name, field string) (*v1alpha1.GaleraBackupStore,
+	restoration.Problem, error) {
+	s := &v1alpha1.GaleraBackupStore{}
+	err := kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
+	if apierrors.IsNotFound(err) {
+		return s, problem(v1alpha1.ReasonStoreNotFound, "there is no GaleraBackupStore %q in this namespace: "+
+			"create it, or correct %s", name, field), nil
+	}
+	if err != nil {
+		return s, restoration.Problem{}, err
+	}
+	reason, message := status.StoreProblem(s)
+	return s, restoration.Problem{Reason: reason, Message: message}, nil
+}
+
+// Identity checks whether the Secret with the private key that a field names is there; what it holds only the Jobs see.
+func Identity(ctx context.Context, live client.Reader, namespace string, ref v1alpha1.SecretKey, field string) (
+	p restoration.Problem, err error) {
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err = r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: ref.Name}, secret)
+	err = live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, secret)
 	if of := secret.Labels[v1alpha1.LabelCluster]; err == nil && of != "" {
 		return problem(v1alpha1.ReasonWrongKey, "the Secret %q belongs to the cluster %q: name one with the private key",
 			ref.Name, of), nil
 	}
 	if apierrors.IsNotFound(err) {
-		return problem(v1alpha1.ReasonWrongKey,
-			"spec.bootstrapFrom.identitySecretRef names the Secret %q, which does not exist", ref.Name), nil
+		return problem(v1alpha1.ReasonWrongKey, "%s names the Secret %q, which does not exist", field, ref.Name), nil
 	}
 	return p, err
 }

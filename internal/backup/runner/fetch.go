@@ -40,6 +40,9 @@ type fetcher struct {
 // newFetcher returns the one of a task.
 func newFetcher(bucket *store.Bucket, keys string, t task.Task) (fetcher, error) {
 	f := fetcher{bucket: bucket, keys: keys}
+	if t.Load != nil {
+		t.Restore = &t.Load.Restore
+	}
 	switch {
 	case t.Restore != nil:
 		f.dir, f.id, f.replay = t.Restore.Dir, t.Restore.ID, t.Restore.Replay

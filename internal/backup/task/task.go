@@ -42,6 +42,11 @@ const (
 	Pipe    = PipeDir + "/pipe"
 	// KeysDir has the private keys of a restore.
 	KeysDir = "/etc/backup/keys"
+	// ClusterDir has what an account logs in to a living cluster with: the files host, username, password and CA.
+	ClusterDir      = "/etc/backup/cluster"
+	ClusterHost     = "host"
+	ClusterUser     = "username"
+	ClusterPassword = "password"
 	// SourceDir has the credentials of a server that is copied, in the files SourceUser and SourcePassword, and its CA.
 	SourceDir      = "/etc/backup/source"
 	SourceUser     = "username"
@@ -66,6 +71,8 @@ type Task struct {
 	Describe *Describe `json:"describe,omitempty"`
 	Verify   *Verify   `json:"verify,omitempty"`
 	Archive  *Archive  `json:"archive,omitempty"`
+	// Load loads tables of a backup into a living cluster.
+	Load *Load `json:"load,omitempty"`
 	// Inspect and Import are about a server that is no cluster of the operator.
 	Inspect *External `json:"inspect,omitempty"`
 	Import  *External `json:"import,omitempty"`
@@ -290,6 +297,7 @@ type Result struct {
 	Checked  *Checked  `json:"checked,omitempty"`
 	Verified *Verified `json:"verified,omitempty"`
 	Source   *Source   `json:"source,omitempty"`
+	Loaded   *Loaded   `json:"loaded,omitempty"`
 }
 
 // Stored is a backup as a status describes it.
@@ -358,6 +366,12 @@ const (
 	ReasonPointInTimeUnavailable = "PointInTimeUnavailable"
 	ReasonReplayFailed           = "ReplayFailed"
 	ReasonKeyNeeded              = "KeyNeeded"
+
+	ReasonTargetExists  = "TargetExists"
+	ReasonTableNotFound = "TableNotFound"
+	ReasonTableRefused  = "TableRefused"
+	ReasonLoadFailed    = "LoadFailed"
+	ReasonLoadDiffers   = "LoadDiffers"
 
 	ReasonSourceUnreachable = "SourceUnreachable"
 	ReasonSourceRefused     = "SourceRefused"

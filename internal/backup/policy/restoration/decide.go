@@ -72,7 +72,7 @@ func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		b := f.Find.Result.Backup
 		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.Source.Store.Name,
 			b.Position
-		s.Replay = replayStatus(f.Find.Result.Replay)
+		s.Replay = FoundReplay(f.Find.Result.Replay)
 		s.History, s.ObservedGeneration = history(f.Cluster, b.ID, s.Replay), f.Cluster.Generation
 		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(s))
 		return Decision{RequeueAfter: time.Second}

@@ -1,0 +1,293 @@
+// Package galerarestore reconciles GaleraRestores: it has the backup looked for, an account with few privileges made in
+// the cluster, and one Job that restores the backup on a temporary volume and loads tables of it through that account.
+package galerarestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/loading"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/ownership"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerarestores,verbs=get;list;watch;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerarestores/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerarestores/finalizers,verbs=update
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups;galerabackupstores;galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers;galeradatabases,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
+
+// Reconciler brings one GaleraRestore a step further, every time it is asked.
+type Reconciler struct {
+	client.Client
+	// Live reads past the cache.
+	Live client.Reader
+	Jobs job.Options
+	// Options render the pod that restores.
+	Options resources.Options
+	// Events records events for users.
+	Events events.EventRecorder
+	// Now is the clock.
+	Now func() time.Time
+
+	// Refusals are the changes that the API server refuses.
+	Refusals retry.Refusals
+}
+
+// Reconcile makes one pass: get, observe, decide, act or write the status.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	o := &v1alpha1.GaleraRestore{}
+	defer func() {
+		seen := o.DeepCopy()
+		result, err = r.Refusals.Report(ctx, r.Client, req.NamespacedName, seen, &seen.Status.Conditions, result, err)
+	}()
+	if err := r.Get(ctx, req.NamespacedName, o); err != nil || o.DeletionTimestamp != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err) // what it owns goes with it
+	}
+	if o.Ended() {
+		return retry.Pass(0, errors.Join(r.tidy(ctx, o), r.restate(ctx, o)))
+	}
+	f, err := r.observe(ctx, o)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	next := o.DeepCopy()
+	d := loading.Decide(&next.Status, f)
+	r.Refusals.Apply(next, &next.Status.Conditions)
+	if !equality.Semantic.DeepEqual(o.Status, next.Status) {
+		err := r.Status().Update(ctx, next) // the intent first
+		if err == nil {
+			r.announce(o, next)
+		}
+		return retry.Pass(d.RequeueAfter, err)
+	}
+	return retry.Pass(d.RequeueAfter, r.act(ctx, f, d))
+}
+
+// announce makes an event of a new phase.
+func (r *Reconciler) announce(before, o *v1alpha1.GaleraRestore) {
+	c := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionComplete)
+	if c == nil || o.Status.Phase == before.Status.Phase || o.Status.Phase == v1alpha1.RestorePending {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if o.Status.Phase == v1alpha1.RestoreFailed {
+		kind = corev1.EventTypeWarning
+	}
+	r.Events.Eventf(o, nil, kind, c.Reason, "Restore", "%s", c.Message)
+}
+
+// restate sets again, once no change is refused any more, the conditions that a refusal has replaced.
+func (r *Reconciler) restate(ctx context.Context, o *v1alpha1.GaleraRestore) error {
+	next := o.DeepCopy()
+	r.Refusals.Apply(next, &next.Status.Conditions)
+	loading.SetEnd(&next.Status, o.Generation)
+	if equality.Semantic.DeepEqual(o.Status, next.Status) {
+		return nil
+	}
+	return r.Status().Update(ctx, next)
+}
+
+func (r *Reconciler) observe(ctx context.Context, o *v1alpha1.GaleraRestore) (loading.Facts, error) {
+	f := loading.Facts{Restore: o, Now: r.Now()}
+	c := &v1alpha1.GaleraCluster{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Spec.ClusterRef.Name}, c)
+	if client.IgnoreNotFound(err) != nil {
+		return f, err
+	}
+	if err == nil && c.DeletionTimestamp == nil {
+		f.Cluster = c
+		if err := r.source(ctx, &f); err != nil {
+			return f, err
+		}
+	}
+	if o.Status.Phase == v1alpha1.RestoreLoading {
+		if err := r.access(ctx, &f); err != nil {
+			return f, err
+		}
+	}
+	if o.Status.Attempts > 0 {
+		f.Job, err = outcome.Of(ctx, r.Client, o, job.LoadName(o), f.Now)
+		return f, err
+	}
+	return f, nil
+}
+
+// source finds the backup, or where it is looked for.
+func (r *Reconciler) source(ctx context.Context, f *loading.Facts) (err error) {
+	from := f.Restore.Spec.From
+	f.Source, f.Blocker, err = restoring.Stored(ctx, r.Client, f.Cluster, from.Backup, from.Store, "spec.from")
+	if err != nil || f.Blocker.Reason != "" {
+		return err
+	}
+	var wrong string
+	if f.Source.Find.Target, wrong = restoration.Point(from.PointInTime, "spec.from.pointInTime"); wrong != "" {
+		f.Blocker = restoration.Problem{Reason: v1alpha1.ReasonPointInTimeUnavailable, Message: wrong}
+		return nil
+	}
+	f.Blocker, err = restoring.Identity(ctx, r.Live, f.Restore.Namespace, from.IdentitySecretRef,
+		"spec.from.identitySecretRef")
+	return err
+}
+
+// access reports what the account and the databases lack.
+func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
+	for _, want := range children(f.Restore) {
+		have := want.DeepCopyObject().(client.Object)
+		err := r.Get(ctx, client.ObjectKeyFromObject(want), have)
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err == nil && !metav1.IsControlledBy(have, f.Restore) {
+			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: fmt.Sprintf(
+				"the %T %s belongs to another owner: delete it, or this restore", want, want.GetName())}
+			return nil
+		}
+		var c *metav1.Condition
+		if err == nil {
+			c = ready(have)
+		}
+		switch {
+		case c == nil:
+			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: "waiting for the account of the load"}
+			return nil
+		case c.Status != metav1.ConditionTrue:
+			f.Taken = want.GetName() == targetName(f.Restore) &&
+				(c.Reason == v1alpha1.ReasonExistsAlready || c.Reason == v1alpha1.ReasonOwnedByAnother)
+			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing,
+				Message: "waiting for " + want.GetName() + ": " + c.Message}
+			return nil
+		}
+	}
+	return nil
+}
+
+// ready is the condition of an account or a database, nil while it does not describe the present spec.
+func ready(o client.Object) *metav1.Condition {
+	var all []metav1.Condition
+	switch o := o.(type) {
+	case *v1alpha1.GaleraUser:
+		all = o.Status.Conditions
+	case *v1alpha1.GaleraDatabase:
+		all = o.Status.Conditions
+	}
+	c := meta.FindStatusCondition(all, v1alpha1.ConditionReady)
+	if c != nil && c.ObservedGeneration != o.GetGeneration() {
+		return nil
+	}
+	return c
+}
+
+// act has the objects there that the phase needs.
+func (r *Reconciler) act(ctx context.Context, f loading.Facts, d loading.Decision) error {
+	o := f.Restore
+	if d.Find {
+		j, err := job.FindFor(o, f.Cluster, f.Source.Store, f.Source.Find, r.Jobs)
+		if err != nil {
+			return err
+		}
+		return ownership.Keep(ctx, r.Client, r.Live, o.UID, j)
+	}
+	if d.Access {
+		for _, child := range children(o) {
+			err := ownership.Keep(ctx, r.Client, r.Live, o.UID, child)
+			if foreign := (ownership.ErrForeign{}); err != nil && !errors.As(err, &foreign) { // reported by access
+				return err
+			}
+		}
+	}
+	if !d.Load {
+		return nil
+	}
+	j, err := job.Load(o, f.Cluster, f.Source.Store, taskOf(f), user(o).BindingName(), r.Options, r.Jobs)
+	if err != nil {
+		return err
+	}
+	return ownership.Keep(ctx, r.Client, r.Live, o.UID, j)
+}
+
+// taskOf is what the Job does.
+func taskOf(f loading.Facts) task.Load {
+	o, s := f.Restore, f.Restore.Status
+	t := task.Load{Through: through(o), Into: o.TargetDatabase(), Attempt: s.Attempts,
+		VolumeBytes: f.Cluster.Spec.Storage.Size.Value(), Settings: restoration.Settings(f.Cluster),
+		Restore: task.Restore{Dir: s.Directory, ID: s.ID, Keys: resources.RecordedKeys(f.Cluster),
+			History: uuid.NewSHA1(uuid.NameSpaceOID, []byte(o.UID)).String(),
+			Replay:  restoration.ReplayTo(f.Source.Find.Target, s.Replay, f.Cluster)}}
+	if limit := o.Spec.From.RateLimit; limit != nil {
+		t.Rate = limit.Value()
+	}
+	if d := o.Spec.Database; d != nil {
+		t.Database = string(d.Name)
+		return t
+	}
+	t.Database, t.Table, t.As = string(o.Spec.Table.Database), string(o.Spec.Table.Name), string(o.Spec.Table.As)
+	return t
+}
+
+// tidy removes the account, what was not given a name, and the Job with its volume, once the restore has ended.
+func (r *Reconciler) tidy(ctx context.Context, o *v1alpha1.GaleraRestore) error {
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: job.LoadName(o)}}
+	errs := []error{ownership.Remove(ctx, r.Client, r.Live, o.UID, j,
+		client.PropagationPolicy(metav1.DeletePropagationBackground))}
+	for _, child := range children(o) {
+		errs = append(errs, ownership.Remove(ctx, r.Client, r.Live, o.UID, child))
+	}
+	return errors.Join(errs...)
+}
+
+// through is the database of the cluster that tables lie in until they are complete. It is one of this object alone.
+func through(o *v1alpha1.GaleraRestore) string {
+	return "galera_operator_restore_" + strings.ReplaceAll(string(o.UID), "-", "")[:min(8, len(o.UID))]
+}
+
+// SetupWithManager registers the reconciler: it is woken by what it owns, by its cluster, and by its store.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("galeratablerestore").
+		For(&v1alpha1.GaleraRestore{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
+		Owns(&batchv1.Job{}).
+		Owns(&v1alpha1.GaleraUser{}).
+		Owns(&v1alpha1.GaleraDatabase{}).
+		Watches(&v1alpha1.GaleraBackupStore{}, handler.EnqueueRequestsFromMapFunc(r.waiting)).
+		Complete(r)
+}
+
+// waiting finds the restores of a namespace that are not over.
+func (r *Reconciler) waiting(ctx context.Context, store client.Object) (out []reconcile.Request) {
+	var all v1alpha1.GaleraRestoreList
+	if r.List(ctx, &all, client.InNamespace(store.GetNamespace())) != nil {
+		return nil // asked again shortly
+	}
+	for i := range all.Items {
+		if o := &all.Items[i]; !o.Ended() {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+		}
+	}
+	return out
+}

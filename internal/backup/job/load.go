@@ -1,0 +1,59 @@
+package job
+
+import (
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+const (
+	// ComponentLoad is the value of the component's label on the Jobs of a GaleraRestore: the cluster admits them as
+	// clients.
+	ComponentLoad = resources.ComponentLoad
+
+	volumeCluster = "cluster"
+)
+
+// FindFor is the Job that looks for the backup of a GaleraRestore, and tries the private key on it.
+func FindFor(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find,
+	o Options) (*batchv1.Job, error) {
+	return render(ofRestore(r, s), c, s, task.Task{Find: &t}, checkSeconds, o,
+		func(p *corev1.PodSpec) { addKeys(p, r.Spec.From.IdentitySecretRef) })
+}
+
+// Load is the Job that restores a backup on a volume that goes with its pod, and loads tables of it into the cluster.
+// binding is the Secret with the account for that.
+func Load(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Load,
+	binding string, ro resources.Options, o Options) (*batchv1.Job, error) {
+	all := task.Task{Load: &t}
+	j, err := render(ofRestore(r, s), c, s, all, longSeconds, o,
+		func(p *corev1.PodSpec) { addKeys(p, r.Spec.From.IdentitySecretRef) })
+	if err != nil {
+		return nil, err
+	}
+	template := &j.Spec.Template
+	err = fill(template, c, s, all, ro, o, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+		VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: resources.Claim(c, 0).Spec}}})
+	source := &corev1.SecretVolumeSource{SecretName: binding, DefaultMode: new(int32(0o440))}
+	for _, key := range []string{task.ClusterHost, task.ClusterUser, task.ClusterPassword, task.CA} {
+		source.Items = append(source.Items, corev1.KeyToPath{Key: key, Path: key})
+	}
+	mount(&template.Spec, volumeCluster, task.ClusterDir, corev1.VolumeSource{Secret: source})
+	return j, err
+}
+
+// LoadName is the name of the Job of a GaleraRestore that was begun last.
+func LoadName(r *v1alpha1.GaleraRestore) string {
+	return r.Name + "-load-" + strconv.Itoa(int(r.Status.Attempts))
+}
+
+func ofRestore(r *v1alpha1.GaleraRestore, s *v1alpha1.GaleraBackupStore) metav1.ObjectMeta {
+	return owned(r, "GaleraRestore", LoadName(r), r.Spec.ClusterRef.Name, ComponentLoad, v1alpha1.LabelRestore, r.Name,
+		v1alpha1.LabelStore, s.Name)
+}

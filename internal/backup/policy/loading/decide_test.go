@@ -1,0 +1,142 @@
+package loading
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+// facts are those of a restore of a table into a cluster that is Ready.
+func facts(edit func(*Facts)) Facts {
+	r := &v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Name: "r", Generation: 1}}
+	r.Spec.ClusterRef.Name = "shop"
+	r.Spec.Table = &v1alpha1.RestoreTable{Database: "shop", Name: "orders", As: "orders_before"}
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady,
+		Status: metav1.ConditionTrue, Reason: "x"})
+	f := Facts{Restore: r, Cluster: c, Now: noon, Source: restoration.Source{Store: &v1alpha1.GaleraBackupStore{
+		ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}}}
+	if edit != nil {
+		edit(&f)
+	}
+	return f
+}
+
+func ended(r task.Result) outcome.Outcome {
+	return outcome.Outcome{Exists: true, Done: true, Result: r}
+}
+
+func reason(s v1alpha1.GaleraRestoreStatus) string {
+	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete)
+	if c == nil {
+		return ""
+	}
+	return c.Reason
+}
+
+// TestBlocked: nothing begins while something is missing, and what is missing is named; a Job that is at work goes on.
+func TestBlocked(t *testing.T) {
+	for want, edit := range map[string]func(*Facts){
+		v1alpha1.ReasonClusterNotFound: func(f *Facts) { f.Cluster = nil },
+		v1alpha1.ReasonClusterNotReady: func(f *Facts) { f.Cluster.Status.Conditions = nil },
+		v1alpha1.ReasonTableRefused:    func(f *Facts) { f.Cluster.Spec.TLS.Clients = v1alpha1.TLSDisabled },
+		v1alpha1.ReasonWrongKey: func(f *Facts) {
+			f.Blocker = restoration.Problem{Reason: v1alpha1.ReasonWrongKey, Message: "why"}
+		},
+	} {
+		for _, phase := range []string{"", v1alpha1.RestoreFinding, v1alpha1.RestoreLoading} {
+			s := v1alpha1.GaleraRestoreStatus{Phase: phase, Attempts: 1}
+			d := Decide(&s, facts(edit))
+			if d.Find || d.Load || d.Access || reason(s) != want || s.Attempts != 1 || d.RequeueAfter == 0 {
+				t.Errorf("%s in %q: %+v, %+v", want, phase, d, s)
+			}
+			stalled := meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled)
+			if stalled != (want != v1alpha1.ReasonClusterNotReady) {
+				t.Errorf("%s in %q: Stalled is %t", want, phase, stalled)
+			}
+			f := facts(edit)
+			f.Job = outcome.Outcome{Exists: true}
+			d = Decide(&s, f)
+			if phase == v1alpha1.RestoreLoading && (d.Load || !d.Access) {
+				t.Errorf("%s while a Job is at work: %+v", want, d)
+			}
+		}
+	}
+}
+
+// TestSteps: a restore is looked for, gets an account, is loaded and ends; each step is in the status before it is
+// taken, and each Job has a name of its own.
+func TestSteps(t *testing.T) {
+	var s v1alpha1.GaleraRestoreStatus
+	step := func(edit func(*Facts), want Decision, phase string, attempts int32) {
+		t.Helper()
+		d := Decide(&s, facts(edit))
+		d.RequeueAfter = 0
+		if d != want || s.Phase != phase || s.Attempts != attempts {
+			t.Fatalf("%+v, %+v", d, s)
+		}
+	}
+	found := ended(task.Result{Backup: &task.Stored{ID: "b1", Dir: "demo/shop/u"}, Replay: &task.Replay{From: 1, To: 2}})
+	lacking := restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: "waiting"}
+	step(nil, Decision{}, v1alpha1.RestoreFinding, 1)
+	step(nil, Decision{Find: true}, v1alpha1.RestoreFinding, 1)
+	step(func(f *Facts) { f.Job = found }, Decision{}, v1alpha1.RestoreLoading, 2)
+	if s.ID != "b1" || s.Store != "offsite" || s.Replay == nil || s.Replay.To != 2 {
+		t.Fatalf("%+v", s)
+	}
+	step(func(f *Facts) { f.Access = lacking }, Decision{Access: true}, v1alpha1.RestoreLoading, 2)
+	step(nil, Decision{Access: true, Load: true}, v1alpha1.RestoreLoading, 2)
+	step(func(f *Facts) { f.Job = outcome.Outcome{Exists: true} }, Decision{Access: true}, v1alpha1.RestoreLoading, 2)
+	other := ended(task.Result{Loaded: &task.Loaded{ID: "b2"}})
+	step(func(f *Facts) { f.Job = other }, Decision{}, v1alpha1.RestoreLoading, 3)
+	step(nil, Decision{}, v1alpha1.RestoreLoading, 3) // the pause after a failure
+	loaded := ended(task.Result{Loaded: &task.Loaded{ID: "b1", Tables: 1, Rows: 7, GTID: "0-1-9", Late: 2,
+		LeftOut: []string{"trigger x"}}})
+	step(func(f *Facts) { f.Job = loaded }, Decision{}, v1alpha1.RestoreCompleted, 3)
+	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete)
+	if c.Status != metav1.ConditionTrue || s.Rows != 7 || s.Replay.Reached != "0-1-9" || s.Replay.Late != 2 ||
+		!strings.Contains(c.Message, "not restored: trigger x") || s.CompletedAt == nil {
+		t.Fatalf("%+v", s)
+	}
+	step(nil, Decision{}, v1alpha1.RestoreCompleted, 3)
+}
+
+// TestFailures: a refusal is final, an outage is waited for, and all else is tried five times.
+func TestFailures(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit  func(*Facts)
+		tries int32
+		want  string
+	}{
+		"the name is taken": {func(f *Facts) {
+			f.Job = ended(task.Result{Error: "why", Fatal: true, Reason: task.ReasonTargetExists})
+		}, 1, v1alpha1.ReasonTargetExists},
+		"the new database is another's": {func(f *Facts) {
+			f.Restore.Spec.Table, f.Restore.Spec.Database = nil, &v1alpha1.RestoreDatabase{Name: "shop", As: "x"}
+			f.Taken = true
+		}, 1, v1alpha1.ReasonTargetExists},
+		"a tool": {func(f *Facts) { f.Job = ended(task.Result{Error: "why"}) }, maxFailures, v1alpha1.ReasonRestoreFailed},
+		"an outage": {func(f *Facts) {
+			f.Job = ended(task.Result{Error: "why", Reason: task.ReasonStoreUnreachable})
+		}, 0, v1alpha1.ReasonStoreUnreachable},
+	} {
+		s := v1alpha1.GaleraRestoreStatus{Phase: v1alpha1.RestoreLoading, ID: "b1", Attempts: 1}
+		for try := int32(1); try <= 50 && s.Phase == v1alpha1.RestoreLoading; try++ {
+			Decide(&s, facts(tc.edit))
+		}
+		if failed := s.Phase == v1alpha1.RestoreFailed; failed != (tc.tries > 0) || failed && s.Failures != tc.tries ||
+			reason(s) != tc.want || failed != meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+// Package tables loads tables of one server, the source, into a living cluster, under other names. What is loaded lies
+// in a database of its own until it was compared with the source; one RENAME TABLE then gives all tables their names.
+// So a load may be cut off anywhere: nothing has a final name that is not complete, and what is there is never
+// overwritten.
+//
+// Each round of a load has table names of its own. A load that was given up, and goes on all the same, writes to tables
+// that no other round reads.
+package tables
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Errors that another attempt would meet as well.
+var (
+	// ErrNotFound is a table, or a database, that the source does not have.
+	ErrNotFound = errors.New("there is no such table")
+	// ErrRefused is a table that cannot be loaded.
+	ErrRefused = errors.New("the table cannot be loaded")
+	// ErrExists is a name that the target has already.
+	ErrExists = errors.New("the name is taken")
+	// ErrNoDatabase is a database that the target lacks.
+	ErrNoDatabase = errors.New("there is no such database")
+)
+
+// errGivenUp is met by a load that a later one has replaced.
+var errGivenUp = errors.New("a later attempt has replaced this one")
+
+// Selection is what is loaded.
+type Selection struct {
+	// Database and Table name it in the source; without a Table it is all tables of the database.
+	Database string `json:"database"`
+	Table    string `json:"table,omitempty"`
+	// Into is the database of the target, As the name of the table there.
+	Into string `json:"into"`
+	As   string `json:"as,omitempty"`
+}
+
+func (s Selection) String() string {
+	if s.Table == "" {
+		return s.Database
+	}
+	return s.Database + "." + s.Table
+}
+
+// Loaded is what was loaded.
+type Loaded struct {
+	Tables int   `json:"tables"`
+	Rows   int64 `json:"rows"`
+	// LeftOut names what belongs to the tables and is not loaded.
+	LeftOut []string `json:"leftOut,omitempty"`
+}
+
+// Taken are tables of the source, which it has under the names of a round.
+type Taken struct {
+	// Names are the final ones: the table of index i is called table(round, i).
+	Names   []string
+	LeftOut []string
+	Bytes   int64
+	round   string
+}
+
+// table is the name of a table while it is loaded.
+func table(round string, i int) string { return fmt.Sprintf("%s_%d", round, i) }
+
+// Round is how a round of an attempt calls its tables.
+func Round(attempt, number int) string { return fmt.Sprintf("r%d_%d", attempt, number) }
+
+// Take puts the tables into a database of the source, which is a copy that nothing else uses, under the names of a
+// round, and without what the target could not have: triggers, and foreign keys to tables that are not loaded.
+func Take(ctx context.Context, source *sql.DB, s Selection, into, round string) (t Taken, err error) {
+	if t.Names, t.LeftOut, err = choose(ctx, source, s); err != nil {
+		return t, err
+	}
+	c, err := source.Conn(ctx)
+	if err != nil {
+		return t, err
+	}
+	defer func() { _ = c.Close() }()
+	if t.LeftOut, err = release(ctx, c, s, t.LeftOut); err != nil {
+		return t, err
+	}
+	statements := []string{"SET SESSION foreign_key_checks = 1", "CREATE DATABASE " + ident(into)}
+	for i, name := range t.Names {
+		statements = append(statements, "RENAME TABLE "+in(s.Database, name)+" TO "+in(into, table(round, i)))
+	}
+	if err := run(ctx, c, statements...); err != nil {
+		return t, err
+	}
+	t.round = round
+	err = c.QueryRowContext(ctx, "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables "+
+		"WHERE table_schema = ?", into).Scan(&t.Bytes)
+	return t, err
+}
+
+// Again gives the tables of the source the names of another round.
+func (t *Taken) Again(ctx context.Context, source *sql.DB, in string, round string) error {
+	c, err := source.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	statements := []string{"SET SESSION foreign_key_checks = 1"}
+	for i := range t.Names {
+		statements = append(statements, "RENAME TABLE "+ident(in)+"."+ident(table(t.round, i))+" TO "+ident(in)+"."+
+			ident(table(round, i)))
+	}
+	if err := run(ctx, c, statements...); err != nil {
+		return err
+	}
+	t.round = round
+	return nil
+}
+
+// choose lists the tables to load, and what else is in the database.
+func choose(ctx context.Context, source *sql.DB, s Selection) (names, leftOut []string, err error) {
+	var databases int
+	err = source.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?",
+		s.Database).Scan(&databases)
+	if err != nil {
+		return nil, nil, err
+	}
+	if databases == 0 {
+		return nil, nil, fmt.Errorf("%w: the database %s", ErrNotFound, s.Database)
+	}
+	query, args := "SELECT table_name, table_type, COALESCE(engine, '') FROM information_schema.tables "+
+		"WHERE table_schema = ?", []any{s.Database}
+	if s.Table != "" {
+		query, args = query+" AND table_name = ?", append(args, s.Table)
+	}
+	err = each(ctx, source, query+" ORDER BY table_name", args, func(v []string) error {
+		kind := strings.ToLower(v[1])
+		if s.Table == "" && (kind == "view" || kind == "sequence") {
+			leftOut = append(leftOut, kind+" "+v[0])
+			return nil
+		}
+		if why := refused(kind, v[2]); why != "" {
+			return fmt.Errorf("%w: %s.%s %s: restore it into a new cluster (spec.bootstrapFrom of a GaleraCluster)", ErrRefused,
+				s.Database, v[0], why)
+		}
+		names = append(names, v[0])
+		return nil
+	})
+	if err == nil && len(names) == 0 && s.Table != "" {
+		err = fmt.Errorf("%w: %s", ErrNotFound, s)
+	}
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%w: the database %s has no tables", ErrNotFound, s.Database)
+	}
+	return names, leftOut, err
+}
+
+// refused returns why a table cannot be loaded, "" if it can.
+func refused(kind, engine string) string {
+	switch {
+	case kind == "system versioned":
+		return "is system-versioned, and its history cannot be loaded"
+	case kind != "base table":
+		return "is a " + kind
+	case !strings.EqualFold(engine, "InnoDB"):
+		return "has the storage engine " + engine + ", which Galera does not replicate"
+	}
+	return ""
+}
+
+// release removes from the source what would go with the tables, and lists it.
+func release(ctx context.Context, c *sql.Conn, s Selection, leftOut []string) ([]string, error) {
+	statements := []string{"SET SESSION foreign_key_checks = 0"}
+	of, args := "", []any{s.Database}
+	if s.Table != "" {
+		of, args = " AND %s = ?", append(args, s.Table)
+	}
+	only := func(column string) string {
+		if of == "" {
+			return ""
+		}
+		return fmt.Sprintf(of, column)
+	}
+	err := each(ctx, c, "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = ?"+
+		only("event_object_table")+" ORDER BY 1", args, func(v []string) error {
+		statements = append(statements, "DROP TRIGGER "+in(s.Database, v[0]))
+		leftOut = append(leftOut, "trigger "+v[0])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, c, "SELECT table_name, constraint_name, unique_constraint_schema FROM "+
+		"information_schema.referential_constraints WHERE constraint_schema = ?"+only("table_name")+" ORDER BY 1, 2", args,
+		func(v []string) error {
+			if s.Table != "" || v[2] != s.Database {
+				statements = append(statements, "ALTER TABLE "+in(s.Database, v[0])+" DROP FOREIGN KEY "+ident(v[1]))
+				leftOut = append(leftOut, "foreign key "+v[0]+"."+v[1])
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	if s.Table == "" {
+		err = each(ctx, c, "SELECT LOWER(routine_type), routine_name FROM information_schema.routines WHERE routine_schema "+
+			"= ? UNION ALL SELECT 'event', event_name FROM information_schema.events WHERE event_schema = ? ORDER BY 1, 2",
+			[]any{s.Database, s.Database}, func(v []string) error {
+				leftOut = append(leftOut, v[0]+" "+v[1])
+				return nil
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return leftOut, run(ctx, c, statements...)
+}
+
+func run(ctx context.Context, c *sql.Conn, statements ...string) error {
+	for _, s := range statements {
+		if _, err := c.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// each calls take for each row of an answer.
+func each(ctx context.Context, c querier, query string, args []any, take func(v []string) error) error {
+	rows, err := c.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		to[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		v := make([]string, len(values))
+		for i := range values {
+			v[i] = values[i].String
+		}
+		if err := take(v); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func ident(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
+
+func in(database, name string) string { return ident(database) + "." + ident(name) }
+
+// code is the number of a server's error, 0 for other errors.
+func code(err error) uint16 {
+	var answer *mysql.MySQLError
+	if errors.As(err, &answer) {
+		return answer.Number
+	}
+	return 0
+}
