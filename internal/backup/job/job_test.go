@@ -60,6 +60,13 @@ func all(t *testing.T, volume bool) map[string]*batchv1.Job {
 	keep("read", j, err)
 	j, err = Verify(b, s, c, task.Verify{Restore: true}, resources.Options{DefaultImage: "mariadb"}, o)
 	keep("test", j, err)
+	r := &v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: strings.Repeat("r", 40)}}
+	r.Spec.ClusterRef.Name, r.Status.Attempts = "shop", 999
+	r.Spec.From.IdentitySecretRef = v1alpha1.SecretKey{Name: "id", Key: "identity"}
+	j, err = FindFor(r, c, s, task.Find{}, o)
+	keep("look", j, err)
+	j, err = Load(r, c, s, task.Load{}, "r-restore-binding", resources.Options{DefaultImage: "mariadb"}, o)
+	keep("load", j, err)
 	return out
 }
 
@@ -129,7 +136,7 @@ func TestJobs(t *testing.T) {
 func mounts(t *testing.T, name string, volume bool, p corev1.PodSpec) {
 	t.Helper()
 	holders := p.Containers
-	if name == "restore" || name == "test" {
+	if name == "restore" || name == "test" || name == "load" {
 		holders = p.InitContainers[1:]
 	}
 	for _, c := range holders {
@@ -137,7 +144,7 @@ func mounts(t *testing.T, name string, volume bool, p corev1.PodSpec) {
 		for _, m := range c.VolumeMounts {
 			at[m.MountPath] = true
 		}
-		for path, by := range map[string]string{task.KeysDir: "find restore test", task.AgentDir: "backup"} {
+		for path, by := range map[string]string{task.KeysDir: "find restore test look load", task.AgentDir: "backup"} {
 			if want := strings.Contains(" "+by+" ", " "+name+" "); at[path] != want {
 				t.Errorf("%s/%s mounts %s: %v", name, c.Name, path, at[path])
 			}
@@ -177,12 +184,12 @@ func TestClusterImageHoldsNoSecret(t *testing.T) {
 			}
 		}
 	}
-	if seen != 4 {
-		t.Errorf("%d containers have the cluster's image, instead of two for each store", seen)
+	if seen != 6 {
+		t.Errorf("%d containers have the cluster's image, instead of three for each store", seen)
 	}
 }
 
-// without: a container has no Secret, no store, no identity, and no way into the others.
+// without: a container has no store, no identity, no way into the others, and no Secret but the account of a load.
 func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev1.Container) {
 	t.Helper()
 	var have []string
@@ -190,11 +197,18 @@ func without(t *testing.T, name string, template corev1.PodTemplateSpec, c corev
 		have = append(have, m.Name)
 		i := slices.IndexFunc(template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })
 		v := template.Spec.Volumes[i]
+		if name == "load" && m.Name == volumeCluster {
+			if v.Secret == nil || v.Secret.SecretName != "r-restore-binding" || len(v.Secret.Items) != 4 || !m.ReadOnly {
+				t.Errorf("%s mounts %+v", name, v)
+			}
+			continue
+		}
 		if claim := v.PersistentVolumeClaim; v.EmptyDir == nil && v.Ephemeral == nil &&
 			(claim == nil || claim.ClaimName == "backups") {
 			t.Errorf("%s mounts %+v", name, v)
 		}
 	}
+	have = slices.DeleteFunc(have, func(v string) bool { return name == "load" && v == volumeCluster })
 	slices.Sort(have)
 	if want := []string{"bin", resources.DataVolume, volumePipe, "run", "tmp"}; !slices.Equal(have,
 		slices.Sorted(slices.Values(want))) {
