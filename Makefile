@@ -108,7 +108,7 @@ generate: $(CONTROLLER_GEN) ## Generate deep copies.
 manifests: $(CONTROLLER_GEN) $(CRD_REF_DOCS) ## Generate CRDs, their reference, the operator's roles, and what the chart has of them.
 	@$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
 	@go run ./hack/bounds config/crd/bases
-	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/{clusterref,galera{cluster,backup,backupstore,backupschedule,database,user,proxy}}/... output:rbac:dir=config/rbac
+	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-manager paths=./controllers/{clusterref,galera{cluster,backup,backupstore,backupschedule,database,user,proxy,restore}}/... output:rbac:dir=config/rbac
 	@$(CONTROLLER_GEN) rbac:roleName=galera-operator-benchmarks paths=./internal/bench/galerabenchmark/... output:rbac:dir=config/benchmarks
 	@hack/reference.sh $(CRD_REF_DOCS) docs/reference.md
 	@$(MAKE) chart

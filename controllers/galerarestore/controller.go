@@ -1,4 +1,4 @@
-// Package galerarestore reconciles GaleraRestores: it has the backup looked for, an account with few privileges made in
+// Package galerarestore reconciles a GaleraRestore: it has the backup looked for, an account with few privileges made in
 // the cluster, and one Job that restores the backup on a temporary volume and loads tables of it through that account.
 package galerarestore
 

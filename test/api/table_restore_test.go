@@ -96,7 +96,7 @@ func TestRestoreOfATable(t *testing.T) {
 	}
 	waits(v1alpha1.ReasonClusterNotFound)
 	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}}
-	c.Spec.Storage.Size = resource.MustParse("1Gi")
+	c.Spec.Storage.Size, c.Spec.Replicas = resource.MustParse("1Gi"), 3
 	must(t, kube.Create(ctx, c))
 	waits(v1alpha1.ReasonClusterNotReady)
 	status.SetCondition(&c.Status.Conditions, c.Generation, v1alpha1.ConditionReady, true, "Ready", "")

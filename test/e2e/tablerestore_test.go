@@ -19,7 +19,7 @@ var _ = Describe("A table that was lost", Ordered, Label(Slow, Faults), func() {
 	var before, sum, people string // the last transaction before the loss, and what the tables held then
 
 	BeforeAll(func(ctx SpecContext) {
-		shop, _ = archivedCluster(ctx, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 2 })
+		shop, _ = archivedCluster(ctx)
 		cl := client(ctx, shop)
 		Expect(cl.Exec(ctx, shop.Name+"-primary", "CREATE DATABASE kept", "CREATE DATABASE found",
 			"CREATE TABLE kept.people (id INT PRIMARY KEY, v TEXT)", "INSERT INTO kept.people VALUES (1, 'Ann'), (2, 'Bob')",
