@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}
 		return retry.Pass(d.RequeueAfter, err)
 	}
-	return retry.Pass(d.RequeueAfter, r.act(ctx, f, d))
+	return retry.Pass(d.RequeueAfter, errors.Join(r.tidyJobs(ctx, o, job.LoadName(o)), r.act(ctx, f, d)))
 }
 
 // announce makes an event of a new phase.
@@ -249,13 +249,28 @@ func taskOf(f loading.Facts) task.Load {
 	return t
 }
 
-// tidy removes the account, what was not given a name, and the Job with its volume, once the restore has ended.
+// tidy removes the account, what was not given a name, and all Jobs, once the restore has ended.
 func (r *Reconciler) tidy(ctx context.Context, o *v1alpha1.GaleraRestore) error {
-	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: job.LoadName(o)}}
-	errs := []error{ownership.Remove(ctx, r.Client, r.Live, o.UID, j,
-		client.PropagationPolicy(metav1.DeletePropagationBackground))}
+	errs := []error{r.tidyJobs(ctx, o, "")}
 	for _, child := range children(o) {
 		errs = append(errs, ownership.Remove(ctx, r.Client, r.Live, o.UID, child))
+	}
+	return errors.Join(errs...)
+}
+
+// tidyJobs removes all Jobs but one: as long as a Job is there its pod holds a volume, also when it has ended.
+func (r *Reconciler) tidyJobs(ctx context.Context, o *v1alpha1.GaleraRestore, but string) error {
+	var all batchv1.JobList
+	if err := r.List(ctx, &all, client.InNamespace(o.Namespace),
+		client.MatchingLabels{v1alpha1.LabelRestore: o.Name}); err != nil {
+		return err
+	}
+	var errs []error
+	for i := range all.Items {
+		if j := &all.Items[i]; j.Name != but && j.DeletionTimestamp == nil {
+			errs = append(errs, ownership.Remove(ctx, r.Client, r.Live, o.UID, j,
+				client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		}
 	}
 	return errors.Join(errs...)
 }
