@@ -2,11 +2,14 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -61,13 +64,7 @@ var _ = Describe("A table that was lost", Ordered, Label(Slow, Faults), func() {
 		for name, c := range map[string]struct{ table, as, reason string }{
 			"taken": {"t", "people", v1alpha1.ReasonTargetExists}, "absent": {"nothing", "x", v1alpha1.ReasonTableNotFound},
 		} {
-			o := &v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: name}}
-			o.Spec.ClusterRef.Name = shop.Name
-			o.Spec.From = v1alpha1.RestoreSource{Store: &v1alpha1.BootstrapStore{Name: "offsite"},
-				IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, PointInTime: &v1alpha1.RestorePoint{GTID: before}}
-			o.Spec.Table = &v1alpha1.RestoreTable{Database: "kept", Name: v1alpha1.TableName(c.table),
-				As: v1alpha1.TableName(c.as)}
-			Expect(kube.Create(ctx, o)).To(Succeed())
+			Expect(kube.Create(ctx, lostTable(shop, name, before, c.table, c.as))).To(Succeed())
 			Eventually(ctx, func(g Gomega) {
 				have := restoreOf(ctx, shop, name)
 				g.Expect(have.Status.Phase).To(Equal(v1alpha1.RestoreFailed))
@@ -79,6 +76,103 @@ var _ = Describe("A table that was lost", Ordered, Label(Slow, Faults), func() {
 		expectNothingLeft(ctx, shop)
 	}, SpecTimeout(9*time.Minute))
 })
+
+var _ = Describe("A load of a table that is cut off", Ordered, Label(Slow, Faults, AtRest), func() {
+	var shop *harness.Cluster // encrypted at rest
+	var before, sum string
+
+	BeforeAll(func(ctx SpecContext) {
+		shop, _ = archivedCluster(ctx, atRest)
+		fill := []string{"CREATE DATABASE kept",
+			"CREATE TABLE kept.t (id INT AUTO_INCREMENT PRIMARY KEY, v CHAR(40), KEY (v))"}
+		for range 8 {
+			fill = append(fill, "INSERT INTO kept.t (v) SELECT SHA1(seq) FROM kept.seq_1_to_50000")
+		}
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", fill...)).To(Succeed())
+		before, sum = position(ctx, shop, shop.Name+"-0"), tableSum(ctx, shop, shop.Name+"-0", "kept.t")
+		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "TRUNCATE kept.t",
+			"INSERT INTO kept.t (v) VALUES ('new')")).To(Succeed())
+		last := position(ctx, shop, shop.Name+"-0")
+		eventually(ctx, func(o Gomega) { o.Expect(status(ctx, shop).Backup.ArchivedGTID).To(Equal(last)) })
+	}, NodeTimeout(6*time.Minute))
+
+	// begin creates a restore, and waits until its load has begun. The final name is not there yet.
+	begin := func(ctx context.Context, name string) *v1alpha1.GaleraRestore {
+		GinkgoHelper()
+		o := lostTable(shop, name, before, "t", "t_"+name)
+		Expect(kube.Create(ctx, o)).To(Succeed())
+		waitForLoad(ctx, shop, o, 1)
+		return o
+	}
+
+	It("is begun anew after its Job, the operator and the primary were killed", func(ctx SpecContext) {
+		o := begin(ctx, "cut")
+		Expect(kube.DeleteAllOf(ctx, &corev1.Pod{}, kubeclient.InNamespace(shop.Namespace),
+			kubeclient.MatchingLabels{v1alpha1.LabelRestore: o.Name}, kubeclient.GracePeriodSeconds(0))).To(Succeed())
+		eventually(ctx, func(g Gomega) { g.Expect(kube.Operator().Kill(ctx)).To(Succeed()) })
+		waitForLoad(ctx, shop, o, 2)
+		primary, err := shop.Primary(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(shop.Servers().Kill(ctx, primary)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			have := restoreOf(ctx, shop, o.Name)
+			g.Expect(have.Status.Phase).To(Equal(v1alpha1.RestoreCompleted), "%+v", have.Status)
+			g.Expect(have.Status.Attempts).To(BeNumerically(">", 2))
+		}).WithTimeout(2 * backupTime).WithPolling(time.Second).Should(Succeed())
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
+		for _, pod := range podNames(ctx, shop) {
+			Expect(tableSum(ctx, shop, pod, "kept.t_cut")).To(Equal(sum), pod)
+			Expect(tableSum(ctx, shop, pod, "kept.t")).To(HavePrefix("1 rows"), pod)
+		}
+		expectNothingLeft(ctx, shop)
+	}, SpecTimeout(9*time.Minute))
+
+	It("leaves nothing when the GaleraRestore is deleted", func(ctx SpecContext) {
+		o := begin(ctx, "dropped")
+		Expect(kube.Delete(ctx, o)).To(Succeed())
+		expectNothingLeft(ctx, shop)
+		Expect(client(ctx, shop).QueryPod(ctx, shop.Name+"-0", "SELECT GROUP_CONCAT(table_name ORDER BY 1) FROM "+
+			"information_schema.tables WHERE table_schema = 'kept'")).To(Equal("t,t_cut"))
+		var users v1alpha1.GaleraUserList
+		var databases v1alpha1.GaleraDatabaseList
+		var claims corev1.PersistentVolumeClaimList
+		for _, l := range []kubeclient.ObjectList{&users, &databases, &claims} {
+			eventually(ctx, func(g Gomega) {
+				g.Expect(kube.List(ctx, l, kubeclient.InNamespace(shop.Namespace))).To(Succeed())
+				if l == &claims {
+					g.Expect(claims.Items).To(HaveLen(3), "those of the nodes")
+					return
+				}
+				g.Expect(meta.LenList(l)).To(BeZero())
+			})
+		}
+	}, SpecTimeout(5*time.Minute))
+})
+
+// lostTable is a restore of a table of the database kept.
+func lostTable(c *harness.Cluster, name, gtid, table, as string) *v1alpha1.GaleraRestore {
+	o := &v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
+	o.Spec.ClusterRef.Name = c.Name
+	o.Spec.From = v1alpha1.RestoreSource{Store: &v1alpha1.BootstrapStore{Name: "offsite"},
+		IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}, PointInTime: &v1alpha1.RestorePoint{GTID: gtid}}
+	o.Spec.Table = &v1alpha1.RestoreTable{Database: "kept", Name: v1alpha1.TableName(table), As: v1alpha1.TableName(as)}
+	return o
+}
+
+// waitForLoad waits until the Job that loads for the nth time has begun to write; the final name is not there yet.
+func waitForLoad(ctx context.Context, c *harness.Cluster, o *v1alpha1.GaleraRestore, nth int) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		have := restoreOf(ctx, c, o.Name)
+		g.Expect(have.Status.Phase).To(Equal(v1alpha1.RestoreLoading), "%+v", have.Status)
+		seen, err := client(ctx, c).QueryPod(ctx, c.Name+"-0", "SELECT CONCAT((SELECT COUNT(*) FROM "+
+			"information_schema.tables WHERE table_schema LIKE 'galera_operator_restore%' AND table_name LIKE ?), "+
+			"' loaded, ', (SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'kept' AND table_name = ?), "+
+			"' named')", fmt.Sprintf("r%d\\_%%", nth+1), string(o.Spec.Table.As)) // attempt 1 looks for the backup
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(seen).To(Equal("1 loaded, 0 named"))
+	}).WithTimeout(backupTime).WithPolling(300 * time.Millisecond).Should(Succeed())
+}
 
 func restoreOf(ctx context.Context, c *harness.Cluster, name string) *v1alpha1.GaleraRestore {
 	GinkgoHelper()

@@ -50,6 +50,11 @@ func load(ctx context.Context, t task.Load, p places) (task.Result, error) {
 	if err != nil {
 		return task.Result{}, loadError(err)
 	}
+	m, err := p.manifest(ctx)
+	if err != nil {
+		return task.Result{}, err
+	}
+	p.encrypted = len(m.Keys) > 0 // nor do the temporary files of the server hold rows in clear
 	r, err := restore(ctx, t.Restore, p)
 	if err != nil {
 		return task.Result{}, err

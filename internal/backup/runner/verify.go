@@ -69,6 +69,7 @@ func verifyTables(ctx context.Context, t task.Verify, p places) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	p.encrypted = len(m.Keys) > 0
 	done, err := restore(ctx, task.Restore{Dir: t.Dir, ID: t.ID, History: t.History, Keys: t.Keys}, p)
 	if err != nil {
 		return 0, err
