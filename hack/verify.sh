@@ -20,7 +20,7 @@ same() {
 "$controller_gen" object paths=./api/... output:object:dir="$dir/object"
 "$controller_gen" crd paths=./api/... output:crd:dir="$dir/crd"
 go run ./hack/bounds "$dir/crd"
-"$controller_gen" rbac:roleName=galera-operator-manager paths=./controllers/{clusterref,galera{cluster,backup,backupstore,backupschedule,database,user,proxy}}/... output:rbac:dir="$dir/rbac"
+"$controller_gen" rbac:roleName=galera-operator-manager paths=./controllers/{clusterref,galera{cluster,backup,backupstore,backupschedule,database,user,proxy,restore}}/... output:rbac:dir="$dir/rbac"
 "$controller_gen" rbac:roleName=galera-operator-benchmarks paths=./internal/bench/galerabenchmark/... output:rbac:dir="$dir/benchmarks"
 same "$dir/object/zz_generated.deepcopy.go" api/v1alpha1/zz_generated.deepcopy.go
 same "$dir/crd" config/crd/bases

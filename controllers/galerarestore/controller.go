@@ -164,7 +164,7 @@ func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
 		}
 		if err == nil && !metav1.IsControlledBy(have, f.Restore) {
 			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: fmt.Sprintf(
-				"the %T %s belongs to another owner: delete it, or this restore", want, want.GetName())}
+				"the %s %s belongs to another owner: delete it, or this restore", kindOf(want), want.GetName())}
 			return nil
 		}
 		var c *metav1.Condition
@@ -184,6 +184,13 @@ func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
 		}
 	}
 	return nil
+}
+
+func kindOf(o client.Object) string {
+	if _, is := o.(*v1alpha1.GaleraUser); is {
+		return "GaleraUser"
+	}
+	return "GaleraDatabase"
 }
 
 // ready is the condition of an account or a database, nil while it does not describe the present spec.

@@ -156,6 +156,12 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 			j, err = job.Verify(b, s, c, task.Verify{Restore: restore}, ro, o)
 			add(kind+": verify by "+way, j, err)
 		}
+		r := &v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "r", UID: "4"}}
+		r.Spec.From.IdentitySecretRef = v1alpha1.SecretKey{Name: "key", Key: "key.txt"}
+		j, err = job.FindFor(r, c, s, task.Find{}, o)
+		add(kind+": find for a table", j, err)
+		j, err = job.Load(r, c, s, task.Load{}, "r-restore-binding", ro, o)
+		add(kind+": load of a table", j, err)
 		d, err := job.Archiver(c, s, job.Damaged{}, ro, o)
 		add(kind+": archiver", d, err)
 	}

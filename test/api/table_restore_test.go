@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,6 +125,16 @@ func TestRestoreOfATable(t *testing.T) {
 	}
 	restore.Status.Phase, restore.Status.ID, restore.Status.Attempts = v1alpha1.RestoreLoading, "b1", 2
 	must(t, kube.Status().Update(ctx, restore))
+	theirs := &v1alpha1.GaleraDatabase{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "lost-restore"},
+		Spec: v1alpha1.GaleraDatabaseSpec{ClusterRef: v1alpha1.ClusterReference{Name: "shop"}}}
+	must(t, kube.Create(ctx, theirs))
+	pass()
+	if c := restore.Status.Conditions; c[0].Reason != v1alpha1.ReasonAccessPreparing ||
+		!strings.Contains(c[0].Message, "GaleraDatabase lost-restore belongs to another owner") {
+		t.Errorf("with another's database: %+v", c)
+	}
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(theirs), theirs)) // neither taken over nor deleted
+	must(t, kube.Delete(ctx, theirs))
 	jobs, users, databases := pass()
 	if len(jobs.Items) != 0 || len(users.Items) != 1 || len(databases.Items) != 1 { // the Job of the attempt before is gone
 		t.Fatalf("%d Jobs, %d accounts, %d databases", len(jobs.Items), len(users.Items), len(databases.Items))
