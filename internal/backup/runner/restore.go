@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -231,8 +233,29 @@ func isStore(err error) bool {
 
 // prepare makes a database of the copy: mariadb-backup applies the log it has taken along.
 func prepare(ctx context.Context, p places) error {
-	return runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mariadb-backup"),
-		Args: []string{"--prepare", "--target-dir=" + p.work, "--tmpdir=" + p.Tmp}})
+	args := []string{"--prepare", "--target-dir=" + p.work, "--tmpdir=" + p.Tmp}
+	limit, _ := os.ReadFile(memoryLimit) // without one, or with another version of cgroups, the program's default
+	if use := prepareMemory(string(limit)); use > 0 {
+		args = append(args, fmt.Sprintf("--use-memory=%dM", use>>20))
+	}
+	return runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mariadb-backup"), Args: args})
+}
+
+const (
+	// memoryLimit is the file with the container's limit in bytes, or "max".
+	memoryLimit = "/sys/fs/cgroup/memory.max"
+	// leastMemory is mariadb-backup's default for --prepare, and mostMemory the most that applying a log is given.
+	leastMemory, mostMemory = 96 << 20, 8 << 30
+)
+
+// prepareMemory returns the memory for applying the log: half of the container's limit, 0 for the default. With more of
+// it pages are read and written less often.
+func prepareMemory(limit string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(limit), 10, 64)
+	if err != nil || n/2 < leastMemory {
+		return 0
+	}
+	return min(n/2, mostMemory)
 }
 
 // runTool runs a program to its end.

@@ -129,3 +129,14 @@ func TestRequiredSpace(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestPrepareMemory: applying the log gets half of the container's memory, within bounds, and the default without a
+// limit.
+func TestPrepareMemory(t *testing.T) {
+	for limit, want := range map[string]int64{"max\n": 0, "": 0, "104857600\n": 0, "1073741824\n": 512 << 20,
+		"274877906944\n": 8 << 30} {
+		if got := prepareMemory(limit); got != want {
+			t.Errorf("with the limit %q: %d MiB, want %d", limit, got>>20, want>>20)
+		}
+	}
+}
