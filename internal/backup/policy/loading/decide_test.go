@@ -46,32 +46,41 @@ func reason(s v1alpha1.GaleraRestoreStatus) string {
 
 // TestBlocked: nothing begins while something is missing, and what is missing is named; a Job that is at work goes on.
 func TestBlocked(t *testing.T) {
-	for want, edit := range map[string]func(*Facts){
-		v1alpha1.ReasonClusterNotFound: func(f *Facts) { f.Cluster = nil },
-		v1alpha1.ReasonClusterNotReady: func(f *Facts) { f.Cluster.Status.Conditions = nil },
-		v1alpha1.ReasonTableRefused:    func(f *Facts) { f.Cluster.Spec.TLS.Clients = v1alpha1.TLSDisabled },
-		v1alpha1.ReasonWrongKey: func(f *Facts) {
-			f.Blocker = restoration.Problem{Reason: v1alpha1.ReasonWrongKey, Message: "why"}
-		},
+	for name, tc := range map[string]struct {
+		want string
+		edit func(*Facts)
+	}{
+		"no cluster":    {v1alpha1.ReasonClusterNotFound, func(f *Facts) { f.Cluster = nil }},
+		"not Ready":     {v1alpha1.ReasonClusterNotReady, func(f *Facts) { f.Cluster.Status.Conditions = nil }},
+		"paused":        {v1alpha1.ReasonClusterNotReady, paused},
+		"hibernates":    {v1alpha1.ReasonClusterNotReady, func(f *Facts) { f.Cluster.Spec.Hibernate = true }},
+		"no TLS":        {v1alpha1.ReasonTableRefused, func(f *Facts) { f.Cluster.Spec.TLS.Clients = v1alpha1.TLSDisabled }},
+		"another's key": {v1alpha1.ReasonWrongKey, wrongKey},
 	} {
 		for _, phase := range []string{"", v1alpha1.RestoreFinding, v1alpha1.RestoreLoading} {
 			s := v1alpha1.GaleraRestoreStatus{Phase: phase, Attempts: 1}
-			d := Decide(&s, facts(edit))
-			if d.Find || d.Load || d.Access || reason(s) != want || s.Attempts != 1 || d.RequeueAfter == 0 {
-				t.Errorf("%s in %q: %+v, %+v", want, phase, d, s)
+			d := Decide(&s, facts(tc.edit))
+			if d.Find || d.Load || d.Access || reason(s) != tc.want || s.Attempts != 1 || d.RequeueAfter == 0 {
+				t.Errorf("%s in %q: %+v, %+v", name, phase, d, s)
 			}
 			stalled := meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled)
-			if stalled != (want != v1alpha1.ReasonClusterNotReady) {
-				t.Errorf("%s in %q: Stalled is %t", want, phase, stalled)
+			if stalled != (tc.want != v1alpha1.ReasonClusterNotReady) {
+				t.Errorf("%s in %q: Stalled is %t", name, phase, stalled)
 			}
-			f := facts(edit)
+			f := facts(tc.edit)
 			f.Job = outcome.Outcome{Exists: true}
 			d = Decide(&s, f)
 			if phase == v1alpha1.RestoreLoading && (d.Load || !d.Access) {
-				t.Errorf("%s while a Job is at work: %+v", want, d)
+				t.Errorf("%s while a Job is at work: %+v", name, d)
 			}
 		}
 	}
+}
+
+func paused(f *Facts) { f.Cluster.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} }
+
+func wrongKey(f *Facts) {
+	f.Blocker = restoration.Problem{Reason: v1alpha1.ReasonWrongKey, Message: "why"}
 }
 
 // TestSteps: a restore is looked for, gets an account, is loaded and ends; each step is in the status before it is
