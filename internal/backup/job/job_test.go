@@ -128,6 +128,10 @@ func TestJobs(t *testing.T) {
 				}
 			}
 			mounts(t, name, volume, p)
+			if i := slices.IndexFunc(p.Volumes, func(v corev1.Volume) bool { return v.Name == resources.DataVolume }); i >= 0 &&
+				(p.Volumes[i].Ephemeral != nil) != (name == "test" || name == "load") {
+				t.Errorf("%s: the data get the volume %+v", name, p.Volumes[i])
+			}
 		}
 	}
 }
