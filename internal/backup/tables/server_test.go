@@ -233,16 +233,35 @@ func TestDatabase(t *testing.T) {
 	if got := rows(t, to.DB, "SELECT * FROM shop_before.orders ORDER BY id"); !slices.Equal(got, want) {
 		t.Fatalf("%d rows, want %d", len(got), len(want))
 	}
-	keys := rows(t, to.DB, "SELECT constraint_name, unique_constraint_schema, referenced_table_name FROM "+
-		"information_schema.referential_constraints WHERE constraint_schema = 'shop_before'")
-	if !slices.Equal(keys, []string{"orders_ibfk_1|shop_before|customers"}) {
-		t.Error(keys)
-	}
+	foreign(t, to.DB, "shop_before")
 	if _, err := to.DB.Exec("SET foreign_key_checks = 1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := to.Free(t.Context(), s, nil); !errors.Is(err, ErrExists) {
 		t.Errorf("a database with tables: %v", err)
+	}
+	// and by one statement
+	s.Into = "shop_again"
+	execute(t, to.DB, "DROP DATABASE "+through, "CREATE DATABASE "+through, "CREATE DATABASE shop_again")
+	if done, err := to.Begin(t.Context(), s); done != nil || err != nil {
+		t.Fatal(done, err)
+	}
+	if l, err = to.Load(t.Context(), source, taken, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Publish(t.Context(), s, taken, l); err != nil {
+		t.Fatal(err)
+	}
+	foreign(t, to.DB, "shop_again")
+}
+
+// foreign checks that the foreign key of a database is one to the table of the same database.
+func foreign(t *testing.T, db *sql.DB, database string) {
+	t.Helper()
+	keys := rows(t, db, "SELECT constraint_name, unique_constraint_schema, referenced_table_name FROM "+
+		"information_schema.referential_constraints WHERE constraint_schema = '"+database+"'")
+	if !slices.Equal(keys, []string{"orders_ibfk_1|" + database + "|customers"}) {
+		t.Error(keys)
 	}
 }
 
