@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -133,17 +135,16 @@ var _ = Describe("A load of a table that is cut off", Ordered, Label(Slow, Fault
 		expectNothingLeft(ctx, shop)
 		Expect(client(ctx, shop).QueryPod(ctx, shop.Name+"-0", "SELECT GROUP_CONCAT(table_name ORDER BY 1) FROM "+
 			"information_schema.tables WHERE table_schema = 'kept'")).To(Equal("t,t_cut"))
-		var users v1alpha1.GaleraUserList
-		var databases v1alpha1.GaleraDatabaseList
-		var claims corev1.PersistentVolumeClaimList
-		for _, l := range []kubeclient.ObjectList{&users, &databases, &claims} {
+		for _, l := range []kubeclient.ObjectList{&v1alpha1.GaleraUserList{}, &v1alpha1.GaleraDatabaseList{},
+			&corev1.PersistentVolumeClaimList{}} {
 			eventually(ctx, func(g Gomega) {
 				g.Expect(kube.List(ctx, l, kubeclient.InNamespace(shop.Namespace))).To(Succeed())
-				if l == &claims {
-					g.Expect(claims.Items).To(HaveLen(3), "those of the nodes")
-					return
-				}
-				g.Expect(meta.LenList(l)).To(BeZero())
+				g.Expect(meta.EachListItem(l, func(have runtime.Object) error {
+					if name := have.(kubeclient.Object).GetName(); strings.HasPrefix(name, o.Name+"-") {
+						return fmt.Errorf("there is the %T %s", have, name)
+					}
+					return nil
+				})).To(Succeed())
 			})
 		}
 	}, SpecTimeout(5*time.Minute))
