@@ -170,7 +170,7 @@ func smallRelease(t *testing.T) {
 // annotations may have 256 KiB together.
 func TestCRDsAreSmall(t *testing.T) {
 	crds := render(t, "").of("CustomResourceDefinition")
-	if len(crds) != 8 {
+	if len(crds) != 9 {
 		t.Errorf("%d CRDs", len(crds))
 	}
 	for _, o := range crds {
