@@ -26,8 +26,6 @@ const (
 
 	// ProxyPort is where a proxy listens for clients.
 	ProxyPort = 3306
-	// ProxyMetricsPort is where ProxySQL's own exporter listens.
-	ProxyMetricsPort = 6070
 
 	// MaxProxyUsers and maxProxyNodes bound a state.
 	MaxProxyUsers = 1000

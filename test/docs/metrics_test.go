@@ -16,6 +16,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
 	"github.com/galera-operator/galera-operator/internal/agent/metrics"
+	"github.com/galera-operator/galera-operator/internal/agent/proxy"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/scrape"
 	"github.com/galera-operator/galera-operator/internal/undecodable"
@@ -31,7 +32,8 @@ func TestMetricsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := string(text)
-	for name, table := range map[string]string{"nodes": nodeTable(), "operator": operatorTable(t)} {
+	for name, table := range map[string]string{"nodes": nodeTable(), "operator": operatorTable(t),
+		"proxies": proxyTable()} {
 		part := regexp.MustCompile(`(?s)(<!-- ` + name + `:[^\n]*-->\n).*?(<!-- end -->)`)
 		if !part.MatchString(want) {
 			t.Fatalf("%s has no place for the table of %s", file, name)
@@ -75,6 +77,14 @@ func nodeTable() string {
 		fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s |\n", f.Name, kind, quoted(f.Labels), f.Help, mark)
 	}
 	return out.String()
+}
+
+func proxyTable() string {
+	out := "| metric | type | labels | meaning |\n|---|---|---|---|\n"
+	for _, f := range proxy.Families() {
+		out += fmt.Sprintf("| `%s` | gauge | %s | %s |\n", f.Name, quoted(f.Labels), f.Help)
+	}
+	return out
 }
 
 var described = regexp.MustCompile(

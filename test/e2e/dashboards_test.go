@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"filippo.io/age"
@@ -63,6 +64,9 @@ func emptyQueries(ctx context.Context, a *alarms, files []string, values map[str
 		found, err := queries.Of(text)
 		Expect(err).NotTo(HaveOccurred())
 		for _, q := range found {
+			if strings.Contains(q.Expr, "proxy") {
+				continue // a cluster without a GaleraProxy has no series of one
+			}
 			asked++
 			if samples, err := a.Ask(ctx, q.With(values)); err != nil || len(samples) == 0 {
 				out = append(out, filepath.Base(file)+": "+q.Panel+": "+q.With(values))

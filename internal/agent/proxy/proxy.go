@@ -71,7 +71,9 @@ type proxy struct {
 	report   agentapi.ProxyReport
 	draining bool
 	beat     time.Time
-	metrics  string
+	// heard is when the operator sent a state last.
+	heard   time.Time
+	metrics string
 
 	run
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/api"
@@ -28,7 +29,7 @@ func readState(dir string) (agentapi.ProxyState, error) {
 
 // serve opens the two ports.
 func (p *proxy) serve(ctx context.Context) error {
-	p.beat = time.Now()
+	p.beat, p.heard = time.Now(), time.Now()
 	if err := api.Serve(ctx, &p.sockets, agentapi.ProbePort, p.probes(), nil, p.Logger); err != nil {
 		return err
 	}
@@ -64,6 +65,7 @@ func (p *proxy) setState(w http.ResponseWriter, r *http.Request) {
 	}
 	p.take(s)
 	p.mu.Lock()
+	p.heard = time.Now()
 	report := p.report
 	p.mu.Unlock()
 	answer(w, http.StatusOK, report.Sent(time.Now()))
@@ -110,6 +112,10 @@ func (p *proxy) probes() http.Handler {
 	mux.HandleFunc("GET "+agentapi.PathMetrics, func(w http.ResponseWriter, _ *http.Request) {
 		p.mu.Lock()
 		text := p.metrics
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += facts{p.report, p.wanted, p.heard}.text()
 		p.mu.Unlock()
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		_, _ = fmt.Fprint(w, text)

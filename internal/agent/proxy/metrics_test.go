@@ -1,0 +1,48 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// TestMetrics: Prometheus reads the text, and what is not known has no series.
+func TestMetrics(t *testing.T) {
+	s := state()
+	f := facts{state: &s, heard: time.Unix(1.8e9, 0), report: agentapi.ProxyReport{Revision: 3, Version: "2.7.1", Clients: 7,
+		Nodes: []agentapi.ProxyPool{{Name: "shop-0", Used: 4, Free: 1,
+			Backend: agentapi.ChannelFact{Observed: agentapi.ObservedTLS}}, {Name: "shop-1",
+			Backend: agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext}}, {Name: "shop-2"}}}}
+	text := f.text()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil || len(families) != len(Families()) {
+		t.Fatalf("%d families: %v\n%s", len(families), err, text)
+	}
+	for _, want := range []string{`galera_proxy_info{version="2.7.1",mode="ReadWriteSplit"} 1`, "galera_proxy_ready 1",
+		"galera_proxy_has_writer 1", "galera_proxy_state_received_timestamp_seconds 1.8e+09", "galera_proxy_clients 7",
+		"galera_proxy_max_clients 2048", `galera_proxy_node_connections{node="shop-0",state="used"} 4`,
+		"galera_proxy_max_node_connections 50", `galera_proxy_node_encrypted{node="shop-0"} 1`,
+		`galera_proxy_node_encrypted{node="shop-1"} 0`} {
+		if !strings.Contains(text, "\n"+want+"\n") {
+			t.Errorf("%s\nlacks %s", text, want)
+		}
+	}
+	if strings.Contains(text, `galera_proxy_node_encrypted{node="shop-2"}`) {
+		t.Error("a node that was not asked is reported")
+	}
+	s.Nodes[0].Writer, f.report.Problem = false, "starting"
+	if text = f.text(); !strings.Contains(text, "\ngalera_proxy_has_writer 0\n") ||
+		!strings.Contains(text, "\ngalera_proxy_ready 0\n") {
+		t.Errorf("without a writer:\n%s", text)
+	}
+	s.Mode = agentapi.ProxyReadOnly
+	if strings.Contains(f.text(), "\ngalera_proxy_has_writer ") {
+		t.Error("a proxy for reads has no writer to miss")
+	}
+}
