@@ -55,6 +55,7 @@ type node struct {
 	name, ip, base string
 	image          string
 	command        string // of the agent; "run" when empty
+	keepsRun       bool   // its RunDir outlives a container, as a pod's does
 	order          int
 }
 
@@ -261,8 +262,7 @@ func (n *node) start() {
 	}
 	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network,
 		"--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
-		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.RunDir, mysqlUID),
-		"--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.CacheDir, mysqlUID), "--tmpfs", agentapi.TmpDir, "-v",
+		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.CacheDir, mysqlUID), "--tmpfs", agentapi.TmpDir, "-v",
 		filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v",
 		volume + ":" + agentapi.VolumeDir,
 		"-e", agentapi.EnvPodName + "=" + n.name, "-e", agentapi.EnvPodNamespace + "=test",
@@ -270,7 +270,7 @@ func (n *node) start() {
 	for _, name := range slices.Sorted(maps.Keys(mounts)) {
 		args = append(args, "-v", filepath.Join(n.base, name)+":"+mounts[name]+":ro")
 	}
-	args = append(args, n.addressing()...)
+	args = append(append(args, n.runDir()...), n.addressing()...)
 	n.w.run(exec.Command("docker", append(args, n.image, cmp.Or(n.command, "run"))...))
 	if n.w.ipv6 {
 		n.dropIPv4()

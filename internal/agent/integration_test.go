@@ -26,6 +26,7 @@ func TestCluster(t *testing.T) {
 		// A member that has no pod yet, so that its name does not resolve.
 		c.Members = append(c.Members, agentapi.Peer{Name: "shop-9", Host: "shop-9"})
 	})
+	w.nodes[1].keepsRun = true
 	s := &scenario{T: t, world: w}
 	for _, step := range []struct {
 		name string
@@ -40,6 +41,7 @@ func TestCluster(t *testing.T) {
 		{"port 3306 trusts the clients' CA alone", (*scenario).clientsPort},
 		{"repeated and old orders", (*scenario).repeat},
 		{"SIGKILL of one mariadbd", (*scenario).killOne},
+		{"SIGKILL of one agent with its mariadbd", (*scenario).killTogether},
 		{"restart with a changed setting", (*scenario).restart},
 		{"root has another password", (*scenario).rootPassword},
 		{"settings that need no restart", (*scenario).liveSettings},
