@@ -246,6 +246,13 @@ bench-cost: ## Print what a transaction costs three nodes, plain and with TLS, a
 	@hack/images.sh database
 	@go run ./test/bench/replication -what cost
 
+.PHONY: bench-atrest
+bench: bench-atrest
+
+bench-atrest: ## Print what encryption at rest costs transactions, copies, backups, restores and recoveries, in plain containers.
+	@hack/images.sh database sysbench
+	@go run ./test/bench/atrest
+
 ##@ Use on the cluster of the current kubectl context
 
 .PHONY: install

@@ -45,13 +45,15 @@ func (n *walkNode) answer(now time.Time) {
 }
 
 // TestSwitchKeepsItsPromises walks at random through a switch of three nodes whose reports are one pass old, are lost,
-// and arrive. No node writes a page with a key that another pod lacks, and no pod loses the keys while a page on any
-// volume needs them.
+// and arrive, and of an operator that is killed between any two acts of a pass. No node writes a page with a key that
+// another pod lacks, and no pod loses the keys while a page on any volume needs them. Left alone, the switch ends as the
+// spec asks for.
 func TestSwitchKeepsItsPromises(t *testing.T) {
 	reached := map[string]int{}
 	for seed := range uint64(300) {
 		w := &walk{T: t, rand: rand.New(rand.NewPCG(seed, 1)), nodes: make([]walkNode, 3)}
-		w.published, w.recorded = v1alpha1.AtRestOff, &v1alpha1.AtRestStatus{State: v1alpha1.AtRestOff}
+		w.published, w.template = v1alpha1.AtRestOff, v1alpha1.AtRestOff
+		w.recorded = &v1alpha1.AtRestStatus{State: v1alpha1.AtRestOff}
 		for range 400 {
 			w.step()
 			if t.Failed() {
@@ -59,6 +61,7 @@ func TestSwitchKeepsItsPromises(t *testing.T) {
 			}
 			reached[w.recorded.State]++
 		}
+		w.end()
 	}
 	for _, state := range []string{v1alpha1.AtRestPreparing, v1alpha1.AtRestOn, v1alpha1.AtRestDecrypting,
 		v1alpha1.AtRestOff} {
@@ -74,7 +77,8 @@ type walk struct {
 	rand      *rand.Rand
 	nodes     []walkNode
 	asked     bool
-	published string
+	published string // the state in the configuration of the nodes
+	template  string // the state that the pods' template was made by
 	recorded  *v1alpha1.AtRestStatus
 }
 
@@ -87,13 +91,13 @@ func (w *walk) step() {
 			w.asked = !w.asked
 		}
 	case 1, 2:
-		w.pass()
+		w.pass(w.rand.IntN(8))
 	case 3:
 		n.loaded = w.published
 	case 4: // the server is restarted
 		n.serve()
 	case 5: // the pod is replaced
-		if n.keys = w.published != v1alpha1.AtRestOff; !n.keys {
+		if n.keys = w.template != v1alpha1.AtRestOff; !n.keys {
 			w.check("a pod is made without the keys", func(other walkNode) bool { return !other.encrypted })
 		}
 		n.loaded = w.published
@@ -125,9 +129,44 @@ func (w *walk) check(what string, ok func(walkNode) bool) {
 	}
 }
 
-// pass publishes what was recorded, and records what follows from the reports.
-func (w *walk) pass() {
+// end lets every process do its work, until nothing changes any more.
+func (w *walk) end() {
+	for range 100 {
+		w.pass(3)
+		for i := range w.nodes {
+			n := &w.nodes[i]
+			n.keys, n.loaded = w.template != v1alpha1.AtRestOff, w.published
+			n.serve()
+			if n.encrypted = n.mode == agentapi.ModeEncrypts || n.encrypted && n.mode == ""; n.mode != "" {
+				n.proved = true
+			}
+		}
+	}
+	want, encrypted := v1alpha1.AtRestOff, false
+	if w.asked {
+		want, encrypted = v1alpha1.AtRestOn, true
+	}
+	if w.recorded.State != want || w.published != want || w.template != want {
+		w.Errorf("the spec asks for it: %v, and the switch ends as %s (published %s, pods %s): %s", w.asked,
+			w.recorded.State, w.published, w.template, w.recorded.Message)
+	}
+	w.check("the switch has ended", func(n walkNode) bool { return n.encrypted == encrypted && n.keys == encrypted })
+}
+
+// pass publishes what was recorded, makes the pods' template by it, and records what follows from the reports. The
+// operator is killed before it has done more than acts of these.
+func (w *walk) pass(acts int) {
+	if acts == 0 {
+		return
+	}
 	w.published = w.recorded.State
+	if acts == 1 {
+		return
+	}
+	w.template = w.recorded.State
+	if acts == 2 {
+		return
+	}
 	in := healthy()
 	in.Config.Revision = w.published
 	if in.Facts.Cluster.Spec.Encryption = nil; w.asked {
