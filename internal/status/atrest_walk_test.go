@@ -46,8 +46,8 @@ func (n *walkNode) answer(now time.Time) {
 
 // TestSwitchKeepsItsPromises walks at random through a switch of three nodes whose reports are one pass old, are lost,
 // and arrive, and of an operator that is killed between any two acts of a pass. No node writes a page with a key that
-// another pod lacks, and no pod loses the keys while a page on any volume needs them. Left alone, the switch ends as the
-// spec asks for.
+// another pod lacks, and no pod loses the keys while a page on any volume needs them. Left alone, the switch ends as
+// the spec asks for.
 func TestSwitchKeepsItsPromises(t *testing.T) {
 	reached := map[string]int{}
 	for seed := range uint64(300) {
