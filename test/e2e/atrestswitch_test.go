@@ -27,7 +27,8 @@ func waitAtRest(ctx context.Context, c *harness.Cluster, state string) {
 }
 
 // useFreed uses the pages of an undo tablespace that InnoDB has freed (docs/encryption.md).
-var useFreed = []string{"SET SESSION wsrep_on = OFF, sql_log_bin = OFF", "START TRANSACTION",
+var useFreed = []string{"SET GLOBAL innodb_immediate_scrub_data_uncompressed = ON",
+	"SET SESSION wsrep_on = OFF, sql_log_bin = OFF", "START TRANSACTION",
 	"INSERT INTO mysql.innodb_index_stats (database_name, table_name, index_name, stat_name, stat_value, " +
 		"stat_description) SELECT REPEAT('x', 64), REPEAT('x', 190), REPEAT('x', 64), seq, 0, '' FROM " +
 		"mysql.seq_1_to_30000", "ROLLBACK"}
