@@ -1,5 +1,5 @@
-// Command atrest measures what encryption at rest costs a database. Two servers in plain containers take turns in paired
-// rounds: one in clear, and one that encrypts with the settings of the agents. It measures sysbench's read-only,
+// Command atrest measures what encryption at rest costs a database. Two servers in plain containers take turns in
+// paired rounds: one in clear, and one that encrypts with the settings of the agents. It measures sysbench's read-only,
 // write-only and mixed transactions on data that fit into the buffer pool and on data that do not, with the processor
 // time of each; and a full copy (SST), a backup, its restore, and the recovery after a crash. It asserts nothing.
 // make bench-atrest runs it.

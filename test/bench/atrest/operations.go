@@ -31,7 +31,7 @@ func (s *server) restore(ctx context.Context) (time.Duration, error) {
 	}
 	took, err := timed(func() error {
 		if _, err := s.sh(ctx, 1, "mkdir /var/lib/mysql/data; cd /var/lib/mysql/data; mbstream -x <../stream; "+
-			"mariadb-backup --defaults-file=/etc/bench.cnf --prepare --target-dir=. 2>/tmp/backup.log || "+
+			"mariadb-backup --prepare --target-dir=/var/lib/mysql/data 2>/tmp/backup.log || "+
 			"{ tail /tmp/backup.log >&2; exit 1; }; chown -R mysql:mysql ."); err != nil {
 			return err
 		}

@@ -190,7 +190,7 @@ func (s *server) run(ctx context.Context, kind string, rows int) (perSecond, mic
 		return 0, 0, err
 	}
 	out, err := s.bench(ctx, kind, "run", rows, fmt.Sprint("--threads=", s.threads), fmt.Sprint("--time=",
-		s.turn.Seconds()), "--mysql-ignore-errors=1213")
+		s.turn.Seconds()), "--mysql-ignore-errors=1020,1205,1213")
 	if err != nil {
 		return 0, 0, err
 	}
