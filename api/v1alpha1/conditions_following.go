@@ -11,4 +11,6 @@ const (
 	ReasonChannelStopped  = "ChannelStopped"
 	ReasonChannelHeld     = "ChannelHeld"
 	ReasonCuttingOver     = "CuttingOver"
+	ReasonChannelFatal    = "ChannelFatal"
+	ReasonSourcePurged    = "SourcePurged"
 )

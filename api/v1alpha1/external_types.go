@@ -99,6 +99,10 @@ type ReplicationStatus struct {
 	// galera-operator.io/hold-channel has it. Absent otherwise.
 	// +optional
 	Held string `json:"held,omitempty"`
+	// waiting is what keeps a node from running the channel, or from accepting writes after the last position: the message
+	// names the nodes that are waited for. Absent for nothing.
+	// +optional
+	Waiting string `json:"waiting,omitempty"`
 	// error is the last error of the channel. It concerns the transaction that follows applied.
 	// +optional
 	Error string `json:"error,omitempty"`

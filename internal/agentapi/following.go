@@ -47,6 +47,14 @@ type Following struct {
 	Channel *ChannelState `json:"channel,omitempty"`
 }
 
+// ChannelEnds is how often a member's server has ended shortly after its channel was opened, without having applied
+// anything.
+type ChannelEnds struct {
+	// Position is where the channel was opened.
+	Position string `json:"position"`
+	Ends     int    `json:"ends"`
+}
+
 // ChannelState is what SHOW SLAVE STATUS shows.
 type ChannelState struct {
 	// Running reports whether any part of it runs: it may be about to connect.

@@ -28,6 +28,8 @@ type PeerView struct {
 	// ChannelUntil and ChannelFenced are as in the Report.
 	ChannelUntil  string `json:"channelUntil,omitempty"`
 	ChannelFenced bool   `json:"channelFenced,omitempty"`
+	// ChannelEnds is as in the Report.
+	ChannelEnds ChannelEnds `json:"channelEnds,omitzero"`
 	// DataBytes is the size of an SST of its data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
 	// Settling reports whether the group remembers an evicted server: a joiner would make it wait for that server

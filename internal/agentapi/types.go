@@ -208,6 +208,8 @@ type Report struct {
 	// beyond that from now on.
 	ChannelUntil  string `json:"channelUntil,omitempty"`
 	ChannelFenced bool   `json:"channelFenced,omitempty"`
+	// ChannelEnds is how often the channel has ended the server, absent for never.
+	ChannelEnds ChannelEnds `json:"channelEnds,omitzero"`
 	// Following is how far a member is that follows a source, nil for one that does not, and while it is not known.
 	Following *Following `json:"following,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
 // followedFacts are what the nodes report of a source.
@@ -20,8 +22,12 @@ type followedFacts struct {
 	applied, waiting string
 	// held is where all nodes hold the channel, "" while one does not.
 	held string
-	// open are the nodes that accept writes, missing those that do not yet, or report nothing.
+	// open are the nodes that accept writes, missing those that do not yet, or report nothing. reached reports whether
+	// one of those has applied everything.
 	open, missing []string
+	reached       bool
+	// ends is how often the channel has ended a server where the nodes are.
+	ends int
 }
 
 func followedOf(in Input) (f followedFacts) {
@@ -46,6 +52,12 @@ func followedOf(in Input) (f followedFacts) {
 			f.open = append(f.open, m.Name)
 		} else {
 			f.missing = append(f.missing, m.Name)
+			f.reached = f.reached || r.Following.Reached
+		}
+	}
+	for _, m := range in.Snapshot.Members {
+		if r := in.report(m.Name); r != nil && f.applied != "" && r.ChannelEnds.Position == f.applied {
+			f.ends += r.ChannelEnds.Ends
 		}
 	}
 	for at, nodes := range held {
@@ -78,6 +90,9 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 			out.Received, out.SecondsBehind, out.Error = ch.Received, ch.SecondsBehind, ch.Error
 		}
 	}
+	if f.node == "" {
+		out.Waiting = clip(f.waiting, 1024)
+	}
 	if c.Spec.Cutover != nil && len(f.missing) == 0 && len(f.open) > 0 {
 		out.Role, out.Node, out.SecondsBehind, out.Error = v1alpha1.RoleIndependent, "", nil, ""
 	}
@@ -98,9 +113,8 @@ func following(in Input) condition {
 	c, f := in.cluster(), followedOf(in)
 	source := c.Source().Host
 	switch {
-	case c.Spec.Cutover != nil && f.node == "" && len(f.open) > 0:
-		return no(v1alpha1.ReasonCuttingOver, "nodes accept writes: "+several(f.open)+"; these do not yet: "+
-			several(f.missing))
+	case c.Spec.Cutover != nil && f.node == "" && (len(f.open) > 0 || f.reached):
+		return no(v1alpha1.ReasonCuttingOver, cuttingOver(f))
 	case f.node == "" && f.held != "":
 		return no(v1alpha1.ReasonChannelHeld, "no node applies what "+source+" writes, until it is compared with the nodes. "+
 			"Held at: "+f.held)
@@ -122,6 +136,47 @@ func following(in Input) condition {
 	}
 	return yes(v1alpha1.ReasonFollowing, f.node+" applies what "+source+" writes. No node accepts writes of clients")
 }
+
+// cuttingOver names the nodes that accept writes, those that do not, and what they wait for.
+func cuttingOver(f followedFacts) string {
+	text := "no node accepts writes yet"
+	if len(f.open) > 0 {
+		text = "nodes accept writes: " + several(f.open) + "; these do not yet: " + several(f.missing)
+	}
+	if f.waiting != "" {
+		text += ". " + f.waiting
+	}
+	return text
+}
+
+// fatalEnds is how many servers have to end with the channel at one position before a person is asked.
+const fatalEnds = 3
+
+// channelProblem reports a channel that does not go on by itself.
+func channelProblem(in Input) *validate.Problem {
+	from := in.cluster().Source()
+	if r := in.cluster().Status.Replication; from == nil || r != nil && r.Role == v1alpha1.RoleIndependent {
+		return nil
+	}
+	f := followedOf(in)
+	if f.ends >= fatalEnds {
+		return blocking(v1alpha1.ReasonChannelFatal, fmt.Sprintf("servers have ended %d times as soon as they applied what "+
+			"follows %s of %s, and the channel is opened every 30 minutes at most. Find that transaction in the source's "+
+			"binary log with mariadb-binlog, and in the nodes' logs why they end. If its like cannot be avoided, create a "+
+			"new cluster from the source, which copies what the transaction has written", f.ends, f.applied, from.Host))
+	}
+	if f.of != nil && f.of.Channel != nil && f.of.Channel.ErrorNumber == errLogMissing &&
+		strings.Contains(f.of.Channel.Error, "purged") {
+		return blocking(v1alpha1.ReasonSourcePurged, fmt.Sprintf("%s has deleted what follows %s of its binary log: the "+
+			"cluster cannot go on from there. Delete it and its volumes, and create it anew, which copies the source again. "+
+			"Before, let the source keep its binary log for longer than the copy takes (expire_logs_days)", from.Host,
+			f.of.Applied))
+	}
+	return nil
+}
+
+// errLogMissing is the number of the error with which a source refuses a position.
+const errLogMissing = 1236
 
 // open reports whether a node accepts writes that follows, or has followed, a source.
 func open(in Input, member string) bool {

@@ -35,6 +35,7 @@ func TestFollowing(t *testing.T) {
 		available   string
 		received    string
 		held        string
+		waiting     string
 		independent bool
 	}{
 		"follows": {of: [3]*agentapi.Following{well, waits(""), waits("")}, want: "True Following", says: "n-0 applies",
@@ -55,6 +56,10 @@ func TestFollowing(t *testing.T) {
 		"no node answers": {want: "False ChannelStarting", role: v1alpha1.RoleFollower, available: "False Following"},
 		"some accept writes": {of: [3]*agentapi.Following{opened, waits(""), nil}, cutover: true, want: "False CuttingOver",
 			says: "n-1", role: v1alpha1.RoleFollower, available: "True Available"},
+		"a silent agent holds it up": {of: [3]*agentapi.Following{{Applied: "0-1-9", ReadOnly: true, Reached: true,
+			Waiting: "not known of n-2"}, waits(""), nil}, cutover: true, want: "False CuttingOver",
+			says: "no node accepts writes yet. n-0: not known of n-2", role: v1alpha1.RoleFollower,
+			available: "False Following", waiting: "n-0: not known of n-2"},
 		"all accept writes": {of: [3]*agentapi.Following{opened, opened, opened}, cutover: true,
 			role: v1alpha1.RoleIndependent, available: "True Available"},
 		"all were independent": {cutover: true, independent: true, role: v1alpha1.RoleIndependent,
@@ -90,8 +95,53 @@ func TestFollowing(t *testing.T) {
 		available, _ := text(v1alpha1.ConditionAvailable)
 		r := c.Status.Replication
 		if got != tc.want || !strings.Contains(message, tc.says) || available != tc.available || r.Role != tc.role ||
-			r.Received != tc.received || r.Held != tc.held {
+			r.Received != tc.received || r.Held != tc.held || !strings.Contains(r.Waiting, tc.waiting) {
 			t.Errorf("%s: %q %q, %q, %+v", name, got, message, available, r)
+		}
+	}
+}
+
+// TestChannelProblem: a channel that ends servers without progress, or whose source has purged, needs a person.
+func TestChannelProblem(t *testing.T) {
+	purged := agentapi.ChannelState{ErrorNumber: 1236, Error: "Probably the slave state is too old and required binlog " +
+		"files have been purged."}
+	for name, tc := range map[string]struct {
+		ends    [3]int
+		at      string
+		channel agentapi.ChannelState
+		role    string
+		want    string
+	}{
+		"follows":              {},
+		"servers end":          {ends: [3]int{1, 1, 1}, at: "0-1-7", want: v1alpha1.ReasonChannelFatal},
+		"it has gone on since": {ends: [3]int{1, 1, 1}, at: "0-1-6"},
+		"two have ended":       {ends: [3]int{1, 0, 1}, at: "0-1-7"},
+		"the source has purged": {channel: purged,
+			want: v1alpha1.ReasonSourcePurged},
+		"another error of the source": {channel: agentapi.ChannelState{ErrorNumber: 1236, Error: "max_allowed_packet"}},
+		"it is independent":           {channel: purged, role: v1alpha1.RoleIndependent},
+	} {
+		in := healthy()
+		c := in.Facts.Cluster
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
+			Follow: true}}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: tc.role}
+		for i, m := range in.Snapshot.Members {
+			seen := in.Seen[m.Name]
+			seen.Report.Following = &agentapi.Following{Applied: "0-1-7", ReadOnly: true}
+			seen.Report.ChannelEnds = agentapi.ChannelEnds{Position: tc.at, Ends: tc.ends[i]}
+			if i == 0 {
+				seen.Report.Channel, seen.Report.Following.Channel = agentapi.TaskOn, &tc.channel
+			}
+			in.Seen[m.Name] = seen
+		}
+		Update(&c.Status, in)
+		got := ""
+		if v := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled); v.Status == "True" {
+			got = v.Reason
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }

@@ -37,6 +37,7 @@ var checks = []check{
 	configuration,
 	decision,
 	blockedStatement,
+	channelProblem,
 	refusedWrite,
 	certManager,
 	renewalRefused,

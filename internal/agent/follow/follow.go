@@ -69,6 +69,7 @@ type Follower struct {
 	self   string
 	loop   eventloop.Loop
 	gate   process.Gate
+	trials trials
 
 	// read is what the server answered last, nil while it is not known.
 	read    *agentapi.Following
@@ -87,7 +88,8 @@ type Follower struct {
 
 // New returns a Follower for the member called self.
 func New(loop eventloop.Loop, places platform.Places, self string, server Server, deps Dependencies) *Follower {
-	r := &Follower{Dependencies: deps, server: server, places: places, self: self, loop: loop}
+	r := &Follower{Dependencies: deps, server: server, places: places, self: self, loop: loop,
+		trials: openTrials(places.State)}
 	r.gate = process.NewGate(loop, deps.Run, deps.Group, process.Task{Name: "channel", Asked: r.asked,
 		Published: func() string { return deps.Published().Channel }, StateOf: r.stateOf,
 		Open: r.open(), Close: server.Close, Turned: func() { r.next = time.Time{} }})
@@ -99,10 +101,14 @@ func (r *Follower) Began() {
 	r.gate.Launched()
 	r.read, r.next, r.stopped, r.fencing = nil, time.Time{}, time.Time{}, time.Time{}
 	r.failed, r.closed, r.end = "", "", ""
+	r.warn(r.trials.began())
 }
 
 // TakenOver is called after Began for a server that another agent has started: its channel may run.
-func (r *Follower) TakenOver() { r.gate.TakenOver() }
+func (r *Follower) TakenOver() {
+	r.gate.TakenOver()
+	r.warn(r.trials.takenOver(time.Now()))
+}
 
 // LostPrimary is called when the server has left the Primary component, if only for a moment.
 func (r *Follower) LostPrimary() {
@@ -136,6 +142,9 @@ func (r *Follower) asked(unknown bool) bool {
 	if r.read == nil && end != "" {
 		return unknown // it may have applied everything: the source may have written since, for others
 	}
+	if wait, _ := r.pause(time.Now()); wait > 0 && !r.gate.On() {
+		return false
+	}
 	here, confirm := lifecycle.ChannelFacts{Self: r.self, Primary: r.Primary(), Server: r.Run.Status,
 		Others: r.Group.Views,
 		Runs:   r.gate.On()}.Here()
@@ -160,13 +169,15 @@ func (r *Follower) fenced(until string, now time.Time) bool {
 func (r *Follower) open() func(context.Context) error {
 	return func(ctx context.Context) error {
 		answer := make(chan *agentapi.Follow, 1)
+		err, end := error(nil), ""
 		r.loop.Post(func() {
 			source, _ := r.Wanted()
+			if source != nil && r.read != nil {
+				err = r.trials.begin(r.read.Applied, time.Now())
+			}
 			answer <- source
 		})
-		source := <-answer
-		err, end := error(nil), ""
-		if source != nil {
+		if source := <-answer; source != nil && err == nil {
 			var from wsrep.Source
 			if from, err = r.source(*source); err == nil {
 				err = r.server.Open(ctx, from)
@@ -216,6 +227,9 @@ func (r *Follower) Check(now time.Time) {
 	}
 	r.ask(now, source)
 	r.gate.Check(now)
+	if r.Run.Proc != nil && (r.Run.Leaving() || r.gate.Reported(now) == agentapi.TaskOff) {
+		r.warn(r.trials.closed())
+	}
 	if !known || source == nil || r.read == nil || !r.Run.Serves() {
 		return
 	}
@@ -294,6 +308,7 @@ func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 				r.read = nil
 				return
 			}
+			r.warn(r.trials.read(read.Applied, time.Now()))
 			r.gate.See(read.Channel != nil && read.Channel.Running)
 			r.Check(time.Now())
 		})
@@ -351,13 +366,21 @@ func (r *Follower) Report(to *agentapi.Report) {
 	if source != nil {
 		to.ChannelUntil, to.ChannelFenced = source.Until, r.fenced(source.Until, time.Now())
 	}
-	if source == nil || r.read == nil {
+	if source == nil {
+		return
+	}
+	to.ChannelEnds = r.trials.ends(r.Run.Proc != nil)
+	if r.read == nil {
 		return
 	}
 	out := *r.read
 	out.Reached, out.Waiting = r.reached(source), cmp.Or(r.closed, r.gate.Waiting())
 	if r.failed != "" {
 		out.Waiting = r.failed
+	}
+	if wait, ends := r.pause(time.Now()); wait > 0 {
+		out.Waiting = fmt.Sprintf("the channel has ended servers %d times at %s, and is not opened for up to %s", ends,
+			r.read.Applied, lifecycle.ChannelPause(ends))
 	}
 	if end, stop := lifecycle.ChannelEnd(*source, time.Now()); source.Until == "" && (stop || r.includes(end)) &&
 		r.gate.Reported(time.Now()) == agentapi.TaskOff {

@@ -1,0 +1,91 @@
+package follow
+
+import (
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+)
+
+// TestTrials: a server that ends as soon as its channel was opened is counted, also by the next agent, until the channel
+// goes on. One that was stopped, has gone on, or has run for long is not.
+func TestTrials(t *testing.T) {
+	const at = "0-1-7"
+	now := time.Now()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := func(r *trials) { check(r.begin(at, now)) }
+	end := func(r *trials) { check(r.began()) }
+	for name, tc := range map[string]struct {
+		steps []func(*trials)
+		want  int
+	}{
+		"it ends":            {[]func(*trials){begin, end}, 1},
+		"it ends again":      {[]func(*trials){begin, end, begin, end}, 2},
+		"it was never begun": {[]func(*trials){end}, 0},
+		"it is stopped":      {[]func(*trials){begin, func(r *trials) { check(r.closed()) }, end}, 0},
+		"it is stopped after it has ended": {[]func(*trials){begin, end, begin, func(r *trials) { check(r.closed()) }, end},
+			1},
+		"something was applied": {[]func(*trials){begin, end, begin, func(r *trials) { check(r.read("0-1-8", now)) }, end},
+			0},
+		"nothing was applied, for long": {[]func(*trials){begin,
+			func(r *trials) { check(r.read(at, now.Add(time.Hour))) }, end}, 0},
+		"nothing was applied yet": {[]func(*trials){begin,
+			func(r *trials) { check(r.read(at, now.Add(time.Second))) }, end}, 1},
+		"it begins elsewhere afterwards": {[]func(*trials){begin, end, func(r *trials) { check(r.begin("0-1-9", now)) }}, 0},
+		"its agent is replaced":          {[]func(*trials){begin, end, func(r *trials) { check(r.takenOver(now)) }}, 0},
+	} {
+		dir := t.TempDir()
+		r := openTrials(dir)
+		for _, step := range tc.steps {
+			step(&r)
+			r = openTrialsWith(r, dir)
+		}
+		if got := r.ends(true); got.Ends != tc.want || tc.want > 0 && got.Position != at {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	r := openTrials(t.TempDir())
+	begin(&r)
+	if r.ends(true).Ends != 0 || r.ends(false).Ends != 1 {
+		t.Error("the end of a server is not known before the next one begins")
+	}
+}
+
+// openTrialsWith is the next agent of a pod: it knows what is on the volume, and what Began has told it.
+func openTrialsWith(before trials, dir string) trials {
+	out := openTrials(dir)
+	out.before = before.before
+	return out
+}
+
+// TestTrialsWait: the time begins when an end is learned of, and again with the next one.
+func TestTrialsWait(t *testing.T) {
+	now := time.Now()
+	others := func(ends int) map[string]agentapi.PeerView {
+		return map[string]agentapi.PeerView{"n-1": {ChannelEnds: agentapi.ChannelEnds{Position: "0-1-7", Ends: ends}}}
+	}
+	r := openTrials(t.TempDir())
+	for i, tc := range []struct {
+		position string
+		others   map[string]agentapi.PeerView
+		at, want time.Duration
+	}{
+		{"0-1-7", nil, 0, 0},
+		{"0-1-7", others(1), time.Second, 30 * time.Second},
+		{"0-1-7", others(1), 21 * time.Second, 10 * time.Second},
+		{"0-1-7", others(1), 2 * time.Minute, 0},
+		{"0-1-7", others(2), 3 * time.Minute, time.Minute},
+		{"0-1-7", nil, 3 * time.Minute, time.Minute},
+		{"0-1-7", others(2), 3*time.Minute + 30*time.Second, 30 * time.Second},
+		{"0-1-8", others(2), 3*time.Minute + 30*time.Second, 0},
+	} {
+		if got, _ := r.wait(tc.position, tc.others, now.Add(tc.at)); got != tc.want {
+			t.Errorf("%d: %s, want %s", i, got, tc.want)
+		}
+	}
+}
