@@ -58,7 +58,7 @@ func TestFollowing(t *testing.T) {
 			says: "n-1", role: v1alpha1.RoleFollower, available: "True Available"},
 		"a silent agent holds it up": {of: [3]*agentapi.Following{{Applied: "0-1-9", ReadOnly: true, Reached: true,
 			Waiting: "not known of n-2"}, waits(""), nil}, cutover: true, want: "False CuttingOver",
-			says: "no node accepts writes yet. n-0: not known of n-2", role: v1alpha1.RoleFollower,
+			says: "No node accepts writes yet. n-0: not known of n-2", role: v1alpha1.RoleFollower,
 			available: "False Following", waiting: "n-0: not known of n-2"},
 		"all accept writes": {of: [3]*agentapi.Following{opened, opened, opened}, cutover: true,
 			role: v1alpha1.RoleIndependent, available: "True Available"},

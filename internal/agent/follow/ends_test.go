@@ -56,7 +56,7 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// openTrialsWith is the next agent of a pod: it knows what is on the volume, and what Began has told it.
+// openTrialsWith is the next agent of a pod: it knows what is on the volume, and what was before the run.
 func openTrialsWith(before trials, dir string) trials {
 	out := openTrials(dir)
 	out.before = before.before
