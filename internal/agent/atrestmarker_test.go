@@ -41,8 +41,8 @@ func (n *node) makeBig() {
 }
 
 // spilled runs statements, and looks for the marker in every temporary file that mariadbd has open meanwhile. The
-// server is stopped while its files are read, so that a busy machine misses none. It returns how many bytes it read, and
-// the files that have the marker.
+// server is stopped while its files are read, so that a busy machine misses none. It returns how many bytes it read,
+// and the files that have the marker.
 func (n *node) spilled(statements string) (size int, found []string) {
 	n.w.t.Helper()
 	const ended = "/tmp/statements-ended"

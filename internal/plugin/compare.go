@@ -41,8 +41,8 @@ func (e *comparison) run(ctx context.Context, c *v1alpha1.GaleraCluster, source 
 	if absent := e.noOperator(ctx, c.Name); absent != "" {
 		return fmt.Errorf("the nodes cannot be held for a comparison: %s; nothing was changed", absent)
 	}
-	err := e.await(ctx, timeout, task{cluster: c.Name, at: e.lookAt(c.Name, lagLine), late: "the cluster is too far behind",
-		goesOn: "nothing was changed"})
+	err := e.await(ctx, timeout, task{cluster: c.Name, at: e.lookAt(c.Name, lagLine),
+		late: "the cluster is too far behind", goesOn: "nothing was changed"})
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (e *comparison) run(ctx context.Context, c *v1alpha1.GaleraCluster, source 
 	switch {
 	case err == nil:
 	case within.Err() != nil && ctx.Err() == nil:
-		return fmt.Errorf("the comparison has not ended within %s: give it more time with --compare-timeout, or leave it out "+
-			"with --no-compare; nothing was cut over", e.timeout)
+		return fmt.Errorf("the comparison has not ended within %s: give it more time with --compare-timeout, or leave it "+
+			"out with --no-compare; nothing was cut over", e.timeout)
 	default:
 		return fmt.Errorf("comparing the tables: %w; nothing was cut over", err)
 	}
@@ -133,8 +133,8 @@ func (e *comparison) annotate(ctx context.Context, c *v1alpha1.GaleraCluster, va
 // nodes connects to all nodes as root.
 func (e *comparison) nodes(ctx context.Context, c *v1alpha1.GaleraCluster) (map[string]*sql.DB, error) {
 	if a := c.Spec.RootAccess; a != nil && a.Disabled {
-		return nil, errors.New("root cannot log in over the network (spec.rootAccess.disabled), and the tables are compared as " +
-			"root: leave the comparison out with --no-compare")
+		return nil, errors.New("root cannot log in over the network (spec.rootAccess.disabled), and the tables are " +
+			"compared as root: leave the comparison out with --no-compare")
 	}
 	root, ca := &corev1.Secret{}, &corev1.ConfigMap{}
 	if err := e.kube.Get(ctx, e.key(c.Name+"-root"), root); err != nil {

@@ -38,8 +38,9 @@ func TestCutoverLines(t *testing.T) {
 		done bool
 		says string
 	}{
-		"nothing is known":             {lagLine, cluster("", "", nil), false, "does not follow yet"},
-		"the channel has failed":       {lagLine, cluster("False", v1alpha1.ReasonChannelStopped, behind(0)), false, "the message"},
+		"nothing is known": {lagLine, cluster("", "", nil), false, "does not follow yet"},
+		"the channel has failed": {lagLine, cluster("False", v1alpha1.ReasonChannelStopped, behind(0)), false,
+			"the message"},
 		"paused":                       {lagLine, paused, false, "would not reach the nodes"},
 		"the configuration is refused": {lagLine, refused, false, "ForbiddenSetting"},
 		"far behind": {lagLine, cluster("True", v1alpha1.ReasonFollowing, behind(2)), false,

@@ -45,8 +45,8 @@ func encryptedAtRest(in Input) condition {
 			continue
 		}
 		if a.ClearFiles > 0 {
-			return no(v1alpha1.ReasonFilesInClear, fmt.Sprintf("%s: %d of %d files are in clear: %s. InnoDB encrypts its own in "+
-				"the background; for others see docs/runbooks/GaleraNotEncryptedAtRest.md", m.Name, a.ClearFiles, a.Files,
+			return no(v1alpha1.ReasonFilesInClear, fmt.Sprintf("%s: %d of %d files are in clear: %s. InnoDB encrypts its own "+
+				"in the background; for others see docs/runbooks/GaleraNotEncryptedAtRest.md", m.Name, a.ClearFiles, a.Files,
 				strings.Join(a.Clear, "; ")))
 		}
 		if a.CacheClear {

@@ -122,7 +122,8 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 		cl := client(ctx, c)
 		for _, pod := range podNames(ctx, c) {
 			Expect(cl.QueryPod(ctx, pod, fmt.Sprintf("%s WHERE id <= %d", rows, last))).To(Equal(want))
-			Expect(cl.QueryPod(ctx, pod, "SELECT CONCAT(COUNT(*), ' ', MAX(id), ' ', (SELECT n FROM shop.counter)) FROM shop.t")).
+			Expect(cl.QueryPod(ctx, pod,
+				"SELECT CONCAT(COUNT(*), ' ', MAX(id), ' ', (SELECT n FROM shop.counter)) FROM shop.t")).
 				To(Equal(fmt.Sprintf("%[1]d %[1]d %[1]d", app.written())))
 		}
 		have, err := c.Get(ctx)

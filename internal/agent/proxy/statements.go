@@ -118,8 +118,8 @@ const (
 	reads = `^SELECT\s`
 	// ownTable is followed by reads that no other connection can answer, and that nothing tells from others.
 	ownTable = `^CREATE\s+(OR\s+REPLACE\s+)?TEMPORARY\s`
-	// ownVariable sets one variable of the user's, on the connection that answers what has an @. Any other SET that ProxySQL
-	// does not know locks the session to the primary: its reads end in error 9006, and not without the setting.
+	// ownVariable sets one variable of the user's, on the connection that answers what has an @. Any other SET that
+	// ProxySQL does not know locks the session to the primary: its reads end in error 9006, and not without the setting.
 	ownVariable = `^\s*SET\s+@[A-Za-z0-9_.$]+\s*:?=[^,@;]*;?\s*$`
 )
 

@@ -144,12 +144,14 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestSessionsOfTheirOwn: a session with a temporary table stays where it is, also after a change of the mode; one with a
-// variable keeps its connection; a SET that changes more is left to ProxySQL, which refuses what would read without it.
+// TestSessionsOfTheirOwn: a session with a temporary table stays where it is, also after a change of the mode; one with
+// a variable keeps its connection; a SET that changes more is left to ProxySQL, which refuses what would read without
+// it.
 func TestSessionsOfTheirOwn(t *testing.T) {
 	for _, create := range []string{"CREATE TEMPORARY TABLE t (a INT)", "create or replace temporary table t (a INT)"} {
 		r := where(agentapi.ProxyReadWriteSplit, 0, create)
-		if r.column != "next_query_flagIN" || where(agentapi.ProxyReadWriteSplit, r.value, "SELECT * FROM t").group != groupWriter {
+		if r.column != "next_query_flagIN" ||
+			where(agentapi.ProxyReadWriteSplit, r.value, "SELECT * FROM t").group != groupWriter {
 			t.Errorf("%s: %+v", create, r)
 		}
 		if where(agentapi.ProxyReadOnly, r.value, "INSERT INTO t VALUES (1)").group != groupReader {

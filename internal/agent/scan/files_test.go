@@ -175,7 +175,7 @@ func TestEncryptedFiles(t *testing.T) {
 	}
 }
 
-// TestPace: what changes is read again shortly, what does not ever less often, and what takes long less often than that.
+// TestPace: what changes is read again shortly, what does not ever less often, and what takes long less often.
 func TestPace(t *testing.T) {
 	var m Monitor
 	now := time.Now()

@@ -218,8 +218,8 @@ func (m *Monitor) publish(now server, result agentapi.AtRestReport) {
 	m.post(func() { m.result, m.of = result, now.number })
 }
 
-// checkUntilGone checks the volume of a server. ended reports whether the server is gone: what was seen of its files says
-// nothing about those of the next one.
+// checkUntilGone checks the volume of a server. ended reports whether the server is gone: what was seen of its files
+// says nothing about those of the next one.
 func (m *Monitor) checkUntilGone(ctx context.Context, now server, last agentapi.AtRestReport) (
 	result agentapi.AtRestReport, ended bool) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -225,8 +225,8 @@ func TestFullCheckReportsWhatItFinds(t *testing.T) {
 	}
 }
 
-// TestSampleIsReadDuringAFullCheck: a file that changes after its turn is found all the same, while a check of all pages
-// takes hours.
+// TestSampleIsReadDuringAFullCheck: a file that changes after its turn is found all the same, while a check of all
+// pages takes hours.
 func TestSampleIsReadDuringAFullCheck(t *testing.T) {
 	w := newWorld(t, agentapi.ModeEncrypts)
 	w.put("app/m.MYD", []byte("x"))

@@ -58,8 +58,8 @@ func TestNumbers(t *testing.T) {
 	})
 }
 
-// TestFirstAfterAStart: a server counts on from its binary log. What was made there with sql_log_bin=0 has the number of
-// the next transaction then: the archive goes on with a node that has both.
+// TestFirstAfterAStart: a server counts on from its binary log. What was made there with sql_log_bin=0 has the number
+// of the next transaction then: the archive goes on with a node that has both.
 func TestFirstAfterAStart(t *testing.T) {
 	play(t, func(w *world) {
 		w.commit(6, 7)

@@ -124,6 +124,6 @@ func JudgeNext(last, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
 		return HoleAnswer{Act: Wait, Why: fmt.Sprintf("whether %s follows %s is not known: waiting for %s", next, last,
 			strings.Join(unknown, ", "))}
 	}
-	return HoleAnswer{Act: Begin, Why: fmt.Sprintf("its server was started after %s, and that %s follows cannot be shown: %s",
-		last, next, shown(nil, purged, differ, unknown))}
+	return HoleAnswer{Act: Begin, Why: fmt.Sprintf("its server was started after %s, and that %s follows cannot be "+
+		"shown: %s", last, next, shown(nil, purged, differ, unknown))}
 }

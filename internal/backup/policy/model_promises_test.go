@@ -44,7 +44,8 @@ func (w *world) restore(b backup, t binlog.Target) (txs []int, late int, err err
 			return nil, 0, err
 		}
 		for k, id := range s.txs {
-			apply, e := c.See(binlog.Transaction{GTID: w.gtid(entry{tx: id, seq: s.seqs[k]}), Seqno: w.all[id].seqno, Time: w.all[id].raw})
+			apply, e := c.See(binlog.Transaction{GTID: w.gtid(entry{tx: id, seq: s.seqs[k]}), Seqno: w.all[id].seqno,
+				Time: w.all[id].raw})
 			if refuse(e) {
 				return nil, 0, err
 			}
@@ -87,7 +88,8 @@ func (w *world) check(t binlog.Target) {
 			w.breaks("%s with the backup %s succeeds, and is no beginning of any line of history: %v", t, b.ID, txs)
 		case t.Latest:
 			w.checkLatest(b, txs)
-		case t.GTID != binlog.GTID{} && !w.isNumbered(b, txs, t.GTID.Seq) && (len(txs) != len(b.txs) || w.end().Follows(t.GTID)):
+		case t.GTID != binlog.GTID{} && !w.isNumbered(b, txs, t.GTID.Seq) &&
+			(len(txs) != len(b.txs) || w.end().Follows(t.GTID)):
 			w.breaks("%s with the backup %s ends at the transaction %d", t, b.ID, w.lastOwn(txs))
 		case !t.Time.IsZero():
 			w.checkTime(b, t.Time, txs)

@@ -94,9 +94,9 @@ type decisions struct {
 }
 
 func shipped() decisions {
-	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext, foreign: policy.Foreign, between: binlog.Between,
-		survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows, due: policy.Doomed.Due,
-		differ: policy.Differ, decide: archival.Decide, expire: schedule.Retain}
+	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext, foreign: policy.Foreign,
+		between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
+		due: policy.Doomed.Due, differ: policy.Differ, decide: archival.Decide, expire: schedule.Retain}
 }
 
 // world is a cluster of three nodes, a store, two archivers, and an operator.

@@ -33,10 +33,13 @@ func TestGaleraProxyOfARun(t *testing.T) {
 		reason  string
 		stalled bool
 	}{
-		"absent":                {"", status("True", "True"), `there is no GaleraProxy "pool"`, "ProxyNotFound", true},
-		"of another cluster":    {"shop", status("True", "True"), `belongs to the cluster "shop"`, "ProxyOfAnotherCluster", true},
-		"new":                   {"x-db", v1alpha1.GaleraProxyStatus{ObservedGeneration: -1}, "waiting for the operator", "PreparingAccess", false},
-		"seen before a change":  {"x-db", v1alpha1.GaleraProxyStatus{ObservedGeneration: 1}, "waiting for the operator", "PreparingAccess", false},
+		"absent": {"", status("True", "True"), `there is no GaleraProxy "pool"`, "ProxyNotFound", true},
+		"of another cluster": {"shop", status("True", "True"), `belongs to the cluster "shop"`,
+			"ProxyOfAnotherCluster", true},
+		"new": {"x-db", v1alpha1.GaleraProxyStatus{ObservedGeneration: -1},
+			"waiting for the operator", "PreparingAccess", false},
+		"seen before a change": {"x-db", v1alpha1.GaleraProxyStatus{ObservedGeneration: 1},
+			"waiting for the operator", "PreparingAccess", false},
 		"not ready":             {"x-db", status("False", "True"), "is not Ready: Why", "PreparingAccess", false},
 		"not proved to encrypt": {"x-db", status("True", "Unknown"), "is not Encrypted: Why", "PreparingAccess", false},
 		"well":                  {"x-db", status("True", "True"), "", "", false},

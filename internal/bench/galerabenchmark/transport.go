@@ -47,13 +47,13 @@ func (own parts) proxyProblem(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	err := own.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: name}, p)
 	switch {
 	case apierrors.IsNotFound(err):
-		return proxyProblem{v1alpha1.ReasonProxyNotFound, fmt.Sprintf("there is no GaleraProxy %q in this namespace: create it, "+
-			"with clusterRef %q", name, objects.ClusterName(b)), true}, nil
+		return proxyProblem{v1alpha1.ReasonProxyNotFound, fmt.Sprintf("there is no GaleraProxy %q in this namespace: create "+
+			"it, with clusterRef %q", name, objects.ClusterName(b)), true}, nil
 	case err != nil:
 		return proxyProblem{}, err
 	case p.Spec.ClusterRef.Name != objects.ClusterName(b):
-		return proxyProblem{v1alpha1.ReasonProxyOfAnotherCluster, fmt.Sprintf("the GaleraProxy %q belongs to the cluster %q, "+
-			"and this benchmark measures %q: create one with that clusterRef, and another benchmark that names it", name,
+		return proxyProblem{v1alpha1.ReasonProxyOfAnotherCluster, fmt.Sprintf("the GaleraProxy %q belongs to the cluster "+
+			"%q, and this benchmark measures %q: create one with that clusterRef, and another benchmark that names it", name,
 			p.Spec.ClusterRef.Name, objects.ClusterName(b)), true}, nil
 	case p.DeletionTimestamp != nil:
 		return wait("the GaleraProxy %q is being deleted: create it again when it is gone", name)

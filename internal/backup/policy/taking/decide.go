@@ -227,8 +227,8 @@ func failed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 	to.Progress = nil
 	if r.Fatal || last(to, f, reason) {
 		to.Phase = v1alpha1.BackupFailed
-		setConditions(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup. Correct the cause, "+
-			"and create another backup", r.Error, to.Attempts), true)
+		setConditions(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup. Correct the "+
+			"cause, and create another backup", r.Error, to.Attempts), true)
 		return
 	}
 	to.Phase = v1alpha1.BackupPending
