@@ -24,7 +24,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// spills are statements that need more room than MariaDB has in memory for them, by what they write to files.
+// spills are statements that need more space than MariaDB has in memory for them, by what they write to files.
 var spills = map[string]string{
 	"a sort": "SET SESSION sort_buffer_size=32768; " +
 		"SELECT COUNT(*) FROM (SELECT v FROM app.big ORDER BY v DESC LIMIT 90000) x",
