@@ -165,6 +165,9 @@ type GaleraProxyStatus struct {
 	// clients is the number of connections of clients to all pods.
 	// +optional
 	Clients int64 `json:"clients"`
+	// waiting is the number of clients that wait for a connection to a node.
+	// +optional
+	Waiting int64 `json:"waiting,omitempty"`
 	// pools are the connections of all pods to each node.
 	// +optional
 	// +listType=map
@@ -199,6 +202,10 @@ type ProxyPoolStatus struct {
 	Free int64 `json:"free"`
 	// queries that were sent to the node since the pods began.
 	Queries int64 `json:"queries"`
+	// opened are connections to the node that were opened since the pods began. The fewer of them for the same queries, the
+	// more the pool is worth.
+	// +optional
+	Opened int64 `json:"opened,omitempty"`
 	// errors are connections to the node that have failed since the pods began.
 	Errors int64 `json:"errors"`
 	// certificateSerial is the serial of the certificate that the node shows to the pods. Absent while they differ.

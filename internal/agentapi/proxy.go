@@ -137,6 +137,8 @@ type ProxyReport struct {
 	Problem string `json:"problem,omitempty"`
 	// Clients is how many are connected.
 	Clients int64 `json:"clients"`
+	// Waiting is how many of them wait for a connection to a node.
+	Waiting int64 `json:"waiting,omitempty"`
 	// Nodes are the pools of connections.
 	Nodes []ProxyPool `json:"nodes,omitempty"`
 	// Frontend is the proxy's own port, as a handshake has found it.
@@ -156,6 +158,7 @@ func (r ProxyReport) Bounded() ProxyReport {
 	number(&r.Revision)
 	number(&r.Known)
 	number(&r.Clients)
+	number(&r.Waiting)
 	text(&r.Version, 64)
 	text(&r.Problem, 1024)
 	fact := func(f *ChannelFact) {
@@ -166,7 +169,7 @@ func (r ProxyReport) Bounded() ProxyReport {
 	r.Nodes = slices.Clone(r.Nodes[:min(len(r.Nodes), maxProxyNodes)])
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		for _, of := range []*int64{&n.Used, &n.Free, &n.Queries, &n.Errors} {
+		for _, of := range []*int64{&n.Used, &n.Free, &n.Queries, &n.Opened, &n.Errors} {
 			number(of)
 		}
 		text(&n.Name, 253)
@@ -181,10 +184,11 @@ type ProxyPool struct {
 	Name string `json:"name"`
 	// Status is ProxySQL's: ONLINE, SHUNNED or OFFLINE_SOFT, of the group that the node serves in.
 	Status string `json:"status,omitempty"`
-	// Used and Free are connections; Queries and Errors are counted since ProxySQL began.
+	// Used and Free are connections; Queries, Opened and Errors are counted since ProxySQL began.
 	Used    int64 `json:"used"`
 	Free    int64 `json:"free"`
 	Queries int64 `json:"queries"`
+	Opened  int64 `json:"opened,omitempty"`
 	Errors  int64 `json:"errors"`
 	// Backend is the node's port, as a handshake from the proxy's pod has found it.
 	Backend ChannelFact `json:"backend"`

@@ -170,9 +170,9 @@ func TestVerdicts(t *testing.T) {
 	good := func() *agentapi.ProxyReport {
 		fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, PlaintextRefused: true,
 			CheckedAt: now.Add(-time.Second), Serial: "0a"}
-		r := &agentapi.ProxyReport{Revision: 7, Clients: 2, Frontend: fact}
+		r := &agentapi.ProxyReport{Revision: 7, Clients: 2, Waiting: 1, Frontend: fact}
 		for _, n := range s.Nodes {
-			r.Nodes = append(r.Nodes, agentapi.ProxyPool{Name: n.Name, Used: 1, Backend: fact})
+			r.Nodes = append(r.Nodes, agentapi.ProxyPool{Name: n.Name, Used: 1, Opened: 2, Backend: fact})
 		}
 		return r
 	}
@@ -213,7 +213,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	var to v1alpha1.GaleraProxyStatus
 	Summary(s, []Pod{{Report: good()}, {Report: good()}}, &to)
-	if to.Clients != 4 || to.Primary != "shop-0" || len(to.Pools) != 3 || to.Pools[0].Used != 2 ||
+	if to.Clients != 4 || to.Waiting != 2 || to.Pools[0].Opened != 4 || to.Primary != "shop-0" || len(to.Pools) != 3 || to.Pools[0].Used != 2 ||
 		to.CertificateSerial != "0a" || to.Pools[1].CertificateSerial != "0a" {
 		t.Errorf("%+v", to)
 	}

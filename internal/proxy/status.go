@@ -126,7 +126,7 @@ func serves(s agentapi.ProxyState, name string) bool {
 
 // Summary sums up what pods report.
 func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) {
-	to.Clients, to.Pools, to.Primary, to.CertificateSerial = 0, nil, "", serial(pods, func(r agentapi.ProxyReport) string {
+	to.Clients, to.Waiting, to.Pools, to.Primary, to.CertificateSerial = 0, 0, nil, "", serial(pods, func(r agentapi.ProxyReport) string {
 		return r.Frontend.Serial
 	})
 	agreed := len(pods) > 0
@@ -141,6 +141,7 @@ func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) 
 					pool.Used += seen.Used
 					pool.Free += seen.Free
 					pool.Queries += seen.Queries
+					pool.Opened += seen.Opened
 					pool.Errors += seen.Errors
 				}
 			}
@@ -159,6 +160,7 @@ func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) 
 			continue
 		}
 		to.Clients += pod.Report.Clients
+		to.Waiting += pod.Report.Waiting
 	}
 	for _, n := range s.Nodes {
 		if n.Writer && agreed {
@@ -189,7 +191,7 @@ func OnlyCounts(a, b v1alpha1.GaleraProxyStatus) bool {
 }
 
 func uncounted(s v1alpha1.GaleraProxyStatus) v1alpha1.GaleraProxyStatus {
-	s.Clients, s.Pools = 0, slices.Clone(s.Pools)
+	s.Clients, s.Waiting, s.Pools = 0, 0, slices.Clone(s.Pools)
 	for i := range s.Pools {
 		s.Pools[i] = v1alpha1.ProxyPoolStatus{Name: s.Pools[i].Name, Role: s.Pools[i].Role,
 			CertificateSerial: s.Pools[i].CertificateSerial}

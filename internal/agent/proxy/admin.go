@@ -97,7 +97,7 @@ func (a admin) counters(ctx context.Context) (map[string]string, error) {
 
 // pools are the connections to the nodes, by address, of the group that each of them serves in.
 func (a admin) pools(ctx context.Context) (map[string]agentapi.ProxyPool, error) {
-	rows, err := a.table(ctx, "SELECT srv_host, status, ConnUsed, ConnFree, Queries, ConnERR FROM "+
+	rows, err := a.table(ctx, "SELECT srv_host, status, ConnUsed, ConnFree, Queries, ConnERR, ConnOK FROM "+
 		"stats_mysql_connection_pool")
 	out := map[string]agentapi.ProxyPool{}
 	for _, r := range rows {
@@ -109,9 +109,20 @@ func (a admin) pools(ctx context.Context) (map[string]agentapi.ProxyPool, error)
 		p.Free += integer(r[3])
 		p.Queries += integer(r[4])
 		p.Errors += integer(r[5])
+		p.Opened += integer(r[6])
 		out[r[0]] = p
 	}
 	return out, err
+}
+
+// waiting is how many clients wait for a connection to a node.
+func (a admin) waiting(ctx context.Context) (int64, error) {
+	rows, err := a.table(ctx, "SELECT COUNT(*) FROM stats_mysql_processlist WHERE command='Connect' AND user IS NOT NULL "+
+		"AND srv_host IS NULL")
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return integer(rows[0][0]), nil
 }
 
 // busy is how many clients wait for an answer or are in a transaction.

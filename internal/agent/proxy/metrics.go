@@ -53,6 +53,8 @@ func Families() []Family {
 			func(f facts, send func(float64, ...string)) { send(float64(f.heard.Unix())) }},
 		{"galera_proxy_clients", "Connections of clients.", nil,
 			func(f facts, send func(float64, ...string)) { send(float64(f.report.Clients)) }},
+		{"galera_proxy_waiting_clients", "Clients that wait for a connection to a node.", nil,
+			func(f facts, send func(float64, ...string)) { send(float64(f.report.Waiting)) }},
 		{"galera_proxy_max_clients", "Limit of connections of clients.", nil,
 			func(f facts, send func(float64, ...string)) {
 				if f.state != nil {

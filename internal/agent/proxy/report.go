@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -35,11 +36,12 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 	}
 	counters, err := p.admin.counters(ctx)
 	pools, poolsErr := p.admin.pools(ctx)
-	if err != nil || poolsErr != nil {
-		r.Problem = fmt.Sprint("the admin interface of ProxySQL does not answer: ", err, poolsErr)
+	waiting, waitingErr := p.admin.waiting(ctx)
+	if err = errors.Join(err, poolsErr, waitingErr); err != nil {
+		r.Problem = fmt.Sprint("the admin interface of ProxySQL does not answer: ", err)
 		return r
 	}
-	r.Clients = integer(counters["Client_Connections_connected"])
+	r.Clients, r.Waiting = integer(counters["Client_Connections_connected"]), waiting
 	if r.Version == "" {
 		if rows, err := p.admin.table(ctx, "SELECT @@admin-version"); err == nil && len(rows) > 0 {
 			r.Version, _, _ = strings.Cut(rows[0][0], "-")

@@ -21,6 +21,7 @@ const (
 	backup   = "GaleraBackup"
 	user     = "GaleraUser"
 	database = "GaleraDatabase"
+	proxy    = "GaleraProxy"
 	binding  = "Secret"
 )
 
@@ -69,6 +70,10 @@ func Read(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster) Ob
 	r.to.Databases = slices.DeleteFunc(databases.Items,
 		func(d v1alpha1.GaleraDatabase) bool { return other(c)(d.Cluster()) })
 	r.bindings(ctx)
+	var proxies v1alpha1.GaleraProxyList
+	r.list(ctx, proxy, c.Namespace, &proxies)
+	r.to.Proxies = slices.DeleteFunc(proxies.Items,
+		func(p v1alpha1.GaleraProxy) bool { return p.Spec.ClusterRef.Name != c.Name })
 	r.to.Leases = leases(ctx, kube)
 	return *r.to
 }

@@ -32,6 +32,9 @@ type Report struct {
 	Backups  *Area    `json:"backups,omitempty"`
 	Archive  *Area    `json:"archive,omitempty"`
 	Users    *Area    `json:"users,omitempty"`
+	// Proxies is absent without a proxy; Proxied has them with their pools.
+	Proxies *Area   `json:"proxies,omitempty"`
+	Proxied []Proxy `json:"proxied,omitempty"`
 	// Unread names the kinds that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 }
@@ -75,6 +78,7 @@ type Objects struct {
 	Backups   []v1alpha1.GaleraBackup
 	Users     []v1alpha1.GaleraUser
 	Databases []v1alpha1.GaleraDatabase
+	Proxies   []v1alpha1.GaleraProxy
 	// Secrets are the binding Secrets there are, by namespace: a namespace that could not be read is not in it.
 	Secrets map[string][]string
 	Unread  []Unread
@@ -87,6 +91,7 @@ func Judge(c *v1alpha1.GaleraCluster, o Objects, now time.Time) Report {
 	r := Report{Unread: o.Unread, Operator: operator(c, o.Leases, now)}
 	r.Backups, r.Archive = backups(c, o, now), archive(c, o)
 	r.Users = users(o, now)
+	r.Proxied, r.Proxies = proxies(o)
 	return r
 }
 

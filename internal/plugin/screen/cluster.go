@@ -27,6 +27,7 @@ func Cluster(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 		b.WriteString("\n" + nodes(c, s))
 		b.WriteString("\n" + Encryption(c, s))
 	}
+	b.WriteString(proxies(r, s))
 	if end := lastBackup(r, s) + unread(c, r, s); end != "" {
 		b.WriteString("\n" + end)
 	}

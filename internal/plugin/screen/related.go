@@ -17,9 +17,9 @@ func areas(r *related.Report) (names []string, of []*related.Area) {
 	if r == nil {
 		return nil, nil
 	}
-	for i, a := range []*related.Area{r.Backups, r.Archive, r.Users} {
+	for i, a := range []*related.Area{r.Backups, r.Archive, r.Users, r.Proxies} {
 		if a != nil {
-			names, of = append(names, []string{"Backups", "Archive", "Users"}[i]), append(of, a)
+			names, of = append(names, []string{"Backups", "Archive", "Users", "Proxies"}[i]), append(of, a)
 		}
 	}
 	return names, of
@@ -152,7 +152,7 @@ func unread(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	var out string
 	kinds := map[string][]string{}
 	for _, u := range r.Unread {
-		name := map[string]string{"Secret": "binding Secrets"}[u.Kind]
+		name := map[string]string{"Secret": "binding Secrets", "GaleraProxy": "GaleraProxies"}[u.Kind]
 		if name == "" {
 			name = u.Kind + "s"
 		}

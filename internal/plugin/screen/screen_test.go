@@ -118,6 +118,18 @@ var screens = map[string]func(Style) string{
 	"ready": func(s Style) string {
 		return Cluster(shop(3), well(), s)
 	},
+	"proxies": func(s Style) string {
+		r := well()
+		r.Proxies = &related.Area{State: related.Waiting, Findings: []related.Finding{{Kind: "GaleraProxy", Namespace: "demo",
+			Name: "reads", State: related.Waiting, Reason: "ProxyStarting", Message: "0 of 2 pods are ready",
+			Command: "kubectl describe galeraproxy reads -n demo"}}}
+		r.Proxied = []related.Proxy{{Name: "pool", Mode: v1alpha1.ProxyReadWriteSplit, Ready: 2, Pods: 2, Clients: 1412,
+			Waiting: 3, Pools: []v1alpha1.ProxyPoolStatus{
+				{Name: "shop-0", Role: "Writer", Used: 50, Free: 0, Queries: 120000, Opened: 50},
+				{Name: "shop-1", Role: "Reader", Used: 4, Free: 46, Queries: 1000, Opened: 150},
+				{Name: "shop-2", Role: "Draining"}}}, {Name: "reads", Mode: v1alpha1.ProxyReadOnly, Pods: 2}}
+		return Cluster(shop(3), r, s)
+	},
 	"joining": func(s Style) string {
 		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
 			c.Status.ReadyReplicas = 2
