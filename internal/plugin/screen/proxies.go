@@ -30,7 +30,7 @@ func proxies(r *related.Report, s Style) string {
 		for _, pool := range p.Pools {
 			rows = append(rows, append(head, plain(pool.Name), plain(pool.Role), plain(strconv.FormatInt(pool.Used, 10)),
 				plain(strconv.FormatInt(pool.Free, 10)), plain(reused(pool))))
-			head = []cell{plain(""), plain(""), plain(""), plain("")}
+			head = []cell{plain(p.Name), plain(""), plain(""), plain("")}
 		}
 	}
 	const role, free, share = 5, 7, 8
@@ -42,5 +42,5 @@ func reused(p v1alpha1.ProxyPoolStatus) string {
 	if p.Queries == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.1f %%", 100*(1-min(1, float64(p.Opened)/float64(p.Queries))))
+	return fmt.Sprintf("%d %%", 100*(p.Queries-min(p.Opened, p.Queries))/p.Queries) // rounded down: 100 means all
 }
