@@ -84,7 +84,7 @@ func TestOtherReleases(t *testing.T) {
 			"? postquantum", "Migrating", "Observer", "Partial",
 			"18cbf30b…:7", "18cbf30b…:9:2", "cloning from shop-0", "CA, staged", "CrossSigning",
 			"from Hybrid to Strict (Live), for an unknown time", "… Backups  GaleraBackup late: Uploading",
-			"GaleraUsers, GaleraDatabases: this Kubernetes"}, "days"},
+			"GaleraDatabases, GaleraProxies:"}, "days"},
 		"newer, tls":     {newer, "tls shop", []string{"✓ 1.4 NEW_SUITE =", "? postquantum", "CA, staged"}, ""},
 		"newer, recover": {newer, "recover shop", []string{"Migrating", "18cbf30b:9:2", "shop-1 moves to another shard"}, ""},
 		"newer, json": {newer, "status shop -o json", []string{`"shards":[{"name":"a"}]`, `"severity":"Info"`, `"quic"`,
