@@ -193,8 +193,8 @@ type GaleraProxyStatus struct {
 type ProxyPoolStatus struct {
 	// name of the node.
 	Name string `json:"name"`
-	// role is Writer, Reader, Both, or Draining.
-	// +kubebuilder:validation:Enum=Writer;Reader;Both;Draining
+	// role is Writer, Reader, Both, Draining, or Drained: no pod has a connection in use.
+	// +kubebuilder:validation:Enum=Writer;Reader;Both;Draining;Drained
 	Role string `json:"role"`
 	// used and free connections.
 	Used int64 `json:"used"`

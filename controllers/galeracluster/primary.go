@@ -8,8 +8,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/proxy"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
@@ -18,25 +21,33 @@ import (
 const reportTimeout = 2 * time.Second
 
 // reportPrimary reports to the agents which member is the primary: it is the last choice as a donor, and one that was
-// it until a moment ago serves on until clients are sent to the new one. An agent that could not be reached is asked
-// again in the next pass.
+// it until a moment ago serves on until clients are sent to the new one. It reports, too, whether a proxy uses the
+// member: one that is to stop serves until none does. An agent that could not be reached is asked again in the next
+// pass.
 func (r *Reconciler) reportPrimary(ctx context.Context, in status.Input, actErr error) {
 	primary := primaryAfter(in, actErr)
 	if primary == "" {
 		return
 	}
 	key := client.ObjectKeyFromObject(in.Facts.Cluster)
+	var proxies v1alpha1.GaleraProxyList
+	listErr := r.Client.List(ctx, &proxies, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy)
+	used := proxy.Used(key.Name, proxies.Items)
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	defer all.Wait()
 	for name, s := range in.Seen {
 		target, followed := r.Agents.Target(key, name)
-		if !s.Live || s.Report.Primary == primary || !followed {
+		p := agentapi.Primary{Name: primary, Proxied: used[name]}
+		if listErr != nil { // it stays as it was
+			p.Proxied = s.Report.Proxied
+		}
+		if !s.Live || s.Report.Primary == p.Name && s.Report.Proxied == p.Proxied || !followed {
 			continue
 		}
 		all.Go(func() {
-			if err := r.Agents.Client.ReportPrimary(ctx, target, primary); err != nil {
+			if err := r.Agents.Client.ReportPrimary(ctx, target, p); err != nil {
 				log.FromContext(ctx).V(1).Info("could not report the primary to an agent", "pod", name, "error", err.Error())
 			}
 		})

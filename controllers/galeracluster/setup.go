@@ -2,6 +2,7 @@ package galeracluster
 
 import (
 	"context"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/proxy"
 )
 
 // concurrentClusters is the number of clusters reconciled in parallel. It is large because a pass waits for the agents
@@ -55,7 +57,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	} {
 		b = b.Watches(child, handler.EnqueueRequestsFromMapFunc(byLabel))
 	}
-	b = b.Watches(&v1alpha1.GaleraProxy{}, handler.EnqueueRequestsFromMapFunc(byProxy), builder.WithPredicates(proven))
+	b = b.Watches(&v1alpha1.GaleraProxy{}, handler.EnqueueRequestsFromMapFunc(byProxy),
+		builder.WithPredicates(predicate.Or(proven, uses)))
 	b = b.Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.onHost), builder.WithPredicates(cordoned))
 	k := ctrl.NewControllerManagedBy(mgr).
 		Named("galeracluster-certificates").
@@ -109,6 +112,14 @@ var cordoned = predicate.Funcs{
 	},
 }
 
+// uses lets through that a proxy uses other nodes.
+var uses = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, is := e.ObjectOld.(*v1alpha1.GaleraProxy)
+	after, too := e.ObjectNew.(*v1alpha1.GaleraProxy)
+	return !is || !too || !maps.Equal(proxy.Used(before.Spec.ClusterRef.Name, []v1alpha1.GaleraProxy{*before}),
+		proxy.Used(after.Spec.ClusterRef.Name, []v1alpha1.GaleraProxy{*after}))
+}}
+
 // onHost finds the clusters with pods on a host.
 func (r *Reconciler) onHost(ctx context.Context, host client.Object) (out []reconcile.Request) {
 	var pods corev1.PodList
@@ -133,6 +144,7 @@ func byUser(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
 }
 
+// byProxy finds the cluster of a proxy.
 func byProxy(_ context.Context, o client.Object) []reconcile.Request {
 	p, ok := o.(*v1alpha1.GaleraProxy)
 	if !ok {

@@ -178,14 +178,14 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 	to.Endpoint = fmt.Sprintf("%s:%d", resources.ProxyHost(p), agentapi.ProxyPort)
 	to.Users, to.RefusedUsers = int32(min(len(s.Users), agentapi.MaxProxyUsers)), refused //nolint:gosec // bounded
 	proxy.Summary(*s, pods, to)
-	ready := proxy.Ready(p, *s, pods, to.ReadyReplicas)
-	encrypted := proxy.Encrypted(c, *s, pods, r.Now())
+	ready := proxy.Ready(p, *s, proxy.Lasting(pods), to.ReadyReplicas)
+	encrypted := proxy.Encrypted(c, *s, proxy.Lasting(pods), r.Now())
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionReady, ready.True, ready.Reason, ready.Message)
 	status.SetCondition(&to.Conditions, p.Generation, v1alpha1.ConditionEncrypted, encrypted.True, encrypted.Reason,
 		encrypted.Message)
 	status.SetProgress(&to.Conditions, p.Generation, status.Progress{Working: !ready.True, Reason: ready.Reason,
 		Message: ready.Message})
-	if ready.True && encrypted.True {
+	if ready.True && encrypted.True && !proxy.Draining(to) {
 		return askInterval, nil
 	}
 	return changingInterval, nil
@@ -297,7 +297,7 @@ func (r *Reconciler) unclaimed(ctx context.Context, p *v1alpha1.GaleraProxy) err
 // observe reads what the state is decided from.
 func (r *Reconciler) observe(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster) (proxy.Facts,
 	error) {
-	f := proxy.Facts{Proxy: p, Cluster: c, Addresses: map[string]string{},
+	f := proxy.Facts{Proxy: p, Cluster: c, Addresses: map[string]string{}, Terminating: map[string]bool{},
 		ServerName: func(node string) string { return resources.ServerName(c, node) }}
 	ca := &corev1.ConfigMap{}
 	err := r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.CAConfigMapName(c)}, ca)
@@ -317,6 +317,7 @@ func (r *Reconciler) observe(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 	}
 	for i := range pods.Items {
 		f.Addresses[pods.Items[i].Name] = pods.Items[i].Status.PodIP
+		f.Terminating[pods.Items[i].Name] = pods.Items[i].DeletionTimestamp != nil
 	}
 	var users v1alpha1.GaleraUserList
 	if err := r.List(ctx, &users, client.UnsafeDisableDeepCopy); err != nil {

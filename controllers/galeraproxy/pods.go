@@ -31,14 +31,16 @@ func (r *Reconciler) ask(ctx context.Context, p *v1alpha1.GaleraProxy, s *agenta
 	targets := map[int]observe.Target{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if pod.DeletionTimestamp != nil || !owned(pod, p.Name) || len(out) == maxPods {
+		if !owned(pod, p.Name) || len(out) == maxPods {
 			continue
 		}
-		if pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != "" {
+		running := pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != ""
+		if running {
 			targets[len(out)] = observe.Target{Pod: pod.Name, UID: pod.UID, Address: pod.Status.PodIP,
 				ServerName: resources.ProxyHost(p), CA: s.CA}
 		}
-		out = append(out, proxy.Pod{Name: pod.Name, Silent: "it is " + string(pod.Status.Phase)})
+		out = append(out, proxy.Pod{Name: pod.Name, Silent: "it is " + string(pod.Status.Phase), Running: running,
+			Terminating: pod.DeletionTimestamp != nil})
 	}
 	var all sync.WaitGroup // one that does not answer delays no other one
 	for i, t := range targets {

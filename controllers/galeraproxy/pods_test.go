@@ -20,7 +20,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestPodsAreAskedAtOnce: no pod waits for another one to learn of the next primary, and a silent one delays none.
+// TestPodsAreAskedAtOnce: no pod waits for another one to learn of the next primary, and a silent one delays none. One
+// that is being deleted is asked as well: it has clients yet.
 func TestPodsAreAskedAtOnce(t *testing.T) {
 	p := &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "pool"}}
 	p.Spec.ClusterRef.Name = "shop"
@@ -33,6 +34,9 @@ func TestPodsAreAskedAtOnce(t *testing.T) {
 			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "pool-7d4", Controller: new(true)}}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprint("10.0.0.", i)}})
 	}
+	ending := metav1.Now()
+	objects[2].SetDeletionTimestamp(&ending)
+	objects[2].SetFinalizers([]string{"example.com/later"})
 	kube := fake.NewClientBuilder().WithObjects(objects...).Build()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -56,7 +60,7 @@ func TestPodsAreAskedAtOnce(t *testing.T) {
 			t.Fatal(pods, err)
 		}
 		for i, pod := range pods {
-			if pod.Report == nil || pod.Name != objects[i].GetName() {
+			if pod.Report == nil || pod.Name != objects[i].GetName() || !pod.Running || pod.Terminating != (i == 2) {
 				t.Errorf("%+v", pod)
 			}
 		}

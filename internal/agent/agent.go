@@ -102,7 +102,7 @@ func start(ctx context.Context, o Options, before *handover.State) (*agent, erro
 			return nil, err
 		}
 		a.reports.Continue(before.Report)
-		a.role.primary = before.Primary
+		a.role.primary, a.role.proxied = before.Primary, before.Report.Proxied
 		knowMembers(a)
 	}
 	if err := a.serve(ctx); err != nil {
@@ -332,8 +332,8 @@ func (a *agent) serve(ctx context.Context) error {
 	}
 	keeper := &accounts.Keeper{Logger: a.Logger, DB: a.conn.DB(), Status: a.conn.Status}
 	control := api.ControlHandler{Users: keeper.Users, Databases: keeper.Database,
-		Reports: a.reports, Order: a.commands.Take, Primary: func(name string) {
-			a.queue.Post(func() { a.role.setPrimary(a.Name, name, time.Now()) })
+		Reports: a.reports, Order: a.commands.Take, Primary: func(p agentapi.Primary) {
+			a.queue.Post(func() { a.role.setPrimary(a.Name, p, time.Now()) })
 		}, Evict: a.evictions.Evict, Replace: a.handover.Take, AdmitBackup: a.backup.Admit,
 		Align: (&wsrep.Numbers{Conn: a.conn}).Align,
 		ChangeEvents: func(changes []agentapi.EventChange) {

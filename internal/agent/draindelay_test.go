@@ -62,7 +62,7 @@ func (s *scenario) drainDelay() {
 	defer cancel()
 	report := func(primary string) {
 		for _, n := range s.world.nodes {
-			check(s.T, s.world.client.ReportPrimary(ctx, n.ip, primary))
+			check(s.T, s.world.client.ReportPrimary(ctx, n.ip, agentapi.Primary{Name: primary}))
 		}
 	}
 	n, other := s.node(1), s.node(0)

@@ -199,7 +199,7 @@ func (s *following) primary(i int) {
 	s.Helper()
 	for _, n := range s.world.nodes {
 		if _, err := n.report(); err == nil {
-			check(s.T, s.world.client.ReportPrimary(s.Context(), n.ip, s.world.nodes[i].name))
+			check(s.T, s.world.client.ReportPrimary(s.Context(), n.ip, agentapi.Primary{Name: s.world.nodes[i].name}))
 		}
 	}
 }

@@ -111,6 +111,7 @@ func (a *agent) step() bool {
 
 // situation gathers what Next decides from.
 func (a *agent) situation() lifecycle.Situation {
+	a.role.setStopping(a.queue.Draining() || a.orders.Content().Held || a.commands.Restart, time.Now())
 	s := lifecycle.Situation{
 		Job: a.start.Job(), Alive: a.run.Proc != nil, Stopping: a.run.Stopping, Answers: a.run.Status != nil,
 		Silent:   a.run.Silent(),

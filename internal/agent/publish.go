@@ -24,7 +24,7 @@ func (a *agent) publish(step lifecycle.Step) {
 		Name: a.Name, Protocol: agentapi.Protocol, AgentVersion: a.Version, AgentDigest: a.Digest, AgentArch: runtime.GOARCH,
 		Phase: step.Phase, Waiting: step.Waiting,
 		Data: found.Data, Position: found.Position, SafeToBootstrap: found.SafeToBootstrap,
-		Draining: a.queue.Draining(), Primary: a.role.primary,
+		Draining: a.queue.Draining(), Primary: a.role.primary, Proxied: a.role.proxied,
 	}
 	a.image.Report(&r)
 	a.orders.Report(&r)

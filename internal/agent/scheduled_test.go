@@ -93,7 +93,7 @@ func (s *scenario) reportPrimary(primary string, to ...*node) {
 	s.Helper()
 	for _, n := range to {
 		ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
-		check(s.T, s.world.client.ReportPrimary(ctx, n.ip, primary))
+		check(s.T, s.world.client.ReportPrimary(ctx, n.ip, agentapi.Primary{Name: primary}))
 		cancel()
 	}
 }

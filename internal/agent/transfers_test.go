@@ -72,7 +72,7 @@ func (s *scenario) formLarge() {
 	}
 	for _, n := range s.world.nodes {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		check(s.T, s.world.client.ReportPrimary(ctx, n.ip, "shop-0"))
+		check(s.T, s.world.client.ReportPrimary(ctx, n.ip, agentapi.Primary{Name: "shop-0"}))
 		cancel()
 	}
 }

@@ -118,8 +118,8 @@ func (c *Client) Order(ctx context.Context, host string, order Order) (OrderResu
 }
 
 // ReportPrimary reports to an agent which member clients are sent to.
-func (c *Client) ReportPrimary(ctx context.Context, host, name string) error {
-	return c.ask(ctx, host, PathPrimary, Primary{Name: name}, &Primary{}, new(string))
+func (c *Client) ReportPrimary(ctx context.Context, host string, p Primary) error {
+	return c.ask(ctx, host, PathPrimary, p, &Primary{}, new(string))
 }
 
 // Evict asks an agent to evict a terminated server from its group. An error explains why it did not.

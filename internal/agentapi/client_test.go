@@ -84,7 +84,7 @@ func TestOneConnectionStays(t *testing.T) {
 		answered <- err
 	}()
 	<-asked
-	if err := c.ReportPrimary(t.Context(), host, "shop-0"); err != nil {
+	if err := c.ReportPrimary(t.Context(), host, Primary{Name: "shop-0"}); err != nil {
 		t.Fatal(err)
 	}
 	close(reported)

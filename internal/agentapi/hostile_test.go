@@ -15,7 +15,7 @@ func all(c *Client, host string) map[string]error {
 	ctx := context.Background()
 	_, status := c.Status(ctx, host, -1, 0)
 	_, order := c.Order(ctx, host, Order{})
-	return map[string]error{"status": status, "order": order, "primary": c.ReportPrimary(ctx, host, "a"),
+	return map[string]error{"status": status, "order": order, "primary": c.ReportPrimary(ctx, host, Primary{Name: "a"}),
 		"evict": c.Evict(ctx, host, Eviction{}), "events": c.ChangeEvents(ctx, host, nil)}
 }
 

@@ -58,6 +58,8 @@ func (j *Join) Progress() time.Time {
 // Primary announces to an agent which member clients are sent to: it gives its data to others last.
 type Primary struct {
 	Name string `json:"primary"`
+	// Proxied reports whether a proxy may still send statements to the member that is asked.
+	Proxied bool `json:"proxied,omitempty"`
 }
 
 // Donation is a state transfer as its donor knows it.

@@ -213,7 +213,9 @@ type Report struct {
 	// Following is how far a member is that follows a source, nil for one that does not, and while it is not known.
 	Following *Following `json:"following,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.
-	Primary  string       `json:"primary,omitempty"`
+	Primary string `json:"primary,omitempty"`
+	// Proxied reports whether a proxy may send statements to this member, as the operator has reported it.
+	Proxied  bool         `json:"proxied,omitempty"`
 	Failure  *Failure     `json:"failure,omitempty"`
 	Order    *OrderRecord `json:"order,omitempty"`
 	Restarts int          `json:"restarts"`

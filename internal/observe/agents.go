@@ -35,7 +35,7 @@ type Client interface {
 	// Order sends an order.
 	Order(ctx context.Context, t Target, o agentapi.Order) (agentapi.OrderResult, error)
 	// ReportPrimary reports to the agent which member clients are sent to.
-	ReportPrimary(ctx context.Context, t Target, name string) error
+	ReportPrimary(ctx context.Context, t Target, p agentapi.Primary) error
 	// ChangeEvents gives the member's copies of events another status.
 	ChangeEvents(ctx context.Context, t Target, changes []agentapi.EventChange) error
 	// Evict asks the agent to evict a terminated server from its group.

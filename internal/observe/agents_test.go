@@ -41,7 +41,7 @@ func (s *scripted) Order(context.Context, Target, agentapi.Order) (agentapi.Orde
 
 func (s *scripted) Evict(context.Context, Target, agentapi.Eviction) error { return nil }
 
-func (s *scripted) ReportPrimary(context.Context, Target, string) error                { return nil }
+func (s *scripted) ReportPrimary(context.Context, Target, agentapi.Primary) error      { return nil }
 func (s *scripted) ChangeEvents(context.Context, Target, []agentapi.EventChange) error { return nil }
 func (s *scripted) Replace(context.Context, Target, *agentapi.Program) error           { return nil }
 

@@ -50,8 +50,8 @@ func (c *AgentClient) Order(ctx context.Context, t Target, o agentapi.Order) (ag
 }
 
 // ReportPrimary implements Client.
-func (c *AgentClient) ReportPrimary(ctx context.Context, t Target, name string) error {
-	return c.do(t, "primary", func(a *agentapi.Client) error { return a.ReportPrimary(ctx, t.Address, name) })
+func (c *AgentClient) ReportPrimary(ctx context.Context, t Target, p agentapi.Primary) error {
+	return c.do(t, "primary", func(a *agentapi.Client) error { return a.ReportPrimary(ctx, t.Address, p) })
 }
 
 // ChangeEvents implements Client.

@@ -11,6 +11,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -23,9 +24,11 @@ const (
 type Facts struct {
 	Proxy   *v1alpha1.GaleraProxy
 	Cluster *v1alpha1.GaleraCluster
-	// Addresses are those of the nodes' pods, by name. ServerName returns a name of a node's certificate.
-	Addresses  map[string]string
-	ServerName func(node string) string
+	// Addresses are those of the nodes' pods, by name; Terminating are the pods that are being deleted. ServerName returns
+	// a name of a node's certificate.
+	Addresses   map[string]string
+	Terminating map[string]bool
+	ServerName  func(node string) string
 	// Users are all GaleraUsers of the cluster; Password returns the one that a user's binding Secret holds, "" for none.
 	Users    []v1alpha1.GaleraUser
 	Password func(*v1alpha1.GaleraUser) string
@@ -56,14 +59,11 @@ func State(f Facts) (agentapi.ProxyState, []v1alpha1.RefusedUser) {
 }
 
 // nodes are those with an address. The one behind NAME-primary is the writer, whatever else is known of it: there is no
-// other opinion. Readers are the other nodes that are seen to be Synced, and that no operation is about to restart;
-// without one the writer reads, too.
+// other opinion. Readers are the other nodes that are seen to be Synced, and that are not about to stop; without one
+// the writer reads, too.
 func nodes(f Facts) []agentapi.ProxyNode {
 	out := []agentapi.ProxyNode{}
-	readers, leaving := false, ""
-	if op := f.Cluster.Status.Operation; op != nil {
-		leaving = op.Target
-	}
+	readers := false
 	for _, m := range f.Cluster.Status.Members {
 		address := f.Addresses[m.Name]
 		if address == "" {
@@ -71,7 +71,7 @@ func nodes(f Facts) []agentapi.ProxyNode {
 		}
 		n := agentapi.ProxyNode{Name: m.Name, Address: address, ServerName: f.ServerName(m.Name)}
 		n.Writer = m.Name == f.Cluster.Status.Primary
-		n.Reader = !n.Writer && m.Name != leaving && m.NodeState == synced && m.ComponentState == primaryComponent
+		n.Reader = !n.Writer && !leaves(f, m.Name) && m.NodeState == synced && m.ComponentState == primaryComponent
 		readers = readers || n.Reader
 		out = append(out, n)
 	}
@@ -81,6 +81,22 @@ func nodes(f Facts) []agentapi.ProxyNode {
 		}
 	}
 	return out
+}
+
+// leaves reports whether a node is about to stop.
+func leaves(f Facts, node string) bool {
+	op := f.Cluster.Status.Operation
+	switch {
+	case f.Terminating[node]:
+		return true
+	case op == nil:
+		return false
+	case op.Type == string(galera.OpHibernate):
+		return true
+	case op.Step == v1alpha1.SwitchRebootstrap: // all others stop while the target serves
+		return op.Target != node
+	}
+	return op.Target == node
 }
 
 // accounts are those of the users that a proxy can log in for.

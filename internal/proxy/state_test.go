@@ -62,6 +62,14 @@ func TestNodes(t *testing.T) {
 		"a node is drained before an operation restarts it": {func(f *Facts) {
 			f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Target: "shop-1"}
 		}, map[string]string{"shop-0": "Writer", "shop-1": "Draining", "shop-2": "Reader"}},
+		"a node is drained before its pod ends": {func(f *Facts) { f.Terminating = map[string]bool{"shop-2": true} },
+			map[string]string{"shop-0": "Writer", "shop-1": "Reader", "shop-2": "Draining"}},
+		"all are drained before the cluster is hibernated": {func(f *Facts) {
+			f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Type: "Hibernate"}
+		}, map[string]string{"shop-0": "Both", "shop-1": "Draining", "shop-2": "Draining"}},
+		"all but one are drained before they stop together": {func(f *Facts) {
+			f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Target: "shop-0", Step: v1alpha1.SwitchRebootstrap}
+		}, map[string]string{"shop-0": "Both", "shop-1": "Draining", "shop-2": "Draining"}},
 		"the primary moves": {func(f *Facts) { f.Cluster.Status.Primary = "shop-2" },
 			map[string]string{"shop-0": "Reader", "shop-1": "Reader", "shop-2": "Writer"}},
 		"no primary, no writer": {func(f *Facts) { f.Cluster.Status.Primary = "" },

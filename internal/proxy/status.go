@@ -17,6 +17,15 @@ type Pod struct {
 	// Report is nil while the pod does not answer; Silent explains that.
 	Report *agentapi.ProxyReport
 	Silent string
+	// Running reports whether the pod may have connections: it has been started, and has not ended.
+	Running bool
+	// Terminating reports whether the pod is being deleted: it takes no new clients, and ends what is in progress.
+	Terminating bool
+}
+
+// Lasting returns the pods that are not being deleted.
+func Lasting(pods []Pod) []Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p Pod) bool { return p.Terminating })
 }
 
 // Condition is a condition, without its type.
@@ -129,9 +138,12 @@ func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) 
 	to.Clients, to.Waiting, to.Pools, to.Primary, to.CertificateSerial = 0, 0, nil, "", serial(pods, func(r agentapi.ProxyReport) string {
 		return r.Frontend.Serial
 	})
-	agreed := len(pods) > 0
+	agreed := len(Lasting(pods)) > 0
 	for _, n := range s.Nodes {
 		pool := v1alpha1.ProxyPoolStatus{Name: n.Name, Role: role(n)}
+		if pool.Role == roleDraining && drained(n.Name, s, pods) {
+			pool.Role = roleDrained
+		}
 		for _, pod := range pods {
 			if pod.Report == nil {
 				continue
@@ -156,7 +168,7 @@ func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) 
 	}
 	for _, pod := range pods {
 		if pod.Report == nil || pod.Report.Revision != s.Revision {
-			agreed = false
+			agreed = agreed && pod.Terminating
 			continue
 		}
 		to.Clients += pod.Report.Clients
@@ -173,7 +185,7 @@ func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) 
 func serial(pods []Pod, of func(agentapi.ProxyReport) string) string {
 	seen := map[string]bool{}
 	out := ""
-	for _, pod := range pods {
+	for _, pod := range Lasting(pods) {
 		if out = ""; pod.Report != nil {
 			out = of(*pod.Report)
 		}
@@ -208,5 +220,51 @@ func role(n agentapi.ProxyNode) string {
 	case n.Reader:
 		return "Reader"
 	}
-	return "Draining"
+	return roleDraining
+}
+
+// Roles of a node that takes no new statements.
+const (
+	roleDraining = "Draining"
+	roleDrained  = "Drained"
+)
+
+// drained reports whether every pod has loaded a state in which a node takes no new statements, and has no connection
+// to it in use. A pod that does not answer may have some.
+func drained(node string, s agentapi.ProxyState, pods []Pod) bool {
+	for _, pod := range pods {
+		switch {
+		case !pod.Running:
+			continue
+		case pod.Report == nil, pod.Report.Revision != s.Revision:
+			return false
+		}
+		for _, n := range pod.Report.Nodes {
+			if n.Name == node && n.Used > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Used returns the nodes of a cluster that its proxies may send statements to.
+func Used(cluster string, proxies []v1alpha1.GaleraProxy) map[string]bool {
+	out := map[string]bool{}
+	for i := range proxies {
+		if proxies[i].Spec.ClusterRef.Name != cluster {
+			continue
+		}
+		for _, pool := range proxies[i].Status.Pools {
+			if pool.Role != roleDrained {
+				out[pool.Name] = true
+			}
+		}
+	}
+	return out
+}
+
+// Draining reports whether a node takes no new statements, and a pod may have some in progress.
+func Draining(s *v1alpha1.GaleraProxyStatus) bool {
+	return slices.ContainsFunc(s.Pools, func(p v1alpha1.ProxyPoolStatus) bool { return p.Role == roleDraining })
 }

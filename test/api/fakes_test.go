@@ -100,8 +100,8 @@ func (f *fakeAgents) Order(_ context.Context, t observe.Target, o agentapi.Order
 }
 
 // ReportPrimary implements observe.Client.
-func (f *fakeAgents) ReportPrimary(_ context.Context, t observe.Target, name string) error {
-	f.change(t.Pod, func(r *agentapi.Report) { r.Primary = name })
+func (f *fakeAgents) ReportPrimary(_ context.Context, t observe.Target, p agentapi.Primary) error {
+	f.change(t.Pod, func(r *agentapi.Report) { r.Primary, r.Proxied = p.Name, p.Proxied })
 	return nil
 }
 

@@ -196,6 +196,14 @@ func TestProxy(t *testing.T) {
 	p.Expect(moved.Nodes[1].Writer).To(BeTrue())
 	p.Expect(p.asked["pool-7d4-x"].Revision).To(Equal(moved.Revision))
 
+	c.Status.Operation = &v1alpha1.OperationStatus{ID: "restart-1", Type: "Restart", Target: "shop-0",
+		StartedAt: metav1.Now()}
+	must(t, kube.Status().Update(ctx, c))
+	p.Expect(p.pass().Pools[0].Role).To(Equal("Drained"), "no pod uses a node that is to be restarted")
+	c.Status.Operation = nil
+	must(t, kube.Status().Update(ctx, c))
+	p.Expect(p.pass().Pools[0].Role).To(Equal("Reader"))
+
 	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
 		Name: "pool-proxy-issued"}}))
 	p.clients = 7

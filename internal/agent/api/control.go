@@ -37,8 +37,8 @@ type ControlHandler struct {
 	// Users and Databases make accounts and databases what they are to be; nil where there is no database.
 	Users     func(context.Context, []agentapi.SQLUser) []agentapi.SQLResult
 	Databases func(context.Context, agentapi.SQLDatabase) agentapi.SQLResult
-	// Primary is called with the member that clients are sent to.
-	Primary func(name string)
+	// Primary is called with the member that clients are sent to, and with whether a proxy sends statements to this one.
+	Primary func(agentapi.Primary)
 	// ChangeEvents gives events another status, on this member only; nil where there is no database.
 	ChangeEvents func([]agentapi.EventChange)
 	// AdmitBackup lets the holder of a key take a backup; nil where there is none to take.
@@ -123,7 +123,7 @@ func (c ControlHandler) primary(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, p)
 		return
 	}
-	c.Primary(p.Name)
+	c.Primary(p)
 	answer(w, http.StatusOK, p)
 }
 

@@ -61,8 +61,8 @@ func (a *arbitrator) serve(ctx context.Context) error {
 	if err := api.Serve(ctx, &a.sockets, agentapi.ProbePort, a.probes(), nil, a.Logger); err != nil {
 		return err
 	}
-	control := api.ControlHandler{Reports: a.reports, Order: a.takeOrder, Primary: func(name string) {
-		a.post(func() { a.primary = name })
+	control := api.ControlHandler{Reports: a.reports, Order: a.takeOrder, Primary: func(p agentapi.Primary) {
+		a.post(func() { a.primary = p.Name })
 	}, Replace: a.handover.Take}
 	return api.Serve(ctx, &a.sockets, agentapi.ControlPort, control.Handler(),
 		api.TLSConfig(func() api.ControlIdentity { return *a.ident.Load() }), a.Logger)

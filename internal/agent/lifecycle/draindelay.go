@@ -9,6 +9,9 @@ const (
 	// followTimeout is how long kube-proxy may take to follow a Service: it writes its rules once a second by default
 	// (minSyncPeriod of KubeProxyConfiguration).
 	followTimeout = 1200 * time.Millisecond
+	// proxyTimeout is how long a server that is to stop serves until no proxy uses it: a proxy may be gone, or hang, and
+	// a client may keep its connection. It covers the ten seconds for which one does that by itself after an insert.
+	proxyTimeout = 12 * time.Second
 )
 
 // DrainDelay decides how long a server that is to stop goes on serving, so that new clients are sent elsewhere before
@@ -21,6 +24,10 @@ type DrainDelay struct {
 	Lost    time.Duration
 	// Draining is how long ago its pod's termination began, which takes it out of all Services; 0 when it stays.
 	Draining time.Duration
+	// Proxied reports whether a proxy may send statements to this member, Stopping how long ago the stop was ordered or
+	// the pod's termination began; 0 when it stays.
+	Proxied  bool
+	Stopping time.Duration
 }
 
 // Wait returns how long it is to serve yet, at most.
@@ -37,6 +44,9 @@ func (f DrainDelay) Wait() time.Duration {
 		if f.Primary {
 			wait = max(wait, moveTimeout-f.Draining)
 		}
+	}
+	if f.Proxied && f.Stopping > 0 {
+		wait = max(wait, proxyTimeout-f.Stopping)
 	}
 	return max(wait, 0)
 }

@@ -23,6 +23,16 @@ func TestDrainDelay(t *testing.T) {
 		"the role does not move": {func(f *DrainDelay) { f.Primary, f.Draining = true, moveTimeout }, 0},
 		"the role has just been moved": {func(f *DrainDelay) { f.Lost, f.Draining = soon, 2*second },
 			followTimeout - soon},
+		"a proxy uses it": {func(f *DrainDelay) { f.Proxied, f.Stopping = true, second }, proxyTimeout - second},
+		"a proxy uses it, and its pod goes": {func(f *DrainDelay) {
+			f.Proxied, f.Stopping, f.Draining = true, second, second
+		}, proxyTimeout - second},
+		"a proxy uses it, and it stays": {func(f *DrainDelay) { f.Proxied = true }, 0},
+		"a proxy uses it for ever":      {func(f *DrainDelay) { f.Proxied, f.Stopping = true, proxyTimeout }, 0},
+		"no proxy uses it":              {func(f *DrainDelay) { f.Stopping = second }, 0},
+		"a proxy uses it, and no other is there": {func(f *DrainDelay) {
+			f.Others, f.Proxied, f.Stopping = false, true, second
+		}, 0},
 		"there is no other": {func(f *DrainDelay) {
 			f.Others, f.Primary, f.Draining = false, true,
 				soon

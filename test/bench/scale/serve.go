@@ -69,7 +69,7 @@ func (w *world) route(out http.ResponseWriter, r *http.Request) {
 	if d := a.cluster.slowness.Load(); d > 0 && pause(r.Context(), time.Duration(d)) != nil {
 		return
 	}
-	control := api.ControlHandler{Reports: a.reports, Order: a.carryOut, Primary: func(string) {},
+	control := api.ControlHandler{Reports: a.reports, Order: a.carryOut, Primary: func(agentapi.Primary) {},
 		Evict: func(context.Context, agentapi.Eviction) error { return nil }}
 	control.Handler().ServeHTTP(out, r)
 }
