@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,6 +96,9 @@ func (a admin) counters(ctx context.Context) (map[string]string, error) {
 	return out, err
 }
 
+// serving are the states of a server, the one that takes most statements last: a node is in two groups.
+var serving = []string{"OFFLINE_HARD", "OFFLINE_SOFT", "SHUNNED_REPLICATION_LAG", "SHUNNED", "ONLINE"}
+
 // pools are the connections to the nodes, by address, of the group that each of them serves in.
 func (a admin) pools(ctx context.Context) (map[string]agentapi.ProxyPool, error) {
 	rows, err := a.table(ctx, "SELECT srv_host, status, ConnUsed, ConnFree, Queries, ConnERR, ConnOK FROM "+
@@ -102,7 +106,7 @@ func (a admin) pools(ctx context.Context) (map[string]agentapi.ProxyPool, error)
 	out := map[string]agentapi.ProxyPool{}
 	for _, r := range rows {
 		p := out[r[0]]
-		if p.Status == "" || r[1] != "OFFLINE_SOFT" {
+		if slices.Index(serving, r[1]) > slices.Index(serving, p.Status) {
 			p.Status = r[1]
 		}
 		p.Used += integer(r[2])

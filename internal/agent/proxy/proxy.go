@@ -36,11 +36,6 @@ const (
 	hungTimeout = 30 * time.Second
 	// restartPause follows a ProxySQL that ended by itself.
 	restartPause = 2 * time.Second
-	// lameTimeout is how long new clients are still taken when the pod ends: Services notice a moment later. drainTimeout
-	// is how long statements and transactions may take from then on; stopTimeout what ProxySQL itself may take.
-	lameTimeout  = 3 * time.Second
-	drainTimeout = 30 * time.Second
-	stopTimeout  = 5 * time.Second
 )
 
 // Options are what a proxy is started with.
@@ -70,11 +65,15 @@ type proxy struct {
 	material certs.Material
 	report   agentapi.ProxyReport
 	draining bool
-	beat     time.Time
+	// stepped is closed, and replaced, at the end of each step.
+	stepped chan struct{}
+	beat    time.Time
 	// heard is when the operator sent a state last.
 	heard   time.Time
 	metrics string
 
+	// ending is when the pod's end began. It belongs to the loop, as all that follows.
+	ending time.Time
 	run
 }
 
@@ -85,6 +84,8 @@ type run struct {
 	// applied is the statements of each section that are in effect; started reports whether ProxySQL listens.
 	applied map[string][]string
 	started bool
+	// paused reports whether it takes no new clients.
+	paused bool
 	// loaded is the revision of the state that is in effect as a whole.
 	loaded int64
 	drains drains
@@ -93,12 +94,14 @@ type run struct {
 	provedAt time.Time
 	// answered is when the admin interface did last.
 	answered time.Time
-	ended    time.Time
+	// ended is when the one before did, why the reason.
+	ended time.Time
+	why   string
 }
 
 // Run runs ProxySQL until a signal ends it.
 func Run(ctx context.Context, o Options) error {
-	p := &proxy{Options: o, kick: make(chan struct{}, 1)}
+	p := &proxy{Options: o, kick: make(chan struct{}, 1), stepped: make(chan struct{})}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a broken log pipe must not end it
@@ -110,10 +113,14 @@ func Run(ctx context.Context, o Options) error {
 	}
 	for tick := time.NewTicker(pace); ; {
 		p.step(ctx)
+		if !p.ending.IsZero() && p.drained(ctx) {
+			p.stop()
+			return nil
+		}
 		select {
 		case <-signals:
-			p.drain(ctx)
-			return nil
+			p.drain()
+			tick.Reset(pace / 4)
 		case <-tick.C:
 		case <-p.kick:
 		}
@@ -125,6 +132,11 @@ func (p *proxy) step(ctx context.Context) {
 	p.table.Reap()
 	p.read()
 	err := p.ensure(ctx)
+	p.turn(ctx, err)
+}
+
+// turn loads what is wanted, unless err keeps it from that, and publishes what is observed.
+func (p *proxy) turn(ctx context.Context, err error) {
 	if err == nil {
 		err = p.apply(ctx)
 	}
@@ -135,6 +147,8 @@ func (p *proxy) step(ctx context.Context) {
 		p.Logger.Warn("ProxySQL is not as it is to be", "why", report.Problem)
 	}
 	p.report, p.beat = report, time.Now()
+	close(p.stepped) // the answers to requests wait for it
+	p.stepped = make(chan struct{})
 }
 
 // read takes over what is mounted. A state that cannot be read changes nothing.
@@ -172,18 +186,29 @@ func (p *proxy) ensure(ctx context.Context) error {
 			exit := p.process.Exit()
 			p.Logger.Error("ProxySQL has ended", "code", exit.Code, "signal", exit.Signal.String())
 			_ = p.admin.db.Close()
-			p.run = run{ended: time.Now()}
+			p.run = run{ended: time.Now(), why: ending(exit)}
 		default:
 			return p.alive(ctx)
 		}
 	}
+	if !p.ending.IsZero() {
+		return errors.New("ProxySQL has ended, and the pod ends")
+	}
 	if time.Since(p.ended) < restartPause {
-		return errors.New("ProxySQL has ended, and is started again in a moment")
+		return errors.New(p.why + ", and is started again in a moment")
 	}
 	if err := p.installPair(); err != nil {
 		return err
 	}
 	return p.start(ctx)
+}
+
+// ending describes the end of a ProxySQL.
+func ending(exit mariadbd.Exit) string {
+	if exit.Signal == syscall.SIGKILL {
+		return "ProxySQL was killed, by the kernel if its memory was full (spec.resources)"
+	}
+	return fmt.Sprintf("ProxySQL has ended (code %d, signal %s)", exit.Code, exit.Signal)
 }
 
 // alive reports whether the admin interface answers. A ProxySQL that has not answered for long serves no client: it is
@@ -347,35 +372,6 @@ func listenAddress(pod string) string {
 		return fmt.Sprintf("[::]:%d", agentapi.ProxyPort)
 	}
 	return fmt.Sprintf("0.0.0.0:%d", agentapi.ProxyPort)
-}
-
-// drain ends ProxySQL: it takes no new clients, and those that wait for an answer or are in a transaction get the time
-// for it.
-func (p *proxy) drain(ctx context.Context) {
-	p.mu.Lock()
-	p.draining = true
-	p.mu.Unlock()
-	if p.process == nil {
-		return
-	}
-	if p.started {
-		pause(ctx, lameTimeout)
-		if err := p.admin.run(ctx, "PROXYSQL PAUSE"); err != nil {
-			p.Logger.Warn("new clients are still taken", "error", err)
-		}
-		for end := time.Now().Add(drainTimeout); time.Now().Before(end); pause(ctx, pace/4) {
-			if n, err := p.admin.busy(ctx); err != nil || n == 0 {
-				break
-			}
-		}
-	}
-	p.process.Terminate()
-	select {
-	case <-p.process.Done():
-	case <-time.After(stopTimeout):
-		p.process.Kill()
-		<-p.process.Done()
-	}
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -78,30 +77,20 @@ func (p *proxy) exportMetrics(ctx context.Context) {
 // maxDigests bounds what ProxySQL keeps of the statements that it has seen, in bytes. It keeps every one for ever.
 const maxDigests = 16 << 20
 
-// boundDigests has ProxySQL forget the statements that it has seen when they take too much memory.
+// boundDigests has ProxySQL forget the statements that it has seen when they take too much memory. Its exporter's gauge
+// is minutes behind; this table is not.
 func (p *proxy) boundDigests(ctx context.Context) {
-	p.mu.Lock()
-	size := gauge(p.metrics, "proxysql_query_digest_memory_bytes")
-	p.mu.Unlock()
-	if size <= maxDigests {
+	rows, err := p.admin.table(ctx,
+		"SELECT variable_value FROM stats_memory_metrics WHERE variable_name='query_digest_memory'")
+	if err != nil || len(rows) == 0 || integer(rows[0][0]) <= maxDigests {
 		return
 	}
+	size := integer(rows[0][0])
 	if err := p.admin.run(ctx, "TRUNCATE TABLE stats.stats_mysql_query_digest"); err != nil {
 		p.Logger.Warn("ProxySQL keeps all statements that it has seen", "bytes", size, "error", err)
 		return
 	}
 	p.Logger.Info("ProxySQL has forgotten the statements that it had seen: they took too much memory", "bytes", size)
-}
-
-// gauge returns a value without labels of Prometheus' text format, 0 where it is missing.
-func gauge(metrics, name string) float64 {
-	for line := range strings.Lines(metrics) {
-		if text, found := strings.CutPrefix(line, name+" "); found {
-			value, _ := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			return value
-		}
-	}
-	return 0
 }
 
 // prove asks each node's port, and the proxy's own, for TLS, and verifies the certificates by CA and name. ProxySQL

@@ -52,7 +52,10 @@ func (p *proxy) identity() (id api.ControlIdentity) {
 	return id
 }
 
-// setState takes a state, and answers with what was observed last.
+// settleTimeout is how long a request waits until its state is loaded: some milliseconds are usual.
+const settleTimeout = time.Second
+
+// setState takes a state, and answers with what is observed once it is loaded, or with what was observed last.
 func (p *proxy) setState(w http.ResponseWriter, r *http.Request) {
 	var s agentapi.ProxyState
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, agentapi.MaxProxyState)).Decode(&s)
@@ -66,9 +69,26 @@ func (p *proxy) setState(w http.ResponseWriter, r *http.Request) {
 	p.take(s)
 	p.mu.Lock()
 	p.heard = time.Now()
-	report := p.report
 	p.mu.Unlock()
-	answer(w, http.StatusOK, report.Sent(time.Now()))
+	answer(w, http.StatusOK, p.settled(r.Context(), s.Revision).Sent(time.Now()))
+}
+
+// settled returns the report of a step that has loaded a revision, or the last one after settleTimeout.
+func (p *proxy) settled(ctx context.Context, revision int64) agentapi.ProxyReport {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for {
+		p.mu.Lock()
+		report, stepped := p.report, p.stepped
+		p.mu.Unlock()
+		if report.Revision >= revision || ctx.Err() != nil {
+			return report
+		}
+		select {
+		case <-stepped:
+		case <-ctx.Done():
+		}
+	}
 }
 
 func answer(w http.ResponseWriter, status int, body agentapi.ProxyReport) {

@@ -66,18 +66,6 @@ func TestAHungProxySQLIsReplaced(t *testing.T) {
 	<-process.Done()
 }
 
-// TestDigestsAreBounded: ProxySQL's own figure of what it keeps is found among its metrics.
-func TestDigestsAreBounded(t *testing.T) {
-	text := "# HELP proxysql_query_digest_memory_bytes Memory.\n# TYPE proxysql_query_digest_memory_bytes gauge\n" +
-		"proxysql_query_digest_memory_bytes_x 5\nproxysql_query_digest_memory_bytes 16777217.000000\nother 3\n"
-	if got := gauge(text, "proxysql_query_digest_memory_bytes"); got != maxDigests+1 {
-		t.Error(got)
-	}
-	if got := gauge("", "proxysql_query_digest_memory_bytes"); got != 0 {
-		t.Error(got)
-	}
-}
-
 // TestATruncatedStateChangesNothing: a pod keeps what it runs with while the mounted state cannot be read.
 func TestATruncatedStateChangesNothing(t *testing.T) {
 	dir := t.TempDir()
