@@ -2,19 +2,20 @@ package e2e
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
-	"sync"
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -75,22 +76,118 @@ var _ = Describe("A pooling proxy", Ordered, Label(Slow), func() {
 		load := startPooled(ctx, app, proxy.Name)
 		Expect(load.until(ctx, 100)).To(Succeed())
 		request(ctx, c, v1alpha1.AnnotationRestart, v1alpha1.AllNodes)
-		Expect(kube.Until(ctx, "all nodes are restarted", 5*time.Minute, func(ctx context.Context) (bool, string, error) {
-			have, err := c.Get(ctx)
-			if err != nil {
-				return false, "", err
-			}
-			for _, r := range have.Status.Requests {
-				if r.Kind == v1alpha1.RequestRestart {
-					return r.State == v1alpha1.RequestDone, r.Message, nil
-				}
-			}
-			return false, "it is not recorded", nil
-		})).To(Succeed())
+		awaitRestarted(ctx, c)
 		Expect(load.until(ctx, load.count()+500)).To(Succeed())
 		load.stop(ctx, c)
 		Expect(load.failed).To(BeEmpty())
 	}, SpecTimeout(8*time.Minute))
+
+	It("fails no statement while the pods of nodes are evicted", func(ctx SpecContext) {
+		load := startPooled(ctx, app, proxy.Name)
+		Expect(load.until(ctx, 100)).To(Succeed())
+		replica, err := c.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for _, pod := range []string{replica, status(ctx, c).Primary} {
+			since := time.Now()
+			eventually(ctx, func(o Gomega) { o.Expect(c.Pods().Evict(ctx, pod)).To(Succeed()) })
+			_, err = c.Joins().Wait(ctx, pod, since, joinTime)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(c.WaitHealthy(ctx, joinTime)).To(Succeed())
+		}
+		Expect(load.until(ctx, load.count()+500)).To(Succeed())
+		load.stop(ctx, c)
+		Expect(load.failed).To(BeEmpty())
+	}, SpecTimeout(8*time.Minute))
+
+	It("fails no statement while the encryption of replication is switched", func(ctx SpecContext) {
+		load := startPooled(ctx, app, proxy.Name)
+		Expect(load.until(ctx, 100)).To(Succeed())
+		for _, to := range []v1alpha1.ReplicationTLS{v1alpha1.TLSDisabled, v1alpha1.TLSRequired} {
+			switchReplication(ctx, c, to, v1alpha1.SwitchRolling)
+		}
+		Expect(load.until(ctx, load.count()+500)).To(Succeed())
+		load.stop(ctx, c)
+		Expect(load.failed).To(BeEmpty())
+	}, SpecTimeout(10*time.Minute))
+
+	It("shows a client its write where the reader itself does not yet", func(ctx SpecContext) {
+		reader, err := c.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		readAfterWrite(ctx, c, app, proxy.Name, reader)
+	}, SpecTimeout(4*time.Minute))
+
+	It("sends no write twice when it is killed inside a COMMIT", func(ctx SpecContext) {
+		killedInCommit(ctx, c, app, proxy)
+	}, SpecTimeout(5*time.Minute))
+
+	It("reads from no node that accepts connections and is not Synced", func(ctx SpecContext) {
+		reader, err := c.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(onNode(ctx, c, reader, "SET GLOBAL wsrep_desync = ON")).To(Succeed())
+		began := time.Now()
+		awaitRole(ctx, proxy, reader, "Drained")
+		progress("a desynced node has left the readers after %s", time.Since(began).Round(100*time.Millisecond))
+		Expect(onNode(ctx, c, reader, "SET GLOBAL wsrep_desync = OFF")).To(Succeed())
+		awaitRole(ctx, proxy, reader, "Reader")
+	}, SpecTimeout(3*time.Minute))
+
+	It("does not hold up the restart of a node when its agent hangs, and is named", func(ctx SpecContext) {
+		pods := proxyPods(ctx, proxy)
+		Expect(c.Pods().Signal(ctx, pods[0], "agent", syscall.SIGSTOP)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { _ = c.Pods().Signal(ctx, pods[0], "agent", syscall.SIGCONT) })
+		reader, err := c.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		began := time.Now()
+		request(ctx, c, v1alpha1.AnnotationRestart, reader)
+		eventually(ctx, func(o Gomega) {
+			o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(proxy), proxy)).To(Succeed())
+			ready := meta.FindStatusCondition(proxy.Status.Conditions, v1alpha1.ConditionReady)
+			o.Expect(ready.Message).To(ContainSubstring(pods[0]))
+		})
+		awaitRestarted(ctx, c)
+		progress("a node was restarted within %s, with a proxy that hangs", time.Since(began).Round(time.Second))
+		Expect(c.Pods().Signal(ctx, pods[0], "agent", syscall.SIGCONT)).To(Succeed())
+		awaitProxy(ctx, proxy)
+	}, SpecTimeout(6*time.Minute))
+
+	It("goes on when its state is damaged, next to another proxy whose image is not ProxySQL", func(ctx SpecContext) {
+		other := &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: proxy.Namespace, Name: "other"},
+			Spec: v1alpha1.GaleraProxySpec{ClusterRef: proxy.Spec.ClusterRef, Replicas: 1, Image: imageOf(ctx, c)}}
+		Expect(kube.Create(ctx, other)).To(Succeed())
+		state := &corev1.Secret{}
+		Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: proxy.Namespace, Name: proxy.Name + "-proxy"}, state)).
+			To(Succeed())
+		damaged := state.DeepCopy()
+		damaged.Data["state.json"] = damaged.Data["state.json"][:100]
+		Expect(kube.Patch(ctx, damaged, ctrlclient.MergeFrom(state))).To(Succeed())
+		eventually(ctx, func(o Gomega) {
+			o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(state), state)).To(Succeed())
+			_, err := agentapi.DecodeProxyState(state.Data["state.json"])
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(app.Exec(ctx, proxy.Name, "SELECT 1")).To(Succeed())
+			o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(other), other)).To(Succeed())
+			ready := meta.FindStatusCondition(other.Status.Conditions, v1alpha1.ConditionReady)
+			o.Expect(ready).NotTo(BeNil())
+			o.Expect(ready.Reason + ready.Message).To(And(ContainSubstring(v1alpha1.ReasonProxyFailing),
+				ContainSubstring("starting ProxySQL")))
+		})
+		was := other.DeepCopy()
+		other.Spec.Image = proxyImage
+		Expect(kube.Patch(ctx, other, ctrlclient.MergeFrom(was))).To(Succeed())
+		awaitProxy(ctx, other)
+		awaitProxy(ctx, proxy)
+		Expect(app.Exec(ctx, other.Name, "SELECT 1")).To(Succeed())
+	}, SpecTimeout(5*time.Minute))
+
+	It("names the cluster that was deleted", func(ctx SpecContext) {
+		Expect(c.Delete(ctx)).To(Succeed())
+		eventually(ctx, func(o Gomega) {
+			o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(proxy), proxy)).To(Succeed())
+			ready := meta.FindStatusCondition(proxy.Status.Conditions, v1alpha1.ConditionReady)
+			o.Expect(ready.Reason).To(Equal(v1alpha1.ReasonClusterNotFound))
+			o.Expect(meta.IsStatusConditionTrue(proxy.Status.Conditions, v1alpha1.ConditionEncrypted)).To(BeFalse())
+		})
+	}, SpecTimeout(4*time.Minute))
 })
 
 // awaitProxy waits until a proxy takes clients, and proves its encryption.
@@ -110,6 +207,34 @@ func awaitProxy(ctx context.Context, p *v1alpha1.GaleraProxy) {
 		})).To(Succeed())
 }
 
+// awaitRestarted waits until the restart that was asked for is done.
+func awaitRestarted(ctx context.Context, c *harness.Cluster) {
+	GinkgoHelper()
+	asked := ""
+	Expect(kube.Until(ctx, "the nodes are restarted", 5*time.Minute, func(ctx context.Context) (bool, string, error) {
+		have, err := c.Get(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		asked = have.Annotations[v1alpha1.AnnotationRestart]
+		for _, r := range have.Status.Requests {
+			if r.Kind == v1alpha1.RequestRestart && asked == r.Node+"@"+r.Token {
+				return r.State == v1alpha1.RequestDone, r.Message, nil
+			}
+		}
+		return false, "it is not recorded", nil
+	})).To(Succeed())
+}
+
+// awaitRole waits until a node has a role among the pools of a proxy.
+func awaitRole(ctx context.Context, p *v1alpha1.GaleraProxy, node, role string) {
+	GinkgoHelper()
+	eventually(ctx, func(o Gomega) {
+		o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(p), p)).To(Succeed())
+		o.Expect(p.Status.Pools).To(ContainElement(And(HaveField("Name", node), HaveField("Role", role))))
+	})
+}
+
 // request asks for an operation by an annotation.
 func request(ctx context.Context, c *harness.Cluster, annotation, value string) {
 	GinkgoHelper()
@@ -120,131 +245,4 @@ func request(ctx context.Context, c *harness.Cluster, annotation, value string) 
 		}
 		g.Annotations[annotation] = fmt.Sprintf("%s@%d", value, time.Now().UnixNano())
 	})).To(Succeed())
-}
-
-// pooled is a load of 16 connections, half of them with transactions. Each row is written once, and read by the client
-// that wrote it.
-type pooled struct {
-	db   *sql.DB
-	from int64
-	end  context.CancelFunc
-	done sync.WaitGroup
-
-	mu           sync.Mutex
-	acknowledged int
-	failed       map[string]int
-	longest      time.Duration
-}
-
-func startPooled(ctx context.Context, cl *harness.Client, service string) *pooled {
-	GinkgoHelper()
-	db, err := cl.OpenService(ctx, service)
-	Expect(err).NotTo(HaveOccurred())
-	db.SetMaxOpenConns(32)
-	db.SetMaxIdleConns(32)
-	running, end := context.WithCancel(context.WithoutCancel(ctx))
-	p := &pooled{db: db, from: time.Now().UnixNano(), end: end, failed: map[string]int{}}
-	for w := range 16 {
-		p.done.Go(func() { p.write(running, w) })
-	}
-	DeferCleanup(func() {
-		end()
-		p.done.Wait()
-		_ = db.Close()
-	})
-	return p
-}
-
-func (p *pooled) write(running context.Context, w int) {
-	ctx := context.WithoutCancel(running)
-	last := time.Now()
-	for n := p.from; running.Err() == nil; n++ {
-		acknowledged, err := p.one(ctx, w, n)
-		p.mu.Lock()
-		if acknowledged {
-			p.acknowledged++
-		}
-		if err != nil {
-			p.failed[err.Error()]++
-		} else {
-			p.longest, last = max(p.longest, time.Since(last)), time.Now()
-		}
-		p.mu.Unlock()
-	}
-}
-
-// one writes a row over a connection of the pool, and reads it.
-func (p *pooled) one(ctx context.Context, w int, n int64) (acknowledged bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	conn, err := p.db.Conn(ctx)
-	if err != nil {
-		return false, fmt.Errorf("connect: %w", err)
-	}
-	defer func() { _ = conn.Close() }()
-	if w%2 == 0 {
-		_, err = conn.ExecContext(ctx, "INSERT INTO app.t (w, n) VALUES (?, ?)", w, n)
-	} else {
-		err = transact(ctx, conn, w, n)
-	}
-	if err != nil {
-		return false, fmt.Errorf("write: %w", err)
-	}
-	var rows int
-	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM app.t WHERE w = ? AND n = ?", w, n).Scan(&rows); err != nil {
-		return true, fmt.Errorf("read: %w", err)
-	}
-	if rows != 1 {
-		return true, fmt.Errorf("a client reads its own write as %d rows", rows)
-	}
-	return true, nil
-}
-
-func transact(ctx context.Context, conn *sql.Conn, w int, n int64) error {
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if _, err = tx.ExecContext(ctx, "INSERT INTO app.t (w, n) VALUES (?, ?)", w, n); err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE app.t SET v = v + 1 WHERE w = ? AND n = ?", w, n)
-	}
-	if err != nil {
-		_ = tx.Rollback()
-		return err
-	}
-	return tx.Commit()
-}
-
-func (p *pooled) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.acknowledged
-}
-
-// until waits for so many acknowledged writes.
-func (p *pooled) until(ctx context.Context, writes int) error {
-	return kube.Until(ctx, fmt.Sprintf("%d writes", writes), time.Minute, func(context.Context) (bool, string, error) {
-		have := p.count()
-		return have >= writes, fmt.Sprint(have), nil
-	})
-}
-
-// stop ends the load, and checks that each acknowledged row is there: those whose answer was lost may be.
-func (p *pooled) stop(ctx context.Context, c *harness.Cluster) {
-	GinkgoHelper()
-	p.end()
-	p.done.Wait()
-	var rows int
-	text, err := client(ctx, c).QueryPod(ctx, status(ctx, c).Primary,
-		fmt.Sprintf("SELECT COUNT(*) FROM app.t WHERE n >= %d AND v <= 1", p.from))
-	Expect(err).NotTo(HaveOccurred())
-	_, err = fmt.Sscan(text, &rows)
-	Expect(err).NotTo(HaveOccurred())
-	failures := 0
-	for _, n := range p.failed {
-		failures += n
-	}
-	progress("%d rows acknowledged, %d there, %d failed, longest gap %s: %v", p.acknowledged, rows, failures,
-		p.longest.Round(time.Millisecond), p.failed)
-	Expect(rows).To(And(BeNumerically(">=", p.acknowledged), BeNumerically("<=", p.acknowledged+failures)))
 }

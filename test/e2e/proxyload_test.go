@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+// pooled is a load of 16 connections, half of them with transactions. Each row is written once, and read by the client
+// that wrote it.
+type pooled struct {
+	db   *sql.DB
+	from int64
+	end  context.CancelFunc
+	done sync.WaitGroup
+
+	mu           sync.Mutex
+	acknowledged int
+	failed       map[string]int
+	longest      time.Duration
+}
+
+func startPooled(ctx context.Context, cl *harness.Client, service string) *pooled {
+	GinkgoHelper()
+	db, err := cl.OpenService(ctx, service)
+	Expect(err).NotTo(HaveOccurred())
+	db.SetMaxOpenConns(32)
+	db.SetMaxIdleConns(32)
+	running, end := context.WithCancel(context.WithoutCancel(ctx))
+	p := &pooled{db: db, from: time.Now().UnixNano(), end: end, failed: map[string]int{}}
+	for w := range 16 {
+		p.done.Go(func() { p.write(running, w) })
+	}
+	DeferCleanup(func() {
+		end()
+		p.done.Wait()
+		_ = db.Close()
+	})
+	return p
+}
+
+func (p *pooled) write(running context.Context, w int) {
+	ctx := context.WithoutCancel(running)
+	last := time.Now()
+	for n := p.from; running.Err() == nil; n++ {
+		acknowledged, err := p.one(ctx, w, n)
+		p.mu.Lock()
+		if acknowledged {
+			p.acknowledged++
+		}
+		if err != nil {
+			p.failed[err.Error()]++
+		} else {
+			p.longest, last = max(p.longest, time.Since(last)), time.Now()
+		}
+		p.mu.Unlock()
+	}
+}
+
+// one writes a row over a connection of the pool, and reads it.
+func (p *pooled) one(ctx context.Context, w int, n int64) (acknowledged bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return false, fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	if w%2 == 0 {
+		_, err = conn.ExecContext(ctx, "INSERT INTO app.t (w, n) VALUES (?, ?)", w, n)
+	} else {
+		err = transact(ctx, conn, w, n)
+	}
+	if err != nil {
+		return false, fmt.Errorf("write: %w", err)
+	}
+	var rows int
+	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM app.t WHERE w = ? AND n = ?", w, n).Scan(&rows); err != nil {
+		return true, fmt.Errorf("read: %w", err)
+	}
+	if rows != 1 {
+		return true, fmt.Errorf("a client reads its own write as %d rows", rows)
+	}
+	return true, nil
+}
+
+func transact(ctx context.Context, conn *sql.Conn, w int, n int64) error {
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if _, err = tx.ExecContext(ctx, "INSERT INTO app.t (w, n) VALUES (?, ?)", w, n); err == nil {
+		_, err = tx.ExecContext(ctx, "UPDATE app.t SET v = v + 1 WHERE w = ? AND n = ?", w, n)
+	}
+	if err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+func (p *pooled) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.acknowledged
+}
+
+// until waits for so many acknowledged writes.
+func (p *pooled) until(ctx context.Context, writes int) error {
+	return kube.Until(ctx, fmt.Sprintf("%d writes", writes), time.Minute, func(context.Context) (bool, string, error) {
+		have := p.count()
+		return have >= writes, fmt.Sprint(have), nil
+	})
+}
+
+// stop ends the load, and checks that each acknowledged row is there: those whose answer was lost may be.
+func (p *pooled) stop(ctx context.Context, c *harness.Cluster) {
+	GinkgoHelper()
+	p.end()
+	p.done.Wait()
+	var rows int
+	text, err := client(ctx, c).QueryPod(ctx, status(ctx, c).Primary,
+		fmt.Sprintf("SELECT COUNT(*) FROM app.t WHERE n >= %d AND v <= 1", p.from))
+	Expect(err).NotTo(HaveOccurred())
+	_, err = fmt.Sscan(text, &rows)
+	Expect(err).NotTo(HaveOccurred())
+	failures := 0
+	for _, n := range p.failed {
+		failures += n
+	}
+	progress("%d rows acknowledged, %d there, %d failed, longest gap %s: %v", p.acknowledged, rows, failures,
+		p.longest.Round(time.Millisecond), p.failed)
+	Expect(rows).To(And(BeNumerically(">=", p.acknowledged), BeNumerically("<=", p.acknowledged+failures)))
+}
