@@ -124,3 +124,30 @@ func TestSummaryAddsUp(t *testing.T) {
 		t.Errorf("%+v", to.Pools)
 	}
 }
+
+// TestEncryptedAsFarAsItIsAsked: a node that no statement is sent to is not to be proved, and a cluster that takes
+// plaintext asks no proxy to refuse it.
+func TestEncryptedAsFarAsItIsAsked(t *testing.T) {
+	f := facts()
+	f.Cluster.Status.Operation = &v1alpha1.OperationStatus{Target: "shop-1"}
+	s, _ := State(f)
+	now := time.Now()
+	fact := agentapi.ChannelFact{Observed: agentapi.ObservedTLS, Verified: true, PlaintextRefused: true, CheckedAt: now}
+	report := &agentapi.ProxyReport{Revision: s.Revision, Frontend: fact}
+	for _, n := range s.Nodes {
+		report.Nodes = append(report.Nodes, agentapi.ProxyPool{Name: n.Name, Backend: fact})
+	}
+	report.Nodes[1].Backend = agentapi.ChannelFact{Problem: "it is down"}
+	pods := []Pod{{Name: "a", Report: report}}
+	if got := Encrypted(f.Cluster, s, pods, now); !got.True {
+		t.Errorf("with a node that is drained: %+v", got)
+	}
+	report.Frontend.PlaintextRefused = false
+	if got := Encrypted(f.Cluster, s, pods, now); got.Reason != v1alpha1.ReasonPlaintextAccepted {
+		t.Errorf("with plaintext: %+v", got)
+	}
+	f.Cluster.Spec.TLS.Clients = v1alpha1.TLSPreferred
+	if got := Encrypted(f.Cluster, s, pods, now); !got.True {
+		t.Errorf("of a cluster that takes plaintext: %+v", got)
+	}
+}
