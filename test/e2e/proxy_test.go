@@ -4,18 +4,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -115,79 +112,6 @@ var _ = Describe("A pooling proxy", Ordered, Label(Slow), func() {
 		Expect(err).NotTo(HaveOccurred())
 		readAfterWrite(ctx, c, app, proxy.Name, reader)
 	}, SpecTimeout(4*time.Minute))
-
-	It("sends no write twice when it is killed inside a COMMIT", func(ctx SpecContext) {
-		killedInCommit(ctx, c, app, proxy)
-	}, SpecTimeout(5*time.Minute))
-
-	It("reads from no node that accepts connections and is not Synced", func(ctx SpecContext) {
-		reader, err := c.Replica(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(onNode(ctx, c, reader, "SET GLOBAL wsrep_desync = ON")).To(Succeed())
-		began := time.Now()
-		awaitRole(ctx, proxy, reader, "Drained")
-		progress("a desynced node has left the readers after %s", time.Since(began).Round(100*time.Millisecond))
-		Expect(onNode(ctx, c, reader, "SET GLOBAL wsrep_desync = OFF")).To(Succeed())
-		awaitRole(ctx, proxy, reader, "Reader")
-	}, SpecTimeout(3*time.Minute))
-
-	It("does not hold up the restart of a node when its agent hangs, and is named", func(ctx SpecContext) {
-		pods := proxyPods(ctx, proxy)
-		Expect(c.Pods().Signal(ctx, pods[0], "agent", syscall.SIGSTOP)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { _ = c.Pods().Signal(ctx, pods[0], "agent", syscall.SIGCONT) })
-		reader, err := c.Replica(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		began := time.Now()
-		request(ctx, c, v1alpha1.AnnotationRestart, reader)
-		eventually(ctx, func(o Gomega) {
-			o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(proxy), proxy)).To(Succeed())
-			ready := meta.FindStatusCondition(proxy.Status.Conditions, v1alpha1.ConditionReady)
-			o.Expect(ready.Message).To(ContainSubstring(pods[0]))
-		})
-		awaitRestarted(ctx, c)
-		progress("a node was restarted within %s, with a proxy that hangs", time.Since(began).Round(time.Second))
-		Expect(c.Pods().Signal(ctx, pods[0], "agent", syscall.SIGCONT)).To(Succeed())
-		awaitProxy(ctx, proxy)
-	}, SpecTimeout(6*time.Minute))
-
-	It("goes on when its state is damaged, next to another proxy whose image is not ProxySQL", func(ctx SpecContext) {
-		other := &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: proxy.Namespace, Name: "other"},
-			Spec: v1alpha1.GaleraProxySpec{ClusterRef: proxy.Spec.ClusterRef, Replicas: 1, Image: imageOf(ctx, c)}}
-		Expect(kube.Create(ctx, other)).To(Succeed())
-		state := &corev1.Secret{}
-		Expect(kube.Get(ctx, ctrlclient.ObjectKey{Namespace: proxy.Namespace, Name: proxy.Name + "-proxy"}, state)).
-			To(Succeed())
-		damaged := state.DeepCopy()
-		damaged.Data["state.json"] = damaged.Data["state.json"][:100]
-		Expect(kube.Patch(ctx, damaged, ctrlclient.MergeFrom(state))).To(Succeed())
-		eventually(ctx, func(o Gomega) {
-			o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(state), state)).To(Succeed())
-			_, err := agentapi.DecodeProxyState(state.Data["state.json"])
-			o.Expect(err).NotTo(HaveOccurred())
-			o.Expect(app.Exec(ctx, proxy.Name, "SELECT 1")).To(Succeed())
-			o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(other), other)).To(Succeed())
-			ready := meta.FindStatusCondition(other.Status.Conditions, v1alpha1.ConditionReady)
-			o.Expect(ready).NotTo(BeNil())
-			o.Expect(ready.Reason + ready.Message).To(And(ContainSubstring(v1alpha1.ReasonProxyFailing),
-				ContainSubstring("starting ProxySQL")))
-		})
-		was := other.DeepCopy()
-		other.Spec.Image = proxyImage
-		Expect(kube.Patch(ctx, other, ctrlclient.MergeFrom(was))).To(Succeed())
-		awaitProxy(ctx, other)
-		awaitProxy(ctx, proxy)
-		Expect(app.Exec(ctx, other.Name, "SELECT 1")).To(Succeed())
-	}, SpecTimeout(5*time.Minute))
-
-	It("names the cluster that was deleted", func(ctx SpecContext) {
-		Expect(c.Delete(ctx)).To(Succeed())
-		eventually(ctx, func(o Gomega) {
-			o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(proxy), proxy)).To(Succeed())
-			ready := meta.FindStatusCondition(proxy.Status.Conditions, v1alpha1.ConditionReady)
-			o.Expect(ready.Reason).To(Equal(v1alpha1.ReasonClusterNotFound))
-			o.Expect(meta.IsStatusConditionTrue(proxy.Status.Conditions, v1alpha1.ConditionEncrypted)).To(BeFalse())
-		})
-	}, SpecTimeout(4*time.Minute))
 })
 
 // awaitProxy waits until a proxy takes clients, and proves its encryption.
@@ -224,15 +148,6 @@ func awaitRestarted(ctx context.Context, c *harness.Cluster) {
 		}
 		return false, "it is not recorded", nil
 	})).To(Succeed())
-}
-
-// awaitRole waits until a node has a role among the pools of a proxy.
-func awaitRole(ctx context.Context, p *v1alpha1.GaleraProxy, node, role string) {
-	GinkgoHelper()
-	eventually(ctx, func(o Gomega) {
-		o.Expect(kube.Get(ctx, ctrlclient.ObjectKeyFromObject(p), p)).To(Succeed())
-		o.Expect(p.Status.Pools).To(ContainElement(And(HaveField("Name", node), HaveField("Role", role))))
-	})
 }
 
 // request asks for an operation by an annotation.
