@@ -86,6 +86,7 @@ func TestBenchmarkThroughAMissingGaleraProxy(t *testing.T) {
 		return meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
 	}
 	b := s.waitFor("the proxy to be missed", func(b *v1alpha1.GaleraBenchmark) bool {
+		s.collect() // the accounts are applied meanwhile
 		c := stalled(b)
 		return c != nil && c.Status == metav1.ConditionTrue
 	})
