@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -70,7 +71,7 @@ func TestMonitoringIsAdmitted(t *testing.T) {
 		t.Error("it was installed without the CRDs of the Prometheus operator")
 	}
 	_, err := envtest.InstallCRDs(restConfig, envtest.CRDInstallOptions{Paths: []string{prometheusOperatorCRDs(t)},
-		ErrorIfPathMissing: true})
+		ErrorIfPathMissing: true, MaxTime: 2 * time.Minute})
 	must(t, err)
 	helmOn(t, monitored, "upgrade", "--install", name, folder, "--create-namespace", "--values", "-")
 	out, err := helm("", "get", "manifest", name, "--namespace", namespace)
