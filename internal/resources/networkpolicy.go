@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,6 +56,9 @@ func NetworkPolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Networ
 func egress(c *v1alpha1.GaleraCluster) []networkingv1.NetworkPolicyEgressRule {
 	nodes := []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}}
 	out := []networkingv1.NetworkPolicyEgressRule{toDNS(), {To: nodes}}
+	if from := c.Source(); from != nil && !independent(c) {
+		out = append(out, toSource(from))
+	}
 	if to := c.Spec.NetworkPolicy.DeepCopy().EgressTo; len(to) > 0 { // an empty list would be everything
 		out = append(out, networkingv1.NetworkPolicyEgressRule{To: to})
 	}
@@ -84,6 +88,21 @@ func JobsPolicy(c *v1alpha1.GaleraCluster) *networkingv1.NetworkPolicy {
 			},
 		},
 	}
+}
+
+func independent(c *v1alpha1.GaleraCluster) bool {
+	return c.Status.Replication != nil && c.Status.Replication.Role == v1alpha1.RoleIndependent
+}
+
+// toSource is the server that the nodes follow. A policy has no names: with one, its port may be dialled anywhere.
+func toSource(from *v1alpha1.BootstrapExternal) networkingv1.NetworkPolicyEgressRule {
+	out := networkingv1.NetworkPolicyEgressRule{Ports: policyPorts(from.Port)}
+	if addr, err := netip.ParseAddr(from.Host); err == nil {
+		addr = addr.Unmap().WithZone("")
+		out.To = []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{
+			CIDR: netip.PrefixFrom(addr, addr.BitLen()).String()}}}
+	}
+	return out
 }
 
 func toDNS() networkingv1.NetworkPolicyEgressRule {

@@ -92,3 +92,39 @@ func TestHold(t *testing.T) {
 		}
 	}
 }
+
+// TestEgressToSource: the nodes of a cluster that follows may connect to the source, and to nothing else for that. With
+// an address it is that one, with a name its port. It ends with the cutover.
+func TestEgressToSource(t *testing.T) {
+	for name, tc := range map[string]struct{ host, role, want string }{
+		"a name":              {"db.example.com", v1alpha1.RoleFollower, "3307 anywhere"},
+		"an address":          {"192.0.2.7", v1alpha1.RoleFollower, "3307 192.0.2.7/32"},
+		"an address of IPv6":  {"2001:db8::7", "", "3307 2001:db8::7/128"},
+		"it is independent":   {"192.0.2.7", v1alpha1.RoleIndependent, ""},
+		"it follows no other": {"", "", ""},
+	} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Name, c.Namespace = "shop", "demo"
+		c.Spec.NetworkPolicy.RestrictEgress = true
+		if tc.host != "" {
+			c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: tc.host, Port: 3307,
+				Follow: true}}
+		}
+		if tc.role != "" {
+			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: tc.role}
+		}
+		got := ""
+		for _, rule := range NetworkPolicy(c, Options{}).Spec.Egress {
+			if len(rule.Ports) != 1 || rule.Ports[0].Port.IntValue() != 3307 {
+				continue
+			}
+			got = "3307 anywhere"
+			if len(rule.To) == 1 {
+				got = "3307 " + rule.To[0].IPBlock.CIDR
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
