@@ -80,5 +80,5 @@ func TestPluginWithAnOlderOperator(t *testing.T) {
 	root.SetArgs([]string{"status", "shop", "-n", "old", "--kubeconfig", kubeconfigOf(t, config)})
 	g.Expect(root.ExecuteContext(ctx)).To(Succeed(), said.String())
 	g.Expect(out.String()).To(And(ContainSubstring("old/shop"),
-		MatchRegexp(`GaleraDatabases:\s+this Kubernetes does not know the kind`)))
+		MatchRegexp(`GaleraProxies:\s+this Kubernetes does not know the kind`)))
 }
