@@ -1,6 +1,9 @@
 package proxy
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,5 +47,22 @@ func TestMetrics(t *testing.T) {
 	s.Mode = agentapi.ProxyReadOnly
 	if strings.Contains(f.text(), "\ngalera_proxy_has_writer ") {
 		t.Error("a proxy for reads has no writer to miss")
+	}
+}
+
+// TestDashboardShowsExportedMetrics: every metric of proxies in the dashboard is one that they serve.
+func TestDashboardShowsExportedMetrics(t *testing.T) {
+	text, err := os.ReadFile("../../../config/grafana/cluster.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := regexp.MustCompile(`\b(galera_proxy_[a-z_]+)\{`).FindAllStringSubmatch(string(text), -1)
+	if len(used) == 0 {
+		t.Error("the dashboard shows none")
+	}
+	for _, m := range used {
+		if !slices.ContainsFunc(Families(), func(f Family) bool { return f.Name == m[1] }) {
+			t.Errorf("no proxy serves %s", m[1])
+		}
 	}
 }

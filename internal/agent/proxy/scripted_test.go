@@ -95,9 +95,10 @@ func TestPools(t *testing.T) {
 		"it is drained":                 {[]string{"OFFLINE_SOFT", "OFFLINE_SOFT"}, "OFFLINE_SOFT"},
 	} {
 		s := &scripted{rows: map[string][][]string{"stats_mysql_connection_pool": {
-			{"10.0.0.1", tc.groups[0], "1", "2", "10", "3"}, {"10.0.0.1", tc.groups[1], "4", "5", "20", "6"}}}}
+			{"10.0.0.1", tc.groups[0], "1", "2", "10", "3", "7"},
+			{"10.0.0.1", tc.groups[1], "4", "5", "20", "6", "8"}}}}
 		pools, err := running(t, s).admin.pools(t.Context())
-		want := agentapi.ProxyPool{Status: tc.want, Used: 5, Free: 7, Queries: 30, Errors: 9}
+		want := agentapi.ProxyPool{Status: tc.want, Used: 5, Free: 7, Queries: 30, Errors: 9, Opened: 15}
 		if err != nil || pools["10.0.0.1"] != want {
 			t.Errorf("%s: %+v %v", name, pools, err)
 		}
