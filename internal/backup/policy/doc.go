@@ -25,13 +25,19 @@ type Base struct {
 	Time time.Time
 }
 
-// from is the earliest time that a base and what follows lead to. h is the segment that holds its last transaction, or
-// one before it.
-func (b Base) from(h binlog.Head) time.Time {
-	if h.Unreadable != "" || h.Empty() || !atOrAfter(b.GTID, h.First) {
-		return b.Time
+// from is the earliest time that a base and what follows lead to. heads are the segment that holds its last transaction,
+// or one before it, and the one before that, which may end another chain.
+func (b Base) from(heads ...binlog.Head) time.Time {
+	at := b.Time
+	for _, h := range heads {
+		switch {
+		case h.Unreadable != "":
+			at = binlog.Later(at, b.Time.Add(binlog.ClockSlack+1))
+		case !h.Empty() && atOrAfter(b.GTID, h.First):
+			at = binlog.Later(at, h.LastTime.Add(1))
+		}
 	}
-	return binlog.Later(b.Time, h.LastTime.Add(1))
+	return at
 }
 
 // why reports why a backup cannot be the base of anything, "" when it can.

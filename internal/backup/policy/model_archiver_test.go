@@ -326,7 +326,7 @@ func (w *world) store(a *archiver, s segment) bool {
 	switch {
 	case h.Begins:
 		a.view = w.view
-	case !h.Continues:
+	case !h.Continues || !w.viewed:
 		a.view = 0
 	}
 	a.known, a.at, a.through, a.unsure = w.now, *h, binlog.Later(a.through, h.Through), time.Time{}

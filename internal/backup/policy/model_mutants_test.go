@@ -38,6 +38,9 @@ var known = map[string][]event{
 	"a base is before a segment by number": {{1, 795, 508}, {13, 503, 633}, {24, 910, 538}, {24, 895, 860}, {3, 659, 310},
 		{12, 824, 72}, {24, 921, 826}, {14, 63, 261}, {0, 449, 620}, {6, 541, 918}, {8, 549, 964}, {24, 720, 937},
 		{7, 699, 102}, {9, 643, 243}},
+	// The node that is followed lacks the last transaction before a recovery, and gives its number to the next one.
+	"a view is known by its number in every line of history": {{0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0}, {17, 0, 4},
+		{0, 0, 0}, {3, 0, 15}, {8, 0, 0}},
 	// The backup that is relied on becomes an earlier one.
 	"a manifest is read once": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {12, 0, 0}, {20, 3, 0},
 		{20, 3, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 0, 0}, {19, 0, 0},
@@ -140,6 +143,7 @@ var mutants = map[string]func(d *decisions){
 	"nodes are asked by number alone":                           func(d *decisions) { d.bynumber = true },
 	"a node's last transaction is not compared":                 func(d *decisions) { d.unchecked = true },
 	"what a base holds is known by number alone":                func(d *decisions) { d.heedless = true },
+	"a view is known by its number in every line of history":    func(d *decisions) { d.viewed = true },
 	"the first number after a server's start is that of before": func(d *decisions) { d.first = unasked },
 	"a base of a later number is taken":                         func(d *decisions) { d.choose = chosenFrom(numbered) },
 	"a base of a later number is reported":                      func(d *decisions) { d.survey = surveyOf(numbered) },

@@ -139,6 +139,8 @@ func (w *world) retain() {
 	for _, b := range remove {
 		gone[b.Status.ID] = true
 	}
+	// Retention goes by what objects name: later data that have replaced those were not promised.
+	w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return gone[b.ID] && b.replaced })
 	w.keeps(fmt.Sprint("backups were removed: ", gone), func() {
 		w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return gone[b.ID] })
 		o.objects = slices.DeleteFunc(o.objects, func(b v1alpha1.GaleraBackup) bool { return gone[b.Status.ID] })

@@ -110,3 +110,22 @@ func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
 	}
 	return false
 }
+
+// numberOn is what a node numbers a transaction that is committed now.
+func (w *world) numberOn(n *node, t tx) uint64 {
+	if t.foreign {
+		return t.seq
+	}
+	return uint64(int64(t.seq) + n.ahead) //nolint:gosec // small
+}
+
+// counted is how far the last number in a node's binary log is ahead.
+func (w *world) counted(n *node) int64 {
+	last := int64(0)
+	for _, e := range n.log {
+		if !w.all[e.tx].foreign {
+			last = int64(e.seq) //nolint:gosec // small
+		}
+	}
+	return last - int64(w.seq) //nolint:gosec // small
+}

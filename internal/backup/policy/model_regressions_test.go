@@ -32,6 +32,9 @@ var regressions = map[string][]event{
 	"a backup holds a transaction whose client names a later time": {
 		{0, 150, 37}, {7, 677, 111}, {17, 204, 99}, {12, 51, 74}, {20, 635, 244}, {7, 230, 987}, {9, 518, 188},
 		{22, 476, 858}},
+	"a chain begins after a transaction whose client names a later time, and a backup holds it": {
+		{1, 371, 568}, {14, 914, 637}, {7, 866, 643}, {17, 500, 783}, {17, 867, 173}, {24, 578, 217}, {14, 0, 770},
+		{12, 454, 970}, {10, 536, 446}, {5, 99, 361}, {5, 883, 878}, {23, 609, 70}},
 	"a node counts on from its binary log, which lacks the last transaction": {
 		{24, 223, 476}, {7, 640, 57}, {15, 772, 289}, {2, 918, 470}, {14, 648, 208}, {24, 173, 172}, {12, 53, 930},
 		{3, 927, 651}, {5, 89, 35}, {15, 892, 930}, {1, 161, 217}, {25, 766, 168}, {6, 153, 697}},

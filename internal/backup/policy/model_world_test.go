@@ -47,8 +47,9 @@ type entry struct {
 // backup is a base, and what it holds.
 type backup struct {
 	policy.Base
-	named string // the ID in its manifest
-	txs   []int
+	named    string // the ID in its manifest
+	txs      []int
+	replaced bool // its data are later than its object names
 }
 
 // manifest is one as it was read, and when that was.
@@ -87,6 +88,8 @@ type decisions struct {
 	bynumber bool
 	// unchecked archivers go on from a node without a comparison of its last transaction.
 	unchecked bool
+	// viewed archivers take a view of the line of history before for the one of its number.
+	viewed bool
 	// heedless restores apply by number what a base lacks.
 	heedless bool
 	// remembering archivers remove what is needless by the manifests that they have read once.
@@ -195,7 +198,7 @@ func (w *world) recover(lost int) {
 		}
 		w.archivers[i].drop()
 	}
-	w.view++
+	w.view = 1 // the component that a bootstrap makes counts its views from one on
 	old := w.line()
 	keep := old.txs[:max(0, len(old.txs)-lost)]
 	next := history{txs: slices.Clone(keep)}
@@ -218,27 +221,11 @@ func (w *world) recover(lost int) {
 		n.file++
 		n.log = slices.DeleteFunc(n.log, func(e entry) bool { return !slices.Contains(keep, e.tx) })
 		n.purged = min(n.purged, len(n.log))
-		n.ahead = max(n.ahead, w.counted(n))
-	}
-}
-
-// numberOn is what a node numbers a transaction that is committed now.
-func (w *world) numberOn(n *node, t tx) uint64 {
-	if t.foreign {
-		return t.seq
-	}
-	return uint64(int64(t.seq) + n.ahead) //nolint:gosec // small
-}
-
-// counted is how far the last number in a node's binary log is ahead.
-func (w *world) counted(n *node) int64 {
-	last := int64(0)
-	for _, e := range n.log {
-		if !w.all[e.tx].foreign {
-			last = int64(e.seq) //nolint:gosec // small
+		if len(n.log) > 0 { // it counts on from there
+			n.ahead = w.counted(n)
 		}
+		w.skewed = w.skewed || n.ahead != 0
 	}
-	return last - int64(w.seq) //nolint:gosec // small
 }
 
 // restart has a node count on from its own binary log, which may lack the last transactions.
@@ -356,7 +343,7 @@ func (w *world) replace(which int) {
 		if id := w.makeBackup(which % 3); id != "" {
 			now := w.backups[len(w.backups)-1]
 			w.backups = w.backups[:len(w.backups)-1]
-			now.ID, now.named = w.backups[i].ID, w.backups[i].ID
+			now.ID, now.named, now.replaced = w.backups[i].ID, w.backups[i].ID, true
 			w.backups[i] = now
 			w.say("the backup %s was replaced by %s", now.ID, id)
 		}

@@ -54,7 +54,7 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 		return r, err
 	}
 	r.Chain = first.Number
-	if r.Base, r.From, r.Unfit, err = a.earliest(a.Numbers[i:], first, last, bases); err != nil {
+	if r.Base, r.From, r.Unfit, err = a.earliest(i, first, last, bases); err != nil {
 		return r, err
 	}
 	switch {
@@ -71,52 +71,54 @@ func Survey(a Archive, bases []Base) (r Report, err error) {
 	return r, nil
 }
 
-// earliest returns the earliest base that leads from the first to the last of some segments, and the earliest time that
-// is restored with it; or, with an empty ID for none, why the latest one does not.
-func (a Archive) earliest(numbers []uint64, first, last binlog.Head, bases []Base) (base Base, from time.Time,
+// earliest returns the earliest base that leads from a segment, the first one, to the last one, and the earliest time
+// that is restored with it; or, with an empty ID for none, why the latest one does not.
+func (a Archive) earliest(i int, first, last binlog.Head, bases []Base) (base Base, from time.Time,
 	latest Unfit, err error) {
 	bases = slices.SortedStableFunc(slices.Values(bases), func(x, y Base) int { return x.Time.Compare(y.Time) })
 	for _, b := range bases {
-		h, why, err := a.leads(numbers, first, last, b)
+		heads, why, err := a.leads(i, first, last, b)
 		switch {
 		case err != nil:
 			return Base{}, time.Time{}, Unfit{}, err
 		case why == "":
-			return b, b.from(h), Unfit{}, nil
+			return b, b.from(heads...), Unfit{}, nil
 		}
 		latest = Unfit{b.ID, why}
 	}
 	return Base{}, time.Time{}, latest, nil
 }
 
-// leads reports why a base does not lead from the first to the last of some segments, or the head of the segment that
-// it leads into.
-func (a Archive) leads(numbers []uint64, first, last binlog.Head, b Base) (h binlog.Head, why string, err error) {
+// leads reports why a base does not lead from the segment i, the first one, to the last one; or the heads of the segment
+// that it leads into, and of the one before.
+func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.Head, why string, err error) {
 	switch {
 	case b.why() != "":
-		return h, b.why(), nil
+		return nil, b.why(), nil
 	case !belongs(b, last):
-		return h, "it is not of the history that the archive has", nil
+		return nil, "it is not of the history that the archive has", nil
 	case !startsBefore(first, b):
-		return h, fmt.Sprintf("it ends at %s, before the archive begins at %s", b.GTID, first.Start()), nil
+		return nil, fmt.Sprintf("it ends at %s, before the archive begins at %s", b.GTID, first.Start()), nil
 	}
-	if h, err = a.segmentOf(numbers, b); err != nil {
-		return h, "", err
+	of, h, err := a.segmentOf(a.Numbers[i:], b)
+	if err != nil {
+		return nil, "", err
 	}
-	return h, ahead(h, b), nil
+	before, err := a.Head(a.Numbers[max(0, i+of-1)])
+	return []binlog.Head{before, h}, ahead(h, b), err
 }
 
-// segmentOf is the head of the segment that has the last transaction of a base, or of the last one.
-func (a Archive) segmentOf(numbers []uint64, b Base) (h binlog.Head, err error) {
-	i := sort.Search(len(numbers)-1, func(i int) bool {
+// segmentOf finds the segment that has the last transaction of a base, or the last one.
+func (a Archive) segmentOf(numbers []uint64, b Base) (i int, h binlog.Head, err error) {
+	i = sort.Search(len(numbers)-1, func(i int) bool {
 		h, e := a.Head(numbers[i])
 		err = cmp.Or(err, e)
 		return atOrAfter(h.Last, b.GTID)
 	})
-	if err != nil {
-		return h, err
+	if err == nil {
+		h, err = a.Head(numbers[i])
 	}
-	return a.Head(numbers[i])
+	return i, h, err
 }
 
 // joined leaves out a segment that the one after it does not follow: an archiver that was held up may have stored it in
@@ -211,7 +213,7 @@ func (c chain) kept(first binlog.Head, bases []Base, since time.Time) (keep Base
 	if keep.ID == "" {
 		return keep, nil
 	}
-	h, err := c.segmentOf(c.numbers, keep)
+	_, h, err := c.segmentOf(c.numbers, keep)
 	if err != nil || ahead(h, keep) == "" {
 		return keep, err
 	}
