@@ -142,6 +142,9 @@ func (c *Cut) Done(sum string) error {
 	if c.head.Checksum != sum {
 		return fmt.Errorf("the segment %s is another one than when the restore began", binlog.Name(c.head.Number))
 	}
+	if g := c.Target.GTID; g != (binlog.GTID{}) && c.Base.Follows(g) {
+		return unsuitable("the data of the backup hold the transaction %s, which is not before %s", c.Base, c.Target)
+	}
 	if g := c.Target.GTID; g != (binlog.GTID{}) && c.Last != g && c.held != g {
 		return fmt.Errorf("the archive has no transaction %s: the one before that number is %s", g, c.Last)
 	}

@@ -140,6 +140,23 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestHoldsMore: what was made with sql_log_bin=0 right before a backup is in its data, and may be in no later segment. A
+// restore up to the transaction that its manifest names would hold it.
+func TestHoldsMore(t *testing.T) {
+	for target, want := range map[uint64]string{12: "the data of the backup hold the transaction 0-1-14", 13: "the data",
+		14: ""} {
+		h := binlog.Head{Number: 2, Previous: gtid(11)}
+		c := &Cut{Base: gtid(14), Last: gtid(14), Target: binlog.Target{GTID: gtid(target)}}
+		if _, err := cut(t, c, h, [2]int{12, 10}); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Done("")
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%d: %v", target, err)
+		}
+	}
+}
+
 // TestOutlier: a transaction that names a time hours ahead moves the end no further than the archiver's clock allows.
 func TestOutlier(t *testing.T) {
 	h := binlog.Head{Number: 2, Previous: gtid(11), Times: binlog.Between(at(10), at(20), at(10))}
