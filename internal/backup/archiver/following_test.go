@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 )
 
 // following is a stream.
@@ -68,8 +69,11 @@ func (f *following) take() (binlog.Event, chan struct{}, error) {
 	if f.next < len(f.log) {
 		file = f.log[f.next].file
 	}
-	if !bytes.Equal(f.sent, f.format) || file != f.file { // first of all, and when the log is rotated
+	if !bytes.Equal(f.sent, f.format) || file != f.file { // first of all, and with each file
 		f.sent, f.file = f.format, file
+		if f.rotated[file] {
+			return binlogtest.Rotated(), nil, nil
+		}
 		return f.format, nil, nil
 	}
 	if f.next < len(f.log) {

@@ -125,6 +125,29 @@ func TestRightAfterARecovery(t *testing.T) {
 	}
 }
 
+// TestFirstOfARotatedLog: the donor of a full copy rotates its binary log. It numbers on as before: no other node has to
+// confirm the first transaction after that, and a hole next to it can be explained.
+func TestFirstOfARotatedLog(t *testing.T) {
+	play(t, func(w *world) {
+		w.commit(6, 7)
+		w.pass(3 * interval)
+		w.b.fail("it copies a's data")
+		w.c.fail("it copies a's data")
+		w.a.rotate()
+		w.commitNumbered(20, func(*server) uint64 { return 8 })
+		w.pass(2 * refusedTime)
+		w.expect("@5 6-7 8-8")
+		w.b.fail("")
+		w.c.fail("")
+		for _, s := range w.servers() {
+			s.rotate()
+		}
+		w.commitNumbered(30, func(*server) uint64 { return 10 })
+		w.pass(2 * refusedTime)
+		w.expect("@5 6-7 8-8 10-10")
+	})
+}
+
 // TestHoleBeforeAStart: what two nodes lack is a number of theirs. A server that was started may have another
 // transaction by the next one, and lack the one between.
 func TestHoleBeforeAStart(t *testing.T) {

@@ -52,8 +52,8 @@ func (r *reader) explain(ctx context.Context, next binlog.GTID) error {
 	return errors.New(v.Why)
 }
 
-// isNext asks the other nodes whether a transaction is the next one there, too. It is the first one of a file of the
-// binary log, which begins when a server is started, and the view has changed.
+// isNext asks the other nodes whether a transaction is the next one there, too. It is the first one that
+// was read after a server's start, and the view has changed.
 func (r *reader) isNext(ctx context.Context, t binlog.Transaction) error {
 	if r.unsure.after != r.last {
 		r.unsure = unsure{r.last, time.Now()}

@@ -22,7 +22,7 @@ type reader struct {
 	format binlog.Event
 	last   binlog.GTID // the last transaction that was read to its end
 	before binlog.GTID // the one before it
-	near   bool        // last was read from the file of the binary log that is read now
+	near   bool        // last was read here, and the server was not started since it wrote that
 	sum    string      // of the content of last, "" when it is not known
 	sure   bool        // last is known to be the transaction of that number on this node
 	seqno  int64       // of last, 0 when it is not known
@@ -145,7 +145,7 @@ func (r *reader) take(ctx context.Context, e binlog.Event) error {
 			}
 			r.drop()
 		}
-		r.format, r.near = e, false
+		r.format, r.near = e, r.near && !e.Starts()
 		return nil
 	case binlog.Outside:
 		return nil

@@ -155,7 +155,7 @@ func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) 
 type question struct {
 	last, next known
 	group      binlog.Grouper
-	near       bool // the last event of a transaction was that of last, in the same file
+	near       bool // the last event of a transaction was that of last, and the server was not started since
 	same       bool // last was seen, and has the same content
 }
 
@@ -165,7 +165,7 @@ func (q *question) see(e binlog.Event) (a policy.Answer, why string, ok bool) {
 	g := t.GTID
 	switch {
 	case err == nil && kind == binlog.Format:
-		q.near = false
+		q.near = q.near && !e.Starts()
 	case err != nil || g.Domain != q.last.Domain || g.Server != q.last.Server && kind != binlog.Begin:
 	case kind == binlog.Begin && g.Server == q.last.Server && g.Seq <= q.last.Seq:
 		q.near = g == q.last.GTID
@@ -179,7 +179,7 @@ func (q *question) see(e binlog.Event) (a policy.Answer, why string, ok bool) {
 	case kind == binlog.Begin && q.near:
 		return policy.Lacks, "", true
 	case kind == binlog.Begin:
-		return policy.Purged, "its binary log was begun anew in between", true
+		return policy.Purged, "its server was started in between", true
 	case kind == binlog.End && g == q.last.GTID && t.Sum != q.last.sum:
 		return policy.Differs, "", true
 	case kind == binlog.End && g == q.last.GTID:

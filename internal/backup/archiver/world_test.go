@@ -225,6 +225,7 @@ type server struct {
 	silent  bool          // it gives no event
 	slow    time.Duration // what it needs for each event
 	file    int           // of the binary log that is written
+	rotated map[int]bool  // files that do not begin with a start of the server
 	lines   []binlog.Line
 	view    string
 	changed chan struct{}
@@ -240,7 +241,7 @@ type logged struct {
 
 func newServer(host string) *server {
 	return &server{host: host, format: binlogtest.FormatDescription(), changed: make(chan struct{}),
-		lines: []binlog.Line{line("a", 0)}}
+		lines: []binlog.Line{line("a", 0)}, rotated: map[int]bool{}}
 }
 
 func line(id string, start int64) binlog.Line {
@@ -249,6 +250,14 @@ func line(id string, start int64) binlog.Line {
 
 // restart has the server begin another file of its binary log.
 func (s *server) restart() { s.do(func() { s.file++ }) }
+
+// rotate has the server go on in another file of its binary log.
+func (s *server) rotate() {
+	s.do(func() {
+		s.file++
+		s.rotated[s.file] = true
+	})
+}
 
 // recovered has all servers go on in another line of history.
 func (w *world) recovered(lines ...binlog.Line) {

@@ -70,6 +70,13 @@ func (e Event) Time() time.Time { return time.Unix(int64(binary.LittleEndian.Uin
 // IsFormat reports whether the event describes the format of those that follow.
 func (e Event) IsFormat() bool { return e.kind() == typeFormat }
 
+// Starts reports whether a server was started before it wrote the events after a format description. The description of
+// a log that was only rotated has no time of its creation. One that is too short reports it, too.
+func (e Event) Starts() bool {
+	const created = headerSize + 2 + 50 // after the versions of the format and of the server
+	return len(e) < created+4+1 || binary.LittleEndian.Uint32(e[created:]) != 0
+}
+
 // Sums reports whether the events after a format description carry checksums: the byte before its own says so.
 func (e Event) Sums() bool { return len(e) > headerSize+sumSize && e[len(e)-sumSize-1] == 1 }
 

@@ -18,8 +18,7 @@ const (
 	Unknown Answer = iota
 	// Lacks reports that the two transactions on both sides are neighbours in one of its binary logs.
 	Lacks
-	// Purged reports that it does not have what follows any more, or that its server was started, or its log rotated, in
-	// between.
+	// Purged reports that it does not have what follows any more, or that its server was started in between.
 	Purged
 	// Has reports that it has a transaction of the hole.
 	Has

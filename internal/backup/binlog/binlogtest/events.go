@@ -32,8 +32,15 @@ func Event(kind byte, server, second uint32, body ...byte) []byte {
 	return e
 }
 
-// FormatDescription reports whether checksums follow.
-func FormatDescription() []byte { return Event(Format, 1, 1, 4, 0, 1) }
+// FormatDescription begins the binary log of a server that was started. Checksums follow.
+func FormatDescription() []byte { return described(1) }
+
+// Rotated begins a file of the binary log of a server that was not started in between.
+func Rotated() []byte { return described(0) }
+
+func described(created byte) []byte {
+	return Event(Format, 1, 1, append([]byte{4, 0}, append(make([]byte, 50), created, 0, 0, 0, 19, 1)...)...)
+}
 
 // Begin is the first event of the transaction DOMAIN-SERVER-SEQ.
 func Begin(domain, server uint32, seq uint64, second uint32, flags byte) []byte {
