@@ -117,12 +117,46 @@ func TestReplaced(t *testing.T) {
 		s.report(t) // what is before b9 is needless from now on
 		time.Sleep(doomedTime + time.Minute)
 		backup(t, a, manifest.Manifest{ID: "b9", GTID: "0-1-12", CompletedAt: now.Add(-time.Hour - time.Minute)})
-		s.bases.next = 3 // it is not its turn
+		s.bases.turn = "b3" // it is not its turn
 		s.report(t)
 		if left, _ := a.list(t.Context(), a.dir+"/"); len(left) != 5 {
 			t.Errorf("left are %v", left)
 		}
 	})
+}
+
+// TestBasesInTurn: every manifest is asked for in turn, whatever is added and removed meanwhile: what is never asked for
+// again keeps segments for ever.
+func TestBasesInTurn(t *testing.T) {
+	var b bases
+	ids, seen := []string{"b0", "b1", "b2", "b3", "b4", "b5", "b6"}, map[string]bool{}
+	for i := range len(ids) { // one is made each time, and the oldest one is removed
+		for _, id := range b.due(ids) {
+			seen[id] = true
+		}
+		ids = append(ids[1:], fmt.Sprint("c", i))
+	}
+	for _, id := range []string{"b4", "b5", "b6"} {
+		if !seen[id] {
+			t.Errorf("%s is not asked for: %v", id, seen)
+		}
+	}
+	if due := b.due(nil); len(due) > 0 {
+		t.Errorf("of none: %v", due)
+	}
+	many := make([]string, 3000)
+	for i := range many {
+		many[i] = fmt.Sprintf("m%04d", i)
+	}
+	clear(seen)
+	for range 1440 {
+		for _, id := range b.due(many) {
+			seen[id] = true
+		}
+	}
+	if len(seen) != len(many) {
+		t.Errorf("%d of %d are asked for within a day", len(seen), len(many))
+	}
 }
 
 // TestNextBaseWasReplaced: a backup that is to be reported in the place of one that is gone is read again first.
@@ -144,7 +178,7 @@ func TestNextBaseWasReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-2", CompletedAt: now.Add(-8 * time.Hour)})
-		s.bases.next = 0 // it is not its turn
+		s.bases.turn = "b1" // it is not its turn
 		if r := s.report(t); r.Base == "b1" {
 			t.Errorf("it is reported as it was: %+v", r)
 		}

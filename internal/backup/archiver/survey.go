@@ -254,7 +254,7 @@ type bases struct {
 	*archive
 	known    map[string]manifestOf
 	reported string
-	next     int
+	turn     string // the one that was asked for last in turn
 }
 
 // manifestOf is a manifest that was read, or why it could not be.
@@ -272,12 +272,11 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 		return nil, "", err
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == binlog.Directory })
-	some := 1 + len(ids)/int(24*time.Hour/idleEvery)
-	b.next += some
+	due := b.due(ids)
 	known := map[string]manifestOf{}
-	for i, id := range ids {
+	for _, id := range ids {
 		m, ok := b.known[id]
-		if turn := (i + len(ids) - b.next%len(ids)) % len(ids); !ok || id == b.reported || turn < some {
+		if !ok || id == b.reported || slices.Contains(due, id) {
 			if m, ok, err = b.ask(ctx, id); err != nil {
 				return nil, "", err
 			}
@@ -295,6 +294,17 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 	}
 	b.known = known
 	return out, unread, nil
+}
+
+// due returns some backups in turn: those after the last ones by name, whatever was added or removed meanwhile.
+func (b *bases) due(ids []string) (out []string) {
+	some := min(len(ids), 1+len(ids)/int(24*time.Hour/idleEvery))
+	after, _ := slices.BinarySearch(ids, b.turn+"\x00")
+	for k := range some {
+		b.turn = ids[(after+k)%len(ids)]
+		out = append(out, b.turn)
+	}
+	return out
 }
 
 // read returns when the manifest was read that was not read for the longest time, now for none.
