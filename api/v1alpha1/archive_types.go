@@ -79,6 +79,10 @@ type ArchiveStatus struct {
 	// makes up for it.
 	// +optional
 	Gap string `json:"gap,omitempty"`
+	// alignedAt is when the nodes, which had numbered transactions differently, were last given one number. They get
+	// another one an hour later at the earliest.
+	// +optional
+	AlignedAt *metav1.Time `json:"alignedAt,omitempty"`
 	// reason of the message, one of the reasons of the condition PointInTimeRecoverable.
 	// +optional
 	Reason string `json:"reason,omitempty"`

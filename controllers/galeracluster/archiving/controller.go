@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,8 +62,10 @@ type Reconciler struct {
 	Calls *calls.Calls[string, string, task.Archived]
 	// Aligning asks primaries to have all nodes count GTIDs from one number on.
 	Aligning *calls.Calls[observe.Target, agentapi.Alignment, agentapi.AlignmentResult]
-	Agents   *observe.Agents
-	Events   events.EventRecorder
+	Agents   interface {
+		Target(cluster types.NamespacedName, pod string) (observe.Target, bool)
+	}
+	Events events.EventRecorder
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -105,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.makeBase(ctx, c, ask)
 	}
 	if align, _ := archival.Align(f); align {
-		err = errors.Join(err, r.align(ctx, c, *f.Archived.Skew))
+		err = errors.Join(err, r.align(ctx, next, *f.Archived.Skew))
 	}
 	return retry.Pass(askInterval, err)
 }
@@ -132,6 +135,9 @@ func (r *Reconciler) align(ctx context.Context, c *v1alpha1.GaleraCluster, skew 
 	case done.Number > 0:
 		r.Events.Eventf(c, nil, corev1.EventTypeNormal, v1alpha1.ReasonNumbersAligned, "AlignNumbers",
 			"the nodes numbered transactions differently (%s): all of them count from %d on now", skew.Why, done.Number)
+		next := c.DeepCopy()
+		next.Status.Backup.AlignedAt = &metav1.Time{Time: r.Now()}
+		return r.Status().Update(ctx, next) // the agent does not do it twice for what was seen before
 	}
 	return nil
 }

@@ -2,12 +2,18 @@ package archival
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
+
+// alignInterval is how long nodes keep a number that they were given. Each one leaves a gap in the numbers, and may cost
+// a full backup.
+const alignInterval = time.Hour
 
 // Align returns whether the nodes are to count GTIDs from one number on, because they number transactions differently,
 // and otherwise why that waits; "" when nothing is to be done. All nodes must have been compared, and be Synced: one
@@ -27,6 +33,11 @@ func Align(f Facts) (align bool, why string) {
 		if m.NodeState != string(galera.NodeSynced) || m.ComponentState != string(galera.ComponentPrimary) {
 			return false, "waiting for " + m.Name + " to be Synced"
 		}
+	}
+	if b := c.Status.Backup; b != nil && b.AlignedAt != nil && f.Now.Sub(b.AlignedAt.Time) < alignInterval {
+		return false, fmt.Sprintf("they were given one number at %s, and get another one at %s: a node may be started again "+
+			"and again after transactions with sql_log_bin=0", clock(b.AlignedAt),
+			clock(&metav1.Time{Time: b.AlignedAt.Add(alignInterval)}))
 	}
 	return true, "the primary gives all of them one number"
 }

@@ -3,12 +3,18 @@ package archival
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
+
+// given has the nodes given one number so long ago.
+func given(f *Facts, ago time.Duration) {
+	f.Cluster.Status.Backup = &v1alpha1.ArchiveStatus{AlignedAt: new(metav1.NewTime(f.Now.Add(-ago)))}
+}
 
 // TestAlign: nodes get one number only while all of them are Synced and were compared, and what waits is said.
 func TestAlign(t *testing.T) {
@@ -22,10 +28,12 @@ func TestAlign(t *testing.T) {
 		"the archiver is away": {func(f *Facts) { f.Archived = nil }, false, ""},
 		"the cluster is not Ready": {func(f *Facts) { f.Cluster.Status.Conditions[0].Status = metav1.ConditionFalse }, false,
 			"to be Ready"},
-		"it has no primary":        {func(f *Facts) { f.Cluster.Status.Primary = "" }, false, "to be Ready"},
-		"a node was not compared":  {func(f *Facts) { f.Archived.Skew.Nodes = 2 }, false, "2 of 3 nodes are known"},
-		"a node is joining":        {func(f *Facts) { f.Cluster.Status.Members[2].NodeState = "Joining" }, false, "shop-2"},
-		"a node has lost the rest": {func(f *Facts) { f.Cluster.Status.Members[1].ComponentState = "" }, false, "shop-1"},
+		"it has no primary":               {func(f *Facts) { f.Cluster.Status.Primary = "" }, false, "to be Ready"},
+		"a node was not compared":         {func(f *Facts) { f.Archived.Skew.Nodes = 2 }, false, "2 of 3 nodes are known"},
+		"a node is joining":               {func(f *Facts) { f.Cluster.Status.Members[2].NodeState = "Joining" }, false, "shop-2"},
+		"they were given one a while ago": {func(f *Facts) { given(f, alignInterval) }, true, "gives all of them one number"},
+		"they were given one just now":    {func(f *Facts) { given(f, alignInterval-time.Second) }, false, "get another one at"},
+		"a node has lost the rest":        {func(f *Facts) { f.Cluster.Status.Members[1].ComponentState = "" }, false, "shop-1"},
 	} {
 		f := with()
 		f.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
