@@ -98,6 +98,28 @@ func TestCheckWithoutRight(t *testing.T) {
 	}
 }
 
+// TestCheckReadsBack: a store that gives something else than was written is refused.
+func TestCheckReadsBack(t *testing.T) {
+	for _, altered := range []bool{false, true} {
+		f := storetest.NewFake(t, func(r *http.Request, body []byte, _ bool) (int, string) {
+			if altered && r.Method == http.MethodPut && len(body) > 0 {
+				body[0] ^= 1
+			}
+			return 0, ""
+		})
+		bucket, err := store.OpenWith(t.Context(), f.Store, f.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = check(t.Context(), bucket, task.Check{SingleWriter: true})
+		var why failure
+		if altered != (errors.As(err, &why) && why.reason == task.ReasonStoreRefused) || !altered && err != nil {
+			t.Errorf("altered %v: %v", altered, err)
+		}
+		_ = bucket.Close()
+	}
+}
+
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // write stores the manifest of a backup.
