@@ -88,3 +88,16 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestRefuses: what passes by itself is no refusal of a definition, so that a copy is tried again.
+func TestRefuses(t *testing.T) {
+	for number, want := range map[uint16]bool{1005: true, 1050: true, 1064: true, 1142: true, 1273: true,
+		1021: false, 1047: false, 1053: false, 1114: false, 1205: false, 1213: false, 1290: false, 1317: false, 1927: false} {
+		if is := refuses(fmt.Errorf("x: %w", &mysql.MySQLError{Number: number})); is != want {
+			t.Errorf("%d: %t", number, is)
+		}
+	}
+	if refuses(mysql.ErrInvalidConn) {
+		t.Error("a broken connection is a refusal")
+	}
+}

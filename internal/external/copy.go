@@ -170,10 +170,20 @@ func create(ctx context.Context, conn *sql.Conn, o Object) error {
 		return err
 	}
 	_, err := conn.ExecContext(ctx, o.Create)
-	if err != nil && !DiskFull(err) && code(err) != 0 {
+	if err != nil && refuses(err) {
 		return fmt.Errorf("%w: %s: %w", ErrRefused, o, err)
 	}
 	return err
+}
+
+// refuses reports whether an error is about a statement, and not about the state that the server is in: it has left the
+// Primary component, is being stopped, does not take writes, or has ended the statement for another one.
+func refuses(err error) bool {
+	switch code(err) {
+	case 0, errDiskFull, errTableFull, 1047, 1053, errLockWait, 1213, 1290, 1317, 1927:
+		return false
+	}
+	return true
 }
 
 // part is what one connection copies at a time.
