@@ -42,7 +42,7 @@ func load(ctx context.Context, t task.Load, p places) (task.Result, error) {
 	done, err := beginLoad(ctx, to, s)
 	if done != nil && err == nil {
 		say("an attempt before has loaded all of %s", s)
-		return loadedResult(t, *done, task.Restored{}), nil
+		return loadedResult(t, *done), nil
 	}
 	if err == nil {
 		err = to.Free(ctx, s, []string{t.As})
@@ -64,22 +64,28 @@ func load(ctx context.Context, t task.Load, p places) (task.Result, error) {
 		return task.Result{}, err
 	}
 	defer end()
-	taken, err := tables.Take(ctx, source, s, t.Through, tables.Round(int(t.Attempt), 0))
+	of := loadName(t.Attempt)
+	taken, err := tables.Take(ctx, source, s, t.Through, tables.Round(of, 0))
 	if err != nil {
 		return task.Result{}, loadError(err)
 	}
 	if err := fitsCluster(p, taken.Bytes, t.VolumeBytes); err != nil {
 		return task.Result{}, err
 	}
-	l, err := loadRounds(ctx, t, to, source, taken)
+	l, err := loadRounds(ctx, t, of, to, source, taken, *r.Restored)
 	if err != nil {
 		return task.Result{}, loadError(err)
 	}
-	return loadedResult(t, l, *r.Restored), nil
+	return loadedResult(t, l), nil
 }
 
-func loadedResult(t task.Load, l tables.Loaded, r task.Restored) task.Result {
-	return task.Result{Loaded: &task.Loaded{ID: t.ID, Tables: l.Tables, Rows: l.Rows, GTID: r.GTID, Late: r.Late,
+// loadName is that of this process's load in the names of tables.
+func loadName(attempt int32) string {
+	return fmt.Sprintf("%d_%s", attempt, strings.ToLower(rand.Text()[:8]))
+}
+
+func loadedResult(t task.Load, l tables.Loaded) task.Result {
+	return task.Result{Loaded: &task.Loaded{ID: t.ID, Tables: l.Tables, Rows: l.Rows, GTID: l.GTID, Late: l.Late,
 		LeftOut: brief(l.LeftOut)}}
 }
 
@@ -110,8 +116,8 @@ func beginLoad(ctx context.Context, to tables.Target, s tables.Selection) (done 
 }
 
 // loadRounds loads and compares until it has succeeded, and gives the tables their names.
-func loadRounds(ctx context.Context, t task.Load, to tables.Target, source *sql.DB, taken tables.Taken) (
-	l tables.Loaded, err error) {
+func loadRounds(ctx context.Context, t task.Load, of string, to tables.Target, source *sql.DB, taken tables.Taken,
+	from task.Restored) (l tables.Loaded, err error) {
 	s := tables.Selection{Database: t.Database, Table: t.Table, Into: t.Into, As: t.As}
 	began, said := time.Now(), time.Now()
 	progress := func(at external.Progress) {
@@ -123,6 +129,7 @@ func loadRounds(ctx context.Context, t task.Load, to tables.Target, source *sql.
 	for round := 1; ; round++ {
 		say("loading %d tables with about %d MiB", len(taken.Names), taken.Bytes>>20)
 		if l, err = to.Load(ctx, source, taken, progress); err == nil {
+			l.GTID, l.Late = from.GTID, from.Late // kept in the cluster: another attempt may report them
 			err = to.Publish(ctx, s, taken, l)
 		}
 		var broken external.SourceError
@@ -133,7 +140,7 @@ func loadRounds(ctx context.Context, t task.Load, to tables.Target, source *sql.
 		if done, err := to.Begin(ctx, s); err == nil && done != nil {
 			return *done, nil
 		}
-		if err := taken.Again(ctx, source, t.Through, tables.Round(int(t.Attempt), round)); err != nil {
+		if err := taken.Again(ctx, source, t.Through, tables.Round(of, round)); err != nil {
 			return l, err
 		}
 	}

@@ -137,7 +137,7 @@ func TestTable(t *testing.T) {
 	if done, err := to.Begin(t.Context(), s); done != nil || err != nil {
 		t.Fatal(done, err)
 	}
-	taken := mustTake(t, source, s, Round(1, 0))
+	taken := mustTake(t, source, s, Round("1", 0))
 	if _, err := to.Load(t.Context(), source, taken, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestTable(t *testing.T) {
 		t.Fatalf("before it is complete there is %v", got)
 	}
 	given := taken
-	if err := taken.Again(t.Context(), source, through, Round(2, 0)); err != nil {
+	if err := taken.Again(t.Context(), source, through, Round("2", 0)); err != nil {
 		t.Fatal(err)
 	}
 	l, err := to.Load(t.Context(), source, taken, nil)
@@ -207,7 +207,7 @@ func TestDatabase(t *testing.T) {
 	if err := to.Free(t.Context(), s, nil); err != nil {
 		t.Fatal(err)
 	}
-	taken := mustTake(t, source, s, Round(1, 0))
+	taken := mustTake(t, source, s, Round("1", 0))
 	left := []string{"view dear", "sequence numbers", "trigger counting", "foreign key orders.person", "procedure nothing"}
 	if !slices.Equal(taken.Names, []string{"counted", "customers", "orders"}) || !slices.Equal(taken.LeftOut, left) {
 		t.Fatal(taken.Names, taken.LeftOut)

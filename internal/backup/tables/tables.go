@@ -55,6 +55,9 @@ type Loaded struct {
 	Rows   int64 `json:"rows"`
 	// LeftOut names what belongs to the tables and is not loaded.
 	LeftOut []string `json:"leftOut,omitempty"`
+	// GTID is the last transaction that the source has applied, Late how many later ones name a time before the target.
+	GTID string `json:"gtid,omitempty"`
+	Late int    `json:"late,omitempty"`
 }
 
 // Taken are tables of the source, which it has under the names of a round.
@@ -69,8 +72,9 @@ type Taken struct {
 // table is the name of a table while it is loaded.
 func table(round string, i int) string { return fmt.Sprintf("%s_%d", round, i) }
 
-// Round is how a round of an attempt calls its tables.
-func Round(attempt, number int) string { return fmt.Sprintf("r%d_%d", attempt, number) }
+// Round is how a round of a load calls its tables. No two processes have the same load, not even of one attempt: a Job
+// that is deleted is made again under its name.
+func Round(load string, number int) string { return fmt.Sprintf("r%s_%d", load, number) }
 
 // Take puts the tables into a database of the source, which is a copy that nothing else uses, under the names of a
 // round, and without what the target could not have: triggers, and foreign keys to tables that are not loaded.
