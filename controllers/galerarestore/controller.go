@@ -163,7 +163,7 @@ func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
 			return err
 		}
 		if err == nil && !metav1.IsControlledBy(have, f.Restore) {
-			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: fmt.Sprintf(
+			f.Stuck, f.Access = true, restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: fmt.Sprintf(
 				"the %s %s belongs to another owner: delete it, or this restore", kindOf(want), want.GetName())}
 			return nil
 		}
@@ -178,12 +178,24 @@ func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
 		case c.Status != metav1.ConditionTrue:
 			f.Taken = want.GetName() == targetName(f.Restore) &&
 				(c.Reason == v1alpha1.ReasonExistsAlready || c.Reason == v1alpha1.ReasonOwnedByAnother)
+			f.Stuck = lasting(c.Reason)
 			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing,
 				Message: "waiting for " + want.GetName() + ": " + c.Message}
 			return nil
 		}
 	}
 	return nil
+}
+
+// lasting reports whether an account or a database that is not Ready for a reason needs a person.
+func lasting(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonServerRefused, v1alpha1.ReasonPluginMissing, v1alpha1.ReasonGrantNotAllowed,
+		v1alpha1.ReasonNameTaken, v1alpha1.ReasonTLSUnavailable, v1alpha1.ReasonExistsAlready,
+		v1alpha1.ReasonOwnedByAnother:
+		return true
+	}
+	return false
 }
 
 func kindOf(o client.Object) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/status"
 )
 
@@ -36,6 +37,8 @@ type Facts struct {
 	Blocker restoration.Problem
 	// Access is what the account and the databases of the load lack, the zero value for nothing.
 	Access restoration.Problem
+	// Stuck reports whether a person has to do something about that.
+	Stuck bool
 	// Taken reports whether the new database belongs to another owner.
 	Taken bool
 	Job   outcome.Outcome // of the last attempt
@@ -172,7 +175,8 @@ func loading(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 		return failed(to, f, f.Job.Result)
 	case f.Taken:
 		return failed(to, f, task.Result{Fatal: true, Reason: v1alpha1.ReasonTargetExists, Error: fmt.Sprintf(
-			"the cluster has a database %s already", f.Restore.TargetDatabase())})
+			"the cluster has a database %s already, or the mark of one that was dropped: %s", f.Restore.TargetDatabase(),
+			f.Access.Message)})
 	}
 	d := waiting(to, f, Decision{Access: true, Load: f.Access.Reason == "", RequeueAfter: PollInterval})
 	switch {
@@ -180,7 +184,7 @@ func loading(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 		set(to, f, v1alpha1.ReasonRestoring, fmt.Sprintf("restoring the backup %s%s on a temporary volume, and loading %s",
 			to.ID, upTo(to.Replay), describe(f.Restore)), false)
 	case d.Access && f.Access.Reason != "" && !f.Job.Exists:
-		set(to, f, v1alpha1.ReasonAccessPreparing, f.Access.Message, false)
+		set(to, f, v1alpha1.ReasonAccessPreparing, f.Access.Message, f.Stuck)
 	}
 	return d
 }
@@ -208,6 +212,9 @@ func complete(to *v1alpha1.GaleraRestoreStatus, f Facts, l task.Loaded) {
 		describe(f.Restore), l.Rows, l.Tables, to.ID, upTo(to.Replay))
 	if r := to.Replay; r != nil {
 		r.Reached, r.Late = l.GTID, int64(l.Late)
+		if l.Late > 0 {
+			message += fmt.Sprintf("; %s with a time before that left out", galera.Count(l.Late, "later transaction"))
+		}
 	}
 	if len(l.LeftOut) > 0 {
 		message += "; not restored: " + strings.Join(l.LeftOut, ", ")
@@ -226,8 +233,9 @@ func failed(to *v1alpha1.GaleraRestoreStatus, f Facts, r task.Result) Decision {
 		to.Phase = v1alpha1.RestoreFailed
 		message := fmt.Sprintf("%s: the restore has failed, and nothing that was there was changed: %s. Correct the cause, and create "+
 			"another GaleraRestore", describe(f.Restore), r.Error)
-		if d := f.Restore.Spec.Database; d != nil && !f.Taken {
-			message += fmt.Sprintf("; if the database %s is there, it is empty: drop it", d.As)
+		if d := f.Restore.Spec.Database; d != nil && reason != v1alpha1.ReasonTargetExists {
+			message += fmt.Sprintf(" of this name when this one is deleted: it takes over the new database %s, if that is there",
+				d.As)
 		}
 		set(to, f, reason, message, true)
 		return Decision{RequeueAfter: time.Second}

@@ -104,6 +104,13 @@ func TestSteps(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	step(func(f *Facts) { f.Access = lacking }, Decision{Access: true}, v1alpha1.RestoreLoading, 2)
+	if meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
+		t.Fatalf("%+v", s)
+	}
+	step(func(f *Facts) { f.Access, f.Stuck = lacking, true }, Decision{Access: true}, v1alpha1.RestoreLoading, 2)
+	if !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
+		t.Fatalf("it waits for a person: %+v", s)
+	}
 	step(nil, Decision{Access: true, Load: true}, v1alpha1.RestoreLoading, 2)
 	step(func(f *Facts) { f.Job = outcome.Outcome{Exists: true} }, Decision{Access: true}, v1alpha1.RestoreLoading, 2)
 	other := ended(task.Result{Loaded: &task.Loaded{ID: "b2"}})
@@ -114,6 +121,7 @@ func TestSteps(t *testing.T) {
 	step(func(f *Facts) { f.Job = loaded }, Decision{}, v1alpha1.RestoreCompleted, 3)
 	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete)
 	if c.Status != metav1.ConditionTrue || s.Rows != 7 || s.Replay.Reached != "0-1-9" || s.Replay.Late != 2 ||
+		!strings.Contains(c.Message, "2 later transactions with a time before that left out") ||
 		!strings.Contains(c.Message, "not restored: trigger x") || s.CompletedAt == nil {
 		t.Fatalf("%+v", s)
 	}
@@ -146,6 +154,22 @@ func TestFailures(t *testing.T) {
 		if failed := s.Phase == v1alpha1.RestoreFailed; failed != (tc.tries > 0) || failed && s.Failures != tc.tries ||
 			reason(s) != tc.want || failed != meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionStalled) {
 			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+// TestFailedDatabase: what is said of the new database never has anyone drop one with data. Its mark stays, so that a
+// restore of another name would be refused.
+func TestFailedDatabase(t *testing.T) {
+	for reason, takenOver := range map[string]bool{v1alpha1.ReasonTargetExists: false, v1alpha1.ReasonTableRefused: true} {
+		s := v1alpha1.GaleraRestoreStatus{Phase: v1alpha1.RestoreLoading, ID: "b1", Attempts: 2}
+		Decide(&s, facts(func(f *Facts) {
+			f.Restore.Spec.Table, f.Restore.Spec.Database = nil, &v1alpha1.RestoreDatabase{Name: "shop", As: "x"}
+			f.Job = ended(task.Result{Error: "why", Fatal: true, Reason: reason})
+		}))
+		m := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete).Message
+		if strings.Contains(m, "takes over the new database x") != takenOver || strings.Contains(m, "drop") {
+			t.Errorf("%s: %s", reason, m)
 		}
 	}
 }
