@@ -101,7 +101,7 @@ type RestoreSource struct {
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=64
-// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['mysql', 'sys', 'information_schema', 'performance_schema', 'lost+found']) && !self.lowerAscii().startsWith('galera_operator') && !self.startsWith('#mysql50#')",message="this database is the server's or the operator's own: choose another name"
+// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['mysql', 'sys', 'information_schema', 'performance_schema', 'lost+found', '*']) && !self.lowerAscii().startsWith('galera_operator') && !self.startsWith('#mysql50#')",message="this database is the server's or the operator's own: choose another name"
 // +kubebuilder:validation:XValidation:rule="!self.endsWith(' ') && self.matches(r'^[^\\x00-\\x1f\\x7f\\x{10000}-\\x{10FFFF}]+$')",message="a name cannot end with a space, and cannot have control characters or characters beyond U+FFFF"
 type DatabaseName string
 

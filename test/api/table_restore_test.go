@@ -10,6 +10,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -39,6 +40,7 @@ func TestRestoreAdmission(t *testing.T) {
 		"a system database":      {`{` + from + `, database: {name: mysql, as: x}}`, "the server's or the operator's own"},
 		"into a system database": {`{` + from + `, table: {database: shop, name: t, into: MySQL, as: x}}`, "operator's own"},
 		"the operator's own":     {`{` + from + `, table: {database: galera_operator_restore_1, name: t, as: x}}`, "operator's own"},
+		"into every database":    {`{` + from + `, table: {database: shop, name: t, into: "*", as: x}}`, "operator's own"},
 		"a space at the end":     {`{` + from + `, table: {database: shop, name: t, as: "x "}}`, "cannot end with a space"},
 		"no new name":            {`{` + from + `, table: {database: shop, name: t}}`, "as: Required value"},
 		"no source": {`{clusterRef: {name: shop}, from: {identitySecretRef: {name: key}}, ` + table + `}`,
@@ -130,7 +132,8 @@ func TestRestoreOfATable(t *testing.T) {
 	must(t, kube.Create(ctx, theirs))
 	pass()
 	if c := restore.Status.Conditions; c[0].Reason != v1alpha1.ReasonAccessPreparing ||
-		!strings.Contains(c[0].Message, "GaleraDatabase lost-restore belongs to another owner") {
+		!strings.Contains(c[0].Message, "GaleraDatabase lost-restore belongs to another owner") ||
+		!meta.IsStatusConditionTrue(c, v1alpha1.ConditionStalled) {
 		t.Errorf("with another's database: %+v", c)
 	}
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(theirs), theirs)) // neither taken over nor deleted
