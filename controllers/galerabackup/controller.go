@@ -40,7 +40,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups/finalizers,verbs=update
-// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores;galerarestores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 
 // Finalizer holds a GaleraBackup with deletionPolicy Delete until its data are removed from the store.

@@ -49,7 +49,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	}
 	if by, err := r.inUse(ctx, b); by != "" || err != nil {
 		return taking.PollInterval, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(),
-			fmt.Sprintf("the cluster %s is being restored from it", by)))
+			fmt.Sprintf("the %s is being restored from it", by)))
 	}
 	seen, err := outcome.Of(ctx, r.Client, b, job.RemoveName(b), r.Now())
 	switch {
@@ -112,8 +112,8 @@ func (r *Reconciler) stop(ctx context.Context, b *v1alpha1.GaleraBackup) (runnin
 		client.PropagationPolicy(metav1.DeletePropagationForeground))
 }
 
-// inUse names a cluster whose volumes are being filled with the backup, "" for none. It may be in another namespace,
-// whose store is the same place: an ID is that of one backup everywhere.
+// inUse names a cluster whose volumes are being filled with the backup, or what loads tables of it, "" for none. It may
+// be in another namespace, whose store is the same place: an ID is that of one backup everywhere.
 func (r *Reconciler) inUse(ctx context.Context, b *v1alpha1.GaleraBackup) (string, error) {
 	var all v1alpha1.GaleraClusterList
 	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
@@ -123,13 +123,28 @@ func (r *Reconciler) inUse(ctx context.Context, b *v1alpha1.GaleraBackup) (strin
 		c := &all.Items[i]
 		if s := c.Status.Restore; s != nil && s.Phase == v1alpha1.RestoreRestoring && s.ID == b.Status.ID &&
 			c.DeletionTimestamp == nil {
-			if c.Namespace != b.Namespace {
-				return c.Namespace + "/" + c.Name, nil
-			}
-			return c.Name, nil
+			return named("cluster", c, b), nil
+		}
+	}
+	var tables v1alpha1.GaleraRestoreList
+	if err := r.List(ctx, &tables, client.UnsafeDisableDeepCopy); err != nil {
+		return "", err
+	}
+	for i := range tables.Items {
+		if o := &tables.Items[i]; o.Status.Phase == v1alpha1.RestoreLoading && o.Status.ID == b.Status.ID &&
+			o.DeletionTimestamp == nil {
+			return named("GaleraRestore", o, b), nil
 		}
 	}
 	return "", nil
+}
+
+// named is the kind and the name of an object, with its namespace if that is another one.
+func named(kind string, o client.Object, b *v1alpha1.GaleraBackup) string {
+	if o.GetNamespace() != b.Namespace {
+		return kind + " " + o.GetNamespace() + "/" + o.GetName()
+	}
+	return kind + " " + o.GetName()
 }
 
 // removalFailed reports why, and makes another attempt after a while.

@@ -11,7 +11,7 @@ import (
 )
 
 // TestInUse: a backup is not removed while any cluster is being restored from it, in whatever namespace, by a store of
-// whatever name.
+// whatever name, nor while tables of it are being loaded.
 func TestInUse(t *testing.T) {
 	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "b1"}}
 	b.Spec.StoreRef.Name, b.Status.ID = "minio", "20261124-1"
@@ -23,9 +23,9 @@ func TestInUse(t *testing.T) {
 		namespace, phase, id, store string
 		want                        string
 	}{
-		"here":                           {"demo", v1alpha1.RestoreRestoring, b.Status.ID, "minio", "back"},
-		"here, by another store":         {"demo", v1alpha1.RestoreRestoring, b.Status.ID, "same-bucket", "back"},
-		"elsewhere":                      {"other", v1alpha1.RestoreRestoring, b.Status.ID, "backups", "other/back"},
+		"here":                           {"demo", v1alpha1.RestoreRestoring, b.Status.ID, "minio", "cluster back"},
+		"here, by another store":         {"demo", v1alpha1.RestoreRestoring, b.Status.ID, "same-bucket", "cluster back"},
+		"elsewhere":                      {"other", v1alpha1.RestoreRestoring, b.Status.ID, "backups", "cluster other/back"},
 		"from another backup":            {"demo", v1alpha1.RestoreRestoring, "20261124-2", "minio", ""},
 		"it was, and the data are there": {"demo", v1alpha1.RestoreCompleted, b.Status.ID, "minio", ""},
 	} {
@@ -34,6 +34,15 @@ func TestInUse(t *testing.T) {
 		r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(into).Build()}
 		if by, err := r.inUse(t.Context(), b); by != c.want || err != nil {
 			t.Errorf("%s: %q, %v", name, by, err)
+		}
+	}
+	for phase, want := range map[string]string{v1alpha1.RestoreLoading: "GaleraRestore lost", v1alpha1.RestorePending: "",
+		v1alpha1.RestoreCompleted: "", v1alpha1.RestoreFailed: ""} {
+		o := &v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "lost"}}
+		o.Status.Phase, o.Status.ID = phase, b.Status.ID
+		r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(o).Build()}
+		if by, err := r.inUse(t.Context(), b); by != want || err != nil {
+			t.Errorf("tables of it, %s: %q, %v", phase, by, err)
 		}
 	}
 }
