@@ -36,7 +36,10 @@ func TestDrained(t *testing.T) {
 			p.Terminating, p.Report.Nodes[1].Used = true, 1
 		}, true},
 		"it ends, and does not answer": {func(p *Pod) { p.Terminating, p.Report = true, nil }, true},
-		"it has forgotten the node":    {func(p *Pod) { p.Report.Nodes = p.Report.Nodes[:1] }, false},
+		"it could not ask its ProxySQL": {func(p *Pod) {
+			p.Report.Nodes, p.Report.Problem = nil, "the admin interface does not answer"
+		}, true},
+		"it has forgotten the node": {func(p *Pod) { p.Report.Nodes = p.Report.Nodes[:1] }, false},
 	} {
 		p := v1alpha1.GaleraProxy{}
 		p.Spec.ClusterRef.Name = "shop"

@@ -209,6 +209,14 @@ func TestVerdicts(t *testing.T) {
 			v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
 		"an old proof of a node": {func(p []Pod) []Pod { p[0].Report.Nodes[1].Backend.CheckedAt = now.Add(-time.Hour); return p },
 			v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
+		"a node in use that a pod does not know": {func(p []Pod) []Pod {
+			p[1].Report.Nodes = p[1].Report.Nodes[:2]
+			return p
+		}, v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
+		"a pod that could not ask its ProxySQL": {func(p []Pod) []Pod {
+			p[1].Report.Nodes, p[1].Report.Problem = nil, "the admin interface does not answer"
+			return p
+		}, v1alpha1.ReasonProxyFailing, v1alpha1.ReasonNotYetProved},
 		"a node that was not asked": {func(p []Pod) []Pod { p[1].Report.Nodes[0].Backend.Observed = ""; return p },
 			v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
 	} {

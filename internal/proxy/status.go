@@ -104,10 +104,12 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod, now
 			return Condition{Reason: v1alpha1.ReasonPlaintextAccepted,
 				Message: "the pod " + pod.Name + " was not seen to refuse a login without TLS"}
 		}
-		for _, n := range pod.Report.Nodes {
-			back := n.Backend
+		for _, n := range s.Nodes {
+			if !n.Writer && !n.Reader {
+				continue
+			}
+			back := backend(pod.Report, n.Name)
 			switch {
-			case !serves(s, n.Name):
 			case back.Observed == agentapi.ObservedPlaintext || back.Observed == agentapi.ObservedMixed:
 				return Condition{Reason: v1alpha1.ReasonPlaintextAccepted, Message: "the node " + n.Name +
 					" offers the pod " + pod.Name + " no TLS: connections to it are closed before their first statement"}
@@ -124,13 +126,14 @@ func Encrypted(c *v1alpha1.GaleraCluster, s agentapi.ProxyState, pods []Pod, now
 			"TLS before its first statement"}
 }
 
-func serves(s agentapi.ProxyState, name string) bool {
-	for _, n := range s.Nodes {
-		if n.Name == name {
-			return n.Writer || n.Reader
+// backend is what a pod has found at a node: nothing when it does not know the node.
+func backend(r *agentapi.ProxyReport, node string) agentapi.ChannelFact {
+	for _, n := range r.Nodes {
+		if n.Name == node {
+			return n.Backend
 		}
 	}
-	return false
+	return agentapi.ChannelFact{}
 }
 
 // Summary sums up what pods report.
@@ -230,13 +233,13 @@ const (
 )
 
 // drained reports whether every pod has loaded a state in which a node takes no new statements, and has no connection
-// to it in use. A pod that does not answer may have some.
+// to it in use. A pod that does not answer may have some, and so may one that could not ask its ProxySQL.
 func drained(node string, s agentapi.ProxyState, pods []Pod) bool {
 	for _, pod := range pods {
 		switch {
 		case !pod.Running:
 			continue
-		case pod.Report == nil, pod.Report.Revision != s.Revision:
+		case pod.Report == nil, pod.Report.Problem != "", pod.Report.Revision != s.Revision:
 			return false
 		}
 		for _, n := range pod.Report.Nodes {
