@@ -77,6 +77,8 @@ type Reconciler struct {
 
 	mu    sync.Mutex
 	asked map[types.NamespacedName][]observe.Target
+	// answers are the last ones of the pods that are asked.
+	answers map[observe.Target]answer
 	// newest is the newest revision that a pod knows, and written when the status was written last.
 	newest  map[types.NamespacedName]int64
 	written map[types.NamespacedName]time.Time

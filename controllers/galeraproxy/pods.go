@@ -2,6 +2,7 @@ package galeraproxy
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -46,17 +47,41 @@ func (r *Reconciler) ask(ctx context.Context, p *v1alpha1.GaleraProxy, s *agenta
 	for i, t := range targets {
 		all.Go(func() {
 			by := calls.By{Cluster: client.ObjectKey{Namespace: p.Namespace, Name: t.Pod}, Object: client.ObjectKeyFromObject(p)}
-			if report, err := r.Calls.Ask(ctx, by, t, s); err != nil {
-				out[i].Silent = err.Error()
-			} else {
-				out[i].Report = &report
-			}
+			report, err := r.Calls.Ask(ctx, by, t, s)
+			out[i].Report, out[i].Silent = r.heard(t, report, err)
 		})
 	}
 	all.Wait()
 	r.follow(client.ObjectKeyFromObject(p), slices.Collect(maps.Values(targets)))
 	r.learn(client.ObjectKeyFromObject(p), out)
 	return out, nil
+}
+
+// answer is the last one of a pod: its report, or why there is none.
+type answer struct {
+	report *agentapi.ProxyReport
+	silent string
+}
+
+// heard returns what is known of a pod after it was asked. An answer that has not arrived yet changes nothing until it
+// is late, and from then on says the same each time: conditions are written from it.
+func (r *Reconciler) heard(t observe.Target, report agentapi.ProxyReport, err error) (*agentapi.ProxyReport, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, asked := r.answers[t]
+	switch {
+	case err == nil:
+		known = answer{report: &report}
+	case !errors.Is(err, calls.ErrPending):
+		known = answer{silent: err.Error()}
+	case !asked || known.report != nil && !calls.Quiet(err):
+		known = answer{silent: calls.ErrPending.Error()}
+	}
+	if r.answers == nil {
+		r.answers = map[observe.Target]answer{}
+	}
+	r.answers[t] = known
+	return known.report, known.silent
 }
 
 // learn remembers the newest revision that a pod knows: the next one has to be above it.
@@ -93,6 +118,7 @@ func (r *Reconciler) follow(key types.NamespacedName, targets []observe.Target) 
 	for _, t := range r.asked[key] {
 		if !slices.Contains(targets, t) {
 			r.Forget(t)
+			delete(r.answers, t)
 		}
 	}
 	delete(r.asked, key)

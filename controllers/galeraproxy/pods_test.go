@@ -2,6 +2,7 @@ package galeraproxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
@@ -68,4 +70,63 @@ func TestPodsAreAskedAtOnce(t *testing.T) {
 			t.Errorf("the pods know the revision %d", got)
 		}
 	})
+}
+
+// TestALateAnswerSaysTheSameEachTime: conditions are written from what is known of a pod, and the cluster's follow. An
+// answer that has not arrived yet is no change, one that is late is one, and a pod that stays away is no further one.
+func TestALateAnswerSaysTheSameEachTime(t *testing.T) {
+	target := observe.Target{Pod: "pool-7d4-0"}
+	pending := func(since int) error {
+		if since < 5 {
+			return calls.ErrPending
+		}
+		return fmt.Errorf("%w, %ds after it was asked for", calls.ErrPending, since)
+	}
+	r := &Reconciler{Forget: func(observe.Target) {}}
+	if report, silent := r.heard(target, agentapi.ProxyReport{}, pending(0)); report != nil || silent == "" {
+		t.Error("a pod that has never answered", report, silent)
+	}
+	for _, err := range []error{nil, pending(1), pending(4)} {
+		if report, _ := r.heard(target, agentapi.ProxyReport{Revision: 7}, err); report == nil || report.Revision != 7 {
+			t.Errorf("%v: %+v", err, report)
+		}
+	}
+	report, late := r.heard(target, agentapi.ProxyReport{}, pending(5))
+	if report != nil || late == "" {
+		t.Error("a late answer", report, late)
+	}
+	for _, err := range []error{pending(6), pending(29), pending(0)} {
+		if report, silent := r.heard(target, agentapi.ProxyReport{}, err); report != nil || silent != late {
+			t.Errorf("%v: %q", err, silent)
+		}
+	}
+	gone := errors.New("dial tcp: i/o timeout")
+	for _, err := range []error{gone, pending(0), pending(6), gone} {
+		if report, silent := r.heard(target, agentapi.ProxyReport{}, err); report != nil || silent != gone.Error() {
+			t.Errorf("%v: %q", err, silent)
+		}
+	}
+	key := client.ObjectKey{Name: "pool"}
+	r.follow(key, []observe.Target{target})
+	if r.follow(key, nil); len(r.answers) > 0 {
+		t.Error("a pod that is gone is remembered")
+	}
+}
+
+// TestAStepOfAnOperationIsFollowed: which nodes are about to stop changes with it.
+func TestAStepOfAnOperationIsFollowed(t *testing.T) {
+	cluster := func(op v1alpha1.OperationStatus) *v1alpha1.GaleraCluster {
+		return &v1alpha1.GaleraCluster{Status: v1alpha1.GaleraClusterStatus{Operation: &op}}
+	}
+	before := v1alpha1.OperationStatus{Type: "SwitchTLS", Step: "Rolling", Target: "shop-0"}
+	step, kind := before, before
+	step.Step, kind.Type = v1alpha1.SwitchRebootstrap, "Hibernate"
+	for _, op := range []v1alpha1.OperationStatus{step, kind} {
+		if !moves.Update(event.UpdateEvent{ObjectOld: cluster(before), ObjectNew: cluster(op)}) {
+			t.Errorf("%+v is not followed", op)
+		}
+	}
+	if moves.Update(event.UpdateEvent{ObjectOld: cluster(before), ObjectNew: cluster(before)}) {
+		t.Error("what has not changed is followed")
+	}
 }

@@ -51,7 +51,7 @@ var moves = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 // roles are what readers are chosen by.
 func roles(c *v1alpha1.GaleraCluster) (out []string) {
 	if op := c.Status.Operation; op != nil {
-		out = append(out, op.Target)
+		out = append(out, op.Type, op.Step, op.Target)
 	}
 	for _, m := range c.Status.Members {
 		out = append(out, m.Name, m.NodeState, m.ComponentState, m.Version)
