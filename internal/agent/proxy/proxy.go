@@ -29,6 +29,8 @@ const (
 	pace = time.Second
 	// proveInterval is how often the ports are proved.
 	proveInterval = 15 * time.Second
+	// unprovedInterval is the pause while nothing is known of a node in use.
+	unprovedInterval = 2 * time.Second
 	// startTimeout is what ProxySQL gets to open its admin interface, and to listen for clients after PROXYSQL START; it
 	// needs some milliseconds for each.
 	startTimeout = 10 * time.Second
@@ -64,6 +66,7 @@ type proxy struct {
 	wanted   *agentapi.ProxyState
 	material certs.Material
 	report   agentapi.ProxyReport
+	proofs   proofs
 	draining bool
 	// stepped is closed, and replaced, at the end of each step.
 	stepped chan struct{}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,9 +17,9 @@ import (
 // observe asks ProxySQL, and proves the ports from time to time. problem is why the state is not in effect.
 func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport {
 	p.mu.Lock()
-	s, before := p.wanted, p.report
+	s, before, proofs := p.wanted, p.report, p.proofs
 	p.mu.Unlock()
-	r := agentapi.ProxyReport{Version: before.Version, Frontend: before.Frontend}
+	r := agentapi.ProxyReport{Version: before.Version, Frontend: proofs.frontend}
 	if s != nil {
 		r.Known = s.Revision
 	}
@@ -48,19 +47,42 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 	}
 	for _, n := range s.Nodes {
 		pool := pools[n.Address]
-		pool.Name = n.Name
-		if i := slices.IndexFunc(before.Nodes, func(b agentapi.ProxyPool) bool { return b.Name == n.Name }); i >= 0 {
-			pool.Backend = before.Nodes[i].Backend
-		}
+		pool.Name, pool.Backend = n.Name, proofs.nodes[port{n.Address, n.ServerName}]
 		r.Nodes = append(r.Nodes, pool)
 	}
 	p.exportMetrics(ctx)
 	p.boundDigests(ctx)
-	if p.started && time.Since(p.provedAt) > proveInterval {
+	if p.started && !proofs.going && time.Since(p.provedAt) > proofs.interval(s) {
 		p.provedAt = time.Now()
-		p.prove(ctx, s, &r)
+		p.mu.Lock()
+		p.proofs.going = true
+		p.mu.Unlock()
+		go p.prove(ctx, s)
 	}
 	return r
+}
+
+// port is a node's, by its address and the name that its certificate has to have.
+type port struct{ address, name string }
+
+// proofs are what handshakes have found last. They are made beside the loop: a node that does not answer must not keep
+// it from loading the state without that node.
+type proofs struct {
+	frontend agentapi.ChannelFact
+	nodes    map[port]agentapi.ChannelFact
+	going    bool
+}
+
+// interval is the pause between two proofs: a short one while nothing is known of a node in use, which may have just
+// begun to serve.
+func (p proofs) interval(s *agentapi.ProxyState) time.Duration {
+	for _, n := range s.Nodes {
+		observed := p.nodes[port{n.Address, n.ServerName}].Observed
+		if (n.Writer || n.Reader) && (observed == "" || observed == agentapi.ObservedUnknown) {
+			return unprovedInterval
+		}
+	}
+	return proveInterval
 }
 
 // exportMetrics keeps what Prometheus is answered.
@@ -95,21 +117,33 @@ func (p *proxy) boundDigests(ctx context.Context) {
 
 // prove asks each node's port, and the proxy's own, for TLS, and verifies the certificates by CA and name. ProxySQL
 // itself verifies the CA alone.
-func (p *proxy) prove(ctx context.Context, s *agentapi.ProxyState, r *agentapi.ProxyReport) {
+func (p *proxy) prove(ctx context.Context, s *agentapi.ProxyState) {
 	ctx, cancel := context.WithTimeout(ctx, proveInterval/3)
 	defer cancel()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(s.CA))
+	facts := make([]agentapi.ChannelFact, len(s.Nodes))
 	var all sync.WaitGroup
 	for i, n := range s.Nodes {
 		all.Go(func() {
-			r.Nodes[i].Backend = certs.ClientsTLS(ctx, net.JoinHostPort(n.Address, "3306"),
+			facts[i] = certs.ClientsTLS(ctx, net.JoinHostPort(n.Address, "3306"),
 				certs.Credentials{Roots: roots, Name: n.ServerName})
 		})
 	}
 	own := ownAddress(p.Address)
-	r.Frontend = certs.ClientsTLS(ctx, own, certs.Credentials{Roots: roots})
+	frontend := certs.ClientsTLS(ctx, own, certs.Credentials{Roots: roots})
 	accepted, err := certs.ClientsPlain(ctx, own)
-	r.Frontend.PlaintextRefused = err == nil && !accepted
+	frontend.PlaintextRefused = err == nil && !accepted
 	all.Wait()
+	nodes := map[port]agentapi.ChannelFact{}
+	for i, n := range s.Nodes {
+		nodes[port{n.Address, n.ServerName}] = facts[i]
+	}
+	p.mu.Lock()
+	p.proofs = proofs{frontend: frontend, nodes: nodes}
+	p.mu.Unlock()
+	select { // it is reported at once
+	case p.kick <- struct{}{}:
+	default:
+	}
 }

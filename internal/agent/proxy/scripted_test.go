@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -175,6 +176,47 @@ func TestARequestIsAnsweredOnceItsStateIsLoaded(t *testing.T) {
 	}
 	if got := p.settled(t.Context(), 3); got.Revision != 2 {
 		t.Errorf("a state that is not loaded is answered with %d", got.Revision)
+	}
+}
+
+// TestASilentNodeHoldsUpNoState: a node that takes connections and says nothing, as one on a lost host or one that
+// hangs, is proved beside the loop. What is known of a node is that of its address.
+func TestASilentNodeHoldsUpNoState(t *testing.T) {
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.77:3306")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = silent.Close() }()
+	p := running(t, &scripted{})
+	s := state()
+	for i := range s.Nodes {
+		s.Nodes[i].Address = "127.0.0.77"
+	}
+	p.take(s)
+	began := time.Now()
+	p.turn(t.Context(), nil)
+	s.Revision++
+	p.take(s)
+	p.turn(t.Context(), nil)
+	if p.report.Revision != s.Revision || time.Since(began) > time.Second {
+		t.Errorf("the state %d is in effect after %s", p.report.Revision, time.Since(began))
+	}
+	n := s.Nodes[0]
+	at := port{n.Address, n.ServerName}
+	for _, tc := range []struct {
+		observed string
+		want     time.Duration
+	}{{"", unprovedInterval}, {agentapi.ObservedUnknown, unprovedInterval}, {agentapi.ObservedTLS, proveInterval},
+		{agentapi.ObservedPlaintext, proveInterval}} {
+		known := proofs{nodes: map[port]agentapi.ChannelFact{at: {Observed: tc.observed}}}
+		if got := known.interval(&agentapi.ProxyState{Nodes: []agentapi.ProxyNode{n}}); got != tc.want {
+			t.Errorf("%q: proved again after %s", tc.observed, got)
+		}
+	}
+	n.Address = "10.9.9.9"
+	known := proofs{nodes: map[port]agentapi.ChannelFact{at: {Observed: agentapi.ObservedTLS}}}
+	if known.interval(&agentapi.ProxyState{Nodes: []agentapi.ProxyNode{n}}) != unprovedInterval {
+		t.Error("the proof of an earlier address counts")
 	}
 }
 
