@@ -140,6 +140,7 @@ func (a *agent) onExit(proc *mariadbd.Process) {
 	a.group.Set(api.PaceWaiting)
 	go mariadbd.KillOrphans(&a.table)
 	a.run.CountEnd(run, exit, orderly, a.joiner.Exited())
+	a.follow.Exited(run.Leaving())
 	a.commands.Exited(run.Order, exit)
 	if !run.Served && !run.MustTerminate && !run.GivenUp && !orderly {
 		if certain, possible := mariadbd.SettingsToBlame(exit); possible {

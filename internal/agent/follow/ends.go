@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// trialFile is the name of the file in platform.Places.State.
+	// trialFile is the name of the file in platform.Places.Run: nothing in the loop waits for the volume.
 	trialFile = "channel.json"
 	// trialTime is how long a server has to run with the channel until its end is not the channel's doing.
 	trialTime = 5 * time.Minute
 )
 
-// trial is what is known of a channel's beginning. It is kept on the volume before the channel is opened: an agent that
-// ends together with its server is to find it.
+// trial is what is known of a channel's beginning. It is kept, where it outlives the container, before the channel is
+// opened: an agent that ends together with its server is to find it.
 type trial struct {
 	agentapi.ChannelEnds
 	// Open reports whether the channel was opened at the position, and nothing was applied since.
@@ -143,6 +143,6 @@ func (r *Follower) pause(now time.Time) (wait time.Duration, ends int) {
 // warn logs that a trial could not be kept: an end would be counted that is not the channel's, or not counted.
 func (r *Follower) warn(err error) {
 	if err != nil {
-		r.loop.Logger.Warn("how the channel began cannot be kept on the volume", "error", err)
+		r.loop.Logger.Warn("how the channel began cannot be kept", "error", err)
 	}
 }

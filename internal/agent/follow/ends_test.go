@@ -1,10 +1,14 @@
 package follow
 
 import (
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/eventloop"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 // TestTrials: a server that ends as soon as its channel was opened is counted, also by the next agent, until the channel
@@ -87,5 +91,33 @@ func TestTrialsWait(t *testing.T) {
 		if got, _ := r.wait(tc.position, tc.others, now.Add(tc.at)); got != tc.want {
 			t.Errorf("%d: %s, want %s", i, got, tc.want)
 		}
+	}
+}
+
+// TestTrialsNeedNoVolume: the loop, and an agent that starts, wait for no volume that does not answer, as this FIFO does
+// not: what is known of the channel is kept elsewhere.
+func TestTrialsNeedNoVolume(t *testing.T) {
+	places := platform.Places{State: t.TempDir(), Run: t.TempDir()}
+	for _, name := range []string{trialFile, trialFile + ".new"} {
+		if err := syscall.Mkfifo(filepath.Join(places.State, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened := make(chan *Follower, 1)
+	go func() {
+		f := New(eventloop.Loop{}, places, "n-0", silent{}, Dependencies{})
+		f.warn(f.trials.begin("0-1-7", time.Now()))
+		opened <- f
+	}()
+	select {
+	case f := <-opened:
+		if f.Exited(false); !openTrials(places.Run).Open {
+			t.Error("the end of a server is not counted")
+		}
+		if f.Exited(true); openTrials(places.Run).Open {
+			t.Error("the end of a server that was stopped is counted")
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the volume is waited for")
 	}
 }

@@ -89,7 +89,7 @@ type Follower struct {
 // New returns a Follower for the member called self.
 func New(loop eventloop.Loop, places platform.Places, self string, server Server, deps Dependencies) *Follower {
 	r := &Follower{Dependencies: deps, server: server, places: places, self: self, loop: loop,
-		trials: openTrials(places.State)}
+		trials: openTrials(places.Run)}
 	r.gate = process.NewGate(loop, deps.Run, deps.Group, process.Task{Name: "channel", Asked: r.asked,
 		Published: func() string { return deps.Published().Channel }, StateOf: r.stateOf,
 		Open: r.open(), Close: server.Close, Turned: func() { r.next = time.Time{} }})
@@ -108,6 +108,13 @@ func (r *Follower) Began() {
 func (r *Follower) TakenOver() {
 	r.gate.TakenOver()
 	r.warn(r.trials.takenOver(time.Now()))
+}
+
+// Exited is called when the server has ended, leaving when it was stopped: that is not the channel's doing.
+func (r *Follower) Exited(leaving bool) {
+	if leaving {
+		r.warn(r.trials.closed())
+	}
 }
 
 // LostPrimary is called when the server has left the Primary component, if only for a moment.
