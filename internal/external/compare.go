@@ -103,10 +103,7 @@ func (c *copier) compareObjects(ctx context.Context) error {
 
 // missing returns what another inventory lacks: tables with the same columns, views, routines and triggers.
 func (inv Inventory) missing(have Inventory) (out []string) {
-	tables := make(map[string][]Column, len(have.Tables))
-	for _, t := range have.Tables {
-		tables[t.quoted()] = t.Columns
-	}
+	tables := have.columns()
 	for _, t := range inv.Tables {
 		if columns, found := tables[t.quoted()]; !found || !slices.Equal(t.Columns, columns) {
 			out = append(out, fmt.Sprintf("the table %s is missing, or has other columns", t))
@@ -126,6 +123,15 @@ func (inv Inventory) missing(have Inventory) (out []string) {
 				out = append(out, fmt.Sprintf("the %s %s is missing", kind.name, o))
 			}
 		}
+	}
+	return out
+}
+
+// columns are those of each table, by its quoted name.
+func (inv Inventory) columns() map[string][]Column {
+	out := make(map[string][]Column, len(inv.Tables))
+	for _, t := range inv.Tables {
+		out[t.quoted()] = t.Columns
 	}
 	return out
 }

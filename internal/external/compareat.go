@@ -40,19 +40,19 @@ func Compare(ctx context.Context, source *sql.DB, targets map[string]*sql.DB, co
 	if err := standing(ctx, targets, out.GTID); err != nil {
 		return out, err
 	}
+	tables := c.inventory.Tables
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
-		lacks, err := c.inventory.unlike(ctx, targets[name])
+		have, err := inventoryOf(ctx, targets[name])
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", name, err)
 		}
-		for _, d := range lacks {
+		for _, d := range c.inventory.differs(have) {
 			out.Differences = append(out.Differences, name+": "+d)
 		}
+		tables = have.alike(tables) // a digest of a table with other columns would be an error
 	}
-	if len(out.Differences) == 0 { // a digest of a table with other columns would be an error
-		err = c.digests(ctx, targets, &out)
-		slices.Sort(out.Differences)
-	}
+	err = c.digests(ctx, tables, targets, &out)
+	slices.Sort(out.Differences)
 	return out, errors.Join(err, standing(ctx, targets, out.GTID))
 }
 
@@ -80,25 +80,32 @@ func samePosition(at, of string) bool {
 	return slices.Equal(sorted(at), sorted(of))
 }
 
-// unlike returns what another server lacks, or has more.
-func (inv Inventory) unlike(ctx context.Context, server *sql.DB) (out []string, err error) {
+// inventoryOf reads what a node of a cluster has.
+func inventoryOf(ctx context.Context, server *sql.DB) (inv Inventory, err error) {
 	conn, err := server.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return inv, err
 	}
 	defer func() { _ = conn.Close() }()
 	if err := synced(ctx, conn); err != nil {
-		return nil, err
+		return inv, err
 	}
 	databases, _, err := databasesOf(ctx, conn, nil)
 	if err != nil {
-		return nil, err
+		return inv, err
 	}
-	have, err := readInventory(ctx, conn, databases)
-	if err != nil {
-		return nil, err
+	return readInventory(ctx, conn, databases)
+}
+
+// alike returns those of some tables that an inventory has with the same columns.
+func (inv Inventory) alike(tables []Table) (out []Table) {
+	have := inv.columns()
+	for _, t := range tables {
+		if columns, found := have[t.quoted()]; found && slices.Equal(t.Columns, columns) {
+			out = append(out, t)
+		}
 	}
-	return inv.differs(have), nil
+	return out
 }
 
 // differs returns what another inventory lacks, or has more. It is pure.
@@ -124,8 +131,8 @@ func synced(ctx context.Context, conn *sql.Conn) error {
 	return quiet(ctx, conn, "SET SESSION wsrep_sync_wait = 15")
 }
 
-// digests compares the digest of each table of the snapshot with that of all targets.
-func (c *copier) digests(ctx context.Context, targets map[string]*sql.DB, out *Compared) error {
+// digests compares the digest of some tables of the snapshot with that of all targets.
+func (c *copier) digests(ctx context.Context, of []Table, targets map[string]*sql.DB, out *Compared) error {
 	tables, found := make(chan Table), make(chan func())
 	g, ctx := errgroup.WithContext(ctx)
 	for _, conn := range c.snapshot.conns {
@@ -146,7 +153,7 @@ func (c *copier) digests(ctx context.Context, targets map[string]*sql.DB, out *C
 	}
 	g.Go(func() error {
 		defer close(tables)
-		for _, t := range c.inventory.Tables {
+		for _, t := range of {
 			select {
 			case tables <- t:
 			case <-ctx.Done():
