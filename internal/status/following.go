@@ -149,6 +149,15 @@ func cuttingOver(f followedFacts) string {
 	return text
 }
 
+// caughtUp reports whether a channel runs that has nothing left to apply: servers have ended, and not by what follows.
+func (f followedFacts) caughtUp() bool {
+	if f.of == nil || f.of.Channel == nil {
+		return false
+	}
+	ch := f.of.Channel
+	return ch.Connected && ch.Applying && ch.Received == f.of.Applied && ch.SecondsBehind != nil && *ch.SecondsBehind == 0
+}
+
 // fatalEnds is how many servers have to end with the channel at one position before a person is asked.
 const fatalEnds = 3
 
@@ -159,7 +168,7 @@ func channelProblem(in Input) *validate.Problem {
 		return nil
 	}
 	f := followedOf(in)
-	if f.ends >= fatalEnds {
+	if f.ends >= fatalEnds && !f.caughtUp() {
 		return blocking(v1alpha1.ReasonChannelFatal, fmt.Sprintf("servers have ended %d times as soon as they applied what "+
 			"follows %s of %s, and the channel is opened every 30 minutes at most. Find that transaction in the source's "+
 			"binary log with mariadb-binlog, and in the nodes' logs why they end. If its like cannot be avoided, create a "+

@@ -115,7 +115,12 @@ func TestChannelProblem(t *testing.T) {
 		"follows":              {},
 		"servers end":          {ends: [3]int{1, 1, 1}, at: "0-1-7", want: v1alpha1.ReasonChannelFatal},
 		"it has gone on since": {ends: [3]int{1, 1, 1}, at: "0-1-6"},
-		"two have ended":       {ends: [3]int{1, 0, 1}, at: "0-1-7"},
+		"they ended below an idle source": {ends: [3]int{1, 1, 1}, at: "0-1-7", channel: agentapi.ChannelState{
+			Running: true, Connected: true, Applying: true, Received: "0-1-7", SecondsBehind: new(int64)}},
+		"what follows is received": {ends: [3]int{1, 1, 1}, at: "0-1-7", channel: agentapi.ChannelState{Running: true,
+			Connected: true, Applying: true, Received: "0-1-8", SecondsBehind: new(int64)},
+			want: v1alpha1.ReasonChannelFatal},
+		"two have ended": {ends: [3]int{1, 0, 1}, at: "0-1-7"},
 		"the source has purged": {channel: purged,
 			want: v1alpha1.ReasonSourcePurged},
 		"another error of the source": {channel: agentapi.ChannelState{ErrorNumber: 1236, Error: "max_allowed_packet"}},
