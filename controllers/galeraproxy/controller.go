@@ -144,6 +144,7 @@ func (r *Reconciler) pass(ctx context.Context, p *v1alpha1.GaleraProxy, to *v1al
 	case err != nil:
 		return 0, err
 	case c.Spec.TLS.Clients == v1alpha1.TLSDisabled:
+		to.Pools = nil // its connections are refused: no node waits for them before it stops
 		r.blocked(p, to, v1alpha1.ReasonTLSUnavailable,
 			"the cluster offers clients no TLS (spec.tls.clients: Disabled), and a proxy connects to nodes by TLS alone: set "+
 				"it to Required or Preferred")

@@ -313,8 +313,8 @@ func (s *arbitration) switchTLS() {
 }
 
 func (s *arbitration) end() {
-	if took := s.arb.stop(true); took > 5*time.Second {
+	if took := s.arb.stop(true); took > 15*time.Second { // it is killed after 20
 		s.Errorf("the end took %s", took)
 	}
-	s.node(0).until("two are left", 5*time.Second, synced(2))
+	s.node(0).until("two are left", 30*time.Second, synced(2))
 }

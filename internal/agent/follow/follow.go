@@ -4,7 +4,6 @@ package follow
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -364,42 +363,4 @@ func (r *Follower) setReadOnly(on bool) {
 			}
 		})
 	}()
-}
-
-// Report adds how far the member is.
-func (r *Follower) Report(to *agentapi.Report) {
-	to.Channel = r.gate.Reported(time.Now())
-	source, _ := r.Wanted()
-	if source != nil {
-		to.ChannelUntil, to.ChannelFenced = source.Until, r.fenced(source.Until, time.Now())
-	}
-	if source == nil {
-		return
-	}
-	to.ChannelEnds = r.trials.ends(r.Run.Proc != nil)
-	if r.read == nil {
-		return
-	}
-	out := *r.read
-	out.Reached, out.Waiting = r.reached(source), cmp.Or(r.closed, r.gate.Waiting())
-	if r.failed != "" {
-		out.Waiting = r.failed
-	}
-	if wait, ends := r.pause(time.Now()); wait > 0 {
-		out.Waiting = fmt.Sprintf("the channel has ended servers %d times at %s, and is not opened for up to %s", ends,
-			r.read.Applied, lifecycle.ChannelPause(ends))
-	}
-	if end, stop := lifecycle.ChannelEnd(*source, time.Now()); source.Until == "" && (stop || r.includes(end)) &&
-		r.gate.Reported(time.Now()) == agentapi.TaskOff {
-		out.Held = source.Held()
-	}
-	to.Following = &out
-}
-
-// Busy implements handover.Part.
-func (r *Follower) Busy() string {
-	if r.gate.Busy() || r.setting {
-		return "the channel of the source is being started or stopped"
-	}
-	return ""
 }
