@@ -10,6 +10,7 @@ import (
 	"log"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -23,6 +24,8 @@ type Conn struct {
 	connector driver.Connector
 	db        *sql.DB
 	user      string
+	// altering is held while an event is changed: the connections of two changes would be more than there are.
+	altering sync.Mutex
 }
 
 // queryTimeout bounds every statement: a server that does not answer in time is not known.

@@ -37,6 +37,8 @@ func (c Scheduler) setEvent(ctx context.Context, e eventRow, status string) (don
 	if status == agentapi.EventDisabled {
 		verb = "DISABLE"
 	}
+	c.altering.Lock()
+	defer c.altering.Unlock()
 	held, release := context.WithTimeout(context.WithoutCancel(ctx), 2*queryTimeout)
 	defer release()
 	alter, err := c.local(held, fmt.Sprintf("SET SESSION sql_mode = '', timestamp = %d, lock_wait_timeout = %d, "+
