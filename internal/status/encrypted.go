@@ -70,8 +70,8 @@ func inAWord(enc condition) string {
 // proved is whether the policy was observed to be in force: True only by evidence, at most evidenceLasts old.
 // Replication and client connections of every node, if required, were dialled, used TLS with a certificate of the
 // trusted CA, and refused plaintext; with strict sockets each node verified every other one, and the arbitrator
-// likewise. The proxies have proved their channels. SST is never dialled: the configuration of its scripts must require TLS. CertificatesValid reports whether
-// the certificates are the newest.
+// likewise. The proxies have proved their channels. SST is never dialled: the configuration of its scripts must require
+// TLS. CertificatesValid reports whether the certificates are the newest.
 func proved(in Input) condition {
 	tls := in.Config.TLS
 	required := RequiredChannels(tls)
