@@ -61,15 +61,17 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 	if confirmed {
 		h.Through = now
 	}
+	stay := ""
 	if h.LastSum, err = contentOf(ctx, n, at); err == nil {
 		h.BeforeLast = preceding(at.last)
-	} else {
+	} else { // only this node is known to go on from there
+		stay = n.name()
 		say("the content of %s is not known, and another node is not compared with it: %v", at.last, err)
 	}
 	if err := a.upload(ctx, h, nil); err != nil {
 		return err
 	}
-	a.view, a.from = at.view, n.name()
+	a.view, a.from, a.prefer = at.view, n.name(), stay
 	// Not at once: if no node goes on from there either, the store would fill up with beginnings.
 	return begun{fmt.Errorf("the archive begins at %s: %s", at.last, why)}
 }

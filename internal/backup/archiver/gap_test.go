@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 )
 
 // TestGap: the archive begins anew only when no node has what follows, and explains why.
@@ -217,4 +218,29 @@ func TestGap(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBeginsWithoutContent: a node that joined by a full copy does not give the transaction that the archive begins at.
+// It is followed until the next one, though another node would be taken otherwise.
+func TestBeginsWithoutContent(t *testing.T) {
+	play(t, func(w *world) {
+		w.stop()
+		w.session = "s2"
+		w.a.fail("joins")
+		for _, s := range w.servers() {
+			s.do(func() { s.purged = 5 })
+		}
+		w.archiver, w.stop = w.start()
+		w.pass(time.Millisecond)
+		w.expect("@5 @5")
+		w.a.fail("")
+		w.pass(time.Minute)
+		for _, s := range w.servers() {
+			s.add(binlog.GTID{Server: 1, Seq: 6}, binlogtest.Begin(0, 1, 6, 106, 1), binlogtest.Statement(106, "CREATE DATABASE d"))
+		}
+		w.pass(interval)
+		w.commit(7)
+		w.pass(interval)
+		w.expect("@5 @5 6-6 7-7")
+	})
 }
