@@ -202,8 +202,8 @@ type ProxyPoolStatus struct {
 	Free int64 `json:"free"`
 	// queries that were sent to the node since the pods began.
 	Queries int64 `json:"queries"`
-	// opened are connections to the node that were opened since the pods began. The fewer of them for the same queries, the
-	// more the pool is worth.
+	// opened are connections to the node that were opened since the pods began. The fewer of them for the same queries,
+	// the more the pool is worth.
 	// +optional
 	Opened int64 `json:"opened,omitempty"`
 	// errors are connections to the node that have failed since the pods began.

@@ -150,7 +150,8 @@ func byProxy(_ context.Context, o client.Object) []reconcile.Request {
 	if !ok {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: p.Namespace, Name: p.Spec.ClusterRef.Name}}}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{
+		Namespace: p.Namespace, Name: p.Spec.ClusterRef.Name}}}
 }
 
 // proven lets through the changes of a proxy that the cluster's Encrypted depends on.

@@ -1,5 +1,6 @@
-// Package galerarestore reconciles a GaleraRestore: it has the backup looked for, an account with few privileges made in
-// the cluster, and one Job that restores the backup on a temporary volume and loads tables of it through that account.
+// Package galerarestore reconciles a GaleraRestore: it has the backup looked for, an account with few privileges made
+// in the cluster, and one Job that restores the backup on a temporary volume and loads tables of it through that
+// account.
 package galerarestore
 
 import (
@@ -173,7 +174,8 @@ func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
 		}
 		switch {
 		case c == nil:
-			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: "waiting for the account of the load"}
+			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing,
+				Message: "waiting for the account of the load"}
 			return nil
 		case c.Status != metav1.ConditionTrue:
 			f.Taken = want.GetName() == targetName(f.Restore) &&

@@ -33,8 +33,9 @@ func (p *pass) proxies(ctx context.Context) error {
 	switch to := proxy.Endpoint(of); {
 	case to == nil:
 		p.bindingProblem = clusterref.Blocker{Reason: v1alpha1.ReasonProxyNotFound, RetryAfter: clusterref.ResyncPeriod,
-			Message: "spec.endpoint is Proxy, and the cluster has no GaleraProxy that takes writes: create one in the namespace " +
-				p.cluster.Namespace + ", with a mode other than ReadOnly. The binding Secret is not written until then"}
+			Message: "spec.endpoint is Proxy, and the cluster has no GaleraProxy that takes writes: create one in the " +
+				"namespace " + p.cluster.Namespace + ", with a mode other than ReadOnly. " +
+				"The binding Secret is not written until then"}
 	case p.proxied != nil && !p.proxied.True:
 		p.bindingProblem = clusterref.Blocker{Reason: p.proxied.Reason, Message: p.proxied.Message,
 			RetryAfter: clusterref.RefusedInterval}

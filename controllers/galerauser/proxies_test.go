@@ -26,7 +26,8 @@ func TestEndpointProxy(t *testing.T) {
 	w := newWorld(t, u, reads)
 	r := w.operator()
 	w.settle(r, u)
-	if got := w.condition(u, v1alpha1.ConditionReady); got != "False ProxyNotFound" || w.secret("data", "app-binding") != nil ||
+	if got := w.condition(u, v1alpha1.ConditionReady); got != "False ProxyNotFound" ||
+		w.secret("data", "app-binding") != nil ||
 		w.condition(u, v1alpha1.ConditionApplied) != "True Applied" {
 		t.Errorf("without a proxy that takes writes: %s, %s", got, w.secret("data", "app-binding")["host"])
 	}

@@ -262,7 +262,8 @@ func (n *node) start() {
 	}
 	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network,
 		"--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
-		"--security-opt", "no-new-privileges", "--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.CacheDir, mysqlUID), "--tmpfs", agentapi.TmpDir, "-v",
+		"--security-opt", "no-new-privileges",
+		"--tmpfs", fmt.Sprintf("%s:uid=%d,mode=750", agentapi.CacheDir, mysqlUID), "--tmpfs", agentapi.TmpDir, "-v",
 		filepath.Join(n.w.dir, "bin") + ":" + agentapi.BinDir + ":ro", "-v",
 		volume + ":" + agentapi.VolumeDir,
 		"-e", agentapi.EnvPodName + "=" + n.name, "-e", agentapi.EnvPodNamespace + "=test",

@@ -15,8 +15,8 @@ import (
 )
 
 // killTogether kills an agent with its server, as the kernel does with a control group that is out of memory. The next
-// agent of the pod reports the end of that server, so that the group can evict it. The report shows it only until the next
-// server starts: who asks too late tries again.
+// agent of the pod reports the end of that server, so that the group can evict it. The report shows it only until the
+// next server starts: who asks too late tries again.
 func (s *scenario) killTogether() {
 	n := s.node(1)
 	var ended *agentapi.Ended

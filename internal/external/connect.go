@@ -136,8 +136,8 @@ var targetSession = []string{
 		"sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES,NO_DIR_IN_CREATE,NO_ENGINE_SUBSTITUTION'",
 }
 
-// seesAll has each statement wait for what other nodes of a cluster have written: the Service of the primary may lead to
-// another node after a failure.
+// seesAll has each statement wait for what other nodes of a cluster have written: the Service of the primary may lead
+// to another node after a failure.
 const seesAll = "SET SESSION wsrep_sync_wait = 15"
 
 // quiet runs a statement whose variable some series do not have.

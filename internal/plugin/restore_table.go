@@ -24,8 +24,10 @@ func (f *tableFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.database, "database", "",
 		"restore all tables of one database into the living cluster NAME, as a new database")
 	flags.StringVar(&f.into, "into", "", "with --table: the database that gets the table. Default: the table's own")
-	flags.StringVar(&f.as, "as", "", "with --table or --database: the new name of the table, or of the database (required)")
-	flags.StringVar(&f.name, "name", "", "with --table or --database: name of the GaleraRestore. Default: NAME and the time")
+	flags.StringVar(&f.as, "as", "",
+		"with --table or --database: the new name of the table, or of the database (required)")
+	flags.StringVar(&f.name, "name", "",
+		"with --table or --database: name of the GaleraRestore. Default: NAME and the time")
 }
 
 // asked reports whether a table or a database is named.
@@ -51,9 +53,10 @@ func (f tableFlags) refused(r restoreFlags) error {
 	return nil
 }
 
-// newTableRestore is the GaleraRestore of a command. store is that of the cluster's own backups, "" if it has none. It is
-// pure.
-func newTableRestore(cluster, store string, r restoreFlags, f tableFlags, now time.Time) (*v1alpha1.GaleraRestore, error) {
+// newTableRestore is the GaleraRestore of a command. store is that of the cluster's own backups, "" if it has none. It
+// is pure.
+func newTableRestore(cluster, store string, r restoreFlags, f tableFlags,
+	now time.Time) (*v1alpha1.GaleraRestore, error) {
 	if err := f.refused(r); err != nil {
 		return nil, err
 	}

@@ -66,7 +66,8 @@ func TestTableRestore(t *testing.T) {
 
 // TestRestoreLine: a wait ends with the restore, and fails with it.
 func TestRestoreLine(t *testing.T) {
-	for phase, want := range map[string]struct{ done, failed bool }{v1alpha1.RestorePending: {}, v1alpha1.RestoreLoading: {},
+	for phase, want := range map[string]struct{ done, failed bool }{
+		v1alpha1.RestorePending: {}, v1alpha1.RestoreLoading: {},
 		v1alpha1.RestoreCompleted: {true, false}, v1alpha1.RestoreFailed: {true, true}} {
 		o := &v1alpha1.GaleraRestore{Status: v1alpha1.GaleraRestoreStatus{Phase: phase,
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionComplete, Message: "why"}}}}

@@ -203,12 +203,16 @@ func TestVerdicts(t *testing.T) {
 			v1alpha1.ReasonPeerUnverified},
 		"a node of another CA": {func(p []Pod) []Pod { p[1].Report.Nodes[2].Backend.Verified = false; return p },
 			v1alpha1.ReasonReady, v1alpha1.ReasonPeerUnverified},
-		"a node without TLS": {func(p []Pod) []Pod { p[1].Report.Nodes[2].Backend.Observed = agentapi.ObservedPlaintext; return p },
-			v1alpha1.ReasonReady, v1alpha1.ReasonPlaintextAccepted},
+		"a node without TLS": {func(p []Pod) []Pod {
+			p[1].Report.Nodes[2].Backend.Observed = agentapi.ObservedPlaintext
+			return p
+		}, v1alpha1.ReasonReady, v1alpha1.ReasonPlaintextAccepted},
 		"an old proof of the port": {func(p []Pod) []Pod { p[1].Report.Frontend.CheckedAt = now.Add(-time.Hour); return p },
 			v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
-		"an old proof of a node": {func(p []Pod) []Pod { p[0].Report.Nodes[1].Backend.CheckedAt = now.Add(-time.Hour); return p },
-			v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
+		"an old proof of a node": {func(p []Pod) []Pod {
+			p[0].Report.Nodes[1].Backend.CheckedAt = now.Add(-time.Hour)
+			return p
+		}, v1alpha1.ReasonReady, v1alpha1.ReasonNotYetProved},
 		"a node in use that a pod does not know": {func(p []Pod) []Pod {
 			p[1].Report.Nodes = p[1].Report.Nodes[:2]
 			return p
@@ -229,7 +233,8 @@ func TestVerdicts(t *testing.T) {
 	}
 	var to v1alpha1.GaleraProxyStatus
 	Summary(s, []Pod{{Report: good()}, {Report: good()}}, &to)
-	if to.Clients != 4 || to.Waiting != 2 || to.Pools[0].Opened != 4 || to.Primary != "shop-0" || len(to.Pools) != 3 || to.Pools[0].Used != 2 ||
+	if to.Clients != 4 || to.Waiting != 2 || to.Pools[0].Opened != 4 || to.Primary != "shop-0" ||
+		len(to.Pools) != 3 || to.Pools[0].Used != 2 ||
 		to.CertificateSerial != "0a" || to.Pools[1].CertificateSerial != "0a" {
 		t.Errorf("%+v", to)
 	}

@@ -138,9 +138,10 @@ func backend(r *agentapi.ProxyReport, node string) agentapi.ChannelFact {
 
 // Summary sums up what pods report.
 func Summary(s agentapi.ProxyState, pods []Pod, to *v1alpha1.GaleraProxyStatus) {
-	to.Clients, to.Waiting, to.Pools, to.Primary, to.CertificateSerial = 0, 0, nil, "", serial(pods, func(r agentapi.ProxyReport) string {
-		return r.Frontend.Serial
-	})
+	to.Clients, to.Waiting, to.Pools, to.Primary, to.CertificateSerial = 0, 0, nil, "",
+		serial(pods, func(r agentapi.ProxyReport) string {
+			return r.Frontend.Serial
+		})
 	agreed := len(Lasting(pods)) > 0
 	for _, n := range s.Nodes {
 		pool := v1alpha1.ProxyPoolStatus{Name: n.Name, Role: role(n)}

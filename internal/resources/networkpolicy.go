@@ -184,7 +184,8 @@ func fromArchiver(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRu
 	}
 }
 
-// fromClients admits all clients if the spec names none, and the cluster's proxies and Jobs that load tables in any case.
+// fromClients admits all clients if the spec names none, and the cluster's proxies and Jobs that load tables in any
+// case.
 func fromClients(c *v1alpha1.GaleraCluster) networkingv1.NetworkPolicyIngressRule {
 	from := c.Spec.NetworkPolicy.DeepCopy().ClientsFrom
 	if len(from) > 0 {

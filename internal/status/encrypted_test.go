@@ -90,10 +90,11 @@ func TestEncrypted(t *testing.T) {
 		"clients may be plain": {both(func(in *Input) { in.Config.TLS.Clients = galera.PolicyPreferred },
 			fact("n-0", agentapi.ChannelClients, func(f *agentapi.ChannelFact) { f.Observed = agentapi.ObservedMixed })),
 			"False PartlyEncrypted"},
-		"a proxy is proved":         {proxied(metav1.ConditionTrue, v1alpha1.ReasonProved), "True Proved"},
-		"a proxy is not proved":     {proxied(metav1.ConditionFalse, v1alpha1.ReasonNotYetProved), "Unknown NotYetProved"},
-		"a proxy is not trusted":    {proxied(metav1.ConditionFalse, v1alpha1.ReasonPeerUnverified), "False PeerUnverified"},
-		"a proxy accepts plaintext": {proxied(metav1.ConditionFalse, v1alpha1.ReasonPlaintextAccepted), "False PlaintextAccepted"},
+		"a proxy is proved":      {proxied(metav1.ConditionTrue, v1alpha1.ReasonProved), "True Proved"},
+		"a proxy is not proved":  {proxied(metav1.ConditionFalse, v1alpha1.ReasonNotYetProved), "Unknown NotYetProved"},
+		"a proxy is not trusted": {proxied(metav1.ConditionFalse, v1alpha1.ReasonPeerUnverified), "False PeerUnverified"},
+		"a proxy accepts plaintext": {proxied(metav1.ConditionFalse, v1alpha1.ReasonPlaintextAccepted),
+			"False PlaintextAccepted"},
 		"a proxy without a verdict": {both(proxied(metav1.ConditionTrue, v1alpha1.ReasonProved), func(in *Input) {
 			in.Facts.Proxies[0].Status.Conditions = nil
 		}), "Unknown NotYetProved"},

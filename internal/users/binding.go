@@ -30,7 +30,8 @@ type Login struct {
 // Binding returns the contents of a user's binding Secret: everything an application needs, and nothing else. Every
 // address in it makes the driver verify the server, as far as a driver's address can say so.
 func Binding(c *v1alpha1.GaleraCluster, u *v1alpha1.GaleraUser, l Login) map[string][]byte {
-	b := binding{host: host(c, u, l.Proxy), user: u.AccountName(), password: l.Password, database: database(u), dir: mountPath(u),
+	b := binding{host: host(c, u, l.Proxy), user: u.AccountName(), password: l.Password,
+		database: database(u), dir: mountPath(u),
 		tls: c.Spec.TLS.Clients != v1alpha1.TLSDisabled, certificate: len(l.Cert) > 0}
 	out := map[string][]byte{
 		"type": []byte("mysql"), "provider": []byte("galera-operator"),

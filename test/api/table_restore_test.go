@@ -139,7 +139,8 @@ func TestRestoreOfATable(t *testing.T) {
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(theirs), theirs)) // neither taken over nor deleted
 	must(t, kube.Delete(ctx, theirs))
 	jobs, users, databases := pass()
-	if len(jobs.Items) != 0 || len(users.Items) != 1 || len(databases.Items) != 1 { // the Job of the attempt before is gone
+	// the Job of the attempt before is gone
+	if len(jobs.Items) != 0 || len(users.Items) != 1 || len(databases.Items) != 1 {
 		t.Fatalf("%d Jobs, %d accounts, %d databases", len(jobs.Items), len(users.Items), len(databases.Items))
 	}
 	through := databases.Items[0].Spec.Name
@@ -159,8 +160,8 @@ func TestRestoreOfATable(t *testing.T) {
 	}
 	var sent task.Task
 	must(t, json.Unmarshal([]byte(jobs.Items[i].Spec.Template.Spec.Containers[0].Env[0].Value), &sent))
-	if l := sent.Load; l == nil || l.Database != "shop" || l.Table != "orders" || l.Into != "old" || l.As != "orders_before" ||
-		l.Through != through || l.ID != "b1" || l.Attempt != 2 || l.VolumeBytes != 1<<30 {
+	if l := sent.Load; l == nil || l.Database != "shop" || l.Table != "orders" || l.Into != "old" ||
+		l.As != "orders_before" || l.Through != through || l.ID != "b1" || l.Attempt != 2 || l.VolumeBytes != 1<<30 {
 		t.Errorf("%+v", sent.Load)
 	}
 	restore.Status.Phase = v1alpha1.RestoreCompleted

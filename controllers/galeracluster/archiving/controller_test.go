@@ -86,7 +86,8 @@ func TestAlignment(t *testing.T) {
 		err     error
 		aligned bool
 	}{
-		"given one": {1012, nil, true}, "aligned already": {0, nil, false}, "refused": {0, errors.New("of another size"), false},
+		"given one": {1012, nil, true}, "aligned already": {0, nil, false},
+		"refused": {0, errors.New("of another size"), false},
 	} {
 		cluster := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
 		cluster.Status.Primary, cluster.Status.Members = "shop-1", make([]v1alpha1.MemberStatus, 3)

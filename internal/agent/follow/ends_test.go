@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
-// TestTrials: a server that ends as soon as its channel was opened is counted, also by the next agent, until the channel
-// goes on. One that was stopped, has gone on, or has run for long is not.
+// TestTrials: a server that ends as soon as its channel was opened is counted, also by the next agent, until the
+// channel goes on. One that was stopped, has gone on, or has run for long is not.
 func TestTrials(t *testing.T) {
 	const at = "0-1-7"
 	now := time.Now()
@@ -94,8 +94,8 @@ func TestTrialsWait(t *testing.T) {
 	}
 }
 
-// TestTrialsNeedNoVolume: the loop, and an agent that starts, wait for no volume that does not answer, as this FIFO does
-// not: what is known of the channel is kept elsewhere.
+// TestTrialsNeedNoVolume: the loop, and an agent that starts, wait for no volume that does not answer, as this FIFO
+// does not: what is known of the channel is kept elsewhere.
 func TestTrialsNeedNoVolume(t *testing.T) {
 	places := platform.Places{State: t.TempDir(), Run: t.TempDir()}
 	for _, name := range []string{trialFile, trialFile + ".new"} {

@@ -7,8 +7,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 )
 
-// TestChannelPause: a channel that ends one server after another without progress is opened less and less often, and one
-// that has gone on is opened at once.
+// TestChannelPause: a channel that ends one server after another without progress is opened less and less often, and
+// one that has gone on is opened at once.
 func TestChannelPause(t *testing.T) {
 	at := func(position string, ends int) agentapi.ChannelEnds {
 		return agentapi.ChannelEnds{Position: position, Ends: ends}

@@ -17,7 +17,8 @@ import (
 // TestMetrics: Prometheus reads the text, and what is not known has no series.
 func TestMetrics(t *testing.T) {
 	s := state()
-	f := facts{state: &s, heard: time.Unix(1.8e9, 0), report: agentapi.ProxyReport{Revision: 3, Version: "2.7.1", Clients: 7,
+	f := facts{state: &s, heard: time.Unix(1.8e9, 0), report: agentapi.ProxyReport{
+		Revision: 3, Version: "2.7.1", Clients: 7,
 		Nodes: []agentapi.ProxyPool{{Name: "shop-0", Used: 4, Free: 1,
 			Backend: agentapi.ChannelFact{Observed: agentapi.ObservedTLS}}, {Name: "shop-1",
 			Backend: agentapi.ChannelFact{Observed: agentapi.ObservedPlaintext}}, {Name: "shop-2"}}}}

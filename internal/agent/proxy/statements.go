@@ -94,7 +94,8 @@ func servers(s agentapi.ProxyState, cut []server) []string {
 	}
 	// A reader answers once it has applied what the cluster had committed when it was asked: a client reads its own
 	// writes.
-	return append(out, fmt.Sprintf("INSERT INTO mysql_hostgroup_attributes (hostgroup_id,init_connect) VALUES (%d,%s),(%d,%s)",
+	return append(out, fmt.Sprintf("INSERT INTO mysql_hostgroup_attributes "+
+		"(hostgroup_id,init_connect) VALUES (%d,%s),(%d,%s)",
 		groupWriter, quote(refusePlaintext+"END IF"),
 		groupReader, quote(refusePlaintext+"ELSE SET SESSION wsrep_sync_wait=1; END IF")), "LOAD MYSQL SERVERS TO RUNTIME")
 }

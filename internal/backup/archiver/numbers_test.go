@@ -125,8 +125,8 @@ func TestRightAfterARecovery(t *testing.T) {
 	}
 }
 
-// TestFirstOfARotatedLog: the donor of a full copy rotates its binary log. It numbers on as before: no other node has to
-// confirm the first transaction after that, and a hole next to it can be explained.
+// TestFirstOfARotatedLog: the donor of a full copy rotates its binary log. It numbers on as before: no other node has
+// to confirm the first transaction after that, and a hole next to it can be explained.
 func TestFirstOfARotatedLog(t *testing.T) {
 	play(t, func(w *world) {
 		w.commit(6, 7)

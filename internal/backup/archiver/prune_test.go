@@ -125,8 +125,8 @@ func TestReplaced(t *testing.T) {
 	})
 }
 
-// TestBasesInTurn: every manifest is asked for in turn, whatever is added and removed meanwhile: what is never asked for
-// again keeps segments for ever.
+// TestBasesInTurn: every manifest is asked for in turn, whatever is added and removed meanwhile: what is never asked
+// for again keeps segments for ever.
 func TestBasesInTurn(t *testing.T) {
 	var b bases
 	ids, seen := []string{"b0", "b1", "b2", "b3", "b4", "b5", "b6"}, map[string]bool{}

@@ -140,8 +140,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestHoldsMore: what was made with sql_log_bin=0 right before a backup is in its data, and may be in no later segment. A
-// restore up to the transaction that its manifest names would hold it.
+// TestHoldsMore: what was made with sql_log_bin=0 right before a backup is in its data, and may be in no later segment.
+// A restore up to the transaction that its manifest names would hold it.
 func TestHoldsMore(t *testing.T) {
 	for target, want := range map[uint64]string{12: "the data of the backup hold the transaction 0-1-14", 13: "the data",
 		14: ""} {

@@ -25,8 +25,8 @@ type Base struct {
 	Time time.Time
 }
 
-// from is the earliest time that a base and what follows lead to. heads are the segment that holds its last transaction,
-// or one before it, and the one before that, which may end another chain.
+// from is the earliest time that a base and what follows lead to. heads are the segment that holds its last
+// transaction, or one before it, and the one before that, which may end another chain.
 func (b Base) from(heads ...binlog.Head) time.Time {
 	at := b.Time
 	for _, h := range heads {

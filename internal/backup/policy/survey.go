@@ -89,8 +89,8 @@ func (a Archive) earliest(i int, first, last binlog.Head, bases []Base) (base Ba
 	return Base{}, time.Time{}, latest, nil
 }
 
-// leads reports why a base does not lead from the segment i, the first one, to the last one; or the heads of the segment
-// that it leads into, and of the one before.
+// leads reports why a base does not lead from the segment i, the first one, to the last one; or the heads of the
+// segment that it leads into, and of the one before.
 func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.Head, why string, err error) {
 	switch {
 	case b.why() != "":

@@ -29,8 +29,9 @@ const (
 	maxLeftOut = 1500
 )
 
-// load restores a backup on this pod's volume, and loads tables of it into a living cluster. It may be cut off anywhere:
-// what is not complete has no final name, and the next attempt goes on from what was compared, or begins anew.
+// load restores a backup on this pod's volume, and loads tables of it into a living cluster. It may be cut off
+// anywhere: what is not complete has no final name, and the next attempt goes on from what was compared, or begins
+// anew.
 func load(ctx context.Context, t task.Load, p places) (task.Result, error) {
 	s := tables.Selection{Database: t.Database, Table: t.Table, Into: t.Into, As: t.As}
 	db, err := openCluster()
@@ -95,8 +96,9 @@ func openCluster() (*sql.DB, error) {
 		text, _ := os.ReadFile(filepath.Join(task.ClusterDir, name)) // one that is missing is refused by what needs it
 		return bytes.TrimRight(text, "\r\n")
 	}
-	db, err := external.Server{Host: string(file(task.ClusterHost)), Port: clusterPort, User: string(file(task.ClusterUser)),
-		Password: string(file(task.ClusterPassword)), CA: file(task.CA), Identity: true}.OpenTarget()
+	db, err := external.Server{Host: string(file(task.ClusterHost)), Port: clusterPort,
+		User: string(file(task.ClusterUser)), Password: string(file(task.ClusterPassword)),
+		CA: file(task.CA), Identity: true}.OpenTarget()
 	if err != nil {
 		return nil, because(task.ReasonLoadFailed, fmt.Errorf("the account of the cluster: %w", err))
 	}
@@ -225,9 +227,9 @@ func fitsCluster(p places, bytes, volume int64) error {
 		return err
 	}
 	if need := used + 2*bytes; need > volume {
-		return fatal(task.ReasonDiskFull, fmt.Errorf("the data of the cluster take about %d MiB of its volumes of %d MiB, and "+
-			"the tables %d MiB, and as much in the binary log: give the cluster larger volumes (spec.storage.size)", used>>20,
-			volume>>20, bytes>>20))
+		return fatal(task.ReasonDiskFull, fmt.Errorf("the data of the cluster take about %d MiB of its volumes of %d MiB, "+
+			"and the tables %d MiB, and as much in the binary log: give the cluster larger volumes (spec.storage.size)",
+			used>>20, volume>>20, bytes>>20))
 	}
 	return nil
 }

@@ -39,8 +39,8 @@ type note struct {
 // Begin creates the table with the stages, and finishes what an earlier attempt has compared. done is what that one has
 // loaded, nil if none has.
 func (t Target) Begin(ctx context.Context, s Selection) (done *Loaded, err error) {
-	_, err = t.DB.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+in(t.Database, state)+" (round VARCHAR(32) CHARACTER SET "+
-		"ascii COLLATE ascii_bin PRIMARY KEY, stage VARCHAR(16) NOT NULL, note LONGTEXT NOT NULL) ENGINE=InnoDB")
+	_, err = t.DB.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+in(t.Database, state)+" (round VARCHAR(32) CHARACTER "+
+		"SET ascii COLLATE ascii_bin PRIMARY KEY, stage VARCHAR(16) NOT NULL, note LONGTEXT NOT NULL) ENGINE=InnoDB")
 	if err != nil {
 		return nil, fmt.Errorf("creating the table of stages: %w", err)
 	}
@@ -92,7 +92,8 @@ func (t Target) Free(ctx context.Context, s Selection, names []string) error {
 }
 
 // Load copies the tables of a round, and compares them with the source. It removes what rounds before have left.
-func (t Target) Load(ctx context.Context, source *sql.DB, taken Taken, progress func(external.Progress)) (Loaded, error) {
+func (t Target) Load(ctx context.Context, source *sql.DB, taken Taken,
+	progress func(external.Progress)) (Loaded, error) {
 	if err := t.abandon(ctx, taken.round); err != nil {
 		return Loaded{}, fmt.Errorf("removing what an earlier attempt has left: %w", err)
 	}

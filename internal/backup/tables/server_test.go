@@ -54,8 +54,8 @@ func start(t *testing.T) string {
 	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
 		"--datadir=/run/d/data --user=root >/dev/null && exec mariadbd --no-defaults --user=root --datadir=/run/d/data " +
 		"--socket=/run/d/s --innodb-buffer-pool-size=32M --innodb-flush-log-at-trx-commit=0"
-	out, err := exec.Command("docker", "run", "-d", "--user=0", "--entrypoint=sh", "-v", dir+":/run/d", "galera-mariadb:11.8",
-		"-c", script).CombinedOutput()
+	out, err := exec.Command("docker", "run", "-d", "--user=0", "--entrypoint=sh", "-v", dir+":/run/d",
+		"galera-mariadb:11.8", "-c", script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -130,7 +130,8 @@ func TestTable(t *testing.T) {
 	s := Selection{Database: "shop", Table: "orders", Into: "shop", As: "orders_before"}
 	// the living table, whose constraint has the name of the restored one's
 	execute(t, to.DB, "USE shop", "CREATE TABLE customers (id INT PRIMARY KEY)",
-		"CREATE TABLE orders (id INT PRIMARY KEY, customer INT, CONSTRAINT orders_ibfk_1 FOREIGN KEY (customer) REFERENCES customers (id))",
+		"CREATE TABLE orders (id INT PRIMARY KEY, customer INT, "+
+			"CONSTRAINT orders_ibfk_1 FOREIGN KEY (customer) REFERENCES customers (id))",
 		"INSERT INTO orders VALUES (7, NULL)")
 	want := rows(t, source, "SELECT * FROM shop.orders ORDER BY id")
 

@@ -11,8 +11,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
-// alignInterval is how long nodes keep a number that they were given. Each one leaves a gap in the numbers, and may cost
-// a full backup.
+// alignInterval is how long nodes keep a number that they were given. Each one leaves a gap in the numbers, and may
+// cost a full backup.
 const alignInterval = time.Hour
 
 // Align returns whether the nodes are to count GTIDs from one number on, because they number transactions differently,

@@ -1,5 +1,5 @@
-// Package loading decides about a GaleraRestore: what it waits for, when a Job begins, and what an ended one means. It is
-// pure: controllers/galerarestore gathers the facts and acts.
+// Package loading decides about a GaleraRestore: what it waits for, when a Job begins, and what an ended one means. It
+// is pure: controllers/galerarestore gathers the facts and acts.
 package loading
 
 import (
@@ -102,10 +102,11 @@ func blocking(f Facts) restoration.Problem {
 		return problem(v1alpha1.ReasonClusterNotFound,
 			"there is no GaleraCluster %q in this namespace: create it, or delete this restore", f.Restore.Spec.ClusterRef.Name)
 	case c.Spec.TLS.Clients == v1alpha1.TLSDisabled:
-		return problem(v1alpha1.ReasonTableRefused, "the cluster %s offers clients no TLS, without which no table is loaded: "+
-			"set its spec.tls.clients to Enabled", c.Name)
+		return problem(v1alpha1.ReasonTableRefused, "the cluster %s offers clients no TLS, without which no table is "+
+			"loaded: set its spec.tls.clients to Enabled", c.Name)
 	case c.Paused():
-		return problem(v1alpha1.ReasonClusterNotReady, "the cluster %s is paused (annotation galera-operator.io/pause)", c.Name)
+		return problem(v1alpha1.ReasonClusterNotReady, "the cluster %s is paused (annotation galera-operator.io/pause)",
+			c.Name)
 	case c.Spec.Hibernate:
 		return problem(v1alpha1.ReasonClusterNotReady, "the cluster %s hibernates", c.Name)
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionReady):
@@ -231,8 +232,8 @@ func failed(to *v1alpha1.GaleraRestoreStatus, f Facts, r task.Result) Decision {
 	}
 	if r.Fatal || to.Failures >= maxFailures && !outage(reason) {
 		to.Phase = v1alpha1.RestoreFailed
-		message := fmt.Sprintf("%s: the restore has failed, and nothing that was there was changed: %s. Correct the cause, and create "+
-			"another GaleraRestore", describe(f.Restore), r.Error)
+		message := fmt.Sprintf("%s: the restore has failed, and nothing that was there was changed: %s. "+
+			"Correct the cause, and create another GaleraRestore", describe(f.Restore), r.Error)
 		if d := f.Restore.Spec.Database; d != nil && reason != v1alpha1.ReasonTargetExists {
 			message += fmt.Sprintf(" of this name when this one is deleted: it takes over the new database %s, if that is there",
 				d.As)
