@@ -47,6 +47,26 @@ func (f *restoreFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.size, "size", "", "size of the volumes, without --like")
 }
 
+// Texts of the command restore.
+const (
+	restoreLong = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing " +
+		"cluster is never changed.\n\n" +
+		"With --time, --gtid or --latest it goes on to that point with the archive of the binary log " +
+		"(spec.backup.pointInTime). With --store and without --id the latest backup before that point is taken.\n\n" +
+		"With --clone it begins with what a living cluster holds now; the copy goes through --store. A cluster of another " +
+		"namespace must name this one in its spec.allowedCloneNamespaces.\n\n" +
+		"With --table or --database it brings one table, or all tables of a database, back into the living cluster NAME, " +
+		"under another name (GaleraRestore). NAME may be left out if the namespace has one cluster, and --store if that has " +
+		"spec.backup.storeRef."
+	restoreExample = "  kubectl galera restore shop2 --backup shop-now --identity backup-identity --like shop --wait\n" +
+		"  kubectl galera restore shop2 --store offsite --from-cluster shop --time 2026-11-24T12:30:00Z --identity " +
+		"backup-identity --like shop --wait\n" +
+		"  kubectl galera restore shop2 --clone prod/shop --store offsite --identity backup-identity --size 10Gi --wait\n" +
+		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml\n" +
+		"  kubectl galera restore shop --table shop.orders --time 2026-11-24T12:30:00Z --as orders_before --identity " +
+		"backup-identity --wait"
+)
+
 // restore makes a new cluster from a backup, or from a living cluster.
 func (e restores) restore() *cobra.Command {
 	var f restoreFlags
@@ -85,22 +105,7 @@ func (e restores) restore() *cobra.Command {
 			return nil
 		})
 	outputFlag(c, &format)
-	c.Long = "Make a new cluster that begins with a backup: every node restores it on its own volume. An existing " +
-		"cluster is never changed.\n\n" +
-		"With --time, --gtid or --latest it goes on to that point with the archive of the binary log " +
-		"(spec.backup.pointInTime). With --store and without --id the latest backup before that point is taken.\n\n" +
-		"With --clone it begins with what a living cluster holds now; the copy goes through --store. A cluster of another " +
-		"namespace must name this one in its spec.allowedCloneNamespaces.\n\n" +
-		"With --table or --database it brings one table, or all tables of a database, back into the living cluster NAME, " +
-		"under another name (GaleraRestore). NAME may be left out if the namespace has one cluster, and --store if that has " +
-		"spec.backup.storeRef."
-	c.Example = "  kubectl galera restore shop2 --backup shop-now --identity backup-identity --like shop --wait\n" +
-		"  kubectl galera restore shop2 --store offsite --from-cluster shop --time 2026-11-24T12:30:00Z --identity " +
-		"backup-identity --like shop --wait\n" +
-		"  kubectl galera restore shop2 --clone prod/shop --store offsite --identity backup-identity --size 10Gi --wait\n" +
-		"  kubectl galera restore shop --store offsite --identity backup-identity --size 10Gi --dry-run >shop.yaml\n" +
-		"  kubectl galera restore shop --table shop.orders --time 2026-11-24T12:30:00Z --as orders_before --identity " +
-		"backup-identity --wait"
+	c.Long, c.Example = restoreLong, restoreExample
 	f.bind(c.Flags())
 	tables.bind(c.Flags())
 	c.Args = func(cmd *cobra.Command, args []string) error {
@@ -109,20 +114,7 @@ func (e restores) restore() *cobra.Command {
 		}
 		return cobra.ExactArgs(1)(cmd, args)
 	}
-	onNamed := c.RunE
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return onNamed(cmd, args)
-		}
-		if err := e.connect(); err != nil {
-			return err
-		}
-		name, err := e.onlyCluster(cmd.Context())
-		if err != nil {
-			return err
-		}
-		return onNamed(cmd, []string{name})
-	}
+	c.RunE = e.orOnlyCluster(c.RunE)
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "print the resource, and make nothing")
 	waitFlags(c, &wait, &timeout)
 	return c
@@ -265,4 +257,21 @@ func prune(m map[string]any) map[string]any {
 		}
 	}
 	return m
+}
+
+// orOnlyCluster runs a command that names a cluster with the namespace's only one when none is named.
+func (e restores) orOnlyCluster(onNamed func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return onNamed(cmd, args)
+		}
+		if err := e.connect(); err != nil {
+			return err
+		}
+		name, err := e.onlyCluster(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return onNamed(cmd, []string{name})
+	}
 }

@@ -89,19 +89,24 @@ func (r *Reconciler) observeBenchmark(ctx context.Context, b *v1alpha1.GaleraBen
 	}
 	if j := current(b, list.Items); j != nil {
 		f.Job = f.describe(j)
-		if f.Backup, err = r.backupOf(ctx, b, f.Job); err != nil {
-			return f, err
-		}
-		if name := proxyOf(b, f.Job.Name, f.Records); name != "" {
-			p, err := r.parts().proxyProblem(ctx, b, name)
-			if err != nil {
-				return f, err
-			}
-			f.ProxyProblem = p.message
-		}
-		err = r.lateResult(ctx, b, &f)
+		err = r.observeJob(ctx, b, &f)
 	}
 	return f, err
+}
+
+// observeJob reads what a decision about the Job depends on.
+func (r *Reconciler) observeJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, f *benchmarkFacts) (err error) {
+	if f.Backup, err = r.backupOf(ctx, b, f.Job); err != nil {
+		return err
+	}
+	if name := proxyOf(b, f.Job.Name, f.Records); name != "" {
+		p, err := r.parts().proxyProblem(ctx, b, name)
+		if err != nil {
+			return err
+		}
+		f.ProxyProblem = p.message
+	}
+	return r.lateResult(ctx, b, f)
 }
 
 // proxyOf names the GaleraProxy that a Job's connections go through, "" for none.
