@@ -85,12 +85,12 @@ func (s *scenario) refuseWrongBootstraps(best *node, top galera.Position) {
 	}
 }
 
-// cutStatement kills everything while a statement changes tables. Galera has marked all data; one member is gone on
-// from, and the others get full copies.
+// cutStatement kills everything while a statement changes tables, which takes longer than to see it on every node.
+// Galera has marked all data; one member is gone on from, and the others get full copies.
 func (s *scenario) cutStatement() {
 	s.node(0).
 		mustSQL(
-			"CREATE DATABASE cut; CREATE TABLE cut.t (id INT PRIMARY KEY); INSERT INTO cut.t SELECT seq FROM cut.seq_1_to_400")
+			"CREATE DATABASE cut; CREATE TABLE cut.t (id INT PRIMARY KEY); INSERT INTO cut.t SELECT seq FROM cut.seq_1_to_4000")
 	go func() {
 		// it is cut off
 		_, _ = s.node(1).sql("ALTER TABLE cut.t ADD COLUMN slow CHAR(32) AS (MD5(REPEAT(MD5(id), 400000))) STORED")
