@@ -180,7 +180,7 @@ func TestARequestIsAnsweredOnceItsStateIsLoaded(t *testing.T) {
 }
 
 // TestASilentNodeHoldsUpNoState: a node that takes connections and says nothing, as one on a lost host or one that
-// hangs, is proved beside the loop. What is known of a node is that of its address.
+// hangs, is proved outside of the loop. What is known of a node is that of its address.
 func TestASilentNodeHoldsUpNoState(t *testing.T) {
 	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.77:3306")
 	if err != nil {
