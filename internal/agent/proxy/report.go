@@ -65,8 +65,8 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 // port is a node's, by its address and the name that its certificate has to have.
 type port struct{ address, name string }
 
-// proofs are what handshakes have found last. They are made outside of the loop: a node that does not answer must not keep
-// it from loading the state without that node.
+// proofs are what handshakes have found last. They are made outside of the loop: a node that does not answer must not
+// keep it from loading the state without that node.
 type proofs struct {
 	frontend agentapi.ChannelFact
 	nodes    map[port]agentapi.ChannelFact
