@@ -9,7 +9,6 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // switchArm brings the cluster to a run's policy, and proves it. ok is false when that is done.
@@ -125,8 +124,8 @@ func fatal(s State, run Run, attempt int) Decision {
 	last := lastRecord(s.Records, run.Index)
 	if attempt > retries+1 && last != nil {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonTooManyInvalidRuns,
-			Message: fmt.Sprintf("%s did not count, %s, the last time because: %s. Remove the cause, and create the "+
-				"benchmark anew", run.Name(), galera.Count(attempt-1, "time"), last.Reason)}
+			Message: fmt.Sprintf("%s did not count (attempts: %d), the last time because: %s. Remove the cause, and "+
+				"create the benchmark anew", run.Name(), attempt-1, last.Reason)}
 	}
 	for _, d := range []Decision{badData(s, retries), trouble(s, run)} {
 		if d.Reason != "" {

@@ -18,7 +18,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/bench/summary"
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Benchmark is a resource and the records of its runs.
@@ -180,8 +179,8 @@ func dataSets(sets []v1alpha1.BenchmarkDataSet) string {
 		if d.Databases > 1 {
 			many = fmt.Sprintf("%d databases of ", d.Databases)
 		}
-		out = append(out, fmt.Sprintf("%s: %s%s of %s, %d MB, checksum %s", d.Name, many, galera.Count(d.Tables, "table"),
-			galera.Count(d.Rows, "row"), d.Bytes/1e6, d.Checksum))
+		out = append(out, fmt.Sprintf("%s: %stables: %d, rows of each: %d, %d MB, checksum %s", d.Name, many, d.Tables, d.Rows,
+			d.Bytes/1e6, d.Checksum))
 	}
 	return strings.Join(out, "; ")
 }
