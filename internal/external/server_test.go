@@ -100,10 +100,11 @@ var habits = []string{
 	  ts TIMESTAMP(6) NULL, dt DATE, t TIME, j JSON, v INT AS (LENGTH(l)) VIRTUAL, p INT AS (LENGTH(w)) STORED,
 	  inv INT INVISIBLE DEFAULT 3);
 	INSERT INTO odd (id, f, d, n, b, y, g, u, i, e, s, l, w, bin, bl, ts, dt, t, j, inv) VALUES
-	  (0, 1.2345678, 0.1, 12345678901234567890.0123456789, b'10101', 2020, POINT(1, 2), UUID(), '::1', 'zzz', 'x,y', 'é€',
-	   'ü\0\n\r\\''"\Z😀', X'00FF275C0A', X'00010203', '2020-10-25 01:30:00.123456', '0000-00-00', '-838:59:59', '{"a": 1}', 7),
-	  (18446744073709551615, -1e30, 1e-300, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '', '', '', '', '', NULL, '2020-02-31',
-	   NULL, NULL, NULL)`,
+	  (0, 1.2345678, 0.1, 12345678901234567890.0123456789, b'10101', 2020, POINT(1, 2), UUID(), '::1', 'zzz', 'x,y',
+	   'é€', 'ü\0\n\r\\''"\Z😀', X'00FF275C0A', X'00010203', '2020-10-25 01:30:00.123456', '0000-00-00', '-838:59:59',
+	   '{"a": 1}', 7),
+	  (18446744073709551615, -1e30, 1e-300, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '', '', '', '', '', NULL,
+	   '2020-02-31', NULL, NULL, NULL)`,
 	`USE shop; CREATE TABLE parent (id INT AUTO_INCREMENT PRIMARY KEY, v CHAR(8));
 	CREATE TABLE child (a INT, b VARCHAR(10), parent INT, PRIMARY KEY (b, a), FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE);
 	INSERT INTO parent (v) VALUES ('one'), ('two'); INSERT INTO child VALUES (1, 'x', 1), (2, 'y', 2), (1, 'y', NULL);

@@ -47,7 +47,7 @@ func TestTableRestore(t *testing.T) {
 			"name one point"},
 	} {
 		o, err := newTableRestore("shop", c.store, c.flags, c.of, noon)
-		got := ""
+		var got string
 		if err != nil {
 			got = err.Error()
 		} else {

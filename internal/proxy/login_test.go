@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func TestEndpoint(t *testing.T) {
 	if got := Endpoint(Of(c, strangers)); got != nil {
 		t.Errorf("no proxy of the cluster takes writes, and %s was chosen", got.Name)
 	}
-	all := append(strangers, proxyOf("demo", "new", "shop", v1alpha1.ProxyPrimary, time.Minute),
+	all := append(slices.Clone(strangers), proxyOf("demo", "new", "shop", v1alpha1.ProxyPrimary, time.Minute),
 		proxyOf("demo", "twin", "shop", v1alpha1.ProxyReadWriteSplit, time.Hour),
 		proxyOf("demo", "old", "shop", v1alpha1.ProxyReadWriteSplit, time.Hour))
 	if got := Endpoint(Of(c, all)); got == nil || got.Name != "old" {

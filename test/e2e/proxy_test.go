@@ -110,7 +110,7 @@ var _ = Describe("A pooling proxy", Ordered, Label(Slow), func() {
 	It("shows a client its write where the reader itself does not yet", func(ctx SpecContext) {
 		reader, err := c.Replica(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		readAfterWrite(ctx, c, app, proxy.Name, reader)
+		readAfterWrite(ctx, app, proxy.Name, reader)
 	}, SpecTimeout(4*time.Minute))
 })
 

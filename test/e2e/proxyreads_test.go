@@ -12,7 +12,7 @@ import (
 
 // readAfterWrite writes rows behind a transaction that the readers take long to apply. The reader itself does not have
 // them yet, which shows that the test can fail; the client of the proxy reads each of them.
-func readAfterWrite(ctx context.Context, c *harness.Cluster, app *harness.Client, service, reader string) {
+func readAfterWrite(ctx context.Context, app *harness.Client, service, reader string) {
 	GinkgoHelper()
 	pool, err := app.OpenService(ctx, service)
 	Expect(err).NotTo(HaveOccurred())

@@ -105,7 +105,7 @@ func (t *trials) closed() error {
 
 // read forgets what was counted once the channel has gone on, or its server has run with it.
 func (t *trials) read(applied string, now time.Time) error {
-	if t.Position == "" || applied == "" || applied == t.Position && !(t.Open && now.Sub(t.opened) > trialTime) {
+	if t.Position == "" || applied == "" || applied == t.Position && (!t.Open || now.Sub(t.opened) <= trialTime) {
 		return nil
 	}
 	return t.keep(trial{})

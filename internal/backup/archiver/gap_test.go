@@ -236,7 +236,8 @@ func TestBeginsWithoutContent(t *testing.T) {
 		w.a.fail("")
 		w.pass(time.Minute)
 		for _, s := range w.servers() {
-			s.add(binlog.GTID{Server: 1, Seq: 6}, binlogtest.Begin(0, 1, 6, 106, 1), binlogtest.Statement(106, "CREATE DATABASE d"))
+			s.add(binlog.GTID{Server: 1, Seq: 6}, binlogtest.Begin(0, 1, 6, 106, 1),
+				binlogtest.Statement(106, "CREATE DATABASE d"))
 		}
 		w.pass(interval)
 		w.commit(7)

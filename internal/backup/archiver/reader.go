@@ -255,7 +255,7 @@ func (r *reader) ends(ctx context.Context, t binlog.Transaction) error {
 		r.accepted()
 		return nil
 	}
-	if first && !(r.sure && r.view == r.at0.view) && !r.adjoins(t.Seqno) {
+	if first && (!r.sure || r.view != r.at0.view) && !r.adjoins(t.Seqno) {
 		if err := r.isNext(ctx, t); err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ func (a *archive) idle(ctx context.Context, at place) (time.Time, error) {
 	}
 	var t binlog.Through
 	if json.Unmarshal(text, &t) != nil || t.Segment != at.Number || t.Last != at.Last {
-		return time.Time{}, nil
+		return time.Time{}, nil //nolint:nilerr // one that cannot be read states nothing
 	}
 	return t.Time, nil
 }

@@ -180,7 +180,7 @@ func (w *world) readOne(a *archiver) {
 	if a.hole = nil; g.Seq > after.Seq+1 && !w.explain(a, after, g, near) {
 		return
 	}
-	if !near && !(a.sure && a.view == w.view) && !w.isNext(a, after, next) {
+	if !near && (!a.sure || a.view != w.view) && !w.isNext(a, after, next) {
 		return
 	}
 	if a.hole != nil {

@@ -179,8 +179,8 @@ func dataSets(sets []v1alpha1.BenchmarkDataSet) string {
 		if d.Databases > 1 {
 			many = fmt.Sprintf("%d databases of ", d.Databases)
 		}
-		out = append(out, fmt.Sprintf("%s: %stables: %d, rows of each: %d, %d MB, checksum %s", d.Name, many, d.Tables, d.Rows,
-			d.Bytes/1e6, d.Checksum))
+		out = append(out, fmt.Sprintf("%s: %stables: %d, rows of each: %d, %d MB, checksum %s", d.Name, many, d.Tables,
+			d.Rows, d.Bytes/1e6, d.Checksum))
 	}
 	return strings.Join(out, "; ")
 }
