@@ -158,7 +158,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFailedDatabase: what is said of the new database never has anyone drop one with data. Its mark stays, so that a
+// TestFailedDatabase: the message about the new database never has anyone drop one with data. Its mark stays, so that a
 // restore of another name would be refused.
 func TestFailedDatabase(t *testing.T) {
 	for reason, takenOver := range map[string]bool{v1alpha1.ReasonTargetExists: false, v1alpha1.ReasonTableRefused: true} {
