@@ -133,6 +133,7 @@ func TestFirstOfARotatedLog(t *testing.T) {
 		w.pass(3 * interval)
 		w.b.fail("it copies a's data")
 		w.c.fail("it copies a's data")
+		w.a.do(func() { w.a.view = "b and c have left" })
 		w.a.rotate()
 		w.commitNumbered(20, func(*server) uint64 { return 8 })
 		w.pass(2 * refusedTime)
