@@ -33,17 +33,8 @@ func TestFollowing(t *testing.T) {
 				t.Skip("GALERA_SLOW is not set")
 			}
 			t.Parallel()
-			s := &following{T: t, world: newWorld(t, 3, nil)}
+			s := newFollowing(t, 3, series)
 			w := s.world
-			for _, n := range w.nodes {
-				n.image = series
-				n.mount("source", map[string][]byte{"username": []byte("channel"), "password": []byte(channelPassword + "\n")})
-			}
-			s.startSource(series)
-			w.publishConfig(func(c *agentapi.NodeConfig) {
-				c.Follow = &agentapi.Follow{Host: s.source, Port: 3306, Plain: true, ServerID: 1 << 20}
-				c.Settings["sync_binlog"] = "1"
-			})
 			for _, step := range []struct {
 				name string
 				slow bool
@@ -85,6 +76,22 @@ type following struct {
 	stop   chan struct{}
 	writer sync.WaitGroup
 	failed error
+}
+
+// newFollowing are nodes that follow a source, neither started nor copied.
+func newFollowing(t *testing.T, replicas int, series string) *following {
+	t.Helper()
+	s := &following{T: t, world: newWorld(t, replicas, nil)}
+	for _, n := range s.world.nodes {
+		n.image = series
+		n.mount("source", map[string][]byte{"username": []byte("channel"), "password": []byte(channelPassword + "\n")})
+	}
+	s.startSource(series)
+	s.world.publishConfig(func(c *agentapi.NodeConfig) {
+		c.Follow = &agentapi.Follow{Host: s.source, Port: 3306, Plain: true, ServerID: 1 << 20}
+		c.Settings["sync_binlog"] = "1"
+	})
+	return s
 }
 
 // startSource runs a server with the defaults of a source: domain 0, server_id 1. A writer goes on writing there.
@@ -181,7 +188,7 @@ func (s *following) form() {
 		"SET GLOBAL gtid_slave_pos = '"+s.mustSource(sourcePosition)+"'")
 	s.write()
 	for _, n := range w.nodes {
-		n.until("Synced", 2*time.Minute, synced(3))
+		n.until("Synced", 2*time.Minute, synced(len(w.nodes)))
 	}
 }
 

@@ -175,13 +175,24 @@ func channelProblem(in Input) *validate.Problem {
 			"new cluster from the source, which copies what the transaction has written", f.ends, f.applied, from.Host))
 	}
 	if f.of != nil && f.of.Channel != nil && f.of.Channel.ErrorNumber == errLogMissing &&
-		strings.Contains(f.of.Channel.Error, "purged") {
-		return blocking(v1alpha1.ReasonSourcePurged, fmt.Sprintf("%s has deleted what follows %s of its binary log: the "+
-			"cluster cannot go on from there. Delete it and its volumes, and create it anew, which copies the source again. "+
-			"Before, let the source keep its binary log for longer than the copy takes (expire_logs_days)", from.Host,
-			f.of.Applied))
+		strings.Contains(f.of.Channel.Error, "purged") && len(f.open) == 0 {
+		return blocking(v1alpha1.ReasonSourcePurged, purged(in.cluster(), from.Host, f.of.Applied))
 	}
 	return nil
+}
+
+// purged names what can be done without what the source has deleted. A cluster that is being cut over may accept writes
+// on a node that does not answer: it is not to be deleted.
+func purged(c *v1alpha1.GaleraCluster, host, applied string) string {
+	text := fmt.Sprintf("%s has deleted what follows %s of its binary log: the cluster cannot go on from there. ", host,
+		applied)
+	if c.Spec.Cutover != nil {
+		return text + "To give up what is missing, set spec.cutover.gtid to " + applied + ", which is final"
+	}
+	return text + fmt.Sprintf("Let it keep its binary log for longer than a copy takes (expire_logs_days), and copy it "+
+		"again: no application has written to this cluster. With its manifest at hand: kubectl delete galeracluster "+
+		"%[2]s -n %[1]s; kubectl delete pvc -n %[1]s -l %[3]s=%[2]s; kubectl apply -f MANIFEST", c.Namespace, c.Name,
+		v1alpha1.LabelCluster)
 }
 
 // errLogMissing is the number of the error with which a source refuses a position.

@@ -110,7 +110,10 @@ func TestChannelProblem(t *testing.T) {
 		at      string
 		channel agentapi.ChannelState
 		role    string
+		cutover bool
+		open    bool
 		want    string
+		says    string
 	}{
 		"follows":              {},
 		"servers end":          {ends: [3]int{1, 1, 1}, at: "0-1-7", want: v1alpha1.ReasonChannelFatal},
@@ -121,13 +124,17 @@ func TestChannelProblem(t *testing.T) {
 			Connected: true, Applying: true, Received: "0-1-8", SecondsBehind: new(int64)},
 			want: v1alpha1.ReasonChannelFatal},
 		"two have ended": {ends: [3]int{1, 0, 1}, at: "0-1-7"},
-		"the source has purged": {channel: purged,
-			want: v1alpha1.ReasonSourcePurged},
-		"another error of the source": {channel: agentapi.ChannelState{ErrorNumber: 1236, Error: "max_allowed_packet"}},
-		"it is independent":           {channel: purged, role: v1alpha1.RoleIndependent},
+		"the source has purged": {channel: purged, want: v1alpha1.ReasonSourcePurged,
+			says: "kubectl delete pvc -n demo -l galera-operator.io/cluster=shop;"},
+		"the source has purged during a cutover": {channel: purged, cutover: true, want: v1alpha1.ReasonSourcePurged,
+			says: "set spec.cutover.gtid to 0-1-7"},
+		"the source has purged, and a node accepts writes": {channel: purged, cutover: true, open: true},
+		"another error of the source":                      {channel: agentapi.ChannelState{ErrorNumber: 1236, Error: "max_allowed_packet"}},
+		"it is independent":                                {channel: purged, role: v1alpha1.RoleIndependent},
 	} {
 		in := healthy()
 		c := in.Facts.Cluster
+		c.Namespace, c.Name = "demo", "shop"
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
 			Follow: true}}
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: tc.role}
@@ -138,15 +145,21 @@ func TestChannelProblem(t *testing.T) {
 			if i == 0 {
 				seen.Report.Channel, seen.Report.Following.Channel = agentapi.TaskOn, &tc.channel
 			}
+			if i == 1 && tc.open {
+				seen.Report.Following.Reached, seen.Report.Following.ReadOnly = true, false
+			}
 			in.Seen[m.Name] = seen
 		}
-		Update(&c.Status, in)
-		got := ""
-		if v := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled); v.Status == "True" {
-			got = v.Reason
+		if tc.cutover {
+			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
 		}
-		if got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		Update(&c.Status, in)
+		got, says := "", ""
+		if v := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled); v.Status == "True" {
+			got, says = v.Reason, v.Message
+		}
+		if got != tc.want || !strings.Contains(says, tc.says) || tc.cutover && strings.Contains(says, "delete ") {
+			t.Errorf("%s: %q, want %q: %s", name, got, tc.want, says)
 		}
 	}
 }

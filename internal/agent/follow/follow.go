@@ -69,6 +69,7 @@ type Follower struct {
 	loop   eventloop.Loop
 	gate   process.Gate
 	trials trials
+	outage outage
 
 	// read is what the server answered last, nil while it is not known.
 	read    *agentapi.Following
@@ -99,7 +100,7 @@ func New(loop eventloop.Loop, places platform.Places, self string, server Server
 func (r *Follower) Began() {
 	r.gate.Launched()
 	r.read, r.next, r.stopped, r.fencing = nil, time.Time{}, time.Time{}, time.Time{}
-	r.failed, r.closed, r.end = "", "", ""
+	r.failed, r.closed, r.end, r.outage = "", "", "", outage{}
 	r.warn(r.trials.began())
 }
 
@@ -315,6 +316,7 @@ func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 				return
 			}
 			r.warn(r.trials.read(read.Applied, time.Now()))
+			r.outage.see(*read, time.Now())
 			r.gate.See(read.Channel != nil && read.Channel.Running)
 			r.Check(time.Now())
 		})

@@ -24,6 +24,9 @@ func (r *Follower) Report(to *agentapi.Report) {
 		return
 	}
 	out := *r.read
+	if out.Channel != nil && r.outage.state != nil {
+		out.Channel = r.outage.state
+	}
 	out.Reached, out.Waiting = r.reached(source), cmp.Or(r.closed, r.gate.Waiting())
 	if r.failed != "" {
 		out.Waiting = r.failed
