@@ -274,7 +274,10 @@ func checkTables(inv Inventory) (out []task.Finding) {
 			found[PrimaryKeyMissing] = append(found[PrimaryKeyMissing], t.String())
 		}
 	}
-	found[SequenceNotSupported], found[DefinitionHidden] = inv.Sequences, inv.Hidden
+	for _, s := range inv.Sequences {
+		found[SequenceNotSupported] = append(found[SequenceNotSupported], s.String())
+	}
+	found[DefinitionHidden] = inv.Hidden
 	if len(inv.Databases) == 0 {
 		found[NothingToCopy] = []string{"no database"}
 	}

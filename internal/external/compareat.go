@@ -17,6 +17,8 @@ type Compared struct {
 	// GTID is the position at which they were compared.
 	GTID         string
 	Tables, Rows int64
+	// Sequences is how many were compared: what they go on with, as of a moment close to that position.
+	Sequences int
 	// Differences name the server, the table, and how it differs; none if all are the same.
 	Differences []string
 }
@@ -41,12 +43,14 @@ func Compare(ctx context.Context, source *sql.DB, targets map[string]*sql.DB, co
 		return out, err
 	}
 	tables := c.inventory.Tables
+	out.Sequences = len(c.inventory.Sequences)
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
 		have, err := inventoryOf(ctx, targets[name])
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", name, err)
 		}
-		for _, d := range c.inventory.differs(have) {
+		differs := append(c.inventory.differs(have), sequencesDiffer(c.earlier, c.inventory.Sequences, have.Sequences)...)
+		for _, d := range differs {
 			out.Differences = append(out.Differences, name+": "+d)
 		}
 		tables = have.alike(tables) // a digest of a table with other columns would be an error

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestCompare(t *testing.T) {
 		"CREATE TABLE shop.left_side (id INT PRIMARY KEY, v INT)", "CREATE TABLE shop.right_side LIKE shop.left_side",
 		"INSERT INTO shop.left_side SELECT seq, 100 FROM shop.seq_1_to_300000",
 		"INSERT INTO shop.right_side SELECT seq, 100 FROM shop.seq_1_to_300000",
-		"CREATE VIEW shop.total AS SELECT SUM(v) AS v FROM shop.left_side")
+		"CREATE VIEW shop.total AS SELECT SUM(v) AS v FROM shop.left_side", "CREATE SEQUENCE shop.tickets NOCACHE")
 	run(t, follower, fmt.Sprintf("CHANGE MASTER TO master_host='%s', master_user='copy@er', master_password='se''cret', "+
 		"master_use_gtid=slave_pos, master_ssl_verify_server_cert=0", server(source).Host), "START SLAVE")
 	from, err := server(source).Open()
@@ -57,8 +58,17 @@ func TestCompare(t *testing.T) {
 	}
 	moved := move(t, source)
 	begun := moved.count()
+	taking, stop := context.WithCancel(t.Context())
+	var taker sync.WaitGroup
+	taker.Go(func() {
+		for taking.Err() == nil {
+			_, _ = source.ExecContext(taking, "DO NEXTVAL(shop.tickets)")
+		}
+	})
 	found, err := compare()
-	if err != nil || len(found.Differences) > 0 || found.Tables != 2 || found.Rows != 600_000 {
+	stop()
+	taker.Wait()
+	if err != nil || len(found.Differences) > 0 || found.Tables != 2 || found.Rows != 600_000 || found.Sequences != 1 {
 		t.Errorf("%+v: %v", found, err)
 	}
 	if moved.stop(t) == begun {
@@ -71,6 +81,13 @@ func TestCompare(t *testing.T) {
 			"n-0: shop.right_side has 300001 rows, and the source 300000"},
 		"a table more": {"CREATE TABLE shop.own (id INT PRIMARY KEY)", "DROP TABLE shop.own",
 			"n-0: the table shop.own is not on the source"},
+		"a sequence behind": {"ALTER SEQUENCE shop.tickets RESTART 1",
+			"ALTER SEQUENCE shop.tickets RESTART " + value(t, source, "SELECT next_not_cached_value FROM shop.tickets"),
+			"n-0: the sequence shop.tickets goes on with 1, and the source's with "},
+		"a sequence that repeats": {"ALTER SEQUENCE shop.tickets CYCLE", "ALTER SEQUENCE shop.tickets NOCYCLE",
+			"n-0: the sequence shop.tickets is defined as "},
+		"a sequence more": {"CREATE SEQUENCE shop.own NOCACHE", "DROP SEQUENCE shop.own",
+			"n-0: the sequence shop.own is not on the source"},
 		"a table more, and a changed row": {
 			"CREATE TABLE shop.own (id INT PRIMARY KEY); UPDATE shop.left_side SET v = v + 1 WHERE id = 7",
 			"DROP TABLE shop.own; UPDATE shop.left_side SET v = v - 1 WHERE id = 7", "n-0: the checksum of shop.left_side"},

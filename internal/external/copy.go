@@ -65,10 +65,12 @@ type copier struct {
 	source, target *sql.DB
 	snapshot       *snapshot
 	inventory      Inventory
-	expected       int64 // rows, by the source's estimate
-	rows           atomic.Int64
-	compared       atomic.Int64
-	reporting      sync.Mutex
+	// earlier are the sequences before the snapshot: no snapshot has what they were then.
+	earlier   []Sequence
+	expected  int64 // rows, by the source's estimate
+	rows      atomic.Int64
+	compared  atomic.Int64
+	reporting sync.Mutex
 }
 
 // Copy fills the target with what the source holds at one moment. It returns nil only when every table has been
@@ -128,6 +130,7 @@ func (c *copier) begin(ctx context.Context) error {
 		}
 		what := changed(before, c.inventory)
 		if what == "" {
+			c.earlier = before.Sequences
 			return nil
 		}
 		c.snapshot.close()

@@ -17,7 +17,7 @@ type Inventory struct {
 	Databases []Object
 	Tables    []Table
 	// Sequences are not copied.
-	Sequences []string
+	Sequences []Sequence
 	Views     []Object
 	// Routines are procedures, functions and packages.
 	Routines []Object
@@ -147,12 +147,13 @@ func (inv *Inventory) readObjects(ctx context.Context, c *sql.Conn, query, colum
 
 func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string, elsewhere func(string) bool) error {
 	at := map[string]int{}
+	var sequences []Object
 	err := each(ctx, c, "SELECT table_schema, table_name, table_type, COALESCE(engine, ''), COALESCE(table_rows, 0), "+
 		"COALESCE(data_length, 0) + COALESCE(index_length, 0) FROM information_schema.tables WHERE table_schema IN "+in+
 		" AND table_type <> 'VIEW' ORDER BY 1, 2", func(v []string) {
 		t := Table{Object: Object{Database: v[0], Name: v[1]}, Engine: v[3], Versioned: v[2] == "SYSTEM VERSIONED"}
 		if v[2] == "SEQUENCE" {
-			inv.Sequences = append(inv.Sequences, t.String())
+			sequences = append(sequences, t.Object)
 			return
 		}
 		_, _ = fmt.Sscan(v[4], &t.Rows)
@@ -161,6 +162,9 @@ func (inv *Inventory) readTables(ctx context.Context, c *sql.Conn, in string, el
 		inv.Tables = append(inv.Tables, t)
 	})
 	if err != nil {
+		return err
+	}
+	if err := inv.readSequences(ctx, c, sequences, elsewhere); err != nil {
 		return err
 	}
 	of := func(v []string) *Table {
@@ -222,7 +226,10 @@ func (inv Inventory) definitions() []string {
 			out = append(out, strings.Join([]string{o.String(), o.Create, o.SQLMode, o.Collation, o.TimeZone}, "\n"))
 		}
 	}
-	return append(out, inv.Sequences...)
+	for _, s := range inv.Sequences {
+		out = append(out, s.String()+"\n"+s.Options)
+	}
+	return out
 }
 
 // changed names an object that two inventories do not have in common, "" if they are the same.

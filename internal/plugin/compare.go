@@ -81,8 +81,8 @@ func (e *comparison) run(ctx context.Context, c *v1alpha1.GaleraCluster, source 
 // verdict writes what was found. A difference is an error, unless it is accepted.
 func (e *comparison) verdict(found external.Compared, took time.Duration) error {
 	if len(found.Differences) == 0 {
-		e.say("all %d tables of every node are the source's at %s: %d rows, compared in %s", found.Tables, found.GTID,
-			found.Rows, took.Round(100*time.Millisecond))
+		e.say("all %d tables and %d sequences of every node are the source's at %s: %d rows, compared in %s", found.Tables,
+			found.Sequences, found.GTID, found.Rows, took.Round(100*time.Millisecond))
 		return nil
 	}
 	for i, d := range found.Differences {
