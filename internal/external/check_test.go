@@ -37,8 +37,9 @@ func TestCheck(t *testing.T) {
 			"PRIMARY KEY"},
 		"a versioned table": {func(f *Facts) { f.Inventory.Tables[0].Versioned = true }, []string{TableVersioned},
 			"DROP SYSTEM"},
-		"a sequence": {func(f *Facts) { f.Inventory.Sequences = []Sequence{{Object: Object{Database: "shop", Name: "s"}}} }, []string{SequenceNotSupported},
-			""},
+		"a sequence": {func(f *Facts) {
+			f.Inventory.Sequences = []Sequence{{Object: Object{Database: "shop", Name: "s"}}}
+		}, []string{SequenceNotSupported}, ""},
 		"a hidden routine": {func(f *Facts) { f.Inventory.Hidden = []string{"shop.p"} }, []string{DefinitionHidden},
 			"GRANT SELECT"},
 		"names in lower case": {func(f *Facts) { f.LowerCase = 1 }, []string{NamesLowerCase}, ""},
