@@ -136,6 +136,7 @@ const (
 	ReasonKeysPending   = "KeysPending"
 	ReasonKeysMissing   = "KeysMissing"
 	ReasonKeysRefused   = "KeysRefused"
+	ReasonKeysUnusable  = "KeysUnusable"
 	ReasonFilesInClear  = "FilesInClear"
 	ReasonGCacheInClear = "GCacheInClear"
 

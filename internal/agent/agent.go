@@ -228,7 +228,8 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		process.SupervisorEvents{Changed: a.updateSubject, Line: a.serverLine})
 	a.exam = process.NewExaminer(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts,
 		func() orders.Content { return a.orders.Content() },
-		func() error { return a.orders.Damaged() }, a.config.Blame)
+		func() error { return a.orders.Damaged() }, func() map[string]string { return a.config.KeysForStart() },
+		a.config.Blame)
 	a.joiner = join.NewJoinerTracker(loop, o.Places, o.Address, silence, join.Dependencies{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam},
 		join.Events{Judge: a.judgeServer, Copied: a.scan.Forget})

@@ -105,7 +105,7 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 		Pair: r.Certs.Installed()}
 	p := r.places
 	command := mariadbd.Command{Path: r.Image.Mariadbd, Env: mariadbd.Env(p), Dir: p.Data, Log: r.events.Line}
-	user, inMemory := r.member.User, cacheInMemory(r.Config.Node)
+	user, inMemory, keys := r.member.User, cacheInMemory(r.Config.Node), r.Config.KeysForStart()
 	serverArgs, cacheArgs, wait := mariadbd.Args(p), r.Cache.Args(r.cacheRequest()), r.Volume.After()
 	go func() {
 		wait()
@@ -119,6 +119,9 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 				if err := datadir.RemoveCache(p.Data); err != nil {
 					return err
 				}
+			}
+			if err := r.markers.SetKeys(keys); err != nil {
+				return err
 			}
 			return prepare()
 		})

@@ -71,6 +71,8 @@ func failureOf(in Input, m galera.Member) *validate.Problem {
 	case agentapi.FailureReadOnly:
 		blocked(p.Reason, kubectl(pod...), ". Repair the volume, then delete the pod. Or, while other nodes "+
 			"serve, delete its claim with it: the node joins by SST")
+	case agentapi.FailureKeys:
+		blocked(v1alpha1.ReasonKeysUnusable, empty, keysAdvice(in, m))
 	case agentapi.FailureDiskFull:
 		blocked(v1alpha1.ReasonDiskFull, "", freeSpaceAdvice(in, m))
 	case agentapi.FailureCertificate:

@@ -35,6 +35,7 @@ var checks = []check{
 	strangers,
 	arbitratorProblem,
 	configuration,
+	memberKeys,
 	decision,
 	blockedStatement,
 	channelProblem,

@@ -41,9 +41,14 @@ func TestUpdate(t *testing.T) {
 			in.Strangers.Misled = []observe.Misled{{Member: "n-0", Peers: []string{"n-1"},
 				Of: agentapi.Identity{Namespace: "prod", Cluster: "shop"}}}
 		}, "False ForeignPeers", "False ForeignPeers", "True ForeignPeers"},
-		"a history of its own":             failing(agentapi.FailureDiverged, "ForeignData"),
-		"another cluster's data":           failing(agentapi.FailureForeignUUID, "ForeignData"),
-		"another cluster's volume":         failing(agentapi.FailureOtherCluster, "ForeignData"),
+		"a history of its own":     failing(agentapi.FailureDiverged, "ForeignData"),
+		"another cluster's data":   failing(agentapi.FailureForeignUUID, "ForeignData"),
+		"another cluster's volume": failing(agentapi.FailureOtherCluster, "ForeignData"),
+		"no keys for the data":     failing(agentapi.FailureKeys, "KeysUnusable"),
+		"no keys, and so no position": {func(in *Input) {
+			fails(in, agentapi.FailureKeys)
+			in.Decision = plan.Decision{Reason: plan.ReasonPositionUnknown, Message: "none", Blocked: true}
+		}, "False KeysUnusable", "False KeysUnusable", "True KeysUnusable"},
 		"an order book that is not read":   failing(agentapi.FailureOrderBook, "OrderBookDamaged"),
 		"a server that hangs":              failing(agentapi.FailureHung, "MemberFailed"),
 		"an examination that does not end": failing(agentapi.FailureExamining, "MemberFailed"),

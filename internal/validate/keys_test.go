@@ -61,6 +61,8 @@ func TestKeys(t *testing.T) {
 		"same":      {observe.Facts{Cluster: cluster("a"), Keys: have("a")}, "", false, false},
 		"others under the same number": {observe.Facts{Cluster: cluster("a"), Keys: have("b")}, v1alpha1.ReasonKeysRefused,
 			true, false},
+		"a recorded number is missing": {observe.Facts{Cluster: cluster("a"), Keys: &observe.Keys{Exists: true,
+			Fingerprints: map[string]string{"2": "a"}}}, v1alpha1.ReasonKeysRefused, true, false},
 		"truncated": {observe.Facts{Cluster: cluster("a"), Keys: &observe.Keys{Exists: true, Problem: "it is truncated"}},
 			v1alpha1.ReasonKeysRefused, true, false},
 	} {

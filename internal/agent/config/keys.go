@@ -86,6 +86,14 @@ func (r *Manager) ServerKeys() (keys map[string]string, algorithm string, err er
 	return keys, algorithm, err
 }
 
+// KeysForStart returns the fingerprints of the keys that a server is started with, nil when it has none.
+func (r *Manager) KeysForStart() map[string]string {
+	if r.Node == nil || r.Node.AtRest == nil {
+		return nil
+	}
+	return r.Node.AtRest.Keys
+}
+
 // keysMissing is why mariadbd cannot be started for want of its keys, nil when it can.
 func (r *Manager) keysMissing() *agentapi.Failure {
 	if r.keys.usable || r.keys.optional || r.keys.problem == "" {

@@ -97,6 +97,7 @@ type Examiner struct {
 	attempts              *lifecycle.Attempts
 	book                  func() orders.Content
 	damaged               func() error
+	keys                  func() map[string]string
 	recordRefusedSettings RecordRefusedSettings
 }
 
@@ -105,14 +106,16 @@ type Examiner struct {
 type RecordRefusedSettings func() func(certain bool, why string)
 
 // NewExaminer returns an Examiner that knows nothing of the data. address is the member's own; book returns the content
-// of the order book, damaged why it cannot be read; blame notes settings with which no examination succeeds.
+// of the order book, damaged why it cannot be read, keys the fingerprints of the encryption keys that a server is
+// started with; blame notes settings with which no examination succeeds.
 func NewExaminer(loop eventloop.Loop, places platform.Places, address string, image *mariadbd.Image,
 	table *platform.ProcessTable,
 	volume *datadir.Volume,
-	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error, blame RecordRefusedSettings) Examiner {
+	attempts *lifecycle.Attempts, book func() orders.Content, damaged func() error, keys func() map[string]string,
+	blame RecordRefusedSettings) Examiner {
 	return Examiner{loop: loop, places: places, address: address, markers: datadir.Markers{Dir: places.State},
 		image: image, table: table,
-		volume: volume, attempts: attempts, book: book, damaged: damaged, recordRefusedSettings: blame}
+		volume: volume, attempts: attempts, book: book, damaged: damaged, keys: keys, recordRefusedSettings: blame}
 }
 
 // held reports whether the member is stopped by order.
@@ -147,12 +150,12 @@ func (r *Examiner) Begin() {
 	r.examining, r.from = true, time.Now()
 	ctx, cancel := r.loop.Work(examineLimit(r.held() && before != nil, r.attempts.Failed))
 	r.cancel = cancel
-	wait, served, blame := r.volume.After(), r.served(), r.recordRefusedSettings()
+	wait, served, keys, blame := r.volume.After(), r.served(), r.keys(), r.recordRefusedSettings()
 	go func() {
 		defer cancel()
 		wait()
 		sizes := datadir.MeasureVolume(r.places, false)
-		found, err := r.data(ctx, served)
+		found, err := r.data(ctx, served, keys)
 		r.loop.Post(func() {
 			r.volume.Take(sizes)
 			r.examining = false
@@ -239,6 +242,10 @@ func failure(err error) *agentapi.Failure {
 	if errors.Is(err, context.Canceled) {
 		f.Message = "mariadbd --wsrep-recover was interrupted by a stop before the position was known; it is run again: " +
 			err.Error()
+	}
+	var keys *datadir.KeysError
+	if errors.As(err, &keys) {
+		f.Reason = agentapi.FailureKeys
 	}
 	var failed *mariadbd.RecoverError
 	if errors.As(err, &failed) {

@@ -13,8 +13,8 @@ import (
 )
 
 // data determines what the data directory holds. It changes nothing that could be data. served reports whether the
-// member may have been in a component.
-func (r *Examiner) data(ctx context.Context, served bool) (Found, error) {
+// member may have been in a component; keys are those that a server is started with.
+func (r *Examiner) data(ctx context.Context, served bool, keys map[string]string) (Found, error) {
 	p := r.places
 	if err := os.RemoveAll(p.InitDir()); err != nil {
 		return Found{}, err
@@ -37,6 +37,9 @@ func (r *Examiner) data(ctx context.Context, served bool) (Found, error) {
 	}
 	if galera.Older(r.image.ServerVersion, found.Versions.Used) {
 		return newerData(found, p.Data, note), nil
+	}
+	if err := datadir.CheckKeys(p.Data, r.markers, keys); err != nil {
+		return found, err
 	}
 	found, err = r.findPosition(ctx, found, note, served)
 	if err != nil && ctx.Err() == nil && !served && r.markers.Initialising() {

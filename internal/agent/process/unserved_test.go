@@ -88,7 +88,7 @@ func TestFirstDatabaseThatNoServerStartsOn(t *testing.T) {
 			}
 			r := Examiner{loop: eventloop.Loop{Logger: slog.New(slog.DiscardHandler)}, places: p, markers: markers,
 				image: &mariadbd.Image{Mariadbd: server}, table: &platform.ProcessTable{}}
-			found, err := r.data(ctx, c.served)
+			found, err := r.data(ctx, c.served, nil)
 			if c.server == failing && (err == nil) != c.removed || c.removed && found.Data != galera.DataEmpty ||
 				c.server == unplaced && !c.removed && (err != nil || found.Trouble == nil) {
 				t.Errorf("%+v, %v", found, err)
