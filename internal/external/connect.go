@@ -219,35 +219,45 @@ func row(ctx context.Context, c *sql.Conn, query string) (out map[string]sql.Nul
 
 // eachNamed calls take for each row of an answer, by the names of its columns.
 func eachNamed(ctx context.Context, c *sql.Conn, query string, take func(v map[string]sql.NullString)) error {
-	rows, err := c.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		to[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(to...); err != nil {
-			return err
-		}
+	return scan(ctx, c, query, nil, func(names []string, values []sql.NullString) error {
 		v := make(map[string]sql.NullString, len(names))
 		for i, name := range names {
 			v[strings.ToLower(name)] = values[i]
 		}
 		take(v)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // each calls take for each row of strings of an answer.
 func each(ctx context.Context, c *sql.Conn, query string, take func(v []string)) error {
-	rows, err := c.QueryContext(ctx, query)
+	return Each(ctx, c, query, nil, func(v []string) error {
+		take(v)
+		return nil
+	})
+}
+
+// Querier is a connection, a pool of connections or a transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Each calls take for each row of an answer, NULL as an empty string, until take fails.
+func Each(ctx context.Context, c Querier, query string, args []any, take func(v []string) error) error {
+	return scan(ctx, c, query, args, func(_ []string, values []sql.NullString) error {
+		v := make([]string, len(values))
+		for i := range values {
+			v[i] = values[i].String
+		}
+		return take(v)
+	})
+}
+
+// scan calls take with the columns' names and the values of each row of an answer, until take fails. The next row has
+// the same values in memory.
+func scan(ctx context.Context, c Querier, query string, args []any,
+	take func(names []string, values []sql.NullString) error) error {
+	rows, err := c.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -264,11 +274,9 @@ func each(ctx context.Context, c *sql.Conn, query string, take func(v []string))
 		if err := rows.Scan(to...); err != nil {
 			return err
 		}
-		v := make([]string, len(values))
-		for i := range values {
-			v[i] = values[i].String
+		if err := take(names, values); err != nil {
+			return err
 		}
-		take(v)
 	}
 	return rows.Err()
 }

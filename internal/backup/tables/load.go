@@ -45,8 +45,8 @@ func (t Target) Begin(ctx context.Context, s Selection) (done *Loaded, err error
 		return nil, fmt.Errorf("creating the table of stages: %w", err)
 	}
 	var round, text string
-	err = each(ctx, t.DB, "SELECT round, note FROM "+in(t.Database, state)+" WHERE stage = '"+compared+"' ORDER BY round",
-		nil, func(v []string) error {
+	err = external.Each(ctx, t.DB,
+		"SELECT round, note FROM "+in(t.Database, state)+" WHERE stage = '"+compared+"' ORDER BY round", nil, func(v []string) error {
 			round, text = v[0], v[1]
 			return nil
 		})
@@ -63,8 +63,8 @@ func (t Target) Begin(ctx context.Context, s Selection) (done *Loaded, err error
 // Free returns ErrExists or ErrNoDatabase unless the names can be given.
 func (t Target) Free(ctx context.Context, s Selection, names []string) error {
 	have := map[string]bool{}
-	err := each(ctx, t.DB, "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", []any{s.Into},
-		func(v []string) error {
+	err := external.Each(ctx, t.DB, "SELECT table_name FROM information_schema.tables WHERE table_schema = ?",
+		[]any{s.Into}, func(v []string) error {
 			have[v[0]] = true
 			return nil
 		})
@@ -169,8 +169,8 @@ func (t Target) publish(ctx context.Context, s Selection, round string, names []
 // loaded lists the tables that have no final name.
 func (t Target) loaded(ctx context.Context) (map[string]bool, error) {
 	have := map[string]bool{}
-	err := each(ctx, t.DB, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? AND table_name <> '"+
-		state+"'", []any{t.Database}, func(v []string) error {
+	err := external.Each(ctx, t.DB, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? AND "+
+		"table_name <> '"+state+"'", []any{t.Database}, func(v []string) error {
 		have[v[0]] = true
 		return nil
 	})

@@ -83,7 +83,7 @@ func execute(t *testing.T, db *sql.DB, statements ...string) {
 // rows are those of a query, each as one text.
 func rows(t *testing.T, db *sql.DB, query string) (out []string) {
 	t.Helper()
-	err := each(t.Context(), db, query, nil, func(v []string) error {
+	err := external.Each(t.Context(), db, query, nil, func(v []string) error {
 		out = append(out, strings.Join(v, "|"))
 		return nil
 	})

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/external"
 )
 
 // Errors that another attempt would meet as well.
@@ -138,7 +140,7 @@ func choose(ctx context.Context, source *sql.DB, s Selection) (names, leftOut []
 	if s.Table != "" {
 		query, args = query+" AND table_name = ?", append(args, s.Table)
 	}
-	err = each(ctx, source, query+" ORDER BY table_name", args, func(v []string) error {
+	err = external.Each(ctx, source, query+" ORDER BY table_name", args, func(v []string) error {
 		kind := strings.ToLower(v[1])
 		if s.Table == "" && (kind == "view" || kind == "sequence") {
 			leftOut = append(leftOut, kind+" "+v[0])
@@ -186,7 +188,7 @@ func release(ctx context.Context, c *sql.Conn, s Selection, leftOut []string) ([
 		}
 		return fmt.Sprintf(of, column)
 	}
-	err := each(ctx, c, "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = ?"+
+	err := external.Each(ctx, c, "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = ?"+
 		only("event_object_table")+" ORDER BY 1", args, func(v []string) error {
 		statements = append(statements, "DROP TRIGGER "+in(s.Database, v[0]))
 		leftOut = append(leftOut, "trigger "+v[0])
@@ -195,7 +197,7 @@ func release(ctx context.Context, c *sql.Conn, s Selection, leftOut []string) ([
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, c, "SELECT table_name, constraint_name, unique_constraint_schema FROM "+
+	err = external.Each(ctx, c, "SELECT table_name, constraint_name, unique_constraint_schema FROM "+
 		"information_schema.referential_constraints WHERE constraint_schema = ?"+only("table_name")+" ORDER BY 1, 2", args,
 		func(v []string) error {
 			if s.Table != "" || v[2] != s.Database {
@@ -208,8 +210,8 @@ func release(ctx context.Context, c *sql.Conn, s Selection, leftOut []string) ([
 		return nil, err
 	}
 	if s.Table == "" {
-		err = each(ctx, c, "SELECT LOWER(routine_type), routine_name FROM information_schema.routines WHERE routine_schema "+
-			"= ? UNION ALL SELECT 'event', event_name FROM information_schema.events WHERE event_schema = ? ORDER BY 1, 2",
+		err = external.Each(ctx, c, "SELECT LOWER(routine_type), routine_name FROM information_schema.routines WHERE "+
+			"routine_schema = ? UNION ALL SELECT 'event', event_name FROM information_schema.events WHERE event_schema = ? ORDER BY 1, 2",
 			[]any{s.Database, s.Database}, func(v []string) error {
 				leftOut = append(leftOut, v[0]+" "+v[1])
 				return nil
@@ -228,40 +230,6 @@ func run(ctx context.Context, c *sql.Conn, statements ...string) error {
 		}
 	}
 	return nil
-}
-
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// each calls take for each row of an answer.
-func each(ctx context.Context, c querier, query string, args []any, take func(v []string) error) error {
-	rows, err := c.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		to[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(to...); err != nil {
-			return err
-		}
-		v := make([]string, len(values))
-		for i := range values {
-			v[i] = values[i].String
-		}
-		if err := take(v); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 func ident(s string) string { return "`" + strings.ReplaceAll(s, "`", "``") + "`" }
