@@ -1,12 +1,17 @@
 package galerarestore
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 )
+
+const kindRestore = "GaleraRestore"
 
 // children are the objects by which the load gets into the cluster: the database that tables lie in until they are
 // complete, the new database, and an account with privileges on these only. The first and the last go at the end, with
@@ -22,8 +27,16 @@ func children(o *v1alpha1.GaleraRestore) []client.Object {
 	return append(out, user(o))
 }
 
-// targetName is the name of the GaleraDatabase of the new database.
-func targetName(o *v1alpha1.GaleraRestore) string { return o.Name + "-target" }
+// targetName is the name of the GaleraDatabase of the new database, "" without one. It is the same for every restore
+// into a database of this name: a restore that failed leaves the empty database with the mark of its GaleraDatabase,
+// which one of the same name takes over.
+func targetName(o *v1alpha1.GaleraRestore) string {
+	if o.Spec.Database == nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(o.Spec.Database.As))
+	return o.Spec.ClusterRef.Name + "-restored-" + hex.EncodeToString(sum[:6])
+}
 
 // user is the account. RENAME TABLE needs ALTER and DROP on the old name, and CREATE and INSERT on the new one.
 func user(o *v1alpha1.GaleraRestore) *v1alpha1.GaleraUser {
@@ -41,5 +54,5 @@ func owned(o *v1alpha1.GaleraRestore, name string) metav1.ObjectMeta {
 		Labels: map[string]string{v1alpha1.LabelCluster: o.Spec.ClusterRef.Name, v1alpha1.LabelRestore: o.Name,
 			"app.kubernetes.io/managed-by": "galera-operator", "app.kubernetes.io/component": job.ComponentLoad},
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(o,
-			v1alpha1.GroupVersion.WithKind("GaleraRestore"))}}
+			v1alpha1.GroupVersion.WithKind(kindRestore))}}
 }

@@ -163,6 +163,11 @@ func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
 		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
+		if of := metav1.GetControllerOf(have); err == nil && of != nil && of.Kind == kindRestore && of.UID != f.Restore.UID {
+			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: fmt.Sprintf(
+				"waiting for the GaleraRestore %s, which restores into the same database", of.Name)}
+			return nil
+		}
 		if err == nil && !metav1.IsControlledBy(have, f.Restore) {
 			f.Stuck, f.Access = true, restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing, Message: fmt.Sprintf(
 				"the %s %s belongs to another owner: delete it, or this restore", kindOf(want), want.GetName())}

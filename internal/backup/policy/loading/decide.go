@@ -235,8 +235,7 @@ func failed(to *v1alpha1.GaleraRestoreStatus, f Facts, r task.Result) Decision {
 		message := fmt.Sprintf("%s: the restore has failed, and nothing that was there was changed: %s. "+
 			"Correct the cause, and create another GaleraRestore", describe(f.Restore), r.Error)
 		if d := f.Restore.Spec.Database; d != nil && reason != v1alpha1.ReasonTargetExists {
-			message += fmt.Sprintf(" of this name when this one is deleted: it takes over the new database %s, if that is there",
-				d.As)
+			message += fmt.Sprintf(": it takes over the new database %s, if that is there", d.As)
 		}
 		set(to, f, reason, message, true)
 		return Decision{RequeueAfter: time.Second}
