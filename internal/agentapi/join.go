@@ -69,6 +69,9 @@ type Donation struct {
 	// To is the joiner's address.
 	To    string    `json:"to"`
 	Since time.Time `json:"since"`
+	// Failure is why the donor's backup failed, with what can be done about it; "" if it did not fail, or if nothing is
+	// known to do.
+	Failure string `json:"failure,omitempty"`
 }
 
 // Cache is a member's store of past write-sets (gcache).

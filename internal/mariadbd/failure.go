@@ -64,15 +64,24 @@ var remedies = []struct {
 		"the host allows too few open files: raise the container runtime's hard limit (nofile), or have fewer tables"},
 }
 
-// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that reports an error, and
-// else the last one. It adds what can be done about it, where that is known.
-func ToolWhy(lines []string) string {
+// Remedy picks from the lines of mariadb-backup one that reports a failure of which it is known what can be done about
+// it, and adds that; "" for none.
+func Remedy(lines []string) string {
 	for _, r := range remedies {
 		for _, line := range lines {
 			if containsAny(line, r.says) {
 				return strings.TrimSpace(line) + " (" + r.remedy + ")"
 			}
 		}
+	}
+	return ""
+}
+
+// ToolWhy picks from the lines of a tool that failed, mariadb-backup or mbstream, the first that reports an error, and
+// else the last one. It adds what can be done about it, where that is known.
+func ToolWhy(lines []string) string {
+	if why := Remedy(lines); why != "" {
+		return why
 	}
 	for _, line := range lines {
 		if l := strings.ToLower(line); strings.Contains(l, "error") || strings.Contains(l, "failed") ||

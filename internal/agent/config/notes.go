@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
 // Roles of a transfer script.
@@ -91,4 +93,30 @@ const prepareLog = "mariabackup.prepare.log"
 func PreparingSince(dataDir string, since time.Time) bool {
 	info, err := os.Stat(filepath.Join(dataDir, prepareLog))
 	return err == nil && info.ModTime().After(since)
+}
+
+const (
+	// backupLog is where the transfer script lets mariadb-backup write while it backs up a donor.
+	backupLog = "mariabackup.backup.log"
+	// backupLogEnd is how much of its end is read, in bytes. The reason is in its last lines.
+	backupLogEnd = 16 << 10
+)
+
+// BackupFailure returns, from what mariadb-backup has logged on this donor after since, why it failed and what can be
+// done about that; "" unless both are known.
+func BackupFailure(dataDir string, since time.Time) string {
+	f, err := os.Open(filepath.Join(dataDir, backupLog))
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || !info.ModTime().After(since) {
+		return ""
+	}
+	end, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-backupLogEnd), backupLogEnd))
+	if err != nil {
+		return ""
+	}
+	return mariadbd.Remedy(strings.Split(strings.ToValidUTF8(string(end), ""), "\n"))
 }

@@ -76,7 +76,7 @@ func (r *DonorTracker) Tick() {
 	if len(notes) > 0 {
 		switch last := notes[len(notes)-1]; {
 		case !last.Running():
-			r.current = nil
+			r.ended()
 		case last.Role == config.RoleDonor:
 			r.endLostJoiner(last, time.Now())
 		}
@@ -97,6 +97,27 @@ func (r *DonorTracker) began(n config.TransferNote) {
 	r.last = r.current
 	r.measuredAt = time.Time{}
 	r.loop.Logger.Info("state transfer started as donor", "kind", n.Kind, "to", n.Host)
+}
+
+// ended records that the running transfer is over, and starts a worker that finds out why its backup failed.
+func (r *DonorTracker) ended() {
+	given := r.current
+	r.current = nil
+	if given == nil {
+		return
+	}
+	go func() {
+		why := config.BackupFailure(r.places.Data, given.Since)
+		r.loop.Post(func() {
+			if why == "" || r.last != given {
+				return
+			}
+			failed := *given
+			failed.Failure = why
+			r.last = &failed
+			r.loop.Logger.Error("the backup of a state transfer failed", "to", given.To, "why", why)
+		})
+	}()
 }
 
 // measure starts a worker that measures how large an SST would be.

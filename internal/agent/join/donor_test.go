@@ -139,3 +139,40 @@ func TestHarmlessLostJoinerTransferContinues(t *testing.T) {
 		})
 	}
 }
+
+// TestFailedBackup: a donor reports why its backup failed, of the transfer that failed and no other one.
+func TestFailedBackup(t *testing.T) {
+	for name, c := range map[string]struct {
+		log       string
+		next, why bool
+	}{
+		"overtaken":     {"Was only able to copy log from 1 to 2, not 3\n", false, true},
+		"complete":      {"completed OK!\n", false, false},
+		"another began": {"Was only able to copy log from 1 to 2, not 3\n", true, false},
+	} {
+		q, loop := agenttest.Loop()
+		dir := t.TempDir()
+		a := &DonorTracker{loop: loop, run: &process.Supervisor{Proc: agenttest.Server(t)},
+			config: &config.Manager{Node: &agentapi.NodeConfig{}}, places: platform.Places{Run: dir, Data: dir}}
+		given := &agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.9", Since: time.Now().Add(-time.Minute)}
+		a.current, a.last, a.notes = given, given, 1
+		for path, text := range map[string]string{a.places.TransferNotes(): "donor 0 SST 10.0.0.9\n", // no process
+			filepath.Join(dir, "mariabackup.backup.log"): c.log} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.Tick()
+		if c.next {
+			a.last = &agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.8", Since: time.Now()}
+		}
+		agenttest.Next(t, q)
+		var r agentapi.Report
+		if a.Report(&r); r.Donation != nil || r.LastDonation == nil || (r.LastDonation.Failure != "") != c.why {
+			t.Errorf("%s: %+v, %+v", name, r.Donation, r.LastDonation)
+		}
+		if given.Failure != "" {
+			t.Errorf("%s: a report that was made before has changed", name)
+		}
+	}
+}

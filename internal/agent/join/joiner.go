@@ -1,6 +1,7 @@
 package join
 
 import (
+	"strings"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/api"
@@ -35,6 +36,8 @@ type JoinerTracker struct {
 	Join *agentapi.Join
 
 	following
+	// failed finds the donor of the join that ended last.
+	failed donorReports
 
 	loop    eventloop.Loop
 	places  platform.Places
@@ -108,7 +111,7 @@ func (r *JoinerTracker) Clear() { r.Join, r.following = nil, following{} }
 
 // Exited ends a join whose server has ended, and returns its donor, "" when none is known.
 func (r *JoinerTracker) Exited() (donor string) {
-	r.following = following{}
+	r.failed, r.following = r.reports, following{}
 	if r.Join == nil {
 		return ""
 	}
@@ -128,8 +131,9 @@ func inProgress(run *process.Supervisor) bool {
 // other agents answer.
 const donorLookupTimeout = 10 * time.Second
 
-// FindDonor finds the donor and the size of its data in the other members' reports.
+// FindDonor finds the donor and the size of its data in the other members' reports, and why the last transfer failed.
 func (r *JoinerTracker) FindDonor() {
+	r.Run.Attempts.Failure = explained(r.Run.Attempts.Failure, r.failed, r.Group.Views)
 	j := r.Join
 	if j == nil || j.EndedAt != nil && (j.Kind == agentapi.JoinNone || time.Since(*j.EndedAt) > donorLookupTimeout) {
 		return
@@ -144,6 +148,25 @@ func (r *JoinerTracker) FindDonor() {
 	if j.Donor == "" && j.EndedAt == nil {
 		j.Donor = lifecycle.OnlyDonor(r.Group.Views)
 	}
+}
+
+// explained adds to the failure of a transfer why its donor's backup failed. The joiner sees no more than the end of a
+// stream, and the donor reports the reason after that.
+func explained(f *agentapi.Failure, d donorReports, views map[string]agentapi.PeerView) *agentapi.Failure {
+	if f == nil || f.Reason != agentapi.FailureTransfer && f.Reason != agentapi.FailureDonorLost {
+		return f
+	}
+	p, ok := d.last(views)
+	if !ok {
+		return f
+	}
+	why := d.transferToUs(p).Failure
+	if why == "" || strings.Contains(f.Message, why) {
+		return f
+	}
+	out := *f
+	out.Reason, out.Message = agentapi.FailureTransfer, f.Message+"; the backup of "+p.Name+" failed: "+why
+	return &out
 }
 
 // InTransfer returns whether a state transfer is awaited or running. It has its own stall rules (package lifecycle).

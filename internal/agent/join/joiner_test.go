@@ -3,6 +3,7 @@ package join
 import (
 	"maps"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,6 +171,45 @@ func TestCaughtUp(t *testing.T) {
 		}
 		if got := caughtUp(&agentapi.Join{EndedAt: c.ended}, run); got != c.want {
 			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestExplainedFailure: why an SST failed is known to its donor, who reports it after the joiner's server has ended.
+func TestExplainedFailure(t *testing.T) {
+	const why = "its redo log was overtaken"
+	gave := func(to string, at int64, why string) func(*agentapi.PeerView) {
+		return func(p *agentapi.PeerView) {
+			p.LastDonation = &agentapi.Donation{Kind: agentapi.JoinSST, To: to, Since: time.Unix(at, 0), Failure: why}
+		}
+	}
+	for name, c := range map[string]struct {
+		reason string
+		gave   func(*agentapi.PeerView)
+		want   bool
+	}{
+		"its donor has said":     {agentapi.FailureTransfer, gave("10.0.0.7", 9, why), true},
+		"nothing came":           {agentapi.FailureDonorLost, gave("10.0.0.7", 9, why), true},
+		"it does not know":       {agentapi.FailureTransfer, gave("10.0.0.7", 9, ""), false},
+		"to another joiner":      {agentapi.FailureTransfer, gave("10.0.0.8", 9, why), false},
+		"of the attempt before":  {agentapi.FailureTransfer, gave("10.0.0.7", 5, why), false},
+		"the disk here was full": {agentapi.FailureDiskFull, gave("10.0.0.7", 9, why), false},
+	} {
+		a := joiner(t)
+		a.reports.earlier = map[string]time.Time{"a": time.Unix(5, 0)}
+		a.Exited()
+		a.FindDonor() // nothing has failed
+		failure := &agentapi.Failure{Reason: c.reason, Message: "SST from a failed"}
+		a.Run.Attempts.Failure = failure
+		a.FindDonor() // no one has answered
+		a.Group.Views = agenttest.Primary("a", c.gave)
+		for range 2 { // it is said once
+			a.FindDonor()
+		}
+		f := a.Run.Attempts.Failure
+		if strings.Count(f.Message, why) != map[bool]int{true: 1}[c.want] || failure.Message != "SST from a failed" ||
+			c.want && (f.Reason != agentapi.FailureTransfer || !strings.Contains(f.Message, "; the backup of a failed: ")) {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }
