@@ -1,7 +1,9 @@
 package taking
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +28,14 @@ func TestDecideImport(t *testing.T) {
 		f.Backup.Status.AttemptedAt = new(metav1.NewTime(noon))
 	}
 	ended := func(r task.Result) func(*Facts) { return func(f *Facts) { begun(f); withResult(r)(f) } }
+	tries := func(n int32) func(*Facts) { return func(f *Facts) { f.Backup.Status.Attempts = n } }
+	since := func(ago time.Duration) func(*Facts) {
+		return func(f *Facts) { f.Backup.CreationTimestamp = metav1.NewTime(noon.Add(-ago)) }
+	}
+	both := func(a, b func(*Facts)) func(*Facts) { return func(f *Facts) { a(f); b(f) } }
+	atWork := func(f *Facts) { begun(f); f.Job.Exists = true }
+	away := ended(task.Result{Error: "away", Reason: task.ReasonStoreUnreachable})
+	broken := ended(task.Result{Error: "why"})
 	for name, c := range map[string]struct {
 		change   func(*Facts)
 		phase    string
@@ -33,6 +43,24 @@ func TestDecideImport(t *testing.T) {
 		attempts int32
 		run      bool
 	}{
+		"its store is gone while its Job is at work": {both(atWork, func(f *Facts) { f.Store = nil }),
+			v1alpha1.BackupRunning, "", 1, true},
+		"its store was not checked": {func(f *Facts) { f.Store.Generation = 2 }, v1alpha1.BackupPending,
+			v1alpha1.ReasonChecking, 0, false},
+		"its store has changed meanwhile": {both(begun, func(f *Facts) { f.Store.Generation = 2 }), v1alpha1.BackupRunning,
+			v1alpha1.ReasonChecking, 1, false},
+		"its Job waits": {both(atWork, func(f *Facts) { f.Job.Waits = "No node has space." }), v1alpha1.BackupRunning,
+			v1alpha1.ReasonBackupRunning, 1, true},
+		"shortly after an attempt": {func(f *Facts) { begun(f); f.Backup.Status.Phase = v1alpha1.BackupPending },
+			v1alpha1.BackupPending, "", 1, false},
+		"the last attempt but one": {both(broken, tries(maxAttempts-1)), v1alpha1.BackupPending,
+			v1alpha1.ReasonBackupFailed, maxAttempts - 1, false},
+		"the last attempt": {both(broken, tries(maxAttempts)), v1alpha1.BackupFailed, v1alpha1.ReasonBackupFailed,
+			maxAttempts, false},
+		"the store is away, many attempts": {both(away, tries(maxAttempts+9)), v1alpha1.BackupPending,
+			v1alpha1.ReasonStoreUnreachable, maxAttempts + 9, false},
+		"the store is away for good": {both(away, since(maxUnavailable)), v1alpha1.BackupFailed,
+			v1alpha1.ReasonStoreUnreachable, 1, false},
 		"at first": {func(*Facts) {}, v1alpha1.BackupRunning, v1alpha1.ReasonBackupRunning, 1, false},
 		"without its cluster": {func(f *Facts) { f.Cluster = nil }, v1alpha1.BackupRunning, v1alpha1.ReasonBackupRunning, 1,
 			false},
@@ -62,9 +90,16 @@ func TestDecideImport(t *testing.T) {
 			c.reason != "" && (got == nil || got.Reason != c.reason) {
 			t.Errorf("%s: %+v, %+v", name, d, to)
 		}
+		if waits := f.Job.Waits; waits != "" && (got == nil || got.Message != waits) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if failed := c.phase == v1alpha1.BackupFailed; failed != meta.IsStatusConditionTrue(to.Conditions,
+			v1alpha1.ConditionStalled) && c.reason != v1alpha1.ReasonStoreNotFound {
+			t.Errorf("%s: %+v", name, to.Conditions)
+		}
 		done := c.phase == v1alpha1.BackupCompleted
 		if done != (to.ID == id && to.Directory == dir && to.ClusterUID == stored.ClusterUID && to.Position == "u:9") ||
-			!done && to.ID != "" {
+			done != slices.Equal(to.Recipients, stored.Recipients) || !done && to.ID != "" {
 			t.Errorf("%s: %+v", name, to)
 		}
 	}
