@@ -20,6 +20,13 @@ func TestExpired(t *testing.T) {
 		b[i].Reached = true
 		return b
 	}
+	// Sunday and Monday in UTC, and both on Sunday there
+	elsewhere := func() (out []Backup) {
+		for _, b := range made(false, 11, 13) {
+			out = append(out, Backup{At: b.At.In(time.FixedZone("", -5*3600))})
+		}
+		return out
+	}
 	for name, c := range map[string]struct {
 		backups []Backup
 		policy  Policy
@@ -41,8 +48,15 @@ func TestExpired(t *testing.T) {
 		"the later one is of a line that was lost": {reached(bases(1, 25, 49, 73), 2), Policy{Within: 24 * time.Hour},
 			[]int{3}},
 		"no window, and what the archive leads from": {reached(bases(1, 25, 49), 2), Policy{Last: 2}, []int{2}},
-		"the only one": {hours(10000), Policy{Last: 1}, nil},
-		"none":         {nil, Policy{Last: 1}, nil},
+		"at the beginning of the window":             {bases(1, 24, 49), Policy{Within: 24 * time.Hour}, nil},
+		"as old as the window":                       {hours(1, 24, 25), Policy{Within: 24 * time.Hour}, []int{2}},
+		"no window, a moment ago":                    {bases(0, 5), Policy{Last: 1}, []int{1}},
+		"a day of another year":                      {hours(1, 1+24*365), Policy{Daily: 2}, nil},
+		"a week of another year":                     {hours(1, 1+24*364), Policy{Weekly: 2}, nil},
+		"days are those of UTC":                      {elsewhere(), Policy{Daily: 2}, nil},
+		"weeks are those of UTC":                     {elsewhere(), Policy{Weekly: 2}, nil},
+		"the only one":                               {hours(10000), Policy{Last: 1}, nil},
+		"none":                                       {nil, Policy{Last: 1}, nil},
 	} {
 		if got := Expired(c.backups, c.policy, now); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
