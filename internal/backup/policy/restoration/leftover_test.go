@@ -35,6 +35,7 @@ func TestLeftover(t *testing.T) {
 		filling(c, "shop-1", "shop-1-restore-3-9", batchv1.JobFailed), filling(c, "shop-2", "shop-2-restore-3-9", ""),
 		filling(c, "", "shop-find-4-0", batchv1.JobComplete), filling(&v1alpha1.GaleraCluster{}, "shop-0", "another", ""),
 	}
+	all[4].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionFalse}}
 	c.Status.Restore.Restored = []string{"shop-0"}
 	for phase, want := range map[string][]string{
 		v1alpha1.RestoreRestoring: {now(0), "shop-1-restore-3-9", "shop-2-restore-3-9"},
