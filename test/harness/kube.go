@@ -58,7 +58,7 @@ func Connect(contextName string, log Logf) (*Kube, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Kube{Client: c, Clientset: set, Config: config, Log: onceInARow(log), Context: contextName}, nil
+	return &Kube{Client: patientClient{c}, Clientset: set, Config: config, Log: onceInARow(log), Context: contextName}, nil
 }
 
 // onceInARow drops a line that only repeats the one before it.

@@ -25,6 +25,11 @@ func (n NodeState) Synced(size int) bool {
 	return n.Err == nil && n.Component == "Primary" && n.State == "Synced" && n.Size == fmt.Sprint(size)
 }
 
+// serves reports whether the node is up to date in a Primary component.
+func (n NodeState) serves() bool {
+	return n.Err == nil && n.Component == "Primary" && n.State == "Synced"
+}
+
 // String reports the state in a few words.
 func (n NodeState) String() string {
 	if n.Err != nil {
@@ -116,11 +121,14 @@ func allSynced(states []NodeState, votes int) (bool, string, error) {
 	return done, strings.Join(words, ", "), errors.Join(errs...)
 }
 
+// statusTime is how long the operator may take at least to report what all nodes say already.
+const statusTime = 30 * time.Second
+
 // WaitHealthy waits until the nodes and the operator agree that all is well.
 func (c *Cluster) WaitHealthy(ctx context.Context, timeout time.Duration) error {
 	start := time.Now()
 	if err := c.WaitSynced(ctx, timeout); err != nil {
 		return err
 	}
-	return c.WaitReady(ctx, max(timeout-time.Since(start), 5*time.Second))
+	return c.WaitReady(ctx, max(timeout-time.Since(start), statusTime))
 }

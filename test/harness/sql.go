@@ -24,6 +24,8 @@ const (
 	// A client that waits long for a dead node would hide when another one serves.
 	connectTimeout = time.Second
 	answerTimeout  = 3 * time.Second
+	// questionTimeout is for one question to a node that is to answer: slow is no answer of another kind.
+	questionTimeout = 20 * time.Second
 	// patientTimeout is for queries that read much, on nodes that are known to serve.
 	patientTimeout = 60 * time.Second
 )
@@ -117,7 +119,7 @@ func (cl *Client) config(address string, timeout time.Duration) *mysql.Config {
 	cfg.User, cfg.Passwd = cl.user, cl.password
 	cfg.Net, cfg.Addr = "tcp", address
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = connectTimeout, timeout, timeout
-	if timeout == patientTimeout {
+	if timeout > answerTimeout {
 		cfg.Timeout = answerTimeout
 	}
 	cfg.InterpolateParams = true // one round trip for each statement
@@ -154,14 +156,20 @@ func open(connector driver.Connector, err error) (*sql.DB, error) {
 	return db, nil
 }
 
-// Exec runs statements through a Service, over one connection.
+// Exec runs statements through a Service, over one connection: it is waited for, because a Service that has just got
+// another node does not lead there from everywhere yet.
 func (cl *Client) Exec(ctx context.Context, service string, statements ...string) (err error) {
 	db, err := cl.OpenService(ctx, service)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	conn, err := db.Conn(ctx)
+	var conn *sql.Conn
+	err = cl.cluster.Kube.Until(ctx, "a connection to "+service, questionTimeout, func(ctx context.Context) (bool, string,
+		error) {
+		conn, err = db.Conn(ctx)
+		return err == nil, "", err
+	})
 	if err != nil {
 		return err
 	}
@@ -176,7 +184,7 @@ func (cl *Client) Exec(ctx context.Context, service string, statements ...string
 
 // QueryPod runs a query that returns one value on one node.
 func (cl *Client) QueryPod(ctx context.Context, pod, query string, args ...any) (value string, err error) {
-	db, err := open(cl.Pod(ctx, pod, answerTimeout))
+	db, err := open(cl.Pod(ctx, pod, questionTimeout))
 	if err != nil {
 		return "", err
 	}

@@ -18,7 +18,7 @@ const (
 	// pauseAfterError keeps a refused writer from using up a processor.
 	pauseAfterError = 20 * time.Millisecond
 	// tableTime is what making the writer's table may take.
-	tableTime = 15 * time.Second
+	tableTime = time.Minute
 	// mostErrors bounds how many kinds of errors are remembered.
 	mostErrors = 20
 	// perWorker are the bits of the numbers that every connection has for itself.
@@ -37,6 +37,9 @@ type WriterOptions struct {
 	Payload string
 	// Encryption of the connections. Default: as the policy asks for.
 	Encryption *Encryption
+	// Patient writers wait for a server that is busy: what they report as an error was said by a server, or was a
+	// connection that broke. Others give up after answerTimeout, to find the node that serves.
+	Patient bool
 }
 
 // Writer inserts rows without a pause, each with a number that is used once, and remembers every
@@ -83,7 +86,11 @@ func StartWriter(ctx context.Context, c *Cluster, opts WriterOptions) (*Writer, 
 	if err != nil {
 		return nil, err
 	}
-	connector, err := cl.Service(ctx, opts.Service, answerTimeout)
+	timeout := answerTimeout
+	if opts.Patient {
+		timeout = questionTimeout
+	}
+	connector, err := cl.Service(ctx, opts.Service, timeout)
 	if err != nil {
 		return nil, err
 	}
