@@ -3,7 +3,10 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,12 +35,35 @@ func TestE2E(t *testing.T) {
 	RunSpecs(t, "galera-operator on a real Kubernetes")
 }
 
-// Once more, where the end of a long log is all that is read.
+// Once more, where the end of a long log is all that is read: what failed, and the facts of that moment.
 var _ = ReportAfterSuite("failed specs", func(r Report) {
 	for _, spec := range r.SpecReports.WithState(types.SpecStateFailureStates) {
-		GinkgoWriter.Printf("%s\n%s\n%s\n\n", spec.FullText(), spec.FailureLocation(), spec.FailureMessage())
+		GinkgoWriter.Printf("%s\n%s\n%s\n", spec.FullText(), spec.FailureLocation(),
+			firstLines(spec.FailureMessage(), messageLines))
+		for _, entry := range spec.ReportEntries {
+			if entry.Name == factsEntry {
+				GinkgoWriter.Println(entry.StringRepresentation())
+			}
+		}
+		GinkgoWriter.Println()
 	}
 })
+
+const (
+	// factsEntry is the name of a failed spec's facts in its report.
+	factsEntry = "facts at the failure"
+	// factLines and messageLines bound what the end of the log has of one spec.
+	factLines, messageLines = 26, 10
+)
+
+// firstLines cuts a text after so many lines.
+func firstLines(text string, most int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) > most {
+		lines = append(lines[:most], fmt.Sprintf("... and %d lines more", len(lines)-most))
+	}
+	return strings.Join(lines, "\n")
+}
 
 // The first process puts right what an interrupted run has left, before any of them begins.
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) {
@@ -92,10 +118,15 @@ var _ = JustAfterEach(func(ctx SpecContext) {
 	if !CurrentSpecReport().Failed() {
 		return
 	}
+	var facts []string
+	for _, ns := range slices.Backward(liveNamespaces) { // what the spec has made before what it shares
+		facts = append(facts, kube.Facts(ctx, ns, CurrentSpecReport().StartTime)...)
+	}
+	AddReportEntry(factsEntry, firstLines(strings.Join(facts, "\n"), factLines), ReportEntryVisibilityNever)
 	for _, ns := range liveNamespaces {
 		kube.Dump(ctx, ns, GinkgoWriter)
 	}
-}, NodeTimeout(2*time.Minute))
+}, NodeTimeout(4*time.Minute))
 
 func progress(format string, args ...any) {
 	GinkgoWriter.Printf(time.Now().Format("15:04:05 ")+format+"\n", args...)

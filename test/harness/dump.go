@@ -108,19 +108,20 @@ func (d dump) events(ctx context.Context) {
 	if err := d.List(ctx, &list, client.InNamespace(d.namespace)); err != nil {
 		d.say("no events: %v", err)
 	}
-	at := func(e *corev1.Event) time.Time {
-		if !e.EventTime.IsZero() {
-			return e.EventTime.Time
-		}
-		return e.LastTimestamp.Time
-	}
-	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return at(&a).Compare(at(&b)) })
+	slices.SortFunc(list.Items, func(a, b corev1.Event) int { return eventTime(&a).Compare(eventTime(&b)) })
 	d.say("---- Events")
 	for i := range list.Items {
 		e := &list.Items[i]
-		d.say("%s %s %s/%s %s: %s", at(e).Format(time.TimeOnly), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name,
+		d.say("%s %s %s/%s %s: %s", eventTime(e).Format(time.TimeOnly), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name,
 			e.Reason, e.Message)
 	}
+}
+
+func eventTime(e *corev1.Event) time.Time {
+	if !e.EventTime.IsZero() {
+		return e.EventTime.Time
+	}
+	return e.LastTimestamp.Time
 }
 
 func (d dump) operator(ctx context.Context) {
