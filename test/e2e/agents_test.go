@@ -23,7 +23,7 @@ const (
 	previousOperator = "galera-operator:e2e-previous"
 	previousVersion  = "v0.0.0-previous"
 	// agentsNew is how long all agents may take to be new, once the operator is.
-	agentsNew = time.Minute
+	agentsNew = 2 * time.Minute
 )
 
 var _ = Describe("An upgrade of the operator", func() {
@@ -34,7 +34,10 @@ var _ = Describe("An upgrade of the operator", func() {
 			u := followUpgrade(ctx, shop)
 			version := u.before.Members[0].Agent.Version
 			old := u.rolls(ctx, nextOperator, nextVersion)
-			restoreOperator(old)
+			DeferCleanup(func(ctx SpecContext) { // other specs stop the operator: it has to be done with the agents
+				awaitAgents(ctx, shop, Equal(version))
+			}, NodeTimeout(3*time.Minute))
+			restoreOperator(old) // before that: the last cleanup comes first
 			u.rolls(ctx, old, version)
 			u.rolls(ctx, nextOperator, nextVersion)
 
@@ -114,7 +117,7 @@ func followUpgrade(ctx context.Context, shop *harness.Cluster) *upgrading {
 	var err error
 	u.runs, err = shop.Servers().Runs(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	u.w = startWriter(ctx, shop, harness.WriterOptions{})
+	u.w = startWriter(ctx, shop, harness.WriterOptions{Patient: true})
 	return u
 }
 
@@ -139,8 +142,7 @@ func (u *upgrading) upgraded(ctx context.Context, version string, upgrade func()
 	if version == "" {
 		wanted = Not(Equal(now))
 	}
-	Eventually(ctx, func(ctx context.Context) []string { return agentVersions(ctx, u.shop) }).
-		WithTimeout(agentsNew).WithPolling(time.Second).Should(HaveEach(And(Not(BeEmpty()), wanted)))
+	awaitAgents(ctx, u.shop, wanted)
 	progress("operator in %s, agents %s later", operator.Sub(began).Round(time.Second),
 		time.Since(operator).Round(time.Second))
 	Expect(u.shop.WaitHealthy(ctx, shortly)).To(Succeed())
@@ -148,11 +150,20 @@ func (u *upgrading) upgraded(ctx context.Context, version string, upgrade func()
 	Expect(u.shop.Servers().Runs(ctx)).To(Equal(u.runs), "no mariadbd was restarted")
 	Expect(u.w.WaitForMore(ctx, 20, shortly)).To(Succeed())
 	Expect(u.w.Errors()).To(BeEmpty(), "no client has seen anything")
+	Expect(u.w.LongestGap(began).Length).To(BeNumerically("<", undisturbedGap), "nor waited for long")
 	after := status(ctx, u.shop)
 	Expect(after.Primary).To(Equal(u.before.Primary), "no switchover")
 	for _, c := range []string{v1alpha1.ConditionEncrypted, v1alpha1.ConditionAvailable} {
-		Expect(since(after.Conditions, c)).To(Equal(since(u.before.Conditions, c)), c+" has not changed meanwhile")
+		Expect(since(after.Conditions, c)).To(Equal(since(u.before.Conditions, c)), "%s has not changed meanwhile: %s", c,
+			meta.FindStatusCondition(after.Conditions, c).Message)
 	}
+}
+
+// awaitAgents waits until all agents are of a version.
+func awaitAgents(ctx context.Context, c *harness.Cluster, version OmegaMatcher) {
+	GinkgoHelper()
+	Eventually(ctx, func(ctx context.Context) []string { return agentVersions(ctx, c) }).
+		WithTimeout(agentsNew).WithPolling(time.Second).Should(HaveEach(And(Not(BeEmpty()), version)))
 }
 
 func agentVersions(ctx context.Context, c *harness.Cluster) []string {

@@ -22,12 +22,13 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		pair := create(ctx, sample(newNamespace(ctx, "pair"), "galera-arbitrator.yaml"))
 		Expect(pair.WaitReady(ctx, firstReady)).To(Succeed())
 		Expect(pair.WaitHealthy(ctx, shortly)).To(Succeed())
-		arbitrator := status(ctx, pair).Arbitrator
-		progress("the arbitrator: %+v", *arbitrator)
-		Expect(arbitrator.Ready && arbitrator.Connected).To(BeTrue())
 		Expect(pair.WaitCondition(ctx, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, v1alpha1.ReasonProved, shortly)).
 			To(Succeed())
-		Expect(status(ctx, pair).Arbitrator.TLS).To(And(HaveField("Observed", "TLS"), HaveField("PlaintextRefused", true)))
+		eventually(ctx, func(o Gomega) { // its agent may be late once
+			arbitrator := arbitratorOf(ctx, o, pair)
+			o.Expect(arbitrator.Ready && arbitrator.Connected).To(BeTrue(), "%+v", *arbitrator)
+			o.Expect(arbitrator.TLS).To(And(HaveField("Observed", "TLS"), HaveField("PlaintextRefused", true)))
+		})
 		Expect(markersOnReplication(ctx, pair)).To(BeZero(), "rows in clear text")
 
 		By("killing each node, the primary last")
@@ -40,19 +41,17 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		Expect(status(ctx, pair).LastOperation.Type).To(Equal("FirstStart"), "nothing had to be recovered")
 
 		By("killing the arbitrator")
-		before := status(ctx, pair).Arbitrator.Process
+		before := arbitratorProcess(ctx, pair)
 		Expect(harness.KillArbitrator(ctx, pair)).To(Succeed())
 		awaitAnotherArbitrator(ctx, pair, before)
 
 		By("renewing the certificate: the nodes load it, the arbitrator is restarted in its turn")
-		runsBefore, processBefore, serial := runs(ctx, pair), status(ctx, pair).Arbitrator.Process,
-			status(ctx, pair).TLS.Serial
+		runsBefore, processBefore, serial := runs(ctx, pair), arbitratorProcess(ctx, pair), status(ctx, pair).TLS.Serial
 		askFor(ctx, pair, "leaf@arbitrator")
 		renewed := awaitRenewed(ctx, pair, serial)
 		awaitAnotherArbitrator(ctx, pair, processBefore)
 		eventually(ctx, func(o Gomega) {
-			a := status(ctx, pair).Arbitrator
-			o.Expect(a).NotTo(BeNil())
+			a := arbitratorOf(ctx, o, pair)
 			o.Expect(a.TLS).NotTo(BeNil(), "its agent is to answer yet")
 			o.Expect(a.TLS.Serial).To(Equal(renewed))
 		})
@@ -115,6 +114,23 @@ var _ = Describe("Two nodes and an arbitrator", func() {
 		stopAndCheck(ctx, w, start)
 	}, SpecTimeout(18*time.Minute))
 })
+
+// arbitratorOf is what the status has on the arbitrator: nothing, while its agent does not answer.
+func arbitratorOf(ctx context.Context, o Gomega, c *harness.Cluster) *v1alpha1.ArbitratorStatus {
+	a := status(ctx, c).Arbitrator
+	o.Expect(a).NotTo(BeNil())
+	return a
+}
+
+// arbitratorProcess identifies the garbd that runs.
+func arbitratorProcess(ctx context.Context, c *harness.Cluster) (process string) {
+	GinkgoHelper()
+	eventually(ctx, func(o Gomega) {
+		process = arbitratorOf(ctx, o, c).Process
+		o.Expect(process).NotTo(BeEmpty())
+	})
+	return process
+}
 
 // loseNode kills a node's server at once, and sees that the others serve on.
 func loseNode(ctx context.Context, c *harness.Cluster, w *harness.Writer, name string) {

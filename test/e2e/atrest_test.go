@@ -40,7 +40,9 @@ var _ = Describe("Encryption at rest", Label(Core, AtRest), func() {
 		writeMarker(ctx, plain)
 		v, err := plain.Volumes().Of(ctx, plain.Name+"-0")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(v.Search(ctx, diskMarker)).NotTo(BeEmpty(), "the search finds nothing where nothing is encrypted")
+		eventually(ctx, func(o Gomega) { // a log is written once in a second
+			o.Expect(v.Search(ctx, diskMarker)).NotTo(BeEmpty(), "the search finds nothing where nothing is encrypted")
+		})
 
 		shop := create(ctx, harness.Build(makeNamespace(ctx, "atrest"), "shop", harness.Replicas(1), atRest))
 		DeferCleanup(func(ctx SpecContext) { removeNamespace(ctx, shop.Namespace) }, NodeTimeout(4*time.Minute))
@@ -54,7 +56,7 @@ var _ = Describe("Encryption at rest", Label(Core, AtRest), func() {
 		Expect(v.Search(ctx, diskMarker)).To(BeEmpty())
 		s := status(ctx, shop)
 		Expect(s.AtRest.Keys).To(HaveLen(1))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 })
 
 var _ = Describe("A backup of a cluster that is encrypted at rest", Ordered, Label(Slow, AtRest), func() {

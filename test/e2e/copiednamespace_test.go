@@ -18,8 +18,10 @@ var _ = Describe("A copied namespace without the resource", Label(Core, Faults),
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 		cl := client(ctx, shop)
-		Expect(cl.ExecThrough(ctx, shop, shop.Name, "CREATE DATABASE copied_from")).To(Succeed(),
-			"the way that the copy's clients take")
+		eventually(ctx, func(o Gomega) {
+			o.Expect(cl.ExecThrough(ctx, shop, shop.Name, "CREATE DATABASE IF NOT EXISTS copied_from")).To(Succeed(),
+				"the way that the copy's clients take")
+		})
 		staging := newNamespace(ctx, "staging")
 		var copied *harness.Cluster
 		Eventually(func() (err error) {

@@ -32,7 +32,7 @@ var _ = Describe("A drain", Label(Core), func() {
 		Consistently(func() (string, error) { return shop.Primary(ctx) }).WithTimeout(3*time.Second).Should(Equal(next),
 			"it stays where it went")
 		Expect(runs(ctx, shop)).To(Equal(before), "nothing was restarted")
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("takes one node at a time", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)

@@ -83,8 +83,12 @@ func expectRecovery(ctx context.Context, c *harness.Cluster, w *harness.Writer, 
 func expectHistory(ctx context.Context, c *harness.Cluster, uuid string) {
 	GinkgoHelper()
 	Expect(uuid).NotTo(Or(BeEmpty(), Equal(galera.ZeroUUID)))
-	for _, node := range client(ctx, c).NodeStates(ctx, podNames(ctx, c)) {
-		Expect(node.Err).NotTo(HaveOccurred())
+	var nodes []harness.NodeState
+	eventually(ctx, func(o Gomega) { // one that is busy answers late
+		nodes = client(ctx, c).NodeStates(ctx, podNames(ctx, c))
+		o.Expect(nodes).To(HaveEach(HaveField("Err", BeNil())))
+	})
+	for _, node := range nodes {
 		Expect(node.ClusterUUID).To(Equal(uuid), node.Pod)
 	}
 	Expect(status(ctx, c).ClusterUUID).To(Equal(uuid))

@@ -50,9 +50,12 @@ var _ = Describe("Input that cannot work", Label(Core, Input), Ordered, Continue
 		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
 		expectLogin(ctx, c, "issuer-0")
 		By("warning that a shared issuer admits every certificate it has signed")
-		cond, err := c.Condition(ctx, v1alpha1.ConditionCertificatesValid)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(cond.Message).To(ContainSubstring("the holder of any certificate of this issuer"))
+		eventually(ctx, func(o Gomega) {
+			cond, err := c.Condition(ctx, v1alpha1.ConditionCertificatesValid)
+			o.Expect(err).NotTo(HaveOccurred())
+			o.Expect(cond).NotTo(BeNil())
+			o.Expect(cond.Message).To(ContainSubstring("the holder of any certificate of this issuer"))
+		})
 	}, SpecTimeout(6*time.Minute))
 
 	It("an image without the Galera provider: says so, and goes on with another image", func(ctx SpecContext) {
@@ -145,15 +148,19 @@ func copyDefaultClass(ctx context.Context, name string) error {
 func expectStalled(ctx context.Context, c *harness.Cluster, reason string, texts ...string) {
 	GinkgoHelper()
 	Expect(c.WaitCondition(ctx, v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, 2*time.Minute)).To(Succeed())
-	have, err := c.Get(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	stalled := meta.FindStatusCondition(have.Status.Conditions, v1alpha1.ConditionStalled)
-	for _, t := range texts {
-		Expect(stalled.Message).To(ContainSubstring(t))
-	}
-	ready := meta.FindStatusCondition(have.Status.Conditions, v1alpha1.ConditionReady)
-	Expect(ready.Status).To(Equal(metav1.ConditionFalse))
-	Expect(ready.Reason).To(Equal(reason))
+	eventually(ctx, func(o Gomega) { // an observation that failed meanwhile may be reported first
+		have, err := c.Get(ctx)
+		o.Expect(err).NotTo(HaveOccurred())
+		stalled := meta.FindStatusCondition(have.Status.Conditions, v1alpha1.ConditionStalled)
+		o.Expect(stalled).NotTo(BeNil())
+		for _, t := range texts {
+			o.Expect(stalled.Message).To(ContainSubstring(t))
+		}
+		ready := meta.FindStatusCondition(have.Status.Conditions, v1alpha1.ConditionReady)
+		o.Expect(ready).NotTo(BeNil())
+		o.Expect(ready.Status).To(Equal(metav1.ConditionFalse), ready.Message)
+		o.Expect(ready.Reason).To(Equal(reason), ready.Message)
+	})
 }
 
 // expectLogin sees that root comes in with its password.

@@ -65,10 +65,12 @@ var _ = Describe("A node that goes down", Label(Core, Faults), func() {
 
 		primary, err := shop.Primary(ctx)
 		Expect(err).NotTo(HaveOccurred())
+		before, err := shop.Servers().Runs(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		killed := time.Now()
 		Expect(shop.Servers().Kill(ctx, primary)).To(Succeed())
-		Eventually(func() error { return client(ctx, shop).NodeState(ctx, primary).Err }).
-			WithContext(ctx).WithTimeout(shortly).WithPolling(100 * time.Millisecond).Should(HaveOccurred())
+		Eventually(shop.Servers().Runs).WithArguments(ctx).WithTimeout(joinTime).WithPolling(200*time.Millisecond).
+			Should(HaveKeyWithValue(primary, Not(Equal(before[primary]))), "another server runs there")
 		Expect(shop.WaitSynced(ctx, joinTime)).To(Succeed())
 
 		Expect(kube.Operator().Scale(ctx, harness.OperatorReplicas)).To(Succeed())
