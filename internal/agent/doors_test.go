@@ -42,7 +42,7 @@ func (s *scenario) peerPort() {
 		"the operator, who has a port":          {[]tls.Certificate{stranger(s.world.control, agentapi.OperatorName)}, false},
 		"the operator with the names of a node": {[]tls.Certificate{stranger(s.world.control, "shop-0")}, false},
 	} {
-		client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+		client := &http.Client{Timeout: answerTime, Transport: &http.Transport{DisableKeepAlives: true,
 			TLSClientConfig: &tls.Config{Certificates: tc.pairs, InsecureSkipVerify: true}}}
 		resp, err := client.Get("https://" + net.JoinHostPort(s.node(0).ip, fmt.Sprint(agentapi.PeerPort)) +
 			agentapi.PathPeer)
@@ -111,7 +111,7 @@ func (s *scenario) login(c *tls.Certificate) error {
 	roots.AppendCertsFromPEM(s.world.root.pem)
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.Net, cfg.Addr = "root", rootPassword, "tcp", net.JoinHostPort(s.node(0).ip, "3306")
-	cfg.Timeout, cfg.Logger = 5*time.Second, log.New(io.Discard, "", 0)
+	cfg.Timeout, cfg.Logger = answerTime, log.New(io.Discard, "", 0)
 	cfg.TLS = &tls.Config{RootCAs: roots, ServerName: "shop"}
 	if c != nil { // also where the server does not name its CA
 		cfg.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c, nil }
@@ -120,7 +120,7 @@ func (s *scenario) login(c *tls.Certificate) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), answerTime)
 	defer cancel()
 	conn, err := connector.Connect(ctx)
 	if err != nil {

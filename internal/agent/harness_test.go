@@ -29,6 +29,11 @@ const (
 	image        = "galera-mariadb:11.8"
 	rootPassword = "it's a \"secret\" \\ #1"
 	mysqlUID     = 999
+	// slack multiplies the limits of waits, which are for a machine that has little else to do: how long things take is
+	// logged, and where it is promised it is measured.
+	slack = 3
+	// answerTime is for one answer of an agent, which a busy machine may hold up for seconds.
+	answerTime = 20 * time.Second
 )
 
 // worlds is how many there were: some live at the same time.
@@ -319,7 +324,7 @@ func (n *node) serverPID() string {
 }
 
 func (n *node) report() (agentapi.Report, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
 	return n.w.client.Status(ctx, n.ip, -1, 0)
 }
@@ -327,6 +332,7 @@ func (n *node) report() (agentapi.Report, error) {
 // until waits for a report that satisfies ok.
 func (n *node) until(what string, limit time.Duration, ok func(agentapi.Report) bool) agentapi.Report {
 	n.w.t.Helper()
+	limit *= slack
 	deadline := time.Now().Add(limit)
 	var last agentapi.Report
 	var err error
@@ -378,7 +384,7 @@ func (n *node) send(kind agentapi.OrderKind, epoch int64, pos galera.Position, u
 
 func (n *node) resend(o agentapi.Order) agentapi.OrderResult {
 	n.w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
 	result, err := n.w.client.Order(ctx, n.ip, o)
 	if err != nil {

@@ -201,7 +201,7 @@ func (w *testCluster) load(t *testing.T, n *node) *load {
 }
 
 func exec1(db *sql.DB, statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*answerTime)
 	defer cancel()
 	_, err := db.ExecContext(ctx, statement)
 	return err

@@ -205,7 +205,7 @@ func (s *scenario) loseCreator() {
 
 // passedEvent: an event whose time comes while no node runs events is left out, and reported.
 func (s *scenario) passedEvent() {
-	s.node(0).mustSQL("CREATE EVENT app.once ON SCHEDULE AT CURRENT_TIMESTAMP + INTERVAL 45 SECOND " +
+	s.node(0).mustSQL("CREATE EVENT app.once ON SCHEDULE AT CURRENT_TIMESTAMP + INTERVAL 70 SECOND " +
 		"DO INSERT INTO app.runs VALUES (UTC_TIMESTAMP(6), @@hostname, 'once')")
 	s.sameEvents("it's`on ENABLED; off DISABLED; once ENABLED")
 	s.reportPrimary("shop-9", s.world.nodes...)

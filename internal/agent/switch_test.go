@@ -179,8 +179,10 @@ func (s *scenario) rsync() {
 	}
 	s.Logf("rsync: %s", r.Join.EndedAt.Sub(r.Join.StartedAt).Round(time.Millisecond))
 	n.killServer()
-	n.until("down", 10*time.Second, func(r agentapi.Report) bool { return r.Server == nil })
-	r = n.until("back by IST", 90*time.Second, synced(3))
+	before := r.Server.NodeUUID
+	r = n.until("back by IST", 90*time.Second, func(r agentapi.Report) bool {
+		return synced(3)(r) && r.Server.NodeUUID != before
+	})
 	if r.Join.Kind == "SST" {
 		s.Errorf("%+v", r.Join)
 	}
