@@ -31,11 +31,18 @@ func (w *world) crash(seqno int64) {
 	}
 }
 
-// bootstraps requires that a crashed cluster gets its bootstrap within seconds.
+const (
+	// hookSeconds is how long the API server waits for a webhook: the longest that there is.
+	hookSeconds = 30
+	// promptly is how long a recovery may take that no webhook holds up, on a machine with a lot to do.
+	promptly = hookSeconds * 2 / 3 * time.Second
+)
+
+// bootstraps requires that a crashed cluster gets its bootstrap before any webhook's time is over.
 func (w *world) bootstraps(epoch int64) {
 	w.t.Helper()
-	w.Eventually(func() int64 { return w.status().Epoch }, 10*time.Second).Should(Equal(epoch))
-	w.Eventually(w.agents.bootstraps, 10*time.Second).
+	w.Eventually(func() int64 { return w.status().Epoch }, promptly).Should(Equal(epoch))
+	w.Eventually(w.agents.bootstraps, promptly).
 		Should(And(HaveLen(int(epoch)), HaveEach(Or(Equal("Bootstrap shop-1"), Equal("Initialise shop-0")))))
 }
 
@@ -44,7 +51,7 @@ func (w *world) recovers(epoch int64) {
 	w.t.Helper()
 	w.bootstraps(epoch)
 	w.settle()
-	w.Eventually(w.condition("Ready"), 10*time.Second).Should(Equal("True Ready"))
+	w.Eventually(w.condition("Ready"), promptly).Should(Equal("True Ready"))
 }
 
 // refuseCertificates lets a webhook judge all writes of cert-manager's objects in the namespace, which it never does.
@@ -56,7 +63,9 @@ func (w *world) refuseCertificates(hook admissionv1.WebhookClientConfig) *admiss
 		must(w.t, w.get(cert, "shop-issued"))
 		before := cert.DeepCopy()
 		cert.Annotations = map[string]string{"test": "refused?"}
-		return kube.Patch(w.t.Context(), cert, client.MergeFrom(before), client.DryRunAll)
+		ctx, cancel := context.WithTimeout(w.t.Context(), hookSeconds*time.Second/3) // one that hangs is in force as well
+		defer cancel()
+		return kube.Patch(ctx, cert, client.MergeFrom(before), client.DryRunAll)
 	}).ShouldNot(Succeed(), "the webhook is in force")
 	return config
 }
@@ -67,7 +76,7 @@ var nowhere = admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceRefer
 func (w *world) judge(hook admissionv1.WebhookClientConfig, group,
 	resource string) *admissionv1.ValidatingWebhookConfiguration {
 	w.t.Helper()
-	none, seconds := admissionv1.SideEffectClassNone, int32(10)
+	none, seconds := admissionv1.SideEffectClassNone, int32(hookSeconds)
 	config := &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "cert-manager-webhook-"},
 		Webhooks: []admissionv1.ValidatingWebhook{{
@@ -129,7 +138,7 @@ func TestRecoveryWhileTheWebhookIsGone(t *testing.T) {
 	w.crash(10)
 	w.recovers(2)
 	must(t, kube.Delete(t.Context(), config))
-	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }, 10*time.Second).
+	w.Eventually(func() error { return w.get(&certmanagerv1.Certificate{}, "shop-issued") }, time.Minute).
 		Should(Succeed())
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 }
@@ -146,8 +155,9 @@ func TestErrorsThatStay(t *testing.T) {
 	started := time.Now()
 	startOperator(t, "errors-stay", w.agents)
 	w.Eventually(func() int { return len(w.agents.given()) }, time.Second).Should(Equal(1), "nothing is to be done")
-	w.Consistently(func() time.Duration { return w.agents.longestPause(started) }, 27*time.Second, time.Second).
-		Should(BeNumerically("<", 7*time.Second))
+	// Pauses that double would be of 20 s by then. One of ours is of 5 s, and a busy machine may add to it.
+	w.Consistently(func() time.Duration { return w.agents.longestPause(started) }, 36*time.Second, time.Second).
+		Should(BeNumerically("<", 12*time.Second))
 	w.Expect(w.get(&corev1.Service{}, "shop-primary")).NotTo(Succeed(), "it is refused all the time")
 	w.Eventually(w.condition("Stalled"), 15*time.Second).Should(Equal("True AdmissionRefused"))
 	w.Expect(w.message("Stalled")).To(And(ContainSubstring("Kind=Service"), ContainSubstring("failed calling webhook"),
@@ -157,7 +167,7 @@ func TestErrorsThatStay(t *testing.T) {
 	w.bootstraps(2)
 	w.settle()
 	must(t, kube.Delete(t.Context(), config))
-	w.Eventually(func() error { return w.get(&corev1.Service{}, "shop-primary") }, 10*time.Second).Should(Succeed())
+	w.Eventually(func() error { return w.get(&corev1.Service{}, "shop-primary") }, time.Minute).Should(Succeed())
 	w.Eventually(w.condition("Stalled")).Should(HavePrefix("False"))
 	w.Eventually(w.condition("Ready")).Should(Equal("True Ready"))
 }
@@ -176,7 +186,7 @@ func TestCertManagerIsRemovedAndInstalledAgain(t *testing.T) {
 	dir, err := moduleDir("github.com/cert-manager/cert-manager")
 	must(t, err)
 	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join(dir, "deploy", "crds")}, ErrorIfPathMissing: true,
-		MaxTime: time.Minute}
+		MaxTime: installTime}
 	install := func() error {
 		_, err := envtest.InstallCRDs(config, crds)
 		return err

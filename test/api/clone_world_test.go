@@ -177,7 +177,7 @@ func (w *cloning) passes() {
 func (w *cloning) eventually(what string, holds func() bool) {
 	w.Helper()
 	for start := time.Now(); !holds(); w.passes() {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > time.Minute {
 			c := &v1alpha1.GaleraCluster{}
 			_ = kube.Get(context.Background(), client.ObjectKeyFromObject(w.clone), c)
 			w.Fatalf("%s: %+v, %+v", what, c.Status.Restore, c.Status.Conditions)

@@ -41,7 +41,7 @@ func (w *moved) eventually(what string, holds func(c *v1alpha1.GaleraCluster) bo
 		if holds(c) {
 			return
 		}
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > time.Minute {
 			w.Fatalf("%s: %+v, %+v", what, c.Status.Restore, c.Status.Conditions)
 		}
 		_, err := w.restores.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.cluster)})

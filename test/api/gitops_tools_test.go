@@ -24,7 +24,7 @@ func TestGitOpsTools(t *testing.T) {
 	} {
 		paths = append(paths, filepath.Join(pinnedModule(t, module), folder))
 	}
-	_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: paths, Scheme: scheme})
+	_, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: paths, Scheme: scheme, MaxTime: installTime})
 	must(t, err)
 	ctx := context.Background()
 	for _, name := range []string{"flux-system", "argocd"} {

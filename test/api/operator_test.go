@@ -228,8 +228,8 @@ func TestPrimaryMoves(t *testing.T) {
 	old := w.status().Primary
 	w.agents.change(old, func(r *agentapi.Report) { r.Server, r.Phase = nil, galera.PhaseWaiting })
 	w.Eventually(func() string { return w.status().Primary }).ShouldNot(Equal(old))
-	w.Expect(w.role(w.status().Primary)).To(Equal("primary"))
-	w.Expect(w.role(old)).To(Equal("replica"))
+	w.Eventually(func() []string { return []string{w.role(w.status().Primary), w.role(old)} }).
+		Should(Equal([]string{"primary", "replica"}), "labels and status are written one after the other")
 	w.Eventually(w.condition("Ready")).Should(HavePrefix("False"))
 	w.Expect(w.condition("QuorumHealthy")()).To(HavePrefix("True"))
 }

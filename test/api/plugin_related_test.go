@@ -65,6 +65,7 @@ func TestPluginWithAnOlderOperator(t *testing.T) {
 	g := NewWithT(t)
 	ctx := context.Background()
 	old := &envtest.Environment{ErrorIfCRDPathMissing: true, Scheme: scheme,
+		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: installTime},
 		CRDDirectoryPaths: []string{filepath.Join("..", "..", "config", "crd", "bases",
 			"galera-operator.io_galeraclusters.yaml")}}
 	config, err := old.Start()

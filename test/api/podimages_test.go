@@ -109,10 +109,11 @@ func TestReachOfNames(t *testing.T) {
 		before[o] = o.DeepCopyObject().(client.Object)
 	}
 	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents()}
+	w.SetDefaultEventuallyTimeout(time.Minute)
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: at("shop"), Spec: spec()}
 	startOperator(t, namespace, w.agents)
 	must(t, kube.Create(ctx, w.cluster))
-	w.Eventually(w.condition("Stalled")).WithTimeout(20 * time.Second).Should(Equal("True NameConflict"))
+	w.Eventually(w.condition("Stalled")).Should(Equal("True NameConflict"))
 	must(t, kube.Delete(ctx, w.cluster))
 	w.Eventually(func() bool { return gone(w.cluster) }).Should(BeTrue())
 	for _, o := range theirs {

@@ -43,7 +43,7 @@ func TestAnotherClustersSecrets(t *testing.T) {
 		Data: map[string][]byte{"password": []byte("theirs")}}
 	must(t, kube.Create(t.Context(), theirs))
 	w := &world{WithT: NewWithT(t), t: t, agents: newFakeAgents()}
-	w.SetDefaultEventuallyTimeout(20 * time.Second)
+	w.SetDefaultEventuallyTimeout(time.Minute)
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "foreign-root", Name: "shop"},
 		Spec: spec()}
 	startOperator(t, "foreign-root", w.agents)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +30,9 @@ var (
 	scheme = runtime.NewScheme()
 	kube   client.Client
 )
+
+// installTime is how long an API server may take to serve new kinds; it has ten seconds unless it is given more.
+const installTime = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -57,7 +61,7 @@ func run(m *testing.M) (int, error) {
 	env := &envtest.Environment{
 		CRDDirectoryPaths: []string{filepath.Join("..", "..", "config", "crd", "bases"),
 			filepath.Join(dir, "deploy", "crds")},
-		ErrorIfCRDPathMissing: true,
+		ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: installTime},
 	}
 	if config, err = env.Start(); err != nil {
 		return 1, fmt.Errorf("starting kube-apiserver and etcd: %w", err)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -76,6 +77,7 @@ func run(m *testing.M) (int, error) {
 	env := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(strings.TrimSpace(string(out)), "deploy", "crds")},
 		ErrorIfCRDPathMissing: true,
+		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: 2 * time.Minute}, // ten seconds unless it is given more
 	}
 	config, err := env.Start()
 	if err != nil {
