@@ -33,11 +33,11 @@ var _ = Describe("An upgrade of the operator", func() {
 			Expect(harness.BuildOperator(ctx, filepath.Join("..", ".."), nextOperator, nextVersion)).To(Succeed())
 			u := followUpgrade(ctx, shop)
 			version := u.before.Members[0].Agent.Version
-			old := u.rolls(ctx, nextOperator, nextVersion)
 			DeferCleanup(func(ctx SpecContext) { // other specs stop the operator: it has to be done with the agents
 				awaitAgents(ctx, shop, Equal(version))
 			}, NodeTimeout(3*time.Minute))
-			restoreOperator(old) // before that: the last cleanup comes first
+			old := restoreOperator(ctx) // before that: the last cleanup comes first
+			u.rolls(ctx, nextOperator, nextVersion)
 			u.rolls(ctx, old, version)
 			u.rolls(ctx, nextOperator, nextVersion)
 
@@ -50,9 +50,8 @@ var _ = Describe("An upgrade of the operator", func() {
 
 	It("of the commit before replaces its agents, and goes back", Label(Slow), func(ctx SpecContext) {
 		checkoutBefore(ctx)
-		current, err := kube.Operator().SetImage(ctx, previousOperator)
-		Expect(err).NotTo(HaveOccurred())
-		restoreOperator(current)
+		current := restoreOperator(ctx)
+		Expect(kube.Operator().SetImage(ctx, previousOperator)).Error().NotTo(HaveOccurred())
 		build := harness.Build(newNamespace(ctx, "upgrade"), "shop")
 		// Agents are replaced at once; a restart that another template would take waits.
 		build.Spec.Maintenance = &v1alpha1.MaintenanceSpec{Windows: []v1alpha1.MaintenanceWindow{
@@ -93,12 +92,16 @@ func checkoutBefore(ctx context.Context) string {
 	return dir
 }
 
-// restoreOperator goes back to an operator at the end of the spec.
-func restoreOperator(image string) {
+// restoreOperator goes back to the operator that is deployed now at the end of the spec, whatever that comes to, and
+// returns its image.
+func restoreOperator(ctx context.Context) (image string) {
+	GinkgoHelper()
+	image, err := kube.Operator().Image(ctx)
+	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) {
-		_, err := kube.Operator().SetImage(ctx, image)
-		Expect(err).NotTo(HaveOccurred())
+		Expect(kube.Operator().SetImage(ctx, image)).Error().NotTo(HaveOccurred())
 	}, NodeTimeout(3*time.Minute))
+	return image
 }
 
 // upgrading is a cluster under load of which nothing may change but the agents.
@@ -123,13 +126,12 @@ func followUpgrade(ctx context.Context, shop *harness.Cluster) *upgrading {
 
 // rolls rolls the operator to an image, waits until all agents are of its version ("" for another one than now), and
 // checks everything else.
-func (u *upgrading) rolls(ctx context.Context, image, version string) (was string) {
+func (u *upgrading) rolls(ctx context.Context, image, version string) {
 	GinkgoHelper()
-	u.upgraded(ctx, version, func() (err error) {
-		was, err = kube.Operator().SetImage(ctx, image)
+	u.upgraded(ctx, version, func() error {
+		_, err := kube.Operator().SetImage(ctx, image)
 		return err
 	})
-	return was
 }
 
 // upgraded does what brings another operator, and waits and looks as rolls does.

@@ -65,6 +65,15 @@ func Checkout(ctx context.Context, repository, commit string) (dir, name string,
 	return dir, strings.TrimSpace(out), remove, nil
 }
 
+// Image returns the image of the operator that is deployed.
+func (k Operator) Image(ctx context.Context) (string, error) {
+	d, err := k.deployment(ctx)
+	if err != nil {
+		return "", err
+	}
+	return d.Spec.Template.Spec.Containers[0].Image, nil
+}
+
 // SetImage rolls the operator to an image, waits for it, and returns the image before.
 func (k Operator) SetImage(ctx context.Context, image string) (before string, err error) {
 	d, err := k.deployment(ctx)
