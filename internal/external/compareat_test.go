@@ -129,7 +129,7 @@ func TestCompare(t *testing.T) {
 func waitOpen(t *testing.T, s Server) (*sql.DB, error) {
 	t.Helper()
 	db, err := s.Open()
-	for try := 0; err == nil && try < 600; try++ {
+	for try := 0; err == nil && try < 1800; try++ {
 		if err = db.Ping(); err == nil {
 			return db, nil
 		}

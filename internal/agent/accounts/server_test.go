@@ -84,7 +84,7 @@ func start(t *testing.T, image string) *server {
 
 func (s *server) await(t *testing.T) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(3 * time.Minute)
 	for s.root.Ping() != nil {
 		if time.Now().After(deadline) {
 			out, _ := exec.Command("docker", "logs", s.id).CombinedOutput()

@@ -54,7 +54,7 @@ func startServer(t *testing.T, image string) (c *Conn, socket string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	for deadline := time.Now().Add(time.Minute); c.db.Ping() != nil; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); c.db.Ping() != nil; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the server does not start")
 		}

@@ -34,7 +34,7 @@ func servers(t *testing.T) (source *sql.DB, target Target) {
 	t.Cleanup(func() { _, _ = from.Close(), to.Close() })
 	for _, db := range []*sql.DB{from, to} {
 		for try := 0; db.Ping() != nil; try++ {
-			if try == 900 {
+			if try == 1800 {
 				t.Fatal("a server does not answer")
 			}
 			time.Sleep(100 * time.Millisecond)
