@@ -266,7 +266,8 @@ func (s *scenario) repeat() {
 func (s *scenario) killOne() {
 	n, tries := s.node(1), 0
 	var began time.Time
-	for evicted := false; !evicted; tries++ { // the end is reported until the next server starts: who asks too late tries again
+	// The end is reported until the next server starts: who asks too late tries again.
+	for evicted := false; !evicted; tries++ {
 		if tries == 4 {
 			s.Fatal("no end of a server was reported in time to evict it")
 		}

@@ -156,8 +156,8 @@ func (s *scenario) newVolume() {
 	s.intact()
 }
 
-// expel makes one member's data differ and lets the others vote it out. That is reported until its full transfer begins:
-// who asks too late tries again.
+// expel makes one member's data differ and lets the others vote it out. That is reported until its full transfer
+// begins: who asks too late tries again.
 func (s *scenario) expel() {
 	for try := 0; !s.votedOut(); try++ {
 		if try == 3 {

@@ -124,9 +124,9 @@ func readLines(rows *sql.Rows) (lines []string, err error) {
 	return lines, rows.Err()
 }
 
-// catchUp waits until the node has applied what other nodes had committed before. It gives up after fifteen seconds, and
-// where the node cannot: an applier that is blocked, and a node outside of the Primary component, are what some tests
-// are about.
+// catchUp waits until the node has applied what other nodes had committed before. It gives up after fifteen seconds,
+// and where the node cannot: an applier that is blocked, and a node outside of the Primary component, are what some
+// tests are about.
 func (n *node) catchUp() {
 	n.w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)

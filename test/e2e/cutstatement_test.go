@@ -10,8 +10,8 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// slowAlter copies a table whose rows take their time to be computed: minutes, so that each node has shown it before one
-// of them is through.
+// slowAlter copies a table whose rows take their time to be computed: minutes, so that each node has shown it before
+// one of them is through.
 const slowAlter = "ALTER TABLE cut.t ADD COLUMN slow CHAR(32) AS (MD5(REPEAT(MD5(id), 400000))) STORED"
 
 // Galera marks the data of every node while a statement changes tables. A power cut then leaves nodes that may each

@@ -38,7 +38,7 @@ func (f *failing) Create(context.Context, client.Object, ...client.CreateOption)
 
 func TestPatientClient(t *testing.T) {
 	slow := apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
-	webhook := apierrors.NewInternalError(errors.New(`failed calling webhook "webhook.cert-manager.io": deadline exceeded`))
+	webhook := apierrors.NewInternalError(errors.New(`failed calling webhook "cert-manager": deadline exceeded`))
 	full := apierrors.NewTooManyRequests("busy", 0)
 	down := fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "shop-0")
