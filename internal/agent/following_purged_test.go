@@ -52,7 +52,7 @@ func TestPurgedSource(t *testing.T) {
 	})
 }
 
-// purge has the source write, and delete its binary log. A log that is read is kept: that its reader has gone is noticed
+// purge has the source write, and delete its binary log. A log that is read is kept: that its reader has gone shows
 // with the next transaction.
 func (s *following) purge() {
 	s.Helper()

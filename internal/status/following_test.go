@@ -129,8 +129,9 @@ func TestChannelProblem(t *testing.T) {
 		"the source has purged during a cutover": {channel: purged, cutover: true, want: v1alpha1.ReasonSourcePurged,
 			says: "set spec.cutover.gtid to 0-1-7"},
 		"the source has purged, and a node accepts writes": {channel: purged, cutover: true, open: true},
-		"another error of the source":                      {channel: agentapi.ChannelState{ErrorNumber: 1236, Error: "max_allowed_packet"}},
-		"it is independent":                                {channel: purged, role: v1alpha1.RoleIndependent},
+		"another error of the source": {channel: agentapi.ChannelState{ErrorNumber: 1236,
+			Error: "max_allowed_packet"}},
+		"it is independent": {channel: purged, role: v1alpha1.RoleIndependent},
 	} {
 		in := healthy()
 		c := in.Facts.Cluster
