@@ -191,8 +191,8 @@ func purged(c *v1alpha1.GaleraCluster, host, applied string) string {
 	}
 	return text + fmt.Sprintf("Let it keep its binary log for longer than a copy takes (expire_logs_days), and copy it "+
 		"again: no application has written to this cluster. With its manifest at hand: kubectl delete galeracluster "+
-		"%[2]s -n %[1]s; kubectl delete pvc -n %[1]s -l %[3]s=%[2]s; kubectl apply -f MANIFEST", c.Namespace, c.Name,
-		v1alpha1.LabelCluster)
+		"%[2]s -n %[1]s; kubectl delete pvc --wait=false -n %[1]s -l %[3]s=%[2]s; kubectl wait --for=delete pvc "+
+		"--timeout=10m -n %[1]s -l %[3]s=%[2]s; kubectl apply -f MANIFEST", c.Namespace, c.Name, v1alpha1.LabelCluster)
 }
 
 // errLogMissing is the number of the error with which a source refuses a position.

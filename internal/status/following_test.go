@@ -125,7 +125,7 @@ func TestChannelProblem(t *testing.T) {
 			want: v1alpha1.ReasonChannelFatal},
 		"two have ended": {ends: [3]int{1, 0, 1}, at: "0-1-7"},
 		"the source has purged": {channel: purged, want: v1alpha1.ReasonSourcePurged,
-			says: "kubectl delete pvc -n demo -l galera-operator.io/cluster=shop;"},
+			says: "kubectl delete pvc --wait=false -n demo -l galera-operator.io/cluster=shop;"},
 		"the source has purged during a cutover": {channel: purged, cutover: true, want: v1alpha1.ReasonSourcePurged,
 			says: "set spec.cutover.gtid to 0-1-7"},
 		"the source has purged, and a node accepts writes": {channel: purged, cutover: true, open: true},
