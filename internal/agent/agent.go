@@ -172,6 +172,7 @@ type agent struct {
 	run      process.Supervisor
 	start    Starter
 	joiner   join.JoinerTracker
+	logged   ownLog
 	donor    join.DonorTracker
 	serving  *process.Maintainer
 	follow   *follow.Follower
@@ -226,13 +227,15 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.orders = orders.NewStore(loop, &a.volume)
 	a.run = process.NewSupervisor(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group,
 		process.SupervisorEvents{Changed: a.updateSubject, Line: a.serverLine})
+	a.logged = ownLog{loop: loop, markers: datadir.Markers{Dir: o.Places.State}, volume: &a.volume, run: &a.run,
+		config: &a.config}
 	a.exam = process.NewExaminer(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts,
 		func() orders.Content { return a.orders.Content() },
 		func() error { return a.orders.Damaged() }, func() map[string]string { return a.config.KeysForStart() },
 		a.config.Blame)
 	a.joiner = join.NewJoinerTracker(loop, o.Places, o.Address, silence, join.Dependencies{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam},
-		join.Events{Judge: a.judgeServer, Copied: a.scan.Forget})
+		join.Events{Judge: a.judgeServer, Copied: func() error { return errors.Join(a.scan.Forget(), a.logged.forget()) }})
 	a.donor = join.NewDonorTracker(loop, o.Places, &a.run, &a.config, answers)
 	a.start = NewStarter(loop, o.Places, member, StarterDependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,

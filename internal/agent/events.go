@@ -25,6 +25,7 @@ func (a *agent) onLaunched(proc *mariadbd.Process) {
 	a.commands.Restart = false
 	a.serving.Began()
 	a.follow.Began()
+	a.logged.began()
 	a.updateSubject()
 	go a.poll.Run(proc.Done(), func(asked time.Time, s wsrep.Status, err error) {
 		a.queue.Post(func() { a.onStatus(proc, asked, s, err) })
@@ -121,6 +122,7 @@ func (a *agent) firstServed() {
 	a.updateSubject()
 	a.commands.Served()
 	a.orders.Belong(a.config.Identity())
+	a.logged.check(time.Now())
 }
 
 // onExit is called when mariadbd has ended.

@@ -163,6 +163,7 @@ func (a *agent) onTick() {
 		a.image.Tick()
 	}
 	a.serving.Tick()
+	a.logged.check(time.Now())
 	a.follow.Check(time.Now())
 	if a.run.Served && a.run.Serves() && a.config.Node != nil {
 		a.distance.Serving(time.Now(), a.config.Node.SendWindows)

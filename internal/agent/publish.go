@@ -40,6 +40,9 @@ func (a *agent) publish(step lifecycle.Step) {
 	r.OtherPeers = a.group.Others()
 	a.joiner.Report(&r)
 	a.donor.Report(&r)
+	if a.run.Served {
+		r.LoggedSince = a.logged.since
+	}
 	a.backup.Report(&r)
 	r.Settling = a.evicted.Settling(time.Now())
 	if f := a.exam.Found; a.exam.Done && a.run.Proc == nil {

@@ -123,6 +123,11 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 			if err := r.markers.SetKeys(keys); err != nil {
 				return err
 			}
+			if !run.Config.Output.WritesBinlog() {
+				if err := r.markers.ClearLoggedSince(); err != nil {
+					return err
+				}
+			}
 			return prepare()
 		})
 		r.loop.Post(func() { r.onLaunched(run, proc, err) })

@@ -20,6 +20,8 @@ type PeerView struct {
 	Position galera.Position  `json:"position,omitzero"`
 	// Lineage are the lines of history the member belongs to.
 	Lineage galera.Lineage `json:"lineage,omitzero"`
+	// LoggedSince is as in the Report.
+	LoggedSince galera.Position `json:"loggedSince,omitzero"`
 	// Primary reports whether this member is the primary, as far as it knows.
 	Primary bool `json:"primary,omitempty"`
 	// Scheduler and Channel are as in the Report.

@@ -235,6 +235,9 @@ type Report struct {
 	// went on elsewhere has a history of its own: joining would lose or mix the two, so the agent
 	// refuses with FailureDiverged.
 	Lineage galera.Lineage `json:"lineage,omitzero"`
+	// LoggedSince is the position since which the node has written a binary log of its own: not one that came with an SST,
+	// and without a run that wrote none. It is not known while mariadbd has not served, or writes none.
+	LoggedSince galera.Position `json:"loggedSince,omitzero"`
 	// Arbitration is an arbitrator's report of its garbd; nil from a member with data, and while
 	// none runs.
 	Arbitration *Arbitration `json:"arbitration,omitempty"`

@@ -17,6 +17,7 @@ const (
 	initialisingFile = "initialising.json"
 	votedOutFile     = "votedout.json"
 	settingsFile     = "settings.json"
+	loggedFile       = "logged.json"
 )
 
 // Joining is the marker of a join that has begun and was not seen to end. It is kept next to the data directory, as an
@@ -117,3 +118,25 @@ func (m Markers) SetSettings(settings map[string]string) error {
 	}
 	return WriteFile(filepath.Join(m.Dir, settingsFile), data, 0o600)
 }
+
+// LoggedSince returns since where the node has written a binary log of its own, not known when that is not noted or the
+// note cannot be read.
+func (m Markers) LoggedSince() (p galera.Position) {
+	data, err := os.ReadFile(filepath.Join(m.Dir, loggedFile))
+	if err != nil || json.Unmarshal(data, &p) != nil {
+		return galera.Position{}
+	}
+	return p
+}
+
+// SetLoggedSince notes it.
+func (m Markers) SetLoggedSince(p galera.Position) error {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(m.Dir, loggedFile), data, 0o600)
+}
+
+// ClearLoggedSince removes that note: the binary log is another one's, or ends.
+func (m Markers) ClearLoggedSince() error { return Remove(filepath.Join(m.Dir, loggedFile)) }

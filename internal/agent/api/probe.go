@@ -76,7 +76,7 @@ func notReady(r agentapi.Report, donorReady bool) string {
 // PeerView is the part of a report other members may know.
 func PeerView(r agentapi.Report) agentapi.PeerView {
 	v := agentapi.PeerView{Name: r.Name, Cluster: r.Cluster, Draining: r.Draining, Data: r.Data, Position: r.Position,
-		Lineage: r.Lineage,
+		Lineage: r.Lineage, LoggedSince: r.LoggedSince,
 		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Donation: r.Donation,
 		LastDonation: r.LastDonation, Settling: r.Settling, Scheduler: r.Scheduler,
 		Channel: r.Channel, ChannelUntil: r.ChannelUntil, ChannelFenced: r.ChannelFenced, ChannelEnds: r.ChannelEnds,

@@ -62,6 +62,13 @@ type Output struct {
 	AtRest string
 }
 
+// WritesBinlog reports whether the server writes what all nodes have committed to a binary log.
+func (o Output) WritesBinlog() bool {
+	name, set := o.MyCnf.Get("mysqld", "log_bin")
+	all, _ := o.MyCnf.Get("mysqld", "log_slave_updates")
+	return set && name != "" && name != "OFF" && name != "0" && (strings.EqualFold(all, "ON") || all == "1")
+}
+
 // ProviderTLS reports whether the provider has a certificate.
 func (o Output) ProviderTLS() bool {
 	return o.Socket == galera.SocketStrict || o.Socket == galera.SocketDynamic

@@ -26,7 +26,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
-	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 const (
@@ -179,20 +178,23 @@ func (n *node) position(ctx context.Context) (at position, err error) {
 // group adds where the node is in Galera's history, and in which line of it. It comes after the position in the binary
 // log, and is not before it.
 func (n *node) group(ctx context.Context, at *position) error {
-	var history, view string
+	var history, number string
 	row := n.db.QueryRowContext(ctx,
 		`SELECT MAX(IF(variable_name = 'WSREP_CLUSTER_STATE_UUID', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_CONF_ID', variable_value, '')),
 		MAX(IF(variable_name = 'WSREP_LAST_COMMITTED', CAST(variable_value AS SIGNED), 0))
 		FROM information_schema.global_status WHERE variable_name IN ('WSREP_CLUSTER_STATE_UUID', 'WSREP_CLUSTER_CONF_ID', 'WSREP_LAST_COMMITTED')`)
-	if err := row.Scan(&history, &view, &at.seqno); err != nil {
+	if err := row.Scan(&history, &number, &at.seqno); err != nil {
 		return err
 	}
-	at.view = history + ":" + view
-	lineage, err := lineage(ctx, n.host, n.config)
+	at.view = history + ":" + number
+	view, err := peerView(ctx, n.host, n.config)
 	if err != nil {
 		return fmt.Errorf("its agent does not answer: %w", err)
 	}
-	for _, l := range lineage.Lines() {
+	if since := view.LoggedSince; since.UUID == history {
+		at.since = since.Seqno
+	}
+	for _, l := range view.Lineage.Lines() {
 		at.Lines = append(at.Lines, binlog.Line{History: l.Start.UUID, ID: l.ID, Epoch: l.Epoch, Start: l.Start.Seqno,
 			Copied: l.Copied})
 	}
@@ -202,28 +204,27 @@ func (n *node) group(ctx context.Context, at *position) error {
 	return nil
 }
 
-// lineage is what a node's agent reports to the other agents, and to the archiver by its certificate.
-func lineage(ctx context.Context, host string, config *tls.Config) (galera.Lineage, error) {
+// peerView is what a node's agent reports to the other agents, and to the archiver by its certificate.
+func peerView(ctx context.Context, host string, config *tls.Config) (view agentapi.PeerView, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		"https://"+net.JoinHostPort(host, strconv.Itoa(agentapi.PeerPort))+agentapi.PathPeer, nil)
 	if err != nil {
-		return galera.Lineage{}, err
+		return view, err
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config.Clone(), DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		return galera.Lineage{}, err
+		return view, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return galera.Lineage{}, fmt.Errorf("it answers %s", resp.Status)
+		return view, fmt.Errorf("it answers %s", resp.Status)
 	}
-	var view agentapi.PeerView
 	err = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&view)
-	return view.Lineage, err
+	return view, err
 }
 
 // open asks for what follows a position.

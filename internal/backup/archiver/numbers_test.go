@@ -125,6 +125,46 @@ func TestRightAfterARecovery(t *testing.T) {
 	}
 }
 
+// TestCopiesAfterARecovery: after a recovery nodes may have copies of the one that lacks a transaction, with its
+// numbers. The archive goes on where two nodes have written their binary logs themselves, and begins anew elsewhere. A
+// node whose agent does not report that yet is waited for.
+func TestCopiesAfterARecovery(t *testing.T) {
+	for name, c := range map[string]struct {
+		since  [3]int64 // of a, b and c
+		later  int64    // that of b after a minute, 0 for the same
+		before string   // what is archived until then
+		want   string
+	}{
+		"all have a copy of a":              {[3]int64{1, 9, 9}, 0, "@5 6-7 >b @8", "@5 6-7 >b @8 9-9"},
+		"b has none":                        {[3]int64{1, 7, 9}, 0, "@5 6-7 >b 8-8", "@5 6-7 >b 8-8 9-9"},
+		"none had a binary log for a while": {[3]int64{9, 9, 9}, 0, "@5 6-7 >b @8", "@5 6-7 >b @8 9-9"},
+		"b's agent reports it later":        {[3]int64{1, 0, 9}, 7, "@5 6-7 >b", "@5 6-7 >b 8-9"},
+		"b's agent reports it never":        {[3]int64{1, 0, 9}, 0, "@5 6-7 >b", "@5 6-7 >b @9"},
+		"a's agent reports it never":        {[3]int64{0, 1, 9}, 0, "@5 6-7 >b", "@5 6-7 >b @9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				w.commit(6, 7)
+				w.pass(3 * interval)
+				w.recovered(line("b", 9), line("a", 0)) // what took the seqno 8 is not known
+				for i, s := range w.servers() {
+					s.restart()
+					s.do(func() { s.since = c.since[i] })
+				}
+				w.commitNumbered(20, func(*server) uint64 { return 8 })
+				w.pass(time.Minute)
+				w.expect(c.before)
+				if c.later != 0 {
+					w.b.do(func() { w.b.since = c.later })
+				}
+				w.commitNumbered(21, func(*server) uint64 { return 9 })
+				w.pass(2 * refusedTime)
+				w.expect(c.want)
+			})
+		})
+	}
+}
+
 // TestFirstOfARotatedLog: the donor of a full copy rotates its binary log. It numbers on as before: no other node has
 // to confirm the first transaction after that, and a hole next to it can be explained.
 func TestFirstOfARotatedLog(t *testing.T) {

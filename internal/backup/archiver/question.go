@@ -26,7 +26,7 @@ func (r *reader) explain(ctx context.Context, next binlog.GTID) error {
 		if other.name() == r.node.name() {
 			continue
 		}
-		a := lacks(ctx, other, r.before, known{r.last, r.sum}, known{GTID: next})
+		a := lacks(ctx, other, r.before, known{GTID: r.last, sum: r.sum}, known{GTID: next})
 		if why := r.refused[a.Node]; why != "" && a.Answer == policy.Has {
 			a.Answer, a.Why = policy.HasAndRefused, why
 		}
@@ -58,10 +58,16 @@ func (r *reader) isNext(ctx context.Context, t binlog.Transaction) error {
 	if r.unsure.after != r.last {
 		r.unsure = unsure{r.last, time.Now()}
 	}
-	var asked []policy.Asked
+	last := known{r.last, r.sum, r.seqno}
+	if last.seqno == 0 { // a statement that changes tables does not name it: it is that of the archive, or later
+		last.seqno = r.at.Seqno
+	}
+	own := r.at0.shows(policy.Asked{Node: r.node.name(), Answer: policy.Lacks}, last)
+	own.Own = own.Own && r.sure
+	asked := []policy.Asked{own}
 	for _, other := range r.all.synced {
 		if other.name() != r.node.name() {
-			asked = append(asked, lacks(ctx, other, r.before, known{r.last, r.sum}, known{t.GTID, t.Sum}))
+			asked = append(asked, lacks(ctx, other, r.before, last, known{GTID: t.GTID, sum: t.Sum}))
 		}
 	}
 	for name, why := range r.all.away {

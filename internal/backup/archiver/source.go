@@ -41,6 +41,8 @@ type position struct {
 	// seqno is Galera's, and view names the group's view, within which a line of history does not change.
 	seqno int64
 	view  string
+	// since is the seqno since which the node has written a binary log of its own, 0 while its agent does not report it.
+	since int64
 	// local is the domain and the server of what the node writes for itself.
 	local binlog.GTID
 }
@@ -68,7 +70,21 @@ func (p position) same(before position) bool {
 // known is a transaction that was read, or its GTID alone.
 type known struct {
 	binlog.GTID
-	sum string // of its content, "" when it is not known
+	sum   string // of its content, "" when it is not known
+	seqno int64  // 0 when it is not known
+}
+
+// shows adds to the answer that the next transaction is the same on a node whether its binary log shows that. A node
+// whose agent does not report it yet is asked again.
+func (p position) shows(a policy.Asked, after known) policy.Asked {
+	switch {
+	case a.Answer != policy.Lacks || a.Near:
+	case p.since == 0:
+		a.Answer, a.Why = policy.Unknown, "its agent does not report since when it has a binary log of its own"
+	default:
+		a.Own = p.since <= after.seqno
+	}
+	return a
 }
 
 // preceding is the number before that of a transaction. A node that lacks it refuses it.
@@ -145,7 +161,9 @@ func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) 
 			continue
 		}
 		if a, why, ok := q.see(e); ok {
-			return answer(a, why)
+			asked := answer(a, why)
+			asked.Near = q.near && a == policy.Lacks
+			return at.shows(asked, last)
 		}
 	}
 	return answer(policy.Unknown, "it gives nothing")

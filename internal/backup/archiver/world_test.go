@@ -228,6 +228,7 @@ type server struct {
 	rotated map[int]bool  // files that do not begin with a start of the server
 	lines   []binlog.Line
 	view    string
+	since   int64 // it has a binary log of its own since then
 	changed chan struct{}
 }
 
@@ -241,7 +242,7 @@ type logged struct {
 
 func newServer(host string) *server {
 	return &server{host: host, format: binlogtest.FormatDescription(), changed: make(chan struct{}),
-		lines: []binlog.Line{line("a", 0)}, rotated: map[int]bool{}}
+		lines: []binlog.Line{line("a", 0)}, since: 1, rotated: map[int]bool{}}
 }
 
 func line(id string, start int64) binlog.Line {
@@ -329,6 +330,7 @@ func (s *server) position(context.Context) (at position, err error) {
 	}
 	at.sort(strings.Join(slices.Collect(maps.Values(all)), ","))
 	at.Lines, at.view, at.seqno = s.lines, s.view, int64(at.last.Seq)
+	at.since = s.since
 	return at, s.down
 }
 

@@ -26,14 +26,15 @@ type Base struct {
 }
 
 // from is the earliest time that a base and what follows lead to. heads are the segment that holds its last
-// transaction, or one before it, and the one before that, which may end another chain.
+// transaction, or one before it, the one before that, which may end another chain, and those that begin before the
+// base's seqno: its node may number transactions lower than the archive.
 func (b Base) from(heads ...binlog.Head) time.Time {
 	at := b.Time
 	for _, h := range heads {
 		switch {
 		case h.Unreadable != "":
 			at = binlog.Later(at, b.Time.Add(binlog.ClockSlack+1))
-		case !h.Empty() && atOrAfter(b.GTID, h.First):
+		case !h.Empty() && (atOrAfter(b.GTID, h.First) || b.Seqno > h.StartSeqno() && b.Seqno >= h.SeqnoAtLeast(h.First.Seq)):
 			at = binlog.Later(at, h.LastTime.Add(1))
 		}
 	}

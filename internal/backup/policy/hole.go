@@ -33,6 +33,11 @@ type Asked struct {
 	Node   string
 	Answer Answer
 	Why    string
+	// Own reports whether the node has written a binary log of its own since before the first of the two transactions:
+	// what comes in one after a full copy, or after a run without one, shows nothing of what was committed before.
+	Own bool
+	// Near reports that its server was not started between the two: it has counted all there is between them.
+	Near bool
 }
 
 // HoleAnswer is what a hole means.
@@ -96,18 +101,24 @@ func shown(lack, purged, differ, unknown []string) string {
 }
 
 // JudgeNext decides whether the first transaction of a binary log that was begun is the next one, though its number is:
-// a server counts on from its binary log, which lacks what was made there with sql_log_bin=0. nodes are the others:
-// Lacks of one reports that the same transaction comes next there.
+// a server counts on from its binary log, which lacks what was made there with sql_log_bin=0. nodes are all, the one
+// that is followed included: Lacks of one reports that the same transaction comes next there. A server that was not
+// started in between has counted. Otherwise two nodes have to show it by binary logs of their own: after a recovery all
+// others may have a copy of the one that lacks a transaction.
 func JudgeNext(last, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
-	var purged, differ, unknown []string
-	alike := len(nodes) == 0 // of one node there is no other one to ask
+	var own, copied, purged, differ, unknown []string
+	near := false
 	for _, n := range nodes {
 		switch n.Answer {
 		case Has, HasAndRefused:
 			return HoleAnswer{Act: Refuse, Why: fmt.Sprintf("after %s, %s is another transaction here than on %s", last, next,
 				n.Node)}
 		case Lacks:
-			alike = true
+			if near = near || n.Near; n.Own {
+				own = append(own, n.Node)
+			} else {
+				copied = append(copied, n.Node)
+			}
 		case Purged:
 			purged = append(purged, n.Node)
 		case Differs:
@@ -117,12 +128,24 @@ func JudgeNext(last, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
 		}
 	}
 	switch {
-	case alike:
+	case near || len(own) >= min(2, len(nodes)): // of one node there is no other one to ask
 		return HoleAnswer{Act: Follow}
 	case len(unknown) > 0 && !waited:
 		return HoleAnswer{Act: Wait, Why: fmt.Sprintf("whether %s follows %s is not known: waiting for %s", next, last,
 			strings.Join(unknown, ", "))}
 	}
-	return HoleAnswer{Act: Begin, Why: fmt.Sprintf("its server was started after %s, and that %s follows cannot be "+
-		"shown: %s", last, next, shown(nil, purged, differ, unknown))}
+	why := fmt.Sprintf("servers were started after %s, and the binary logs of two nodes do not show that %s follows", last,
+		next)
+	for _, group := range []struct {
+		nodes []string
+		what  string
+	}{{own, "alone shows it"}, {copied, "got a full copy, or ran without a binary log, since"}} {
+		if len(group.nodes) > 0 {
+			why += "; " + strings.Join(group.nodes, ", ") + " " + group.what
+		}
+	}
+	if rest := shown(nil, purged, differ, unknown); rest != "" {
+		why += "; " + rest
+	}
+	return HoleAnswer{Act: Begin, Why: why}
 }

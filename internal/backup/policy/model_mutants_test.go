@@ -41,6 +41,12 @@ var known = map[string][]event{
 	// The node that is followed lacks the last transaction before a recovery, and gives its number to the next one.
 	"a view is known by its number in every line of history": {{0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0}, {17, 0, 4},
 		{0, 0, 0}, {3, 0, 15}, {8, 0, 0}},
+	// All nodes run without a binary log, and are started again with one before the archive notices.
+	"two nodes are enough, whatever their binary logs are": {{0, 449, 248}, {0, 626, 25}, {7, 107, 939}, {22, 736, 306},
+		{17, 963, 314}, {24, 678, 530}, {17, 33, 598}, {2, 474, 98}, {7, 367, 323}, {8, 35, 639}},
+	// After the recovery all nodes have a copy of the one that lacks a transaction.
+	"one node's binary log is enough": {{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0},
+		{17, 0, 4}, {26, 0, 3}, {0, 0, 0}, {3, 0, 19}, {8, 0, 0}},
 	// The backup that is relied on becomes an earlier one.
 	"a manifest is read once": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {12, 0, 0}, {20, 3, 0},
 		{20, 3, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 0, 0}, {19, 0, 0},
@@ -145,6 +151,8 @@ var mutants = map[string]func(d *decisions){
 	"what a base holds is known by number alone":                func(d *decisions) { d.heedless = true },
 	"a view is known by its number in every line of history":    func(d *decisions) { d.viewed = true },
 	"the first number after a server's start is that of before": func(d *decisions) { d.first = unasked },
+	"two nodes are enough, whatever their binary logs are":      func(d *decisions) { d.first = owning(3) },
+	"one node's binary log is enough":                           func(d *decisions) { d.first = owning(1) },
 	"a base of a later number is taken":                         func(d *decisions) { d.choose = chosenFrom(numbered) },
 	"a base of a later number is reported":                      func(d *decisions) { d.survey = surveyOf(numbered) },
 	"a base is before a segment by number":                      func(d *decisions) { d.choose = chosenFrom(unanchored) },
@@ -293,6 +301,22 @@ func surveyOf(change func(binlog.Head) binlog.Head) func(policy.Archive, []polic
 // unasked takes any transaction for the next one.
 func unasked(binlog.GTID, binlog.GTID, []policy.Asked, bool) policy.HoleAnswer {
 	return policy.HoleAnswer{Act: policy.Follow}
+}
+
+// owning takes the binary logs of so many more nodes for their own, once one shows something.
+func owning(more int) func(last, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
+	return func(last, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
+		left := more
+		if more < 2 && !slices.ContainsFunc(nodes, func(n policy.Asked) bool { return n.Own && n.Answer == policy.Lacks }) {
+			left = 0
+		}
+		for i := range nodes {
+			if !nodes[i].Own && left > 0 && nodes[i].Answer == policy.Lacks {
+				nodes[i].Own, left = true, left-1
+			}
+		}
+		return policy.JudgeNext(last, next, nodes, waited)
+	}
 }
 
 // explained takes what no node has for no transaction.

@@ -210,8 +210,8 @@ func (w *world) settles() {
 	for i := range w.nodes {
 		w.seq = max(w.seq, w.numberOn(&w.nodes[i], tx{seq: w.seq}))
 		w.nodes[i].away, w.nodes[i].ahead = false, 0
-		w.nodes[i].file++
 	}
+	w.logs()
 	for i := range 40 {
 		if w.commit(w.now, -1, false); len(w.segments) > maxBegins-2 || w.broken != "" {
 			return

@@ -77,20 +77,24 @@ func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
 	if a.unsure.IsZero() {
 		a.unsure = w.now
 	}
+	seqno := a.at.Seqno
+	if k := len(a.read); k > 0 {
+		seqno = w.all[a.read[k-1].tx].seqno
+	}
 	var asked []policy.Asked
 	for i := range w.nodes {
-		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Has}
-		next, _, ok := w.next(i, after.Seq)
+		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Has, Own: w.nodes[i].since <= seqno}
+		next, inside, ok := w.next(i, after.Seq)
 		answer, same := w.numbers(a, i, after)
 		switch {
 		case i == a.node:
-			continue
+			one.Answer, one.Own = policy.Lacks, one.Own && a.sure
 		case w.nodes[i].away || !ok:
 			one.Answer, one.Why = policy.Unknown, "away"
 		case !same:
 			one.Answer = answer
 		case next.tx == e.tx && next.seq == e.seq:
-			one.Answer = policy.Lacks
+			one.Answer, one.Near = policy.Lacks, inside
 		}
 		asked = append(asked, one)
 	}

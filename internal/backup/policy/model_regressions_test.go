@@ -60,6 +60,18 @@ var regressions = map[string][]event{
 		{24, 841, 845}, {24, 660, 314}, {22, 279, 498}, {14, 380, 715}, {17, 176, 519}, {4, 479, 305}, {22, 983, 915}},
 	"a transaction is the last one before a gap, and a backup has more that is in no binary log": {
 		{1, 297, 836}, {3, 676, 939}, {14, 173, 438}, {17, 923, 464}, {12, 89, 848}, {1, 911, 99}, {7, 323, 55}},
+	"nodes ran without a binary log, and their number is given again after a recovery": {
+		{0, 449, 248}, {0, 626, 25}, {7, 107, 939}, {22, 736, 306}, {17, 963, 314}, {24, 678, 530}, {17, 33, 598},
+		{2, 474, 98}, {7, 367, 323}, {8, 35, 639}},
+	"after a recovery all nodes have a copy of the one that lacks a transaction": {
+		{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0}, {17, 0, 4}, {26, 0, 3}, {0, 0, 0}, {3, 0, 19}, {8, 0, 0}},
+	"a backup that is reported holds a transaction of a later number": {
+		{0, 82, 0}, {15, 105, 472}, {24, 67, 604}, {13, 841, 280}, {1, 705, 427}, {15, 88, 564}, {15, 895, 326},
+		{4, 574, 923}, {3, 961, 999}, {15, 294, 922}, {15, 564, 364}, {20, 413, 630}, {15, 423, 500}, {0, 917, 904},
+		{7, 511, 868}, {16, 666, 797}, {2, 683, 98}, {7, 462, 90}, {17, 324, 29}, {12, 772, 658}, {5, 791, 435},
+		{10, 956, 637}, {9, 633, 578}, {23, 240, 309}},
+	"a node whose binary log is empty counts from one on after a recovery": {
+		{14, 600, 367}, {13, 840, 606}, {24, 685, 485}, {17, 520, 88}, {17, 97, 763}},
 }
 
 // TestRegressions: what has broken a promise once does not any more.

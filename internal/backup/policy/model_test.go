@@ -15,7 +15,7 @@ import (
 // event is one of a schedule: the world has no other source of chance.
 type event struct{ what, a, b int }
 
-const kinds = 26
+const kinds = 27
 
 // do has an event happen.
 func (w *world) do(e event) {
@@ -65,6 +65,10 @@ func (w *world) do(e event) {
 		}
 	case 25:
 		w.align(e.a % 3)
+	case 26: // full copies, of one node to another, or to both
+		if w.copyTo((e.a+1)%3, e.a%3, e.b%2 > 0); e.b%5 > 1 {
+			w.copyTo((e.a+2)%3, e.a%3, e.b%2 > 0)
+		}
 	}
 }
 
@@ -82,9 +86,7 @@ func (w *world) rareEvent(e event) {
 		for i := range w.archivers {
 			w.archivers[i].kill()
 		}
-		for i := range w.nodes {
-			w.nodes[i].file++
-		}
+		w.logs()
 		w.say("logging %v", w.logging)
 	case 3: // all nodes run without a binary log for a while, and nothing says so
 		was := w.logging
@@ -94,9 +96,7 @@ func (w *world) rareEvent(e event) {
 			w.commit(w.now, -1, false)
 		}
 		w.logging = was
-		for i := range w.nodes {
-			w.nodes[i].file++
-		}
+		w.logs()
 	case 4: // a client sets its time
 		w.outliers = true
 		w.commit(w.now.Add(time.Duration(e.b%5-2)*time.Hour), -1, false)

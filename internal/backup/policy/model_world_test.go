@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -31,8 +30,10 @@ type history struct {
 	txs []int
 }
 
-// node is a member: its binary log, in files, how far it numbers transactions ahead of tx.seq, and whether it answers.
+// node is a member: its binary log, in files, how far it numbers transactions ahead of tx.seq, since which seqno it has
+// written its binary log itself, and whether it answers.
 type node struct {
+	since  int64
 	log    []entry
 	file   int
 	ahead  int64
@@ -217,21 +218,14 @@ func (w *world) recover(lost int) {
 	}
 	next.Line = w.name(len(w.lines), w.seqno)
 	w.lines = append(w.lines, next)
-	highest := int64(math.MinInt64)
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		n.file++
 		n.log = slices.DeleteFunc(n.log, func(e entry) bool { return !slices.Contains(keep, e.tx) })
 		n.purged = min(n.purged, len(n.log))
-		if len(n.log) > 0 { // it counts on from there
-			n.ahead = w.counted(n)
-		}
-		highest = max(highest, n.ahead)
-	}
-	for i := range w.nodes {
-		// Numbers that are given again because no node has the last transactions are not in the model: see docs/model.md.
-		w.nodes[i].ahead -= min(highest, 0)
-		w.skewed = w.skewed || w.nodes[i].ahead != 0
+		n.since = min(n.since, w.seqno)
+		n.ahead = w.counted(n) // it counts on from there
+		w.skewed = w.skewed || n.ahead != 0
 	}
 }
 

@@ -368,3 +368,30 @@ func TestJudgeHole(t *testing.T) {
 		}
 	}
 }
+
+func TestJudgeNext(t *testing.T) {
+	one := func(n string, a Answer) Asked { return Asked{Node: n, Answer: a, Why: "it is away"} }
+	own := func(n string) Asked { return Asked{Node: n, Answer: Lacks, Own: true} }
+	for name, c := range map[string]struct {
+		nodes  []Asked
+		waited bool
+		want   Act
+		says   string
+	}{
+		"two show":                   {[]Asked{own("a"), own("b"), one("c", Unknown)}, false, Follow, ""},
+		"one shows, another is away": {[]Asked{own("a"), one("b", Lacks), one("c", Unknown)}, false, Wait, "for c (it"},
+		"one shows, none is waited for": {[]Asked{own("a"), one("b", Lacks), one("c", Unknown)}, true, Begin,
+			"; a alone shows it; b got a full copy, or ran without a binary log, since; c (it is away) does not"},
+		"all others have a copy of one": {[]Asked{own("a"), one("b", Lacks), one("c", Purged)}, false, Begin, "b got"},
+		"all ran without one":           {[]Asked{one("a", Lacks), one("b", Lacks)}, false, Begin, "; a, b got"},
+		"one was not started":           {[]Asked{one("a", Lacks), {Answer: Lacks, Near: true}}, false, Follow, ""},
+		"it is another one there":       {[]Asked{own("a"), own("b"), one("c", Has)}, false, Refuse, "on c"},
+		"one node of one":               {[]Asked{own("a")}, false, Follow, ""},
+		"one of one, without a log":     {[]Asked{one("a", Lacks)}, false, Begin, "a got"},
+	} {
+		v := JudgeNext(gtid(10), gtid(11), c.nodes, c.waited)
+		if v.Act != c.want || !strings.Contains(v.Why, c.says) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

@@ -90,7 +90,7 @@ func (a Archive) earliest(i int, first, last binlog.Head, bases []Base) (base Ba
 }
 
 // leads reports why a base does not lead from the segment i, the first one, to the last one; or the heads of the
-// segment that it leads into, and of the one before.
+// segment that it leads into, of the one before, and of those after it that begin before its seqno.
 func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.Head, why string, err error) {
 	switch {
 	case b.why() != "":
@@ -105,7 +105,17 @@ func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.H
 		return nil, "", err
 	}
 	before, err := a.Head(a.Numbers[max(0, i+of-1)])
-	return []binlog.Head{before, h}, ahead(h, b), err
+	if err != nil {
+		return nil, "", err
+	}
+	heads, why = []binlog.Head{before, h}, ahead(h, b)
+	for k := i + of + 1; k < len(a.Numbers) && h.Seqno < b.Seqno; k++ {
+		if h, err = a.Head(a.Numbers[k]); err != nil {
+			return nil, "", err
+		}
+		heads = append(heads, h)
+	}
+	return heads, why, nil
 }
 
 // segmentOf finds the segment that has the last transaction of a base, or the last one.

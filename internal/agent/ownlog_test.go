@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
+	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
+	"github.com/galera-operator/galera-operator/internal/agent/process"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
+)
+
+// TestOwnLog: what is reported is never earlier than the first transaction that the node itself has logged, whatever
+// was started in between, and by which agent.
+func TestOwnLog(t *testing.T) {
+	a := fresh(t)
+	logs := config.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("log_bin", "binlog"),
+		mycnf.Set("log_slave_updates", "ON")}}}}
+	check := func(what string, output config.Output, uuid string, at, want int64) {
+		t.Helper()
+		a.run.Proc = agenttest.Server(t)
+		a.logged.began()
+		a.config.Started(a.run.Proc.PID, config.Run{Output: output})
+		a.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
+			ClusterUUID: uuid}
+		a.run.Served, a.run.Position = false, galera.Position{UUID: uuid, Seqno: at - 100} // from where it joins
+		a.logged.check(time.Now())
+		if a.logged.since.Known() || a.logged.busy {
+			t.Errorf("%s: before it has served: %s", what, a.logged.since)
+		}
+		a.run.Served, a.run.Position.Seqno = true, at
+		if a.logged.check(time.Now()); a.logged.busy {
+			agenttest.Next(t, a.queue)
+		}
+		if got := a.logged.since; got.Known() != (want > 0) || want > 0 && got != (galera.Position{UUID: uuid, Seqno: want}) {
+			t.Errorf("%s: %s, want %d", what, got, want)
+		}
+	}
+	check("for the first time", logs, agenttest.UUID, 100, 100)
+	check("started again", logs, agenttest.UUID, 200, 100)
+	a.logged.began() // by another agent
+	check("started again", logs, agenttest.UUID, 210, 100)
+	check("the data are of before that", logs, agenttest.UUID, 90, 90)
+	if err := a.logged.forget(); err != nil {
+		t.Fatal(err)
+	}
+	check("after a full copy", logs, agenttest.UUID, 300, 300)
+	check("in another history", logs, "6f9619ff-8b86-d011-b42d-00cf4fc964fe", 50, 50)
+	check("without a binary log", config.Output{}, agenttest.UUID, 400, 0)
+}
+
+// TestStartWithoutBinlog: a server that is started without a binary log ends what is known of it, before it begins.
+func TestStartWithoutBinlog(t *testing.T) {
+	for all, want := range map[string]int64{"ON": 7, "OFF": 0} {
+		a := fresh(t)
+		if err := os.MkdirAll(a.Places.Tmp, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		a.image.Mariadbd = filepath.Join(a.Places.Run, "mariadbd")
+		if err := os.WriteFile(a.image.Mariadbd, []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		a.config.Node = &agentapi.NodeConfig{Settings: map[string]string{"log_bin": "binlog", "log_slave_updates": all}}
+		a.config.Output = config.Build(config.Input{Config: *a.config.Node, Name: a.Name, Address: a.Address,
+			Places: a.Places})
+		a.exam.Found = process.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
+		if err := a.markers().SetLoggedSince(agenttest.At(7)); err != nil {
+			t.Fatal(err)
+		}
+		a.start.ToJoin(lifecycle.JoinDecision{})
+		agenttest.Next(t, a.queue) // started
+		if got := a.markers().LoggedSince(); got.Seqno != want {
+			t.Errorf("log_slave_updates=%s: %s", all, got)
+		}
+	}
+}
