@@ -105,13 +105,13 @@ func readsOf(t *testing.T, files *token.FileSet, imports types.Importer, p liste
 	}
 }
 
-// note takes the fields on the way of a selection, embedded ones among them.
+// note takes the fields on the path of a selection, embedded ones among them.
 func note(s *types.Selection, at string, found map[field]string) {
-	in, way := s.Recv(), s.Index()
+	in, path := s.Recv(), s.Index()
 	if s.Kind() != types.FieldVal {
-		way = way[:len(way)-1] // of a method, only the way to it
+		path = path[:len(path)-1] // of a method, only the path to it
 	}
-	for _, i := range way {
+	for _, i := range path {
 		if p, is := in.Underlying().(*types.Pointer); is {
 			in = p.Elem()
 		}

@@ -26,7 +26,7 @@ const (
 	// kernel was doing for it, a write to its own volume, may still come to its end.
 	Killed Inability = "Killed"
 	// SlowExamination means that the examination of the data directory takes too long. It continues.
-	SlowExamination Inability = "SlowLook"
+	SlowExamination Inability = "SlowExamination"
 	// Frozen means that the data volume does not answer writes.
 	Frozen Inability = "Frozen"
 	// ReadOnly means that the data volume refuses writes.

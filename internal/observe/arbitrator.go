@@ -153,8 +153,8 @@ func arbitratorUse(f Facts, seen map[string]Seen) (u galera.CertificateUse, ok b
 	}
 	r := s.Report
 	u.Loaded = r.TLS.Installed == id && r.TLS.Problem == "" && (r.TLS.Loaded == id || r.TLS.Loaded == "")
-	fact, looked := r.TLS.Channels[agentapi.ChannelReplication]
-	u.Serves = u.Loaded && (r.TLS.Loaded == "" || looked && fact.Serial == r.TLS.LoadedSerial)
+	fact, checked := r.TLS.Channels[agentapi.ChannelReplication]
+	u.Serves = u.Loaded && (r.TLS.Loaded == "" || checked && fact.Serial == r.TLS.LoadedSerial)
 	return u, true
 }
 

@@ -23,8 +23,8 @@ func TestAnswers(t *testing.T) {
 			}
 			defer func() { _ = l.Close() }()
 			to := l.Addr().(*net.TCPAddr)
-			look := func() (StreamAnswer, bool) { return StreamAnswers(to.IP, uint16(to.Port)) }
-			if a, ok := look(); ok {
+			answer := func() (StreamAnswer, bool) { return StreamAnswers(to.IP, uint16(to.Port)) }
+			if a, ok := answer(); ok {
 				t.Errorf("without a connection: %+v", a)
 			}
 			donor, err := net.Dial("tcp", to.String())
@@ -35,7 +35,7 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			await(t, "idle", func() bool { a, ok := look(); return ok && !a.Owed && a.Silent > 300*time.Millisecond })
+			await(t, "idle", func() bool { a, ok := answer(); return ok && !a.Owed && a.Silent > 300*time.Millisecond })
 			if a, ok := StreamAnswers(net.IPv4(127, 0, 0, 9), uint16(to.Port)); ok {
 				t.Errorf("another host: %+v", a)
 			}
@@ -43,14 +43,14 @@ func TestAnswers(t *testing.T) {
 			wrote := time.Now()
 			write(t, donor, 1)
 			await(t, "answered", func() bool {
-				a, ok := look()
+				a, ok := answer()
 				return ok && !a.Owed && a.Silent <= time.Since(wrote)+10*time.Millisecond
 			})
 
 			// The other end does not read: the kernel asks for space ever more rarely, and is answered.
 			fill(t, donor)
 			for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-				if a, ok := look(); !ok || a.Owed || a.Silent > 1500*time.Millisecond {
+				if a, ok := answer(); !ok || a.Owed || a.Silent > 1500*time.Millisecond {
 					t.Fatalf("a joiner that has no time: %+v, %v", a, ok)
 				}
 			}
@@ -59,10 +59,10 @@ func TestAnswers(t *testing.T) {
 
 			dropInput(t, joiner)
 			write(t, donor, 1)
-			await(t, "owed an answer", func() bool { a, ok := look(); return ok && a.Owed && a.Silent > time.Second })
+			await(t, "owed an answer", func() bool { a, ok := answer(); return ok && a.Owed && a.Silent > time.Second })
 
 			_ = donor.Close()
-			await(t, "no connection any more", func() bool { _, ok := look(); return !ok })
+			await(t, "no connection any more", func() bool { _, ok := answer(); return !ok })
 			_ = joiner.Close()
 		})
 	}

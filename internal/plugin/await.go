@@ -12,32 +12,32 @@ import (
 	"github.com/galera-operator/galera-operator/internal/plugin/related"
 )
 
-// lookEvery is how often a wait looks.
-const lookEvery = time.Second
+// pollInterval is how often a wait asks.
+const pollInterval = time.Second
 
 // absentAfter is when a wait asks whether an operator is at work.
 const absentAfter = 5 * time.Second
 
-// look reports where a task stands: a line for people, and whether that is its end. An error ends it, too.
-type look func(ctx context.Context) (line string, done bool, err error)
+// poll reports where a task stands: a line for people, and whether that is its end. An error ends it, too.
+type poll func(ctx context.Context) (line string, done bool, err error)
 
 // task is what a command waits for.
 type task struct {
 	// cluster is the one it is about.
 	cluster string
-	at      look
+	poll    poll
 	// late describes what has not come about when the time is over, goesOn what becomes of it then.
 	late, goesOn string
 }
 
-// await looks until a task is done, and reports what happens meanwhile. An API server that does not answer for a moment
+// await polls until a task is done, and reports what happens meanwhile. An API server that does not answer for a moment
 // is asked again. Whether an operator is at work is asked once, after a while, and again when the time is over.
 func (e *env) await(ctx context.Context, timeout time.Duration, t task) error {
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	begun, asked, last := time.Now(), false, ""
 	for {
-		line, done, err := t.at(within)
+		line, done, err := t.poll(within)
 		if line != "" && line != last {
 			last = line
 			e.say("%s", line)
@@ -52,7 +52,7 @@ func (e *env) await(ctx context.Context, timeout time.Duration, t task) error {
 			}
 		}
 		select {
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		case <-within.Done():
 			return e.tooLate(ctx, timeout, t)
 		}
@@ -82,8 +82,8 @@ func (e *env) noOperator(ctx context.Context, cluster string) string {
 	return f.Message + ": " + f.Command
 }
 
-// lookAt reads a cluster, and has it judged.
-func (e *env) lookAt(name string, judge func(*v1alpha1.GaleraCluster) (string, bool, error)) look {
+// pollCluster returns a poll that reads a cluster, and has it judged.
+func (e *env) pollCluster(name string, judge func(*v1alpha1.GaleraCluster) (string, bool, error)) poll {
 	return func(ctx context.Context) (string, bool, error) {
 		c, err := e.cluster(ctx, name)
 		if err != nil {
@@ -98,7 +98,7 @@ func (e *env) settle(ctx context.Context, name string, timeout time.Duration,
 	done func(*v1alpha1.GaleraCluster) bool) error {
 	return e.await(ctx, timeout, task{
 		cluster: name,
-		at:      e.lookAt(name, func(c *v1alpha1.GaleraCluster) (string, bool, error) { return settled(c, done) }),
+		poll:    e.pollCluster(name, func(c *v1alpha1.GaleraCluster) (string, bool, error) { return settled(c, done) }),
 		late:    name + " is not there yet",
 		goesOn:  "the operator goes on: kubectl galera status " + name,
 	})

@@ -42,7 +42,7 @@ func TestAwaitNamesMissingMembers(t *testing.T) {
 				var said bytes.Buffer
 				e := &env{err: &said, namespace: "db", kube: fakeKube(t, shop, lease(c.silent)).Build()}
 				never := func(context.Context) (string, bool, error) { return "waiting", false, nil }
-				err := e.await(t.Context(), c.timeout, task{cluster: "shop", at: never, late: "nothing has come",
+				err := e.await(t.Context(), c.timeout, task{cluster: "shop", poll: never, late: "nothing has come",
 					goesOn: "it goes on"})
 				if err == nil || !strings.HasPrefix(err.Error(), c.end) {
 					t.Errorf("ended with %v, want %s", err, c.end)

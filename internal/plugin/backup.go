@@ -84,7 +84,7 @@ func (e backups) onlyStore(ctx context.Context) (string, error) {
 func (e backups) waitBackup(ctx context.Context, cluster, name string, timeout time.Duration) error {
 	return e.await(ctx, timeout, task{
 		cluster: cluster,
-		at: func(ctx context.Context) (string, bool, error) {
+		poll: func(ctx context.Context) (string, bool, error) {
 			b := &v1alpha1.GaleraBackup{}
 			if err := e.kube.Get(ctx, e.key(name), b); err != nil {
 				return "", false, forGood(err)

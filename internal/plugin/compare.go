@@ -41,7 +41,7 @@ func (e *comparison) run(ctx context.Context, c *v1alpha1.GaleraCluster, source 
 	if absent := e.noOperator(ctx, c.Name); absent != "" {
 		return fmt.Errorf("the nodes cannot be held for a comparison: %s; nothing was changed", absent)
 	}
-	err := e.await(ctx, timeout, task{cluster: c.Name, at: e.lookAt(c.Name, lagLine),
+	err := e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLine),
 		late: "the cluster is too far behind", goesOn: "nothing was changed"})
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (e *comparison) hold(ctx context.Context, c *v1alpha1.GaleraCluster, at str
 	}
 	return e.await(ctx, timeout, task{cluster: c.Name, late: "the nodes do not stop at " + at,
 		goesOn: "the cluster goes on following",
-		at: e.lookAt(c.Name, func(c *v1alpha1.GaleraCluster) (string, bool, error) {
+		poll: e.pollCluster(c.Name, func(c *v1alpha1.GaleraCluster) (string, bool, error) {
 			if c.Spec.Cutover != nil {
 				return "", false, forGood(errors.New("spec.cutover was set meanwhile"))
 			}

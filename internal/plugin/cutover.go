@@ -87,7 +87,7 @@ func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, s
 		defer e.compare(ctx, c.Name, source)
 	}
 	began := time.Now()
-	err = e.await(ctx, timeout, task{cluster: name, at: e.lookAt(name, cutoverLine),
+	err = e.await(ctx, timeout, task{cluster: name, poll: e.pollCluster(name, cutoverLine),
 		late:   "not all nodes accept writes yet",
 		goesOn: "the cutover goes on by itself: kubectl galera status " + name})
 	if err == nil {
@@ -123,8 +123,8 @@ func (e cutovers) source(ctx context.Context, c *v1alpha1.GaleraCluster) (*sql.D
 // begin ends the writes of the source, and records its last position. Until that is recorded, an error undoes it.
 func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *sql.DB, timeout time.Duration,
 	stopped bool) (err error) {
-	err = e.await(ctx, timeout, task{cluster: c.Name, at: e.lookAt(c.Name, lagLine), late: "the cluster is too far behind",
-		goesOn: "nothing was changed"})
+	err = e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLine),
+		late: "the cluster is too far behind", goesOn: "nothing was changed"})
 	if err != nil {
 		return err
 	}

@@ -107,11 +107,11 @@ func (e *env) show(ctx context.Context, name, format string, follow bool, view s
 		return err
 	}
 	defer events.Stop()
-	look := time.NewTicker(askEvery)
-	defer look.Stop()
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
 	for {
 		select {
-		case <-look.C:
+		case <-tick.C:
 			if view.stale == nil || !view.stale(c) {
 				continue
 			}

@@ -103,7 +103,7 @@ func (e requests) awaitRequest(ctx context.Context, name, kind, token string, ti
 	began := time.Now()
 	return e.await(ctx, timeout, task{
 		cluster: name,
-		at: e.lookAt(name, func(c *v1alpha1.GaleraCluster) (string, bool, error) {
+		poll: e.pollCluster(name, func(c *v1alpha1.GaleraCluster) (string, bool, error) {
 			return requestLine(c, kind, token, time.Since(began))
 		}),
 		late:   "the request is not met yet",

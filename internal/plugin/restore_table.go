@@ -135,7 +135,7 @@ func (e restores) restoreTables(ctx context.Context, name string, r restoreFlags
 func (e restores) waitRestore(ctx context.Context, cluster, name string, timeout time.Duration) error {
 	return e.await(ctx, timeout, task{
 		cluster: cluster,
-		at: func(ctx context.Context) (string, bool, error) {
+		poll: func(ctx context.Context) (string, bool, error) {
 			o := &v1alpha1.GaleraRestore{}
 			if err := e.kube.Get(ctx, e.key(name), o); err != nil {
 				return "", false, forGood(err)

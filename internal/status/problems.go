@@ -13,7 +13,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
-// check looks for one kind of problem.
+// check finds one kind of problem.
 type check func(Input) *validate.Problem
 
 // checks in order of priority: first errors in the spec, then what is missing around the cluster, then

@@ -26,13 +26,13 @@ func volumes(in Input) *validate.Problem {
 		return blocking(v1alpha1.ReasonVolumeNotExpandable, fmt.Sprintf(
 			"spec.storage.size is %s, but the StorageClass %q of %s does not allow volume expansion; "+
 				"set allowVolumeExpansion: true there, if its driver supports it%s; or restore into a new cluster. "+
-				"The nodes continue with their present volumes", &want, class(p), p.Name, wayBack(in)))
+				"The nodes continue with their present volumes", &want, class(p), p.Name, revertHint(in)))
 	}
 	return nil
 }
 
-// wayBack advises the old size if admission allows it.
-func wayBack(in Input) string {
+// revertHint advises the old size if admission allows it.
+func revertHint(in Input) string {
 	size := observe.VolumeSize(in.Facts)
 	if size == nil {
 		return ""

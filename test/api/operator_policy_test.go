@@ -152,9 +152,9 @@ func everyWorkload(t *testing.T, assigned bool) map[string]client.Object {
 		add(kind+": find", j, err)
 		j, err = job.Restore(c, s, 0, task.Restore{}, ro, o)
 		add(kind+": restore", j, err)
-		for way, restore := range map[string]bool{"read": false, "restore": true} {
+		for by, restore := range map[string]bool{"read": false, "restore": true} {
 			j, err = job.Verify(b, s, c, task.Verify{Restore: restore}, ro, o)
-			add(kind+": verify by "+way, j, err)
+			add(kind+": verify by "+by, j, err)
 		}
 		r := &v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "r", UID: "4"}}
 		r.Spec.From.IdentitySecretRef = v1alpha1.SecretKey{Name: "key", Key: "key.txt"}

@@ -34,11 +34,11 @@ var _ = DescribeTable("A small benchmark among the samples", Label(Slow, Samples
 		proxy.Namespace, proxy.Spec.Image = b.Namespace, loadProxy(ctx)
 		Expect(kube.Create(ctx, proxy)).To(Succeed())
 	}
-	look := func(*v1alpha1.GaleraBenchmark) {}
+	visit := func(*v1alpha1.GaleraBenchmark) {}
 	if b.Spec.Arms[0].TLS.Replication == v1alpha1.TLSDisabled && b.Spec.Workloads[0].OLTP != nil {
-		look = proveFirstRound(ctx, b)
+		visit = proveFirstRound(ctx, b)
 	}
-	b = waitMeasuredWithin(ctx, b, sampleTime, look)
+	b = waitMeasuredWithin(ctx, b, sampleTime, visit)
 
 	Expect(b.Status.Results).To(HaveLen(len(experiment.Runs(&b.Spec)) / int(b.Spec.Rounds)))
 	for _, r := range b.Status.Results {

@@ -223,15 +223,15 @@ func createBenchmark(ctx context.Context, namespace string,
 	return b
 }
 
-// waitMeasured waits for the end of a tiny benchmark and shows the way there; look sees every state on it.
+// waitMeasured waits for the end of a tiny benchmark and shows its progress; visit sees every state on it.
 func waitMeasured(ctx context.Context, b *v1alpha1.GaleraBenchmark,
-	look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
+	visit func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
-	return waitMeasuredWithin(ctx, b, benchmarkTime, look)
+	return waitMeasuredWithin(ctx, b, benchmarkTime, visit)
 }
 
 func waitMeasuredWithin(ctx context.Context, b *v1alpha1.GaleraBenchmark, limit time.Duration,
-	look func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
+	visit func(*v1alpha1.GaleraBenchmark)) *v1alpha1.GaleraBenchmark {
 	GinkgoHelper()
 	last := ""
 	Eventually(func() bool {
@@ -240,7 +240,7 @@ func waitMeasuredWithin(ctx context.Context, b *v1alpha1.GaleraBenchmark, limit 
 			last = c.Message
 			progress("benchmark %s: %s %s", b.Status.Progress, c.Reason, c.Message)
 		}
-		look(b)
+		visit(b)
 		stalled := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
 		Expect(stalled == nil || stalled.Status != metav1.ConditionTrue).To(BeTrue(), "%+v", stalled)
 		return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)

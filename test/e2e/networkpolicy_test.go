@@ -253,7 +253,7 @@ func expectConnections(ctx context.Context, target *corev1.Pod, want map[string]
 		}
 	}
 	eventually(ctx, func(o Gomega) { // rules come a moment after a pod
-		open, err := reachFromAll(ctx, target, slices.Collect(maps.Keys(want)), from)
+		open, err := dialFromAll(ctx, target, slices.Collect(maps.Keys(want)), from)
 		o.Expect(err).NotTo(HaveOccurred())
 		for who := range want {
 			o.Expect(open[who]).To(Equal(expected[who]), "from %s to %s/%s", who, target.Namespace, target.Name)
@@ -262,8 +262,8 @@ func expectConnections(ctx context.Context, target *corev1.Pod, want map[string]
 	progress("who reaches %s/%s where, and nowhere else: %v", target.Namespace, target.Name, want)
 }
 
-// reachFromAll dials from all of them at the same time: what is dropped is waited for.
-func reachFromAll(ctx context.Context, target *corev1.Pod, who []string, from map[string]*corev1.Pod) (
+// dialFromAll dials from all of them at the same time: what is dropped is waited for.
+func dialFromAll(ctx context.Context, target *corev1.Pod, who []string, from map[string]*corev1.Pod) (
 	map[string]map[uint16]bool, error) {
 	opens, errs := make([]map[uint16]bool, len(who)), make([]error, len(who))
 	var wg sync.WaitGroup

@@ -52,7 +52,7 @@ func drawSchedule(t *rapid.T) Schedule {
 	if s.Members < maxNodes {
 		s.Arbiter = rapid.IntRange(0, 3).Draw(t, "arbiter") == 1
 	}
-	in := allWeights[rapid.IntRange(0, len(allWeights)-1).Draw(t, "mood")]
+	in := allWeights[rapid.IntRange(0, len(allWeights)-1).Draw(t, "weights")]
 	event := rapid.Custom(func(t *rapid.T) Event {
 		return Event{in[rapid.IntRange(0, len(in)-1).Draw(t, "kind")],
 			rapid.Uint8Range(0, 31).Draw(t, "a"), rapid.Uint8Range(0, 4).Draw(t, "b")}.plain(s.Members, s.places())

@@ -188,7 +188,7 @@ func (s Schedule) places() int {
 	return s.Members
 }
 
-// arbiters: one in so many schedules may have an arbitrator, in every mood.
+// arbiters: one in so many schedules may have an arbitrator, with all weights.
 const arbiters = 4
 
 // Draw makes a schedule from a seed.

@@ -47,37 +47,37 @@ func wantedLogin(u agentapi.SQLUser) login {
 
 // parseLogin reads the JSON of mysql.global_priv.
 func parseLogin(priv string) (login, error) {
-	type way struct {
+	type method struct {
 		Plugin string `json:"plugin"`
 		Kept   string `json:"authentication_string"`
 	}
 	var p struct {
-		way
-		Or                 []way   `json:"auth_or"`
-		SSL                int     `json:"ssl_type"`
-		Subject            string  `json:"x509_subject"`
-		Issuer             string  `json:"x509_issuer"`
-		Cipher             string  `json:"ssl_cipher"`
-		MaxQueries         int64   `json:"max_questions"`
-		MaxUpdates         int64   `json:"max_updates"`
-		MaxConnections     int64   `json:"max_connections"`
-		MaxUserConnections int64   `json:"max_user_connections"`
-		MaxStatementTime   float64 `json:"max_statement_time"`
-		DefaultRole        string  `json:"default_role"`
+		method
+		Or                 []method `json:"auth_or"`
+		SSL                int      `json:"ssl_type"`
+		Subject            string   `json:"x509_subject"`
+		Issuer             string   `json:"x509_issuer"`
+		Cipher             string   `json:"ssl_cipher"`
+		MaxQueries         int64    `json:"max_questions"`
+		MaxUpdates         int64    `json:"max_updates"`
+		MaxConnections     int64    `json:"max_connections"`
+		MaxUserConnections int64    `json:"max_user_connections"`
+		MaxStatementTime   float64  `json:"max_statement_time"`
+		DefaultRole        string   `json:"default_role"`
 	}
 	if err := json.Unmarshal([]byte(priv), &p); err != nil {
 		return login{}, err
 	}
-	ways := p.Or
-	if len(ways) == 0 {
-		ways = []way{{}}
+	methods := p.Or
+	if len(methods) == 0 {
+		methods = []method{{}}
 	}
 	l := login{SSL: p.SSL, Subject: p.Subject, Issuer: p.Issuer, Role: p.DefaultRole, Limits: agentapi.SQLLimits{
 		QueriesPerHour: p.MaxQueries, UpdatesPerHour: p.MaxUpdates, ConnectionsPerHour: p.MaxConnections,
 		UserConnections: p.MaxUserConnections, StatementMillis: int64(p.MaxStatementTime*1000 + 0.5)}}
-	for i, w := range ways {
-		if w == (way{}) { // the one the server writes outside of the list
-			w = p.way
+	for i, w := range methods {
+		if w == (method{}) { // the one the server writes outside of the list
+			w = p.method
 		}
 		if i == 0 {
 			l.Plugin = w.Plugin
@@ -100,11 +100,11 @@ func (l login) equal(o login) bool {
 
 // identified is how the account logs in, as CREATE USER and ALTER USER have it after its name.
 func (l login) identified() string {
-	ways := make([]string, len(l.Accepts))
+	methods := make([]string, len(l.Accepts))
 	for i, kept := range l.Accepts {
-		ways[i] = l.Plugin + " USING " + text(kept)
+		methods[i] = l.Plugin + " USING " + text(kept)
 	}
-	return "IDENTIFIED VIA " + strings.Join(ways, " OR ")
+	return "IDENTIFIED VIA " + strings.Join(methods, " OR ")
 }
 
 // terms are what follows all accounts of a CREATE USER or ALTER USER, and holds for each of them.

@@ -176,13 +176,13 @@ var (
 
 // mayAll returns whether an account of mysql.global_priv logs in by the socket, and has all privileges.
 func mayAll(priv string) bool {
-	type way struct {
+	type method struct {
 		Plugin string `json:"plugin"`
 	}
 	var p struct {
-		way
+		method
 		Access json.Number `json:"access"`
-		Or     []way       `json:"auth_or"`
+		Or     []method    `json:"auth_or"`
 		Locked bool        `json:"account_locked"`
 	}
 	if err := json.Unmarshal([]byte(priv), &p); err != nil || p.Locked {
@@ -192,7 +192,7 @@ func mayAll(priv string) bool {
 	if _, err := fmt.Sscan(p.Access.String(), &access); err != nil || access&allRights != allRights {
 		return false
 	}
-	for _, w := range append(p.Or, p.way) {
+	for _, w := range append(p.Or, p.method) {
 		if w.Plugin == unixSocket {
 			return true
 		}

@@ -139,11 +139,11 @@ func (w DesiredRoot) turn(have map[string]rootRow, host string) int {
 
 // via is how an account accepts these passwords.
 func via(hashes []string) string {
-	ways := make([]string, len(hashes))
+	methods := make([]string, len(hashes))
 	for i, hash := range hashes {
-		ways[i] = nativePassword + " USING " + text(hash)
+		methods[i] = nativePassword + " USING " + text(hash)
 	}
-	return " IDENTIFIED VIA " + strings.Join(ways, " OR ")
+	return " IDENTIFIED VIA " + strings.Join(methods, " OR ")
 }
 
 // admit lets root log in from a host.

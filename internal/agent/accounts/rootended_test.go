@@ -41,10 +41,10 @@ func (t rootTable) do(statement string) {
 	case strings.HasPrefix(verb, "REVOKE"):
 		row.allRights, row.noRight = false, true
 	}
-	if ways := rootMethod.FindAllStringSubmatch(rest, -1); ways != nil {
+	if methods := rootMethod.FindAllStringSubmatch(rest, -1); methods != nil {
 		row.login, row.age = login{Plugin: nativePassword}, 0
-		for _, way := range ways {
-			row.Accepts = append(row.Accepts, way[1])
+		for _, method := range methods {
+			row.Accepts = append(row.Accepts, method[1])
 		}
 	}
 	switch {
@@ -75,15 +75,15 @@ func TestRootWhileAgentsEnd(t *testing.T) {
 	accesses := []string{"", "none", "10.1", "10.1,10.2", "%,10.1"}
 	for _, overlap := range []time.Duration{0, time.Hour} {
 		seen := map[string]bool{}
-		var follow func(table rootTable, step int, way string)
-		follow = func(table rootTable, step int, way string) {
+		var follow func(table rootTable, step int, method string)
+		follow = func(table rootTable, step int, method string) {
 			state := fmt.Sprint(step, table)
 			if seen[state] {
 				return
 			}
 			seen[state] = true
 			if step == 3 {
-				last(t, table, desired(step, "", overlap), way)
+				last(t, table, desired(step, "", overlap), method)
 				return
 			}
 			for _, access := range accesses {
@@ -93,7 +93,7 @@ func TestRootWhileAgentsEnd(t *testing.T) {
 					for _, statement := range do[:end] {
 						next.do(statement)
 					}
-					follow(next, step+1, fmt.Sprintf("%s, %q ended after %d of %d", way, access, end, len(do)))
+					follow(next, step+1, fmt.Sprintf("%s, %q ended after %d of %d", method, access, end, len(do)))
 				}
 			}
 		}
@@ -104,7 +104,7 @@ func TestRootWhileAgentsEnd(t *testing.T) {
 }
 
 // last applies what is desired at the end, without a choice of hosts, and checks root's accounts.
-func last(t *testing.T, table rootTable, w DesiredRoot, way string) {
+func last(t *testing.T, table rootTable, w DesiredRoot, method string) {
 	t.Helper()
 	_, theirs := table["10.9"]
 	do, _ := w.statements(table)
@@ -113,12 +113,12 @@ func last(t *testing.T, table rootTable, w DesiredRoot, way string) {
 		out.do(statement)
 	}
 	if _, left := out["10.9"]; left != theirs {
-		t.Fatalf("%s: an account that others have made is dropped by %q", way, do)
+		t.Fatalf("%s: an account that others have made is dropped by %q", method, do)
 	}
 	delete(out, "10.9")
 	all := out[everyHost]
 	if hosts := slices.Sorted(maps.Keys(out)); !slices.Equal(hosts, []string{everyHost, "localhost"}) ||
 		all.locked || !all.allRights || all.Accepts[0] != w.Hash {
-		t.Fatalf("%s: at the end %q leaves %v of %v", way, do, out, table)
+		t.Fatalf("%s: at the end %q leaves %v of %v", method, do, out, table)
 	}
 }

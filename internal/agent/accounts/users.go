@@ -126,7 +126,7 @@ func created(ctx context.Context, requests []*desiredUser) {
 }
 
 // create makes accounts by one statement. With IF NOT EXISTS a repetition after a lost answer is no error; the next
-// look reads what there is.
+// pass reads what there is.
 func create(ctx context.Context, group []*desiredUser, terms string) error {
 	made := make([]string, len(group))
 	for i, w := range group {

@@ -39,10 +39,10 @@ func (r *JoinerTracker) Watch() {
 	proc, workers, method, dir := r.Run.Proc, r.workers, r.Run.Note.Method, r.places.Data
 	notes := r.places.TransferNotes()
 	go func() {
-		look := observe(proc.PID, proc.StartedAt, workers, method, dir, notes)
+		seen := observe(proc.PID, proc.StartedAt, workers, method, dir, notes)
 		r.loop.Post(func() {
 			if r.Run.Proc == proc && r.progress != nil {
-				r.onObservation(look)
+				r.onObservation(seen)
 			}
 		})
 	}()
@@ -66,8 +66,8 @@ func (r *JoinerTracker) recordSST(last bool) bool {
 	proc, note, begun, dir := r.Run.Proc, *r.Run.Note, r.reports.sstReported(r.Group.Views), r.places.Data
 	note.SST = true
 	r.Volume.Do(func() error {
-		if look, err := datadir.Inspect(dir); !begun && err == nil {
-			begun = look.SST
+		if contents, err := datadir.Inspect(dir); !begun && err == nil {
+			begun = contents.SST
 		}
 		if !begun {
 			return nil

@@ -23,11 +23,11 @@ func (r *Examiner) data(ctx context.Context, served bool, keys map[string]string
 	if err != nil {
 		return Found{}, err
 	}
-	look, err := datadir.Inspect(p.Data)
+	contents, err := datadir.Inspect(p.Data)
 	if err != nil {
 		return Found{}, err
 	}
-	found := Found{Data: datadir.Classify(look, note)}
+	found := Found{Data: datadir.Classify(contents, note)}
 	found.SSTInterrupted = note != nil && note.SST && (note.Address == "" || note.Address == r.address)
 	if found.Data != galera.DataPresent {
 		return found, nil

@@ -19,7 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
-// Conn is a way to a mariadbd on the unix socket. It is safe for concurrent use.
+// Conn is a connection to a mariadbd on its unix socket. It is safe for concurrent use.
 type Conn struct {
 	connector driver.Connector
 	db        *sql.DB

@@ -38,7 +38,7 @@ func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []plac
 			continue
 		}
 		dir = f.dir // the others are of another cluster of this name
-		r, why, err := reaches(ctx, bucket, f, t)
+		r, why, err := findSegments(ctx, bucket, f, t)
 		if err != nil {
 			return "", nil, err
 		}
@@ -55,8 +55,8 @@ func target(ctx context.Context, bucket *store.Bucket, t task.Find, found []plac
 	return "", nil, fatal(task.ReasonPointInTimeUnavailable, refused)
 }
 
-// reaches finds the segments that lead from one backup to a point in time. why is the reason when there are none.
-func reaches(ctx context.Context, bucket *store.Bucket, f place, t task.Find) (r *task.Replay, why, err error) {
+// findSegments finds the segments that lead from one backup to a point in time. why is the reason when there are none.
+func findSegments(ctx context.Context, bucket *store.Bucket, f place, t task.Find) (r *task.Replay, why, err error) {
 	refuse := func(of time.Time, why string) error {
 		return fmt.Errorf("%s cannot be restored with the backup %s, of %s: %s", *t.Target, f.id,
 			of.UTC().Format("2006-01-02T15:04:05Z"), why)
@@ -115,7 +115,7 @@ func (w *walk) base(ctx context.Context, f place) (policy.Base, error) {
 // domain is that of the archive's GTIDs, by its last head that can be read.
 func (w *walk) domain(ctx context.Context) (uint32, error) {
 	for i := len(w.numbers) - 1; i >= max(0, len(w.numbers)-batch); i-- {
-		h, err := w.lookAt(ctx, w.numbers[i])
+		h, err := w.readHead(ctx, w.numbers[i])
 		if err != nil || h.Unreadable == "" {
 			return h.Last.Domain, err
 		}
@@ -151,15 +151,15 @@ func (w *walk) list(ctx context.Context) (out []uint64, err error) {
 
 // head reads that of a segment.
 func (w *walk) head(ctx context.Context, number uint64) (binlog.Head, error) {
-	h, err := w.lookAt(ctx, number)
+	h, err := w.readHead(ctx, number)
 	if err == nil && h.Unreadable != "" {
 		err = damagedArchive(number, h.Unreadable)
 	}
 	return h, err
 }
 
-// lookAt reads the head of a segment. One that is damaged is Unreadable.
-func (w *walk) lookAt(ctx context.Context, number uint64) (h binlog.Head, err error) {
+// readHead reads the head of a segment. One that is damaged is Unreadable.
+func (w *walk) readHead(ctx context.Context, number uint64) (h binlog.Head, err error) {
 	err = again(ctx, "a segment could not be read", func(ctx context.Context) error {
 		h, err = store.Head(ctx, w.bucket, path.Join(w.dir, binlog.Key(number)))
 		switch {
@@ -204,7 +204,7 @@ func (w *walk) heads(ctx context.Context, numbers []uint64) ([]binlog.Head, erro
 	g.SetLimit(readers)
 	for i, n := range numbers {
 		g.Go(func() (err error) {
-			out[i], err = w.lookAt(ctx, n)
+			out[i], err = w.readHead(ctx, n)
 			return err
 		})
 	}

@@ -140,27 +140,27 @@ func connect(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
 		for _, resumption := range c.SessionResumption {
 			for _, text := range c.Latency {
 				latency, _ := time.ParseDuration(text) // the API admits only durations
-				way := Cell{Workload: w, Kind: result.KindConnect, TLSVersion: version, Resumption: resumption == "On",
+				base := Cell{Workload: w, Kind: result.KindConnect, TLSVersion: version, Resumption: resumption == "On",
 					Latency: latency,
 					Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s",
 						resumption),
 						choice(len(c.Latency), "latency=%s", text))}
-				out = append(out, offers(way)...)
+				out = append(out, offers(base)...)
 			}
 		}
 	}
 	return out
 }
 
-// offers are what both ends may agree on over one way, and the numbers of clients.
-func offers(way Cell) (out []Cell) {
-	c := way.Workload.Connect
+// offers are what both ends may agree on over one route, and the numbers of clients.
+func offers(base Cell) (out []Cell) {
+	c := base.Workload.Connect
 	for _, exchange := range anyOf(c.KeyExchanges) {
 		for _, ssh := range sshCiphers(c) {
 			for _, n := range c.Threads {
-				one := way
+				one := base
 				one.Threads, one.SSHCipher, one.KeyExchange = int(n), ssh, exchange
-				one.Variant = variant(way.Variant, choice(len(c.KeyExchanges), "keyExchange=%s", exchange),
+				one.Variant = variant(base.Variant, choice(len(c.KeyExchanges), "keyExchange=%s", exchange),
 					choice(len(c.SSHCiphers), "ssh=%s", ssh),
 					choice(len(c.Threads), "threads=%d", n))
 				out = append(out, one)

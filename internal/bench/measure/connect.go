@@ -37,7 +37,7 @@ func (r connecting) connect(ctx context.Context) error {
 	return r.connections(ctx, route{})
 }
 
-// route is what connections go through; the zero way leads to the hosts themselves.
+// route is what connections go through; the zero route leads to the hosts themselves.
 type route struct {
 	// network and address are dialled instead of a host's own.
 	network, address string
@@ -127,11 +127,11 @@ const (
 )
 
 // await checks again and again until nothing is wrong, or ctx ends; an error ends it at once.
-func await(ctx context.Context, pace time.Duration, look func() (wrong string, err error)) error {
+func await(ctx context.Context, pace time.Duration, check func() (wrong string, err error)) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for {
-		wrong, err := look()
+		wrong, err := check()
 		if err != nil || wrong == "" {
 			return err
 		}

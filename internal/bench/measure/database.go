@@ -55,7 +55,7 @@ func (r *target) mysqlConfig(host string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// open returns a way to one node.
+// open returns the connections to one node.
 func (r *target) open(host string) (*sql.DB, error) {
 	cfg, err := r.mysqlConfig(host)
 	if err != nil {

@@ -34,7 +34,7 @@ type loop struct {
 // patienceAtEnd is how long what has begun may go on after the end.
 const patienceAtEnd = 30 * time.Second
 
-// run lets all threads work until time or number is over, or the way is lost. What has begun when the time is over is
+// run lets all threads work until time or number is over, or the route is lost. What has begun when the time is over is
 // finished, and counted: otherwise a rate would be that of the whole operations that fit into the time. do is reported
 // how many have begun, itself included, and its thread, from 0.
 func (l *loop) run(ctx context.Context, do func(ctx context.Context, n int64, thread int) error) {

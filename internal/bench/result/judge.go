@@ -22,9 +22,9 @@ func Judge(o *Output, l Limits) Verdict {
 	}
 	// rejoined is in operation.go, carried in carried.go. What happened to nodes comes first: the load generator's
 	// complaint is only what follows from it.
-	for _, look := range []func(*Output, Limits) string{members, noticed, failed, transfer, rejoined, throttled, failures,
+	for _, check := range []func(*Output, Limits) string{members, noticed, failed, transfer, rejoined, throttled, failures,
 		resumption, carried} {
-		if why := look(o, l); why != "" {
+		if why := check(o, l); why != "" {
 			return Verdict{Reason: why}
 		}
 	}

@@ -127,7 +127,7 @@ func (r *Redactor) Text(text string) string {
 }
 
 // Object takes secrets out of an object, in place: environment variables whose names state that they are secret, and
-// annotations that hold a copy of the whole object. What is secret by its look is left to Text.
+// annotations that hold a copy of the whole object. What only looks like a secret is left to Text.
 func (r *Redactor) Object(o map[string]any) {
 	if metadata, is := o["metadata"].(map[string]any); is {
 		delete(metadata, "managedFields")

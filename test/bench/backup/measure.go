@@ -21,7 +21,7 @@ type results struct {
 	ssts                    int
 }
 
-// measure takes all ways in turns, so that what the machine does alongside strikes all alike.
+// measure takes all methods in turns, so that what the machine does alongside strikes all alike.
 func (b *bench) measure(ctx context.Context) (r results, err error) {
 	for round := range b.options.rounds {
 		if err := b.round(ctx, &r, round); err != nil {

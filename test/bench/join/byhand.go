@@ -19,7 +19,7 @@ const handPort = 5555
 
 // byHand runs the pipe a person would: mariadb-backup into socat in one pod, socat into mbstream in
 // another, with the same certificates, threads and TLS policy as the operator's transfers.
-func (b *bench) byHand(ctx context.Context, w ways) (result, error) {
+func (b *bench) byHand(ctx context.Context, w method) (result, error) {
 	p := platform.DefaultPlaces()
 	joiner, err := b.cluster.Pod(ctx, b.joiner)
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *bench) byHand(ctx context.Context, w ways) (result, error) {
 	if len(received) != 2 || len(sent) != 1 {
 		return result{}, fmt.Errorf("the scripts printed %v and %v", sent, received)
 	}
-	return result{way: w, bytes: received[1], took: time.Duration(received[0] - sent[0])}, nil
+	return result{method: w, bytes: received[1], took: time.Duration(received[0] - sent[0])}, nil
 }
 
 // exec runs a script in a pod, and returns the numbers it printed.

@@ -30,7 +30,7 @@ func main() {
 	o := options{}
 	flag.StringVar(&o.context, "context", harness.DefaultContext, "kubectl context")
 	flag.IntVar(&o.mebibytes, "size", 1024, "MiB of data to transfer")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each way is taken, in turns")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each method is taken, in turns")
 	flag.StringVar(&o.only, "only", "", "what to measure: copies or scale; empty: both")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -91,7 +91,7 @@ func (b *bench) copies(ctx context.Context) error {
 
 // result is one transfer.
 type result struct {
-	way ways
+	method method
 	// bytes that arrived, and the time from the donor's first byte to the joiner's last.
 	bytes int64
 	took  time.Duration
@@ -101,16 +101,16 @@ type result struct {
 
 func (r result) rate() float64 { return float64(r.bytes) / (1 << 20) / r.took.Seconds() }
 
-// printTable writes the medians of each way, and the ratios the figures are about.
+// printTable writes the medians of each method, and the ratios the figures are about.
 func printTable(results []result, o options) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(t, "WAY\tMiB/s\tROUNDS\tTRANSFER\tSERVING AFTER ITS END\n")
-	rates := map[ways]float64{}
+	_, _ = fmt.Fprintf(t, "METHOD\tMiB/s\tROUNDS\tTRANSFER\tSERVING AFTER ITS END\n")
+	rates := map[method]float64{}
 	for _, w := range allMethods {
 		var rate, took, served []float64
 		all := ""
 		for _, r := range results {
-			if r.way != w {
+			if r.method != w {
 				continue
 			}
 			rate, took = append(rate, r.rate()), append(took, r.took.Seconds())
@@ -130,13 +130,13 @@ func printTable(results []result, o options) error {
 		_, _ = fmt.Fprintf(t, "%s\t%.0f\t%s\t%.1f s\t%s\n", w, rates[w], all, median(took), after)
 	}
 	_, _ = fmt.Fprintln(t)
-	for _, pair := range [][2]ways{{operatorTLS, operatorPlain}, {operatorTLS, handTLS}, {operatorTLS, handPlain},
+	for _, pair := range [][2]method{{operatorTLS, operatorPlain}, {operatorTLS, handTLS}, {operatorTLS, handPlain},
 		{handTLS, handPlain}} {
 		if rates[pair[1]] > 0 {
 			_, _ = fmt.Fprintf(t, "%s / %s\t%.2f\n", pair[0], pair[1], rates[pair[0]]/rates[pair[1]])
 		}
 	}
-	_, _ = fmt.Fprintf(t, "\n%d MiB, %d rounds of each way, in turns\n", o.mebibytes, o.rounds)
+	_, _ = fmt.Fprintf(t, "\n%d MiB, %d rounds of each method, in turns\n", o.mebibytes, o.rounds)
 	return t.Flush()
 }
 

@@ -10,17 +10,17 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// ways a copy can be made.
-type ways string
+// method is how a copy is made.
+type method string
 
 const (
-	operatorTLS   ways = "operator, TLS"
-	operatorPlain ways = "operator, plaintext"
-	handTLS       ways = "by hand, TLS"
-	handPlain     ways = "by hand, plaintext"
+	operatorTLS   method = "operator, TLS"
+	operatorPlain method = "operator, plaintext"
+	handTLS       method = "by hand, TLS"
+	handPlain     method = "by hand, plaintext"
 )
 
-var allMethods = []ways{operatorTLS, operatorPlain, handTLS, handPlain}
+var allMethods = []method{operatorTLS, operatorPlain, handTLS, handPlain}
 
 const patience = 10 * time.Minute
 
@@ -65,7 +65,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	return b.cluster.Data().Grow(ctx, b.options.mebibytes)
 }
 
-// measure takes all ways in turns, so that what the machine does alongside strikes all alike.
+// measure takes all methods in turns, so that what the machine does alongside strikes all alike.
 func (b *bench) measure(ctx context.Context) ([]result, error) {
 	var out []result
 	for round := range b.options.rounds {
@@ -87,7 +87,7 @@ func (b *bench) measure(ctx context.Context) ([]result, error) {
 }
 
 // byOperator takes a node's volume away and watches it join.
-func (b *bench) byOperator(ctx context.Context, w ways) (result, error) {
+func (b *bench) byOperator(ctx context.Context, w method) (result, error) {
 	policy := v1alpha1.ReplicationTLS(v1alpha1.TLSRequired)
 	if w == operatorPlain {
 		policy = v1alpha1.TLSDisabled
@@ -112,7 +112,7 @@ func (b *bench) byOperator(ctx context.Context, w ways) (result, error) {
 	if kind != "SST" {
 		return result{}, fmt.Errorf("%s joined by %s", b.joiner, kind)
 	}
-	r := result{way: w}
+	r := result{method: w}
 	m, err := b.cluster.Member(ctx, b.joiner)
 	if err != nil {
 		return result{}, err

@@ -39,7 +39,7 @@ func Decide(to *v1alpha1.GaleraClusterStatus, f Facts) Decision {
 		}
 		to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: c.Generation,
 			Attempts:  attempts,
-			StartedAt: new(metav1.NewTime(f.Now)), Message: looking(c)}
+			StartedAt: new(metav1.NewTime(f.Now)), Message: firstMessage(c)}
 		return Decision{RequeueAfter: time.Second}
 	}
 	s := to.Restore
@@ -83,7 +83,7 @@ func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case f.Find.Waits != "":
 		s.Reason, s.Message = v1alpha1.ReasonRestoring, f.Find.Waits
 	case attemptPause(s, 1, f.Now) <= 0:
-		s.Reason, s.Message = "", looking(f.Cluster)
+		s.Reason, s.Message = "", firstMessage(f.Cluster)
 	}
 	return Decision{Find: !f.Find.Exists && attemptPause(s, 1, f.Now) <= 0,
 		RequeueAfter: min(whileWaiting, max(time.Second, attemptPause(s, 1, f.Now)))}

@@ -22,8 +22,8 @@ func IsExternal(c *v1alpha1.GaleraCluster) bool {
 	return c.Spec.BootstrapFrom != nil && c.Spec.BootstrapFrom.External != nil
 }
 
-// looking is what is done first.
-func looking(c *v1alpha1.GaleraCluster) string {
+// firstMessage describes what is done first.
+func firstMessage(c *v1alpha1.GaleraCluster) string {
 	if IsExternal(c) {
 		return "checking the source " + c.Spec.BootstrapFrom.External.Host
 	}
@@ -62,7 +62,7 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case o.Waits != "":
 		s.Reason, s.Message = v1alpha1.ReasonRestoring, o.Waits
 	case s.Reason == "" || s.Reason == v1alpha1.ReasonRestoring || s.Reason == v1alpha1.ReasonCredentialsMissing:
-		s.Reason, s.Message = "", looking(f.Cluster)
+		s.Reason, s.Message = "", firstMessage(f.Cluster)
 	}
 	return Decision{Find: !o.Exists && wait <= 0, RequeueAfter: min(whileWaiting, max(time.Second, wait))}
 }
