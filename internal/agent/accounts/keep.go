@@ -18,6 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // keepTimeout bounds one request: less than a caller waits.
@@ -140,14 +141,15 @@ func meaning(number uint16) string {
 
 // isTransient reports whether an error is not about the statement: the server accepts none at present.
 func isTransient(err error) bool {
-	return err != nil && (number(err) == 0 || meaning(number(err)) == agentapi.SQLNotServed)
+	return err != nil && (sqlrows.ErrorNumber(err) == 0 || meaning(sqlrows.ErrorNumber(err)) == agentapi.SQLNotServed)
 }
 
 // do carries out one statement. A log line has its first words, which hold no name and nothing of a password.
 func (w *work) do(ctx context.Context, statement string) error {
 	_, err := w.ExecContext(ctx, statement)
 	w.done++
-	w.logger.Info("account statement", "what", strings.Join(strings.Fields(statement)[:2], " "), "error", number(err))
+	w.logger.Info("account statement", "what", strings.Join(strings.Fields(statement)[:2], " "),
+		"error", sqlrows.ErrorNumber(err))
 	return err
 }
 

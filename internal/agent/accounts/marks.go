@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // Kinds of marks.
@@ -21,7 +22,7 @@ type key struct{ kind, name, host string }
 func (s session) owner(ctx context.Context, k key) (string, error) {
 	row, err := s.first(ctx, "SELECT owner FROM "+marks+" WHERE kind = ? AND name = ? AND host = ?", k.kind, k.name,
 		k.host)
-	if n := number(err); n == errNoTable || n == errNoDatabase {
+	if n := sqlrows.ErrorNumber(err); n == errNoTable || n == errNoDatabase {
 		return "", nil // nothing was ever marked here
 	}
 	if err != nil || row == nil {
@@ -37,7 +38,7 @@ func (s session) mark(ctx context.Context, k key, owner string) error {
 		return err
 	}
 	err := set()
-	if n := number(err); n != errNoTable && n != errNoDatabase {
+	if n := sqlrows.ErrorNumber(err); n != errNoTable && n != errNoDatabase {
 		return err
 	}
 	for _, statement := range []string{

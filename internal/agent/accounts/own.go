@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 const (
@@ -55,7 +57,7 @@ func (o *Own) Keep(ctx context.Context) (restored string, err error) {
 		}
 	}
 	restored, err = o.restore(ctx)
-	if err != nil && number(err) == 0 { // the connection has ended
+	if err != nil && sqlrows.ErrorNumber(err) == 0 { // the connection has ended
 		o.close()
 	}
 	return restored, err
@@ -111,7 +113,7 @@ func (o *Own) restore(ctx context.Context) (string, error) {
 				break
 			}
 		}
-		if row == nil && (number(err) == errNoUser || number(err) == errPassword) {
+		if row == nil && (sqlrows.ErrorNumber(err) == errNoUser || sqlrows.ErrorNumber(err) == errPassword) {
 			_, err = s.ExecContext(ctx, "INSERT INTO mysql.global_priv (Host, User, Priv) VALUES (?, ?, ?)", localhost, a.user,
 				a.row)
 		}
@@ -139,7 +141,7 @@ func (o *Own) restoreSysGrant(ctx context.Context, s session) (restored bool, er
 	if err != nil || row != nil {
 		return false, err
 	}
-	if _, err = s.ExecContext(ctx, sysGrant); number(err) != errNoUser {
+	if _, err = s.ExecContext(ctx, sysGrant); sqlrows.ErrorNumber(err) != errNoUser {
 		return err == nil, err
 	}
 	_, err = s.ExecContext(ctx,

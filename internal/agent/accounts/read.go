@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"slices"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // Numbers of the server's errors (include/mysqld_error.h in MariaDB's source).
@@ -23,14 +21,6 @@ const (
 	errNoRoutine  = 1305
 	errNoRole     = 1959
 )
-
-func number(err error) uint16 {
-	var e *mysql.MySQLError
-	if errors.As(err, &e) {
-		return e.Number
-	}
-	return 0
-}
 
 // session is one connection with settings under which quoting and SHOW mean what this package thinks they do.
 type session struct {
@@ -91,31 +81,8 @@ func (s session) first(ctx context.Context, query string, args ...any) ([]string
 	return rows[0], nil
 }
 
-func (s session) rows(ctx context.Context, query string, args ...any) (out [][]string, err error) {
-	rows, err := s.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		row, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		texts := make([]string, len(row))
-		for i := range row {
-			texts[i] = row[i].String
-		}
-		out = append(out, texts)
-	}
-	return out, rows.Err()
+func (s session) rows(ctx context.Context, query string, args ...any) ([][]string, error) {
+	return sqlrows.Texts(ctx, s, query, args...)
 }
 
 // user reads an account, nil when there is none.
@@ -129,7 +96,7 @@ func (s session) user(ctx context.Context, name, host string) (*have, error) {
 		return nil, err
 	}
 	lines, err := s.rows(ctx, "SHOW GRANTS FOR "+account(name, host))
-	if number(err) == errNoGrants {
+	if sqlrows.ErrorNumber(err) == errNoGrants {
 		return nil, nil
 	}
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // nativePassword is the plugin of root: every client can, and it accepts a second password.
@@ -209,27 +211,24 @@ func (w DesiredRoot) accepts(have login, age time.Duration) ([]string, time.Dura
 
 // read returns the accounts of root by their hosts.
 func (r Root) read(ctx context.Context) (map[string]rootRow, error) {
-	rows, err := r.DB.QueryContext(ctx,
+	out := map[string]rootRow{}
+	err := sqlrows.Each(ctx, r.DB,
 		"SELECT Host, Priv, CAST(UNIX_TIMESTAMP() - COALESCE(JSON_VALUE(Priv, '$.password_last_changed'), 0) AS SIGNED), "+
 			"COALESCE(JSON_VALUE(Priv, '$.account_locked'), 'false') IN ('true', '1'), COALESCE("+hasAllRights+", FALSE), "+
-			"COALESCE(CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED), 0) = 0 FROM mysql.global_priv WHERE User = 'root'")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	out := map[string]rootRow{}
-	for rows.Next() {
-		var a rootRow
-		var priv string
-		var seconds int64
-		if err := rows.Scan(&a.host, &priv, &seconds, &a.locked, &a.allRights, &a.noRight); err != nil {
-			return nil, err
-		}
-		if a.login, err = parseLogin(priv); err != nil && a.host == everyHost {
-			return nil, err
-		}
-		a.age = time.Duration(seconds) * time.Second
-		out[a.host] = a
-	}
-	return out, rows.Err()
+			"COALESCE(CAST(JSON_VALUE(Priv, '$.access') AS UNSIGNED), 0) = 0 FROM mysql.global_priv WHERE User = 'root'", nil,
+		func(rows *sql.Rows) (err error) {
+			var a rootRow
+			var priv string
+			var seconds int64
+			if err := rows.Scan(&a.host, &priv, &seconds, &a.locked, &a.allRights, &a.noRight); err != nil {
+				return err
+			}
+			if a.login, err = parseLogin(priv); err != nil && a.host == everyHost {
+				return err
+			}
+			a.age = time.Duration(seconds) * time.Second
+			out[a.host] = a
+			return nil
+		})
+	return out, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 const (
@@ -56,34 +57,10 @@ func (a admin) run(ctx context.Context, statements ...string) error {
 }
 
 // table reads rows of text.
-func (a admin) table(ctx context.Context, query string) (out [][]string, err error) {
+func (a admin) table(ctx context.Context, query string) ([][]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	rows, err := a.db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		cells := make([]sql.NullString, len(columns))
-		into := make([]any, len(columns))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		row := make([]string, len(columns))
-		for i, c := range cells {
-			row[i] = c.String
-		}
-		out = append(out, row)
-	}
-	return out, rows.Err()
+	return sqlrows.Texts(ctx, a.db, query)
 }
 
 // counters are ProxySQL's own.

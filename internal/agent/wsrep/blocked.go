@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // LockPlugin is the plugin that shows which connection holds a metadata lock. MariaDB has it in every package of the
@@ -59,12 +60,12 @@ const (
 func (c *Conn) Blocked(ctx context.Context) (*agentapi.Blocked, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	waiters, err := collect(ctx, c.db, selectWaiters, func(r *sql.Rows) (w waiter, err error) {
+	waiters, err := sqlrows.Collect(ctx, c.db, func(r *sql.Rows) (w waiter, err error) {
 		var ms float64
 		err = r.Scan(&w.id, &w.user, &w.state, &w.text, &ms)
 		w.wait = milliseconds(ms)
 		return w, err
-	})
+	}, selectWaiters)
 	if err != nil {
 		return nil, err
 	}
@@ -79,33 +80,16 @@ func (c *Conn) Blocked(ctx context.Context) (*agentapi.Blocked, error) {
 		}
 		return &agentapi.Blocked{For: waiters[i].wait}, err
 	}
-	locks, err := collect(ctx, c.db, selectLocks, func(r *sql.Rows) (l lock, err error) {
+	locks, err := sqlrows.Collect(ctx, c.db, func(r *sql.Rows) (l lock, err error) {
 		var ms float64
 		err = r.Scan(&l.id, &l.user, &l.host, &l.command, &l.kind, &l.schema, &l.table, &ms)
 		l.held, l.own = milliseconds(ms), l.user == c.user && l.host == "localhost"
 		return l, err
-	})
+	}, selectLocks)
 	return blockedBy(waiters[i], locks), err
 }
 
 func milliseconds(ms float64) time.Duration { return time.Duration(ms) * time.Millisecond }
-
-func collect[T any](ctx context.Context, db *sql.DB, query string, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var out []T
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, one)
-	}
-	return out, rows.Err()
-}
 
 // ordered matches the statements that the group carries out in one order, on every node, at the same place.
 var ordered = regexp.MustCompile(

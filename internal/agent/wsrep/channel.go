@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // Channel is the asynchronous replication of the server behind a connection: it applies the transactions of a source.
@@ -133,29 +134,11 @@ func (c Channel) Read(ctx context.Context) (*agentapi.Following, error) {
 
 // slaveStatus returns the columns of SHOW SLAVE STATUS, nil without a channel.
 func (c Channel) slaveStatus(ctx context.Context) (map[string]string, error) {
-	rows, err := c.db.QueryContext(ctx, "SHOW SLAVE STATUS")
-	if err != nil {
+	rows, err := sqlrows.Named(ctx, c.db, "SHOW SLAVE STATUS")
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	if err != nil || !rows.Next() {
-		return nil, errors.Join(err, rows.Err())
-	}
-	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	if err := rows.Scan(into...); err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for i, name := range names {
-		if values[i].Valid {
-			out[name] = values[i].String
-		}
-	}
-	return out, rows.Err()
+	return rows[0], nil
 }
 
 // maxError is what is reported of an error: it may name a whole statement, with its data.

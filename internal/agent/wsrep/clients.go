@@ -2,11 +2,14 @@ package wsrep
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 const (
@@ -61,21 +64,15 @@ func (c *Conn) CloseIdle(ctx context.Context) error {
 }
 
 func (c *Conn) clients(ctx context.Context) (map[int64]bool, error) {
-	rows, err := c.db.QueryContext(ctx, clients)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	out := map[int64]bool{}
-	for rows.Next() {
+	err := sqlrows.Each(ctx, c.db, clients, nil, func(rows *sql.Rows) error {
 		var id int64
 		var idle bool
-		if err := rows.Scan(&id, &idle); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&id, &idle)
 		out[id] = idle
-	}
-	return out, rows.Err()
+		return err
+	})
+	return out, err
 }
 
 // end closes a connection, softly: a statement that has begun meanwhile is not cut in a critical section.

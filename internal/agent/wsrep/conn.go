@@ -17,6 +17,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // Conn is a connection to a mariadbd on its unix socket. It is safe for concurrent use.
@@ -74,20 +75,14 @@ func (c *Conn) Version(ctx context.Context) (string, error) {
 func (c *Conn) show(ctx context.Context, query string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	rows, err := c.db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	out := map[string]string{}
-	for rows.Next() {
+	err := sqlrows.Each(ctx, c.db, query, nil, func(rows *sql.Rows) error {
 		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&name, &value)
 		out[name] = value
-	}
-	return out, rows.Err()
+		return err
+	})
+	return out, err
 }
 
 // SetGlobal sets global variables in order.
@@ -216,8 +211,10 @@ func (c *Conn) Zones(ctx context.Context, prefix string) (comment string, databa
 	if err != nil {
 		return "", nil, err
 	}
-	databases, err = collect(ctx, c.db, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE "+
-		"LEFT(SCHEMA_NAME, CHAR_LENGTH("+literal(prefix)+")) = "+literal(prefix),
-		func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
+	found, err := sqlrows.Texts(ctx, c.db, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE "+
+		"LEFT(SCHEMA_NAME, CHAR_LENGTH("+literal(prefix)+")) = "+literal(prefix))
+	for _, row := range found {
+		databases = append(databases, row[0])
+	}
 	return comment, databases, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // Scheduler is the event scheduler of the server behind a connection.
@@ -41,22 +42,17 @@ func (c Scheduler) Read(ctx context.Context) (*agentapi.Scheduled, error) {
 	out := &agentapi.Scheduled{On: v["event_scheduler"] == "ON"}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	rows, err := c.db.QueryContext(ctx, eventsQuery)
+	all := 0
+	out.Events, err = sqlrows.Collect(ctx, c.db, func(rows *sql.Rows) (e agentapi.ScheduledEvent, err error) {
+		err = rows.Scan(&e.Database, &e.Event, &e.Status, &e.Modified, &e.Missed, &all)
+		e.Name = e.Database + "." + e.Event
+		return e, err
+	}, eventsQuery)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	all := 0
-	for rows.Next() {
-		var e agentapi.ScheduledEvent
-		if err := rows.Scan(&e.Database, &e.Event, &e.Status, &e.Modified, &e.Missed, &all); err != nil {
-			return nil, err
-		}
-		e.Name = e.Database + "." + e.Event
-		out.Events = append(out.Events, e)
-	}
 	out.More = all - len(out.Events)
-	return out, rows.Err()
+	return out, nil
 }
 
 // Close turns it off. It works on a non-Primary node, too.
@@ -107,28 +103,14 @@ type eventRow struct {
 	passed                    bool
 }
 
-// queryer is a pool of connections, or one of them.
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-func (c Scheduler) eventRows(ctx context.Context, on queryer, where string, args ...any) (out []eventRow, err error) {
+func (c Scheduler) eventRows(ctx context.Context, on sqlrows.Querier, where string, args ...any) ([]eventRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	rows, err := on.QueryContext(ctx, "SELECT db, name, definer, status, UNIX_TIMESTAMP(modified), "+
+	return sqlrows.Collect(ctx, on, func(rows *sql.Rows) (e eventRow, err error) {
+		err = rows.Scan(&e.db, &e.name, &e.definer, &e.status, &e.modified, &e.passed)
+		return e, err
+	}, "SELECT db, name, definer, status, UNIX_TIMESTAMP(modified), "+
 		"COALESCE(execute_at < UTC_TIMESTAMP(), FALSE) FROM mysql.event WHERE "+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var e eventRow
-		if err := rows.Scan(&e.db, &e.name, &e.definer, &e.status, &e.modified, &e.passed); err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, rows.Err()
 }
 
 // definer quotes user@host as mysql.event has it. A role has no host.

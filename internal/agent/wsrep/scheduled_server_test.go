@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // realServer is a connection to a real mariadbd.
@@ -122,7 +123,8 @@ func TestSetEvent(t *testing.T) {
 // event is the only event there is.
 func (c Scheduler) event(t *testing.T) string {
 	t.Helper()
-	out, err := collect(t.Context(), c.db, "SELECT CONCAT_WS(' ', status, definer, comment) FROM mysql.event", scanText)
+	out, err := sqlrows.Collect(t.Context(), c.db, scanText,
+		"SELECT CONCAT_WS(' ', status, definer, comment) FROM mysql.event")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +265,7 @@ func TestManyEvents(t *testing.T) {
 	seen := map[string]bool{}
 	for minute := range 4 { // 401 - 192 take turns of 64
 		query := strings.ReplaceAll(eventsQuery, "SYSDATE()", fmt.Sprintf("FROM_UNIXTIME(%d)", 1800000000+60*minute))
-		names, err := collect(t.Context(), c.db, "SELECT CONCAT(db, '.', name) FROM ("+query+") q", scanText)
+		names, err := sqlrows.Collect(t.Context(), c.db, scanText, "SELECT CONCAT(db, '.', name) FROM ("+query+") q")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 	"github.com/galera-operator/galera-operator/internal/mycnf"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 const (
@@ -246,30 +247,13 @@ func failedReplay(s map[string]string, at binlog.GTID) error {
 
 // slave is the state of the server's replication.
 func slave(ctx context.Context, db *sql.DB) (map[string]string, error) {
-	rows, err := db.QueryContext(ctx, "SHOW SLAVE STATUS")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
+	rows, err := sqlrows.Named(ctx, db, "SHOW SLAVE STATUS")
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]string{}
-	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		to[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(to...); err != nil {
-			return nil, err
-		}
-		for i, name := range names {
-			out[name] = values[i].String
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
+	for _, row := range rows {
+		maps.Copy(out, row)
 	}
 	var at string
 	err = db.QueryRowContext(ctx, "SELECT @@gtid_slave_pos").Scan(&at)

@@ -17,6 +17,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 const (
@@ -168,22 +169,16 @@ func checkTables(ctx context.Context, db *sql.DB) (int, error) {
 
 // checkTable describes what is wrong with a table, "" for nothing.
 func checkTable(ctx context.Context, db *sql.DB, table string) (string, error) {
-	rows, err := db.QueryContext(ctx, "CHECK TABLE "+table)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = rows.Close() }()
 	var bad []string
-	for rows.Next() {
+	err := sqlrows.Each(ctx, db, "CHECK TABLE "+table, nil, func(rows *sql.Rows) error {
 		var name, op, kind, text string
-		if err := rows.Scan(&name, &op, &kind, &text); err != nil {
-			return "", err
-		}
-		if !good(kind, text) {
+		err := rows.Scan(&name, &op, &kind, &text)
+		if err == nil && !good(kind, text) {
 			bad = append(bad, text)
 		}
-	}
-	return strings.Join(bad, ", "), rows.Err()
+		return err
+	})
+	return strings.Join(bad, ", "), err
 }
 
 // good reports whether a line of CHECK TABLE describes no damage. A storage engine that cannot be checked says so in a
@@ -199,18 +194,8 @@ func good(kind, text string) bool {
 }
 
 func strs(ctx context.Context, db *sql.DB, query string) ([]string, error) {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	var out []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, rows.Err()
+	return sqlrows.Collect(ctx, db, func(rows *sql.Rows) (s string, err error) {
+		err = rows.Scan(&s)
+		return s, err
+	}, query)
 }
