@@ -2,13 +2,14 @@ package certs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 const loginTimeout = 5 * time.Second
@@ -36,8 +37,7 @@ func loginPlain(ctx context.Context, addr, password string, c Credentials) (acce
 		return false, fmt.Errorf("logging in with TLS: %w", err)
 	}
 	err = tryLogin(ctx, cfg)
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && (refused.Number == codeDenied || refused.Number == codeInsecure) {
+	if n := sqlrows.ErrorNumber(err); n == codeDenied || n == codeInsecure {
 		return false, nil
 	}
 	return err == nil, err

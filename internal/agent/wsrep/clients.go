@@ -3,11 +3,8 @@ package wsrep
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
@@ -78,8 +75,7 @@ func (c *Conn) clients(ctx context.Context) (map[int64]bool, error) {
 // end closes a connection, softly: a statement that has begun meanwhile is not cut in a critical section.
 func (c *Conn) end(ctx context.Context, id int64) error {
 	_, err := c.db.ExecContext(ctx, fmt.Sprintf("KILL SOFT CONNECTION %d", id))
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && refused.Number == errNoSuchThread {
+	if sqlrows.ErrorNumber(err) == errNoSuchThread {
 		return nil
 	}
 	return err

@@ -146,8 +146,7 @@ const (
 // a typed variable for each option, and wsrep_provider_options is read-only.
 func (c *Conn) provider(ctx context.Context, option, text, typed string) error {
 	err := c.exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_options = '%s=%s'", option, text))
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && (refused.Number == errReadOnly || refused.Number == errArguments) {
+	if n := sqlrows.ErrorNumber(err); n == errReadOnly || n == errArguments {
 		err = c.exec(ctx, fmt.Sprintf("SET GLOBAL wsrep_provider_%s = %s", strings.ReplaceAll(option, ".", "_"), typed))
 	}
 	return err

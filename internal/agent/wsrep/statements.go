@@ -8,10 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/sqlrows"
 )
 
 // Rebuild writes a table anew on this server alone: nothing of it is replicated, or gets into the binary log. It does
@@ -120,8 +119,7 @@ func (n *Numbers) align(ctx context.Context, spread uint64) (number uint64, err 
 	for i := 0; ; i++ {
 		number = last + spread + jump<<i
 		_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION wsrep_gtid_seq_no = %d", number))
-		var passed *mysql.MySQLError
-		if errors.As(err, &passed) && passed.Number == wrongValue && i < maxJumps {
+		if sqlrows.ErrorNumber(err) == wrongValue && i < maxJumps {
 			continue
 		}
 		if err != nil {

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -136,9 +135,7 @@ func connectAs(ctx context.Context, user, password, socket string, proc *mariadb
 
 // denied reports whether the server refuses the account.
 func denied(err error) bool {
-	var answer *mysql.MySQLError
-	return errors.As(err, &answer) && slices.Contains([]uint16{codeDenied, codeDeniedNoPassword, codeNoPlugin},
-		answer.Number)
+	return slices.Contains([]uint16{codeDenied, codeDeniedNoPassword, codeNoPlugin}, sqlrows.ErrorNumber(err))
 }
 
 // checkTables runs CHECK TABLE, as mariadb-check does, and returns how many tables are good.
