@@ -30,8 +30,8 @@ type labelled struct {
 	until  time.Time
 }
 
-// of returns the labels of a namespace, and whether it exists.
-func (l *Labels) of(ctx context.Context, live client.Reader, namespace string) (map[string]string, bool, error) {
+// get returns the labels of a namespace, and whether it exists.
+func (l *Labels) get(ctx context.Context, live client.Reader, namespace string) (map[string]string, bool, error) {
 	if l == nil {
 		return read(ctx, live, namespace)
 	}

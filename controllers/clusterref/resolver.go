@@ -97,7 +97,7 @@ func (r ClusterResolver) admitted(ctx context.Context, c *v1alpha1.GaleraCluster
 	if c == nil || c.Spec.AllowedNamespaces == nil {
 		return false, nil
 	}
-	labels, found, err := r.Labels.of(ctx, r.Live, namespace)
+	labels, found, err := r.Labels.get(ctx, r.Live, namespace)
 	if err != nil || !found {
 		return false, err
 	}

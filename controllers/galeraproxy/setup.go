@@ -60,17 +60,17 @@ func roles(c *v1alpha1.GaleraCluster) (out []string) {
 }
 
 func (r *Reconciler) byCluster(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.of(ctx, o.GetNamespace(), o.GetName())
+	return r.proxiesOf(ctx, o.GetNamespace(), o.GetName())
 }
 
 func (r *Reconciler) byUser(ctx context.Context, o client.Object) []reconcile.Request {
 	namespace, name := o.(*v1alpha1.GaleraUser).Cluster()
-	return r.of(ctx, namespace, name)
+	return r.proxiesOf(ctx, namespace, name)
 }
 
 // byLabel finds the proxies of the cluster that an object names. Users' Secrets may be in other namespaces.
 func (r *Reconciler) byLabel(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.of(ctx, "", o.GetLabels()[v1alpha1.LabelCluster])
+	return r.proxiesOf(ctx, "", o.GetLabels()[v1alpha1.LabelCluster])
 }
 
 // byPod finds the proxy of a pod, and the proxies of a node.
@@ -78,11 +78,11 @@ func (r *Reconciler) byPod(ctx context.Context, o client.Object) []reconcile.Req
 	if name := o.GetLabels()[v1alpha1.LabelProxy]; name != "" {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: name}}}
 	}
-	return r.of(ctx, o.GetNamespace(), o.GetLabels()[v1alpha1.LabelCluster])
+	return r.proxiesOf(ctx, o.GetNamespace(), o.GetLabels()[v1alpha1.LabelCluster])
 }
 
-// of finds the proxies of a cluster, of a namespace or of all.
-func (r *Reconciler) of(ctx context.Context, namespace, cluster string) (out []reconcile.Request) {
+// proxiesOf finds the proxies of a cluster, of a namespace or of all.
+func (r *Reconciler) proxiesOf(ctx context.Context, namespace, cluster string) (out []reconcile.Request) {
 	var all v1alpha1.GaleraProxyList
 	if cluster == "" || r.List(ctx, &all, client.InNamespace(namespace), client.UnsafeDisableDeepCopy) != nil {
 		return nil // asked again shortly
