@@ -112,20 +112,25 @@ func (u *Upgrade) Report(r *agentapi.Report) {
 	}
 }
 
-// tables runs mariadb-upgrade over the socket, as the account that needs no password.
+// tables runs mariadb-upgrade.
 func (u *Upgrade) tables(ctx context.Context) error {
 	tool := First("mariadb-upgrade", "mysql_upgrade")
 	if tool == "" {
 		return fmt.Errorf("the image has no mariadb-upgrade")
 	}
-	options := fmt.Sprintf("[client]\nsocket=%s\nuser=%s\nskip-ssl\n", u.places.Socket(), u.user)
-	if err := datadir.WriteFile(u.places.UpgradeCnf(), []byte(options), 0o600); err != nil {
+	return runClient(ctx, u.table, u.places, u.user, Command{Path: tool, Args: []string{"--skip-write-binlog"}})
+}
+
+// runClient runs a client program over the socket, as the account that needs no password.
+func runClient(ctx context.Context, table *platform.ProcessTable, places platform.Places, user string,
+	c Command) error {
+	options := fmt.Sprintf("[client]\nsocket=%s\nuser=%s\nskip-ssl\n", places.Socket(), user)
+	if err := datadir.WriteFile(places.UpgradeCnf(), []byte(options), 0o600); err != nil {
 		return err
 	}
-	exit, err := Run(ctx, u.table, Command{
-		Path: tool, Args: []string{"--defaults-file=" + u.places.UpgradeCnf(), "--skip-write-binlog"}, Env: Env(u.places),
-		Dir: u.places.Tmp,
-	})
+	c.Args = append([]string{"--defaults-file=" + places.UpgradeCnf()}, c.Args...)
+	c.Env, c.Dir = Env(places), places.Tmp
+	exit, err := Run(ctx, table, c)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/eventloop"
 	"github.com/galera-operator/galera-operator/internal/platform"
 )
@@ -148,24 +147,12 @@ func (z *Zones) refill(ctx context.Context) (string, error) {
 
 // carryOut gives the statements in a file to the server.
 func (z *Zones) carryOut(ctx context.Context, client, path string) error {
-	options := fmt.Sprintf("[client]\nsocket=%s\nuser=%s\nskip-ssl\n", z.places.Socket(), z.user)
-	if err := datadir.WriteFile(z.places.UpgradeCnf(), []byte(options), 0o600); err != nil {
-		return err
-	}
 	in, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	exit, err := Run(ctx, z.table, Command{Path: client, Args: []string{"--defaults-file=" + z.places.UpgradeCnf()},
-		Env: Env(z.places), Dir: z.places.Tmp, Stdin: bufio.NewReader(in)})
-	if err != nil {
-		return err
-	}
-	if exit.Code != 0 {
-		return fmt.Errorf("%s: %s", exit.String(), lastLines(exit.Lines, 3))
-	}
-	return nil
+	return runClient(ctx, z.table, z.places, z.user, Command{Path: client, Stdin: bufio.NewReader(in)})
 }
 
 // dropZones drops what attempts have left that were cut off.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 
@@ -119,11 +118,7 @@ func (e connection) writeCA(ctx context.Context, name, dir string) (string, erro
 
 // forward makes the database port of a pod a port of this machine, until ctx ends.
 func (e connection) forward(ctx context.Context, pod string) (int, error) {
-	config, err := e.flags.ToRESTConfig()
-	if err != nil {
-		return 0, err
-	}
-	set, err := kubernetes.NewForConfig(config)
+	config, set, err := e.pods()
 	if err != nil {
 		return 0, err
 	}

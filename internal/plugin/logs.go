@@ -45,11 +45,7 @@ func (e logs) logs() *cobra.Command {
 			if len(pods.Items) == 0 {
 				return fmt.Errorf("%s has no database pods: kubectl galera status %s", name, name)
 			}
-			config, err := e.flags.ToRESTConfig()
-			if err != nil {
-				return err
-			}
-			set, err := kubernetes.NewForConfig(config)
+			_, set, err := e.pods()
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/plugin/bundle"
@@ -62,11 +61,7 @@ func (e bundles) report() *cobra.Command {
 
 // collect fills a bundle. What cannot be read is reported in it, and the rest goes on.
 func (e bundles) collect(ctx context.Context, c *v1alpha1.GaleraCluster, b *bundle.Bundle, since time.Duration) error {
-	config, err := e.flags.ToRESTConfig()
-	if err != nil {
-		return err
-	}
-	set, err := kubernetes.NewForConfig(config)
+	_, set, err := e.pods()
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,9 @@ import (
 	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -71,6 +73,16 @@ func (e *env) connect() error {
 	}
 	e.kube, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
 	return err
+}
+
+// pods returns the client for what is read from pods: logs, and ports.
+func (e *env) pods() (*rest.Config, *kubernetes.Clientset, error) {
+	config, err := e.flags.ToRESTConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := kubernetes.NewForConfig(config)
+	return config, set, err
 }
 
 // cluster reads one.

@@ -44,43 +44,28 @@ func New(out io.Writer) *cobra.Command {
 	c.SetVersionTemplate("{{.Version}}\n")
 	e.flags.AddFlags(c.PersistentFlags())
 	var format string
-	one := &cobra.Command{
-		Use: "report NAME|FILE.json", Short: "Write the report of a benchmark, or of one that was written as json",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := e.load(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			return report.Write(cleaned{e.out}, format, all[0])
-		},
+	on := func(use, short string, args int, run func([]report.Benchmark) error) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(args),
+			RunE: func(cmd *cobra.Command, names []string) error {
+				all, err := e.load(cmd.Context(), names)
+				if err != nil {
+					return err
+				}
+				return run(all)
+			}}
 	}
-	two := &cobra.Command{
-		Use: "compare A B", Short: "Compare what two benchmarks, or their reports as json, have measured",
-		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := e.load(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			return report.Compare(cleaned{e.out}, format, all[0], all[1])
-		},
-	}
-	advise := &cobra.Command{
-		Use: "recommend NAME|FILE.json", Short: "Say which policy the results of a benchmark are for, in words and YAML",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := e.load(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
+	one := on("report NAME|FILE.json", "Write the report of a benchmark, or of one that was written as json", 1,
+		func(all []report.Benchmark) error { return report.Write(cleaned{e.out}, format, all[0]) })
+	two := on("compare A B", "Compare what two benchmarks, or their reports as json, have measured", 2,
+		func(all []report.Benchmark) error { return report.Compare(cleaned{e.out}, format, all[0], all[1]) })
+	advise := on("recommend NAME|FILE.json", "Say which policy the results of a benchmark are for, in words and YAML", 1,
+		func(all []report.Benchmark) error {
 			lines, err := advice.For(all[0].Resource, all[0].Records)
 			if err != nil {
 				return err
 			}
 			return advice.Write(cleaned{e.out}, all[0].Resource, lines)
-		},
-	}
+		})
 	one.Flags().StringVarP(&format, "output", "o", "table", "table, md, json, csv or svg")
 	two.Flags().StringVarP(&format, "output", "o", "table", "table or md")
 	c.AddCommand(one, two, advise)
