@@ -72,6 +72,9 @@ var regressions = map[string][]event{
 		{10, 956, 637}, {9, 633, 578}, {23, 240, 309}},
 	"a node whose binary log is empty counts from one on after a recovery": {
 		{14, 600, 367}, {13, 840, 606}, {24, 685, 485}, {17, 520, 88}, {17, 97, 763}},
+	"the archive ends before the backup that it continues from": {
+		{2, 794, 598}, {14, 121, 882}, {26, 616, 446}, {3, 188, 55}, {12, 552, 683}, {15, 420, 319}, {10, 983, 729},
+		{8, 696, 526}, {23, 141, 134}},
 }
 
 // TestRegressions: what has broken a promise once does not any more.

@@ -25,7 +25,7 @@ type Report struct {
 	Chain uint64
 	// Base is the earliest backup that leads to the end of the archive, with an empty ID for none.
 	Base Base
-	// From is the earliest time that is restored with it, zero for none.
+	// From is the earliest time that is restored with it, zero for none: also while the archive ends before it.
 	From time.Time
 	// Gap is why there is none, though there was an archive before; "" without a gap.
 	Gap string
@@ -82,7 +82,10 @@ func (a Archive) earliest(i int, first, last binlog.Head, bases []Base) (base Ba
 		case err != nil:
 			return Base{}, time.Time{}, Unfit{}, err
 		case why == "":
-			return b, b.from(heads...), Unfit{}, nil
+			if from = b.from(heads...); b.GTID.Follows(last.Last) {
+				from = time.Time{} // nothing can be restored with it until the archive has what it holds
+			}
+			return b, from, Unfit{}, nil
 		}
 		latest = Unfit{b.ID, why}
 	}

@@ -80,6 +80,9 @@ func judge(to *v1alpha1.ArchiveStatus, f Facts) (reason, message string, ask Req
 	case to.Lag != nil && to.Lag.Duration > interval+maxLag:
 		return v1alpha1.ReasonArchiveLags, fmt.Sprintf("the archive is behind: it has what was committed until %s. "+
 			"Check the load of the nodes and of the store", clock(to.ArchivedThrough)), Request{}
+	case a.From.IsZero():
+		return v1alpha1.ReasonBaseMissing, fmt.Sprintf("the archive ends at %s, before the backup %s: "+
+			"no point in time can be restored until a later transaction is archived", a.GTID, a.Base), Request{}
 	}
 	message = "any point in time from " + clock(to.RecoverableFrom) +
 		" on can be restored, up to status.backup.archivedThrough"

@@ -42,6 +42,11 @@ func TestDecide(t *testing.T) {
 	}{
 		"all is well": {with(), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiving,
 			"from 2026-11-24T11:00:00Z on", ""},
+		"the archive ends before the backup": {with(func(f *Facts) { f.Archived.From = time.Time{} }),
+			v1alpha1.ArchiveStatus{}, v1alpha1.ReasonBaseMissing, "ends at 0-1-30, before the backup b1", ""},
+		"it is behind, and ends before the backup": {with(func(f *Facts) {
+			f.Archived.From, f.Archived.Through = time.Time{}, noon.Add(-time.Hour)
+		}), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiveLags, "is behind", ""},
 		"it starts": {with(silent), v1alpha1.ArchiveStatus{}, v1alpha1.ReasonArchiverStarting,
 			"does not answer", ""},
 		"it is silent": {with(silent),
