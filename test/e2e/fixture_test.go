@@ -152,6 +152,8 @@ func startWriter(ctx context.Context, c *harness.Cluster, opts harness.WriterOpt
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(w.Stop)
 	Expect(w.WaitForMore(ctx, 20, shortly)).To(Succeed())
+	// The other nodes create the writer's table a moment later. A fault during that would cost them a full copy.
+	Expect(harness.WaitApplied(ctx, c, shortly)).To(Succeed())
 	return w
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -17,7 +18,9 @@ type NodeState struct {
 	ClusterUUID string
 	Size        string
 	Uptime      time.Duration
-	Err         error
+	// Committed is the seqno of the last write-set that the node has committed.
+	Committed int64
+	Err       error
 }
 
 // Synced reports whether the node is up to date in a Primary component of that many nodes.
@@ -49,6 +52,7 @@ func (cl *Client) NodeState(ctx context.Context, pod string) NodeState {
 	out.Component, out.State = status["wsrep_cluster_status"], status["wsrep_local_state_comment"]
 	out.ClusterUUID, out.Size = status["wsrep_cluster_state_uuid"], status["wsrep_cluster_size"]
 	out.Uptime, _ = time.ParseDuration(status["uptime"] + "s")
+	out.Committed, _ = strconv.ParseInt(status["wsrep_last_committed"], 10, 64)
 	return out
 }
 
