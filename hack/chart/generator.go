@@ -21,7 +21,11 @@ func (g *generator) add(o object) error {
 	case "CustomResourceDefinition":
 		return g.crd(o)
 	case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
-		if o.name() != configName+"-deletion-protection" {
+		switch o.name() {
+		case configName + "-deletion-protection":
+		case configName + "-keys-warning":
+			return g.write("keys-warning.yaml", "$.Values.crds.install", o)
+		default:
 			return g.operatorPolicy(o)
 		}
 		// It protects what the CRDs hold, and stays with them.

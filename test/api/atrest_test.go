@@ -136,7 +136,8 @@ func TestEncryptionSwitch(t *testing.T) {
 	w.Expect(node().Keys).To(HaveLen(1))
 	w.Eventually(func() string { return resources.MountedKeys(w.statefulSet()) }).Should(Equal("shop-keys"))
 	w.Consistently(state, time.Second).Should(Equal(v1alpha1.AtRestPreparing), "no node has the keys")
-	w.Expect(w.status().AtRest.Message).To(ContainSubstring("shop-0 does not run with them yet"))
+	w.Eventually(func() string { return w.status().AtRest.Message }).Should(
+		ContainSubstring("shop-0 does not run with them yet"), "it is known after the state is recorded")
 	w.Eventually(w.condition(v1alpha1.ConditionEncryptedAtRest)).Should(Equal("Unknown NotYetProved"))
 
 	w.edit(func(c *v1alpha1.GaleraCluster) { c.Spec.Encryption = nil })
