@@ -40,8 +40,8 @@ func (w *warnings) take() string {
 	return strings.Join(out, "\n")
 }
 
-// TestKeysWarning: who asks for encryption at rest is warned by the name of the Secret, and is not refused. Nobody else
-// is warned.
+// TestKeysWarning: who asks for encryption at rest is warned by the name of the Secret, and is not refused. No one
+// else is warned.
 func TestKeysWarning(t *testing.T) {
 	ctx := context.Background()
 	for _, u := range objects(t, filepath.Join("..", "..", "config", "admission", "keys_warning.yaml")) {
