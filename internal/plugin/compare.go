@@ -14,6 +14,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/external"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // comparison compares the tables of a cluster with those of its source.
@@ -81,8 +82,9 @@ func (e *comparison) run(ctx context.Context, c *v1alpha1.GaleraCluster, source 
 // verdict writes what was found. A difference is an error, unless it is accepted.
 func (e *comparison) verdict(found external.Compared, took time.Duration) error {
 	if len(found.Differences) == 0 {
-		e.say("all %d tables and %d sequences of every node are the source's at %s: %d rows, compared in %s", found.Tables,
-			found.Sequences, found.GTID, found.Rows, took.Round(100*time.Millisecond))
+		e.say("every node has what the source has at %s: compared %s with %s, and %s, in %s", found.GTID,
+			galera.Count(found.Tables, "table"), galera.Count(found.Rows, "row"), galera.Count(found.Sequences, "sequence"),
+			took.Round(100*time.Millisecond))
 		return nil
 	}
 	for i, d := range found.Differences {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // Report adds how far the member is.
@@ -32,8 +33,8 @@ func (r *Follower) Report(to *agentapi.Report) {
 		out.Waiting = r.failed
 	}
 	if wait, ends := r.pause(time.Now()); wait > 0 {
-		out.Waiting = fmt.Sprintf("the channel has ended servers %d times at %s, and is not opened for up to %s", ends,
-			r.read.Applied, lifecycle.ChannelPause(ends))
+		out.Waiting = fmt.Sprintf("the channel has ended servers %s at %s, and is not opened for up to %s",
+			galera.Count(ends, "time"), r.read.Applied, lifecycle.ChannelPause(ends))
 	}
 	if end, stop := lifecycle.ChannelEnd(*source, time.Now()); source.Until == "" && (stop || r.includes(end)) &&
 		r.gate.Reported(time.Now()) == agentapi.TaskOff {

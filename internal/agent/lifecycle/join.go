@@ -131,8 +131,8 @@ func judgeHistory(self Joiner, first agentapi.PeerView, line galera.Lineage) (Jo
 	}
 	if from, diverged := line.Diverged(self.Lineage, self.Position); diverged {
 		return Refused(agentapi.FailureDiverged,
-			"the cluster went on from %s without this member, which holds %d later write-sets up to %s; "+
-				"joining would lose or mix them", from, self.Position.Seqno-from.Seqno, self.Position), true
+			"the cluster went on from %s without this member, which holds %s up to %s; joining would lose or mix them", from,
+			galera.Count(self.Position.Seqno-from.Seqno, "later write-set"), self.Position), true
 	}
 	return JoinDecision{}, false
 }

@@ -209,8 +209,8 @@ func describe(r *v1alpha1.GaleraRestore) string {
 func complete(to *v1alpha1.GaleraRestoreStatus, f Facts, l task.Loaded) {
 	to.Phase, to.CompletedAt = v1alpha1.RestoreCompleted, new(metav1.NewTime(f.Now))
 	to.Tables, to.Rows, to.LeftOut = int32(min(l.Tables, 1<<30)), l.Rows, l.LeftOut //nolint:gosec // bounded
-	message := fmt.Sprintf("%s: %d rows in %d tables are loaded, and are as they were in the backup %s%s",
-		describe(f.Restore), l.Rows, l.Tables, to.ID, upTo(to.Replay))
+	message := fmt.Sprintf("%s: loaded %s in %s, with the same content as in the backup %s%s", describe(f.Restore),
+		galera.Count(l.Rows, "row"), galera.Count(l.Tables, "table"), to.ID, upTo(to.Replay))
 	if r := to.Replay; r != nil {
 		r.Reached, r.Late = l.GTID, int64(l.Late)
 		if l.Late > 0 {
