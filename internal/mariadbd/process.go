@@ -208,13 +208,14 @@ func Run(ctx context.Context, table *platform.ProcessTable, c Command) (Exit, er
 	}
 }
 
-// String returns how a process ended, in words.
+// String returns how a process ended, in words. One that got SIGKILL could not log why: its last lines are about
+// something else.
 func (e Exit) String() string {
 	text := fmt.Sprintf("exit code %d", e.Code)
 	if e.Signal != 0 {
 		text = "killed by signal " + signalName(e.Signal)
 	}
-	if why := Why(e.Lines); why != "" {
+	if why := Why(e.Lines); why != "" && e.Signal != syscall.SIGKILL {
 		text += ": " + why
 	}
 	return text

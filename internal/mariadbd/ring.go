@@ -78,7 +78,11 @@ func containsAny(line string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(line, p) })
 }
 
-// strip takes off the time stamp and the level, and shortens.
+// statement is what begins the text of a statement in an applier's line. It may hold a password, for instance in a
+// CREATE USER that was refused, and many may read the status.
+const statement = " Query: '"
+
+// strip takes off the time stamp, the level and the text of a statement, and shortens.
 func strip(line string) string {
 	for _, mark := range []string{"[ERROR] ", "[Warning] ", "[WARNING] "} {
 		if _, after, ok := strings.Cut(line, mark); ok {
@@ -86,6 +90,7 @@ func strip(line string) string {
 			break
 		}
 	}
+	line, _, _ = strings.Cut(line, statement)
 	// mbstream rings the bell
 	line = strings.TrimFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	if len(line) > keptPerLine {

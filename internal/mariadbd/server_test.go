@@ -78,6 +78,20 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestExit: what a server logged explains its end, unless it was killed.
+func TestExit(t *testing.T) {
+	const line = "2026-11-27 16:43:31 0 [ERROR] InnoDB: Assertion failure"
+	for signal, want := range map[syscall.Signal]string{
+		0:               "exit code 1: InnoDB: Assertion failure",
+		syscall.SIGABRT: "killed by signal SIGABRT: InnoDB: Assertion failure",
+		syscall.SIGKILL: "killed by signal SIGKILL (sent by a user, or by the kernel when memory ran out)",
+	} {
+		if got := (Exit{Code: 1, Signal: signal, Lines: []string{line}}).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestWhyNamesTheCause uses the last lines of real servers (MariaDB 11.8.6, Galera 26.4.23).
 func TestWhyNamesTheCause(t *testing.T) {
 	const interrupted = `2026-11-21 12:30:57 2 [ERROR] WSREP: Exception: State wait was interrupted
@@ -125,6 +139,9 @@ func TestWhyNamesTheCause(t *testing.T) {
 			"WSREP: failed to open gcomm backend connection: 131: A node with the same UUID already exists in the cluster. " +
 				"Removing gvwstate.dat file, this node will generate a new UUID when restarted. (FATAL)",
 			agentapi.FailureStart},
+		"a statement that an applier refused": {`2026-11-27 16:43:31 2 [ERROR] Slave SQL: Error 'Your password does not satisfy the current policy requirements (simple_password_check)' on query. Default database: ''. Query: 'CREATE USER person@'%' IDENTIFIED BY 'weak'', Internal MariaDB error code: 1819`,
+			"Slave SQL: Error 'Your password does not satisfy the current policy requirements (simple_password_check)' " +
+				"on query. Default database: ''.", agentapi.FailureStart},
 		"a killed server on a busy host": {`2026-11-25 22:29:14 0 [Warning] WSREP: last inactive check more than PT0.75S ago (PT1.3344S), skipping check
 2026-11-25 22:29:15 0 [Note] WSREP: Synchronized with group, ready for connections`, "", agentapi.FailureStart},
 	} {
