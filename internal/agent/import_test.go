@@ -13,11 +13,13 @@ import (
 )
 
 // TestImportedAccounts: a dump of the schema mysql replaces all accounts on one node, and removes them on the others.
-// Each agent restores its own account, and members restart, recover and are copied. Passwords are validated by a plugin
-// meanwhile.
+// Each agent restores its own account, and members restart, recover and are copied. Passwords are validated by two
+// plugins meanwhile.
 func TestImportedAccounts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3, func(c *agentapi.NodeConfig) { c.Settings["plugin_load_add"] = "simple_password_check" })
+	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {
+		c.Settings["plugin_load_add"] = "simple_password_check;password_reuse_check"
+	})
 	s := &scenario{T: t, world: w}
 	for _, step := range []struct {
 		name string
@@ -26,6 +28,7 @@ func TestImportedAccounts(t *testing.T) {
 		{"agents wait for an order", (*scenario).wait},
 		{"initialise, and two join", (*scenario).form},
 		{"an account is made from a hash", (*scenario).hashedAccount},
+		{"passwords are validated", (*scenario).validatedPasswords},
 		{"a dump of the schema mysql is imported", (*scenario).importAccounts},
 		{"accounts are gone when a server is killed", (*scenario).killWithoutAccount},
 		{"accounts are gone when all are killed", (*scenario).killAllWithoutAccount},
@@ -75,6 +78,33 @@ func (s *scenario) hashedAccount() {
 			s.Errorf("%s: %s accounts", n.name, got)
 		}
 	}
+}
+
+// validatedPasswords shows that what a plugin refuses is refused wherever it is said, and that no node leaves the group
+// for it: statements are replicated before they are checked. password_reuse_check writes a row for each password, and
+// every node has the same rows.
+func (s *scenario) validatedPasswords() {
+	const password, alter = "Quite-Str0ng!", "ALTER USER person@'%' IDENTIFIED BY '"
+	refused := func(n *node, statement, code string) {
+		s.Helper()
+		if out, err := n.sql(statement); err == nil || !strings.Contains(err.Error(), code) {
+			s.Errorf("%s: %s: %q, %v; want %s", n.name, statement, out, err, code)
+		}
+	}
+	refused(s.node(0), "CREATE USER person@'%' IDENTIFIED BY 'weak'", "1819")
+	s.node(0).mustSQL("CREATE USER person@'%' IDENTIFIED BY '" + password + "'")
+	s.node(1).mustSQL(alter + "Another-0ne!'")
+	refused(s.node(2), alter+password+"'", "1396")
+	const rows = "SET SESSION wsrep_sync_wait = 1; " +
+		"SELECT GROUP_CONCAT(HEX(hash) ORDER BY hash) FROM mysql.password_reuse_check_history"
+	want := s.node(0).mustSQL(rows)
+	for _, n := range s.world.nodes {
+		if got := n.mustSQL(rows); got != want || got == "" {
+			s.Errorf("%s remembers the passwords %s, %s has %s", n.name, got, s.node(0).name, want)
+		}
+	}
+	s.all(time.Minute)
+	s.intact()
 }
 
 // importAccounts does what a dump of a server whose only account is root does.
