@@ -175,7 +175,7 @@ func (r Readers) pods(ctx context.Context, f *Facts) error {
 	}
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		if slices.ContainsFunc(p.OwnerReferences, ownedBy(f.StatefulSet)) {
+		if slices.ContainsFunc(p.OwnerReferences, ownedBy(f.StatefulSet)) || awaitsOwner(p, *f) {
 			f.Pods[p.Name] = p
 		}
 	}
