@@ -1,6 +1,9 @@
 package config
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -9,13 +12,30 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
-// checkTimeout bounds the check of the settings, which takes a fraction of a second.
-const checkTimeout = 20 * time.Second
+// checkTimeout bounds a check of the settings, which takes a fraction of a second. A busy host may keep one from ending,
+// which says nothing about the settings: it is reported when checkTries in a row have not ended.
+const (
+	checkTimeout = 20 * time.Second
+	checkTries   = 3
+)
 
 // checked is the last check of settings.
 type checked struct {
-	text string // the option file it was about
+	text string // the option file it was about; "" when the answer is not known
 	err  error
+	late int // checks in a row that did not end in time
+}
+
+// judged is what is known of the settings after a check that ended with err.
+func (c checked) judged(text string, err error) checked {
+	switch late := c.late + 1; {
+	case !errors.Is(err, context.DeadlineExceeded):
+		return checked{text: text, err: err}
+	case late < checkTries:
+		return checked{late: late}
+	}
+	return checked{text: text, err: fmt.Errorf("mariadbd has not answered within %s, %d times in a row, whether it "+
+		"accepts the settings: its host is busy, or its storage is slow", checkTimeout, checkTries)}
 }
 
 // checkSettings lets mariadbd check new settings before they replace the old ones: refused ones
@@ -47,7 +67,7 @@ func (r *Manager) checkSettings(config agentapi.NodeConfig, output Output) (know
 			Path: path, Args: []string{"--defaults-file=" + draft}, Env: mariadbd.Env(r.places),
 		}, r.places.Tmp)
 		r.loop.Post(func() {
-			r.Checking, r.checked = false, checked{text: text, err: err}
+			r.Checking, r.checked = false, c.judged(text, err)
 			r.Read()
 		})
 	}()

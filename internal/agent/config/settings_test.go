@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -44,6 +45,24 @@ func TestSettingsCheckDoesNotBlockTheLoop(t *testing.T) {
 	if known, err := s.checkSettings(config, output); !known || err == nil || !strings.Contains(err.Error(),
 		"unknown variable") {
 		t.Errorf("%v, %v", known, err)
+	}
+}
+
+// TestLateSettingsCheck: a check that does not end in time is made again, and reported only when none ends.
+func TestLateSettingsCheck(t *testing.T) {
+	var c checked
+	for range checkTries - 1 {
+		if c = c.judged("a", context.DeadlineExceeded); c.text != "" || c.err != nil {
+			t.Fatalf("%+v", c)
+		}
+	}
+	refused := errors.New("unknown variable")
+	if got := c.judged("a", refused); got.text != "a" || got.err != refused || got.late != 0 {
+		t.Errorf("an answer: %+v", got)
+	}
+	if got := c.judged("a", context.DeadlineExceeded); got.text != "a" || got.err == nil || got.late != 0 ||
+		!strings.Contains(got.err.Error(), "has not answered") {
+		t.Errorf("none ends: %+v", got)
 	}
 }
 
