@@ -32,7 +32,7 @@ func (r *ownLog) began() { r.since, r.retryAt = galera.Position{}, time.Time{} }
 // may be of a later position than the first that is logged, and never of an earlier one.
 func (r *ownLog) check(now time.Time) {
 	if r.busy || r.since.Known() || now.Before(r.retryAt) || !r.run.Served || !r.run.Serves() || r.run.Stopping ||
-		!r.config.Running().Output.WritesBinlog() || !r.run.Position.Known() {
+		!r.config.Running().Output.WritesBinlog || !r.run.Position.Known() {
 		return
 	}
 	r.busy = true

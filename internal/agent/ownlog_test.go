@@ -12,15 +12,13 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/galera"
-	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
 // TestOwnLog: what is reported is never earlier than the first transaction that the node itself has logged, whatever
 // was started in between, and by which agent.
 func TestOwnLog(t *testing.T) {
 	a := fresh(t)
-	logs := config.Output{MyCnf: mycnf.File{{Name: "mysqld", Options: []mycnf.Option{mycnf.Set("log_bin", "binlog"),
-		mycnf.Set("log_slave_updates", "ON")}}}}
+	logs := config.Output{WritesBinlog: true}
 	check := func(what string, output config.Output, uuid string, at, want int64) {
 		t.Helper()
 		a.run.Proc = agenttest.Server(t)

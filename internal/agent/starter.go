@@ -123,7 +123,7 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 			if err := r.markers.SetKeys(keys); err != nil {
 				return err
 			}
-			if !run.Config.Output.WritesBinlog() {
+			if !run.Config.Output.WritesBinlog {
 				if err := r.markers.ClearLoggedSince(); err != nil {
 					return err
 				}

@@ -60,13 +60,8 @@ type Output struct {
 	Suites []string
 	// AtRest is what the server does with encryption keys, "" without.
 	AtRest string
-}
-
-// WritesBinlog reports whether the server writes what all nodes have committed to a binary log.
-func (o Output) WritesBinlog() bool {
-	name, set := o.MyCnf.Get("mysqld", "log_bin")
-	all, _ := o.MyCnf.Get("mysqld", "log_slave_updates")
-	return set && name != "" && name != "OFF" && name != "0" && (strings.EqualFold(all, "ON") || all == "1")
+	// WritesBinlog reports whether the server writes what all nodes have committed to a binary log.
+	WritesBinlog bool
 }
 
 // ProviderTLS reports whether the provider has a certificate.
@@ -96,6 +91,7 @@ func Build(in Input) Output {
 		Suites:  in.Config.TLS.CipherSuites,
 	}
 	out.AtRest = atRestMode(in.Config.AtRest)
+	out.WritesBinlog = writesBinlog(mysqld)
 	for _, key := range liveSettings {
 		if v, ok := out.MyCnf.Get("mysqld", key); ok {
 			out.Live = append(out.Live, mycnf.Set(key, v))
@@ -105,6 +101,14 @@ func Build(in Input) Output {
 	sum := sha256.Sum256([]byte(fixed.Render() + "\x00" + out.OpenSSL))
 	out.Hash = hex.EncodeToString(sum[:8])
 	return out
+}
+
+// writesBinlog reports whether a server with these options writes what all nodes have committed to a binary log.
+func writesBinlog(mysqld mycnf.Section) bool {
+	file := mycnf.File{mysqld}
+	name, set := file.Get(mysqld.Name, "log_bin")
+	all, _ := file.Get(mysqld.Name, "log_slave_updates")
+	return set && name != "" && name != "OFF" && name != "0" && (strings.EqualFold(all, "ON") || all == "1")
 }
 
 func serverSection(in Input) mycnf.Section {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/galera-operator/galera-operator/internal/galera"
+	"github.com/galera-operator/galera-operator/internal/mycnf"
 )
 
 // saved is what a successor of the agent needs to know of the configuration of the server that runs.
@@ -20,6 +21,8 @@ type saved struct {
 	Back     fallback          `json:"back"`
 	// AtRest is what the running server does with encryption keys.
 	AtRest string `json:"atRest,omitempty"`
+	// Binlog reports whether it writes all to a binary log; nil of an agent of an earlier version.
+	Binlog *bool `json:"binlog,omitempty"`
 }
 
 // Busy implements handover.Part.
@@ -34,7 +37,7 @@ func (r *Manager) Busy() string {
 func (r *Manager) Save() (any, []int, error) {
 	o := r.run.Output
 	s := saved{PID: r.run.pid, Hash: o.Hash, Socket: o.Socket, Suites: o.Suites, Clients: r.run.Clients,
-		Settings: r.run.Settings, Back: r.back, AtRest: o.AtRest}
+		Settings: r.run.Settings, Back: r.back, AtRest: o.AtRest, Binlog: &o.WritesBinlog}
 	if r.Node != nil {
 		s.Checked = r.Output.MyCnf.Render()
 	}
@@ -49,6 +52,11 @@ func (r *Manager) Load(data json.RawMessage) error {
 	}
 	r.run = Run{Output: Output{Hash: s.Hash, Socket: s.Socket, Suites: s.Suites, AtRest: s.AtRest}, Clients: s.Clients,
 		Settings: s.Settings, pid: s.PID}
+	if s.Binlog != nil {
+		r.run.Output.WritesBinlog = *s.Binlog
+	} else {
+		r.run.Output.WritesBinlog = writesBinlog(mycnf.Section{Name: "mysqld", Options: userSettings(s.Settings)})
+	}
 	r.back = s.Back
 	r.checked = checked{text: s.Checked}
 	return nil
