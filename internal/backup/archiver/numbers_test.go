@@ -165,6 +165,31 @@ func TestCopiesAfterARecovery(t *testing.T) {
 	}
 }
 
+// TestFirstOfOneNode: a cluster of one node has written nothing for days, so that its binary log does not have the last
+// transaction any more, and another archiver goes on. There is no node to compare with, and no reason to begin anew,
+// unless the node was without a binary log.
+func TestFirstOfOneNode(t *testing.T) {
+	for since, want := range map[int64]string{1: "@5 6-7 8-9", 9: "@5 6-7 @8 9-9"} {
+		play(t, func(w *world) {
+			w.commit(6, 7)
+			w.pass(3 * interval)
+			w.stop()
+			w.alone = true
+			w.a.restart()
+			w.a.do(func() { w.a.purged, w.a.since, w.a.view = 7, since, "after a was started" })
+			w.archiver, w.stop = w.start()
+			w.pass(3 * interval)
+			w.a.commit(8)
+			w.pass(30 * time.Second)
+			w.a.commit(9)
+			w.pass(3 * interval)
+			if have := strings.ReplaceAll(w.archived(), "8-8 9-9", "8-9"); have != want {
+				t.Errorf("since %d: %q instead of %q", since, have, want)
+			}
+		})
+	}
+}
+
 // TestFirstOfARotatedLog: the donor of a full copy rotates its binary log. It numbers on as before: no other node has
 // to confirm the first transaction after that, and a hole next to it can be explained.
 func TestFirstOfARotatedLog(t *testing.T) {

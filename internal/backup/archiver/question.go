@@ -63,7 +63,8 @@ func (r *reader) isNext(ctx context.Context, t binlog.Transaction) error {
 		last.seqno = r.at.Seqno
 	}
 	own := r.at0.shows(policy.Asked{Node: r.node.name(), Answer: policy.Lacks}, last)
-	own.Own = own.Own && r.sure
+	// Whether last is its transaction of that number is compared with others, and of one node there is no other one.
+	own.Own = own.Own && (r.sure || len(r.all.synced)+len(r.all.away) == 1)
 	asked := []policy.Asked{own}
 	for _, other := range r.all.synced {
 		if other.name() != r.node.name() {

@@ -36,6 +36,7 @@ type world struct {
 	key     *age.X25519Identity
 	store   *archive
 	session string
+	alone   bool // the cluster has a alone
 	*archiver
 	stop func()
 }
@@ -110,7 +111,11 @@ func (w *world) foreign(number uint64) {
 // find implements archiver.find.
 func (w *world) find(context.Context) (synced []source, away map[string]string, err error) {
 	away = map[string]string{}
-	for _, s := range w.servers() {
+	all := w.servers()
+	if w.alone {
+		all = all[:1]
+	}
+	for _, s := range all {
 		if why := s.serves(); why != nil {
 			away[s.host] = why.Error()
 			continue
