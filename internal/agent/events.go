@@ -7,6 +7,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/wsrep"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
@@ -123,6 +124,22 @@ func (a *agent) firstServed() {
 	a.commands.Served()
 	a.orders.Belong(a.config.Identity())
 	a.logged.check(time.Now())
+	recordKeys(a)
+}
+
+// recordKeys records the keys of a server that has read the data with them.
+func recordKeys(a *agent) {
+	keys, _, err := a.config.ServerKeys()
+	if err != nil {
+		a.Logger.Warn("the keys of the data could not be read", "error", err)
+		return
+	}
+	markers := datadir.Markers{Dir: a.Places.State}
+	a.volume.Do(func() error { return markers.SetKeys(keys) }, func(err error) {
+		if err != nil {
+			a.Logger.Warn("the keys of the data could not be recorded", "error", err)
+		}
+	})
 }
 
 // onExit is called when mariadbd has ended.

@@ -99,8 +99,20 @@ func (m Markers) keys() (map[string]string, error) {
 	return out, err
 }
 
-// SetKeys records the fingerprints of the keys that a server is about to have. Without keys the former ones stay on
-// record: they count only while something is encrypted.
+// ExpectKeys records the fingerprints of the keys that a server is about to be started with, unless the data are
+// encrypted and it is not known with which keys: wrong ones on record would exclude the right ones. SetKeys records
+// those once a server has read the data with them.
+func (m Markers) ExpectKeys(dir string, fingerprints map[string]string) error {
+	if recorded, err := m.keys(); err == nil && recorded == nil {
+		if file, err := encryptedFile(dir); err != nil || file != "" {
+			return nil //nolint:nilerr // what cannot be read may be encrypted
+		}
+	}
+	return m.SetKeys(fingerprints)
+}
+
+// SetKeys records the fingerprints of the keys that a server has. Without keys the former ones stay on record: they
+// count only while something is encrypted.
 func (m Markers) SetKeys(fingerprints map[string]string) error {
 	if len(fingerprints) == 0 {
 		return nil

@@ -3,6 +3,7 @@ package datadir
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,6 +82,41 @@ func TestRecordedKeys(t *testing.T) {
 		}
 		if got, err := m.keys(); err != nil || got["1"] != "a" {
 			t.Errorf("%v, %v", got, err)
+		}
+	}
+}
+
+// TestWrongKeysAreNotRecorded: keys that were never used on encrypted data are not taken for theirs, so that the right
+// ones can be given afterwards.
+func TestWrongKeysAreNotRecorded(t *testing.T) {
+	right, wrong := map[string]string{"1": "a"}, map[string]string{"1": "b"}
+	for name, c := range map[string]struct {
+		redo           []byte
+		recorded, want map[string]string
+	}{
+		"encrypted, nothing recorded":    {[]byte{0x80, 'P', 'h', 'y', 's'}, nil, nil},
+		"encrypted, and replaced by SST": {[]byte{0x80, 'P', 'h', 'y', 's'}, right, wrong},
+		"in clear, nothing recorded":     {[]byte{0, 'P', 'h', 'y', 's'}, nil, wrong},
+		"in clear, formerly encrypted":   {[]byte{0, 'P', 'h', 'y', 's'}, right, wrong},
+		"no files":                       {nil, nil, wrong},
+	} {
+		dir, m := t.TempDir(), Markers{Dir: t.TempDir()}
+		if c.redo != nil {
+			if err := os.WriteFile(filepath.Join(dir, "ib_logfile0"), c.redo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.SetKeys(c.recorded); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.ExpectKeys(dir, wrong); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := m.keys(); err != nil || !maps.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		if err := CheckKeys(dir, m, right); c.want == nil && err != nil {
+			t.Errorf("%s: the right keys: %v", name, err)
 		}
 	}
 }
