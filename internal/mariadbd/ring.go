@@ -78,9 +78,9 @@ func containsAny(line string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(line, p) })
 }
 
-// statement is what begins the text of a statement in an applier's line. It may hold a password, for instance in a
-// CREATE USER that was refused, and many may read the status.
-const statement = " Query: '"
+// statements are what begins the text of a statement: in an applier's line, and in that of a node whose statement the
+// group refuses. It may hold a password, for instance in a CREATE USER that was refused, and many may read the status.
+var statements = []string{" Query: '", ", sql: "}
 
 // strip takes off the time stamp, the level and the text of a statement, and shortens.
 func strip(line string) string {
@@ -90,7 +90,9 @@ func strip(line string) string {
 			break
 		}
 	}
-	line, _, _ = strings.Cut(line, statement)
+	for _, begin := range statements {
+		line, _, _ = strings.Cut(line, begin)
+	}
 	// mbstream rings the bell
 	line = strings.TrimFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	if len(line) > keptPerLine {

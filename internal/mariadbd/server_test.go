@@ -142,6 +142,8 @@ func TestWhyNamesTheCause(t *testing.T) {
 		"a statement that an applier refused": {`2026-11-27 16:43:31 2 [ERROR] Slave SQL: Error 'Your password does not satisfy the current policy requirements (simple_password_check)' on query. Default database: ''. Query: 'CREATE USER person@'%' IDENTIFIED BY 'weak'', Internal MariaDB error code: 1819`,
 			"Slave SQL: Error 'Your password does not satisfy the current policy requirements (simple_password_check)' " +
 				"on query. Default database: ''.", agentapi.FailureStart},
+		"a statement that the group refused": {`2026-11-27 16:43:31 9 [Warning] WSREP: TO isolation failed for: 1, schema: app, sql: ALTER USER person IDENTIFIED BY 'weak'. Check wsrep connection state and retry the query.`,
+			"WSREP: TO isolation failed for: 1, schema: app", agentapi.FailureStart},
 		"a killed server on a busy host": {`2026-11-25 22:29:14 0 [Warning] WSREP: last inactive check more than PT0.75S ago (PT1.3344S), skipping check
 2026-11-25 22:29:15 0 [Note] WSREP: Synchronized with group, ready for connections`, "", agentapi.FailureStart},
 	} {
