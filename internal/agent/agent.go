@@ -227,8 +227,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.orders = orders.NewStore(loop, &a.volume)
 	a.run = process.NewSupervisor(loop, o.Name, o.Places.LastRun(), &a.table, conn, &a.volume, &a.group,
 		process.SupervisorEvents{Changed: a.updateSubject, Line: a.serverLine})
-	a.logged = ownLog{loop: loop, markers: datadir.Markers{Dir: o.Places.State}, volume: &a.volume, run: &a.run,
-		config: &a.config}
+	a.logged = newOwnLog(a, loop)
 	a.exam = process.NewExaminer(loop, o.Places, o.Address, &a.image, &a.table, &a.volume, &a.run.Attempts,
 		func() orders.Content { return a.orders.Content() },
 		func() error { return a.orders.Damaged() }, func() map[string]string { return a.config.KeysForStart() },

@@ -25,6 +25,11 @@ type ownLog struct {
 	retryAt time.Time
 }
 
+func newOwnLog(a *agent, loop eventloop.Loop) ownLog {
+	return ownLog{loop: loop, markers: datadir.Markers{Dir: a.Places.State}, volume: &a.volume, run: &a.run,
+		config: &a.config}
+}
+
 // began is called for a new run.
 func (r *ownLog) began() { r.since, r.retryAt = galera.Position{}, time.Time{} }
 

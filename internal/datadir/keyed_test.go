@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestCheckKeys: a server is not started on what it cannot read. Data in clear need no keys, whichever were used before.
+// TestCheckKeys: a server is not started on what it cannot read. Data in clear need no keys, whichever were used
+// before.
 func TestCheckKeys(t *testing.T) {
 	const pageSize = 16 << 10
 	redo := func(encrypted bool) []byte {

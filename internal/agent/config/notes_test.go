@@ -67,8 +67,8 @@ func writeExecutable(t *testing.T, path, text string) {
 	}
 }
 
-// TestBackupFailure: the reason is read from the end of what mariadb-backup has logged. The logs are those of a redo log
-// of 4 MiB, and 60 MiB that were sent with 2 MiB/s.
+// TestBackupFailure: the reason is read from the end of what mariadb-backup has logged. The logs are those of a redo
+// log of 4 MiB, and 60 MiB that were sent with 2 MiB/s.
 func TestBackupFailure(t *testing.T) {
 	const remedy = "raise innodb_log_file_size in spec.mariadb.config, or the rate limit of the backup or transfer)"
 	logged := func(name string) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
 )
 
-// checkTimeout bounds a check of the settings, which takes a fraction of a second. A busy host may keep one from ending,
-// which says nothing about the settings: it is reported when checkTries in a row have not ended.
+// checkTimeout bounds a check of the settings, which takes a fraction of a second. A busy host may keep one from
+// ending, whatever the settings are: that is reported when checkTries in a row have not ended.
 const (
 	checkTimeout = 20 * time.Second
 	checkTries   = 3

@@ -57,7 +57,7 @@ func TestLateSettingsCheck(t *testing.T) {
 		}
 	}
 	refused := errors.New("unknown variable")
-	if got := c.judged("a", refused); got.text != "a" || got.err != refused || got.late != 0 {
+	if got := c.judged("a", refused); got.text != "a" || !errors.Is(got.err, refused) || got.late != 0 {
 		t.Errorf("an answer: %+v", got)
 	}
 	if got := c.judged("a", context.DeadlineExceeded); got.text != "a" || got.err == nil || got.late != 0 ||

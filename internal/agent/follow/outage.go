@@ -25,7 +25,7 @@ func (o *outage) see(read agentapi.Following, now time.Time) {
 	switch {
 	case c == nil:
 		*o = outage{}
-	case c.Error != "" && !(c.Applying && c.Connected):
+	case c.Error != "" && (!c.Applying || !c.Connected):
 		*o = outage{state: c, applied: read.Applied}
 	case !c.Applying || !c.Connected:
 		o.steady = time.Time{}

@@ -13,7 +13,7 @@ func TestOutage(t *testing.T) {
 	starts, runs := &agentapi.ChannelState{Running: true, Applying: true}, &agentapi.ChannelState{Running: true,
 		Applying: true, Connected: true}
 	type reading struct {
-		at      time.Duration
+		at      int // seconds
 		channel *agentapi.ChannelState
 		applied string
 	}
@@ -37,7 +37,7 @@ func TestOutage(t *testing.T) {
 		var o outage
 		began := time.Now()
 		for _, r := range tc.of {
-			o.see(agentapi.Following{Applied: r.applied, Channel: r.channel}, began.Add(r.at*time.Second))
+			o.see(agentapi.Following{Applied: r.applied, Channel: r.channel}, began.Add(time.Duration(r.at)*time.Second))
 		}
 		if got := o.state != nil; got != tc.want {
 			t.Errorf("%s: %v", name, got)

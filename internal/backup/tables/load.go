@@ -20,7 +20,6 @@ const (
 
 	duplicate     = 1062
 	tableExists   = 1050
-	noSuchTable   = 1146
 	unknownSchema = 1049
 )
 
@@ -45,11 +44,11 @@ func (t Target) Begin(ctx context.Context, s Selection) (done *Loaded, err error
 		return nil, fmt.Errorf("creating the table of stages: %w", err)
 	}
 	var round, text string
-	err = external.Each(ctx, t.DB,
-		"SELECT round, note FROM "+in(t.Database, state)+" WHERE stage = '"+compared+"' ORDER BY round", nil, func(v []string) error {
-			round, text = v[0], v[1]
-			return nil
-		})
+	err = external.Each(ctx, t.DB, "SELECT round, note FROM "+in(t.Database, state)+
+		" WHERE stage = '"+compared+"' ORDER BY round", nil, func(v []string) error {
+		round, text = v[0], v[1]
+		return nil
+	})
 	if err != nil || round == "" {
 		return nil, err
 	}

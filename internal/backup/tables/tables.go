@@ -211,7 +211,8 @@ func release(ctx context.Context, c *sql.Conn, s Selection, leftOut []string) ([
 	}
 	if s.Table == "" {
 		err = external.Each(ctx, c, "SELECT LOWER(routine_type), routine_name FROM information_schema.routines WHERE "+
-			"routine_schema = ? UNION ALL SELECT 'event', event_name FROM information_schema.events WHERE event_schema = ? ORDER BY 1, 2",
+			"routine_schema = ? UNION ALL SELECT 'event', event_name FROM information_schema.events "+
+			"WHERE event_schema = ? ORDER BY 1, 2",
 			[]any{s.Database, s.Database}, func(v []string) error {
 				leftOut = append(leftOut, v[0]+" "+v[1])
 				return nil

@@ -122,7 +122,8 @@ func TestSteps(t *testing.T) {
 	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete)
 	if c.Status != metav1.ConditionTrue || s.Rows != 7 || s.Replay.Reached != "0-1-9" || s.Replay.Late != 2 ||
 		!strings.Contains(c.Message, "2 later transactions with a time before that left out") ||
-		!strings.Contains(c.Message, "loaded 7 rows in 1 table,") || !strings.Contains(c.Message, "not restored: trigger x") || s.CompletedAt == nil {
+		!strings.Contains(c.Message, "loaded 7 rows in 1 table,") ||
+		!strings.Contains(c.Message, "not restored: trigger x") || s.CompletedAt == nil {
 		t.Fatalf("%+v", s)
 	}
 	step(nil, Decision{}, v1alpha1.RestoreCompleted, 3)
