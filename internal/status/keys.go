@@ -37,6 +37,6 @@ func keysAdvice(in Input, m galera.Member) string {
 		keep = "set spec.storage.persistentVolumeClaimRetentionPolicy.whenDeleted to Retain, "
 	}
 	return fmt.Sprintf(". No node has served yet. To use these data, %sdelete this GaleraCluster, create the Secret %q "+
-		"with the keys of the data from your copy, and create the cluster again with spec.encryption.atRest. If the data are not "+
-		"needed, delete the claims as well", keep, resources.KeysSecretName(c))
+		"with the keys of the data from your copy, and create the cluster again with spec.encryption.atRest. If the data "+
+		"are not needed, delete the claims as well", keep, resources.KeysSecretName(c))
 }
