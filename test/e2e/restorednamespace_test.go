@@ -14,8 +14,9 @@ import (
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
-// A backup of a namespace is restored kind by kind: volumes and claims, Secrets, ConfigMaps, Services, the StatefulSet,
-// and the resource last. Until then nothing tells the agents whether their cluster lives elsewhere.
+// A backup of a namespace is restored kind by kind: volumes and claims, Secrets, ConfigMaps, Services, pods without an
+// owner, the StatefulSet, and the resource last. Until then nothing tells the agents whether their cluster lives
+// elsewhere.
 var _ = Describe("A namespace restored with its volumes", Label(Slow, Faults), func() {
 	It("next to the original, starts nothing with the copied data", func(ctx SpecContext) {
 		shop := sharedCluster(ctx)
@@ -25,8 +26,7 @@ var _ = Describe("A namespace restored with its volumes", Label(Slow, Faults), f
 		Expect(err).NotTo(HaveOccurred())
 		snapshot := takeSnapshot(ctx, shop, pod)
 		Expect(shop.WaitHealthy(ctx, joinTime)).To(Succeed())
-		saved, err := harness.SaveObjects(ctx, shop)
-		Expect(err).NotTo(HaveOccurred())
+		saved := saveWithPods(ctx, shop)
 
 		copied := kube.Cluster(newNamespace(ctx, "staging"), shop.Name)
 		volumes := restoreVolumes(ctx, copied, hostsOf(ctx, shop), func(string) harness.Volume { return snapshot })
@@ -58,8 +58,7 @@ var _ = Describe("A namespace restored with its volumes", Label(Slow, Faults), f
 		before, hosts, names := status(ctx, shop), hostsOf(ctx, shop), podNames(ctx, shop)
 		Expect(client(ctx, shop).Exec(ctx, shop.Name+"-primary", "CREATE DATABASE kept",
 			"CREATE TABLE kept.t (id INT PRIMARY KEY)", "INSERT INTO kept.t VALUES (1), (2), (3)")).To(Succeed())
-		saved, err := harness.SaveObjects(ctx, shop)
-		Expect(err).NotTo(HaveOccurred())
+		saved := saveWithPods(ctx, shop)
 		hibernate(ctx, shop)
 		snapshots := map[string]harness.Volume{}
 		for _, pod := range names {
@@ -99,6 +98,16 @@ var _ = Describe("A namespace restored with its volumes", Label(Slow, Faults), f
 		}
 	}, SpecTimeout(12*time.Minute))
 })
+
+// saveWithPods returns the cluster's objects as a backup of its namespace has them.
+func saveWithPods(ctx context.Context, c *harness.Cluster) harness.SavedObjects {
+	GinkgoHelper()
+	saved, err := harness.SaveObjects(ctx, c)
+	Expect(err).NotTo(HaveOccurred())
+	saved, err = saved.WithPods(ctx, c)
+	Expect(err).NotTo(HaveOccurred())
+	return saved
+}
 
 // hostsOf returns the host of each pod.
 func hostsOf(ctx context.Context, c *harness.Cluster) map[string]string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -56,6 +57,29 @@ func SaveObjects(ctx context.Context, c *Cluster) (SavedObjects, error) {
 		}
 	}
 	return out, nil
+}
+
+// WithPods returns them with the cluster's database pods. A restore of a namespace creates pods without an owner, before
+// the StatefulSet that adopts them.
+func (s SavedObjects) WithPods(ctx context.Context, c *Cluster) (SavedObjects, error) {
+	names, err := c.PodNames(ctx)
+	if err != nil {
+		return s, err
+	}
+	last := len(s.items) - 1
+	items := slices.Clone(s.items[:last])
+	for _, name := range names {
+		pod := &unstructured.Unstructured{}
+		pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+		if err := c.Kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, pod); err != nil {
+			return s, err
+		}
+		unstructured.RemoveNestedField(pod.Object, "spec", "nodeName") // the copy is scheduled anew
+		unstructured.RemoveNestedField(pod.Object, "spec", "priority")
+		items = append(items, pod)
+	}
+	s.items = append(items, s.items[last])
+	return s, nil
 }
 
 // CreateIn creates them in a namespace, as a restore does: without what another owner has given them.
