@@ -293,11 +293,11 @@ func (n *node) stop(graceful bool) time.Duration {
 			n.w.t.Errorf("%s: exit code %s after SIGTERM", n.name, code)
 		}
 	} else {
-		n.w.run(exec.Command("docker", "kill", n.container()))
+		n.kill()
 	}
 	took := time.Since(started)
 	n.checkRaces()
-	n.w.run(exec.Command("docker", "rm", "-f", n.container()))
+	n.untilDone("rm", "-f", n.container())
 	return took
 }
 

@@ -22,7 +22,7 @@ func (s *scenario) killTogether() {
 	var ended *agentapi.Ended
 	for try := 0; ended == nil && try < 4; try++ {
 		server := n.noted(s.T)
-		s.world.run(exec.Command("docker", "kill", n.container()))
+		n.kill()
 		s.world.run(exec.Command("docker", "start", n.container()))
 		r := n.until("started again", 90*time.Second, func(r agentapi.Report) bool {
 			return r.Ended != nil || synced(3)(r)
