@@ -59,15 +59,15 @@ func SaveObjects(ctx context.Context, c *Cluster) (SavedObjects, error) {
 	return out, nil
 }
 
-// WithPods returns them with the cluster's database pods. A restore of a namespace creates pods without an owner, before
-// the StatefulSet that adopts them.
+// WithPods returns them with the cluster's database pods. A restore of a namespace creates pods without an owner,
+// before the StatefulSet that adopts them.
 func (s SavedObjects) WithPods(ctx context.Context, c *Cluster) (SavedObjects, error) {
 	names, err := c.PodNames(ctx)
 	if err != nil {
 		return s, err
 	}
 	last := len(s.items) - 1
-	items := slices.Clone(s.items[:last])
+	set, items := s.items[last], slices.Clone(s.items[:last])
 	for _, name := range names {
 		pod := &unstructured.Unstructured{}
 		pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -78,7 +78,8 @@ func (s SavedObjects) WithPods(ctx context.Context, c *Cluster) (SavedObjects, e
 		unstructured.RemoveNestedField(pod.Object, "spec", "priority")
 		items = append(items, pod)
 	}
-	s.items = append(items, s.items[last])
+	items = append(items, set)
+	s.items = items
 	return s, nil
 }
 
