@@ -48,7 +48,7 @@ func TestOwnLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after a full copy", logs, agenttest.UUID, 300, 300)
-	check("in another history", logs, "6f9619ff-8b86-d011-b42d-00cf4fc964fe", 50, 50)
+	check("in another history", logs, "6f9619ff-8b86-d011-b42d-00cf4fc964fe", 500, 500)
 	check("without a binary log", config.Output{}, agenttest.UUID, 400, 0)
 }
 
