@@ -75,7 +75,7 @@ func (w *database) anyServes() bool {
 func (w *database) donates(i int) bool {
 	for j := range w.n {
 		s := &w.nodes[j].srv
-		if s.on && int(s.donor) == i+1 {
+		if s.on && !s.killed && int(s.donor) == i+1 {
 			return true
 		}
 	}

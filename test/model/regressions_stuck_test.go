@@ -1,12 +1,16 @@
 package model
 
 import (
+	"testing"
+
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/plan"
 )
 
 // Schedules about members that answer and cannot act, and about approvals.
 var stuckRegressions = []regression{
+	{"the only donor but the primary gives to a joiner whose volume is frozen, and another one waits for it", nil,
+		frozenJoiner},
 	{"a pod is deleted whose image is still pulled", nil,
 		Schedule{Members: 3, Hears: true, Events: []Event{
 			{Tick, 0, 0}, {RareState, 2, 1}, {RareState, 2, 13}, {Write, 2, 0}, {Upgrade, 0, 0}, {Write, 1, 0}, {Round, 0, 0},
@@ -125,6 +129,20 @@ var stuckRegressions = []regression{
 }
 
 func init() { regressions = append(regressions, stuckRegressions...) }
+
+var frozenJoiner = Schedule{Members: 4, Arbiter: true, Hears: true, Stays: true, Events: []Event{
+	{Partition, 3, 0}, {Round, 0, 0}, {Wipe, 3, 0}, {Round, 0, 0}, {Round, 0, 0}, {Freeze, 0, 0}, {Round, 0, 0},
+	{Write, 2, 0}, {Round, 0, 0}, {Write, 3, 0}, {DamageBook, 1, 0},
+}}
+
+// TestPatientDonors: a donor that gives to a frozen joiner for ever holds up the next joiner.
+func TestPatientDonors(t *testing.T) {
+	s := frozenJoiner
+	s.Patient = true
+	if got := Run(s, plan.Plan).Violation; got != HeldUp {
+		t.Errorf("violation %q, want %q", got, HeldUp)
+	}
+}
 
 // leaverStaysAway waits for a member that cannot act, though the leaver is down.
 func leaverStaysAway(s galera.Snapshot) plan.Decision {

@@ -24,6 +24,8 @@ type Schedule struct {
 	Gullible bool
 	// Unmarked: a member that goes on from marked data does not record it for the others.
 	Unmarked bool
+	// Patient: a donor never ends a transfer to a joiner whose volume is frozen.
+	Patient bool
 	// Noted: an agent believes the position it knew before a power cut, instead of examining the disk.
 	Noted bool
 	// Miscounts is how operators measure how long something has lasted.
@@ -162,7 +164,7 @@ func settle(w World) World {
 func (s Schedule) world() World {
 	w := start(s)
 	w.publisher, w.careless, w.miscounts, w.hears, w.unmarked = s.Publisher, s.Careless, s.Miscounts, s.Hears, s.Unmarked
-	w.gullible, w.noted = s.Gullible, s.Noted
+	w.gullible, w.noted, w.patient = s.Gullible, s.Noted, s.Patient
 	return w
 }
 

@@ -41,7 +41,7 @@ func (w *group) turnAway(carriers, present set) {
 
 // transferEnds ends the SST to the member, for its donor.
 func (w *group) transferEnds(j int) {
-	if from := w.nodes[j].srv.donor; from != 0 {
+	if from := w.nodes[j].srv.donor; from != 0 && !w.nodes[j].srv.killed {
 		d := &w.nodes[from-1].srv
 		if d.on && !d.view.primary {
 			d.stuck = true
@@ -102,12 +102,19 @@ func (w *group) receive(j, donor int, group write) {
 // finishTransfer completes the full transfer to the member.
 func (w *group) finishTransfer(j int) bool {
 	n := &w.nodes[j]
-	if !n.srv.on || n.srv.donor == 0 || n.srv.hung || n.trouble == frozen {
+	if !n.srv.on || n.srv.donor == 0 || n.srv.hung {
 		return false
 	}
 	d := &w.nodes[n.srv.donor-1]
 	if !d.srv.on || d.srv.hung || d.trouble == frozen || d.srv.view.id != n.srv.view.id ||
 		!w.connected(j, int(n.srv.donor-1)) {
+		w.drop(j)
+		return true
+	}
+	if n.trouble == frozen { // its donor ends what it cannot take (lifecycle.JoinerWatch)
+		if w.patient || !d.srv.view.primary {
+			return false
+		}
 		w.drop(j)
 		return true
 	}

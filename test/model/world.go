@@ -67,6 +67,8 @@ type group struct {
 	unmarked bool
 	// careless: see Schedule.
 	careless bool
+	// patient: see Schedule.
+	patient bool
 }
 
 // platform is Kubernetes: the API server, the StatefulSet's controller and kubelet.
