@@ -49,13 +49,22 @@ func TestAnswers(t *testing.T) {
 
 			// The other end does not read: the kernel asks for space ever more rarely, and is answered.
 			fill(t, donor)
+			var full StreamAnswer
 			for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-				if a, ok := answer(); !ok || a.Owed || a.Silent > 1500*time.Millisecond {
+				a, ok := answer()
+				if !ok || a.Owed || a.Silent > 1500*time.Millisecond || !a.Queued {
 					t.Fatalf("a joiner that has no time: %+v, %v", a, ok)
 				}
+				full = a
+			}
+			if a, _ := answer(); a.Taken != full.Taken {
+				t.Errorf("a joiner that has no time has taken something: %+v, %+v before", a, full)
 			}
 			_ = joiner.SetReadDeadline(time.Now().Add(time.Second))
 			_, _ = io.Copy(io.Discard, joiner)
+			if a, ok := answer(); !ok || a.Queued || a.Taken <= full.Taken {
+				t.Errorf("a joiner that has taken all: %+v, %+v before", a, full)
+			}
 
 			dropInput(t, joiner)
 			write(t, donor, 1)

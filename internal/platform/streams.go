@@ -57,6 +57,9 @@ type StreamAnswer struct {
 	// Owed is true if sent data is unacknowledged although the peer's receive window has space: a live peer would have
 	// sent an ACK. With a full window the kernel only sends window probes.
 	Owed bool
+	// Queued is true if data waits to be taken, Taken how many bytes the peer has acknowledged, on all of them.
+	Queued bool
+	Taken  uint64
 }
 
 // StreamAnswers returns how a host answers. ok is false when no process has a connection there, or the kernel does not
@@ -77,6 +80,7 @@ func StreamAnswers(host net.IP, port uint16) (a StreamAnswer, ok bool) {
 			a.Silent = silent
 		}
 		a.Owed, ok = a.Owed || owed, true
+		a.Queued, a.Taken = a.Queued || m.WQueue > 0, a.Taken+s.TCPInfo.Bytes_acked
 	}
 	return a, ok
 }

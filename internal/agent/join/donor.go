@@ -132,13 +132,13 @@ func (r *DonorTracker) measure() {
 	}()
 }
 
-// endLostJoiner ends the transfer script when its joiner is unreachable: its host lost power, or the network drops all
-// packets (lifecycle.JoinerWatch). The script would wait a quarter of an hour for the kernel to give up, or forever
-// with nothing to send; with rsync the donor rejects all writes meanwhile. mariadbd goes on, and serves again.
+// endLostJoiner ends the transfer script when its joiner is unreachable, because its host lost power, or the network
+// drops all packets; or when it takes no data, because its volume is frozen (lifecycle.JoinerWatch). The script would
+// wait a quarter of an hour for the kernel to give up, or forever with nothing to send or a full window; with rsync the
+// donor rejects all writes meanwhile. mariadbd goes on, and serves again.
 //
-// Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled transfer
-// itself. Without quorum, silence does not count: the end of the transfer could not be reported to the group
-// (lifecycle.Donation), and no member can write.
+// Without quorum none of that counts: the end of the transfer could not be reported to the group (lifecycle.Donation),
+// and no member can write.
 func (r *DonorTracker) endLostJoiner(n config.TransferNote, now time.Time) {
 	w := &r.joinerWatch
 	if w.script != n.PID {
@@ -154,15 +154,15 @@ func (r *DonorTracker) endLostJoiner(n config.TransferNote, now time.Time) {
 	}
 	answer, ok := r.peerAnswer(net.ParseIP(n.Host), transferPort)
 	w.at = now
-	silent := w.watch.See(now, lifecycle.JoinerObservation{Connected: ok && !r.run.WithoutQuorum(), Silent: answer.Silent,
-		OwesACK: answer.Owed},
+	why, since := w.watch.See(now, lifecycle.JoinerObservation{Connected: ok && !r.run.WithoutQuorum(),
+		Silent: answer.Silent, OwesACK: answer.Owed, Queued: answer.Queued, Taken: answer.Taken},
 		r.config.Node.StateTransfer.Stall())
-	if silent == 0 {
+	if why == "" {
 		return
 	}
 	w.ended = true
-	r.loop.Logger.Warn("joiner unreachable: ending the state transfer to it", "kind", n.Kind, "to", n.Host,
-		"silent", silent.Round(time.Second).String())
+	r.loop.Logger.Warn(string(why)+": ending the state transfer to it", "kind", n.Kind, "to", n.Host,
+		"for", since.Round(time.Second).String())
 	platform.EndProcess(n.PID)
 }
 

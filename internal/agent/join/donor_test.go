@@ -88,6 +88,24 @@ func TestLostJoinerTransferIsTerminated(t *testing.T) {
 	}
 }
 
+// TestFrozenJoinerTransferIsTerminated: its kernel answers, and takes nothing.
+func TestFrozenJoinerTransferIsTerminated(t *testing.T) {
+	a, n := donor(t, gives)
+	taken := uint64(1)
+	a.peerAnswer = func(net.IP, uint16) (platform.StreamAnswer, bool) {
+		return platform.StreamAnswer{Queued: true, Taken: taken}, true
+	}
+	start := time.Unix(100000, 0)
+	a.endLostJoiner(n, start)
+	taken++
+	a.endLostJoiner(n, start.Add(12*time.Minute))
+	if a.joinerWatch.ended {
+		t.Fatal("ended, and it has taken something")
+	}
+	a.endLostJoiner(n, start.Add(24*time.Minute))
+	agenttest.Until(t, "the script ends", func() bool { return !n.Running() })
+}
+
 // TestTransferThatIgnoresTerminationIsKilled is killed at the next check.
 func TestTransferThatIgnoresTerminationIsKilled(t *testing.T) {
 	a, n := donor(t, "trap '' TERM\nwhile :; do sleep 1000 | sleep 1000; done\n")

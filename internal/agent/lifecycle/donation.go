@@ -42,10 +42,11 @@ func (d *Donation) Stuck(s *agentapi.Server, now time.Time) bool {
 }
 
 const (
-	// graceNoACK is added to the limit when no TCP ACK is outstanding: a live joiner has stopped a stalled SST itself by
-	// then.
+	// graceNoACK is added to the limit where only the joiner could know better: a live one has stopped a stalled SST
+	// itself by then.
 	graceNoACK = time.Minute
-	// minNoACK is the least limit then. Zero-window probes are up to two minutes apart, and one answer may be lost.
+	// minNoACK is the least limit when no TCP ACK is outstanding. Zero-window probes are up to two minutes apart, and one
+	// answer may be lost.
 	minNoACK = 4 * time.Minute
 )
 
@@ -53,8 +54,9 @@ const (
 type JoinerWatch struct {
 	at time.Time
 	// silentSince is the first observation of the present silence, owedSince the first of those without an ACK that is
-	// due.
-	silentSince, owedSince time.Time
+	// due, heldSince the first of those in which nothing of what waits was taken.
+	silentSince, owedSince, heldSince time.Time
+	taken                             uint64
 }
 
 // JoinerObservation is what a donor sees of the connection to its joiner.
@@ -64,13 +66,27 @@ type JoinerObservation struct {
 	// Silent is how long nothing was received from the joiner. OwesACK is true if sent data is not acknowledged.
 	Silent  time.Duration
 	OwesACK bool
+	// Queued is true if data waits to be taken, Taken the number of bytes the joiner has taken.
+	Queued bool
+	Taken  uint64
 }
 
-// See takes one observation and returns how long the joiner has been silent if that is too long, 0 otherwise.
+// JoinerLoss explains why a transfer leads nowhere.
+type JoinerLoss string
+
+const (
+	// JoinerUnreachable is a joiner whose host does not answer.
+	JoinerUnreachable JoinerLoss = "joiner unreachable"
+	// JoinerTakesNothing is a joiner whose host answers, and whose programs take no data: its volume is frozen, or all of
+	// its container.
+	JoinerTakesNothing JoinerLoss = "joiner takes no data"
+)
+
+// See takes one observation and returns why the joiner is lost, and how long it has been like that; "" while it is not.
 //
-// Only silence counts, not progress: a slow joiner still answers window probes, and a live one ends a stalled SST
-// itself.
-func (w *JoinerWatch) See(now time.Time, l JoinerObservation, limit time.Duration) time.Duration {
+// A slow joiner answers window probes, and takes something. A live one ends a stalled SST itself, unless its volume is
+// frozen: the donor must not wait for that volume, as other joiners wait for the donor.
+func (w *JoinerWatch) See(now time.Time, l JoinerObservation, limit time.Duration) (JoinerLoss, time.Duration) {
 	switch {
 	case !l.Connected:
 		w.silentSince = time.Time{}
@@ -82,17 +98,25 @@ func (w *JoinerWatch) See(now time.Time, l JoinerObservation, limit time.Duratio
 	} else if w.owedSince.IsZero() {
 		w.owedSince = now
 	}
-	w.at = now
+	if !l.Connected || !l.Queued {
+		w.heldSince = time.Time{}
+	} else if w.heldSince.IsZero() || l.Taken != w.taken {
+		w.heldSince = now
+	}
+	w.at, w.taken = now, l.Taken
 	return w.lost(limit)
 }
 
-func (w *JoinerWatch) lost(limit time.Duration) time.Duration {
+func (w *JoinerWatch) lost(limit time.Duration) (JoinerLoss, time.Duration) {
 	if w.silentSince.IsZero() {
-		return 0
+		return "", 0
 	}
 	silent := w.at.Sub(w.silentSince)
 	if silent > max(limit+graceNoACK, minNoACK) || !w.owedSince.IsZero() && w.at.Sub(w.owedSince) > limit {
-		return silent
+		return JoinerUnreachable, silent
 	}
-	return 0
+	if held := w.at.Sub(w.heldSince); !w.heldSince.IsZero() && held > limit+graceNoACK {
+		return JoinerTakesNothing, held
+	}
+	return "", 0
 }

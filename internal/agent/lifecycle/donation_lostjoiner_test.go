@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestLostJoiner: only a joiner that is silent is taken for lost, and only when it owes an answer, or has been silent
-// for longer than any that lives would be.
+// TestLostJoiner: a joiner is lost that is silent and owes an answer, or has been silent for longer than any that lives
+// would be, or takes nothing of what waits for longer than a live one lets a transfer stall.
 func TestLostJoiner(t *testing.T) {
 	const minute, every = time.Minute, 10 * time.Second
 	// part is what the checks of some time see; silent counts from its beginning.
@@ -14,6 +14,8 @@ func TestLostJoiner(t *testing.T) {
 		lasts      time.Duration
 		heard      bool // something comes all the time
 		owed, gone bool
+		queued     bool
+		takes      uint64 // bytes between two checks
 	}
 	for name, c := range map[string]struct {
 		parts []part
@@ -35,6 +37,14 @@ func TestLostJoiner(t *testing.T) {
 			{lasts: time.Hour, heard: true, owed: true}}, 10 * minute, 0},
 		"it prepares": {[]part{{lasts: minute, heard: true}, {lasts: 5 * time.Hour, gone: true}},
 			minute, 0},
+		"its volume is frozen": {[]part{{lasts: 5 * minute, heard: true, queued: true, takes: 1},
+			{lasts: time.Hour, heard: true, queued: true}}, 10 * minute, 16*minute + every},
+		"it takes a byte now and then": {[]part{{lasts: 10 * minute, heard: true, queued: true},
+			{lasts: every, heard: true, queued: true, takes: 1}, {lasts: 10 * minute, heard: true, queued: true}},
+			10 * minute, 0},
+		"nothing waits, as its donor waits for a lock": {[]part{{lasts: 5 * time.Hour, heard: true}}, minute, 0},
+		"its volume is frozen, and the donor has no quorum for a while": {[]part{{lasts: 10 * minute, heard: true, queued: true},
+			{lasts: every, gone: true}, {lasts: 10 * minute, heard: true, queued: true}}, 10 * minute, 0},
 		"closed before it was too long": {[]part{{lasts: 9 * minute, owed: true}, {lasts: every, gone: true},
 			{lasts: 9 * minute, owed: true}}, 10 * minute, 0},
 		"the network was cut for a while": {[]part{{lasts: 9 * minute, owed: true},
@@ -44,15 +54,21 @@ func TestLostJoiner(t *testing.T) {
 			var h JoinerWatch
 			start := time.Unix(100000, 0)
 			var passed, lost time.Duration
-			silent := time.Duration(0)
+			silent, taken := time.Duration(0), uint64(1)
 			for _, p := range c.parts {
 				for end := passed + p.lasts; passed < end && lost == 0; {
 					passed += every
 					if silent += every; p.heard {
 						silent = time.Millisecond
 					}
-					if h.See(start.Add(passed), JoinerObservation{Connected: !p.gone, Silent: silent, OwesACK: p.owed}, c.limit) > 0 {
+					taken += p.takes
+					why, _ := h.See(start.Add(passed), JoinerObservation{Connected: !p.gone, Silent: silent, OwesACK: p.owed,
+						Queued: p.queued, Taken: taken}, c.limit)
+					if why != "" {
 						lost = passed
+					}
+					if why == JoinerTakesNothing != (why != "" && p.queued) {
+						t.Errorf("%q", why)
 					}
 				}
 			}
