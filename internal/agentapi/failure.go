@@ -70,3 +70,20 @@ const (
 	// FailureReadOnly: the data volume refuses writes, so that no order can be recorded, and none is taken.
 	FailureReadOnly = "VolumeReadOnly"
 )
+
+// ConfigReason is why a published configuration was not loaded.
+type ConfigReason string
+
+const (
+	// ConfigSettings are settings that mariadbd does not know, accept, or start with. Agents of earlier releases report no
+	// reason.
+	ConfigSettings ConfigReason = "Settings"
+	// ConfigUnchecked are settings that mariadbd has not checked: it could not be run, or did not end in time.
+	ConfigUnchecked ConfigReason = "Unchecked"
+	// ConfigUnreadable is a file that is missing, or cannot be read.
+	ConfigUnreadable ConfigReason = "Unreadable"
+	// ConfigInvalid is a document that is none of this agent's cluster, or of another release.
+	ConfigInvalid ConfigReason = "Invalid"
+	// ConfigNotWritten are files for mariadbd that could not be written.
+	ConfigNotWritten ConfigReason = "NotWritten"
+)

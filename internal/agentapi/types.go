@@ -298,8 +298,9 @@ type ConfigReport struct {
 	Socket galera.SocketMode `json:"socket,omitempty"`
 	// Suites are the TLS 1.3 suites the running server allows, empty for the library's default.
 	Suites []string `json:"suites,omitempty"`
-	// Problem explains why the published configuration was not loaded, "" when it was.
-	Problem string `json:"problem,omitempty"`
+	// Problem explains why the published configuration was not loaded, "" when it was; Reason is its kind.
+	Problem string       `json:"problem,omitempty"`
+	Reason  ConfigReason `json:"reason,omitempty"`
 }
 
 // ImageReport is what the agent found in the database image.

@@ -10,6 +10,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/plan"
+	"github.com/galera-operator/galera-operator/internal/resources"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
@@ -194,16 +195,35 @@ func scheduling(in Input) *validate.Problem {
 	return nil
 }
 
-// configuration reports an agent that refuses the published configuration.
+// configuration reports an agent that refuses the published configuration, or cannot use it.
 func configuration(in Input) *validate.Problem {
 	for _, m := range in.Snapshot.Members {
 		if r := in.report(m.Name); r != nil && r.Config.Problem != "" {
-			return blocking(v1alpha1.ReasonSettingsRefused, fmt.Sprintf(
-				"%s: %s. Correct spec.mariadb.config; until then the nodes keep the last accepted configuration", m.Name,
-				r.Config.Problem))
+			reason, advice := configAdvice(in, r.Config.Reason)
+			return blocking(reason, fmt.Sprintf("%s: %s. %s; until then %s", m.Name, r.Config.Problem, advice,
+				"the nodes keep the last accepted configuration"))
 		}
 	}
 	return nil
+}
+
+// configAdvice is what to do about a configuration that an agent has not loaded.
+func configAdvice(in Input, why agentapi.ConfigReason) (reason, advice string) {
+	published := resources.ConfigMapName(in.cluster())
+	switch why {
+	case agentapi.ConfigUnchecked:
+		return v1alpha1.ReasonMemberFailed, "Give the node's host more processor time or faster storage. The settings are " +
+			"checked again by themselves"
+	case agentapi.ConfigUnreadable:
+		return v1alpha1.ReasonMemberFailed, "Check that the ConfigMap " + published + " exists and is mounted (kubectl " +
+			"describe pod)"
+	case agentapi.ConfigInvalid:
+		return v1alpha1.ReasonMemberFailed, "Check who else writes the ConfigMap " + published + ", and that operator and " +
+			"nodes are of one release"
+	case agentapi.ConfigNotWritten:
+		return v1alpha1.ReasonMemberFailed, "Check the storage of the node's host"
+	}
+	return v1alpha1.ReasonSettingsRefused, "Correct spec.mariadb.config"
 }
 
 // decision reports a planner's decision that requires manual action.

@@ -95,8 +95,9 @@ func (c *configured) shows(what string, want settings, loaded string, problem st
 	var r agentapi.Report
 	c.Report(&r)
 	if !maps.Equal(c.Node.Settings, want) || r.Config.Loaded != loaded || (r.Config.Problem == "") != (problem == "") ||
-		!strings.Contains(r.Config.Problem, problem) {
-		c.Errorf("%s: settings %v, loaded %q, problem %q", what, c.Node.Settings, r.Config.Loaded, r.Config.Problem)
+		!strings.Contains(r.Config.Problem, problem) || (r.Config.Reason == agentapi.ConfigSettings) != (problem != "") {
+		c.Errorf("%s: settings %v, loaded %q, problem %q (%s)", what, c.Node.Settings, r.Config.Loaded, r.Config.Problem,
+			r.Config.Reason)
 	}
 }
 

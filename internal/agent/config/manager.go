@@ -45,6 +45,7 @@ type Manager struct {
 	events Events
 
 	problem string
+	reason  agentapi.ConfigReason // of the problem
 	keys    keyFiles
 	back    fallback
 	checked checked
@@ -63,16 +64,16 @@ func NewManager(loop eventloop.Loop, places platform.Places, member Member, imag
 func (r *Manager) Read() {
 	data, err := os.ReadFile(filepath.Join(r.places.Config, agentapi.ConfigKey))
 	if err != nil {
-		r.setProblem(err)
+		r.setProblem(agentapi.ConfigUnreadable, err)
 		return
 	}
 	var config agentapi.NodeConfig
 	if err := json.Unmarshal(data, &config); err != nil {
-		r.setProblem(fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
+		r.setProblem(agentapi.ConfigInvalid, fmt.Errorf("%s: %w", agentapi.ConfigKey, err))
 		return
 	}
 	if err := cmp.Or(config.CheckNamespace(r.member.Namespace), Check(config, r.member.Name)); err != nil {
-		r.setProblem(err)
+		r.setProblem(agentapi.ConfigInvalid, err)
 		return
 	}
 	r.keys = takeKeys(r.places, config.AtRest)
@@ -91,22 +92,23 @@ func (r *Manager) Read() {
 		OpenFiles: openFiles(),
 	})
 	if r.Node != nil && r.Node.Revision == config.Revision && sameOutput(r.Output, output) {
-		r.Node.Hibernated, r.Node.History, r.problem = config.Hibernated, config.History, refused
+		r.Node.Hibernated, r.Node.History = config.Hibernated, config.History
+		r.problem, r.reason = refused, agentapi.ConfigSettings
 		return
 	}
 	if known, err := r.checkSettings(config, output); !known {
 		return
 	} else if err != nil && refused != "" { // a check of the published ones again would have no end
-		r.setProblem(fmt.Errorf("%s; the settings before cannot be used either: %w", r.back.Why, err))
+		r.setProblem(checkReason(err), fmt.Errorf("%s; the settings before cannot be used either: %w", r.back.Why, err))
 		return
 	} else if err != nil {
-		r.setProblem(err)
+		r.setProblem(checkReason(err), err)
 		r.refuseFirst(published, err)
 		return
 	}
-	r.problem = refused
+	r.problem, r.reason = refused, agentapi.ConfigSettings
 	if err := r.write(output); err != nil {
-		r.setProblem(err)
+		r.setProblem(agentapi.ConfigNotWritten, err)
 		return
 	}
 	r.Node, r.Output = &config, output
@@ -128,11 +130,11 @@ func sameOutput(x, y Output) bool {
 	return x.MyCnf.Render() == y.MyCnf.Render() && x.OpenSSL == y.OpenSSL && x.Scripts == y.Scripts
 }
 
-func (r *Manager) setProblem(err error) {
+func (r *Manager) setProblem(reason agentapi.ConfigReason, err error) {
 	if r.problem != err.Error() {
 		r.loop.Logger.Error("the configuration cannot be used", "error", err)
 	}
-	r.problem = err.Error()
+	r.problem, r.reason = err.Error(), reason
 }
 
 // write puts the rendered files where mariadbd, OpenSSL and the scripts read them. The
@@ -175,7 +177,9 @@ func (r *Manager) Missing() *agentapi.Failure {
 func (r *Manager) Report(to *agentapi.Report) {
 	to.Cluster = r.Identity()
 	c := &to.Config
-	c.Problem = r.problem
+	if c.Problem = r.problem; r.problem != "" {
+		c.Reason = r.reason
+	}
 	if r.keys.problem != "" || r.run.Output.AtRest != "" || r.Node != nil && r.Node.AtRest != nil {
 		if to.AtRest == nil {
 			to.AtRest = &agentapi.AtRestReport{}

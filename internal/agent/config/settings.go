@@ -23,16 +23,35 @@ const (
 type checked struct {
 	text string // the option file it was about; "" when the answer is not known
 	err  error
-	late int // checks in a row that did not end in time
+	late int    // checks in a row that did not end in time
+	of   string // the option file they were about
+}
+
+// errDraft is returned for settings that could not be written for the check.
+var errDraft = errors.New("the option file cannot be written")
+
+// checkReason is the kind of an error of checkSettings.
+func checkReason(err error) agentapi.ConfigReason {
+	switch {
+	case errors.Is(err, mariadbd.ErrSettings):
+		return agentapi.ConfigSettings
+	case errors.Is(err, errDraft):
+		return agentapi.ConfigNotWritten
+	}
+	return agentapi.ConfigUnchecked
 }
 
 // judged is what is known of the settings after a check that ended with err.
 func (c checked) judged(text string, err error) checked {
-	switch late := c.late + 1; {
+	late := 1
+	if c.of == text {
+		late += c.late
+	}
+	switch {
 	case !errors.Is(err, context.DeadlineExceeded):
 		return checked{text: text, err: err}
 	case late < checkTries:
-		return checked{late: late}
+		return checked{late: late, of: text}
 	}
 	return checked{text: text, err: fmt.Errorf("mariadbd has not answered within %s, %d times in a row, whether it "+
 		"accepts the settings: its host is busy, or its storage is slow", checkTimeout, checkTries)}
@@ -56,7 +75,7 @@ func (r *Manager) checkSettings(config agentapi.NodeConfig, output Output) (know
 	}
 	draft := r.places.MyCnf() + ".new"
 	if err := datadir.WriteFile(draft, []byte(text), 0o600); err != nil {
-		return true, err
+		return true, fmt.Errorf("%w: %w", errDraft, err)
 	}
 	r.Checking, r.checked = true, checked{text: text}
 	ctx, cancel := r.loop.Work(checkTimeout)

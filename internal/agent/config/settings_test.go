@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -56,6 +57,9 @@ func TestLateSettingsCheck(t *testing.T) {
 			t.Fatalf("%+v", c)
 		}
 	}
+	if got := c.judged("b", context.DeadlineExceeded); got.text != "" || got.late != 1 {
+		t.Errorf("other settings are as old as those before: %+v", got)
+	}
 	refused := errors.New("unknown variable")
 	if got := c.judged("a", refused); got.text != "a" || !errors.Is(got.err, refused) || got.late != 0 {
 		t.Errorf("an answer: %+v", got)
@@ -63,6 +67,23 @@ func TestLateSettingsCheck(t *testing.T) {
 	if got := c.judged("a", context.DeadlineExceeded); got.text != "a" || got.err == nil || got.late != 0 ||
 		!strings.Contains(got.err.Error(), "has not answered") {
 		t.Errorf("none ends: %+v", got)
+	}
+}
+
+// TestCheckReason: only what mariadbd says of settings is the settings' fault.
+func TestCheckReason(t *testing.T) {
+	var c checked
+	for range checkTries {
+		c = c.judged("a", context.DeadlineExceeded)
+	}
+	for want, err := range map[agentapi.ConfigReason]error{
+		agentapi.ConfigSettings:   fmt.Errorf("%w: unknown variable", mariadbd.ErrSettings),
+		agentapi.ConfigUnchecked:  c.err,
+		agentapi.ConfigNotWritten: fmt.Errorf("%w: no space", errDraft),
+	} {
+		if got := checkReason(err); got != want {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
 	}
 }
 
@@ -86,5 +107,19 @@ func TestCopiedConfiguration(t *testing.T) {
 	}
 	if got := r.Identity(); got != (agentapi.Identity{Namespace: "staging"}) {
 		t.Errorf("%+v", got)
+	}
+	reason := func() agentapi.ConfigReason {
+		var to agentapi.Report
+		r.Report(&to)
+		return to.Config.Reason
+	}
+	if got := reason(); got != agentapi.ConfigInvalid {
+		t.Errorf("another cluster's configuration: %q", got)
+	}
+	if err := os.Remove(filepath.Join(dir, agentapi.ConfigKey)); err != nil {
+		t.Fatal(err)
+	}
+	if r.Read(); reason() != agentapi.ConfigUnreadable {
+		t.Errorf("no configuration: %q", reason())
 	}
 }
