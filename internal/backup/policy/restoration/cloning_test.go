@@ -343,8 +343,9 @@ func TestClonePromises(t *testing.T) {
 		s.source.Status = k.Source.Status
 		s.calm()
 		if r := s.cluster.Status.Restore; r.Phase == v1alpha1.RestoreFailed || r.Reason == v1alpha1.ReasonBackupNotFound {
-			// A user deletes the cluster and the claims, and creates it anew.
+			// A user deletes the cluster and the claims, and creates it anew. The Jobs go with the cluster.
 			clear(s.volumes)
+			clear(s.jobs)
 			s.cluster.Status.Restore, s.backup = nil, nil
 			s.cluster.Generation++
 			s.cluster.UID += "+"
