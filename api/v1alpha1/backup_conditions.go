@@ -15,6 +15,8 @@ const (
 	ReasonStoreRefused     = "StoreRefused"
 	ReasonStoreFull        = "StoreFull"
 	ReasonStoreNotFound    = "StoreNotFound"
+	// ReasonStoreChanged: a store names another location than the one where a backup lies.
+	ReasonStoreChanged = "StoreChanged"
 
 	ReasonWaitingForCluster = "WaitingForCluster"
 	ReasonBackupRunning     = "BackupRunning"
@@ -79,6 +81,9 @@ const (
 	ReasonExpiring        = "Expiring"
 	ReasonNumbersAligned  = "NumbersAligned"
 )
+
+// AnnotationStoreLocation of a Job is the StoreLocation that its store named when it was made.
+const AnnotationStoreLocation = "galera-operator.io/store-location"
 
 // Labels of backups' objects.
 const (

@@ -165,6 +165,9 @@ type RestoreStatus struct {
 	// store is the GaleraBackupStore.
 	// +optional
 	Store string `json:"store,omitempty"`
+	// location is where the backup was found. While the store names another one, nothing more is read (StoreChanged).
+	// +optional
+	Location *StoreLocation `json:"location,omitempty"`
 	// history is the UUID of the history the cluster begins with.
 	// +optional
 	History string `json:"history,omitempty"`

@@ -192,6 +192,11 @@ type GaleraBackupStatus struct {
 	// directory of the store that holds the backup.
 	// +optional
 	Directory string `json:"directory,omitempty"`
+	// store is where the backup lies, as the GaleraBackupStore named it when the backup was made or imported. While the
+	// store names another location, the backup is neither restored, tested nor removed (StoreChanged). Absent if that is
+	// not known, because an earlier release has made it: it is recorded when the backup is seen in the store.
+	// +optional
+	Store *StoreLocation `json:"store,omitempty"`
 	// clusterUID is the UID of the GaleraCluster.
 	// +optional
 	ClusterUID string `json:"clusterUID,omitempty"`

@@ -167,6 +167,9 @@ type GaleraRestoreStatus struct {
 	// store is the GaleraBackupStore.
 	// +optional
 	Store string `json:"store,omitempty"`
+	// location is where the backup was found. While the store names another one, nothing more is read (StoreChanged).
+	// +optional
+	Location *StoreLocation `json:"location,omitempty"`
 	// replay is how the archive continues from the backup.
 	// +optional
 	Replay *ReplayStatus `json:"replay,omitempty"`

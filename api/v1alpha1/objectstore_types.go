@@ -227,6 +227,34 @@ type VolumeStore struct {
 	ClaimName string `json:"claimName"`
 }
 
+// Kinds of a StoreLocation.
+const (
+	StoreS3     = "S3"
+	StoreGCS    = "GCS"
+	StoreAzure  = "Azure"
+	StoreVolume = "Volume"
+)
+
+// StoreLocation is where data lie, as the GaleraBackupStore named it when they were written. Different spellings of one
+// endpoint are one location.
+type StoreLocation struct {
+	// kind is S3, GCS, Azure or Volume.
+	// +kubebuilder:validation:Enum=S3;GCS;Azure;Volume
+	Kind string `json:"kind"`
+	// endpoint of the service. Absent for Amazon's, Google's and Azure's own.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+	// bucket, or ACCOUNT/CONTAINER of Azure.
+	// +optional
+	Bucket string `json:"bucket,omitempty"`
+	// prefix of all names in the bucket.
+	// +optional
+	Prefix string `json:"prefix,omitempty"`
+	// claim is the PersistentVolumeClaim of a volume.
+	// +optional
+	Claim string `json:"claim,omitempty"`
+}
+
 // CredentialsSecret is the name of the Secret with the credentials, "" for none.
 func (s *GaleraBackupStoreSpec) CredentialsSecret() string {
 	switch {

@@ -104,6 +104,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		if restated, err := restate(ctx, r, b); restated || err != nil || b.Status.Phase == v1alpha1.BackupFailed {
 			return retry.Pass(0, err)
 		}
+		if located, err := locate(ctx, r.Client, b); located || err != nil {
+			return retry.Pass(time.Second, err)
+		}
 		return retry.Pass(r.verify(ctx, b))
 	}
 	if b.Spec.Import != nil {
@@ -217,6 +220,22 @@ func restate(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (chan
 	}
 	taking.SetEnd(&next.Status, b.Generation)
 	return true, r.Status().Update(ctx, next)
+}
+
+// locate records where a backup of an earlier release lies, once it is seen there.
+func locate(ctx context.Context, c client.Client, b *v1alpha1.GaleraBackup) (changed bool, err error) {
+	if b.Status.Store != nil {
+		return false, nil
+	}
+	s, err := storeOf(ctx, c, b)
+	if err != nil {
+		return false, err
+	}
+	next := b.DeepCopy()
+	if taking.Locate(&next.Status, s); next.Status.Store == nil {
+		return false, nil
+	}
+	return true, c.Status().Update(ctx, next)
 }
 
 func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (taking.Facts, error) {

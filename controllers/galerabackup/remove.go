@@ -16,6 +16,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/ownership"
@@ -49,7 +50,7 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	}
 	if by, err := r.inUse(ctx, b); by != "" || err != nil {
 		return taking.PollInterval, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(),
-			fmt.Sprintf("the %s is being restored from it", by)))
+			v1alpha1.ReasonRemovingBackup, fmt.Sprintf("the %s is being restored from it", by)))
 	}
 	seen, err := outcome.Of(ctx, r.Client, b, job.RemoveName(b), r.Now())
 	switch {
@@ -60,12 +61,15 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	case seen.Done:
 		return r.removalFailed(ctx, b, seen.Result.Error)
 	case seen.Foreign:
-		return r.removalWaits(ctx, b, seen.Waits)
+		return r.removalWaits(ctx, b, v1alpha1.ReasonRemovingBackup, seen.Waits)
 	case seen.Exists:
 		return taking.PollInterval, nil
 	}
+	if elsewhere := location.Changed(b.Status.Store, store); elsewhere != "" {
+		return r.removalWaits(ctx, b, v1alpha1.ReasonStoreChanged, elsewhere+": point the store back")
+	}
 	if _, problem := status.StoreProblem(store); problem != "" {
-		return r.removalWaits(ctx, b, problem)
+		return r.removalWaits(ctx, b, v1alpha1.ReasonRemovingBackup, problem)
 	}
 	c, err := clusterOf(ctx, r.Client, b)
 	if err != nil {
@@ -156,19 +160,20 @@ func (r *Reconciler) removalFailed(ctx context.Context, b *v1alpha1.GaleraBackup
 	next := b.DeepCopy()
 	next.Status.Removals++
 	next.Status.AttemptedAt = new(metav1.NewTime(now))
-	return removeRetryInterval, r.reportRemoval(ctx, b, next, why)
+	return removeRetryInterval, r.reportRemoval(ctx, b, next, v1alpha1.ReasonRemovingBackup, why)
 }
 
 // removalWaits reports what is wrong with the store. It is asked again shortly.
-func (r *Reconciler) removalWaits(ctx context.Context, b *v1alpha1.GaleraBackup, why string) (time.Duration, error) {
-	return taking.PollInterval, r.reportRemoval(ctx, b, b.DeepCopy(), why)
+func (r *Reconciler) removalWaits(ctx context.Context, b *v1alpha1.GaleraBackup, reason, why string) (time.Duration,
+	error) {
+	return taking.PollInterval, r.reportRemoval(ctx, b, b.DeepCopy(), reason, why)
 }
 
-func (r *Reconciler) reportRemoval(ctx context.Context, b, next *v1alpha1.GaleraBackup, why string) error {
+func (r *Reconciler) reportRemoval(ctx context.Context, b, next *v1alpha1.GaleraBackup, reason, why string) error {
 	message := "the data could not be removed from the store, and it is tried again: " + why +
 		". To keep them there and let this object go, set deletionPolicy to Retain"
 	status.SetProgress(&next.Status.Conditions, b.Generation, status.Progress{Working: true, Stalled: true,
-		Reason: v1alpha1.ReasonRemovingBackup, Message: message})
+		Reason: reason, Message: message})
 	if equality.Semantic.DeepEqual(b.Status, next.Status) {
 		return nil
 	}

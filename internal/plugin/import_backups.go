@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 )
 
 // storedFlags select backups in a store.
@@ -68,7 +69,8 @@ func (e backups) importAll(ctx context.Context, f storedFlags) (err error) {
 		err := e.kube.Create(ctx, b)
 		switch {
 		case apierrors.IsAlreadyExists(err):
-			e.say("%s exists already, and is left as it is", b.Name)
+			e.say("%s exists already, and is left as it is. If it is of what the store named before, delete it, and import "+
+				"again: its data stay", b.Name)
 		case err != nil:
 			return err
 		default:
@@ -102,7 +104,7 @@ func storedBackups(s *v1alpha1.GaleraBackupStore, have []v1alpha1.GaleraBackup, 
 	}
 	known := map[string]bool{}
 	for _, b := range have {
-		if b.Spec.StoreRef.Name != s.Name { // another place may hold a copy
+		if b.Spec.StoreRef.Name != s.Name || location.Changed(b.Status.Store, s) != "" { // another place may hold a copy
 			continue
 		}
 		known[path.Join(b.Status.Directory, b.Status.ID)] = true

@@ -24,14 +24,18 @@ func TestImports(t *testing.T) {
 	copied := *complete.DeepCopy()
 	copied.Spec.StoreRef.Name = "nearby"
 	complete.Spec.StoreRef.Name, begun.Spec.StoreRef.Name = "offsite", "offsite"
+	moved := *complete.DeepCopy()
+	moved.Status.Store = &v1alpha1.StoreLocation{Kind: v1alpha1.StoreS3, Bucket: "before"}
 	const none = "an error"
 	for name, c := range map[string]struct {
 		have []v1alpha1.GaleraBackup
 		f    storedFlags
 		want []string
 	}{
-		"all of the namespace":   {nil, storedFlags{}, []string{"b3", "b2", "b1"}},
-		"one is complete":        {[]v1alpha1.GaleraBackup{complete}, storedFlags{}, []string{"b2", "b1"}},
+		"all of the namespace": {nil, storedFlags{}, []string{"b3", "b2", "b1"}},
+		"one is complete":      {[]v1alpha1.GaleraBackup{complete}, storedFlags{}, []string{"b2", "b1"}},
+		"one that lies where the store does not lead any more": {[]v1alpha1.GaleraBackup{moved}, storedFlags{},
+			[]string{"b3", "b2", "b1"}},
 		"a copy elsewhere":       {[]v1alpha1.GaleraBackup{copied}, storedFlags{}, []string{"b3", "b2", "b1"}},
 		"one was begun":          {[]v1alpha1.GaleraBackup{begun}, storedFlags{}, []string{"b3", "b1"}},
 		"both":                   {[]v1alpha1.GaleraBackup{begun, complete}, storedFlags{cluster: "shop"}, []string{none}},

@@ -2,12 +2,14 @@ package api
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -79,6 +81,68 @@ func TestBackupRemoval(t *testing.T) {
 				t.Errorf("it is gone, or no Job removes its data: %v, %d Jobs", err, len(jobs.Items))
 			}
 		})
+	}
+}
+
+// TestRemovalElsewhere: data are removed where they lie, and nothing is removed where the store leads since. The object
+// goes when the store leads back, or without its data.
+func TestRemovalElsewhere(t *testing.T) {
+	ctx := context.Background()
+	const ns = "removal-elsewhere"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	store := backupKind(t, "GaleraBackupStore", "offsite",
+		`{s3: {bucket: bbb, endpoint: "https://there"}, encryption: {recipients: [KEY]}}`)
+	store.SetNamespace(ns)
+	must(t, kube.Create(ctx, store))
+	leads := func(endpoint string) {
+		t.Helper()
+		s := &v1alpha1.GaleraBackupStore{}
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(store), s))
+		s.Spec.S3.Endpoint = endpoint
+		must(t, kube.Update(ctx, s))
+		status.SetCondition(&s.Status.Conditions, s.Generation, v1alpha1.ConditionReachable, true,
+			v1alpha1.ReasonReachable, "")
+		must(t, kube.Status().Update(ctx, s))
+	}
+	for name, ends := range map[string]func(*v1alpha1.GaleraBackup){
+		"back": func(*v1alpha1.GaleraBackup) { leads("https://HERE:443/") },
+		"retained": func(b *v1alpha1.GaleraBackup) {
+			b.Spec.DeletionPolicy = v1alpha1.BackupRetain
+			must(t, kube.Update(ctx, b))
+		},
+	} {
+		leads("https://there")
+		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+		b.Finalizers = []string{galerabackup.Finalizer}
+		b.Spec.ClusterRef.Name, b.Spec.StoreRef.Name, b.Spec.DeletionPolicy = "shop", "offsite", v1alpha1.BackupDelete
+		must(t, kube.Create(ctx, b))
+		b.Status.Phase, b.Status.ID, b.Status.Directory = v1alpha1.BackupCompleted, taking.ID(b), ns+"/shop/1"
+		b.Status.Store = &v1alpha1.StoreLocation{Kind: v1alpha1.StoreS3, Bucket: "bbb", Endpoint: "https://here"}
+		must(t, kube.Status().Update(ctx, b))
+		must(t, kube.Delete(ctx, b))
+		r := galerabackup.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"}, Now: time.Now,
+			Events: events.NewFakeRecorder(9), Calls: admitsAll()}
+		pass := func() (jobs batchv1.JobList) {
+			t.Helper()
+			_, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(b)})
+			must(t, err)
+			must(t, kube.List(ctx, &jobs, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelBackup: name}))
+			return jobs
+		}
+		jobs := pass()
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(b), b))
+		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
+		if len(jobs.Items) != 0 || c == nil || c.Status != metav1.ConditionTrue || c.Reason != v1alpha1.ReasonStoreChanged ||
+			!strings.Contains(c.Message, "https://here") || !strings.Contains(c.Message, "point the store back") ||
+			!strings.Contains(c.Message, "set deletionPolicy to Retain") {
+			t.Fatalf("%s: %d Jobs, %+v", name, len(jobs.Items), c)
+		}
+		ends(b)
+		jobs = pass()
+		err := kube.Get(ctx, client.ObjectKeyFromObject(b), b)
+		if back := name == "back"; back != (err == nil) || back != (len(jobs.Items) == 1) {
+			t.Errorf("%s: %v, %d Jobs", name, err, len(jobs.Items))
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ func (r *Reconciler) observeClone(ctx context.Context, f *restoration.Facts) (er
 	f.Clone = restoration.Cloning(c, k)
 	if f.Blocker = f.Clone.Problem; f.Clone.Find != nil {
 		f.Source.Find = *f.Clone.Find
+		f.Blocker = restoration.Moved(k.Backup.Status.Store, f.Source.Store, "delete the GaleraBackup "+k.Backup.Name)
 	}
 	return nil
 }

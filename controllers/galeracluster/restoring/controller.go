@@ -157,8 +157,8 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 func Stored(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster, backup *v1alpha1.LocalName,
 	store *v1alpha1.BootstrapStore, field string) (s restoration.Source, p restoration.Problem, err error) {
 	var name string
+	b := &v1alpha1.GaleraBackup{}
 	if backup != nil {
-		b := &v1alpha1.GaleraBackup{}
 		err := kube.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: backup.Name}, b)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -177,6 +177,9 @@ func Stored(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster, 
 		name, s.Find = store.Name, task.Find{Dir: restoration.DirectoryOf(store, c.Namespace, c.Name), ID: store.ID}
 	}
 	s.Store, p, err = storeOf(ctx, kube, c.Namespace, name, field)
+	if p.Reason == "" && err == nil {
+		p = restoration.Moved(b.Status.Store, s.Store, "import the backup again, and name the new GaleraBackup")
+	}
 	return s, p, err
 }
 

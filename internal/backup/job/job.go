@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -151,6 +152,7 @@ func RemoveName(b *v1alpha1.GaleraBackup) string {
 func render(meta metav1.ObjectMeta, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Task,
 	seconds int64, o Options, more func(*corev1.PodSpec)) (*batchv1.Job, error) {
 	t.Store = Store(s)
+	meta.Annotations = map[string]string{v1alpha1.AnnotationStoreLocation: location.Annotation(s)}
 	env, err := environment(t, o)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -56,13 +57,14 @@ func TestStore(t *testing.T) {
 			nil, false},
 	} {
 		s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: c.spec}
+		check, err := Check(s, Options{})
+		if err != nil || check.Annotations[v1alpha1.AnnotationStoreLocation] != location.Annotation(s) {
+			t.Errorf("%s: its Job has %v, %v", name, check.Annotations, err)
+		}
 		if have := Store(s); !reflect.DeepEqual(have, c.want) {
 			t.Errorf("%s: the task has %+v", name, have)
 		}
-		j, err := Check(s, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := check
 		var items []corev1.KeyToPath
 		for _, v := range j.Spec.Template.Spec.Volumes {
 			if v.Projected != nil {

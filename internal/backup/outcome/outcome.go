@@ -15,8 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -34,6 +36,8 @@ type Outcome struct {
 	// none can be made.
 	Foreign bool
 	Result  task.Result
+	// Location is the place that its store named when the Job was made, nil when that is not known.
+	Location *v1alpha1.StoreLocation
 	// Waits is why its pod does not start, "" when it runs or has just been made.
 	Waits string
 }
@@ -64,7 +68,7 @@ func Of(ctx context.Context, c client.Reader, owner client.Object, name string, 
 }
 
 func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
-	o := Outcome{Exists: true}
+	o := Outcome{Exists: true, Location: location.Parse(j.Annotations[v1alpha1.AnnotationStoreLocation])}
 	failed := ""
 	for _, c := range j.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {

@@ -14,6 +14,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -126,13 +127,18 @@ func TestOf(t *testing.T) {
 			Terminated: &corev1.ContainerStateTerminated{Message: `{"backup":{"id":"` + id + `","dir":"d"}}`}}}}
 		return p
 	}
+	at := &v1alpha1.GaleraBackupStore{}
+	at.Spec.Volume = &v1alpha1.VolumeStore{ClaimName: "here"}
+	j.Annotations = map[string]string{v1alpha1.AnnotationStoreLocation: location.Annotation(at)}
 	c := fake.NewClientBuilder().WithObjects(j, pod("p-2", "job-2", "b2"), pod("z-1", "job-1", "b1")).Build()
 	o, err := Of(t.Context(), c, backup("old"), j.Name, time.Now())
-	if err != nil || !o.Done || o.Result.Backup == nil || o.Result.Backup.ID != "b2" {
+	if err != nil || !o.Done || o.Result.Backup == nil || o.Result.Backup.ID != "b2" ||
+		o.Location == nil || o.Location.Claim != "here" {
 		t.Errorf("its own: %+v %v", o, err)
 	}
 	o, err = Of(t.Context(), c, backup("new"), j.Name, time.Now())
-	if err != nil || !o.Foreign || o.Done || o.Result.Backup != nil || !strings.Contains(o.Waits, j.Name) {
+	if err != nil || !o.Foreign || o.Done || o.Location != nil || o.Result.Backup != nil ||
+		!strings.Contains(o.Waits, j.Name) {
 		t.Errorf("of the object before: %+v %v", o, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 )
 
 // BackupProgress is how far a copy is.
@@ -38,11 +39,16 @@ func Backups(all []v1alpha1.GaleraBackup, stores []v1alpha1.GaleraBackupStore, c
 		plain("POSITION"), plain("VERIFIED")}}
 	known := map[string]bool{}
 	for _, b := range all {
-		known[b.Status.Directory+"/"+b.Status.ID] = true
-		if i := b.Spec.Import; i != nil {
-			known[i.Directory+"/"+i.ID] = true
+		state := backupState(b)
+		if elsewhere(b, stores) {
+			state = cell{v1alpha1.ReasonStoreChanged, red}
+		} else {
+			known[b.Status.Directory+"/"+b.Status.ID] = true
+			if i := b.Spec.Import; i != nil {
+				known[i.Directory+"/"+i.ID] = true
+			}
 		}
-		rows = append(rows, []cell{plain(b.Name), plain(b.Spec.ClusterRef.Name), plain(b.Spec.StoreRef.Name), backupState(b),
+		rows = append(rows, []cell{plain(b.Name), plain(b.Spec.ClusterRef.Name), plain(b.Spec.StoreRef.Name), state,
 			plain(quantity(b)), plain(backupAge(b, s)),
 			plain(short(b.Status.Position)), verified(b)})
 	}
@@ -52,6 +58,13 @@ func Backups(all []v1alpha1.GaleraBackup, stores []v1alpha1.GaleraBackupStore, c
 		out = s.table(rows, position, store)
 	}
 	return out + otherStores(stores, known, cluster, s)
+}
+
+// elsewhere reports whether a backup lies where its store does not lead any more.
+func elsewhere(b v1alpha1.GaleraBackup, stores []v1alpha1.GaleraBackupStore) bool {
+	return slices.ContainsFunc(stores, func(s v1alpha1.GaleraBackupStore) bool {
+		return s.Name == b.Spec.StoreRef.Name && location.Changed(b.Status.Store, &s) != ""
+	})
 }
 
 func backupState(b v1alpha1.GaleraBackup) cell {

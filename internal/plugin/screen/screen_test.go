@@ -302,6 +302,14 @@ var screens = map[string]func(Style) string{
 			c.Status.Members[2].Phase, c.Status.Members[2].Position = "Unknown", ""
 		}), s)
 	},
+	"backups elsewhere": func(s Style) string {
+		store := v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
+		store.Status.Latest = []v1alpha1.StoredBackup{{ID: "shop-1", Directory: "demo/shop/a54080f9",
+			CompletedAt: *at(-5 * time.Hour)}}
+		moved := backup("shop-1", v1alpha1.BackupCompleted)
+		moved.Status.Store = &v1alpha1.StoreLocation{Kind: v1alpha1.StoreS3, Bucket: "before"}
+		return Backups([]v1alpha1.GaleraBackup{moved}, []v1alpha1.GaleraBackupStore{store}, "", s)
+	},
 	"no backups": func(s Style) string { return Backups(nil, nil, "", s) },
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 )
 
 const (
@@ -87,6 +88,9 @@ func (f Facts) nextTry(chain int64) (t try) {
 		case b.Status.Phase == v1alpha1.BackupFailed:
 			t.why, t.due = t.name+" has failed: "+completeMessage(b), later(t.due, b.CreationTimestamp.Add(baseInterval))
 			return t
+		case location.Changed(b.Status.Store, f.Store) != "" && b.Status.Phase == v1alpha1.BackupCompleted:
+			t.why = t.name + " lies elsewhere: " + location.Changed(b.Status.Store, f.Store)
+			continue // it is none of this archive's
 		case b.Damaged():
 			t.why = t.name + " is damaged"
 		case f.overdue(b):

@@ -231,7 +231,10 @@ func TestBaseIsMadeAgain(t *testing.T) {
 		"it has failed": {with(gap, made(1, failing, 1, failed)), name(1), "no agent answers", true},
 		"a person's of its name": {with(gap, made(1, failing, 1, func(b *v1alpha1.GaleraBackup) { b.Labels = nil })), "",
 			"delete it", false},
-		"it is damaged":               {with(gap, made(1, complete, 1, damaged)), name(2), "is damaged", false},
+		"it is damaged": {with(gap, made(1, complete, 1, damaged)), name(2), "is damaged", false},
+		"it lies elsewhere": {with(gap, made(1, complete, 0.1, func(b *v1alpha1.GaleraBackup) {
+			b.Status.Store = &v1alpha1.StoreLocation{Kind: v1alpha1.StoreVolume, Claim: "before"}
+		}), func(f *Facts) { f.Archived.Segment = 5 }), name(2), "lies elsewhere: the GaleraBackupStore", false},
 		"it is found damaged at once": {with(gap, made(1, complete, 0.5, damaged)), "", "at 2026-11-24T12:30:00Z", false},
 		"the second is damaged, too": {with(gap, made(1, complete, 9, damaged), made(2, complete, 1, damaged)), "",
 			"at 2026-11-24T13:00:00Z", false},

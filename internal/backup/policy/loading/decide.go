@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -112,16 +113,22 @@ func blocking(f Facts) restoration.Problem {
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionReady):
 		return problem(v1alpha1.ReasonClusterNotReady, "waiting for the cluster %s to be Ready", c.Name)
 	}
-	return f.Blocker
+	if f.Blocker.Reason != "" {
+		return f.Blocker
+	}
+	return restoration.Moved(f.Restore.Status.Location, f.Source.Store, "create another GaleraRestore")
 }
 
 // finding follows the Job that looks for the backup.
 func finding(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	r := f.Job.Result
 	switch {
+	case f.Job.Done && location.Changed(f.Job.Location, f.Source.Store) != "":
+		return failed(to, f, task.Result{Error: "the store was changed while the backup was looked for",
+			Reason: v1alpha1.ReasonStoreChanged})
 	case f.Job.Done && r.Error == "" && r.Backup != nil:
 		to.Phase, to.ID, to.Directory, to.Store = v1alpha1.RestoreLoading, r.Backup.ID, r.Backup.Dir, f.storeName()
-		to.Replay = restoration.FoundReplay(r.Replay)
+		to.Location, to.Replay = f.Job.Location, restoration.FoundReplay(r.Replay)
 		begin(to, f)
 		set(to, f, v1alpha1.ReasonAccessPreparing, "making an account for "+describe(f.Restore), false)
 		return Decision{RequeueAfter: time.Second}

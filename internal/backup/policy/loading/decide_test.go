@@ -56,6 +56,7 @@ func TestBlocked(t *testing.T) {
 		"hibernates":    {v1alpha1.ReasonClusterNotReady, func(f *Facts) { f.Cluster.Spec.Hibernate = true }},
 		"no TLS":        {v1alpha1.ReasonTableRefused, func(f *Facts) { f.Cluster.Spec.TLS.Clients = v1alpha1.TLSDisabled }},
 		"another's key": {v1alpha1.ReasonWrongKey, wrongKey},
+		"another place": {v1alpha1.ReasonStoreChanged, func(f *Facts) { f.Restore.Status.Location = here }},
 	} {
 		for _, phase := range []string{"", v1alpha1.RestoreFinding, v1alpha1.RestoreLoading} {
 			s := v1alpha1.GaleraRestoreStatus{Phase: phase, Attempts: 1}
@@ -73,6 +74,26 @@ func TestBlocked(t *testing.T) {
 			if phase == v1alpha1.RestoreLoading && (d.Load || !d.Access) {
 				t.Errorf("%s while a Job is at work: %+v", name, d)
 			}
+		}
+	}
+}
+
+// here is a place that the store of facts does not name.
+var here = &v1alpha1.StoreLocation{Kind: v1alpha1.StoreVolume, Claim: "here"}
+
+// TestFoundElsewhere: the place where the backup was found is recorded, unless the store has left it meanwhile.
+func TestFoundElsewhere(t *testing.T) {
+	found := ended(task.Result{Backup: &task.Stored{ID: "b1"}})
+	found.Location = here
+	for claim, want := range map[string]string{"here": v1alpha1.RestoreLoading, "there": v1alpha1.RestoreFinding} {
+		s := v1alpha1.GaleraRestoreStatus{Phase: v1alpha1.RestoreFinding, Attempts: 1}
+		Decide(&s, facts(func(f *Facts) {
+			f.Job, f.Source.Store.Spec.Volume = found, &v1alpha1.VolumeStore{ClaimName: claim}
+		}))
+		known := want == v1alpha1.RestoreLoading
+		if s.Phase != want || s.Attempts != 2 || known != (s.Location != nil && *s.Location == *here) ||
+			!known && reason(s) != v1alpha1.ReasonStoreChanged {
+			t.Errorf("%s: %+v", claim, s)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -68,11 +69,14 @@ func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 		return Decision{Drop: f.Clone.drop, RequeueAfter: whileWaiting}
 	case f.Clone.message != "":
 		return copying(s, f)
+	case f.Find.Done && location.Changed(f.Find.Location, f.Source.Store) != "":
+		return failed(s, f, task.Result{Error: "the store was changed while the backup was looked for",
+			Reason: v1alpha1.ReasonStoreChanged}, "")
 	case f.Find.Done && f.Find.Result.Error == "" && f.Find.Result.Backup != nil:
 		b := f.Find.Result.Backup
 		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.Source.Store.Name,
 			b.Position
-		s.Replay = FoundReplay(f.Find.Result.Replay)
+		s.Location, s.Replay = f.Find.Location, FoundReplay(f.Find.Result.Replay)
 		s.History, s.ObservedGeneration = history(f.Cluster, b.ID, s.Replay), f.Cluster.Generation
 		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(s))
 		return Decision{RequeueAfter: time.Second}
@@ -156,6 +160,9 @@ func filled(s *v1alpha1.RestoreStatus, name string, is task.Restored) (differs t
 func restoring(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	var d Decision
 	numbered(s, f)
+	if f.Blocker.Reason == "" {
+		f.Blocker = Moved(s.Location, f.Source.Store, "delete this cluster and its claims, and create it again")
+	}
 	for i, o := range f.Members {
 		name := resources.PodName(f.Cluster, i)
 		switch {

@@ -38,6 +38,49 @@ func in(phase string, changes ...func(*Facts)) Facts {
 	return f
 }
 
+// at is the location of a claim, and leads has the source's store name it.
+func at(claim string) *v1alpha1.StoreLocation {
+	return &v1alpha1.StoreLocation{Kind: v1alpha1.StoreVolume, Claim: claim}
+}
+
+func leads(claim string) func(*Facts) {
+	return func(f *Facts) { f.Source.Store.Spec.Volume = &v1alpha1.VolumeStore{ClaimName: claim} }
+}
+
+// TestLocation: a restore that has found its backup fills volumes from there, and from nowhere else.
+func TestLocation(t *testing.T) {
+	found := done(task.Result{Backup: &task.Stored{ID: "b1", Dir: "demo/shop/x", Position: "old:6"}})
+	found.Location = at("here")
+	lies := func(f *Facts) { f.Cluster.Status.Restore.Location = at("here") }
+	finds := func(f *Facts) { f.Find = found }
+	for name, c := range map[string]struct {
+		f             Facts
+		phase, reason string
+		location      *v1alpha1.StoreLocation
+		restore       int
+	}{
+		"found": {in(v1alpha1.RestoreFinding, leads("here"), finds), v1alpha1.RestoreRestoring, "", at("here"), 0},
+		"found where the store does not lead any more": {in(v1alpha1.RestoreFinding, leads("there"), finds),
+			v1alpha1.RestoreFinding, v1alpha1.ReasonStoreChanged, nil, 0},
+		"filling": {in(v1alpha1.RestoreRestoring, leads("here"), lies), v1alpha1.RestoreRestoring, "", at("here"), 3},
+		"the store leads away": {in(v1alpha1.RestoreRestoring, leads("there"), lies), v1alpha1.RestoreRestoring,
+			v1alpha1.ReasonStoreChanged, at("here"), 0},
+		"of an earlier operator": {in(v1alpha1.RestoreRestoring, leads("there")), v1alpha1.RestoreRestoring, "", nil, 3},
+	} {
+		next := c.f.Cluster.Status.DeepCopy()
+		d := Decide(next, c.f)
+		s := next.Restore
+		if s.Phase != c.phase || s.Reason != c.reason || len(d.Restore) != c.restore || (s.Location == nil) != (c.location ==
+			nil) || s.Location != nil && *s.Location != *c.location {
+			t.Errorf("%s: %s %s %q at %+v, restore %v", name, s.Phase, s.Reason, s.Message, s.Location, d.Restore)
+		}
+		if away := s.Reason == v1alpha1.ReasonStoreChanged && s.Phase == v1alpha1.RestoreRestoring; away &&
+			!strings.Contains(s.Message, "the claim there now, and the backup lies in the claim here. Point the store back") {
+			t.Errorf("%s: %s", name, s.Message)
+		}
+	}
+}
+
 func TestDecide(t *testing.T) {
 	found := done(task.Result{Backup: &task.Stored{ID: "b1", Dir: "demo/shop/x", Position: "old:6"}})
 	for name, c := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -43,6 +44,16 @@ type Source struct {
 
 // Problem keeps a restore from going on.
 type Problem struct{ Reason, Message string }
+
+// Moved is the problem that a store names another location than the one where a backup lies. The remedy is what else
+// can be done than to point the store back.
+func Moved(of *v1alpha1.StoreLocation, s *v1alpha1.GaleraBackupStore, remedy string) Problem {
+	if why := location.Changed(of, s); why != "" {
+		return Problem{v1alpha1.ReasonStoreChanged,
+			"the backup cannot be read: " + why + ". Point the store back, or " + remedy}
+	}
+	return Problem{}
+}
 
 // history is the UUID of the history that a cluster begins from a backup, and a point in time after it.
 func history(c *v1alpha1.GaleraCluster, id string, replay *v1alpha1.ReplayStatus) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +13,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/retention"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -39,11 +41,18 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 			Message: fmt.Sprintf("paused: there is no GaleraCluster %q; its backups are kept until you delete them", name)}
 		return nil
 	}
-	own, earlier := f.completeBackups(f.Cluster.UID)
+	own, earlier, elsewhere := f.completeBackups(f.Cluster.UID)
 	next := &v1alpha1.ScheduleRetention{}
+	var kept []string
 	if earlier > 0 {
-		next.Message = fmt.Sprintf("kept until you delete them: %s of an earlier cluster %q", galera.Count(earlier, "backup"),
-			name)
+		kept = append(kept, fmt.Sprintf("%s of an earlier cluster %q", galera.Count(earlier, "backup"), name))
+	}
+	if elsewhere > 0 {
+		kept = append(kept, fmt.Sprintf("%s where the store %q does not lead any more", galera.Count(elsewhere, "backup"),
+			f.Store.Name))
+	}
+	if len(kept) > 0 {
+		next.Message = "kept until you delete them: " + strings.Join(kept, "; ")
 	}
 	notice := notice(f.Schedule, f.Now)
 	for _, b := range expired(own, *f.Store.Spec.Retention, baseOf(f.Cluster, f.Store), f.Now) {
@@ -62,20 +71,23 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 }
 
 // completeBackups returns the schedule's backups of a cluster that are complete, and how many there are of others of
-// its name. An imported one does not count: it may be of a backup that counts already, and its data go with that one.
-func (f Facts) completeBackups(uid types.UID) (own []*v1alpha1.GaleraBackup, others int) {
+// its name, and how many lie where the store does not lead any more. An imported one does not count: it may be of a
+// backup that counts already, and its data go with that one.
+func (f Facts) completeBackups(uid types.UID) (own []*v1alpha1.GaleraBackup, others, elsewhere int) {
 	t := f.Schedule.Spec.Template
 	for i := range f.Backups {
 		b := &f.Backups[i]
 		switch {
 		case b.Spec.ClusterRef != t.ClusterRef || b.Spec.StoreRef != t.StoreRef || b.DeletionTimestamp != nil || !stored(b):
+		case location.Changed(b.Status.Store, f.Store) != "":
+			elsewhere++
 		case b.Status.ClusterUID == string(uid) && b.Spec.Import == nil:
 			own = append(own, b)
 		case b.Status.ClusterUID != string(uid):
 			others++
 		}
 	}
-	return own, others
+	return own, others, elsewhere
 }
 
 // notice is how long before its removal a backup is announced.

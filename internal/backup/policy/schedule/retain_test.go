@@ -16,6 +16,7 @@ import (
 func kept(changes ...func(*Facts)) Facts {
 	f := Facts{Schedule: nightly(), Now: at("2026-11-21T00:00:00Z")}
 	f.Store, f.Cluster = &v1alpha1.GaleraBackupStore{}, &v1alpha1.GaleraCluster{}
+	f.Store.Name = "offsite"
 	f.Schedule.Spec.Template.ClusterRef.Name, f.Schedule.Spec.Template.StoreRef.Name = "shop", "offsite"
 	f.Store.Spec.Retention = &v1alpha1.BackupRetention{KeepLast: 1}
 	f.Cluster.Name, f.Cluster.UID = "shop", "new"
@@ -70,6 +71,11 @@ func imported(b *v1alpha1.GaleraBackup) {
 	b.Spec.DeletionPolicy, b.Spec.Import = v1alpha1.BackupRetain, &v1alpha1.BackupImport{}
 }
 
+// elsewhere is one that lies where the store does not lead any more.
+func elsewhere(b *v1alpha1.GaleraBackup) {
+	b.Status.Store = &v1alpha1.StoreLocation{Kind: v1alpha1.StoreVolume, Claim: "before"}
+}
+
 func window(d time.Duration) func(*Facts) {
 	return func(f *Facts) {
 		f.Store.Spec.Retention = &v1alpha1.BackupRetention{KeepWithin: &metav1.Duration{Duration: d}}
@@ -112,6 +118,11 @@ func TestRetain(t *testing.T) {
 		"an imported one of an earlier cluster": {kept(old, last, has("import", "21", ofCluster("shop", "old"), imported)),
 			"old", "1 backup of an earlier cluster"},
 
+		"one lies elsewhere": {kept(has("old", "01", elsewhere), has("mine", "19"), last), "mine",
+			"1 backup where the store \"offsite\" does not lead any more"},
+		"the latest lies elsewhere": {kept(old, has("moved", "21", elsewhere)), "", "1 backup where"},
+		"of both kinds": {kept(earlier("a", "01"), has("moved", "21", elsewhere)), "",
+			"\"shop\"; 1 backup where"},
 		"no cluster": {kept(old, last, func(f *Facts) { f.Cluster = nil }), "", "paused"},
 		"no rules":   {kept(old, last, func(f *Facts) { f.Store.Spec.Retention = nil }), "", ""},
 		"a cluster that is being deleted": {

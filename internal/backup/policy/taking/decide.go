@@ -183,6 +183,9 @@ func directory(f Facts) string {
 
 // running follows an attempt.
 func running(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
+	if f.Job.Location != nil {
+		to.Store = f.Job.Location
+	}
 	switch refused := unwanted(f); {
 	case f.Job.Done && f.Job.Result.Error == "" && f.Job.Result.Backup != nil && f.Job.Result.Backup.ID != to.ID:
 		failed(to, f, task.Result{Error: fmt.Sprintf("the Job has stored the backup %q, not %s", f.Job.Result.Backup.ID,

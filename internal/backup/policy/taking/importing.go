@@ -43,6 +43,9 @@ func importBlockingReason(f Facts) (reason, message string) {
 // importing follows an attempt.
 func importing(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 	of, r := f.Backup.Spec.Import, f.Job.Result
+	if f.Job.Location != nil {
+		to.Store = f.Job.Location
+	}
 	switch {
 	case f.Job.Done && r.Error == "" && r.Backup != nil && r.Backup.ID == of.ID && r.Backup.Dir == of.Directory:
 		to.ID, to.Directory, to.ClusterUID, to.Recipients = of.ID, of.Directory, r.Backup.ClusterUID, r.Backup.Recipients

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/status"
@@ -76,6 +77,9 @@ func verificationBlockingReason(f Facts) (reason, message string) {
 	case f.Store == nil:
 		return v1alpha1.ReasonStoreNotFound, fmt.Sprintf(
 			"there is no GaleraBackupStore %q in this namespace: create it, or set verify to None", f.Backup.Spec.StoreRef.Name)
+	case location.Changed(f.Backup.Status.Store, f.Store) != "":
+		return v1alpha1.ReasonStoreChanged, location.Changed(f.Backup.Status.Store, f.Store) + ": point the store back, or " +
+			"set verify to None, and import the backup again if the store has it"
 	case f.Identity != "":
 		return v1alpha1.ReasonWrongKey, f.Identity
 	case f.Cluster == nil && f.Backup.Status.Verification.Method == v1alpha1.VerifyRestore:
@@ -100,6 +104,9 @@ func passed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 		setVerified(to, f, false, v1alpha1.ReasonBackupDamaged, "all of it is as it was written, but a restore has found it "+
 			"damaged, which this test cannot disprove: set verify to Restore")
 		return
+	}
+	if to.Store == nil { // an earlier release has made the backup, and it was seen there
+		to.Store = f.Job.Location
 	}
 	v.DamagedBy = ""
 	v.Phase, v.VerifiedAt, v.Failures = v1alpha1.VerifySucceeded, new(metav1.NewTime(f.Now)), 0

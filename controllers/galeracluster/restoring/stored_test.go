@@ -1,0 +1,60 @@
+package restoring
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// TestStored: a backup is restored from where it lies, and not from what its store names since.
+func TestStored(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	at := func(claim string) *v1alpha1.StoreLocation {
+		return &v1alpha1.StoreLocation{Kind: v1alpha1.StoreVolume, Claim: claim}
+	}
+	for name, c := range map[string]struct {
+		at      *v1alpha1.StoreLocation
+		checked bool
+		reason  string
+	}{
+		"where it lies":                    {at("here"), true, ""},
+		"elsewhere":                        {at("there"), true, v1alpha1.ReasonStoreChanged},
+		"of an earlier release":            {nil, true, ""},
+		"of a store that was not checked":  {at("here"), false, v1alpha1.ReasonChecking},
+		"elsewhere, and it is not checked": {at("there"), false, v1alpha1.ReasonChecking},
+	} {
+		s := &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "offsite"}}
+		s.Spec.Volume = &v1alpha1.VolumeStore{ClaimName: "here"}
+		if c.checked {
+			meta.SetStatusCondition(&s.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReachable,
+				Status: metav1.ConditionTrue})
+		}
+		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "b1"}}
+		b.Spec.StoreRef.Name = "offsite"
+		b.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, ID: "i", Directory: "demo/shop/1",
+			Store: c.at}
+		kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s, b).Build()
+		into := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
+		found, p, err := Stored(t.Context(), kube, into, &v1alpha1.LocalName{Name: "b1"}, nil, "spec.from")
+		if err != nil || p.Reason != c.reason || found.Find.ID != "i" {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+		if c.reason == v1alpha1.ReasonStoreChanged && !strings.Contains(p.Message, "the claim here now, "+
+			"and the backup lies in the claim there. Point the store back, or import the backup again") {
+			t.Errorf("%s: %s", name, p.Message)
+		}
+		from := &v1alpha1.BootstrapStore{Name: "offsite"}
+		if _, p, err = Stored(t.Context(), kube, into, nil, from, "spec.from"); err != nil || (p.Reason == "") != c.checked {
+			t.Errorf("%s, by the store: %+v, %v", name, p, err)
+		}
+	}
+}
