@@ -1,5 +1,10 @@
 package v1alpha1
 
+import (
+	"net"
+	"strconv"
+)
+
 // BootstrapExternal is a running MariaDB server (10.5 or later) to copy. Its tables are copied as they are at one
 // moment, in parallel, and each is compared with the source before the cluster starts. The source stays in service: its
 // commits wait for less than a second. What it writes after that moment is not copied, unless follow is set.
@@ -7,6 +12,8 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="!has(self.follow) || !self.follow || !has(self.databases)",fieldPath=".databases",message="follow takes over all databases of the source: remove databases"
 // +kubebuilder:validation:XValidation:rule="!has(self.follow) || !self.follow || !has(self.tls) || !has(self.tls.verify) || self.tls.verify == 'Identity'",fieldPath=".tls.verify",message="a source that is followed is verified by its name: set verify to Identity, and host to a name that is in its certificate"
 // +kubebuilder:validation:XValidation:rule="has(self.tls) != (has(self.insecure) && self.insecure)",message="name the CA of the source's certificate in tls, or set insecure: true for a connection in clear text"
+// +kubebuilder:validation:XValidation:rule="!has(self.alternatives) || has(self.follow) && self.follow",fieldPath=".alternatives",message="alternatives are servers to follow when the source is lost, and only host is copied: set follow, or remove alternatives"
+// +kubebuilder:validation:XValidation:rule="!has(self.alternatives) || !self.alternatives.exists(a, a.host == self.host && a.port == self.port)",fieldPath=".alternatives",message="alternatives names the source itself (host and port): remove it there"
 type BootstrapExternal struct {
 	// host is the name or the address of the source.
 	// +kubebuilder:validation:MinLength=1
@@ -54,6 +61,39 @@ type BootstrapExternal struct {
 	// source needs a binary log of rows. Accounts that are changed on the source are not followed. Default: false.
 	// +optional
 	Follow bool `json:"follow,omitempty"`
+	// alternatives are servers with the same transactions, for instance replicas of the source with log_slave_updates, 8
+	// at most. When the source has had no connection for 30 seconds, the cluster follows the next one of host and
+	// alternatives, and stays there. One is followed only if its gtid_binlog_state has everything that the cluster has
+	// applied. The credentials, the TLS and what follow needs are those of the source. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=host
+	// +listMapKey=port
+	// +kubebuilder:validation:MaxItems=8
+	Alternatives []ExternalHost `json:"alternatives,omitempty"`
+}
+
+// ExternalHost is where another server is.
+type ExternalHost struct {
+	// host is the name or the address of the server. With tls, its certificate names it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_.:-]+$`
+	Host string `json:"host"`
+	// port of the server. Default: 3306.
+	// +optional
+	// +kubebuilder:default=3306
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+}
+
+func (h ExternalHost) String() string { return net.JoinHostPort(h.Host, strconv.Itoa(int(h.Port))) }
+
+// Hosts are all servers that can be followed, beginning with the one that is copied.
+func (b *BootstrapExternal) Hosts() []ExternalHost {
+	return append([]ExternalHost{{Host: b.Host, Port: b.Port}}, b.Alternatives...)
 }
 
 // CutoverSpec ends spec.bootstrapFrom.external.follow. kubectl galera cutover sets it.
@@ -79,7 +119,7 @@ type ReplicationStatus struct {
 	// writes.
 	// +kubebuilder:validation:Enum=Follower;Independent
 	Role string `json:"role"`
-	// source is HOST:PORT of the server that is followed.
+	// source is HOST:PORT of the server that is followed: that of spec.bootstrapFrom.external, or one of its alternatives.
 	// +optional
 	Source string `json:"source,omitempty"`
 	// node is the one that runs the channel.
@@ -183,6 +223,18 @@ func (c *GaleraCluster) Source() *BootstrapExternal {
 		return nil
 	}
 	return c.Spec.BootstrapFrom.External
+}
+
+// Followed returns the one of its sources that the cluster follows, as its nodes have reported last. It is called for a
+// cluster with a Source.
+func (c *GaleraCluster) Followed() ExternalHost {
+	hosts := c.Source().Hosts()
+	for _, h := range hosts {
+		if c.Status.Replication != nil && c.Status.Replication.Source == h.String() {
+			return h
+		}
+	}
+	return hosts[0]
 }
 
 // Follows reports whether the cluster follows a server, so that no client writes.

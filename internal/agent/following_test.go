@@ -73,6 +73,9 @@ type following struct {
 	source string
 	uuid   string
 	epoch  int64
+	// certificates is where those of the source are, "" for none.
+	certificates string
+
 	stop   chan struct{}
 	writer sync.WaitGroup
 	failed error
@@ -99,17 +102,13 @@ func (s *following) startSource(series string) {
 	s.Helper()
 	w := s.world
 	s.source = w.network + "-source"
-	script := "mariadb-install-db --no-defaults --skip-test-db --auth-root-authentication-method=normal " +
-		"--datadir=/tmp/d >/dev/null && exec mariadbd --no-defaults --datadir=/tmp/d --socket=/tmp/s --pid-file=/tmp/pid " +
-		"--log-bin=binlog " +
-		"--binlog-format=ROW --innodb-buffer-pool-size=64M"
-	w.run(exec.Command("docker", "run", "-d", "--name", s.source, "--network", w.network, "--user=999", "--entrypoint=sh",
-		series, "-c", script))
-	source := s.source
-	s.T.Cleanup(func() { _ = exec.Command("docker", "rm", "-f", "-v", source).Run() })
-	statements := "CREATE USER channel IDENTIFIED BY '" + strings.NewReplacer(`\`, `\\`, `'`,
-		`\'`).Replace(channelPassword) +
-		"'; GRANT REPLICATION SLAVE ON *.* TO channel; CREATE DATABASE shop; " + tables
+	s.runServer(s.source, series, "")
+	s.prepare(channelUser + "; CREATE DATABASE shop; " + tables)
+}
+
+// prepare runs statements on the source as soon as it can be connected to.
+func (s *following) prepare(statements string) {
+	s.Helper()
 	var err error
 	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		if _, err = s.onSource(statements); err == nil || !strings.Contains(err.Error(), "connect") {

@@ -262,9 +262,7 @@ func (n *node) start() {
 	if n.w.config.AtRest != nil {
 		mounts["keys"] = agentapi.KeysDir
 	}
-	if n.w.config.Follow != nil {
-		mounts["source"] = agentapi.SourceDir
-	}
+	maps.Copy(mounts, n.sourceMounts())
 	args := []string{"run", "-d", "--name", n.container(), "--hostname", n.name, "--network", n.w.network,
 		"--user", fmt.Sprintf("%d:%d", mysqlUID, mysqlUID), "--read-only", "--cap-drop", "ALL",
 		"--security-opt", "no-new-privileges",

@@ -1,6 +1,10 @@
 package agentapi
 
-import "time"
+import (
+	"net"
+	"strconv"
+	"time"
+)
 
 // HoldNow is a Follow.Hold that stops the channel where it is.
 const HoldNow = "now"
@@ -9,6 +13,8 @@ const HoldNow = "now"
 type Follow struct {
 	Host string `json:"host"`
 	Port int    `json:"port"`
+	// Alternatives are servers that have the same transactions, in the order in which they are tried.
+	Alternatives []Endpoint `json:"alternatives,omitempty"`
 	// Plain connects without TLS. Otherwise the source's certificate is verified, and names Host.
 	Plain bool `json:"plain,omitempty"`
 	// ServerID is that of every node: the source's is another one.
@@ -20,6 +26,19 @@ type Follow struct {
 	// counts until HoldEnds, and not together with Until.
 	Hold     string    `json:"hold,omitempty"`
 	HoldEnds time.Time `json:"holdEnds,omitzero"`
+}
+
+// Endpoint is where a source is.
+type Endpoint struct {
+	Host string `json:"host"`
+	Port int    `json:"port"`
+}
+
+func (e Endpoint) String() string { return net.JoinHostPort(e.Host, strconv.Itoa(e.Port)) }
+
+// Sources are all servers that can be followed, beginning with the one that was copied.
+func (f Follow) Sources() []Endpoint {
+	return append([]Endpoint{{Host: f.Host, Port: f.Port}}, f.Alternatives...)
 }
 
 // Held is the text of a hold, as the cluster's annotation has it; "" for none.
@@ -57,6 +76,8 @@ type ChannelEnds struct {
 
 // ChannelState is what SHOW SLAVE STATUS shows.
 type ChannelState struct {
+	// Source is HOST:PORT of the server that the channel was opened with.
+	Source string `json:"source,omitempty"`
 	// Running reports whether any part of it runs: it may be about to connect.
 	Running bool `json:"running,omitempty"`
 	// Connected reports whether transactions are received, Applying whether they are applied.

@@ -32,6 +32,8 @@ type PeerView struct {
 	ChannelFenced bool   `json:"channelFenced,omitempty"`
 	// ChannelEnds is as in the Report.
 	ChannelEnds ChannelEnds `json:"channelEnds,omitzero"`
+	// ChannelSource is as in the Report.
+	ChannelSource string `json:"channelSource,omitempty"`
 	// DataBytes is the size of an SST of its data, 0 while not known.
 	DataBytes int64 `json:"dataBytes,omitempty"`
 	// Settling reports whether the group remembers an evicted server: a joiner would make it wait for that server

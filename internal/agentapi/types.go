@@ -210,6 +210,9 @@ type Report struct {
 	ChannelFenced bool   `json:"channelFenced,omitempty"`
 	// ChannelEnds is how often the channel has ended the server, absent for never.
 	ChannelEnds ChannelEnds `json:"channelEnds,omitzero"`
+	// ChannelSource is HOST:PORT of the source that the member follows, or would follow: the last one that it knows the
+	// cluster to have followed. "" where there is no choice.
+	ChannelSource string `json:"channelSource,omitempty"`
 	// Following is how far a member is that follows a source, nil for one that does not, and while it is not known.
 	Following *Following `json:"following,omitempty"`
 	// Primary is the primary, as the operator has reported it to this member; "" when it has not.

@@ -109,14 +109,21 @@ func (e *comparison) hold(ctx context.Context, c *v1alpha1.GaleraCluster, at str
 		return fmt.Errorf("stopping the channel: %w", err)
 	}
 	return e.await(ctx, timeout, task{cluster: c.Name, late: "the nodes do not stop at " + at,
-		goesOn: "the cluster goes on following",
-		poll: e.pollCluster(c.Name, func(c *v1alpha1.GaleraCluster) (string, bool, error) {
-			if c.Spec.Cutover != nil {
-				return "", false, forGood(errors.New("spec.cutover was set meanwhile"))
-			}
-			held := c.Status.Replication != nil && c.Status.Replication.Held == at
-			return "waiting until the nodes stop at " + at, held, nil
-		})})
+		goesOn: "the cluster goes on following", poll: e.pollCluster(c.Name, heldLine(c.Followed(), at))})
+}
+
+// heldLine reports whether all nodes have stopped where a comparison with a source holds them.
+func heldLine(source v1alpha1.ExternalHost, at string) func(*v1alpha1.GaleraCluster) (string, bool, error) {
+	return func(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
+		switch now := c.Followed(); {
+		case c.Spec.Cutover != nil:
+			return "", false, errors.New("spec.cutover was set meanwhile")
+		case now != source:
+			return "", false, movedTo(now, source)
+		}
+		held := c.Status.Replication != nil && c.Status.Replication.Held == at
+		return "waiting until the nodes stop at " + at, held, nil
+	}
 }
 
 // release lets the channel go on.

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +69,8 @@ func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, s
 		return fmt.Errorf("%s follows no server: spec.bootstrapFrom.external.follow is not set", name)
 	}
 	if c.Spec.Cutover == nil {
-		source, err := e.source(ctx, c)
+		at := c.Followed()
+		source, err := e.source(ctx, c, at)
 		if err != nil {
 			return err
 		}
@@ -81,7 +80,7 @@ func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, s
 				return err
 			}
 		}
-		if err := e.begin(ctx, c, source, timeout, stopped); err != nil {
+		if err := e.begin(ctx, c, source, at, timeout, stopped); err != nil {
 			return err
 		}
 		defer e.compare(ctx, c.Name, source)
@@ -97,10 +96,10 @@ func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, s
 	return err
 }
 
-// source connects to the server that a cluster follows.
-func (e cutovers) source(ctx context.Context, c *v1alpha1.GaleraCluster) (*sql.DB, error) {
+// source connects to the one of a cluster's sources that it follows.
+func (e cutovers) source(ctx context.Context, c *v1alpha1.GaleraCluster, at v1alpha1.ExternalHost) (*sql.DB, error) {
 	from := c.Source()
-	f := importFlags{host: from.Host, port: int(from.Port), credentials: from.CredentialsSecretRef.Name,
+	f := importFlags{host: at.Host, port: int(at.Port), credentials: from.CredentialsSecretRef.Name,
 		insecure: from.TLS == nil, verify: v1alpha1.VerifyIdentity}
 	if from.TLS != nil {
 		f.ca = from.TLS.CASecretRef.Name
@@ -121,9 +120,9 @@ func (e cutovers) source(ctx context.Context, c *v1alpha1.GaleraCluster) (*sql.D
 }
 
 // begin ends the writes of the source, and records its last position. Until that is recorded, an error undoes it.
-func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *sql.DB, timeout time.Duration,
-	stopped bool) (err error) {
-	err = e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLine),
+func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *sql.DB, at v1alpha1.ExternalHost,
+	timeout time.Duration, stopped bool) (err error) {
+	err = e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLineOf(at)),
 		late: "the cluster is too far behind", goesOn: "nothing was changed"})
 	if err != nil {
 		return err
@@ -236,6 +235,20 @@ func (e cutovers) compare(ctx context.Context, name string, source *sql.DB) {
 	}
 }
 
+// lagLineOf is lagLine for a cluster that has to follow one of its sources still.
+func lagLineOf(at v1alpha1.ExternalHost) func(*v1alpha1.GaleraCluster) (string, bool, error) {
+	return func(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
+		if now := c.Followed(); now != at {
+			return "", false, movedTo(now, at)
+		}
+		return lagLine(c)
+	}
+}
+
+func movedTo(now, before v1alpha1.ExternalHost) error {
+	return fmt.Errorf("the cluster now follows %s instead of %s: run the command again; nothing was changed", now, before)
+}
+
 // lagLine reports whether a cluster is close enough to its source.
 func lagLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) {
 	following := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionFollowing)
@@ -269,6 +282,5 @@ func cutoverLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) 
 		f.Reason != v1alpha1.ReasonFollowing {
 		return f.Message, false, nil
 	}
-	return "waiting until the nodes have applied everything from " + net.JoinHostPort(c.Source().Host,
-		strconv.Itoa(int(c.Source().Port))), false, nil
+	return "waiting until the nodes have applied everything from " + c.Followed().String(), false, nil
 }

@@ -31,6 +31,9 @@ func TestCutoverLines(t *testing.T) {
 	refused := cluster("True", v1alpha1.ReasonFollowing, behind(0))
 	refused.Status.Conditions = append(refused.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled,
 		Status: "True", Reason: v1alpha1.ReasonForbiddenSetting, Message: "Remove it"})
+	elsewhere := cluster("True", v1alpha1.ReasonFollowing, behind(0))
+	elsewhere.Spec.BootstrapFrom.External.Alternatives = []v1alpha1.ExternalHost{{Host: "db2", Port: 3307}}
+	elsewhere.Status.Replication.Source = "db2:3307"
 	ended := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
 	for name, tc := range map[string]struct {
 		line func(*v1alpha1.GaleraCluster) (string, bool, error)
@@ -49,6 +52,10 @@ func TestCutoverLines(t *testing.T) {
 			"shop-0 follows db:3306"},
 		"the lag is not known": {lagLine, cluster("True", v1alpha1.ReasonFollowing,
 			&v1alpha1.ReplicationStatus{Node: "shop-0"}), false, "not known yet"},
+		"it follows another source": {lagLine, elsewhere, true, "shop-0 follows db2:3307"},
+		"it still follows the source": {lagLineOf(v1alpha1.ExternalHost{Host: "db2", Port: 3307}), elsewhere, true,
+			"shop-0 follows db2:3307"},
+		"nodes apply the rest of another source": {cutoverLine, elsewhere, false, "everything from db2:3307"},
 		"nodes apply the rest": {cutoverLine, cluster("True", v1alpha1.ReasonFollowing, behind(0)), false,
 			"everything from db:3306"},
 		"some nodes are open": {cutoverLine, cluster("False", v1alpha1.ReasonCuttingOver, behind(0)), false,
@@ -58,6 +65,28 @@ func TestCutoverLines(t *testing.T) {
 		line, done, err := tc.line(tc.of)
 		if err != nil || done != tc.done || !strings.Contains(line, tc.says) {
 			t.Errorf("%s: %q %v %v", name, line, done, err)
+		}
+	}
+	db, db2 := v1alpha1.ExternalHost{Host: "db", Port: 3306}, v1alpha1.ExternalHost{Host: "db2", Port: 3307}
+	late := elsewhere.DeepCopy()
+	late.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+	held := elsewhere.DeepCopy()
+	held.Status.Replication.Held = "now@T"
+	for name, tc := range map[string]struct {
+		line func(*v1alpha1.GaleraCluster) (string, bool, error)
+		of   *v1alpha1.GaleraCluster
+		done bool
+		says string
+	}{
+		"the source has changed meanwhile":           {lagLineOf(db), elsewhere, false, "now follows db2:3307 instead of db:3306"},
+		"the source has changed in a comparison":     {heldLine(db, "now@T"), held, false, "now follows db2:3307"},
+		"it was cut over during a comparison":        {heldLine(db2, "now@T"), late, false, "set meanwhile"},
+		"the nodes are compared":                     {heldLine(db2, "now@T"), held, true, ""},
+		"the nodes do not stop for a comparison yet": {heldLine(db2, "0-1-7@T"), held, false, ""},
+	} {
+		if _, done, err := tc.line(tc.of); done != tc.done || (err == nil) != (tc.says == "") ||
+			err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v %v", name, done, err)
 		}
 	}
 }

@@ -57,7 +57,9 @@ func egress(c *v1alpha1.GaleraCluster) []networkingv1.NetworkPolicyEgressRule {
 	nodes := []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}}
 	out := []networkingv1.NetworkPolicyEgressRule{toDNS(), {To: nodes}}
 	if from := c.Source(); from != nil && !independent(c) {
-		out = append(out, toSource(from))
+		for _, h := range from.Hosts() {
+			out = append(out, toSource(h))
+		}
 	}
 	if to := c.Spec.NetworkPolicy.DeepCopy().EgressTo; len(to) > 0 { // an empty list would be everything
 		out = append(out, networkingv1.NetworkPolicyEgressRule{To: to})
@@ -94,8 +96,8 @@ func independent(c *v1alpha1.GaleraCluster) bool {
 	return c.Status.Replication != nil && c.Status.Replication.Role == v1alpha1.RoleIndependent
 }
 
-// toSource is the server that the nodes follow. A policy has no names: with one, its port may be dialled anywhere.
-func toSource(from *v1alpha1.BootstrapExternal) networkingv1.NetworkPolicyEgressRule {
+// toSource is a server that the nodes may follow. A policy has no names: with one, its port may be dialled anywhere.
+func toSource(from v1alpha1.ExternalHost) networkingv1.NetworkPolicyEgressRule {
 	out := networkingv1.NetworkPolicyEgressRule{Ports: policyPorts(from.Port)}
 	if addr, err := netip.ParseAddr(from.Host); err == nil {
 		addr = addr.Unmap().WithZone("")

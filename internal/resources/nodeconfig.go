@@ -55,6 +55,9 @@ func follow(c *v1alpha1.GaleraCluster) *agentapi.Follow {
 	}
 	out := &agentapi.Follow{Host: from.Host, Port: int(from.Port), Plain: from.TLS == nil,
 		ServerID: serverID(cmp.Or(c.Status.Identity, string(c.UID)))}
+	for _, h := range from.Alternatives {
+		out.Alternatives = append(out.Alternatives, agentapi.Endpoint{Host: h.Host, Port: int(h.Port)})
+	}
 	if c.Spec.Cutover != nil {
 		out.Until = c.Spec.Cutover.GTID
 	} else {

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -34,7 +35,11 @@ func TestSourceIsMounted(t *testing.T) {
 	if got := mounted(); len(got) != 2 || got["old"] != 2 || got["old-ca"] != 1 {
 		t.Errorf("a cluster that follows: %v", got)
 	}
+	from.Alternatives = []v1alpha1.ExternalHost{{Host: "db2", Port: 3307}}
 	f := follow(c)
+	if got := f.Sources(); len(got) != 2 || got[0].String() != "db:3306" || got[1].String() != "db2:3307" {
+		t.Errorf("it may follow %v", got)
+	}
 	if f == nil || f.Host != "db" || f.Plain || f.Until != "" || f.ServerID < 1<<31 {
 		t.Errorf("%+v", f)
 	}
@@ -97,33 +102,43 @@ func TestHold(t *testing.T) {
 // an address it is that one, with a name its port. It ends with the cutover.
 func TestEgressToSource(t *testing.T) {
 	for name, tc := range map[string]struct{ host, role, want string }{
-		"a name":              {"db.example.com", v1alpha1.RoleFollower, "3307 anywhere"},
-		"an address":          {"192.0.2.7", v1alpha1.RoleFollower, "3307 192.0.2.7/32"},
-		"an address of IPv6":  {"2001:db8::7", "", "3307 2001:db8::7/128"},
-		"it is independent":   {"192.0.2.7", v1alpha1.RoleIndependent, ""},
+		"a name":             {"db.example.com", v1alpha1.RoleFollower, "3307 anywhere"},
+		"an address":         {"192.0.2.7", v1alpha1.RoleFollower, "3307 192.0.2.7/32"},
+		"an address of IPv6": {"2001:db8::7", "", "3307 2001:db8::7/128"},
+		"it is independent":  {"192.0.2.7", v1alpha1.RoleIndependent, ""},
+		"several": {"192.0.2.7, db2, 192.0.2.8", v1alpha1.RoleFollower, "3307 192.0.2.7/32, 3307 anywhere, " +
+			"3307 192.0.2.8/32"},
 		"it follows no other": {"", "", ""},
 	} {
 		c := &v1alpha1.GaleraCluster{}
 		c.Name, c.Namespace = "shop", "demo"
 		c.Spec.NetworkPolicy.RestrictEgress = true
 		if tc.host != "" {
-			c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: tc.host, Port: 3307,
-				Follow: true}}
+			from := &v1alpha1.BootstrapExternal{Follow: true}
+			for i, host := range strings.Split(tc.host, ", ") {
+				if from.Port = 3307; i == 0 {
+					from.Host = host
+					continue
+				}
+				from.Alternatives = append(from.Alternatives, v1alpha1.ExternalHost{Host: host, Port: 3307})
+			}
+			c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: from}
 		}
 		if tc.role != "" {
 			c.Status.Replication = &v1alpha1.ReplicationStatus{Role: tc.role}
 		}
-		got := ""
+		var rules []string
 		for _, rule := range NetworkPolicy(c, Options{}).Spec.Egress {
 			if len(rule.Ports) != 1 || rule.Ports[0].Port.IntValue() != 3307 {
 				continue
 			}
-			got = "3307 anywhere"
+			to := "anywhere"
 			if len(rule.To) == 1 {
-				got = "3307 " + rule.To[0].IPBlock.CIDR
+				to = rule.To[0].IPBlock.CIDR
 			}
+			rules = append(rules, "3307 "+to)
 		}
-		if got != tc.want {
+		if got := strings.Join(rules, ", "); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}

@@ -2,8 +2,6 @@ package status
 
 import (
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -45,7 +43,7 @@ func followedOf(in Input) (f followedFacts) {
 		if r.Following.Applied != "" {
 			f.applied = r.Following.Applied
 		}
-		if r.Following.Waiting != "" {
+		if r.Following.Waiting != "" && (f.node == "" || f.node == m.Name) {
 			f.waiting = m.Name + ": " + r.Following.Waiting
 		}
 		if r.Following.Reached && !r.Following.ReadOnly {
@@ -71,13 +69,12 @@ func followedOf(in Input) (f followedFacts) {
 // followingStatus is how far the cluster is. Once it was independent it stays so: a node decides by its own position.
 func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.ReplicationStatus {
 	c := in.cluster()
-	from := c.Source()
-	if from == nil || before != nil && before.Role == v1alpha1.RoleIndependent {
+	if c.Source() == nil || before != nil && before.Role == v1alpha1.RoleIndependent {
 		return before
 	}
 	f := followedOf(in)
 	out := &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Node: f.node, Applied: f.applied,
-		Source: net.JoinHostPort(from.Host, strconv.Itoa(int(from.Port)))}
+		Source: sourceOf(c, f).String()}
 	if f.node == "" {
 		out.Held = f.held
 	}
@@ -90,13 +87,25 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 			out.Received, out.SecondsBehind, out.Error = ch.Received, ch.SecondsBehind, ch.Error
 		}
 	}
-	if f.node == "" {
+	if f.node == "" || f.of.Waiting != "" {
 		out.Waiting = clip(f.waiting, 1024)
 	}
 	if c.Spec.Cutover != nil && len(f.missing) == 0 && len(f.open) > 0 {
 		out.Role, out.Node, out.SecondsBehind, out.Error = v1alpha1.RoleIndependent, "", nil, ""
 	}
 	return out
+}
+
+// sourceOf is the source that the channel was opened with, else the last one that is known.
+func sourceOf(c *v1alpha1.GaleraCluster, f followedFacts) v1alpha1.ExternalHost {
+	if f.of != nil && f.of.Channel != nil {
+		for _, h := range c.Source().Hosts() {
+			if h.String() == f.of.Channel.Source {
+				return h
+			}
+		}
+	}
+	return c.Followed()
 }
 
 // setFollowing sets the condition until the cluster is independent.
@@ -111,7 +120,7 @@ func setFollowing(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind 
 // following is True while transactions of the source are received and applied.
 func following(in Input) condition {
 	c, f := in.cluster(), followedOf(in)
-	source := c.Source().Host
+	source := sourceOf(c, f).Host
 	switch {
 	case c.Spec.Cutover != nil && f.node == "" && (len(f.open) > 0 || f.reached):
 		return no(v1alpha1.ReasonCuttingOver, cuttingOver(f))
@@ -128,9 +137,12 @@ func following(in Input) condition {
 	case ch == nil:
 		return no(v1alpha1.ReasonChannelStarting, f.node+" is about to connect to "+source)
 	case ch.Error != "" && (!ch.Applying || !ch.Connected):
-		return no(v1alpha1.ReasonChannelStopped, fmt.Sprintf("%s does not apply what %s writes (error %d): %s. It has "+
-			"applied everything up to %s, and tries again every 10 seconds", f.node, source, ch.ErrorNumber, clip(ch.Error, 300),
-			f.of.Applied))
+		text := fmt.Sprintf("%s does not apply what %s writes (error %d): %s. It has applied everything up to %s, and tries "+
+			"again every 10 seconds", f.node, source, ch.ErrorNumber, clip(ch.Error, 300), f.of.Applied)
+		if f.of.Waiting != "" {
+			text += ". " + f.of.Waiting
+		}
+		return no(v1alpha1.ReasonChannelStopped, text)
 	case !ch.Applying || !ch.Connected:
 		return no(v1alpha1.ReasonChannelStarting, f.node+" is about to connect to "+source)
 	}
@@ -163,20 +175,21 @@ const fatalEnds = 3
 
 // channelProblem reports a channel that does not go on by itself.
 func channelProblem(in Input) *validate.Problem {
-	from := in.cluster().Source()
-	if r := in.cluster().Status.Replication; from == nil || r != nil && r.Role == v1alpha1.RoleIndependent {
+	c := in.cluster()
+	if r := c.Status.Replication; c.Source() == nil || r != nil && r.Role == v1alpha1.RoleIndependent {
 		return nil
 	}
 	f := followedOf(in)
+	source := sourceOf(c, f).Host
 	if f.ends >= fatalEnds && !f.caughtUp() {
 		return blocking(v1alpha1.ReasonChannelFatal, fmt.Sprintf("servers have ended %d times as soon as they applied what "+
 			"follows %s of %s, and the channel is opened every 30 minutes at most. Find that transaction in the source's "+
 			"binary log with mariadb-binlog, and in the nodes' logs why they end. If its like cannot be avoided, create a "+
-			"new cluster from the source, which copies what the transaction has written", f.ends, f.applied, from.Host))
+			"new cluster from the source, which copies what the transaction has written", f.ends, f.applied, source))
 	}
 	if f.of != nil && f.of.Channel != nil && f.of.Channel.ErrorNumber == errLogMissing &&
 		strings.Contains(f.of.Channel.Error, "purged") && len(f.open) == 0 {
-		return blocking(v1alpha1.ReasonSourcePurged, purged(in.cluster(), from.Host, f.of.Applied))
+		return blocking(v1alpha1.ReasonSourcePurged, purged(c, source, f.of.Applied))
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ func TestFollowing(t *testing.T) {
 		received    string
 		held        string
 		waiting     string
+		source      string
 		independent bool
 	}{
 		"follows": {of: [3]*agentapi.Following{well, waits(""), waits("")}, want: "True Following", says: "n-0 applies",
@@ -44,6 +45,20 @@ func TestFollowing(t *testing.T) {
 			c.Applying, c.ErrorNumber, c.Error = false, 1062, "Duplicate entry"
 		}), waits(""), waits("")}, want: "False ChannelStopped", says: "error 1062", role: v1alpha1.RoleFollower,
 			available: "False Following", received: "0-1-9"},
+		"another source": {of: [3]*agentapi.Following{runs(func(c *agentapi.ChannelState) { c.Source = "db2:3307" }),
+			waits(""), waits("")}, want: "True Following", says: "n-0 applies what db2 writes", role: v1alpha1.RoleFollower,
+			available: "False Following", received: "0-1-9", source: "db2:3307"},
+		"a source that is not named": {of: [3]*agentapi.Following{runs(func(c *agentapi.ChannelState) {
+			c.Source = "db3:3306"
+		}), waits(""), waits("")}, want: "True Following", says: "n-0 applies what db writes", role: v1alpha1.RoleFollower,
+			available: "False Following", received: "0-1-9", source: "db:3306"},
+		"another source is refused": {of: [3]*agentapi.Following{func() *agentapi.Following {
+			out := runs(func(c *agentapi.ChannelState) { c.Connected, c.ErrorNumber, c.Error = false, 2003, "refused" })
+			out.Waiting = "db2:3307: it is not followed"
+			return out
+		}(), waits(""), waits("")}, want: "False ChannelStopped", says: "10 seconds. db2:3307: it is not",
+			role: v1alpha1.RoleFollower, available: "False Following", received: "0-1-9",
+			waiting: "n-0: db2:3307: it is not followed"},
 		"no node runs it": {of: [3]*agentapi.Following{waits("the credentials are missing"), waits(""), waits("")},
 			want: "False ChannelStarting", says: "n-0: the credentials", role: v1alpha1.RoleFollower,
 			available: "False Following"},
@@ -69,7 +84,7 @@ func TestFollowing(t *testing.T) {
 		c := in.Facts.Cluster
 		in.Snapshot.Members[0].Pod.Role = v1alpha1.RolePrimary
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
-			Follow: true}}
+			Follow: true, Alternatives: []v1alpha1.ExternalHost{{Host: "db2", Port: 3307}}}}
 		if tc.cutover {
 			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
 		}
@@ -95,6 +110,7 @@ func TestFollowing(t *testing.T) {
 		available, _ := text(v1alpha1.ConditionAvailable)
 		r := c.Status.Replication
 		if got != tc.want || !strings.Contains(message, tc.says) || available != tc.available || r.Role != tc.role ||
+			tc.source != "" && r.Source != tc.source ||
 			r.Received != tc.received || r.Held != tc.held || !strings.Contains(r.Waiting, tc.waiting) {
 			t.Errorf("%s: %q %q, %q, %+v", name, got, message, available, r)
 		}

@@ -26,6 +26,18 @@ func TestFollowIsAdmitted(t *testing.T) {
 		"a name that is not verified": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: " +
 			"{name: s}, tls: {caSecretRef: {name: ca}, verify: CA}, follow: true}}",
 			"verified by its name"},
+		"alternatives": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, " +
+			"insecure: true, follow: true, alternatives: [{host: db, port: 3307}, {host: db2}]}}", ""},
+		"alternatives of a copy": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: " +
+			"{name: s}, insecure: true, alternatives: [{host: db2}]}}", "only host is copied"},
+		"an alternative is the source": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, " +
+			"credentialsSecretRef: {name: s}, insecure: true, follow: true, alternatives: [{host: db2}, {host: db}]}}",
+			"names the source itself"},
+		"an alternative twice": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: " +
+			"{name: s}, insecure: true, follow: true, alternatives: [{host: db2}, {host: db2, port: 3306}]}}", "Duplicate"},
+		"nine alternatives": {"storage: {size: 1Gi}, bootstrapFrom: {external: {host: db, credentialsSecretRef: {name: s}, " +
+			"insecure: true, follow: true, alternatives: [{host: a}, {host: b}, {host: c}, {host: d}, {host: e}, {host: f}, " +
+			"{host: g}, {host: h}, {host: i}]}}", "must have at most 8 items"},
 		"an archive": {"storage: {size: 1Gi}, backup: {storeRef: {name: s}, pointInTime: {enabled: true}}, bootstrapFrom: " +
 			"{external: {host: db, credentialsSecretRef: {name: s}, insecure: true, follow: true}}",
 			"the archive knows one GTID domain"},

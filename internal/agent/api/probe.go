@@ -80,7 +80,8 @@ func PeerView(r agentapi.Report) agentapi.PeerView {
 		Primary: r.Primary != "" && r.Primary == r.Name, DataBytes: r.DataBytes, Donation: r.Donation,
 		LastDonation: r.LastDonation, Settling: r.Settling, Scheduler: r.Scheduler,
 		Channel: r.Channel, ChannelUntil: r.ChannelUntil, ChannelFenced: r.ChannelFenced, ChannelEnds: r.ChannelEnds,
-		Version: r.Image.ServerVersion, Tables: r.Tables, Socket: r.Config.Socket}
+		ChannelSource: r.ChannelSource,
+		Version:       r.Image.ServerVersion, Tables: r.Tables, Socket: r.Config.Socket}
 	// A server that was sent SIGKILL makes nothing Primary, however long its end takes.
 	v.Forming = !r.Killed && r.Order != nil && r.Order.State == agentapi.OrderAccepted && orders.MakesPrimary(r.Order.Kind)
 	if r.Server != nil {

@@ -70,6 +70,8 @@ type Follower struct {
 	gate   process.Gate
 	trials trials
 	outage outage
+	// sources are those of a cluster that has several.
+	sources sources
 
 	// read is what the server answered last, nil while it is not known.
 	read    *agentapi.Following
@@ -101,6 +103,7 @@ func (r *Follower) Began() {
 	r.gate.Launched()
 	r.read, r.next, r.stopped, r.fencing = nil, time.Time{}, time.Time{}, time.Time{}
 	r.failed, r.closed, r.end, r.outage = "", "", "", outage{}
+	r.sources.idle()
 	r.warn(r.trials.began())
 }
 
@@ -133,8 +136,17 @@ func (r *Follower) stateOf(v agentapi.PeerView) string {
 	return v.Channel
 }
 
-// asked reports whether the channel is this member's task. A server that has applied everything runs none.
+// asked reports whether the channel is this member's task.
 func (r *Follower) asked(unknown bool) bool {
+	asked := r.task(unknown)
+	if !asked {
+		r.sources.idle()
+	}
+	return asked
+}
+
+// task is asked without what follows. A server that has applied everything runs no channel.
+func (r *Follower) task(unknown bool) bool {
 	source, known := r.Wanted()
 	if !known {
 		return unknown
@@ -146,8 +158,10 @@ func (r *Follower) asked(unknown bool) bool {
 	if stop || r.includes(end) {
 		return false
 	}
-	if r.read == nil && end != "" {
-		return unknown // it may have applied everything: the source may have written since, for others
+	if r.read == nil && (end != "" || several(source)) {
+		// It may have applied everything: the source may have written since, for others. Or its channel may have been opened
+		// with another source than the first.
+		return unknown
 	}
 	if wait, _ := r.pause(time.Now()); wait > 0 && !r.gate.On() {
 		return false
@@ -176,17 +190,20 @@ func (r *Follower) fenced(until string, now time.Time) bool {
 func (r *Follower) open() func(context.Context) error {
 	return func(ctx context.Context) error {
 		answer := make(chan *agentapi.Follow, 1)
-		err, end := error(nil), ""
+		err, end, with := error(nil), "", agentapi.Endpoint{}
 		r.loop.Post(func() {
 			source, _ := r.Wanted()
 			if source != nil && r.read != nil {
 				err = r.trials.begin(r.read.Applied, time.Now())
 			}
+			if with = r.sources.at; several(source) {
+				r.sources.opening(time.Now())
+			}
 			answer <- source
 		})
 		if source := <-answer; source != nil && err == nil {
 			var from wsrep.Source
-			if from, err = r.source(*source); err == nil {
+			if from, err = r.source(*source, with); err == nil {
 				err = r.server.Open(ctx, from)
 			}
 			if err == nil { // otherwise the channel of before may go on
@@ -195,7 +212,7 @@ func (r *Follower) open() func(context.Context) error {
 		}
 		r.loop.Post(func() {
 			r.failed, r.end = "", end
-			if err != nil {
+			if err != nil && !r.sources.refuses(with, err) {
 				r.failed = err.Error()
 			}
 		})
@@ -203,10 +220,14 @@ func (r *Follower) open() func(context.Context) error {
 	}
 }
 
-func (r *Follower) source(s agentapi.Follow) (wsrep.Source, error) {
+// source is how the source is reached: with is the one of several.
+func (r *Follower) source(s agentapi.Follow, with agentapi.Endpoint) (wsrep.Source, error) {
 	end, _ := lifecycle.ChannelEnd(s, time.Now())
 	out := wsrep.Source{Host: s.Host, Port: s.Port, Until: end,
 		Ended: func(position string) bool { return lifecycle.Includes(position, end) }}
+	if with.Host != "" {
+		out.Host, out.Port, out.Lacks = with.Host, with.Port, lifecycle.Lacks
+	}
 	user, err := os.ReadFile(filepath.Join(r.places.Source, userFile))
 	if err != nil {
 		return out, fmt.Errorf("reading the credentials of the source: %w", err)
@@ -233,6 +254,9 @@ func (r *Follower) Check(now time.Time) {
 		return // a channel that a person has made is not the operator's
 	}
 	r.ask(now, source)
+	if known {
+		r.choose(now, source)
+	}
 	r.gate.Check(now)
 	if r.Run.Proc != nil && (r.Run.Leaving() || r.gate.Reported(now) == agentapi.TaskOff) {
 		r.warn(r.trials.closed())
@@ -264,6 +288,7 @@ func (r *Follower) Check(now time.Time) {
 			r.closed = "everything is applied; whether the channel ends there is not known of " + strings.Join(f.Unfenced, ", ")
 		}
 		r.failed = "" // nothing is left to apply: a channel that could not be opened is not what it waits for
+		r.sources.refused = nil
 		r.Group.Now()
 		if !f.Known && now.Sub(r.Run.Asked) >= readEnding {
 			r.Ask()
@@ -317,6 +342,9 @@ func (r *Follower) ask(now time.Time, source *agentapi.Follow) {
 			}
 			r.warn(r.trials.read(read.Applied, time.Now()))
 			r.outage.see(*read, time.Now())
+			if r.gate.On() || !r.sources.lost.IsZero() {
+				r.sources.see(read.Channel, time.Now())
+			}
 			r.gate.See(read.Channel != nil && read.Channel.Running)
 			r.Check(time.Now())
 		})

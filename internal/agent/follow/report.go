@@ -20,6 +20,7 @@ func (r *Follower) Report(to *agentapi.Report) {
 	if source == nil {
 		return
 	}
+	to.ChannelSource = r.sources.name()
 	to.ChannelEnds = r.trials.ends(r.Run.Proc != nil)
 	if r.read == nil {
 		return
@@ -29,6 +30,9 @@ func (r *Follower) Report(to *agentapi.Report) {
 		out.Channel = r.outage.state
 	}
 	out.Reached, out.Waiting = r.reached(source), cmp.Or(r.closed, r.gate.Waiting())
+	if refused := r.sources.report(*source); refused != "" {
+		out.Waiting = refused
+	}
 	if r.failed != "" {
 		out.Waiting = r.failed
 	}

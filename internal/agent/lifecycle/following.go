@@ -75,27 +75,33 @@ func Includes(position, of string) bool {
 func domains(position string) (map[uint64]uint64, bool) {
 	out := map[uint64]uint64{}
 	for gtid := range strings.SplitSeq(position, ",") {
-		parts := strings.Split(strings.TrimSpace(gtid), "-")
-		if len(parts) != 3 {
+		origin, seqno, ok := parseGTID(gtid)
+		if _, twice := out[origin.domain]; !ok || twice {
 			return nil, false
 		}
-		domain, err := strconv.ParseUint(parts[0], 10, 32)
-		if err != nil {
-			return nil, false
-		}
-		if _, err = strconv.ParseUint(parts[1], 10, 32); err != nil {
-			return nil, false
-		}
-		seqno, err := strconv.ParseUint(parts[2], 10, 64)
-		if err != nil {
-			return nil, false
-		}
-		if _, twice := out[domain]; twice {
-			return nil, false
-		}
-		out[domain] = seqno
+		out[origin.domain] = seqno
 	}
 	return out, true
+}
+
+// origin is what numbers transactions: a server, within a domain.
+type origin struct{ domain, server uint64 }
+
+func parseGTID(gtid string) (of origin, seqno uint64, ok bool) {
+	parts := strings.Split(strings.TrimSpace(gtid), "-")
+	if len(parts) != 3 {
+		return of, 0, false
+	}
+	domain, err := strconv.ParseUint(parts[0], 10, 32)
+	if err != nil {
+		return of, 0, false
+	}
+	server, err := strconv.ParseUint(parts[1], 10, 32)
+	if err != nil {
+		return of, 0, false
+	}
+	seqno, err = strconv.ParseUint(parts[2], 10, 64)
+	return origin{domain, server}, seqno, err == nil
 }
 
 // FollowAct is what is done next about the writes of clients.

@@ -26,7 +26,17 @@ type Source struct {
 	Until string
 	// Ended reports whether nothing is left to apply at a position: no channel is opened there.
 	Ended func(position string) bool
+	// Lacks returns what of positions a source does not have that has a gtid_binlog_state, "" for nothing. It is nil where
+	// there is one source only: that is not asked.
+	Lacks func(state string, positions ...string) string
 }
+
+// SourceError is an error of one source: another one may be followed.
+type SourceError struct{ Err error }
+
+func (e SourceError) Error() string { return e.Err.Error() }
+
+func (e SourceError) Unwrap() error { return e.Err }
 
 // connectRetry is how many seconds a channel waits before it connects again.
 const connectRetry = 2
@@ -34,7 +44,17 @@ const connectRetry = 2
 // Open begins, or begins again, with the first transaction of the source that the group has not applied. All that was
 // committed before is applied here first. A server without a position would begin with the source's first transaction:
 // it does not begin.
+//
+// One of several sources is asked first whether it has everything that was applied. While it does not answer, the
+// channel stays as it is.
 func (c Channel) Open(ctx context.Context, from Source) error {
+	state := ""
+	if from.Lacks != nil {
+		var err error
+		if state, err = from.state(ctx); err != nil {
+			return SourceError{fmt.Errorf("it cannot be asked what it has: %w", err)}
+		}
+	}
 	return c.session(ctx, func(ctx context.Context, conn *sql.Conn) error {
 		if _, err := conn.ExecContext(ctx, "STOP SLAVE"); err != nil {
 			return fmt.Errorf("stopping the channel: %w", err)
@@ -53,6 +73,16 @@ func (c Channel) Open(ctx context.Context, from Source) error {
 		}
 		if from.Ended(position) {
 			return fmt.Errorf("this server has applied everything: its position is %s", position)
+		}
+		if from.Lacks != nil {
+			if lacks := from.Lacks(state, position); lacks != "" {
+				return SourceError{fmt.Errorf("it is not followed: it has not, or not yet, what this cluster has applied (%s). "+
+					"Its gtid_binlog_state is %q", lacks, clip(state))}
+			}
+			if lacks := from.Lacks(state, from.Until); from.Until != "" && lacks != "" {
+				return SourceError{fmt.Errorf("it is not followed: it has not, or not yet, what is applied last (%s). Its "+
+					"gtid_binlog_state is %q", lacks, clip(state))}
+			}
 		}
 		change := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %d, MASTER_USER = %s, MASTER_PASSWORD = %s, "+
 			"MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = %d, ", literal(from.Host), from.Port, literal(from.User),
@@ -144,9 +174,15 @@ func (c Channel) slaveStatus(ctx context.Context) (map[string]string, error) {
 // maxError is what is reported of an error: it may name a whole statement, with its data.
 const maxError = 300
 
+func clip(message string) string {
+	return strings.ToValidUTF8(message[:min(len(message), maxError)], "?")
+}
+
 // channelState takes the columns of SHOW SLAVE STATUS.
 func channelState(v map[string]string) *agentapi.ChannelState {
-	out := &agentapi.ChannelState{Connected: v["Slave_IO_Running"] == "Yes", Applying: v["Slave_SQL_Running"] == "Yes",
+	port, _ := strconv.Atoi(v["Master_Port"])
+	out := &agentapi.ChannelState{Source: agentapi.Endpoint{Host: v["Master_Host"], Port: port}.String(),
+		Connected: v["Slave_IO_Running"] == "Yes", Applying: v["Slave_SQL_Running"] == "Yes",
 		Running: v["Slave_IO_Running"] != "No" || v["Slave_SQL_Running"] != "No", Received: v["Gtid_IO_Pos"]}
 	if seconds, err := strconv.ParseInt(v["Seconds_Behind_Master"], 10, 64); err == nil {
 		out.SecondsBehind = &seconds
@@ -155,7 +191,7 @@ func channelState(v map[string]string) *agentapi.ChannelState {
 		number, err := strconv.Atoi(v["Last_"+part+"_Errno"])
 		if err == nil && number != 0 && out.ErrorNumber == 0 {
 			message := v["Last_"+part+"_Error"]
-			out.ErrorNumber, out.Error = number, strings.ToValidUTF8(message[:min(len(message), maxError)], "?")
+			out.ErrorNumber, out.Error = number, clip(message)
 		}
 	}
 	return out
