@@ -15,13 +15,14 @@ type outage struct {
 	// state is how the channel was when it stopped, nil for no outage; applied is where.
 	state   *agentapi.ChannelState
 	applied string
-	// steady is since when it runs without an error, zero while it does not.
-	steady time.Time
+	// steady is since when it runs without an error, zero while it does not; seen is when it was read last.
+	steady, seen time.Time
 }
 
 // see takes what was read of the server.
 func (o *outage) see(read agentapi.Following, now time.Time) {
 	c := read.Channel
+	unseen := now.Sub(o.seen) >= steadyTime/2 // it may have stopped meanwhile
 	switch {
 	case c == nil:
 		*o = outage{}
@@ -29,9 +30,10 @@ func (o *outage) see(read agentapi.Following, now time.Time) {
 		*o = outage{state: c, applied: read.Applied}
 	case !c.Applying || !c.Connected:
 		o.steady = time.Time{}
-	case read.Applied != o.applied, !o.steady.IsZero() && now.Sub(o.steady) >= steadyTime:
+	case read.Applied != o.applied, !o.steady.IsZero() && !unseen && now.Sub(o.steady) >= steadyTime:
 		*o = outage{}
-	case o.steady.IsZero():
+	case o.steady.IsZero() || unseen:
 		o.steady = now
 	}
+	o.seen = now
 }

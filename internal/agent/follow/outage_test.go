@@ -21,12 +21,15 @@ func TestOutage(t *testing.T) {
 		of   []reading
 		want bool
 	}{
-		"it stops":           {[]reading{{0, purged, "0-1-7"}}, true},
-		"it is tried again":  {[]reading{{0, purged, "0-1-7"}, {1, starts, "0-1-7"}}, true},
-		"it connects":        {[]reading{{0, purged, "0-1-7"}, {1, starts, "0-1-7"}, {2, runs, "0-1-7"}}, true},
-		"it goes on":         {[]reading{{0, purged, "0-1-7"}, {1, runs, "0-1-8"}}, false},
-		"it has gone":        {[]reading{{0, purged, "0-1-7"}, {1, nil, "0-1-7"}}, false},
-		"nothing is to do":   {[]reading{{0, purged, "0-1-7"}, {1, runs, "0-1-7"}, {12, runs, "0-1-7"}}, false},
+		"it stops":          {[]reading{{0, purged, "0-1-7"}}, true},
+		"it is tried again": {[]reading{{0, purged, "0-1-7"}, {1, starts, "0-1-7"}}, true},
+		"it connects":       {[]reading{{0, purged, "0-1-7"}, {1, starts, "0-1-7"}, {2, runs, "0-1-7"}}, true},
+		"it goes on":        {[]reading{{0, purged, "0-1-7"}, {1, runs, "0-1-8"}}, false},
+		"it has gone":       {[]reading{{0, purged, "0-1-7"}, {1, nil, "0-1-7"}}, false},
+		"nothing is to do": {[]reading{{0, purged, "0-1-7"}, {1, runs, "0-1-7"}, {5, runs, "0-1-7"}, {9, runs, "0-1-7"},
+			{12, runs, "0-1-7"}}, false},
+		"it connects twice, and was not read between": {[]reading{{0, purged, "0-1-7"}, {1, runs, "0-1-7"},
+			{12, runs, "0-1-7"}, {13, runs, "0-1-7"}}, true},
 		"it connects for 9s": {[]reading{{0, purged, "0-1-7"}, {1, runs, "0-1-7"}, {9, runs, "0-1-7"}}, true},
 		"it connects now and then": {[]reading{{0, purged, "0-1-7"}, {1, runs, "0-1-7"}, {9, starts, "0-1-7"},
 			{12, runs, "0-1-7"}}, true},

@@ -14,6 +14,8 @@ type donorReports struct {
 	to string // our address
 	// earlier are the transfers to this address that were known when the join began (earlierTransfers).
 	earlier map[string]time.Time
+	// next are those that were known when the next join began, nil before that: later ones belong to that one.
+	next map[string]time.Time
 }
 
 // earlierTransfers maps each member that answers to the start of its current or last transfer to an address, zero
@@ -47,7 +49,8 @@ func (d donorReports) donors(views map[string]agentapi.PeerView) []agentapi.Peer
 	return slices.DeleteFunc(lifecycle.PrimaryPeers(views), func(p agentapi.PeerView) bool {
 		before, heard := d.earlier[p.Name]
 		given := d.transferToUs(p)
-		return given == nil || given.Since.Equal(before) || !heard && p.Donation == nil
+		return given == nil || given.Since.Equal(before) || !heard && p.Donation == nil ||
+			d.next != nil && !given.Since.Equal(d.next[p.Name])
 	})
 }
 

@@ -102,7 +102,8 @@ func (r *JoinerTracker) Prepare() datadir.Joining {
 		kind = agentapi.JoinSST
 	}
 	r.Join = &agentapi.Join{Kind: kind, Phase: agentapi.JoinWaiting, StartedAt: time.Now()}
-	r.following = following{reports: donorReports{to: r.address, earlier: earlierTransfers(r.address, r.Group.Views)}}
+	earlier := earlierTransfers(r.address, r.Group.Views)
+	r.following, r.failed.next = following{reports: donorReports{to: r.address, earlier: earlier}}, earlier
 	return note
 }
 

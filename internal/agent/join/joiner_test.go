@@ -213,3 +213,31 @@ func TestExplainedFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestFailureOfTheNextAttempt: why the backup of the next attempt failed explains that one only.
+func TestFailureOfTheNextAttempt(t *testing.T) {
+	a := joiner(t)
+	failed := func(at int64, why string) {
+		a.Group.Views = agenttest.Primary("a", func(p *agentapi.PeerView) {
+			p.LastDonation = &agentapi.Donation{Kind: agentapi.JoinSST, To: "10.0.0.7", Since: time.Unix(at, 0), Failure: why}
+		})
+	}
+	a.reports.earlier = map[string]time.Time{"a": {}}
+	a.Run.Attempts.Failure = &agentapi.Failure{Reason: agentapi.FailureTransfer, Message: "ended"}
+	a.Exited()
+	failed(7, "")
+	a.Prepare()
+	failed(7, "one")
+	if a.FindDonor(); a.Run.Attempts.Failure.Message != "ended; the backup of a failed: one" {
+		t.Errorf("%+v", a.Run.Attempts.Failure)
+	}
+	failed(9, "two")
+	if a.FindDonor(); strings.Contains(a.Run.Attempts.Failure.Message, "two") {
+		t.Errorf("the next attempt's: %+v", a.Run.Attempts.Failure)
+	}
+	a.Run.Attempts.Failure = &agentapi.Failure{Reason: agentapi.FailureTransfer, Message: "ended again"}
+	a.Exited()
+	if a.FindDonor(); a.Run.Attempts.Failure.Message != "ended again; the backup of a failed: two" {
+		t.Errorf("%+v", a.Run.Attempts.Failure)
+	}
+}
