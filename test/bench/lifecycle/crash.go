@@ -26,6 +26,7 @@ func measureFullCrash(ctx context.Context, b *bench) ([]Figure, error) {
 		figure("SIGKILL of all mariadbd: first write", "s", 25, 1.5*write,
 			"the best known ends in the zero UUID; goal: 1.5 × by hand", here.firstWrite...),
 		figure("  the same by hand", "s", 0, 0, "recover positions, start one as a new component", hand.firstWrite...),
+		figure("SIGKILL of all mariadbd: longest gap after the first write", "s", 0, 0, "while the others rejoin", here.gap...),
 		figure("SIGKILL of all mariadbd: all Synced", "s", 0, 2*all, "goal: 2 × by hand", here.synced...),
 		figure("  the same by hand", "s", 0, 0, "", hand.synced...),
 		figure("SIGKILL of all mariadbd: Ready and proved encrypted", "s", 0, 0, "", here.ready...),
@@ -49,6 +50,8 @@ func measureForceDeletion(ctx context.Context, b *bench) ([]Figure, error) {
 	}
 	return []Figure{
 		figure("forced deletion of all pods: first write", "s", 111, 0, "through the primary's Service", here.firstWrite...),
+		figure("forced deletion of all pods: longest gap after the first write", "s", 0, 0, "while the others rejoin",
+			here.gap...),
 		figure("forced deletion of all pods: all Synced", "s", 0, 0, note, here.synced...),
 		figure("forced deletion of all pods: Ready and proved encrypted", "s", 185, 0, "", here.ready...),
 		figure("forced deletion of all pods: full transfers", "", 1, 0, "in the last round's pods", float64(len(full))),

@@ -115,7 +115,11 @@ func measureKilledPrimary(ctx context.Context, b *bench) ([]Figure, error) {
 }
 
 // crash is what is measured after everything went down.
-type crash struct{ firstWrite, synced, ready []float64 }
+type crash struct {
+	firstWrite, synced, ready []float64
+	// gap is the longest without a write after the first one, while the other nodes rejoin.
+	gap []float64
+}
 
 // afterCrash makes a fault, several times, and times the way back.
 func (b *bench) afterCrash(ctx context.Context, fault func() error) (crash, error) {
@@ -150,6 +154,7 @@ func (b *bench) afterCrash(ctx context.Context, fault func() error) (crash, erro
 			return out, err
 		}
 		out.ready = append(out.ready, seconds(time.Since(start)))
+		out.gap = append(out.gap, seconds(w.LongestGap(first).Length))
 		if err := check(ctx, w); err != nil {
 			return out, err
 		}
