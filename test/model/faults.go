@@ -152,7 +152,7 @@ func (w *faults) loseStatus() bool {
 // saveStatus is a backup of etcd, while all is well.
 func (w *faults) saveStatus() bool {
 	st := &w.api.status
-	if st.uuid == 0 || st.lostAt >= 0 || *st == w.api.saved {
+	if st.uuid == 0 || st.lostAt != never || *st == w.api.saved {
 		return false
 	}
 	w.api.saved = *st

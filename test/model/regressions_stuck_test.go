@@ -39,6 +39,11 @@ var stuckRegressions = []regression{
 		Schedule{Members: 4, Eager: true, Hears: true, Stays: true, Events: []Event{
 			{Scale, 0, 0}, {RareState, 0, 1}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {RareState, 0, 0},
 		}}},
+	{"an operator an hour behind records a loss, and the status goes back to that", nil,
+		Schedule{Members: 4, Hears: true, Stays: true, Events: []Event{
+			{Upgrade, 0, 0}, {Blur, 3, 0}, {KillAgent, 2, 0}, {LookAround, 1, 0}, {SetClock, 0, 2}, {Round, 0, 0},
+			{SaveStatus, 0, 0}, {SeeStatus, 1, 0}, {Reconcile, 1, 0}, {RollBackStatus, 0, 0},
+		}}},
 	{"the status goes back to that of a hibernated cluster, while its members run", nil,
 		Schedule{Members: 2, Eager: true, Arbiter: true, Hears: true, Events: []Event{
 			{Hibernate, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
