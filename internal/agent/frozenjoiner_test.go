@@ -19,15 +19,21 @@ func TestFrozenJoiner(t *testing.T) {
 	if os.Getenv("GALERA_SLOW") == "" {
 		t.Skip("GALERA_SLOW is not set")
 	}
-	const stall = 12 * time.Second
-	w := newWorld(t, 3, func(c *agentapi.NodeConfig) {
-		c.StateTransfer.RateLimit, c.StateTransfer.StallSeconds = limited/4, int64(stall/time.Second)
-	})
+	const stall = 30 * time.Second
+	w := newWorld(t, 3, nil)
 	s := &scenario{T: t, world: w}
 	s.formLarge()
+	w.publishConfig(func(c *agentapi.NodeConfig) {
+		c.StateTransfer.RateLimit, c.StateTransfer.StallSeconds = limited/4, int64(stall/time.Second)
+	})
+	s.awaitConfig()
 	donor, joiner := s.node(1), s.node(2) // shop-0 is the primary
-	s.inTransfer(joiner)
-	donor.until("giving", 30*time.Second, func(r agentapi.Report) bool { return r.Donation != nil })
+	joiner.stop(true)
+	joiner.wipe()
+	joiner.start()
+	joiner.until("receiving", time.Minute, func(r agentapi.Report) bool {
+		return r.Join != nil && r.Join.Phase == agentapi.JoinTransferring && r.Join.Donor == donor.name
+	})
 	w.run(exec.Command("docker", "pause", joiner.container()))
 	frozen := time.Now()
 	donor.until("Synced again", stall+2*time.Minute, func(r agentapi.Report) bool {
