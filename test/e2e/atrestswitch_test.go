@@ -2,10 +2,13 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -71,6 +74,42 @@ func proveUnderLoad(ctx context.Context, c *harness.Cluster) {
 	}, encryptTime, 5*time.Second).Should(Succeed())
 }
 
+// killBetweenSteps kills the operator each time the status shows another state, or the restart of another node, until
+// the data are switched so far, and every node runs so. It returns the states that it was killed in.
+func killBetweenSteps(ctx context.Context, c *harness.Cluster, state string) (in []string) {
+	GinkgoHelper()
+	seen := map[string]bool{}
+	Eventually(ctx, func(o Gomega) {
+		s := status(ctx, c)
+		o.Expect(s.AtRest).NotTo(BeNil())
+		step := s.AtRest.State
+		if op := s.Operation; op != nil {
+			step = fmt.Sprint(step, " ", op.ID, " ", op.Target)
+		}
+		if !seen[step] {
+			seen[step] = true
+			progress("killing the operator at: %s", step)
+			o.Expect(kube.Operator().Replace(ctx)).To(Succeed())
+			in = append(in, s.AtRest.State)
+		}
+		o.Expect(s.AtRest.State).To(Equal(state), s.AtRest.Message)
+		proof := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionEncryptedAtRest)
+		if state == v1alpha1.AtRestOn {
+			o.Expect(proof).To(HaveValue(HaveField("Message", Not(ContainSubstring("not encrypt yet")))))
+		}
+		pods, err := c.Pods().List(ctx)
+		o.Expect(err).NotTo(HaveOccurred())
+		for _, p := range pods {
+			keys := slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
+				return v.Secret != nil && v.Secret.SecretName == s.AtRest.SecretName
+			})
+			o.Expect(keys).To(Equal(state == v1alpha1.AtRestOn), p.Name)
+		}
+	}, 2*encryptTime, 100*time.Millisecond).Should(Succeed())
+	progress("the operator was killed %d times", len(in))
+	return slices.Compact(in)
+}
+
 var _ = Describe("A running cluster", Label(Slow, AtRest), func() {
 	It("is encrypted at rest, and decrypted, without a lost write", func(ctx SpecContext) {
 		shop := create(ctx, sampleCluster(newNamespace(ctx, "switch")))
@@ -99,6 +138,37 @@ var _ = Describe("A running cluster", Label(Slow, AtRest), func() {
 			Expect(tableSum(ctx, shop, pod, "marked.t")).To(Equal(want), pod)
 		}
 	}, SpecTimeout(18*time.Minute))
+
+	It("is switched at rest, on and off, though the operator is killed between the steps", func(ctx SpecContext) {
+		shop := create(ctx, sampleCluster(newNamespace(ctx, "switchkill")))
+		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
+		writeMarker(ctx, shop)
+		want := tableSum(ctx, shop, shop.Name+"-0", "marked.t")
+		start := time.Now()
+		w := startWriter(ctx, shop, harness.WriterOptions{})
+
+		By("encrypting")
+		change(ctx, shop, atRest)
+		Expect(killBetweenSteps(ctx, shop, v1alpha1.AtRestOn)).To(ContainElement(v1alpha1.AtRestPreparing))
+		Expect(shop.WaitHealthy(ctx, encryptTime)).To(Succeed())
+		keys := status(ctx, shop).AtRest.Keys
+		proveUnderLoad(ctx, shop)
+		for _, pod := range podNames(ctx, shop) {
+			v, err := shop.Volumes().Of(ctx, pod)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(v.Search(ctx, diskMarker)).To(BeEmpty(), pod)
+		}
+
+		By("decrypting")
+		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Encryption = nil })
+		Expect(killBetweenSteps(ctx, shop, v1alpha1.AtRestOff)).To(ContainElement(v1alpha1.AtRestDecrypting))
+		Expect(shop.WaitHealthy(ctx, encryptTime)).To(Succeed())
+		Expect(status(ctx, shop).AtRest.Keys).To(Equal(keys), "no other keys were made")
+		stopAndCheck(ctx, w, start)
+		for _, pod := range podNames(ctx, shop) {
+			Expect(tableSum(ctx, shop, pod, "marked.t")).To(Equal(want), pod)
+		}
+	}, SpecTimeout(25*time.Minute))
 })
 
 var _ = Describe("A backup in clear, and an archive of an encrypted log", Label(Slow, AtRest), func() {
