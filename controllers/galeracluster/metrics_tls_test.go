@@ -43,18 +43,29 @@ galera_operator_encryption_required{channel="stateTransfer",cluster="shop",names
 	}
 }
 
-// TestEncryptionAtRestIsExported: what the spec asks for, and whether the Secret still has the keys that nodes need.
-// Where none are needed, and before they were read, there is no series.
+// TestEncryptionAtRestIsExported: what the spec asks for, and whether the nodes have the keys that they need: the Secret
+// has them, and no node refuses its volume. Where none are needed, before they were read, and while they are made, there
+// is no series.
 func TestEncryptionAtRestIsExported(t *testing.T) {
 	m := NewMetrics()
 	recorded := &v1alpha1.AtRestStatus{State: v1alpha1.AtRestOn,
 		Keys: []v1alpha1.EncryptionKeyStatus{{ID: "1", Fingerprint: "aa"}}}
 	for name, c := range map[string]struct {
-		spec   *v1alpha1.EncryptionSpec
-		status *v1alpha1.AtRestStatus
-		keys   *observe.Keys
+		spec    *v1alpha1.EncryptionSpec
+		status  *v1alpha1.AtRestStatus
+		keys    *observe.Keys
+		failure string
 	}{
 		"plain": {},
+		"new":   {spec: &v1alpha1.EncryptionSpec{}, keys: &observe.Keys{}},
+		"missing": {spec: &v1alpha1.EncryptionSpec{AtRest: v1alpha1.AtRestSpec{
+			KeysSecretRef: &v1alpha1.KeysSecretReference{Name: "mine"}}}, keys: &observe.Keys{}},
+		"refused": {spec: &v1alpha1.EncryptionSpec{}, keys: &observe.Keys{Exists: true, Problem: "it is truncated"}},
+		"volume":  {failure: agentapi.FailureKeys},
+		"volumes": {spec: &v1alpha1.EncryptionSpec{}, status: recorded, failure: agentapi.FailureKeys,
+			keys: &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "aa"}}},
+		"failing": {spec: &v1alpha1.EncryptionSpec{}, status: recorded, failure: agentapi.FailureStart,
+			keys: &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "aa"}}},
 		"asked": {spec: &v1alpha1.EncryptionSpec{}, keys: &observe.Keys{Exists: true}},
 		"good": {spec: &v1alpha1.EncryptionSpec{}, status: recorded,
 			keys: &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "aa", "2": "bb"}}},
@@ -64,24 +75,39 @@ func TestEncryptionAtRestIsExported(t *testing.T) {
 		"others":    {status: recorded, keys: &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "bb"}}},
 	} {
 		in := status.Input{Facts: observe.Facts{Keys: c.keys,
-			Cluster: &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Encryption: c.spec}}}}
+			Cluster: &v1alpha1.GaleraCluster{Spec: v1alpha1.GaleraClusterSpec{Encryption: c.spec}}},
+			Snapshot: galera.Snapshot{Members: []galera.Member{{Name: "shop-0"}, {Name: "shop-1"}}}}
+		if c.failure != "" {
+			in.Snapshot.Members[1].Failure = &galera.Failure{Reason: c.failure}
+		}
 		m.see(types.NamespacedName{Namespace: "demo", Name: name}, in, v1alpha1.GaleraClusterStatus{AtRest: c.status})
 	}
 	want := `# HELP galera_operator_encryption_at_rest_required Whether the spec asks for encryption at rest.
 # TYPE galera_operator_encryption_at_rest_required gauge
 galera_operator_encryption_at_rest_required{cluster="asked",namespace="demo"} 1
+galera_operator_encryption_at_rest_required{cluster="failing",namespace="demo"} 1
 galera_operator_encryption_at_rest_required{cluster="gone",namespace="demo"} 1
 galera_operator_encryption_at_rest_required{cluster="good",namespace="demo"} 1
+galera_operator_encryption_at_rest_required{cluster="missing",namespace="demo"} 1
+galera_operator_encryption_at_rest_required{cluster="new",namespace="demo"} 1
 galera_operator_encryption_at_rest_required{cluster="others",namespace="demo"} 0
 galera_operator_encryption_at_rest_required{cluster="plain",namespace="demo"} 0
+galera_operator_encryption_at_rest_required{cluster="refused",namespace="demo"} 1
 galera_operator_encryption_at_rest_required{cluster="truncated",namespace="demo"} 0
 galera_operator_encryption_at_rest_required{cluster="unread",namespace="demo"} 1
-# HELP galera_operator_encryption_keys_usable Whether the Secret has the keys that the nodes need, with the same bytes; no series where they need none.
+galera_operator_encryption_at_rest_required{cluster="volume",namespace="demo"} 0
+galera_operator_encryption_at_rest_required{cluster="volumes",namespace="demo"} 1
+# HELP galera_operator_encryption_keys_usable Whether the Secret has the keys that the nodes need, with the same bytes, and each node can read its data with those that it has; no series where none are needed.
 # TYPE galera_operator_encryption_keys_usable gauge
+galera_operator_encryption_keys_usable{cluster="failing",namespace="demo"} 1
 galera_operator_encryption_keys_usable{cluster="gone",namespace="demo"} 0
 galera_operator_encryption_keys_usable{cluster="good",namespace="demo"} 1
+galera_operator_encryption_keys_usable{cluster="missing",namespace="demo"} 0
 galera_operator_encryption_keys_usable{cluster="others",namespace="demo"} 0
+galera_operator_encryption_keys_usable{cluster="refused",namespace="demo"} 0
 galera_operator_encryption_keys_usable{cluster="truncated",namespace="demo"} 0
+galera_operator_encryption_keys_usable{cluster="volume",namespace="demo"} 0
+galera_operator_encryption_keys_usable{cluster="volumes",namespace="demo"} 0
 `
 	if err := testutil.CollectAndCompare(m, strings.NewReader(want),
 		"galera_operator_encryption_at_rest_required", "galera_operator_encryption_keys_usable"); err != nil {
