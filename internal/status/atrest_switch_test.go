@@ -140,6 +140,29 @@ func TestNextAtRest(t *testing.T) {
 	}
 }
 
+// TestAlgorithmIsRecorded: what the data are encrypted with is what the spec asks for, or MariaDB's own preference; after
+// a lost status it is what was published.
+func TestAlgorithmIsRecorded(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, published, want string
+	}{
+		"the default":            {"", "", "AES_CTR"},
+		"asked for":              {"AES_CBC", "", "AES_CBC"},
+		"published before":       {"", "AES_CBC", "AES_CBC"},
+		"published, and another": {"AES_CTR", "AES_CBC", "AES_CBC"},
+	} {
+		in := healthy()
+		in.Facts.Cluster.Spec.Encryption = &v1alpha1.EncryptionSpec{AtRest: v1alpha1.AtRestSpec{Algorithm: c.asked}}
+		in.Facts.Keys = &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": "a"}}
+		if c.published != "" {
+			in.Config.AtRest = &agentapi.AtRest{Algorithm: c.published}
+		}
+		if got := nextAtRest(in, v1alpha1.AtRestStatus{}); got.Algorithm != c.want {
+			t.Errorf("%s: %q, want %q", name, got.Algorithm, c.want)
+		}
+	}
+}
+
 // TestRefusedSecretIsNotRecorded: after a mistyped Secret, the one with the keys is found again without the spec.
 func TestRefusedSecretIsNotRecorded(t *testing.T) {
 	for _, refused := range []*validate.Problem{nil, {Reason: v1alpha1.ReasonKeysMissing, Blocked: true}} {

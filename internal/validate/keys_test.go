@@ -29,6 +29,18 @@ func TestKeys(t *testing.T) {
 	started.Status.ClusterUUID = "5b3f"
 	restored := cluster()
 	restored.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Backup: &v1alpha1.LocalName{Name: "nightly"}}
+	decrypting := cluster("a")
+	decrypting.Spec.Encryption, decrypting.Status.AtRest.State = nil, v1alpha1.AtRestDecrypting
+	forgotten := started.DeepCopy()
+	forgotten.Spec.Encryption = nil
+	withKeys, withoutKeys := &appsv1.StatefulSet{}, &appsv1.StatefulSet{}
+	withKeys.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "keys", VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{SecretName: "mine"}}}}
+	asking := func(algorithm, recorded, state string) *v1alpha1.GaleraCluster {
+		c := cluster("a")
+		c.Spec.Encryption.AtRest.Algorithm, c.Status.AtRest.Algorithm, c.Status.AtRest.State = algorithm, recorded, state
+		return c
+	}
 	claims := map[string]*corev1.PersistentVolumeClaim{"data-shop-0": {}}
 	have := func(fingerprint string) *observe.Keys {
 		return &observe.Keys{Exists: true, Fingerprints: map[string]string{"1": fingerprint}}
@@ -65,6 +77,26 @@ func TestKeys(t *testing.T) {
 			Fingerprints: map[string]string{"2": "a"}}}, v1alpha1.ReasonKeysRefused, true, false},
 		"truncated": {observe.Facts{Cluster: cluster("a"), Keys: &observe.Keys{Exists: true, Problem: "it is truncated"}},
 			v1alpha1.ReasonKeysRefused, true, false},
+		"truncated, and none recorded": {observe.Facts{Cluster: cluster(), Keys: &observe.Keys{Exists: true,
+			Problem: "it is truncated"}}, v1alpha1.ReasonKeysRefused, true, false},
+		"deleted, while the nodes decrypt": {observe.Facts{Cluster: decrypting, Keys: &observe.Keys{}},
+			v1alpha1.ReasonKeysMissing, true, false},
+		"deleted, and the status was lost": {observe.Facts{Cluster: forgotten, Keys: &observe.Keys{},
+			StatefulSet: withKeys}, v1alpha1.ReasonKeysMissing, true, false},
+		"another algorithm": {observe.Facts{Cluster: asking("AES_CBC", "AES_CTR", v1alpha1.AtRestOn), Keys: have("a")},
+			v1alpha1.ReasonKeysRefused, true, false},
+		"another algorithm, keys not read": {observe.Facts{Cluster: asking("AES_CBC", "AES_CTR", v1alpha1.AtRestOn)},
+			v1alpha1.ReasonKeysRefused, true, false},
+		"the same algorithm": {observe.Facts{Cluster: asking("AES_CTR", "AES_CTR", v1alpha1.AtRestOn), Keys: have("a")}, "",
+			false, false},
+		"another algorithm, after Off": {observe.Facts{Cluster: asking("AES_CBC", "AES_CTR", v1alpha1.AtRestOff),
+			Keys: have("a")}, v1alpha1.ReasonKeysPending, false, false},
+		"missing, with a configuration": {observe.Facts{Cluster: cluster(), Keys: &observe.Keys{},
+			Config: &corev1.ConfigMap{}}, v1alpha1.ReasonKeysMissing, true, false},
+		"running in clear": {observe.Facts{Cluster: started, Keys: &observe.Keys{}, StatefulSet: withoutKeys},
+			v1alpha1.ReasonKeysPending, false, true},
+		"missing, and the pods have keys": {observe.Facts{Cluster: started, Keys: &observe.Keys{}, StatefulSet: withKeys},
+			v1alpha1.ReasonKeysMissing, true, false},
 	} {
 		got := validate.Keys(c.f)
 		reason, blocked := "", false
