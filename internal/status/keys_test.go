@@ -28,6 +28,17 @@ func TestKeysAdvice(t *testing.T) {
 		"the others serve": {func(*Input) {}, "an empty volume", "delete this GaleraCluster", true},
 		"a history, and none serves": {func(in *Input) { alone(in); in.Facts.Cluster.Status.ClusterUUID = "5b3f" },
 			"into the Secret", "delete", false},
+		"a history, and no keys": {func(in *Input) { alone(in); in.Facts.Cluster.Status.ClusterUUID = "5b3f" },
+			", and then set spec.encryption.atRest", "delete", false},
+		"a history, and keys asked for": {func(in *Input) {
+			alone(in)
+			in.Facts.Cluster.Status.ClusterUUID, in.Facts.Cluster.Spec.Encryption = "5b3f", &v1alpha1.EncryptionSpec{}
+		}, "into the Secret", "spec.encryption", false},
+		"a history, and the nodes decrypt": {func(in *Input) {
+			alone(in)
+			in.Facts.Cluster.Status.ClusterUUID = "5b3f"
+			in.Facts.Cluster.Status.AtRest = &v1alpha1.AtRestStatus{State: v1alpha1.AtRestDecrypting}
+		}, "into the Secret", "spec.encryption", false},
 		"created anew": {alone, "To use these data, delete this GaleraCluster, create the Secret", "whenDeleted", false},
 		"created anew, and claims go with it": {func(in *Input) {
 			alone(in)
