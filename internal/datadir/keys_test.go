@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"encoding/base64"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,7 +18,7 @@ const (
 )
 
 // TestPasswordOfTheKeysIsReplaced: keys that are encrypted with another password are the same keys, and mariadbd's copy
-// is replaced. One of the two files alone is refused, and replaces nothing.
+// is replaced, which its user alone can read. One of the two files alone is refused, and replaces nothing.
 func TestPasswordOfTheKeysIsReplaced(t *testing.T) {
 	p := platform.Places{Keys: t.TempDir(), Run: t.TempDir()}
 	mount := func(sealed, password string) {
@@ -47,6 +48,12 @@ func TestPasswordOfTheKeysIsReplaced(t *testing.T) {
 	}
 	if err := InstallKeys(p, wanted); err != nil {
 		t.Fatal(err)
+	}
+	for path, want := range map[string]fs.FileMode{p.KeyFiles(): fs.ModeDir | 0o700,
+		filepath.Join(p.KeyFiles(), atrest.KeyFile): 0o400, filepath.Join(p.KeyFiles(), atrest.PasswordFile): 0o400} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v, want %s", path, info.Mode(), err, want)
+		}
 	}
 	mount(sealedOnce, passwordTwice)
 	if err := InstallKeys(p, wanted); err == nil || own() != passwordOnce+"\n" {
