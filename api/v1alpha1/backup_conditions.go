@@ -97,6 +97,8 @@ const (
 	LabelArchiveOf = "galera-operator.io/archive-of"
 	// LabelRestore names the GaleraRestore an object belongs to.
 	LabelRestore = "galera-operator.io/restore"
+	// LabelRestoreTarget names the GaleraDatabase of the new database that the Job of a GaleraRestore loads into.
+	LabelRestoreTarget = "galera-operator.io/restore-target"
 	// LabelMember names the node a restore's Job is for.
 	LabelMember = "galera-operator.io/member"
 )

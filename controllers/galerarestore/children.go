@@ -1,9 +1,6 @@
 package galerarestore
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,21 +18,10 @@ func children(o *v1alpha1.GaleraRestore) []client.Object {
 	out := []client.Object{&v1alpha1.GaleraDatabase{ObjectMeta: owned(o, o.Name+"-restore"),
 		Spec: v1alpha1.GaleraDatabaseSpec{ClusterRef: to, Name: through(o), DeletionPolicy: v1alpha1.AccountDelete}}}
 	if d := o.Spec.Database; d != nil {
-		out = append(out, &v1alpha1.GaleraDatabase{ObjectMeta: owned(o, targetName(o)),
+		out = append(out, &v1alpha1.GaleraDatabase{ObjectMeta: owned(o, job.TargetName(o)),
 			Spec: v1alpha1.GaleraDatabaseSpec{ClusterRef: to, Name: string(d.As), DeletionPolicy: v1alpha1.AccountRetain}})
 	}
 	return append(out, user(o))
-}
-
-// targetName is the name of the GaleraDatabase of the new database, "" without one. It is the same for every restore
-// into a database of this name: a restore that failed leaves the empty database with the mark of its GaleraDatabase,
-// which one of the same name takes over.
-func targetName(o *v1alpha1.GaleraRestore) string {
-	if o.Spec.Database == nil {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(o.Spec.Database.As))
-	return o.Spec.ClusterRef.Name + "-restored-" + hex.EncodeToString(sum[:6])
 }
 
 // user is the account. RENAME TABLE needs ALTER and DROP on the old name, and CREATE and INSERT on the new one.

@@ -41,6 +41,7 @@ import (
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackups;galerabackupstores;galeraclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=galera-operator.io,resources=galerausers;galeradatabases,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 
 // Reconciler brings one GaleraRestore a step further, every time it is asked.
 type Reconciler struct {
@@ -126,14 +127,13 @@ func (r *Reconciler) observe(ctx context.Context, o *v1alpha1.GaleraRestore) (lo
 			return f, err
 		}
 	}
-	if o.Status.Phase == v1alpha1.RestoreLoading {
-		if err := r.access(ctx, &f); err != nil {
+	if o.Status.Attempts > 0 {
+		if f.Job, err = outcome.Of(ctx, r.Client, o, job.LoadName(o), f.Now); err != nil {
 			return f, err
 		}
 	}
-	if o.Status.Attempts > 0 {
-		f.Job, err = outcome.Of(ctx, r.Client, o, job.LoadName(o), f.Now)
-		return f, err
+	if o.Status.Phase == v1alpha1.RestoreLoading {
+		return f, r.access(ctx, &f)
 	}
 	return f, nil
 }
@@ -157,6 +157,9 @@ func (r *Reconciler) source(ctx context.Context, f *loading.Facts) (err error) {
 
 // access reports what the account and the databases lack.
 func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
+	if err := r.predecessors(ctx, f); err != nil || f.Access.Reason != "" {
+		return err
+	}
 	for _, want := range children(f.Restore) {
 		have := want.DeepCopyObject().(client.Object)
 		err := r.Get(ctx, client.ObjectKeyFromObject(want), have)
@@ -183,7 +186,7 @@ func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
 				Message: "waiting for the account of the load"}
 			return nil
 		case c.Status != metav1.ConditionTrue:
-			f.Taken = want.GetName() == targetName(f.Restore) &&
+			f.Taken = want.GetName() == job.TargetName(f.Restore) &&
 				(c.Reason == v1alpha1.ReasonExistsAlready || c.Reason == v1alpha1.ReasonOwnedByAnother)
 			f.Stuck = lasting(c.Reason)
 			f.Access = restoration.Problem{Reason: v1alpha1.ReasonAccessPreparing,
@@ -191,6 +194,27 @@ func (r *Reconciler) access(ctx context.Context, f *loading.Facts) error {
 			return nil
 		}
 	}
+	return nil
+}
+
+// predecessors finds what earlier restores into the same database still have at work, past the cache: a Job that the
+// garbage collector removes goes before its pod, which may be about to give tables their names.
+func (r *Reconciler) predecessors(ctx context.Context, f *loading.Facts) error {
+	target := job.TargetName(f.Restore)
+	if target == "" || f.Job.Exists {
+		return nil
+	}
+	var jobs batchv1.JobList
+	var pods corev1.PodList
+	into := client.MatchingLabels{v1alpha1.LabelRestoreTarget: target}
+	// The Jobs first: a pod that is not seen yet has a Job that is.
+	if err := r.Live.List(ctx, &jobs, client.InNamespace(f.Restore.Namespace), into); err != nil {
+		return err
+	}
+	if err := r.Live.List(ctx, &pods, client.InNamespace(f.Restore.Namespace), into); err != nil {
+		return err
+	}
+	f.Access, f.Stuck = loading.Predecessor(f.Restore, jobs.Items, pods.Items, f.Now)
 	return nil
 }
 
@@ -295,7 +319,7 @@ func (r *Reconciler) tidyJobs(ctx context.Context, o *v1alpha1.GaleraRestore, bu
 	for i := range all.Items {
 		if j := &all.Items[i]; j.Name != but && j.DeletionTimestamp == nil {
 			errs = append(errs, ownership.Remove(ctx, r.Client, r.Live, o.UID, j,
-				client.PropagationPolicy(metav1.DeletePropagationBackground)))
+				client.PropagationPolicy(metav1.DeletePropagationForeground))) // it stays to be seen until its pods are gone
 		}
 	}
 	return errors.Join(errs...)

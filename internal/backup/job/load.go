@@ -1,6 +1,8 @@
 package job
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -31,8 +33,11 @@ func FindFor(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, s *v1alpha1.G
 // binding is the Secret with the account for that.
 func Load(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Load,
 	binding string, ro resources.Options, o Options) (*batchv1.Job, error) {
-	all := task.Task{Load: &t}
-	j, err := render(ofRestore(r, s), c, s, all, longSeconds, o,
+	all, meta := task.Task{Load: &t}, ofRestore(r, s)
+	if target := TargetName(r); target != "" {
+		meta.Labels[v1alpha1.LabelRestoreTarget] = target
+	}
+	j, err := render(meta, c, s, all, longSeconds, o,
 		func(p *corev1.PodSpec) { addKeys(p, r.Spec.From.IdentitySecretRef) })
 	if err != nil {
 		return nil, err
@@ -51,6 +56,17 @@ func Load(r *v1alpha1.GaleraRestore, c *v1alpha1.GaleraCluster, s *v1alpha1.Gale
 // LoadName is the name of the Job of a GaleraRestore that was begun last.
 func LoadName(r *v1alpha1.GaleraRestore) string {
 	return r.Name + "-load-" + strconv.Itoa(int(r.Status.Attempts))
+}
+
+// TargetName is the name of the GaleraDatabase of the new database, "" without one. It is the same for every restore
+// into a database of this name: a restore that failed leaves the empty database with the mark of its GaleraDatabase,
+// which one of the same name takes over.
+func TargetName(r *v1alpha1.GaleraRestore) string {
+	if r.Spec.Database == nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.Spec.Database.As))
+	return r.Spec.ClusterRef.Name + "-restored-" + hex.EncodeToString(sum[:6])
 }
 
 func ofRestore(r *v1alpha1.GaleraRestore, s *v1alpha1.GaleraBackupStore) metav1.ObjectMeta {

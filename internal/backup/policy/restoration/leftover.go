@@ -27,15 +27,15 @@ func Leftover(c *v1alpha1.GaleraCluster, all []batchv1.Job) (remove []*batchv1.J
 			continue
 		}
 		remove = append(remove, j)
-		if !ended(j) {
+		if !Ended(j) {
 			busy[member] = true
 		}
 	}
 	return remove, busy
 }
 
-// ended reports whether no pod of a Job runs any more.
-func ended(j *batchv1.Job) bool {
+// Ended reports whether no pod of a Job runs any more.
+func Ended(j *batchv1.Job) bool {
 	return slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
 	})
