@@ -6,12 +6,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
 // TestNumbers: a node that was started after a transaction with sql_log_bin=0 numbers transactions differently than the
@@ -27,7 +30,11 @@ func TestNumbers(t *testing.T) {
 	s.form()
 	s.node(0).mustSQL("CREATE TABLE app.numbers (id INT AUTO_INCREMENT PRIMARY KEY); INSERT INTO app.numbers VALUES ()")
 	s.node(0).mustSQL("SET sql_log_bin = 0; INSERT INTO app.numbers VALUES ()")
+	logged := s.logged()
 	s.bootstrapAgain(s.node(0))
+	if after := s.logged(); !slices.Equal(after, logged) {
+		t.Errorf("all nodes were started again, and have logged since %v instead of %v", after, logged)
+	}
 	if n := s.numbered("INSERT INTO app.numbers VALUES ()"); n[0]+1 != n[1] || n[1] != n[2] {
 		t.Fatalf("the numbers of one transaction are %v", n)
 	}
@@ -54,6 +61,45 @@ func TestNumbers(t *testing.T) {
 	}
 	if again, err := s.align(a); err != nil || again.Number != 0 {
 		t.Errorf("for what was seen before: %+v, %v", again, err)
+	}
+	s.ownLog()
+}
+
+// logged is since which position each node has written a binary log of its own.
+func (s *scenario) logged() (out []galera.Position) {
+	s.Helper()
+	for _, n := range s.world.nodes {
+		r := n.until("known to log", 30*time.Second, func(r agentapi.Report) bool { return r.LoggedSince.Known() })
+		out = append(out, r.LoggedSince)
+	}
+	return out
+}
+
+// ownLog: after an SST the binary log of a node counts as its own from there on, and that of no other one.
+func (s *scenario) ownLog() {
+	s.Helper()
+	before := s.logged()
+	s.node(0).mustSQL("SET sql_log_bin = 0; INSERT INTO app.numbers VALUES ()")
+	at := s.node(2).until("at all that was written", 30*time.Second, synced(3)).Position
+	s.node(2).stop(true)
+	check(s.T, os.RemoveAll(filepath.Join(s.node(2).base, "volume", "data"))) // what the agent has noted stays
+	s.node(2).start()
+	r, _ := s.followJoin(s.node(2), 90*time.Second, func(r agentapi.Report) {
+		if r.LoggedSince.Known() && r.LoggedSince.Seqno < at.Seqno {
+			s.Errorf("in an SST: %+v", r.LoggedSince)
+		}
+	})
+	after := s.logged()
+	if r.Join.Kind != agentapi.JoinSST || !slices.Equal(after[:2], before[:2]) || after[2].UUID != s.uuid ||
+		after[2].Seqno < at.Seqno {
+		s.Errorf("after an SST (%s) at %s the nodes have logged since %v, and before it since %v", r.Join.Kind, at, after,
+			before)
+	}
+	s.node(2).stop(true)
+	s.node(2).start()
+	s.all(90 * time.Second)
+	if again := s.logged(); !slices.Equal(again, after) {
+		s.Errorf("node 2 was started again, and the nodes have logged since %v instead of %v", again, after)
 	}
 }
 

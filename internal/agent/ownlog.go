@@ -16,6 +16,7 @@ import (
 type ownLog struct {
 	loop    eventloop.Loop
 	markers datadir.Markers
+	node    string // the namespace and the name
 	volume  *datadir.Volume
 	run     *process.Supervisor
 	config  *config.Manager
@@ -26,8 +27,8 @@ type ownLog struct {
 }
 
 func newOwnLog(a *agent, loop eventloop.Loop) ownLog {
-	return ownLog{loop: loop, markers: datadir.Markers{Dir: a.Places.State}, volume: &a.volume, run: &a.run,
-		config: &a.config}
+	return ownLog{loop: loop, markers: datadir.Markers{Dir: a.Places.State}, node: a.Namespace + "/" + a.Name,
+		volume: &a.volume, run: &a.run, config: &a.config}
 }
 
 // began is called for a new run.
@@ -44,11 +45,11 @@ func (r *ownLog) check(now time.Time) {
 	proc, here := r.run.Proc, r.run.Position
 	var since galera.Position
 	r.volume.Do(func() error {
-		if since = r.markers.LoggedSince(); since.UUID == here.UUID && since.Known() && since.Seqno <= here.Seqno {
+		if since = r.markers.LoggedSince(r.node); since.UUID == here.UUID && since.Known() && since.Seqno <= here.Seqno {
 			return nil
 		}
 		since = here
-		return r.markers.SetLoggedSince(here)
+		return r.markers.SetLoggedSince(r.node, here)
 	}, func(err error) {
 		r.busy = false
 		switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -49,7 +50,34 @@ func TestOwnLog(t *testing.T) {
 	}
 	check("after a full copy", logs, agenttest.UUID, 300, 300)
 	check("in another history", logs, "6f9619ff-8b86-d011-b42d-00cf4fc964fe", 500, 500)
+	a.logged.node = "demo/another" // its volume is a copy of this one
+	check("on another node", logs, "6f9619ff-8b86-d011-b42d-00cf4fc964fe", 600, 600)
 	check("without a binary log", config.Output{}, agenttest.UUID, 400, 0)
+}
+
+// TestOwnLogOfTheServerBefore: a slow volume answers when another server runs, which may have data of before.
+func TestOwnLogOfTheServerBefore(t *testing.T) {
+	a := fresh(t)
+	a.volume.Open(a.Places, a.queue.Post, datadir.NewVolumeWatch(func() error { return nil }, time.Now))
+	serve := func(at int64) {
+		a.run.Proc = agenttest.Server(t)
+		a.config.Started(a.run.Proc.PID, config.Run{Output: config.Output{WritesBinlog: true}})
+		a.run.Status = &agentapi.Server{Component: galera.ComponentPrimary, State: galera.NodeSynced, Ready: true,
+			ClusterUUID: agenttest.UUID}
+		a.run.Served, a.run.Position = true, agenttest.At(at)
+		a.logged.began()
+	}
+	serve(100)
+	a.logged.check(time.Now())
+	serve(90)
+	agenttest.Next(t, a.queue)
+	if a.logged.since.Known() {
+		t.Errorf("of the server before: %s", a.logged.since)
+	}
+	a.logged.check(time.Now())
+	if agenttest.Next(t, a.queue); a.logged.since.Seqno != 90 {
+		t.Errorf("of this server: %s", a.logged.since)
+	}
 }
 
 // TestStartWithoutBinlog: a server that is started without a binary log ends what is known of it, before it begins.
@@ -67,12 +95,12 @@ func TestStartWithoutBinlog(t *testing.T) {
 		a.config.Output = config.Build(config.Input{Config: *a.config.Node, Name: a.Name, Address: a.Address,
 			Places: a.Places})
 		a.exam.Found = process.Found{Data: galera.DataPresent, Position: agenttest.At(7)}
-		if err := a.markers().SetLoggedSince(agenttest.At(7)); err != nil {
+		if err := a.markers().SetLoggedSince(a.logged.node, agenttest.At(7)); err != nil {
 			t.Fatal(err)
 		}
 		a.start.ToJoin(lifecycle.JoinDecision{})
 		agenttest.Next(t, a.queue) // started
-		if got := a.markers().LoggedSince(); got.Seqno != want {
+		if got := a.markers().LoggedSince(a.logged.node); got.Seqno != want {
 			t.Errorf("log_slave_updates=%s: %s", all, got)
 		}
 	}

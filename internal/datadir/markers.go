@@ -119,19 +119,27 @@ func (m Markers) SetSettings(settings map[string]string) error {
 	return WriteFile(filepath.Join(m.Dir, settingsFile), data, 0o600)
 }
 
-// LoggedSince returns since where the node has written a binary log of its own, not known when that is not noted or the
-// note cannot be read.
-func (m Markers) LoggedSince() (p galera.Position) {
+// loggedNote is what loggedFile has.
+type loggedNote struct {
+	// Node is the namespace and the name of the node that has written it: a volume may be a copy of another member's.
+	Node  string          `json:"node"`
+	Since galera.Position `json:"since"`
+}
+
+// LoggedSince returns since where a node, by its namespace and name, has written a binary log of its own, not known when
+// that is not noted, another node has noted it, or the note cannot be read.
+func (m Markers) LoggedSince(node string) galera.Position {
 	data, err := os.ReadFile(filepath.Join(m.Dir, loggedFile))
-	if err != nil || json.Unmarshal(data, &p) != nil {
+	var note loggedNote
+	if err != nil || json.Unmarshal(data, &note) != nil || note.Node != node {
 		return galera.Position{}
 	}
-	return p
+	return note.Since
 }
 
 // SetLoggedSince notes it.
-func (m Markers) SetLoggedSince(p galera.Position) error {
-	data, err := json.Marshal(p)
+func (m Markers) SetLoggedSince(node string, p galera.Position) error {
+	data, err := json.Marshal(loggedNote{Node: node, Since: p})
 	if err != nil {
 		return err
 	}
