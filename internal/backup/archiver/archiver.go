@@ -59,6 +59,7 @@ type archiver struct {
 	stored  time.Time         // when the store was reported that
 	known   time.Time         // when at was the end of the archive
 	view    string            // in which nodes had committed nothing after at, "" when it is not known
+	held    int64             // the seqno up to which the archive has all, 0 when it is not known
 	from    string            // the node that has given the last transaction of at, "" when it is not known
 }
 
@@ -159,7 +160,8 @@ func (a *archiver) session(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.at, a.loaded, a.view, a.from, a.through = at, true, "", "", binlog.Later(at.Through, idle)
+		a.at, a.loaded, a.view, a.from, a.through = at, true, "", "", binlog.Later(at.Through, idle.Time)
+		a.held = max(at.held(), idle.Held)
 		a.reports.archived(at)
 		say("the archive ends at %s, in the segment %d", at.Last, at.Number)
 	}
@@ -229,7 +231,7 @@ func (a *archiver) goOn(ctx context.Context, node source, all around) error {
 		if err != nil {
 			return err
 		}
-		a.through = binlog.Later(a.through, idle)
+		a.through, a.held = binlog.Later(a.through, idle.Time), max(a.held, idle.Held)
 		h := binlog.Head{Continues: true, Why: "the history goes on in another line", Lines: v.Lines, Last: a.at.Last,
 			BeforeLast: a.at.BeforeLast, LastSum: a.at.LastSum,
 			Seqno: a.at.Seqno, LastTime: a.at.LastTime, Through: a.through}
@@ -297,7 +299,7 @@ func (a *archiver) followFrom(ctx context.Context, n source, all around, now pos
 	defer cancel()
 	defer a.reports.numbered(nil)
 	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast,
-		sum: a.at.LastSum, sure: a.from == n.name(), verify: from != a.at.Last, numbers: newNumbers(n, all.synced)}
+		sum: a.at.LastSum, now: now.seqno, sure: a.from == n.name(), verify: from != a.at.Last, numbers: newNumbers(n, all.synced)}
 	defer r.drop()
 	say("following %s from %s", n.name(), from)
 	err = r.read(ctx)
@@ -319,6 +321,15 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 		return once{errors.New("the end of the archive is looked for again")}
 	}
 	h.Number, h.Format, h.Before, h.Session = a.at.Number+1, binlog.FormatVersion, a.at.Checksum, a.task.Session
+	switch {
+	case h.Begins:
+		h.Held = h.Seqno
+	case h.Continues:
+		h.Held = a.held
+		for _, l := range h.Lines[len(a.at.Lines):] {
+			h.Held = min(h.Held, l.Start)
+		}
+	}
 	if !h.Begins {
 		h.Previous, h.PreviousSeqno = a.at.Last, a.at.Seqno
 		h.Chain, h.Foreign, h.From = a.at.Chain, a.at.Foreign, a.at.From
@@ -335,7 +346,7 @@ func (a *archiver) upload(ctx context.Context, h binlog.Head, s *spool) error {
 		return err
 	}
 	a.known = time.Now()
-	a.at, a.stored, a.through = place{h}, time.Now(), binlog.Later(a.through, h.Through)
+	a.at, a.stored, a.through, a.held = place{h}, time.Now(), binlog.Later(a.through, h.Through), h.Held
 	// they were about the place before
 	a.refused, a.since, a.prefer, a.unsure, a.foreign = map[string]string{}, time.Time{}, "", unsure{}, foreign{}
 	a.reports.archived(a.at)

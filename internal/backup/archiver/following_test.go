@@ -65,7 +65,7 @@ func (f *following) take() (binlog.Event, chan struct{}, error) {
 			return nil, nil, refusal{errors.New("it has no such transaction")}
 		}
 	}
-	file := f.file
+	file := f.server.file
 	if f.next < len(f.log) {
 		file = f.log[f.next].file
 	}

@@ -14,68 +14,93 @@ import (
 
 // explain asks all nodes about numbers that are missing here.
 func (r *reader) explain(ctx context.Context, next binlog.GTID) error {
-	if r.unsure.after != r.last {
-		r.unsure = unsure{r.last, time.Now()}
-	}
-	own := policy.Asked{Node: r.node.name(), Answer: policy.Purged}
+	own := policy.Asked{Answer: policy.Purged}
 	if r.near {
 		own.Answer = policy.Lacks
 	}
-	asked := []policy.Asked{own}
-	for _, other := range r.all.synced {
-		if other.name() == r.node.name() {
-			continue
-		}
-		a := lacks(ctx, other, r.before, known{GTID: r.last, sum: r.sum}, known{GTID: next})
+	asked, waited := r.ask(ctx, own, known{GTID: next})
+	for i, a := range asked {
 		if why := r.refused[a.Node]; why != "" && a.Answer == policy.Has {
-			a.Answer, a.Why = policy.HasAndRefused, why
+			asked[i].Answer, asked[i].Why = policy.HasAndRefused, why
 		}
-		asked = append(asked, a)
 	}
-	for name, why := range r.all.away {
-		asked = append(asked, policy.Asked{Node: name, Answer: policy.Unknown, Why: why})
-	}
-	slices.SortFunc(asked, func(a, b policy.Asked) int { return strings.Compare(a.Node, b.Node) })
-	v := policy.JudgeHole(r.last, next, asked, time.Since(r.unsure.since) >= refusedTime)
-	switch v.Act {
-	case policy.Follow:
+	v := policy.JudgeHole(r.last, next, asked, waited)
+	if v.Act == policy.Follow {
 		r.hole = &binlog.Hole{After: r.last, Next: next, Why: v.Why}
 		return nil
-	case policy.Refuse:
-		if r.prefer = v.Prefer; v.Prefer != "" {
-			return once{fmt.Errorf("%s: %s", r.node.name(), v.Why)}
-		}
-		return refusal{errors.New(v.Why)}
-	case policy.Begin:
-		return gap{errors.New(v.Why)}
 	}
-	return errors.New(v.Why)
+	if v.Act == policy.Refuse && v.Prefer != "" {
+		r.prefer = v.Prefer
+		return once{fmt.Errorf("%s: %s", r.node.name(), v.Why)}
+	}
+	return failed(v)
 }
 
 // isNext asks the other nodes whether a transaction is the next one there, too. It is the first one that
 // was read after a server's start, and the view has changed.
 func (r *reader) isNext(ctx context.Context, t binlog.Transaction) error {
+	asked, waited := r.ask(ctx, policy.Asked{Answer: policy.Lacks}, known{GTID: t.GTID, sum: t.Sum})
+	return failed(policy.JudgeNext(r.last, t.GTID, asked, waited))
+}
+
+// complete reports whether nothing but what was read was committed until the node was asked: Galera's seqno shows that,
+// or two nodes by binary logs of their own.
+func (r *reader) complete(ctx context.Context) (bool, error) {
+	switch {
+	case r.verify: // the last one is not compared yet
+		return false, nil
+	case r.ended, r.now > 0 && r.now <= r.upTo():
+		return true, nil
+	case !r.idle:
+		return false, nil
+	case r.near && (r.logged > 0 && r.logged <= r.upTo() || len(r.all.synced)+len(r.all.away) == 1):
+		return true, nil
+	}
+	var err error
+	r.ended, err = r.isLast(ctx)
+	return r.ended, err
+}
+
+// isLast asks the other nodes whether nothing follows the last transaction there either.
+func (r *reader) isLast(ctx context.Context) (bool, error) {
+	asked, waited := r.ask(ctx, policy.Asked{Answer: policy.Lacks, Near: r.near}, known{})
+	v := policy.JudgeLast(r.last, asked, waited)
+	if v.Prefer != "" { // it is read first
+		return false, nil
+	}
+	return v.Act == policy.Follow, failed(v)
+}
+
+// ask asks all nodes about what follows the last transaction. own is what the followed one shows, and waited reports
+// whether those that are away were waited for.
+func (r *reader) ask(ctx context.Context, own policy.Asked, next known) (asked []policy.Asked, waited bool) {
 	if r.unsure.after != r.last {
 		r.unsure = unsure{r.last, time.Now()}
 	}
-	last := known{r.last, r.sum, r.seqno}
-	if last.seqno == 0 { // a statement that changes tables does not name it: it is that of the archive, or later
-		last.seqno = r.at.Seqno
-	}
-	own := r.at0.shows(policy.Asked{Node: r.node.name(), Answer: policy.Lacks}, last)
-	// Whether last is its transaction of that number is compared with others, and of one node there is no other one.
-	own.Own = own.Own && (r.sure || len(r.all.synced)+len(r.all.away) == 1)
-	asked := []policy.Asked{own}
+	last := known{r.last, r.sum, r.upTo()}
+	own.Node = r.node.name()
+	own = r.at0.shows(own, last)
+	// Whether last is its transaction of that number is compared with others, and of one node there is no other one. A
+	// server that has written it, and was not started since, has its own binary log since then.
+	own.Own = own.Near || own.Own && (r.sure || len(r.all.synced)+len(r.all.away) == 1)
+	asked = []policy.Asked{own}
 	for _, other := range r.all.synced {
 		if other.name() != r.node.name() {
-			asked = append(asked, lacks(ctx, other, r.before, last, known{GTID: t.GTID, sum: t.Sum}))
+			asked = append(asked, lacks(ctx, other, r.before, last, next))
 		}
 	}
 	for name, why := range r.all.away {
 		asked = append(asked, policy.Asked{Node: name, Answer: policy.Unknown, Why: why})
 	}
 	slices.SortFunc(asked, func(a, b policy.Asked) int { return strings.Compare(a.Node, b.Node) })
-	v := policy.JudgeNext(r.last, t.GTID, asked, time.Since(r.unsure.since) >= refusedTime)
+	return asked, time.Since(r.unsure.since) >= refusedTime
+}
+
+// upTo is a seqno up to which everything was archived, or read. A statement that changes tables does not name its own.
+func (r *reader) upTo() int64 { return max(r.held, r.seqno, r.seqnos.last) }
+
+// failed is why a reader does not go on, nil when it does.
+func failed(v policy.HoleAnswer) error {
 	switch v.Act {
 	case policy.Follow:
 		return nil

@@ -34,8 +34,12 @@ type reader struct {
 	open   *spool
 
 	numbers *numbers
-	alone   error       // why no other node confirms what this one has
-	alike   bool        // the one that confirms it was compared, or there is no other one
+	alone   error // why no other node confirms what this one has
+	alike   bool  // the one that confirms it was compared, or there is no other one
+	logged  int64 // since when that one has a binary log of its own, 0 when it is not known
+	ended   bool  // nothing followed last when this node began to be followed
+	now     int64 // the node's seqno at the last question, and past at the one before that
+	past    int64
 	idle    bool        // the node gives nothing now
 	mark    binlog.GTID // what the node had committed at asked
 	asked   time.Time
@@ -99,6 +103,7 @@ func (r *reader) tick(ctx context.Context) error {
 		if err := r.still(at); err != nil {
 			return err
 		}
+		r.past, r.now = r.now, at.seqno
 		if r.mark, r.alone = r.confirmed(ctx, at.last); r.alone == nil {
 			r.asked = now
 		} else {
@@ -126,8 +131,15 @@ func (r *reader) tick(ctx context.Context) error {
 		}
 		return nil
 	}
+	ended, err := r.complete(ctx)
+	if err != nil || !ended && !r.idle { // it may not have read yet that the server was started
+		return err
+	}
 	through := r.asked
 	r.asked, r.next = time.Time{}, through.Add(time.Duration(r.task.IntervalSeconds)*time.Second)
+	if !ended {
+		through = time.Time{}
+	}
 	return r.flush(ctx, through.UTC())
 }
 
@@ -171,19 +183,29 @@ func (r *reader) take(ctx context.Context, e binlog.Event) error {
 // the binary log here. Of a cluster of one node there is no other one to ask.
 func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, error) {
 	var errs []string
+	found := false
 	for _, other := range r.all.synced {
 		if other.name() == r.node.name() {
 			continue
 		}
 		at, err := other.position(ctx)
-		r.alike = r.numbers.compared(other.name())
-		if g := r.numbers.here(other.name(), at.last); err == nil && g.Follows(last) {
-			return g, nil
+		if err != nil {
+			errs = append(errs, other.name()+": "+err.Error())
+			continue
 		}
-		if err == nil {
-			return last, nil
+		own := at.since > 0 && at.since <= r.upTo()
+		if own || !found {
+			r.alike, r.logged, found = r.numbers.compared(other.name()), at.since, true
 		}
-		errs = append(errs, other.name()+": "+err.Error())
+		if g := r.numbers.here(other.name(), at.last); g.Follows(last) {
+			last = g
+		}
+		if own { // a copy lacks what its donor does
+			break
+		}
+	}
+	if found {
+		return last, nil
 	}
 	for name, why := range r.all.away {
 		errs = append(errs, name+": "+why)
@@ -310,6 +332,9 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		}
 		h.Seqnos = r.seqnos.between(r.at.Seqno, now.seqno)
 		h.Seqno = seqno(r.at.Seqno, h.Seqno, now.seqno)
+		if h.Held = r.held; h.Seqnos {
+			h.Held = max(h.Held, r.seqnos.last)
+		}
 		h.Times = binlog.Between(r.archiver.through, time.Now().UTC(), r.at.LastTime)
 		h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
 			h.Bound(r.raw.earliest)
@@ -328,9 +353,11 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 		return nil
 	}
 	r.accepted()
+	r.held = max(r.held, r.past) // what was committed by then is in what the nodes had when they were asked later
 	if time.Since(r.stored) >= throughEvery {
 		// the store that is away is found by it, too: until it has answered, nothing is asked to be archived
-		if err := r.store.writeThrough(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number}); err != nil {
+		if err := r.store.writeThrough(ctx, binlog.Through{Time: through, Last: r.last, Segment: r.at.Number,
+			Held: r.held}); err != nil {
 			return err
 		}
 		r.stored = time.Now()

@@ -71,18 +71,18 @@ func (p position) same(before position) bool {
 type known struct {
 	binlog.GTID
 	sum   string // of its content, "" when it is not known
-	seqno int64  // 0 when it is not known
+	seqno int64  // up to which all was read, 0 when it is not known
 }
 
 // shows adds to the answer that the next transaction is the same on a node whether its binary log shows that. A node
 // whose agent does not report it yet is asked again.
 func (p position) shows(a policy.Asked, after known) policy.Asked {
 	switch {
-	case a.Answer != policy.Lacks || a.Near:
-	case p.since == 0:
+	case a.Answer != policy.Lacks:
+	case p.since == 0 && !a.Near:
 		a.Answer, a.Why = policy.Unknown, "its agent does not report since when it has a binary log of its own"
 	default:
-		a.Own = p.since <= after.seqno
+		a.Own = p.since > 0 && p.since <= after.seqno
 	}
 	return a
 }
@@ -126,7 +126,8 @@ func contentOf(ctx context.Context, n source, at position) (sum string, err erro
 	return "", errors.New("it is not given")
 }
 
-// lacks asks a node what it has between two transactions. before is the one before the first of them. A number names
+// lacks asks a node what it has between two transactions, or after the first of them when the second one has no GTID.
+// before is the one before the first of them. A number names
 // the same transaction only where the content is the same: where it is not known, or not given any more, nothing is
 // shown.
 func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) policy.Asked {
@@ -139,6 +140,10 @@ func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) 
 	at, err := n.position(ctx)
 	if err != nil {
 		return answer(policy.Unknown, err.Error())
+	}
+	ends := next.GTID == binlog.GTID{}
+	if ends && last.Follows(at.last) {
+		return answer(policy.Differs, "it ends at "+at.last.String())
 	}
 	s, err := n.open(append(at.others, before.String()))
 	var no refusal
@@ -160,9 +165,16 @@ func lacks(ctx context.Context, n source, before binlog.GTID, last, next known) 
 		case e == nil || e.Check() != nil:
 			continue
 		}
-		if a, why, ok := q.see(e); ok {
+		a, why, ok := q.see(e)
+		switch {
+		case !ok && ends && q.same && at.last == last.GTID:
+			a, ok = policy.Lacks, true
+		case !ok && ends && q.same:
+			a, ok = policy.Has, true
+		}
+		if ok {
 			asked := answer(a, why)
-			asked.Near = q.near && a == policy.Lacks
+			asked.Near = q.near && a == policy.Lacks && next.sum != ""
 			return at.shows(asked, last)
 		}
 	}

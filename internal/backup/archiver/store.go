@@ -45,6 +45,14 @@ func (p place) resume() binlog.GTID {
 	return p.Last
 }
 
+// held is the seqno up to which the archive has all there, 0 when it is not known.
+func (p place) held() int64 {
+	if p.Begins {
+		return p.Seqno
+	}
+	return max(p.Held, p.SeqnoAtLeast(p.Last.Seq))
+}
+
 // archive is the store's side.
 type archive struct {
 	bucket     *store.Bucket
@@ -118,16 +126,15 @@ func (a *archive) load(ctx context.Context) (place, error) {
 }
 
 // idle is until when nothing was written after a place, as far as it is stored.
-func (a *archive) idle(ctx context.Context, at place) (time.Time, error) {
+func (a *archive) idle(ctx context.Context, at place) (t binlog.Through, err error) {
 	text, err := a.bucket.ReadAll(ctx, path.Join(a.dir, binlog.ThroughName))
 	if err != nil && !store.Missing(err) {
-		return time.Time{}, explained("an object could not be read", err)
+		return t, explained("an object could not be read", err)
 	}
-	var t binlog.Through
 	if json.Unmarshal(text, &t) != nil || t.Segment != at.Number || t.Last != at.Last {
-		return time.Time{}, nil //nolint:nilerr // one that cannot be read states nothing
+		return binlog.Through{}, nil //nolint:nilerr // one that cannot be read states nothing
 	}
-	return t.Time, nil
+	return t, nil
 }
 
 // put stores a segment, unless there is one of its number, and completes its head. One that was stored late, in the

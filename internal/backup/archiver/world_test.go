@@ -234,6 +234,7 @@ type server struct {
 	lines   []binlog.Line
 	view    string
 	since   int64 // it has a binary log of its own since then
+	views   int64 // how many seqnos the group's views have taken
 	changed chan struct{}
 }
 
@@ -334,7 +335,7 @@ func (s *server) position(context.Context) (at position, err error) {
 		}
 	}
 	at.sort(strings.Join(slices.Collect(maps.Values(all)), ","))
-	at.Lines, at.view, at.seqno = s.lines, s.view, int64(at.last.Seq)
+	at.Lines, at.view, at.seqno = s.lines, s.view, int64(at.last.Seq)+s.views
 	at.since = s.since
 	return at, s.down
 }

@@ -91,6 +91,8 @@ type Head struct {
 	Lines []Line `json:"lines"`
 	// Seqno is not before Last in Galera's history; 0 when it is not known.
 	Seqno int64 `json:"seqno,omitempty"`
+	// Held is a seqno up to which the chain has every transaction of its line of history; 0 when it is not known.
+	Held int64 `json:"held,omitempty"`
 	// Seqnos reports whether every transaction that names a seqno names Galera's.
 	Seqnos bool `json:"seqnos,omitempty"`
 	// Anchors are the seqnos of some transactions, in order: of the first that names its seqno, and of those whose seqno
@@ -230,11 +232,13 @@ func Number(name string) (uint64, bool) {
 // ThroughName is the object that describes how far the archive is while nothing is written to the database.
 const ThroughName = "through.json"
 
-// Through is what it holds: until Time nothing was committed after Last, where the segment of that number ends.
+// Through is what it holds: until Time nothing was committed after Last, where the segment of that number ends. Held is
+// as in the Head.
 type Through struct {
 	Time    time.Time `json:"time"`
 	Last    GTID      `json:"last"`
 	Segment uint64    `json:"segment"`
+	Held    int64     `json:"held,omitempty"`
 }
 
 // Encode is the head's line. It sets the Checksum.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -16,7 +17,8 @@ type Answer int
 const (
 	// Unknown is the answer of a node that is away, or has failed.
 	Unknown Answer = iota
-	// Lacks reports that the two transactions on both sides are neighbours in one of its binary logs.
+	// Lacks reports that the two transactions on both sides are neighbours in one of its binary logs, or that nothing
+	// follows the first of them there.
 	Lacks
 	// Purged reports that it does not have what follows any more, or that its server was started in between.
 	Purged
@@ -51,48 +53,64 @@ type HoleAnswer struct {
 
 // JudgeHole decides what numbers mean that a node lacks. A transaction made with sql_log_bin=0 is missing on its own
 // node only; a statement that has failed everywhere takes a number, and is in no binary log. So what two nodes lack
-// that ran with a binary log is no transaction. Where that cannot be shown, transactions may be missing: waited states
-// that those that are away were waited for.
+// by binary logs of their own is no transaction: a copy lacks what its donor does. Where that cannot be shown,
+// transactions may be missing: waited states that those that are away were waited for.
 func JudgeHole(after, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
-	var lack, purged, differ, unknown []string
 	for _, n := range nodes {
 		switch n.Answer {
 		case Has:
 			return HoleAnswer{Act: Refuse, Prefer: n.Node, Why: "it lacks a transaction after " + after.String() + ", which " +
 				n.Node + " has"}
-		case Lacks:
-			lack = append(lack, n.Node)
-		case Purged:
-			purged = append(purged, n.Node)
-		case Differs:
-			differ = append(differ, n.Node)
 		case HasAndRefused:
 			return HoleAnswer{Act: Refuse, Why: fmt.Sprintf(
 				"it lacks a transaction after %s, which %s has; that one does not go on either: %s", after, n.Node, n.Why)}
-		case Unknown:
-			unknown = append(unknown, n.Node+" ("+n.Why+")")
 		}
 	}
+	all := sorted(nodes)
 	numbers := fmt.Sprintf("between %s and %s", after, next)
 	switch size := next.Seq - after.Seq - 1; {
 	case size > MaxHole:
 		return HoleAnswer{Act: Begin, Why: fmt.Sprintf("%d transactions %s are on no node", size, numbers)}
-	case len(lack) >= 2:
-		return HoleAnswer{Act: Follow, Why: "no transaction: " + strings.Join(lack, " and ") + " have nothing there"}
-	case len(unknown) > 0 && !waited:
-		return HoleAnswer{Act: Wait, Why: "what is " + numbers + " is not known: waiting for " + strings.Join(unknown, ", ")}
+	case len(all.own) >= 2:
+		return HoleAnswer{Act: Follow, Why: "no transaction: " + strings.Join(all.own, " and ") + " have nothing there"}
+	case len(all.unknown) > 0 && !waited:
+		return HoleAnswer{Act: Wait, Why: "what is " + numbers + " is not known: waiting for " +
+			strings.Join(all.unknown, ", ")}
 	}
 	return HoleAnswer{Act: Begin, Why: fmt.Sprintf("what is %s cannot be shown to be no transaction: %s", numbers,
-		shown(lack, purged, differ, unknown))}
+		all.why("lacks it"))}
 }
 
-func shown(lack, purged, differ, unknown []string) string {
+// answers are the nodes that show something by a binary log of their own, or by another one's, and those that do not.
+type answers struct{ own, copied, purged, differ, unknown []string }
+
+func sorted(nodes []Asked) (all answers) {
+	for _, n := range nodes {
+		switch {
+		case n.Answer == Lacks && n.Own:
+			all.own = append(all.own, n.Node)
+		case n.Answer == Lacks:
+			all.copied = append(all.copied, n.Node)
+		case n.Answer == Purged:
+			all.purged = append(all.purged, n.Node)
+		case n.Answer == Differs:
+			all.differ = append(all.differ, n.Node)
+		case n.Answer == Unknown:
+			all.unknown = append(all.unknown, n.Node+" ("+n.Why+")")
+		}
+	}
+	return all
+}
+
+// why is what each node answers. own is what is said of one that shows it.
+func (all answers) why(own string) string {
 	var out []string
 	for _, group := range []struct {
 		nodes []string
 		what  string
-	}{{lack, "lacks it"}, {purged, "was started, or has purged its binary log, in between"},
-		{differ, "numbers transactions differently"}, {unknown, "does not answer"}} {
+	}{{all.own, own}, {all.copied, "got a full copy, or ran without a binary log, since"},
+		{all.purged, "was started, or has purged its binary log, in between"},
+		{all.differ, "numbers transactions differently"}, {all.unknown, "does not answer"}} {
 		if len(group.nodes) > 0 {
 			out = append(out, strings.Join(group.nodes, ", ")+" "+group.what)
 		}
@@ -106,46 +124,41 @@ func shown(lack, purged, differ, unknown []string) string {
 // started in between has counted. Otherwise two nodes have to show it by binary logs of their own: after a recovery all
 // others may have a copy of the one that lacks a transaction.
 func JudgeNext(last, next binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
-	var own, copied, purged, differ, unknown []string
-	near := false
 	for _, n := range nodes {
-		switch n.Answer {
-		case Has, HasAndRefused:
+		if n.Answer == Has || n.Answer == HasAndRefused {
 			return HoleAnswer{Act: Refuse, Why: fmt.Sprintf("after %s, %s is another transaction here than on %s", last, next,
 				n.Node)}
-		case Lacks:
-			if near = near || n.Near; n.Own {
-				own = append(own, n.Node)
-			} else {
-				copied = append(copied, n.Node)
-			}
-		case Purged:
-			purged = append(purged, n.Node)
-		case Differs:
-			differ = append(differ, n.Node)
-		case Unknown:
-			unknown = append(unknown, n.Node+" ("+n.Why+")")
 		}
 	}
-	switch {
-	case near || len(own) >= min(2, len(nodes)): // of one node there is no other one to ask
+	if slices.ContainsFunc(nodes, func(n Asked) bool { return n.Near && n.Answer == Lacks }) {
 		return HoleAnswer{Act: Follow}
-	case len(unknown) > 0 && !waited:
-		return HoleAnswer{Act: Wait, Why: fmt.Sprintf("whether %s follows %s is not known: waiting for %s", next, last,
-			strings.Join(unknown, ", "))}
 	}
-	why := fmt.Sprintf("servers were started after %s, and the binary logs of two nodes do not show that %s follows", last,
-		next)
-	for _, group := range []struct {
-		nodes []string
-		what  string
-	}{{own, "alone shows it"}, {copied, "got a full copy, or ran without a binary log, since"}} {
-		if len(group.nodes) > 0 {
-			why += "; " + strings.Join(group.nodes, ", ") + " " + group.what
+	return judgeOwn(fmt.Sprintf("%s follows %s", next, last), nodes, waited)
+}
+
+// JudgeLast decides whether the last transaction that is archived is the last one that was committed: what was made
+// with sql_log_bin=0 is in no binary log any more once all others have a copy of that node's. nodes are all, the one
+// that is followed included: Lacks of one reports that nothing comes next there. One that Has what the followed one
+// lacks, or does not give yet, is waited for: that is read before anything is called complete.
+func JudgeLast(last binlog.GTID, nodes []Asked, waited bool) HoleAnswer {
+	for _, n := range nodes {
+		if n.Answer == Has || n.Answer == HasAndRefused {
+			return HoleAnswer{Act: Wait, Prefer: n.Node, Why: fmt.Sprintf("%s has a transaction after %s", n.Node, last)}
 		}
 	}
-	if rest := shown(nil, purged, differ, unknown); rest != "" {
-		why += "; " + rest
+	return judgeOwn(fmt.Sprintf("nothing follows %s", last), nodes, waited)
+}
+
+// judgeOwn decides whether two nodes show something by binary logs of their own.
+func judgeOwn(what string, nodes []Asked, waited bool) HoleAnswer {
+	all := sorted(nodes)
+	switch {
+	case len(all.own) >= min(2, len(nodes)): // of one node there is no other one to ask
+		return HoleAnswer{Act: Follow}
+	case len(all.unknown) > 0 && !waited:
+		return HoleAnswer{Act: Wait, Why: fmt.Sprintf("whether %s is not known: waiting for %s", what,
+			strings.Join(all.unknown, ", "))}
 	}
-	return HoleAnswer{Act: Begin, Why: why}
+	return HoleAnswer{Act: Begin, Why: fmt.Sprintf("the binary logs of two nodes do not show that %s: %s", what,
+		all.why("alone shows it"))}
 }

@@ -22,12 +22,14 @@ type archiver struct {
 	at      binlog.Head
 	through time.Time
 	unsure  time.Time // since when a hole is not explained
+	held    int64     // the seqno up to which the archive has all
 
 	open  bool
 	node  int
 	line  binlog.Line
 	near  bool // the last transaction was read in this stream
 	sure  bool // the last transaction is known to be the node's of that number
+	last  bool // nothing was committed after it when this stream was opened
 	read  []entry
 	hole  *binlog.Hole // before the next transaction
 	holes []binlog.Hole
@@ -47,7 +49,10 @@ func (w *world) step(i, nodeIndex int) {
 		all := w.archive().Numbers
 		if a.loaded, a.known = true, w.now; len(all) > 0 {
 			a.at = w.segments[all[len(all)-1]].Head
-			a.through = binlog.Later(a.at.Through, w.idle(a.at))
+			a.through, a.held = binlog.Later(a.at.Through, w.idle(a.at)), a.at.Held
+			if w.through.Segment == a.at.Number && w.through.Last == a.at.Last {
+				a.held = max(a.held, w.through.Held)
+			}
 		}
 	case !a.open:
 		w.openStream(a, nodeIndex)
@@ -95,7 +100,7 @@ func (w *world) openStream(a *archiver, n int) {
 		return
 	}
 	a.open, a.node, a.line, a.near, a.alike, a.opened = true, n, w.line().Line, near, [3]bool{}, len(w.all)
-	a.sure = near || a.from == n+1
+	a.sure, a.last = near || a.from == n+1, false
 }
 
 // idle is until when nothing was written after a place, as far as it is stored.
@@ -240,22 +245,28 @@ func (w *world) flush(a *archiver, mark bool) {
 	if len(a.read) > 0 {
 		at = w.gtid(a.read[len(a.read)-1])
 	}
-	confirmed, compared, proved := false, false, true
+	confirmed, compared, proved, own := false, false, true, false
 	for i := range w.nodes { // another node is asked: what was made here with sql_log_bin=0 is not in the log here
-		if there, _ := w.position(i); i != a.node && !w.nodes[i].away && !confirmed {
-			confirmed, compared = true, a.alike[i]
+		if there, _ := w.position(i); i != a.node && !w.nodes[i].away && !own {
 			// Until a transaction was compared, a node that is behind may lack what this one lacks, and not show it.
 			ahead := w.nodes[i].ahead - w.nodes[a.node].ahead
-			if proved = ahead == 0 || a.alike[i]; a.alike[i] && !w.bynumber {
+			if own = w.nodes[i].since <= w.upTo(a); own || !confirmed {
+				compared, proved = a.alike[i], ahead == 0 || a.alike[i]
+			}
+			if confirmed = true; a.alike[i] && !w.bynumber {
 				there.Seq = uint64(int64(there.Seq) - ahead) //nolint:gosec // small
 			}
 			mark = mark && !there.Follows(at)
 		}
 	}
 	mark = mark && last == at && confirmed
+	if mark = mark && w.complete(a, own); !a.open {
+		return
+	}
 	if len(a.read) == 0 {
 		if mark && w.segments[a.at.Number].Checksum == a.at.Checksum {
-			w.through = binlog.Through{Time: w.now, Last: a.at.Last, Segment: a.at.Number}
+			a.held = w.seqno
+			w.through = binlog.Through{Time: w.now, Last: a.at.Last, Segment: a.at.Number, Held: a.held}
 			if a.through = w.now; compared {
 				a.view = w.view
 			}
@@ -302,6 +313,16 @@ func (w *world) flush(a *archiver, mark bool) {
 func (w *world) store(a *archiver, s segment) bool {
 	h := &s.Head
 	h.Format, h.Number, h.Before, h.Session = binlog.FormatVersion, a.at.Number+1, a.at.Checksum, fmt.Sprint(w.session)
+	switch h.Held = a.held; {
+	case h.Begins:
+		h.Held = h.Seqno
+	case h.Continues:
+		for _, l := range h.Lines[len(a.at.Lines):] {
+			h.Held = min(h.Held, l.Start)
+		}
+	default:
+		h.Held = max(h.Held, h.Seqno)
+	}
 	if h.Begins {
 		h.Chain = h.Number
 	} else {
@@ -329,7 +350,7 @@ func (w *world) store(a *archiver, s segment) bool {
 	case !h.Continues || !w.viewed:
 		a.view = 0
 	}
-	a.known, a.at, a.through, a.unsure = w.now, *h, binlog.Later(a.through, h.Through), time.Time{}
+	a.known, a.held, a.at, a.through, a.unsure = w.now, h.Held, *h, binlog.Later(a.through, h.Through), time.Time{}
 	w.say("segment %d of %s: begins %v, continues %v, %s to %s (%s)", h.Number, h.Line().ID, h.Begins, h.Continues,
 		h.Start(), h.Last, h.Why)
 	return true

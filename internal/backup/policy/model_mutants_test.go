@@ -47,6 +47,11 @@ var known = map[string][]event{
 	// After the recovery all nodes have a copy of the one that lacks a transaction.
 	"one node's binary log is enough": {{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0},
 		{17, 0, 4}, {26, 0, 3}, {0, 0, 0}, {3, 0, 19}, {8, 0, 0}},
+	// Nothing is written after the recovery.
+	"nothing follows because nothing is given": {{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0}, {17, 0, 4},
+		{26, 0, 3}, {3, 0, 3}, {3, 0, 3}, {20, 0, 0}, {8, 0, 0}, {20, 0, 0}, {8, 0, 0}, {20, 0, 0}, {8, 0, 0}},
+	"one node's binary log shows the last transaction": {{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0},
+		{17, 0, 4}, {26, 0, 3}, {3, 0, 3}, {3, 0, 3}, {20, 0, 0}, {8, 0, 0}, {20, 0, 0}, {8, 0, 0}, {20, 0, 0}, {8, 0, 0}},
 	// The backup that is relied on becomes an earlier one.
 	"a manifest is read once": {{0, 0, 0}, {3, 0, 3}, {12, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {12, 0, 0}, {20, 3, 0},
 		{20, 3, 0}, {20, 0, 0}, {0, 0, 0}, {3, 0, 3}, {8, 0, 0}, {3, 0, 3}, {8, 0, 0}, {19, 0, 0}, {20, 0, 0}, {19, 0, 0},
@@ -104,11 +109,16 @@ var mutants = map[string]func(d *decisions){
 		d.hole = explained
 	},
 	"a hole on all nodes is none (2)": func(d *decisions) { d.hole = explained },
+	"copies that lack something show it": func(d *decisions) {
+		d.hole = func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
+			return policy.JudgeHole(after, next, owned(3, nodes), waited)
+		}
+	},
 	"no answer is nothing (3)": func(d *decisions) {
 		d.hole = func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
 			for i := range nodes {
 				if nodes[i].Answer == policy.Unknown {
-					nodes[i].Answer = policy.Lacks
+					nodes[i].Answer, nodes[i].Own = policy.Lacks, true
 				}
 			}
 			return policy.JudgeHole(after, next, nodes, waited)
@@ -153,9 +163,19 @@ var mutants = map[string]func(d *decisions){
 	"the first number after a server's start is that of before": func(d *decisions) { d.first = unasked },
 	"two nodes are enough, whatever their binary logs are":      func(d *decisions) { d.first = owning(3) },
 	"one node's binary log is enough":                           func(d *decisions) { d.first = owning(1) },
-	"a base of a later number is taken":                         func(d *decisions) { d.choose = chosenFrom(numbered) },
-	"a base of a later number is reported":                      func(d *decisions) { d.survey = surveyOf(numbered) },
-	"a base is before a segment by number":                      func(d *decisions) { d.choose = chosenFrom(unanchored) },
+	"nothing follows because nothing is given": func(d *decisions) {
+		d.ends = func(binlog.GTID, []policy.Asked, bool) policy.HoleAnswer {
+			return policy.HoleAnswer{Act: policy.Follow}
+		}
+	},
+	"one node's binary log shows the last transaction": func(d *decisions) {
+		d.ends = func(last binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
+			return policy.JudgeLast(last, owned(1, nodes), waited)
+		}
+	},
+	"a base of a later number is taken":    func(d *decisions) { d.choose = chosenFrom(numbered) },
+	"a base of a later number is reported": func(d *decisions) { d.survey = surveyOf(numbered) },
+	"a base is before a segment by number": func(d *decisions) { d.choose = chosenFrom(unanchored) },
 	"nodes count on from the highest number ahead": func(d *decisions) {
 		d.differ = func(known []policy.Number) (string, uint64, int64) {
 			why, _, seqno := policy.Differ(known)
@@ -306,17 +326,20 @@ func unasked(binlog.GTID, binlog.GTID, []policy.Asked, bool) policy.HoleAnswer {
 // owning takes the binary logs of so many more nodes for their own, once one shows something.
 func owning(more int) func(last, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
 	return func(last, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer {
-		left := more
-		if more < 2 && !slices.ContainsFunc(nodes, func(n policy.Asked) bool { return n.Own && n.Answer == policy.Lacks }) {
-			left = 0
-		}
-		for i := range nodes {
-			if !nodes[i].Own && left > 0 && nodes[i].Answer == policy.Lacks {
-				nodes[i].Own, left = true, left-1
-			}
-		}
-		return policy.JudgeNext(last, next, nodes, waited)
+		return policy.JudgeNext(last, next, owned(more, nodes), waited)
 	}
+}
+
+func owned(more int, nodes []policy.Asked) []policy.Asked {
+	if more < 2 && !slices.ContainsFunc(nodes, func(n policy.Asked) bool { return n.Own && n.Answer == policy.Lacks }) {
+		more = 0
+	}
+	for i := range nodes {
+		if !nodes[i].Own && more > 0 && nodes[i].Answer == policy.Lacks {
+			nodes[i].Own, more = true, more-1
+		}
+	}
+	return nodes
 }
 
 // explained takes what no node has for no transaction.

@@ -163,7 +163,6 @@ func (w *world) checkLatest(b backup, txs []int) {
 // checkTime: nothing that was committed at the time or later, and everything before, as exactly as the clients' times
 // are true.
 func (w *world) checkTime(b backup, at time.Time, txs []int) {
-	l := w.of(txs)
 	// A time that a client has set is bounded by what the archiver knows: when everything was archived last before, and
 	// first after it.
 	next := slices.IndexFunc(w.marks, func(m time.Time) bool { return !m.Before(at) })
@@ -177,16 +176,26 @@ func (w *world) checkTime(b backup, at time.Time, txs []int) {
 			mark = m
 		}
 	}
-	for i, id := range l.txs {
-		t, in := w.all[id], i < len(txs)
-		exact := !w.outliers && i >= len(b.txs)
-		switch {
-		case in && i >= len(b.txs) && (!bounded(t) || exact && !t.raw.Before(at)):
+	for _, id := range txs[len(b.txs):] {
+		if t := w.all[id]; !bounded(t) || !w.outliers && !t.raw.Before(at) {
 			w.breaks("the time %s with the backup %s has the transaction %d, of %s", at, b.ID, id, t.at)
-		case !in && (exact && t.raw.Before(at) || t.at.Before(mark)) && len(w.lines) == 1 && w.shown(l.txs[i:]):
-			w.breaks("the time %s with the backup %s lacks the transaction %d, of %s", at, b.ID, id, t.at)
 		}
 	}
+	lacks := -1
+	for _, l := range w.lines { // what was lost with an earlier line was not committed in the later one
+		if len(l.txs) < len(txs) || !slices.Equal(l.txs[:len(txs)], txs) {
+			continue
+		}
+		i := slices.IndexFunc(l.txs[len(txs):], func(id int) bool {
+			t := w.all[id]
+			return !w.outliers && len(w.lines) == 1 && t.raw.Before(at) || t.at.Before(mark)
+		})
+		if i < 0 || !w.shown(l.txs[len(txs)+i:]) {
+			return
+		}
+		lacks = l.txs[len(txs)+i]
+	}
+	w.breaks("the time %s with the backup %s lacks the transaction %d, of %s", at, b.ID, lacks, w.all[lacks].at)
 }
 
 // shown reports whether something has shown that the first of some transactions exists. One that is in no binary log is

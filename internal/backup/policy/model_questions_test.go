@@ -37,7 +37,7 @@ func (w *world) explain(a *archiver, after, g binlog.GTID, near bool) bool {
 	}
 	var asked []policy.Asked
 	for i := range w.nodes {
-		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Purged}
+		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Purged, Own: w.nodes[i].since <= w.upTo(a)}
 		next, inside, ok := w.next(i, after.Seq)
 		answer, same := w.numbers(a, i, after)
 		switch {
@@ -77,13 +77,9 @@ func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
 	if a.unsure.IsZero() {
 		a.unsure = w.now
 	}
-	seqno := a.at.Seqno
-	if k := len(a.read); k > 0 {
-		seqno = w.all[a.read[k-1].tx].seqno
-	}
 	var asked []policy.Asked
 	for i := range w.nodes {
-		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Has, Own: w.nodes[i].since <= seqno}
+		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Has, Own: w.nodes[i].since <= w.upTo(a)}
 		next, inside, ok := w.next(i, after.Seq)
 		answer, same := w.numbers(a, i, after)
 		switch {
@@ -113,6 +109,57 @@ func (w *world) isNext(a *archiver, after binlog.GTID, e entry) bool {
 		w.begin(a, n, v.Why)
 	}
 	return false
+}
+
+// upTo is the seqno up to which everything was archived, or read.
+func (w *world) upTo(a *archiver) int64 {
+	if k := len(a.read); k > 0 {
+		return max(a.held, w.all[a.read[k-1].tx].seqno)
+	}
+	return a.held
+}
+
+// complete reports whether nothing was committed after the last transaction that was read. It shows that the node was
+// not started since it wrote that one, and another one that has a binary log of its own confirms it.
+func (w *world) complete(a *archiver, own bool) bool {
+	at := a.at.Last
+	if k := len(a.read); k > 0 {
+		at = w.gtid(a.read[k-1])
+	}
+	near := a.near && slices.ContainsFunc(w.nodes[a.node].log, func(e entry) bool {
+		return w.gtid(e) == at && e.file == w.nodes[a.node].file
+	})
+	a.last = a.last || near && own || w.seqno <= w.upTo(a)
+	if a.last {
+		return true
+	}
+	if a.unsure.IsZero() {
+		a.unsure = w.now
+	}
+	var asked []policy.Asked
+	for i := range w.nodes {
+		one := policy.Asked{Node: fmt.Sprint(i), Answer: policy.Lacks, Own: w.nodes[i].since <= w.upTo(a)}
+		_, _, more := w.next(i, at.Seq)
+		answer, same := w.numbers(a, i, at)
+		switch {
+		case i == a.node:
+			one.Own = near || one.Own && a.sure
+		case w.nodes[i].away:
+			one.Answer, one.Why = policy.Unknown, "away"
+		case !same:
+			one.Answer = answer
+		case more:
+			one.Answer = policy.Has
+		}
+		asked = append(asked, one)
+	}
+	v, n := w.ends(at, asked, w.now.Sub(a.unsure) >= maxWaits), a.node
+	if a.last = v.Act == policy.Follow; v.Act == policy.Begin {
+		w.flush(a, false)
+		a.drop()
+		w.begin(a, n, v.Why)
+	}
+	return a.last
 }
 
 // numberOn is what a node numbers a transaction that is committed now.

@@ -72,6 +72,12 @@ var regressions = map[string][]event{
 		{10, 956, 637}, {9, 633, 578}, {23, 240, 309}},
 	"a node whose binary log is empty counts from one on after a recovery": {
 		{14, 600, 367}, {13, 840, 606}, {24, 685, 485}, {17, 520, 88}, {17, 97, 763}},
+	"nothing is written after a recovery, and all nodes have a copy of the one that lacks a transaction": {
+		{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0}, {17, 0, 4}, {26, 0, 4}, {3, 0, 3}, {3, 0, 3}, {20, 0, 0},
+		{8, 0, 0}, {20, 0, 0}, {8, 0, 0}, {20, 0, 0}, {8, 0, 0}},
+	"all nodes have a copy of the one that lacks a transaction, and nothing is written after that": {
+		{0, 0, 0}, {0, 0, 0}, {12, 0, 0}, {3, 0, 3}, {14, 0, 0}, {26, 0, 4}, {3, 0, 3}, {3, 0, 3}, {20, 0, 0},
+		{8, 0, 0}, {20, 0, 0}, {8, 0, 0}, {20, 0, 0}, {8, 0, 0}},
 	"the archive ends before the backup that it continues from": {
 		{2, 794, 598}, {14, 121, 882}, {26, 616, 446}, {3, 188, 55}, {12, 552, 683}, {15, 420, 319}, {10, 983, 729},
 		{8, 696, 526}, {23, 141, 134}},

@@ -66,8 +66,8 @@ func (w *world) do(e event) {
 	case 25:
 		w.align(e.a % 3)
 	case 26: // full copies, of one node to another, or to both
-		if w.copyTo((e.a+1)%3, e.a%3, e.b%2 > 0); e.b%5 > 1 {
-			w.copyTo((e.a+2)%3, e.a%3, e.b%2 > 0)
+		if w.copyTo((e.a+1)%3, e.a%3, e.b%2 > 0, e.b%3 == 0); e.b%5 > 1 {
+			w.copyTo((e.a+2)%3, e.a%3, e.b%2 > 0, e.b%3 == 0)
 		}
 	}
 }

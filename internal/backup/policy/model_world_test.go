@@ -72,6 +72,7 @@ type decisions struct {
 	resume  func(binlog.Head, string, policy.Node) policy.Step
 	hole    func(after, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer
 	first   func(last, next binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer
+	ends    func(last binlog.GTID, nodes []policy.Asked, waited bool) policy.HoleAnswer
 	foreign func(binlog.Head, []binlog.GTID) []binlog.GTID
 	between func(after, before, latest time.Time) binlog.Times
 	survey  func(policy.Archive, []policy.Base) (policy.Report, error)
@@ -99,7 +100,8 @@ type decisions struct {
 }
 
 func shipped() decisions {
-	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext, foreign: policy.Foreign,
+	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext,
+		ends: policy.JudgeLast, foreign: policy.Foreign,
 		between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
 		due: policy.Doomed.Due, differ: policy.Differ, decide: archival.Decide, expire: schedule.Retain}
 }

@@ -111,7 +111,10 @@ func (a Archive) leads(i int, first, last binlog.Head, b Base) (heads []binlog.H
 	if err != nil {
 		return nil, "", err
 	}
-	heads, why = []binlog.Head{before, h}, ahead(h, b)
+	if why, err = a.ahead(a.Numbers[i:], of, b); err != nil {
+		return nil, "", err
+	}
+	heads = []binlog.Head{before, h}
 	for k := i + of + 1; k < len(a.Numbers) && h.Seqno < b.Seqno; k++ {
 		if h, err = a.Head(a.Numbers[k]); err != nil {
 			return nil, "", err
@@ -132,6 +135,23 @@ func (a Archive) segmentOf(numbers []uint64, b Base) (i int, h binlog.Head, err 
 		h, err = a.Head(numbers[i])
 	}
 	return i, h, err
+}
+
+// ahead reports why the number of a base is not where its seqno is in a segment, or, if that is empty, in the one before.
+func (a Archive) ahead(numbers []uint64, i int, b Base) (why string, err error) {
+	for ; i >= 0; i-- {
+		h, err := a.Head(numbers[i])
+		if err != nil {
+			return "", err
+		}
+		if belongs(b, h) {
+			why = ahead(h, b)
+		}
+		if why != "" || !h.Empty() {
+			return why, nil
+		}
+	}
+	return "", nil
 }
 
 // joined leaves out a segment that the one after it does not follow: an archiver that was held up may have stored it in
@@ -226,8 +246,11 @@ func (c chain) kept(first binlog.Head, bases []Base, since time.Time) (keep Base
 	if keep.ID == "" {
 		return keep, nil
 	}
-	_, h, err := c.segmentOf(c.numbers, keep)
-	if err != nil || ahead(h, keep) == "" {
+	i, _, err := c.segmentOf(c.numbers, keep)
+	if err != nil {
+		return keep, err
+	}
+	if why, err := c.ahead(c.numbers, i, keep); err != nil || why == "" {
 		return keep, err
 	}
 	return c.kept(first, slices.DeleteFunc(slices.Clone(bases), func(b Base) bool { return b.ID == keep.ID }), since)
