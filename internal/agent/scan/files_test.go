@@ -90,6 +90,27 @@ func TestClearFilesAreReportedAtOnce(t *testing.T) {
 	}
 }
 
+// TestClearPagesAreReadOnce: what is to be in clear is read without a pause after each page, or decrypting a cluster of
+// some GiB would wait for days.
+func TestClearPagesAreReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	content := make([]byte, 128*16384)
+	content[25], content[57] = 8, 0x15
+	for page := 1; page < 128; page++ {
+		copy(content[page*16384+24:], "\x45\xbf")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "t.ibd"), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const pauses = 127 * (again - 1) * againPause // 51 s
+	ctx, cancel := context.WithTimeout(t.Context(), pauses/4)
+	defer cancel()
+	r := reader{dir: dir, full: true, clears: true, most: agentapi.MaxClear}
+	if err := r.read(ctx); err != nil || r.out.clearFiles != 1 || r.out.encryptedFiles != 0 || r.out.pages != 128 {
+		t.Errorf("%+v, %v", r.out, err)
+	}
+}
+
 // TestIdentity: a database that takes the place of another one is another one.
 func TestIdentity(t *testing.T) {
 	dir := t.TempDir()

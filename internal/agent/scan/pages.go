@@ -207,7 +207,8 @@ func whole(ctx context.Context, total, pageSize int64, check func(int64) error) 
 	return nil
 }
 
-// page reads and judges one page. One that looks clear is read again: the server may have been writing it.
+// page reads and judges one page. One that looks clear where it should not is read again: the server may have been
+// writing it.
 func (r *reader) page(ctx context.Context, f *os.File, number int64, page []byte,
 	judge func(int64, []byte) atrest.PageKind) (v atrest.PageKind, err error) {
 	for attempt := range again {
@@ -217,7 +218,7 @@ func (r *reader) page(ctx context.Context, f *os.File, number int64, page []byte
 			}
 			return v, err
 		}
-		if v = judge(number, page); v != atrest.Clear || attempt == again-1 {
+		if v = judge(number, page); v != atrest.Clear || r.clears || attempt == again-1 {
 			break
 		}
 		if err := pause(ctx, againPause); err != nil {
