@@ -40,8 +40,8 @@ func TestGapAfterACrash(t *testing.T) {
 			out, _ := exec.Command("docker", "logs", n.container()).CombinedOutput()
 			timers += strings.Count(string(out), "install timer expired")
 		}
-		t.Logf("round %d: first write after %s, longest gap after it %s, all Synced after %s, time-outs of the group %d", round,
-			first, gap, all, timers-expired)
+		t.Logf("round %d: first write after %s, longest gap after it %s, all Synced after %s, time-outs of the group %d",
+			round, first, gap, all, timers-expired)
 		expired = timers
 	}
 	if expired > 0 {
