@@ -164,3 +164,78 @@ func TestMarkerInFilesAndStreams(t *testing.T) {
 		})
 	}
 }
+
+// watchTmp looks for the marker in the container's /tmp, and in every deleted file that a process has open, until it is
+// stopped. It returns how often it looked, and the files that had the marker.
+func (n *node) watchTmp() (stop func() (looks int, found []string)) {
+	n.w.t.Helper()
+	const ended = agentapi.TmpDir + "/watch-ended"
+	n.exec("rm", "-f", ended)
+	watch := exec.Command("docker", "exec", n.container(), "bash", "-c", fmt.Sprintf(`
+		while [ ! -e %s ]; do
+			for f in $(find %s -type f; find /proc/[0-9]*/fd -lname "*(deleted)" 2>/dev/null); do
+				if grep -qaF %s "$f" 2>/dev/null; then echo "found $f"; fi
+			done
+			echo looked
+			sleep 0.02
+		done`, ended, agentapi.TmpDir, marker))
+	lines := bufio.NewScanner(got(watch.StdoutPipe())(n.w.t))
+	check(n.w.t, watch.Start())
+	return func() (looks int, found []string) {
+		n.w.t.Helper()
+		n.exec("touch", ended)
+		for lines.Scan() {
+			if name, is := strings.CutPrefix(lines.Text(), "found "); is {
+				found = append(found, name)
+			} else {
+				looks++
+			}
+		}
+		check(n.w.t, watch.Wait())
+		slices.Sort(found)
+		return looks, slices.Compact(found)
+	}
+}
+
+// TestMarkerInTmpDuringTransfer: while a full copy is made, neither the donor nor the joiner writes a row in clear to
+// /tmp. The same search finds a row that is put there.
+func TestMarkerInTmpDuringTransfer(t *testing.T) {
+	t.Parallel()
+	files, fingerprints := keys(t)
+	w := newWorld(t, 2, func(c *agentapi.NodeConfig) {
+		c.AtRest = &agentapi.AtRest{State: agentapi.AtRestEncrypted, Algorithm: "AES_CTR", Keys: fingerprints,
+			CacheInMemory: true}
+	})
+	s := &scenario{T: t, world: w}
+	for _, n := range w.nodes {
+		n.mount("keys", files)
+		n.start()
+	}
+	for _, n := range w.nodes {
+		n.until("waiting", 60*time.Second, waiting)
+	}
+	s.form()
+	donor, joiner := s.node(0), s.node(1)
+	donor.makeBig()
+	const planted = agentapi.TmpDir + "/planted"
+	stop := donor.watchTmp()
+	donor.exec("bash", "-c", "echo "+marker+" >"+planted+"; sleep 1; rm "+planted)
+	if looks, found := stop(); !slices.Equal(found, []string{planted}) {
+		t.Errorf("the search looks %d times, and finds %v", looks, found)
+	}
+
+	joiner.stop(true)
+	joiner.wipe()
+	ofDonor := donor.watchTmp()
+	joiner.start()
+	ofJoiner := joiner.watchTmp()
+	joiner.until("copied", 120*time.Second, func(r agentapi.Report) bool {
+		return synced(2)(r) && r.Join != nil && r.Join.Kind == agentapi.JoinSST && r.Join.EndedAt != nil
+	})
+	for who, stop := range map[string]func() (int, []string){"donor": ofDonor, "joiner": ofJoiner} {
+		if looks, found := stop(); looks < 20 || len(found) > 0 {
+			t.Errorf("%s: looked %d times, and found %v", who, looks, found)
+		}
+	}
+	s.intact()
+}

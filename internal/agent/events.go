@@ -134,8 +134,8 @@ func recordKeys(a *agent) {
 		a.Logger.Warn("the keys of the data could not be read", "error", err)
 		return
 	}
-	markers := datadir.Markers{Dir: a.Places.State}
-	a.volume.Do(func() error { return markers.SetKeys(keys) }, func(err error) {
+	markers, data := datadir.Markers{Dir: a.Places.State}, a.Places.Data
+	a.volume.Do(func() error { return markers.SetKeys(data, keys) }, func(err error) {
 		if err != nil {
 			a.Logger.Warn("the keys of the data could not be recorded", "error", err)
 		}

@@ -120,7 +120,7 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 					return err
 				}
 			}
-			if err := r.markers.ExpectKeys(p.Data, keys); err != nil {
+			if err := r.markers.ExpectKeys(keys); err != nil {
 				return err
 			}
 			if !run.Config.Output.WritesBinlog {

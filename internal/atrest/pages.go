@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 )
 
 // PageKind is what one page of a file is.
@@ -131,6 +132,30 @@ func (f InnoDB) IsFree(number int64, descriptors []byte) bool {
 	at := descriptorsBegin + within/pagesPerExtent*descriptorSize + descriptorBits
 	bit := within % pagesPerExtent * 2
 	return descriptors[at+bit/8]>>(bit%8)&1 == 1
+}
+
+// IsFreeIn reports whether a page is not in use, by its tablespace. What cannot be read is in use.
+func (f InnoDB) IsFreeIn(space io.ReaderAt, number int64) bool {
+	at, known := f.Descriptors(number)
+	if !known || at == number {
+		return false
+	}
+	descriptors := make([]byte, f.PageSize)
+	_, err := space.ReadAt(descriptors, at*int64(f.PageSize))
+	return err == nil && f.IsFree(number, descriptors)
+}
+
+// schemeMark stands before the encryption scheme of a tablespace in its first page, and schemeOn is the one scheme that
+// InnoDB has. It is off when all pages were decrypted.
+var schemeMark = []byte("s\x0e\x0cREt")
+
+const schemeOn = 1
+
+// HasScheme reports by the first page whether some of the tablespace's pages may be encrypted.
+func (f InnoDB) HasScheme(head []byte) bool {
+	head = head[:min(len(head), f.PageSize)]
+	at := bytes.Index(head, schemeMark) + len(schemeMark)
+	return at >= len(schemeMark) && at < len(head) && head[at] == schemeOn
 }
 
 // IsCopy reports whether a page of the system tablespace is another page's copy, as InnoDB keeps them in the

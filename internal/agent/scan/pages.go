@@ -42,11 +42,11 @@ func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64
 		number += before / int64(format.PageSize)
 		v := format.Judge(number, page)
 		switch {
-		case v == atrest.Clear && isFree(space, format, number):
+		case v == atrest.Clear && format.IsFreeIn(space, number):
 			return atrest.Freed
 		case v == atrest.Clear && format.IsCopy(number, page):
 			return atrest.Copied
-		case r.clears && v == atrest.Encrypted && (format.IsCopy(number, page) || isFree(space, format, number)):
+		case r.clears && v == atrest.Encrypted && (format.IsCopy(number, page) || format.IsFreeIn(space, number)):
 			return atrest.MetadataOnly // InnoDB does not read it: a copy only when its page is torn
 		}
 		return v
@@ -68,17 +68,6 @@ func holdsNothing(ctx context.Context, f *os.File) (bool, error) {
 			return false, err
 		}
 	}
-}
-
-// isFree reports whether InnoDB does not use a page.
-func isFree(f io.ReaderAt, format atrest.InnoDB, number int64) bool {
-	at, known := format.Descriptors(number)
-	if !known || at == number {
-		return false
-	}
-	descriptors := make([]byte, format.PageSize)
-	_, err := f.ReadAt(descriptors, at*int64(format.PageSize))
-	return err == nil && format.IsFree(number, descriptors)
 }
 
 // aria checks the pages of a table. Whether the table is encrypted at all stands in its index.
