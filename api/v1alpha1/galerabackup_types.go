@@ -236,6 +236,13 @@ type GaleraBackupStatus struct {
 	// checksum is the SHA-256 of the backup's manifest, which contains the checksums of all parts.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
+	// encryptionKeys are those that the data in the backup are encrypted with: the Secret of the cluster must keep them for
+	// as long as the backup is to be restored or tested. Empty for data in clear.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=64
+	EncryptionKeys []EncryptionKeyStatus `json:"encryptionKeys,omitempty"`
 	// recipients are the public keys for which the backup is encrypted.
 	// +optional
 	// +listType=atomic

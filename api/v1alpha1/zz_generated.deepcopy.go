@@ -1735,6 +1735,11 @@ func (in *GaleraBackupStatus) DeepCopyInto(out *GaleraBackupStatus) {
 		x := (*in).DeepCopy()
 		*out = &x
 	}
+	if in.EncryptionKeys != nil {
+		in, out := &in.EncryptionKeys, &out.EncryptionKeys
+		*out = make([]EncryptionKeyStatus, len(*in))
+		copy(*out, *in)
+	}
 	if in.Recipients != nil {
 		in, out := &in.Recipients, &out.Recipients
 		*out = make([]string, len(*in))

@@ -275,6 +275,8 @@ func TestCommands(t *testing.T) {
 		"status":        "accepts 1 arg(s), received 0",
 		"tls a b c":     "accepts between 1 and 2 arg(s)",
 		"backup a --x":  "unknown flag: --x",
+		"keys a rotate": "docs/encryption.md#rotation-of-keys",
+		"keys a change": "there is no action",
 		"no-such-thing": "unknown command",
 		"restore":       "accepts 1 arg(s)",
 		"promote a":     "accepts 2 arg(s), received 1",

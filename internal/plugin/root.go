@@ -47,7 +47,8 @@ func New(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SetVersionTemplate("{{.Version}}\n")
 	e.flags.AddFlags(root.PersistentFlags())
-	root.AddCommand(overview{e}.status(), encryption{e}.tls(), backups{e}.backup(), backups{e}.backups(),
+	root.AddCommand(overview{e}.status(), encryption{e}.tls(), atRestKeys{e}.command(),
+		backups{e}.backup(), backups{e}.backups(),
 		restores{e}.restore(), connection{e}.connectCommand(),
 		logs{e}.logs(), recovery{e}.recover(), requests{e}.promote(), requests{e}.restart(),
 		imports{e}.importCommand(), cutovers{e}.command(),

@@ -200,8 +200,8 @@ func taken(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored
 func describe(m manifest.Manifest, text []byte, dir string) *task.Stored {
 	return &task.Stored{ID: m.ID, Dir: dir, Node: m.Node, Position: m.Position, GTID: m.GTID,
 		ServerVersion: m.ServerVersion, StartedAt: m.StartedAt, CompletedAt: m.CompletedAt, StreamBytes: m.StreamBytes,
-		StoredBytes: m.StoredBytes(),
-		Checksum:    manifest.Checksum(text)}
+		StoredBytes: m.StoredBytes(), Keys: m.Keys,
+		Checksum: manifest.Checksum(text)}
 }
 
 func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manifest.Manifest, []byte, error) {

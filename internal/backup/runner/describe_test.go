@@ -21,7 +21,7 @@ func TestDescribe(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	defer func() { _ = bucket.Close() }()
 	const dir = "demo/shop/u1"
-	own := manifest.Manifest{Namespace: "demo", Cluster: "shop", ClusterUID: "u1-2"}
+	own := manifest.Manifest{Namespace: "demo", Cluster: "shop", ClusterUID: "u1-2", Keys: map[string]string{"1": "aa"}}
 	another := own
 	another.ClusterUID = "u2-2"
 	writeOf(t, bucket, path.Join(dir, "whole"), "whole", own)
@@ -41,7 +41,7 @@ func TestDescribe(t *testing.T) {
 		r, err := describeStored(t.Context(), bucket, task.Describe{Dir: dir, ID: id})
 		var f failure
 		if reason == "" && (err != nil || r.Backup == nil || r.Backup.ID != id || r.Backup.Dir != dir ||
-			!r.Backup.CompletedAt.Equal(now)) {
+			!r.Backup.CompletedAt.Equal(now) || r.Backup.Keys["1"] != "aa") {
 			t.Errorf("%s: %+v, %v", id, r, err)
 		}
 		if reason != "" && (!errors.As(err, &f) || f.reason != reason || !f.fatal || r.Backup != nil) {

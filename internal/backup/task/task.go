@@ -314,6 +314,8 @@ type Stored struct {
 	StoredBytes   int64     `json:"storedBytes,omitempty"`
 	// Checksum is the manifest's.
 	Checksum string `json:"checksum,omitempty"`
+	// Keys are the fingerprints of the keys that the data are encrypted with, by number.
+	Keys map[string]string `json:"keys,omitempty"`
 	// ClusterUID and Recipients are the manifest's, where the operator does not know them.
 	ClusterUID string   `json:"clusterUID,omitempty"`
 	Recipients []string `json:"recipients,omitempty"`

@@ -2,6 +2,7 @@ package taking
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -251,6 +252,10 @@ func complete(to *v1alpha1.GaleraBackupStatus, f Facts, s task.Stored) {
 	to.Node, to.Position, to.GTID, to.ServerVersion, to.Checksum = s.Node, s.Position, s.GTID, s.ServerVersion, s.Checksum
 	to.StartedAt, to.CompletedAt = new(metav1.NewTime(s.StartedAt)), new(metav1.NewTime(s.CompletedAt))
 	to.DataSize, to.StoredSize = size(s.StreamBytes), size(s.StoredBytes)
+	to.EncryptionKeys = nil
+	for _, id := range slices.Sorted(maps.Keys(s.Keys)) {
+		to.EncryptionKeys = append(to.EncryptionKeys, v1alpha1.EncryptionKeyStatus{ID: id, Fingerprint: s.Keys[id]})
+	}
 	setConditions(to, f, v1alpha1.ReasonBackupCompleted, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize,
 		s.Node, s.Position), false)
 }

@@ -1,6 +1,7 @@
 package taking
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,18 @@ func TestAnother(t *testing.T) {
 	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionComplete)
 	if next.Phase != v1alpha1.BackupPending || next.Position != "" || !strings.Contains(c.Message, `"b0"`) {
 		t.Errorf("%+v", next)
+	}
+}
+
+// TestEncryptionKeysAreRecorded: who would remove a key from its Secret can see which backups need it.
+func TestEncryptionKeysAreRecorded(t *testing.T) {
+	f := inProgress(ended(task.Result{Backup: &task.Stored{ID: "b1", Position: "u:5",
+		Keys: map[string]string{"2": "bb", "1": "aa"}}}))
+	next := f.Backup.Status.DeepCopy()
+	Decide(next, f)
+	want := []v1alpha1.EncryptionKeyStatus{{ID: "1", Fingerprint: "aa"}, {ID: "2", Fingerprint: "bb"}}
+	if next.Phase != completed || !slices.Equal(next.EncryptionKeys, want) {
+		t.Errorf("%s: %+v, want %+v", next.Phase, next.EncryptionKeys, want)
 	}
 }
 
