@@ -31,6 +31,7 @@ func waitAtRest(ctx context.Context, c *harness.Cluster, state string) {
 
 // useFreed uses the pages of an undo tablespace that InnoDB has freed (docs/encryption.md).
 var useFreed = []string{"SET GLOBAL innodb_immediate_scrub_data_uncompressed = ON",
+	"SET GLOBAL innodb_undo_log_truncate = ON",
 	"SET SESSION wsrep_on = OFF, sql_log_bin = OFF", "START TRANSACTION",
 	"INSERT INTO mysql.innodb_index_stats (database_name, table_name, index_name, stat_name, stat_value, " +
 		"stat_description) SELECT REPEAT('x', 64), REPEAT('x', 190), REPEAT('x', 64), seq, 0, '' FROM " +
