@@ -145,7 +145,7 @@ func TestNoteOfOtherData(t *testing.T) {
 }
 
 // TestSingleEncryptedFiles: where keys were used once, a table that was not decrypted before the keys went is found.
-// What InnoDB does not read, and a file whose scheme says that it is in clear, do not count. Where no keys were ever
+// What InnoDB does not read, and a file without an encryption scheme, do not count. Where no keys were ever
 // used no table is looked at.
 func TestSingleEncryptedFiles(t *testing.T) {
 	const pageSize, pages = 16 << 10, 12
