@@ -1,0 +1,95 @@
+package archiver
+
+import (
+	"context"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+)
+
+// TestNothingFollows: what a node answers that is asked for what follows a transaction.
+func TestNothingFollows(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(s *server)
+		want   policy.Answer
+		own    bool
+	}{
+		"nothing":                      {func(*server) {}, policy.Lacks, true},
+		"nothing, in a copy":           {func(s *server) { s.since = 8 }, policy.Lacks, false},
+		"its agent does not report it": {func(s *server) { s.since = 0 }, policy.Unknown, false},
+		"a transaction":                {func(s *server) { s.log = append(s.log, complete(8, "row")...) }, policy.Has, false},
+		"another one in its place": {func(s *server) {
+			s.log = append(s.log[:len(s.log)-3], complete(7, "other")...)
+		}, policy.Differs, false},
+		"another one, and more": {func(s *server) {
+			s.log = append(append(s.log[:len(s.log)-3], complete(7, "other")...), complete(8, "row")...)
+		}, policy.Differs, false},
+		"it numbers lower":                 {func(s *server) { s.log = s.log[:len(s.log)-3] }, policy.Differs, false},
+		"it has purged its binary log":     {func(s *server) { s.purged = 7 }, policy.Purged, false},
+		"it is away":                       {func(s *server) { s.down = context.Canceled }, policy.Unknown, false},
+		"it gives nothing for a long time": {func(s *server) { s.silent = true }, policy.Unknown, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				w.stop()
+				w.commit(6, 7)
+				at, err := w.a.position(context.Background())
+				sum, err2 := contentOf(context.Background(), w.a, at)
+				if err != nil || err2 != nil {
+					t.Fatal(err, err2)
+				}
+				w.b.do(func() { c.change(w.b) })
+				got := lacks(context.Background(), w.b, gtid(6), known{gtid(7), sum, 7}, known{})
+				if got.Answer != c.want || got.Own != c.own || got.Near {
+					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
+}
+
+// complete is what a server has logged of a transaction.
+func complete(number uint64, row string) (out []logged) {
+	all := transaction(gtid(number), row)
+	for i, e := range all {
+		out = append(out, logged{event: e, gtid: gtid(number), last: i == len(all)-1})
+	}
+	return out
+}
+
+// TestAskedOwn: the binary log of the node that is followed counts as its own if it has written the last transaction
+// and was not started since, or if that is known to be its transaction of that number, or there is no node to compare
+// with.
+func TestAskedOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		sure, near, alone bool
+		since             int64
+		want              bool
+	}{
+		"it is its transaction":        {true, false, false, 7, true},
+		"it is not known to be":        {false, false, false, 7, false},
+		"there is no other node":       {false, false, true, 7, true},
+		"it was a copy":                {true, false, false, 8, false},
+		"it has written it":            {true, true, false, 8, true},
+		"it has written it, unnoted":   {true, true, false, 0, true},
+		"its agent does not report it": {true, false, false, 0, false},
+	} {
+		play(t, func(w *world) {
+			w.commit(6, 7)
+			w.a.do(func() { w.a.since = c.since })
+			at, err := w.a.position(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &reader{archiver: &archiver{held: 7}, node: w.a, at0: at, last: gtid(7), before: gtid(6), sure: c.sure,
+				all: around{synced: []source{w.a, w.b}}}
+			if c.alone {
+				r.all.synced = r.all.synced[:1]
+			}
+			asked, waited := r.ask(context.Background(), policy.Asked{Answer: policy.Lacks, Near: c.near}, known{})
+			if asked[0].Node != "a" || asked[0].Own != c.want || waited {
+				t.Errorf("%s: %+v %v", name, asked[0], waited)
+			}
+		})
+	}
+}
