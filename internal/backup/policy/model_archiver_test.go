@@ -46,7 +46,8 @@ func (w *world) step(i, nodeIndex int) {
 	switch {
 	case !w.logging || len(w.segments) > maxBegins:
 	case !a.loaded:
-		all := w.archive().Numbers
+		all := w.listed(w.late).Numbers
+		w.late = 0
 		if a.loaded, a.known = true, w.now; len(all) > 0 {
 			a.at = w.segments[all[len(all)-1]].Head
 			a.through, a.held = binlog.Later(a.at.Through, w.idle(a.at)), a.at.Held
@@ -332,7 +333,7 @@ func (w *world) store(a *archiver, s segment) bool {
 			h.Lines = a.at.Lines
 		}
 	}
-	if _, taken := w.segments[h.Number]; taken || w.now.Sub(a.known) > doomedTime/2 {
+	if _, taken := w.segments[h.Number]; taken && !w.overwriting || w.now.Sub(a.known) > doomedTime/2 {
 		a.kill()
 		return false
 	}

@@ -155,6 +155,7 @@ var mutants = map[string]func(d *decisions){
 		}
 		d.choose, d.survey = chosenFrom(blind), surveyOf(blind)
 	},
+	"a segment is written over another one (11)":                func(d *decisions) { d.overwriting = true },
 	"a manifest is read once":                                   func(d *decisions) { d.remembering = true },
 	"nodes are asked by number alone":                           func(d *decisions) { d.bynumber = true },
 	"a node's last transaction is not compared":                 func(d *decisions) { d.unchecked = true },

@@ -242,14 +242,14 @@ func (w *world) observe() (r policy.Report) {
 	return r
 }
 
-// clean removes segments, and checks that what a window needs is still there: what could be restored before can be
+// clean removes segments, by a listing that may be late, and checks that what a window needs is still there: what could be restored before can be
 // restored after it.
-func (w *world) clean() {
+func (w *world) clean(late int) {
 	bases, unread := w.bases()
 	if unread {
 		return
 	}
-	needless, relied, err := w.prune(w.archive(), bases, window, w.now)
+	needless, relied, err := w.prune(w.listed(late), bases, window, w.now)
 	if err != nil {
 		return
 	}

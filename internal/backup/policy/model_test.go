@@ -42,12 +42,13 @@ func (w *world) do(e event) {
 		w.nodes[e.a%3].away = !w.nodes[e.a%3].away
 	case 16:
 		w.archivers[e.a%2].kill()
+		w.late = e.b % 4 % 3
 	case 17:
 		w.rareEvent(e)
 	case 18:
 		w.observe()
 	case 19:
-		w.clean()
+		w.clean(e.b % 7 % 3)
 	case 20:
 		w.now = w.now.Add(time.Duration(1+e.a%4) * time.Minute)
 	case 21:

@@ -95,6 +95,8 @@ type decisions struct {
 	viewed bool
 	// heedless restores apply by number what a base lacks.
 	heedless bool
+	// overwriting archivers store a segment in the place of another one.
+	overwriting bool
 	// remembering archivers remove what is needless by the manifests that they have read once.
 	remembering bool
 }
@@ -128,6 +130,7 @@ type world struct {
 	known    map[string]manifest
 	turn     int // which manifest is read again next
 	doomed   policy.Doomed
+	late     int         // so many of the last objects are not listed yet
 	marks    []time.Time // when everything was archived
 	marked   int         // how many transactions there were at the last of them
 	lies     bool        // an object was exchanged: a restore may be refused, and must not be wrong
@@ -367,6 +370,13 @@ func (w *world) changed(bases []policy.Base) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// listed is what the store has, without the last objects: a listing may be late.
+func (w *world) listed(late int) policy.Archive {
+	a := w.archive()
+	a.Numbers = a.Numbers[:max(0, len(a.Numbers)-late)]
+	return a
 }
 
 // archive is what the store has.
