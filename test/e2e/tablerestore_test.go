@@ -62,6 +62,34 @@ var _ = Describe("A table that was lost", Ordered, Label(Slow, Faults), func() {
 		expectNothingLeft(ctx, shop)
 	}, SpecTimeout(9*time.Minute))
 
+	It("comes back with its database into what a restore that failed has left", func(ctx SpecContext) {
+		database := func(name, from string) {
+			GinkgoHelper()
+			o := lostTable(shop, name, before, "", "")
+			o.Spec.Table, o.Spec.Database = nil, &v1alpha1.RestoreDatabase{Name: v1alpha1.DatabaseName(from), As: "again"}
+			Expect(kube.Create(ctx, o)).To(Succeed())
+		}
+		database("failing", "nothing")
+		Eventually(ctx, func(g Gomega) {
+			var jobs batchv1.JobList
+			g.Expect(kube.List(ctx, &jobs, kubeclient.InNamespace(shop.Namespace), kubeclient.MatchingLabels{
+				v1alpha1.LabelRestore: "failing"}, kubeclient.HasLabels{v1alpha1.LabelRestoreTarget})).To(Succeed())
+			g.Expect(jobs.Items).To(HaveLen(1))
+		}).WithTimeout(backupTime).WithPolling(300 * time.Millisecond).Should(Succeed())
+		database("second", "kept") // it waits until nothing of the first can name a table there
+		Eventually(ctx, func(g Gomega) {
+			failed, second := restoreOf(ctx, shop, "failing"), restoreOf(ctx, shop, "second")
+			g.Expect(failed.Status.Phase).To(Equal(v1alpha1.RestoreFailed), "%+v", failed.Status)
+			g.Expect(failed.Status.Conditions).To(ContainElement(HaveField("Reason", v1alpha1.ReasonTableNotFound)))
+			g.Expect(second.Status.Phase).To(Equal(v1alpha1.RestoreCompleted), "%+v", second.Status)
+		}).WithTimeout(2 * backupTime).WithPolling(time.Second).Should(Succeed())
+		for _, pod := range podNames(ctx, shop) {
+			Expect(tableSum(ctx, shop, pod, "again.t")).To(Equal(sum), pod)
+			Expect(tableSum(ctx, shop, pod, "again.people")).To(Equal(people), pod)
+		}
+		expectNothingLeft(ctx, shop)
+	}, SpecTimeout(9*time.Minute))
+
 	It("never takes a name that is taken, nor a table that was not there", Label(Input), func(ctx SpecContext) {
 		for name, c := range map[string]struct{ table, as, reason string }{
 			"taken": {"t", "people", v1alpha1.ReasonTargetExists}, "absent": {"nothing", "x", v1alpha1.ReasonTableNotFound},
