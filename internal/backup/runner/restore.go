@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -233,12 +234,24 @@ func isStore(err error) bool {
 
 // prepare makes a database of the copy: mariadb-backup applies the log it has taken along.
 func prepare(ctx context.Context, p places) error {
-	args := []string{"--prepare", "--target-dir=" + p.work, "--tmpdir=" + p.Tmp}
 	limit, _ := os.ReadFile(memoryLimit) // without one, or with another version of cgroups, the program's default
-	if use := prepareMemory(string(limit)); use > 0 {
+	var files syscall.Rlimit
+	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) // the program's default then, too
+	args := prepareArgs(p.work, p.Tmp, string(limit), files.Max)
+	return runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mariadb-backup"), Args: args})
+}
+
+// prepareArgs are those of the program, in a container with a limit of memory, and a hard limit of open files. It opens
+// all tables that the log changes at once, and does not raise the soft limit by itself, 1,024 by default on many hosts.
+func prepareArgs(dir, tmp, memory string, files uint64) []string {
+	args := []string{"--prepare", "--target-dir=" + dir, "--tmpdir=" + tmp}
+	if use := prepareMemory(memory); use > 0 {
 		args = append(args, fmt.Sprintf("--use-memory=%dM", use>>20))
 	}
-	return runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mariadb-backup"), Args: args})
+	if files > 0 {
+		args = append(args, fmt.Sprintf("--open-files-limit=%d", min(files, mostFiles)))
+	}
+	return args
 }
 
 const (
@@ -246,6 +259,8 @@ const (
 	memoryLimit = "/sys/fs/cgroup/memory.max"
 	// leastMemory is mariadb-backup's default for --prepare, and mostMemory the most that applying a log is given.
 	leastMemory, mostMemory = 96 << 20, 8 << 30
+	// mostFiles is what the kernel allows a process at most, unless it is configured otherwise (fs.nr_open).
+	mostFiles = 1 << 20
 )
 
 // prepareMemory returns the memory for applying the log: half of the container's limit, 0 for the default. With more of

@@ -3,6 +3,7 @@ package runner
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,6 +138,23 @@ func TestPrepareMemory(t *testing.T) {
 		"274877906944\n": 8 << 30} {
 		if got := prepareMemory(limit); got != want {
 			t.Errorf("with the limit %q: %d MiB, want %d", limit, got>>20, want>>20)
+		}
+	}
+}
+
+// TestPrepareArgs: applying the log may open as many files as the container may, whatever the soft limit is.
+func TestPrepareArgs(t *testing.T) {
+	for want, c := range map[string]struct {
+		memory string
+		files  uint64
+	}{
+		"--prepare --target-dir=/d --tmpdir=/t":                           {"max", 0},
+		"--prepare --target-dir=/d --tmpdir=/t --open-files-limit=524288": {"max", 524288},
+		"--prepare --target-dir=/d --tmpdir=/t --use-memory=512M --open-files-limit=1048576": {"1073741824",
+			math.MaxUint64},
+	} {
+		if have := strings.Join(prepareArgs("/d", "/t", c.memory, c.files), " "); have != want {
+			t.Errorf("%s\nwant %s", have, want)
 		}
 	}
 }
