@@ -129,8 +129,8 @@ func redoIdentity(dir string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// ExpectKeys notes that a server with keys is about to be started. With which ones is noted by SetKeys, once it has read
-// the data with them: wrong ones on record would exclude the right ones.
+// ExpectKeys notes that a server with keys is about to be started. With which ones is noted by SetKeys, once it has
+// read the data with them: wrong ones on record would exclude the right ones.
 func (m Markers) ExpectKeys(fingerprints map[string]string) error {
 	path := filepath.Join(m.Dir, keysFile)
 	if _, err := os.Lstat(path); err == nil || len(fingerprints) == 0 {

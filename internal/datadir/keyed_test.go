@@ -175,6 +175,15 @@ func TestSingleEncryptedFiles(t *testing.T) {
 			}
 		}
 	}
+	free := func(space, page []byte, number int) {
+		only(3)(space, page, number)
+		space[150+24] |= 1 << 6 // in the descriptor of the first extent
+	}
+	copied := func(space, page []byte, number int) {
+		if only(3)(space, page, number); number == 3 {
+			page[7] = 9
+		}
+	}
 	aria := func(scheme byte) []byte {
 		head := append([]byte{0xfe, 0xfe, 9}, make([]byte, 61)...)
 		head[7] = 64
@@ -190,8 +199,8 @@ func TestSingleEncryptedFiles(t *testing.T) {
 		"a table, the first page":           {"app/t.ibd", space(1, only(1)), true},
 		"a table without a scheme":          {"app/t.ibd", space(0, only(3)), false},
 		"a table that is decrypted":         {"app/t.ibd", space(1, only(0)), false},
-		"a page that is free":               {"app/t.ibd", space(1, func(s, p []byte, n int) { only(3)(s, p, n); s[150+24] |= 1 << 6 }), false},
-		"a copy of a page":                  {"ibdata1", space(1, func(_, p []byte, n int) { only(3)(nil, p, n); p[7] = 9 * min(1, p[7]) }), false},
+		"a page that is free":               {"app/t.ibd", space(1, free), false},
+		"a copy of a page":                  {"ibdata1", space(1, copied), false},
 		"a page of the system":              {"ibdata1", space(1, only(9)), true},
 		"an undo tablespace":                {"undo002", space(1, only(3)), true},
 		"a file of that name elsewhere":     {"app/undo002", space(1, only(3)), false},

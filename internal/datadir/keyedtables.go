@@ -11,8 +11,8 @@ import (
 
 // encryptedTable returns a table, or an undo tablespace, of which something is encrypted, "" when none is. InnoDB
 // decrypts one after the other, and starts without keys once its redo log and its dictionary are in clear: a table that
-// was not decrypted yet cannot be read then, and an undo tablespace ends the server. Only the head is read of a file that
-// is in clear.
+// was not decrypted yet cannot be read then, and an undo tablespace ends the server. Of a file in clear only the head
+// is read.
 func encryptedTable(dir string) (found string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -37,8 +37,8 @@ func encryptedTable(dir string) (found string, err error) {
 	return found, err
 }
 
-// tablespaceEncrypted reports whether a page that is in use is encrypted. InnoDB decrypts from the first page on, so that
-// the last ones show it first.
+// tablespaceEncrypted reports whether a page that is in use is encrypted. InnoDB decrypts from the first page on, so
+// that the last ones show it first.
 func tablespaceEncrypted(path string, system bool) (bool, error) {
 	head, err := readAt(path, 0, atrest.HeadSize)
 	if err != nil {

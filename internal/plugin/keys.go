@@ -15,8 +15,8 @@ import (
 )
 
 // errRotate is the answer to who asks for a rotation.
-var errRotate = errors.New(`nothing was changed: keys are not rotated. MariaDB's file_key_management knows one version of each key,
-and encrypts logs, undo and the system tablespace with key 1 always. What replaces the keys:
+var errRotate = errors.New(`nothing was changed: keys are not rotated. MariaDB's file_key_management knows one version of
+each key, and encrypts logs, undo and the system tablespace with key 1 always. What replaces the keys:
   with nothing in clear     a new cluster with keys of its own, filled through SQL; then the clients move
   with the data in clear    remove spec.encryption, wait until status.atRest.state is Off, and set it again with another
   meanwhile                 keysSecretRef

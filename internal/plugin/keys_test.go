@@ -24,8 +24,8 @@ func TestKeysTable(t *testing.T) {
 		backup("foreign", "other", "aa"), {ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "clear"},
 			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: "shop"}}}}
 	for state, want := range map[string]string{
-		v1alpha1.AtRestOn: "Encryption at rest of shop: On\nThe keys are in the Secret mine. Who loses them loses what needs " +
-			"them.\nkey 1   00  needed by backup old\nkey 1   aa  needed by backup a, backup b, the data\n" +
+		v1alpha1.AtRestOn: "Encryption at rest of shop: On\nThe keys are in the Secret mine. Who loses them loses what " +
+			"needs them.\nkey 1   00  needed by backup old\nkey 1   aa  needed by backup a, backup b, the data\n" +
 			"key 2   bb  needed by the data\n",
 		v1alpha1.AtRestOff: "Encryption at rest of shop: Off\nThe keys are in the Secret mine. Who loses them loses what " +
 			"needs them.\nkey 1   00  needed by backup old\nkey 1   aa  needed by backup a, backup b\n" +
