@@ -236,8 +236,8 @@ type GaleraBackupStatus struct {
 	// checksum is the SHA-256 of the backup's manifest, which contains the checksums of all parts.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
-	// encryptionKeys are those that the data in the backup are encrypted with: the Secret of the cluster must keep them for
-	// as long as the backup is to be restored or tested. Empty for data in clear.
+	// encryptionKeys are those that the data in the backup are encrypted with: the Secret of the cluster must keep them
+	// for as long as the backup is to be restored or tested. Empty for data in clear.
 	// +optional
 	// +listType=map
 	// +listMapKey=id

@@ -43,9 +43,9 @@ galera_operator_encryption_required{channel="stateTransfer",cluster="shop",names
 	}
 }
 
-// TestEncryptionAtRestIsExported: what the spec asks for, and whether the nodes have the keys that they need: the Secret
-// has them, and no node refuses its volume. Where none are needed, before they were read, and while they are made, there
-// is no series.
+// TestEncryptionAtRestIsExported: what the spec asks for, and whether the nodes have the keys that they need: the
+// Secret has them, and no node refuses its volume. Where none are needed, before they were read, and while they are
+// made, there is no series.
 func TestEncryptionAtRestIsExported(t *testing.T) {
 	m := NewMetrics()
 	recorded := &v1alpha1.AtRestStatus{State: v1alpha1.AtRestOn,
