@@ -299,7 +299,8 @@ func (a *archiver) followFrom(ctx context.Context, n source, all around, now pos
 	defer cancel()
 	defer a.reports.numbered(nil)
 	r := &reader{archiver: a, node: n, all: all, at0: now, stream: s, last: a.at.Last, before: a.at.BeforeLast,
-		sum: a.at.LastSum, now: now.seqno, sure: a.from == n.name(), verify: from != a.at.Last, numbers: newNumbers(n, all.synced)}
+		sum: a.at.LastSum, now: now.seqno, sure: a.from == n.name(), verify: from != a.at.Last,
+		numbers: newNumbers(n, all.synced)}
 	defer r.drop()
 	say("following %s from %s", n.name(), from)
 	err = r.read(ctx)

@@ -91,7 +91,8 @@ func TestEnds(t *testing.T) {
 
 // TestAnchors: what a number's seqno may be at least.
 func TestAnchors(t *testing.T) {
-	h := Head{Seqnos: true, Holes: []Hole{{After: GTID{Seq: 11}, Next: GTID{Seq: 14}}, {After: GTID{Seq: 22}, Next: GTID{Seq: 25}}}}
+	h := Head{Seqnos: true, Holes: []Hole{{After: GTID{Seq: 11}, Next: GTID{Seq: 14}},
+		{After: GTID{Seq: 22}, Next: GTID{Seq: 25}}}}
 	for _, a := range []struct {
 		number uint64
 		seqno  int64
@@ -101,8 +102,8 @@ func TestAnchors(t *testing.T) {
 	if len(h.Anchors) != 4 || h.Anchors[0].Number != 10 || h.Anchors[1].Number != 15 || h.Anchors[2].Seqno != 120 {
 		t.Errorf("%+v", h.Anchors)
 	}
-	for number, want := range map[uint64]int64{9: 0, 10: 100, 11: 101, 12: 101, 14: 102, 15: 107, 16: 108, 21: 120, 24: 121,
-		26: 131} {
+	for number, want := range map[uint64]int64{9: 0, 10: 100, 11: 101, 12: 101, 14: 102, 15: 107, 16: 108, 21: 120,
+		24: 121, 26: 131} {
 		if got := h.SeqnoAtLeast(number); got != want {
 			t.Errorf("the number %d has at least the seqno %d instead of %d", number, got, want)
 		}

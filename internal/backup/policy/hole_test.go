@@ -86,12 +86,12 @@ func TestJudgeLast(t *testing.T) {
 		"one shows, another is away": {[]Asked{own("a"), one("b", Lacks), one("c", Unknown)}, false, Wait, "for c (it"},
 		"one shows, none is waited for": {[]Asked{own("a"), one("b", Lacks), one("c", Unknown)}, true, Begin,
 			"show that nothing follows 0-1-10: a alone shows it; b got a full copy"},
-		"all others have a copy of one":         {[]Asked{own("a"), one("b", Lacks), one("c", Purged)}, false, Begin, "b got"},
-		"one that is not waited for has more":   {[]Asked{own("a"), own("b"), one("c", Has)}, true, Wait, "c has a"},
-		"one that is refused has more":          {[]Asked{own("a"), own("b"), one("c", HasAndRefused)}, true, Wait, "c has a"},
-		"one was not started, and has no other": {[]Asked{{Answer: Lacks, Near: true}, one("b", Lacks)}, false, Begin, "b got"},
-		"one node of one":                       {[]Asked{own("a")}, false, Follow, ""},
-		"one of one, without a log":             {[]Asked{one("a", Lacks)}, false, Begin, "a got"},
+		"all others have a copy":       {[]Asked{own("a"), one("b", Lacks), one("c", Purged)}, false, Begin, "b got"},
+		"one that has more, for long":  {[]Asked{own("a"), own("b"), one("c", Has)}, true, Wait, "c has a"},
+		"one that is refused has more": {[]Asked{own("a"), own("b"), one("c", HasAndRefused)}, true, Wait, "c has a"},
+		"one was not started":          {[]Asked{{Answer: Lacks, Near: true}, one("b", Lacks)}, false, Begin, "b got"},
+		"one node of one":              {[]Asked{own("a")}, false, Follow, ""},
+		"one of one, without a log":    {[]Asked{one("a", Lacks)}, false, Begin, "a got"},
 	} {
 		v := JudgeLast(gtid(10), c.nodes, c.waited)
 		if v.Act != c.want || !strings.Contains(v.Why, c.says) {
