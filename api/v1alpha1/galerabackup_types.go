@@ -30,6 +30,7 @@ type GaleraBackup struct {
 	// spec defines what to back up, and where to. It is immutable, except for deletionPolicy, verify, and an
 	// identitySecretRef that is added.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="has(self.incremental) == has(oldSelf.incremental) && (!has(self.incremental) || self.incremental == oldSelf.incremental)",message="incremental cannot be changed: create another GaleraBackup"
 	Spec GaleraBackupSpec `json:"spec"`
 	// status is the backup's progress and result.
 	// +optional
@@ -96,6 +97,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.verify != 'Restore' || has(self.identitySecretRef)",message="verify: Restore needs identitySecretRef: a Secret with the private key of one of the store's recipients"
 // +kubebuilder:validation:XValidation:rule="self.compression != 'None' || self.compressionLevel == 'Fastest'",message="compressionLevel goes with compression: Zstd"
 // +kubebuilder:validation:XValidation:rule="!has(self.__import__) || self.deletionPolicy == 'Retain' && !has(self.clusterRef.__namespace__)",message="an imported backup has deletionPolicy: Retain, because its data are not this object's, and no clusterRef.namespace"
+// +kubebuilder:validation:XValidation:rule="!has(self.incremental) || !has(self.__import__) && !has(self.clusterRef.__namespace__)",message="incremental is for a backup that is made of a cluster in this namespace: remove it, or import and clusterRef.namespace"
 // +kubebuilder:validation:XValidation:rule="has(self.__import__) == has(oldSelf.__import__) && (!has(self.__import__) || self.__import__ == oldSelf.__import__)",message="import cannot be changed: create another GaleraBackup"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.identitySecretRef)||has(self.identitySecretRef)",message="keep identitySecretRef"
 // +kubebuilder:validation:XValidation:rule="self.clusterRef == oldSelf.clusterRef && self.storeRef == oldSelf.storeRef && self.method == oldSelf.method && self.compression == oldSelf.compression && self.compressionLevel == oldSelf.compressionLevel && has(self.rateLimit) == has(oldSelf.rateLimit) && (!has(self.rateLimit) || quantity(string(self.rateLimit)).compareTo(quantity(string(oldSelf.rateLimit))) == 0)",message="a backup cannot be changed, except for deletionPolicy, verify and identitySecretRef: create another GaleraBackup"
@@ -129,6 +131,13 @@ type GaleraBackupSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('64Ki')) >= 0",message="rateLimit must be at least 64Ki (bytes per second)"
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
+	// incremental copies only what has changed since the latest backup of the cluster in this store, so that it is smaller
+	// and takes less of the network. It is read from the node that this one was read from, and needs it, and all that it
+	// adds to, for a restore. A full backup is made where none can be added to, for instance because the node is the primary
+	// now, or has got its data from another one since; status.incremental has the reason. Default: none; a full backup is
+	// made.
+	// +optional
+	Incremental *BackupIncremental `json:"incremental,omitempty"`
 	// deletionPolicy defines what happens to the stored data when this object is deleted: Retain keeps them, Delete
 	// removes them. The store's retention removes only backups with Delete. Default: Retain.
 	// +optional
@@ -153,6 +162,17 @@ type GaleraBackupSpec struct {
 	// need not exist. Default: none; a backup is made.
 	// +optional
 	Import *BackupImport `json:"import,omitempty"`
+}
+
+// BackupIncremental bounds a chain of increments.
+type BackupIncremental struct {
+	// maxIncrements is the most increments that a full backup may have: the next one is full again. A restore adds one
+	// after the other. Default: 6, so that of a schedule for every night one a week is full.
+	// +optional
+	// +kubebuilder:default=6
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=30
+	MaxIncrements int32 `json:"maxIncrements,omitempty"`
 }
 
 // BackupImport names a backup in a store, as status.latest of the GaleraBackupStore lists it.
@@ -256,11 +276,31 @@ type GaleraBackupStatus struct {
 	// verification is the progress of the test of spec.verify. The condition Verified has the result.
 	// +optional
 	Verification *BackupVerification `json:"verification,omitempty"`
+	// lsn is the log sequence number of InnoDB at which an increment of this backup begins. Absent if there can be none.
+	// +optional
+	LSN int64 `json:"lsn,omitempty"`
+	// incremental is the backup's place in a chain. Absent for a full backup that was asked for as one.
+	// +optional
+	Incremental *BackupChain `json:"incremental,omitempty"`
 	// conditions are Complete, Verified, Reconciling and Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// BackupChain is the place of a backup in a chain of increments.
+type BackupChain struct {
+	// base is the id of the backup that this one adds to. A restore needs it. Absent for a full backup.
+	// +optional
+	Base string `json:"base,omitempty"`
+	// depth is the number of increments from the full backup to this one. Absent for a full backup.
+	// +optional
+	Depth int32 `json:"depth,omitempty"`
+	// fullBecause is why a full backup is, or was, made although an increment was asked for.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	FullBecause string `json:"fullBecause,omitempty"`
 }
 
 // Phases of a BackupVerification.

@@ -4,6 +4,7 @@ package galerabackup
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -259,6 +260,13 @@ func (r *Reconciler) observe(ctx context.Context, b *v1alpha1.GaleraBackup) (tak
 	if f.Other, err = r.other(ctx, b); err != nil {
 		return f, err
 	}
+	if b.Spec.Incremental != nil {
+		var all v1alpha1.GaleraBackupList
+		if err := r.List(ctx, &all, client.InNamespace(b.Namespace)); err != nil {
+			return f, err
+		}
+		f.Backups = all.Items
+	}
 	if b.Status.Attempts > 0 {
 		f.Job, err = outcome.Of(ctx, r.Client, b, job.Name(b, b.Status.Attempts), f.Now)
 	}
@@ -302,6 +310,7 @@ func (r *Reconciler) run(ctx context.Context, f taking.Facts) error {
 			ClusterUID: string(f.Cluster.UID),
 			Node:       b.Status.Node, Compression: b.Spec.Compression, Recipients: b.Status.Recipients},
 	}
+	t.Manifest.Base = base(f)
 	if a := f.Cluster.Status.Backup; a != nil {
 		t.Manifest.Session = a.Session
 	}
@@ -313,6 +322,21 @@ func (r *Reconciler) run(ctx context.Context, f taking.Facts) error {
 		return err
 	}
 	return ownership.Keep(ctx, r.Client, r.Live, b.UID, j)
+}
+
+// base is what the Job's manifest says of the backup that the present attempt adds to, nil for a full one. One that is
+// gone by now is left out: the copy is a full one then.
+func base(f taking.Facts) *manifest.Base {
+	chain := f.Backup.Status.Incremental
+	if chain == nil || chain.Base == "" {
+		return nil
+	}
+	i := slices.IndexFunc(f.Backups, func(o v1alpha1.GaleraBackup) bool { return o.Status.ID == chain.Base })
+	if i < 0 {
+		return nil
+	}
+	of := f.Backups[i].Status
+	return &manifest.Base{ID: of.ID, Checksum: of.Checksum, LSN: uint64(max(of.LSN, 0)), Depth: int(chain.Depth)}
 }
 
 // SetupWithManager registers the reconciler: it is woken by the backup, its Jobs, its cluster and its store.

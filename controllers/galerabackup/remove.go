@@ -18,6 +18,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/status"
@@ -51,6 +52,14 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if by, err := r.inUse(ctx, b); by != "" || err != nil {
 		return taking.PollInterval, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(),
 			v1alpha1.ReasonRemovingBackup, fmt.Sprintf("the %s is being restored from it", by)))
+	}
+	var others v1alpha1.GaleraBackupList
+	if err := r.Live.List(ctx, &others, client.InNamespace(b.Namespace)); err != nil {
+		return 0, err
+	}
+	if by := increments.NeededBy(others.Items, b); by != "" {
+		return taking.PollInterval, r.reportRemoval(ctx, b, b.DeepCopy(), v1alpha1.ReasonRemovingBackup,
+			fmt.Sprintf("the backup %s adds to it, and needs it for a restore: delete that one first", by))
 	}
 	seen, err := outcome.Of(ctx, r.Client, b, job.RemoveName(b), r.Now())
 	switch {

@@ -21,6 +21,10 @@ const (
 	// PathBackup followed by the id of an admitted backup, answers GET on BackupPort with mariadb-backup's stream, and
 	// after it the trailer TrailerBackup with a BackupEnd.
 	PathBackup = "/v1/backup/"
+	// QueryBase and QueryLSN of PathBackup ask for what has changed since a backup that was read from this member, and
+	// name its id and its LSN. The member gives a full copy where it cannot.
+	QueryBase = "base"
+	QueryLSN  = "lsn"
 	// TrailerBackup is absent when the stream was cut off.
 	TrailerBackup = "Galera-Backup"
 )
@@ -71,6 +75,11 @@ type BackupEnd struct {
 	// ServerVersion and Arch are the node's.
 	ServerVersion string `json:"serverVersion,omitempty"`
 	Arch          string `json:"arch,omitempty"`
+	// LSN is where an increment of this copy begins, 0 when there can be none.
+	LSN uint64 `json:"lsn,omitempty"`
+	// FromLSN is where this copy begins, 0 for a full one; Full is why it is full, "" where no increment was asked for.
+	FromLSN uint64 `json:"fromLSN,omitempty"`
+	Full    string `json:"full,omitempty"`
 }
 
 // BackupReport is the backup a member gives, or gave last.

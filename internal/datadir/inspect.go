@@ -8,6 +8,9 @@ import (
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
+// BackupMarks is the file in a data directory that lists which backups were read from it.
+const BackupMarks = "galera-operator-backups.json"
+
 // by-products are what Galera, mariadbd and the transfer scripts leave in a directory that holds
 // no database: an empty directory stays Empty with them in it.
 var byProducts = []string{
@@ -15,7 +18,7 @@ var byProducts = []string{
 	"wsrep_sst.pid", "sst_in_progress", "rsync_sst.conf", "rsync_sst.pid", "rsync_sst_complete",
 	"stunnel.conf", "stunnel.pid", "xtrabackup_ist", "mariadb_backup_galera_info", "donor_galera_info",
 	"mariabackup.*.log", "*.err", "ddl_recovery.log", "ddl_recovery-backup.log", "tc.log", "*.pid", "*.pem",
-	"aria_log_control", "aria_log.????????", "core", "core.*", "mysql_upgrade_info", "mariadb_upgrade_info",
+	"aria_log_control", "aria_log.????????", "core", "core.*", "mysql_upgrade_info", "mariadb_upgrade_info", BackupMarks,
 }
 
 // leftovers are the files of dead transfer scripts that would make the next one fail or mistake

@@ -67,6 +67,19 @@ func TestBackupRemoval(t *testing.T) {
 			status.SetCondition(&reachable.Status.Conditions, reachable.Generation, v1alpha1.ConditionReachable, true,
 				v1alpha1.ReasonReachable, "")
 			must(t, kube.Status().Update(ctx, reachable))
+			increment := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "two"}, Spec: b.Spec}
+			must(t, kube.Create(ctx, increment))
+			increment.Status.Phase, increment.Status.Incremental = v1alpha1.BackupRunning,
+				&v1alpha1.BackupChain{Base: b.Status.ID, Depth: 1}
+			must(t, kube.Status().Update(ctx, increment))
+			pass()
+			must(t, kube.Get(ctx, client.ObjectKeyFromObject(b), b))
+			why := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionStalled)
+			must(t, kube.List(ctx, &early, client.InNamespace(name)))
+			if len(early.Items) != 0 || why == nil || !strings.Contains(why.Message, "the backup two adds to it") {
+				t.Errorf("the base of an increment is removed: %+v", why)
+			}
+			must(t, kube.Delete(ctx, increment))
 			if goes {
 				must(t, kube.Delete(ctx, ns))
 			}

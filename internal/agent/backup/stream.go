@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -75,7 +77,9 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 	_ = controller.SetReadDeadline(time.Time{}) // a recorder of a test has no deadlines
 	w.Header().Set("Trailer", agentapi.TrailerBackup)
 	w.Header().Set("Content-Type", "application/octet-stream")
-	end, err := r.stream(ctx, g.version, func(chunk []byte) error {
+	now := mark{ID: id, Boot: boot(), Version: g.version, Keys: g.keys.Fingerprints, Algorithm: g.keys.Algorithm}
+	since, full := r.since(q, now)
+	end, err := r.stream(ctx, g.version, since, func(chunk []byte) error {
 		_ = controller.SetWriteDeadline(time.Now().Add(admissionTTL))
 		n, err := w.Write(chunk)
 		g.bytes.Add(int64(n))
@@ -84,6 +88,13 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 	if err == nil {
 		err = r.sameLine(ctx, g)
 	}
+	if now.LSN = end.LSN; err == nil && now.LSN > 0 {
+		if noted := addMark(r.places.Data, now); noted != nil {
+			r.loop.Logger.Warn("no increment of this backup will be possible", "id", id, "error", noted)
+			end.LSN = 0
+		}
+	}
+	end.Full = full
 	end.Line, end.Keys, end.Algorithm = g.line, g.keys.Fingerprints, g.keys.Algorithm
 	r.end(g, err)
 	if err != nil {
@@ -93,8 +104,26 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 	w.Header().Set(agentapi.TrailerBackup, string(text))
 }
 
-// stream runs mariadb-backup, and gives what it prints to take.
-func (r *Streamer) stream(ctx context.Context, version string, take func([]byte) error) (agentapi.BackupEnd, error) {
+// since returns the LSN that a caller asks for the changes since, 0 for a full copy, and why it gets a full one all the
+// same.
+func (r *Streamer) since(q *http.Request, now mark) (lsn uint64, full string) {
+	base := q.URL.Query().Get(agentapi.QueryBase)
+	if base == "" {
+		return 0, ""
+	}
+	lsn, err := strconv.ParseUint(q.URL.Query().Get(agentapi.QueryLSN), 10, 63)
+	if err != nil || lsn == 0 {
+		return 0, "the backup " + base + " names no LSN"
+	}
+	if why := increment(readMarks(r.places.Data), base, lsn, now); why != "" {
+		return 0, why
+	}
+	return lsn, ""
+}
+
+// stream runs mariadb-backup, and gives what it prints to take: all, or what has changed since an LSN.
+func (r *Streamer) stream(ctx context.Context, version string, since uint64, take func([]byte) error) (
+	agentapi.BackupEnd, error) {
 	end := agentapi.BackupEnd{ServerVersion: version, Arch: runtime.GOARCH}
 	dir, err := os.MkdirTemp(r.places.Tmp, "backup-")
 	if err != nil {
@@ -108,7 +137,7 @@ func (r *Streamer) stream(ctx context.Context, version string, take func([]byte)
 	defer func() { _ = out.Close() }()
 	said := &positionLog{}
 	proc, err := mariadbd.Start(r.table, mariadbd.Command{
-		Path: tool(), Args: r.args(dir), Env: mariadbd.Env(r.places), Dir: r.places.Tmp, Stdout: in, Log: said.line,
+		Path: tool(), Args: r.args(dir, since), Env: mariadbd.Env(r.places), Dir: r.places.Tmp, Stdout: in, Log: said.line,
 	})
 	_ = in.Close()
 	if err != nil {
@@ -126,14 +155,30 @@ func (r *Streamer) stream(ctx context.Context, version string, take func([]byte)
 		return end, context.Cause(ctx)
 	}
 	end.Position, end.GTID = said.position()
-	return end, failed(proc.Exit())
+	if err := failed(proc.Exit()); err != nil {
+		return end, err
+	}
+	end.LSN, end.FromLSN, err = mariadbd.ReadLSN(dir)
+	switch {
+	case since > 0 && err != nil:
+		return end, fmt.Errorf("mariadb-backup's LSN could not be read: %w", err)
+	case end.FromLSN != since:
+		return end, fmt.Errorf("mariadb-backup was asked for the changes since %d, and names %d", since, end.FromLSN)
+	case err != nil: // as with a full copy of a release that writes it elsewhere
+		r.loop.Logger.Warn("no increment of this backup will be possible", "error", err)
+	}
+	return end, nil
 }
 
-func (r *Streamer) args(dir string) []string {
-	return []string{"--defaults-file=" + r.places.MyCnf(), "--backup", "--stream=mbstream", "--galera-info",
+func (r *Streamer) args(dir string, since uint64) []string {
+	args := []string{"--defaults-file=" + r.places.MyCnf(), "--backup", "--stream=mbstream", "--galera-info",
 		"--parallel=" + copyThreads,
 		"--user=" + r.user, "--socket=" + r.places.Socket(), "--datadir=" + r.places.Data,
-		"--target-dir=" + filepath.Join(dir, "target")}
+		"--target-dir=" + filepath.Join(dir, "target"), "--extra-lsndir=" + dir}
+	if since > 0 {
+		args = append(args, "--incremental-lsn="+strconv.FormatUint(since, 10))
+	}
+	return args
 }
 
 func forEachChunk(from io.Reader, take func([]byte) error) error {

@@ -181,7 +181,11 @@ func backup(t *testing.T, a *archive, m manifest.Manifest) {
 		m.Line = line("a", 0)
 	}
 	m.Line.History = history
-	m.Format, m.Session, m.Compression, m.Parts = 1, "s1", manifest.CompressionNone, []manifest.Part{{Size: 1}}
+	m.Format = manifest.Format
+	if m.Base != nil {
+		m.Format = manifest.IncrementFormat
+	}
+	m.Session, m.Compression, m.Parts = "s1", manifest.CompressionNone, []manifest.Part{{Size: 1}}
 	at, _ := binlog.In(m.GTID, 0)
 	m.Position = fmt.Sprintf("%s:%d", history, max(at.Seq, 1))
 	text, _ := json.Marshal(m)

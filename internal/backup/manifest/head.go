@@ -57,11 +57,13 @@ func head(fields map[string]json.RawMessage) (m Manifest, err error) {
 	switch {
 	case err != nil:
 		return m, fmt.Errorf("the manifest is damaged: %w", err)
-	case m.Format > Format:
+	case m.Format > IncrementFormat:
 		return m, fmt.Errorf("the manifest has format %d, and this program reads up to %d: use a later release", m.Format,
-			Format)
+			IncrementFormat)
 	case m.Format < 1 || m.ID == "" || m.CompletedAt.IsZero():
 		return m, errors.New("the manifest is damaged: it names no format, no ID or no time")
+	case !m.Base.fits(m):
+		return m, fmt.Errorf("the manifest is damaged: format %d, base %+v", m.Format, m.Base)
 	}
 	return m, nil
 }

@@ -16,8 +16,15 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
-// Format is the version of what this package writes, and the latest it reads.
-const Format = 1
+// Format is the version of a full backup's manifest, IncrementFormat that of an increment's, and the latest that this
+// package reads: a program that knows full backups only must not take an increment for one.
+const (
+	Format          = 1
+	IncrementFormat = 2
+)
+
+// MaxDepth is the most increments in a chain.
+const MaxDepth = 30
 
 const (
 	// Name is the manifest's below the directory of a backup. It is written last: without it there is no backup.
@@ -51,6 +58,10 @@ type Manifest struct {
 	// a break, "" when it was not: both report which archive the backup is a base of.
 	Line    binlog.Line `json:"line,omitzero"`
 	Session string      `json:"session,omitempty"`
+	// Base is the backup that this one adds to, nil for a full one. LSN is InnoDB's where an increment of this one begins, 0
+	// when there can be none.
+	Base *Base  `json:"base,omitempty"`
+	LSN  uint64 `json:"lsn,omitempty"`
 	// ServerVersion that wrote the data, and the processor it ran on (GOARCH).
 	ServerVersion string    `json:"serverVersion"`
 	Arch          string    `json:"arch"`
@@ -74,6 +85,33 @@ type Manifest struct {
 	Parts []Part `json:"parts"`
 }
 
+// Base is the backup of the same directory that an increment adds to.
+type Base struct {
+	ID string `json:"id"`
+	// Checksum is its manifest's, LSN its LSN.
+	Checksum string `json:"checksum"`
+	LSN      uint64 `json:"lsn"`
+	// Depth is the number of increments in the chain, with the one that names this base.
+	Depth int `json:"depth"`
+}
+
+// Extends reports why an increment does not add to a base with this manifest, "" when it does.
+func (m Manifest) Extends(base Manifest, checksum string) string {
+	depth := 1
+	if base.Base != nil {
+		depth = base.Base.Depth + 1
+	}
+	switch {
+	case m.Base == nil || m.Base.ID != base.ID:
+		return "it is not an increment of that backup"
+	case m.Base.Checksum != checksum:
+		return "the manifest of that backup is another one than when the increment was made"
+	case m.Base.LSN != base.LSN || base.LSN == 0 || m.Base.Depth != depth:
+		return "its LSN, or its place in the chain, does not fit that backup"
+	}
+	return ""
+}
+
 // Part is one object of the encrypted stream.
 type Part struct {
 	Size   int64  `json:"size"`
@@ -88,6 +126,18 @@ func Dir(namespace, cluster, uid string) string {
 
 // Part is the path of a part below the directory of its backup.
 func (m Manifest) Part(index int) string { return path.Join(m.Attempt, PartName(index)) }
+
+// id is the name of a backup in its directory.
+var id = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// fits reports whether a manifest names a base, nil for none, as its format does.
+func (b *Base) fits(m Manifest) bool {
+	if b == nil {
+		return m.Format == Format
+	}
+	return m.Format == IncrementFormat && id.MatchString(b.ID) && b.ID != m.ID && b.LSN > 0 && b.Depth >= 1 &&
+		b.Depth <= MaxDepth
+}
 
 // attempt is the name of one.
 var attempt = regexp.MustCompile(`^[a-z0-9]{0,32}$`)
@@ -119,11 +169,13 @@ func Parse(text []byte) (Manifest, error) {
 		return m, fmt.Errorf("the manifest is damaged: %w", err)
 	}
 	switch {
-	case m.Format > Format:
+	case m.Format > IncrementFormat:
 		return m, fmt.Errorf("the manifest has format %d, and this program reads up to %d: use a later release", m.Format,
-			Format)
+			IncrementFormat)
 	case m.Format < 1 || m.ID == "" || len(m.Parts) == 0:
 		return m, errors.New("the manifest is damaged: it names no format, no ID or no parts")
+	case !m.Base.fits(m):
+		return m, fmt.Errorf("the manifest is damaged: format %d, base %+v", m.Format, m.Base)
 	case !attempt.MatchString(m.Attempt):
 		return m, fmt.Errorf("the manifest is damaged: attempt %q", m.Attempt)
 	case m.Compression != CompressionNone && m.Compression != CompressionZstd:

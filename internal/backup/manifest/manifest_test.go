@@ -12,15 +12,50 @@ func TestParse(t *testing.T) {
 	good := `{"format":1,"id":"b1","compression":"Zstd","parts":[{"size":1,"sha256":"x"}]}`
 	for text, says := range map[string]string{
 		good: "",
-		strings.Replace(good, `"format":1`, `"format":2`, 1):       "later release",
-		strings.Replace(good, "Zstd", "Lzma", 1):                   "compression",
-		strings.Replace(good, "b1", "", 1):                         "damaged",
-		strings.Replace(good, `"id"`, `"attempt":"../b2","id"`, 1): "attempt",
+		strings.Replace(good, `"format":1`, `"format":3`, 1):                                         "later release",
+		strings.Replace(good, "Zstd", "Lzma", 1):                                                     "compression",
+		strings.Replace(good, "b1", "", 1):                                                           "damaged",
+		strings.Replace(good, `"id"`, `"attempt":"../b2","id"`, 1):                                   "attempt",
+		strings.Replace(good, `"format":1`, `"format":2`, 1):                                         "base",
+		strings.Replace(good, `"id"`, `"base":{"id":"b0","lsn":5,"depth":1},"id"`, 1):                "base",
+		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b0","lsn":5,"depth":1}`, 1):    "",
+		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"../b0","lsn":5,"depth":1}`, 1): "base",
+		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b1","lsn":5,"depth":1}`, 1):    "base",
+		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b0","lsn":0,"depth":1}`, 1):    "base",
+		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b0","lsn":5,"depth":31}`, 1):   "base",
 		good[:20]: "damaged",
 		"{}":      "damaged",
 	} {
 		if _, err := Parse([]byte(text)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestExtends: an increment adds to the very backup that it was made of, one after the other.
+func TestExtends(t *testing.T) {
+	full := Manifest{ID: "b0", LSN: 5}
+	first := Manifest{ID: "b1", LSN: 7, Base: &Base{ID: "b0", Checksum: "c0", LSN: 5, Depth: 1}}
+	if why := first.Extends(full, "c0"); why != "" {
+		t.Error(why)
+	}
+	if why := (Manifest{Base: &Base{ID: "b1", Checksum: "c1", LSN: 7, Depth: 2}}).Extends(first, "c1"); why != "" {
+		t.Error(why)
+	}
+	for name, change := range map[string]func(m, base *Manifest, sum *string){
+		"of another":     func(_, base *Manifest, _ *string) { base.ID = "b9" },
+		"a full one":     func(m, _ *Manifest, _ *string) { m.Base = nil },
+		"rewritten":      func(_, _ *Manifest, sum *string) { *sum = "c9" },
+		"of another LSN": func(_, base *Manifest, _ *string) { base.LSN = 6 },
+		"without an LSN": func(m, base *Manifest, _ *string) {
+			base.LSN, m.Base = 0, &Base{ID: "b0", Checksum: "c0", Depth: 1}
+		},
+		"one is left out": func(m, _ *Manifest, _ *string) { m.Base = &Base{ID: "b0", Checksum: "c0", LSN: 5, Depth: 2} },
+	} {
+		m, base, sum := first, full, "c0"
+		change(&m, &base, &sum)
+		if m.Extends(base, sum) == "" {
+			t.Errorf("%s: it is accepted", name)
 		}
 	}
 }
@@ -69,7 +104,7 @@ func TestParseHead(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "x", "[]", `{"format":1}`, `{"format":1,"parts":[]}`,
-		`{"format":2,"id":"b","parts":[]}`, `{"format":1,"id":7,"parts":[]}`} {
+		`{"format":3,"id":"b","completedAt":"2026-11-24T00:00:00Z","parts":[]}`, `{"format":1,"id":7,"parts":[]}`} {
 		if _, err := ParseHead([]byte(text)); err == nil || errors.Is(err, ErrCut) {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -42,6 +42,8 @@ const (
 // Request is what the cluster's image may choose: never which backup, nor where it lies.
 type Request struct {
 	What string `json:"what"`
+	// Step is how many backups before the task's own in its chain are meant: 0 for that one, 1 for its base.
+	Step int `json:"step,omitempty"`
 	// Base is the last transaction that the restored data hold.
 	Base binlog.GTID `json:"base,omitzero"`
 }

@@ -28,8 +28,22 @@ func (p places) ask(ctx context.Context, r pipe.Request, to pipe.Sink) (pipe.End
 	return e, nil
 }
 
-func (p places) manifest(ctx context.Context) (manifest.Manifest, error) {
-	e, err := p.ask(ctx, pipe.Request{What: pipe.Manifest}, sequential{io.Discard})
+func (p places) manifest(ctx context.Context) (manifest.Manifest, error) { return p.manifestOf(ctx, 0) }
+
+// chain returns the manifests of the backup and of those that it adds to: its own first, that of the full one last.
+func (p places) chain(ctx context.Context) (all []manifest.Manifest, err error) {
+	for step := 0; step == 0 || all[step-1].Base != nil; step++ {
+		m, err := p.manifestOf(ctx, step)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+func (p places) manifestOf(ctx context.Context, step int) (manifest.Manifest, error) {
+	e, err := p.ask(ctx, pipe.Request{What: pipe.Manifest, Step: step}, sequential{io.Discard})
 	if err == nil && e.Manifest == nil {
 		err = because(task.ReasonToolFailed, errors.New("the container that reads the store has sent no manifest"))
 	}
@@ -45,9 +59,9 @@ func (p places) archive(ctx context.Context) (int, error) {
 	return e.Segments, err
 }
 
-// stream writes all of the backup to a writer.
-func (p places) stream(ctx context.Context, m manifest.Manifest, to io.Writer) error {
-	e, err := p.ask(ctx, pipe.Request{What: pipe.Stream}, sequential{to})
+// stream writes all of a step of the chain to a writer.
+func (p places) stream(ctx context.Context, m manifest.Manifest, step int, to io.Writer) error {
+	e, err := p.ask(ctx, pipe.Request{What: pipe.Stream, Step: step}, sequential{to})
 	if err == nil && e.Bytes != m.StreamBytes {
 		err = because(task.ReasonBackupDamaged,
 			fmt.Errorf("%d bytes have arrived, and the manifest names %d", e.Bytes, m.StreamBytes))

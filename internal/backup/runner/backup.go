@@ -5,16 +5,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -55,15 +50,22 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	if err != nil {
 		return task.Result{}, fatal(task.ReasonWrongKey, err)
 	}
+	full, err := based(ctx, bucket, path.Dir(base), m)
+	if err != nil {
+		return task.Result{}, err
+	}
+	if full != "" {
+		m.Base = nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := open(ctx, t)
+	stream, err := open(ctx, t, m.Base)
 	if err != nil {
 		return task.Result{}, because(task.ReasonNodeFailed, err)
 	}
 	defer stream.Close()
 	say("reading from %s", t.ServerName)
-	m.Format, m.StartedAt = manifest.Format, time.Now().UTC()
+	m.StartedAt = time.Now().UTC()
 	m.Attempt = attemptOf(t.Attempt) + strings.ToLower(rand.Text()[:12])
 	written, err := archive.Write(ctx, limited(ctx, stream.reader(), t.Rate), archive.Options{
 		Recipients: recipients, Compression: m.Compression, Level: t.Level,
@@ -79,23 +81,40 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 		return task.Result{}, because(task.ReasonNodeFailed, err)
 	}
 	m.Parts, m.StreamBytes, m.StreamSHA256 = written.Parts, written.StreamBytes, written.StreamSHA256
-	m = ended(m, end, time.Now().UTC())
+	if m, err = ended(m, end, time.Now().UTC()); err != nil {
+		return task.Result{}, because(task.ReasonNodeFailed, err)
+	}
+	if why, err := based(ctx, bucket, path.Dir(base), m); why != "" || err != nil { // it may have been removed meanwhile
+		return task.Result{}, cmp.Or(err, errors.New(why))
+	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return task.Result{}, err
 	}
 	done, err := complete(ctx, bucket, base, text, t.SingleWriter)
+	if done != nil {
+		done.Full = cmp.Or(full, end.Full)
+	}
 	return task.Result{Backup: done}, err
 }
 
 // ended adds to a manifest what the agent knows at the end of the stream. The keys are the agent's word alone: the
 // server may have been given them since the task was written.
-func ended(m manifest.Manifest, end agentapi.BackupEnd, now time.Time) manifest.Manifest {
+func ended(m manifest.Manifest, end agentapi.BackupEnd, now time.Time) (manifest.Manifest, error) {
+	m.Format, m.LSN = manifest.Format, end.LSN
+	switch {
+	case end.FromLSN == 0:
+		m.Base = nil
+	case m.Base == nil || m.Base.LSN != end.FromLSN:
+		return m, fmt.Errorf("the node has sent what has changed since %d, which nothing asked for", end.FromLSN)
+	default:
+		m.Format = manifest.IncrementFormat
+	}
 	m.Position, m.GTID, m.ServerVersion, m.Arch, m.CompletedAt = end.Position, end.GTID, end.ServerVersion, end.Arch, now
 	m.Keys, m.Algorithm = end.Keys, end.Algorithm
 	m.Line = binlog.Line{History: end.Line.Start.UUID, ID: end.Line.ID, Epoch: end.Line.Epoch, Start: end.Line.Start.Seqno,
 		Copied: end.Line.Copied}
-	return m
+	return m, nil
 }
 
 // attemptOf is what the directory of an attempt begins with: in the order of their numbers.
@@ -198,7 +217,12 @@ func taken(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored
 
 // describe describes a backup that lies in a directory, whatever it says of itself.
 func describe(m manifest.Manifest, text []byte, dir string) *task.Stored {
+	base := manifest.Base{}
+	if m.Base != nil {
+		base = *m.Base
+	}
 	return &task.Stored{ID: m.ID, Dir: dir, Node: m.Node, Position: m.Position, GTID: m.GTID,
+		Base: base.ID, Depth: base.Depth, LSN: m.LSN,
 		ServerVersion: m.ServerVersion, StartedAt: m.StartedAt, CompletedAt: m.CompletedAt, StreamBytes: m.StreamBytes,
 		StoredBytes: m.StoredBytes(), Keys: m.Keys,
 		Checksum: manifest.Checksum(text)}
@@ -267,87 +291,6 @@ func recipients(keys []string) ([]age.Recipient, error) {
 		out = append(out, r)
 	}
 	return out, nil
-}
-
-// stream is what a node sends.
-type stream struct {
-	resp   *http.Response
-	cancel context.CancelFunc
-	idle   *time.Timer
-}
-
-// open asks the node's agent for the backup.
-func open(ctx context.Context, t task.Backup) (*stream, error) {
-	pair, err := tls.LoadX509KeyPair(filepath.Join(task.AgentDir, "tls.crt"), filepath.Join(task.AgentDir, "tls.key"))
-	if err != nil {
-		return nil, err
-	}
-	ca, err := os.ReadFile(filepath.Join(task.AgentDir, "ca.crt"))
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca)
-	client := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots,
-			ServerName: t.ServerName},
-		TLSHandshakeTimeout: dialTime, DisableCompression: true, DisableKeepAlives: true, ResponseHeaderTimeout: silence,
-	}}
-	ctx, cancel := context.WithCancel(ctx)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+t.Address+agentapi.PathBackup+t.Manifest.ID,
-		nil)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("the node could not be reached: %w", err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1024))
-		_ = resp.Body.Close()
-		cancel()
-		return nil, fmt.Errorf("the node gives no backup: %s", strings.TrimSpace(string(text)))
-	}
-	return &stream{resp: resp, cancel: cancel, idle: time.AfterFunc(silence, cancel)}, nil
-}
-
-// Close ends the stream.
-func (s *stream) Close() {
-	s.idle.Stop()
-	s.cancel()
-	_ = s.resp.Body.Close()
-}
-
-func (s *stream) reader() io.Reader { return watched{s} }
-
-// watched ends a stream in which nothing comes any more.
-type watched struct{ s *stream }
-
-// Read implements io.Reader.
-func (w watched) Read(to []byte) (int, error) {
-	w.s.idle.Reset(silence)
-	n, err := w.s.resp.Body.Read(to)
-	w.s.idle.Stop() // while the store takes its time, the node is not the one that is late
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = because(task.ReasonNodeFailed, fmt.Errorf("the node's stream has broken off: %w", err))
-	}
-	return n, err
-}
-
-// end is what the agent says after the last byte; without it the stream was cut off.
-func (s *stream) end() (agentapi.BackupEnd, error) {
-	var end agentapi.BackupEnd
-	text := s.resp.Trailer.Get(agentapi.TrailerBackup)
-	if err := json.Unmarshal([]byte(text), &end); err != nil {
-		return end, errors.New("the node's stream has ended without a word of the agent")
-	}
-	if end.Error != "" {
-		return end, errors.New(end.Error)
-	}
-	return end, nil
 }
 
 // limited bounds the rate of a reader; 0 for no bound.

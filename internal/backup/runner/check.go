@@ -103,9 +103,15 @@ func exclusive(ctx context.Context, bucket *store.Bucket, key string) error {
 	return err
 }
 
-// remove deletes a backup: its manifest first, so that half of one is none.
+// remove deletes a backup that no increment needs: its manifest first, so that half of one is none.
 func remove(ctx context.Context, bucket *store.Bucket, dir, id string) error {
 	base := path.Join(dir, id)
+	switch by, err := needed(ctx, bucket, dir, id); {
+	case err != nil:
+		return err
+	case by != "":
+		return because(task.ReasonBackupNeeded, fmt.Errorf("the increment %s in the store needs the backup %s", by, id))
+	}
 	if err := bucket.Delete(ctx, path.Join(base, manifest.Name)); err != nil && !store.Missing(err) {
 		return stored("the manifest could not be deleted", err)
 	}

@@ -29,6 +29,9 @@ func describeStored(ctx context.Context, bucket *store.Bucket, t task.Describe) 
 	if err != nil {
 		return task.Result{}, err
 	}
+	if _, err := chain(ctx, bucket, t.Dir, m); err != nil {
+		return task.Result{}, err
+	}
 	done.ClusterUID, done.Recipients = m.ClusterUID, m.Recipients
 	return task.Result{Backup: done}, nil
 }

@@ -103,10 +103,14 @@ func endOf(err error) pipe.End {
 
 // answer does what a request asks for.
 func (f fetcher) answer(ctx context.Context, r pipe.Request, w *pipe.Writer) pipe.End {
-	m, err := f.manifest(ctx)
+	all, err := f.chain(ctx)
+	if err == nil && (r.Step < 0 || r.Step >= len(all)) {
+		err = fmt.Errorf("the chain of the backup has %d steps", len(all))
+	}
 	if err != nil {
 		return endOf(err)
 	}
+	m := all[r.Step]
 	var end pipe.End
 	switch r.What {
 	case pipe.Manifest:
@@ -129,6 +133,15 @@ func (f fetcher) answer(ctx context.Context, r pipe.Request, w *pipe.Writer) pip
 	return end
 }
 
+// chain returns the manifests of the backup and of those that it adds to.
+func (f fetcher) chain(ctx context.Context) ([]manifest.Manifest, error) {
+	m, err := f.manifest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return chain(ctx, f.bucket, f.dir, m)
+}
+
 func (f fetcher) base() string { return path.Join(f.dir, f.id) }
 
 func (f fetcher) manifest(ctx context.Context) (manifest.Manifest, error) {
@@ -145,11 +158,16 @@ func (f fetcher) open(ctx context.Context) error {
 	if err != nil {
 		return fatal(task.ReasonWrongKey, err)
 	}
-	m, err := f.manifest(ctx)
+	all, err := f.chain(ctx)
 	if err != nil {
 		return err
 	}
-	return tryKeys(ctx, f.bucket, f.base(), m, keys)
+	for _, m := range all {
+		if err := tryKeys(ctx, f.bucket, path.Join(f.dir, m.ID), m, keys); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tryKeys opens the head of a backup's first part.
@@ -188,7 +206,7 @@ func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) 
 	if err != nil {
 		return fatal(task.ReasonWrongKey, err)
 	}
-	err = archive.Read(ctx, m, partsOf(f.bucket, f.base(), m, f.limit), keys, to)
+	err = archive.Read(ctx, m, partsOf(f.bucket, path.Join(f.dir, m.ID), m, f.limit), keys, to)
 	switch {
 	case err == nil || isStore(err):
 		return err

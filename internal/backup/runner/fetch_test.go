@@ -109,11 +109,12 @@ func TestFetch(t *testing.T) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	var have bytes.Buffer
-	if err := r.places.stream(t.Context(), m, &have); err != nil || !bytes.Equal(have.Bytes(), r.stream) {
+	if err := r.places.stream(t.Context(), m, 0, &have); err != nil || !bytes.Equal(have.Bytes(), r.stream) {
 		t.Errorf("%d bytes of %d, %v", have.Len(), len(r.stream), err)
 	}
 	m.StreamBytes++
-	if err := r.places.stream(t.Context(), m, &have); err == nil || !strings.Contains(err.Error(), "the manifest names") {
+	err = r.places.stream(t.Context(), m, 0, &have)
+	if err == nil || !strings.Contains(err.Error(), "the manifest names") {
 		t.Errorf("a manifest of more bytes: %v", err)
 	}
 	if _, err := r.places.ask(t.Context(), pipe.Request{What: "identity"}, sequential{&have}); err == nil {
@@ -146,12 +147,12 @@ func TestFetchKilled(t *testing.T) {
 	}()
 	var have bytes.Buffer
 	var f failure
-	if err := r.places.stream(t.Context(), m, &have); !errors.As(err, &f) || f.fatal {
+	if err := r.places.stream(t.Context(), m, 0, &have); !errors.As(err, &f) || f.fatal {
 		t.Errorf("%v", err)
 	}
 	defer r.serve(t, r.answer)()
 	have.Reset()
-	if err := r.places.stream(t.Context(), m, &have); err != nil || !bytes.Equal(have.Bytes(), r.stream) {
+	if err := r.places.stream(t.Context(), m, 0, &have); err != nil || !bytes.Equal(have.Bytes(), r.stream) {
 		t.Errorf("the next attempt: %d bytes of %d, %v", have.Len(), len(r.stream), err)
 	}
 }
@@ -182,7 +183,7 @@ func TestFailuresArrive(t *testing.T) {
 		c.broken(t, r)
 		kill := r.serve(t, r.answer)
 		var f failure
-		err := r.places.stream(t.Context(), manifest.Manifest{}, &bytes.Buffer{})
+		err := r.places.stream(t.Context(), manifest.Manifest{}, 0, &bytes.Buffer{})
 		if !errors.As(err, &f) || f.reason != c.reason || f.fatal != c.fatal {
 			t.Errorf("%s: %v, %+v", name, err, f)
 		}

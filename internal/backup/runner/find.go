@@ -30,8 +30,14 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 	if err != nil {
 		return task.Result{}, fatal(task.ReasonWrongKey, err)
 	}
-	if err := tryKeys(ctx, bucket, base, m, keys); err != nil {
+	all, err := chain(ctx, bucket, path.Dir(base), m)
+	if err != nil {
 		return task.Result{}, err
+	}
+	for _, m := range all {
+		if err := tryKeys(ctx, bucket, path.Join(path.Dir(base), m.ID), m, keys); err != nil {
+			return task.Result{}, err
+		}
 	}
 	return task.Result{Backup: describe(m, text, path.Dir(base)), Replay: replay}, nil
 }

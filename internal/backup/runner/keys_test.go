@@ -71,11 +71,11 @@ func TestKeysOfABackup(t *testing.T) {
 // server had that gave the backup.
 func TestManifestHasTheKeysOfTheStream(t *testing.T) {
 	own := map[string]string{"1": "a"}
-	m := ended(manifest.Manifest{}, agentapi.BackupEnd{Keys: own, Algorithm: "AES_CBC"}, time.Now())
+	m, _ := ended(manifest.Manifest{}, agentapi.BackupEnd{Keys: own, Algorithm: "AES_CBC"}, time.Now())
 	if m.Keys["1"] != "a" || m.Algorithm != "AES_CBC" {
 		t.Errorf("switched on: %+v", m)
 	}
-	m = ended(manifest.Manifest{Keys: own, Algorithm: "AES_CTR"}, agentapi.BackupEnd{}, time.Now())
+	m, _ = ended(manifest.Manifest{Keys: own, Algorithm: "AES_CTR"}, agentapi.BackupEnd{}, time.Now())
 	if m.Keys != nil || m.Algorithm != "" {
 		t.Errorf("switched off: %+v", m)
 	}

@@ -26,6 +26,8 @@ type place struct {
 	dir, id string
 	// completed is when it was complete, as its manifest says: the time of the object is that of its last copy.
 	completed time.Time
+	// base is the ID of the backup that it is an increment of, "" for a full one.
+	base string
 	// broken is why its manifest cannot be read, nil when it can.
 	broken error
 }
@@ -63,6 +65,7 @@ func list(ctx context.Context, bucket *store.Bucket, dir string) ([]place, error
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	brokenChains(all)
 	var out []place
 	for _, p := range all {
 		if p != nil {
@@ -91,6 +94,9 @@ func placeAt(ctx context.Context, bucket *store.Bucket, dir string) (*place, err
 	}
 	if err != nil {
 		return nil, err
+	}
+	if m.Base != nil {
+		p.base = m.Base.ID
 	}
 	if p.completed = m.CompletedAt; p.broken == nil && m.ID != p.id {
 		p.broken = fmt.Errorf("the manifest is that of the backup %q", m.ID)

@@ -65,24 +65,23 @@ func restore(ctx context.Context, t task.Restore, p places) (task.Result, error)
 	if done, err := inspect(p, t); done != nil || err != nil {
 		return task.Result{Restored: done}, err
 	}
-	m, err := p.manifest(ctx)
+	all, err := p.chain(ctx)
 	if err != nil {
 		return task.Result{}, err
 	}
-	version, err := usable(ctx, p, m)
+	m := all[0]
+	version, err := usable(ctx, p, all)
 	if err != nil {
 		return task.Result{}, err
 	}
 	if err := takeKeys(t, m, p); err != nil {
 		return task.Result{}, err
 	}
-	if err := unpack(ctx, t, m, p); err != nil {
-		return task.Result{}, err
-	}
 	p.encrypted = len(m.Keys) > 0
-	say("preparing the data")
-	if err := prepare(ctx, p); err != nil {
-		return task.Result{}, err
+	for step := len(all) - 1; step >= 0; step-- { // the full backup first
+		if err := add(ctx, all[step], step, p); err != nil {
+			return task.Result{}, err
+		}
 	}
 	reached, late := "", 0
 	if t.Replay != nil {
@@ -146,8 +145,8 @@ func inspect(p places, t task.Restore) (*task.Restored, error) {
 	return nil, nil
 }
 
-// usable refuses a backup that this image, or this volume, cannot take, and returns the version of the image's server.
-func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) {
+// usable refuses a chain that this image, or this volume, cannot take, and returns the version of the image's server.
+func usable(ctx context.Context, p places, all []manifest.Manifest) (string, error) {
 	server := mariadbd.FindServer()
 	if server == "" {
 		return "", fatal(task.ReasonToolFailed, errors.New("the image has no mariadbd"))
@@ -156,18 +155,25 @@ func usable(ctx context.Context, p places, m manifest.Manifest) (string, error) 
 	if err != nil {
 		return "", because(task.ReasonToolFailed, err)
 	}
-	if err := fits(m, version, runtime.GOARCH); err != nil {
-		return "", err
+	var largest int64 // of the increments, which are unpacked one after the other
+	for i, m := range all {
+		if err := fits(m, version, runtime.GOARCH); err != nil {
+			return "", err
+		}
+		if i < len(all)-1 {
+			largest = max(largest, m.StreamBytes)
+		}
 	}
 	for _, tool := range []string{"mbstream", "mariadb-backup"} {
 		if mariadbd.FindProgram(tool) == "" {
 			return "", fatal(task.ReasonToolFailed, fmt.Errorf("the image has no %s", tool))
 		}
 	}
-	if err := os.RemoveAll(p.work); err != nil {
+	if err := errors.Join(os.RemoveAll(p.work), os.RemoveAll(p.increment())); err != nil {
 		return "", err
 	}
-	if err := roomFor(p, m.StreamBytes, "the backup's data"); err != nil {
+	// what an increment adds to the data is there twice for a while; asked again before each
+	if err := roomFor(p, all[len(all)-1].StreamBytes+2*largest, "the backup's data"); err != nil {
 		return "", err
 	}
 	return version, os.MkdirAll(p.State, 0o750)
@@ -202,21 +208,51 @@ func roomFor(p places, bytes int64, what string) error {
 	return nil
 }
 
-// unpack fills the working directory.
-func unpack(ctx context.Context, t task.Restore, m manifest.Manifest, p places) error {
-	if err := os.Mkdir(p.work, 0o750); err != nil {
+// add makes a database of a full backup, or adds an increment to the one that is there.
+func add(ctx context.Context, m manifest.Manifest, step int, p places) error {
+	dir := p.work
+	if m.Base != nil {
+		dir = p.increment()
+		if err := roomFor(p, 2*m.StreamBytes, "an increment, and what it adds to the data,"); err != nil {
+			return err
+		}
+	}
+	if err := unpack(ctx, m, step, dir, p); err != nil {
 		return err
 	}
-	say("unpacking %d MiB of the backup %s", m.StreamBytes>>20, t.ID)
+	say("preparing the data")
+	if m.Base == nil {
+		return prepare(ctx, p)
+	}
+	if err := prepare(ctx, p, "--incremental-dir="+dir); err != nil {
+		return err
+	}
+	// mariadb-backup ends with exit code 0 where it refuses an increment
+	if at, _, err := mariadbd.ReadLSN(p.work); err != nil || at != m.LSN {
+		return fatal(task.ReasonBackupDamaged, fmt.Errorf("mariadb-backup has not added the increment %s, which ends at the "+
+			"LSN %d: the data are at %d", m.ID, m.LSN, at))
+	}
+	return os.RemoveAll(dir)
+}
+
+// increment is where one is unpacked.
+func (p places) increment() string { return p.work + ".increment" }
+
+// unpack fills a directory.
+func unpack(ctx context.Context, m manifest.Manifest, step int, dir string, p places) error {
+	if err := os.Mkdir(dir, 0o750); err != nil {
+		return err
+	}
+	say("unpacking %d MiB of the backup %s", m.StreamBytes>>20, m.ID)
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", p.work},
+		err := runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mbstream"), Args: []string{"-x", "-C", dir},
 			Stdin: out})
 		_ = out.CloseWithError(errors.Join(errUnpacked, err))
 		ended <- err
 	}()
-	readErr := p.stream(ctx, m, in)
+	readErr := p.stream(ctx, m, step, in)
 	_ = in.CloseWithError(readErr) // nil is the end of the stream
 	toolErr := <-ended
 	if toolErr != nil && (readErr == nil || errors.Is(readErr, errUnpacked)) {
@@ -233,11 +269,11 @@ func isStore(err error) bool {
 }
 
 // prepare makes a database of the copy: mariadb-backup applies the log it has taken along.
-func prepare(ctx context.Context, p places) error {
+func prepare(ctx context.Context, p places, more ...string) error {
 	limit, _ := os.ReadFile(memoryLimit) // without one, or with another version of cgroups, the program's default
 	var files syscall.Rlimit
 	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) // the program's default then, too
-	args := prepareArgs(p.work, p.Tmp, string(limit), files.Max)
+	args := append(prepareArgs(p.work, p.Tmp, string(limit), files.Max), more...)
 	return runTool(ctx, p, mariadbd.Command{Path: mariadbd.FindProgram("mariadb-backup"), Args: args})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -46,18 +47,21 @@ func verify(ctx context.Context, t task.Task) (r task.Result, err error) {
 // verifyParts tests a backup and the archive around it: it reads all of them.
 func verifyParts(ctx context.Context, t task.Task) (segments int, err error) {
 	err = withFetcher(ctx, t, func(f fetcher, ctx context.Context) error {
-		m, err := f.manifest(ctx)
+		all, err := f.chain(ctx)
 		if err != nil {
 			return err
 		}
-		say("reading %s", galera.Count(len(m.Parts), "part"))
-		err = archive.Check(ctx, m, partsOf(f.bucket, f.base(), m, f.limit))
-		if err != nil && !isStore(err) && ctx.Err() == nil {
-			return fatal(task.ReasonBackupDamaged, err)
+		for _, m := range all {
+			say("reading %s of %s", galera.Count(len(m.Parts), "part"), m.ID)
+			err = archive.Check(ctx, m, partsOf(f.bucket, path.Join(f.dir, m.ID), m, f.limit))
+			if err != nil && !isStore(err) && ctx.Err() == nil {
+				return fatal(task.ReasonBackupDamaged, fmt.Errorf("%s: %w", m.ID, err))
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			segments, err = checkArchive(ctx, f.bucket, f.dir, m)
-		}
+		segments, err = checkArchive(ctx, f.bucket, f.dir, all[0])
 		return err
 	})
 	return segments, err

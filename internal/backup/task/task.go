@@ -319,6 +319,12 @@ type Stored struct {
 	// ClusterUID and Recipients are the manifest's, where the operator does not know them.
 	ClusterUID string   `json:"clusterUID,omitempty"`
 	Recipients []string `json:"recipients,omitempty"`
+	// Base is the ID of the backup that it is an increment of, "" for a full one; Depth the number of increments in the
+	// chain. LSN is where an increment of it begins, 0 for none. Full is why it is full though an increment was asked for.
+	Base  string `json:"base,omitempty"`
+	Depth int    `json:"depth,omitempty"`
+	LSN   uint64 `json:"lsn,omitempty"`
+	Full  string `json:"full,omitempty"`
 }
 
 // Restored is what a volume was filled with.
@@ -358,6 +364,7 @@ const (
 	ReasonBackupAmbiguous        = "BackupAmbiguous"
 	ReasonBackupDamaged          = "BackupDamaged"
 	ReasonBackupMisplaced        = "BackupMisplaced"
+	ReasonBackupNeeded           = "BackupNeeded"
 	ReasonArchiveDamaged         = "ArchiveDamaged"
 	ReasonWrongKey               = "WrongKey"
 	ReasonVersionRefused         = "VersionRefused"

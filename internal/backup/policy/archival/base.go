@@ -12,6 +12,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 )
 
 const (
@@ -160,11 +161,12 @@ func (f Facts) nextBase() (at time.Time) {
 	return at
 }
 
-// Damaged returns the IDs of the cluster's backups that were found damaged, and whether there are more than the
-// archiver is named.
+// Damaged returns the IDs of the cluster's backups that were found damaged, or add to one that was, and whether there
+// are more than the archiver is named.
 func (f Facts) Damaged() (ids []string, more bool) {
+	broken := increments.Broken(f.Backups)
 	for i := range f.Backups {
-		if b := &f.Backups[i]; b.Damaged() && b.Status.ClusterUID == string(f.Cluster.UID) && b.Status.ID != "" {
+		if b := &f.Backups[i]; broken[b.Status.ID] && b.Status.ClusterUID == string(f.Cluster.UID) {
 			ids = append(ids, b.Status.ID)
 		}
 	}

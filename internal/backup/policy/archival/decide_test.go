@@ -291,6 +291,12 @@ func TestDamaged(t *testing.T) {
 	if ids, more := f.Damaged(); strings.Join(ids, " ") != "b1 b2" || more {
 		t.Errorf("%v %v", ids, more)
 	}
+	of := bad("i1", uid, v1alpha1.ReasonVerifying)
+	of.Status.Incremental = &v1alpha1.BackupChain{Base: "b1", Depth: 1}
+	f.Backups = append(f.Backups, of)
+	if ids, _ := f.Damaged(); strings.Join(ids, " ") != "b1 b2 i1" {
+		t.Errorf("with an increment of a damaged one: %v", ids)
+	}
 	for i := range maxDamaged {
 		f.Backups = append(f.Backups, bad(fmt.Sprint("c", i), uid, v1alpha1.ReasonBackupDamaged))
 	}

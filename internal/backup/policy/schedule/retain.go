@@ -14,6 +14,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 	"github.com/galera-operator/galera-operator/internal/backup/retention"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
@@ -55,7 +56,8 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 		next.Message = "kept until you delete them: " + strings.Join(kept, "; ")
 	}
 	notice := notice(f.Schedule, f.Now)
-	for _, b := range expired(own, *f.Store.Spec.Retention, baseOf(f.Cluster, f.Store), f.Now) {
+	old := expired(own, *f.Store.Spec.Retention, baseOf(f.Cluster, f.Store), increments.Broken(f.Backups), f.Now)
+	for _, b := range increments.Needless(old, f.Backups) { // a chain goes when nothing of it is kept
 		at, known := Expiring(f.Schedule.Status.Retention, b.UID)
 		switch {
 		case !known:
@@ -131,18 +133,19 @@ func UntilRemoval(r *v1alpha1.ScheduleRetention, now time.Time) time.Duration {
 
 // expired are the backups of one cluster that no rule keeps, the oldest first. Only those with deletionPolicy Delete
 // are removed; the others count as kept. One that has failed its test does not count; it goes when a later one has
-// replaced it, except for the last few. base is the ID of the backup that the cluster's archive leads from.
-func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base string, now time.Time) (
-	out []*v1alpha1.GaleraBackup) {
+// replaced it, except for the last few. base is the ID of the backup that the cluster's archive leads from, broken
+// those of backups that a damaged one is needed for.
+func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base string, broken map[string]bool,
+	now time.Time) (out []*v1alpha1.GaleraBackup) {
 	slices.SortFunc(own, func(a, b *v1alpha1.GaleraBackup) int {
 		return cmp.Or(a.Status.CompletedAt.Compare(b.Status.CompletedAt.Time), cmp.Compare(a.Name, b.Name))
 	})
 	var good, bad []*v1alpha1.GaleraBackup
 	for _, b := range own {
 		switch {
-		case counts(b):
+		case counts(b) && !broken[b.Status.ID]:
 			good = append(good, b)
-		case failedTest(b):
+		case failedTest(b) || counts(b):
 			bad = append(bad, b)
 		}
 	}

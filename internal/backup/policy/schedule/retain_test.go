@@ -95,6 +95,11 @@ func withID(id string) func(*v1alpha1.GaleraBackup) {
 	return func(b *v1alpha1.GaleraBackup) { b.Status.ID = id }
 }
 
+// adds makes it an increment.
+func adds(base string) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) { b.Status.Incremental = &v1alpha1.BackupChain{Base: base, Depth: 1} }
+}
+
 func TestRetain(t *testing.T) {
 	const day = 24 * time.Hour
 	old, last := has("old", "01"), has("last", "20")
@@ -142,6 +147,17 @@ func TestRetain(t *testing.T) {
 		"one whose archive is damaged counts, and goes": {
 			kept(has("a", "01", failing(v1alpha1.ReasonArchiveDamaged)), has("b", "02", failing(v1alpha1.ReasonArchiveDamaged))),
 			"a", ""},
+		"a chain stays with what adds to it": {
+			kept(has("full", "01", withID("full")), has("i1", "02", withID("i1"), adds("full")),
+				has("i2", "20", withID("i2"), adds("i1"))), "", ""},
+		"a chain goes with its last increment": {
+			kept(has("full", "01", withID("full")), has("i1", "02", withID("i1"), adds("full")), last), "full i1", ""},
+		"an increment that another schedule keeps": {
+			kept(has("full", "01", withID("full")), last, has("i1", "20", withID("i1"), adds("full"), ofCluster("shop", "old"))),
+			"", "1 backup of an earlier"},
+		"increments of a damaged one do not count": {
+			kept(has("good", "02"), has("full", "03", withID("full"), failing(v1alpha1.ReasonBackupDamaged)),
+				has("i1", "20", withID("i1"), adds("full"))), "", ""},
 		"that of a clone": {kept(has("mine", "19"), has("clone", "20", temporary)), "", ""},
 
 		"the base of the window": {kept(window(5*day), has("a", "01"), has("b", "02", withGTID), has("c", "20")), "a", ""},

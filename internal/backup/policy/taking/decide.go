@@ -50,15 +50,15 @@ func Decide(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 		return running(to, f)
 	}
 	reason, message, stalled := blockingReason(f)
-	node := ""
+	var nodes []string
 	if reason == "" {
-		if node, message = choose(f); node == "" {
+		if nodes, message = choose(f); len(nodes) == 0 {
 			reason = v1alpha1.ReasonWaitingForCluster
 		}
 	}
 	wait := pause(to.Attempts, to.AttemptedAt, f.Now)
 	if reason == "" && wait <= 0 {
-		begin(to, f, node)
+		begin(to, f, nodes)
 		return Decision{RequeueAfter: time.Second}
 	}
 	to.Phase = v1alpha1.BackupPending
@@ -100,15 +100,15 @@ func blockingReason(f Facts) (reason, message string, stalled bool) {
 	return reason, message, false
 }
 
-// choose names the node to read from: Synced, giving nothing else, and not the primary if there is another one; not the
-// one of the attempt before, either. Otherwise it returns what it waits for.
-func choose(f Facts) (node, why string) {
+// choose names the nodes that may be read, the best first: Synced, giving nothing else, and not the primary if there is
+// another one; not the one of the attempt before, either. Otherwise it returns what it waits for.
+func choose(f Facts) (nodes []string, why string) {
 	c := f.Cluster
 	if op := c.Status.Operation; op != nil {
-		return "", fmt.Sprintf("waiting for the cluster's operation %s to end", op.Type)
+		return nil, fmt.Sprintf("waiting for the cluster's operation %s to end", op.Type)
 	}
 	if !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable) {
-		return "", "waiting for the cluster to accept writes"
+		return nil, "waiting for the cluster to accept writes"
 	}
 	var good []string
 	for name, s := range f.Agents {
@@ -117,7 +117,7 @@ func choose(f Facts) (node, why string) {
 		}
 	}
 	if len(good) < int(c.Status.Replicas) && f.Now.Sub(f.Backup.CreationTimestamp.Time) < healthyWait {
-		return "", fmt.Sprintf("waiting for all nodes to be Synced: %d of %d are", len(good), c.Status.Replicas)
+		return nil, fmt.Sprintf("waiting for all nodes to be Synced: %d of %d are", len(good), c.Status.Replicas)
 	}
 	slices.Sort(good)
 	last := f.Backup.Status.Node
@@ -127,12 +127,15 @@ func choose(f Facts) (node, why string) {
 	})
 	switch {
 	case len(good) == 0:
-		return "", "waiting for a Synced node"
+		return nil, "waiting for a Synced node"
 	case good[0] == c.Status.Primary && c.Status.Replicas > 1 && f.Now.Before(f.Backup.CreationTimestamp.Add(primaryWait)):
-		return "", fmt.Sprintf("waiting for a Synced node that is not the primary; the primary is read from %s on",
+		return nil, fmt.Sprintf("waiting for a Synced node that is not the primary; the primary is read from %s on",
 			f.Backup.CreationTimestamp.Add(primaryWait).UTC().Format(time.RFC3339))
 	}
-	return good[0], ""
+	if last := len(good) - 1; last > 0 && good[last] == c.Status.Primary {
+		good = good[:last]
+	}
+	return good, ""
 }
 
 func rank(name, primary, last string) int {
@@ -153,9 +156,9 @@ func serves(s observe.Seen) bool {
 }
 
 // begin writes down the next attempt.
-func begin(to *v1alpha1.GaleraBackupStatus, f Facts, node string) {
+func begin(to *v1alpha1.GaleraBackupStatus, f Facts, nodes []string) {
 	b := f.Backup
-	to.Phase, to.Node, to.Attempts = v1alpha1.BackupRunning, node, to.Attempts+1
+	to.Phase, to.Node, to.Attempts = v1alpha1.BackupRunning, nodes[0], to.Attempts+1
 	to.AttemptedAt = new(metav1.NewTime(f.Now))
 	// Another cluster of that name may have come since the attempt before.
 	to.ClusterUID, to.Directory = string(f.Cluster.UID), directory(f)
@@ -164,7 +167,11 @@ func begin(to *v1alpha1.GaleraBackupStatus, f Facts, node string) {
 		to.Recipients = slices.Clone(f.Store.Spec.Encryption.Recipients)
 	}
 	to.Progress = nil
-	setConditions(to, f, v1alpha1.ReasonBackupRunning, "copying the data of "+node, false)
+	what := "the data of "
+	if addTo(to, f, nodes); to.Incremental != nil && to.Incremental.Base != "" {
+		what = "what has changed since the backup " + to.Incremental.Base + " on "
+	}
+	setConditions(to, f, v1alpha1.ReasonBackupRunning, "copying "+what+to.Node, false)
 }
 
 // ID is the backup's own: that of the object which has made it, by its UID.
@@ -256,8 +263,8 @@ func complete(to *v1alpha1.GaleraBackupStatus, f Facts, s task.Stored) {
 	for _, id := range slices.Sorted(maps.Keys(s.Keys)) {
 		to.EncryptionKeys = append(to.EncryptionKeys, v1alpha1.EncryptionKeyStatus{ID: id, Fingerprint: s.Keys[id]})
 	}
-	setConditions(to, f, v1alpha1.ReasonBackupCompleted, fmt.Sprintf("%s in the store, read from %s at %s", to.StoredSize,
-		s.Node, s.Position), false)
+	setConditions(to, f, v1alpha1.ReasonBackupCompleted, fmt.Sprintf("%s in the store, read from %s at %s%s",
+		to.StoredSize, s.Node, s.Position, chained(to, s)), false)
 }
 
 // progress records how far the node's agent is.

@@ -22,9 +22,11 @@ type Facts struct {
 	// Clone is the cluster that the backup is made for, nil where none asks for it.
 	Clone *v1alpha1.GaleraCluster
 	// Other is a backup of the same cluster that runs, "" for none.
-	Other  string
-	Agents map[string]observe.Seen
-	Job    outcome.Outcome // of the last attempt
+	Other string
+	// Backups are those of the namespace, where one of them may be the base of an increment.
+	Backups []v1alpha1.GaleraBackup
+	Agents  map[string]observe.Seen
+	Job     outcome.Outcome // of the last attempt
 	// Identity is what is wrong with the Secret of a test's private key, "" for nothing.
 	Identity string
 	Now      time.Time
