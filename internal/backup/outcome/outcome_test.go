@@ -57,6 +57,13 @@ func TestJudge(t *testing.T) {
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 		return p
 	}
+	added := func() corev1.Pod { // by an admission webhook, before the Job's own
+		p := ended(1, `{"error":"another's"}`)
+		p.Status.ContainerStatuses[0].Name = "injected"
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, ended(1, `{"error":"its own"}`).Status.
+			ContainerStatuses...)
+		return p
+	}
 	waiting := func(age time.Duration) corev1.Pod {
 		p := corev1.Pod{}
 		p.Name, p.CreationTimestamp, p.Status.Phase = "p", metav1.NewTime(now.Add(-age)), corev1.PodPending
@@ -94,6 +101,8 @@ func TestJudge(t *testing.T) {
 		"its pod has just been made": {jobIs(""), []corev1.Pod{waiting(time.Second)}, false, "", ""},
 		"its pod does not start": {jobIs(""), []corev1.Pod{waiting(time.Hour)}, false, "",
 			"the pod p does not start"},
+		"a container that was added to its pod has ended": {jobIs(batchv1.JobFailed), []corev1.Pod{added()}, true,
+			"its own", ""},
 		"given up before it was ended": {jobIs(batchv1.JobFailed), []corev1.Pod{waiting(time.Hour)}, true,
 			"Why: because", ""},
 	} {

@@ -51,6 +51,8 @@ func TestDecideImport(t *testing.T) {
 			v1alpha1.ReasonChecking, 1, false},
 		"its Job waits": {both(atWork, func(f *Facts) { f.Job.Waits = "No node has space." }), v1alpha1.BackupRunning,
 			v1alpha1.ReasonBackupRunning, 1, true},
+		"its pod has ended, and it has not": {both(ended(task.Result{Backup: &stored}),
+			func(f *Facts) { f.Job.Done = false }), v1alpha1.BackupRunning, "", 1, true},
 		"shortly after an attempt": {func(f *Facts) { begun(f); f.Backup.Status.Phase = v1alpha1.BackupPending },
 			v1alpha1.BackupPending, "", 1, false},
 		"the last attempt but one": {both(broken, tries(maxAttempts-1)), v1alpha1.BackupPending,
@@ -89,6 +91,9 @@ func TestDecideImport(t *testing.T) {
 		if to.Phase != c.phase || to.Attempts != c.attempts || d.Run != c.run ||
 			c.reason != "" && (got == nil || got.Reason != c.reason) {
 			t.Errorf("%s: %+v, %+v", name, d, to)
+		}
+		if to.Attempts > f.Backup.Status.Attempts && (to.AttemptedAt == nil || !to.AttemptedAt.Time.Equal(noon)) {
+			t.Errorf("%s: it was begun at %v", name, to.AttemptedAt)
 		}
 		if waits := f.Job.Waits; waits != "" && (got == nil || got.Message != waits) {
 			t.Errorf("%s: %+v", name, got)
