@@ -13,4 +13,5 @@ const (
 	ReasonCuttingOver     = "CuttingOver"
 	ReasonChannelFatal    = "ChannelFatal"
 	ReasonSourcePurged    = "SourcePurged"
+	ReasonReseeding       = "Reseeding"
 )

@@ -53,6 +53,11 @@ type GaleraClusterStatus struct {
 	// +optional
 	Restore *RestoreStatus `json:"restore,omitempty"`
 
+	// reseed is how far the cluster is whose source is copied again, by the annotation galera-operator.io/reseed. Absent
+	// when that was never asked for.
+	// +optional
+	Reseed *ReseedStatus `json:"reseed,omitempty"`
+
 	// backup is the state of the archive of the binary log. Absent without spec.backup.pointInTime.
 	// +optional
 	Backup *ArchiveStatus `json:"backup,omitempty"`

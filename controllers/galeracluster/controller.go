@@ -145,8 +145,18 @@ func (r *Reconciler) input(f observe.Facts, given publish.Result, seen map[strin
 		in.Decision = unidentified(given.Identity, snapshot)
 	}
 	in.Decision = withKeys(in.Decision, given.KeysRefused)
+	in.Decision = unlessReseeding(in.Decision, f.Cluster)
 	in.OutdatedAgents = r.Replacing.outdated(in)
 	return in
+}
+
+// unlessReseeding takes the place of the planner's decision while volumes are removed and filled again: what the nodes
+// of before still report is of no use.
+func unlessReseeding(d plan.Decision, c *v1alpha1.GaleraCluster) plan.Decision {
+	if !c.Reseeding() {
+		return d
+	}
+	return plan.Decision{Reason: v1alpha1.ReasonReseeding, Message: c.Status.Reseed.Message}
 }
 
 // identityTimeout is how long running nodes may take to report their identity before a user is asked to act.

@@ -12,6 +12,10 @@ import (
 // (controllers/galeracluster/restoring). An empty volume under a pod would become an empty database.
 func restoring(f observe.Facts) *validate.Problem {
 	c := f.Cluster
+	if c.Emptying() {
+		return &validate.Problem{Reason: v1alpha1.ReasonReseeding, Message: "the volumes are being removed, so that the " +
+			"source is copied again: " + c.Status.Reseed.Message}
+	}
 	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || f.StatefulSet != nil {
 		return nil
 	}

@@ -58,6 +58,9 @@ func follow(c *v1alpha1.GaleraCluster) *agentapi.Follow {
 	for _, h := range from.Alternatives {
 		out.Alternatives = append(out.Alternatives, agentapi.Endpoint{Host: h.Host, Port: int(h.Port)})
 	}
+	if c.Emptying() {
+		return out // no node accepts writes that are removed
+	}
 	if c.Spec.Cutover != nil {
 		out.Until = c.Spec.Cutover.GTID
 	} else {

@@ -54,6 +54,20 @@ func TestSourceIsMounted(t *testing.T) {
 	}
 }
 
+// TestNoCutoverWhileEmptied: no cutover reaches the nodes of a cluster whose volumes are being removed.
+func TestNoCutoverWhileEmptied(t *testing.T) {
+	c := shop()
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
+	c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+	for phase, want := range map[string]string{v1alpha1.ReseedRefused: "0-1-7", v1alpha1.ReseedEmptying: "",
+		v1alpha1.ReseedCopying: "0-1-7", v1alpha1.ReseedCompleted: "0-1-7"} {
+		c.Status.Reseed = &v1alpha1.ReseedStatus{Phase: phase}
+		if got := follow(c).Until; got != want {
+			t.Errorf("%s: %q, want %q", phase, got, want)
+		}
+	}
+}
+
 // TestFollowersBinaryLogEnds: the binary log that a cluster has because it follows a source does not fill the volume,
 // and a power cut of all nodes costs no transaction.
 func TestFollowersBinaryLogEnds(t *testing.T) {

@@ -176,7 +176,7 @@ const fatalEnds = 3
 // channelProblem reports a channel that does not go on by itself.
 func channelProblem(in Input) *validate.Problem {
 	c := in.cluster()
-	if r := c.Status.Replication; c.Source() == nil || r != nil && r.Role == v1alpha1.RoleIndependent {
+	if r := c.Status.Replication; c.Source() == nil || c.Emptying() || r != nil && r.Role == v1alpha1.RoleIndependent {
 		return nil
 	}
 	f := followedOf(in)
@@ -202,10 +202,9 @@ func purged(c *v1alpha1.GaleraCluster, host, applied string) string {
 	if c.Spec.Cutover != nil {
 		return text + "To give up what is missing, set spec.cutover.gtid to " + applied + ", which is final"
 	}
-	return text + fmt.Sprintf("Let it keep its binary log for longer than a copy takes (expire_logs_days), and copy it "+
-		"again: no application has written to this cluster. With its manifest at hand: kubectl delete galeracluster "+
-		"%[2]s -n %[1]s; kubectl delete pvc --wait=false -n %[1]s -l %[3]s=%[2]s; kubectl wait --for=delete pvc "+
-		"--timeout=10m -n %[1]s -l %[3]s=%[2]s; kubectl apply -f MANIFEST", c.Namespace, c.Name, v1alpha1.LabelCluster)
+	return text + fmt.Sprintf("Let it keep its binary log for longer than a copy takes (expire_logs_days), and have it "+
+		"copied again, to new volumes; no application has written to this cluster: kubectl annotate galeracluster %s -n %s "+
+		"--overwrite %s=%s@$(date +%%s)", c.Name, c.Namespace, v1alpha1.AnnotationReseed, v1alpha1.ReseedPurged)
 }
 
 // errLogMissing is the number of the error with which a source refuses a position.

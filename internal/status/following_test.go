@@ -122,14 +122,15 @@ func TestChannelProblem(t *testing.T) {
 	purged := agentapi.ChannelState{ErrorNumber: 1236, Error: "Probably the slave state is too old and required binlog " +
 		"files have been purged."}
 	for name, tc := range map[string]struct {
-		ends    [3]int
-		at      string
-		channel agentapi.ChannelState
-		role    string
-		cutover bool
-		open    bool
-		want    string
-		says    string
+		ends     [3]int
+		at       string
+		channel  agentapi.ChannelState
+		role     string
+		cutover  bool
+		open     bool
+		emptying bool
+		want     string
+		says     string
 	}{
 		"follows":              {},
 		"servers end":          {ends: [3]int{1, 1, 1}, at: "0-1-7", want: v1alpha1.ReasonChannelFatal},
@@ -141,13 +142,14 @@ func TestChannelProblem(t *testing.T) {
 			want: v1alpha1.ReasonChannelFatal},
 		"two have ended": {ends: [3]int{1, 0, 1}, at: "0-1-7"},
 		"the source has purged": {channel: purged, want: v1alpha1.ReasonSourcePurged,
-			says: "kubectl delete pvc --wait=false -n demo -l galera-operator.io/cluster=shop;"},
+			says: "kubectl annotate galeracluster shop -n demo --overwrite galera-operator.io/reseed=purged@$(date +%s)"},
 		"the source has purged during a cutover": {channel: purged, cutover: true, want: v1alpha1.ReasonSourcePurged,
 			says: "set spec.cutover.gtid to 0-1-7"},
 		"the source has purged, and a node accepts writes": {channel: purged, cutover: true, open: true},
 		"another error of the source": {channel: agentapi.ChannelState{ErrorNumber: 1236,
 			Error: "max_allowed_packet"}},
-		"it is independent": {channel: purged, role: v1alpha1.RoleIndependent},
+		"it is independent":  {channel: purged, role: v1alpha1.RoleIndependent},
+		"it is copied again": {channel: purged, emptying: true, want: ""},
 	} {
 		in := healthy()
 		c := in.Facts.Cluster
@@ -170,7 +172,13 @@ func TestChannelProblem(t *testing.T) {
 		if tc.cutover {
 			c.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-9"}
 		}
+		if tc.emptying {
+			c.Status.Reseed = &v1alpha1.ReseedStatus{Phase: v1alpha1.ReseedEmptying}
+		}
 		Update(&c.Status, in)
+		if tc.emptying && !c.Status.Reseed.Acknowledged {
+			t.Errorf("%s: it is not acknowledged", name)
+		}
 		got, says := "", ""
 		if v := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionStalled); v.Status == "True" {
 			got, says = v.Reason, v.Message

@@ -46,6 +46,9 @@ func Update(status *v1alpha1.GaleraClusterStatus, in Input) {
 	status.EnabledEvents = enabledEvents(in)
 	status.Replication = followingStatus(in, status.Replication)
 
+	if c.Emptying() {
+		status.Reseed.Acknowledged = true // this pass has made no pod, and none before it goes on
+	}
 	unseen := status.ObservedGeneration != c.Generation // changed while the operator is paused
 	status.RequiredActions = requiredActions(in, unseen)
 	set := func(kind string, v condition) {

@@ -83,6 +83,45 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 		Expect(c.WaitReady(ctx, 3*time.Minute)).To(Succeed())
 	}, SpecTimeout(6*time.Minute))
 
+	It("copies the source again when it is asked to", func(ctx SpecContext) {
+		uids := func() map[string]bool {
+			var claims corev1.PersistentVolumeClaimList
+			Expect(kube.List(ctx, &claims, kubeclient.InNamespace(ns),
+				kubeclient.MatchingLabels{v1alpha1.LabelCluster: c.Name})).To(Succeed())
+			out := map[string]bool{}
+			for i := range claims.Items {
+				out[string(claims.Items[i].UID)] = true
+			}
+			return out
+		}
+		before, asked := uids(), time.Now()
+		have, err := c.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		history := have.Status.ClusterUUID
+		patched := have.DeepCopy()
+		patched.Annotations = map[string]string{v1alpha1.AnnotationReseed: "always@1"}
+		Expect(kube.Patch(ctx, patched, kubeclient.MergeFrom(have))).To(Succeed())
+		Expect(kube.Until(ctx, "another copy", 8*time.Minute, func(ctx context.Context) (bool, string, error) {
+			have, err := c.Get(ctx)
+			if err != nil || have.Status.Reseed == nil {
+				return false, "", err
+			}
+			return have.Status.Reseed.Phase == v1alpha1.ReseedCompleted, have.Status.Reseed.Message, nil
+		})).To(Succeed())
+		progress("copied again after %s", time.Since(asked).Round(time.Second))
+		Expect(c.WaitReady(ctx, 5*time.Minute)).To(Succeed())
+		Expect(c.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
+			2*time.Minute)).To(Succeed())
+		have, err = c.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(have.Status.ClusterUUID).NotTo(Equal(history))
+		after := uids()
+		Expect(after).To(HaveLen(len(before)))
+		for uid := range after {
+			Expect(before).NotTo(HaveKey(uid))
+		}
+	}, SpecTimeout(18*time.Minute))
+
 	It("is not cut over while a row on one node is another one", func(ctx SpecContext) {
 		node, err := client(ctx, c).OpenPod(ctx, podNames(ctx, c)[2])
 		Expect(err).NotTo(HaveOccurred())

@@ -40,6 +40,9 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create
 
+// whileReseeding is how often what is being removed is looked at.
+const whileReseeding = 2 * time.Second
+
 // Reconciler brings the restore of one GaleraCluster a step further, every time it is asked.
 type Reconciler struct {
 	client.Client
@@ -68,6 +71,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	busy, err := r.tidyJobs(ctx, c)
 	if err != nil {
 		return retry.Pass(0, err)
+	}
+	if done, result, err := r.reseed(ctx, c); done || err != nil {
+		return result, err
 	}
 	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || c.Status.Restore != nil &&
 		c.Status.Restore.Phase == v1alpha1.RestoreCompleted {

@@ -50,7 +50,7 @@ func inspecting(s *v1alpha1.RestoreStatus, f Facts) Decision {
 			return foundUnsuitable(s, f)
 		}
 		s.Phase, s.ObservedGeneration = v1alpha1.RestoreRestoring, f.Cluster.Generation
-		s.ID = fmt.Sprintf("external-%d", f.Cluster.Generation)
+		s.ID = externalID(f.Cluster)
 		s.History, s.Reason = history(f.Cluster, s.ID, nil), ""
 		s.Message = "filling the volume with " + describeSource(s)
 		return Decision{RequeueAfter: time.Second}

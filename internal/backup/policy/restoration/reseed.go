@@ -1,0 +1,203 @@
+package restoration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/resources"
+)
+
+// ReseedFacts are what there is of a cluster whose source may have to be copied again.
+type ReseedFacts struct {
+	Cluster *v1alpha1.GaleraCluster
+	// Set is the cluster's StatefulSet, nil for none, Claims and Pods are those of its nodes.
+	Set    *appsv1.StatefulSet
+	Claims []corev1.PersistentVolumeClaim
+	Pods   []string
+	Now    time.Time
+}
+
+// ReseedAct is what is done next.
+type ReseedAct int
+
+const (
+	// ReseedWait: nothing.
+	ReseedWait ReseedAct = iota
+	// ReseedMark: let the claims of the StatefulSet end with it.
+	ReseedMark
+	// ReseedRemove: remove the StatefulSet, with its pods and claims.
+	ReseedRemove
+)
+
+// Reseeds reports whether a cluster is copied again, or that is asked for.
+func Reseeds(c *v1alpha1.GaleraCluster) bool {
+	r, asked := c.Status.Reseed, strings.TrimSpace(c.Annotations[v1alpha1.AnnotationReseed])
+	if r == nil {
+		return asked != ""
+	}
+	return r.Phase == v1alpha1.ReseedEmptying || r.Phase == v1alpha1.ReseedCopying || asked != "" && asked != r.Request
+}
+
+// Reseed brings status.reseed a step further. It is pure. What is removed is recorded first, by its UID; what is done
+// depends on that record and on what there is, so that any pass may be the last of an operator.
+func Reseed(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
+	r, asked := to.Reseed, strings.TrimSpace(f.Cluster.Annotations[v1alpha1.AnnotationReseed])
+	switch {
+	case r != nil && r.Phase == v1alpha1.ReseedEmptying:
+		return emptying(to, f)
+	case r != nil && r.Phase == v1alpha1.ReseedCopying:
+		if to.Restore != nil && to.Restore.Phase == v1alpha1.RestoreCompleted {
+			r.Phase, r.Message, r.CompletedAt = v1alpha1.ReseedCompleted, "the source is copied again",
+				new(metav1.NewTime(f.Now))
+		}
+		return ReseedWait
+	case asked == "", r != nil && r.Request == asked:
+		return ReseedWait
+	}
+	to.Reseed = &v1alpha1.ReseedStatus{Request: shortRequest(asked), Phase: v1alpha1.ReseedRefused,
+		StartedAt: metav1.NewTime(f.Now)}
+	r = to.Reseed
+	if r.Message = notReseeded(asked, f); r.Message != "" {
+		return ReseedWait
+	}
+	r.Phase, r.Message = v1alpha1.ReseedEmptying, "the nodes are about to be removed"
+	for i := range f.Claims {
+		if p := &f.Claims[i]; isMembers(f.Cluster, p.Name) {
+			r.Claims = append(r.Claims, v1alpha1.ReseededClaim{Name: p.Name, UID: string(p.UID)})
+		}
+	}
+	return ReseedWait
+}
+
+// maxRequest bounds a value of the annotation, in bytes.
+const maxRequest = 100
+
+func shortRequest(asked string) string {
+	return strings.ToValidUTF8(asked[:min(len(asked), maxRequest)], "?")
+}
+
+// isMembers reports whether a claim is of a node that the cluster has now.
+func isMembers(c *v1alpha1.GaleraCluster, claim string) bool {
+	for i := range int(max(c.Status.Replicas, c.Spec.Replicas)) {
+		if claim == resources.ClaimName(c, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// notReseeded is why a request is refused, "" if it is met. Only a cluster is emptied that no client has written to: one
+// that follows, without a cutover. The record is written only while the cluster is as it was read, and from then on no
+// cutover reaches a node.
+func notReseeded(asked string, f ReseedFacts) string {
+	c := f.Cluster
+	kind, token, _ := strings.Cut(asked, "@")
+	role := ""
+	if r := c.Status.Replication; r != nil {
+		role = r.Role
+	}
+	switch {
+	case kind != v1alpha1.ReseedPurged && kind != v1alpha1.ReseedAlways, token == "", len(asked) > maxRequest:
+		return "write purged@TOKEN or always@TOKEN; each value takes effect once"
+	case c.Source() == nil:
+		return "the cluster follows no server (spec.bootstrapFrom.external.follow)"
+	case c.Spec.Cutover != nil, role == v1alpha1.RoleIndependent:
+		return "the cluster is cut over, or being cut over: clients may have written to it"
+	case c.Status.ClusterUUID == "", role != v1alpha1.RoleFollower:
+		return "the cluster has not followed its source yet"
+	case c.Spec.Hibernate:
+		return "the cluster is hibernated: set spec.hibernate to false first"
+	case kind == v1alpha1.ReseedPurged && !slices.ContainsFunc(c.Status.RequiredActions,
+		func(a v1alpha1.RequiredAction) bool { return a.Reason == v1alpha1.ReasonSourcePurged }):
+		return "the source has not deleted what the cluster needs next (SourcePurged): write always@TOKEN to copy it again " +
+			"anyway"
+	case f.Set == nil:
+		return "the cluster has no StatefulSet"
+	}
+	return ""
+}
+
+// emptying removes the nodes: their claims end with the StatefulSet, by its UID.
+func emptying(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
+	r := to.Reseed
+	left := map[types.UID]*corev1.PersistentVolumeClaim{}
+	for i := range f.Claims {
+		p := &f.Claims[i]
+		if slices.Contains(r.Claims, v1alpha1.ReseededClaim{Name: p.Name, UID: string(p.UID)}) {
+			left[p.UID] = p
+		}
+	}
+	switch {
+	case !r.Acknowledged:
+		r.Message = "waiting until the nodes are left alone"
+	case f.Set != nil && f.Set.DeletionTimestamp != nil:
+		r.Message = "waiting until the StatefulSet is gone"
+	case f.Set != nil:
+		return removing(r, f.Set, left)
+	case len(f.Pods) > 0:
+		r.Message = "waiting until the pods are gone: " + strings.Join(f.Pods, ", ") + ". If the host of one is gone for " +
+			"good, delete the pod by force"
+	case len(left) > 0:
+		var names []string
+		for _, p := range left {
+			names = append(names, p.Name)
+		}
+		slices.Sort(names)
+		r.Message = "waiting until the claims are gone: " + strings.Join(names, ", ") + ". If that takes longer than a few " +
+			"minutes, delete them with kubectl delete pvc"
+	default:
+		copyAgain(to, f)
+	}
+	return ReseedWait
+}
+
+// removing has the StatefulSet removed once each claim that is to go ends with it.
+func removing(r *v1alpha1.ReseedStatus, set *appsv1.StatefulSet,
+	left map[types.UID]*corev1.PersistentVolumeClaim) ReseedAct {
+	policy := set.Spec.PersistentVolumeClaimRetentionPolicy
+	if policy == nil || policy.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+		r.Message = "the claims are about to end with the StatefulSet"
+		return ReseedMark
+	}
+	for _, p := range left {
+		if p.DeletionTimestamp == nil && !slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
+			return o.UID == set.UID
+		}) {
+			r.Message = "waiting until the claim " + p.Name + " belongs to the StatefulSet, so that it ends with it"
+			return ReseedWait
+		}
+	}
+	r.Message = "removing the nodes and their volumes"
+	return ReseedRemove
+}
+
+// copyAgain makes the cluster one that has not been started: its source is checked and copied as at first. Epochs go
+// on.
+func copyAgain(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) {
+	attempts := int32(0)
+	if to.Restore != nil {
+		attempts = to.Restore.Attempts + 1 // Jobs of the first copy may still be there
+	}
+	to.Reseed.Phase, to.Reseed.Claims = v1alpha1.ReseedCopying, nil
+	to.Reseed.Message = "the source is copied: status.restore has how far"
+	to.ClusterUUID, to.Line, to.Primary, to.Operation, to.Abandoned, to.Replication = "", "", "", nil, nil, nil
+	to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: f.Cluster.Generation,
+		Attempts: attempts, StartedAt: new(metav1.NewTime(f.Now)), Message: firstMessage(f.Cluster)}
+}
+
+// externalID names one copy of a source: a history is that of one copy.
+func externalID(c *v1alpha1.GaleraCluster) string {
+	id := fmt.Sprintf("external-%d", c.Generation)
+	if r := c.Status.Reseed; r != nil && r.Phase == v1alpha1.ReseedCopying {
+		id += fmt.Sprintf("-%d", r.StartedAt.Unix())
+	}
+	return id
+}

@@ -1,0 +1,200 @@
+package restoration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// follower is a cluster whose source has purged, and what there is of it.
+func follower(asked string) ReseedFacts {
+	c := &v1alpha1.GaleraCluster{}
+	c.Name, c.Generation, c.Spec.Replicas = "shop", 4, 2
+	c.Annotations = map[string]string{v1alpha1.AnnotationReseed: asked}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
+	c.Status.ClusterUUID, c.Status.Epoch, c.Status.Replicas = "old", 7, 2
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
+	c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted, Attempts: 2}
+	c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: v1alpha1.ReasonSourcePurged}}
+	f := ReseedFacts{Cluster: c, Now: time.Unix(1700000000, 0), Set: &appsv1.StatefulSet{}, Pods: []string{"shop-0"}}
+	f.Set.UID = "set"
+	for _, name := range []string{"data-shop-0", "data-shop-1", "data-shop-7"} {
+		p := corev1.PersistentVolumeClaim{}
+		p.Name, p.UID = name, types.UID("uid of "+name)
+		f.Claims = append(f.Claims, p)
+	}
+	return f
+}
+
+// TestReseedIsAsked: only a cluster is emptied that no client has written to, once for each value, and for the reason
+// that was named.
+func TestReseedIsAsked(t *testing.T) {
+	for name, tc := range map[string]struct {
+		asked string
+		edit  func(*ReseedFacts)
+		says  string // of a refusal
+	}{
+		"the source has purged": {asked: "purged@1"},
+		"it has not": {asked: "purged@1", says: "write always@TOKEN", edit: func(f *ReseedFacts) {
+			f.Cluster.Status.RequiredActions[0].Reason = v1alpha1.ReasonChannelFatal
+		}},
+		"in any case": {asked: "always@1", edit: func(f *ReseedFacts) { f.Cluster.Status.RequiredActions = nil }},
+		"no token":    {asked: "always@", says: "write purged@TOKEN"},
+		"no reason":   {asked: "now@1", says: "write purged@TOKEN"},
+		"too long":    {asked: "always@" + strings.Repeat("x", 100), says: "write purged@TOKEN"},
+		"it is independent": {asked: "always@1", says: "clients may have written", edit: func(f *ReseedFacts) {
+			f.Cluster.Status.Replication.Role = v1alpha1.RoleIndependent
+		}},
+		"it is being cut over": {asked: "always@1", says: "clients may have written", edit: func(f *ReseedFacts) {
+			f.Cluster.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+		}},
+		"it follows no server": {asked: "always@1", says: "follows no server", edit: func(f *ReseedFacts) {
+			f.Cluster.Spec.BootstrapFrom.External.Follow = false
+		}},
+		"its role is not known": {asked: "always@1", says: "not followed", edit: func(f *ReseedFacts) {
+			f.Cluster.Status.Replication = nil
+		}},
+		"it is being copied": {asked: "always@1", says: "not followed", edit: func(f *ReseedFacts) {
+			f.Cluster.Status.ClusterUUID = ""
+		}},
+		"it is hibernated": {asked: "always@1", says: "hibernated", edit: func(f *ReseedFacts) {
+			f.Cluster.Spec.Hibernate = true
+		}},
+		"there is no StatefulSet": {asked: "always@1", says: "no StatefulSet", edit: func(f *ReseedFacts) { f.Set = nil }},
+	} {
+		f := follower(tc.asked)
+		if tc.edit != nil {
+			tc.edit(&f)
+		}
+		to := f.Cluster.Status.DeepCopy()
+		if !Reseeds(f.Cluster) {
+			t.Errorf("%s: nothing is asked", name)
+		}
+		act, r := Reseed(to, f), to.Reseed
+		want := v1alpha1.ReseedEmptying
+		if tc.says != "" {
+			want = v1alpha1.ReseedRefused
+		}
+		if act != ReseedWait || r.Phase != want || !strings.Contains(r.Message, tc.says) || to.ClusterUUID == "" !=
+			(f.Cluster.Status.ClusterUUID == "") || r.Acknowledged {
+			t.Errorf("%s: %d %+v", name, act, r)
+		}
+		if want == v1alpha1.ReseedEmptying && (len(r.Claims) != 2 || r.Claims[1].Name != "data-shop-1" ||
+			r.Claims[1].UID != string(f.Claims[1].UID)) {
+			t.Errorf("%s: these claims are to go: %+v", name, r.Claims)
+		}
+		if want == v1alpha1.ReseedRefused {
+			f.Cluster.Status = *to
+			if again := to.DeepCopy(); Reseed(again, f) != ReseedWait || again.Reseed.Message != r.Message ||
+				len(tc.asked) <= maxRequest && Reseeds(f.Cluster) {
+				t.Errorf("%s: it is asked again: %+v", name, again.Reseed)
+			}
+		}
+	}
+	f := follower("always@1")
+	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "always@1", Phase: v1alpha1.ReseedCompleted}
+	if to := f.Cluster.Status.DeepCopy(); Reseeds(f.Cluster) || Reseed(to, f) != ReseedWait ||
+		to.Reseed.Phase != v1alpha1.ReseedCompleted {
+		t.Errorf("a value takes effect twice: %+v", to.Reseed)
+	}
+}
+
+// TestReseedEmpties: nothing is removed before the nodes are left alone, nor before each claim ends with the
+// StatefulSet; and the source is copied when all that was recorded is gone.
+func TestReseedEmpties(t *testing.T) {
+	marked := func(f *ReseedFacts) {
+		f.Set.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+			WhenDeleted: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}
+	}
+	owned := func(f *ReseedFacts) {
+		marked(f)
+		for i := range f.Claims[:2] {
+			f.Claims[i].OwnerReferences = []metav1.OwnerReference{{UID: "set"}}
+		}
+	}
+	for name, tc := range map[string]struct {
+		edit  func(*ReseedFacts)
+		act   ReseedAct
+		says  string
+		begun bool
+	}{
+		"the nodes may be acted upon": {edit: func(f *ReseedFacts) {
+			owned(f)
+			f.Cluster.Status.Reseed.Acknowledged = false
+		}, says: "left alone"},
+		"the claims stay":       {act: ReseedMark},
+		"no claim is owned yet": {edit: marked, says: "data-shop-0 belongs"},
+		"one claim is not owned": {edit: func(f *ReseedFacts) {
+			owned(f)
+			f.Claims[1].OwnerReferences = nil
+		}, says: "data-shop-1"},
+		"one claim is another StatefulSet's": {edit: func(f *ReseedFacts) {
+			owned(f)
+			f.Claims[1].OwnerReferences[0].UID = "other"
+		}, says: "data-shop-1"},
+		"one claim is gone, and there is another one": {edit: func(f *ReseedFacts) {
+			owned(f)
+			f.Claims[1].UID, f.Claims[1].OwnerReferences = "new", nil
+		}, act: ReseedRemove},
+		"all claims are owned": {edit: owned, act: ReseedRemove},
+		"it is being removed": {edit: func(f *ReseedFacts) {
+			owned(f)
+			f.Set.DeletionTimestamp = &metav1.Time{Time: f.Now}
+		}, says: "StatefulSet is gone"},
+		"pods are left": {edit: func(f *ReseedFacts) { f.Set, f.Claims = nil, nil }, says: "shop-0"},
+		"claims are left": {edit: func(f *ReseedFacts) { f.Set, f.Pods = nil, nil },
+			says: "claims are gone: data-shop-0, data-shop-1"},
+		"only others are left": {edit: func(f *ReseedFacts) {
+			f.Set, f.Pods, f.Claims = nil, nil, f.Claims[2:]
+		}, begun: true},
+	} {
+		f := follower("purged@1")
+		to := f.Cluster.Status.DeepCopy()
+		Reseed(to, f)
+		to.Reseed.Acknowledged = true
+		f.Cluster.Status = *to
+		if tc.edit != nil {
+			tc.edit(&f)
+		}
+		to = f.Cluster.Status.DeepCopy()
+		act := Reseed(to, f)
+		if act != tc.act || !strings.Contains(to.Reseed.Message, tc.says) ||
+			(to.Reseed.Phase == v1alpha1.ReseedCopying) != tc.begun || (to.ClusterUUID == "") != tc.begun {
+			t.Errorf("%s: %d %+v", name, act, to.Reseed)
+		}
+	}
+}
+
+// TestReseedCopies: a cluster that was emptied begins as a new one: with other Jobs and another history, and with
+// epochs that go on.
+func TestReseedCopies(t *testing.T) {
+	f := follower("always@1")
+	first := history(f.Cluster, externalID(f.Cluster), nil)
+	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "always@1", Phase: v1alpha1.ReseedEmptying,
+		StartedAt: metav1.NewTime(f.Now), Acknowledged: true}
+	f.Set, f.Pods, f.Claims = nil, nil, nil
+	to := f.Cluster.Status.DeepCopy()
+	Reseed(to, f)
+	f.Cluster.Status = *to
+	if r := to.Restore; r.Phase != v1alpha1.RestoreFinding || r.Attempts != 3 || to.Epoch != 7 || to.ClusterUUID != "" ||
+		to.Replication != nil || !Reseeds(f.Cluster) {
+		t.Errorf("%+v, %+v", to.Restore, to.Reseed)
+	}
+	if second := history(f.Cluster, externalID(f.Cluster), nil); second == first {
+		t.Error("both copies have one history")
+	}
+	if Reseed(to, f); to.Reseed.Phase != v1alpha1.ReseedCopying {
+		t.Errorf("it is complete before the copy: %+v", to.Reseed)
+	}
+	to.Restore.Phase = v1alpha1.RestoreCompleted
+	if Reseed(to, f); to.Reseed.Phase != v1alpha1.ReseedCompleted || to.Reseed.CompletedAt == nil {
+		t.Errorf("%+v", to.Reseed)
+	}
+}
