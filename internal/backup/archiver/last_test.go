@@ -145,6 +145,27 @@ func TestLastWithCopies(t *testing.T) {
 	}
 }
 
+// TestHeldInALaterLine: up to which seqno the archive has all ends where another line of history begins, which gives the
+// seqnos after that again.
+func TestHeldInALaterLine(t *testing.T) {
+	for since, want := range map[int64]string{8: "@5 6-7 >b", 9: "@5 6-7 >b @7"} {
+		play(t, func(w *world) {
+			w.commit(6, 7)
+			w.pass(3 * interval)
+			for _, s := range w.servers() {
+				s.do(func() { s.views, s.view = 3, "another" })
+			}
+			if w.pass(throughEvery + 5*interval); w.storedThrough().Held != 10 {
+				t.Errorf("%+v", w.storedThrough())
+			}
+			w.started(true, [3]int64{since, since, since})
+			w.recovered(line("b", 8), line("a", 0))
+			w.pass(time.Minute)
+			w.expect(want)
+		})
+	}
+}
+
 // TestLastOfASilentNode: one that does not give the last transaction shows nothing, and is exchanged for another one.
 func TestLastOfASilentNode(t *testing.T) {
 	play(t, func(w *world) {
