@@ -12,6 +12,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/archiver"
 	"github.com/galera-operator/galera-operator/internal/backup/runner"
+	"github.com/galera-operator/galera-operator/internal/backup/serving"
 	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/platform"
 	"github.com/galera-operator/galera-operator/internal/version"
@@ -22,6 +23,7 @@ const usage = `usage:
   backup open                try the private key on the backup that BACKUP_TASK names
   backup fetch               hand its plaintext over to the container that restores it, until asked to stop
   backup archive             follow the binary log of the cluster that BACKUP_TASK names, until asked to stop
+  backup serve               let replicas follow the archive that BACKUP_TASK names, until asked to stop
   backup install DIRECTORY   copy this binary to DIRECTORY/backup
   backup --version           print the version`
 
@@ -45,6 +47,8 @@ func run(ctx context.Context, args []string) error {
 		return runner.Fetch(ctx)
 	case len(args) == 1 && args[0] == "archive":
 		return archiver.Main(ctx)
+	case len(args) == 1 && args[0] == "serve":
+		return serving.Main(ctx)
 	case len(args) == 2 && args[0] == "install":
 		if err := platform.WritePasswd(args[1]); err != nil {
 			return err

@@ -31,6 +31,8 @@ type Range struct {
 	Bytes int64
 	// Sum is the checksum of the last one's head, and with it of all before.
 	Sum string
+	// Chain is the number of the segment that their chain has begun with.
+	Chain uint64
 	// Also is another line of history that has a transaction of the target's GTID; the zero Line for none.
 	Also binlog.Line
 }
@@ -72,7 +74,7 @@ func choose(heads []binlog.Head, b Base, t binlog.Target, through binlog.Through
 			break
 		}
 	}
-	w.out.Also = another(heads, b, t)
+	w.out.Also, w.out.Chain = another(heads, b, t), heads[0].Chain
 	for i, h := range heads {
 		if why := w.add(heads, i); why != "" {
 			if w.passed {

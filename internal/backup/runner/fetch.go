@@ -154,7 +154,7 @@ func (f fetcher) manifest(ctx context.Context) (manifest.Manifest, error) {
 
 // open tries the private keys on the backup.
 func (f fetcher) open(ctx context.Context) error {
-	keys, err := identities(f.keys)
+	keys, err := archive.Identities(f.keys)
 	if err != nil {
 		return fatal(task.ReasonWrongKey, err)
 	}
@@ -202,7 +202,7 @@ func tryKeys(ctx context.Context, bucket *store.Bucket, base string, m manifest.
 
 // stream writes the backup as mariadb-backup has made it.
 func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) error {
-	keys, err := identities(f.keys)
+	keys, err := archive.Identities(f.keys)
 	if err != nil {
 		return fatal(task.ReasonWrongKey, err)
 	}
@@ -249,7 +249,7 @@ func (f fetcher) relay(
 	if f.replay == nil {
 		return nil, errors.New("the task names no point in time")
 	}
-	keys, err := identities(f.keys)
+	keys, err := archive.Identities(f.keys)
 	if err != nil {
 		return nil, fatal(task.ReasonWrongKey, err)
 	}

@@ -1,17 +1,11 @@
 package runner
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
-	"strings"
 
-	"filippo.io/age"
-
+	"github.com/galera-operator/galera-operator/internal/backup/archive"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -26,7 +20,7 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 	if err != nil {
 		return task.Result{}, err
 	}
-	keys, err := identities(task.KeysDir)
+	keys, err := archive.Identities(task.KeysDir)
 	if err != nil {
 		return task.Result{}, fatal(task.ReasonWrongKey, err)
 	}
@@ -63,32 +57,4 @@ func locate(ctx context.Context, bucket *store.Bucket, t task.Find) (string, *ta
 		what = "any complete backup"
 	}
 	return "", nil, fatal(task.ReasonBackupNotFound, fmt.Errorf("the store does not have %s below %q", what, t.Dir))
-}
-
-// identities are the private keys, from every file that is mounted.
-func identities(dir string) ([]age.Identity, error) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var out []age.Identity
-	for _, f := range files {
-		if strings.HasPrefix(f.Name(), ".") {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			return nil, err
-		}
-		keys, err := age.ParseIdentities(bytes.NewReader(text))
-		if err != nil {
-			// Never the error itself: it may quote the key.
-			return nil, fmt.Errorf("the private key in %q of the Secret is no age identity (AGE-SECRET-KEY-1…)", f.Name())
-		}
-		out = append(out, keys...)
-	}
-	if len(out) == 0 {
-		return nil, errors.New("the Secret with the private keys is empty")
-	}
-	return out, nil
 }

@@ -89,6 +89,11 @@ func restore(ctx context.Context, t task.Restore, p places) (task.Result, error)
 			return task.Result{}, err
 		}
 	}
+	if t.Follow {
+		if err := setPosition(ctx, p, t.Replay, reached); err != nil {
+			return task.Result{}, err
+		}
+	}
 	say("beginning the history %s", t.History)
 	source, position, err := begin(ctx, p, t.History)
 	if err != nil {

@@ -85,7 +85,7 @@ func findSegments(ctx context.Context, bucket *store.Bucket, f place, t task.Fin
 				*t.Target, f.id, chosen.Also), nil
 	}
 	return &task.Replay{Target: *t.Target, From: chosen.From, To: chosen.To, Bytes: chosen.Bytes, Sum: chosen.Sum,
-		Domain: b.GTID.Domain}, nil, nil
+		Domain: b.GTID.Domain, Chain: chosen.Chain}, nil, nil
 }
 
 // walk goes through the archive of one cluster.

@@ -35,6 +35,8 @@ const (
 	ClientDir = "/etc/backup/client"
 	// ArchiverPort is where the archiver reports Archived.
 	ArchiverPort = 8445
+	// ServePort is where an archive is served to replicas.
+	ServePort = 3306
 	// PathArchived is the path there.
 	PathArchived = "/archived"
 	// PipeDir is shared by the containers of a restore, Pipe the socket in it that the backup's plaintext comes from.
@@ -71,6 +73,8 @@ type Task struct {
 	Describe *Describe `json:"describe,omitempty"`
 	Verify   *Verify   `json:"verify,omitempty"`
 	Archive  *Archive  `json:"archive,omitempty"`
+	// Serve lets a cluster at another site follow the archive.
+	Serve *Serve `json:"serve,omitempty"`
 	// Load loads tables of a backup into a living cluster.
 	Load *Load `json:"load,omitempty"`
 	// Inspect and Import are about a server that is no cluster of the operator.
@@ -153,8 +157,9 @@ type Replay struct {
 	Bytes int64  `json:"bytes,omitempty"`
 	// Sum is the checksum of the last segment's head, which covers all before.
 	Sum string `json:"sum,omitempty"`
-	// Domain is the archive's.
+	// Domain is the archive's, Chain the number of the segment that the chain has begun with.
 	Domain uint32 `json:"domain,omitempty"`
+	Chain  uint64 `json:"chain,omitempty"`
 	// Settings of the cluster's configuration.
 	Settings map[string]string `json:"settings,omitempty"`
 }
@@ -233,6 +238,14 @@ type Archive struct {
 	KeepAll bool     `json:"keepAll,omitempty"`
 	// SingleWriter reports whether the store creates nothing conditionally, and nothing else writes to it.
 	SingleWriter bool `json:"singleWriter,omitempty"`
+}
+
+// Serve is an archive that replicas follow.
+type Serve struct {
+	// Dir is the directory of the store of the cluster that is followed (manifest.Dir).
+	Dir string `json:"dir"`
+	// Chain is the number of the segment that the chain of the follower has begun with: no other chain is served.
+	Chain uint64 `json:"chain"`
 }
 
 // Archived is what the archiver reports.

@@ -1,0 +1,212 @@
+package serving
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+	"gocloud.dev/blob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+)
+
+// archived is one in a store, and the keys that open it.
+type archived struct {
+	bucket *store.Bucket
+	dir    string // of the segments
+	keys   []age.Identity
+	chain  uint64 // the one that is followed, 0 for any
+}
+
+// segments lists the numbers of those in the store, in order.
+func (a *archived) segments(ctx context.Context) (out []uint64, err error) {
+	parts, err := a.parts(ctx)
+	for i := 0; i < len(parts) && err == nil; i++ {
+		var some []uint64
+		some, err = a.list(ctx, parts[i])
+		out = append(out, some...)
+	}
+	slices.Sort(out)
+	return out, err
+}
+
+// parts are the directories of the segments, in order.
+func (a *archived) parts(ctx context.Context) (out []string, err error) {
+	objects := a.bucket.List(&blob.ListOptions{Prefix: a.dir + "/", Delimiter: "/"})
+	for {
+		o, err := objects.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			slices.Sort(out)
+			return out, nil
+		}
+		if err != nil {
+			return nil, explained("the archive could not be listed", err)
+		}
+		if o.IsDir {
+			out = append(out, strings.TrimSuffix(o.Key, "/"))
+		}
+	}
+}
+
+func (a *archived) list(ctx context.Context, part string) (out []uint64, err error) {
+	objects := a.bucket.List(&blob.ListOptions{Prefix: part + "/"})
+	for {
+		o, err := objects.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, explained("the archive could not be listed", err)
+		}
+		if n, ok := binlog.Number(o.Key); ok {
+			out = append(out, n)
+		}
+	}
+}
+
+// newest is the number of the last segment, 0 for none.
+func (a *archived) newest(ctx context.Context) (uint64, error) {
+	parts, err := a.parts(ctx)
+	for i := len(parts) - 1; i >= 0 && err == nil; i-- {
+		var all []uint64
+		if all, err = a.list(ctx, parts[i]); len(all) > 0 {
+			return slices.Max(all), err
+		}
+	}
+	return 0, err
+}
+
+func (a *archived) key(number uint64) string { return path.Join(a.dir, binlog.Key(number)) }
+
+func (a *archived) head(ctx context.Context, number uint64) (binlog.Head, error) {
+	h, err := store.Head(ctx, a.bucket, a.key(number))
+	switch {
+	case errors.Is(err, store.ErrHead):
+		return h, refuse("the segment %s cannot be used: %v", binlog.Name(number), err)
+	case err != nil:
+		return h, explained("the segment "+binlog.Name(number)+" could not be read", err)
+	}
+	return h, nil
+}
+
+// next returns the head of the segment after another one, ok is false while there is none.
+func (a *archived) next(ctx context.Context, before binlog.Head) (h binlog.Head, ok bool, err error) {
+	h, err = store.Head(ctx, a.bucket, a.key(before.Number+1))
+	switch {
+	case store.Missing(err):
+		return h, false, nil
+	case errors.Is(err, store.ErrHead):
+		return h, false, refuse("the segment %s cannot be used: %v", binlog.Name(before.Number+1), err)
+	case err != nil:
+		return h, false, explained("the segment "+binlog.Name(before.Number+1)+" could not be read", err)
+	}
+	if why := policy.Break(before, h); why != "" {
+		return h, false, refuse("there is a gap in the archive: %s", why)
+	}
+	return h, true, nil
+}
+
+// fetch takes a segment whole into a file without a name, still encrypted, and makes sure that it is that of a head.
+func (a *archived) fetch(ctx context.Context, h binlog.Head) (_ *os.File, err error) {
+	r, err := a.bucket.NewReader(ctx, a.key(h.Number), nil)
+	if err != nil {
+		return nil, explained("the segment "+binlog.Name(h.Number)+" could not be read", err)
+	}
+	defer func() { _ = r.Close() }()
+	in := bufio.NewReaderSize(r, binlog.MaxHead)
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return nil, explained("the segment "+binlog.Name(h.Number)+" could not be read", err)
+	}
+	if have, _, err := binlog.Decode(line); err != nil || have.Checksum != h.Checksum {
+		return nil, refuse("the head of the segment %s is another one than a moment before", binlog.Name(h.Number))
+	}
+	f, err := os.CreateTemp("", "segment-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+		}
+	}()
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(f, sum), in); err != nil {
+		return nil, explained("the segment "+binlog.Name(h.Number)+" could not be read", err)
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != h.SHA256 {
+		return nil, refuse("the content of the segment %s is not what its head names", binlog.Name(h.Number))
+	}
+	return f, nil
+}
+
+// taken is what is done with an event of a segment.
+type taken func(kind int, e binlog.Event, t binlog.Transaction) error
+
+// read goes through the events of a segment in a file.
+func (a *archived) read(f *os.File, take taken) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	plain, err := age.Decrypt(f, a.keys...)
+	var noMatch *age.NoIdentityMatchError
+	if errors.As(err, &noMatch) {
+		return errors.New("none of the private keys opens the archive's segments")
+	}
+	if err != nil {
+		return err
+	}
+	packed, err := zstd.NewReader(plain, zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	defer packed.Close()
+	in := bufio.NewReaderSize(packed, 1<<20)
+	magic := make([]byte, len(binlog.Magic))
+	if _, err := io.ReadFull(in, magic); err != nil || string(magic) != binlog.Magic {
+		return errors.New("it holds no binary log")
+	}
+	var g binlog.Grouper
+	for {
+		switch err := one(in, &g, take); {
+		case errors.Is(err, io.EOF):
+			_, err := io.Copy(io.Discard, plain) // only its end proves that nothing was cut off
+			return err
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// one takes an event. A large one lies in a file meanwhile.
+func one(from io.Reader, g *binlog.Grouper, take taken) error {
+	var b binlog.Buffer
+	defer b.Close()
+	e, err := binlog.Next(from, &b)
+	if err != nil {
+		return err
+	}
+	kind, err := g.See(e)
+	if err != nil {
+		return err
+	}
+	return take(kind, e, g.Done())
+}
+
+// explained describes an error of the store.
+func explained(doing string, err error) error { return fmt.Errorf("%s: %s", doing, store.Explain(err)) }

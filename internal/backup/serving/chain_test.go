@@ -1,0 +1,156 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
+)
+
+func gtid(seq uint64) binlog.GTID { return binlog.GTID{Server: 1, Seq: seq} }
+
+// transactions are those of some numbers, after a format description without checksums.
+func transactions(numbers ...uint64) (out [][]byte) {
+	format := binlogtest.FormatDescription()
+	format[len(format)-5] = 0
+	out = append(out, format)
+	for _, n := range numbers {
+		out = append(out, append(binlogtest.Begin(0, 1, n, 15, 0), binlogtest.Commit(15, n)...))
+	}
+	return out
+}
+
+// TestLocate: a position is found in the chain that is followed, and nowhere else.
+func TestLocate(t *testing.T) {
+	t.Parallel()
+	w := newWritten(t, gtid(3))              // 1
+	w.add(gtid(5), 2, transactions(4, 5)...) // 2
+	w.add(gtid(6), 1, transactions(6)...)    // 3
+	w.add(gtid(9), 3, transactions(7, 8, 9)...)
+	for _, tc := range []struct {
+		name    string
+		drop    []uint64
+		chain   uint64
+		from    binlog.GTID
+		want    uint64
+		refused string
+	}{
+		{name: "where it begins", chain: 1, from: gtid(3), want: 1},
+		{name: "the end of a segment", chain: 1, from: gtid(5), want: 2},
+		{name: "within one", chain: 1, from: gtid(8), want: 4},
+		{name: "the end", chain: 1, from: gtid(9), want: 4},
+		{name: "any chain", from: gtid(8), want: 4},
+		{name: "after the end", chain: 1, from: gtid(10)},
+		{name: "before it", chain: 1, from: gtid(2), refused: "not in the archive any more"},
+		{name: "removed by retention", drop: []uint64{1, 2}, chain: 1, from: gtid(4), refused: "not in the archive any more"},
+		{name: "not removed yet", drop: []uint64{1, 2}, chain: 1, from: gtid(5), want: 3},
+		{name: "lost", drop: []uint64{3}, chain: 1, from: gtid(4), refused: "not in the archive any more"},
+		{name: "after what is lost", drop: []uint64{3}, chain: 1, from: gtid(7), want: 4},
+		{name: "another chain", chain: 7, from: gtid(8), refused: "begun anew with the segment 000000000001"},
+		{name: "another server", chain: 1, from: binlog.GTID{Server: 2, Seq: 8}, refused: "holds the transactions 0-1"},
+		{name: "another domain", chain: 1, from: binlog.GTID{Domain: 4, Server: 1, Seq: 8}, refused: "holds the transactions 0-1"},
+		{name: "nothing in the store", drop: []uint64{1, 2, 3, 4}, chain: 1, from: gtid(5)},
+	} {
+		var numbers []uint64
+		for n := uint64(1); n <= 4; n++ {
+			if !contains(tc.drop, n) {
+				numbers = append(numbers, n)
+			}
+		}
+		h, ok, err := locate(numbers, tc.chain, tc.from, func(n uint64) (binlog.Head, error) {
+			return w.head(context.Background(), n)
+		})
+		var refused Refusal
+		switch {
+		case tc.refused != "":
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tc.refused) {
+				t.Errorf("%s: %v", tc.name, err)
+			}
+		case err != nil, ok != (tc.want > 0), ok && h.Number != tc.want:
+			t.Errorf("%s: %v, %v, %v", tc.name, h.Number, ok, err)
+		}
+	}
+}
+
+func contains(all []uint64, n uint64) bool {
+	for _, one := range all {
+		if one == n {
+			return true
+		}
+	}
+	return false
+}
+
+// TestNext: what does not go on from a segment is refused, and what is not there yet is waited for.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	w := newWritten(t, gtid(3))
+	before := w.at
+	if _, ok, err := w.next(t.Context(), before); ok || err != nil {
+		t.Error(ok, err)
+	}
+	w.add(gtid(4), 1, transactions(4)...)
+	if h, ok, err := w.next(t.Context(), before); !ok || err != nil || h.Last != gtid(4) {
+		t.Error(h, ok, err)
+	}
+	exchanged := before
+	exchanged.Checksum = "another"
+	if _, _, err := w.next(t.Context(), exchanged); err == nil || !strings.Contains(err.Error(), "was exchanged") {
+		t.Error(err)
+	}
+	before = w.at
+	w.begin(gtid(4))
+	if _, _, err := w.next(t.Context(), before); err == nil || !strings.Contains(err.Error(), "begins anew") {
+		t.Error(err)
+	}
+}
+
+// TestCheck: a segment is refused as a whole if it is not what its head names, and so is a position that is not in it.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		from  uint64
+		last  uint64
+		count int
+		has   []uint64
+		says  string
+	}{
+		"whole":                         {3, 6, 3, []uint64{4, 5, 6}, ""},
+		"the replica has a part":        {5, 6, 3, []uint64{4, 5, 6}, ""},
+		"one is missing":                {3, 6, 2, []uint64{4, 6}, "are missing"},
+		"the last one is missing":       {3, 6, 3, []uint64{4, 5}, "instead of 3"},
+		"the position is not one of it": {5, 7, 2, []uint64{4, 7}, "between 0-1-4 and 0-1-7 are missing"},
+	} {
+		w := newWritten(t, gtid(3))
+		w.add(gtid(tc.last), tc.count, transactions(tc.has...)...)
+		file, err := w.fetch(t.Context(), w.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &follower{archive: w.archived, from: gtid(tc.from)}
+		switch err := f.check(file, w.at); {
+		case tc.says == "" && err != nil, tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = file.Close()
+	}
+	w := newWritten(t, gtid(3))
+	w.add(gtid(4), 1, binlogtest.FormatDescription(), transactions(4)[1])
+	file, err := w.fetch(t.Context(), w.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if err := (&follower{archive: w.archived, from: gtid(3)}).check(file, w.at); err == nil ||
+		!strings.Contains(err.Error(), "checksums") {
+		t.Error(err)
+	}
+	other := w.at
+	other.SHA256 = "another"
+	if _, err := w.fetch(t.Context(), other); err == nil || !strings.Contains(err.Error(), "not what its head names") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,238 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+)
+
+// gapChecks is after how many attempts a segment that is not there is looked for behind: a later one shows a gap.
+const gapChecks = 20
+
+// follower is a replica that is sent the archive.
+type follower struct {
+	*sender
+	archive *archived
+	from    binlog.GTID // the replica has everything up to it
+	until   binlog.GTID // where the replica is to end, none for nowhere
+	beat    time.Duration
+	poll    time.Duration
+	sent    time.Time
+	report  func(h binlog.Head)
+}
+
+// run sends what follows a position, until the replica goes or the archive cannot be followed any more.
+func (f *follower) run(ctx context.Context) error {
+	at, err := f.find(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.rotate(at.Number); err != nil {
+		return err
+	}
+	f.report(at)
+	begin := f.send
+	if f.from == at.Last || f.ended(f.from) {
+		begin = f.describe // a replica takes no event before one that describes the format
+	}
+	if err := begin(ctx, at); err != nil {
+		return err
+	}
+	for misses := 1; ; misses++ {
+		if f.ended(f.from) {
+			return f.end(ctx)
+		}
+		next, ok, err := f.archive.next(ctx, at)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			if err := f.idle(ctx, at, misses); err != nil {
+				return err
+			}
+			continue
+		}
+		at, misses = next, 0
+		if !at.Empty() {
+			if err := f.send(ctx, at); err != nil {
+				return err
+			}
+		}
+		f.report(at)
+	}
+}
+
+// find waits until the archive reaches the position.
+func (f *follower) find(ctx context.Context) (binlog.Head, error) {
+	for {
+		numbers, err := f.archive.segments(ctx)
+		if err != nil {
+			return binlog.Head{}, err
+		}
+		at, ok, err := locate(numbers, f.archive.chain, f.from, func(n uint64) (binlog.Head, error) {
+			return f.archive.head(ctx, n)
+		})
+		if ok || err != nil {
+			return at, err
+		}
+		if err := f.wait(ctx); err != nil {
+			return at, err
+		}
+	}
+}
+
+// idle waits for the next segment. From time to time it makes sure that there is none behind it.
+func (f *follower) idle(ctx context.Context, at binlog.Head, misses int) error {
+	if err := f.wait(ctx); err != nil || misses%gapChecks != 0 {
+		return err
+	}
+	newest, err := f.archive.newest(ctx)
+	if err != nil || newest <= at.Number {
+		return err
+	}
+	if _, ok, err := f.archive.next(ctx, at); ok || err != nil {
+		return err
+	}
+	return refuse("there is a gap in the archive: the segment %s is missing", binlog.Name(at.Number+1))
+}
+
+// wait lets a moment pass, and shows the replica that the connection is alive.
+func (f *follower) wait(ctx context.Context) error {
+	if time.Since(f.sent) >= f.beat {
+		if err := f.heartbeat(); err != nil {
+			return err
+		}
+		f.sent = time.Now()
+	}
+	select {
+	case <-time.After(min(f.poll, f.beat)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *follower) ended(at binlog.GTID) bool {
+	return f.until != binlog.GTID{} && at.Seq >= f.until.Seq
+}
+
+// end reports that the replica has all it has asked for, and keeps the connection: the replica ends it.
+func (f *follower) end(ctx context.Context) error {
+	if err := f.reached(f.until); err != nil {
+		return err
+	}
+	for {
+		if err := f.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// send sends what of a segment the replica lacks. All of the segment is checked before.
+func (f *follower) send(ctx context.Context, h binlog.Head) error {
+	file, err := f.archive.fetch(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	if err := f.check(file, h); err != nil {
+		return err
+	}
+	if err := f.rotate(h.Number); err != nil {
+		return err
+	}
+	last := f.from
+	err = f.archive.read(file, func(kind int, e binlog.Event, t binlog.Transaction) error {
+		switch {
+		case kind == binlog.Outside, kind != binlog.Format && (t.GTID.Seq <= f.from.Seq || f.ended(last)):
+			return ctx.Err()
+		case kind == binlog.Format:
+			f.sums = e.Sums()
+		case kind == binlog.End:
+			last = t.GTID
+		}
+		f.sent = time.Now()
+		return f.event(e)
+	})
+	if err != nil {
+		return err
+	}
+	f.from = last
+	return f.flush()
+}
+
+// errDescribed ends the reading of a segment.
+var errDescribed = errors.New("its format is known")
+
+// describe sends the format of a segment, or of the one with transactions before it.
+func (f *follower) describe(ctx context.Context, h binlog.Head) (err error) {
+	for h.Empty() && h.Number > h.Chain {
+		if h, err = f.archive.head(ctx, h.Number-1); err != nil {
+			return err
+		}
+	}
+	if h.Empty() {
+		return f.flush() // the first transactions follow it
+	}
+	file, err := f.archive.fetch(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	err = f.archive.read(file, func(kind int, e binlog.Event, _ binlog.Transaction) error {
+		if kind != binlog.Format {
+			return nil
+		}
+		if err := f.event(e); err != nil {
+			return err
+		}
+		return errDescribed
+	})
+	if err != nil && !errors.Is(err, errDescribed) {
+		return err
+	}
+	return f.flush()
+}
+
+// check makes sure that a segment has every transaction that its head names, and with it what follows the replica's
+// position. Events have no checksums of their own, which would have to be made anew.
+func (f *follower) check(file *os.File, h binlog.Head) error {
+	cut := policy.Cut{Base: f.from, Last: f.from, Target: binlog.Target{Latest: true}}
+	err := cut.Segment(h, h.Number)
+	if err == nil {
+		err = f.archive.read(file, func(kind int, e binlog.Event, t binlog.Transaction) error {
+			switch {
+			case kind == binlog.Format && e.Sums():
+				return errors.New("its events carry checksums")
+			case kind == binlog.End:
+				_, err := cut.See(t)
+				return err
+			}
+			return nil
+		})
+	}
+	if err == nil {
+		err = cut.End()
+	}
+	switch {
+	case binlog.IsOwn(err):
+		return err
+	case err != nil:
+		return refuse("the segment %s is damaged: %v", binlog.Name(h.Number), err)
+	}
+	return nil
+}
+
+// position reads the one of a domain of a replica's.
+func position(state string, domain uint32) (binlog.GTID, error) {
+	at, _ := binlog.In(state, domain)
+	if at == (binlog.GTID{}) {
+		return at, fmt.Errorf("the replica has no position in the domain %d of the archive: %q", domain, state)
+	}
+	return at, nil
+}

@@ -1,0 +1,62 @@
+package serving
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/archive"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+)
+
+// pollTime is how often the next segment is looked for: it is part of how far a follower is behind.
+const pollTime = 3 * time.Second
+
+// Main serves the archive that a task names until ctx ends.
+func Main(ctx context.Context) error {
+	var t task.Task
+	if err := json.Unmarshal([]byte(os.Getenv(task.EnvTask)), &t); err != nil || t.Serve == nil {
+		return fmt.Errorf("%s names no archive: %w", task.EnvTask, err)
+	}
+	bucket, err := store.Open(ctx, t.Store)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = bucket.Close() }()
+	keys, err := archive.Identities(task.KeysDir)
+	if err != nil {
+		return err
+	}
+	s := &server{archive: &archived{bucket: bucket, dir: binlog.Dir(t.Serve.Dir), keys: keys, chain: t.Serve.Chain},
+		poll: pollTime, account: mounted, report: func(binlog.Head) {},
+		trust: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate}}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":"+strconv.Itoa(task.ServePort))
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, l)
+}
+
+// certificate reads it anew for each login: kubelet renews the files.
+func certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(task.SourceDir, "tls.crt"), filepath.Join(task.SourceDir, "tls.key"))
+	return &pair, err
+}
+
+// mounted reads the account, too.
+func mounted() (who account, err error) {
+	user, err := os.ReadFile(filepath.Join(task.SourceDir, task.SourceUser))
+	password, passwordErr := os.ReadFile(filepath.Join(task.SourceDir, task.SourcePassword))
+	who = account{strings.TrimSpace(string(user)), strings.TrimRight(string(password), "\r\n")}
+	return who, errors.Join(err, passwordErr)
+}

@@ -1,0 +1,398 @@
+//go:build integration
+
+package serving
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+)
+
+// TestReplica: a MariaDB replica follows an archive as it would follow the server that has written it, goes on where it
+// was after each interruption, ends where it is asked to, and does not go on across a gap.
+func TestReplica(t *testing.T) {
+	for name, image := range map[string]string{"11.8": "galera-mariadb:11.8", "10.11": "galera-mariadb:10.11"} {
+		t.Run(name, func(t *testing.T) {
+			if name == "10.11" && os.Getenv("GALERA_SLOW") == "" {
+				t.Skip("GALERA_SLOW is not set")
+			}
+			t.Parallel()
+			s := &scene{T: t, whole: t, source: start(t, image, "--log-bin=binlog", "--binlog-format=ROW", "--server-id=1",
+				"--binlog-checksum=NONE"), replica: start(t, image, "--server-id=7", "--log-bin=own", "--log-slave-updates",
+				"--gtid-domain-id=9", "--slave-net-timeout=2", "--gtid-strict-mode=1", "--skip-slave-start")}
+			for _, step := range []struct {
+				name string
+				run  func(*scene)
+			}{
+				{"what is in the archive", (*scene).catchesUp},
+				{"what comes later", (*scene).goesOn},
+				{"nothing is written", (*scene).idles},
+				{"nothing is left when it connects", (*scene).quiet},
+				{"the replica is killed", (*scene).killed},
+				{"the archive's program is started again", (*scene).served},
+				{"an end within a segment", (*scene).ends},
+				{"a position of another history", (*scene).other},
+				{"a gap", (*scene).gap},
+			} {
+				if !t.Run(step.name, func(t *testing.T) { s.T, s.written.T, s.source.T, s.replica.T = t, t, t, t; step.run(s) }) {
+					break
+				}
+			}
+		})
+	}
+}
+
+// scene is a source, what is archived of it, and a replica of the archive.
+type scene struct {
+	*testing.T
+	whole           *testing.T
+	source, replica *mariadb
+	written         written
+	port            int
+	stop            func()
+	logs            int
+	format          []byte
+	rows            int
+}
+
+const sums = "SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT(id, v)))) FROM shop.t"
+
+func (s *scene) catchesUp() {
+	s.source.run("CREATE DATABASE older")
+	at := s.position()
+	s.archiveLogs() // what was before the archive
+	s.written = *newWritten(s.whole, at)
+	s.source.run("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY AUTO_INCREMENT, v LONGTEXT NOT NULL)",
+		"CREATE TABLE shop.bare (a INT, b VARCHAR(10))", "INSERT INTO shop.bare VALUES (1, 'x'), (1, 'x')",
+		"INSERT INTO shop.t (v) SELECT seq FROM mysql.seq_1_to_1000", "CREATE USER app IDENTIFIED BY 'secret'",
+		"INSERT INTO shop.t (v) VALUES (REPEAT('large', 4 * 1024 * 1024))", "ALTER TABLE shop.t ADD n INT DEFAULT 5")
+	s.write(10)
+	s.archiveLogs()
+	s.serve("0.0.0.0:0")
+	s.replica.run("SET GLOBAL gtid_slave_pos = '" + at.String() + "'")
+	s.change()
+	s.replica.run("START SLAVE")
+	s.equal()
+	s.replica.is("SELECT COUNT(*) FROM mysql.global_priv WHERE user = 'app'", "1")
+}
+
+func (s *scene) goesOn() {
+	for range 3 {
+		s.write(20)
+		s.archiveLogs()
+	}
+	s.equal()
+}
+
+// quiet: a replica that has everything connects, and waits for what comes.
+func (s *scene) quiet() {
+	s.replica.run("STOP SLAVE", "START SLAVE")
+	s.idles()
+}
+
+// idles: a connection on which nothing is sent for longer than the replica waits is kept by heartbeats.
+func (s *scene) idles() {
+	before := s.replica.value("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = " +
+		"'Slave_received_heartbeats'")
+	s.replica.is("SELECT VARIABLE_VALUE >= 5 + "+before+" FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "+
+		"'Slave_received_heartbeats'", "1")
+	s.replica.status("Slave_IO_Running", "Yes")
+	s.write(5)
+	s.archiveLogs()
+	s.equal()
+}
+
+func (s *scene) killed() {
+	s.write(100)
+	s.archiveLogs()
+	s.replica.kill()
+	s.write(100)
+	s.archiveLogs()
+	s.replica.restart()
+	s.replica.run("START SLAVE")
+	s.equal()
+}
+
+func (s *scene) served() {
+	s.write(50)
+	s.archiveLogs()
+	s.stop()
+	s.write(50)
+	s.archiveLogs()
+	s.serve(fmt.Sprintf("0.0.0.0:%d", s.port))
+	s.equal()
+}
+
+func (s *scene) ends() {
+	s.replica.run("STOP SLAVE")
+	s.write(10)
+	end := s.position()
+	s.write(10)
+	s.archiveLogs()
+	s.replica.run("START SLAVE UNTIL master_gtid_pos = '" + end.String() + "'")
+	s.replica.status("Slave_SQL_Running", "No")
+	s.replica.status("Slave_IO_Running", "No")
+	s.replica.is("SELECT @@gtid_slave_pos", end.String())
+	s.replica.run("START SLAVE UNTIL master_gtid_pos = '" + end.String() + "'")
+	s.replica.status("Slave_SQL_Running", "No")
+	s.replica.is("SELECT @@gtid_slave_pos", end.String())
+	s.replica.run("STOP SLAVE", "START SLAVE")
+	s.equal()
+}
+
+func (s *scene) other() {
+	at := s.position()
+	for _, wrong := range []binlog.GTID{{Domain: at.Domain, Server: 5, Seq: at.Seq}, {Domain: at.Domain, Server: at.Server,
+		Seq: 1}} {
+		s.replica.run("STOP SLAVE", "SET GLOBAL gtid_slave_pos = '"+wrong.String()+"'", "START SLAVE")
+		s.replica.status("Last_IO_Errno", "1236")
+		if text := s.replica.slave()["Last_IO_Error"]; !strings.Contains(text, Refused) {
+			s.Errorf("from %s: %s", wrong, text)
+		}
+	}
+	s.replica.run("STOP SLAVE", "SET GLOBAL gtid_slave_pos = '"+at.String()+"'", "START SLAVE")
+	s.equal()
+}
+
+func (s *scene) gap() {
+	s.write(10)
+	lost := s.position()
+	s.write(10)
+	_ = s.transactions()
+	s.written.begin(lost)
+	s.replica.status("Last_IO_Errno", "1236")
+	if text := s.replica.slave()["Last_IO_Error"]; !strings.Contains(text, Refused) || !strings.Contains(text, "anew") {
+		s.Error(text)
+	}
+}
+
+// serve has the archive served, at a port of the host that containers reach.
+func (s *scene) serve(address string) {
+	s.Helper()
+	var ca []byte
+	s.port, ca, s.stop = s.written.serve(s.whole, address)
+	if err := os.WriteFile(filepath.Join(s.replica.dir, "ca.crt"), ca, 0o644); err != nil { //nolint:gosec // no secret
+		s.Fatal(err)
+	}
+}
+
+func (s *scene) change() {
+	s.replica.run(fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %d, MASTER_USER = '%s', "+
+		"MASTER_PASSWORD = '%s', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1, MASTER_SSL = 1, "+
+		"MASTER_SSL_VERIFY_SERVER_CERT = 1, MASTER_SSL_CA = '/run/d/ca.crt'", sourceName, s.port, testUser,
+		strings.NewReplacer(`\`, `\\`, "'", "''").Replace(testPassword)))
+}
+
+// write makes transactions on the source.
+func (s *scene) write(n int) {
+	s.Helper()
+	for range n {
+		s.source.run("INSERT INTO shop.t (v) VALUES (UUID())")
+	}
+}
+
+func (s *scene) position() binlog.GTID {
+	s.Helper()
+	at, err := binlog.Parse(s.source.value("SELECT @@gtid_binlog_pos"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return at
+}
+
+func (s *scene) equal() {
+	s.Helper()
+	s.replica.is("SELECT @@gtid_slave_pos", s.position().String())
+	s.replica.is(sums, s.source.value(sums))
+}
+
+// archiveLogs stores what the source has written since it was called last, in two segments.
+func (s *scene) archiveLogs() {
+	s.Helper()
+	all := s.transactions()
+	if s.written.archived == nil {
+		return
+	}
+	for _, some := range [][]group{all[:len(all)/2], all[len(all)/2:]} {
+		content := [][]byte{s.format}
+		for _, g := range some {
+			content = append(content, g.events)
+		}
+		if len(some) > 0 {
+			s.written.add(some[len(some)-1].of, len(some), content...)
+		}
+	}
+}
+
+type group struct {
+	of     binlog.GTID
+	events []byte
+}
+
+func (s *scene) transactions() (all []group) {
+	s.Helper()
+	s.source.run("FLUSH BINARY LOGS")
+	s.logs++
+	data, err := os.ReadFile(filepath.Join(s.source.dir, "data", fmt.Sprintf("binlog.%06d", s.logs)))
+	if err != nil {
+		s.Fatal(err)
+	}
+	in, g := bytes.NewReader(data[len(binlog.Magic):]), binlog.Grouper{}
+	for {
+		e, err := binlog.Next(in, &binlog.Buffer{})
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+		switch kind, err := g.See(e); {
+		case err != nil:
+			s.Fatal(err)
+		case kind == binlog.Format:
+			s.format = bytes.Clone(e)
+		case kind == binlog.Begin:
+			all = append(all, group{of: g.Done().GTID, events: bytes.Clone(e)})
+		case kind != binlog.Outside:
+			all[len(all)-1].events = append(all[len(all)-1].events, e...)
+		}
+	}
+}
+
+// mariadb is a server in a container.
+type mariadb struct {
+	*testing.T
+	*sql.DB
+	dir, id string
+}
+
+func start(t *testing.T, image string, options ...string) *mariadb {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "serving-") //nolint:usetesting // the container writes there as another user
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "[ -e /run/d/data ] || mariadb-install-db --no-defaults --skip-test-db " +
+		"--auth-root-authentication-method=normal --datadir=/run/d/data --user=root >/dev/null; exec mariadbd --no-defaults " +
+		"--user=root --datadir=/run/d/data --socket=/run/d/s --innodb-buffer-pool-size=32M --max-allowed-packet=64M " +
+		"--innodb-flush-log-at-trx-commit=0 " +
+		strings.Join(options, " ")
+	out, err := exec.Command("docker", "run", "-d", "--user=0", "--add-host="+sourceName+":host-gateway", "--entrypoint=sh",
+		"-v", dir+":/run/d", image, "-c", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	m := &mariadb{T: t, dir: dir, id: strings.TrimSpace(string(out))}
+	t.Cleanup(func() {
+		_ = exec.Command("docker", "rm", "-f", "-v", m.id).Run()
+		_ = os.RemoveAll(dir)
+	})
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Net, cfg.Addr, cfg.MaxAllowedPacket = "root", "unix", filepath.Join(dir, "s"), 64<<20
+	c, err := mysql.NewConnector(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.DB = sql.OpenDB(c)
+	t.Cleanup(func() { _ = m.DB.Close() })
+	m.await()
+	return m
+}
+
+func (m *mariadb) await() {
+	m.Helper()
+	m.until("it serves", func() bool { return m.Ping() == nil })
+}
+
+func (m *mariadb) kill() { m.docker("kill", "-s", "KILL", m.id) }
+
+func (m *mariadb) restart() {
+	m.docker("start", m.id)
+	m.await()
+}
+
+func (m *mariadb) docker(args ...string) {
+	m.Helper()
+	if out, err := exec.Command("docker", args...).CombinedOutput(); err != nil {
+		m.Fatalf("%v: %v: %s", args, err, out)
+	}
+}
+
+func (m *mariadb) run(statements ...string) {
+	m.Helper()
+	for _, s := range statements {
+		if _, err := m.ExecContext(context.Background(), s); err != nil {
+			m.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+func (m *mariadb) value(query string) string {
+	m.Helper()
+	var v sql.NullString
+	if err := m.QueryRowContext(context.Background(), query).Scan(&v); err != nil {
+		m.Fatalf("%s: %v", query, err)
+	}
+	return v.String
+}
+
+func (m *mariadb) until(what string, ok func() bool) {
+	m.Helper()
+	for end := time.Now().Add(5 * time.Minute); !ok(); {
+		if time.Now().After(end) {
+			logs, _ := exec.Command("docker", "logs", "--tail=30", m.id).CombinedOutput()
+			m.Fatalf("%s: not within the time; %v\n%s", what, m.slave(), logs)
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// is waits for what a query returns; a table may be missing yet.
+func (m *mariadb) is(query, want string) {
+	m.Helper()
+	m.until(query+" is "+want, func() bool {
+		var v sql.NullString
+		return m.QueryRowContext(context.Background(), query).Scan(&v) == nil && v.String == want
+	})
+}
+
+func (m *mariadb) status(field, want string) {
+	m.Helper()
+	m.until(field+" is "+want, func() bool { return m.slave()[field] == want })
+}
+
+func (m *mariadb) slave() map[string]string {
+	out := map[string]string{}
+	rows, err := m.QueryContext(context.Background(), "SHOW SLAVE STATUS")
+	if err != nil {
+		return out
+	}
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil || !rows.Next() {
+		return out
+	}
+	values, to := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		to[i] = &values[i]
+	}
+	if rows.Scan(to...) == nil {
+		for i, name := range names {
+			out[name] = values[i].String
+		}
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package serving
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/store"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+)
+
+const (
+	testUser     = "channel"
+	testPassword = "it's a \\ secret"
+	testPoll     = 20 * time.Millisecond
+	sourceName   = "source.test"
+)
+
+// written is an archive as it lies in a store: a chain that begins after a transaction.
+type written struct {
+	*testing.T
+	*archived
+	key *age.X25519Identity
+	at  binlog.Head
+}
+
+func newWritten(t *testing.T, after binlog.GTID) *written {
+	t.Helper()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket := memblob.OpenBucket(nil)
+	t.Cleanup(func() { _ = bucket.Close() })
+	w := &written{T: t, key: key, archived: &archived{bucket: bucket, dir: "demo/shop/1/binlog", keys: []age.Identity{key},
+		chain: 1}}
+	w.begin(after)
+	return w
+}
+
+// begin begins a chain after a transaction.
+func (w *written) begin(after binlog.GTID) {
+	w.Helper()
+	w.put(binlog.Head{Begins: true, Last: after, Chain: w.at.Number + 1, Why: "a test wants it"}, nil)
+}
+
+// add stores transactions in one segment.
+func (w *written) add(last binlog.GTID, transactions int, content ...[]byte) {
+	w.Helper()
+	body := &bytes.Buffer{}
+	sealed, err := age.Encrypt(body, w.key.Recipient())
+	if err != nil {
+		w.Fatal(err)
+	}
+	packed, err := zstd.NewWriter(sealed)
+	if err != nil {
+		w.Fatal(err)
+	}
+	_, err = packed.Write(bytes.Join(append([][]byte{[]byte(binlog.Magic)}, content...), nil))
+	if err := errors.Join(err, packed.Close(), sealed.Close()); err != nil {
+		w.Fatal(err)
+	}
+	sum := sha256.Sum256(body.Bytes())
+	w.put(binlog.Head{Last: last, Previous: w.at.Last, Transactions: transactions, SHA256: hex.EncodeToString(sum[:]),
+		Chain: w.at.Chain, Times: binlog.Between(time.Unix(10, 0), time.Now(), time.Time{})}, body.Bytes())
+}
+
+func (w *written) put(h binlog.Head, body []byte) {
+	w.Helper()
+	h.Format, h.Number, h.Before = binlog.FormatVersion, w.at.Number+1, w.at.Checksum
+	h.Lines = []binlog.Line{{History: "h", ID: "a"}}
+	line, err := h.Encode()
+	if err == nil {
+		err = store.Write(context.Background(), w.bucket, w.archived.key(h.Number), append(line, body...))
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.at = h
+}
+
+// serve lets replicas in at an address, and returns its port and the CA.
+func (w *written) serve(t *testing.T, address string) (port int, ca []byte, stop func()) {
+	w.Helper()
+	root := pkitest.NewCA("source")
+	cert, key := root.Issue(pkitest.Leaf{Names: []string{sourceName}})
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		w.Fatal(err)
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+	if err != nil {
+		w.Fatal(err)
+	}
+	s := &server{archive: w.archived, trust: &tls.Config{MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{pair}}, poll: testPoll, report: func(binlog.Head) {},
+		account: func() (account, error) { return account{testUser, testPassword}, nil }}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.run(ctx, l); err != nil {
+			t.Error(err)
+		}
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(stop)
+	return l.Addr().(*net.TCPAddr).Port, root.PEM, stop
+}
