@@ -81,7 +81,8 @@ func JobsPolicy(c *v1alpha1.GaleraCluster) *networkingv1.NetworkPolicy {
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name},
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: labelComponent, Operator: metav1.LabelSelectorOpIn,
-					Values: []string{ComponentArchiver, ComponentBackup, ComponentLoad, ComponentRestore, ComponentVerify}}}},
+					Values: []string{ComponentArchiver, ComponentBackup, ComponentLoad, ComponentRestore, ComponentSource,
+						ComponentVerify}}}},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
 			Egress: []networkingv1.NetworkPolicyEgressRule{
 				toDNS(),

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"encoding/json"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,19 +10,15 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
-	"github.com/galera-operator/galera-operator/internal/logs"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
 const (
 	volumeClient = "client"
-	volumeTmp    = "tmp"
 	// volumeEvents has the large events of a binary log that is replayed.
-	volumeEvents = "events"
-	// archiverGraceSeconds is for what was read to be stored when the pod is asked to stop.
-	archiverGraceSeconds = int64(30)
-	defaultInterval      = 10 * time.Second
-	defaultWindow        = 720 * time.Hour
+	volumeEvents    = "events"
+	defaultInterval = 10 * time.Second
+	defaultWindow   = 720 * time.Hour
 )
 
 // ArchiverUser is the account of the archiver: it reads the binary log, with a certificate of its own and without a
@@ -88,45 +83,17 @@ func Archiver(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, bad Dama
 	if i := c.Spec.Backup.PointInTime.Interval; i != nil {
 		t.IntervalSeconds = max(1, int(i.Duration/time.Second))
 	}
-	text, err := json.Marshal(task.Task{Store: Store(s), Archive: &t})
+	meta := owned(c, "GaleraCluster", resources.ArchiverName(c), c.Name, resources.ComponentArchiver)
+	d, err := lasting(meta, ArchiverLabels(c), "archive", c, s, task.Task{Archive: &t}, o)
 	if err != nil {
 		return nil, err
 	}
-	user := uid
-	if s.Spec.Volume != nil {
-		user = mysqlID
-	}
-	pod := corev1.PodSpec{
-		AutomountServiceAccountToken: new(false), EnableServiceLinks: new(false), ServiceAccountName: AccountName(s),
-		SecurityContext: podSecurity(user, o), TerminationGracePeriodSeconds: new(archiverGraceSeconds),
-		Containers: []corev1.Container{{
-			Name: resources.ComponentArchiver, Image: o.Image, ImagePullPolicy: corev1.PullIfNotPresent,
-			Command: []string{program, "archive"},
-			Env: []corev1.EnvVar{{Name: task.EnvTask, Value: string(text)},
-				{Name: logs.EnvFormat, Value: o.LogFormat}},
-			SecurityContext: containerSecurity(), Resources: memory("512Mi"),
-			Ports: []corev1.ContainerPort{{Name: "archived", ContainerPort: task.ArchiverPort,
-				Protocol: corev1.ProtocolTCP}},
-			VolumeMounts: []corev1.VolumeMount{{Name: volumeTmp, MountPath: "/tmp"}},
-		}},
-		Volumes: []corev1.Volume{{Name: volumeTmp,
-			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
-	}
-	schedule(&pod, c, s)
-	addStore(&pod, s)
-	mount(&pod, volumeClient, task.ClientDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+	pod := &d.Spec.Template.Spec
+	pod.Containers[0].Ports = []corev1.ContainerPort{{Name: "archived", ContainerPort: task.ArchiverPort,
+		Protocol: corev1.ProtocolTCP}}
+	mount(pod, volumeClient, task.ClientDir, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 		SecretName: ArchiverUser(c).BindingName(), DefaultMode: new(int32(0o440)),
 		Items: []corev1.KeyToPath{{Key: "tls.crt", Path: "tls.crt"}, {Key: "tls.key", Path: "tls.key"},
 			{Key: "ca.crt", Path: "ca.crt"}}}})
-	meta := owned(c, "GaleraCluster", resources.ArchiverName(c), c.Name, resources.ComponentArchiver)
-	return &appsv1.Deployment{
-		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"},
-		ObjectMeta: meta,
-		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(1)), RevisionHistoryLimit: new(int32(1)),
-			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
-			Selector: &metav1.LabelSelector{MatchLabels: ArchiverLabels(c)},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: withIdentity(meta.Labels, s)}, Spec: pod},
-		},
-	}, nil
+	return d, nil
 }
