@@ -189,7 +189,7 @@ test-stores: ## What backups use of object stores, with real servers: versitygw 
 test-agent: ## The agent with a real mariadbd, in containers of the database image.
 	$(call phase,agent tests)
 	@hack/images.sh database database-old
-	@go test -tags=integration,$(GO_TAGS) -count=1 -timeout=45m -parallel=4 ./internal/agent/ ./internal/agent/accounts/ ./internal/agent/wsrep/ ./internal/external/ ./internal/backup/tables/
+	@go test -tags=integration,$(GO_TAGS) -count=1 -timeout=45m -parallel=4 ./internal/agent/ ./internal/agent/accounts/ ./internal/agent/wsrep/ ./internal/external/ ./internal/backup/serving/ ./internal/backup/tables/
 
 # PROCS is how many end-to-end specs run side by side. Slow ones take down hosts and links: one after the other.
 PROCS ?= $(if $(E2E),1,2)

@@ -13,14 +13,12 @@ const ComponentSource = "source"
 // portServed is where that pod reports how far the archive is.
 const portServed = 8445
 
-// SourcePolicy returns who may reach the pod that serves an archive: the cluster's nodes, and the operator, which asks
-// how far the archive is. It is nil where the spec wants no policies.
-func SourcePolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.NetworkPolicy {
+// SourcePolicy returns who may reach the pod that serves an archive: the cluster's nodes; and everyone how far the
+// archive is, which is nothing secret: the operator and kubelet ask. It is nil where the spec wants no policies.
+func SourcePolicy(c *v1alpha1.GaleraCluster) *networkingv1.NetworkPolicy {
 	if on := c.Spec.NetworkPolicy.Enabled; on != nil && !*on {
 		return nil
 	}
-	operator := fromOperator(opts)
-	operator.Ports = policyPorts(portServed)
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
 		ObjectMeta: ownedMeta(c, SourceName(c)),
@@ -30,7 +28,7 @@ func SourcePolicy(c *v1alpha1.GaleraCluster, opts Options) *networkingv1.Network
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: []networkingv1.NetworkPolicyIngressRule{
 				{From: []networkingv1.NetworkPolicyPeer{{PodSelector: voters(c)}}, Ports: policyPorts(PortClients)},
-				operator,
+				{Ports: policyPorts(portServed)},
 			},
 		},
 	}

@@ -35,8 +35,8 @@ func Source(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, keys v1alp
 	pod.Containers[0].Ports = []corev1.ContainerPort{
 		{Name: "mysql", ContainerPort: task.ServePort, Protocol: corev1.ProtocolTCP},
 		{Name: "served", ContainerPort: task.ServedPort, Protocol: corev1.ProtocolTCP}}
-	pod.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{
-		TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(task.ServedPort)}}}
+	pod.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+		Path: task.PathServed, Port: intstr.FromInt32(task.ServedPort), Scheme: corev1.URISchemeHTTPS}}}
 	addKeys(pod, keys)
 	secret := &corev1.SecretVolumeSource{SecretName: resources.SourceName(c), DefaultMode: new(int32(0o440))}
 	for _, key := range []string{task.SourceUser, task.SourcePassword, corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {

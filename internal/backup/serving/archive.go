@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
@@ -86,6 +88,37 @@ func (a *archived) newest(ctx context.Context) (uint64, error) {
 		}
 	}
 	return 0, err
+}
+
+// last is the head of the last segment. A store without one is no archive that has ended.
+func (a *archived) last(ctx context.Context) (binlog.Head, error) {
+	n, err := a.newest(ctx)
+	if err != nil {
+		return binlog.Head{}, err
+	}
+	if n == 0 {
+		return binlog.Head{}, fmt.Errorf("there is no archive in the store below %q", a.dir)
+	}
+	return a.head(ctx, n)
+}
+
+// through is until when the archive has everything that was committed, as of its last segment.
+func (a *archived) through(ctx context.Context, last binlog.Head) (time.Time, error) {
+	text, err := a.bucket.ReadAll(ctx, path.Join(a.dir, binlog.ThroughName))
+	if store.Missing(err) {
+		return last.End(), nil
+	}
+	var t binlog.Through
+	if err == nil {
+		err = json.Unmarshal(text, &t)
+	}
+	if err != nil {
+		return time.Time{}, explained("how far the archive is could not be read", err)
+	}
+	if t.Segment != last.Number || t.Last != last.Last {
+		return last.End(), nil
+	}
+	return binlog.Later(last.End(), t.Time), nil
 }
 
 func (a *archived) key(number uint64) string { return path.Join(a.dir, binlog.Key(number)) }

@@ -32,6 +32,8 @@ type sender struct {
 	file   string
 	at     uint32
 	sums   bool
+	// described reports whether the replica knows the format of events.
+	described bool
 }
 
 // rotate begins the file of a segment.
@@ -92,6 +94,7 @@ func (s *sender) event(e binlog.Event) error {
 	s.at += uint32(len(e)) //nolint:gosec // it may wrap: replicas by GTID do not go on from it
 	binary.LittleEndian.PutUint32(head[atPosition:], s.at)
 	if e.IsFormat() {
+		s.described = true
 		clear(head[atCreated:])
 	}
 	return s.write([]byte{headOK}, head, e[fixed:])

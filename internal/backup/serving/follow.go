@@ -3,7 +3,6 @@ package serving
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -23,7 +22,6 @@ type follower struct {
 	beat    time.Duration
 	poll    time.Duration
 	sent    time.Time
-	report  func(h binlog.Head)
 }
 
 // run sends what follows a position, until the replica goes or the archive cannot be followed any more.
@@ -35,16 +33,11 @@ func (f *follower) run(ctx context.Context) error {
 	if err := f.rotate(at.Number); err != nil {
 		return err
 	}
-	f.report(at)
-	begin := f.send
-	if f.from == at.Last || f.ended(f.from) {
-		begin = f.describe // a replica takes no event before one that describes the format
-	}
-	if err := begin(ctx, at); err != nil {
+	if err := f.give(ctx, at); err != nil {
 		return err
 	}
 	for misses := 1; ; misses++ {
-		if f.ended(f.from) {
+		if f.described && f.ended(f.from) {
 			return f.end(ctx)
 		}
 		next, ok, err := f.archive.next(ctx, at)
@@ -57,14 +50,22 @@ func (f *follower) run(ctx context.Context) error {
 			}
 			continue
 		}
-		at, misses = next, 0
-		if !at.Empty() {
-			if err := f.send(ctx, at); err != nil {
-				return err
-			}
+		if at, misses = next, 0; at.Empty() {
+			continue
 		}
-		f.report(at)
+		if err := f.give(ctx, at); err != nil {
+			return err
+		}
 	}
+}
+
+// give sends what of a segment the replica lacks, or its format alone: a replica takes no event before that one. Before
+// the first transaction of a chain there is none, and a replica that is to end there waits for it.
+func (f *follower) give(ctx context.Context, h binlog.Head) error {
+	if f.from == h.Last || f.ended(f.from) {
+		return f.describe(ctx, h)
+	}
+	return f.send(ctx, h)
 }
 
 // find waits until the archive reaches the position.
@@ -232,7 +233,7 @@ func (f *follower) check(file *os.File, h binlog.Head) error {
 func position(state string, domain uint32) (binlog.GTID, error) {
 	at, _ := binlog.In(state, domain)
 	if at == (binlog.GTID{}) {
-		return at, fmt.Errorf("the replica has no position in the domain %d of the archive: %q", domain, state)
+		return at, refuse("the replica has no position in the domain %d of the archive: %q", domain, state)
 	}
 	return at, nil
 }

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/galera-operator/galera-operator/internal/backup/archive"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
@@ -37,14 +40,25 @@ func Main(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &server{archive: &archived{bucket: bucket, dir: binlog.Dir(t.Serve.Dir), keys: keys, chain: t.Serve.Chain},
-		poll: pollTime, account: mounted, report: func(binlog.Head) {},
+	a := &archived{bucket: bucket, dir: binlog.Dir(t.Serve.Dir), keys: keys, chain: t.Serve.Chain}
+	s := &server{archive: a, poll: pollTime, account: mounted,
 		trust: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate}}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":"+strconv.Itoa(task.ServePort))
 	if err != nil {
 		return err
 	}
-	return s.run(ctx, l)
+	b := &board{}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.run(ctx, l) })
+	g.Go(func() error { return b.serve(ctx, s.trust) })
+	g.Go(func() error {
+		b.watch(ctx, a)
+		return nil
+	})
+	if err := g.Wait(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 // certificate reads it anew for each login: kubelet renews the files.

@@ -37,6 +37,7 @@ func TestReplica(t *testing.T) {
 				name string
 				run  func(*scene)
 			}{
+				{"before the first transaction", (*scene).begins},
 				{"what is in the archive", (*scene).catchesUp},
 				{"what comes later", (*scene).goesOn},
 				{"nothing is written", (*scene).idles},
@@ -45,7 +46,8 @@ func TestReplica(t *testing.T) {
 				{"the archive's program is started again", (*scene).served},
 				{"an end within a segment", (*scene).ends},
 				{"a position of another history", (*scene).other},
-				{"a gap", (*scene).gap},
+				{"a segment is missing", (*scene).missing},
+				{"the archive begins anew", (*scene).anew},
 			} {
 				if !t.Run(step.name, func(t *testing.T) { s.T, s.written.T, s.source.T, s.replica.T = t, t, t, t; step.run(s) }) {
 					break
@@ -70,21 +72,30 @@ type scene struct {
 
 const sums = "SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT(id, v)))) FROM shop.t"
 
-func (s *scene) catchesUp() {
-	s.source.run("CREATE DATABASE older")
+// begins: a replica that is to end where the chain begins has no event to take yet, and ends with the first one.
+func (s *scene) begins() {
+	s.source.run("CREATE DATABASE older", "CREATE DATABASE old")
 	at := s.position()
 	s.archiveLogs() // what was before the archive
 	s.written = *newWritten(s.whole, at)
-	s.source.run("CREATE DATABASE shop", "CREATE TABLE shop.t (id INT PRIMARY KEY AUTO_INCREMENT, v LONGTEXT NOT NULL)",
+	s.serve("0.0.0.0:0")
+	s.replica.run("SET GLOBAL gtid_slave_pos = '" + at.String() + "'")
+	s.change()
+	s.replica.run("START SLAVE UNTIL master_gtid_pos = '" + at.String() + "'")
+	s.heartbeats(2)
+	s.source.run("CREATE DATABASE shop")
+	s.archiveLogs()
+	s.ended(at)
+}
+
+func (s *scene) catchesUp() {
+	s.source.run("CREATE TABLE shop.t (id INT PRIMARY KEY AUTO_INCREMENT, v LONGTEXT NOT NULL)",
 		"CREATE TABLE shop.bare (a INT, b VARCHAR(10))", "INSERT INTO shop.bare VALUES (1, 'x'), (1, 'x')",
 		"INSERT INTO shop.t (v) SELECT seq FROM mysql.seq_1_to_1000", "CREATE USER app IDENTIFIED BY 'secret'",
 		"INSERT INTO shop.t (v) VALUES (REPEAT('large', 4 * 1024 * 1024))", "ALTER TABLE shop.t ADD n INT DEFAULT 5")
 	s.write(10)
 	s.archiveLogs()
-	s.serve("0.0.0.0:0")
-	s.replica.run("SET GLOBAL gtid_slave_pos = '" + at.String() + "'")
-	s.change()
-	s.replica.run("START SLAVE")
+	s.replica.run("STOP SLAVE", "START SLAVE")
 	s.equal()
 	s.replica.is("SELECT COUNT(*) FROM mysql.global_priv WHERE user = 'app'", "1")
 }
@@ -105,14 +116,19 @@ func (s *scene) quiet() {
 
 // idles: a connection on which nothing is sent for longer than the replica waits is kept by heartbeats.
 func (s *scene) idles() {
-	before := s.replica.value("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = " +
-		"'Slave_received_heartbeats'")
-	s.replica.is("SELECT VARIABLE_VALUE >= 5 + "+before+" FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "+
-		"'Slave_received_heartbeats'", "1")
+	s.heartbeats(5)
 	s.replica.status("Slave_IO_Running", "Yes")
 	s.write(5)
 	s.archiveLogs()
 	s.equal()
+}
+
+func (s *scene) heartbeats(n int) {
+	s.Helper()
+	before := s.replica.value("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = " +
+		"'Slave_received_heartbeats'")
+	s.replica.is(fmt.Sprintf("SELECT VARIABLE_VALUE >= %d + %s FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "+
+		"'Slave_received_heartbeats'", n, before), "1")
 }
 
 func (s *scene) killed() {
@@ -142,41 +158,79 @@ func (s *scene) ends() {
 	end := s.position()
 	s.write(10)
 	s.archiveLogs()
-	s.replica.run("START SLAVE UNTIL master_gtid_pos = '" + end.String() + "'")
-	s.replica.status("Slave_SQL_Running", "No")
-	s.replica.status("Slave_IO_Running", "No")
-	s.replica.is("SELECT @@gtid_slave_pos", end.String())
-	s.replica.run("START SLAVE UNTIL master_gtid_pos = '" + end.String() + "'")
-	s.replica.status("Slave_SQL_Running", "No")
-	s.replica.is("SELECT @@gtid_slave_pos", end.String())
+	for range 2 { // the second time it is there
+		s.replica.run("START SLAVE UNTIL master_gtid_pos = '" + end.String() + "'")
+		s.ended(end)
+	}
 	s.replica.run("STOP SLAVE", "START SLAVE")
 	s.equal()
 }
 
+// ended: both threads have ended at a transaction, without an error.
+func (s *scene) ended(at binlog.GTID) {
+	s.Helper()
+	s.replica.status("Slave_SQL_Running", "No")
+	s.replica.status("Slave_IO_Running", "No")
+	s.replica.is("SELECT @@gtid_slave_pos", at.String())
+	if state := s.replica.slave(); state["Last_IO_Errno"] != "0" || state["Last_SQL_Errno"] != "0" {
+		s.Error(state)
+	}
+}
+
+// refused: the channel ends with a reason.
+func (s *scene) refused(why string) {
+	s.Helper()
+	s.replica.status("Last_IO_Errno", "1236")
+	if text := s.replica.slave()["Last_IO_Error"]; !strings.Contains(text, Refused) || !strings.Contains(text, why) {
+		s.Error(text)
+	}
+}
+
 func (s *scene) other() {
 	at := s.position()
-	for _, wrong := range []binlog.GTID{{Domain: at.Domain, Server: 5, Seq: at.Seq}, {Domain: at.Domain, Server: at.Server,
-		Seq: 1}} {
+	for wrong, why := range map[binlog.GTID]string{
+		{Domain: at.Domain, Server: 5, Seq: at.Seq}:         "holds the transactions 0-1, and the position is 0-5-",
+		{Domain: at.Domain, Server: at.Server, Seq: 1}:      "what follows 0-1-1 is not in the archive any more",
+		{Domain: at.Domain + 3, Server: at.Server, Seq: 12}: "no position in the domain 0",
+	} {
 		s.replica.run("STOP SLAVE", "SET GLOBAL gtid_slave_pos = '"+wrong.String()+"'", "START SLAVE")
-		s.replica.status("Last_IO_Errno", "1236")
-		if text := s.replica.slave()["Last_IO_Error"]; !strings.Contains(text, Refused) {
-			s.Errorf("from %s: %s", wrong, text)
-		}
+		s.refused(why)
 	}
 	s.replica.run("STOP SLAVE", "SET GLOBAL gtid_slave_pos = '"+at.String()+"'", "START SLAVE")
 	s.equal()
 }
 
-func (s *scene) gap() {
+// missing: a segment that is not there is waited for, until there is one after it.
+func (s *scene) missing() {
+	before := s.position()
+	s.written.held = map[string][]byte{}
+	s.write(10)
+	s.archiveLogs()
+	lost := s.written.held
+	s.written.held = nil
+	s.heartbeats(2)
+	s.replica.status("Slave_IO_Running", "Yes")
+	s.write(10)
+	s.archiveLogs()
+	s.refused("there is a gap in the archive: the segment " + binlog.Name(s.written.at.Number-3) + " is missing")
+	s.replica.run("STOP SLAVE", "START SLAVE")
+	s.refused("what follows " + before.String() + " is not in the archive any more")
+	s.written.held = lost
+	s.written.release()
+	s.replica.run("STOP SLAVE", "START SLAVE")
+	s.equal()
+}
+
+func (s *scene) anew() {
 	s.write(10)
 	lost := s.position()
 	s.write(10)
 	_ = s.transactions()
 	s.written.begin(lost)
-	s.replica.status("Last_IO_Errno", "1236")
-	if text := s.replica.slave()["Last_IO_Error"]; !strings.Contains(text, Refused) || !strings.Contains(text, "anew") {
-		s.Error(text)
-	}
+	s.refused("begins anew")
+	s.replica.run("STOP SLAVE", "START SLAVE")
+	s.refused("has begun anew with the segment " + binlog.Name(s.written.at.Number) + ": what was written before it may be " +
+		"missing (a test wants it)")
 }
 
 // serve has the archive served, at a port of the host that containers reach.

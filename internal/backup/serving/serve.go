@@ -9,13 +9,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/logs"
-
-	"os"
 )
 
 // maxReplicas bounds the connections.
@@ -27,7 +26,6 @@ type server struct {
 	trust   *tls.Config
 	account func() (account, error)
 	poll    time.Duration
-	report  func(h binlog.Head)
 }
 
 // run serves until ctx ends.
@@ -75,22 +73,15 @@ func (s *server) serve(ctx context.Context, conn net.Conn) error {
 	}
 	last, err := s.last(ctx)
 	if err != nil {
-		return errors.Join(err, p.refuse(fatal, "HY000", err.Error()))
+		return err // the replica connects again
 	}
-	in := &session{packets: p, archive: s.archive, last: last, poll: s.poll, report: s.report}
+	in := &session{packets: p, archive: s.archive, last: last, poll: s.poll}
 	return in.run(ctx)
 }
 
 // last is the archive's last transaction.
 func (s *server) last(ctx context.Context) (binlog.GTID, error) {
-	n, err := s.archive.newest(ctx)
-	if err != nil {
-		return binlog.GTID{}, err
-	}
-	if n == 0 {
-		return binlog.GTID{}, fmt.Errorf("there is no archive in the store below %q", s.archive.dir)
-	}
-	h, err := s.archive.head(ctx, n)
+	h, err := s.archive.last(ctx)
 	return h.Last, err
 }
 

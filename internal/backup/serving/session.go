@@ -26,8 +26,8 @@ const (
 	askTime = time.Minute
 	// usualBeat is how often an idle connection shows that it is alive, unless the replica asks for another time.
 	usualBeat = 10 * time.Second
-	// fatal is the number of the error that ends a replica's channel.
-	fatal = 1236
+	// fatal is the number of the error that ends a replica's channel; after any other one it connects again.
+	fatal, passing = 1236, 1105
 )
 
 // session is a replica that has logged in.
@@ -36,7 +36,6 @@ type session struct {
 	archive *archived
 	last    binlog.GTID // the archive's last transaction: its domain and its server
 	poll    time.Duration
-	report  func(h binlog.Head)
 
 	state, until string
 	beat         time.Duration
@@ -114,16 +113,21 @@ func (s *session) dump(ctx context.Context) error {
 	if ctx.Err() != nil || err == nil {
 		return err
 	}
-	text := err.Error()
-	var final Refusal
-	if errors.As(err, &final) {
-		text = Refused + text
-	}
-	return errors.Join(err, s.refuse(fatal, "HY000", text))
+	number, text := failure(err)
+	return errors.Join(err, s.refuse(number, "HY000", text))
 }
 
 // Refused begins the message of a channel whose cluster has to be seeded anew.
 const Refused = "the archive cannot be followed: "
+
+// failure is how a replica is answered: its channel ends only when it could never go on.
+func failure(err error) (number uint16, text string) {
+	var final Refusal
+	if errors.As(err, &final) {
+		return fatal, Refused + err.Error()
+	}
+	return passing, err.Error()
+}
 
 func (s *session) follow(ctx context.Context) error {
 	from, err := position(s.state, s.last.Domain)
@@ -131,7 +135,7 @@ func (s *session) follow(ctx context.Context) error {
 		return err
 	}
 	f := &follower{sender: &sender{packets: s.packets, server: s.last.Server}, archive: s.archive, from: from, beat: s.beat,
-		poll: s.poll, report: s.report, sent: time.Now()}
+		poll: s.poll, sent: time.Now()}
 	if s.until != "" {
 		if f.until, err = position(s.until, s.last.Domain); err != nil {
 			return fmt.Errorf("the end: %w", err)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
-	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
+	"github.com/galera-operator/galera-operator/internal/pki"
 )
 
 const (
@@ -33,6 +33,8 @@ type written struct {
 	*archived
 	key *age.X25519Identity
 	at  binlog.Head
+	// held keeps segments away from the store while it is not nil.
+	held map[string][]byte
 }
 
 func newWritten(t *testing.T, after binlog.GTID) *written {
@@ -81,7 +83,10 @@ func (w *written) put(h binlog.Head, body []byte) {
 	h.Format, h.Number, h.Before = binlog.FormatVersion, w.at.Number+1, w.at.Checksum
 	h.Lines = []binlog.Line{{History: "h", ID: "a"}}
 	line, err := h.Encode()
-	if err == nil {
+	switch {
+	case err == nil && w.held != nil:
+		w.held[w.archived.key(h.Number)] = append(line, body...)
+	case err == nil:
 		err = store.Write(context.Background(), w.bucket, w.archived.key(h.Number), append(line, body...))
 	}
 	if err != nil {
@@ -90,11 +95,24 @@ func (w *written) put(h binlog.Head, body []byte) {
 	w.at = h
 }
 
+// release stores what was kept away.
+func (w *written) release() {
+	w.Helper()
+	for key, content := range w.held {
+		if err := store.Write(context.Background(), w.bucket, key, content); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.held = nil
+}
+
 // serve lets replicas in at an address, and returns its port and the CA.
 func (w *written) serve(t *testing.T, address string) (port int, ca []byte, stop func()) {
 	w.Helper()
-	root := pkitest.NewCA("source")
-	cert, key := root.Issue(pkitest.Leaf{Names: []string{sourceName}})
+	cert, key, err := pki.SelfSignServer(time.Now().Add(-time.Hour), time.Now().Add(time.Hour), sourceName)
+	if err != nil {
+		w.Fatal(err)
+	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		w.Fatal(err)
@@ -104,7 +122,7 @@ func (w *written) serve(t *testing.T, address string) (port int, ca []byte, stop
 		w.Fatal(err)
 	}
 	s := &server{archive: w.archived, trust: &tls.Config{MinVersion: tls.VersionTLS12,
-		Certificates: []tls.Certificate{pair}}, poll: testPoll, report: func(binlog.Head) {},
+		Certificates: []tls.Certificate{pair}}, poll: testPoll,
 		account: func() (account, error) { return account{testUser, testPassword}, nil }}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -119,5 +137,5 @@ func (w *written) serve(t *testing.T, address string) (port int, ca []byte, stop
 		<-done
 	}
 	t.Cleanup(stop)
-	return l.Addr().(*net.TCPAddr).Port, root.PEM, stop
+	return l.Addr().(*net.TCPAddr).Port, cert, stop
 }
