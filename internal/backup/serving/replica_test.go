@@ -31,7 +31,7 @@ func TestReplica(t *testing.T) {
 			}
 			t.Parallel()
 			s := &scene{T: t, whole: t, source: start(t, image, "--log-bin=binlog", "--binlog-format=ROW", "--server-id=1",
-				"--binlog-checksum=NONE"), replica: start(t, image, "--server-id=7", "--log-bin=own", "--log-slave-updates",
+				"--binlog-checksum=NONE", "--innodb-flush-log-at-trx-commit=0"), replica: start(t, image, "--server-id=7", "--log-bin=own", "--log-slave-updates",
 				"--gtid-domain-id=9", "--slave-net-timeout=2", "--gtid-strict-mode=1", "--skip-slave-start")}
 			for _, step := range []struct {
 				name string
@@ -342,7 +342,6 @@ func start(t *testing.T, image string, options ...string) *mariadb {
 	script := "[ -e /run/d/data ] || mariadb-install-db --no-defaults --skip-test-db " +
 		"--auth-root-authentication-method=normal --datadir=/run/d/data --user=root >/dev/null; exec mariadbd --no-defaults " +
 		"--user=root --datadir=/run/d/data --socket=/run/d/s --innodb-buffer-pool-size=32M --max-allowed-packet=64M " +
-		"--innodb-flush-log-at-trx-commit=0 " +
 		strings.Join(options, " ")
 	out, err := exec.Command("docker", "run", "-d", "--user=0", "--add-host="+sourceName+":host-gateway", "--entrypoint=sh",
 		"-v", dir+":/run/d", image, "-c", script).CombinedOutput()
@@ -405,7 +404,7 @@ func (m *mariadb) value(query string) string {
 
 func (m *mariadb) until(what string, ok func() bool) {
 	m.Helper()
-	for end := time.Now().Add(5 * time.Minute); !ok(); {
+	for end := time.Now().Add(2 * time.Minute); !ok(); {
 		if time.Now().After(end) {
 			logs, _ := exec.Command("docker", "logs", "--tail=30", m.id).CombinedOutput()
 			m.Fatalf("%s: not within the time; %v\n%s", what, m.slave(), logs)
