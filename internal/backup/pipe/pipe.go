@@ -66,9 +66,11 @@ type End struct {
 // Relayed is what the relay log holds.
 type Relayed struct {
 	// Last is its last transaction, Count how many there are, Late how many later ones name a time before the target.
-	Last  binlog.GTID `json:"last"`
-	Count int         `json:"count,omitempty"`
-	Late  int         `json:"late,omitempty"`
+	// Reached is the last one that the data hold then: it may be later than Last if there is none.
+	Last    binlog.GTID `json:"last"`
+	Reached binlog.GTID `json:"reached"`
+	Count   int         `json:"count,omitempty"`
+	Late    int         `json:"late,omitempty"`
 }
 
 // ErrBroken is returned when an answer has no End.

@@ -151,5 +151,14 @@ func (c *Cut) Done(sum string) error {
 	return nil
 }
 
+// Reached is the last transaction of the archive that the data hold in the end. Where nothing is applied it may be one
+// that the base holds, though its number is later than the base's.
+func (c *Cut) Reached() binlog.GTID {
+	if c.held.Follows(c.Last) {
+		return c.held
+	}
+	return c.Last
+}
+
 // Ended reports whether the target was passed.
 func (c *Cut) Ended() bool { return c.ended }

@@ -260,5 +260,5 @@ func (f fetcher) relay(
 	if err := w.all(ctx, f.bucket, binlog.Dir(f.dir), r, keys); err != nil {
 		return nil, err
 	}
-	return &pipe.Relayed{Last: cut.Last, Count: w.count, Late: cut.Late}, nil
+	return &pipe.Relayed{Last: cut.Last, Reached: cut.Reached(), Count: w.count, Late: cut.Late}, nil
 }

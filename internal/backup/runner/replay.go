@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"maps"
@@ -26,10 +25,6 @@ const (
 	// relayLog is what the server's own replication reads, relayIndex names it.
 	relayLog   = "relay.000001"
 	relayIndex = "relay.index"
-	// replayer is the account of the replay, which is dropped at its end.
-	replayer = "galera-operator-replay"
-	// replayServer is another server than any the transactions are of: a server does not apply its own.
-	replayServer = "4294967295"
 	// stuckTime is how long the server may be idle. One that is at work on a statement is waited for: the Job's own time
 	// bounds that.
 	stuckTime = time.Minute
@@ -41,11 +36,11 @@ const (
 func replay(ctx context.Context, t task.Restore, m manifest.Manifest, p places) (reached string, late int, err error) {
 	r := *t.Replay
 	base, err := readBase(m, binlogInfo(p.work), r.Domain)
-	if err != nil || r.From == 0 {
+	if err != nil || r.From == 0 && !t.Follow {
 		return base.String(), 0, err
 	}
-	if base, err = heldBy(ctx, p, base); err != nil {
-		return "", 0, err
+	if base, err = heldBy(ctx, p, base); err != nil || r.From == 0 {
+		return base.String(), 0, err
 	}
 	if err := roomFor(p, r.Bytes, "the archive's transactions"); err != nil {
 		return "", 0, err
@@ -64,9 +59,9 @@ func replay(ctx context.Context, t task.Restore, m manifest.Manifest, p places) 
 		return "", 0, err
 	}
 	if have.Last == base {
-		return base.String(), have.Late, clean(p.work)
+		return have.Reached.String(), have.Late, clean(p.work)
 	}
-	return have.Last.String(), have.Late, apply(ctx, p, r, have.Last, have.Count)
+	return have.Reached.String(), have.Late, apply(ctx, p, r, have.Last, have.Count)
 }
 
 // heldBy asks InnoDB for the last transaction that the data hold.
@@ -111,65 +106,21 @@ func apply(ctx context.Context, p places, r task.Replay, last binlog.GTID, count
 	if err := os.WriteFile(index, []byte("./"+relayLog+"\n"), 0o600); err != nil {
 		return err
 	}
-	password := rand.Text() + "-" + strings.ToLower(rand.Text())
-	init, err := initFile(p, password)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(init) }()
-	args := append(settings(r.Settings),
-		// DISABLED would refuse the statements about events in the archive; OFF runs none.
-		"--event-scheduler=OFF", "--wsrep-on=OFF", "--server-id="+replayServer, "--relay-log="+filepath.Join(p.work, "relay"),
-		"--relay-log-index="+index, "--relay-log-purge=OFF",
-		"--relay-log-recovery=OFF", "--init-file="+init, "--innodb-flush-log-at-trx-commit=0", "--slave-exec-mode=STRICT",
-		"--read-only=OFF", "--master-info-file="+filepath.Join(p.work, "master.info"),
-		"--relay-log-info-file="+filepath.Join(p.work, "relay-log.info"), "--replicate-same-server-id=OFF")
-	proc, err := mariadbd.Start(p.table, p.serverOn(p.work, args...))
-	if err != nil {
-		return because(task.ReasonToolFailed, err)
-	}
-	ended := false
-	defer func() {
-		if !ended {
-			proc.Kill() // it is begun anew
-			<-proc.Done()
-		}
-	}()
-	db, err := connectAs(ctx, replayer, password, p.Socket(), proc)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	if err := follow(ctx, db, proc, last, count); err != nil {
-		return err
-	}
-	for _, statement := range []string{"STOP SLAVE", "SET GLOBAL gtid_slave_pos = ''", "RESET SLAVE ALL",
-		"DROP USER '" + replayer + "'@'localhost'"} {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return because(task.ReasonToolFailed, fmt.Errorf("%s: %w", statement, err))
-		}
-	}
-	_ = db.Close()
-	ended = true
-	if err := stop(proc); err != nil {
-		return err
-	}
-	return clean(p.work)
-}
-
-// initFile is what the server does first: it makes the account of the replay, and begins it. The account has a
-// password: no other way to log in is the same in all series. It has what the plug-ins of a restored server may want of
-// one.
-func initFile(p places, password string) (string, error) {
-	name := filepath.Join(p.Tmp, "replay.sql")
-	text := strings.Join([]string{
-		"CREATE OR REPLACE USER '" + replayer + "'@'localhost' IDENTIFIED BY '" + password + "'",
-		"GRANT ALL ON *.* TO '" + replayer + "'@'localhost' WITH GRANT OPTION",
+	begin := []string{
 		"SET GLOBAL gtid_slave_pos = ''",
 		"CHANGE MASTER TO MASTER_HOST = 'archive', RELAY_LOG_FILE = '" + relayLog +
 			"', RELAY_LOG_POS = 4, MASTER_USE_GTID = no",
-		"START SLAVE SQL_THREAD", ""}, ";\n")
-	return name, os.WriteFile(name, []byte(text), 0o600)
+		"START SLAVE SQL_THREAD"}
+	return onServer(ctx, p, r, begin, []string{"--relay-log=" + filepath.Join(p.work, "relay"),
+		"--relay-log-index=" + index, "--relay-log-purge=OFF", "--relay-log-recovery=OFF", "--slave-exec-mode=STRICT",
+		"--innodb-flush-log-at-trx-commit=0", "--master-info-file=" + filepath.Join(p.work, "master.info"),
+		"--relay-log-info-file=" + filepath.Join(p.work, "relay-log.info"), "--replicate-same-server-id=OFF"},
+		func(db *sql.DB, proc *mariadbd.Process) error {
+			if err := follow(ctx, db, proc, last, count); err != nil {
+				return err
+			}
+			return execute(ctx, db, "STOP SLAVE", "SET GLOBAL gtid_slave_pos = ''", "RESET SLAVE ALL")
+		})
 }
 
 // settings are the cluster's own, as far as they are about data and memory.
