@@ -25,8 +25,8 @@ func ofSource(c *v1alpha1.GaleraCluster) metav1.ObjectMeta {
 
 // Source is the Deployment of the one pod that serves the archive that a cluster follows. It alone has the private key
 // and the credentials of the store: database pods log in to it.
-func Source(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, keys v1alpha1.SecretKey, t task.Serve, o Options) (
-	*appsv1.Deployment, error) {
+func Source(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, keys v1alpha1.SecretKey, t task.Serve,
+	o Options) (*appsv1.Deployment, error) {
 	d, err := lasting(ofSource(c), SourceLabels(c), "serve", c, s, task.Task{Serve: &t}, o)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ import (
 func setPosition(ctx context.Context, p places, r *task.Replay, reached string) error {
 	at, err := binlog.Parse(reached)
 	if err != nil || r == nil || at == (binlog.GTID{}) {
-		return fatal(task.ReasonReplayFailed, errors.New("the data name no transaction that the archive could be followed from"))
+		return fatal(task.ReasonReplayFailed,
+			errors.New("the data name no transaction that the archive could be followed from"))
 	}
 	say("the cluster follows the archive from %s", at)
 	return onServer(ctx, p, *r, nil, nil, func(db *sql.DB, _ *mariadbd.Process) error {

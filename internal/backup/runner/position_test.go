@@ -18,13 +18,13 @@ import (
 // envInside has a test do its work: it runs in a container of the database's image.
 const envInside = "GALERA_TEST_INSIDE"
 
-// TestSeed: the archive's transactions are applied to a restored copy, which then names the position that a channel goes
-// on from, whichever one it had before.
+// TestSeed: the archive's transactions are applied to a restored copy, which then names the position that a channel
+// goes on from, whichever one it had before.
 func TestSeed(t *testing.T) {
 	if os.Getenv(envInside) == "" {
 		for _, image := range []string{"galera-mariadb:11.8", "galera-mariadb:10.11"} {
-			out, err := exec.Command("docker", "run", "--rm", "--user=999:999", "-v", os.Args[0]+":/test:ro", "-e", envInside+"=1",
-				"--entrypoint", "/test", image, "-test.run=^TestSeed$", "-test.v").CombinedOutput()
+			out, err := exec.Command("docker", "run", "--rm", "--user=999:999", "-v", os.Args[0]+":/test:ro", "-e",
+				envInside+"=1", "--entrypoint", "/test", image, "-test.run=^TestSeed$", "-test.v").CombinedOutput()
 			if err != nil {
 				t.Errorf("%s: %v\n%s", image, err, out)
 			}

@@ -51,7 +51,8 @@ func TestLocate(t *testing.T) {
 		{name: "after what is lost", drop: []uint64{3}, chain: 1, from: gtid(7), want: 4},
 		{name: "another chain", chain: 7, from: gtid(8), refused: "begun anew with the segment 000000000001"},
 		{name: "another server", chain: 1, from: binlog.GTID{Server: 2, Seq: 8}, refused: "holds the transactions 0-1"},
-		{name: "another domain", chain: 1, from: binlog.GTID{Domain: 4, Server: 1, Seq: 8}, refused: "holds the transactions 0-1"},
+		{name: "another domain", chain: 1, from: binlog.GTID{Domain: 4, Server: 1, Seq: 8},
+			refused: "holds the transactions 0-1"},
 		{name: "nothing in the store", drop: []uint64{1, 2, 3, 4}, chain: 1, from: gtid(5)},
 	} {
 		var numbers []uint64

@@ -30,9 +30,11 @@ func TestReplica(t *testing.T) {
 				t.Skip("GALERA_SLOW is not set")
 			}
 			t.Parallel()
-			s := &scene{T: t, whole: t, source: start(t, image, "--log-bin=binlog", "--binlog-format=ROW", "--server-id=1",
-				"--binlog-checksum=NONE", "--innodb-flush-log-at-trx-commit=0"), replica: start(t, image, "--server-id=7", "--log-bin=own", "--log-slave-updates",
-				"--gtid-domain-id=9", "--slave-net-timeout=2", "--gtid-strict-mode=1", "--skip-slave-start")}
+			s := &scene{T: t, whole: t}
+			s.source = start(t, image, "--log-bin=binlog", "--binlog-format=ROW", "--server-id=1", "--binlog-checksum=NONE",
+				"--innodb-flush-log-at-trx-commit=0")
+			s.replica = start(t, image, "--server-id=7", "--log-bin=own", "--log-slave-updates", "--gtid-domain-id=9",
+				"--slave-net-timeout=2", "--gtid-strict-mode=1", "--skip-slave-start")
 			for _, step := range []struct {
 				name string
 				run  func(*scene)
@@ -125,10 +127,9 @@ func (s *scene) idles() {
 
 func (s *scene) heartbeats(n int) {
 	s.Helper()
-	before := s.replica.value("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = " +
-		"'Slave_received_heartbeats'")
-	s.replica.is(fmt.Sprintf("SELECT VARIABLE_VALUE >= %d + %s FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "+
-		"'Slave_received_heartbeats'", n, before), "1")
+	const from = " FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Slave_received_heartbeats'"
+	before := s.replica.value("SELECT VARIABLE_VALUE" + from)
+	s.replica.is(fmt.Sprintf("SELECT VARIABLE_VALUE >= %d + %s", n, before)+from, "1")
 }
 
 func (s *scene) killed() {
@@ -229,8 +230,8 @@ func (s *scene) anew() {
 	s.written.begin(lost)
 	s.refused("begins anew")
 	s.replica.run("STOP SLAVE", "START SLAVE")
-	s.refused("has begun anew with the segment " + binlog.Name(s.written.at.Number) + ": what was written before it may be " +
-		"missing (a test wants it)")
+	s.refused("has begun anew with the segment " + binlog.Name(s.written.at.Number) + ": what was written before it may " +
+		"be missing (a test wants it)")
 }
 
 // serve has the archive served, at a port of the host that containers reach.
@@ -340,11 +341,12 @@ func start(t *testing.T, image string, options ...string) *mariadb {
 		t.Fatal(err)
 	}
 	script := "[ -e /run/d/data ] || mariadb-install-db --no-defaults --skip-test-db " +
-		"--auth-root-authentication-method=normal --datadir=/run/d/data --user=root >/dev/null; exec mariadbd --no-defaults " +
-		"--user=root --datadir=/run/d/data --socket=/run/d/s --innodb-buffer-pool-size=32M --max-allowed-packet=64M " +
+		"--auth-root-authentication-method=normal --datadir=/run/d/data --user=root >/dev/null; " +
+		"exec mariadbd --no-defaults --user=root --datadir=/run/d/data --socket=/run/d/s " +
+		"--innodb-buffer-pool-size=32M --max-allowed-packet=64M " +
 		strings.Join(options, " ")
-	out, err := exec.Command("docker", "run", "-d", "--user=0", "--add-host="+sourceName+":host-gateway", "--entrypoint=sh",
-		"-v", dir+":/run/d", image, "-c", script).CombinedOutput()
+	out, err := exec.Command("docker", "run", "-d", "--user=0", "--add-host="+sourceName+":host-gateway",
+		"--entrypoint=sh", "-v", dir+":/run/d", image, "-c", script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

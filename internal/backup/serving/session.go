@@ -134,8 +134,8 @@ func (s *session) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := &follower{sender: &sender{packets: s.packets, server: s.last.Server}, archive: s.archive, from: from, beat: s.beat,
-		poll: s.poll, sent: time.Now()}
+	f := &follower{sender: &sender{packets: s.packets, server: s.last.Server}, archive: s.archive, from: from,
+		beat: s.beat, poll: s.poll, sent: time.Now()}
 	if s.until != "" {
 		if f.until, err = position(s.until, s.last.Domain); err != nil {
 			return fmt.Errorf("the end: %w", err)
