@@ -81,10 +81,28 @@ func (f *follower) find(ctx context.Context) (binlog.Head, error) {
 		if ok || err != nil {
 			return at, err
 		}
-		if err := f.wait(ctx); err != nil {
+		if err := f.await(ctx, numbers); err != nil {
 			return at, err
 		}
 	}
+}
+
+// await waits until the archive goes on: all of it is listed only then.
+func (f *follower) await(ctx context.Context, numbers []uint64) error {
+	var last, newest uint64
+	if len(numbers) > 0 {
+		last = numbers[len(numbers)-1]
+	}
+	for newest <= last {
+		err := f.wait(ctx)
+		if err == nil {
+			newest, err = f.archive.newest(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // idle waits for the next segment. From time to time it makes sure that there is none behind it.
@@ -105,6 +123,11 @@ func (f *follower) idle(ctx context.Context, at binlog.Head, misses int) error {
 // wait lets a moment pass, and shows the replica that the connection is alive.
 func (f *follower) wait(ctx context.Context) error {
 	if time.Since(f.sent) >= f.beat {
+		if f.file == "" { // a replica refuses a heartbeat without a file
+			if err := f.rotate(0); err != nil {
+				return err
+			}
+		}
 		if err := f.heartbeat(); err != nil {
 			return err
 		}

@@ -44,6 +44,7 @@ func TestReplica(t *testing.T) {
 				{"what comes later", (*scene).goesOn},
 				{"nothing is written", (*scene).idles},
 				{"nothing is left when it connects", (*scene).quiet},
+				{"the replica is ahead of the archive", (*scene).ahead},
 				{"the replica is killed", (*scene).killed},
 				{"the archive's program is started again", (*scene).served},
 				{"an end within a segment", (*scene).ends},
@@ -130,6 +131,22 @@ func (s *scene) heartbeats(n int) {
 	const from = " FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Slave_received_heartbeats'"
 	before := s.replica.value("SELECT VARIABLE_VALUE" + from)
 	s.replica.is(fmt.Sprintf("SELECT VARIABLE_VALUE >= %d + %s", n, before)+from, "1")
+}
+
+// ahead: a replica may have more than the archive, as one that was seeded from a later backup has. It waits.
+func (s *scene) ahead() {
+	s.replica.run("STOP SLAVE")
+	s.written.held = map[string][]byte{}
+	const both = "INSERT INTO shop.t (v) VALUES ('both')"
+	s.source.run(both)
+	s.replica.unlogged(both)
+	s.replica.run("SET GLOBAL gtid_slave_pos = '"+s.position().String()+"'", "START SLAVE")
+	s.write(3)
+	s.archiveLogs()
+	s.heartbeats(3)
+	s.replica.status("Slave_IO_Running", "Yes")
+	s.written.release()
+	s.equal()
 }
 
 func (s *scene) killed() {
@@ -390,6 +407,21 @@ func (m *mariadb) run(statements ...string) {
 	m.Helper()
 	for _, s := range statements {
 		if _, err := m.ExecContext(context.Background(), s); err != nil {
+			m.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// unlogged executes a statement that no binary log has.
+func (m *mariadb) unlogged(statement string) {
+	m.Helper()
+	conn, err := m.Conn(context.Background())
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	for _, s := range []string{"SET sql_log_bin = 0", statement, "SET sql_log_bin = 1"} {
+		if _, err := conn.ExecContext(context.Background(), s); err != nil {
 			m.Fatalf("%s: %v", s, err)
 		}
 	}
