@@ -28,7 +28,7 @@ type board struct {
 // watch reads how far the archive is until ctx ends, whether or not a replica follows.
 func (b *board) watch(ctx context.Context, a *archived) {
 	for {
-		b.look(ctx, a)
+		b.poll(ctx, a)
 		select {
 		case <-time.After(lookTime):
 		case <-ctx.Done():
@@ -37,8 +37,8 @@ func (b *board) watch(ctx context.Context, a *archived) {
 	}
 }
 
-// look reads it once. What cannot be read keeps what was known before, with the reason.
-func (b *board) look(ctx context.Context, a *archived) {
+// poll reads it once. What cannot be read keeps what was known before, with the reason.
+func (b *board) poll(ctx context.Context, a *archived) {
 	h, err := a.last(ctx)
 	var through time.Time
 	if err == nil {

@@ -43,13 +43,13 @@ func TestBoard(t *testing.T) {
 		}
 	}
 	through(binlog.Through{Segment: 1, Last: gtid(3), Time: later})
-	b.look(t.Context(), w.archived)
+	b.poll(t.Context(), w.archived)
 	if have := b.answer(t); have.GTID != "0-1-5" || have.Segment != 2 || have.Chain != 1 || have.Problem != "" ||
 		!have.Through.Equal(w.at.End()) {
 		t.Errorf("%+v instead of %s", have, w.at.End())
 	}
 	through(binlog.Through{Segment: 2, Last: gtid(5), Time: later})
-	b.look(t.Context(), w.archived)
+	b.poll(t.Context(), w.archived)
 	if have := b.answer(t); !have.Through.Equal(later) {
 		t.Errorf("%+v", have)
 	}
@@ -58,14 +58,14 @@ func TestBoard(t *testing.T) {
 	if err := away.bucket.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b.look(t.Context(), &away)
+	b.poll(t.Context(), &away)
 	if have := b.answer(t); have.Problem == "" || have.GTID != "0-1-5" || !have.Through.Equal(later) {
 		t.Errorf("%+v", have)
 	}
 	empty := *w.archived
 	empty.dir = "elsewhere"
 	other := &board{}
-	other.look(t.Context(), &empty)
+	other.poll(t.Context(), &empty)
 	if have := other.answer(t); have.GTID != "" || !have.Through.IsZero() ||
 		!strings.Contains(have.Problem, "no archive") {
 		t.Errorf("%+v", have)
