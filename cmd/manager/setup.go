@@ -21,6 +21,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/clusterref"
+	"github.com/galera-operator/galera-operator/controllers/deployed"
 	"github.com/galera-operator/galera-operator/controllers/galerabackup"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupschedule"
 	"github.com/galera-operator/galera-operator/controllers/galerabackupstore"
@@ -151,7 +152,7 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 				Do: calls.One(asker.AlignNumbers)},
 			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (
 				task.Archived, error) {
-				return archiving.Ask(ctx, address, []byte(leaf))
+				return deployed.Get[task.Archived](ctx, address, task.ArchiverPort, task.PathArchived, []byte(leaf))
 			})}}).SetupWithManager(mgr),
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).
 			SetupWithManager(mgr),

@@ -23,6 +23,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/deployed"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
@@ -43,12 +44,8 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods;secrets,verbs=get;list;watch
 
-const (
-	// askInterval is how often the archiver is asked.
-	askInterval = 5 * time.Second
-	// maxAsked bounds the pods that one pass asks: a Deployment of one pod has two at most.
-	maxAsked = 2
-)
+// askInterval is how often the archiver is asked.
+const askInterval = 5 * time.Second
 
 // Reconciler reconciles the archive of one GaleraCluster.
 type Reconciler struct {
@@ -203,72 +200,13 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (ar
 
 // ask asks the pod of the archiver.
 func (r *Reconciler) ask(ctx context.Context, f archival.Facts, leaf []byte) (archival.Facts, error) {
-	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(f.Cluster.Namespace),
-		client.MatchingLabels(job.ArchiverLabels(f.Cluster))); err != nil {
-		return f, err
-	}
-	f.Silent = "there is no pod of the Deployment " + resources.ArchiverName(f.Cluster) +
-		": kubectl describe shows what keeps it from being created"
-	by, asked := calls.By{Cluster: client.ObjectKeyFromObject(f.Cluster), Object: client.ObjectKeyFromObject(f.Cluster)}, 0
-	for i := range pods.Items {
-		p := &pods.Items[i]
-		if p.DeletionTimestamp != nil || !owned(p, resources.ArchiverName(f.Cluster)) || asked == maxAsked {
-			continue
-		}
-		f.Silent = "the pod " + p.Name + " is not running: " + podFailure(p)
-		if p.Status.Phase != corev1.PodRunning || p.Status.PodIP == "" {
-			continue
-		}
-		asked++
-		answer, err := r.Calls.Ask(ctx, by, p.Status.PodIP, string(leaf))
-		if calls.Quiet(err) {
-			return f, err
-		}
-		if err == nil {
-			f.Archived, f.Silent = &answer, ""
-			return f, nil
-		}
-		f.Silent = "the pod " + p.Name + " does not answer: " + err.Error()
-	}
-	return f, nil
-}
-
-// owned reports whether a pod is of a Deployment, by its ReplicaSet: other pods with the labels are not asked.
-func owned(p *corev1.Pod, deployment string) bool {
-	owner := metav1.GetControllerOf(p)
-	hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
-	return owner != nil && owner.Kind == "ReplicaSet" && hash != "" && owner.Name == deployment+"-"+hash
-}
-
-func podFailure(p *corev1.Pod) string {
-	for _, c := range p.Status.ContainerStatuses {
-		if w := c.State.Waiting; w != nil {
-			if t := c.LastTerminationState.Terminated; t != nil && t.Reason == "OOMKilled" {
-				return fmt.Sprintf(
-					"it needed more memory than its limit of %s. Raise "+
-						"spec.pods.resources of the GaleraBackupStore",
-					limitOf(p, c.Name))
-			}
-			return w.Reason + " " + w.Message
-		}
-	}
-	for _, c := range p.Status.Conditions {
-		if c.Status == corev1.ConditionFalse && c.Message != "" {
-			return c.Message
-		}
-	}
-	return string(p.Status.Phase)
-}
-
-// limitOf is how much memory a container may use.
-func limitOf(p *corev1.Pod, name string) string {
-	for i := range p.Spec.Containers {
-		if p.Spec.Containers[i].Name == name {
-			return p.Spec.Containers[i].Resources.Limits.Memory().String()
-		}
-	}
-	return "0"
+	key := client.ObjectKeyFromObject(f.Cluster)
+	answer, silent, err := deployed.Ask(ctx, r.Client, f.Cluster.Namespace, resources.ArchiverName(f.Cluster),
+		job.ArchiverLabels(f.Cluster), func(address string) (task.Archived, error) {
+			return r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, string(leaf))
+		})
+	f.Archived, f.Silent = answer, silent
+	return f, err
 }
 
 // makeBase asks for the backup that the archive goes on from. One that has failed goes first: a later pass creates the

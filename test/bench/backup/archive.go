@@ -14,8 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
-	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
+	"github.com/galera-operator/galera-operator/controllers/deployed"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/test/harness"
 )
 
@@ -147,7 +148,8 @@ func (b *bench) through(ctx context.Context, c *harness.Cluster) (time.Time, err
 	}
 	for _, p := range pods.Items {
 		if p.Status.PodIP != "" && p.DeletionTimestamp == nil {
-			reported, err := archiving.Ask(ctx, p.Status.PodIP, binding.Data[corev1.TLSCertKey])
+			reported, err := deployed.Get[task.Archived](ctx, p.Status.PodIP, task.ArchiverPort, task.PathArchived,
+				binding.Data[corev1.TLSCertKey])
 			return reported.Through, err
 		}
 	}

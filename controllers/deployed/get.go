@@ -1,4 +1,4 @@
-package archiving
+package deployed
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // askTimeout bounds one question, maxAnswerBytes an answer in bytes.
@@ -23,12 +21,12 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
-// Ask asks an archiver. It shows the certificate that it logs in with, which the operator knows: no other one is
-// believed.
-func Ask(ctx context.Context, address string, leaf []byte) (out task.Archived, err error) {
+// Get returns what a program reports at a path. It shows the certificate of its Secret, which the operator knows: no
+// other one is believed.
+func Get[A any](ctx context.Context, address string, port int, path string, leaf []byte) (out A, err error) {
 	block, _ := pem.Decode(leaf)
 	if block == nil {
-		return out, errors.New("the archiver's Secret holds no certificate")
+		return out, errors.New("the Secret of its pod holds no certificate")
 	}
 	client := &http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true,
 		TLSClientConfig: &tls.Config{
@@ -36,13 +34,13 @@ func Ask(ctx context.Context, address string, leaf []byte) (out task.Archived, e
 			InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared: it names no host
 			VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 				if len(raw) == 0 || !bytes.Equal(raw[0], block.Bytes) {
-					return errors.New("it shows another certificate than that of its account; after a renewal that passes")
+					return errors.New("it shows another certificate than that of its Secret; after a renewal that passes")
 				}
 				return nil
 			},
 		}}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"https://"+net.JoinHostPort(address, strconv.Itoa(task.ArchiverPort))+task.PathArchived, nil)
+		"https://"+net.JoinHostPort(address, strconv.Itoa(port))+path, nil)
 	if err != nil {
 		return out, err
 	}
