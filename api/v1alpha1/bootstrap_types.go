@@ -146,7 +146,7 @@ const (
 	RestoreFailed    = "Failed"
 )
 
-// RestoreStatus is the progress of spec.bootstrapFrom.
+// RestoreStatus is the progress of spec.bootstrapFrom, or of what spec.replicaOf begins with.
 type RestoreStatus struct {
 	// phase is Finding (the backup is looked for, a clone's is made, or the other server is checked), Restoring (the
 	// volumes are filled), Completed or Failed.
@@ -230,6 +230,10 @@ type ReplayStatus struct {
 	// domain of the GTIDs.
 	// +optional
 	Domain int64 `json:"domain,omitempty"`
+	// chain is the number of the segment from which on nothing is missing: a cluster that follows the archive follows no
+	// other chain.
+	// +optional
+	Chain int64 `json:"chain,omitempty"`
 	// reached is the GTID of the last applied transaction, the same on every node.
 	// +optional
 	Reached string `json:"reached,omitempty"`

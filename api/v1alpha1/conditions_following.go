@@ -1,7 +1,7 @@
 package v1alpha1
 
-// ConditionFollowing is True when the cluster applies what the server of spec.bootstrapFrom.external writes. It is
-// there until the cluster is independent of that server.
+// ConditionFollowing is True when the cluster applies what the server of spec.bootstrapFrom.external writes, or what
+// the archive of spec.replicaOf gets. It is there until the cluster is independent of that.
 const ConditionFollowing = "Following"
 
 // Reasons of Following.
@@ -14,4 +14,6 @@ const (
 	ReasonChannelFatal    = "ChannelFatal"
 	ReasonSourcePurged    = "SourcePurged"
 	ReasonReseeding       = "Reseeding"
+	// ReasonArchiveRefused: the archive of spec.replicaOf does not go on from where the cluster is.
+	ReasonArchiveRefused = "ArchiveRefused"
 )

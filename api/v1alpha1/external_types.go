@@ -96,10 +96,10 @@ func (b *BootstrapExternal) Hosts() []ExternalHost {
 	return append([]ExternalHost{{Host: b.Host, Port: b.Port}}, b.Alternatives...)
 }
 
-// CutoverSpec ends spec.bootstrapFrom.external.follow. kubectl galera cutover sets it.
+// CutoverSpec ends spec.bootstrapFrom.external.follow and spec.replicaOf. kubectl galera cutover sets it.
 type CutoverSpec struct {
-	// gtid is the source's last position (@@gtid_binlog_pos), when it accepts no writes any more. Each node accepts writes
-	// as soon as it has applied everything up to it.
+	// gtid is the source's last position (@@gtid_binlog_pos), when it accepts no writes any more, or the archive's last
+	// transaction. Each node accepts writes as soon as it has applied everything up to it.
 	// +required
 	// +kubebuilder:validation:MinLength=5
 	// +kubebuilder:validation:MaxLength=1024
@@ -113,15 +113,22 @@ const (
 	RoleIndependent = "Independent"
 )
 
-// ReplicationStatus is how far a cluster is that follows another server.
+// ReplicationStatus is how far a cluster is that follows another server, or an archive.
 type ReplicationStatus struct {
 	// role is Follower, or Independent when every node has applied the last transaction of spec.cutover and accepts
 	// writes.
 	// +kubebuilder:validation:Enum=Follower;Independent
 	Role string `json:"role"`
 	// source is HOST:PORT of the server that is followed: that of spec.bootstrapFrom.external, or one of its alternatives.
+	// For an archive it is the one that offers it, NAME-source.
 	// +optional
 	Source string `json:"source,omitempty"`
+	// store is the GaleraBackupStore with the archive that is followed. Absent for a server.
+	// +optional
+	Store string `json:"store,omitempty"`
+	// archive is how far that archive is. Absent for a server.
+	// +optional
+	Archive *FollowedArchive `json:"archive,omitempty"`
 	// node is the one that runs the channel.
 	// +optional
 	Node string `json:"node,omitempty"`
@@ -132,7 +139,7 @@ type ReplicationStatus struct {
 	// +optional
 	Applied string `json:"applied,omitempty"`
 	// secondsBehind is the age of the transaction that is being applied, 0 when nothing is left to apply. Absent while it
-	// is not known.
+	// is not known, and for an archive: archive.through is how old that is.
 	// +optional
 	SecondsBehind *int64 `json:"secondsBehind,omitempty"`
 	// held is where all nodes have stopped for a comparison with the source, and until when, as the annotation
@@ -217,8 +224,12 @@ type ExternalFinding struct {
 	Message string `json:"message"`
 }
 
-// Source returns the server that the cluster follows, or has followed and still names; nil for none.
+// Source returns the server that the cluster follows, or has followed and still names; nil for none. An archive is
+// offered by a server of the operator's.
 func (c *GaleraCluster) Source() *BootstrapExternal {
+	if c.Spec.ReplicaOf != nil {
+		return c.archiveSource()
+	}
 	if c.Spec.BootstrapFrom == nil || c.Spec.BootstrapFrom.External == nil || !c.Spec.BootstrapFrom.External.Follow {
 		return nil
 	}

@@ -142,8 +142,8 @@ type GaleraClusterStatus struct {
 	// +optional
 	AtRest *AtRestStatus `json:"atRest,omitempty"`
 
-	// replication is how far the cluster is that follows another server. Absent without
-	// spec.bootstrapFrom.external.follow.
+	// replication is how far the cluster is that follows another server, or an archive. Absent without
+	// spec.bootstrapFrom.external.follow and spec.replicaOf.
 	// +optional
 	Replication *ReplicationStatus `json:"replication,omitempty"`
 }

@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -29,7 +28,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) == has(oldSelf.spec.bootstrapFrom) && (!has(self.spec.bootstrapFrom) || self.spec.bootstrapFrom == oldSelf.spec.bootstrapFrom) || !has(oldSelf.status) || !has(oldSelf.status.clusterUUID) && (!has(oldSelf.status.restore) || oldSelf.status.restore.phase in ['Finding', 'Failed']) || has(oldSelf.status.clusterUUID) && !has(self.spec.bootstrapFrom)",fieldPath=".spec.bootstrapFrom",message="bootstrapFrom describes what a new cluster begins with: it cannot be changed once its volumes are being filled, and only be removed once it has started; restore into a new cluster"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.cutover) || has(self.spec.cutover) && (self.spec.cutover.gtid == oldSelf.spec.cutover.gtid || has(self.status) && has(self.status.replication) && self.status.replication.role == 'Follower' && has(self.status.replication.applied) && self.spec.cutover.gtid == self.status.replication.applied)",fieldPath=".spec.cutover",message="a cutover cannot be taken back or changed: nodes may have accepted writes since. While no node can get the rest, because the source is lost, gtid may be set to status.replication.applied: what the source has written after it is given up"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.bootstrapFrom) || !has(oldSelf.spec.bootstrapFrom) || !has(oldSelf.spec.bootstrapFrom.external) || !has(oldSelf.spec.bootstrapFrom.external.follow) || !oldSelf.spec.bootstrapFrom.external.follow || has(self.status) && has(self.status.replication) && self.status.replication.role == 'Independent'",fieldPath=".spec.bootstrapFrom",message="the cluster follows the source: run kubectl galera cutover, and remove bootstrapFrom when status.replication.role is Independent"
-// +kubebuilder:validation:XValidation:rule="!(has(self.spec.bootstrapFrom) && has(self.spec.bootstrapFrom.external) && has(self.spec.bootstrapFrom.external.follow) && self.spec.bootstrapFrom.external.follow || has(self.status) && has(self.status.replication)) || !has(self.spec.backup) || !has(self.spec.backup.pointInTime) || !has(self.spec.backup.pointInTime.enabled) || !self.spec.backup.pointInTime.enabled",fieldPath=".spec.backup.pointInTime.enabled",message="the archive knows one GTID domain, and the binary log of a cluster that follows, or has followed, another server has several: make backups, and restore one into a new cluster with pointInTime"
+// +kubebuilder:validation:XValidation:rule="!(has(self.spec.bootstrapFrom) && has(self.spec.bootstrapFrom.external) && has(self.spec.bootstrapFrom.external.follow) && self.spec.bootstrapFrom.external.follow || has(self.spec.replicaOf) || has(self.status) && has(self.status.replication)) || !has(self.spec.backup) || !has(self.spec.backup.pointInTime) || !has(self.spec.backup.pointInTime.enabled) || !self.spec.backup.pointInTime.enabled",fieldPath=".spec.backup.pointInTime.enabled",message="the archive knows one GTID domain, and the binary log of a cluster that follows, or has followed, another server has several: make backups, and restore one into a new cluster with pointInTime"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.replicaOf) || has(oldSelf.spec.replicaOf) && self.spec.replicaOf == oldSelf.spec.replicaOf || !has(oldSelf.status) || !has(oldSelf.status.clusterUUID) && (!has(oldSelf.status.restore) || oldSelf.status.restore.phase in ['Finding', 'Failed'])",fieldPath=".spec.replicaOf",message="replicaOf is what a new cluster begins with and follows: it cannot be set or changed once the volumes are being filled, or the cluster has started; create a new cluster"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.replicaOf) || !has(oldSelf.spec.replicaOf) || has(self.status) && has(self.status.replication) && self.status.replication.role == 'Independent'",fieldPath=".spec.replicaOf",message="the cluster follows the archive: run kubectl galera cutover, and remove replicaOf when status.replication.role is Independent"
 type GaleraCluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -51,6 +52,7 @@ type GaleraCluster struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.backup) || !has(self.backup.pointInTime) || !has(self.backup.pointInTime.enabled) || !self.backup.pointInTime.enabled || !has(self.tls) || !has(self.tls.clients) || self.tls.clients != 'Disabled'",fieldPath=".backup.pointInTime.enabled",message="the archiver follows the nodes over TLS with a certificate: set spec.tls.clients to Required or Preferred"
 // +kubebuilder:validation:XValidation:rule="!has(self.encryption) || !has(oldSelf.encryption) || self.encryption.atRest.algorithm == oldSelf.encryption.atRest.algorithm && has(self.encryption.atRest.keysSecretRef) == has(oldSelf.encryption.atRest.keysSecretRef) && (!has(self.encryption.atRest.keysSecretRef) || self.encryption.atRest.keysSecretRef == oldSelf.encryption.atRest.keysSecretRef)",fieldPath=".encryption.atRest",message="the data are encrypted with this algorithm and these keys, which cannot be changed while they are: remove spec.encryption, wait until status.atRest.state is Off, and set it anew"
 // +kubebuilder:validation:XValidation:rule="!has(self.encryption) || !has(self.bootstrapFrom) || !has(self.bootstrapFrom.external)",fieldPath=".bootstrapFrom",message="bootstrapFrom.external does not go with encryption: copy the server into a cluster without encryption, and restore a backup of that one into a cluster with it"
+// +kubebuilder:validation:XValidation:rule="!has(self.replicaOf) || !has(self.bootstrapFrom)",fieldPath=".replicaOf",message="a cluster with replicaOf begins with the newest backup of the cluster that it follows: remove bootstrapFrom"
 type GaleraClusterSpec struct {
 	// replicas is the number of database nodes: 1, 3, 5 or 7; with an arbitrator 2, 4 or 6. An even number of
 	// votes is refused: such a cluster loses quorum as soon as half of them are unreachable. Nodes are added and
@@ -189,8 +191,14 @@ type GaleraClusterSpec struct {
 	// +optional
 	BootstrapFrom *BootstrapFrom `json:"bootstrapFrom,omitempty"`
 
-	// cutover ends spec.bootstrapFrom.external.follow: the cluster becomes independent of the source, and accepts writes.
-	// It cannot be taken back or changed. Default: none.
+	// replicaOf lets a new cluster follow the archive of another one, as a second site, until spec.cutover. It cannot be
+	// changed once the volumes are being filled, and be removed when status.replication.role is Independent. Default:
+	// none.
+	// +optional
+	ReplicaOf *ReplicaOf `json:"replicaOf,omitempty"`
+
+	// cutover ends spec.bootstrapFrom.external.follow, or spec.replicaOf: the cluster becomes independent of the source,
+	// and accepts writes. It cannot be taken back or changed. Default: none.
 	// +optional
 	Cutover *CutoverSpec `json:"cutover,omitempty"`
 
@@ -360,33 +368,4 @@ type PrivateKeySpec struct {
 	// size in bits: 256 or 384 for ECDSA (default 256); 2048, 3072 or 4096 for RSA (default 2048).
 	// +optional
 	Size int32 `json:"size,omitempty"`
-}
-
-// NetworkPolicySpec restricts who can connect to the nodes.
-type NetworkPolicySpec struct {
-	// enabled creates a NetworkPolicy. It admits the cluster's nodes to the replication ports, the operator to the agent's
-	// port, and clientsFrom to 3306. With false the policy is removed. Default: true.
-	// +optional
-	// +kubebuilder:default=true
-	Enabled *bool `json:"enabled,omitempty"`
-	// clientsFrom lists the pods and networks that may connect to 3306. Default: all pods and hosts.
-	// +optional
-	// +kubebuilder:validation:MaxItems=64
-	ClientsFrom []networkingv1.NetworkPolicyPeer `json:"clientsFrom,omitempty"`
-	// restrictEgress limits what the nodes and the arbitrator can connect to: DNS (ports 53 and 5353), each other, and
-	// egressTo. Jobs of backups and restores, and the archiver, are limited only if jobsEgressTo names something, because
-	// an object store has no fixed address. Default: false.
-	// +optional
-	RestrictEgress bool `json:"restrictEgress,omitempty"`
-	// egressTo lists pods and networks that nodes can connect to in addition, with restrictEgress: for instance what a
-	// sidecar sends its records to. Default: none.
-	// +optional
-	// +kubebuilder:validation:MaxItems=64
-	EgressTo []networkingv1.NetworkPolicyPeer `json:"egressTo,omitempty"`
-	// jobsEgressTo lists pods and networks that Jobs of backups and restores, and the archiver, can connect to, with
-	// restrictEgress: all addresses of the object stores, of the services that issue their credentials, and of a server
-	// that is copied. DNS and the cluster's nodes are always allowed. Default: these pods are not limited.
-	// +optional
-	// +kubebuilder:validation:MaxItems=64
-	JobsEgressTo []networkingv1.NetworkPolicyPeer `json:"jobsEgressTo,omitempty"`
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galeracluster"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/archiving"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/serving"
 	"github.com/galera-operator/galera-operator/controllers/galeradatabase"
 	"github.com/galera-operator/galera-operator/controllers/galeraproxy"
 	"github.com/galera-operator/galera-operator/controllers/galerarestore"
@@ -153,6 +154,12 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 			Calls: &calls.Calls[string, string, task.Archived]{Do: calls.One(func(ctx context.Context, address, leaf string) (
 				task.Archived, error) {
 				return deployed.Get[task.Archived](ctx, address, task.ArchiverPort, task.PathArchived, []byte(leaf))
+			})}}).SetupWithManager(mgr),
+		(&serving.Reconciler{Client: c, Live: live, Objects: &apply.Objects{Client: c, Live: live}, Jobs: jobs,
+			Now: time.Now,
+			Calls: &calls.Calls[string, string, task.Served]{Do: calls.One(func(ctx context.Context, address, leaf string) (
+				task.Served, error) {
+				return deployed.Get[task.Served](ctx, address, task.ServedPort, task.PathServed, []byte(leaf))
 			})}}).SetupWithManager(mgr),
 		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).
 			SetupWithManager(mgr),

@@ -70,7 +70,7 @@ func IdentityOf(f Facts, seen map[string]Seen, published agentapi.NodeConfig) Id
 // copied returns whose configuration was copied into the namespace of a cluster that has not begun.
 func copied(f Facts) *agentapi.Identity {
 	c := f.Cluster
-	if f.Config == nil || c.Status.Identity != "" || c.Status.ClusterUUID != "" || c.Spec.BootstrapFrom != nil {
+	if f.Config == nil || c.Status.Identity != "" || c.Status.ClusterUUID != "" || c.Bootstrap() != nil {
 		return nil
 	}
 	var n agentapi.NodeConfig

@@ -29,7 +29,7 @@ const (
 // command ends that a cluster follows a source.
 func (e cutovers) command() *cobra.Command {
 	var timeout time.Duration
-	var stopped bool
+	var stopped, loss bool
 	o := &comparison{env: e.env}
 	c := &cobra.Command{
 		Use: "cutover NAME", Short: "End following another server, and accept writes", Args: cobra.ExactArgs(1),
@@ -42,24 +42,28 @@ func (e cutovers) command() *cobra.Command {
 			"spec.cutover is sent, a failure makes the server writable again; afterwards nothing is taken back. A command " +
 			"that was interrupted can be run again.\n\nBefore that, all tables of each node are compared with the server at " +
 			"one position. The nodes stop there meanwhile, and the server goes on. A difference is named, and ends the " +
-			"command. The connections to the server, and to the nodes by port-forwards as root, are made from this machine.",
+			"command. The connections to the server, and to the nodes by port-forwards as root, are made from this machine." +
+			"\n\n" + archiveCutover,
 		Example: "  kubectl galera cutover shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.connect(); err != nil {
 				return err
 			}
-			return e.run(cmd.Context(), args[0], timeout, stopped, o)
+			return e.run(cmd.Context(), args[0], timeout, stopped, loss, o)
 		},
 	}
 	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long each step may take")
 	c.Flags().BoolVar(&stopped, "writes-stopped", false,
 		"nothing writes to the server any more: do not make it read-only, and wait until it has written nothing for 5 "+
 			"seconds")
+	c.Flags().BoolVar(&loss, "accept-loss", false,
+		"give up what an archive that is followed does not have (spec.replicaOf)")
+	c.MarkFlagsMutuallyExclusive("writes-stopped", "accept-loss")
 	o.flags(c)
 	return c
 }
 
-func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, stopped bool,
+func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, stopped, loss bool,
 	o *comparison) error {
 	c, err := e.cluster(ctx, name)
 	switch {
@@ -67,8 +71,15 @@ func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, s
 		return err
 	case c.Source() == nil:
 		return fmt.Errorf("%s follows no server: spec.bootstrapFrom.external.follow is not set", name)
-	}
-	if c.Spec.Cutover == nil {
+	case c.Spec.ReplicaOf == nil && loss:
+		return fmt.Errorf("--accept-loss is for a cluster that follows an archive, and %s follows a server", name)
+	case c.Spec.ReplicaOf != nil && o.only:
+		return fmt.Errorf("%s follows an archive, which has no tables to compare with", name)
+	case c.Spec.ReplicaOf != nil && c.Spec.Cutover == nil:
+		if err := e.beginArchive(ctx, c, timeout, stopped, loss); err != nil {
+			return err
+		}
+	case c.Spec.Cutover == nil:
 		at := c.Followed()
 		source, err := e.source(ctx, c, at)
 		if err != nil {
@@ -282,5 +293,9 @@ func cutoverLine(c *v1alpha1.GaleraCluster) (line string, done bool, err error) 
 		f.Reason != v1alpha1.ReasonFollowing {
 		return f.Message, false, nil
 	}
-	return "waiting until the nodes have applied everything from " + c.Followed().String(), false, nil
+	from := c.Followed().String()
+	if c.Spec.ReplicaOf != nil {
+		from = c.FollowedName()
+	}
+	return "waiting until the nodes have applied everything from " + from, false, nil
 }

@@ -16,14 +16,14 @@ func restoring(f observe.Facts) *validate.Problem {
 		return &validate.Problem{Reason: v1alpha1.ReasonReseeding, Message: "the volumes are being removed, so that the " +
 			"source is copied again: " + c.Status.Reseed.Message}
 	}
-	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || f.StatefulSet != nil {
+	if c.Bootstrap() == nil || c.Status.ClusterUUID != "" || f.StatefulSet != nil {
 		return nil
 	}
 	s := c.Status.Restore
 	switch {
 	case s == nil:
 		return &validate.Problem{Reason: v1alpha1.ReasonRestoring,
-			Message: "what spec.bootstrapFrom names is about to be copied"}
+			Message: "what " + c.BootstrapField() + " names is about to be copied"}
 	case s.Phase == v1alpha1.RestoreCompleted:
 		return nil
 	}

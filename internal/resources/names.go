@@ -114,4 +114,4 @@ func ArchiverName(c *v1alpha1.GaleraCluster) string { return agentapi.ArchiverNa
 
 // SourceName returns the name of the Deployment that serves an archive to a cluster that follows it, of its Service, and
 // of the Secret with the account.
-func SourceName(c *v1alpha1.GaleraCluster) string { return c.Name + "-source" }
+func SourceName(c *v1alpha1.GaleraCluster) string { return c.SourceName() }

@@ -130,6 +130,12 @@ func TestEgress(t *testing.T) {
 	if p := NetworkPolicy(c, testOptions); len(p.Spec.Egress) != 3 || len(p.Spec.Egress[2].To) != 1 {
 		t.Errorf("%+v", p.Spec.Egress)
 	}
+	c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
+	source := NetworkPolicy(c, testOptions).Spec.Egress[2]
+	if len(source.To) != 1 || source.To[0].PodSelector.MatchLabels[labelComponent] != ComponentSource ||
+		source.Ports[0].Port.IntValue() != PortClients {
+		t.Errorf("%+v", source)
+	}
 }
 
 // TestEgressOfJobs: what Jobs and the archiver dial is limited only where the spec names what they need.

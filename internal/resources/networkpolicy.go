@@ -58,7 +58,7 @@ func egress(c *v1alpha1.GaleraCluster) []networkingv1.NetworkPolicyEgressRule {
 	out := []networkingv1.NetworkPolicyEgressRule{toDNS(), {To: nodes}}
 	if from := c.Source(); from != nil && !independent(c) {
 		for _, h := range from.Hosts() {
-			out = append(out, toSource(h))
+			out = append(out, toSource(c, h))
 		}
 	}
 	if to := c.Spec.NetworkPolicy.DeepCopy().EgressTo; len(to) > 0 { // an empty list would be everything
@@ -97,9 +97,14 @@ func independent(c *v1alpha1.GaleraCluster) bool {
 	return c.Status.Replication != nil && c.Status.Replication.Role == v1alpha1.RoleIndependent
 }
 
-// toSource is a server that the nodes may follow. A policy has no names: with one, its port may be dialled anywhere.
-func toSource(from v1alpha1.ExternalHost) networkingv1.NetworkPolicyEgressRule {
+// toSource is a server that the nodes may follow. A policy has no names: with one, its port may be dialled anywhere. That
+// of an archive is a pod of this namespace.
+func toSource(c *v1alpha1.GaleraCluster, from v1alpha1.ExternalHost) networkingv1.NetworkPolicyEgressRule {
 	out := networkingv1.NetworkPolicyEgressRule{Ports: policyPorts(from.Port)}
+	if c.Spec.ReplicaOf != nil {
+		out.To = []networkingv1.NetworkPolicyPeer{{PodSelector: sourcePod(c)}}
+		return out
+	}
 	if addr, err := netip.ParseAddr(from.Host); err == nil {
 		addr = addr.Unmap().WithZone("")
 		out.To = []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{

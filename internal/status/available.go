@@ -18,7 +18,7 @@ func available(in Input) condition {
 		primary = m.Name
 		switch {
 		case takesWrites(m) && in.cluster().Follows() && !open(in, m.Name):
-			return no(v1alpha1.ReasonFollowing, "no node accepts writes: the cluster follows "+in.cluster().Followed().Host)
+			return no(v1alpha1.ReasonFollowing, "no node accepts writes: the cluster follows "+in.cluster().FollowedName())
 		case takesWrites(m):
 			return yes(v1alpha1.ReasonAvailable, m.Name+" accepts writes behind the Service "+in.cluster().Name+"-primary")
 		case !m.Known && m.Pod.Ready && !m.Pod.Terminating:

@@ -5,9 +5,11 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/validate"
 )
 
@@ -87,6 +89,12 @@ func followingStatus(in Input, before *v1alpha1.ReplicationStatus) *v1alpha1.Rep
 			out.Received, out.SecondsBehind, out.Error = ch.Received, ch.SecondsBehind, ch.Error
 		}
 	}
+	if r := c.Spec.ReplicaOf; r != nil {
+		out.Store, out.SecondsBehind = r.StoreRef.Name, nil // that would be against what was received
+		if before != nil {
+			out.Archive = before.Archive // controllers/galeracluster/serving
+		}
+	}
 	if f.node == "" || f.of.Waiting != "" {
 		out.Waiting = clip(f.waiting, 1024)
 	}
@@ -119,26 +127,51 @@ func setFollowing(status *v1alpha1.GaleraClusterStatus, in Input, set func(kind 
 
 // following is True while transactions of the source are received and applied.
 func following(in Input) condition {
+	v := channelState(in)
+	if r := in.cluster().Status.Replication; v.status != metav1.ConditionTrue && r != nil && r.Archive != nil &&
+		r.Archive.Message != "" {
+		v.message += ". The archive is not served: " + r.Archive.Message
+	}
+	return v
+}
+
+// followedName is what is followed, in words for people.
+func followedName(c *v1alpha1.GaleraCluster, f followedFacts) string {
+	if c.Spec.ReplicaOf != nil {
+		return c.FollowedName()
+	}
+	return sourceOf(c, f).Host
+}
+
+// written is what a cluster applies.
+func written(c *v1alpha1.GaleraCluster, f followedFacts) string {
+	if c.Spec.ReplicaOf != nil {
+		return "what is in " + c.FollowedName()
+	}
+	return "what " + followedName(c, f) + " writes"
+}
+
+func channelState(in Input) condition {
 	c, f := in.cluster(), followedOf(in)
-	source := sourceOf(c, f).Host
+	source := followedName(c, f)
 	switch {
 	case c.Spec.Cutover != nil && f.node == "" && (len(f.open) > 0 || f.reached):
 		return no(v1alpha1.ReasonCuttingOver, cuttingOver(f))
 	case f.node == "" && f.held != "":
-		return no(v1alpha1.ReasonChannelHeld, "no node applies what "+source+" writes, until it is compared with the nodes. "+
+		return no(v1alpha1.ReasonChannelHeld, "no node applies "+written(c, f)+", until it is compared with the nodes. "+
 			"Held at: "+f.held)
 	case f.node == "" && f.waiting != "":
-		return no(v1alpha1.ReasonChannelStarting, "no node applies what "+source+" writes. "+f.waiting)
+		return no(v1alpha1.ReasonChannelStarting, "no node applies "+written(c, f)+". "+f.waiting)
 	case f.node == "":
-		return no(v1alpha1.ReasonChannelStarting, "no node applies what "+source+" writes yet")
+		return no(v1alpha1.ReasonChannelStarting, "no node applies "+written(c, f)+" yet")
 	}
 	ch := f.of.Channel
 	switch {
 	case ch == nil:
 		return no(v1alpha1.ReasonChannelStarting, f.node+" is about to connect to "+source)
 	case ch.Error != "" && (!ch.Applying || !ch.Connected):
-		text := fmt.Sprintf("%s does not apply what %s writes (error %d): %s. It has applied everything up to %s, and tries "+
-			"again every 10 seconds", f.node, source, ch.ErrorNumber, clip(ch.Error, 300), f.of.Applied)
+		text := fmt.Sprintf("%s does not apply %s (error %d): %s. It has applied everything up to %s, and tries "+
+			"again every 10 seconds", f.node, written(c, f), ch.ErrorNumber, clip(ch.Error, 300), f.of.Applied)
 		if f.of.Waiting != "" {
 			text += ". " + f.of.Waiting
 		}
@@ -146,7 +179,7 @@ func following(in Input) condition {
 	case !ch.Applying || !ch.Connected:
 		return no(v1alpha1.ReasonChannelStarting, f.node+" is about to connect to "+source)
 	}
-	return yes(v1alpha1.ReasonFollowing, f.node+" applies what "+source+" writes. No node accepts writes of clients")
+	return yes(v1alpha1.ReasonFollowing, f.node+" applies "+written(c, f)+". No node accepts writes of clients")
 }
 
 // cuttingOver names the nodes that accept writes, those that do not, and what they wait for.
@@ -180,18 +213,45 @@ func channelProblem(in Input) *validate.Problem {
 		return nil
 	}
 	f := followedOf(in)
-	source := sourceOf(c, f).Host
+	source := followedName(c, f)
 	if f.ends >= fatalEnds && !f.caughtUp() {
 		return blocking(v1alpha1.ReasonChannelFatal, fmt.Sprintf("servers have ended %d times as soon as they applied what "+
 			"follows %s of %s, and the channel is opened every 30 minutes at most. Find that transaction in the source's "+
 			"binary log with mariadb-binlog, and in the nodes' logs why they end. If its like cannot be avoided, create a "+
 			"new cluster from the source, which copies what the transaction has written", f.ends, f.applied, source))
 	}
+	if why := archiveRefuses(c, f); why != "" {
+		return blocking(v1alpha1.ReasonArchiveRefused, why)
+	}
 	if f.of != nil && f.of.Channel != nil && f.of.Channel.ErrorNumber == errLogMissing &&
-		strings.Contains(f.of.Channel.Error, "purged") && len(f.open) == 0 {
+		strings.Contains(f.of.Channel.Error, "purged") && len(f.open) == 0 && c.Spec.ReplicaOf == nil {
 		return blocking(v1alpha1.ReasonSourcePurged, purged(c, source, f.of.Applied))
 	}
 	return nil
+}
+
+// archiveRefuses is why the archive does not go on from where the cluster is, "" where it does, or may do so again.
+func archiveRefuses(c *v1alpha1.GaleraCluster, f followedFacts) string {
+	if c.Spec.ReplicaOf == nil || f.of == nil || f.of.Channel == nil || len(f.open) > 0 ||
+		f.of.Channel.ErrorNumber != errLogMissing {
+		return ""
+	}
+	_, why, refused := strings.Cut(f.of.Channel.Error, task.Refused)
+	if !refused {
+		return ""
+	}
+	text := fmt.Sprintf("%s does not go on from %s: %s. ", c.FollowedName(), f.applied, clip(strings.TrimRight(why, "'. "),
+		300))
+	if c.Spec.Cutover != nil {
+		return text + giveUp(f.applied)
+	}
+	return text + "Begin anew with a later backup: no application has written to this cluster. " + anew(c) +
+		". If this cluster is to take over now, with what it has: " + giveUp(f.applied)
+}
+
+// giveUp names what ends a cutover where the cluster is.
+func giveUp(applied string) string {
+	return "To give up what is missing, set spec.cutover.gtid to " + applied + ", which is final"
 }
 
 // purged names what can be done without what the source has deleted. A cluster that is being cut over may accept writes
@@ -200,11 +260,19 @@ func purged(c *v1alpha1.GaleraCluster, host, applied string) string {
 	text := fmt.Sprintf("%s has deleted what follows %s of its binary log: the cluster cannot go on from there. ", host,
 		applied)
 	if c.Spec.Cutover != nil {
-		return text + "To give up what is missing, set spec.cutover.gtid to " + applied + ", which is final"
+		return text + giveUp(applied)
 	}
 	return text + fmt.Sprintf("Let it keep its binary log for longer than a copy takes (expire_logs_days), and have it "+
 		"copied again, to new volumes; no application has written to this cluster: kubectl annotate galeracluster %s -n %s "+
 		"--overwrite %s=%s@$(date +%%s)", c.Name, c.Namespace, v1alpha1.AnnotationReseed, v1alpha1.ReseedPurged)
+}
+
+// anew is how a cluster begins again that no application has written to.
+func anew(c *v1alpha1.GaleraCluster) string {
+	return fmt.Sprintf("With its manifest at hand: kubectl delete galeracluster %[2]s -n %[1]s; "+
+		"kubectl delete pvc --wait=false -n %[1]s -l %[3]s=%[2]s; "+
+		"kubectl wait --for=delete pvc --timeout=10m -n %[1]s -l %[3]s=%[2]s; kubectl apply -f MANIFEST", c.Namespace, c.Name,
+		v1alpha1.LabelCluster)
 }
 
 // errLogMissing is the number of the error with which a source refuses a position.

@@ -1,7 +1,7 @@
-// Package restoring fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, or that
-// it has made of the living cluster named there, or the first node's with a copy of the other server named there,
-// before there is a pod of a database. The cluster's own controller
-// makes its StatefulSet when that is done.
+// Package restoring fills the volumes of a new GaleraCluster with the backup that spec.bootstrapFrom names, or that it
+// has made of the living cluster named there, or with the newest one of the cluster that spec.replicaOf names, or the
+// first node's with a copy of the other server named there, before there is a pod of a database. The cluster's own
+// controller makes its StatefulSet when that is done.
 package restoring
 
 import (
@@ -75,7 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if done, result, err := r.reseed(ctx, c); done || err != nil {
 		return result, err
 	}
-	if c.Spec.BootstrapFrom == nil || c.Status.ClusterUUID != "" || c.Status.Restore != nil &&
+	if c.Bootstrap() == nil || c.Status.ClusterUUID != "" || c.Status.Restore != nil &&
 		c.Status.Restore.Phase == v1alpha1.RestoreCompleted {
 		return ctrl.Result{}, nil
 	}
@@ -133,7 +133,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (re
 // source finds the store, and where in it the backup is searched for.
 func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 	s restoration.Source, p restoration.Problem, err error) {
-	from := c.Spec.BootstrapFrom
+	from, field := c.Bootstrap(), c.BootstrapField()
 	var name string
 	switch {
 	case from.External != nil:
@@ -142,10 +142,10 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 	case from.Cluster != nil:
 		name = from.Cluster.StoreRef.Name // the copy reports what is found there
 	default:
-		s, p, err = Stored(ctx, r.Client, c, from.Backup, from.Store, "spec.bootstrapFrom")
+		s, p, err = Stored(ctx, r.Client, c, from.Backup, from.Store, field)
 	}
 	if name != "" {
-		s.Store, p, err = storeOf(ctx, r.Client, c.Namespace, name, "spec.bootstrapFrom")
+		s.Store, p, err = storeOf(ctx, r.Client, c.Namespace, name, field)
 	}
 	if p.Reason != "" || err != nil {
 		return s, p, err
@@ -155,7 +155,7 @@ func (r *Reconciler) source(ctx context.Context, c *v1alpha1.GaleraCluster) (
 		return s, restoration.Problem{Reason: v1alpha1.ReasonPointInTimeUnavailable, Message: wrong}, nil
 	}
 	s.Find.Target = t
-	p, err = Identity(ctx, r.Live, c.Namespace, from.IdentitySecretRef, "spec.bootstrapFrom.identitySecretRef")
+	p, err = Identity(ctx, r.Live, c.Namespace, from.IdentitySecretRef, field+".identitySecretRef")
 	return s, p, err
 }
 
@@ -277,11 +277,12 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 	if err != nil {
 		return err
 	}
-	t := task.Restore{Dir: s.Directory, ID: s.ID, History: s.History, Replay: replay, Keys: resources.NeededKeys(c)}
+	t := task.Restore{Dir: s.Directory, ID: s.ID, History: s.History, Replay: replay,
+		Follow: c.Spec.ReplicaOf != nil, Keys: resources.NeededKeys(c)}
 	if t.Keys != nil {
 		t.Algorithm = c.Status.AtRest.Algorithm
 	}
-	if limit := c.Spec.BootstrapFrom.RateLimit; limit != nil {
+	if limit := c.Bootstrap().RateLimit; limit != nil {
 		t.Rate = limit.Value()
 	}
 	j, err := job.Restore(c, f.Source.Store, ordinal, t, r.Options, r.Jobs)

@@ -21,7 +21,7 @@ const mysqlID = int64(999)
 func Find(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, t task.Find, o Options) (*batchv1.Job, error) {
 	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
 	return render(meta, c, s, task.Task{Find: &t}, checkSeconds, o,
-		func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
+		func(p *corev1.PodSpec) { addKeys(p, c.Bootstrap().IdentitySecretRef) })
 }
 
 // FindName is the name of an attempt's Job. Another spec may name another backup.
@@ -67,7 +67,7 @@ func Restore(c *v1alpha1.GaleraCluster, s *v1alpha1.GaleraBackupStore, ordinal i
 		resources.PodName(c, ordinal))
 	all := task.Task{Restore: &t}
 	j, err := render(meta, c, s, all, longSeconds, o,
-		func(p *corev1.PodSpec) { addKeys(p, c.Spec.BootstrapFrom.IdentitySecretRef) })
+		func(p *corev1.PodSpec) { addKeys(p, c.Bootstrap().IdentitySecretRef) })
 	if err != nil {
 		return nil, err
 	}

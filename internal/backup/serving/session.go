@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // Commands of the protocol.
@@ -118,7 +119,7 @@ func (s *session) dump(ctx context.Context) error {
 }
 
 // Refused begins the message of a channel whose cluster has to be seeded anew.
-const Refused = "the archive cannot be followed: "
+const Refused = task.Refused
 
 // failure is how a replica is answered: its channel ends only when it could never go on.
 func failure(err error) (number uint16, text string) {

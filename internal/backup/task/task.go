@@ -35,13 +35,7 @@ const (
 	ClientDir = "/etc/backup/client"
 	// ArchiverPort is where the archiver reports Archived.
 	ArchiverPort = 8445
-	// ServePort is where an archive is served to replicas.
-	ServePort = 3306
-	// ServedPort is where the program that does so reports Served, at PathServed.
-	ServedPort = 8445
-	// PathServed is the path there.
-	PathServed = "/served"
-	// PathArchived is that of the archiver.
+	// PathArchived is the path there.
 	PathArchived = "/archived"
 	// PipeDir is shared by the containers of a restore, Pipe the socket in it that the backup's plaintext comes from.
 	PipeDir = "/run/backup"
@@ -242,29 +236,6 @@ type Archive struct {
 	KeepAll bool     `json:"keepAll,omitempty"`
 	// SingleWriter reports whether the store creates nothing conditionally, and nothing else writes to it.
 	SingleWriter bool `json:"singleWriter,omitempty"`
-}
-
-// Serve is an archive that replicas follow.
-type Serve struct {
-	// Dir is the directory of the store of the cluster that is followed (manifest.Dir).
-	Dir string `json:"dir"`
-	// Chain is the number of the segment that the chain of the follower has begun with: no other chain is served.
-	Chain uint64 `json:"chain"`
-}
-
-// Served is what the program that serves an archive reports.
-type Served struct {
-	// GTID is the last transaction of the archive, Segment the number of its last segment; "" and 0 while they are not
-	// known.
-	GTID    string `json:"gtid,omitempty"`
-	Segment uint64 `json:"segment,omitempty"`
-	// Through is until when the archive has all that was committed: it ages when nothing is archived any more.
-	Through time.Time `json:"through,omitzero"`
-	// Chain is the number of the segment that the chain of the archive's end has begun with. A follower of another one is
-	// refused.
-	Chain uint64 `json:"chain,omitempty"`
-	// Problem is why the store could not be read last, "" when it could.
-	Problem string `json:"problem,omitempty"`
 }
 
 // Archived is what the archiver reports.

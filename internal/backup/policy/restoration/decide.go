@@ -119,8 +119,8 @@ func failed(s *v1alpha1.RestoreStatus, f Facts, r task.Result, who string) Decis
 	}
 	if r.Fatal {
 		s.Phase, s.ObservedGeneration = v1alpha1.RestoreFailed, f.Cluster.Generation
-		s.Message += "; the cluster is not started. Change spec.bootstrapFrom, or correct the cause and then " +
-			"anything in spec"
+		s.Message += "; the cluster is not started. Change " + f.Cluster.BootstrapField() + ", or correct the cause and " +
+			"then anything in spec"
 		return Decision{}
 	}
 	s.Attempts++

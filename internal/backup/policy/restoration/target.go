@@ -13,7 +13,7 @@ import (
 
 // Target is the point in time that the spec names, nil for the backup itself. wrong explains what is no point in time.
 func Target(c *v1alpha1.GaleraCluster) (t *binlog.Target, wrong string) {
-	return Point(c.Spec.BootstrapFrom.PointInTime, "spec.bootstrapFrom.pointInTime")
+	return Point(c.Bootstrap().PointInTime, "spec.bootstrapFrom.pointInTime")
 }
 
 // Point is the one that a field names.
@@ -52,7 +52,7 @@ func ReplayTo(t *binlog.Target, s *v1alpha1.ReplayStatus, c *v1alpha1.GaleraClus
 		return nil
 	}
 	return &task.Replay{Target: *t, From: uint64(s.From), To: uint64(s.To), Bytes: s.Bytes, Sum: s.Sum,
-		Domain: uint32(s.Domain), Settings: Settings(c)} //nolint:gosec // they were written from such
+		Domain: uint32(s.Domain), Chain: uint64(s.Chain), Settings: Settings(c)} //nolint:gosec // they were written from such
 }
 
 // Settings are those of a cluster's configuration.
@@ -70,13 +70,13 @@ func FoundReplay(r *task.Replay) *v1alpha1.ReplayStatus {
 		return nil
 	}
 	return &v1alpha1.ReplayStatus{Target: r.Target.String(), From: int64(r.From), To: int64(r.To), Bytes: r.Bytes,
-		Sum: r.Sum, Domain: int64(r.Domain)} //nolint:gosec // numbers of segments are small
+		Sum: r.Sum, Domain: int64(r.Domain), Chain: int64(r.Chain)} //nolint:gosec // numbers of segments are small
 }
 
-// Directory is where the backups of the cluster lie that spec.bootstrapFrom.store names: of all clusters of its name,
+// Directory is where the backups of the cluster lie that the spec names: of all clusters of its name,
 // if it names no UID.
 func Directory(c *v1alpha1.GaleraCluster) string {
-	return DirectoryOf(c.Spec.BootstrapFrom.Store, c.Namespace, c.Name)
+	return DirectoryOf(c.Bootstrap().Store, c.Namespace, c.Name)
 }
 
 // DirectoryOf is where the backups of a cluster lie, with the namespace and the name that it has by default.

@@ -1,0 +1,105 @@
+package v1alpha1
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ReplicaOf names a cluster that this one follows by the archive of its binary log, without any connection to it: a
+// second site. The cluster begins with the newest backup in the store, and goes on with what is archived
+// (spec.backup.pointInTime of the other one). All nodes refuse the writes of clients until spec.cutover, except those
+// of accounts with the privilege READ ONLY ADMIN, as root.
+type ReplicaOf struct {
+	// storeRef names a GaleraBackupStore in this cluster's namespace: the store that has the other cluster's backups and
+	// archive. Credentials that can only read will do.
+	// +required
+	StoreRef LocalName `json:"storeRef"`
+	// cluster is the one to follow.
+	// +required
+	Cluster ReplicatedCluster `json:"cluster"`
+	// identitySecretRef names a Secret in this cluster's namespace with the private key of one of the recipients of the
+	// backups and of the archive (an age identity, "AGE-SECRET-KEY-1…"). The Jobs of the restore and the Deployment
+	// NAME-source mount it, and no database pod does. It is needed for as long as the cluster follows.
+	// +required
+	IdentitySecretRef SecretKey `json:"identitySecretRef"`
+}
+
+// ReplicatedCluster is a cluster as a store knows it: it need not be in this Kubernetes, nor exist any more.
+type ReplicatedCluster struct {
+	// namespace of the cluster. Default: this cluster's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+	// name of the cluster. Default: this cluster's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+	// uid is the metadata.uid of the cluster, or its first eight characters, which are the last part of a directory in
+	// the store's status. It is needed if the store has backups of several clusters of that namespace and name. Default:
+	// the only one.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{8}(-[0-9a-f]{4}){0,3}(-[0-9a-f]{12})?$`
+	// +kubebuilder:validation:MaxLength=36
+	UID string `json:"uid,omitempty"`
+}
+
+// FollowedArchive is how far the archive is that a cluster follows, and what keeps it from being served.
+type FollowedArchive struct {
+	// gtid is the last transaction in the archive, through a point in time: the archive holds everything that was
+	// committed before it. What the other site has committed since is lost with that site.
+	// +optional
+	GTID string `json:"gtid,omitempty"`
+	// +optional
+	Through *metav1.Time `json:"through,omitempty"`
+	// message describes what keeps the archive from being served, and what to do. Absent for nothing.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// Bootstrap returns what a new cluster begins with, nil for nothing: spec.bootstrapFrom, or the newest backup of the
+// cluster that spec.replicaOf names, with its archive.
+func (c *GaleraCluster) Bootstrap() *BootstrapFrom {
+	r := c.Spec.ReplicaOf
+	if r == nil {
+		return c.Spec.BootstrapFrom
+	}
+	return &BootstrapFrom{IdentitySecretRef: r.IdentitySecretRef, PointInTime: &RestorePoint{Latest: true},
+		Store: &BootstrapStore{Name: r.StoreRef.Name, Namespace: r.Cluster.Namespace, Cluster: r.Cluster.Name,
+			ClusterUID: r.Cluster.UID}}
+}
+
+// BootstrapField is the field of the spec that Bootstrap is from.
+func (c *GaleraCluster) BootstrapField() string {
+	if c.Spec.ReplicaOf != nil {
+		return "spec.replicaOf"
+	}
+	return "spec.bootstrapFrom"
+}
+
+// archiveSource is the server that offers the archive to the cluster's own nodes.
+func (c *GaleraCluster) archiveSource() *BootstrapExternal {
+	secret := LocalName{Name: c.SourceName()}
+	return &BootstrapExternal{Host: c.SourceName() + "." + c.Namespace + ".svc", Port: SourcePort,
+		CredentialsSecretRef: secret, TLS: &ExternalTLS{CASecretRef: secret, Verify: VerifyIdentity}, Follow: true}
+}
+
+// SourcePort is the port of that server.
+const SourcePort = 3306
+
+// SourceName is the name of its Deployment, and of what belongs to that.
+func (c *GaleraCluster) SourceName() string { return c.Name + "-source" }
+
+// FollowedName is what is followed, in words for people: the host of a server, or the archive of a cluster. It is ""
+// for nothing.
+func (c *GaleraCluster) FollowedName() string {
+	if r := c.Spec.ReplicaOf; r != nil {
+		return "the archive of " + cmp.Or(r.Cluster.Namespace, c.Namespace) + "/" + cmp.Or(r.Cluster.Name, c.Name)
+	}
+	if c.Source() != nil {
+		return c.Followed().Host
+	}
+	return ""
+}

@@ -1,0 +1,225 @@
+// Package serving has the archive that spec.replicaOf names offered to the cluster's nodes, as a server that they
+// follow: it keeps the Deployment NAME-source with what belongs to it, and asks it how far the archive is.
+package serving
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/deployed"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
+	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/ownership"
+	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galeraclusters/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=galera-operator.io,resources=galerabackupstores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+
+// askInterval is how often the program is asked.
+const askInterval = 5 * time.Second
+
+// Reconciler reconciles what offers an archive to one GaleraCluster.
+type Reconciler struct {
+	client.Client
+	// Live reads past the cache.
+	Live    client.Reader
+	Objects *apply.Objects
+	Jobs    job.Options
+	// Calls ask the program, at its address, how far the archive is. The question is its certificate, in PEM.
+	Calls *calls.Calls[string, string, task.Served]
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Reconcile makes one pass.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer r.Calls.EndPass(req.NamespacedName)
+	c := &v1alpha1.GaleraCluster{}
+	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if c.Paused() {
+		return ctrl.Result{}, nil
+	}
+	if c.Spec.ReplicaOf == nil || !c.Follows() {
+		return retry.Pass(0, r.end(ctx, c))
+	}
+	seeded := c.Status.Restore
+	if c.Status.ClusterUUID == "" && (seeded == nil || seeded.Phase != v1alpha1.RestoreRestoring &&
+		seeded.Phase != v1alpha1.RestoreCompleted) {
+		return ctrl.Result{}, nil
+	}
+	served, problem, err := r.observe(ctx, c)
+	if err != nil {
+		return retry.Pass(askInterval, err)
+	}
+	return retry.Pass(askInterval, r.report(ctx, c, served, problem))
+}
+
+// report writes down how far the archive is, and what keeps it from being served. The status of the replication itself
+// is the cluster's controller's.
+func (r *Reconciler) report(ctx context.Context, c *v1alpha1.GaleraCluster, served *task.Served, problem string) error {
+	if c.Status.Replication == nil {
+		return nil
+	}
+	next := c.DeepCopy()
+	to := next.Status.Replication
+	to.Archive = archive(to.Archive, served, problem)
+	if equality.Semantic.DeepEqual(c.Status, next.Status) {
+		return nil
+	}
+	return r.Status().Update(ctx, next)
+}
+
+// archive is what is known now. What was known before stays while there is no answer.
+func archive(before *v1alpha1.FollowedArchive, served *task.Served, problem string) *v1alpha1.FollowedArchive {
+	out := &v1alpha1.FollowedArchive{}
+	if before != nil {
+		out.GTID, out.Through = before.GTID, before.Through
+	}
+	out.Message = problem
+	if served == nil {
+		return out
+	}
+	if served.GTID != "" && !served.Through.IsZero() {
+		out.GTID = served.GTID
+		out.Through = new(metav1.NewTime(served.Through.Truncate(time.Second)))
+	}
+	if out.Message == "" {
+		out.Message = served.Problem
+	}
+	return out
+}
+
+// observe has the program there, and asks it. problem is what keeps it from serving.
+func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (served *task.Served, problem string,
+	err error) {
+	secret, err := r.secret(ctx, c)
+	if err != nil {
+		return nil, "", err
+	}
+	problem, err = r.deploy(ctx, c, secret)
+	var taken apply.ErrNameTaken
+	if errors.As(err, &taken) {
+		return nil, taken.Error(), nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	key := client.ObjectKeyFromObject(c)
+	served, silent, err := deployed.Ask(ctx, r.Client, c.Namespace, resources.SourceName(c), job.SourceLabels(c),
+		func(address string) (task.Served, error) {
+			return r.Calls.Ask(ctx, calls.By{Cluster: key, Object: key}, address, string(secret.Data[corev1.TLSCertKey]))
+		})
+	if problem == "" {
+		problem = silent
+	}
+	return served, problem, err
+}
+
+// deploy applies the Deployment, and what belongs to it. The Deployment stays as it is while something is missing: no
+// pod gets what a store names before that was checked.
+func (r *Reconciler) deploy(ctx context.Context, c *v1alpha1.GaleraCluster, secret *corev1.Secret) (problem string,
+	err error) {
+	for _, o := range []client.Object{secret, job.SourceService(c)} {
+		if err := r.Objects.Apply(ctx, c.UID, o); err != nil {
+			return "", err
+		}
+	}
+	if policy := resources.SourcePolicy(c); policy != nil {
+		err = r.Objects.Apply(ctx, c.UID, policy)
+	} else {
+		err = r.remove(ctx, c, &networkingv1.NetworkPolicy{})
+	}
+	if err != nil {
+		return "", err
+	}
+	return r.serve(ctx, c)
+}
+
+func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster) (problem string, err error) {
+	from := c.Spec.ReplicaOf
+	seeded := c.Status.Restore
+	if seeded == nil || seeded.Replay == nil || seeded.Replay.Chain == 0 {
+		return "status.restore does not name the chain of the archive that the cluster began with any more, so that it " +
+			"cannot be served anew: create the cluster anew, or run kubectl galera cutover", nil
+	}
+	s := &v1alpha1.GaleraBackupStore{}
+	err = r.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.StoreRef.Name}, s)
+	if apierrors.IsNotFound(err) {
+		return "there is no GaleraBackupStore " + from.StoreRef.Name + " in this namespace: create it", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if reason, message := status.StoreProblem(s); reason != "" {
+		return message, nil
+	}
+	missing, err := restoring.Identity(ctx, r.Live, c.Namespace, from.IdentitySecretRef,
+		"spec.replicaOf.identitySecretRef")
+	if err != nil || missing.Reason != "" {
+		return missing.Message, err
+	}
+	d, err := job.Source(c, s, from.IdentitySecretRef, task.Serve{Dir: seeded.Directory,
+		Chain: uint64(seeded.Replay.Chain)}, r.Jobs) //nolint:gosec // it was written from such
+	if err != nil {
+		return "", err
+	}
+	return "", r.Objects.Apply(ctx, c.UID, d)
+}
+
+// end removes what a cluster does not need any more that has followed an archive.
+func (r *Reconciler) end(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	if c.Status.Replication == nil || c.Status.Replication.Store == "" {
+		return nil
+	}
+	var errs []error
+	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &networkingv1.NetworkPolicy{},
+		&corev1.Secret{}} {
+		errs = append(errs, r.remove(ctx, c, o))
+	}
+	return errors.Join(errs...)
+}
+
+// remove deletes the cluster's object of that kind, if there is one.
+func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.GaleraCluster, o client.Object) error {
+	key := client.ObjectKey{Namespace: c.Namespace, Name: resources.SourceName(c)}
+	if err := r.Get(ctx, key, o); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	return ownership.Remove(ctx, r.Client, r.Live, c.UID, o)
+}
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("galerasource").
+		For(&v1alpha1.GaleraCluster{}).
+		Owns(&appsv1.Deployment{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: retry.Workers, RateLimiter: retry.BackOff()}).
+		WatchesRawSource(r.Calls.Source()).
+		Complete(r)
+}

@@ -1,0 +1,39 @@
+package task
+
+import "time"
+
+const (
+	// ServePort is where an archive is served to replicas.
+	ServePort = 3306
+	// ServedPort is where the program that does so reports Served, at PathServed.
+	ServedPort = 8445
+	// PathServed is the path there.
+	PathServed = "/served"
+)
+
+// Refused begins the error of a channel whose cluster cannot be followed any more by that archive: it is to be seeded
+// anew.
+const Refused = "the archive cannot be followed: "
+
+// Served is what the program that serves an archive reports.
+type Served struct {
+	// GTID is the last transaction of the archive, Segment the number of its last segment; "" and 0 while they are not
+	// known.
+	GTID    string `json:"gtid,omitempty"`
+	Segment uint64 `json:"segment,omitempty"`
+	// Through is until when the archive has all that was committed: it ages when nothing is archived any more.
+	Through time.Time `json:"through,omitzero"`
+	// Chain is the number of the segment that the chain of the archive's end has begun with. A follower of another one is
+	// refused.
+	Chain uint64 `json:"chain,omitempty"`
+	// Problem is why the store could not be read last, "" when it could.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Serve is an archive that replicas follow.
+type Serve struct {
+	// Dir is the directory of the store of the cluster that is followed (manifest.Dir).
+	Dir string `json:"dir"`
+	// Chain is the number of the segment that the chain of the follower has begun with: no other chain is served.
+	Chain uint64 `json:"chain"`
+}

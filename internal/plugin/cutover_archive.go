@@ -1,0 +1,99 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// archiveCutover is the part of the command's help about archives.
+const archiveCutover = "A cluster that follows an archive (spec.replicaOf) has no server to ask: it ends with the " +
+	"archive's last transaction. Run the command with --writes-stopped once nothing writes to the other cluster any " +
+	"more: it waits until the archive has all that was committed before the command began, by the clock of this machine. " +
+	"If the other cluster is lost, run it with --accept-loss: what was committed there and is not in the archive is lost. " +
+	"Without either, the command only names the archive's last transaction, and how old the archive is."
+
+// beginArchive records the last transaction of the archive that a cluster follows.
+func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, timeout time.Duration,
+	stopped, loss bool) error {
+	began := time.Now()
+	if !stopped && !loss {
+		return errors.New(undecided(c, began))
+	}
+	after := time.Time{}
+	if stopped {
+		after = began
+	}
+	err := e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name,
+		func(c *v1alpha1.GaleraCluster) (string, bool, error) { return archiveLine(c, after) }),
+		late: "the archive's last transaction cannot be relied on", goesOn: "nothing was changed"})
+	if err != nil {
+		return err
+	}
+	if absent := e.noOperator(ctx, c.Name); absent != "" {
+		return fmt.Errorf("spec.cutover would not reach the nodes: %s; nothing was changed", absent)
+	}
+	if c, err = e.cluster(ctx, c.Name); err != nil {
+		return err
+	}
+	if line, done, _ := archiveLine(c, after); !done {
+		return fmt.Errorf("%s; nothing was changed", line)
+	}
+	e.say("the archive's last transaction is %s: %s", c.Status.Replication.Archive.GTID, held(c, time.Now()))
+	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": map[string]any{
+		"gtid": c.Status.Replication.Archive.GTID}}})
+}
+
+// held is what an archive has, in words.
+func held(c *v1alpha1.GaleraCluster, now time.Time) string {
+	through := c.Status.Replication.Archive.Through
+	return fmt.Sprintf("it holds what was committed before %s, %s ago. What was committed later is not in it",
+		through.UTC().Format(time.RFC3339), now.Sub(through.Time).Round(time.Second))
+}
+
+// undecided is why a cutover does not begin without a flag.
+func undecided(c *v1alpha1.GaleraCluster, now time.Time) string {
+	text := "how far " + c.FollowedName() + " goes is not known yet"
+	if r := c.Status.Replication; r != nil && r.Archive != nil && r.Archive.Through != nil {
+		text = fmt.Sprintf("the last transaction in %s is %s: %s", c.FollowedName(), r.Archive.GTID, held(c, now))
+	}
+	return text + ". Once nothing writes to that cluster any more, add --writes-stopped; if it is lost, add " +
+		"--accept-loss, which gives up what is not in the archive; nothing was changed"
+}
+
+// archiveLine reports whether the last transaction of an archive is known that has all that was committed before a time.
+func archiveLine(c *v1alpha1.GaleraCluster, after time.Time) (line string, done bool, err error) {
+	r := c.Status.Replication
+	following := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionFollowing)
+	switch {
+	case c.Paused():
+		return "the operator is paused: spec.cutover would not reach the nodes. Remove the annotation " +
+			v1alpha1.AnnotationPause, false, nil
+	case r == nil || following == nil || r.Archive == nil:
+		return "the cluster does not follow yet", false, nil
+	case r.Archive.Message != "":
+		return "the archive cannot be read: " + r.Archive.Message + ". " + withoutArchive(r), false, nil
+	case meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionStalled):
+		stalled := condition(c, v1alpha1.ConditionStalled)
+		return fmt.Sprintf("%s: %s", stalled.Reason, stalled.Message), false, nil
+	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFollowing):
+		return following.Message, false, nil
+	case r.Archive.GTID == "" || r.Archive.Through == nil:
+		return "how far the archive goes is not known yet", false, nil
+	case !r.Archive.Through.After(after):
+		return fmt.Sprintf("the archive has what was committed before %s; waiting until it has what was committed before %s",
+			r.Archive.Through.UTC().Format(time.RFC3339), after.UTC().Format(time.RFC3339)), false, nil
+	}
+	return "the archive ends with " + r.Archive.GTID, true, nil
+}
+
+// withoutArchive is how a cluster takes over with what it has.
+func withoutArchive(r *v1alpha1.ReplicationStatus) string {
+	return "To give up also what it may have, set spec.cutover.gtid to status.replication.applied (" + r.Applied +
+		"), which is final"
+}

@@ -1,0 +1,70 @@
+package plugin
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// TestArchiveLine: a cutover takes the end of an archive that can be read, while the channel works, and that has all
+// that was committed before the writes ended.
+func TestArchiveLine(t *testing.T) {
+	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	with := func(edit func(c *v1alpha1.GaleraCluster)) *v1alpha1.GaleraCluster {
+		c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "site", Name: "standby"}}
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{Cluster: v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"}}
+		c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFollowing, Status: metav1.ConditionTrue}}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Applied: "0-1-5",
+			Archive: &v1alpha1.FollowedArchive{GTID: "0-1-7", Through: new(metav1.NewTime(at))}}
+		edit(c)
+		return c
+	}
+	for name, tc := range map[string]struct {
+		edit  func(c *v1alpha1.GaleraCluster)
+		after time.Time
+		done  bool
+		says  string
+	}{
+		"its end is known":          {done: true, says: "ends with 0-1-7"},
+		"it has what was committed": {after: at.Add(-time.Second), done: true},
+		"it may lack something":     {after: at, says: "waiting until it has what was committed before 2026-11-27T12:00:00Z"},
+		"it cannot be read": {edit: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Replication.Archive.Message = "the store does not answer"
+		}, says: "the store does not answer. To give up also what it may have, set spec.cutover.gtid to " +
+			"status.replication.applied (0-1-5)"},
+		"its end is not known": {edit: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Replication.Archive.GTID = ""
+		}, says: "not known yet"},
+		"the channel has stopped": {edit: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Conditions[0].Status, c.Status.Conditions[0].Message = metav1.ConditionFalse, "error 1062"
+		}, says: "error 1062"},
+		"the cluster is stalled": {edit: func(c *v1alpha1.GaleraCluster) {
+			c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionStalled,
+				Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonArchiveRefused, Message: "a gap"})
+		}, says: "ArchiveRefused: a gap"},
+		"it was not asked yet": {edit: func(c *v1alpha1.GaleraCluster) { c.Status.Replication.Archive = nil },
+			says: "does not follow yet"},
+		"the operator is paused": {edit: func(c *v1alpha1.GaleraCluster) {
+			c.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"}
+		}, says: "paused"},
+	} {
+		if tc.edit == nil {
+			tc.edit = func(*v1alpha1.GaleraCluster) {}
+		}
+		line, done, err := archiveLine(with(tc.edit), tc.after)
+		if err != nil || done != tc.done || !strings.Contains(line, tc.says) {
+			t.Errorf("%s: %q, %v, %v", name, line, done, err)
+		}
+	}
+	text := undecided(with(func(*v1alpha1.GaleraCluster) {}), at.Add(90*time.Second))
+	for _, says := range []string{"the last transaction in the archive of prod/shop is 0-1-7", "2026-11-27T12:00:00Z, 1m30s ago",
+		"--writes-stopped", "--accept-loss"} {
+		if !strings.Contains(text, says) {
+			t.Errorf("%q lacks %q", text, says)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
+	"github.com/galera-operator/galera-operator/controllers/galeracluster/serving"
+	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
+	"github.com/galera-operator/galera-operator/internal/resources"
+	"github.com/galera-operator/galera-operator/internal/status"
+)
+
+// replica is a cluster's replicaOf.
+func replica() *v1alpha1.ReplicaOf {
+	return &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+		Cluster:           v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop", UID: "b65191a0"},
+		IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}}
+}
+
+// TestReplicaOfIsAdmitted: what does not go with an archive that is followed is refused with a reason. What is followed
+// cannot be changed, and stays in the spec until the cluster is independent of it.
+func TestReplicaOfIsAdmitted(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const of = "replicaOf: {storeRef: {name: s}, cluster: {name: shop}, identitySecretRef: {name: k}}"
+	for name, tc := range map[string]struct{ with, says string }{
+		"an archive":    {"storage: {size: 1Gi}, " + of, ""},
+		"nothing of it": {"storage: {size: 1Gi}, replicaOf: {storeRef: {name: s}, cluster: {}}", "identitySecretRef"},
+		"a backup, too": {"storage: {size: 1Gi}, " + of + ", bootstrapFrom: {backup: {name: b}, identitySecretRef: {name: k}}",
+			"remove bootstrapFrom"},
+		"an archive of its own": {"storage: {size: 1Gi}, " + of + ", backup: {storeRef: {name: s}, pointInTime: {enabled: " +
+			"true}}", "the archive knows one GTID domain"},
+	} {
+		err := kube.Create(ctx, fromYAML(t, "replica", "{"+tc.with+"}"), client.DryRunAll)
+		t.Log(name)
+		if tc.says == "" {
+			must(t, err)
+			continue
+		}
+		mustSay(t, err, tc.says)
+	}
+	const ns = "replica-admission"
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}))
+	c := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "shop"}, Spec: spec()}
+	c.Spec.ReplicaOf = replica()
+	must(t, kube.Create(ctx, c))
+	update := func(edit func(*v1alpha1.GaleraCluster)) error {
+		must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+		edit(c)
+		return kube.Update(ctx, c)
+	}
+	other := func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf.Cluster.Name = "crm" }
+	none := func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf = nil }
+	must(t, update(other))
+	mustSay(t, update(none), "run kubectl galera cutover")
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+	c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreRestoring}
+	must(t, kube.Status().Update(ctx, c))
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf.Cluster.Name = "shop" }), "create a new cluster")
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(c), c))
+	c.Status.ClusterUUID = "6f1a1d7e-9d5e-5a39-8ab2-11f2a6b0d1c2"
+	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleIndependent}
+	must(t, kube.Status().Update(ctx, c))
+	must(t, update(none))
+	mustSay(t, update(func(c *v1alpha1.GaleraCluster) { c.Spec.ReplicaOf = replica() }), "create a new cluster")
+}
+
+// TestReplicaOf: a cluster that follows an archive begins with the newest backup and all of the archive, names its
+// position on each volume, is offered the archive, and has nodes that refuse writes from their first start.
+func TestReplicaOf(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := &moved{T: t, ns: "replica"}
+	must(t, kube.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.ns}}))
+	startOperator(t, w.ns, newFakeAgents())
+	jobs := job.Options{Image: "operator"}
+	w.restores = restoring.Reconciler{Client: kube, Live: kube, Jobs: jobs,
+		Options: resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"},
+		Now:     func() time.Time { return time.Now().Add(w.later) }}
+	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "shop"}, Spec: spec()}
+	w.cluster.Spec.Replicas, w.cluster.Spec.ReplicaOf = 1, replica()
+	must(t, kube.Create(ctx, w.cluster))
+
+	w.stalled(v1alpha1.ReasonStoreNotFound, "spec.replicaOf")
+	store := backupKind(t, "GaleraBackupStore", "offsite", `{s3: {bucket: bbb}, encryption: {recipients: [KEY]}}`)
+	store.SetNamespace(w.ns)
+	must(t, kube.Create(ctx, store))
+	reachable := &v1alpha1.GaleraBackupStore{}
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(store), reachable))
+	status.SetCondition(&reachable.Status.Conditions, reachable.Generation, v1alpha1.ConditionReachable, true,
+		v1alpha1.ReasonReachable, "")
+	must(t, kube.Status().Update(ctx, reachable))
+	w.stalled(v1alpha1.ReasonWrongKey, "spec.replicaOf.identitySecretRef")
+	must(t, kube.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "identity"}}))
+
+	const dir = "prod/shop/b65191a0"
+	w.ends("shop-find-", task.Result{Backup: &task.Stored{ID: "b1", Dir: dir, Position: "u:5"},
+		Replay: &task.Replay{Target: binlog.Target{Latest: true}, From: 8, To: 9, Chain: 7}})
+	asked := func(prefix string) (text string) {
+		t.Helper()
+		w.eventually(prefix, func(*v1alpha1.GaleraCluster) bool {
+			var all batchv1.JobList
+			must(t, kube.List(ctx, &all, client.InNamespace(w.ns)))
+			for _, j := range all.Items {
+				for _, e := range j.Spec.Template.Spec.Containers[0].Env {
+					if strings.HasPrefix(j.Name, prefix) && e.Name == task.EnvTask {
+						text = e.Value
+					}
+				}
+			}
+			return text != ""
+		})
+		return text
+	}
+	if text := asked("shop-0-restore-"); !strings.Contains(text, `"follow":true`) || !strings.Contains(text,
+		`"chain":7`) || !strings.Contains(text, `"latest":true`) {
+		t.Error(text)
+	}
+	offers := serving.Reconciler{Client: kube, Live: kube, Objects: &apply.Objects{Client: kube, Live: kube}, Jobs: jobs,
+		Now: time.Now, Calls: &calls.Calls[string, string, task.Served]{}}
+	key := client.ObjectKey{Namespace: w.ns, Name: "shop-source"}
+	w.eventually("the archive is offered", func(*v1alpha1.GaleraCluster) bool {
+		_, err := offers.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.cluster)})
+		return err == nil && kube.Get(ctx, key, &appsv1.Deployment{}) == nil
+	})
+	secret := &corev1.Secret{}
+	for _, o := range []client.Object{&corev1.Service{}, &networkingv1.NetworkPolicy{}, secret} {
+		must(t, kube.Get(ctx, key, o))
+	}
+	if _, sets := w.have(); sets > 0 {
+		t.Error("there are pods while volumes are filled")
+	}
+	c := &v1alpha1.GaleraCluster{}
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(w.cluster), c))
+	w.ends("shop-0-restore-", task.Result{Restored: &task.Restored{ID: "b1", Position: c.Status.Restore.History + ":1",
+		Source: "u:9", GTID: "0-1-9"}})
+	set := &appsv1.StatefulSet{}
+	w.eventually("pods", func(c *v1alpha1.GaleraCluster) bool {
+		return kube.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "shop"}, set) == nil && c.Status.Replication != nil
+	})
+	mounts := 0
+	for _, v := range set.Spec.Template.Spec.Volumes {
+		if v.Secret != nil && v.Secret.SecretName == "shop-source" {
+			mounts++
+			for _, item := range v.Secret.Items {
+				if item.Key == corev1.TLSPrivateKeyKey {
+					t.Error("database pods mount the source's private key")
+				}
+			}
+		}
+	}
+	config := &corev1.ConfigMap{}
+	must(t, kube.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: "shop-config"}, config))
+	if text := config.Data[agentapi.ConfigKey]; mounts != 2 || !strings.Contains(text, `"shop-source.replica.svc"`) {
+		t.Errorf("%d mounts, %s", mounts, text)
+	}
+	must(t, kube.Get(ctx, client.ObjectKeyFromObject(w.cluster), c))
+	if r := c.Status.Replication; r.Role != v1alpha1.RoleFollower || r.Store != "offsite" || c.Status.Restore.Replay.Chain != 7 {
+		t.Errorf("%+v, %+v", r, c.Status.Restore.Replay)
+	}
+}

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/plugin"
+	"github.com/galera-operator/galera-operator/test/harness"
+)
+
+var _ = Describe("A second site", Ordered, Label(Slow, Faults), func() {
+	var first, second *harness.Cluster
+	var ns, written string
+
+	// caughtUp waits until the second site has what the first one has now, on every node the same, row by row.
+	caughtUp := func(ctx SpecContext) {
+		GinkgoHelper()
+		last := position(ctx, first, first.Name+"-0")
+		var err error
+		written, err = first.Data().Written(ctx, first.Name+"-0")
+		Expect(err).NotTo(HaveOccurred())
+		eventually(ctx, func(o Gomega) {
+			r := status(ctx, second).Replication
+			o.Expect(r.Applied).To(Equal(last), "%+v", r)
+			o.Expect(r.Archive).NotTo(BeNil())
+			o.Expect(r.Archive.GTID).To(Equal(last), "%+v", r.Archive)
+		})
+		for _, pod := range podNames(ctx, second) {
+			Expect(second.Data().Written(ctx, pod)).To(Equal(written), pod)
+		}
+		progress("%s: %s", last, written)
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		var objects *harness.ObjectStore
+		first, objects = archivedCluster(ctx, func(s *v1alpha1.GaleraClusterSpec) { s.Replicas = 1 })
+		ns = newNamespace(ctx, "site")
+		key := &corev1.Secret{}
+		Expect(kube.Get(ctx, kubeclient.ObjectKey{Namespace: first.Namespace, Name: "identity"}, key)).To(Succeed())
+		identity, err := age.ParseX25519Identity(strings.TrimSpace(string(key.Data["identity"])))
+		Expect(err).NotTo(HaveOccurred())
+		makeStore(ctx, objects, ns, identity)
+	}, NodeTimeout(9*time.Minute))
+
+	It("follows the archive row by row, and accepts no write", func(ctx SpecContext) {
+		start := time.Now()
+		w := startWriter(ctx, first, harness.WriterOptions{Interval: 50 * time.Millisecond})
+		c := sampleCluster(ns)
+		c.Name = "standby"
+		have, err := first.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{StoreRef: v1alpha1.LocalName{Name: "offsite"},
+			Cluster:           v1alpha1.ReplicatedCluster{Namespace: first.Namespace, Name: first.Name, UID: string(have.UID)},
+			IdentitySecretRef: v1alpha1.SecretKey{Name: "identity"}}
+		second = create(ctx, c)
+		Expect(second.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
+		Expect(second.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
+			2*time.Minute)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+		caughtUp(ctx)
+		cl := client(ctx, second)
+		Expect(cl.Exec(ctx, "standby-primary", "CREATE USER app IDENTIFIED BY 'app'", "GRANT ALL ON e2e.* TO app")).
+			To(Succeed())
+		for _, pod := range podNames(ctx, second) {
+			_, err := cl.As("app", nil).WithPassword("app").QueryPod(ctx, pod, "CREATE TABLE e2e.mine (id INT PRIMARY KEY)")
+			Expect(err).To(MatchError(ContainSubstring("read-only")), pod)
+		}
+	}, SpecTimeout(9*time.Minute))
+
+	It("goes on after its source and all of its servers were killed", func(ctx SpecContext) {
+		start := time.Now()
+		w := startWriter(ctx, first, harness.WriterOptions{Interval: 50 * time.Millisecond})
+		Expect(kube.DeleteAllOf(ctx, &corev1.Pod{}, kubeclient.InNamespace(ns), kubeclient.GracePeriodSeconds(0),
+			kubeclient.MatchingLabels{v1alpha1.LabelCluster: "standby", "app.kubernetes.io/component": "source"})).To(Succeed())
+		Expect(second.Servers().Kill(ctx, podNames(ctx, second)...)).To(Succeed())
+		Expect(w.WaitForMore(ctx, 50, recoverTime)).To(Succeed())
+		Expect(second.WaitReady(ctx, recoverTime)).To(Succeed())
+		stopAndCheck(ctx, w, start)
+		caughtUp(ctx)
+	}, SpecTimeout(9*time.Minute))
+
+	It("takes over when the first one is gone", func(ctx SpecContext) {
+		Expect(written).NotTo(BeEmpty())
+		Expect(kube.Delete(ctx, &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: first.Namespace,
+			Name: first.Name}})).To(Succeed())
+		var notes bytes.Buffer
+		undecided := plugin.New(&notes, &notes)
+		undecided.SetArgs([]string{"cutover", "standby", "-n", ns, "--context", kube.Context})
+		Expect(undecided.ExecuteContext(ctx)).To(MatchError(ContainSubstring("if it is lost, add --accept-loss")))
+		progress("%s", kubectlGalera(ctx, ns, "cutover", "standby", "--accept-loss"))
+		Expect(status(ctx, second).Replication.Role).To(Equal(v1alpha1.RoleIndependent))
+		for _, pod := range podNames(ctx, second) {
+			Expect(second.Data().Written(ctx, pod)).To(Equal(written), pod)
+		}
+		start := time.Now()
+		stopAndCheck(ctx, startWriter(ctx, second, harness.WriterOptions{}), start)
+		eventually(ctx, func(o Gomega) {
+			err := kube.Get(ctx, kubeclient.ObjectKey{Namespace: ns, Name: "standby-source"}, &appsv1.Deployment{})
+			o.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "the source: %v", err)
+		})
+	}, SpecTimeout(6*time.Minute))
+})
