@@ -145,8 +145,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	if err := (&follower{archive: w.archived, from: gtid(3)}).check(file, w.at); err == nil ||
-		!strings.Contains(err.Error(), "checksums") {
+	if err := (&follower{archive: w.archived, from: gtid(3)}).check(file, w.at); err != nil {
 		t.Error(err)
 	}
 	other := w.at

@@ -3,7 +3,6 @@ package serving
 import (
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
@@ -18,6 +17,8 @@ const (
 	flagUntilReached = 1 << 28
 
 	headerSize = 19
+	sumSize    = 4
+	atSize     = 9
 	atPosition = 13
 	// atCreated is where a format description names when its server was started.
 	atCreated = headerSize + 2 + 50
@@ -31,7 +32,8 @@ type sender struct {
 	server uint32
 	file   string
 	at     uint32
-	sums   bool
+	// sums reports whether the events of the segment carry checksums. They are sent without: their headers change.
+	sums bool
 	// described reports whether the replica knows the format of events.
 	described bool
 }
@@ -62,40 +64,41 @@ func (s *sender) reached(until binlog.GTID) error {
 
 // own sends an event that is in no segment.
 func (s *sender) own(kind byte, position uint32, flags uint16, body []byte) error {
-	e := make([]byte, headerSize, headerSize+len(body)+4)
+	e := make([]byte, headerSize, headerSize+len(body))
 	e[4] = kind
 	binary.LittleEndian.PutUint32(e[5:], s.server)
 	binary.LittleEndian.PutUint32(e[atPosition:], position)
 	binary.LittleEndian.PutUint16(e[17:], flags)
 	e = append(e, body...)
-	size := len(e)
-	if s.sums {
-		size += 4
-	}
-	binary.LittleEndian.PutUint32(e[9:], uint32(size)) //nolint:gosec // names are short
-	if s.sums {
-		e = binary.LittleEndian.AppendUint32(e, crc32.ChecksumIEEE(e))
-	}
+	binary.LittleEndian.PutUint32(e[atSize:], uint32(len(e))) //nolint:gosec // names are short
 	return s.write([]byte{headOK}, e)
 }
 
-// event sends one of a segment. Its position becomes that in the file; a format description no longer claims that a
-// server was started, which would have a replica roll back.
+// event sends one of a segment, without its checksum. Its position becomes that in the file. A format description no
+// longer claims that a server was started, which would have a replica roll back, nor that checksums follow; its own,
+// which it has in any case, is not verified then.
 func (s *sender) event(e binlog.Event) error {
 	fixed := atPosition + 4
 	if e.IsFormat() {
 		fixed = atCreated + 4
 	}
-	if len(e) < fixed {
+	size := len(e)
+	if s.sums && !e.IsFormat() {
+		size -= sumSize
+	}
+	if size < fixed+1+sumSize && e.IsFormat() || size < fixed {
 		return errors.New("an event of a segment is too short")
 	}
 	head := make([]byte, fixed)
 	copy(head, e)
-	s.at += uint32(len(e)) //nolint:gosec // it may wrap: replicas by GTID do not go on from it
+	s.at += uint32(size)                                       //nolint:gosec // it may wrap: replicas by GTID do not go on from it
+	binary.LittleEndian.PutUint32(head[atSize:], uint32(size)) //nolint:gosec // it was one of 32 bits
 	binary.LittleEndian.PutUint32(head[atPosition:], s.at)
-	if e.IsFormat() {
-		s.described = true
-		clear(head[atCreated:])
+	if !e.IsFormat() {
+		return s.write([]byte{headOK}, head, e[fixed:size])
 	}
-	return s.write([]byte{headOK}, head, e[fixed:])
+	s.described, s.sums = true, e.Sums()
+	clear(head[atCreated:])
+	algorithm := size - sumSize - 1
+	return s.write([]byte{headOK}, head, e[fixed:algorithm], []byte{0}, e[algorithm+1:])
 }

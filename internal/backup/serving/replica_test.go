@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 )
 
@@ -27,7 +25,7 @@ func TestReplica(t *testing.T) {
 			}
 			t.Parallel()
 			s := &scene{T: t, whole: t}
-			s.source = start(t, image, "--log-bin=binlog", "--binlog-format=ROW", "--server-id=1", "--binlog-checksum=NONE",
+			s.source = start(t, image, "--log-bin=binlog", "--binlog-format=ROW", "--server-id=1", "--binlog-checksum=CRC32",
 				"--innodb-flush-log-at-trx-commit=0")
 			s.replica = start(t, image, "--server-id=7", "--log-bin=own", "--log-slave-updates", "--gtid-domain-id=9",
 				"--slave-net-timeout=2", "--gtid-strict-mode=1", "--skip-slave-start")
