@@ -107,7 +107,7 @@ func notReseeded(asked string, f ReseedFacts) string {
 	switch {
 	case kind != v1alpha1.ReseedPurged && kind != v1alpha1.ReseedAlways, token == "", len(asked) > maxRequest:
 		return "write purged@TOKEN or always@TOKEN; each value takes effect once"
-	case c.Source() == nil:
+	case c.Source() == nil || !IsExternal(c): // a cluster that follows an archive is created anew
 		return "the cluster follows no server (spec.bootstrapFrom.external.follow)"
 	case c.Spec.Cutover != nil, role == v1alpha1.RoleIndependent:
 		return "the cluster is cut over, or being cut over: clients may have written to it"

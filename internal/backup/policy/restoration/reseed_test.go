@@ -55,6 +55,9 @@ func TestReseedIsAsked(t *testing.T) {
 		"it is being cut over": {asked: "always@1", says: "clients may have written", edit: func(f *ReseedFacts) {
 			f.Cluster.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
 		}},
+		"it follows an archive": {asked: "always@1", says: "follows no server", edit: func(f *ReseedFacts) {
+			f.Cluster.Spec.BootstrapFrom, f.Cluster.Spec.ReplicaOf = nil, &v1alpha1.ReplicaOf{}
+		}},
 		"it follows no server": {asked: "always@1", says: "follows no server", edit: func(f *ReseedFacts) {
 			f.Cluster.Spec.BootstrapFrom.External.Follow = false
 		}},
