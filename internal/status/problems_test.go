@@ -20,7 +20,7 @@ func TestConfigurationProblem(t *testing.T) {
 		"":                        {v1alpha1.ReasonSettingsRefused, "it is bad. Correct spec.mariadb.config; until then"},
 		agentapi.ConfigUnchecked:  {v1alpha1.ReasonMemberFailed, "it is bad. Give the node's host more processor time"},
 		agentapi.ConfigUnreadable: {v1alpha1.ReasonMemberFailed, "it is bad. Check that the ConfigMap shop-config exists"},
-		agentapi.ConfigInvalid:    {v1alpha1.ReasonMemberFailed, "it is bad. Check who else writes the ConfigMap shop-config"},
+		agentapi.ConfigInvalid:    {v1alpha1.ReasonMemberFailed, "it is bad. Check who else writes the ConfigMap shop-"},
 		agentapi.ConfigNotWritten: {v1alpha1.ReasonMemberFailed, "it is bad. Check the storage of the node's host"},
 	} {
 		seen := in.Seen["n-1"]
