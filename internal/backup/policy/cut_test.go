@@ -140,6 +140,30 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestReached: a cluster that goes on from a restored copy does not apply again what the copy held, though its GTID is
+// after the base's.
+func TestReached(t *testing.T) {
+	for _, seqno := range []int64{0, 1200, 1300, 1400} { // none, one and two of them are held
+		c := &Cut{Base: gtid(12), Last: gtid(12), Seqno: seqno, Target: binlog.Target{Latest: true}}
+		h := binlog.Head{Number: 2, Previous: gtid(12), Seqnos: true, Transactions: 2, Last: gtid(14),
+			Times: binlog.Between(at(1), at(9), time.Time{})}
+		if err := c.Segment(h, 2); err != nil {
+			t.Fatal(err)
+		}
+		for seq := uint64(13); seq <= 14; seq++ {
+			if _, err := c.See(binlog.Transaction{GTID: gtid(seq), Seqno: int64(100 * seq), Time: at(5)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.Reached() != gtid(14) {
+			t.Errorf("with the seqno %d: %s, and %s was applied", seqno, c.Reached(), c.Last)
+		}
+	}
+	if c := (&Cut{Base: gtid(12), Last: gtid(12)}); c.Reached() != gtid(12) {
+		t.Errorf("without a transaction: %s", c.Reached())
+	}
+}
+
 // TestHoldsMore: what was made with sql_log_bin=0 right before a backup is in its data, and may be in no later segment.
 // A restore up to the transaction that its manifest names would hold it.
 func TestHoldsMore(t *testing.T) {
