@@ -44,9 +44,9 @@ func tablespaceEncrypted(path string, system bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	format, err := atrest.ParseInnoDB(head, system)
+	format, err := atrest.ParseInnoDB(head, system) // for another file InnoDB finds better words
 	if err != nil || !format.HasScheme(head) {
-		return false, nil //nolint:nilerr // InnoDB finds better words for it
+		return false, nil
 	}
 	f, err := os.Open(path)
 	if err != nil {

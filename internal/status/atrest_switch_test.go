@@ -140,8 +140,8 @@ func TestNextAtRest(t *testing.T) {
 	}
 }
 
-// TestAlgorithmIsRecorded: what the data are encrypted with is what the spec asks for, or MariaDB's own preference; after
-// a lost status it is what was published.
+// TestAlgorithmIsRecorded: what the data are encrypted with is what the spec asks for, or the default; after a lost
+// status it is what was published.
 func TestAlgorithmIsRecorded(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked, published, want string

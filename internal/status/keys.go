@@ -30,7 +30,8 @@ func keysAdvice(in Input, m galera.Member) string {
 		return ". Bring back the right volume or the right keys; or, if its data are not needed, give it an empty volume: " +
 			"the node then joins by SST"
 	case c.Status.ClusterUUID != "":
-		advice := fmt.Sprintf(". Put the keys that the data were encrypted with into the Secret %q", resources.KeysSecretName(c))
+		advice := fmt.Sprintf(". Put the keys that the data were encrypted with into the Secret %q",
+			resources.KeysSecretName(c))
 		if c.AtRest() == nil && !c.NodesHaveKeys() {
 			advice += ", and then set spec.encryption.atRest: without it the nodes are given no keys"
 		}

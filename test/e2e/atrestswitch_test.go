@@ -103,7 +103,7 @@ func killBetweenSteps(ctx context.Context, c *harness.Cluster, state string) (in
 			o.Expect(keys).To(Equal(state == v1alpha1.AtRestOn), p.Name)
 			encrypts, err := db.QueryPod(ctx, p.Name, "SELECT @@innodb_encrypt_tables")
 			o.Expect(err).NotTo(HaveOccurred())
-			o.Expect(encrypts == "FORCE").To(Equal(state == v1alpha1.AtRestOn), p.Name)
+			o.Expect(encrypts).To(Equal(map[bool]string{true: "FORCE", false: "OFF"}[state == v1alpha1.AtRestOn]), p.Name)
 		}
 	}, 2*encryptTime, 100*time.Millisecond).Should(Succeed())
 	progress("the operator was killed %d times", len(in))
