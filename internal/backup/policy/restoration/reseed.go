@@ -167,8 +167,9 @@ func removing(r *v1alpha1.ReseedStatus, set *appsv1.StatefulSet,
 		r.Message = "the claims are about to end with the StatefulSet"
 		return ReseedMark
 	}
-	for _, p := range left {
-		if p.DeletionTimestamp == nil && !slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
+	for _, c := range r.Claims { // the same one is named in each pass
+		p := left[types.UID(c.UID)]
+		if p != nil && p.DeletionTimestamp == nil && !slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
 			return o.UID == set.UID
 		}) {
 			r.Message = "waiting until the claim " + p.Name + " belongs to the StatefulSet, so that it ends with it"
