@@ -183,6 +183,7 @@ test-stores: ## What backups use of object stores, with real servers: versitygw 
 	$(call phase,store tests)
 	@hack/tools.sh build versitygw fake-gcs-server
 	@hack/azurite.sh
+	@hack/images.sh database database-old
 	@PATH="$$(hack/tools.sh path):$$PATH" go test -tags=integration,$(GO_TAGS) -count=1 -parallel=3 ./internal/backup/store/ ./internal/backup/runner/
 
 .PHONY: test-agent
