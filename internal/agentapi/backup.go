@@ -21,10 +21,11 @@ const (
 	// PathBackup followed by the id of an admitted backup, answers GET on BackupPort with mariadb-backup's stream, and
 	// after it the trailer TrailerBackup with a BackupEnd.
 	PathBackup = "/v1/backup/"
-	// QueryBase and QueryLSN of PathBackup ask for what has changed since a backup that was read from this member, and
-	// name its id and its LSN. The member gives a full copy where it cannot.
+	// QueryBase of PathBackup asks for what has changed since a backup that was read from this member, and names its
+	// id. The member gives a full copy where it cannot.
 	QueryBase = "base"
-	QueryLSN  = "lsn"
+	// QueryLSN of PathBackup is the LSN of the backup that QueryBase names.
+	QueryLSN = "lsn"
 	// TrailerBackup is absent when the stream was cut off.
 	TrailerBackup = "Galera-Backup"
 )

@@ -126,8 +126,8 @@ type loggedNote struct {
 	Since galera.Position `json:"since"`
 }
 
-// LoggedSince returns since where a node, by its namespace and name, has written a binary log of its own, not known when
-// that is not noted, another node has noted it, or the note cannot be read.
+// LoggedSince returns since where a node, by its namespace and name, has written a binary log of its own, not known
+// when that is not noted, another node has noted it, or the note cannot be read.
 func (m Markers) LoggedSince(node string) galera.Position {
 	data, err := os.ReadFile(filepath.Join(m.Dir, loggedFile))
 	var note loggedNote

@@ -36,7 +36,7 @@ const older = `{"apiVersion": "galera-operator.io/v1alpha1", "kind": "GaleraClus
  "members": [{"name": "shop-0"}, {"name": "shop-1", "phase": "Running", "nodeState": "Synced"}, {}], "tls": {}, "arbitrator": {}}}`
 
 const backupsOfReleases = `{"apiVersion": "galera-operator.io/v1alpha1", "kind": "GaleraBackupList", "metadata": {}, "items": [
-{"apiVersion": "galera-operator.io/v1alpha1", "kind": "GaleraBackup", "metadata": {"namespace": "demo", "name": "late"}, "spec": {"clusterRef": {"name": "shop"}, "verify": "Deep", "incremental": true}, "status": {"phase": "Uploading", "lanes": 4}},
+{"apiVersion": "galera-operator.io/v1alpha1", "kind": "GaleraBackup", "metadata": {"namespace": "demo", "name": "late"}, "spec": {"clusterRef": {"name": "shop"}, "verify": "Deep", "throttle": true}, "status": {"phase": "Uploading", "lanes": 4}},
 {"apiVersion": "galera-operator.io/v1alpha1", "kind": "GaleraBackup", "metadata": {"namespace": "demo", "name": "early"}, "status": {"phase": "Completed"}}]}`
 
 // apiServer serves one cluster, and the backups of its namespace. Stores are a kind it does not have.
@@ -94,7 +94,7 @@ func TestOtherReleases(t *testing.T) {
 		"older, tls":     {older, "tls shop", []string{"shop-0", "?"}, ""},
 		"older, recover": {older, "recover shop", []string{"shop-1", "Running"}, ""},
 		"backups":        {older, "backups", []string{"late", "Uploading", "early", "Completed"}, "days"},
-		"backups, json": {older, "backups -o json", []string{`"lanes":4`, `"incremental":true`, `"kind":"GaleraBackupList"`},
+		"backups, json": {older, "backups -o json", []string{`"lanes":4`, `"throttle":true`, `"kind":"GaleraBackupList"`},
 			""},
 		"backups of one": {older, "backups shop -o json", []string{`"lanes":4`}, "early"},
 	} {
