@@ -190,6 +190,7 @@ func copyAgain(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) {
 	to.Reseed.Phase, to.Reseed.Claims = v1alpha1.ReseedCopying, nil
 	to.Reseed.Message = "the source is copied: status.restore has how far"
 	to.ClusterUUID, to.Line, to.Primary, to.Operation, to.Abandoned, to.Replication = "", "", "", nil, nil, nil
+	to.Members, to.NoPrimarySince = nil, nil // their positions are of the data that were removed
 	to.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreFinding, ObservedGeneration: f.Cluster.Generation,
 		Attempts: attempts, StartedAt: new(metav1.NewTime(f.Now)), Message: firstMessage(f.Cluster)}
 }

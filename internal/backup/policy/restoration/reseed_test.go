@@ -20,6 +20,8 @@ func follower(asked string) ReseedFacts {
 	c.Annotations = map[string]string{v1alpha1.AnnotationReseed: asked}
 	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Follow: true}}
 	c.Status.ClusterUUID, c.Status.Epoch, c.Status.Replicas = "old", 7, 2
+	c.Status.Members = []v1alpha1.MemberStatus{{Name: "shop-1", Position: "76840b3d-79d7-58dd-ba66-e609cbedbc88:5"}}
+	c.Status.NoPrimarySince = &metav1.Time{}
 	c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower}
 	c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreCompleted, Attempts: 2}
 	c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: v1alpha1.ReasonSourcePurged}}
@@ -187,7 +189,7 @@ func TestReseedCopies(t *testing.T) {
 	Reseed(to, f)
 	f.Cluster.Status = *to
 	if r := to.Restore; r.Phase != v1alpha1.RestoreFinding || r.Attempts != 3 || to.Epoch != 7 || to.ClusterUUID != "" ||
-		to.Replication != nil || !Reseeds(f.Cluster) {
+		to.Replication != nil || to.Members != nil || to.NoPrimarySince != nil || !Reseeds(f.Cluster) {
 		t.Errorf("%+v, %+v", to.Restore, to.Reseed)
 	}
 	if second := history(f.Cluster, externalID(f.Cluster), nil); second == first {
