@@ -130,3 +130,18 @@ func TestOtherIncrement(t *testing.T) {
 		t.Errorf("%+v %v", end, err)
 	}
 }
+
+// TestUnmarkedIncrement: a restore needs to know where an increment ends, also of one that cannot be noted.
+func TestUnmarkedIncrement(t *testing.T) {
+	s := start(t, `for a; do case $a in --datadir=*) rm -r ${a#*=};; esac; done; `+copies)
+	s.streamer.places.Data = t.TempDir()
+	s.admit(t, "b1")
+	base := mark{ID: "b0", LSN: 100, Boot: boot(), Version: "11.8.6-MariaDB"}
+	if err := addMark(s.streamer.places.Data, base); err != nil {
+		t.Fatal(err)
+	}
+	_, end, _, err := s.take(t.Context(), "b1?base=b0&lsn=100", s.pair)
+	if err != nil || end.Error != "" || end.FromLSN != 100 || end.LSN != 200 {
+		t.Errorf("%+v %v", end, err)
+	}
+}

@@ -91,7 +91,9 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 	if now.LSN = end.LSN; err == nil && now.LSN > 0 {
 		if noted := addMark(r.places.Data, now); noted != nil {
 			r.loop.Logger.Warn("no increment of this backup will be possible", "id", id, "error", noted)
-			end.LSN = 0
+			if end.FromLSN == 0 { // a restore compares where an increment ends
+				end.LSN = 0
+			}
 		}
 	}
 	end.Full = full

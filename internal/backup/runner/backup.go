@@ -107,6 +107,8 @@ func ended(m manifest.Manifest, end agentapi.BackupEnd, now time.Time) (manifest
 		m.Base = nil
 	case m.Base == nil || m.Base.LSN != end.FromLSN:
 		return m, fmt.Errorf("the node has sent what has changed since %d, which nothing asked for", end.FromLSN)
+	case end.LSN == 0: // no restore could show that it was added
+		return m, fmt.Errorf("the node has sent what has changed since %d, and not up to where", end.FromLSN)
 	default:
 		m.Format = manifest.IncrementFormat
 	}

@@ -147,6 +147,7 @@ func TestEnded(t *testing.T) {
 		"a full one instead":           {base, agentapi.BackupEnd{LSN: 7, Full: "x"}, manifest.Format, false},
 		"an increment":                 {base, agentapi.BackupEnd{LSN: 7, FromLSN: 100}, manifest.IncrementFormat, false},
 		"an increment of another":      {base, agentapi.BackupEnd{LSN: 7, FromLSN: 99}, 0, true},
+		"an increment without an end":  {base, agentapi.BackupEnd{FromLSN: 100}, 0, true},
 		"one that nothing asked for":   {nil, agentapi.BackupEnd{LSN: 7, FromLSN: 100}, 0, true},
 		"an agent that knows no bases": {base, agentapi.BackupEnd{}, manifest.Format, false},
 	} {
