@@ -25,7 +25,7 @@ type Wanted struct {
 // Base returns the backup that an increment adds to, nil for none, and why there is none: the latest that was read from
 // a node which may be read again, as an increment is of one data directory.
 func Base(w Wanted, all []v1alpha1.GaleraBackup) (base *v1alpha1.GaleraBackup, why string) {
-	broken := Broken(all)
+	broken, suspect := Broken(all), suspect(all)
 	var found []*v1alpha1.GaleraBackup
 	for i := range all {
 		if o := &all[i]; eligible(w, o) && !broken[o.Status.ID] {
@@ -38,6 +38,9 @@ func Base(w Wanted, all []v1alpha1.GaleraBackup) (base *v1alpha1.GaleraBackup, w
 	why = "the store has no backup of the cluster to add to"
 	for i, o := range found {
 		unfit := unfit(w, o)
+		if suspect[o.Status.ID] {
+			unfit = fmt.Sprintf("%s is part of a chain that a test has found damaged", o.Name)
+		}
 		if unfit == "" {
 			return o, ""
 		}
@@ -103,6 +106,22 @@ func Broken(all []v1alpha1.GaleraBackup) map[string]bool {
 		for i := range all {
 			if b := &all[i]; b.Status.ID != "" && !out[b.Status.ID] && out[baseOf(b)] {
 				out[b.Status.ID], again = true, true
+			}
+		}
+	}
+	return out
+}
+
+// suspect returns the IDs of the backups of all chains of which a part was found damaged: the damage that a test has
+// found in an increment may be that of a backup which it adds to, and which was good when it was tested itself.
+func suspect(all []v1alpha1.GaleraBackup) map[string]bool {
+	out := Broken(all)
+	for again := true; again; {
+		again = false
+		for i := range all {
+			id, base := all[i].Status.ID, baseOf(&all[i])
+			if id != "" && base != "" && out[id] != out[base] {
+				out[id], out[base], again = true, true, true
 			}
 		}
 	}

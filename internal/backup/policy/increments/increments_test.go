@@ -75,6 +75,12 @@ func TestBase(t *testing.T) {
 		"a damaged one": {[]v1alpha1.GaleraBackup{made("full", "", 0, 0, damaged)}, "", "no backup"},
 		"one that adds to a damaged": {[]v1alpha1.GaleraBackup{made("full", "", 0, 0, damaged), made("i1", "full", 1, 1)}, "",
 			"no backup"},
+		"one that a damaged one adds to": {[]v1alpha1.GaleraBackup{full, made("i1", "full", 1, 1, damaged)}, "",
+			"full is part of a chain that a test has found damaged"},
+		"next to a damaged one": {[]v1alpha1.GaleraBackup{full, made("i1", "full", 1, 1, damaged),
+			made("other", "full", 2, 1)}, "", "other is part of a chain"},
+		"of another chain": {[]v1alpha1.GaleraBackup{made("f2", "", 2, 0), full, made("i1", "full", 1, 1, damaged)}, "f2",
+			""},
 		"itself, in an attempt before": {[]v1alpha1.GaleraBackup{made("new", "", 3, 0)}, "", "no backup"},
 	} {
 		b := made("new", "", 3, 0)
