@@ -55,6 +55,7 @@ func brokenChains(all []*place) {
 		for q, n := p, 0; q != nil && q.base != "" && p.broken == nil; n++ {
 			base := at[path.Join(q.dir, q.base)]
 			if base == nil || base.broken != nil && base.base == "" || n > manifest.MaxDepth {
+				p.orphan = true
 				p.broken = fmt.Errorf("it needs the backup %s, which the store does not have, or which cannot be read", q.base)
 			}
 			q = base

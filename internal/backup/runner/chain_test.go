@@ -2,15 +2,18 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gocloud.dev/blob/memblob"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -95,6 +98,9 @@ func TestBrokenChains(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range all {
+			if p.orphan != (p.broken != nil) {
+				t.Errorf("%+v", p)
+			}
 			if p.broken != nil {
 				out = append(out, p.id)
 			}
@@ -110,6 +116,41 @@ func TestBrokenChains(t *testing.T) {
 	}
 	if got := broken(); strings.Join(got, " ") != "b2 b3" {
 		t.Errorf("without b1: %v", got)
+	}
+}
+
+// TestOrphans: an old increment without its base keeps no restore from the latest backup, or from a point in time. One
+// that is the latest does: an older one is restored only when it is named.
+func TestOrphans(t *testing.T) {
+	at := func(id string, hour int, changes ...func(*place)) place {
+		p := place{dir: chainDir, id: id, completed: now.Add(time.Duration(hour) * time.Hour)}
+		for _, change := range changes {
+			change(&p)
+		}
+		return p
+	}
+	orphan := func(p *place) { p.base, p.orphan, p.broken = "gone", true, errors.New("its base is gone") }
+	unread := func(p *place) { p.broken, p.completed = errors.New("it cannot be read"), time.Time{} }
+	for name, c := range map[string]struct {
+		found []place
+		find  task.Find
+		want  string // "" if it is refused
+	}{
+		"an old one": {[]place{at("full", 2), at("old", 1, orphan)}, task.Find{}, "full"},
+		"the latest": {[]place{at("old", 3, orphan), at("full", 2)}, task.Find{}, ""},
+		"the latest, with a point in time": {[]place{at("old", 3, orphan), at("full", 2)},
+			task.Find{Target: &binlog.Target{Latest: true}}, "full"},
+		"one that cannot be read": {[]place{at("full", 2), at("u", 0, unread)}, task.Find{}, ""},
+		"one that cannot be read, with a point in time": {[]place{at("full", 2), at("u", 0, unread)},
+			task.Find{Target: &binlog.Target{Latest: true}}, ""},
+		"that is named": {[]place{at("full", 2), at("old", 1, orphan)}, task.Find{ID: "old"}, "old"}, // its chain is read
+	} {
+		got, err := pick(c.found, c.find)
+		reason, _ := explain(err)
+		if c.want == "" && reason != task.ReasonBackupDamaged ||
+			c.want != "" && (err != nil || len(got) != 1 || got[0].id != c.want) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
 	}
 }
 

@@ -28,8 +28,10 @@ type place struct {
 	completed time.Time
 	// base is the ID of the backup that it is an increment of, "" for a full one.
 	base string
-	// broken is why its manifest cannot be read, nil when it can.
+	// broken is why its manifest cannot be read, or its chain is not whole, nil for neither.
 	broken error
+	// orphan reports whether its manifest can be read, and its chain is not whole.
+	orphan bool
 }
 
 // levels are the directories above a backup's objects: namespace, cluster, UID, ID (manifest.Dir).
@@ -131,6 +133,9 @@ func pick(found []place, t task.Find) ([]place, error) {
 			fmt.Errorf("below %q there are backups of %d clusters: set clusterUID to one of %s",
 				t.Dir, len(dirs), strings.Join(uids(dirs, found), ", ")))
 	}
+	if t.ID == "" {
+		found = withoutOrphans(found, t.Target != nil)
+	}
 	for _, p := range found {
 		if p.broken != nil && t.ID == "" {
 			return nil, fatal(task.ReasonBackupDamaged,
@@ -139,6 +144,17 @@ func pick(found []place, t task.Find) ([]place, error) {
 		}
 	}
 	return found, nil
+}
+
+// withoutOrphans leaves out increments without their bases that are not the latest backup: before a point in time, an
+// earlier backup leads there as well.
+func withoutOrphans(found []place, all bool) (out []place) {
+	for _, p := range found {
+		if all = all || p.broken == nil; !p.orphan || !all {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // uids names the clusters of some directories, and when the latest backup of each was complete.
