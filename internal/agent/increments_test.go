@@ -59,6 +59,7 @@ func TestIncrements(t *testing.T) {
 	n.stop(true)
 	n.start()
 	s.all(2 * time.Minute)
+	n.until("joined", time.Minute, func(r agentapi.Report) bool { return r.Join != nil && r.Join.EndedAt != nil })
 	n.mustSQL("DELETE FROM app.kept WHERE id % 7 = 0; ALTER TABLE app.kept ADD COLUMN w INT DEFAULT 5; " +
 		"INSERT INTO app.a VALUES (2)")
 	second := j.backUp(n, "second", &first)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/datadir"
 )
 
 // copies is mariadb-backup as far as it reports LSNs: a full copy ends at 100, an increment 100 later than it begins.
@@ -103,6 +104,14 @@ func TestStreamOfAnIncrement(t *testing.T) {
 	}
 	if end := take("b5", "b1", 0); end.FromLSN != 0 || !strings.Contains(end.Full, "no LSN") {
 		t.Errorf("of none: %+v", end)
+	}
+	s.do(func() { s.run.Note = &datadir.Joining{SST: true} })
+	if end := take("joining", "b3", 300); end.FromLSN != 0 || !strings.Contains(end.Full, "has just joined") {
+		t.Errorf("of an SST that is not recorded yet: %+v", end)
+	}
+	s.do(func() { s.run.Note = nil })
+	if end := take("joined", "b3", 300); end.FromLSN != 300 {
+		t.Errorf("of data that were not copied: %+v", end)
 	}
 	if err := ForgetMarks(s.streamer.places.Data); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 	w.Header().Set("Trailer", agentapi.TrailerBackup)
 	w.Header().Set("Content-Type", "application/octet-stream")
 	now := mark{ID: id, Boot: boot(), Version: g.version, Keys: g.keys.Fingerprints, Algorithm: g.keys.Algorithm}
-	since, full := r.since(q, now)
+	since, full := r.since(q, g, now)
 	end, err := r.stream(ctx, g.version, since, func(chunk []byte) error {
 		_ = controller.SetWriteDeadline(time.Now().Add(admissionTTL))
 		n, err := w.Write(chunk)
@@ -108,7 +108,7 @@ func (r *Streamer) serve(w http.ResponseWriter, q *http.Request) {
 
 // since returns the LSN that a caller asks for the changes since, 0 for a full copy, and why it gets a full one all the
 // same.
-func (r *Streamer) since(q *http.Request, now mark) (lsn uint64, full string) {
+func (r *Streamer) since(q *http.Request, g *stream, now mark) (lsn uint64, full string) {
 	base := q.URL.Query().Get(agentapi.QueryBase)
 	if base == "" {
 		return 0, ""
@@ -116,6 +116,9 @@ func (r *Streamer) since(q *http.Request, now mark) (lsn uint64, full string) {
 	lsn, err := strconv.ParseUint(q.URL.Query().Get(agentapi.QueryLSN), 10, 63)
 	if err != nil || lsn == 0 {
 		return 0, "the backup " + base + " names no LSN"
+	}
+	if g.joining {
+		return 0, "the node has just joined, and it is not recorded yet whether its data are those of the backup " + base
 	}
 	if why := increment(readMarks(r.places.Data), base, lsn, now); why != "" {
 		return 0, why

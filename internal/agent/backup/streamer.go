@@ -53,6 +53,9 @@ type stream struct {
 	version string
 	bytes   atomic.Int64
 	running bool
+	// joining reports whether the node's join is not recorded to be complete: an SST may have replaced the files, in
+	// place, with the marks of copies that were given of those before.
+	joining bool
 	ended   time.Time
 	problem string
 	cancel  context.CancelCauseFunc
@@ -109,7 +112,7 @@ func (r *Streamer) begin(ctx context.Context, id string) (*stream, context.Conte
 		}
 		g := &stream{id: id, since: time.Now(), line: r.line(), keys: keys, server: r.run.PID(),
 			version: r.image.ServerVersion,
-			running: true}
+			running: true, joining: r.run.Note != nil}
 		var giving context.Context
 		giving, g.cancel = context.WithCancelCause(ctx)
 		r.current = g
