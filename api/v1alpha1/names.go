@@ -34,9 +34,10 @@ const (
 	// now@TIME where it is, GTID@TIME once that is applied. It goes on at the time (RFC 3339), and without the annotation.
 	// kubectl galera cutover sets it.
 	AnnotationHoldChannel = "galera-operator.io/hold-channel"
-	// AnnotationReseed requests that the source of a cluster that follows is copied again, to new volumes: purged@TOKEN if
-	// the source has deleted what the cluster needs next, always@TOKEN in any case. TOKEN is any word; each value takes
-	// effect once. The data of all nodes are removed; status.reseed reports what becomes of it.
+	// AnnotationReseed requests that the source of a cluster that follows is copied again, to new volumes: purged@TIME
+	// if the source has deleted what the cluster needs next, always@TIME in any case. TIME is the present time in seconds
+	// since 1970: each value takes effect once, within an hour of it. The data of all nodes are removed; status.reseed
+	// reports what becomes of it.
 	AnnotationReseed = "galera-operator.io/reseed"
 	// AnnotationTooLarge marks, in the operator's cache only, a Secret or ConfigMap with more data than any cluster has:
 	// the data were not kept.

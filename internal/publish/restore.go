@@ -16,8 +16,8 @@ func restoring(f observe.Facts) *validate.Problem {
 		return &validate.Problem{Reason: v1alpha1.ReasonReseeding, Message: "the volumes are being removed, so that the " +
 			"source is copied again: " + c.Status.Reseed.Message}
 	}
-	if c.Bootstrap() == nil || c.Status.ClusterUUID != "" || f.StatefulSet != nil {
-		return nil
+	if c.Bootstrap() == nil || c.Status.ClusterUUID != "" || f.StatefulSet != nil && !c.Reseeding() {
+		return nil // while the source is copied again, the one that was removed may still be in the cache
 	}
 	s := c.Status.Restore
 	switch {

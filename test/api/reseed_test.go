@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -44,9 +45,9 @@ func TestReseed(t *testing.T) {
 		must(t, kube.Create(ctx, resources.Claim(w.cluster, ordinal)))
 	}
 
-	w.annotate("purged@1")
+	w.annotate(v1alpha1.ReseedPurged)
 	w.phase(v1alpha1.ReseedRefused)
-	w.annotate("always@2")
+	w.annotate(v1alpha1.ReseedAlways)
 	w.phase(v1alpha1.ReseedEmptying)
 	set := &appsv1.StatefulSet{}
 	w.eventually("claims that end with the StatefulSet", func(c *v1alpha1.GaleraCluster) bool {
@@ -107,8 +108,10 @@ func (w *moved) copied() string {
 	return r.History
 }
 
-func (w *moved) annotate(value string) {
+// annotate asks now, by the clock of the operator.
+func (w *moved) annotate(kind string) {
 	w.Helper()
+	value := fmt.Sprintf("%s@%d", kind, w.restores.Now().Unix())
 	must(w.T, kube.Patch(context.Background(), w.get(), client.RawPatch(types.MergePatchType,
 		[]byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationReseed+`":"`+value+`"}}}`))))
 }

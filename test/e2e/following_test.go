@@ -99,7 +99,7 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 		Expect(err).NotTo(HaveOccurred())
 		history := have.Status.ClusterUUID
 		patched := have.DeepCopy()
-		patched.Annotations = map[string]string{v1alpha1.AnnotationReseed: "always@1"}
+		patched.Annotations = map[string]string{v1alpha1.AnnotationReseed: fmt.Sprintf("always@%d", asked.Unix())}
 		Expect(kube.Patch(ctx, patched, kubeclient.MergeFrom(have))).To(Succeed())
 		Expect(kube.Until(ctx, "another copy", 8*time.Minute, func(ctx context.Context) (bool, string, error) {
 			have, err := c.Get(ctx)

@@ -3,6 +3,7 @@ package restoration
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,10 +41,26 @@ const (
 // Reseeds reports whether a cluster is copied again, or that is asked for.
 func Reseeds(c *v1alpha1.GaleraCluster) bool {
 	r, asked := c.Status.Reseed, strings.TrimSpace(c.Annotations[v1alpha1.AnnotationReseed])
-	if r == nil {
+	return r != nil && (r.Phase == v1alpha1.ReseedEmptying || r.Phase == v1alpha1.ReseedCopying) || isNew(asked, r)
+}
+
+// isNew reports whether a value is asked for since the last one was met or refused. What puts a value back that is not
+// later than the one that was met, as an older manifest does, asks for nothing.
+func isNew(asked string, last *v1alpha1.ReseedStatus) bool {
+	if asked == "" || last == nil {
 		return asked != ""
 	}
-	return r.Phase == v1alpha1.ReseedEmptying || r.Phase == v1alpha1.ReseedCopying || asked != "" && asked != r.Request
+	at, ok := requestedAt(asked)
+	before, known := requestedAt(last.Request)
+	return shortRequest(asked) != last.Request &&
+		(last.Phase == v1alpha1.ReseedRefused || !ok || !known || at.After(before))
+}
+
+// requestedAt is the time that a value of the annotation names; ok is false for one that names none.
+func requestedAt(asked string) (at time.Time, ok bool) {
+	_, token, _ := strings.Cut(asked, "@")
+	seconds, err := strconv.ParseInt(token, 10, 64)
+	return time.Unix(seconds, 0), err == nil
 }
 
 // Reseed brings status.reseed a step further. It is pure. What is removed is recorded first, by its UID; what is done
@@ -59,7 +76,7 @@ func Reseed(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
 				new(metav1.NewTime(f.Now))
 		}
 		return ReseedWait
-	case asked == "", r != nil && r.Request == asked:
+	case !isNew(asked, r):
 		return ReseedWait
 	}
 	to.Reseed = &v1alpha1.ReseedStatus{Request: shortRequest(asked), Phase: v1alpha1.ReseedRefused,
@@ -77,8 +94,15 @@ func Reseed(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
 	return ReseedWait
 }
 
-// maxRequest bounds a value of the annotation, in bytes.
-const maxRequest = 100
+const (
+	// maxRequest bounds a value of the annotation, in bytes.
+	maxRequest = 100
+	// maxRequestAge is how old a request may be. status.reseed, which has the one that was met, is lost with the status,
+	// and by a rollback of the operator; the annotation stays in manifests, and in copies of them.
+	maxRequestAge = time.Hour
+	// maxSkew is how far the clocks of who asks and of the operator may be apart.
+	maxSkew = 10 * time.Minute
+)
 
 func shortRequest(asked string) string {
 	return strings.ToValidUTF8(asked[:min(len(asked), maxRequest)], "?")
@@ -94,19 +118,23 @@ func isMembers(c *v1alpha1.GaleraCluster, claim string) bool {
 	return false
 }
 
-// notReseeded is why a request is refused, "" if it is met. Only a cluster is emptied that no client has written to: one
-// that follows, without a cutover. The record is written only while the cluster is as it was read, and from then on no
-// cutover reaches a node.
+// notReseeded is why a request is refused, "" if it is met. Only a cluster is emptied that no client has written to:
+// one that follows, without a cutover. The record is written only while the cluster is as it was read, and from then on
+// no cutover reaches a node.
 func notReseeded(asked string, f ReseedFacts) string {
 	c := f.Cluster
-	kind, token, _ := strings.Cut(asked, "@")
+	kind, _, _ := strings.Cut(asked, "@")
+	at, timed := requestedAt(asked)
 	role := ""
 	if r := c.Status.Replication; r != nil {
 		role = r.Role
 	}
 	switch {
-	case kind != v1alpha1.ReseedPurged && kind != v1alpha1.ReseedAlways, token == "", len(asked) > maxRequest:
-		return "write purged@TOKEN or always@TOKEN; each value takes effect once"
+	case kind != v1alpha1.ReseedPurged && kind != v1alpha1.ReseedAlways, !timed:
+		return "write purged@TIME or always@TIME; TIME is the present one in seconds, as date +%s prints it"
+	case f.Now.Sub(at) > maxRequestAge, at.Sub(f.Now) > maxSkew:
+		return fmt.Sprintf("the request is of %s, and takes effect within %s only: if the cluster is to be emptied, ask "+
+			"again, with the present time", at.UTC().Format(time.RFC3339), maxRequestAge)
 	case c.Source() == nil || !IsExternal(c): // a cluster that follows an archive is created anew
 		return "the cluster follows no server (spec.bootstrapFrom.external.follow)"
 	case c.Spec.Cutover != nil, role == v1alpha1.RoleIndependent:
@@ -117,7 +145,7 @@ func notReseeded(asked string, f ReseedFacts) string {
 		return "the cluster is hibernated: set spec.hibernate to false first"
 	case kind == v1alpha1.ReseedPurged && !slices.ContainsFunc(c.Status.RequiredActions,
 		func(a v1alpha1.RequiredAction) bool { return a.Reason == v1alpha1.ReasonSourcePurged }):
-		return "the source has not deleted what the cluster needs next (SourcePurged): write always@TOKEN to copy it again " +
+		return "the source has not deleted what the cluster needs next (SourcePurged): write always@TIME to copy it again " +
 			"anyway"
 	case f.Set == nil:
 		return "the cluster has no StatefulSet"
@@ -167,14 +195,15 @@ func removing(r *v1alpha1.ReseedStatus, set *appsv1.StatefulSet,
 		r.Message = "the claims are about to end with the StatefulSet"
 		return ReseedMark
 	}
-	for _, c := range r.Claims { // the same one is named in each pass
-		p := left[types.UID(c.UID)]
-		if p != nil && p.DeletionTimestamp == nil && !slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
-			return o.UID == set.UID
-		}) {
-			r.Message = "waiting until the claim " + p.Name + " belongs to the StatefulSet, so that it ends with it"
-			return ReseedWait
+	for _, claim := range r.Claims { // the same one is named in each pass
+		p := left[types.UID(claim.UID)]
+		if p == nil || p.DeletionTimestamp != nil || slices.ContainsFunc(p.OwnerReferences,
+			func(o metav1.OwnerReference) bool { return o.UID == set.UID }) {
+			continue
 		}
+		r.Message = "waiting until the claim " + p.Name + " belongs to the StatefulSet, so that it ends with it. If it has " +
+			"no pod, delete it with kubectl delete pvc"
+		return ReseedWait
 	}
 	r.Message = "removing the nodes and their volumes"
 	return ReseedRemove

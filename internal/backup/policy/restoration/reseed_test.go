@@ -43,36 +43,43 @@ func TestReseedIsAsked(t *testing.T) {
 		edit  func(*ReseedFacts)
 		says  string // of a refusal
 	}{
-		"the source has purged": {asked: "purged@1"},
-		"it has not": {asked: "purged@1", says: "write always@TOKEN", edit: func(f *ReseedFacts) {
+		"the source has purged": {asked: "purged@1700000000"},
+		"it has not": {asked: "purged@1700000000", says: "write always@TIME", edit: func(f *ReseedFacts) {
 			f.Cluster.Status.RequiredActions[0].Reason = v1alpha1.ReasonChannelFatal
 		}},
-		"in any case": {asked: "always@1", edit: func(f *ReseedFacts) { f.Cluster.Status.RequiredActions = nil }},
-		"no token":    {asked: "always@", says: "write purged@TOKEN"},
-		"no reason":   {asked: "now@1", says: "write purged@TOKEN"},
-		"too long":    {asked: "always@" + strings.Repeat("x", 100), says: "write purged@TOKEN"},
-		"it is independent": {asked: "always@1", says: "clients may have written", edit: func(f *ReseedFacts) {
+		"in any case": {asked: "always@1700000000", edit: func(f *ReseedFacts) { f.Cluster.Status.RequiredActions = nil }},
+		"no token":    {asked: "always@", says: "write purged@TIME"},
+		"no reason":   {asked: "now@1", says: "write purged@TIME"},
+		"no time":     {asked: "always@x", says: "write purged@TIME"},
+		"too long":    {asked: "always@" + strings.Repeat("x", 100), says: "write purged@TIME"},
+		"a while ago": {asked: "always@1699996400"},
+		"long ago":    {asked: "always@1699996399", says: "ask again"},
+		"early":       {asked: "always@1700000600"},
+		"too early":   {asked: "always@1700000601", says: "ask again"},
+		"it is independent": {asked: "always@1700000000", says: "clients may have written", edit: func(f *ReseedFacts) {
 			f.Cluster.Status.Replication.Role = v1alpha1.RoleIndependent
 		}},
-		"it is being cut over": {asked: "always@1", says: "clients may have written", edit: func(f *ReseedFacts) {
+		"it is being cut over": {asked: "always@1700000000", says: "clients may have written", edit: func(f *ReseedFacts) {
 			f.Cluster.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
 		}},
-		"it follows an archive": {asked: "always@1", says: "follows no server", edit: func(f *ReseedFacts) {
+		"it follows an archive": {asked: "always@1700000000", says: "follows no server", edit: func(f *ReseedFacts) {
 			f.Cluster.Spec.BootstrapFrom, f.Cluster.Spec.ReplicaOf = nil, &v1alpha1.ReplicaOf{}
 		}},
-		"it follows no server": {asked: "always@1", says: "follows no server", edit: func(f *ReseedFacts) {
+		"it follows no server": {asked: "always@1700000000", says: "follows no server", edit: func(f *ReseedFacts) {
 			f.Cluster.Spec.BootstrapFrom.External.Follow = false
 		}},
-		"its role is not known": {asked: "always@1", says: "not followed", edit: func(f *ReseedFacts) {
+		"its role is not known": {asked: "always@1700000000", says: "not followed", edit: func(f *ReseedFacts) {
 			f.Cluster.Status.Replication = nil
 		}},
-		"it is being copied": {asked: "always@1", says: "not followed", edit: func(f *ReseedFacts) {
+		"it is being copied": {asked: "always@1700000000", says: "not followed", edit: func(f *ReseedFacts) {
 			f.Cluster.Status.ClusterUUID = ""
 		}},
-		"it is hibernated": {asked: "always@1", says: "hibernated", edit: func(f *ReseedFacts) {
+		"it is hibernated": {asked: "always@1700000000", says: "hibernated", edit: func(f *ReseedFacts) {
 			f.Cluster.Spec.Hibernate = true
 		}},
-		"there is no StatefulSet": {asked: "always@1", says: "no StatefulSet", edit: func(f *ReseedFacts) { f.Set = nil }},
+		"there is no StatefulSet": {asked: "always@1700000000", says: "no StatefulSet", edit: func(f *ReseedFacts) {
+			f.Set = nil
+		}},
 	} {
 		f := follower(tc.asked)
 		if tc.edit != nil {
@@ -97,17 +104,32 @@ func TestReseedIsAsked(t *testing.T) {
 		}
 		if want == v1alpha1.ReseedRefused {
 			f.Cluster.Status = *to
-			if again := to.DeepCopy(); Reseed(again, f) != ReseedWait || again.Reseed.Message != r.Message ||
-				len(tc.asked) <= maxRequest && Reseeds(f.Cluster) {
+			f.Now = f.Now.Add(time.Second)
+			if again := to.DeepCopy(); Reseed(again, f) != ReseedWait || again.Reseed.StartedAt != r.StartedAt ||
+				Reseeds(f.Cluster) {
 				t.Errorf("%s: it is asked again: %+v", name, again.Reseed)
 			}
 		}
 	}
-	f := follower("always@1")
-	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "always@1", Phase: v1alpha1.ReseedCompleted}
-	if to := f.Cluster.Status.DeepCopy(); Reseeds(f.Cluster) || Reseed(to, f) != ReseedWait ||
-		to.Reseed.Phase != v1alpha1.ReseedCompleted {
-		t.Errorf("a value takes effect twice: %+v", to.Reseed)
+	f := follower("always@1700000000")
+	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "always@1700000000", Phase: v1alpha1.ReseedCompleted}
+	for _, asked := range []string{"always@1700000000", "always@1699999999", "purged@1700000000"} {
+		f.Cluster.Annotations[v1alpha1.AnnotationReseed] = asked
+		if to := f.Cluster.Status.DeepCopy(); Reseeds(f.Cluster) || Reseed(to, f) != ReseedWait ||
+			to.Reseed.Phase != v1alpha1.ReseedCompleted {
+			t.Errorf("a value takes effect twice, or an earlier one: %s, %+v", asked, to.Reseed)
+		}
+	}
+	f.Cluster.Annotations[v1alpha1.AnnotationReseed] = "always@1700000001"
+	if to := f.Cluster.Status.DeepCopy(); !Reseeds(f.Cluster) || Reseed(to, f) != ReseedWait ||
+		to.Reseed.Phase != v1alpha1.ReseedEmptying {
+		t.Errorf("a later value takes no effect: %+v", to.Reseed)
+	}
+	f.Cluster.Annotations[v1alpha1.AnnotationReseed] = "always@1700000000"
+	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "purged@1700000000000", Phase: v1alpha1.ReseedRefused}
+	if to := f.Cluster.Status.DeepCopy(); !Reseeds(f.Cluster) || Reseed(to, f) != ReseedWait ||
+		to.Reseed.Phase != v1alpha1.ReseedEmptying {
+		t.Errorf("a refused value cannot be corrected: %+v", to.Reseed)
 	}
 }
 
@@ -160,7 +182,7 @@ func TestReseedEmpties(t *testing.T) {
 			f.Set, f.Pods, f.Claims = nil, nil, f.Claims[2:]
 		}, begun: true},
 	} {
-		f := follower("purged@1")
+		f := follower("purged@1700000000")
 		to := f.Cluster.Status.DeepCopy()
 		Reseed(to, f)
 		to.Reseed.Acknowledged = true
@@ -180,9 +202,9 @@ func TestReseedEmpties(t *testing.T) {
 // TestReseedCopies: a cluster that was emptied begins as a new one: with other Jobs and another history, and with
 // epochs that go on.
 func TestReseedCopies(t *testing.T) {
-	f := follower("always@1")
+	f := follower("always@1700000000")
 	first := history(f.Cluster, externalID(f.Cluster), nil)
-	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "always@1", Phase: v1alpha1.ReseedEmptying,
+	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "always@1700000000", Phase: v1alpha1.ReseedEmptying,
 		StartedAt: metav1.NewTime(f.Now), Acknowledged: true}
 	f.Set, f.Pods, f.Claims = nil, nil, nil
 	to := f.Cluster.Status.DeepCopy()
