@@ -129,6 +129,7 @@ func TestChannelProblem(t *testing.T) {
 		cutover  bool
 		open     bool
 		emptying bool
+		others   []v1alpha1.ExternalHost
 		want     string
 		says     string
 	}{
@@ -145,6 +146,11 @@ func TestChannelProblem(t *testing.T) {
 			says: "kubectl annotate galeracluster shop -n demo --overwrite galera-operator.io/reseed=purged@$(date +%s)"},
 		"the source has purged during a cutover": {channel: purged, cutover: true, want: v1alpha1.ReasonSourcePurged,
 			says: "set spec.cutover.gtid to 0-1-7"},
+		"one of several sources has purged": {channel: purged, others: []v1alpha1.ExternalHost{{Host: "other"}},
+			want: v1alpha1.ReasonSourcePurged, says: "wait until each has been tried. Let it keep"},
+		"one of several sources has purged during a cutover": {channel: purged, cutover: true,
+			others: []v1alpha1.ExternalHost{{Host: "other"}}, want: v1alpha1.ReasonSourcePurged,
+			says: "wait until each has been tried. To give up"},
 		"the source has purged, and a node accepts writes": {channel: purged, cutover: true, open: true},
 		"another error of the source": {channel: agentapi.ChannelState{ErrorNumber: 1236,
 			Error: "max_allowed_packet"}},
@@ -155,7 +161,7 @@ func TestChannelProblem(t *testing.T) {
 		c := in.Facts.Cluster
 		c.Namespace, c.Name = "demo", "shop"
 		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db", Port: 3306,
-			Follow: true}}
+			Follow: true, Alternatives: tc.others}}
 		c.Status.Replication = &v1alpha1.ReplicationStatus{Role: tc.role}
 		for i, m := range in.Snapshot.Members {
 			seen := in.Seen[m.Name]
