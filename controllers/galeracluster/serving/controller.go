@@ -5,6 +5,7 @@ package serving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -137,7 +138,21 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (se
 	if problem == "" {
 		problem = silent
 	}
+	if anew := begunAnew(c, served); anew != "" { // its transactions may have the numbers of others here
+		return nil, anew, err
+	}
 	return served, problem, err
+}
+
+// begunAnew is why the end of the archive is not that of what the cluster follows, "" where it is.
+func begunAnew(c *v1alpha1.GaleraCluster, served *task.Served) string {
+	of := c.Status.Restore
+	if served == nil || served.Chain == 0 || of == nil || of.Replay == nil || of.Replay.Chain == 0 ||
+		served.Chain == uint64(of.Replay.Chain) { //nolint:gosec // it was written from such
+		return ""
+	}
+	return fmt.Sprintf("the archive has begun anew with the segment %d, and this cluster follows what began with the "+
+		"segment %d: create the cluster anew", served.Chain, of.Replay.Chain)
 }
 
 // deploy applies the Deployment, and what belongs to it. The Deployment stays as it is while something is missing: no

@@ -119,7 +119,7 @@ func (w *world) there(o client.Object) bool {
 func TestServed(t *testing.T) {
 	w := newWorld(t)
 	through := w.now.Add(-7 * time.Second)
-	w.served = &task.Served{GTID: "0-1-9", Through: through}
+	w.served = &task.Served{GTID: "0-1-9", Through: through, Chain: 7}
 	if a := w.pass(); a == nil || a.GTID != "0-1-9" || !a.Through.Time.Equal(through) || a.Message != "" {
 		t.Errorf("%+v", a)
 	}
@@ -138,6 +138,10 @@ func TestServed(t *testing.T) {
 	w.served = &task.Served{Problem: "the store does not answer"}
 	if a := w.pass(); a.GTID != "0-1-9" || a.Message != "the store does not answer" {
 		t.Errorf("its store does not answer: %+v", a)
+	}
+	w.served = &task.Served{GTID: "0-1-5", Through: through.Add(time.Minute), Chain: 9}
+	if a := w.pass(); a.GTID != "0-1-9" || !a.Through.Time.Equal(through) || !strings.Contains(a.Message, "begun anew") {
+		t.Errorf("another chain: %+v", a)
 	}
 	w.c.Status.Replication.Role = v1alpha1.RoleIndependent
 	if err := w.Status().Update(t.Context(), w.c); err != nil {
