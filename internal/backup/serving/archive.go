@@ -24,11 +24,11 @@ import (
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 )
 
-// archived is one in a store, and the keys that open it.
+// archived is one in a store, and the keys that open it: they are read anew each time, because their Secret may change.
 type archived struct {
 	bucket *store.Bucket
 	dir    string // of the segments
-	keys   []age.Identity
+	keys   func() ([]age.Identity, error)
 	chain  uint64 // the one that is followed, 0 for any
 }
 
@@ -188,6 +188,9 @@ func (a *archived) fetch(ctx context.Context, h binlog.Head) (_ *os.File, err er
 	return f, nil
 }
 
+// locked is why a segment could not be opened: nothing is wrong with it, and another key may.
+type locked struct{ error }
+
 // taken is what is done with an event of a segment.
 type taken func(kind int, e binlog.Event, t binlog.Transaction) error
 
@@ -196,10 +199,15 @@ func (a *archived) read(f *os.File, take taken) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	plain, err := age.Decrypt(f, a.keys...)
+	keys, err := a.keys()
+	if err != nil {
+		return locked{err}
+	}
+	plain, err := age.Decrypt(f, keys...)
 	var noMatch *age.NoIdentityMatchError
 	if errors.As(err, &noMatch) {
-		return errors.New("none of the private keys opens the archive's segments")
+		return locked{errors.New("none of the private keys of identitySecretRef opens the archive's segments: add the one of " +
+			"a present recipient to that Secret")}
 	}
 	if err != nil {
 		return err

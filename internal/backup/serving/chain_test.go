@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"filippo.io/age"
+
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/binlog/binlogtest"
 )
@@ -151,6 +153,39 @@ func TestCheck(t *testing.T) {
 	other := w.at
 	other.SHA256 = "another"
 	if _, err := w.fetch(t.Context(), other); err == nil || !strings.Contains(err.Error(), "not what its head names") {
+		t.Error(err)
+	}
+}
+
+// TestKeys: a segment that no private key opens is not damaged. It is waited for, and a key that comes later is used.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	w := newWritten(t, gtid(3))
+	w.add(gtid(4), 1, transactions(4)...)
+	right, keys := w.keys, func() ([]age.Identity, error) { return nil, errors.New("the Secret is empty") }
+	w.keys = func() ([]age.Identity, error) { return keys() }
+	other, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := w.fetch(t.Context(), w.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	f := &follower{archive: w.archived, from: gtid(3)}
+	for _, says := range []string{"the Secret is empty", "none of the private keys"} {
+		err := f.check(file, w.at)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Fatal(err)
+		}
+		if n, text := failure(err); n != passing || strings.Contains(text, Refused) {
+			t.Error(n, text)
+		}
+		keys = func() ([]age.Identity, error) { return []age.Identity{other}, nil }
+	}
+	keys = right
+	if err := f.check(file, w.at); err != nil {
 		t.Error(err)
 	}
 }

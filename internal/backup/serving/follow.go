@@ -238,8 +238,9 @@ func (f *follower) check(file *os.File, h binlog.Head) error {
 	if err == nil {
 		err = cut.End()
 	}
+	var closed locked
 	switch {
-	case binlog.IsOwn(err):
+	case binlog.IsOwn(err), errors.As(err, &closed):
 		return err
 	case err != nil:
 		return refuse("the segment %s is damaged: %v", binlog.Name(h.Number), err)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"filippo.io/age"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/galera-operator/galera-operator/internal/backup/archive"
@@ -36,8 +37,8 @@ func Main(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = bucket.Close() }()
-	keys, err := archive.Identities(task.KeysDir)
-	if err != nil {
+	keys := func() ([]age.Identity, error) { return archive.Identities(task.KeysDir) }
+	if _, err := keys(); err != nil {
 		return err
 	}
 	a := &archived{bucket: bucket, dir: binlog.Dir(t.Serve.Dir), keys: keys, chain: t.Serve.Chain}

@@ -45,8 +45,8 @@ func newWritten(t *testing.T, after binlog.GTID) *written {
 	}
 	bucket := memblob.OpenBucket(nil)
 	t.Cleanup(func() { _ = bucket.Close() })
-	w := &written{T: t, key: key, archived: &archived{bucket: bucket, dir: "demo/shop/1/binlog", keys: []age.Identity{key},
-		chain: 1}}
+	w := &written{T: t, key: key, archived: &archived{bucket: bucket, dir: "demo/shop/1/binlog", chain: 1,
+		keys: func() ([]age.Identity, error) { return []age.Identity{key}, nil }}}
 	w.begin(after)
 	return w
 }
