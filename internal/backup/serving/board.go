@@ -15,6 +15,8 @@ import (
 const (
 	// lookTime is how often it is read how far the archive is.
 	lookTime = 15 * time.Second
+	// hangTime is for how long a store is waited for before it is called one that does not answer: a volume may hang.
+	hangTime = time.Minute
 	// askTimeout bounds a question of the operator.
 	askTimeout = 5 * time.Second
 )
@@ -23,6 +25,8 @@ const (
 type board struct {
 	mu  sync.Mutex
 	now task.Served
+	// since is when the store was asked that has not answered yet, the zero time while it is not asked.
+	since time.Time
 }
 
 // watch reads how far the archive is until ctx ends, whether or not a replica follows.
@@ -39,6 +43,9 @@ func (b *board) watch(ctx context.Context, a *archived) {
 
 // poll reads it once. What cannot be read keeps what was known before, with the reason.
 func (b *board) poll(ctx context.Context, a *archived) {
+	b.mu.Lock()
+	b.since = time.Now()
+	b.mu.Unlock()
 	h, err := a.last(ctx)
 	var through time.Time
 	if err == nil {
@@ -46,6 +53,7 @@ func (b *board) poll(ctx context.Context, a *archived) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.since = time.Time{}
 	if err != nil {
 		b.now.Problem = err.Error()
 		return
@@ -68,6 +76,9 @@ func (b *board) serve(ctx context.Context, trust *tls.Config) error {
 func (b *board) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	b.mu.Lock()
 	now := b.now
+	if !b.since.IsZero() && time.Since(b.since) > hangTime {
+		now.Problem = "the store has not answered since " + b.since.UTC().Format(time.RFC3339)
+	}
 	b.mu.Unlock()
 	_ = json.NewEncoder(w).Encode(now)
 }

@@ -62,6 +62,13 @@ func TestBoard(t *testing.T) {
 	if have := b.answer(t); have.Problem == "" || have.GTID != "0-1-5" || !have.Through.Equal(later) {
 		t.Errorf("%+v", have)
 	}
+	b.poll(t.Context(), w.archived)
+	for since, hangs := range map[time.Time]bool{{}: false, time.Now(): false, time.Now().Add(-2 * hangTime): true} {
+		b.since = since
+		if have := b.answer(t); strings.Contains(have.Problem, "has not answered since") != hangs || have.GTID != "0-1-5" {
+			t.Errorf("%s: %+v", since, have)
+		}
+	}
 	empty := *w.archived
 	empty.dir = "elsewhere"
 	other := &board{}
