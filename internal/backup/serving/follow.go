@@ -71,12 +71,17 @@ func (f *follower) give(ctx context.Context, h binlog.Head) error {
 // find waits until the archive reaches the position.
 func (f *follower) find(ctx context.Context) (binlog.Head, error) {
 	for {
-		numbers, err := f.archive.segments(ctx)
-		if err != nil {
-			return binlog.Head{}, err
-		}
-		at, ok, err := locate(numbers, f.archive.chain, f.from, func(n uint64) (binlog.Head, error) {
-			return f.archive.head(ctx, n)
+		var numbers []uint64
+		var at binlog.Head
+		ok := false
+		err := f.meanwhile(ctx, func(ctx context.Context) (err error) {
+			if numbers, err = f.archive.segments(ctx); err != nil {
+				return err
+			}
+			at, ok, err = locate(numbers, f.archive.chain, f.from, func(n uint64) (binlog.Head, error) {
+				return f.archive.head(ctx, n)
+			})
+			return err
 		})
 		if ok || err != nil {
 			return at, err
@@ -123,21 +128,47 @@ func (f *follower) idle(ctx context.Context, at binlog.Head, misses int) error {
 // wait lets a moment pass, and shows the replica that the connection is alive.
 func (f *follower) wait(ctx context.Context) error {
 	if time.Since(f.sent) >= f.beat {
-		if f.file == "" { // a replica refuses a heartbeat without a file
-			if err := f.rotate(0); err != nil {
-				return err
-			}
-		}
-		if err := f.heartbeat(); err != nil {
+		if err := f.show(); err != nil {
 			return err
 		}
-		f.sent = time.Now()
 	}
 	select {
 	case <-time.After(min(f.poll, f.beat)):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// show shows the replica that the connection is alive.
+func (f *follower) show() error {
+	if f.file == "" { // a replica refuses a heartbeat without a file
+		if err := f.rotate(0); err != nil {
+			return err
+		}
+	}
+	f.sent = time.Now()
+	return f.heartbeat()
+}
+
+// meanwhile does what may take longer than a replica waits: reading a segment with a transaction of gigabytes, or the
+// list of a long archive. A replica that hears nothing connects again, and all of it would begin anew.
+func (f *follower) meanwhile(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- do(ctx) }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(max(f.beat-time.Since(f.sent), time.Millisecond)):
+		}
+		if err := f.show(); err != nil {
+			cancel()
+			<-done // it uses what is closed afterwards
+			return err
+		}
 	}
 }
 
@@ -159,12 +190,17 @@ func (f *follower) end(ctx context.Context) error {
 
 // send sends what of a segment the replica lacks. All of the segment is checked before.
 func (f *follower) send(ctx context.Context, h binlog.Head) error {
-	file, err := f.archive.fetch(ctx, h)
-	if err != nil {
-		return err
+	var file *os.File
+	err := f.meanwhile(ctx, func(ctx context.Context) (err error) {
+		if file, err = f.archive.fetch(ctx, h); err != nil {
+			return err
+		}
+		return f.check(file, h)
+	})
+	if file != nil {
+		defer func() { _ = file.Close() }()
 	}
-	defer func() { _ = file.Close() }()
-	if err := f.check(file, h); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := f.rotate(h.Number); err != nil {
@@ -201,11 +237,17 @@ func (f *follower) describe(ctx context.Context, h binlog.Head) (err error) {
 	if h.Empty() {
 		return f.flush() // the first transactions follow it
 	}
-	file, err := f.archive.fetch(ctx, h)
+	var file *os.File
+	err = f.meanwhile(ctx, func(ctx context.Context) (err error) {
+		file, err = f.archive.fetch(ctx, h)
+		return err
+	})
+	if file != nil {
+		defer func() { _ = file.Close() }()
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
 	err = f.archive.read(file, func(kind int, e binlog.Event, _ binlog.Transaction) error {
 		if kind != binlog.Format {
 			return nil
