@@ -199,7 +199,7 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster) (prob
 		return missing.Message, err
 	}
 	d, err := job.Source(c, s, from.IdentitySecretRef, task.Serve{Dir: seeded.Directory,
-		Chain: uint64(seeded.Replay.Chain)}, r.Jobs) //nolint:gosec // it was written from such
+		Chain: uint64(seeded.Replay.Chain), To: uint64(seeded.Replay.To), Sum: seeded.Replay.Sum}, r.Jobs) //nolint:gosec // it was written from such
 	if err != nil {
 		return "", err
 	}

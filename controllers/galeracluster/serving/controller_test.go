@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 		Cluster:           v1alpha1.ReplicatedCluster{Namespace: "prod", Name: "shop"},
 		IdentitySecretRef: v1alpha1.SecretKey{Name: "identity", Key: "identity"}}
 	w.c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreRestoring, Directory: "prod/shop/b65191a0",
-		Replay: &v1alpha1.ReplayStatus{Chain: 7}}
+		Replay: &v1alpha1.ReplayStatus{Chain: 7, To: 9, Sum: "5f1c"}}
 	w.c.Status.Replication = &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower, Store: "offsite"}
 	w.s = &v1alpha1.GaleraBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "site", Name: "offsite", Generation: 1},
 		Spec: v1alpha1.GaleraBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "backups",
@@ -128,7 +128,7 @@ func TestServed(t *testing.T) {
 		t.Fatal("not all of it is there")
 	}
 	env := d.Spec.Template.Spec.Containers[0].Env[0].Value
-	if !strings.Contains(env, `"serve":{"dir":"prod/shop/b65191a0","chain":7}`) {
+	if !strings.Contains(env, `"serve":{"dir":"prod/shop/b65191a0","chain":7,"to":9,"sum":"5f1c"}`) {
 		t.Error(env)
 	}
 	w.served = nil

@@ -30,6 +30,8 @@ type archived struct {
 	dir    string // of the segments
 	keys   func() ([]age.Identity, error)
 	chain  uint64 // the one that is followed, 0 for any
+	to     uint64 // the segment that the follower began with, 0 for none
+	sum    string // of its head
 }
 
 // segments lists the numbers of those in the store, in order.
@@ -60,6 +62,27 @@ func (a *archived) parts(ctx context.Context) (out []string, err error) {
 			out = append(out, strings.TrimSuffix(o.Key, "/"))
 		}
 	}
+}
+
+// same makes sure that the archive of some numbers is the one that the follower began with, as far as that can be seen:
+// retention may have removed that segment.
+func (a *archived) same(ctx context.Context, numbers []uint64) error {
+	switch {
+	case a.to == 0 || len(numbers) == 0:
+		return nil
+	case numbers[len(numbers)-1] < a.to: // a listing may be late
+		return fmt.Errorf("the archive below %q ends with the segment %s, and the cluster began with %s: is it another store?",
+			a.dir, binlog.Name(numbers[len(numbers)-1]), binlog.Name(a.to))
+	}
+	if _, there := slices.BinarySearch(numbers, a.to); !there {
+		return nil
+	}
+	h, err := a.head(ctx, a.to)
+	if err == nil && h.Checksum != a.sum {
+		err = refuse("the segment %s is another one than that which the cluster began with: the archive was begun anew",
+			binlog.Name(a.to))
+	}
+	return err
 }
 
 func (a *archived) list(ctx context.Context, part string) (out []uint64, err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 
@@ -186,6 +187,40 @@ func TestKeys(t *testing.T) {
 	}
 	keys = right
 	if err := f.check(file, w.at); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSame: an archive that was begun in another store is not followed, though its chain has the same number.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	w := newWritten(t, gtid(3))
+	w.add(gtid(4), 1, transactions(4)...)
+	w.add(gtid(5), 1, transactions(5)...)
+	find := func(to uint64, sum string) error {
+		of := *w.archived
+		of.to, of.sum = to, sum
+		f := &follower{sender: &sender{packets: newPackets(nil)}, archive: &of, from: gtid(4), beat: time.Hour,
+			poll: testPoll, sent: time.Now()}
+		_, err := f.find(t.Context())
+		return err
+	}
+	var refused Refusal
+	for name, err := range map[string]error{"it": find(3, w.at.Checksum), "nothing was applied": find(0, "")} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := find(2, "another"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "begun anew") {
+		t.Error(err)
+	}
+	if err := find(4, "later"); err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), "another store") {
+		t.Error(err)
+	}
+	if err := w.bucket.Delete(t.Context(), w.archived.key(2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := find(2, "removed"); err != nil && strings.Contains(err.Error(), "begun anew") {
 		t.Error(err)
 	}
 }

@@ -78,6 +78,9 @@ func (f *follower) find(ctx context.Context) (binlog.Head, error) {
 			if numbers, err = f.archive.segments(ctx); err != nil {
 				return err
 			}
+			if err = f.archive.same(ctx, numbers); err != nil {
+				return err
+			}
 			at, ok, err = locate(numbers, f.archive.chain, f.from, func(n uint64) (binlog.Head, error) {
 				return f.archive.head(ctx, n)
 			})

@@ -41,7 +41,8 @@ func Main(ctx context.Context) error {
 	if _, err := keys(); err != nil {
 		return err
 	}
-	a := &archived{bucket: bucket, dir: binlog.Dir(t.Serve.Dir), keys: keys, chain: t.Serve.Chain}
+	a := &archived{bucket: bucket, dir: binlog.Dir(t.Serve.Dir), keys: keys, chain: t.Serve.Chain,
+		to: t.Serve.To, sum: t.Serve.Sum}
 	s := &server{archive: a, poll: pollTime, account: mounted,
 		trust: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate}}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", ":"+strconv.Itoa(task.ServePort))

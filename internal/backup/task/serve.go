@@ -36,4 +36,8 @@ type Serve struct {
 	Dir string `json:"dir"`
 	// Chain is the number of the segment that the chain of the follower has begun with: no other chain is served.
 	Chain uint64 `json:"chain"`
+	// To is the number of the last segment that the follower began with, and Sum the checksum of its head: an archive that
+	// was begun in another store has chains of the same numbers. 0 where it began with a backup alone.
+	To  uint64 `json:"to,omitempty"`
+	Sum string `json:"sum,omitempty"`
 }
