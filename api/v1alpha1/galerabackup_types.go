@@ -133,9 +133,9 @@ type GaleraBackupSpec struct {
 	RateLimit *resource.Quantity `json:"rateLimit,omitempty"`
 	// incremental copies only what has changed since the latest backup of the cluster in this store, so that it is smaller
 	// and takes less of the network. It is read from the node that this one was read from, and needs it, and all that it
-	// adds to, for a restore. A full backup is made where none can be added to, for instance because the node is the primary
-	// now, or has got its data from another one since; status.incremental has the reason. Default: none; a full backup is
-	// made.
+	// adds to, for a restore. A full backup is made where none can be added to, for instance because the node is the
+	// primary now, or has got its data from another one since; status.incremental has the reason. Default: none; a full
+	// backup is made.
 	// +optional
 	Incremental *BackupIncremental `json:"incremental,omitempty"`
 	// deletionPolicy defines what happens to the stored data when this object is deleted: Retain keeps them, Delete

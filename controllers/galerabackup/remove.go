@@ -2,7 +2,6 @@ package galerabackup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -49,17 +48,10 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if running, err := r.stop(ctx, b); running || err != nil {
 		return taking.PollInterval, err // what it still writes would stay
 	}
-	if by, err := r.inUse(ctx, b); by != "" || err != nil {
-		return taking.PollInterval, errors.Join(err, r.reportRemoval(ctx, b, b.DeepCopy(),
-			v1alpha1.ReasonRemovingBackup, fmt.Sprintf("the %s is being restored from it", by)))
-	}
-	var others v1alpha1.GaleraBackupList
-	if err := r.Live.List(ctx, &others, client.InNamespace(b.Namespace)); err != nil {
-		return 0, err
-	}
-	if by := increments.NeededBy(others.Items, b); by != "" {
-		return taking.PollInterval, r.reportRemoval(ctx, b, b.DeepCopy(), v1alpha1.ReasonRemovingBackup,
-			fmt.Sprintf("the backup %s adds to it, and needs it for a restore: delete that one first", by))
+	if why, err := needed(ctx, r, b); err != nil {
+		return taking.PollInterval, err
+	} else if why != "" {
+		return taking.PollInterval, r.reportRemoval(ctx, b, b.DeepCopy(), v1alpha1.ReasonRemovingBackup, why)
 	}
 	seen, err := outcome.Of(ctx, r.Client, b, job.RemoveName(b), r.Now())
 	switch {
@@ -187,4 +179,21 @@ func (r *Reconciler) reportRemoval(ctx context.Context, b, next *v1alpha1.Galera
 		return nil
 	}
 	return client.IgnoreNotFound(r.Status().Update(ctx, next))
+}
+
+// needed returns why the data of a backup are needed yet, "" when nothing needs them.
+func needed(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (string, error) {
+	if by, err := r.inUse(ctx, b); err != nil {
+		return "", err
+	} else if by != "" {
+		return fmt.Sprintf("the %s is being restored from it", by), nil
+	}
+	var others v1alpha1.GaleraBackupList
+	if err := r.Live.List(ctx, &others, client.InNamespace(b.Namespace)); err != nil {
+		return "", err
+	}
+	if by := increments.NeededBy(others.Items, b); by != "" {
+		return fmt.Sprintf("the backup %s adds to it, and needs it for a restore: delete that one first", by), nil
+	}
+	return "", nil
 }

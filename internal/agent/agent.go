@@ -234,9 +234,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		a.config.Blame)
 	a.joiner = join.NewJoinerTracker(loop, o.Places, o.Address, silence, join.Dependencies{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam},
-		join.Events{Judge: a.judgeServer, Copied: func() error {
-			return errors.Join(a.scan.Forget(), a.logged.forget(), backup.ForgetMarks(o.Places.Data))
-		}})
+		join.Events{Judge: a.judgeServer, Copied: forgetFormerData(a)})
 	a.donor = join.NewDonorTracker(loop, o.Places, &a.run, &a.config, answers)
 	a.start = NewStarter(loop, o.Places, member, StarterDependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
@@ -261,6 +259,13 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 			return keys, err
 		})
 	a.handover = handover.New(loop, handedOver(a))
+}
+
+// forgetFormerData returns what removes all that is known of data which an SST has replaced.
+func forgetFormerData(a *agent) func() error {
+	return func() error {
+		return errors.Join(a.scan.Forget(), a.logged.forget(), backup.ForgetMarks(a.Places.Data))
+	}
 }
 
 // newReports returns the report of an agent that knows nothing of its server yet.

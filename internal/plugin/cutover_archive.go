@@ -66,7 +66,8 @@ func undecided(c *v1alpha1.GaleraCluster, now time.Time) string {
 		"--accept-loss, which gives up what is not in the archive; nothing was changed"
 }
 
-// archiveLine reports whether the last transaction of an archive is known that has all that was committed before a time.
+// archiveLine reports whether the last transaction of an archive is known that has all that was committed before a
+// time.
 func archiveLine(c *v1alpha1.GaleraCluster, after time.Time) (line string, done bool, err error) {
 	r := c.Status.Replication
 	following := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionFollowing)

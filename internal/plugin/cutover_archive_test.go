@@ -61,8 +61,8 @@ func TestArchiveLine(t *testing.T) {
 		}
 	}
 	text := undecided(with(func(*v1alpha1.GaleraCluster) {}), at.Add(90*time.Second))
-	for _, says := range []string{"the last transaction in the archive of prod/shop is 0-1-7", "2026-11-27T12:00:00Z, 1m30s ago",
-		"--writes-stopped", "--accept-loss"} {
+	for _, says := range []string{"the last transaction in the archive of prod/shop is 0-1-7",
+		"2026-11-27T12:00:00Z, 1m30s ago", "--writes-stopped", "--accept-loss"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("%q lacks %q", text, says)
 		}

@@ -97,8 +97,8 @@ func independent(c *v1alpha1.GaleraCluster) bool {
 	return c.Status.Replication != nil && c.Status.Replication.Role == v1alpha1.RoleIndependent
 }
 
-// toSource is a server that the nodes may follow. A policy has no names: with one, its port may be dialled anywhere. That
-// of an archive is a pod of this namespace.
+// toSource is a server that the nodes may follow. A policy has no names: with one, its port may be dialled anywhere.
+// That of an archive is a pod of this namespace.
 func toSource(c *v1alpha1.GaleraCluster, from v1alpha1.ExternalHost) networkingv1.NetworkPolicyEgressRule {
 	out := networkingv1.NetworkPolicyEgressRule{Ports: policyPorts(from.Port)}
 	if c.Spec.ReplicaOf != nil {

@@ -43,8 +43,8 @@ func TestReplicaOfIsAdmitted(t *testing.T) {
 	for name, tc := range map[string]struct{ with, says string }{
 		"an archive":    {"storage: {size: 1Gi}, " + of, ""},
 		"nothing of it": {"storage: {size: 1Gi}, replicaOf: {storeRef: {name: s}, cluster: {}}", "identitySecretRef"},
-		"a backup, too": {"storage: {size: 1Gi}, " + of + ", bootstrapFrom: {backup: {name: b}, identitySecretRef: {name: k}}",
-			"remove bootstrapFrom"},
+		"a backup, too": {"storage: {size: 1Gi}, " + of +
+			", bootstrapFrom: {backup: {name: b}, identitySecretRef: {name: k}}", "remove bootstrapFrom"},
 		"an archive of its own": {"storage: {size: 1Gi}, " + of + ", backup: {storeRef: {name: s}, pointInTime: {enabled: " +
 			"true}}", "the archive knows one GTID domain"},
 	} {
@@ -172,7 +172,8 @@ func TestReplicaOf(t *testing.T) {
 		t.Errorf("%d mounts, %s", mounts, text)
 	}
 	must(t, kube.Get(ctx, client.ObjectKeyFromObject(w.cluster), c))
-	if r := c.Status.Replication; r.Role != v1alpha1.RoleFollower || r.Store != "offsite" || c.Status.Restore.Replay.Chain != 7 {
+	if r := c.Status.Replication; r.Role != v1alpha1.RoleFollower || r.Store != "offsite" ||
+		c.Status.Restore.Replay.Chain != 7 {
 		t.Errorf("%+v, %+v", r, c.Status.Restore.Replay)
 	}
 }

@@ -124,7 +124,8 @@ func TestServed(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	d := &appsv1.Deployment{}
-	if !w.there(d) || !w.there(&corev1.Service{}) || !w.there(&networkingv1.NetworkPolicy{}) || !w.there(&corev1.Secret{}) {
+	if !w.there(d) || !w.there(&corev1.Service{}) || !w.there(&networkingv1.NetworkPolicy{}) ||
+		!w.there(&corev1.Secret{}) {
 		t.Fatal("not all of it is there")
 	}
 	env := d.Spec.Template.Spec.Containers[0].Env[0].Value

@@ -145,8 +145,8 @@ func TestLastWithCopies(t *testing.T) {
 	}
 }
 
-// TestHeldInALaterLine: up to which seqno the archive has all ends where another line of history begins, which gives the
-// seqnos after that again.
+// TestHeldInALaterLine: up to which seqno the archive has all ends where another line of history begins, which gives
+// the seqnos after that again.
 func TestHeldInALaterLine(t *testing.T) {
 	for since, want := range map[int64]string{8: "@5 6-7 >b", 9: "@5 6-7 >b @7"} {
 		play(t, func(w *world) {

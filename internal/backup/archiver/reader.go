@@ -321,24 +321,10 @@ func (r *reader) accepted() {
 // for none.
 func (r *reader) flush(ctx context.Context, through time.Time) error {
 	if r.open != nil && r.open.head.Transactions > 0 {
-		h := r.open.head
-		ask, cancel := context.WithTimeout(ctx, confirmTime)
-		now, err := r.node.position(ask)
-		cancel()
-		if err == nil {
-			if err := r.still(now); err != nil {
-				return err
-			}
+		h, err := r.describe(ctx, through)
+		if err != nil {
+			return err
 		}
-		h.Seqnos = r.seqnos.between(r.at.Seqno, now.seqno)
-		h.Seqno = seqno(r.at.Seqno, h.Seqno, now.seqno)
-		if h.Held = r.held; h.Seqnos {
-			h.Held = max(h.Held, r.seqnos.last)
-		}
-		h.Times = binlog.Between(r.archiver.through, time.Now().UTC(), r.at.LastTime)
-		h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
-			h.Bound(r.raw.earliest)
-		h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure
 		if err := r.upload(ctx, h, r.open); err != nil {
 			return err
 		}
@@ -368,6 +354,29 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 	}
 	r.reports.idle(r.last)
 	return nil
+}
+
+// describe returns the head of the transactions that were read, with what the node shows now.
+func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, error) {
+	h := r.open.head
+	ask, cancel := context.WithTimeout(ctx, confirmTime)
+	now, err := r.node.position(ask)
+	cancel()
+	if err == nil {
+		if err := r.still(now); err != nil {
+			return h, err
+		}
+	}
+	h.Seqnos = r.seqnos.between(r.at.Seqno, now.seqno)
+	h.Seqno = seqno(r.at.Seqno, h.Seqno, now.seqno)
+	if h.Held = r.held; h.Seqnos {
+		h.Held = max(h.Held, r.seqnos.last)
+	}
+	h.Times = binlog.Between(r.archiver.through, time.Now().UTC(), r.at.LastTime)
+	h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
+		h.Bound(r.raw.earliest)
+	h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure
+	return h, nil
 }
 
 // seqno is one that is not before the last transaction: its own, if that lies between what is known, otherwise where

@@ -9,7 +9,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := Parse(text)
-		if err == nil && (m.Format < 1 || m.Format > IncrementFormat || m.ID == "" || len(m.Parts) == 0 || m.StoredBytes() < 0) {
+		if err == nil && (m.Format < 1 || m.Format > IncrementFormat || m.ID == "" || len(m.Parts) == 0 ||
+			m.StoredBytes() < 0) {
 			t.Errorf("%q is read as %+v", text, m)
 		}
 	})

@@ -58,8 +58,8 @@ type Manifest struct {
 	// a break, "" when it was not: both report which archive the backup is a base of.
 	Line    binlog.Line `json:"line,omitzero"`
 	Session string      `json:"session,omitempty"`
-	// Base is the backup that this one adds to, nil for a full one. LSN is InnoDB's where an increment of this one begins, 0
-	// when there can be none.
+	// Base is the backup that this one adds to, nil for a full one. LSN is InnoDB's where an increment of this one
+	// begins, 0 when there can be none.
 	Base *Base  `json:"base,omitempty"`
 	LSN  uint64 `json:"lsn,omitempty"`
 	// ServerVersion that wrote the data, and the processor it ran on (GOARCH).

@@ -242,8 +242,8 @@ func (w *world) observe() (r policy.Report) {
 	return r
 }
 
-// clean removes segments, by a listing that may be late, and checks that what a window needs is still there: what could be restored before can be
-// restored after it.
+// clean removes segments, by a listing that may be late, and checks that what a window needs is still there: what could
+// be restored before can be restored after it.
 func (w *world) clean(late int) {
 	bases, unread := w.bases()
 	if unread {

@@ -137,7 +137,8 @@ func (a Archive) segmentOf(numbers []uint64, b Base) (i int, h binlog.Head, err 
 	return i, h, err
 }
 
-// ahead reports why the number of a base is not where its seqno is in a segment, or, if that is empty, in the one before.
+// ahead reports why the number of a base is not where its seqno is in a segment, or, if that is empty, in the one
+// before.
 func (a Archive) ahead(numbers []uint64, i int, b Base) (why string, err error) {
 	for ; i >= 0; i-- {
 		h, err := a.Head(numbers[i])

@@ -91,7 +91,7 @@ func (s *sender) event(e binlog.Event) error {
 	}
 	head := make([]byte, fixed)
 	copy(head, e)
-	s.at += uint32(size)                                       //nolint:gosec // it may wrap: replicas by GTID do not go on from it
+	s.at += uint32(size)                                       //nolint:gosec // replicas by GTID ignore it: it may wrap
 	binary.LittleEndian.PutUint32(head[atSize:], uint32(size)) //nolint:gosec // it was one of 32 bits
 	binary.LittleEndian.PutUint32(head[atPosition:], s.at)
 	if !e.IsFormat() {

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha1" //nolint:gosec // what the method of the protocol is made of
 	"crypto/subtle"
@@ -36,7 +37,7 @@ type account struct{ user, password string }
 var errDenied = errors.New("the login was refused: another name or password than those of its Secret")
 
 // login lets a replica in, over TLS.
-func login(p *packets, trust *tls.Config, who account) (*packets, error) {
+func login(ctx context.Context, p *packets, trust *tls.Config, who account) (*packets, error) {
 	salt := salt()
 	if err := errors.Join(p.write(greeting(salt)), p.flush()); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func login(p *packets, trust *tls.Config, who account) (*packets, error) {
 		return nil, err
 	}
 	secure := tls.Server(p.conn, trust)
-	if err := secure.Handshake(); err != nil {
+	if err := secure.HandshakeContext(ctx); err != nil {
 		return nil, fmt.Errorf("the TLS handshake has failed: %w", err)
 	}
 	p = p.upgraded(secure)

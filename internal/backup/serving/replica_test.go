@@ -64,7 +64,6 @@ type scene struct {
 	stop            func()
 	logs            int
 	format          []byte
-	rows            int
 }
 
 const sums = "SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT(id, v)))) FROM shop.t"

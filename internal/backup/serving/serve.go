@@ -67,7 +67,7 @@ func (s *server) serve(ctx context.Context, conn net.Conn) error {
 	if err != nil {
 		return err
 	}
-	p, err := login(newPackets(conn), s.trust, who)
+	p, err := login(ctx, newPackets(conn), s.trust, who)
 	if err != nil {
 		return err
 	}

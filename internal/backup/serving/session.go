@@ -111,7 +111,7 @@ func (s *session) set(name, value string) {
 // dump sends the archive. What keeps it from being followed reaches the replica as its channel's error.
 func (s *session) dump(ctx context.Context) error {
 	err := s.follow(ctx)
-	if ctx.Err() != nil || err == nil {
+	if ctx.Err() != nil {
 		return err
 	}
 	number, text := failure(err)

@@ -30,11 +30,11 @@ type ReseedFacts struct {
 type ReseedAct int
 
 const (
-	// ReseedWait: nothing.
+	// ReseedWait does nothing.
 	ReseedWait ReseedAct = iota
-	// ReseedMark: let the claims of the StatefulSet end with it.
+	// ReseedMark lets the claims of the StatefulSet end with it.
 	ReseedMark
-	// ReseedRemove: remove the StatefulSet, with its pods and claims.
+	// ReseedRemove removes the StatefulSet, with its pods and claims.
 	ReseedRemove
 )
 
