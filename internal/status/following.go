@@ -260,8 +260,8 @@ func purged(c *v1alpha1.GaleraCluster, host, applied string) string {
 	text := fmt.Sprintf("%s has deleted what follows %s of its binary log: the cluster cannot go on from there. ", host,
 		applied)
 	if len(c.Source().Alternatives) > 0 {
-		text += "Its alternatives are tried next, each for half a minute at least, again and again: wait until each has been " +
-			"tried. "
+		text += "Its alternatives are tried next, each for half a minute at least, again and again: wait until each has " +
+			"been tried. "
 	}
 	if c.Spec.Cutover != nil {
 		return text + giveUp(applied)

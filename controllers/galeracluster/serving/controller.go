@@ -199,7 +199,9 @@ func (r *Reconciler) serve(ctx context.Context, c *v1alpha1.GaleraCluster) (prob
 		return missing.Message, err
 	}
 	d, err := job.Source(c, s, from.IdentitySecretRef, task.Serve{Dir: seeded.Directory,
-		Chain: uint64(seeded.Replay.Chain), To: uint64(seeded.Replay.To), Sum: seeded.Replay.Sum}, r.Jobs) //nolint:gosec // it was written from such
+		Chain: uint64(seeded.Replay.Chain), //nolint:gosec // it was written from such
+		To:    uint64(seeded.Replay.To),    //nolint:gosec // the same
+		Sum:   seeded.Replay.Sum}, r.Jobs)
 	if err != nil {
 		return "", err
 	}

@@ -71,8 +71,8 @@ func (a *archived) same(ctx context.Context, numbers []uint64) error {
 	case a.to == 0 || len(numbers) == 0:
 		return nil
 	case numbers[len(numbers)-1] < a.to: // a listing may be late
-		return fmt.Errorf("the archive below %q ends with the segment %s, and the cluster began with %s: is it another store?",
-			a.dir, binlog.Name(numbers[len(numbers)-1]), binlog.Name(a.to))
+		return fmt.Errorf("the archive below %q ends with the segment %s, and the cluster began with %s: is it another "+
+			"store?", a.dir, binlog.Name(numbers[len(numbers)-1]), binlog.Name(a.to))
 	}
 	if _, there := slices.BinarySearch(numbers, a.to); !there {
 		return nil
@@ -229,8 +229,8 @@ func (a *archived) read(f *os.File, take taken) error {
 	plain, err := age.Decrypt(f, keys...)
 	var noMatch *age.NoIdentityMatchError
 	if errors.As(err, &noMatch) {
-		return locked{errors.New("none of the private keys of identitySecretRef opens the archive's segments: add the one of " +
-			"a present recipient to that Secret")}
+		return locked{errors.New("none of the private keys of identitySecretRef opens the archive's segments: add the " +
+			"one of a present recipient to that Secret")}
 	}
 	if err != nil {
 		return err

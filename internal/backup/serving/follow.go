@@ -169,7 +169,7 @@ func (f *follower) meanwhile(ctx context.Context, do func(context.Context) error
 		}
 		if err := f.show(); err != nil {
 			cancel()
-			<-done // it uses what is closed afterwards
+			_ = <-done // it uses what is closed afterwards
 			return err
 		}
 	}
