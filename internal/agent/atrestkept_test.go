@@ -53,6 +53,10 @@ func TestVolumeOfAnInterruptedDecryption(t *testing.T) {
 	k.bootstrap(agentapi.AtRestDecrypted)
 	k.s.intact()
 	k.n.mustSQL("ALTER TABLE app.kept ENCRYPTED=NO")
+	altered := time.Now()
+	k.n.until("decrypting all", 180*time.Second, func(r agentapi.Report) bool { // Aria's tables, too
+		return mode(agentapi.ModeHolds)(r) && r.AtRest.FullAt.After(altered) && r.AtRest.EncryptedFiles == 0
+	})
 	k.n.stop(true)
 	k.n.mount("keys", nil)
 	k.s.world.publishConfig(k.given("", nil))

@@ -60,7 +60,12 @@ func TestSourceMoves(t *testing.T) {
 	s.primary(0)
 	s.runsOn(0)
 	s.stopWriting()
+	s.awaitSourceOf(0, first)
+	s.mustSource("INSERT INTO shop.t VALUES (-6, 'by a connection that lasts')")
 	last := s.mustSource(sourcePosition)
+	w.nodes[0].until("receiving by a connection that lasts", time.Minute, func(r agentapi.Report) bool {
+		return r.Following != nil && r.Following.Channel != nil && r.Following.Channel.Received == last
+	})
 	s.source = replica
 	s.awaitSource("SELECT @@gtid_slave_pos", last)
 
