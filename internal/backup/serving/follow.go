@@ -169,7 +169,7 @@ func (f *follower) meanwhile(ctx context.Context, do func(context.Context) error
 		}
 		if err := f.show(); err != nil {
 			cancel()
-			_ = <-done // it uses what is closed afterwards
+			<-done //nolint:errcheck // it was cancelled; it uses what is closed afterwards
 			return err
 		}
 	}
