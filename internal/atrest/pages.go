@@ -41,6 +41,7 @@ const (
 	// fewBytes are the checksum of a page, and what stands in one that holds nothing.
 	fewBytes         = 16
 	innodbData       = 38 // where the content of a page begins
+	innodbFreeLimit  = 50 // FSP_FREE_LIMIT, in the first page: from this page on all are free by definition
 	innodbFlags      = 54
 	transactionPage  = 5
 	plainLayoutBegin = 94 // of an index page: where its first record is named
@@ -140,9 +141,22 @@ func (f InnoDB) IsFreeIn(space io.ReaderAt, number int64) bool {
 	if !known || at == number {
 		return false
 	}
+	if pastFreeLimit(space, number) {
+		return true // as after an undo tablespace was truncated: its descriptor is none
+	}
 	descriptors := make([]byte, f.PageSize)
 	_, err := space.ReadAt(descriptors, at*int64(f.PageSize))
 	return err == nil && f.IsFree(number, descriptors)
+}
+
+// pastFreeLimit reports whether InnoDB has not put a page on a list of free ones yet.
+func pastFreeLimit(space io.ReaderAt, number int64) bool {
+	head := make([]byte, innodbFlags)
+	if _, err := space.ReadAt(head, 0); err != nil || binary.BigEndian.Uint16(head[24:]) != pageSpaceHeader {
+		return false
+	}
+	limit := int64(binary.BigEndian.Uint32(head[innodbFreeLimit:]))
+	return limit > 0 && number >= limit
 }
 
 // schemeMark stands before the encryption scheme of a tablespace in its first page, and schemeOn is the one scheme that
