@@ -127,8 +127,8 @@ func (s *following) awaitSourceOf(i int, host string) {
 func (s *following) runServer(name, series, options string) {
 	s.Helper()
 	script := "[ -d /tmp/d ] || mariadb-install-db --no-defaults --skip-test-db " +
-		"--auth-root-authentication-method=normal --datadir=/tmp/d >/dev/null && exec mariadbd --no-defaults --datadir=/tmp/d --socket=/tmp/s --pid-file=/tmp/pid " +
-		"--log-bin=binlog --binlog-format=ROW --innodb-buffer-pool-size=64M " + options
+		"--auth-root-authentication-method=normal --datadir=/tmp/d >/dev/null && exec mariadbd --no-defaults " +
+		"--datadir=/tmp/d --socket=/tmp/s --pid-file=/tmp/pid --log-bin=binlog --binlog-format=ROW --innodb-buffer-pool-size=64M " + options
 	args := []string{"run", "-d", "--name", name, "--network", s.world.network, "--user=999", "--entrypoint=sh"}
 	if s.certificates != "" {
 		args = append(args, "-v", s.certificates+":/certificates:ro")

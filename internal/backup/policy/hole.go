@@ -102,7 +102,7 @@ func sorted(nodes []Asked) (all answers) {
 	return all
 }
 
-// why is what each node answers. own is what is said of one that shows it.
+// why is what each node answers. own describes one that shows it.
 func (all answers) why(own string) string {
 	var out []string
 	for _, group := range []struct {
