@@ -164,6 +164,9 @@ type GaleraRestoreStatus struct {
 	// directory of the store that holds the backup.
 	// +optional
 	Directory string `json:"directory,omitempty"`
+	// checksum is the SHA-256 of the backup's manifest, as it was found: with another one nothing more is restored.
+	// +optional
+	Checksum string `json:"checksum,omitempty"`
 	// store is the GaleraBackupStore.
 	// +optional
 	Store string `json:"store,omitempty"`

@@ -285,7 +285,7 @@ func taskOf(f loading.Facts) task.Load {
 	o, s := f.Restore, f.Restore.Status
 	t := task.Load{Through: through(o), Into: o.TargetDatabase(), Attempt: s.Attempts,
 		VolumeBytes: f.Cluster.Spec.Storage.Size.Value(), Settings: restoration.Settings(f.Cluster),
-		Restore: task.Restore{Dir: s.Directory, ID: s.ID, Keys: resources.RecordedKeys(f.Cluster),
+		Restore: task.Restore{Dir: s.Directory, ID: s.ID, Checksum: s.Checksum, Keys: resources.RecordedKeys(f.Cluster),
 			History: uuid.NewSHA1(uuid.NameSpaceOID, []byte(o.UID)).String(),
 			Replay:  restoration.ReplayTo(f.Source.Find.Target, s.Replay, f.Cluster)}}
 	if limit := o.Spec.From.RateLimit; limit != nil {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,6 +26,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/location"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -178,7 +180,8 @@ func Stored(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster, 
 				"the GaleraBackup %q is not complete: it is %s. Wait until it is complete, or name another one", b.Name,
 				cmp.Or(b.Status.Phase, v1alpha1.BackupPending)), nil
 		}
-		name, s.Find = b.Spec.StoreRef.Name, task.Find{Dir: b.Status.Directory, ID: b.Status.ID}
+		name = b.Spec.StoreRef.Name
+		s.Find = task.Find{Dir: b.Status.Directory, ID: b.Status.ID, Checksum: b.Status.Checksum}
 	} else {
 		name, s.Find = store.Name, task.Find{Dir: restoration.DirectoryOf(store, c.Namespace, c.Name), ID: store.ID}
 	}
@@ -186,7 +189,21 @@ func Stored(ctx context.Context, kube client.Reader, c *v1alpha1.GaleraCluster, 
 	if p.Reason == "" && err == nil {
 		p = restoration.Moved(b.Status.Store, s.Store, "import the backup again, and name the new GaleraBackup")
 	}
+	if p.Reason == "" && err == nil && backup == nil {
+		s.Known, err = known(ctx, kube, c.Namespace, s.Store)
+	}
 	return s, p, err
+}
+
+// known are the complete GaleraBackups of a namespace that lie where a store leads.
+func known(ctx context.Context, kube client.Reader, namespace string, store *v1alpha1.GaleraBackupStore) (
+	[]v1alpha1.GaleraBackup, error) {
+	var all v1alpha1.GaleraBackupList
+	err := kube.List(ctx, &all, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)
+	return slices.DeleteFunc(all.Items, func(b v1alpha1.GaleraBackup) bool {
+		return b.Spec.StoreRef.Name != store.Name || b.Status.Phase != v1alpha1.BackupCompleted ||
+			location.Changed(b.Status.Store, store) != ""
+	}), err
 }
 
 // storeOf returns a store that can be used.
@@ -258,7 +275,7 @@ func (r *Reconciler) act(ctx context.Context, f restoration.Facts, d restoration
 
 // restore has the volume of a member, and the Job that fills it.
 func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal int) error {
-	c, s := f.Cluster, f.Cluster.Status.Restore
+	c := f.Cluster
 	if c.AtRest() != nil && resources.NeededKeys(c) == nil {
 		return nil // the Job waits for the keys
 	}
@@ -273,11 +290,22 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 		}
 		return ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
 	}
-	replay, err := restoration.Replay(c)
+	t, err := taskOf(c)
 	if err != nil {
 		return err
 	}
-	t := task.Restore{Dir: s.Directory, ID: s.ID, History: s.History, Replay: replay,
+	j, err := job.Restore(c, f.Source.Store, ordinal, t, r.Options, r.Jobs)
+	if err != nil {
+		return err
+	}
+	return ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
+}
+
+// taskOf is what the Job of a member does.
+func taskOf(c *v1alpha1.GaleraCluster) (task.Restore, error) {
+	s := c.Status.Restore
+	replay, err := restoration.Replay(c)
+	t := task.Restore{Dir: s.Directory, ID: s.ID, Checksum: s.Checksum, History: s.History, Replay: replay,
 		Follow: c.Spec.ReplicaOf != nil, Keys: resources.NeededKeys(c)}
 	if t.Keys != nil {
 		t.Algorithm = c.Status.AtRest.Algorithm
@@ -285,11 +313,7 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 	if limit := c.Bootstrap().RateLimit; limit != nil {
 		t.Rate = limit.Value()
 	}
-	j, err := job.Restore(c, f.Source.Store, ordinal, t, r.Options, r.Jobs)
-	if err != nil {
-		return err
-	}
-	return ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
+	return t, err
 }
 
 // SetupWithManager registers the reconciler: it is woken by the cluster, its Jobs, and the copy of a clone.

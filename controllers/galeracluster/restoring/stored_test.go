@@ -41,11 +41,11 @@ func TestStored(t *testing.T) {
 		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "b1"}}
 		b.Spec.StoreRef.Name = "offsite"
 		b.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, ID: "i", Directory: "demo/shop/1",
-			Store: c.at}
+			Store: c.at, Checksum: "c1"}
 		kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s, b).Build()
 		into := &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}}
 		found, p, err := Stored(t.Context(), kube, into, &v1alpha1.LocalName{Name: "b1"}, nil, "spec.from")
-		if err != nil || p.Reason != c.reason || found.Find.ID != "i" {
+		if err != nil || p.Reason != c.reason || found.Find.ID != "i" || found.Find.Checksum != "c1" {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 		if c.reason == v1alpha1.ReasonStoreChanged && !strings.Contains(p.Message, "the claim here now, "+
@@ -53,8 +53,23 @@ func TestStored(t *testing.T) {
 			t.Errorf("%s: %s", name, p.Message)
 		}
 		from := &v1alpha1.BootstrapStore{Name: "offsite"}
-		if _, p, err = Stored(t.Context(), kube, into, nil, from, "spec.from"); err != nil || (p.Reason == "") != c.checked {
+		found, p, err = Stored(t.Context(), kube, into, nil, from, "spec.from")
+		if err != nil || (p.Reason == "") != c.checked {
 			t.Errorf("%s, by the store: %+v, %v", name, p, err)
 		}
+		if known := len(found.Known) == 1 && found.Known[0].Name == "b1"; known != (c.reason == "") {
+			t.Errorf("%s: on record %d", name, len(found.Known))
+		}
+	}
+}
+
+// TestTask: the Job of a member restores the backup that was found, and no other one of its ID.
+func TestTask(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{}
+	c.Status.Restore = &v1alpha1.RestoreStatus{Directory: "d", ID: "i", Checksum: "c1", History: "h"}
+	got, err := taskOf(c)
+	if err != nil || got.Dir != "d" || got.ID != "i" || got.Checksum != "c1" || got.History != "h" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -26,6 +26,7 @@ type bases struct {
 type manifestOf struct {
 	manifest.Manifest
 	damaged string
+	sum     string    // its checksum
 	object  string    // which object of its name was read
 	asked   time.Time // when it was the one in the store
 }
@@ -61,9 +62,8 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 		if !ok || m.damaged != "" {
 			continue
 		}
-		if lost := b.lost(m.Manifest); lost != "" {
-			unread = "the backup " + id + " is an increment of " + lost + ", which the store does not have: remove its " +
-				"directory from the store"
+		if why := b.broken(m.Manifest); why != "" {
+			unread = "the backup " + id + " " + why + ": remove its directory from the store"
 			continue
 		}
 		out = append(out, policy.BaseOf(m.Manifest, domain))
@@ -71,12 +71,15 @@ func (b *bases) all(ctx context.Context, domain uint32) (out []policy.Base, unre
 	return out, unread, nil
 }
 
-// lost is the ID of a backup that one adds to and that is not known, "" for none.
-func (b *bases) lost(m manifest.Manifest) string {
-	for n := 0; m.Base != nil; n++ {
+// broken is why nothing is restored with a backup, by those that it adds to; "" for nothing.
+func (b *bases) broken(m manifest.Manifest) string {
+	for m.Base != nil { // each depth is one less than the one before
 		of, ok := b.known[m.Base.ID]
-		if !ok || of.damaged != "" || n > manifest.MaxDepth {
-			return m.Base.ID
+		if !ok || of.damaged != "" {
+			return "is an increment of " + m.Base.ID + ", which the store does not have"
+		}
+		if why := m.Extends(of.Manifest, of.sum); why != "" {
+			return "cannot be added to " + m.Base.ID + ": " + why
 		}
 		m = of.Manifest
 	}
@@ -126,6 +129,7 @@ func (b *bases) ask(ctx context.Context, id string) (m manifestOf, ok bool, err 
 		return m, false, explained("a manifest could not be read", err)
 	}
 	m.object, m.asked = object, asked // an object that has replaced it since is another one at the next question
+	m.sum = manifest.Checksum(text)
 	if m.Manifest, err = manifest.Parse(text); err == nil && m.ID != id {
 		err = fmt.Errorf("it is that of the backup %q", m.ID) // no restore takes it
 	}
@@ -161,7 +165,7 @@ func (b *bases) same(ctx context.Context, all []policy.Base, domain uint32) (boo
 			return false, nil
 		}
 		b.known[base.ID] = m
-		if m.damaged != "" || policy.BaseOf(m.Manifest, domain) != base {
+		if m.damaged != "" || b.broken(m.Manifest) != "" || policy.BaseOf(m.Manifest, domain) != base {
 			return false, nil
 		}
 	}

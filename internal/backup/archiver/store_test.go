@@ -175,7 +175,7 @@ func TestHeldUp(t *testing.T) {
 }
 
 // backup stores a manifest.
-func backup(t *testing.T, a *archive, m manifest.Manifest) {
+func backup(t *testing.T, a *archive, m manifest.Manifest) (checksum string) {
 	t.Helper()
 	if m.Line.ID == "" {
 		m.Line = line("a", 0)
@@ -192,6 +192,7 @@ func backup(t *testing.T, a *archive, m manifest.Manifest) {
 	if err := a.bucket.WriteAll(context.Background(), "demo/shop/1/"+m.ID+"/"+manifest.Name, text, nil); err != nil {
 		t.Fatal(err)
 	}
+	return manifest.Checksum(text)
 }
 
 const history = "3bef4e28-e852-11f1-b333-be0e8d52dde1"

@@ -46,7 +46,7 @@ func newFetcher(bucket *store.Bucket, keys string, t task.Task) (fetcher, error)
 	switch {
 	case t.Restore != nil:
 		f.dir, f.id, f.replay = t.Restore.Dir, t.Restore.ID, t.Restore.Replay
-		f.limit = limiter(t.Restore.Rate)
+		f.checksum, f.limit = t.Restore.Checksum, limiter(t.Restore.Rate)
 	case t.Verify != nil:
 		f.dir, f.id, f.checksum = t.Verify.Dir, t.Verify.ID, t.Verify.Checksum
 	default:
@@ -146,10 +146,21 @@ func (f fetcher) base() string { return path.Join(f.dir, f.id) }
 
 func (f fetcher) manifest(ctx context.Context) (manifest.Manifest, error) {
 	m, text, err := readManifest(ctx, f.bucket, f.base())
-	if err == nil && f.checksum != "" && manifest.Checksum(text) != f.checksum {
-		err = fatal(task.ReasonBackupDamaged, errors.New("the manifest in the store is another one than was written"))
+	if err == nil {
+		err = onRecord(f.base(), text, f.checksum)
 	}
 	return m, err
+}
+
+// onRecord refuses a manifest that is another one than the one on record, "" for none. It names the checksums of all
+// parts, and of the backup that an increment adds to: who exchanges it exchanges the data.
+func onRecord(base string, text []byte, checksum string) error {
+	if is := manifest.Checksum(text); checksum != "" && is != checksum {
+		return fatal(task.ReasonBackupDamaged, fmt.Errorf("the manifest of the backup %s is another one than the one on "+
+			"record: its SHA-256 is %s, and was %s. Put the object back that was written; if you have exchanged it yourself, "+
+			"import the backup again, and use the new GaleraBackup", base, is, checksum))
+	}
+	return nil
 }
 
 // open tries the private keys on the backup.

@@ -249,8 +249,8 @@ func TestOpen(t *testing.T) {
 // TestTaskOfFetch: which backup is opened is what the operator's task says.
 func TestTaskOfFetch(t *testing.T) {
 	replay := &task.Replay{From: 2, To: 3}
-	f, err := newFetcher(nil, "", task.Task{Restore: &task.Restore{Dir: "d", ID: "b", Replay: replay}})
-	if err != nil || f.base() != "d/b" || f.replay != replay || f.checksum != "" {
+	f, err := newFetcher(nil, "", task.Task{Restore: &task.Restore{Dir: "d", ID: "b", Checksum: "c", Replay: replay}})
+	if err != nil || f.base() != "d/b" || f.replay != replay || f.checksum != "c" {
 		t.Errorf("%+v, %v", f, err)
 	}
 	f, err = newFetcher(nil, "", task.Task{Verify: &task.Verify{Dir: "d", ID: "b", Checksum: "c"}})

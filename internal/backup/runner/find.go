@@ -17,6 +17,9 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 		return task.Result{}, err
 	}
 	m, text, err := readManifest(ctx, bucket, base)
+	if err == nil {
+		err = onRecord(base, text, t.Checksum)
+	}
 	if err != nil {
 		return task.Result{}, err
 	}

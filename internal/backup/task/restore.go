@@ -2,9 +2,10 @@ package task
 
 // Restore fills an empty volume.
 type Restore struct {
-	// Dir is the directory the backup lies in, ID the backup's.
-	Dir string `json:"dir"`
-	ID  string `json:"id"`
+	// Dir is the directory the backup lies in, ID the backup's, Checksum that of its manifest, "" if it is not on record.
+	Dir      string `json:"dir"`
+	ID       string `json:"id"`
+	Checksum string `json:"checksum,omitempty"`
 	// History is the UUID of the new history that the data begin.
 	History string `json:"history"`
 	// Replay is what is applied to it, nil for nothing.

@@ -126,9 +126,12 @@ func finding(to *v1alpha1.GaleraRestoreStatus, f Facts) Decision {
 	case f.Job.Done && location.Changed(f.Job.Location, f.Source.Store) != "":
 		return failed(to, f, task.Result{Error: "the store was changed while the backup was looked for",
 			Reason: v1alpha1.ReasonStoreChanged})
+	case f.Job.Done && f.Source.Exchanged(r.Backup) != "":
+		return failed(to, f, task.Result{Error: f.Source.Exchanged(r.Backup), Fatal: true,
+			Reason: v1alpha1.ReasonBackupDamaged})
 	case f.Job.Done && r.Error == "" && r.Backup != nil:
 		to.Phase, to.ID, to.Directory, to.Store = v1alpha1.RestoreLoading, r.Backup.ID, r.Backup.Dir, f.storeName()
-		to.Location, to.Replay = f.Job.Location, restoration.FoundReplay(r.Replay)
+		to.Location, to.Checksum, to.Replay = f.Job.Location, r.Backup.Checksum, restoration.FoundReplay(r.Replay)
 		begin(to, f)
 		set(to, f, v1alpha1.ReasonAccessPreparing, "making an account for "+describe(f.Restore), false)
 		return Decision{RequeueAfter: time.Second}

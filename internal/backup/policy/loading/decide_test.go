@@ -98,6 +98,22 @@ func TestFoundElsewhere(t *testing.T) {
 	}
 }
 
+// TestExchanged: the checksum that was found is written down; one that a GaleraBackup has another one of is refused.
+func TestExchanged(t *testing.T) {
+	known := v1alpha1.GaleraBackup{Status: v1alpha1.GaleraBackupStatus{ID: "b1", Directory: "d", Checksum: "c1"}}
+	for checksum, want := range map[string]string{"c1": v1alpha1.RestoreLoading, "c2": v1alpha1.RestoreFailed} {
+		s := v1alpha1.GaleraRestoreStatus{Phase: v1alpha1.RestoreFinding, Attempts: 1}
+		Decide(&s, facts(func(f *Facts) {
+			f.Job = ended(task.Result{Backup: &task.Stored{ID: "b1", Dir: "d", Checksum: checksum}})
+			f.Source.Known = []v1alpha1.GaleraBackup{known}
+		}))
+		if loads := want == v1alpha1.RestoreLoading; s.Phase != want || loads != (s.Checksum == checksum) ||
+			!loads && reason(s) != v1alpha1.ReasonBackupDamaged {
+			t.Errorf("%s: %+v", checksum, s)
+		}
+	}
+}
+
 func paused(f *Facts) { f.Cluster.Annotations = map[string]string{v1alpha1.AnnotationPause: "true"} }
 
 func wrongKey(f *Facts) {

@@ -67,7 +67,7 @@ func Cloning(c *v1alpha1.GaleraCluster, k CopyFacts) Step {
 	case !clone.Fits(b, c):
 		return Step{drop: true, message: "removing the copy that spec.bootstrapFrom named before"}
 	case b.Status.Phase == v1alpha1.BackupCompleted:
-		return Step{Find: &task.Find{Dir: b.Status.Directory, ID: b.Status.ID}}
+		return Step{Find: &task.Find{Dir: b.Status.Directory, ID: b.Status.ID, Checksum: b.Status.Checksum}}
 	case b.Status.Phase == v1alpha1.BackupFailed:
 		return Step{drop: true, failed: true, since: b.CreationTimestamp,
 			Problem: Problem{cmp.Or(reason, v1alpha1.ReasonBackupFailed),

@@ -36,7 +36,7 @@ func asking() (*v1alpha1.GaleraCluster, CopyFacts) {
 func made(c *v1alpha1.GaleraCluster, phase string, stalled bool, reason, message string) *v1alpha1.GaleraBackup {
 	b := clone.Backup(c)
 	b.CreationTimestamp = metav1.NewTime(noon)
-	b.Status.Phase, b.Status.ID, b.Status.Directory = phase, "b1", "dev/copy/u1"
+	b.Status.Phase, b.Status.ID, b.Status.Directory, b.Status.Checksum = phase, "b1", "dev/copy/u1", "c1"
 	reported := metav1.Condition{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason,
 		Message: message}
 	meta.SetStatusCondition(&b.Status.Conditions, reported)
@@ -135,7 +135,7 @@ func TestCloning(t *testing.T) {
 			s.drop != tc.drop || (s.Find != nil) != tc.found {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if s.Find != nil && *s.Find != (task.Find{Dir: "dev/copy/u1", ID: "b1"}) {
+		if s.Find != nil && *s.Find != (task.Find{Dir: "dev/copy/u1", ID: "b1", Checksum: "c1"}) {
 			t.Errorf("%s: %+v", name, s.Find)
 		}
 		if s.Find == nil && s.Problem.Reason == "" && s.message == "" {

@@ -72,12 +72,16 @@ func finding(s *v1alpha1.RestoreStatus, f Facts) Decision {
 	case f.Find.Done && location.Changed(f.Find.Location, f.Source.Store) != "":
 		return failed(s, f, task.Result{Error: "the store was changed while the backup was looked for",
 			Reason: v1alpha1.ReasonStoreChanged}, "")
+	case f.Find.Done && f.Source.Exchanged(f.Find.Result.Backup) != "":
+		return failed(s, f, task.Result{Error: f.Source.Exchanged(f.Find.Result.Backup), Fatal: true,
+			Reason: v1alpha1.ReasonBackupDamaged}, "")
 	case f.Find.Done && f.Find.Result.Error == "" && f.Find.Result.Backup != nil:
 		b := f.Find.Result.Backup
 		s.Phase, s.ID, s.Directory, s.Store, s.Source = v1alpha1.RestoreRestoring, b.ID, b.Dir, f.Source.Store.Name,
 			b.Position
-		s.Location, s.Replay = f.Find.Location, FoundReplay(f.Find.Result.Replay)
-		s.History, s.ObservedGeneration = history(f.Cluster, b.ID, s.Replay), f.Cluster.Generation
+		s.Location, s.Checksum, s.Replay = f.Find.Location, b.Checksum, FoundReplay(f.Find.Result.Replay)
+		// With the checksum: a volume that was filled with another backup of this ID is of another history, and refused.
+		s.History, s.ObservedGeneration = history(f.Cluster, b.ID+"/"+b.Checksum, s.Replay), f.Cluster.Generation
 		s.Reason, s.Message = "", fmt.Sprintf("filling the volumes with %s", describeSource(s))
 		return Decision{RequeueAfter: time.Second}
 	case f.Find.Done:

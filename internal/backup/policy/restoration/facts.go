@@ -40,6 +40,27 @@ type Facts struct {
 type Source struct {
 	Store *v1alpha1.GaleraBackupStore
 	Find  task.Find
+	// Known are the GaleraBackups that are complete, and lie in the store.
+	Known []v1alpha1.GaleraBackup
+}
+
+// Exchanged reports why a backup that was found is none of those on record under its ID, "" when it is, or when it has
+// no record.
+func (s Source) Exchanged(found *task.Stored) (why string) {
+	for i := range s.Known {
+		b := &s.Known[i]
+		of := b.Status
+		switch {
+		case found == nil || of.ID != found.ID || of.Directory != found.Dir || of.Checksum == "" || found.Checksum == "":
+		case of.Checksum == found.Checksum:
+			return "" // it may have been imported again
+		default:
+			why = fmt.Sprintf("the manifest of the backup %s in the store is another one than the GaleraBackup %s has on "+
+				"record: its SHA-256 is %s, and was %s. Put the object back that was written; if you have exchanged it yourself, "+
+				"import the backup again", of.ID, b.Name, found.Checksum, of.Checksum)
+		}
+	}
+	return why
 }
 
 // Problem keeps a restore from going on.

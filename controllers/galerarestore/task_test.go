@@ -1,0 +1,20 @@
+package galerarestore
+
+import (
+	"testing"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/loading"
+)
+
+// TestTask: the Job restores the backup that was found, and no other one of its ID.
+func TestTask(t *testing.T) {
+	r := &v1alpha1.GaleraRestore{}
+	r.UID = "0123456789"
+	r.Spec.Table = &v1alpha1.RestoreTable{Database: "shop", Name: "orders", As: "before"}
+	r.Status = v1alpha1.GaleraRestoreStatus{Directory: "d", ID: "i", Checksum: "c1"}
+	got := taskOf(loading.Facts{Restore: r, Cluster: &v1alpha1.GaleraCluster{}})
+	if got.Dir != "d" || got.ID != "i" || got.Checksum != "c1" || got.As != "before" {
+		t.Errorf("%+v", got)
+	}
+}
