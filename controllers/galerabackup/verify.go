@@ -33,6 +33,9 @@ func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	d := taking.DecideVerification(&next.Status, f)
 	r.Refusals.Apply(next, &next.Status.Conditions)
 	if !equality.Semantic.DeepEqual(b.Status, next.Status) {
+		if err := holdAgainst(ctx, r, f, d.Damaged); err != nil {
+			return 0, err
+		}
 		err := r.Status().Update(ctx, next) // the intent first
 		if err == nil {
 			r.announceVerification(b, next)
@@ -49,6 +52,33 @@ func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 			client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}
 	return d.RequeueAfter, nil
+}
+
+// holdAgainst records what a test has found in a backup that the tested one adds to.
+func holdAgainst(ctx context.Context, r *Reconciler, f taking.Facts, id string) error {
+	var all v1alpha1.GaleraBackupList
+	if id == "" {
+		return nil
+	}
+	if err := r.Live.List(ctx, &all, client.InNamespace(f.Backup.Namespace)); err != nil {
+		return err
+	}
+	for i := range all.Items {
+		b := &all.Items[i]
+		if !taking.Base(f, id, b) {
+			continue
+		}
+		next := b.DeepCopy()
+		taking.FoundDamaged(&next.Status, b, f)
+		if equality.Semantic.DeepEqual(b.Status, next.Status) {
+			continue
+		}
+		if err := r.Status().Update(ctx, next); err != nil {
+			return err
+		}
+		r.announceVerification(b, next)
+	}
+	return nil
 }
 
 func (r *Reconciler) observeVerification(ctx context.Context, b *v1alpha1.GaleraBackup) (taking.Facts, error) {

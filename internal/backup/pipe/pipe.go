@@ -52,10 +52,11 @@ type Request struct {
 type End struct {
 	// Bytes is the length of the data before it.
 	Bytes int64 `json:"bytes"`
-	// Error is why the answer is incomplete, "" when it is complete; Reason and Fatal are those of task.Result.
-	Error  string `json:"error,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Fatal  bool   `json:"fatal,omitempty"`
+	// Error is why the answer is incomplete, "" when it is complete; Reason, Fatal and Damaged are those of task.Result.
+	Error   string `json:"error,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Fatal   bool   `json:"fatal,omitempty"`
+	Damaged string `json:"damaged,omitempty"`
 
 	Manifest *manifest.Manifest `json:"manifest,omitempty"`
 	Relayed  *Relayed           `json:"relayed,omitempty"`

@@ -23,7 +23,7 @@ func (p places) ask(ctx context.Context, r pipe.Request, to pipe.Sink) (pipe.End
 	case err != nil:
 		return e, err
 	case e.Error != "":
-		return e, failure{reason: e.Reason, fatal: e.Fatal, err: errors.New(e.Error)}
+		return e, failure{reason: e.Reason, fatal: e.Fatal, err: errors.New(e.Error), damaged: e.Damaged}
 	}
 	return e, nil
 }
@@ -63,8 +63,8 @@ func (p places) archive(ctx context.Context) (int, error) {
 func (p places) stream(ctx context.Context, m manifest.Manifest, step int, to io.Writer) error {
 	e, err := p.ask(ctx, pipe.Request{What: pipe.Stream, Step: step}, sequential{to})
 	if err == nil && e.Bytes != m.StreamBytes {
-		err = because(task.ReasonBackupDamaged,
-			fmt.Errorf("%d bytes have arrived, and the manifest names %d", e.Bytes, m.StreamBytes))
+		err = failure{reason: task.ReasonBackupDamaged, damaged: m.ID,
+			err: fmt.Errorf("%d bytes have arrived, and the manifest names %d", e.Bytes, m.StreamBytes)}
 	}
 	return err
 }

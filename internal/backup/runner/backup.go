@@ -249,7 +249,7 @@ func readManifest(ctx context.Context, bucket *store.Bucket, base string) (manif
 		err = fmt.Errorf("the manifest in %s is that of the backup %q", base, m.ID)
 	}
 	if err != nil {
-		return m, text, fatal(task.ReasonBackupDamaged, err)
+		return m, text, damaged(path.Base(base), err)
 	}
 	return m, text, nil
 }

@@ -16,15 +16,14 @@ func chain(ctx context.Context, bucket *store.Bucket, dir string, m manifest.Man
 	for m.Base != nil { // each depth is one less than the one before, and bounded
 		base, text, err := readManifest(ctx, bucket, path.Join(dir, m.Base.ID))
 		if reason, _ := explain(err); reason == task.ReasonBackupNotFound {
-			return nil, fatal(task.ReasonBackupDamaged, fmt.Errorf(
+			return nil, damaged(m.Base.ID, fmt.Errorf(
 				"the backup %s is an increment of %s, which the store does not have", m.ID, m.Base.ID))
 		}
 		if err != nil {
 			return nil, err
 		}
 		if why := m.Extends(base, manifest.Checksum(text)); why != "" {
-			return nil, fatal(task.ReasonBackupDamaged, fmt.Errorf("the backup %s cannot be added to %s: %s", m.ID,
-				base.ID, why))
+			return nil, damaged(base.ID, fmt.Errorf("the backup %s cannot be added to %s: %s", m.ID, base.ID, why))
 		}
 		out, m = append(out, base), base
 	}

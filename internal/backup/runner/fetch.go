@@ -98,7 +98,7 @@ func Fetch(ctx context.Context) error {
 func endOf(err error) pipe.End {
 	reason, final := explain(err)
 	say("failed: %s", err)
-	return pipe.End{Error: err.Error(), Reason: reason, Fatal: final}
+	return pipe.End{Error: err.Error(), Reason: reason, Fatal: final, Damaged: damagedBackup(err)}
 }
 
 // answer does what a request asks for.
@@ -156,7 +156,7 @@ func (f fetcher) manifest(ctx context.Context) (manifest.Manifest, error) {
 // parts, and of the backup that an increment adds to: who exchanges it exchanges the data.
 func onRecord(base string, text []byte, checksum string) error {
 	if is := manifest.Checksum(text); checksum != "" && is != checksum {
-		return fatal(task.ReasonBackupDamaged, fmt.Errorf("the manifest of the backup %s is another one than the one on "+
+		return damaged(path.Base(base), fmt.Errorf("the manifest of the backup %s is another one than the one on "+
 			"record: its SHA-256 is %s, and was %s. Put the object back that was written; if you have exchanged it yourself, "+
 			"import the backup again, and use the new GaleraBackup", base, is, checksum))
 	}
@@ -187,7 +187,7 @@ func tryKeys(ctx context.Context, bucket *store.Bucket, base string, m manifest.
 	err := again(ctx, "the backup's first part could not be read", func(ctx context.Context) error {
 		r, err := bucket.NewRangeReader(ctx, path.Join(base, m.Part(0)), 0, openSize, nil)
 		if store.Missing(err) {
-			return fatal(task.ReasonBackupDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(0), base))
+			return damaged(m.ID, fmt.Errorf("%s of the backup %s is missing", m.Part(0), base))
 		}
 		if err != nil {
 			return err
@@ -208,7 +208,7 @@ func tryKeys(ctx context.Context, bucket *store.Bucket, base string, m manifest.
 			"none of the private keys opens the backup %s; it was encrypted for %s",
 			base, strings.Join(m.Recipients, ", ")))
 	}
-	return fatal(task.ReasonBackupDamaged, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
+	return damaged(m.ID, fmt.Errorf("the backup %s cannot be opened: %w", base, err))
 }
 
 // stream writes the backup as mariadb-backup has made it.
@@ -224,7 +224,7 @@ func (f fetcher) stream(ctx context.Context, m manifest.Manifest, to io.Writer) 
 	case errors.Is(err, archive.ErrWrongKey):
 		return fatal(task.ReasonWrongKey, err)
 	}
-	return fatal(task.ReasonBackupDamaged, err)
+	return damaged(m.ID, err)
 }
 
 // partsOf fetches the parts of a backup, at the rate that all of them share; nil is no bound.
@@ -233,7 +233,7 @@ func partsOf(bucket *store.Bucket, base string, m manifest.Manifest, limit *rate
 		err = again(ctx, "a part could not be read", func(ctx context.Context) error {
 			data, err = readLimited(ctx, bucket, path.Join(base, m.Part(index)), limit)
 			if store.Missing(err) {
-				return fatal(task.ReasonBackupDamaged, fmt.Errorf("%s of the backup %s is missing", m.Part(index), base))
+				return damaged(m.ID, fmt.Errorf("%s of the backup %s is missing", m.Part(index), base))
 			}
 			return err
 		})

@@ -234,8 +234,8 @@ func add(ctx context.Context, m manifest.Manifest, step int, p places) error {
 	}
 	// mariadb-backup ends with exit code 0 where it refuses an increment
 	if at, _, err := mariadbd.ReadLSN(p.work); err != nil || at != m.LSN {
-		return fatal(task.ReasonBackupDamaged, fmt.Errorf("mariadb-backup has not added the increment %s, which ends at the "+
-			"LSN %d: the data are at %d", m.ID, m.LSN, at))
+		return damaged(m.ID, fmt.Errorf("mariadb-backup has not added the increment %s, which ends at the LSN %d: the data "+
+			"are at %d", m.ID, m.LSN, at))
 	}
 	return os.RemoveAll(dir)
 }

@@ -22,6 +22,8 @@ type failure struct {
 	reason string
 	fatal  bool
 	err    error
+	// damaged is the ID of the backup that was found damaged, "" if it is not known which of a chain is.
+	damaged string
 }
 
 // Error implements error.
@@ -33,6 +35,11 @@ func (f failure) Unwrap() error { return f.err }
 func because(reason string, err error) error { return failure{reason: reason, err: err} }
 
 func fatal(reason string, err error) error { return failure{reason: reason, fatal: true, err: err} }
+
+// damaged is what has been found in a backup of a chain.
+func damaged(id string, err error) error {
+	return failure{reason: task.ReasonBackupDamaged, fatal: true, err: err, damaged: id}
+}
 
 // stored wraps an error of the store.
 func stored(doing string, err error) error {
@@ -49,6 +56,15 @@ func explain(err error) (reason string, final bool) {
 	return "", false
 }
 
+// damagedBackup is the ID of the backup that an error is about, "" if that is not known.
+func damagedBackup(err error) string {
+	var f failure
+	if !errors.As(err, &f) {
+		return ""
+	}
+	return f.damaged
+}
+
 // Main does what the environment asks for, and writes the result.
 func Main(ctx context.Context) error { return report(ctx, run) }
 
@@ -60,14 +76,20 @@ func report(ctx context.Context, do func(context.Context, task.Task) (task.Resul
 	start := time.Now()
 	result, err := do(ctx, t)
 	if err != nil {
-		result = task.Result{Error: err.Error()}
-		result.Reason, result.Fatal = explain(err)
+		result = failed(err)
 		if ctx.Err() != nil {
 			result.Error, result.Fatal = "the Job was asked to stop: "+result.Error, false
 		}
 	}
 	result.TookSeconds = time.Since(start).Seconds()
 	return errors.Join(err, writeResult(result))
+}
+
+// failed is the result of an error.
+func failed(err error) (r task.Result) {
+	r.Error, r.Damaged = err.Error(), damagedBackup(err)
+	r.Reason, r.Fatal = explain(err)
+	return r
 }
 
 func run(ctx context.Context, t task.Task) (task.Result, error) {

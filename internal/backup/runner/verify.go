@@ -55,7 +55,7 @@ func verifyParts(ctx context.Context, t task.Task) (segments int, err error) {
 			say("reading %s of %s", galera.Count(len(m.Parts), "part"), m.ID)
 			err = archive.Check(ctx, m, partsOf(f.bucket, path.Join(f.dir, m.ID), m, f.limit))
 			if err != nil && !isStore(err) && ctx.Err() == nil {
-				return fatal(task.ReasonBackupDamaged, fmt.Errorf("%s: %w", m.ID, err))
+				return damaged(m.ID, fmt.Errorf("%s: %w", m.ID, err))
 			}
 			if err != nil {
 				return err

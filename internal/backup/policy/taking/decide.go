@@ -41,6 +41,9 @@ type Decision struct {
 	// Run reports whether the present attempt is in progress: its Job and its admission are to be there.
 	Run          bool
 	RequeueAfter time.Duration
+	// Damaged is the ID of a backup that the tested one adds to, and that was found damaged; "" for none. It is held
+	// against that backup before the status is written.
+	Damaged string
 }
 
 // Decide brings the status a step further. It is pure.

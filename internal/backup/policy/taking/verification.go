@@ -142,8 +142,12 @@ func verificationFailed(to *v1alpha1.GaleraBackupStatus, f Facts) Decision {
 	}
 	if r.Fatal || v.Failures >= maxVerifyFailures {
 		v.Phase = v1alpha1.VerifyFailed
+		d := Decision{RequeueAfter: time.Second}
+		if reason == v1alpha1.ReasonBackupDamaged && r.Damaged != to.ID {
+			d.Damaged = r.Damaged
+		}
 		setVerified(to, f, false, reason, "the test has failed: "+r.Error+". To test it again, set verify to None and back")
-		return Decision{RequeueAfter: time.Second}
+		return d
 	}
 	v.Attempts++
 	v.AttemptedAt = new(metav1.NewTime(f.Now))
