@@ -19,33 +19,49 @@ import (
 // backups are the commands backup and backups.
 type backups struct{ *env }
 
+// backupFlags are those of the command backup.
+type backupFlags struct {
+	store, name, verify, identity string
+	incremental                   bool
+}
+
+// object is the backup that is made. It is pure.
+func (f backupFlags) object(namespace, cluster string) *v1alpha1.GaleraBackup {
+	b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: f.name},
+		Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: cluster},
+			StoreRef: v1alpha1.LocalName{Name: f.store}, Verify: f.verify}}
+	if f.identity != "" {
+		b.Spec.IdentitySecretRef = &v1alpha1.SecretKey{Name: f.identity}
+	}
+	if f.incremental {
+		b.Spec.Incremental = &v1alpha1.BackupIncremental{}
+	}
+	return b
+}
+
 // backup makes one.
 func (e backups) backup() *cobra.Command {
-	var store, name, verify, identity, format string
+	var f backupFlags
+	var format string
 	var wait bool
 	var timeout time.Duration
 	c := e.onCluster("backup", "Make a backup of a cluster now", func(ctx context.Context, cluster string) error {
-		if store == "" {
+		if f.store == "" {
 			var err error
-			if store, err = e.onlyStore(ctx); err != nil {
+			if f.store, err = e.onlyStore(ctx); err != nil {
 				return err
 			}
 		}
-		if name == "" {
-			name = backupName(cluster, time.Now())
+		if f.name == "" {
+			f.name = backupName(cluster, time.Now())
 		}
-		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name},
-			Spec: v1alpha1.GaleraBackupSpec{ClusterRef: v1alpha1.BackupClusterRef{Name: cluster},
-				StoreRef: v1alpha1.LocalName{Name: store}, Verify: verify}}
-		if identity != "" {
-			b.Spec.IdentitySecretRef = &v1alpha1.SecretKey{Name: identity}
-		}
+		b := f.object(e.namespace, cluster)
 		if err := e.kube.Create(ctx, b); err != nil {
 			return err
 		}
-		e.say("the backup %s is made", name)
+		e.say("the backup %s is made", b.Name)
 		if wait {
-			if err := e.waitBackup(ctx, cluster, name, timeout); err != nil {
+			if err := e.waitBackup(ctx, cluster, b.Name, timeout); err != nil {
 				return err
 			}
 		}
@@ -55,10 +71,12 @@ func (e backups) backup() *cobra.Command {
 		return nil
 	})
 	outputFlag(c, &format)
-	c.Flags().StringVar(&store, "store", "", "GaleraBackupStore. Default: the only one of the namespace")
-	c.Flags().StringVar(&name, "name", "", "name of the GaleraBackup. Default: the cluster's and the time")
-	c.Flags().StringVar(&verify, "verify", "", "test it afterwards: None, Checksum or Restore. Default: None")
-	c.Flags().StringVar(&identity, "identity", "", "Secret with the private key, for --verify Restore")
+	c.Flags().StringVar(&f.store, "store", "", "GaleraBackupStore. Default: the only one of the namespace")
+	c.Flags().StringVar(&f.name, "name", "", "name of the GaleraBackup. Default: the cluster's and the time")
+	c.Flags().BoolVar(&f.incremental, "incremental", false, "copy only what has changed since the latest backup in the "+
+		"store; where none can be added to, a full backup is made, with the reason")
+	c.Flags().StringVar(&f.verify, "verify", "", "test it afterwards: None, Checksum or Restore. Default: None")
+	c.Flags().StringVar(&f.identity, "identity", "", "Secret with the private key, for --verify Restore")
 	waitFlags(c, &wait, &timeout)
 	return c
 }
