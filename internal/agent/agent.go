@@ -234,7 +234,9 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 		a.config.Blame)
 	a.joiner = join.NewJoinerTracker(loop, o.Places, o.Address, silence, join.Dependencies{
 		Run: &a.run, Group: &a.group, Volume: &a.volume, Config: &a.config, Image: &a.image, Exam: &a.exam},
-		join.Events{Judge: a.judgeServer, Copied: forgetFormerData(a)})
+		join.Events{Judge: a.judgeServer, Copied: forgetFormerData(a), Unproved: func() error {
+			return backup.ForgetMarks(a.Places.Data)
+		}})
 	a.donor = join.NewDonorTracker(loop, o.Places, &a.run, &a.config, answers)
 	a.start = NewStarter(loop, o.Places, member, StarterDependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,

@@ -3,6 +3,7 @@ package join
 import (
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agent/process"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
@@ -36,6 +37,7 @@ func (r *JoinerTracker) stateComplete() {
 	}
 	r.completing = true
 	proc, copied := r.Run.Proc, sstVersions(r.Run.Note, r.Join, r.Image.ServerVersion, r.Group.Views)
+	unproved := unproved(r)
 	r.Volume.Do(func() error {
 		if err := r.markers.ClearInitialising(); err != nil {
 			return err
@@ -45,6 +47,11 @@ func (r *JoinerTracker) stateComplete() {
 				return err
 			}
 			if err := r.markers.SetVersions(*copied); err != nil {
+				return err
+			}
+		}
+		if unproved {
+			if err := r.events.Unproved(); err != nil {
 				return err
 			}
 		}
@@ -70,6 +77,12 @@ func (r *JoinerTracker) stateComplete() {
 			r.events.Judge()
 		}
 	})
+}
+
+// unproved returns whether the state may have come by an SST that nothing shows.
+func unproved(r *JoinerTracker) bool {
+	return !r.Run.Note.SST && r.Run.Note.Method == config.Rsync &&
+		lifecycle.JoinKind(false, r.Run.From, r.Run.Position) != agentapi.JoinNone && !r.reports.istReported(r.Group.Views)
 }
 
 // sstVersions returns the versions of data received by SST, nil without one: the system tables are the donor's.

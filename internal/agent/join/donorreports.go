@@ -77,3 +77,9 @@ func (d donorReports) sstReported(views map[string]agentapi.PeerView) bool {
 	return slices.ContainsFunc(d.donors(views),
 		func(p agentapi.PeerView) bool { return d.transferToUs(p).Kind == agentapi.JoinSST })
 }
+
+// istReported returns whether a donor of this join reports that it has given write-sets.
+func (d donorReports) istReported(views map[string]agentapi.PeerView) bool {
+	return slices.ContainsFunc(d.donors(views),
+		func(p agentapi.PeerView) bool { return d.transferToUs(p).Kind == agentapi.JoinIST })
+}

@@ -55,6 +55,9 @@ type Events struct {
 	// Copied is called from another goroutine, once an SST is complete and before that is recorded. It returns an error
 	// when it has to be called again.
 	Copied func() error
+	// Unproved is called likewise at the end of a join without an SST, where one by rsync would have left no trace, and no
+	// donor has reported the write-sets that have come.
+	Unproved func() error
 }
 
 // following is the state of the transfer of one run.

@@ -31,7 +31,7 @@ func joiner(t *testing.T) *JoinerTracker {
 	run.Proc, run.Note = agenttest.Server(t), &datadir.Joining{SST: true}
 	deps.Run = &run
 	r := NewJoinerTracker(loop, platform.Places{Data: t.TempDir(), State: t.TempDir()}, "10.0.0.7", nil, deps,
-		Events{Judge: func() {}, Copied: func() error { return nil }})
+		Events{Judge: func() {}, Copied: func() error { return nil }, Unproved: func() error { return nil }})
 	r.Join = &agentapi.Join{Kind: agentapi.JoinSST, Donor: "shop-1"}
 	r.reports.to = r.address
 	return &r

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agent/agenttest"
+	"github.com/galera-operator/galera-operator/internal/agent/config"
 	"github.com/galera-operator/galera-operator/internal/agent/lifecycle"
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/datadir"
@@ -150,6 +151,54 @@ func TestProofOfTheFormerFilesIsForgotten(t *testing.T) {
 	r.events.Copied = func() error { t.Error("after write-sets"); return nil }
 	if r.Judge(); r.Run.Note != nil {
 		t.Errorf("still %+v", r.Run.Note)
+	}
+}
+
+// TestUnprovedWriteSets: an SST by rsync that no donor has reported looks like write-sets. What is known of the former
+// files is forgotten unless a donor has reported that it gave write-sets, or nothing has come.
+func TestUnprovedWriteSets(t *testing.T) {
+	for name, c := range map[string]struct {
+		method  string
+		from    int64 // of a join that ends at 7
+		kind    string
+		forgets bool
+	}{
+		"nothing is reported":         {config.Rsync, 5, "", true},
+		"write-sets are":              {config.Rsync, 5, agentapi.JoinIST, false},
+		"nothing has come":            {config.Rsync, 7, "", false},
+		"an SST would leave traces":   {config.MariaBackup, 5, "", false},
+		"to another node, before it":  {config.Rsync, 5, "another", true},
+		"of a directory that was new": {config.Rsync, -1, "", true},
+	} {
+		r, _ := copied(t)
+		r.Run.Note.SST, r.Run.Note.Method, r.known = false, c.method, true
+		r.Run.From = agenttest.At(c.from)
+		r.reports.earlier = map[string]time.Time{"b": {}}
+		r.Group.Views = agenttest.Primary("b", func(p *agentapi.PeerView) {
+			switch c.kind {
+			case "another":
+				gave("10.0.0.8", 9)(p)
+			case agentapi.JoinIST:
+				gave(r.address, 9)(p)
+			}
+		})
+		forgotten := 0
+		var err error
+		r.events.Unproved = func() error {
+			if note, found := r.markers.Joining(); found != nil || note == nil {
+				t.Errorf("%s: noted as complete before: %+v, %v", name, note, found)
+			}
+			forgotten++
+			return err
+		}
+		err = errors.New("no")
+		if r.Judge(); c.forgets && r.Run.Note == nil {
+			t.Errorf("%s: complete, and not forgotten", name)
+		}
+		err = nil
+		if r.Judge(); r.Run.Note != nil || (forgotten > 0) != c.forgets {
+			t.Errorf("%s: forgotten %d times, still %+v", name, forgotten, r.Run.Note)
+		}
 	}
 }
 
