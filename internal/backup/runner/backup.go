@@ -39,9 +39,15 @@ const (
 func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Result, error) {
 	m := t.Manifest
 	base := path.Join(cmp.Or(t.Dir, manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID)), m.ID)
-	if done, err := taken(ctx, bucket, base); done != nil || err != nil {
-		// an attempt before has ended well, and was not heard
-		return task.Result{Backup: done}, err
+	done, err := taken(ctx, bucket, base)
+	if err == nil && done != nil { // an attempt before has ended well, and was not heard
+		var why string
+		if why, err = stands(ctx, bucket, base); why == "" && err == nil {
+			return task.Result{Backup: done}, nil
+		}
+	}
+	if err != nil {
+		return task.Result{}, err
 	}
 	if err := clearEarlier(ctx, bucket, base, t.Attempt); err != nil {
 		return task.Result{}, err
@@ -91,11 +97,14 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	if err != nil {
 		return task.Result{}, err
 	}
-	done, err := complete(ctx, bucket, base, text, t.SingleWriter)
-	if done != nil {
-		done.Full = cmp.Or(full, end.Full)
+	if done, err = complete(ctx, bucket, base, text, t.SingleWriter); err != nil {
+		return task.Result{}, err
 	}
-	return task.Result{Backup: done}, err
+	if why, err := stands(ctx, bucket, base); why != "" || err != nil {
+		return task.Result{}, cmp.Or(err, errors.New(why))
+	}
+	done.Full = cmp.Or(full, end.Full)
+	return task.Result{Backup: done}, nil
 }
 
 // ended adds to a manifest what the agent knows at the end of the stream. The keys are the agent's word alone: the

@@ -6,15 +6,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
-	"gocloud.dev/blob"
-
-	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/store"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
@@ -101,31 +96,4 @@ func exclusive(ctx context.Context, bucket *store.Bucket, key string) error {
 		err = stored("an object could not be deleted", gone)
 	}
 	return err
-}
-
-// remove deletes a backup that no increment needs: its manifest first, so that half of one is none.
-func remove(ctx context.Context, bucket *store.Bucket, dir, id string) error {
-	base := path.Join(dir, id)
-	switch by, err := needed(ctx, bucket, dir, id); {
-	case err != nil:
-		return err
-	case by != "":
-		return because(task.ReasonBackupNeeded, fmt.Errorf("the increment %s in the store needs the backup %s", by, id))
-	}
-	if err := bucket.Delete(ctx, path.Join(base, manifest.Name)); err != nil && !store.Missing(err) {
-		return stored("the manifest could not be deleted", err)
-	}
-	objects := bucket.List(&blob.ListOptions{Prefix: base + "/"})
-	for {
-		object, err := objects.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return stored("the parts could not be listed", err)
-		}
-		if err := bucket.Delete(ctx, object.Key); err != nil && !store.Missing(err) {
-			return stored("a part could not be deleted", err)
-		}
-	}
 }

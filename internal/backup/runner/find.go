@@ -23,13 +23,13 @@ func find(ctx context.Context, bucket *store.Bucket, t task.Find) (task.Result, 
 	if err != nil {
 		return task.Result{}, err
 	}
-	keys, err := archive.Identities(task.KeysDir)
-	if err != nil {
-		return task.Result{}, fatal(task.ReasonWrongKey, err)
-	}
 	all, err := chain(ctx, bucket, path.Dir(base), m)
 	if err != nil {
 		return task.Result{}, err
+	}
+	keys, err := archive.Identities(task.KeysDir)
+	if err != nil {
+		return task.Result{}, fatal(task.ReasonWrongKey, err)
 	}
 	for _, m := range all {
 		if err := tryKeys(ctx, bucket, path.Join(path.Dir(base), m.ID), m, keys); err != nil {

@@ -26,7 +26,8 @@ type Fake struct {
 	// Dir has the credentials.
 	Dir string
 
-	mu      sync.Mutex
+	serving sync.Mutex // one request after the other
+	mu      sync.Mutex // not held by judge, which may change objects
 	judge   func(r *http.Request, body []byte, exists bool) (status int, code string)
 	objects map[string][]byte
 	counts  map[string]int
@@ -130,20 +131,26 @@ func (f *Fake) Requests() (n int, of string) {
 func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/"+Bucket), "/")
+	f.serving.Lock()
+	defer f.serving.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	content, exists := f.objects[key]
+	_, exists := f.objects[key]
 	kind := r.Method
 	if key == "" {
 		kind = "LIST"
 	}
 	f.counts[kind]++
 	if f.judge != nil {
-		if status, code := f.judge(r, body, exists); status != 0 {
+		f.mu.Unlock()
+		status, code := f.judge(r, body, exists)
+		f.mu.Lock()
+		if status != 0 {
 			refuse(w, status, code)
 			return
 		}
 	}
+	content, exists := f.objects[key]
 	id := r.URL.Query().Get("uploadId")
 	switch {
 	case key == "" && r.URL.Query().Has("uploads"):
