@@ -301,6 +301,10 @@ type BackupChain struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	FullBecause string `json:"fullBecause,omitempty"`
+	// failures is the number of attempts to make an increment that have failed. Those of a store that is away, is full or
+	// refuses do not count.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
 }
 
 // Phases of a BackupVerification.
@@ -346,7 +350,8 @@ type BackupVerification struct {
 type BackupProgress struct {
 	// bytesDone is the number of bytes read from the node so far.
 	BytesDone resource.Quantity `json:"bytesDone"`
-	// bytesTotal is the size of the node's data, an estimate of the bytes a backup reads.
+	// bytesTotal is the size of the node's data, an estimate of the bytes a backup reads. Absent, with eta and summary,
+	// while what has changed since another backup is copied: its size is not known before.
 	// +optional
 	BytesTotal *resource.Quantity `json:"bytesTotal,omitempty"`
 	// rate is the average rate so far, in bytes per second.

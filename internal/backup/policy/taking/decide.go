@@ -239,6 +239,7 @@ func failed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 		reason = v1alpha1.ReasonBackupFailed
 	}
 	to.Progress = nil
+	incrementFailed(to, reason)
 	if r.Fatal || last(to, f, reason) {
 		to.Phase = v1alpha1.BackupFailed
 		setConditions(to, f, reason, fmt.Sprintf("%s (attempt %d); nothing is stored that counts as a backup. Correct the "+
@@ -253,6 +254,9 @@ func failed(to *v1alpha1.GaleraBackupStatus, f Facts, r task.Result) {
 func last(to *v1alpha1.GaleraBackupStatus, f Facts, reason string) bool {
 	if reason == v1alpha1.ReasonStoreUnreachable || reason == v1alpha1.ReasonStoreFull {
 		return f.Now.Sub(f.Backup.CreationTimestamp.Time) >= maxUnavailable
+	}
+	if adds(to) && reason != v1alpha1.ReasonStoreRefused { // it counts, and after the third one a full backup is made
+		return false
 	}
 	return to.Attempts >= maxAttempts
 }
@@ -282,7 +286,7 @@ func progress(to *v1alpha1.GaleraBackupStatus, f Facts) {
 	if seconds := int64(took / time.Second); seconds > 0 {
 		p.Rate = size(r.Backup.Bytes / seconds)
 	}
-	if total := r.DataBytes; total > 0 {
+	if total := r.DataBytes; total > 0 && !adds(to) {
 		p.BytesTotal = size(total)
 		p.Summary = fmt.Sprintf("%d%%", min(99, 100*r.Backup.Bytes/total))
 		if rate := rate(p); rate > 0 && total > r.Backup.Bytes {

@@ -261,6 +261,19 @@ func TestProgress(t *testing.T) {
 	if p := next.Progress; p == nil || p.Summary != "40%" || p.Rate != nil || p.ETA != nil {
 		t.Errorf("in the first second: %+v", p)
 	}
+	f.Agents["shop-1"].Report.Backup.Since = noon.Add(-10 * time.Second)
+	f.Backup.Status.Incremental = &v1alpha1.BackupChain{Base: "b0", Depth: 1}
+	next = f.Backup.Status.DeepCopy()
+	Decide(next, f)
+	if p := next.Progress; p == nil || p.BytesDone.Value() != 400 || p.Rate.Value() != 40 || p.BytesTotal != nil ||
+		p.Summary != "" || p.ETA != nil {
+		t.Errorf("of an increment: %+v", p)
+	}
+	f.Backup.Status.Incremental = &v1alpha1.BackupChain{FullBecause: "none"}
+	next = f.Backup.Status.DeepCopy()
+	if Decide(next, f); next.Progress.Summary != "40%" {
+		t.Errorf("of a full one instead: %+v", next.Progress)
+	}
 }
 
 // TestReplacedCluster: a backup lies where the cluster that it is of has its backups.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// incrementAttempts is after how many attempts to make an increment a full backup is made.
+	// incrementAttempts is after how many failed attempts to make an increment a full backup is made.
 	incrementAttempts = 3
 	// maxReason bounds what a Job says of a full backup, in bytes.
 	maxReason = 1000
@@ -21,12 +21,16 @@ const (
 
 // addTo writes down which backup an increment adds to, and the node that it is read from then.
 func addTo(to *v1alpha1.GaleraBackupStatus, f Facts, nodes []string) {
+	before := to.Incremental
 	to.Incremental = nil
 	if f.Backup.Spec.Incremental == nil {
 		return
 	}
 	to.Incremental = &v1alpha1.BackupChain{}
-	if to.Attempts > incrementAttempts {
+	if before != nil {
+		to.Incremental.Failures = before.Failures
+	}
+	if to.Incremental.Failures >= incrementAttempts {
 		to.Incremental.FullBecause = "the attempts to make an increment have failed"
 		return
 	}
@@ -39,6 +43,23 @@ func addTo(to *v1alpha1.GaleraBackupStatus, f Facts, nodes []string) {
 	to.Incremental.Base, to.Incremental.Depth = base.Status.ID, 1
 	if of := base.Status.Incremental; of != nil {
 		to.Incremental.Depth += of.Depth
+	}
+}
+
+// adds reports whether the present attempt is one at an increment.
+func adds(to *v1alpha1.GaleraBackupStatus) bool {
+	return to.Incremental != nil && to.Incremental.Base != ""
+}
+
+// incrementFailed counts an attempt at an increment that has failed. A full backup would have failed for the store as
+// well.
+func incrementFailed(to *v1alpha1.GaleraBackupStatus, reason string) {
+	switch reason {
+	case v1alpha1.ReasonStoreUnreachable, v1alpha1.ReasonStoreFull, v1alpha1.ReasonStoreRefused:
+		return
+	}
+	if adds(to) {
+		to.Incremental.Failures++
 	}
 }
 

@@ -28,8 +28,10 @@ func incremental(node string) func(*Facts) {
 // TestBeginIncrement: an increment is read from the node of the backup that it adds to. What cannot be one is a full
 // backup, with the reason.
 func TestBeginIncrement(t *testing.T) {
-	attempts := func(n int32) func(*Facts) {
-		return func(f *Facts) { f.Backup.Status.Attempts = n }
+	failures := func(n int32) func(*Facts) {
+		return func(f *Facts) {
+			f.Backup.Status.Attempts, f.Backup.Status.Incremental = 4, &v1alpha1.BackupChain{Base: "b7", Failures: n}
+		}
 	}
 	for name, c := range map[string]struct {
 		f           Facts
@@ -45,8 +47,8 @@ func TestBeginIncrement(t *testing.T) {
 			"the data of shop-1"},
 		"of the first": {pending(incremental("shop-1"), func(f *Facts) { f.Backups = nil }), "shop-1", "", 0,
 			"no backup", ""},
-		"after two attempts":   {pending(incremental("shop-2"), attempts(2)), "shop-2", "b0", 3, "", ""},
-		"after three attempts": {pending(incremental("shop-2"), attempts(3)), "shop-1", "", 0, "have failed", ""},
+		"after two failures":   {pending(incremental("shop-2"), failures(2)), "shop-2", "b0", 3, "", ""},
+		"after three failures": {pending(incremental("shop-2"), failures(3)), "shop-1", "", 0, "have failed", ""},
 	} {
 		next := c.f.Backup.Status.DeepCopy()
 		Decide(next, c.f)
@@ -54,12 +56,53 @@ func TestBeginIncrement(t *testing.T) {
 		if next.Incremental != nil {
 			chain = *next.Incremental
 		}
+		if b := c.f.Backup.Status.Incremental; b != nil && chain.Failures != b.Failures {
+			t.Errorf("%s: %d failures are known", name, chain.Failures)
+		}
 		message := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionComplete).Message
 		if next.Node != c.node || chain.Base != c.base || chain.Depth != c.depth ||
 			!strings.Contains(chain.FullBecause, c.full) || (chain.FullBecause == "") != (c.full == "") ||
 			!strings.Contains(message, c.reads) {
 			t.Errorf("%s: %s %+v %q", name, next.Node, chain, message)
 		}
+	}
+}
+
+// TestFailedIncrement: a full backup is made after three attempts that were about the increment, however many have
+// failed for the store.
+func TestFailedIncrement(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason                     string
+		attempts, before, failures int32
+		phase                      string
+	}{
+		"of the node":                  {task.ReasonNodeFailed, 1, 0, 1, v1alpha1.BackupPending},
+		"for no reason":                {"", 1, 1, 2, v1alpha1.BackupPending},
+		"the store is away":            {task.ReasonStoreUnreachable, 7, 0, 0, v1alpha1.BackupPending},
+		"the store is full":            {task.ReasonStoreFull, 7, 2, 2, v1alpha1.BackupPending},
+		"the store refuses":            {task.ReasonStoreRefused, 1, 2, 2, v1alpha1.BackupPending},
+		"the store refuses for good":   {task.ReasonStoreRefused, 5, 2, 2, v1alpha1.BackupFailed},
+		"of the node, after an outage": {task.ReasonNodeFailed, 7, 0, 1, v1alpha1.BackupPending},
+		"the third, after an outage":   {task.ReasonNodeFailed, 9, 2, 3, v1alpha1.BackupPending},
+	} {
+		f := inProgress(incremental("shop-2"), ended(task.Result{Error: "x", Reason: c.reason}), func(f *Facts) {
+			s := &f.Backup.Status
+			s.Attempts, s.Incremental = c.attempts, &v1alpha1.BackupChain{Base: "b0", Depth: 3, Failures: c.before}
+		})
+		next := f.Backup.Status.DeepCopy()
+		Decide(next, f)
+		if next.Phase != c.phase || next.Incremental.Failures != c.failures {
+			t.Errorf("%s: %s, %+v", name, next.Phase, next.Incremental)
+		}
+	}
+	f := inProgress(incremental("shop-2"), ended(task.Result{Error: "x", Reason: task.ReasonNodeFailed}),
+		func(f *Facts) {
+			s := &f.Backup.Status
+			s.Attempts, s.Incremental = 10, &v1alpha1.BackupChain{FullBecause: "have failed", Failures: 3}
+		})
+	next := f.Backup.Status.DeepCopy()
+	if Decide(next, f); next.Phase != v1alpha1.BackupFailed || next.Incremental.Failures != 3 {
+		t.Errorf("the full one, too: %s, %+v", next.Phase, next.Incremental)
 	}
 }
 
