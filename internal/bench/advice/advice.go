@@ -72,19 +72,17 @@ func For(b *v1alpha1.GaleraBenchmark, records []result.Record) ([]Line, error) {
 	if len(s.results) == 0 {
 		return nil, errors.New("no run of this benchmark counts yet: there is nothing to advise from")
 	}
-	ciphers, keys, threads := s.ciphers(), s.keys(), s.threads()
-	for _, choices := range [][]choice{ciphers, keys, threads} {
-		for _, c := range choices {
-			s.comparisons += len(c.pairs)
-		}
+	ciphers, keys := s.ciphers(), s.keys()
+	for _, c := range slices.Concat(ciphers, keys) {
+		s.comparisons += len(c.pairs)
 	}
 	var lines []Line
 	for _, channel := range []string{"replication", "stateTransfer", "clients"} {
-		lines = append(lines, Line{"tls." + channel, v1alpha1.TLSRequired, "The report has its cost."})
+		lines = append(lines, Line{"tls." + channel, v1alpha1.TLSRequired,
+			"Whatever it costs: the report has what was measured."})
 	}
 	lines = append(lines, s.cipherLine(ciphers))
-	lines = append(lines, s.keyLines(keys)...)
-	return append(lines, s.threadsLine(threads)...), nil
+	return append(lines, s.keyLines(keys)...), nil
 }
 
 // Write writes the advice for a benchmark: words first, then the same as a part of a cluster's spec.
@@ -167,28 +165,4 @@ func (s subject) keyLines(choices []choice) []Line {
 	}
 	return []Line{{"tls.certificate.privateKey.algorithm", algorithm, why},
 		{"tls.certificate.privateKey.size", size, why}}
-}
-
-// threads are the numbers of them that copied files, by MariaBackup: Rsync blocks its donor and is not advised.
-func (s subject) threads() []choice {
-	s.results = slices.DeleteFunc(slices.Clone(s.results), func(r v1alpha1.BenchmarkResult) bool {
-		return variant(r, "parallel") == "" || variant(r, "method") == "Rsync"
-	})
-	if len(s.results) == 0 {
-		return nil
-	}
-	return s.betweenVariants("parallel", variant(s.results[0], "parallel"))
-}
-
-func (s subject) threadsLine(choices []choice) []Line {
-	if len(choices) == 0 {
-		return nil
-	}
-	usual := variant(choices[0].pairs[0].usual, "parallel")
-	l := Line{"stateTransfer.parallel", int64(number(usual)), "No other number of threads was proved to be faster than " +
-		usual + "."}
-	if c, gain, ok := s.pick(choices); ok {
-		l.Value, l.Why = int64(number(c.value)), s.faster(c, gain, usual+" thread(s)")
-	}
-	return []Line{l}
 }

@@ -3,9 +3,6 @@ package advice
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
-	"strings"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/experiment"
@@ -14,7 +11,7 @@ import (
 )
 
 // choice is one of several values of a setting, and where its results are found: pairs of a choice and the usual value,
-// in the same workload, or in another variant of it.
+// in the same workload.
 type choice struct {
 	value string
 	pairs []pair
@@ -67,25 +64,6 @@ func (s subject) gain(p pair) (least float64, proved int) {
 	return 0, 0
 }
 
-func metric(r v1alpha1.BenchmarkResult) string {
-	i := slices.IndexFunc(r.Figures, func(f v1alpha1.BenchmarkFigure) bool { return f.Name == r.Metric })
-	if i < 0 {
-		return ""
-	}
-	return r.Figures[i].Median
-}
-
-func number(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v } // the operator wrote it
-
-// pairOf pairs two results, round by round.
-func (s subject) pairOf(usual, other v1alpha1.BenchmarkResult) pair {
-	return pair{usual, other, summary.Ratios(s.records, cell(usual), cell(other), usual.Metric)}
-}
-
-func cell(r v1alpha1.BenchmarkResult) v1alpha1.BenchmarkCell {
-	return v1alpha1.BenchmarkCell{Workload: r.Workload, Variant: r.Variant, Arm: r.Arm}
-}
-
 // betweenArms are choices among arms that encrypt, and that differ from one with the usual value in nothing else.
 // without removes what they may differ in.
 func (s subject) betweenArms(usual string, value func(v1alpha1.TLSSpec) string,
@@ -101,8 +79,8 @@ func (s subject) betweenArms(usual string, value func(v1alpha1.TLSSpec) string,
 			c := choice{value: value(other.tls)}
 			for _, r := range s.results {
 				for _, o := range s.results {
-					if r.Arm == a.name && o.Arm == other.name && title(r) == title(o) {
-						c.pairs = append(c.pairs, s.pairOf(r, o))
+					if r.Arm == a.name && o.Arm == other.name && summary.Title(r) == summary.Title(o) {
+						c.pairs = append(c.pairs, pair{r, o, summary.Ratios(s.records, r, o)})
 					}
 				}
 			}
@@ -120,51 +98,15 @@ func encrypts(t v1alpha1.TLSSpec) bool {
 		t.Clients != v1alpha1.TLSDisabled
 }
 
-// betweenVariants are choices among variants of one workload and arm: key=usual against key=VALUE, everything else the
-// same.
-func (s subject) betweenVariants(key, usual string) (out []choice) {
-	for _, r := range s.results {
-		for _, o := range s.results {
-			value := variant(o, key)
-			if variant(r, key) != usual || value == "" || value == usual || o.Arm != r.Arm || o.Workload != r.Workload ||
-				without(o, key) != without(r, key) {
-				continue
-			}
-			i := slices.IndexFunc(out, func(c choice) bool { return c.value == value })
-			if i < 0 {
-				i, out = len(out), append(out, choice{value: value})
-			}
-			out[i].pairs = append(out[i].pairs, s.pairOf(r, o))
-		}
-	}
-	return out
-}
-
-// variant is the value of one key of a result's variant, "" when it has none.
-func variant(r v1alpha1.BenchmarkResult, key string) string {
-	for part := range strings.SplitSeq(r.Variant, ",") {
-		if name, value, _ := strings.Cut(part, "="); name == key {
-			return value
-		}
-	}
-	return ""
-}
-
-func without(r v1alpha1.BenchmarkResult, key string) string {
-	parts := strings.Split(r.Variant, ",")
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.HasPrefix(p, key+"=") }), ",")
-}
-
-// faster describes a choice what proves it.
+// faster describes a choice by what proves it.
 func (s subject) faster(c choice, gain float64, usual string) string {
 	for _, p := range c.pairs {
 		if _, proved := s.gain(p); proved > 0 {
+			name := p.usual.Metric
 			return fmt.Sprintf("%s is faster than %s by %.1f %% at least, as in %s: %s %s instead of %s (medians of %d rounds).",
-				c.value, usual, 100*gain, title(p.usual),
-				metric(p.other), p.usual.Metric, metric(p.usual), p.ratios.N())
+				c.value, usual, 100*gain, summary.Title(p.usual), summary.FigureOf(p.other, name).Median, name,
+				summary.FigureOf(p.usual, name).Median, p.ratios.N())
 		}
 	}
 	return ""
 }
-
-func title(r v1alpha1.BenchmarkResult) string { return strings.TrimSpace(r.Workload + " " + r.Variant) }

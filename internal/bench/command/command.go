@@ -3,7 +3,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -124,17 +123,9 @@ func load(ctx context.Context, kube client.Client, key client.ObjectKey) (report
 		return out, err
 	}
 	for _, cm := range maps.Items {
-		r := result.Record{Log: cm.Data[result.KeyLog]}
-		if json.Unmarshal([]byte(cm.Data[result.KeyRun]), &r.Run) != nil || r.Index == 0 {
-			continue
+		if r, _, ok := result.ReadRecord(cm.Data); ok && r.Index > 0 { // without a verdict it does not count
+			out.Records = append(out.Records, r)
 		}
-		_ = json.Unmarshal([]byte(cm.Data[result.KeyVerdict]), &r.Verdict) // without one it does not count
-		_ = json.Unmarshal([]byte(cm.Data[result.KeyPods]), &r.Pods)       // of a run that was not judged they are not known
-		o := &result.Output{}
-		if json.Unmarshal([]byte(cm.Data[result.KeyOutput]), o) == nil {
-			r.Output = o
-		}
-		out.Records = append(out.Records, r)
 	}
 	return out, nil
 }

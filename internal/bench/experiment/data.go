@@ -18,26 +18,23 @@ const (
 
 // DataSet is the test data a cell works on; its database is "" where there is none. Cells with
 // tables of the same size share it.
-func DataSet(c Cell) result.DataSet {
-	switch c.Kind {
+func DataSet(c Cell) (d result.DataSet) {
+	switch w := c.Workload; c.Kind {
 	case result.KindOLTP:
-		o := c.Workload.OLTP
-		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
-			Rows: o.TableSize}
+		d.Tables, d.Rows = int(w.OLTP.Tables), w.OLTP.TableSize
 	case result.KindOperation:
-		o := c.Workload.Operation
-		return result.DataSet{Database: fmt.Sprintf("bench_%dx%d", o.Tables, o.TableSize), Tables: int(o.Tables),
-			Rows: o.TableSize}
+		d.Tables, d.Rows = int(w.Operation.Tables), w.Operation.TableSize
 	case result.KindTransfer:
-		t := c.Workload.StateTransfer
-		d := result.DataSet{Database: fmt.Sprintf("bench_%dx%d", t.Tables, t.TableSize), Tables: int(t.Tables),
-			Rows: t.TableSize}
-		if t.Databases > 1 {
-			d.Database, d.Databases = fmt.Sprintf("bench_%dof%dx%d", t.Databases, t.Tables, t.TableSize), int(t.Databases)
+		d.Tables, d.Rows = int(w.StateTransfer.Tables), w.StateTransfer.TableSize
+		if n := int(w.StateTransfer.Databases); n > 1 {
+			d.Database, d.Databases = fmt.Sprintf("bench_%dof%dx%d", n, d.Tables, d.Rows), n
+			return d
 		}
+	default:
 		return d
 	}
-	return result.DataSet{}
+	d.Database = fmt.Sprintf("bench_%dx%d", d.Tables, d.Rows)
+	return d
 }
 
 // Writes reports whether every transaction of a workload changes data.

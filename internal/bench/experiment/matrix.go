@@ -85,155 +85,111 @@ func Arms(s *v1alpha1.GaleraBenchmarkSpec) (names []string) {
 }
 
 // Cells returns everything that is run against one arm, in the order of the spec.
-func Cells(s *v1alpha1.GaleraBenchmarkSpec) []Cell {
-	var out []Cell
+func Cells(s *v1alpha1.GaleraBenchmarkSpec) (out []Cell) {
 	for i := range s.Workloads {
-		w := &s.Workloads[i]
-		switch {
-		case w.OLTP != nil:
-			out = append(out, oltp(w)...)
-		case w.Connect != nil:
-			out = append(out, connect(w)...)
-		case w.ResultSize != nil:
-			out = append(out, resultSize(w)...)
-		case w.Operation != nil:
-			out = append(out, operations(w)...)
-		case w.StateTransfer != nil:
-			out = append(out, transfer(w)...)
-		case w.Cipher != nil:
-			out = append(out, cipher(w)...)
-		}
+		out = append(out, cellsOf(&s.Workloads[i])...)
 	}
 	return out
 }
 
-// variant joins those names that distinguish something.
-func variant(parts ...string) string {
-	var out []string
-	for _, p := range parts {
-		if p != "" {
-			out = append(out, p)
-		}
-	}
-	return strings.Join(out, ",")
-}
-
-// choice names one of several; of one there is nothing to say.
-func choice(of int, format string, args ...any) string {
-	if of < 2 {
-		return ""
-	}
-	return fmt.Sprintf(format, args...)
-}
-
-func oltp(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
-	for _, n := range w.OLTP.Threads {
-		out = append(out, Cell{Workload: w, Kind: result.KindOLTP, Threads: int(n),
-			Variant: choice(len(w.OLTP.Threads), "threads=%d", n)})
-	}
-	return out
-}
-
-func connect(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
-	c := w.Connect
-	for _, version := range c.TLSVersions {
-		for _, resumption := range c.SessionResumption {
-			for _, text := range c.Latency {
-				latency, _ := time.ParseDuration(text) // the API admits only durations
-				base := Cell{Workload: w, Kind: result.KindConnect, TLSVersion: version, Resumption: resumption == "On",
-					Latency: latency,
-					Variant: variant(choice(len(c.TLSVersions), "tls=%s", version), choice(len(c.SessionResumption), "resumption=%s",
-						resumption),
-						choice(len(c.Latency), "latency=%s", text))}
-				out = append(out, offers(base)...)
-			}
-		}
-	}
-	return out
-}
-
-// offers are what both ends may agree on over one route, and the numbers of clients.
-func offers(base Cell) (out []Cell) {
-	c := base.Workload.Connect
-	for _, exchange := range anyOf(c.KeyExchanges) {
-		for _, ssh := range sshCiphers(c) {
-			for _, n := range c.Threads {
-				one := base
-				one.Threads, one.SSHCipher, one.KeyExchange = int(n), ssh, exchange
-				one.Variant = variant(base.Variant, choice(len(c.KeyExchanges), "keyExchange=%s", exchange),
-					choice(len(c.SSHCiphers), "ssh=%s", ssh),
-					choice(len(c.Threads), "threads=%d", n))
-				out = append(out, one)
-			}
-		}
-	}
-	return out
-}
-
-// anyOf is a list that is gone through once when it is empty.
-func anyOf(list []string) []string {
-	if len(list) == 0 {
-		return []string{""}
-	}
-	return list
-}
-
-func resultSize(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
-	r := w.ResultSize
-	for _, size := range r.Sizes {
-		for _, n := range r.Threads {
-			out = append(out, Cell{Workload: w, Kind: result.KindResultSize, Threads: int(n), Size: int(size),
-				Variant: variant(choice(len(r.Sizes), "size=%d", size), choice(len(r.Threads), "threads=%d", n))})
-		}
-	}
-	return out
-}
-
-// sshCiphers are those of a tunnel; without one it is none, once.
-func sshCiphers(c *v1alpha1.ConnectWorkload) []string {
+func cellsOf(w *v1alpha1.BenchmarkWorkload) []Cell {
 	switch {
-	case c.Via != v1alpha1.ViaSSHTunnel:
-		return []string{""}
-	case len(c.SSHCiphers) == 0:
-		return []string{v1alpha1.DefaultSSHCipher}
+	case w.OLTP != nil:
+		return sweep(Cell{Workload: w, Kind: result.KindOLTP}, threads(w.OLTP.Threads))
+	case w.Connect != nil:
+		return connect(w)
+	case w.ResultSize != nil:
+		return sweep(Cell{Workload: w, Kind: result.KindResultSize},
+			over("size", w.ResultSize.Sizes, func(c *Cell, size int32) { c.Size = int(size) }), threads(w.ResultSize.Threads))
+	case w.Operation != nil:
+		return sweep(Cell{Workload: w, Kind: result.KindOperation, Threads: int(w.Operation.Threads)},
+			over("operation", w.Operation.Operations, func(c *Cell, name string) { c.Operation = name }))
+	case w.StateTransfer != nil:
+		return transfer(w)
+	case w.Cipher != nil:
+		return accelerated(w.Cipher.CPUAcceleration, sweep(Cell{Workload: w, Kind: result.KindCipher},
+			over("cipher", w.Cipher.Ciphers, func(c *Cell, name string) { c.Cipher = name })))
 	}
-	return c.SSHCiphers
+	return nil
 }
 
-func cipher(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
-	c := w.Cipher
-	for _, acceleration := range c.CPUAcceleration {
-		for _, name := range c.Ciphers {
-			out = append(out, Cell{Workload: w, Kind: result.KindCipher, Cipher: name,
-				WithoutAccelerator: acceleration == v1alpha1.AccelerationOff,
-				Variant: variant(choice(len(c.Ciphers), "cipher=%s", name), choice(len(c.CPUAcceleration), "cpuAcceleration=%s",
-					acceleration))})
+// axis is a list that a workload sweeps over: it turns a cell into those of all its values.
+type axis func(Cell) []Cell
+
+// over is the axis of a list. A list of one needs no name in the variant, and of an empty one nothing is set.
+func over[T any](key string, values []T, set func(c *Cell, value T)) axis {
+	return func(base Cell) (out []Cell) {
+		if len(values) == 0 {
+			return []Cell{base}
 		}
-	}
-	return out
-}
-
-func transfer(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
-	s := w.StateTransfer
-	for _, acceleration := range s.CPUAcceleration {
-		for _, method := range s.Methods {
-			numbers := threads(s, method)
-			for _, n := range numbers {
-				out = append(out, Cell{Workload: w, Kind: result.KindTransfer, Threads: int(s.LoadThreads), Method: method,
-					Parallel: int(n), WithoutAccelerator: acceleration == v1alpha1.AccelerationOff,
-					Variant: variant(choice(len(s.Methods), "method=%s", method), choice(len(numbers), "parallel=%d", n),
-						choice(len(s.CPUAcceleration), "cpuAcceleration=%s", acceleration))})
+		for _, v := range values {
+			c := base
+			if set(&c, v); len(values) > 1 {
+				c.Variant = strings.TrimPrefix(fmt.Sprintf("%s,%s=%v", c.Variant, key, v), ",")
 			}
+			out = append(out, c)
+		}
+		return out
+	}
+}
+
+// sweep returns a cell for every choice; the last axis changes most often.
+func sweep(base Cell, axes ...axis) []Cell {
+	all := []Cell{base}
+	for _, a := range axes {
+		var next []Cell
+		for _, c := range all {
+			next = append(next, a(c)...)
+		}
+		all = next
+	}
+	return all
+}
+
+func threads(numbers []int32) axis {
+	return over("threads", numbers, func(c *Cell, n int32) { c.Threads = int(n) })
+}
+
+// accelerated repeats cells with and without the CPU's AES instructions: each change of that restarts nodes.
+func accelerated(choices []string, all []Cell) (out []Cell) {
+	as := over("cpuAcceleration", choices,
+		func(c *Cell, choice string) { c.WithoutAccelerator = choice == v1alpha1.AccelerationOff })
+	for i := range choices {
+		for _, c := range all {
+			out = append(out, as(c)[i])
 		}
 	}
 	return out
 }
 
-// threads are the numbers of them a method is measured with. What rsync copies side by side are whole databases: to
-// measure one with each number would be to measure the same thing again.
-func threads(s *v1alpha1.StateTransferWorkload, method string) []int32 {
-	if method == "Rsync" && s.Databases < 2 {
-		return s.Parallel[max(0, len(s.Parallel)-1):]
+func connect(w *v1alpha1.BenchmarkWorkload) []Cell {
+	c := w.Connect
+	ciphers := c.SSHCiphers
+	if c.Via == v1alpha1.ViaSSHTunnel && len(ciphers) == 0 {
+		ciphers = []string{v1alpha1.DefaultSSHCipher}
 	}
-	return s.Parallel
+	return sweep(Cell{Workload: w, Kind: result.KindConnect},
+		over("tls", c.TLSVersions, func(c *Cell, version string) { c.TLSVersion = version }),
+		over("resumption", c.SessionResumption, func(c *Cell, choice string) { c.Resumption = choice == "On" }),
+		over("latency", c.Latency, func(c *Cell, text string) {
+			c.Latency, _ = time.ParseDuration(text) // the API admits only durations
+		}),
+		over("keyExchange", c.KeyExchanges, func(c *Cell, name string) { c.KeyExchange = name }),
+		over("ssh", ciphers, func(c *Cell, name string) { c.SSHCipher = name }),
+		threads(c.Threads))
+}
+
+// transfer has one number of threads for rsync, unless there are several databases: whole databases are what it copies
+// side by side, and to measure one with each number would be to measure the same thing again.
+func transfer(w *v1alpha1.BenchmarkWorkload) []Cell {
+	s := w.StateTransfer
+	numbers := func(c Cell) []Cell {
+		all := s.Parallel
+		if c.Method == "Rsync" && s.Databases < 2 {
+			all = all[max(0, len(all)-1):]
+		}
+		return over("parallel", all, func(c *Cell, n int32) { c.Parallel = int(n) })(c)
+	}
+	return accelerated(s.CPUAcceleration, sweep(Cell{Workload: w, Kind: result.KindTransfer, Threads: int(s.LoadThreads)},
+		over("method", s.Methods, func(c *Cell, name string) { c.Method = name }), numbers))
 }

@@ -15,20 +15,9 @@ const (
 	awayTime = 20 * time.Second
 )
 
-func operations(w *v1alpha1.BenchmarkWorkload) (out []Cell) {
-	o := w.Operation
-	for _, name := range o.Operations {
-		out = append(out, Cell{Workload: w, Kind: result.KindOperation, Threads: int(o.Threads), Operation: name,
-			Variant: choice(len(o.Operations), "operation=%s", name)})
-	}
-	return out
-}
-
 // Request asks for an operation on the private cluster by an annotation. Its token is the Job's name: each attempt has
 // its own, and asking twice is asking once.
 type Request struct{ Annotation, Value string }
-
-func (Request) action() {}
 
 // request is that of a Job; nil once it was made.
 func request(s State) Action {

@@ -80,8 +80,7 @@ type Job struct {
 
 // Name of the Job and the ConfigMap of one attempt.
 func Name(benchmark string, r result.Run) string {
-	switch r.Kind {
-	case result.KindPrepare:
+	if r.Kind == result.KindPrepare {
 		return fmt.Sprintf("%s-prepare-%d", benchmark, r.Attempt)
 	}
 	return fmt.Sprintf("%s-run-%03d-%d", benchmark, r.Index, r.Attempt)
@@ -105,8 +104,8 @@ type Decision struct {
 	Again time.Duration
 }
 
-// Action is one side effect.
-type Action interface{ action() }
+// Action is one side effect: one of those below, or a Request.
+type Action any
 
 // The actions.
 type (
@@ -158,24 +157,6 @@ type (
 	// Expire deletes the benchmark.
 	Expire struct{}
 )
-
-func (MakeCluster) action()   {}
-func (ChangeCluster) action() {}
-func (StartJob) action()      {}
-func (TakeData) action()      {}
-func (TakePod) action()       {}
-func (MakeBackup) action()    {}
-func (Judge) action()         {}
-func (RemoveJob) action()     {}
-func (RemoveCluster) action() {}
-func (GiveUp) action()        {}
-func (Claim) action()         {}
-func (Release) action()       {}
-func (DropAccounts) action()  {}
-func (Finish) action()        {}
-func (Expire) action()        {}
-
-func (SwitchReplication) action() {}
 
 // Next decides.
 func Next(s State) Decision {

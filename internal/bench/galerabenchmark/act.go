@@ -194,7 +194,7 @@ func verdictOf(b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, record result.R
 	if !v.Valid && seen.ProxyWords != "" {
 		v.Reason += "; the proxy crashed: " + seen.ProxyWords
 	}
-	if o := record.Output.Operation; v.Valid && o != nil && o.Name == result.OperationBackup {
+	if o := record.Output.Operation; v.Valid && o != nil && o.Name == v1alpha1.OperationBackup {
 		why := experiment.BackupProblem(seen.Backup)
 		v = result.Verdict{Valid: why == "", Reason: why}
 	}
@@ -218,7 +218,7 @@ func provedAfter(c *v1alpha1.GaleraCluster, o *result.Output) string {
 		return why
 	case o.Transfer != nil:
 		return experiment.Copied(c, o.Transfer.Victim)
-	case o.Operation != nil && o.Operation.Name == result.OperationJoinSST:
+	case o.Operation != nil && o.Operation.Name == v1alpha1.OperationJoinSST:
 		return experiment.Copied(c, o.Operation.Node)
 	}
 	return ""

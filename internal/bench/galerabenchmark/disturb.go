@@ -15,7 +15,6 @@ import (
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/experiment"
 	"github.com/galera-operator/galera-operator/internal/bench/objects"
-	"github.com/galera-operator/galera-operator/internal/bench/result"
 	"github.com/galera-operator/galera-operator/internal/ownership"
 )
 
@@ -109,7 +108,7 @@ func (d disturbance) makeBackup(ctx context.Context, a experiment.MakeBackup) er
 // backupOf is the backup that was made for a Job, nil when there is none.
 func (r *Reconciler) backupOf(ctx context.Context, b *v1alpha1.GaleraBenchmark,
 	j *experiment.Job) (*v1alpha1.GaleraBackup, error) {
-	if j.Operation == nil || j.Operation.Name != result.OperationBackup {
+	if j.Operation == nil || j.Operation.Name != v1alpha1.OperationBackup {
 		return nil, nil
 	}
 	have := &v1alpha1.GaleraBackup{}

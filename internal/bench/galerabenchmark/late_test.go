@@ -16,7 +16,7 @@ func TestLateResult(t *testing.T) {
 	b := &v1alpha1.GaleraBenchmark{}
 	b.Name, b.Namespace = "x", "bench"
 	run := result.Run{Index: 1, Attempt: 1, Kind: result.KindOLTP}
-	cm := &corev1.ConfigMap{Data: map[string]string{result.KeyOutput: `{"kind": "oltp"}`}}
+	cm := &corev1.ConfigMap{Data: map[string]string{result.KeyRun: `{"index": 1}`, result.KeyOutput: `{"kind": "oltp"}`}}
 	cm.Name, cm.Namespace = experiment.Name(b.Name, run), b.Namespace
 	r := &Reconciler{Live: fake.NewClientBuilder().WithObjects(cm).Build()}
 	for name, tc := range map[string]struct {

@@ -134,9 +134,8 @@ func (r *Reconciler) lateResult(ctx context.Context, b *v1alpha1.GaleraBenchmark
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: b.Namespace, Name: f.Job.Name}, cm); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	out := &result.Output{}
-	if text := cm.Data[result.KeyOutput]; text != "" && json.Unmarshal([]byte(text), out) == nil {
-		f.Records[at].Output = out
+	if r, _, ok := result.ReadRecord(cm.Data); ok {
+		f.Records[at].Output = r.Output
 	}
 	return nil
 }
@@ -181,19 +180,14 @@ func (r *Reconciler) holderGone(ctx context.Context, b *v1alpha1.GaleraBenchmark
 		other.Spec.Cluster.Ref.Name != c.Name), err
 }
 
-// addRecord reads one attempt; documents that are not written yet are not there, nor is what the cache leaves out.
+// addRecord reads one attempt.
 func (f *benchmarkFacts) addRecord(cm *corev1.ConfigMap) {
-	var r result.Record
-	if json.Unmarshal([]byte(cm.Data[result.KeyRun]), &r.Run) != nil {
+	r, judged, ok := result.ReadRecord(cm.Data)
+	if !ok {
 		return
 	}
-	if text := cm.Data[result.KeyVerdict]; text != "" && json.Unmarshal([]byte(text), &r.Verdict) == nil {
+	if judged {
 		f.Judged[cm.Name] = true
-	}
-	_ = json.Unmarshal([]byte(cm.Data[result.KeyPods]), &r.Pods) // there are none without a verdict
-	out := &result.Output{}
-	if text := cm.Data[result.KeyOutput]; text != "" && json.Unmarshal([]byte(text), out) == nil {
-		r.Output = out
 	}
 	f.Records = append(f.Records, r)
 }

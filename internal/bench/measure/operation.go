@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -81,7 +82,7 @@ func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[s
 				return why, nil
 			}
 			half = true
-			if facts.Name == result.OperationBackup {
+			if facts.Name == v1alpha1.OperationBackup {
 				began = time.Now()
 			}
 		}
@@ -91,7 +92,7 @@ func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[s
 		return began, ended, fmt.Errorf("the operation %s was not seen to end: %w", facts.Name, err)
 	}
 	ended = time.Now()
-	if facts.Name == result.OperationBackup || facts.Name == result.OperationSwitch {
+	if facts.Name == v1alpha1.OperationBackup || facts.Name == v1alpha1.OperationSwitch {
 		facts.Seconds = ended.Sub(began).Seconds()
 	}
 	return began, ended, nil
@@ -102,12 +103,12 @@ func (r *runner) watchOperation(ctx context.Context, due time.Time, before map[s
 func halfway(facts *result.OperationFacts, before, now map[string]result.Sample) string {
 	giving := false
 	for name, s := range now {
-		if seen := encrypted(s); facts.Name == result.OperationSwitch && (seen < 0 || seen == encrypted(before[name])) {
+		if seen := encrypted(s); facts.Name == v1alpha1.OperationSwitch && (seen < 0 || seen == encrypted(before[name])) {
 			return name + " has not switched yet"
 		}
 		giving = giving || s[result.MetricGiving] == 1
 	}
-	if facts.Name == result.OperationBackup && !giving {
+	if facts.Name == v1alpha1.OperationBackup && !giving {
 		return "no node gives a backup yet"
 	}
 	return ""
@@ -132,14 +133,15 @@ func encrypted(s result.Sample) int {
 func unfinished(facts *result.OperationFacts, before, now map[string]result.Sample) string {
 	for name, s := range now {
 		switch {
-		case facts.Name == result.OperationPromotion && name == facts.Node && s[result.MetricPrimaryNode] != 1:
+		case facts.Name == v1alpha1.OperationPromotion && name == facts.Node && s[result.MetricPrimaryNode] != 1:
 			return name + " is not the primary yet"
-		case facts.Name == result.OperationRenewal &&
+		case facts.Name == v1alpha1.OperationRenewal &&
 			(s == nil || s[result.MetricReloads] <= before[name][result.MetricReloads]):
 			return name + " has not loaded a new certificate yet"
-		case facts.Name == result.OperationSwitch && (s[result.MetricSynced] != 1 || encrypted(s) != encrypted(before[name])):
+		case facts.Name == v1alpha1.OperationSwitch &&
+			(s[result.MetricSynced] != 1 || encrypted(s) != encrypted(before[name])):
 			return name + " has not switched back yet"
-		case facts.Name == result.OperationBackup && (s == nil || s[result.MetricGiving] == 1):
+		case facts.Name == v1alpha1.OperationBackup && (s == nil || s[result.MetricGiving] == 1):
 			return name + " gives a backup"
 		}
 	}

@@ -108,8 +108,8 @@ func operation(c *v1alpha1.GaleraCluster, cell experiment.Cell) *result.Operatio
 		Threads:     cell.Threads,
 		BaseSeconds: experiment.OperationBaseSeconds - early, PatienceSeconds: patience}
 	switch o.Name {
-	case result.OperationRenewal, result.OperationSwitch:
-	case result.OperationBackup:
+	case v1alpha1.OperationRenewal, v1alpha1.OperationSwitch:
+	case v1alpha1.OperationBackup:
 		o.Store = cell.Workload.Operation.StoreRef.Name
 	default:
 		o.Node = experiment.Victim(c)

@@ -41,21 +41,14 @@ func newPlot(title, y string) *plot.Plot {
 
 // series is what a run reports second by second, and what it counts; nil when it reports nothing.
 func series(o *result.Output) (points plotter.XYs, label string) {
-	var all []result.Point
 	label = "transactions per second"
 	switch {
-	case o.OLTP != nil:
-		all = o.OLTP.Series
 	case o.Connect != nil:
-		all, label = o.Connect.Series, "connections per second"
+		label = "connections per second"
 	case o.Answers != nil:
-		all, label = o.Answers.Series, "queries per second"
-	case o.Operation != nil:
-		all = o.Operation.Series
-	case o.Transfer != nil:
-		all = o.Transfer.Series
+		label = "queries per second"
 	}
-	for _, s := range all {
+	for _, s := range *o.Series() {
 		points = append(points, plotter.XY{X: s.Second, Y: s.TPS})
 	}
 	return points, label

@@ -32,8 +32,8 @@ func sideBySide(a, b Benchmark) [][]string {
 	var tested []int // the rows of ps
 	for _, x := range a.Resource.Status.Results {
 		for _, y := range b.Resource.Status.Results {
-			if title(x) != title(y) || x.Arm != y.Arm || x.Metric != y.Metric || figure(x, x.Metric) == nil ||
-				figure(y, y.Metric) == nil {
+			if summary.Title(x) != summary.Title(y) || x.Arm != y.Arm || x.Metric != y.Metric ||
+				summary.FigureOf(x, x.Metric).Name == "" || summary.FigureOf(y, y.Metric).Name == "" {
 				continue
 			}
 			change := "-"
@@ -42,7 +42,7 @@ func sideBySide(a, b Benchmark) [][]string {
 				change = fmt.Sprintf("%+.1f %% (%+.1f to %+.1f)", percent(ratio), percent(low), percent(high))
 				ps, tested = append(ps, p), append(tested, len(rows))
 			}
-			rows = append(rows, []string{title(x), x.Arm, x.Metric, interval(x), interval(y), change})
+			rows = append(rows, []string{summary.Title(x), x.Arm, x.Metric, interval(x), interval(y), change})
 		}
 	}
 	for i, significant := range summary.Holm(ps) {
@@ -57,7 +57,7 @@ func percent(logRatio float64) float64 { return 100 * (math.Exp(logRatio) - 1) }
 
 // interval is a median with its interval, whose confidence depends on the number of rounds.
 func interval(r v1alpha1.BenchmarkResult) string {
-	f := figure(r, r.Metric)
+	f := summary.FigureOf(r, r.Metric)
 	return fmt.Sprintf("%s [%s, %s], n=%d, %.0f %%", f.Median, f.Low, f.High, r.Samples,
 		100*summary.Confidence(int(r.Samples)))
 }

@@ -68,16 +68,6 @@ var columns = []struct{ figure, heading string }{
 	{result.FigureReplicatedBytes, "REPLICATED B"}, {result.FigureSentBytes, "SENT B"},
 }
 
-// figure returns one figure of a result, nil when there is none.
-func figure(r v1alpha1.BenchmarkResult, name string) *v1alpha1.BenchmarkFigure {
-	for i := range r.Figures {
-		if r.Figures[i].Name == name {
-			return &r.Figures[i]
-		}
-	}
-	return nil
-}
-
 // grid is the short table: a heading and a row for every result. Empty columns are left out.
 func grid(b Benchmark) [][]string {
 	results := b.Resource.Status.Results
@@ -91,13 +81,9 @@ func grid(b Benchmark) [][]string {
 	}
 	out := [][]string{head}
 	for _, r := range results {
-		row := []string{title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r, experiment.Baseline(&b.Resource.Spec))}
+		row := []string{summary.Title(r), r.Arm, strconv.Itoa(int(r.Samples)), cost(r, experiment.Baseline(&b.Resource.Spec))}
 		for _, c := range used {
-			text := "-"
-			if f := figure(r, c.figure); f != nil {
-				text = f.Median
-			}
-			row = append(row, text)
+			row = append(row, cmp.Or(summary.FigureOf(r, c.figure).Median, "-"))
 		}
 		out = append(out, row)
 	}
@@ -107,14 +93,7 @@ func grid(b Benchmark) [][]string {
 // shown reports whether a figure of a result has a place in the short forms. Queries per second have one where they are
 // what is compared: transactions are made of a fixed number of them.
 func shown(r v1alpha1.BenchmarkResult, name string) bool {
-	return figure(r, name) != nil && (name != result.FigureQPS || r.Metric == name)
-}
-
-func title(r v1alpha1.BenchmarkResult) string {
-	if r.Variant == "" {
-		return r.Workload
-	}
-	return r.Workload + " " + r.Variant
+	return summary.FigureOf(r, name).Name != "" && (name != result.FigureQPS || r.Metric == name)
 }
 
 // cost of an arm; one that has no round in common with the baseline yet has none.

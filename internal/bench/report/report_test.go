@@ -125,8 +125,11 @@ func TestCompare(t *testing.T) {
 		if err := Compare(&out, format, a, b); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "not significant") {
-			t.Errorf("%s:\n%s", format, out.String())
+		for _, want := range []string{want, "not significant", "1040 [1020, 1060], n=3, 75 %",
+			"an interval of 95 % (Welch's t)"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in\n%s", format, want, out.String())
+			}
 		}
 	}
 	if err := Compare(&bytes.Buffer{}, "svg", a, b); err == nil {

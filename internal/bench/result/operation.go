@@ -3,11 +3,13 @@ package result
 import (
 	"fmt"
 	"slices"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
 // Operation is the observation of a load while the operator does something to the cluster.
 type Operation struct {
-	// Name is one of those below; Node is the one that is restarted, joins, or becomes the primary.
+	// Name is the API's; Node is the one that is restarted, joins, or becomes the primary.
 	Name string `json:"name"`
 	Node string `json:"node,omitempty"`
 	// Store is the GaleraBackupStore of a backup.
@@ -21,19 +23,9 @@ type Operation struct {
 	PatienceSeconds int `json:"patienceSeconds"`
 }
 
-// Names of operations.
-const (
-	OperationRenewal   = "Renewal"
-	OperationRestart   = "Restart"
-	OperationPromotion = "Promotion"
-	OperationSwitch    = "Switch"
-	OperationJoinIST   = "JoinIST"
-	OperationJoinSST   = "JoinSST"
-	OperationBackup    = "Backup"
-)
-
 // rejoins is how a node comes back that an operation takes away.
-var rejoins = map[string]string{OperationRestart: "IST", OperationJoinIST: "IST", OperationJoinSST: "SST"}
+var rejoins = map[string]string{v1alpha1.OperationRestart: "IST", v1alpha1.OperationJoinIST: "IST",
+	v1alpha1.OperationJoinSST: "SST"}
 
 // Absent reports whether an operation takes its node away for a while.
 func Absent(operation string) bool { return rejoins[operation] != "" }
@@ -102,17 +94,18 @@ func (f *OperationFacts) addTo(to map[string]float64) {
 // Restarts reports whether a node was restarted on purpose: a switch may restart each.
 func (o Output) Restarts(member string) bool {
 	f := o.Operation
-	return f != nil && (f.Name == OperationSwitch || Absent(f.Name) && f.Node == member)
+	return f != nil && (f.Name == v1alpha1.OperationSwitch || Absent(f.Name) && f.Node == member)
 }
 
 // Rejoins reports whether nodes leave and join on purpose.
 func (o Output) Rejoins() bool {
-	return o.Transfer != nil || o.Operation != nil && (o.Operation.Name == OperationSwitch || Absent(o.Operation.Name))
+	f := o.Operation
+	return o.Transfer != nil || f != nil && (f.Name == v1alpha1.OperationSwitch || Absent(f.Name))
 }
 
 // Gives reports whether an operation makes nodes give something: their state to a joiner, or a backup.
 func (o Output) Gives() bool {
-	return o.Operation != nil && (o.Rejoins() || o.Operation.Name == OperationBackup)
+	return o.Operation != nil && (o.Rejoins() || o.Operation.Name == v1alpha1.OperationBackup)
 }
 
 // rejoined reports whether the node came back by another kind of transfer than the operation is about.

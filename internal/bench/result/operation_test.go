@@ -3,6 +3,8 @@ package result
 import (
 	"strings"
 	"testing"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 )
 
 // TestPartOf: rate, latency and the longest time without a commit, the ends included.
@@ -60,32 +62,33 @@ func TestWhatAnOperationDoes(t *testing.T) {
 		edit  func(*Output)
 		want  string
 	}{
-		"renewal": {OperationFacts{Name: OperationRenewal, Transactions: 10}, func(*Output) {}, ""},
-		"renewal with a restart": {OperationFacts{Name: OperationRenewal, Transactions: 10}, restart,
+		"renewal": {OperationFacts{Name: v1alpha1.OperationRenewal, Transactions: 10}, func(*Output) {}, ""},
+		"renewal with a restart": {OperationFacts{Name: v1alpha1.OperationRenewal, Transactions: 10}, restart,
 			"a node left or joined"},
-		"restart": {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "IST", Transactions: 10},
+		"restart": {OperationFacts{Name: v1alpha1.OperationRestart, Node: "x-1", Kind: "IST", Transactions: 10},
 			restart, ""},
-		"restart of another": {OperationFacts{Name: OperationRestart, Node: "x-0", Kind: "IST", Transactions: 10},
+		"restart of another": {OperationFacts{Name: v1alpha1.OperationRestart, Node: "x-0", Kind: "IST", Transactions: 10},
 			restart, "x-1 was restarted"},
-		"restart by a copy": {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "SST", Transactions: 10},
+		"restart by a copy": {OperationFacts{Name: v1alpha1.OperationRestart, Node: "x-1", Kind: "SST", Transactions: 10},
 			restart, "x-1 came back by SST instead of IST"},
-		"a new container, limited": {OperationFacts{Name: OperationRestart, Node: "x-1", Kind: "IST", Transactions: 10},
+		"a new container, limited": {
+			OperationFacts{Name: v1alpha1.OperationRestart, Node: "x-1", Kind: "IST", Transactions: 10},
 			func(o *Output) { restart(o); o.Members["x-1"].After[MetricThrottled] = 1 },
 			"x-1 ran into its CPU limit (1 periods)"},
-		"a join by IST": {OperationFacts{Name: OperationJoinIST, Node: "x-1", Kind: "IST", Transactions: 10},
+		"a join by IST": {OperationFacts{Name: v1alpha1.OperationJoinIST, Node: "x-1", Kind: "IST", Transactions: 10},
 			restart, ""},
-		"a join by a copy": {OperationFacts{Name: OperationJoinSST, Node: "x-1", Kind: "SST", Transactions: 10},
+		"a join by a copy": {OperationFacts{Name: v1alpha1.OperationJoinSST, Node: "x-1", Kind: "SST", Transactions: 10},
 			restart, ""},
-		"a copy by IST": {OperationFacts{Name: OperationJoinSST, Node: "x-1", Kind: "IST", Transactions: 10},
+		"a copy by IST": {OperationFacts{Name: v1alpha1.OperationJoinSST, Node: "x-1", Kind: "IST", Transactions: 10},
 			restart, "x-1 came back by IST instead of SST"},
-		"a switch": {OperationFacts{Name: OperationSwitch, Transactions: 10}, restart, ""},
-		"a backup": {OperationFacts{Name: OperationBackup, Transactions: 10},
+		"a switch": {OperationFacts{Name: v1alpha1.OperationSwitch, Transactions: 10}, restart, ""},
+		"a backup": {OperationFacts{Name: v1alpha1.OperationBackup, Transactions: 10},
 			func(o *Output) { o.Members["x-1"].After[MetricSynced] = 0 }, ""},
-		"a backup with a restart": {OperationFacts{Name: OperationBackup, Transactions: 10}, restart,
+		"a backup with a restart": {OperationFacts{Name: v1alpha1.OperationBackup, Transactions: 10}, restart,
 			"a node left or joined"},
-		"promotion": {OperationFacts{Name: OperationPromotion, Node: "x-1", Transactions: 100, Errors: 4},
+		"promotion": {OperationFacts{Name: v1alpha1.OperationPromotion, Node: "x-1", Transactions: 100, Errors: 4},
 			func(*Output) {}, ""},
-		"many failed": {OperationFacts{Name: OperationPromotion, Node: "x-1", Transactions: 10, Errors: 10,
+		"many failed": {OperationFacts{Name: v1alpha1.OperationPromotion, Node: "x-1", Transactions: 10, Errors: 10,
 			LastError: "EOF"}, func(*Output) {}, "50.0 % of the transactions failed (limit: 5 %); the client's last error: EOF"},
 	} {
 		o := quiet()

@@ -3,6 +3,7 @@
 package result
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -357,8 +358,20 @@ type Record struct {
 	Output *Output `json:"output,omitempty"`
 	// Pods that took part, as they were when the run was judged.
 	Pods []Pod `json:"pods,omitempty"`
-	// Log is the load generator's own output.
-	Log string `json:"-"`
+}
+
+// ReadRecord reads the ConfigMap of one attempt. What is not written yet, or was left out, is not there; judged reports
+// whether there is a verdict. ok is false when it is no attempt's.
+func ReadRecord(data map[string]string) (r Record, judged, ok bool) {
+	if json.Unmarshal([]byte(data[KeyRun]), &r.Run) != nil {
+		return r, false, false
+	}
+	judged = json.Unmarshal([]byte(data[KeyVerdict]), &r.Verdict) == nil
+	_ = json.Unmarshal([]byte(data[KeyPods]), &r.Pods) // there are none without a verdict
+	if out := (&Output{}); json.Unmarshal([]byte(data[KeyOutput]), out) == nil {
+		r.Output = out
+	}
+	return r, judged, true
 }
 
 // NotEnoughDisk begins the error of a data set that would not fit.

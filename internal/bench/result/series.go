@@ -11,40 +11,34 @@ const maxSeries = 3600
 
 // Thin shortens what is too long to be kept.
 func (o *Output) Thin() {
-	if o.OLTP != nil {
-		o.OLTP.Series = thinned(o.OLTP.Series, average)
+	s := o.Series()
+	*s, o.Load = thinned(*s, average), thinned(o.Load, averageLoad)
+}
+
+// Series is the course of a run; of one that has none it is empty.
+func (o *Output) Series() *[]Point {
+	switch {
+	case o.OLTP != nil:
+		return &o.OLTP.Series
+	case o.Connect != nil:
+		return &o.Connect.Series
+	case o.Answers != nil:
+		return &o.Answers.Series
+	case o.Operation != nil:
+		return &o.Operation.Series
+	case o.Transfer != nil:
+		return &o.Transfer.Series
 	}
-	if o.Connect != nil {
-		o.Connect.Series = thinned(o.Connect.Series, average)
-	}
-	if o.Answers != nil {
-		o.Answers.Series = thinned(o.Answers.Series, average)
-	}
-	if o.Operation != nil {
-		o.Operation.Series = thinned(o.Operation.Series, average)
-	}
-	if o.Transfer != nil {
-		o.Transfer.Series = thinned(o.Transfer.Series, average)
-	}
-	o.Load = thinned(o.Load, averageLoad)
+	return &[]Point{}
 }
 
 // Slim drops what no figure is made of, and, once there is one, what only the verdict wants.
 func (o *Output) Slim(judged bool) {
+	if o.Transfer == nil || judged {
+		*o.Series() = nil
+	}
 	if o.OLTP != nil {
-		o.OLTP.Series, o.OLTP.Histogram = nil, nil
-	}
-	if o.Connect != nil {
-		o.Connect.Series = nil
-	}
-	if o.Answers != nil {
-		o.Answers.Series = nil
-	}
-	if o.Operation != nil {
-		o.Operation.Series = nil
-	}
-	if o.Transfer != nil && judged {
-		o.Transfer.Series = nil
+		o.OLTP.Histogram = nil
 	}
 	o.Load = nil
 	for _, w := range o.Members {

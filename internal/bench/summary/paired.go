@@ -90,19 +90,12 @@ var quantiles sync.Map
 // quantile is how many standard errors an interval has on each side.
 func quantile(freedom, confidence float64) float64 {
 	of := [2]float64{freedom, confidence}
-	if known, ok := quantiles.Load(of); ok {
-		return known.(float64)
+	known, ok := quantiles.Load(of)
+	if !ok {
+		known = stats.InvCDF(stats.TDist{V: freedom})((1 + confidence) / 2)
+		quantiles.Store(of, known)
 	}
-	low, high := 0.0, 1e9
-	for range 100 {
-		if at := (low + high) / 2; student(at, freedom) > 1-confidence {
-			low = at
-		} else {
-			high = at
-		}
-	}
-	quantiles.Store(of, high)
-	return high
+	return known.(float64)
 }
 
 // Holm reports which of several comparisons are significant: in all of them together one in twenty-five times at most

@@ -146,13 +146,12 @@ func (g group) paired(other group, figure string) (a, b []float64) {
 
 // Values of a result's metric, in the order of rounds.
 func Values(records []result.Record, r v1alpha1.BenchmarkResult) []float64 {
-	return collect(records, v1alpha1.BenchmarkCell{Workload: r.Workload, Variant: r.Variant, Arm: r.Arm}).values(r.Metric)
+	return collect(records, cellOf(r)).values(r.Metric)
 }
 
-// Ratios pairs two cells by a figure: the ratios of other to base in the rounds both have.
-func Ratios(records []result.Record, base, other v1alpha1.BenchmarkCell, figure string) Paired {
-	a, b := collect(records, base).paired(collect(records, other), figure)
-	return PairOf(a, b)
+// Ratios pairs two results by the metric of base: the ratios of other to base in the rounds both have.
+func Ratios(records []result.Record, base, other v1alpha1.BenchmarkResult) Paired {
+	return PairOf(collect(records, cellOf(base)).paired(collect(records, cellOf(other)), base.Metric))
 }
 
 // texts of an overhead, as the status has them.
@@ -186,7 +185,7 @@ func Verdict(results []v1alpha1.BenchmarkResult) string {
 			continue
 		}
 		all++
-		cells[title(r)] = true
+		cells[Title(r)] = true
 		have, is := chosen[r.Arm]
 		if !is {
 			order = append(order, r.Arm)
@@ -203,7 +202,7 @@ func Verdict(results []v1alpha1.BenchmarkResult) string {
 		r := chosen[arm]
 		text := arm + ": " + Cost(r)
 		if len(cells) > 1 {
-			text += " in " + title(r)
+			text += " in " + Title(r)
 		}
 		parts = append(parts, text)
 	}
@@ -219,7 +218,22 @@ func Verdict(results []v1alpha1.BenchmarkResult) string {
 
 func significant(r v1alpha1.BenchmarkResult) bool { return r.Significant != nil && *r.Significant }
 
-func title(r v1alpha1.BenchmarkResult) string { return strings.TrimSpace(r.Workload + " " + r.Variant) }
+func cellOf(r v1alpha1.BenchmarkResult) v1alpha1.BenchmarkCell {
+	return v1alpha1.BenchmarkCell{Workload: r.Workload, Variant: r.Variant, Arm: r.Arm}
+}
+
+// FigureOf returns a figure of a result; that of a result without it has no name.
+func FigureOf(r v1alpha1.BenchmarkResult, name string) v1alpha1.BenchmarkFigure {
+	for _, f := range r.Figures {
+		if f.Name == name {
+			return f
+		}
+	}
+	return v1alpha1.BenchmarkFigure{}
+}
+
+// Title returns the workload of a result with its variant.
+func Title(r v1alpha1.BenchmarkResult) string { return strings.TrimSpace(r.Workload + " " + r.Variant) }
 
 const maxVerdict = 240
 
