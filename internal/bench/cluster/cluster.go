@@ -28,19 +28,10 @@ const (
 
 // States of a node, as its metrics name them.
 const (
-	Synced  = "Synced"
-	Donor   = "Donor"
-	Joining = "Joining"
-	Joined  = "Joined"
+	Synced = "Synced"
+	Donor  = "Donor"
+	Joined = "Joined"
 )
-
-// Member is what a node's metrics report of it: whether it is in a Primary component, its state, and the members of
-// its component.
-type Member struct {
-	Primary bool
-	State   string
-	Members []string
-}
 
 // PodName returns the name of one node's pod, which is the node's own.
 func PodName(c *v1alpha1.GaleraCluster, ordinal int) string {

@@ -132,14 +132,20 @@ func fatal(s State, run Run, attempt int) Decision {
 			return d
 		}
 	}
-	own, known := s.Own()
-	if !known {
+	spec := s.clusterSpec()
+	if spec == nil {
 		return Decision{}
 	}
-	if why := cmp.Or(Comparable(&b.Spec), Versions(&b.Spec, own), Proxies(&b.Spec, own)); why != "" {
+	if why := cmp.Or(Comparable(&b.Spec), Versions(&b.Spec, spec.TLS), Proxies(&b.Spec, spec.TLS)); why != "" {
 		return Decision{Failed: true, Reason: v1alpha1.ReasonWorkloadFailed, Message: why}
 	}
-	return refused(s)
+	size := spec.Storage.Size
+	if need := DiskNeeded(&b.Spec); size.Value() > 0 && need > size.Value() {
+		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk,
+			Message: fmt.Sprintf("the data sets need some %d MB, and storage.size is %s; choose a larger volume, or fewer rows",
+				need/1e6, size.String())}
+	}
+	return Decision{}
 }
 
 func lastRecord(records []result.Record, index int) *result.Record {
@@ -176,34 +182,12 @@ func badData(s State, retries int) Decision {
 	return Decision{}
 }
 
-// refused is what the spec asks of the cluster and must not have.
-func refused(s State) Decision {
-	b := s.Benchmark
-	size := s.clusterSpec().Storage.Size
-	if need := DiskNeeded(&b.Spec); size.Value() > 0 && need > size.Value() {
-		return Decision{Failed: true, Reason: v1alpha1.ReasonNotEnoughDisk,
-			Message: fmt.Sprintf("the data sets need some %d MB, and storage.size is %s; choose a larger volume, or fewer rows",
-				need/1e6, size.String())}
+// clusterSpec is that of the cluster to be measured, nil while there is none that has it.
+func (s State) clusterSpec() *v1alpha1.GaleraClusterSpec {
+	if t := s.Benchmark.Spec.Cluster.Template; t != nil || s.Cluster == nil {
+		return t
 	}
-	return Decision{}
-}
-
-// Own is the policy arms are laid over; it is not known while there is no cluster that has it.
-func (s State) Own() (own v1alpha1.TLSSpec, known bool) {
-	switch t := s.Benchmark.Spec.Cluster.Template; {
-	case t != nil:
-		return t.TLS, true
-	case s.Cluster == nil:
-		return own, false
-	}
-	return s.Cluster.Spec.TLS, true
-}
-
-func (s State) clusterSpec() v1alpha1.GaleraClusterSpec {
-	if t := s.Benchmark.Spec.Cluster.Template; t != nil {
-		return *t
-	}
-	return s.Cluster.Spec
+	return &s.Cluster.Spec
 }
 
 // start begins an attempt.

@@ -61,10 +61,10 @@ func operation(s State, run *v1alpha1.BenchmarkRun, due time.Time) (do Action, s
 	case v1alpha1.OperationSwitch:
 		return switchReplication(s, run)
 	case v1alpha1.OperationJoinSST:
-		return TakeData{o.Node}, StepOperation
+		return TakePod{o.Node, s.Job.RunningSince, true}, StepOperation
 	case v1alpha1.OperationJoinIST:
 		if until := due.Add(awayTime); s.Now.Before(until) {
-			return TakePod{o.Node, until}, StepOperation
+			return TakePod{o.Node, until, false}, StepOperation
 		}
 		return nil, ""
 	case v1alpha1.OperationBackup:

@@ -63,11 +63,11 @@ func due(t *testing.T, name string) *world {
 // TestNodesTakenAway: a node's data once for all, its pod for a while.
 func TestNodesTakenAway(t *testing.T) {
 	w := due(t, "JoinSST")
-	if d := Next(w.State); d.Action != (TakeData{"x-db-2"}) || d.Run.Step != StepOperation {
+	if d := Next(w.State); d.Action != (TakePod{"x-db-2", w.Job.RunningSince, true}) || d.Run.Step != StepOperation {
 		t.Errorf("a copy: %+v", d)
 	}
 	w = due(t, "JoinIST")
-	want := TakePod{"x-db-2", w.Now.Add(awayTime)}
+	want := TakePod{"x-db-2", w.Now.Add(awayTime), false}
 	for _, waited := range []time.Duration{0, awayTime - time.Second} {
 		w.Now = want.Until.Add(waited - awayTime)
 		if d := Next(w.State); d.Action != want {

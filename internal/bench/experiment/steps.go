@@ -123,12 +123,12 @@ type (
 		Run  Run
 		Data result.DataSet
 	}
-	// TakeData takes a node's data away.
-	TakeData struct{ Member string }
-	// TakePod takes a node's pod away, and those that come in its place, if they were made before Until.
+	// TakePod takes a node's pod away, and those that come in its place, if they were made before Until. With Data it
+	// takes its volume, too.
 	TakePod struct {
 		Member string
 		Until  time.Time
+		Data   bool
 	}
 	// SwitchReplication gives the private cluster the policy of a run with replication's encryption turned the other way,
 	// or as it was before.
@@ -324,7 +324,7 @@ func takeData(s State, keep Decision) Decision {
 	keep.Again = 5 * time.Second
 	step := *run
 	step.Step = StepTransfer
-	keep.Run, keep.Action = &step, TakeData{s.Job.Victim}
+	keep.Run, keep.Action = &step, TakePod{s.Job.Victim, s.Job.RunningSince, true}
 	return keep
 }
 

@@ -36,12 +36,12 @@ func TestDataIsTakenOnceTheLoadHasRun(t *testing.T) {
 	}
 	w.Now = w.Now.Add(BaseSeconds * time.Second)
 	d := w.step()
-	if a, ok := d.Action.(TakeData); !ok || a.Member != "x-db-2" || d.Run.Step != StepTransfer {
+	if d.Action != (TakePod{"x-db-2", w.Job.RunningSince, true}) || d.Run.Step != StepTransfer {
 		t.Errorf("got %+v", d)
 	}
 	w.Cluster.Status.Primary = "x-db-2"
 	// Another operator asks again, as long as the Job is there: and never for another node.
-	if a, ok := Next(w.State).Action.(TakeData); !ok || a.Member != "x-db-2" {
+	if got := Next(w.State).Action; got != (TakePod{"x-db-2", w.Job.RunningSince, true}) {
 		t.Error("the journal was forgotten")
 	}
 	w.Job.Finished = true

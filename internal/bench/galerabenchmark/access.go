@@ -173,9 +173,9 @@ func (own parts) foreignObjects(ctx context.Context, b *v1alpha1.GaleraBenchmark
 	return nil
 }
 
-// makeAccess makes what lets a Job write its result.
-func (own parts) makeAccess(ctx context.Context, b *v1alpha1.GaleraBenchmark, output string) error {
-	for _, o := range objects.Access(b, output) {
+// apply makes objects what they are to be.
+func (own parts) apply(ctx context.Context, b *v1alpha1.GaleraBenchmark, wanted []client.Object) error {
+	for _, o := range wanted {
 		if err := ownership.Own(ctx, own.Client, own.Live, b.UID, o); err != nil {
 			return err
 		}

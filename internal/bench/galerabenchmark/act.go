@@ -36,7 +36,7 @@ func (r *Reconciler) actBenchmark(ctx context.Context, b *v1alpha1.GaleraBenchma
 		return r.changeCluster(ctx, b, seen, a)
 	case experiment.StartJob:
 		return r.startJob(ctx, b, seen, a)
-	case experiment.Request, experiment.TakeData, experiment.TakePod, experiment.SwitchReplication, experiment.MakeBackup:
+	case experiment.Request, experiment.TakePod, experiment.SwitchReplication, experiment.MakeBackup:
 		return disturbance{r, seen}.act(ctx, a)
 	case experiment.Judge:
 		return r.judgeRun(ctx, b, seen, a.Record)
@@ -124,7 +124,7 @@ func (r *Reconciler) startJob(ctx context.Context, b *v1alpha1.GaleraBenchmark, 
 	if err := ownership.Keep(ctx, r.Client, r.Live, b.UID, output); err != nil {
 		return err
 	}
-	if err := r.parts().makeAccess(ctx, b, output.Name); err != nil {
+	if err := r.parts().apply(ctx, b, objects.Access(b, output.Name)); err != nil {
 		return err
 	}
 	images := r.Images

@@ -37,8 +37,6 @@ func (d disturbance) act(ctx context.Context, a experiment.Action) error {
 	switch a := a.(type) {
 	case experiment.Request:
 		return d.request(ctx, a)
-	case experiment.TakeData:
-		return d.takeData(ctx, a.Member)
 	case experiment.TakePod:
 		return d.takePod(ctx, a)
 	case experiment.SwitchReplication:
@@ -59,34 +57,24 @@ func (d disturbance) request(ctx context.Context, a experiment.Request) error {
 	})
 }
 
-// takeData deletes a private cluster's pod with its volume: the very pod that was there before the runner was.
-func (d disturbance) takeData(ctx context.Context, member string) error {
-	for i := range d.seen.Pods {
-		p := &d.seen.Pods[i]
-		if p.Name != member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(d.seen.Job.RunningSince) {
-			continue
-		}
-		ordinal, err := strconv.Atoi(member[strings.LastIndexByte(member, '-')+1:])
-		if err != nil {
-			return err
-		}
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace,
-			Name: cluster.ClaimName(d.seen.Cluster, ordinal)}}
-		if err := client.IgnoreNotFound(d.Delete(ctx, claim)); err != nil {
-			return err
-		}
-		uid := p.UID
-		return client.IgnoreNotFound(d.Delete(ctx, p, client.Preconditions{UID: &uid}))
-	}
-	return nil
-}
-
-// takePod deletes a private cluster's pod, and those that come in its place for a while. The volume stays.
+// takePod deletes a private cluster's pod, and those that come in its place for a while; with its volume where the data
+// are wanted.
 func (d disturbance) takePod(ctx context.Context, a experiment.TakePod) error {
 	for i := range d.seen.Pods {
 		p := &d.seen.Pods[i]
 		if p.Name != a.Member || p.DeletionTimestamp != nil || p.CreationTimestamp.After(a.Until) {
 			continue
+		}
+		if a.Data {
+			ordinal, err := strconv.Atoi(a.Member[strings.LastIndexByte(a.Member, '-')+1:])
+			if err != nil {
+				return err
+			}
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace,
+				Name: cluster.ClaimName(d.seen.Cluster, ordinal)}}
+			if err := client.IgnoreNotFound(d.Delete(ctx, claim)); err != nil {
+				return err
+			}
 		}
 		return client.IgnoreNotFound(d.Delete(ctx, p, client.Preconditions{UID: new(p.UID)}))
 	}

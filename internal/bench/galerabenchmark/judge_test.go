@@ -104,7 +104,7 @@ func TestOnlyAPrivateClusterIsDisturbed(t *testing.T) {
 	seen.Benchmark, seen.Cluster = &v1alpha1.GaleraBenchmark{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "1"}},
 		&v1alpha1.GaleraCluster{}
 	for _, a := range []experiment.Action{experiment.Request{Annotation: v1alpha1.AnnotationRestart, Value: "all@x"},
-		experiment.TakeData{Member: "x-0"}, experiment.TakePod{Member: "x-0"},
+		experiment.TakePod{Member: "x-0", Data: true}, experiment.TakePod{Member: "x-0"},
 		experiment.SwitchReplication{}, experiment.MakeBackup{}} {
 		if err := (&Reconciler{}).actBenchmark(t.Context(), seen.Benchmark, seen, a); !errors.Is(err, errNotPrivate) {
 			t.Errorf("%T of a user's cluster: %v", a, err)

@@ -31,6 +31,24 @@ func (own parts) makeWay(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen 
 	return nil
 }
 
+// makeTunnel makes the tunnel's server of a Job, and adds it to the Job's plan. Keys that are there are kept: the
+// server may have read them.
+func (own parts) makeTunnel(ctx context.Context, b *v1alpha1.GaleraBenchmark, seen benchmarkFacts, jobName string,
+	cell experiment.Cell, p *result.Plan, images objects.Images) error {
+	if err := objects.RouteThrough(p, b, jobName, cell, seen.Pods); err != nil {
+		return err
+	}
+	files, err := objects.TunnelFiles(cell)
+	if err != nil {
+		return err
+	}
+	secret := objects.TunnelSecret(b, jobName, files)
+	if err := ownership.Keep(ctx, own.Client, own.Live, b.UID, secret); err != nil {
+		return err
+	}
+	return own.apply(ctx, b, objects.Tunnel(b, seen.Cluster, jobName, *p, images))
+}
+
 // proxyProblem is why a GaleraProxy cannot be measured. Its message is "" when it can.
 type proxyProblem struct {
 	reason, message string

@@ -22,8 +22,12 @@ type agents struct {
 	client  *http.Client
 }
 
-// wantedMetrics leave out the server's variables, which are as many again.
-const wantedMetrics = cluster.MetricsPath + "?collect[]=galera&collect[]=global_status"
+// What is asked for: a node's place in its group, and its server's counters without the variables, which are as many
+// again.
+const (
+	placeMetrics  = "?collect[]=galera"
+	wantedMetrics = placeMetrics + "&collect[]=global_status"
+)
 
 const (
 	askTime = 3 * time.Second
@@ -35,8 +39,9 @@ func newAgents(members []result.Member) agents {
 	return agents{members: members, client: &http.Client{Timeout: askTime}}
 }
 
-func (a agents) get(ctx context.Context, m result.Member, path string) ([]byte, error) {
-	url := "http://" + net.JoinHostPort(m.Host, strconv.Itoa(cluster.MetricsPort)) + path
+// read reads one node's metrics of some kinds.
+func (a agents) read(ctx context.Context, m result.Member, kinds string) (result.Sample, error) {
+	url := "http://" + net.JoinHostPort(m.Host, strconv.Itoa(cluster.MetricsPort)) + cluster.MetricsPath + kinds
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -47,9 +52,10 @@ func (a agents) get(ctx context.Context, m result.Member, path string) ([]byte, 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", path, resp.Status)
+		return nil, fmt.Errorf("metrics of %s: %s", m.Name, resp.Status)
 	}
-	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return parseMetrics(string(text)), err
 }
 
 // samples reads every node's metrics, side by side. A node that does not answer has none.
@@ -72,8 +78,8 @@ func (a agents) samples(ctx context.Context) map[string]result.Sample {
 // sample reads one node's metrics, with a second attempt.
 func (a agents) sample(ctx context.Context, m result.Member) result.Sample {
 	for range 2 {
-		if text, err := a.get(ctx, m, wantedMetrics); err == nil {
-			return parseMetrics(string(text))
+		if s, err := a.read(ctx, m, wantedMetrics); err == nil {
+			return s
 		}
 	}
 	return nil
@@ -83,7 +89,8 @@ func (a agents) sample(ctx context.Context, m result.Member) result.Sample {
 var labelled = map[string]string{
 	"kind": result.MetricJoinSeconds, "donor": "galera_join_info",
 	"provider": "galera_agent_info", "server": "galera_agent_info", "model": result.MetricProcessors,
-	"flags": result.MetricProcessors, "release": result.MetricKernel,
+	"flags": result.MetricProcessors, "release": result.MetricKernel, "state": "galera_node_state",
+	"member": "galera_component_member",
 }
 
 // parseMetrics reads the Prometheus text format. Labels are dropped, except where they are the answer: these become
@@ -142,30 +149,4 @@ func label(s result.Sample, name string) string {
 		}
 	}
 	return ""
-}
-
-// peer returns a node's place in its group.
-func (a agents) peer(ctx context.Context, m result.Member) (cluster.Member, error) {
-	text, err := a.get(ctx, m, cluster.MetricsPath+"?collect[]=galera")
-	if err != nil {
-		return cluster.Member{}, err
-	}
-	return parsePlace(string(text)), nil
-}
-
-// parsePlace reads a node's component, state and members. A node whose mariadbd does not answer has none.
-func parsePlace(text string) (v cluster.Member) {
-	for line := range strings.Lines(text) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), "{")
-		labels := parseLabels(strings.TrimSuffix(rest, "} 1"))
-		switch name {
-		case "galera_primary_component 1":
-			v.Primary = true
-		case "galera_node_state":
-			v.State = labels["state"]
-		case "galera_component_member":
-			v.Members = append(v.Members, labels["member"])
-		}
-	}
-	return v
 }

@@ -55,28 +55,24 @@ func (r *target) mysqlConfig(host string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// open returns the connections to one node.
-func (r *target) open(host string) (*sql.DB, error) {
-	cfg, err := r.mysqlConfig(host)
-	if err != nil {
-		return nil, err
-	}
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxOpenConns(1)
-	return db, nil
-}
-
 // withDB does something on one node.
 func (r *target) withDB(host string, do func(*sql.DB) error) error {
-	db, err := r.open(host)
+	cfg, err := r.mysqlConfig(host)
 	if err != nil {
 		return err
 	}
+	return with(cfg, do)
+}
+
+// with does something on one connection.
+func with(cfg *mysql.Config, do func(*sql.DB) error) error {
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
 	defer func() { _ = db.Close() }()
+	db.SetMaxOpenConns(1)
 	return do(db)
 }
 
@@ -119,13 +115,7 @@ func (r *target) awaitTrust(ctx context.Context) error {
 
 // refusal is why a node refuses a connection, "" when it does not.
 func refusal(ctx context.Context, name string, cfg *mysql.Config) string {
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return err.Error()
-	}
-	db := sql.OpenDB(connector)
-	defer func() { _ = db.Close() }()
-	if err := db.PingContext(ctx); err != nil {
+	if err := with(cfg, func(db *sql.DB) error { return db.PingContext(ctx) }); err != nil {
 		return fmt.Sprintf("%s does not accept the client's certificate: %s", name, err)
 	}
 	return ""

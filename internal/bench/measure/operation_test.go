@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/galera-operator/galera-operator/internal/bench/cluster"
 	"github.com/galera-operator/galera-operator/internal/bench/result"
 )
 
@@ -126,18 +125,17 @@ func TestWhatARestartMakes(t *testing.T) {
 	restart, renewal := &result.OperationFacts{Name: "Restart", Node: "x-1"}, &result.OperationFacts{Name: "Renewal"}
 	for name, tc := range map[string]struct {
 		member string
-		view   cluster.Member
+		view   result.Sample
 		op     *result.OperationFacts
 		want   string
 	}{
-		"is gone":     {"x-0", cluster.Member{State: cluster.Synced, Members: []string{"x-0", "x-2"}}, restart, ""},
-		"joins":       {"x-1", cluster.Member{State: cluster.Joining}, restart, ""},
-		"a donor":     {"x-2", cluster.Member{State: cluster.Donor}, restart, ""},
-		"third joins": {"x-2", cluster.Member{State: cluster.Joining}, restart, "x-2 was Joining instead of Synced"},
-		"renewal": {"x-0", cluster.Member{State: cluster.Donor, Members: all}, renewal,
+		"is gone":     {"x-0", place("Synced", "x-0", "x-2"), restart, ""},
+		"joins":       {"x-1", place("Joining"), restart, ""},
+		"a donor":     {"x-2", place("Donor"), restart, ""},
+		"third joins": {"x-2", place("Joining"), restart, "x-2 was Joining instead of Synced"},
+		"renewal": {"x-0", place("Donor", all...), renewal,
 			"x-0 was Donor instead of Synced"},
 	} {
-		tc.view.Primary = true
 		r := &runner{agents: newAgents([]result.Member{{Name: "x-0"}, {Name: "x-1"}, {Name: "x-2"}}),
 			out: result.Output{Operation: tc.op}}
 		got := strings.Join(r.noticed(r.agents.judge(result.Member{Name: tc.member}, tc.view)), "; ")

@@ -84,16 +84,19 @@ func connectionsTaken(ctx context.Context, db *sql.DB) (n float64, err error) {
 func awaitProxy(ctx context.Context, socket string, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := await(ctx, proxyPace, func() (string, error) { return inWords(dialOnce(ctx, socket)), nil }); err != nil {
+	if err := await(ctx, proxyPace, func() (string, error) {
+		return inWords(dialOnce(ctx, "unix", socket)), nil
+	}); err != nil {
 		return fmt.Errorf("the proxy did not answer within %s; its image must have ProxySQL 2 as the program proxysql: %w",
 			patience, err)
 	}
 	return nil
 }
 
-func dialOnce(ctx context.Context, socket string) error {
+// dialOnce reports whether something listens.
+func dialOnce(ctx context.Context, network, address string) error {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", socket)
+	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return err
 	}

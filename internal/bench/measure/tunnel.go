@@ -9,7 +9,6 @@ import (
 	"net"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -67,7 +66,8 @@ type sshTunnel struct {
 	// local is where connections go, banner the server's name for itself.
 	local, banner string
 	cmd           *exec.Cmd
-	words         *lastText
+	// words are what ssh says; they are read once it has ended.
+	words strings.Builder
 	// ended is closed when ssh has ended, with err.
 	ended chan struct{}
 	err   error
@@ -83,9 +83,8 @@ func openTunnel(ctx context.Context, dir string, spec result.Tunnel, local strin
 	if err != nil {
 		return nil, err
 	}
-	t := &sshTunnel{local: local, banner: banner, cmd: exec.Command(args[0], args[1:]...), words: &lastText{},
-		ended: make(chan struct{})}
-	t.cmd.Stderr = io.MultiWriter(t.words, podLog.Writer("ssh"))
+	t := &sshTunnel{local: local, banner: banner, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
+	t.cmd.Stderr = io.MultiWriter(&t.words, podLog.Writer("ssh"))
 	if err := t.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting ssh: %w", err)
 	}
@@ -148,17 +147,11 @@ func (t *sshTunnel) awaitLocal(ctx context.Context) error {
 		if t.isLost() {
 			return "", t.complaint("the SSH tunnel could not be opened")
 		}
-		return inWords(t.dial(ctx)), nil
+		if err := dialOnce(ctx, "tcp", t.local); err != nil {
+			return "the SSH tunnel was not open in time: " + err.Error(), nil
+		}
+		return "", nil
 	})
-}
-
-func (t *sshTunnel) dial(ctx context.Context) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", t.local)
-	if err != nil {
-		return fmt.Errorf("the SSH tunnel was not open in time: %w", err)
-	}
-	return conn.Close()
 }
 
 func (t *sshTunnel) isLost() bool {
@@ -188,30 +181,4 @@ func (t *sshTunnel) end() float64 {
 		<-t.ended
 	}
 	return (t.cmd.ProcessState.UserTime() + t.cmd.ProcessState.SystemTime()).Seconds()
-}
-
-// lastText keeps the end of what is written to it.
-type lastText struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const maxLastText = 16 << 10
-
-// Write is io.Writer's.
-func (l *lastText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text = append(l.text, p...)
-	if n := len(l.text); n > maxLastText {
-		l.text = append([]byte(nil), l.text[n-maxLastText:]...)
-	}
-	return len(p), nil
-}
-
-// String returns what was kept.
-func (l *lastText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return string(l.text)
 }

@@ -277,14 +277,3 @@ func TestServerThatNeverAnswers(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestLastText(t *testing.T) {
-	l := &lastText{}
-	for range 100 {
-		_, _ = l.Write(bytes.Repeat([]byte("x"), 1000))
-	}
-	_, _ = l.Write([]byte("the end"))
-	if got := l.String(); len(got) != maxLastText || !strings.HasSuffix(got, "xthe end") {
-		t.Errorf("%d bytes, %q", len(got), got[len(got)-10:])
-	}
-}

@@ -32,13 +32,13 @@ func (a agents) watch(ctx context.Context) []event {
 		case <-tick.C:
 		}
 		for _, m := range a.members {
-			view, err := a.peer(ctx, m)
+			place, err := a.read(ctx, m, placeMetrics)
 			if ctx.Err() != nil {
 				return events
 			}
 			if err == nil {
 				missed[m.Name] = 0
-				events = add(events, a.judge(m, view)...)
+				events = add(events, a.judge(m, place)...)
 				continue
 			}
 			if missed[m.Name]++; missed[m.Name] >= maxMissed {
@@ -58,16 +58,16 @@ func add(events []event, more ...event) []event {
 }
 
 // judge describes what is wrong by one node's account: with itself, and with those it does not see.
-func (a agents) judge(m result.Member, v cluster.Member) (out []event) {
-	switch {
-	case !v.Primary:
+func (a agents) judge(m result.Member, place result.Sample) (out []event) {
+	switch state := label(place, "state"); {
+	case place[result.MetricPrimary] != 1:
 		out = append(out, event{member: m.Name, text: m.Name + " was not in a Primary component during the run"})
-	case v.State != cluster.Synced:
-		out = append(out, event{m.Name, fmt.Sprintf("%s was %s instead of Synced during the run", m.Name, v.State),
-			v.State == cluster.Donor || v.State == cluster.Joined})
+	case state != cluster.Synced:
+		out = append(out, event{m.Name, fmt.Sprintf("%s was %s instead of Synced during the run", m.Name, state),
+			state == cluster.Donor || state == cluster.Joined})
 	}
 	for _, other := range a.members {
-		if len(v.Members) > 0 && !slices.Contains(v.Members, other.Name) {
+		if _, seen := place["member:"+other.Name]; !seen && label(place, "member") != "" {
 			out = append(out, event{member: other.Name, text: other.Name + " was gone during the run"})
 		}
 	}

@@ -34,11 +34,6 @@ func ProxyOf(c experiment.Cell) *v1alpha1.BenchmarkProxy {
 	return c.Workload.Connect.Proxy
 }
 
-// HasProxies reports whether any run of a benchmark goes through a pooling proxy.
-func HasProxies(b *v1alpha1.GaleraBenchmark) bool {
-	return slices.ContainsFunc(experiment.Cells(&b.Spec), func(c experiment.Cell) bool { return ProxyOf(c) != nil })
-}
-
 // ProxySecret returns the configuration of a Job's proxy: it leads to the node the plan says, for the account of the
 // benchmark.
 func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, password,
@@ -56,16 +51,25 @@ func ProxySecret(b *v1alpha1.GaleraBenchmark, job string, p result.Plan, passwor
 
 // Parts returns the names of all there may be alongside one Job, to be deleted.
 func Parts(b *v1alpha1.GaleraBenchmark, job string) (parts []client.Object) {
-	if HasTunnels(b) {
+	has := func(is func(experiment.Cell) bool) bool { return slices.ContainsFunc(experiment.Cells(&b.Spec), is) }
+	if has(UsesTunnel) {
 		parts = TunnelParts(b, job)
 	}
-	if HasProxies(b) {
+	if has(func(c experiment.Cell) bool { return ProxyOf(c) != nil }) {
 		parts = append(parts, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: ProxyName(job)}})
 	}
-	if HasBackups(b) {
+	if has(func(c experiment.Cell) bool { return c.Operation == v1alpha1.OperationBackup }) {
 		parts = append(parts, &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: job}})
 	}
 	return parts
+}
+
+// Backup returns the backup of a private cluster for one Job. Its data are made up: they go with it, and it goes with
+// the Job.
+func Backup(b *v1alpha1.GaleraBenchmark, job, store string) *v1alpha1.GaleraBackup {
+	return &v1alpha1.GaleraBackup{ObjectMeta: owned(b, job), Spec: v1alpha1.GaleraBackupSpec{
+		ClusterRef: v1alpha1.BackupClusterRef{Name: ClusterName(b)}, StoreRef: v1alpha1.LocalName{Name: store},
+		DeletionPolicy: v1alpha1.BackupDelete}}
 }
 
 // addProxy puts the proxy alongside the client in a Job's pod: a container that starts before the client, and ends with

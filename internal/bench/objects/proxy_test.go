@@ -129,12 +129,12 @@ func TestProxySecret(t *testing.T) {
 
 func TestPartsAreThoseThereMayBe(t *testing.T) {
 	b, _, _ := overSSH()
-	if parts := Parts(b, sshJob); len(parts) != 4 || HasProxies(b) {
+	if parts := Parts(b, sshJob); len(parts) != 4 {
 		t.Errorf("of a tunnel: %v", parts)
 	}
 	b, _, _ = pooled(v1alpha1.TLSRequired)
 	if parts := Parts(b, sshJob); len(parts) != 1 || parts[0].GetName() != ProxyName(sshJob) ||
-		parts[0].GetNamespace() != "shops" || HasTunnels(b) {
+		parts[0].GetNamespace() != "shops" {
 		t.Errorf("of a proxy: %v", parts)
 	}
 	w := b.Spec.Workloads[0].Connect

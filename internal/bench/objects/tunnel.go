@@ -67,16 +67,6 @@ func TunnelFiles(c experiment.Cell) (map[string][]byte, error) {
 	return transport.NewSSHFiles()
 }
 
-// HasTunnels reports whether any run of a benchmark goes through SSH or a VPN.
-func HasTunnels(b *v1alpha1.GaleraBenchmark) bool {
-	for _, c := range experiment.Cells(&b.Spec) {
-		if UsesTunnel(c) {
-			return true
-		}
-	}
-	return false
-}
-
 // RouteThrough makes a plan use the tunnel's server of a Job. It leads to the address of the database's pod and not to
 // its name, because sshd would look a name up for every connection, one after another.
 func RouteThrough(p *result.Plan, b *v1alpha1.GaleraBenchmark, job string, c experiment.Cell, pods []corev1.Pod) error {

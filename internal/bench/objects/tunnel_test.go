@@ -74,11 +74,11 @@ func TestRouteThrough(t *testing.T) {
 
 func TestTunnelsAreFew(t *testing.T) {
 	b, _, _ := overSSH()
-	if !HasTunnels(b) || !UsesTunnel(experiment.Cells(&b.Spec)[0]) {
+	if !UsesTunnel(experiment.Cells(&b.Spec)[0]) {
 		t.Error("via SSHTunnel is not seen")
 	}
 	b.Spec.Workloads[0].Connect.Via = v1alpha1.ViaDirect
-	if HasTunnels(b) || UsesTunnel(experiment.Cell{Kind: result.KindOLTP}) {
+	if UsesTunnel(experiment.Cells(&b.Spec)[0]) || UsesTunnel(experiment.Cell{Kind: result.KindOLTP}) {
 		t.Error("a tunnel that is not asked for")
 	}
 }

@@ -18,7 +18,8 @@ func TestThin(t *testing.T) {
 		got[0] != (Point{Second: 2, TPS: 5, Errors: 1}) || got[3599].Second != 7199 {
 		t.Errorf("two hours: %d points, %+v … %+v", len(got), got[0], got[3599])
 	}
-	if got := thin(Output{Transfer: &TransferFacts{Series: points(86400)}}); len(got) != 3600 || got[3599].Second != 86400 {
+	if got := thin(Output{Transfer: &TransferFacts{Series: points(86400)}}); len(got) != 3600 ||
+		got[3599].Second != 86400 {
 		t.Errorf("a day: %d points", len(got))
 	}
 }
