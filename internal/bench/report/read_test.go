@@ -10,7 +10,7 @@ import (
 
 // TestRead: from a file written as json, without a cluster, every interval is computed anew, and nothing else changes.
 func TestRead(t *testing.T) {
-	b := disturbed()
+	b := sample()
 	b.Resource.Status.Comparisons = nil
 	whole := written(t, "json", b)
 	want := b.Resource.Status.Results
