@@ -208,10 +208,13 @@ func (p *proxy) ensure(ctx context.Context) error {
 
 // ending describes the end of a ProxySQL.
 func ending(exit mariadbd.Exit) string {
-	if exit.Signal == syscall.SIGKILL {
+	switch exit.Signal {
+	case 0:
+		return fmt.Sprintf("ProxySQL has ended (code %d)", exit.Code)
+	case syscall.SIGKILL:
 		return "ProxySQL was killed, by the kernel if its memory was full (spec.resources)"
 	}
-	return fmt.Sprintf("ProxySQL has ended (code %d, signal %s)", exit.Code, exit.Signal)
+	return fmt.Sprintf("ProxySQL has ended (signal %s)", exit.Signal)
 }
 
 // alive reports whether the admin interface answers. A ProxySQL that has not answered for long serves no client: it is
