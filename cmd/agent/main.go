@@ -30,6 +30,8 @@ const usage = `usage:
   agent run                 be PID 1 of a database pod
   agent arbitrator          be PID 1 of the arbitrator's pod
   agent proxy               be PID 1 of a proxy's pod
+  agent sidecar             be PID 1 of a proxy in an application's own pod
+  agent sidecar-check       check whether that proxy takes clients
   agent install DIRECTORY   copy this binary to DIRECTORY/agent, and name its user in DIRECTORY/passwd
   agent notify ...          called by mariadbd (wsrep_notify_cmd)
   agent throttle BYTES      copy standard input to standard output, so many bytes per second
@@ -58,7 +60,11 @@ func run(args []string) error {
 	case "arbitrator":
 		return runArbitrator()
 	case "proxy":
-		return runProxy()
+		return proxy.Run(context.Background(), proxyOptions())
+	case "sidecar":
+		return runSidecar()
+	case "sidecar-check":
+		return proxy.Answering(agentapi.SidecarSocket)
 	case handover.CheckCommand:
 		state, err := handover.Read(os.Stdin)
 		if err != nil {
@@ -108,15 +114,34 @@ func runArbitrator() error {
 		Places:  o.Places, Version: o.Version, Digest: o.Digest, Logger: o.Logger, Output: o.Output, LogFormat: o.LogFormat})
 }
 
-func runProxy() error {
+func runSidecar() error {
+	number := func(variable string) int32 {
+		n, err := strconv.ParseInt(os.Getenv(variable), 10, 32)
+		if err != nil || n < 1 {
+			return 0
+		}
+		return int32(n)
+	}
+	o := proxyOptions()
+	o.Sidecar = &proxy.Sidecar{Host: os.Getenv(agentapi.EnvSidecarHost), Socket: agentapi.SidecarSocket,
+		BindingDir:     agentapi.SidecarBindingDir,
+		MaxConnections: number(agentapi.EnvSidecarMaxConnections), MaxClients: number(agentapi.EnvSidecarMaxClients)}
+	if o.Sidecar.Host == "" || o.Sidecar.MaxConnections == 0 || o.Sidecar.MaxClients == 0 {
+		return fmt.Errorf("%s names no Service, or %s or %s is no number above 0", agentapi.EnvSidecarHost,
+			agentapi.EnvSidecarMaxConnections, agentapi.EnvSidecarMaxClients)
+	}
+	return proxy.Run(context.Background(), o)
+}
+
+func proxyOptions() proxy.Options {
 	debug.SetMemoryLimit(memoryLimit)
 	out := logs.FromEnv(os.Stdout)
 	slog.SetDefault(out.Logger()) // for what libraries log
-	return proxy.Run(context.Background(), proxy.Options{
+	return proxy.Options{
 		Address: os.Getenv(agentapi.EnvPodIP), Dir: agentapi.ProxyRunDir, StateDir: agentapi.ProxyStateDir,
 		TLSDir: agentapi.ProxyTLSDir, Program: "proxysql", Logger: out.Logger(),
 		Output: func(line string) { out.Line("proxysql", line, logs.Whole) },
-	})
+	}
 }
 
 // options are the same for both kinds of agent: the pod's environment, and where the lines go, those of the server

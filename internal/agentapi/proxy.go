@@ -27,6 +27,17 @@ const (
 	// ProxyPort is where a proxy listens for clients.
 	ProxyPort = 3306
 
+	// SidecarBindingDir is where the binding Secret of an application's account is mounted for a proxy in its pod.
+	SidecarBindingDir = "/etc/galera-operator/binding"
+	// SidecarSocketDir is a volume that a sidecar shares with the application; SidecarSocket is where clients connect.
+	SidecarSocketDir = "/run/galera"
+	SidecarSocket    = SidecarSocketDir + "/mysql.sock"
+	// EnvSidecarHost is the Service of the primary, which a sidecar connects to; the others bound its connections to the
+	// primary and those of clients.
+	EnvSidecarHost           = "PRIMARY_HOST"
+	EnvSidecarMaxConnections = "MAX_CONNECTIONS"
+	EnvSidecarMaxClients     = "MAX_CLIENTS"
+
 	// MaxProxyUsers and maxProxyNodes bound a state.
 	MaxProxyUsers = 1000
 	maxProxyNodes = 16
@@ -64,6 +75,8 @@ type ProxyState struct {
 	RequireTLS bool `json:"requireTLS"`
 	// ServerVersion is what clients are greeted with: that of the nodes.
 	ServerVersion string `json:"serverVersion"`
+	// Local has clients connect by a socket of their own pod, without TLS. The operator asks no proxy of its own for it.
+	Local bool `json:"-"`
 	// CA verifies the nodes, ControlCA the operator; both are in PEM.
 	CA        string `json:"ca"`
 	ControlCA string `json:"controlCA"`

@@ -169,6 +169,6 @@ func Same(a, b agentapi.ProxyState) bool {
 	a.Revision, b.Revision = 0, 0
 	return a.Mode == b.Mode && slices.Equal(a.Nodes, b.Nodes) && slices.Equal(a.Users, b.Users) &&
 		a.MaxConnections == b.MaxConnections && a.MaxFrontendConnections == b.MaxFrontendConnections &&
-		a.Multiplexing == b.Multiplexing && a.RequireTLS == b.RequireTLS && a.ServerVersion == b.ServerVersion &&
-		a.CA == b.CA && a.ControlCA == b.ControlCA
+		a.Multiplexing == b.Multiplexing && a.RequireTLS == b.RequireTLS && a.Local == b.Local &&
+		a.ServerVersion == b.ServerVersion && a.CA == b.CA && a.ControlCA == b.ControlCA
 }

@@ -31,7 +31,7 @@ func (p *proxy) drained(ctx context.Context) bool {
 	switch {
 	case p.process == nil || !p.started:
 		return true
-	case since < lameTimeout:
+	case since < lameTimeout && p.Sidecar == nil: // a sidecar ends after its clients
 		return false
 	case !p.paused:
 		p.paused = true

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -53,6 +52,8 @@ type Options struct {
 	Output func(line string)
 	// Limit is how long ProxySQL may take to answer: startTimeout for 0.
 	Limit time.Duration
+	// Sidecar is set in the pod of an application: no operator sends it a state, and it has no certificate.
+	Sidecar *Sidecar
 }
 
 // proxy holds what the ports and the loop share.
@@ -74,6 +75,7 @@ type proxy struct {
 	// heard is when the operator sent a state last.
 	heard   time.Time
 	metrics string
+	sidecar
 
 	// ending is when the pod's end began. It belongs to the loop, as all that follows.
 	ending time.Time
@@ -111,7 +113,9 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.read()
-	if err := p.serve(ctx); err != nil {
+	if p.Sidecar != nil {
+		go p.follow(ctx)
+	} else if err := p.serve(ctx); err != nil {
 		return err
 	}
 	for tick := time.NewTicker(pace); ; {
@@ -156,6 +160,10 @@ func (p *proxy) turn(ctx context.Context, err error) {
 
 // read takes over what is mounted. A state that cannot be read changes nothing.
 func (p *proxy) read() {
+	if p.Sidecar != nil {
+		p.readBinding()
+		return
+	}
 	material, err := certs.Read(p.TLSDir)
 	if err == nil && len(material.Cert) > 0 {
 		p.mu.Lock()
@@ -237,7 +245,7 @@ func (p *proxy) start(ctx context.Context) error {
 	data, socket, password := filepath.Join(p.Dir, "data"), filepath.Join(p.Dir, "admin.sock"), rand.Text()
 	_ = os.Remove(socket)
 	file := filepath.Join(p.Dir, "proxysql.cnf")
-	if err := datadir.WriteFile(file, []byte(configuration(data, socket, password, listenAddress(p.Address))),
+	if err := datadir.WriteFile(file, []byte(configuration(data, socket, password, p.listen())),
 		0o600); err != nil {
 		return err
 	}
@@ -276,15 +284,15 @@ func last(lines []string) []string { return lines[max(0, len(lines)-3):] }
 
 // installPair writes the certificate where ProxySQL reads it.
 func (p *proxy) installPair() error {
+	data := filepath.Join(p.Dir, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil || p.Sidecar != nil {
+		return err
+	}
 	p.mu.Lock()
 	m := p.material
 	p.mu.Unlock()
 	if len(m.Cert) == 0 || len(m.Key) == 0 || len(m.CA) == 0 {
 		return errors.New("waiting for the proxy's certificate")
-	}
-	data := filepath.Join(p.Dir, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return err
 	}
 	for name, content := range map[string][]byte{"proxysql-ca.pem": m.CA, "proxysql-cert.pem": m.Cert,
 		"proxysql-key.pem": m.Key} {
@@ -352,7 +360,7 @@ func (p *proxy) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		conn, err := (&net.Dialer{Timeout: adminTimeout}).DialContext(ctx, "tcp", ownAddress(p.Address))
+		conn, err := p.dial(ctx)
 		if err == nil {
 			p.started = true
 			return conn.Close()
@@ -362,22 +370,6 @@ func (p *proxy) await(ctx context.Context) error {
 		}
 		pause(ctx, startTimeout/100)
 	}
-}
-
-// ownAddress is the proxy's port, from within its pod.
-func ownAddress(pod string) string {
-	if ip := net.ParseIP(pod); ip != nil && ip.To4() == nil {
-		return fmt.Sprintf("[::1]:%d", agentapi.ProxyPort)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", agentapi.ProxyPort)
-}
-
-// listenAddress is where clients connect: in the family of the pod's address.
-func listenAddress(pod string) string {
-	if ip := net.ParseIP(pod); ip != nil && ip.To4() == nil {
-		return fmt.Sprintf("[::]:%d", agentapi.ProxyPort)
-	}
-	return fmt.Sprintf("0.0.0.0:%d", agentapi.ProxyPort)
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -52,7 +52,7 @@ func (p *proxy) observe(ctx context.Context, problem error) agentapi.ProxyReport
 	}
 	p.exportMetrics(ctx)
 	p.boundDigests(ctx)
-	if p.started && !proofs.going && time.Since(p.provedAt) > proofs.interval(s) {
+	if p.Sidecar == nil && p.started && !proofs.going && time.Since(p.provedAt) > proofs.interval(s) {
 		p.provedAt = time.Now()
 		p.mu.Lock()
 		p.proofs.going = true

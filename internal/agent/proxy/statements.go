@@ -46,7 +46,7 @@ func variables(s agentapi.ProxyState, caFile string) []string {
 	for _, v := range []setting{
 		{"mysql-server_version", s.ServerVersion},
 		{"mysql-max_connections", number(s.MaxFrontendConnections)},
-		{"mysql-have_ssl", "true"},
+		{"mysql-have_ssl", strconv.FormatBool(!s.Local)},
 		{"mysql-ssl_p2s_ca", caFile},
 		{"mysql-monitor_enabled", "false"},
 		{"mysql-multiplexing", strconv.FormatBool(s.Multiplexing)},
