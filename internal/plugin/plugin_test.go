@@ -285,6 +285,7 @@ func TestCommands(t *testing.T) {
 		"status a -o x": "-o x is not known: json or yaml",
 		"backups a b":   "accepts at most 1 arg(s)",
 		"import check":  "--host is missing",
+		"proxy sidecar": "accepts 1 arg(s)",
 	} {
 		var out bytes.Buffer
 		root := New(&out, &out)
