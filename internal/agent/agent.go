@@ -240,7 +240,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.donor = join.NewDonorTracker(loop, o.Places, &a.run, &a.config, answers)
 	a.start = NewStarter(loop, o.Places, member, StarterDependencies{
 		Run: &a.run, Join: &a.joiner, Donor: &a.donor, Config: &a.config, Image: &a.image, Exam: &a.exam, Orders: &a.orders,
-		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table,
+		Cache: &a.gcache, Certs: &a.certs, Group: &a.group, Volume: &a.volume, Table: &a.table, Overwrite: a.scan.Overwrite,
 	}, StarterEvents{Launched: a.onLaunched, Line: a.serverLine, Install: o.Output})
 	a.commands = NewExecutor(loop, ExecutorDependencies{
 		Orders: &a.orders, Run: &a.run, Start: &a.start, Exam: &a.exam, Group: &a.group, Image: &a.image, Config: &a.config},

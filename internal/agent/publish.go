@@ -62,7 +62,7 @@ func (a *agent) publish(step lifecycle.Step) {
 	a.scan.Set(a.config.Running().Output.AtRest, a.run.Served, a.run.PID())
 	a.scan.Report(&r)
 	a.certs.Report(&r)
-	r.Config.RestartNeeded = r.Config.RestartNeeded || r.TLS.KeepsOldKey
+	r.Config.RestartNeeded = r.Config.RestartNeeded || r.TLS.KeepsOldKey || r.AtRest != nil && r.AtRest.UnusedPages > 0
 	a.prove.Report(&r)
 	a.handover.Report(&r)
 	a.reports.Set(r)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -23,6 +24,10 @@ import (
 	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
+// overwriteTimeout bounds how long a start waits for pages in clear to be overwritten: some hundred GiB. The next start
+// continues.
+const overwriteTimeout = time.Hour
+
 // StarterDependencies are the components that a start uses.
 type StarterDependencies struct {
 	Run    *process.Supervisor
@@ -37,6 +42,8 @@ type StarterDependencies struct {
 	Group  *api.Peers
 	Volume *datadir.Volume
 	Table  *platform.ProcessTable
+	// Overwrite overwrites the pages in clear that the last server left unused. That one was stopped in order.
+	Overwrite func(ctx context.Context) (pages int, err error)
 }
 
 // Starter starts mariadbd: to join a component, to bootstrap one from the present data, or to initialise a database.
@@ -107,8 +114,12 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 	command := mariadbd.Command{Path: r.Image.Mariadbd, Env: mariadbd.Env(p), Dir: p.Data, Log: r.events.Line}
 	user, inMemory, keys := r.member.User, cacheInMemory(r.Config.Node), r.Config.KeysForStart()
 	serverArgs, cacheArgs, wait := mariadbd.Args(p), r.Cache.Args(r.cacheRequest()), r.Volume.After()
+	inOrder := r.Run.EndedInOrder
 	go func() {
 		wait()
+		if inOrder {
+			overwrite(r.loop, r.Overwrite)
+		}
 		command.Args = slices.Concat(serverArgs, cacheArgs(), []string{"--init-file=" + p.InitFile()},
 			pluginArgs(mariadbd.HavePlugin), args)
 		proc, err := mariadbd.Launch(r.Table, p, command, func() error {
@@ -132,6 +143,22 @@ func (r *Starter) launch(run process.Run, prepare func() error, args []string) {
 		})
 		r.loop.Post(func() { r.onLaunched(run, proc, err) })
 	}()
+}
+
+// overwrite overwrites what is left in clear on the volume though no server uses it any more. What it cannot overwrite
+// keeps no server from starting: it is named while that runs.
+func overwrite(loop eventloop.Loop, do func(ctx context.Context) (pages int, err error)) {
+	ctx, cancel := loop.Work(overwriteTimeout)
+	defer cancel()
+	began := time.Now()
+	pages, err := do(ctx)
+	if pages > 0 {
+		loop.Logger.Info("overwrote pages in clear that InnoDB does not use", "pages", pages, "took",
+			time.Since(began).Round(time.Millisecond).String())
+	}
+	if err != nil {
+		loop.Logger.Error("pages in clear that InnoDB does not use could not be overwritten", "error", err)
+	}
 }
 
 func (r *Starter) onLaunched(run process.Run, proc *mariadbd.Process, err error) {

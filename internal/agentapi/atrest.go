@@ -24,6 +24,9 @@ type AtRestReport struct {
 	// ClearFiles is how many are in clear, or hold pages in clear; Clear describes some of them.
 	ClearFiles int64    `json:"clearFiles,omitempty"`
 	Clear      []string `json:"clear,omitempty"`
+	// UnusedPages is how many pages are in clear that InnoDB does not use, once none is that it uses. The next start after
+	// an orderly stop overwrites them; 0 when one did not.
+	UnusedPages int64 `json:"unusedPages,omitempty"`
 	// EncryptedFiles is how many hold something encrypted; Encrypted names some of them while the server writes in clear.
 	EncryptedFiles int64    `json:"encryptedFiles,omitempty"`
 	Encrypted      []string `json:"encrypted,omitempty"`

@@ -295,7 +295,8 @@ type GroupMember struct {
 type ConfigReport struct {
 	// Loaded is the revision of the NodeConfig the agent has read last.
 	Loaded string `json:"loaded"`
-	// RestartNeeded is true when mariadbd runs with settings other than the loaded ones.
+	// RestartNeeded is true when mariadbd runs with settings other than the loaded ones, with a former key, or on pages
+	// that a restart is to overwrite.
 	RestartNeeded bool `json:"restartNeeded"`
 	// Socket is the mode group communication runs with now, "" while mariadbd is down.
 	Socket galera.SocketMode `json:"socket,omitempty"`

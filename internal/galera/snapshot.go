@@ -150,7 +150,8 @@ type Member struct {
 	Ended *Ended
 	// ConfigLoaded is the revision of the configuration the agent has read.
 	ConfigLoaded string
-	// RestartNeeded reports whether mariadbd runs with other settings than the loaded ones.
+	// RestartNeeded reports whether mariadbd runs with other settings than the loaded ones, or needs a restart for another
+	// reason that its agent knows.
 	RestartNeeded bool
 	// Publication is the one the agent has taken over; the next mariadbd starts with it.
 	Publication string

@@ -66,6 +66,8 @@ type Supervisor struct {
 	// DownSince is the time of the last unclean exit of mariadbd, or of the agent's start: the mariadbd of an earlier
 	// agent may have ended then.
 	DownSince time.Time
+	// EndedInOrder reports whether the last server of this agent was stopped in order, and no other one was started since.
+	EndedInOrder bool
 
 	ended *agentapi.Ended // the last run, when it ended without leaving its component
 	notes *lastRun
@@ -106,7 +108,7 @@ func NewSupervisor(loop eventloop.Loop, name, notes string, table *platform.Proc
 
 // Began takes over a run whose process has just started.
 func (r *Supervisor) Began(run Run, proc *mariadbd.Process) {
-	r.Proc, r.Run, r.Position = proc, run, run.From
+	r.Proc, r.Run, r.Position, r.EndedInOrder = proc, run, run.From, false
 	r.hang = hanging{answeredAt: time.Now(), since: time.Now()}
 	r.Status, r.readings = nil, readings{}
 	r.View.Exited()
@@ -180,6 +182,7 @@ func (r *Supervisor) Exited() (run Run, exit mariadbd.Exit, orderly bool) {
 	r.leaveService()
 	run, exit = r.Run, r.Proc.Exit()
 	orderly = run.Stopping && exit.Code == 0 && exit.Signal == 0
+	r.EndedInOrder = orderly
 	r.ended = endedAs(r.Status, r.View.ID, orderly)
 	r.notes.keep(nil, r.loop.Logger)
 	if !orderly {

@@ -10,6 +10,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/datadir"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/mariadbd"
+	"github.com/galera-operator/galera-operator/internal/platform"
 )
 
 func TestEndedAs(t *testing.T) {
@@ -110,5 +111,33 @@ func TestPassingFailure(t *testing.T) {
 	if r.CountEnd(Run{}, mariadbd.Exit{Code: 1, Lines: []string{"[ERROR] Aborting"}}, false,
 		""); r.Attempts.Failure == nil {
 		t.Error("another end is not reported")
+	}
+}
+
+// TestEndedInOrder: only a server that was asked to stop, and ended without an error, has written all that it had. What
+// is on the volume counts as its own until another one is started.
+func TestEndedInOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked  bool
+		script string
+		want   bool
+	}{
+		"asked": {true, "exit 0", true}, "by itself": {false, "exit 0", false}, "with an error": {true, "exit 1", false},
+		"killed": {true, "kill -9 $$", false},
+	} {
+		r, _ := member(t)
+		proc, err := mariadbd.Start(&platform.ProcessTable{}, mariadbd.Command{Path: "/bin/sh",
+			Args: []string{"-c", c.script}, Log: func(string) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Began(Run{Stopping: c.asked}, proc)
+		<-proc.Done()
+		if r.Exited(); r.EndedInOrder != c.want {
+			t.Errorf("%s: %t", name, r.EndedInOrder)
+		}
+		if r.Began(Run{}, proc); r.EndedInOrder {
+			t.Errorf("%s: it still counts when another one runs", name)
+		}
 	}
 }

@@ -52,6 +52,11 @@ type seen struct {
 	// unknownFiles could not be judged; unknown names some of them.
 	unknownFiles int64
 	unknown      []string
+	// unused are the files of InnoDB with pages in clear that are not in use; unusedPages counts these pages. used
+	// reports whether a page that is in use is in clear in some file.
+	unused      []string
+	unusedPages int64
+	used        bool
 }
 
 // reader reads files, all of them or a sample.
@@ -61,6 +66,8 @@ type reader struct {
 	// clears reports whether the server writes in clear: files that are encrypted are named then, and the others are not
 	// read to the end of what is in clear.
 	clears bool
+	// overwritten reports whether the server was started after such pages were overwritten.
+	overwritten bool
 	// most is how many files are named.
 	most int
 	out  seen

@@ -240,7 +240,7 @@ func TestFreedPages(t *testing.T) {
 		if err := r.read(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if r.out.clearFiles != 1 || clears && r.out.encryptedFiles != 0 {
+		if r.out.clearFiles != 1 || clears && r.out.encryptedFiles != 0 || (r.out.unusedPages == 0) != clears {
 			t.Errorf("clears %v: %+v", clears, r.out)
 		}
 		if !clears && (len(r.out.clear) != 1 || !strings.HasPrefix(r.out.clear[0],

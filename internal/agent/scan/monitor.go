@@ -48,6 +48,9 @@ type Monitor struct {
 	volume string
 	// again is the pause before all pages are read again while there is something left. Run only.
 	again time.Duration
+	// unused and overwritten are as in kept. Run only.
+	unused      []string
+	overwritten bool
 }
 
 // server is one that has served, or none. Before the next one serves, a copy may have replaced the files: what was seen
@@ -65,6 +68,10 @@ type server struct {
 type kept struct {
 	Of     string
 	Result agentapi.AtRestReport
+	// Unused names the files with pages in clear that are not in use. Overwritten reports whether the server was started
+	// after such pages were overwritten, where no others were in clear.
+	Unused      []string
+	Overwritten bool
 }
 
 // Open makes it ready; post hands events to the loop.
@@ -181,7 +188,7 @@ func (m *Monitor) Run(ctx context.Context) {
 			continue
 		}
 		last = checked
-		m.keep(now, kept{Of: m.volume, Result: last})
+		m.keep(now, kept{Of: m.volume, Result: last, Unused: m.unused, Overwritten: m.overwritten})
 		m.publish(now, last)
 		if wait = sampleEvery; m.left(last) {
 			wait = min(m.again, sampleEvery)
@@ -206,9 +213,9 @@ func (m *Monitor) confirm(now server) agentapi.AtRestReport {
 	volume, known := identity(m.places.Data), m.found()
 	last := known.Result
 	if volume == "" || volume != known.Of || now.mode != last.Mode {
-		last = agentapi.AtRestReport{Mode: now.mode}
+		known, last = kept{}, agentapi.AtRestReport{Mode: now.mode}
 	}
-	m.volume = volume
+	m.volume, m.unused, m.overwritten = volume, known.Unused, known.Overwritten
 	m.publish(now, last)
 	return last
 }
@@ -269,7 +276,8 @@ func (m *Monitor) check(ctx context.Context, now server, last agentapi.AtRestRep
 			return last
 		}
 	}
-	r := reader{dir: m.places.Data, full: true, most: agentapi.MaxClear, clears: now.mode == agentapi.ModeHolds}
+	r := reader{dir: m.places.Data, full: true, most: agentapi.MaxClear, clears: now.mode == agentapi.ModeHolds,
+		overwritten: m.overwritten}
 	r.progress = func(so seen) { m.progress(ctx, now, before, so) }
 	if err := r.read(ctx); err != nil {
 		last.Error = err.Error()
@@ -277,6 +285,10 @@ func (m *Monitor) check(ctx context.Context, now server, last agentapi.AtRestRep
 	}
 	last = agentapi.AtRestReport{Mode: now.mode, SampledAt: time.Now(), FullAt: time.Now()}
 	add(&last, r.out)
+	m.unused, m.overwritten = r.out.unused, m.overwritten && len(r.out.unused) > 0
+	if m.overwritten || r.out.used {
+		last.UnusedPages = 0
+	}
 	m.pace(before, last, last.FullAt.Sub(began))
 	return last
 }
@@ -302,6 +314,7 @@ func add(to *agentapi.AtRestReport, so seen) {
 	to.ClearFiles, to.Clear = so.clearFiles, so.clear
 	to.EncryptedFiles, to.Encrypted = so.encryptedFiles, so.encrypted
 	to.UnknownFiles, to.Unknown = so.unknownFiles, so.unknown
+	to.UnusedPages = so.unusedPages
 }
 
 // progress reports what a check of all pages, which may take hours, has seen so far: what contradicts the result

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,26 +19,26 @@ import (
 	"github.com/galera-operator/galera-operator/internal/atrest"
 )
 
+// isSystem reports whether a file is one of the system tablespace.
+func isSystem(name string) bool { return strings.HasPrefix(name, "ibdata") }
+
 func (r *reader) innodb(ctx context.Context, name string, f *os.File, size int64, head []byte) error {
-	system := strings.HasPrefix(name, "ibdata")
-	space, before := tablespace{f}, int64(0)
-	format, err := atrest.ParseInnoDB(head, system)
-	if err != nil {
+	if _, err := atrest.ParseInnoDB(head, isSystem(name)); err != nil {
 		if nothing, err := holdsNothing(ctx, f); nothing || err != nil {
 			return err
 		}
-		first, size := r.earlier(name)
-		defer first.close()
-		if format, err = first.format(); err != nil {
-			return fmt.Errorf("%w: %w", errUnjudged, err)
-		}
-		space, before = slices.Concat(first, space), size
 	}
-	if system {
+	s, err := r.tablespaceOf(name, f)
+	if err != nil {
+		return err
+	}
+	defer s.former.close()
+	format, space := s.format, s.all
+	if isSystem(name) {
 		r.pageSize = format.PageSize
 	}
 	return r.each(ctx, name, f, size, format.PageSize, func(number int64, page []byte) atrest.PageKind {
-		number += before / int64(format.PageSize)
+		number += s.before / int64(format.PageSize)
 		v := format.Judge(number, page)
 		switch {
 		case v == atrest.Clear && format.IsFreeIn(space, number):
@@ -152,19 +151,32 @@ func (r *reader) each(ctx context.Context, name string, f *os.File, size int64, 
 	if good {
 		r.encrypted(name)
 	}
+	r.pagesInClear(name, err != nil, bad, freed, copied)
+	return nil
+}
+
+// pagesInClear counts a file by its pages in clear: those in use, and those that are not.
+func (r *reader) pagesInClear(name string, atLeast bool, bad, freed, copied int64) {
+	if freed+copied > 0 && !r.clears {
+		r.out.unused, r.out.unusedPages = append(r.out.unused, name), r.out.unusedPages+freed+copied
+	}
+	end := "a restart of the node overwrites them"
+	if r.overwritten {
+		end = "the last restart of the node has not overwritten them, its log explains why"
+	}
 	switch {
-	case err != nil && bad > 0:
+	case atLeast && bad > 0:
+		r.out.used = true
 		r.clear(name, fmt.Sprintf("at least %d of its pages are in clear", bad))
 	case bad > 0:
+		r.out.used = true
 		r.clear(name, fmt.Sprintf("%d of its pages are in clear", bad+freed+copied))
 	case copied > 0:
 		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are copies of pages in InnoDB's doublewrite buffer, "+
-			"which large writes overwrite", freed+copied))
+			"and %s", freed+copied, end))
 	case freed > 0:
-		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are free, and InnoDB overwrites them when it uses "+
-			"them again", freed))
+		r.clear(name, fmt.Sprintf("%d of its pages are in clear: they are free, and %s", freed, end))
 	}
-	return nil
 }
 
 // sample checks some pages.
