@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -29,50 +28,45 @@ func waitAtRest(ctx context.Context, c *harness.Cluster, state string) {
 	}, encryptTime, time.Second).Should(Succeed())
 }
 
-// useFreed uses the pages of an undo tablespace that InnoDB has freed (docs/encryption.md).
-var useFreed = []string{"SET GLOBAL innodb_immediate_scrub_data_uncompressed = ON",
-	"SET GLOBAL innodb_undo_log_truncate = ON",
-	"SET SESSION wsrep_on = OFF, sql_log_bin = OFF", "START TRANSACTION",
-	"INSERT INTO mysql.innodb_index_stats (database_name, table_name, index_name, stat_name, stat_value, " +
-		"stat_description) SELECT REPEAT('x', 64), REPEAT('x', 190), REPEAT('x', 64), seq, 0, '' FROM " +
-		"mysql.seq_1_to_30000", "ROLLBACK"}
-
-// useCopies overwrites the copies of pages in InnoDB's doublewrite buffer (docs/encryption.md).
-var useCopies = []string{"SET SESSION wsrep_on = OFF, sql_log_bin = OFF", "DROP TABLE IF EXISTS mysql.overwrite",
-	"CREATE TABLE mysql.overwrite (id INT PRIMARY KEY, v CHAR(200), n INT NOT NULL) ENGINE=InnoDB",
-	"INSERT INTO mysql.overwrite SELECT seq, '', 0 FROM mysql.seq_1_to_20000",
-	"FLUSH TABLES mysql.overwrite FOR EXPORT", "UNLOCK TABLES", "UPDATE mysql.overwrite SET n = 1",
-	"FLUSH TABLES mysql.overwrite FOR EXPORT", "UNLOCK TABLES", "DROP TABLE mysql.overwrite"}
-
-// onOneConnection carries statements out in one session of a node.
-func onOneConnection(ctx context.Context, c *harness.Cluster, pod string, statements ...string) error {
+// leaveUnused has rows left in pages that InnoDB has freed, on every node.
+func leaveUnused(ctx context.Context, c *harness.Cluster) {
 	GinkgoHelper()
-	db, err := client(ctx, c).OpenPod(ctx, pod)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1)
-	for _, statement := range statements {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return err
+	db := client(ctx, c)
+	Expect(db.Exec(ctx, c.Name+"-primary", "CREATE TABLE marked.gone (id INT PRIMARY KEY, v CHAR(64))",
+		"INSERT INTO marked.gone SELECT seq, CONCAT('"+diskMarker+"', seq) FROM marked.seq_1_to_20000")).To(Succeed())
+	for _, pod := range podNames(ctx, c) {
+		tableSum(ctx, c, pod, "marked.gone") // it has applied the rows
+		conn, err := db.OpenPod(ctx, pod)
+		Expect(err).NotTo(HaveOccurred())
+		conn.SetMaxOpenConns(1)
+		for _, statement := range []string{"SET SESSION wsrep_on = OFF", "FLUSH TABLES marked.gone FOR EXPORT",
+			"UNLOCK TABLES"} { // a page that is freed before it is written has nothing on the disk
+			_, err := conn.ExecContext(ctx, statement)
+			Expect(err).NotTo(HaveOccurred(), statement)
 		}
+		Expect(conn.Close()).To(Succeed())
 	}
-	return nil
+	Expect(db.Exec(ctx, c.Name+"-primary", "DELETE FROM marked.gone")).To(Succeed())
 }
 
-// proveUnderLoad waits until the proof is there, while transactions use the pages that InnoDB has freed.
-func proveUnderLoad(ctx context.Context, c *harness.Cluster) {
+// proved waits until the proof is there, which may take another rolling restart, and searches every node's volume.
+func proved(ctx context.Context, c *harness.Cluster) {
 	GinkgoHelper()
-	Eventually(ctx, func(o Gomega) {
-		for _, pod := range podNames(ctx, c) {
-			o.Expect(onOneConnection(ctx, c, pod, useFreed...)).To(Succeed())
-			o.Expect(onOneConnection(ctx, c, pod, useCopies...)).To(Succeed())
-		}
-		proof := meta.FindStatusCondition(status(ctx, c).Conditions, v1alpha1.ConditionEncryptedAtRest)
-		o.Expect(proof).NotTo(BeNil())
-		o.Expect(proof.Status).To(Equal(metav1.ConditionTrue), proof.Message)
-	}, encryptTime, 5*time.Second).Should(Succeed())
+	Expect(c.WaitCondition(ctx, v1alpha1.ConditionEncryptedAtRest, metav1.ConditionTrue, v1alpha1.ReasonProved,
+		encryptTime)).To(Succeed())
+	for _, pod := range podNames(ctx, c) {
+		Expect(inClear(ctx, c, pod)).To(BeEmpty(), pod)
+	}
+}
+
+// inClear returns the files of a node's volume in which rows are to be read.
+func inClear(ctx context.Context, c *harness.Cluster, pod string) []string {
+	GinkgoHelper()
+	v, err := c.Volumes().Of(ctx, pod)
+	Expect(err).NotTo(HaveOccurred())
+	files, err := v.Search(ctx, diskMarker)
+	Expect(err).NotTo(HaveOccurred())
+	return files
 }
 
 // killBetweenSteps kills the operator each time the status shows another state, or the restart of another node, until
@@ -115,19 +109,20 @@ var _ = Describe("A running cluster", Label(Slow, AtRest), func() {
 		shop := create(ctx, sampleCluster(newNamespace(ctx, "switch")))
 		Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
 		writeMarker(ctx, shop)
+		leaveUnused(ctx, shop)
 		want := tableSum(ctx, shop, shop.Name+"-0", "marked.t")
+		for _, pod := range podNames(ctx, shop) {
+			eventually(ctx, func(o Gomega) { o.Expect(inClear(ctx, shop, pod)).NotTo(BeEmpty(), pod) })
+		}
 		start := time.Now()
 		w := startWriter(ctx, shop, harness.WriterOptions{})
 
 		By("encrypting")
 		change(ctx, shop, atRest)
 		waitAtRest(ctx, shop, v1alpha1.AtRestOn)
-		proveUnderLoad(ctx, shop)
+		proved(ctx, shop)
 		progress("encrypted after %s", time.Since(start).Round(time.Second))
 		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
-		v, err := shop.Volumes().Of(ctx, shop.Name+"-0")
-		Expect(err).NotTo(HaveOccurred())
-		Expect(v.Search(ctx, diskMarker)).To(BeEmpty())
 
 		By("decrypting")
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Encryption = nil })
@@ -152,14 +147,8 @@ var _ = Describe("A running cluster", Label(Slow, AtRest), func() {
 		Expect(killBetweenSteps(ctx, shop, v1alpha1.AtRestOn)).To(ContainElement(v1alpha1.AtRestPreparing))
 		Expect(shop.WaitHealthy(ctx, encryptTime)).To(Succeed())
 		keys := status(ctx, shop).AtRest.Keys
-		for _, pod := range podNames(ctx, shop) {
-			v, err := shop.Volumes().Of(ctx, pod)
-			Expect(err).NotTo(HaveOccurred())
-			Eventually(ctx, func(o Gomega) { // InnoDB encrypts in the background
-				o.Expect(onOneConnection(ctx, shop, pod, useCopies...)).To(Succeed())
-				o.Expect(v.Search(ctx, diskMarker)).To(BeEmpty(), pod)
-			}, encryptTime, 5*time.Second).Should(Succeed())
-		}
+		proved(ctx, shop)
+		Expect(shop.WaitHealthy(ctx, recoverTime)).To(Succeed())
 
 		By("decrypting")
 		change(ctx, shop, func(s *v1alpha1.GaleraClusterSpec) { s.Encryption = nil })
@@ -194,10 +183,7 @@ var _ = Describe("A backup in clear, and an archive of an encrypted log", Label(
 			next := create(ctx, c)
 			Expect(next.WaitReady(ctx, firstReady+backupTime)).To(Succeed())
 			Expect(tableSum(ctx, next, name+"-0", "marked.t")).To(Equal(want))
-			proveUnderLoad(ctx, next)
-			v, err := next.Volumes().Of(ctx, name+"-0")
-			Expect(err).NotTo(HaveOccurred())
-			Expect(v.Search(ctx, diskMarker)).To(BeEmpty())
+			proved(ctx, next)
 			return next
 		}
 
