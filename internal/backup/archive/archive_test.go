@@ -119,7 +119,14 @@ func TestAltered(t *testing.T) {
 				"not what its manifest says"},
 		} {
 			s, m := stored(t, data, compression, own.Recipient())
+			if err := Check(t.Context(), m, s.get); err != nil {
+				t.Errorf("%s, %s: as it was stored: %v", compression, name, err)
+			}
 			c.alter(s, &m)
+			keyless := !strings.Contains(name, "manifest") && !strings.Contains(name, "whole") // what needs no key
+			if err := Check(t.Context(), m, s.get); keyless != (err != nil) {
+				t.Errorf("%s, %s, without a key: %v", compression, name, err)
+			}
 			if err := Read(t.Context(), m, s.get, []age.Identity{own}, &bytes.Buffer{}); err == nil ||
 				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s, %s: %v", compression, name, err)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -59,6 +61,9 @@ func TestFits(t *testing.T) {
 		"of another kind": {func(b *v1alpha1.GaleraBackup,
 			_ *v1alpha1.GaleraCluster) {
 			b.OwnerReferences[0].Kind = "Job"
+		}, false},
+		"of another group's kind": {func(b *v1alpha1.GaleraBackup, _ *v1alpha1.GaleraCluster) {
+			b.OwnerReferences[0].APIVersion = "another.io/v1"
 		}, false},
 		"of an earlier one": {func(b *v1alpha1.GaleraBackup,
 			_ *v1alpha1.GaleraCluster) {
@@ -137,5 +142,40 @@ func TestUnwatched(t *testing.T) {
 	}
 	if _, err := s.Find(context.Background(), "dev", "shop"); err == nil || !s.Watches("dev") {
 		t.Error("an error of a namespace that is watched is lost")
+	}
+}
+
+// answering is a reader that has one cluster, or fails.
+type answering struct {
+	client.Reader
+	of   client.ObjectKey
+	fail error
+}
+
+func (a answering) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	if a.fail == nil && key != a.of {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	return a.fail
+}
+
+// TestFind: a cluster is there, is not, or is not known to be.
+func TestFind(t *testing.T) {
+	of, away := client.ObjectKey{Namespace: "prod", Name: "shop"}, errors.New("the API server is away")
+	for name, c := range map[string]struct {
+		namespace, name string
+		fail            error
+		found           bool
+	}{
+		"it is there":           {"prod", "shop", nil, true},
+		"in another namespace":  {"dev", "shop", nil, false},
+		"another one":           {"prod", "bank", nil, false},
+		"nothing can be read":   {"prod", "shop", away, false},
+		"nothing, of any other": {"dev", "bank", away, false},
+	} {
+		s := Sources{Reader: answering{of: of, fail: c.fail}} // of all namespaces
+		if got, err := s.Find(t.Context(), c.namespace, c.name); (got != nil) != c.found || !errors.Is(err, c.fail) {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
 	}
 }

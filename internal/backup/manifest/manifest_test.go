@@ -23,8 +23,16 @@ func TestParse(t *testing.T) {
 		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b1","lsn":5,"depth":1}`, 1):    "base",
 		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b0","lsn":0,"depth":1}`, 1):    "base",
 		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b0","lsn":5,"depth":31}`, 1):   "base",
-		good[:20]: "damaged",
-		"{}":      "damaged",
+		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b0","lsn":5,"depth":30}`, 1):   "",
+		strings.Replace(good, `"format":1`, `"format":2,"base":{"id":"b0","lsn":5,"depth":0}`, 1):    "base",
+		strings.Replace(good, `"format":1`, `"format":0`, 1):                                         "no format",
+		strings.Replace(good, `{"size":1,"sha256":"x"}`, "", 1):                                      "no parts",
+		strings.Replace(good, `"size":1`, `"size":0`, 1):                                             "",
+		strings.Replace(good, `"size":1`, `"size":-1`, 1):                                            "-1 bytes",
+		strings.Replace(good, `"size":1`, `"size":35184372088833`, 1):                                "35184372088833 bytes",
+		strings.Replace(good, "Zstd", "None", 1):                                                     "",
+		good[:20]:                                                                                    "damaged",
+		"{}":                                                                                         "damaged",
 	} {
 		if _, err := Parse([]byte(text)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)
@@ -67,7 +75,8 @@ func TestLater(t *testing.T) {
 	}{
 		{"11.8.6-MariaDB", "11.8.2-MariaDB", false}, {"11.8.6-MariaDB", "10.11.8-MariaDB", true},
 		{"11.8.6-MariaDB", "12.0.1-MariaDB", false},
-		{"12.1.0", "11.8.6", true}, {"", "11.8.6", false}, {"11.8", "nonsense", false},
+		{"12.1.0", "11.8.6", true}, {"11.8.6", "11.4.9", true},
+		{"", "11.8.6", false}, {"11.8", "nonsense", false},
 	} {
 		if got := Later(c.backup, c.image); got != c.want {
 			t.Errorf("%s on %s: %v", c.backup, c.image, got)
@@ -104,7 +113,11 @@ func TestParseHead(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "x", "[]", `{"format":1}`, `{"format":1,"parts":[]}`,
-		`{"format":3,"id":"b","completedAt":"2026-11-24T00:00:00Z","parts":[]}`, `{"format":1,"id":7,"parts":[]}`} {
+		`{"format":3,"id":"b","completedAt":"2026-11-24T00:00:00Z","parts":[]}`, `{"format":1,"id":7,"parts":[]}`,
+		`{"format":0,"id":"b","completedAt":"2026-11-24T00:00:00Z","parts":[]}`,
+		`{"format":1,"completedAt":"2026-11-24T00:00:00Z","parts":[]}`, `{"format":1,"id":"b","parts":[]}`,
+		`{"format":2,"id":"b","completedAt":"2026-11-24T00:00:00Z","parts":[]}`,
+		`{"format":1,"id":"b","completedAt":"2026-11-24T00:00:00Z","base":{"id":"a","lsn":5,"depth":1},"parts":[]}`} {
 		if _, err := ParseHead([]byte(text)); err == nil || errors.Is(err, ErrCut) {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -1,7 +1,9 @@
 package outcome
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
@@ -69,6 +73,20 @@ func TestJudge(t *testing.T) {
 		p.Name, p.CreationTimestamp, p.Status.Phase = "p", metav1.NewTime(now.Add(-age)), corev1.PodPending
 		return p
 	}
+	ending := jobIs(batchv1.JobFailureTarget) // its pods have not ended yet
+	ending.Status.Conditions = append(ending.Status.Conditions,
+		batchv1.JobCondition{Type: batchv1.JobFailed, Status: corev1.ConditionFalse})
+	working := waiting(time.Hour)
+	working.Status.Phase = corev1.PodRunning
+	homeless, imageless := waiting(time.Hour), waiting(time.Hour)
+	homeless.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse, Message: "not ready"},
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no host has the memory"}}
+	imageless.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+	imageless.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}}}
+	starting := *imageless.DeepCopy()
+	starting.Status.ContainerStatuses[0].State.Waiting.Reason = "ContainerCreating"
 	justMade := jobIs("")
 	justMade.CreationTimestamp = metav1.NewTime(now.Add(-time.Second))
 	for name, c := range map[string]struct {
@@ -77,8 +95,16 @@ func TestJudge(t *testing.T) {
 		done        bool
 		says, waits string
 	}{
-		"has just been made":        {justMade, nil, false, "", ""},
-		"its pod is refused":        {jobIs(""), nil, false, "", "the Job j has no pod: a ResourceQuota"},
+		"has just been made": {justMade, nil, false, "", ""},
+		"its pod is refused": {jobIs(""), nil, false, "", "the Job j has no pod: a ResourceQuota"},
+		"it is being ended":  {ending, []corev1.Pod{ended(1, `{"error":"no"}`)}, false, "", ""},
+		"it is at work":      {jobIs(""), []corev1.Pod{working}, false, "", ""},
+		"no host takes its pod": {jobIs(""), []corev1.Pod{homeless}, false, "",
+			"the pod p does not start: no host has the memory"},
+		"its image is missing": {jobIs(""), []corev1.Pod{imageless}, false, "",
+			"the pod p does not start: ImagePullBackOff: no such image"},
+		"a Secret is missing": {jobIs(""), []corev1.Pod{starting}, false, "",
+			"the pod p does not start: a Secret, a ConfigMap"},
 		"its pod has ended, not it": {jobIs(""), []corev1.Pod{ended(1, `{"error":"no"}`)}, false, "", ""},
 		"ended well": {jobIs(batchv1.JobComplete),
 			[]corev1.Pod{ended(0, `{"backup":{"id":"x","dir":"d"}}`)}, true, "", ""},
@@ -91,7 +117,7 @@ func TestJudge(t *testing.T) {
 			""},
 		"killed before the image ran": {jobIs(batchv1.JobFailed),
 			[]corev1.Pod{initial(job.ContainerOpen, 137, "")}, true, "exit code 137 (OOMKilled)", ""},
-		"its sidecar was killed": {jobIs(batchv1.JobFailed), []corev1.Pod{fetched(137, `{"error":"no end"}`)},
+		"its sidecar was killed": {jobIs(batchv1.JobFailed), []corev1.Pod{fetched(137, `{"error":"no end","reason":"ToolFailed"}`)},
 			true, "no end (its container fetch ended with exit code 137: OOMKilled)", ""},
 		"its sidecar was, and it has ended well": {jobIs(batchv1.JobComplete),
 			[]corev1.Pod{fetched(137, `{"restored":{"id":"x"}}`)}, true, "", ""},
@@ -109,6 +135,10 @@ func TestJudge(t *testing.T) {
 		o := judge(c.j, c.pods, now)
 		if o.Done != c.done || !strings.Contains(o.Result.Error, c.says) || (o.Result.Error != "") != (c.says != "") ||
 			!strings.HasPrefix(o.Waits, c.waits) || (o.Waits != "") != (c.waits != "") {
+			t.Errorf("%s: %+v", name, o)
+		}
+		silent := strings.Contains(o.Result.Error, "exit code") || strings.Contains(o.Result.Error, "because")
+		if !o.Exists || silent != (o.Result.Reason == task.ReasonToolFailed) {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
@@ -141,14 +171,31 @@ func TestOf(t *testing.T) {
 	j.Annotations = map[string]string{v1alpha1.AnnotationStoreLocation: location.Annotation(at)}
 	c := fake.NewClientBuilder().WithObjects(j, pod("p-2", "job-2", "b2"), pod("z-1", "job-1", "b1")).Build()
 	o, err := Of(t.Context(), c, backup("old"), j.Name, time.Now())
-	if err != nil || !o.Done || o.Result.Backup == nil || o.Result.Backup.ID != "b2" ||
+	if err != nil || !o.Exists || !o.Done || o.Result.Backup == nil || o.Result.Backup.ID != "b2" ||
 		o.Location == nil || o.Location.Claim != "here" {
 		t.Errorf("its own: %+v %v", o, err)
 	}
 	o, err = Of(t.Context(), c, backup("new"), j.Name, time.Now())
-	if err != nil || !o.Foreign || o.Done || o.Location != nil || o.Result.Backup != nil ||
+	if err != nil || !o.Exists || !o.Foreign || o.Done || o.Location != nil || o.Result.Backup != nil ||
 		!strings.Contains(o.Waits, j.Name) {
 		t.Errorf("of the object before: %+v %v", o, err)
+	}
+	if o, err = Of(t.Context(), c, backup("old"), "another", time.Now()); err != nil || o != (Outcome{}) {
+		t.Errorf("of no Job: %+v %v", o, err)
+	}
+	away := errors.New("the API server is away")
+	for name, f := range map[string]interceptor.Funcs{
+		"the Job": {Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object,
+			...client.GetOption) error {
+			return away
+		}},
+		"its pods": {List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return away
+		}},
+	} {
+		if o, err := Of(t.Context(), interceptor.NewClient(c, f), backup("old"), j.Name, time.Now()); !errors.Is(err, away) {
+			t.Errorf("%s cannot be read: %+v %v", name, o, err)
+		}
 	}
 }
 

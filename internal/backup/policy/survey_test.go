@@ -63,8 +63,11 @@ func TestSurvey(t *testing.T) {
 			[]Base{ofLine(base("x", 35, 40), line("b", 3000))}, 1, "x", ""},
 		"one of a line that the chain did not continue in": {s().continues("b", 3000).segment(40, 50).archive(),
 			[]Base{ofLine(base("x", 35, 40), line("c", 3000))}, 1, "", ""},
-		"one without a line is none":          {s().archive(), []Base{ofLine(base("x", 12, 12), binlog.Line{})}, 1, "", ""},
-		"one ahead of the archive is a base":  {s().archive(), []Base{base("x", 33, 40)}, 1, "x", ""},
+		"one without a line is none":         {s().archive(), []Base{ofLine(base("x", 12, 12), binlog.Line{})}, 1, "", ""},
+		"one ahead of the archive is a base": {s().archive(), []Base{base("x", 33, 40)}, 1, "x", ""},
+		"one ahead whose node numbers differently": {newStore().begins(1, "it is the first").put(binlog.Head{First: gtid(2),
+			Last: gtid(2), Transactions: 1, Seqnos: true, Anchors: []binlog.Anchor{{Number: 2, Seqno: 400}}}).
+			continues("b", 3000).archive(), []Base{base("x", 3, 40)}, 1, "", ""},
 		"a gap, and a lost segment after it":  {gap().segment(60, 70).archive(6), nil, 7, "", "000000000006 is missing"},
 		"the beginning after a gap is lost":   {gap().archive(5), nil, 6, "", "000000000005 is missing"},
 		"a lost segment of a chain before it": {gap().archive(3), []Base{base("b3", 44, 55)}, 5, "b3", ""},
