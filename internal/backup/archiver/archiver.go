@@ -60,6 +60,7 @@ type archiver struct {
 	known   time.Time         // when at was the end of the archive
 	view    string            // in which nodes had committed nothing after at, "" when it is not known
 	held    int64             // the seqno up to which the archive has all, 0 when it is not known
+	clocks  clocks            // of the nodes that were asked last
 	from    string            // the node that has given the last transaction of at, "" when it is not known
 }
 
@@ -209,7 +210,7 @@ type around struct {
 
 // goOn follows a node.
 func (a *archiver) goOn(ctx context.Context, node source, all around) error {
-	now, err := node.position(ctx)
+	now, err := a.ask(ctx, node)
 	if err != nil {
 		return err
 	}

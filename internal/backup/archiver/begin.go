@@ -30,8 +30,9 @@ func (a *archiver) beginAnew(ctx context.Context, synced []source, away map[stri
 
 // begin has the archive begin where a node is now.
 func (a *archiver) begin(ctx context.Context, n source, all []source, why string) error {
-	now := time.Now().UTC()
-	at, err := n.position(ctx)
+	now := time.Now()
+	clear(a.clocks)
+	at, err := a.ask(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 		if other.name() == n.name() {
 			continue
 		}
-		if there, err := other.position(ctx); err == nil {
+		if there, err := a.ask(ctx, other); err == nil {
 			confirmed = confirmed || !there.last.Follows(at.last)
 			h.Foreign, h.From = append(h.Foreign, policy.Foreign(h, there.foreign)...), max(h.From, there.seqno)
 		}
@@ -59,7 +60,7 @@ func (a *archiver) begin(ctx context.Context, n source, all []source, why string
 			n.name(), galera.Count(len(h.Foreign), "other server"), binlog.MaxForeign)
 	}
 	if confirmed {
-		h.Through = now
+		h.Through = a.early(now)
 	}
 	stay := ""
 	if h.LastSum, err = contentOf(ctx, n, at); err == nil {

@@ -18,10 +18,14 @@ import (
 
 // board is what the operator asks for.
 type board struct {
-	mu    sync.Mutex
-	now   task.Archived
-	begun uint64 // the segment that the last chain of this run has begun with
+	mu      sync.Mutex
+	now     task.Archived
+	begun   uint64 // the segment that the last chain of this run has begun with
+	clocked clocked
 }
+
+// clocked is a time by the clocks that agree, and when it was that time.
+type clocked struct{ time, at time.Time }
 
 func (b *board) set(change func(*task.Archived)) {
 	b.mu.Lock()
@@ -81,6 +85,20 @@ func (b *board) surveyed(last uint64, r policy.Report) {
 
 // numbered reports how nodes number transactions differently, nil for what is not known or not so.
 func (b *board) numbered(skew *task.Skew) { b.set(func(a *task.Archived) { a.Skew = skew }) }
+
+// clock notes the time now by the clocks that agree, and reports those that do not.
+func (b *board) clock(now time.Time, why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clocked, b.now.Clocks = clocked{now, time.Now()}, why
+}
+
+// today is the time by those clocks; ok reports whether it is known. The archiver's own may have been set since.
+func (b *board) today() (now time.Time, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.clocked.time.Add(time.Since(b.clocked.at)), !b.clocked.at.IsZero()
+}
 
 // kept reports why no segment is removed, "" when those that nothing needs are, and whether the backups were not read.
 func (b *board) kept(why string, unread bool) {

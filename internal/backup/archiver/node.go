@@ -179,13 +179,16 @@ func (n *node) position(ctx context.Context) (at position, err error) {
 // log, and is not before it.
 func (n *node) group(ctx context.Context, at *position) error {
 	var history, number string
+	var clock float64
+	asked := time.Now()
 	row := n.db.QueryRowContext(ctx,
 		`SELECT MAX(IF(variable_name = 'WSREP_CLUSTER_STATE_UUID', variable_value, '')), MAX(IF(variable_name = 'WSREP_CLUSTER_CONF_ID', variable_value, '')),
-		MAX(IF(variable_name = 'WSREP_LAST_COMMITTED', CAST(variable_value AS SIGNED), 0))
+		MAX(IF(variable_name = 'WSREP_LAST_COMMITTED', CAST(variable_value AS SIGNED), 0)), @@timestamp
 		FROM information_schema.global_status WHERE variable_name IN ('WSREP_CLUSTER_STATE_UUID', 'WSREP_CLUSTER_CONF_ID', 'WSREP_LAST_COMMITTED')`)
-	if err := row.Scan(&history, &number, &at.seqno); err != nil {
+	if err := row.Scan(&history, &number, &at.seqno, &clock); err != nil {
 		return err
 	}
+	at.ahead = aheadBy(time.UnixMicro(int64(clock*1e6)), asked, time.Now())
 	at.view = history + ":" + number
 	view, err := peerView(ctx, n.host, n.config)
 	if err != nil {

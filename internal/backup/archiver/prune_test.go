@@ -19,8 +19,8 @@ import (
 func TestPrune(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, a := context.Background(), newStore(t)
-		ten(t, a)
 		now := time.Now().UTC()
+		tenFrom(t, a, now.Add(-time.Hour), time.Minute)
 		backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: now.Add(-time.Minute)})
 		left := func() (out []uint64) { out, _ = a.list(ctx, a.dir+"/"); return out }
 		s := surveying(a, time.Hour)
@@ -95,16 +95,17 @@ func TestStuck(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newStore(t)
-		ten(t, a)
 		now := time.Now().UTC()
+		from := now.Add(-3*time.Hour - 10*time.Minute)
+		tenFrom(t, a, from, 25*time.Minute)
 		backup(t, a, manifest.Manifest{ID: "b0", GTID: "0-1-15", CompletedAt: now.Add(-3 * time.Hour)})
 		s := surveying(a, time.Hour)
-		if r := s.report(t); r.Base != "b0" || !r.From.Equal(noon.Add(2*time.Hour+1)) {
+		if r := s.report(t); r.Base != "b0" || !r.From.Equal(from.Add(50*time.Minute+1)) {
 			t.Fatalf("%+v", r)
 		}
 		time.Sleep(time.Second)
 		backup(t, a, manifest.Manifest{ID: "b0", GTID: "0-1-25", CompletedAt: now.Add(-2 * time.Hour)})
-		if r := s.report(t); !r.From.Equal(noon.Add(3*time.Hour + 1)) {
+		if r := s.report(t); !r.From.Equal(from.Add(75*time.Minute + 1)) {
 			t.Errorf("it is reported as it was: %+v", r)
 		}
 		// one that is not reported, of many, makes segments needless

@@ -96,7 +96,8 @@ func (r *reader) tick(ctx context.Context) error {
 		r.reports.numbered(r.numbers.tick(ctx, now, time.Duration(r.task.IntervalSeconds)*time.Second))
 	}
 	if r.asked.IsZero() && now.After(r.next) {
-		at, err := r.node.position(ctx)
+		clear(r.clocks)
+		at, err := r.archiver.ask(ctx, r.node)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.node.name(), err)
 		}
@@ -106,6 +107,7 @@ func (r *reader) tick(ctx context.Context) error {
 		r.past, r.now = r.now, at.seqno
 		if r.mark, r.alone = r.confirmed(ctx, at.last); r.alone == nil {
 			r.asked = now
+			r.reports.clock(r.early(now), r.judged().Why)
 		} else {
 			r.next = now.Add(time.Duration(r.task.IntervalSeconds) * time.Second)
 		}
@@ -138,9 +140,9 @@ func (r *reader) tick(ctx context.Context) error {
 	through := r.asked
 	r.asked, r.next = time.Time{}, through.Add(time.Duration(r.task.IntervalSeconds)*time.Second)
 	if !ended {
-		through = time.Time{}
+		return r.flush(ctx, time.Time{})
 	}
-	return r.flush(ctx, through.UTC())
+	return r.flush(ctx, r.early(through))
 }
 
 // take archives an event.
@@ -188,7 +190,7 @@ func (r *reader) confirmed(ctx context.Context, last binlog.GTID) (binlog.GTID, 
 		if other.name() == r.node.name() {
 			continue
 		}
-		at, err := other.position(ctx)
+		at, err := r.archiver.ask(ctx, other)
 		if err != nil {
 			errs = append(errs, other.name()+": "+err.Error())
 			continue
@@ -360,7 +362,7 @@ func (r *reader) flush(ctx context.Context, through time.Time) error {
 func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, error) {
 	h := r.open.head
 	ask, cancel := context.WithTimeout(ctx, confirmTime)
-	now, err := r.node.position(ask)
+	now, err := r.archiver.ask(ask, r.node)
 	cancel()
 	if err == nil {
 		if err := r.still(now); err != nil {
@@ -372,7 +374,7 @@ func (r *reader) describe(ctx context.Context, through time.Time) (binlog.Head, 
 	if h.Held = r.held; h.Seqnos {
 		h.Held = max(h.Held, r.seqnos.last)
 	}
-	h.Times = binlog.Between(r.archiver.through, time.Now().UTC(), r.at.LastTime)
+	h.Times = binlog.Between(r.archiver.through, r.late(time.Now()), r.at.LastTime)
 	h.FirstTime, h.LastTime, h.Earliest = h.After(time.Time{}, r.raw.first), h.After(time.Time{}, r.raw.latest),
 		h.Bound(r.raw.earliest)
 	h.Through = binlog.Later(r.archiver.through, through) // without through no later one is sure

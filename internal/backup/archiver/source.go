@@ -43,6 +43,8 @@ type position struct {
 	view  string
 	// since is the seqno since which the node has written a binary log of its own, 0 while its agent does not report it.
 	since int64
+	// ahead is how far the node's clock is ahead of the archiver's, as far as the answer shows it.
+	ahead time.Duration
 	// local is the domain and the server of what the node writes for itself.
 	local binlog.GTID
 }

@@ -198,14 +198,17 @@ func backup(t *testing.T, a *archive, m manifest.Manifest) (checksum string) {
 const history = "3bef4e28-e852-11f1-b333-be0e8d52dde1"
 
 // ten has an archive of five segments of ten transactions.
-func ten(t *testing.T, a *archive) {
+func ten(t *testing.T, a *archive) { t.Helper(); tenFrom(t, a, noon, time.Hour) }
+
+// tenFrom has one whose segments end a while after another, from a time on.
+func tenFrom(t *testing.T, a *archive, from time.Time, each time.Duration) {
 	t.Helper()
 	before, l := "", line("a", 0)
 	l.History = history
 	for n := uint64(1); n <= 5; n++ {
 		h := binlog.Head{Format: binlog.FormatVersion, Lines: []binlog.Line{l}, Session: "s1", Number: n, Chain: 1,
 			Begins: n == 1, Before: before, Last: gtid(10 * n), Seqno: int64(10 * n),
-			LastTime: noon.Add(time.Duration(n) * time.Hour)}
+			LastTime: from.Add(time.Duration(n) * each)}
 		if n > 1 {
 			h.Previous, h.PreviousSeqno = gtid(10*(n-1)), int64(10*(n-1))
 		}
@@ -228,6 +231,7 @@ func (s *surveyor) report(t *testing.T) task.Archived {
 func surveying(a *archive, window time.Duration) *surveyor {
 	b := &board{}
 	b.archived(place{binlog.Head{Number: 5, Last: gtid(50)}})
+	b.clock(time.Now().UTC(), "")
 	return newSurveyor(a, b, task.Archive{WindowSeconds: int64(window / time.Second), Session: "s1"})
 }
 
@@ -328,8 +332,8 @@ func TestSurveyOfAnotherSession(t *testing.T) {
 func TestDamaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newStore(t)
-		ten(t, a)
 		now := time.Now().UTC()
+		tenFrom(t, a, now.Add(-4*time.Hour), 10*time.Minute)
 		backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: now.Add(-2 * time.Hour)})
 		backup(t, a, manifest.Manifest{ID: "b2", GTID: "0-1-45", CompletedAt: now.Add(-time.Hour)})
 		s := surveying(a, time.Minute)

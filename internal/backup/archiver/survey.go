@@ -152,7 +152,11 @@ func (s *surveyor) prune(ctx context.Context, a policy.Archive, all []policy.Bas
 		}
 	}()
 	s.pruned = now
-	needless, relied, err := policy.Prune(a, all, time.Duration(s.task.WindowSeconds)*time.Second, now)
+	today, known := s.reports.today()
+	if !known { // no node was asked yet: the own clock may be ahead
+		return nil
+	}
+	needless, relied, err := policy.Prune(a, all, time.Duration(s.task.WindowSeconds)*time.Second, today)
 	if err != nil {
 		return err
 	}

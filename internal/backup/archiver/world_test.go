@@ -233,8 +233,9 @@ type server struct {
 	rotated map[int]bool  // files that do not begin with a start of the server
 	lines   []binlog.Line
 	view    string
-	since   int64 // it has a binary log of its own since then
-	views   int64 // how many seqnos the group's views have taken
+	since   int64         // it has a binary log of its own since then
+	views   int64         // how many seqnos the group's views have taken
+	ahead   time.Duration // of its clock
 	changed chan struct{}
 }
 
@@ -336,7 +337,9 @@ func (s *server) position(context.Context) (at position, err error) {
 	}
 	at.sort(strings.Join(slices.Collect(maps.Values(all)), ","))
 	at.Lines, at.view, at.seqno = s.lines, s.view, int64(at.last.Seq)+s.views
-	at.since = s.since
+	if at.since = s.since; s.down == nil {
+		at.ahead = s.ahead
+	}
 	return at, s.down
 }
 

@@ -210,7 +210,7 @@ func (w *world) begin(a *archiver, n int, why string) {
 		From: w.seqno}
 	for i := range w.nodes {
 		if there, _ := w.position(i); i != n && !w.nodes[i].away && !there.Follows(last) {
-			h.Through = w.now // another node confirms it
+			h.Through = w.early(a, w.synced(n)...) // another node confirms it
 		}
 	}
 	before := last
@@ -246,9 +246,10 @@ func (w *world) flush(a *archiver, mark bool) {
 	if len(a.read) > 0 {
 		at = w.gtid(a.read[len(a.read)-1])
 	}
-	confirmed, compared, proved, own := false, false, true, false
+	confirmed, compared, proved, own, asked := false, false, true, false, []int{a.node}
 	for i := range w.nodes { // another node is asked: what was made here with sql_log_bin=0 is not in the log here
 		if there, _ := w.position(i); i != a.node && !w.nodes[i].away && !own {
+			asked = append(asked, i)
 			// Until a transaction was compared, a node that is behind may lack what this one lacks, and not show it.
 			ahead := w.nodes[i].ahead - w.nodes[a.node].ahead
 			if own = w.nodes[i].since <= w.upTo(a); own || !confirmed {
@@ -267,8 +268,8 @@ func (w *world) flush(a *archiver, mark bool) {
 	if len(a.read) == 0 {
 		if mark && w.segments[a.at.Number].Checksum == a.at.Checksum {
 			a.held = w.seqno
-			w.through = binlog.Through{Time: w.now, Last: a.at.Last, Segment: a.at.Number, Held: a.held}
-			if a.through = w.now; compared {
+			w.through = binlog.Through{Time: w.early(a, asked...), Last: a.at.Last, Segment: a.at.Number, Held: a.held}
+			if a.through = binlog.Later(a.through, w.through.Time); compared {
 				a.view = w.view
 			}
 			if proved {
@@ -279,9 +280,9 @@ func (w *world) flush(a *archiver, mark bool) {
 	}
 	h := binlog.Head{First: w.gtid(a.read[0]), Last: at, Seqno: w.all[a.read[len(a.read)-1].tx].seqno, Holes: a.holes,
 		Transactions: len(a.read), Through: a.through, Seqnos: true,
-		Times: w.between(a.through, w.now, a.at.LastTime), BeforeLast: a.at.Last}
+		Times: w.between(a.through, w.latest(a, asked...), a.at.LastTime), BeforeLast: a.at.Last}
 	if mark {
-		h.Through = w.now
+		h.Through = binlog.Later(a.through, w.early(a, asked...))
 	}
 	if n := len(a.read); n > 1 {
 		h.BeforeLast = w.gtid(a.read[n-2])

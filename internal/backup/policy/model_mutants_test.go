@@ -222,6 +222,28 @@ var mutants = map[string]func(d *decisions){
 			return schedule.Retain(to, f)
 		}
 	},
+	"the archiver's own clock is believed": func(d *decisions) {
+		d.clock = func(map[string]time.Duration) policy.Clock { return policy.Clock{} }
+	},
+	"one node's clock is believed": func(d *decisions) {
+		d.clock = func(ahead map[string]time.Duration) policy.Clock {
+			for _, node := range []string{"0", "1", "2"} {
+				if by, ok := ahead[node]; ok {
+					return policy.Clock{Early: by, Late: by}
+				}
+			}
+			return policy.Clock{}
+		}
+	},
+	"segments are removed by the archiver's own clock": func(d *decisions) { d.lonely = true },
+	"a backup is as old as the clock of its Job says":  func(d *decisions) { d.jobbed = true },
+	"retention goes by the operator's clock": func(d *decisions) {
+		d.expire = func(to *v1alpha1.GaleraBackupScheduleStatus, f schedule.Facts) []*v1alpha1.GaleraBackup {
+			f.Cluster = f.Cluster.DeepCopy()
+			f.Cluster.Status.Backup.ArchivedThrough = nil
+			return schedule.Retain(to, f)
+		}
+	},
 	"the window needs no backup of before it": func(d *decisions) {
 		d.prune = func(a policy.Archive, bases []policy.Base, w time.Duration, now time.Time) ([]uint64, []policy.Base,
 			error) {

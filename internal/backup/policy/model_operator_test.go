@@ -92,7 +92,7 @@ func (w *world) report(node int) (ask archival.Request) {
 		a.Through = binlog.Later(a.Through, w.through.Time)
 	}
 	ask = w.decide(o.reported, archival.Facts{Cluster: o.cluster, Archived: a, Store: o.store, Backups: o.objects,
-		Now: w.now})
+		Now: w.operatorNow()})
 	w.say("status: %s, recoverable from %v to %v; asked for: %q", o.reported.Reason, o.reported.RecoverableFrom,
 		o.reported.ArchivedThrough, ask.Name)
 	if o.reported.Reason == v1alpha1.ReasonArchiving {
@@ -131,7 +131,7 @@ func (w *world) retain() {
 	o := &w.operator
 	w.report(0)
 	remove := w.expire(&o.schedule.Status, schedule.Facts{Schedule: o.schedule, Backups: o.objects, Store: o.store,
-		Cluster: o.cluster, Now: w.now})
+		Cluster: o.cluster, Now: w.operatorNow()})
 	if len(remove) == 0 {
 		return
 	}
@@ -200,7 +200,7 @@ func (w *world) align(primary int) {
 
 // settles: point in time is enabled again, and once backups do not fail any more one leads to the archive.
 func (w *world) settles() {
-	w.logging = true
+	w.logging, w.hosts = true, hosts{}
 	w.session++
 	w.view++
 	w.backups = slices.DeleteFunc(w.backups, func(b backup) bool { return b.named != b.ID }) // as the message asks

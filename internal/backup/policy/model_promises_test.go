@@ -176,8 +176,8 @@ func (w *world) checkTime(b backup, at time.Time, txs []int) {
 			mark = m
 		}
 	}
-	for _, id := range txs[len(b.txs):] {
-		if t := w.all[id]; !bounded(t) || !w.outliers && !t.raw.Before(at) {
+	for k, id := range txs {
+		if t := w.all[id]; !bounded(t) || k >= len(b.txs) && !w.outliers && !t.raw.Before(at) {
 			w.breaks("the time %s with the backup %s has the transaction %d, of %s", at, b.ID, id, t.at)
 		}
 	}
@@ -244,12 +244,13 @@ func (w *world) observe() (r policy.Report) {
 
 // clean removes segments, by a listing that may be late, and checks that what a window needs is still there: what could
 // be restored before can be restored after it.
-func (w *world) clean(late int) {
+func (w *world) clean(i, late int) {
 	bases, unread := w.bases()
-	if unread {
+	now, known := w.today(&w.archivers[i])
+	if unread || !known {
 		return
 	}
-	needless, relied, err := w.prune(w.listed(late), bases, window, w.now)
+	needless, relied, err := w.prune(w.listed(late), bases, window, now)
 	if err != nil {
 		return
 	}

@@ -15,13 +15,13 @@ import (
 // event is one of a schedule: the world has no other source of chance.
 type event struct{ what, a, b int }
 
-const kinds = 27
+const kinds = 28
 
 // do has an event happen.
 func (w *world) do(e event) {
 	switch e.what {
 	case 0, 1, 2:
-		w.commit(w.now, -1, false)
+		w.commit(w.on(e.a%3), -1, false)
 	case 3, 4, 5, 6, 7:
 		for range 1 + e.b%4 {
 			w.step(e.a%2, e.b%3)
@@ -37,7 +37,7 @@ func (w *world) do(e event) {
 	case 13: // a statement that fails
 		w.seqno, w.seq = w.seqno+1, w.seq+1
 	case 14: // sql_log_bin=0
-		w.commit(w.now, e.a%3, false)
+		w.commit(w.on(e.a%3), e.a%3, false)
 	case 15:
 		w.nodes[e.a%3].away = !w.nodes[e.a%3].away
 	case 16:
@@ -48,7 +48,7 @@ func (w *world) do(e event) {
 	case 18:
 		w.observe()
 	case 19:
-		w.clean(e.b % 7 % 3)
+		w.clean(e.a%2, e.b%7%3)
 	case 20:
 		w.now = w.now.Add(time.Duration(1+e.a%4) * time.Minute)
 	case 21:
@@ -59,13 +59,15 @@ func (w *world) do(e event) {
 		w.retain()
 	case 24:
 		if e.b%3 > 0 {
-			w.commit(w.now, e.a%3, false)
+			w.commit(w.on(e.a%3), e.a%3, false)
 		}
 		if e.b%4 == 0 {
 			w.restart(e.a % 3)
 		}
 	case 25:
 		w.align(e.a % 3)
+	case 27:
+		w.setClock(e.a, e.b)
 	case 26: // full copies, of one node to another, or to both
 		if w.copyTo((e.a+1)%3, e.a%3, e.b%2 > 0, e.b%3 == 0); e.b%5 > 1 {
 			w.copyTo((e.a+2)%3, e.a%3, e.b%2 > 0, e.b%3 == 0)

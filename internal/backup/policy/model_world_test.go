@@ -80,6 +80,7 @@ type decisions struct {
 	choose  func([]binlog.Head, policy.Base, binlog.Target, binlog.Through) (policy.Range, error)
 	follows func(before, h binlog.Head) bool
 	due     func(d policy.Doomed, needless []uint64, read, now time.Time, after time.Duration) []uint64
+	clock   func(ahead map[string]time.Duration) policy.Clock
 	decide  func(*v1alpha1.ArchiveStatus, archival.Facts) archival.Request
 	expire  func(*v1alpha1.GaleraBackupScheduleStatus, schedule.Facts) []*v1alpha1.GaleraBackup
 	// trusting restores do not compare what they read with what was chosen.
@@ -99,13 +100,15 @@ type decisions struct {
 	overwriting bool
 	// remembering archivers remove what is needless by the manifests that they have read once.
 	remembering bool
+	// lonely archivers remove by their own clock, and jobbed backups are complete by that of their Jobs.
+	lonely, jobbed bool
 }
 
 func shipped() decisions {
 	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext,
 		ends: policy.JudgeLast, foreign: policy.Foreign,
 		between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
-		due: policy.Doomed.Due, differ: policy.Differ, decide: archival.Decide, expire: schedule.Retain}
+		due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock, decide: archival.Decide, expire: schedule.Retain}
 }
 
 // world is a cluster of three nodes, a store, two archivers, and an operator.
@@ -117,6 +120,7 @@ type world struct {
 	seq, own  uint64 // the last numbers of the cluster's domain, and of the other server's
 	seqno     int64
 	now       time.Time
+	hosts     hosts
 	logging   bool
 	session   int
 	view      int // of the group: it changes with every start of a server
@@ -297,7 +301,7 @@ func (w *world) makeBackup(i int) (id string) {
 	}
 	w.made++
 	b := backup{Base: policy.Base{ID: fmt.Sprintf("b%d", w.made), Line: w.line().Line, Seqno: w.seqno,
-		Time: w.now.Add(time.Duration(w.made) * time.Millisecond)}, txs: txs} // each one later
+		Time: w.completedOn(i).Add(time.Duration(w.made) * time.Millisecond)}, txs: txs} // each one later
 	b.named = b.ID
 	if w.logging {
 		b.Session, b.GTID = fmt.Sprint(w.session), last

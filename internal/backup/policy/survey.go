@@ -230,7 +230,8 @@ func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint
 }
 
 // kept returns the backup that the points in time kept are reached from, with an empty ID for none. One whose node has
-// numbered transactions ahead of the archive leads nowhere: what is before it stays for an earlier one.
+// numbered transactions ahead of the archive leads nowhere, and one that holds transactions of the window is not from
+// before it, whatever the clock of its Job was: what is before it stays for an earlier one.
 func (c chain) kept(first binlog.Head, bases []Base, since time.Time) (keep Base, err error) {
 	for _, b := range bases {
 		// one ahead of the archive may stay without what follows it
@@ -247,11 +248,8 @@ func (c chain) kept(first binlog.Head, bases []Base, since time.Time) (keep Base
 	if keep.ID == "" {
 		return keep, nil
 	}
-	i, _, err := c.segmentOf(c.numbers, keep)
-	if err != nil {
-		return keep, err
-	}
-	if why, err := c.ahead(c.numbers, i, keep); err != nil || why == "" {
+	heads, why, err := Archive{c.numbers, c.Head}.leads(0, first, c.end, keep)
+	if err != nil || why == "" && (!before(keep, since) || keep.from(heads...).Before(since)) {
 		return keep, err
 	}
 	return c.kept(first, slices.DeleteFunc(slices.Clone(bases), func(b Base) bool { return b.ID == keep.ID }), since)

@@ -71,7 +71,7 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	}
 	defer stream.Close()
 	say("reading from %s", t.ServerName)
-	m.StartedAt = time.Now().UTC()
+	m.StartedAt = stream.now()
 	m.Attempt = attemptOf(t.Attempt) + strings.ToLower(rand.Text()[:12])
 	written, err := archive.Write(ctx, limited(ctx, stream.reader(), t.Rate), archive.Options{
 		Recipients: recipients, Compression: m.Compression, Level: t.Level,
@@ -87,7 +87,7 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 		return task.Result{}, because(task.ReasonNodeFailed, err)
 	}
 	m.Parts, m.StreamBytes, m.StreamSHA256 = written.Parts, written.StreamBytes, written.StreamSHA256
-	if m, err = ended(m, end, time.Now().UTC()); err != nil {
+	if m, err = ended(m, end, stream.now()); err != nil {
 		return task.Result{}, because(task.ReasonNodeFailed, err)
 	}
 	if why, err := based(ctx, bucket, path.Dir(base), m); why != "" || err != nil { // it may have been removed meanwhile

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/agentapi"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
@@ -26,6 +27,7 @@ type stream struct {
 	resp   *http.Response
 	cancel context.CancelFunc
 	idle   *time.Timer
+	ahead  time.Duration // of the node's clock
 }
 
 // open asks the node's agent for the backup, or for what has changed since a base.
@@ -67,8 +69,22 @@ func open(ctx context.Context, t task.Backup, base *manifest.Base) (*stream, err
 		cancel()
 		return nil, fmt.Errorf("the node gives no backup: %s", strings.TrimSpace(string(text)))
 	}
-	return &stream{resp: resp, cancel: cancel, idle: time.AfterFunc(silence, cancel)}, nil
+	return &stream{resp: resp, cancel: cancel, idle: time.AfterFunc(silence, cancel),
+		ahead: aheadBy(resp.Header, time.Now())}, nil
 }
+
+// aheadBy is how far the clock of the node that answers is ahead, 0 when it is not known to be.
+func aheadBy(answer http.Header, now time.Time) time.Duration {
+	clock, err := http.ParseTime(answer.Get("Date"))
+	if d := clock.Sub(now); err == nil && d > binlog.ClockSlack {
+		return d
+	}
+	return 0
+}
+
+// now is the time by the later one of the Job's and the node's clock: a backup that seems to be older than it is would
+// be restored for points in time before its data.
+func (s *stream) now() time.Time { return time.Now().UTC().Add(s.ahead) }
 
 // Close ends the stream.
 func (s *stream) Close() {

@@ -267,6 +267,8 @@ type Archived struct {
 	Kept string `json:"kept,omitempty"`
 	// Unread reports whether the backups could not be read last: one that is complete may not be known yet.
 	Unread bool `json:"unread,omitempty"`
+	// Clocks is which clocks differ from the others, "" when those that were asked agree.
+	Clocks string `json:"clocks,omitempty"`
 	// Skew is how the nodes number transactions differently, nil while they are not known to.
 	Skew *Skew `json:"skew,omitempty"`
 	// Problem is what has failed last, "" when all is well; Reason is one of the Reason constants.

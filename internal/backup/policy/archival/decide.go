@@ -40,7 +40,7 @@ func Decide(to *v1alpha1.ArchiveStatus, f Facts) (ask Request) {
 	}
 	lag(to, f.Now)
 	to.Reason, to.Message, ask = judge(to, f)
-	to.Message += f.numbers()
+	to.Message += f.numbers() + f.clocks()
 	return ask
 }
 

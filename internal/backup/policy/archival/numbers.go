@@ -42,6 +42,14 @@ func Align(f Facts) (align bool, why string) {
 	return true, "the primary gives all of them one number"
 }
 
+// clocks is the message about clocks that differ, "" when they do not.
+func (f Facts) clocks() string {
+	if f.Archived == nil || f.Archived.Clocks == "" {
+		return ""
+	}
+	return "; " + f.Archived.Clocks
+}
+
 // numbers is the message about nodes that number transactions differently, "" when they do not.
 func (f Facts) numbers() string {
 	if _, why := Align(f); why != "" {

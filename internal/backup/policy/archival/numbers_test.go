@@ -54,3 +54,20 @@ func TestAlign(t *testing.T) {
 		}
 	}
 }
+
+// TestClocks: clocks that differ are named, in whatever state the archive is.
+func TestClocks(t *testing.T) {
+	for name, change := range map[string]func(*Facts){"well": func(*Facts) {},
+		"without a base": func(f *Facts) { f.Archived.Base = "" }} {
+		f, to := with(change), &v1alpha1.ArchiveStatus{}
+		if Decide(to, f); strings.Contains(to.Message, "clock") {
+			t.Errorf("%s: %s", name, to.Message)
+		}
+		f.Archived.Clocks = "clocks differ"
+		if Decide(to, f); !strings.HasSuffix(to.Message, "; clocks differ") {
+			t.Errorf("%s: %s", name, to.Message)
+		}
+		f.Archived = nil
+		Decide(to, f)
+	}
+}

@@ -56,7 +56,7 @@ func Retain(to *v1alpha1.GaleraBackupScheduleStatus, f Facts) (remove []*v1alpha
 		next.Message = "kept until you delete them: " + strings.Join(kept, "; ")
 	}
 	notice := notice(f.Schedule, f.Now)
-	old := expired(own, *f.Store.Spec.Retention, baseOf(f.Cluster, f.Store), increments.Broken(f.Backups), f.Now)
+	old := expired(own, *f.Store.Spec.Retention, baseOf(f.Cluster, f.Store), increments.Broken(f.Backups), f.windowEnd())
 	for _, b := range increments.Needless(old, f.Backups) { // a chain goes when nothing of it is kept
 		at, known := Expiring(f.Schedule.Status.Retention, b.UID)
 		switch {
@@ -155,7 +155,7 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base 
 	}
 	all := make([]retention.Backup, len(good))
 	for i, b := range good {
-		all[i] = retention.Backup{At: b.Status.CompletedAt.Time, Base: b.Status.GTID != "",
+		all[i] = retention.Backup{At: completed(b), Base: b.Status.GTID != "",
 			Reached: base != "" && b.Status.ID == base}
 	}
 	for _, i := range retention.Expired(all, policy, now) {
@@ -173,6 +173,33 @@ func expired(own []*v1alpha1.GaleraBackup, rules v1alpha1.BackupRetention, base 
 			b.Status.CompletedAt.Time)
 	})
 	return out
+}
+
+// completed is when a backup was complete, at the earliest: the clock of its Job may be behind. It was not before its
+// object was created, by the clock of the API server, nor long before the operator has seen it.
+func completed(b *v1alpha1.GaleraBackup) time.Time {
+	at := b.Status.CompletedAt.Time
+	if b.CreationTimestamp.After(at) {
+		at = b.CreationTimestamp.Time
+	}
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+	if c != nil && c.Status == metav1.ConditionTrue && c.LastTransitionTime.After(at) {
+		at = c.LastTransitionTime.Time
+	}
+	return at
+}
+
+// windowEnd is the end of the window that backups are kept within. Points in time are kept up to where the archive has
+// come: the operator's clock may be ahead.
+func (f Facts) windowEnd() time.Time {
+	c := f.Cluster
+	if f.Store.Spec.Retention.KeepWithin == nil || baseOf(c, f.Store) == "" || c.Spec.Backup.PointInTime == nil {
+		return f.Now
+	}
+	if at := c.Status.Backup.ArchivedThrough; at != nil && at.Time.Before(f.Now) {
+		return at.Time
+	}
+	return f.Now
 }
 
 // baseOf is the ID of the backup that the archive of a cluster in a store leads from, "" when it is not known.

@@ -91,6 +91,28 @@ func leadsFrom(store, id string) func(*Facts) {
 	}
 }
 
+// through has the archive come to a day.
+func through(day string) func(*Facts) {
+	return func(f *Facts) {
+		f.Cluster.Spec.Backup.PointInTime = &v1alpha1.PointInTime{Enabled: true}
+		f.Cluster.Status.Backup.ArchivedThrough = new(metav1.NewTime(at("2026-11-" + day + "T00:00:00Z")))
+	}
+}
+
+// created has a backup's object be created on a day, and seen has the operator see on it that it is complete.
+func created(day string) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) {
+		b.CreationTimestamp = metav1.NewTime(at("2026-11-" + day + "T00:00:00Z"))
+	}
+}
+
+func seen(day string) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) {
+		b.Status.Conditions = append(b.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionComplete,
+			Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at("2026-11-" + day + "T00:00:00Z"))})
+	}
+}
+
 func withID(id string) func(*v1alpha1.GaleraBackup) {
 	return func(b *v1alpha1.GaleraBackup) { b.Status.ID = id }
 }
@@ -166,6 +188,18 @@ func TestRetain(t *testing.T) {
 				leadsFrom("offsite", "a")), "", ""},
 		"the archive of another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
 			has("b", "02", withGTID), has("c", "20"), leadsFrom("other", "a")), "a", ""},
+		"the operator's clock is ahead of the archive": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
+			has("b", "02", withGTID), has("c", "14", withGTID), has("d", "20"), leadsFrom("offsite", "a"), through("15")), "",
+			""},
+		"it is not, of another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
+			has("b", "02", withGTID), has("c", "14", withGTID), has("d", "20"), leadsFrom("other", "a"), through("15")), "a b",
+			""},
+		"it is not, without a window": {kept(has("a", "16"), has("b", "20"), leadsFrom("offsite", "x"), through("15")), "a",
+			""},
+		"a Job's clock was behind": {kept(window(5*day), has("a", "01", withGTID), has("b", "02", withGTID, created("18")),
+			has("c", "20")), "", ""},
+		"a Job's clock was behind for hours": {kept(window(5*day), has("a", "01", withGTID),
+			has("b", "02", withGTID, seen("18")), has("c", "20")), "", ""},
 		"the base of no archive": {kept(window(5*day), has("a", "01", withGTID), has("b", "02"), has("c", "20")), "a b", ""},
 	} {
 		var to v1alpha1.GaleraBackupScheduleStatus

@@ -1,0 +1,42 @@
+package archiver
+
+import (
+	"context"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+)
+
+// clocks are how far those of nodes are ahead of the own one.
+type clocks map[string]time.Duration
+
+// ask asks a node where it is, and notes its clock.
+func (a *archiver) ask(ctx context.Context, n source) (position, error) {
+	at, err := n.position(ctx)
+	if err == nil {
+		if a.clocks == nil {
+			a.clocks = clocks{}
+		}
+		a.clocks[n.name()] = at.ahead
+	}
+	return at, err
+}
+
+func (a *archiver) judged() policy.Clock { return policy.JudgeClock(a.clocks) }
+
+// early and late are what a time of the own clock is by those that agree, at the earliest and at the latest. Neither
+// has a monotonic reading: the own clock may be set.
+func (a *archiver) early(t time.Time) time.Time { return t.Round(0).UTC().Add(a.judged().Early) }
+
+func (a *archiver) late(t time.Time) time.Time { return t.Round(0).UTC().Add(a.judged().Late) }
+
+// aheadBy is how far a clock is ahead of the own one, which showed asked before it was read and answered after that.
+func aheadBy(clock, asked, answered time.Time) time.Duration {
+	switch asked, answered = asked.Round(0), answered.Round(0); {
+	case clock.Before(asked):
+		return clock.Sub(asked)
+	case clock.After(answered):
+		return clock.Sub(answered)
+	}
+	return 0
+}

@@ -1,0 +1,106 @@
+package archiver
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+)
+
+// TestClocks: times in the archive go by the clocks that agree.
+func TestClocks(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b, c time.Duration
+		fails   bool          // b does not answer any more
+		want    time.Duration // how far the times are ahead of the archiver's clock
+		says    string
+	}{
+		"all agree": {time.Second, -time.Second, 2 * time.Second, false, 0, ""},
+		"the archiver's is ahead": {-time.Hour, -time.Hour, -time.Hour, false, -time.Hour,
+			"archiver's host is 1h0m0s ahead"},
+		"the archiver's is behind":  {time.Hour, time.Hour, time.Hour, false, time.Hour, "archiver's host is 1h0m0s behind"},
+		"that of the node":          {time.Hour, 0, 0, false, 0, "that of a is 1h0m0s ahead"},
+		"that of one that confirms": {0, -time.Hour, 0, false, 0, "that of b is 1h0m0s behind"},
+		"one that fails shows none": {-time.Hour, -time.Hour, -time.Hour, true, -time.Hour,
+			"archiver's host is 1h0m0s ahead"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				for s, ahead := range map[*server]time.Duration{w.a: c.a, w.b: c.b, w.c: c.c} {
+					s.do(func() { s.ahead, s.down = ahead, nil })
+				}
+				w.stop()
+				if err := w.store.bucket.Delete(t.Context(), w.store.key(1)); err != nil {
+					t.Fatal(err)
+				}
+				w.archiver, w.stop = w.start()
+				w.pass(throughEvery + 5*interval)
+				near := func(what string, have time.Time, slack time.Duration) {
+					t.Helper()
+					if d := have.Sub(time.Now().Add(c.want)); d.Abs() > slack {
+						t.Errorf("%s is %s, %s off", what, have, d)
+					}
+				}
+				if c.fails {
+					w.b.fail("gone")
+				}
+				w.pass(throughEvery + 5*interval)
+				near("the beginning", w.heads()[0].Through, 2*time.Minute)
+				near("the time through which all is archived", w.reportedThrough(), time.Minute)
+				w.commit(6)
+				w.pass(2 * interval)
+				end := w.heads()[1]
+				near("the earliest time of a transaction", end.Floor, time.Minute)
+				near("the latest time of a transaction", end.Ceiling, time.Minute)
+				near("the end of the segment", end.Through, time.Minute)
+				now, known := w.reports.today()
+				if near("the time to prune by", now, 10*time.Second); !known {
+					t.Error("it is not known")
+				}
+				if says := w.reports.now.Clocks; (says == "") != (c.says == "") || !strings.Contains(says, c.says) {
+					t.Errorf("%q", says)
+				}
+			})
+		})
+	}
+}
+
+// TestAheadBy: a node that answers slowly has no wrong clock.
+func TestAheadBy(t *testing.T) {
+	asked := noon
+	answered := noon.Add(10 * time.Second)
+	for clock, want := range map[time.Duration]time.Duration{0: 0, 7 * time.Second: 0, 10 * time.Second: 0,
+		-time.Minute: -time.Minute, 70 * time.Second: time.Minute} {
+		if have := aheadBy(noon.Add(clock), asked, answered); have != want {
+			t.Errorf("%s: %s", clock, have)
+		}
+	}
+}
+
+// TestPruneByClocks: segments go by the clocks that agree, and none goes before a node was asked for its clock.
+func TestPruneByClocks(t *testing.T) {
+	a := newStore(t)
+	now := time.Now().UTC()
+	tenFrom(t, a, now.Add(-4*time.Hour), time.Minute)
+	backup(t, a, manifest.Manifest{ID: "b1", GTID: "0-1-25", CompletedAt: now.Add(-3 * time.Hour)})
+	backup(t, a, manifest.Manifest{ID: "b2", GTID: "0-1-45", CompletedAt: now.Add(-90 * time.Minute)})
+	s := surveying(a, time.Hour)
+	for name, c := range map[string]struct {
+		known  bool
+		behind time.Duration // is what agrees
+		want   int
+	}{
+		"no node was asked":            {false, 0, 0},
+		"the own one agrees":           {true, 0, 4},
+		"the own one is ahead by that": {true, 105 * time.Minute, 2},
+	} {
+		s.pruned, s.reports.clocked = time.Time{}, clocked{}
+		if clear(s.doomed); c.known {
+			s.reports.clock(time.Now().UTC().Add(-c.behind), "")
+		}
+		if s.report(t); len(s.doomed) != c.want {
+			t.Errorf("%s: %v", name, s.doomed)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
+)
+
+// hosts are how far the clocks are ahead: of the nodes, of the archivers, of the Jobs of backups, and of the operator.
+type hosts struct {
+	nodes         [3]time.Duration
+	archivers     [2]time.Duration
+	job, operator time.Duration
+}
+
+// setClock sets one. Of all but the operator's, one is wrong at a time.
+func (w *world) setClock(which, by int) {
+	d := []time.Duration{0, 3 * time.Minute, -3 * time.Minute, time.Hour, -time.Hour, 30 * time.Hour}[by%6]
+	k := which % 8
+	if k < 7 {
+		w.hosts = hosts{operator: w.hosts.operator}
+	}
+	switch {
+	case k < 3:
+		w.hosts.nodes[k] = d
+		w.outliers = w.outliers || d != 0
+	case k < 5:
+		w.hosts.archivers[k-3] = d
+	case k < 7:
+		w.hosts.job = d
+	default:
+		w.hosts.operator = d
+	}
+	w.say("clocks: %+v", w.hosts)
+}
+
+// on is the time by a node's clock.
+func (w *world) on(node int) time.Time { return w.now.Add(w.hosts.nodes[node]) }
+
+// completedOn is when a backup of a node is complete: by the later one of its clock and its Job's.
+func (w *world) completedOn(node int) time.Time {
+	if w.jobbed {
+		return w.now.Add(w.hosts.job)
+	}
+	return w.now.Add(max(w.hosts.job, w.hosts.nodes[node]))
+}
+
+// operatorNow is the time by the operator's clock. Without an archive, retention goes by it alone: it is right then.
+func (w *world) operatorNow() time.Time {
+	if !w.logging {
+		return w.now
+	}
+	return w.now.Add(w.hosts.operator)
+}
+
+// synced are the nodes that answer, and one that has.
+func (w *world) synced(n int) (out []int) {
+	for i := range w.nodes {
+		if i == n || !w.nodes[i].away {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// ownNow is the time by an archiver's own clock, and judged what nodes show of it.
+func (w *world) ownNow(a *archiver) time.Time {
+	if a == &w.archivers[0] {
+		return w.now.Add(w.hosts.archivers[0])
+	}
+	return w.now.Add(w.hosts.archivers[1])
+}
+
+func (w *world) judged(a *archiver, asked []int) policy.Clock {
+	ahead := map[string]time.Duration{}
+	for _, i := range asked {
+		ahead[fmt.Sprint(i)] = w.on(i).Sub(w.ownNow(a))
+	}
+	return w.clock(ahead)
+}
+
+func (w *world) early(a *archiver, asked ...int) time.Time {
+	return w.ownNow(a).Add(w.judged(a, asked).Early)
+}
+
+func (w *world) latest(a *archiver, asked ...int) time.Time {
+	return w.ownNow(a).Add(w.judged(a, asked).Late)
+}
+
+// today is the time by which an archiver removes segments.
+func (w *world) today(a *archiver) (now time.Time, known bool) {
+	all := w.synced(-1)
+	if w.lonely {
+		return w.ownNow(a), true
+	}
+	return w.early(a, all...), len(all) > 0
+}
+
+func init() {
+	minute := func(n ...event) []event { return append([]event{{20, 0, 0}, {0, 1, 0}, {3, 0, 3}, {8, 0, 0}}, n...) }
+	begins := []event{{0, 1, 0}, {3, 0, 3}, {12, 0, 0}}
+	known["the archiver's own clock is believed"] = slices.Concat(begins, []event{{27, 3, 3}}, minute(), minute(),
+		[]event{{20, 0, 0}})
+	known["one node's clock is believed"] = slices.Concat(begins, []event{{27, 0, 3}}, minute(), minute(), minute(),
+		[]event{{20, 0, 0}})
+	// The second backup is within the window.
+	known["segments are removed by the archiver's own clock"] = slices.Concat(begins, minute(), minute(),
+		minute(event{27, 3, 3}, event{12, 0, 0}, event{19, 0, 0}), minute(event{20, 0, 0}),
+		[]event{{18, 0, 0}, {18, 0, 0}, {18, 0, 0}}, minute(event{20, 0, 0}, event{19, 0, 0}))
+	// The first backup leads to the points of before point in time was off.
+	known["retention goes by the operator's clock"] = slices.Concat([]event{{27, 7, 3}}, begins, minute(),
+		minute(event{17, 2, 0}, event{17, 2, 0}), minute(event{12, 0, 0}), minute(event{23, 0, 0}),
+		minute(event{20, 0, 0}, event{23, 0, 0}))
+	// The backup begins where the archive does.
+	known["a backup is as old as the clock of its Job says"] = slices.Concat([]event{{27, 5, 4}, {0, 1, 0}, {3, 0, 3},
+		{20, 0, 0}, {12, 0, 0}}, minute(), minute())
+}
