@@ -23,6 +23,7 @@ import (
 // +kubebuilder:printcolumn:name="Position",type=string,priority=1,JSONPath=`.status.position`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Complete")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="the name becomes part of the Jobs' names: at most 52 lower-case letters, digits and '-', starting with a letter"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.__import__) || self.spec.deletionPolicy == 'Retain' || has(self.status) && has(self.status.phase) && self.status.phase == 'Completed' && has(self.status.id) && self.status.id == self.spec.__import__.id",message="an imported backup has deletionPolicy: Retain until it is Completed: its data were there before this object, and are removed with it only if you set Delete then"
 type GaleraBackup struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -96,7 +97,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="self.verify != 'Restore' || has(self.identitySecretRef)",message="verify: Restore needs identitySecretRef: a Secret with the private key of one of the store's recipients"
 // +kubebuilder:validation:XValidation:rule="self.compression != 'None' || self.compressionLevel == 'Fastest'",message="compressionLevel goes with compression: Zstd"
-// +kubebuilder:validation:XValidation:rule="!has(self.__import__) || self.deletionPolicy == 'Retain' && !has(self.clusterRef.__namespace__)",message="an imported backup has deletionPolicy: Retain, because its data are not this object's, and no clusterRef.namespace"
+// +kubebuilder:validation:XValidation:rule="!has(self.__import__) || !has(self.clusterRef.__namespace__)",message="an imported backup has no clusterRef.namespace"
 // +kubebuilder:validation:XValidation:rule="!has(self.incremental) || !has(self.__import__) && !has(self.clusterRef.__namespace__)",message="incremental is for a backup that is made of a cluster in this namespace: remove it, or import and clusterRef.namespace"
 // +kubebuilder:validation:XValidation:rule="has(self.__import__) == has(oldSelf.__import__) && (!has(self.__import__) || self.__import__ == oldSelf.__import__)",message="import cannot be changed: create another GaleraBackup"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.identitySecretRef)||has(self.identitySecretRef)",message="keep identitySecretRef"
@@ -139,7 +140,8 @@ type GaleraBackupSpec struct {
 	// +optional
 	Incremental *BackupIncremental `json:"incremental,omitempty"`
 	// deletionPolicy defines what happens to the stored data when this object is deleted: Retain keeps them, Delete
-	// removes them. The store's retention removes only backups with Delete. Default: Retain.
+	// removes them. The store's retention removes only backups with Delete. For an import, Delete can be set once it is
+	// Completed: its data are removed with this object if nothing else is known to need them. Default: Retain.
 	// +optional
 	// +kubebuilder:default=Retain
 	// +kubebuilder:validation:Enum=Retain;Delete
@@ -158,8 +160,8 @@ type GaleraBackupSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="identitySecretRef cannot be changed once it is set"
 	IdentitySecretRef *SecretKey `json:"identitySecretRef,omitempty"`
 	// import makes this object about a backup that is in the store already, for instance after a disaster, instead of
-	// making one. Its data are never removed with this object. clusterRef names the cluster that it is listed with, which
-	// need not exist. Default: none; a backup is made.
+	// making one. Its data stay when this object is deleted, unless deletionPolicy was set to Delete since. clusterRef
+	// names the cluster that it is listed with, which need not exist. Default: none; a backup is made.
 	// +optional
 	Import *BackupImport `json:"import,omitempty"`
 }

@@ -36,10 +36,10 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	if err != nil {
 		return 0, err
 	}
-	if b.Status.ID != "" && b.Status.ID != taking.ID(b) && b.Spec.DeletionPolicy == v1alpha1.BackupDelete {
+	if b.Status.ID != "" && !taking.Owned(b) && b.Spec.DeletionPolicy == v1alpha1.BackupDelete {
 		// A copy of an object that has made a backup, with its status: what it names is another one's.
 		r.Events.Eventf(b, nil, corev1.EventTypeWarning, v1alpha1.ReasonRemovingBackup, "Remove",
-			"the data of the backup %s stay in the store: this object is a copy of the one that has made it", b.Status.ID)
+			"the data of the backup %s stay in the store: this object has neither made nor imported it", b.Status.ID)
 		return 0, r.patchFinalizers(ctx, b, controllerutil.RemoveFinalizer)
 	}
 	if b.Status.ID == "" || b.Spec.DeletionPolicy != v1alpha1.BackupDelete || store == nil {
@@ -71,6 +71,11 @@ func (r *Reconciler) remove(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	}
 	if _, problem := status.StoreProblem(store); problem != "" {
 		return r.removalWaits(ctx, b, v1alpha1.ReasonRemovingBackup, problem)
+	}
+	if why, err := kept(ctx, r, b); err != nil {
+		return 0, err
+	} else if why != "" {
+		return r.removalWaits(ctx, b, v1alpha1.ReasonRemovingBackup, why)
 	}
 	c, err := clusterOf(ctx, r.Client, b)
 	if err != nil {
@@ -196,4 +201,24 @@ func needed(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (strin
 		return fmt.Sprintf("the backup %s adds to it, and needs it for a restore: delete that one first", by), nil
 	}
 	return "", nil
+}
+
+// kept returns why the data of an imported backup are not removed, "" when nothing that the operator sees needs them.
+func kept(ctx context.Context, r *Reconciler, b *v1alpha1.GaleraBackup) (string, error) {
+	if b.Spec.Import == nil {
+		return "", nil
+	}
+	var backups, here v1alpha1.GaleraBackupList
+	var clusters v1alpha1.GaleraClusterList
+	var restores v1alpha1.GaleraRestoreList
+	for _, all := range []client.ObjectList{&backups, &clusters, &restores} {
+		if err := r.List(ctx, all); err != nil {
+			return "", err
+		}
+	}
+	if err := r.Live.List(ctx, &here, client.InNamespace(b.Namespace)); err != nil { // one may have been created just now
+		return "", err
+	}
+	return taking.Kept(taking.Removal{Backup: b, Backups: append(backups.Items, here.Items...), Clusters: clusters.Items,
+		Restores: restores.Items}), nil
 }

@@ -140,6 +140,9 @@ func Remove(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster, s *v1alpha1.Gal
 	meta := owned(b, "GaleraBackup", RemoveName(b), b.Spec.ClusterRef.Name, ComponentBackup, v1alpha1.LabelBackup, b.Name,
 		v1alpha1.LabelStore, s.Name)
 	t := task.Task{Remove: &task.Remove{Dir: b.Status.Directory, ID: b.Status.ID}}
+	if b.Spec.Import != nil { // it was made by another object, or elsewhere
+		t.Remove.Checksum = b.Status.Checksum
+	}
 	return render(meta, c, s, t, longSeconds, o, nil)
 }
 

@@ -17,6 +17,26 @@ import (
 // removing is what a backup's manifest is called until it is certain that no increment needs it.
 const removing = "removing.json"
 
+// removeRecorded deletes a backup if its manifest is the one on record. One without a manifest is a removal that goes
+// on.
+func removeRecorded(ctx context.Context, bucket *store.Bucket, t task.Remove) error {
+	base := path.Join(t.Dir, t.ID)
+	if t.Checksum != "" {
+		text, err := bucket.ReadAll(ctx, path.Join(base, manifest.Name))
+		if err == nil {
+			err = onRecord(base, text, t.Checksum)
+		} else if !store.Missing(err) {
+			err = stored("the manifest could not be read", err)
+		} else {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return remove(ctx, bucket, t.Dir, t.ID)
+}
+
 // remove deletes a backup that no increment needs: its manifest first, so that half of one is none. An increment may
 // become complete meanwhile. It asks for its base after it has written its manifest (stands), and this asks for
 // increments after it has removed one: the later of both sees the other. It may be killed anywhere.

@@ -124,7 +124,7 @@ func run(ctx context.Context, t task.Task) (task.Result, error) {
 	case t.Find != nil:
 		return find(ctx, bucket, *t.Find)
 	case t.Remove != nil:
-		if err := remove(ctx, bucket, t.Remove.Dir, t.Remove.ID); err != nil {
+		if err := removeRecorded(ctx, bucket, *t.Remove); err != nil {
 			return task.Result{}, err
 		}
 		removeUnfinished(ctx, bucket, t.Store, path.Join(t.Remove.Dir, t.Remove.ID), time.Now().Add(time.Hour))

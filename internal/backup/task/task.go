@@ -189,10 +189,11 @@ type External struct {
 	History string `json:"history,omitempty"`
 }
 
-// Remove deletes one backup.
+// Remove deletes one backup, if its manifest has the Checksum; "" for any.
 type Remove struct {
-	Dir string `json:"dir"`
-	ID  string `json:"id"`
+	Dir      string `json:"dir"`
+	ID       string `json:"id"`
+	Checksum string `json:"checksum,omitempty"`
 }
 
 // Describe names a backup whose manifest is read, and whose parts are looked for.

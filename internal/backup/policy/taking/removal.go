@@ -1,0 +1,108 @@
+package taking
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
+)
+
+// Owned reports whether the stored data that a status names are the object's to remove: it has made them, or imported
+// them. A copy of such an object, with its status, has neither.
+func Owned(b *v1alpha1.GaleraBackup) bool {
+	if of := b.Spec.Import; of != nil {
+		return b.Status.Phase == v1alpha1.BackupCompleted && b.Status.ID == of.ID && b.Status.Directory == of.Directory
+	}
+	return b.Status.ID == ID(b)
+}
+
+// Removal are the facts about the removal of a backup that was imported: all objects that the operator sees.
+type Removal struct {
+	Backup   *v1alpha1.GaleraBackup
+	Backups  []v1alpha1.GaleraBackup
+	Clusters []v1alpha1.GaleraCluster
+	Restores []v1alpha1.GaleraRestore
+}
+
+// Kept returns why the stored data of a backup that was imported are not removed, "" when no object needs them, or may
+// need them. What a backup that was made here is guarded by is known from its own object; these may be anyone's. It is
+// pure.
+func Kept(r Removal) string {
+	b := r.Backup
+	namespace, _, _ := strings.Cut(b.Status.Directory, "/")
+	switch {
+	case b.Spec.Import == nil:
+		return ""
+	case namespace != b.Namespace:
+		return fmt.Sprintf("it is a backup of the namespace %q: import it there, and delete it there", namespace)
+	case b.Status.Checksum == "":
+		return "the checksum of its manifest is not known: import the backup again"
+	case b.Status.Store == nil:
+		return "where it lies is not known: import the backup again"
+	}
+	for i := range r.Backups {
+		o := &r.Backups[i]
+		goes := o.Spec.Import != nil && o.DeletionTimestamp != nil // two imports would wait for each other
+		if o.UID != b.UID && isAbout(o, b.Status.ID) && !goes {
+			return fmt.Sprintf("the GaleraBackup %s/%s is about it, too: delete that one first", o.Namespace, o.Name)
+		}
+	}
+	for i := range r.Clusters {
+		if why := neededByCluster(b, &r.Clusters[i]); why != "" {
+			return why
+		}
+	}
+	for i := range r.Restores {
+		o := &r.Restores[i]
+		if !o.Ended() && (o.Status.ID == b.Status.ID || begins(b, o.Namespace, o.Spec.ClusterRef.Name, o.Spec.From.Backup,
+			o.Spec.From.Store)) {
+			return fmt.Sprintf("the GaleraRestore %s/%s may be about to restore it", o.Namespace, o.Name)
+		}
+	}
+	return ""
+}
+
+// isAbout reports whether an object is about the backup of an ID.
+func isAbout(o *v1alpha1.GaleraBackup, id string) bool {
+	return o.Status.ID == id || ID(o) == id || o.Spec.Import != nil && o.Spec.Import.ID == id
+}
+
+// neededByCluster returns why a cluster needs a backup, or may need it, "" when it does not.
+func neededByCluster(b *v1alpha1.GaleraBackup, c *v1alpha1.GaleraCluster) string {
+	base := ""
+	if c.Status.Backup != nil {
+		base = c.Status.Backup.Base
+	}
+	own := manifest.Dir(c.Namespace, c.Name, string(c.UID)) == b.Status.Directory
+	from := c.Bootstrap()
+	switch {
+	case base == b.Status.ID:
+		return fmt.Sprintf("the archive of the cluster %s/%s continues from it: make another backup, and wait until "+
+			"status.backup.base names a later one", c.Namespace, c.Name)
+	case own && base == "" && (c.ArchivesBinlog() || c.Status.Backup != nil):
+		return fmt.Sprintf("which backup the archive of the cluster %s/%s continues from is not known yet", c.Namespace,
+			c.Name)
+	case from == nil:
+		return ""
+	case c.Spec.ReplicaOf != nil && begins(b, c.Namespace, c.Name, nil, from.Store):
+		return fmt.Sprintf("the cluster %s/%s follows the archive that may continue from it", c.Namespace, c.Name)
+	case c.Status.ClusterUUID == "" && begins(b, c.Namespace, c.Name, from.Backup, from.Store):
+		return fmt.Sprintf("the cluster %s/%s may be about to be restored from it", c.Namespace, c.Name)
+	}
+	return ""
+}
+
+// begins reports whether a backup may be the one that an object in a namespace, about a cluster of a name, begins with.
+func begins(b *v1alpha1.GaleraBackup, namespace, name string, backup *v1alpha1.LocalName,
+	store *v1alpha1.BootstrapStore) bool {
+	switch {
+	case backup != nil:
+		return namespace == b.Namespace && backup.Name == b.Name
+	case store != nil:
+		dir := manifest.Dir(cmp.Or(store.Namespace, namespace), cmp.Or(store.Cluster, name), store.ClusterUID)
+		return (store.ID == "" || store.ID == b.Status.ID) && strings.HasPrefix(b.Status.Directory+"/", dir+"/")
+	}
+	return false
+}

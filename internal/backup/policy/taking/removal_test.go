@@ -1,0 +1,148 @@
+package taking
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+)
+
+// TestOwned: a copy of an object has no data of its own, and an import those that it has read, and no others.
+func TestOwned(t *testing.T) {
+	made := pending().Backup
+	made.Status.ID, made.Status.Phase = ID(made), v1alpha1.BackupCompleted
+	imported := made.DeepCopy()
+	imported.Spec.Import = &v1alpha1.BackupImport{Directory: "demo/shop/1", ID: "x"}
+	imported.Status.ID, imported.Status.Directory = "x", "demo/shop/1"
+	for name, c := range map[string]struct {
+		of     *v1alpha1.GaleraBackup
+		change func(*v1alpha1.GaleraBackup)
+		want   bool
+	}{
+		"made":                  {made, nil, true},
+		"made, being made":      {made, func(b *v1alpha1.GaleraBackup) { b.Status.Phase = v1alpha1.BackupRunning }, true},
+		"a copy":                {made, func(b *v1alpha1.GaleraBackup) { b.UID = "another" }, false},
+		"imported":              {imported, nil, true},
+		"not read yet":          {imported, func(b *v1alpha1.GaleraBackup) { b.Status.Phase = v1alpha1.BackupRunning }, false},
+		"could not be read":     {imported, func(b *v1alpha1.GaleraBackup) { b.Status.Phase = v1alpha1.BackupFailed }, false},
+		"of another ID":         {imported, func(b *v1alpha1.GaleraBackup) { b.Status.ID = "y" }, false},
+		"of another directory":  {imported, func(b *v1alpha1.GaleraBackup) { b.Status.Directory = "demo/shop/2" }, false},
+		"its own ID, in import": {imported, func(b *v1alpha1.GaleraBackup) { b.Status.ID = ID(b) }, false},
+	} {
+		b := c.of.DeepCopy()
+		if c.change != nil {
+			c.change(b)
+		}
+		if got := Owned(b); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestKept: what was imported is removed when it is certain that no object here needs it.
+func TestKept(t *testing.T) {
+	imported := func() *v1alpha1.GaleraBackup {
+		b := &v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "old", UID: "u-i"}}
+		b.Spec.Import = &v1alpha1.BackupImport{Directory: "demo/shop/abcd", ID: "x"}
+		b.Status = v1alpha1.GaleraBackupStatus{Phase: v1alpha1.BackupCompleted, ID: "x", Directory: "demo/shop/abcd",
+			Checksum: "c", Store: lies("here")}
+		return b
+	}
+	backup := func(change func(*v1alpha1.GaleraBackup)) func(*Removal) {
+		return func(r *Removal) {
+			o := v1alpha1.GaleraBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "it", UID: "0123-4"}}
+			o.CreationTimestamp = metav1.NewTime(noon)
+			change(&o)
+			r.Backups = append(r.Backups, o)
+		}
+	}
+	cluster := func(change func(*v1alpha1.GaleraCluster)) func(*Removal) {
+		return func(r *Removal) {
+			c := v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop", UID: "abcd-1"}}
+			c.Status.ClusterUUID = "started"
+			change(&c)
+			r.Clusters = append(r.Clusters, c)
+		}
+	}
+	archives := func(c *v1alpha1.GaleraCluster, base string) {
+		c.Spec.Backup = &v1alpha1.ClusterBackup{PointInTime: &v1alpha1.PointInTime{Enabled: true}}
+		c.Status.Backup = &v1alpha1.ArchiveStatus{Base: base}
+	}
+	from := func(c *v1alpha1.GaleraCluster, backup string, store *v1alpha1.BootstrapStore) {
+		c.Status.ClusterUUID, c.Name, c.UID = "", "back", "ffff"
+		c.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{Store: store}
+		if backup != "" {
+			c.Spec.BootstrapFrom.Backup = &v1alpha1.LocalName{Name: backup}
+		}
+	}
+	restore := func(change func(*v1alpha1.GaleraRestore)) func(*Removal) {
+		return func(r *Removal) {
+			o := v1alpha1.GaleraRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "tables"}}
+			o.Spec.ClusterRef.Name = "shop"
+			change(&o)
+			r.Restores = append(r.Restores, o)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*Removal)
+		says   string // "" if it goes
+	}{
+		"nothing needs it":           {func(*Removal) {}, ""},
+		"itself is in the list":      {func(r *Removal) { r.Backups = []v1alpha1.GaleraBackup{*r.Backup} }, ""},
+		"it was made here":           {func(r *Removal) { r.Backup.Spec.Import, r.Backup.Status.Checksum = nil, "" }, ""},
+		"of another namespace":       {func(r *Removal) { r.Backup.Status.Directory = "prod/shop/abcd" }, `namespace "prod"`},
+		"of one that begins like it": {func(r *Removal) { r.Backup.Status.Directory = "demo-2/shop/abcd" }, "demo-2"},
+		"no checksum":                {func(r *Removal) { r.Backup.Status.Checksum = "" }, "the checksum of its manifest is not"},
+		"no location":                {func(r *Removal) { r.Backup.Status.Store = nil }, "where it lies is not known"},
+		"one that was made":          {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "x" }), "GaleraBackup other/it"},
+		"one that is being made":     {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID = "y" }), ""},
+		"another import":             {backup(func(o *v1alpha1.GaleraBackup) { o.Spec.Import = imported().Spec.Import }), "other/it"},
+		"another import that goes": {backup(func(o *v1alpha1.GaleraBackup) {
+			o.Spec.Import, o.DeletionTimestamp = imported().Spec.Import, new(metav1.Now())
+		}), ""},
+		"one that was made, and goes": {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID, o.DeletionTimestamp = "x", new(metav1.Now()) }), "other/it"},
+		"one that has not begun": {func(r *Removal) {
+			backup(func(*v1alpha1.GaleraBackup) {})(r)
+			r.Backup.Status.ID = ID(&r.Backups[0])
+		}, "other/it"},
+		"the archive's base":            {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x") }), "archive of the cluster demo/shop continues from it"},
+		"that of another one":           {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "x"); c.Namespace = "prod" }), "cluster prod/shop continues"},
+		"the archive has another":       {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "y") }), ""},
+		"the base is not known":         {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, "") }), "is not known yet"},
+		"the archive was not seen":      {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, ""); c.Status.Backup = nil }), "is not known yet"},
+		"it was, and is off":            {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, ""); c.Spec.Backup = nil }), "is not known yet"},
+		"no archive":                    {cluster(func(*v1alpha1.GaleraCluster) {}), ""},
+		"not known, of another cluster": {cluster(func(c *v1alpha1.GaleraCluster) { archives(c, ""); c.UID = "ffff" }), ""},
+		"a restore that begins":         {cluster(func(c *v1alpha1.GaleraCluster) { from(c, "old", nil) }), "demo/back may be about to be restored"},
+		"of another backup":             {cluster(func(c *v1alpha1.GaleraCluster) { from(c, "new", nil) }), ""},
+		"one of that name elsewhere":    {cluster(func(c *v1alpha1.GaleraCluster) { from(c, "old", nil); c.Namespace = "prod" }), ""},
+		"a restore that has ended":      {cluster(func(c *v1alpha1.GaleraCluster) { from(c, "old", nil); c.Status.ClusterUUID = "u" }), ""},
+		"the latest of the store":       {cluster(func(c *v1alpha1.GaleraCluster) { from(c, "", &v1alpha1.BootstrapStore{Cluster: "shop"}) }), "demo/back"},
+		"by its ID":                     {cluster(func(c *v1alpha1.GaleraCluster) { from(c, "", &v1alpha1.BootstrapStore{Cluster: "shop", ID: "x"}) }), "demo/back"},
+		"another ID":                    {cluster(func(c *v1alpha1.GaleraCluster) { from(c, "", &v1alpha1.BootstrapStore{Cluster: "shop", ID: "y"}) }), ""},
+		"another UID": {cluster(func(c *v1alpha1.GaleraCluster) {
+			from(c, "", &v1alpha1.BootstrapStore{Cluster: "shop", ClusterUID: "abc"})
+		}), ""},
+		"of another cluster": {cluster(func(c *v1alpha1.GaleraCluster) { from(c, "", &v1alpha1.BootstrapStore{}) }), ""},
+		"a site that follows": {cluster(func(c *v1alpha1.GaleraCluster) {
+			c.UID, c.Name = "ffff", "site"
+			c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
+			c.Spec.ReplicaOf.Cluster.Name, c.Spec.ReplicaOf.Cluster.UID = "shop", "abcd"
+		}), "demo/site follows the archive"},
+		"tables of it":          {restore(func(o *v1alpha1.GaleraRestore) { o.Spec.From.Backup = &v1alpha1.LocalName{Name: "old"} }), "GaleraRestore demo/tables"},
+		"tables, by the store":  {restore(func(o *v1alpha1.GaleraRestore) { o.Spec.From.Store = &v1alpha1.BootstrapStore{} }), "demo/tables"},
+		"tables that are found": {restore(func(o *v1alpha1.GaleraRestore) { o.Namespace, o.Status.ID = "other", "x" }), "other/tables"},
+		"tables of another":     {restore(func(o *v1alpha1.GaleraRestore) { o.Spec.From.Backup = &v1alpha1.LocalName{Name: "new"} }), ""},
+		"tables that are back": {restore(func(o *v1alpha1.GaleraRestore) {
+			o.Spec.From.Backup, o.Status.Phase, o.Status.ID = &v1alpha1.LocalName{Name: "old"}, v1alpha1.RestoreCompleted, "x"
+		}), ""},
+	} {
+		r := Removal{Backup: imported()}
+		c.change(&r)
+		if why := Kept(r); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
