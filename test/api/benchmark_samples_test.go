@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -44,6 +47,10 @@ func TestBenchmarkSamples(t *testing.T) {
 				t.Error(why)
 			}
 			_, estimate, _ := strings.Cut(summary.Progress(0, 1, 0, experiment.Estimate(&b.Spec)), ", ")
+			if sets, says := strings.Contains(string(text), "innodb_flush_log_at_trx_commit: "),
+				strings.Contains(string(text), "\n# innodb_flush_log_at_trx_commit is 2 on every node: "); sets != says {
+				t.Errorf("innodb_flush_log_at_trx_commit is set: %t, and in the header: %t", sets, says)
+			}
 			if want := "\n# Estimated time on two cores: " + strings.TrimSuffix(estimate, " left") +
 				".\n"; !strings.Contains("\n"+string(text), want) {
 				t.Errorf("its header does not have the line %q", want)
@@ -69,4 +76,15 @@ func TestTwelveArms(t *testing.T) {
 	b.Status.ArmNames, b.Status.Design = experiment.Arms(&b.Spec), experiment.Design(&b.Spec)
 	b.Status.Arms = strings.Join(b.Status.ArmNames, ", ")
 	must(t, kube.Status().Update(ctx, b))
+	api, err := discovery.NewDiscoveryClientForConfig(config)
+	must(t, err)
+	text, err := api.RESTClient().Get().AbsPath("/apis", v1alpha1.GroupVersion.String(), "namespaces", b.Namespace,
+		"galerabenchmarks", b.Name).SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
+	must(t, err)
+	table := metav1.Table{}
+	must(t, json.Unmarshal(text, &table))
+	at := slices.IndexFunc(table.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == "Arms" })
+	if at < 0 || len(table.Rows) != 1 || table.Rows[0].Cells[at] != b.Status.Arms {
+		t.Errorf("printed: %s", text)
+	}
 }
