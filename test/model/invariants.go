@@ -90,7 +90,7 @@ func (w *platform) checkBootstrap(i int, r record) {
 	if r.kind == orderInitialise && w.api.status.uuid != 0 && w.api.status.uuid != uuid {
 		w.violate(NewHistory)
 	}
-	trusted := w.approves(i, n.vol.head)
+	trusted := w.approves(i, r.epoch, n.vol.head)
 	for j := range w.size() {
 		other := w.furthest(j)
 		// a user gave up its further write-sets
@@ -114,10 +114,12 @@ func (w *database) furthest(j int) write {
 	return 0
 }
 
-// approves reports whether the approval names the member at that position, for the present outage.
-func (w *platform) approves(i int, head write) bool {
-	t := w.api.trust
-	return w.truth.approved && int(t.member) == i+1 && t.head == head
+// approves reports whether the last approval, or the one of the order's epoch, names the member at that position, for
+// the present outage.
+func (w *platform) approves(i int, epoch int64, head write) bool {
+	names := func(t trust) bool { return int(t.member) == i+1 && t.head == head }
+	given := w.truth.approvals[epoch%int64(len(w.truth.approvals))]
+	return w.truth.approved && (names(w.api.trust) || given.epoch == epoch && names(given))
 }
 
 // checkWrites looks for acknowledged write-sets that head does not include. With accepted, a

@@ -318,7 +318,9 @@ func (w *controllers) writeStatus(o *operator, s galera.Snapshot, a plan.Action)
 	}
 	if end, ok := a.(plan.Complete); ok {
 		w.truth.countAbandoned(o.status.operation.Type, end)
-		w.truth.approved = w.truth.approved && !w.anyServes() // what the approval was for is over
+		if w.anyServes() { // what the approvals were for is over
+			w.truth.approved, w.truth.approvals = false, [4]trust{}
+		}
 	}
 	w.api.status = next
 	return true

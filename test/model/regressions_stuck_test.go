@@ -11,6 +11,12 @@ import (
 var stuckRegressions = []regression{
 	{"the only donor but the primary gives to a joiner whose volume is frozen, and another one waits for it", nil,
 		frozenJoiner},
+	{"an approved bootstrap is held up by a frozen volume, and another member is approved meanwhile", nil,
+		Schedule{Members: 3, Eager: true, Hears: true, Stays: true, Events: []Event{
+			{KillAll, 0, 0}, {Round, 0, 0}, {Protect, 2, 0}, {Round, 0, 0}, {Approve, 0, 0}, {Round, 0, 0}, {Round, 0, 0},
+			{Round, 0, 0}, {Round, 0, 0}, {Round, 0, 0}, {Freeze, 1, 0}, {Round, 0, 0}, {Round, 0, 0}, {Thaw, 1, 0},
+			{Approve, 0, 0},
+		}}},
 	{"a pod is deleted whose image is still pulled", nil,
 		Schedule{Members: 3, Hears: true, Events: []Event{
 			{Tick, 0, 0}, {RareState, 2, 1}, {RareState, 2, 13}, {Write, 2, 0}, {Upgrade, 0, 0}, {Write, 1, 0}, {Round, 0, 0},

@@ -19,6 +19,7 @@ func (w *faults) approve() bool {
 		}
 	}
 	w.api.trust, w.truth.approved = t, true
+	w.truth.approvals[t.epoch%int64(len(w.truth.approvals))] = t
 	w.truth.reached |= ReachedApproval
 	w.settleOperators()
 	return true

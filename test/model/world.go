@@ -133,8 +133,10 @@ type truth struct {
 	violation string
 	// losses is how often the status was lost.
 	losses int16
-	// approved reports whether the approval in the spec was given for the present outage.
-	approved bool
+	// approved reports whether the approval in the spec was given for the present outage; approvals has that outage's
+	// last ones by their epoch, because an order of an earlier one may still be carried out.
+	approved  bool
+	approvals [4]trust
 	// taken are the members an operator has taken down and that are not back yet.
 	taken set
 	// formed remembers which order bootstrapped in the last epochs.
