@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -26,13 +27,30 @@ func saturationTime() time.Duration {
 	return d
 }
 
-// Clients and servers share hosts, and use all of them that there is (docs/design/busy-hosts.md).
+// halveWorkers gives each host of databases half of the processors while a spec runs: two hosts that use more keep the
+// third one from running (docs/design/busy-hosts.md).
+func halveWorkers(ctx context.Context) {
+	GinkgoHelper()
+	workers, err := kube.Hosts().Workers(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for _, w := range workers {
+		before, err := kube.Hosts().Limit(ctx, w, float64(runtime.NumCPU())/2)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := kube.Hosts().Limit(ctx, w, before)
+			Expect(err).NotTo(HaveOccurred())
+		})
+	}
+}
+
+// Clients and servers share hosts, and use all of them that there is.
 var _ = Describe("Saturation from inside Kubernetes", Label(Slow, Faults), func() {
 	for name, options := range map[string][]harness.Option{
 		"with TLS":    nil,
 		"without TLS": {harness.WithoutTLS()},
 	} {
 		It("by reads and writes changes no view, "+name, func(ctx SpecContext) {
+			halveWorkers(ctx)
 			shop := create(ctx, harness.Build(newNamespace(ctx, "busy"), "shop", options...))
 			Expect(shop.WaitReady(ctx, firstReady)).To(Succeed())
 			Expect(client(ctx, shop).Exec(ctx, "shop-primary", "CREATE DATABASE busy")).To(Succeed())

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,6 +56,20 @@ func (k Hosts) Pause(ctx context.Context, node string, paused bool) error {
 	}
 	_, err := Docker(ctx, action, node)
 	return err
+}
+
+// Limit gives a node so many processors, and returns how many it had. A pod with a higher limit does not start there.
+func (k Hosts) Limit(ctx context.Context, node string, processors float64) (before float64, err error) {
+	out, err := Docker(ctx, "inspect", "--format", "{{.HostConfig.NanoCpus}}", node)
+	if err != nil {
+		return 0, err
+	}
+	nanos, err := strconv.ParseFloat(strings.TrimSpace(out), 64)
+	if err != nil {
+		return 0, err
+	}
+	_, err = Docker(ctx, "update", "--cpus", strconv.FormatFloat(processors, 'f', 2, 64), node)
+	return nanos / 1e9, err
 }
 
 // Start starts stopped nodes one after another, and connects their pods again: routes are
