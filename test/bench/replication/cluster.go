@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/x509/pkix"
@@ -8,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +40,7 @@ wsrep_cluster_address=gcomm://%s
 wsrep_node_name=%s
 wsrep_node_address=%s
 wsrep_sst_method=rsync
-wsrep_provider_options="%sgcache.size=512M;pc.recovery=no;evs.inactive_check_period=PT0.25S;evs.join_retrans_period=PT0.1S;evs.keepalive_period=PT0.1S"
+wsrep_provider_options="%sgcache.size=512M;pc.recovery=no;evs.inactive_check_period=PT0.25S;evs.join_retrans_period=PT0.1S;evs.keepalive_period=%s"
 `
 	socketTLS = "socket.ssl=yes;socket.ssl_cert=/bench/tls.crt;socket.ssl_key=/bench/tls.key;socket.ssl_ca=/bench/ca.crt;"
 )
@@ -47,8 +50,14 @@ type kind struct {
 	tls bool
 	// far nodes reach each other through slow devices.
 	far bool
-	// options are further provider options, each with its semicolon.
-	options string
+	// options are further provider options, each with its semicolon; settings further lines of the server's.
+	options, settings string
+	// keepalive is evs.keepalive_period, by default the shipped PT0.1S.
+	keepalive string
+	// tlsSettings are lines of OpenSSL's configuration for all connections.
+	tlsSettings string
+	// pinned nodes run on one processor each.
+	pinned bool
 }
 
 // cluster is three nodes. Clients reach them directly.
@@ -72,9 +81,12 @@ func newCluster(ctx context.Context, image string, k kind) (c *cluster, err erro
 	for i := range nodes {
 		name := fmt.Sprintf("galera-far-%s-%d", suffix, i)
 		c.names = append(c.names, name)
-		if _, err := harness.Docker(ctx, "run", "-d", "--name", name, "--user", "root", "--cap-add", "NET_ADMIN", "--device",
-			"/dev/net/tun",
-			"-v", "/var/lib/mysql", "-v", c.dir+":/bench:ro", image, "sleep", "infinity"); err != nil {
+		run := []string{"run", "-d", "--name", name, "--user", "root", "--cap-add", "NET_ADMIN", "--device", "/dev/net/tun",
+			"-v", "/var/lib/mysql", "-v", c.dir + ":/bench:ro"}
+		if c.pinned {
+			run = append(run, "--cpuset-cpus", strconv.Itoa(i%runtime.NumCPU()))
+		}
+		if _, err := harness.Docker(ctx, append(run, image, "sleep", "infinity")...); err != nil {
 			return c, err
 		}
 		address, err := harness.Docker(ctx, "inspect", "--format", "{{.NetworkSettings.IPAddress}}", name)
@@ -105,7 +117,8 @@ func (c *cluster) files() error {
 	cert, key := ca.Issue(pkitest.Leaf{Subject: pkix.Name{CommonName: "node"}, Names: []string{"node"},
 		Usages: pkitest.Both, NotAfter: time.Now().Add(24 * time.Hour)})
 	files := map[string][]byte{"replication": program, "tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM,
-		"delay": []byte("0s")}
+		"delay": []byte("0s"), "openssl.cnf": []byte("openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = all\n" +
+			"[all]\n" + c.tlsSettings)}
 	for name, data := range files {
 		//nolint:gosec // a throw-away key on this machine
 		if err := os.WriteFile(filepath.Join(c.dir, name), data, 0o755); err != nil {
@@ -160,7 +173,8 @@ func (c *cluster) startNode(ctx context.Context, i int) error {
 	if i == 0 {
 		first = "--wsrep-new-cluster"
 	}
-	text := fmt.Sprintf(settings, strings.TrimSpace(provider), strings.Join(group, ","), c.names[i], c.address(i), options)
+	text := fmt.Sprintf(settings, strings.TrimSpace(provider), strings.Join(group, ","), c.names[i], c.address(i), options,
+		cmp.Or(c.keepalive, "PT0.1S")) + c.settings
 	if _, err := harness.DockerWithInput(ctx, text, "exec", "-i", c.names[i], "sh", "-euc",
 		`cat >/etc/far.cnf; mkdir -p /var/lib/mysql/data /run/mysqld; chown mysql:mysql /var/lib/mysql/data /var/lib/mysql /run/mysqld`); err != nil {
 		return err
@@ -169,8 +183,8 @@ func (c *cluster) startNode(ctx context.Context, i int) error {
 		`mariadb-install-db --defaults-file=/etc/far.cnf --auth-root-authentication-method=normal --wsrep-on=OFF >/dev/null`); err != nil {
 		return err
 	}
-	if _, err := harness.Docker(ctx, "exec", "-d", c.names[i], "sh", "-c", "exec mariadbd --defaults-file=/etc/far.cnf "+
-		first+" >/tmp/log 2>&1"); err != nil {
+	if _, err := harness.Docker(ctx, "exec", "-d", "-e", "OPENSSL_CONF=/bench/openssl.cnf", c.names[i], "sh", "-c",
+		"exec mariadbd --defaults-file=/etc/far.cnf "+first+" >/tmp/log 2>&1"); err != nil {
 		return err
 	}
 	return c.await(ctx, i, i+1)

@@ -7,6 +7,9 @@
 //
 // With -what cost it prints what a transaction costs the three nodes, plain and with TLS: processor time, calls of the
 // kernel, and where the time goes, by function. It needs strace and perf. make bench-cost runs it.
+//
+// With -what settings it compares settings that might make transactions over TLS cheaper with the shipped ones, in
+// paired turns.
 package main
 
 import (
@@ -38,7 +41,7 @@ type options struct {
 func main() {
 	var o options
 	var trips, clients string
-	flag.StringVar(&o.what, "what", "distance", "what to measure: distance or cost")
+	flag.StringVar(&o.what, "what", "distance", "what to measure: distance, cost or settings")
 	flag.StringVar(&o.image, "image", "galera-mariadb:11.8", "image of the database")
 	flag.StringVar(&trips, "round-trips", "0s,1ms,4ms,10ms,40ms,80ms", "comma-separated round trips that are added")
 	flag.StringVar(&clients, "clients", "8,32", "comma-separated numbers of clients that write at once")
@@ -57,6 +60,8 @@ func main() {
 		err = measureDistances(ctx, o)
 	case o.what == "cost":
 		err = measureCosts(ctx, o)
+	case o.what == "settings":
+		err = measureSettings(ctx, o)
 	default:
 		err = fmt.Errorf("-what: there is no %q", o.what)
 	}
