@@ -166,11 +166,13 @@ func (b *broken) Read(p []byte) (int, error) {
 }
 
 func TestSourceFails(t *testing.T) {
-	s := &shelf{parts: map[int][]byte{}, fail: -1}
-	_, err := Write(t.Context(), &broken{n: 5 * testPart}, Options{Recipients: []age.Recipient{key(t).Recipient()},
-		PartSize: testPart, Put: s.put})
-	if err == nil || !strings.Contains(err.Error(), "the node is gone") {
-		t.Errorf("%v", err)
+	for _, compression := range []string{manifest.CompressionZstd, manifest.CompressionNone} {
+		s := &shelf{parts: map[int][]byte{}, fail: -1}
+		_, err := Write(t.Context(), &broken{n: 5 * testPart}, Options{Recipients: []age.Recipient{key(t).Recipient()},
+			Compression: compression, PartSize: testPart, Put: s.put})
+		if err == nil || !strings.Contains(err.Error(), "the node is gone") {
+			t.Errorf("%s: %v", compression, err)
+		}
 	}
 }
 

@@ -71,6 +71,12 @@ func TestDecide(t *testing.T) {
 			"2026-11-23T02:31:00Z", "", "2026-11-24T02:30:00Z", false},
 		"it runs, and both are wanted": {nightly(last, allow), []v1alpha1.GaleraBackup{made(v1alpha1.BackupRunning, "")},
 			"2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
+		"one of another schedule runs": {nightly(last), []v1alpha1.GaleraBackup{of("weekly",
+			made(v1alpha1.BackupRunning, ""))}, "2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
+		"the one before is being deleted": {nightly(last), []v1alpha1.GaleraBackup{deleted(made(v1alpha1.BackupRunning, ""))},
+			"2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
+		"the one before is complete": {nightly(last), []v1alpha1.GaleraBackup{made(v1alpha1.BackupCompleted,
+			"2026-11-22T03:00:00Z")}, "2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
 		"the one before failed": {nightly(last), []v1alpha1.GaleraBackup{made(v1alpha1.BackupFailed, "")},
 			"2026-11-23T02:31:00Z", "nightly-20261123-0230", "2026-11-24T02:30:00Z", false},
 		"suspended": {nightly(func(s *v1alpha1.GaleraBackupSchedule) { s.Spec.Suspend = true }), nil,
@@ -94,6 +100,42 @@ func TestDecide(t *testing.T) {
 		if d.Make != c.make || reported != c.next || meta.IsStatusConditionTrue(next.Conditions,
 			v1alpha1.ConditionStalled) != c.stalled {
 			t.Errorf("%s: makes %q, next %s, %+v", name, d.Make, reported, next.Conditions)
+		}
+		if wait := at(c.now).Add(d.RequeueAfter); c.stalled != (d.RequeueAfter == 0) || d.RequeueAfter > retainInterval ||
+			next.NextTime != nil && wait.After(next.NextTime.Add(time.Second)) {
+			t.Errorf("%s: looked at again after %s", name, d.RequeueAfter)
+		}
+		c.s.Status = *next
+		if again := Decide(next.DeepCopy(), c.s, nil, at(c.now)); again.Make != "" {
+			t.Errorf("%s: makes %s afterwards", name, again.Make)
+		}
+	}
+}
+
+func of(schedule string, b v1alpha1.GaleraBackup) v1alpha1.GaleraBackup {
+	b.Labels = map[string]string{v1alpha1.LabelSchedule: schedule}
+	return b
+}
+
+func deleted(b v1alpha1.GaleraBackup) v1alpha1.GaleraBackup {
+	b.DeletionTimestamp = new(metav1.Now())
+	return b
+}
+
+// TestLastSuccess: the alert about a backup that is too old goes by the latest that is complete.
+func TestLastSuccess(t *testing.T) {
+	early, late := made(v1alpha1.BackupCompleted, "2026-11-21T03:00:00Z"), made(v1alpha1.BackupCompleted,
+		"2026-11-22T03:00:00Z")
+	another := of("weekly", made(v1alpha1.BackupCompleted, "2026-11-24T03:00:00Z"))
+	failed := made(v1alpha1.BackupFailed, "2026-11-25T03:00:00Z")
+	for name, all := range map[string][]v1alpha1.GaleraBackup{"in order": {early, late, another, failed},
+		"in another order": {failed, another, late, early}, "and it is gone since": {early}} {
+		to := &v1alpha1.GaleraBackupScheduleStatus{}
+		if len(all) == 1 {
+			to.LastSuccessTime = late.Status.CompletedAt
+		}
+		if succeeded(to, nightly(), all); to.LastSuccessTime == nil || !to.LastSuccessTime.Equal(late.Status.CompletedAt) {
+			t.Errorf("%s: %v", name, to.LastSuccessTime)
 		}
 	}
 }

@@ -91,6 +91,26 @@ func leadsFrom(store, id string) func(*Facts) {
 	}
 }
 
+func keep(r v1alpha1.BackupRetention) func(*Facts) {
+	return func(f *Facts) { f.Store.Spec.Retention = &r }
+}
+
+func phase(p string) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) { b.Status.Phase = p }
+}
+
+// verify has it be tested, with what came out of that, if anything.
+func verify(how string, passed metav1.ConditionStatus) func(*v1alpha1.GaleraBackup) {
+	return func(b *v1alpha1.GaleraBackup) {
+		if b.Spec.Verify = how; passed != "" {
+			b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionVerified, Status: passed}}
+		}
+	}
+}
+
+// unseen has the operator see that it is not complete.
+func unseen(b *v1alpha1.GaleraBackup) { b.Status.Conditions[0].Status = metav1.ConditionFalse }
+
 // through has the archive come to a day.
 func through(day string) func(*Facts) {
 	return func(f *Facts) {
@@ -200,6 +220,46 @@ func TestRetain(t *testing.T) {
 			has("c", "20")), "", ""},
 		"a Job's clock was behind for hours": {kept(window(5*day), has("a", "01", withGTID),
 			has("b", "02", withGTID, seen("18")), has("c", "20")), "", ""},
+		"the last two": {kept(old, last, has("b", "10"), keep(v1alpha1.BackupRetention{KeepLast: 2})), "old", ""},
+		"one of each day": {kept(last, has("b", "19"), has("c", "18"), keep(v1alpha1.BackupRetention{KeepDaily: 2})), "c",
+			""},
+		"one of each week": {kept(last, has("b", "10"), has("c", "01"), keep(v1alpha1.BackupRetention{KeepWeekly: 2})), "c",
+			""},
+		"the last one is being deleted": {kept(has("old", "01"), has("last", "20", func(b *v1alpha1.GaleraBackup) {
+			b.DeletionTimestamp = new(metav1.Now())
+		})), "", ""},
+		"the last one lies in another store": {kept(has("old", "01"), has("last", "20", func(b *v1alpha1.GaleraBackup) {
+			b.Spec.StoreRef.Name = "other"
+		})), "", ""},
+		"one that has passed its test counts": {kept(old, has("last", "20", verify(v1alpha1.VerifyChecksum,
+			metav1.ConditionTrue))), "old", ""},
+		"one that is not tested yet does not": {kept(old, has("last", "20", verify(v1alpha1.VerifyChecksum, ""))), "", ""},
+		"one that is not to be tested counts": {kept(old, has("last", "20", verify(v1alpha1.VerifyNone, ""))), "old", ""},
+		"one is not complete":                 {kept(old, last, has("runs", "21", phase(v1alpha1.BackupRunning))), "old", ""},
+		"one names no time": {kept(old, last, has("timeless", "21", func(b *v1alpha1.GaleraBackup) {
+			b.Status.CompletedAt = nil
+		})), "old", ""},
+		"all of them are damaged": {kept(bad("a", "01"), bad("b", "02"), bad("c", "03"), bad("d", "04")), "", ""},
+		"the last one is not the first of the list": {kept(last, bad("a", "05"), bad("b", "06"), bad("c", "07"),
+			bad("d", "08"), has("old", "01")), "old a", ""},
+		"of two before the window the archive leads from another": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
+			has("b", "02", withGTID, withID("b")), has("c", "03", withGTID, withID("c")), has("d", "20"),
+			leadsFrom("offsite", "a")), "b", ""},
+		"it was seen before": {kept(window(5*day), has("a", "01"), has("b", "17", seen("02")), has("c", "20")), "a", ""},
+		"what is seen is that it is not": {kept(window(5*day), has("a", "01"), has("b", "02", seen("18"), unseen),
+			has("c", "20")), "a b", ""},
+		"an archive that is ahead of the operator's clock": {kept(window(5*day), has("a", "17"), has("b", "20"),
+			leadsFrom("offsite", "x"), through("24")), "", ""},
+		"an archive that has no time": {kept(window(5*day), has("a", "01"), has("b", "20"), leadsFrom("offsite", "x"),
+			through("24"), func(f *Facts) { f.Cluster.Status.Backup.ArchivedThrough = nil }), "a", ""},
+		"an archive that has ended": {kept(window(5*day), has("a", "14"), has("b", "20"), leadsFrom("offsite", "x"),
+			through("15"), func(f *Facts) { f.Cluster.Spec.Backup.PointInTime = nil }), "a", ""},
+		"no archive is known yet": {kept(old, last, leadsFrom("offsite", "x"), func(f *Facts) {
+			f.Cluster.Status.Backup = nil
+		}), "old", ""},
+		"no archive is asked for any more": {kept(old, last, leadsFrom("offsite", "x"), func(f *Facts) {
+			f.Cluster.Spec.Backup = nil
+		}), "old", ""},
 		"the base of no archive": {kept(window(5*day), has("a", "01", withGTID), has("b", "02"), has("c", "20")), "a b", ""},
 	} {
 		var to v1alpha1.GaleraBackupScheduleStatus
@@ -258,15 +318,30 @@ func TestNotice(t *testing.T) {
 	if d := notice(f.Schedule, f.Now); d != 10*time.Minute {
 		t.Errorf("the notice of a schedule of ten minutes: %s", d)
 	}
+	for _, never := range []string{"0 0 30 2 *", "no schedule"} {
+		f.Schedule.Spec.Schedule = never
+		if d := notice(f.Schedule, f.Now); d != maxAnnouncement {
+			t.Errorf("the notice of a schedule that never comes, %q: %s", never, d)
+		}
+	}
 }
 
 // TestFailures: the latest of the failed are left for users.
 func TestFailures(t *testing.T) {
 	var all []v1alpha1.GaleraBackup
-	for i, day := range []string{"05", "01", "04", "02", "03"} {
+	for i, day := range []string{"05", "04", "01", "02", "03", "another", "manual", "goes"} {
 		b := made(v1alpha1.BackupFailed, "")
-		b.Name, b.CreationTimestamp, b.Spec.DeletionPolicy = day, metav1.NewTime(at("2026-11-"+day+"T00:00:00Z")),
-			v1alpha1.BackupDelete
+		b.Name, b.Spec.DeletionPolicy = day, v1alpha1.BackupDelete
+		switch day {
+		case "another":
+			b.Labels = map[string]string{v1alpha1.LabelSchedule: "weekly"}
+		case "manual":
+			b.Labels = nil
+		case "goes":
+			b.DeletionTimestamp = new(metav1.Now())
+		default:
+			b.CreationTimestamp = metav1.NewTime(at("2026-11-" + day + "T00:00:00Z"))
+		}
 		if i == 0 {
 			b.Spec.DeletionPolicy = v1alpha1.BackupRetain
 		}
