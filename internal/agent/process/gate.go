@@ -51,6 +51,8 @@ type Gate struct {
 	// lost reports whether the component was not Primary for a moment: another one may have gone on meanwhile.
 	lost    bool
 	waiting string
+	// failed is why the task could not be turned on or off, since it was last.
+	failed string
 }
 
 // NewGate returns the gate of a task.
@@ -179,14 +181,25 @@ func (g *Gate) turn(do func(context.Context) error, to string) {
 			}
 			g.Turned()
 			if err != nil {
-				g.loop.Logger.Warn("the "+g.Name+" could not be turned "+to, "error", err)
+				g.warn(to, err)
 				return
 			}
 			g.loop.Logger.Info("the " + g.Name + " is " + to)
-			g.state = to
+			g.state, g.failed = to, ""
 			if to == agentapi.TaskOff {
 				g.off, g.claimed, g.visible = time.Now(), false, time.Time{}
 			}
 		})
 	}()
+}
+
+// warn logs why the task could not be turned on or off. It is tried again, without a pause: the same reason is logged
+// once.
+func (g *Gate) warn(to string, err error) {
+	failed := to + ": " + err.Error()
+	if failed == g.failed {
+		return
+	}
+	g.failed = failed
+	g.loop.Logger.Warn("the "+g.Name+" could not be turned "+to, "error", err)
 }

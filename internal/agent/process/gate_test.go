@@ -1,8 +1,11 @@
 package process
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +54,30 @@ func TestUnknownWhetherEventsRun(t *testing.T) {
 		g.state = state
 		if act, _ := g.facts().Next(); act != lifecycle.ExclusiveStay {
 			t.Errorf("a scheduler that is %q: %d", state, act)
+		}
+	}
+}
+
+// TestRefusalsAreLoggedOnce: a task that cannot be turned on is tried again at once, and why is logged when it changes.
+func TestRefusalsAreLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	posted := make(chan func(), 1)
+	loop := eventloop.Loop{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Post: func(event func()) { posted <- event }}
+	g := NewGate(loop, &Supervisor{Proc: &mariadbd.Process{}}, &api.Peers{}, Task{Name: "channel", Turned: func() {}})
+	refused, other := errors.New("db-2 lacks 0-1-7"), errors.New("db-2 lacks 0-1-8")
+	for _, tc := range []struct {
+		err  error
+		to   string
+		want int // lines so far
+	}{
+		{refused, agentapi.TaskOn, 1}, {refused, agentapi.TaskOn, 1}, {other, agentapi.TaskOn, 2},
+		{other, agentapi.TaskOff, 3}, {other, agentapi.TaskOff, 3}, {nil, agentapi.TaskOn, 4}, {other, agentapi.TaskOff, 5},
+	} {
+		g.turn(func(context.Context) error { return tc.err }, tc.to)
+		(<-posted)()
+		if got := strings.Count(log.String(), "\n"); got != tc.want {
+			t.Fatalf("%v, %s: %d lines, want %d\n%s", tc.err, tc.to, got, tc.want, &log)
 		}
 	}
 }
