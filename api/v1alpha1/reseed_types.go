@@ -12,6 +12,8 @@ const (
 
 // Phases of a ReseedStatus.
 const (
+	// ReseedChecking: the source is being checked, and nothing was removed.
+	ReseedChecking = "Checking"
 	// ReseedEmptying: pods and volumes are being removed.
 	ReseedEmptying = "Emptying"
 	// ReseedCopying: the source is being copied, as to a new cluster.
@@ -20,6 +22,8 @@ const (
 	ReseedCompleted = "Completed"
 	// ReseedRefused: nothing was done.
 	ReseedRefused = "Refused"
+	// ReseedCancelled: the annotation was removed, or changed, before anything was removed.
+	ReseedCancelled = "Cancelled"
 )
 
 // ReseedStatus is how far a cluster is whose source is copied again.
@@ -27,10 +31,16 @@ type ReseedStatus struct {
 	// request is the value of the annotation galera-operator.io/reseed that is met, or was last.
 	// +kubebuilder:validation:MaxLength=128
 	Request string `json:"request"`
-	// phase is Emptying while pods and volumes are removed, Copying while the source is copied, then Completed; Refused if
-	// nothing was done.
-	// +kubebuilder:validation:Enum=Emptying;Copying;Completed;Refused
+	// phase is Checking until nothing keeps the source from being copied, Emptying while pods and volumes are removed,
+	// Copying while the source is copied, then Completed; Refused if nothing was done, Cancelled if the annotation was
+	// removed before anything was.
+	// +kubebuilder:validation:Enum=Checking;Emptying;Copying;Completed;Refused;Cancelled
 	Phase string `json:"phase"`
+	// attempts is how many checks of the source have failed, or found something, and attemptedAt when the last one did.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+	// +optional
+	AttemptedAt *metav1.Time `json:"attemptedAt,omitempty"`
 	// startedAt is when the request was met, or refused.
 	// +optional
 	StartedAt metav1.Time `json:"startedAt,omitzero"`

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +21,8 @@ import (
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
-// TestReseed: the annotation has a follower's StatefulSet removed once its claims end with it, and the source copied
+// TestReseed: the annotation has a follower's source checked, and nothing removed before nothing is found, nor when the
+// annotation is removed in time. Then its StatefulSet is removed once its claims end with it, and the source copied
 // again when they are gone, into another history. This API server has no garbage collector: the test is.
 func TestReseed(t *testing.T) {
 	t.Parallel()
@@ -48,13 +50,32 @@ func TestReseed(t *testing.T) {
 	w.annotate(v1alpha1.ReseedPurged)
 	w.phase(v1alpha1.ReseedRefused)
 	w.annotate(v1alpha1.ReseedAlways)
-	w.phase(v1alpha1.ReseedEmptying)
-	set := &appsv1.StatefulSet{}
-	w.eventually("claims that end with the StatefulSet", func(c *v1alpha1.GaleraCluster) bool {
-		must(t, kube.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: resources.StatefulSetName(c)}, set))
-		return set.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted ==
-			appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	w.ends("shop-reseed-", task.Result{Source: &task.Source{Findings: []task.Finding{{Name: "PrivilegeMissing",
+		Message: "grant it"}}}})
+	w.eventually("a finding", func(c *v1alpha1.GaleraCluster) bool {
+		return c.Status.Reseed.Phase == v1alpha1.ReseedChecking && strings.Contains(c.Status.Reseed.Message, "grant it")
 	})
+	w.withdraw()
+	w.phase(v1alpha1.ReseedCancelled)
+	set := &appsv1.StatefulSet{}
+	claimsAre := func(want appsv1.PersistentVolumeClaimRetentionPolicyType) {
+		w.eventually("claims and their StatefulSet: "+string(want), func(c *v1alpha1.GaleraCluster) bool {
+			must(t, kube.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: resources.StatefulSetName(c)}, set))
+			return set.Spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted == want
+		})
+	}
+	passed := task.Result{Source: &task.Source{Version: "11.8.6-MariaDB"}}
+	w.annotate(v1alpha1.ReseedAlways)
+	w.ends("shop-reseed-", passed)
+	w.phase(v1alpha1.ReseedEmptying)
+	claimsAre(appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
+	w.withdraw()
+	w.phase(v1alpha1.ReseedCancelled)
+	claimsAre(appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	w.annotate(v1alpha1.ReseedAlways)
+	w.ends("shop-reseed-", passed)
+	w.phase(v1alpha1.ReseedEmptying)
+	claimsAre(appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
 	w.own(set, 0, 1)
 	w.passes("one claim does not end with it yet", func() bool { _, sets := w.have(); return sets == 1 })
 	w.own(set, 2)
@@ -114,6 +135,13 @@ func (w *moved) annotate(kind string) {
 	value := fmt.Sprintf("%s@%d", kind, w.restores.Now().Unix())
 	must(w.T, kube.Patch(context.Background(), w.get(), client.RawPatch(types.MergePatchType,
 		[]byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationReseed+`":"`+value+`"}}}`))))
+}
+
+// withdraw removes the annotation.
+func (w *moved) withdraw() {
+	w.Helper()
+	must(w.T, kube.Patch(context.Background(), w.get(), client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationReseed+`":null}}}`))))
 }
 
 func (w *moved) phase(want string) {

@@ -3,8 +3,10 @@ package restoring
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +16,10 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/controllers/retry"
+	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/restoration"
+	"github.com/galera-operator/galera-operator/internal/ownership"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -36,14 +41,22 @@ func (r *Reconciler) reseed(ctx context.Context, c *v1alpha1.GaleraCluster) (don
 		result, err = retry.Pass(whileReseeding, r.Status().Update(ctx, next)) // the intent first
 		return true, result, err
 	}
-	if !c.Emptying() {
+	if !c.Emptying() && !isChecking(c) {
 		return false, result, nil
 	}
 	switch act {
 	case restoration.ReseedWait:
+	case restoration.ReseedCheck:
+		var j *batchv1.Job
+		if j, err = job.Recheck(c, r.Options, r.Jobs); err == nil {
+			err = ownership.Keep(ctx, r.Client, r.Live, c.UID, j)
+		}
 	case restoration.ReseedMark:
 		err = r.mark(ctx, f.Set)
 	case restoration.ReseedRemove:
+		if err = r.unchanged(ctx, c); err != nil {
+			break
+		}
 		err = client.IgnoreNotFound(r.Delete(ctx, f.Set, client.PropagationPolicy(metav1.DeletePropagationBackground),
 			client.Preconditions{UID: &f.Set.UID, ResourceVersion: &f.Set.ResourceVersion}))
 	}
@@ -51,8 +64,32 @@ func (r *Reconciler) reseed(ctx context.Context, c *v1alpha1.GaleraCluster) (don
 	return true, result, err
 }
 
+func isChecking(c *v1alpha1.GaleraCluster) bool {
+	return c.Status.Reseed != nil && c.Status.Reseed.Phase == v1alpha1.ReseedChecking
+}
+
+// unchanged returns a conflict unless the cluster is as it was read: the annotation may be gone since.
+func (r *Reconciler) unchanged(ctx context.Context, c *v1alpha1.GaleraCluster) error {
+	now := &v1alpha1.GaleraCluster{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(c), now)
+	if err == nil && now.ResourceVersion != c.ResourceVersion {
+		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("galeraclusters").GroupResource(), c.Name,
+			errors.New("it has changed"))
+	}
+	return err
+}
+
 func (r *Reconciler) reseedFacts(ctx context.Context, c *v1alpha1.GaleraCluster) (restoration.ReseedFacts, error) {
 	f := restoration.ReseedFacts{Cluster: c, Now: r.Now()}
+	if isChecking(c) && restoration.IsExternal(c) {
+		var err error
+		if f.Blocker, err = r.credentials(ctx, c); err != nil {
+			return f, err
+		}
+		if f.Check, err = outcome.Of(ctx, r.Client, c, job.RecheckName(c), f.Now); err != nil {
+			return f, err
+		}
+	}
 	set := &appsv1.StatefulSet{}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: resources.StatefulSetName(c)}, set)
 	switch {

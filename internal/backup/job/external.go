@@ -1,8 +1,11 @@
 package job
 
 import (
+	"fmt"
+
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -21,6 +24,33 @@ func Inspect(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batch
 	meta := owned(c, "GaleraCluster", FindName(c), c.Name, ComponentRestore)
 	return reading(meta, c, task.Task{Inspect: &t}, checkSeconds, ro, o,
 		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+}
+
+// Recheck is the Job that does so before a follower is emptied: it needs no room of the nodes', which run.
+func Recheck(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv1.Job, error) {
+	j, err := Inspect(c, ro, o)
+	if err != nil {
+		return nil, err
+	}
+	j.Name = RecheckName(c)
+	p := &j.Spec.Template.Spec
+	p.TopologySpreadConstraints = nil
+	if p.Affinity != nil {
+		p.Affinity = &corev1.Affinity{NodeAffinity: p.Affinity.NodeAffinity}
+	}
+	for _, containers := range [][]corev1.Container{p.InitContainers, p.Containers} {
+		for i := range containers {
+			containers[i].Resources = memory("1Gi")
+			containers[i].Resources.Limits[corev1.ResourceCPU] = resource.MustParse("500m")
+		}
+	}
+	return j, nil
+}
+
+// RecheckName is the name of the Job of the check that is made now, or was last.
+func RecheckName(c *v1alpha1.GaleraCluster) string {
+	r := c.Status.Reseed
+	return fmt.Sprintf("%s-reseed-%d-%d", c.Name, r.StartedAt.Unix(), r.Attempts)
 }
 
 // Import is the Job that copies that server to the first member's volume.

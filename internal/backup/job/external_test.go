@@ -34,7 +34,21 @@ func TestExternalJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.Status.Reseed = &v1alpha1.ReseedStatus{StartedAt: metav1.Unix(1700000000, 0), Attempts: 99}
+	c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Gi")}
+	c.Spec.Scheduling.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname}}}}
+	check, err := Recheck(c, ro, Options{Image: "operator"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := check.Spec.Template.Spec; p.Affinity.PodAntiAffinity != nil || p.Containers[0].Resources.Requests.Memory().
+		Cmp(resource.MustParse("1Gi")) > 0 || p.InitContainers[0].Resources.Requests.Memory().
+		Cmp(resource.MustParse("1Gi")) > 0 {
+		t.Errorf("the nodes run, and it needs as much room as one: %+v", p)
+	}
 	for name, p := range map[string]corev1.PodSpec{inspect.Name: inspect.Spec.Template.Spec,
+		check.Name:   check.Spec.Template.Spec,
 		copying.Name: copying.Spec.Template.Spec} {
 		if len(name) > 63 || *p.AutomountServiceAccountToken || !*p.SecurityContext.RunAsNonRoot || len(p.Containers) != 1 ||
 			p.ServiceAccountName != resources.ServiceAccountName(c) {

@@ -108,11 +108,15 @@ func copying(s *v1alpha1.RestoreStatus, f Facts) Decision {
 
 // attemptPause is how long an attempt that is made again waits. Each of the members that try counts its own failures.
 func attemptPause(s *v1alpha1.RestoreStatus, members int, now time.Time) time.Duration {
-	if s.AttemptedAt == nil {
+	return pauseAfter(int(s.Attempts)/max(1, members), s.AttemptedAt, now)
+}
+
+// pauseAfter is how long the attempt waits that follows some that have failed, the last one at a time.
+func pauseAfter(attempts int, last *metav1.Time, now time.Time) time.Duration {
+	if last == nil {
 		return 0
 	}
-	rounds := max(1, int(s.Attempts)/max(1, members))
-	return min(initialAttemptPause<<min(rounds, 10), maxAttemptPause) - now.Sub(s.AttemptedAt.Time)
+	return min(initialAttemptPause<<min(max(1, attempts), 10), maxAttemptPause) - now.Sub(last.Time)
 }
 
 // failed reports why an attempt has failed; it is tried again unless that is useless.

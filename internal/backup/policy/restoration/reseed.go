@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -23,7 +24,10 @@ type ReseedFacts struct {
 	Set    *appsv1.StatefulSet
 	Claims []corev1.PersistentVolumeClaim
 	Pods   []string
-	Now    time.Time
+	// Check is the check of the source that was made last, Blocker why none can be made; the zero value for nothing.
+	Check   outcome.Outcome
+	Blocker Problem
+	Now     time.Time
 }
 
 // ReseedAct is what is done next.
@@ -32,6 +36,8 @@ type ReseedAct int
 const (
 	// ReseedWait does nothing.
 	ReseedWait ReseedAct = iota
+	// ReseedCheck has the source checked.
+	ReseedCheck
 	// ReseedMark lets the claims of the StatefulSet end with it.
 	ReseedMark
 	// ReseedRemove removes the StatefulSet, with its pods and claims.
@@ -41,11 +47,11 @@ const (
 // Reseeds reports whether a cluster is copied again, or that is asked for.
 func Reseeds(c *v1alpha1.GaleraCluster) bool {
 	r, asked := c.Status.Reseed, strings.TrimSpace(c.Annotations[v1alpha1.AnnotationReseed])
-	return r != nil && (r.Phase == v1alpha1.ReseedEmptying || r.Phase == v1alpha1.ReseedCopying) || isNew(asked, r)
+	return r != nil && (r.Phase == v1alpha1.ReseedChecking || c.Reseeding()) || isNew(asked, r)
 }
 
-// isNew reports whether a value is asked for since the last one was met or refused. What puts a value back that is not
-// later than the one that was met, as an older manifest does, asks for nothing.
+// isNew reports whether a value is asked for since the last one was met, refused or cancelled. What puts a value back
+// that is not later than the one that was met, as an older manifest does, asks for nothing.
 func isNew(asked string, last *v1alpha1.ReseedStatus) bool {
 	if asked == "" || last == nil {
 		return asked != ""
@@ -53,7 +59,7 @@ func isNew(asked string, last *v1alpha1.ReseedStatus) bool {
 	at, ok := requestedAt(asked)
 	before, known := requestedAt(last.Request)
 	return shortRequest(asked) != last.Request &&
-		(last.Phase == v1alpha1.ReseedRefused || !ok || !known || at.After(before))
+		(last.Phase == v1alpha1.ReseedRefused || last.Phase == v1alpha1.ReseedCancelled || !ok || !known || at.After(before))
 }
 
 // requestedAt is the time that a value of the annotation names; ok is false for one that names none.
@@ -68,6 +74,12 @@ func requestedAt(asked string) (at time.Time, ok bool) {
 func Reseed(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
 	r, asked := to.Reseed, strings.TrimSpace(f.Cluster.Annotations[v1alpha1.AnnotationReseed])
 	switch {
+	case r != nil && shortRequest(asked) != r.Request && revocable(r, f):
+		*r = v1alpha1.ReseedStatus{Request: r.Request, Phase: v1alpha1.ReseedCancelled, StartedAt: r.StartedAt,
+			Message: "the annotation was removed, or changed: the nodes and their volumes are as they were"}
+		return ReseedWait
+	case r != nil && r.Phase == v1alpha1.ReseedChecking:
+		return checking(r, f, asked)
 	case r != nil && r.Phase == v1alpha1.ReseedEmptying:
 		return emptying(to, f)
 	case r != nil && r.Phase == v1alpha1.ReseedCopying:
@@ -79,19 +91,80 @@ func Reseed(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
 	case !isNew(asked, r):
 		return ReseedWait
 	}
-	to.Reseed = &v1alpha1.ReseedStatus{Request: shortRequest(asked), Phase: v1alpha1.ReseedRefused,
-		StartedAt: metav1.NewTime(f.Now)}
-	r = to.Reseed
-	if r.Message = notReseeded(asked, f); r.Message != "" {
-		return ReseedWait
-	}
-	r.Phase, r.Message = v1alpha1.ReseedEmptying, "the nodes are about to be removed"
-	for i := range f.Claims {
-		if p := &f.Claims[i]; isMembers(f.Cluster, p.Name) {
-			r.Claims = append(r.Claims, v1alpha1.ReseededClaim{Name: p.Name, UID: string(p.UID)})
-		}
+	to.Reseed = &v1alpha1.ReseedStatus{Request: shortRequest(asked), Phase: v1alpha1.ReseedChecking,
+		StartedAt: metav1.NewTime(f.Now), Message: checkingSource(f.Cluster)}
+	if why := notReseeded(asked, f); why != "" {
+		to.Reseed.Phase, to.Reseed.Message = v1alpha1.ReseedRefused, why
 	}
 	return ReseedWait
+}
+
+// revocable reports whether nothing was removed yet: pods and claims end with the StatefulSet only.
+func revocable(r *v1alpha1.ReseedStatus, f ReseedFacts) bool {
+	return r.Phase == v1alpha1.ReseedChecking ||
+		r.Phase == v1alpha1.ReseedEmptying && f.Set != nil && f.Set.DeletionTimestamp == nil
+}
+
+// checking has the source checked, again and again until nothing keeps it from being copied: only then the nodes are
+// about to be removed. A request that has become old meanwhile is refused, as is one whose reason is gone.
+func checking(r *v1alpha1.ReseedStatus, f ReseedFacts, asked string) ReseedAct {
+	if why := notReseeded(asked, f); why != "" {
+		if r.AttemptedAt != nil {
+			why += ". The last check of the source: " + r.Message
+		}
+		r.Phase, r.Message = v1alpha1.ReseedRefused, shortMessage(why)
+		return ReseedWait
+	}
+	o := f.Check
+	switch {
+	case f.Blocker.Reason != "":
+		r.Message, r.AttemptedAt = shortMessage(f.Blocker.Message), nil
+		return ReseedWait
+	case o.Done && o.Result.Error == "" && o.Result.Source != nil && len(o.Result.Source.Findings) == 0:
+		r.Phase, r.Message, r.AttemptedAt = v1alpha1.ReseedEmptying, "the nodes are about to be removed", nil
+		for i := range f.Claims {
+			if p := &f.Claims[i]; isMembers(f.Cluster, p.Name) {
+				r.Claims = append(r.Claims, v1alpha1.ReseededClaim{Name: p.Name, UID: string(p.UID)})
+			}
+		}
+		return ReseedWait
+	case o.Done:
+		r.Attempts++
+		r.AttemptedAt, r.Message = new(metav1.NewTime(f.Now)), shortMessage(foundAtCheck(f.Cluster, o))
+		return ReseedWait
+	case o.Waits != "":
+		r.Message, r.AttemptedAt = shortMessage(o.Waits), nil
+	case r.AttemptedAt == nil:
+		r.Message = checkingSource(f.Cluster)
+	}
+	if !o.Exists && pauseAfter(int(r.Attempts), r.AttemptedAt, f.Now) <= 0 {
+		return ReseedCheck
+	}
+	return ReseedWait
+}
+
+func checkingSource(c *v1alpha1.GaleraCluster) string {
+	return firstMessage(c) + ": nothing is removed before"
+}
+
+// foundAtCheck is why a check of the source was not passed.
+func foundAtCheck(c *v1alpha1.GaleraCluster, o outcome.Outcome) string {
+	switch {
+	case o.Result.Error != "":
+		return o.Result.Error + "; it is tried again"
+	case o.Result.Source == nil:
+		return "the check of the source has reported nothing; it is tried again"
+	}
+	return unsuitable(externalStatus(c, *o.Result.Source).Findings)
+}
+
+// shortMessage cuts a message to what status.reseed.message takes.
+func shortMessage(s string) string {
+	const most = 1024
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-3], "") + "..."
 }
 
 const (
@@ -167,7 +240,7 @@ func emptying(to *v1alpha1.GaleraClusterStatus, f ReseedFacts) ReseedAct {
 	case !r.Acknowledged:
 		r.Message = "waiting until the nodes are left alone"
 	case f.Set != nil && f.Set.DeletionTimestamp != nil:
-		r.Message = "waiting until the StatefulSet is gone"
+		r.Message = "waiting until the StatefulSet is gone. The source is copied then, also without the annotation"
 	case f.Set != nil:
 		return removing(r, f.Set, left)
 	case len(f.Pods) > 0:

@@ -1,9 +1,11 @@
 package restoration
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
 // follower is a cluster whose source has purged, and what there is of it.
@@ -27,6 +31,7 @@ func follower(asked string) ReseedFacts {
 	c.Status.RequiredActions = []v1alpha1.RequiredAction{{Reason: v1alpha1.ReasonSourcePurged}}
 	f := ReseedFacts{Cluster: c, Now: time.Unix(1700000000, 0), Set: &appsv1.StatefulSet{}, Pods: []string{"shop-0"}}
 	f.Set.UID = "set"
+	f.Check = outcome.Outcome{Exists: true, Done: true, Result: task.Result{Source: &task.Source{Version: "11.8"}}}
 	for _, name := range []string{"data-shop-0", "data-shop-1", "data-shop-7"} {
 		p := corev1.PersistentVolumeClaim{}
 		p.Name, p.UID = name, types.UID("uid of "+name)
@@ -90,17 +95,13 @@ func TestReseedIsAsked(t *testing.T) {
 			t.Errorf("%s: nothing is asked", name)
 		}
 		act, r := Reseed(to, f), to.Reseed
-		want := v1alpha1.ReseedEmptying
+		want := v1alpha1.ReseedChecking
 		if tc.says != "" {
 			want = v1alpha1.ReseedRefused
 		}
 		if act != ReseedWait || r.Phase != want || !strings.Contains(r.Message, tc.says) || to.ClusterUUID == "" !=
 			(f.Cluster.Status.ClusterUUID == "") || r.Acknowledged {
 			t.Errorf("%s: %d %+v", name, act, r)
-		}
-		if want == v1alpha1.ReseedEmptying && (len(r.Claims) != 2 || r.Claims[1].Name != "data-shop-1" ||
-			r.Claims[1].UID != string(f.Claims[1].UID)) {
-			t.Errorf("%s: these claims are to go: %+v", name, r.Claims)
 		}
 		if want == v1alpha1.ReseedRefused {
 			f.Cluster.Status = *to
@@ -122,14 +123,91 @@ func TestReseedIsAsked(t *testing.T) {
 	}
 	f.Cluster.Annotations[v1alpha1.AnnotationReseed] = "always@1700000001"
 	if to := f.Cluster.Status.DeepCopy(); !Reseeds(f.Cluster) || Reseed(to, f) != ReseedWait ||
-		to.Reseed.Phase != v1alpha1.ReseedEmptying {
+		to.Reseed.Phase != v1alpha1.ReseedChecking {
 		t.Errorf("a later value takes no effect: %+v", to.Reseed)
 	}
 	f.Cluster.Annotations[v1alpha1.AnnotationReseed] = "always@1700000000"
-	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "purged@1700000000000", Phase: v1alpha1.ReseedRefused}
-	if to := f.Cluster.Status.DeepCopy(); !Reseeds(f.Cluster) || Reseed(to, f) != ReseedWait ||
-		to.Reseed.Phase != v1alpha1.ReseedEmptying {
-		t.Errorf("a refused value cannot be corrected: %+v", to.Reseed)
+	for _, phase := range []string{v1alpha1.ReseedRefused, v1alpha1.ReseedCancelled} {
+		f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "purged@1700000000000", Phase: phase}
+		if to := f.Cluster.Status.DeepCopy(); !Reseeds(f.Cluster) || Reseed(to, f) != ReseedWait ||
+			to.Reseed.Phase != v1alpha1.ReseedChecking {
+			t.Errorf("a value that was %s cannot be corrected: %+v", phase, to.Reseed)
+		}
+	}
+}
+
+// TestReseedChecks: nothing is about to be removed before the source has passed a check that was made for the request,
+// and none is removed when the request is taken back, or its reason is gone, meanwhile.
+func TestReseedChecks(t *testing.T) {
+	is := func(o outcome.Outcome) func(*ReseedFacts) { return func(f *ReseedFacts) { f.Check = o } }
+	findings := &task.Source{Findings: []task.Finding{{Name: "PrivilegeMissing", Message: "grant it"}}}
+	after := func(d time.Duration, o outcome.Outcome) func(*ReseedFacts) {
+		return func(f *ReseedFacts) {
+			f.Check, f.Now = o, f.Now.Add(d)
+			r := f.Cluster.Status.Reseed
+			r.Attempts, r.AttemptedAt, r.Message = 1, new(r.StartedAt), "the door is closed"
+		}
+	}
+	for name, tc := range map[string]struct {
+		edit  func(*ReseedFacts)
+		act   ReseedAct
+		phase string
+		says  string
+		tries int32
+	}{
+		"it is not made yet": {edit: is(outcome.Outcome{}), act: ReseedCheck, says: "nothing is removed before"},
+		"it runs":            {edit: is(outcome.Outcome{Exists: true}), says: "nothing is removed before"},
+		"its pod does not start": {edit: is(outcome.Outcome{Exists: true, Waits: "no host has room"}),
+			says: "no host has room"},
+		"it is passed": {edit: func(*ReseedFacts) {}, phase: v1alpha1.ReseedEmptying},
+		"the source is gone": {edit: is(outcome.Outcome{Exists: true, Done: true, Result: task.Result{Error: "no route"}}),
+			says: "no route", tries: 1},
+		"nothing is reported": {edit: is(outcome.Outcome{Exists: true, Done: true}), says: "reported nothing", tries: 1},
+		"something is found": {edit: is(outcome.Outcome{Exists: true, Done: true, Result: task.Result{Source: findings}}),
+			says: "PrivilegeMissing: grant it", tries: 1},
+		"a Secret is missing": {edit: func(f *ReseedFacts) { f.Blocker = Problem{"CredentialsMissing", "create it"} },
+			says: "create it"},
+		"it has failed a moment ago": {edit: after(time.Second, outcome.Outcome{}), says: "the door is closed", tries: 1},
+		"it is made again": {edit: after(time.Minute, outcome.Outcome{}), act: ReseedCheck, says: "the door is closed",
+			tries: 1},
+		"it has failed for an hour": {edit: after(time.Hour+time.Second, outcome.Outcome{}), phase: v1alpha1.ReseedRefused,
+			says: "The last check of the source: the door is closed", tries: 1},
+		"the annotation is removed": {edit: func(f *ReseedFacts) { f.Cluster.Annotations = nil },
+			phase: v1alpha1.ReseedCancelled, says: "as they were"},
+		"the annotation is another one": {edit: func(f *ReseedFacts) {
+			f.Cluster.Annotations[v1alpha1.AnnotationReseed] = "always@1700000001"
+		}, phase: v1alpha1.ReseedCancelled, says: "as they were"},
+		"it is cut over meanwhile": {edit: func(f *ReseedFacts) {
+			f.Cluster.Spec.Cutover = &v1alpha1.CutoverSpec{GTID: "0-1-7"}
+		}, phase: v1alpha1.ReseedRefused, says: "being cut over"},
+		"the source has what is needed again": {edit: func(f *ReseedFacts) { f.Cluster.Status.RequiredActions = nil },
+			phase: v1alpha1.ReseedRefused, says: "SourcePurged"},
+	} {
+		f := follower("purged@1700000000")
+		to := f.Cluster.Status.DeepCopy()
+		Reseed(to, f)
+		f.Cluster.Status = *to
+		tc.edit(&f)
+		to = f.Cluster.Status.DeepCopy()
+		act, r := Reseed(to, f), to.Reseed
+		if act != tc.act || r.Phase != cmp.Or(tc.phase, v1alpha1.ReseedChecking) || !strings.Contains(r.Message, tc.says) ||
+			r.Attempts != tc.tries || r.Acknowledged || to.ClusterUUID == "" {
+			t.Errorf("%s: %d %+v", name, act, r)
+		}
+		if r.Phase != v1alpha1.ReseedEmptying && len(r.Claims) > 0 || r.Phase == v1alpha1.ReseedEmptying &&
+			(len(r.Claims) != 2 || r.Claims[1].Name != "data-shop-1" || r.Claims[1].UID != string(f.Claims[1].UID)) {
+			t.Errorf("%s: these claims are to go: %+v", name, r.Claims)
+		}
+		if len(r.Message) > 1024 {
+			t.Errorf("%s: the API refuses this message: %q", name, r.Message)
+		}
+	}
+	f := follower("purged@1700000000")
+	f.Cluster.Status.Reseed = &v1alpha1.ReseedStatus{Request: "purged@1700000000", Phase: v1alpha1.ReseedChecking}
+	f.Check.Result = task.Result{Error: strings.Repeat("ü", 1000)}
+	to := f.Cluster.Status.DeepCopy()
+	if Reseed(to, f); len(to.Reseed.Message) > 1024 || !utf8.ValidString(to.Reseed.Message) {
+		t.Errorf("the API refuses this message: %q", to.Reseed.Message)
 	}
 }
 
@@ -151,12 +229,26 @@ func TestReseedEmpties(t *testing.T) {
 		act   ReseedAct
 		says  string
 		begun bool
+		// cancelled reports whether everything stays.
+		cancelled bool
 	}{
 		"the nodes may be acted upon": {edit: func(f *ReseedFacts) {
 			owned(f)
 			f.Cluster.Status.Reseed.Acknowledged = false
 		}, says: "left alone"},
-		"the claims stay":       {act: ReseedMark},
+		"the claims stay": {act: ReseedMark},
+		"the annotation is removed": {edit: func(f *ReseedFacts) {
+			owned(f)
+			f.Cluster.Annotations = nil
+		}, says: "as they were", cancelled: true},
+		"the annotation is removed too late": {edit: func(f *ReseedFacts) {
+			owned(f)
+			f.Set.DeletionTimestamp = &metav1.Time{Time: f.Now}
+			f.Cluster.Annotations = nil
+		}, says: "also without the annotation"},
+		"the annotation is removed when the StatefulSet is gone": {edit: func(f *ReseedFacts) {
+			f.Set, f.Claims, f.Cluster.Annotations = nil, nil, nil
+		}, says: "shop-0"},
 		"no claim is owned yet": {edit: marked, says: "data-shop-0 belongs"},
 		"one claim is not owned": {edit: func(f *ReseedFacts) {
 			owned(f)
@@ -185,6 +277,8 @@ func TestReseedEmpties(t *testing.T) {
 		f := follower("purged@1700000000")
 		to := f.Cluster.Status.DeepCopy()
 		Reseed(to, f)
+		f.Cluster.Status = *to.DeepCopy()
+		Reseed(to, f)
 		to.Reseed.Acknowledged = true
 		f.Cluster.Status = *to
 		if tc.edit != nil {
@@ -193,7 +287,8 @@ func TestReseedEmpties(t *testing.T) {
 		to = f.Cluster.Status.DeepCopy()
 		act := Reseed(to, f)
 		if act != tc.act || !strings.Contains(to.Reseed.Message, tc.says) ||
-			(to.Reseed.Phase == v1alpha1.ReseedCopying) != tc.begun || (to.ClusterUUID == "") != tc.begun {
+			(to.Reseed.Phase == v1alpha1.ReseedCopying) != tc.begun || (to.ClusterUUID == "") != tc.begun ||
+			(to.Reseed.Phase == v1alpha1.ReseedCancelled) != tc.cancelled {
 			t.Errorf("%s: %d %+v", name, act, to.Reseed)
 		}
 	}
