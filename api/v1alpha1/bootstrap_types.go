@@ -233,8 +233,8 @@ type ReplayStatus struct {
 	// domain of the GTIDs.
 	// +optional
 	Domain int64 `json:"domain,omitempty"`
-	// chain is the number of the segment from which on nothing is missing: a cluster that follows the archive follows no
-	// other chain.
+	// chain is the number of the segment from which on nothing is missing. A cluster that follows the archive goes on in a
+	// later chain only if that begins exactly where this one has ended, and has its number here then.
 	// +optional
 	Chain int64 `json:"chain,omitempty"`
 	// reached is the GTID of the last applied transaction, the same on every node.

@@ -105,6 +105,13 @@ type CutoverSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18}(,(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,9})-[1-9][0-9]{0,18})*$`
 	GTID string `json:"gtid"`
+	// own is the last transaction of the cluster's own GTID domain before clients could write, with the number 0 for none.
+	// kubectl galera cutover notes it, and with --back names it to the old server, which can follow the cluster from
+	// there. Absent while it is not known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9]+-[0-9]+-[0-9]+$`
+	Own string `json:"own,omitempty"`
 }
 
 // Roles of a ReplicationStatus.

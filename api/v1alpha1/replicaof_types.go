@@ -54,6 +54,9 @@ type FollowedArchive struct {
 	GTID string `json:"gtid,omitempty"`
 	// +optional
 	Through *metav1.Time `json:"through,omitempty"`
+	// observedAt is when the reading of the store began that found gtid and through. The store is read every 15 seconds.
+	// +optional
+	ObservedAt *metav1.Time `json:"observedAt,omitempty"`
 	// message describes what keeps the archive from being served, and what to do. Absent for nothing.
 	// +optional
 	Message string `json:"message,omitempty"`

@@ -118,8 +118,8 @@ func (s *following) prepare(statements string) {
 	check(s.T, err)
 }
 
-const tables = "CREATE TABLE shop.t (id INT PRIMARY KEY, v CHAR(40)); CREATE TABLE shop.counter (id INT PRIMARY KEY, " +
-	"n INT); INSERT INTO shop.counter VALUES (1, 0)"
+const tables = "CREATE TABLE shop.t (id INT PRIMARY KEY, v CHAR(40)) CHARSET = latin1; CREATE TABLE shop.counter " +
+	"(id INT PRIMARY KEY, n INT); INSERT INTO shop.counter VALUES (1, 0)"
 
 func (s *following) onSource(statements string) (string, error) {
 	out, err := exec.Command("docker", "exec", s.source, "mariadb", "-NBuroot", "--socket=/tmp/s", "-e",

@@ -28,8 +28,7 @@ const (
 
 // command ends that a cluster follows a source.
 func (e cutovers) command() *cobra.Command {
-	var timeout time.Duration
-	var stopped, loss bool
+	var f cutoverFlags
 	o := &comparison{env: e.env}
 	c := &cobra.Command{
 		Use: "cutover NAME", Short: "End following another server, and accept writes", Args: cobra.ExactArgs(1),
@@ -43,40 +42,51 @@ func (e cutovers) command() *cobra.Command {
 			"that was interrupted can be run again.\n\nBefore that, all tables of each node are compared with the server at " +
 			"one position. The nodes stop there meanwhile, and the server goes on. A difference is named, and ends the " +
 			"command. The connections to the server, and to the nodes by port-forwards as root, are made from this machine." +
-			"\n\n" + archiveCutover,
-		Example: "  kubectl galera cutover shop",
+			"\n\n" + archiveCutover + "\n\n" + backHelp,
+		Example: "  kubectl galera cutover shop\n  kubectl galera cutover shop --back --back-host=shop.example.com",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.connect(); err != nil {
 				return err
 			}
-			return e.run(cmd.Context(), args[0], timeout, stopped, loss, o)
+			return e.run(cmd.Context(), args[0], f, o)
 		},
 	}
-	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long each step may take")
-	c.Flags().BoolVar(&stopped, "writes-stopped", false,
+	c.Flags().DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long each step may take")
+	c.Flags().BoolVar(&f.stopped, "writes-stopped", false,
 		"nothing writes to the server any more: do not make it read-only, and wait until it has written nothing for 5 "+
 			"seconds")
-	c.Flags().BoolVar(&loss, "accept-loss", false,
+	c.Flags().BoolVar(&f.loss, "accept-loss", false,
 		"give up what an archive that is followed does not have (spec.replicaOf)")
 	c.MarkFlagsMutuallyExclusive("writes-stopped", "accept-loss")
+	backFlags(c, &f)
 	o.flags(c)
 	return c
 }
 
-func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, stopped, loss bool,
-	o *comparison) error {
+// cutoverFlags are the command's flags, but those of the comparison.
+type cutoverFlags struct {
+	timeout             time.Duration
+	stopped, loss, back bool
+	host                string
+	port                int
+}
+
+func (e cutovers) run(ctx context.Context, name string, f cutoverFlags, o *comparison) error {
 	c, err := e.cluster(ctx, name)
 	switch {
 	case err != nil:
 		return err
 	case c.Source() == nil:
-		return fmt.Errorf("%s follows no server: spec.bootstrapFrom.external.follow is not set", name)
-	case c.Spec.ReplicaOf == nil && loss:
+		return fmt.Errorf("%s follows nothing that it could be cut over from: neither spec.bootstrapFrom.external.follow "+
+			"nor spec.replicaOf is set", name)
+	case c.Spec.ReplicaOf != nil && f.back:
+		return fmt.Errorf("--back is for a cluster that has followed a server, and %s follows an archive", name)
+	case c.Spec.ReplicaOf == nil && f.loss:
 		return fmt.Errorf("--accept-loss is for a cluster that follows an archive, and %s follows a server", name)
 	case c.Spec.ReplicaOf != nil && o.only:
 		return fmt.Errorf("%s follows an archive, which has no tables to compare with", name)
 	case c.Spec.ReplicaOf != nil && c.Spec.Cutover == nil:
-		if err := e.beginArchive(ctx, c, timeout, stopped, loss); err != nil {
+		if err := e.beginArchive(ctx, c, f.timeout, f.stopped, f.loss); err != nil {
 			return err
 		}
 	case c.Spec.Cutover == nil:
@@ -87,24 +97,28 @@ func (e cutovers) run(ctx context.Context, name string, timeout time.Duration, s
 		}
 		defer func() { _ = source.Close() }()
 		if !o.skip {
-			if err := o.run(ctx, c, source, timeout); err != nil || o.only {
+			if err := o.run(ctx, c, source, f.timeout); err != nil || o.only {
 				return err
 			}
 		}
-		if err := e.begin(ctx, c, source, at, timeout, stopped); err != nil {
+		if err := e.begin(ctx, c, source, at, f); err != nil {
 			return err
 		}
 		defer e.compare(ctx, c.Name, source)
 	}
 	began := time.Now()
-	err = e.await(ctx, timeout, task{cluster: name, poll: e.pollCluster(name, cutoverLine),
+	err = e.await(ctx, f.timeout, task{cluster: name, poll: e.pollCluster(name, cutoverLine),
 		late:   "not all nodes accept writes yet",
 		goesOn: "the cutover goes on by itself: kubectl galera status " + name})
-	if err == nil {
-		e.say("%s accepts writes on all nodes, %s after its last position was known", name,
-			time.Since(began).Round(100*time.Millisecond))
+	if err != nil {
+		return err
 	}
-	return err
+	e.say("%s accepts writes on all nodes, %s after its last position was known", name,
+		time.Since(began).Round(100*time.Millisecond))
+	if f.back {
+		return e.printBack(ctx, name, f)
+	}
+	return nil
 }
 
 // source connects to the one of a cluster's sources that it follows.
@@ -132,8 +146,8 @@ func (e cutovers) source(ctx context.Context, c *v1alpha1.GaleraCluster, at v1al
 
 // begin ends the writes of the source, and records its last position. Until that is recorded, an error undoes it.
 func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *sql.DB, at v1alpha1.ExternalHost,
-	timeout time.Duration, stopped bool) (err error) {
-	err = e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLineOf(at)),
+	f cutoverFlags) (err error) {
+	err = e.await(ctx, f.timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name, lagLineOf(at)),
 		late: "the cluster is too far behind", goesOn: "nothing was changed"})
 	if err != nil {
 		return err
@@ -141,8 +155,15 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 	if absent := e.noOperator(ctx, c.Name); absent != "" {
 		return fmt.Errorf("spec.cutover would not reach the nodes: %s; nothing was changed", absent)
 	}
+	own, err := e.ownPosition(ctx, c)
+	switch {
+	case err != nil && f.back:
+		return fmt.Errorf("the old server could not follow the cluster: %w; nothing was changed", err)
+	case err != nil:
+		e.say("the old server will not be able to follow the cluster (--back): %s", err)
+	}
 	made := false
-	if !stopped {
+	if !f.stopped {
 		upstream, err := external.Upstream(ctx, source)
 		switch {
 		case err != nil:
@@ -151,7 +172,7 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 			return errors.New("the source is a replica, or a node of a Galera cluster: read_only there does not end what " +
 				"other servers write. End all writes, also on the other servers, then add --writes-stopped; nothing was changed")
 		}
-		if made, err = e.readOnly(ctx, source, timeout); err != nil {
+		if made, err = e.readOnly(ctx, source, f.timeout); err != nil {
 			return err
 		}
 	}
@@ -165,13 +186,17 @@ func (e cutovers) begin(ctx context.Context, c *v1alpha1.GaleraCluster, source *
 		}
 		err = fmt.Errorf("%w; the source accepts writes again", err)
 	}()
-	last, err := lastPosition(ctx, source, stopped, timeout)
+	last, err := lastPosition(ctx, source, f.stopped, f.timeout)
 	if err != nil {
 		return err
 	}
 	e.say("the last position of the source is %s", last)
 	made = false // an answer that is lost may be that of a patch that was written: the source stays as it is
-	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": map[string]any{"gtid": last}}})
+	cutover := map[string]any{"gtid": last}
+	if own != "" {
+		cutover["own"] = own
+	}
+	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": cutover}})
 }
 
 // readOnly makes a source read-only, or waits until a person has. made reports whether it did.

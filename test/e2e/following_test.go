@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	kubeclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
@@ -83,24 +85,61 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 		Expect(c.WaitReady(ctx, 3*time.Minute)).To(Succeed())
 	}, SpecTimeout(6*time.Minute))
 
-	It("copies the source again when it is asked to", func(ctx SpecContext) {
-		uids := func() map[string]bool {
-			var claims corev1.PersistentVolumeClaimList
-			Expect(kube.List(ctx, &claims, kubeclient.InNamespace(ns),
-				kubeclient.MatchingLabels{v1alpha1.LabelCluster: c.Name})).To(Succeed())
-			out := map[string]bool{}
-			for i := range claims.Items {
-				out[string(claims.Items[i].UID)] = true
-			}
-			return out
+	uids := func(ctx context.Context) map[string]bool {
+		GinkgoHelper()
+		var claims corev1.PersistentVolumeClaimList
+		Expect(kube.List(ctx, &claims, kubeclient.InNamespace(ns),
+			kubeclient.MatchingLabels{v1alpha1.LabelCluster: c.Name})).To(Succeed())
+		out := map[string]bool{}
+		for i := range claims.Items {
+			out[string(claims.Items[i].UID)] = true
 		}
-		before, asked := uids(), time.Now()
+		return out
+	}
+	ask := func(ctx context.Context, value string) *v1alpha1.GaleraCluster {
+		GinkgoHelper()
 		have, err := c.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		history := have.Status.ClusterUUID
 		patched := have.DeepCopy()
-		patched.Annotations = map[string]string{v1alpha1.AnnotationReseed: fmt.Sprintf("always@%d", asked.Unix())}
+		delete(patched.Annotations, v1alpha1.AnnotationReseed)
+		if value != "" {
+			patched.Annotations = map[string]string{v1alpha1.AnnotationReseed: value}
+		}
 		Expect(kube.Patch(ctx, patched, kubeclient.MergeFrom(have))).To(Succeed())
+		return have
+	}
+
+	It("is not emptied while the source cannot be copied", func(ctx SpecContext) {
+		password := func(is string) {
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "old"}}
+			Expect(kube.Patch(ctx, secret, kubeclient.RawPatch(types.MergePatchType,
+				[]byte(`{"stringData":{"password":"`+is+`"}}`)))).To(Succeed())
+		}
+		reseed := func(what string, holds func(r *v1alpha1.ReseedStatus) bool) {
+			Expect(kube.Until(ctx, what, 3*time.Minute, func(ctx context.Context) (bool, string, error) {
+				have, err := c.Get(ctx)
+				if err != nil || have.Status.Reseed == nil {
+					return false, "", err
+				}
+				return holds(have.Status.Reseed), have.Status.Reseed.Message, nil
+			})).To(Succeed())
+		}
+		before := uids(ctx)
+		password("wrong")
+		ask(ctx, fmt.Sprintf("always@%d", time.Now().Unix()))
+		reseed("a check that fails", func(r *v1alpha1.ReseedStatus) bool {
+			return r.Phase == v1alpha1.ReseedChecking && r.Attempts > 0 && strings.Contains(r.Message, "Access denied")
+		})
+		ask(ctx, "")
+		reseed("the end of it", func(r *v1alpha1.ReseedStatus) bool { return r.Phase == v1alpha1.ReseedCancelled })
+		password("secret")
+		Expect(uids(ctx)).To(Equal(before))
+		Expect(c.WaitReady(ctx, time.Minute)).To(Succeed())
+	}, SpecTimeout(6*time.Minute))
+
+	It("copies the source again when it is asked to", func(ctx SpecContext) {
+		before, asked := uids(ctx), time.Now()
+		history := ask(ctx, fmt.Sprintf("always@%d", asked.Unix())).Status.ClusterUUID
 		Expect(kube.Until(ctx, "another copy", 8*time.Minute, func(ctx context.Context) (bool, string, error) {
 			have, err := c.Get(ctx)
 			if err != nil || have.Status.Reseed == nil {
@@ -112,10 +151,10 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 		Expect(c.WaitReady(ctx, 5*time.Minute)).To(Succeed())
 		Expect(c.WaitCondition(ctx, v1alpha1.ConditionFollowing, metav1.ConditionTrue, v1alpha1.ReasonFollowing,
 			2*time.Minute)).To(Succeed())
-		have, err = c.Get(ctx)
+		have, err := c.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(have.Status.ClusterUUID).NotTo(Equal(history))
-		after := uids()
+		after := uids(ctx)
 		Expect(after).To(HaveLen(len(before)))
 		for uid := range after {
 			Expect(before).NotTo(HaveKey(uid))
@@ -168,6 +207,14 @@ var _ = Describe("A cluster that follows another server", Ordered, Label(Slow, F
 		have, err := c.Get(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(have.Status.Replication.Role).To(Equal(v1alpha1.RoleIndependent))
+		Expect(have.Spec.Cutover.Own).NotTo(BeEmpty())
+		var back bytes.Buffer
+		command := plugin.New(&back, &back)
+		command.SetArgs([]string{"cutover", c.Name, "--back", "--back-host=db", "-n", ns, "--context", kube.Context})
+		Expect(command.ExecuteContext(ctx)).To(Succeed(), "%s", &back)
+		progress("%s", &back)
+		Expect(back.String()).To(ContainSubstring("SET GLOBAL gtid_slave_pos = '" + have.Spec.Cutover.GTID))
+		Expect(back.String()).NotTo(ContainSubstring("NOT CHECKED"))
 		Expect(c.WaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionTrue, v1alpha1.ReasonAvailable,
 			time.Minute)).To(Succeed())
 	}, SpecTimeout(4*time.Minute))
