@@ -24,6 +24,7 @@ import (
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/apply"
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/ownership"
@@ -89,6 +90,7 @@ func (r *Reconciler) report(ctx context.Context, c *v1alpha1.GaleraCluster, serv
 	next := c.DeepCopy()
 	to := next.Status.Replication
 	to.Archive = archive(to.Archive, served, problem)
+	goOn(&next.Status, served)
 	if equality.Semantic.DeepEqual(c.Status, next.Status) {
 		return nil
 	}
@@ -99,7 +101,7 @@ func (r *Reconciler) report(ctx context.Context, c *v1alpha1.GaleraCluster, serv
 func archive(before *v1alpha1.FollowedArchive, served *task.Served, problem string) *v1alpha1.FollowedArchive {
 	out := &v1alpha1.FollowedArchive{}
 	if before != nil {
-		out.GTID, out.Through = before.GTID, before.Through
+		out.GTID, out.Through, out.ObservedAt = before.GTID, before.Through, before.ObservedAt
 	}
 	out.Message = problem
 	if served == nil {
@@ -108,6 +110,7 @@ func archive(before *v1alpha1.FollowedArchive, served *task.Served, problem stri
 	if served.GTID != "" && !served.Through.IsZero() {
 		out.GTID = served.GTID
 		out.Through = new(metav1.NewTime(served.Through.Truncate(time.Second)))
+		out.ObservedAt = new(metav1.NewTime(served.Observed.Truncate(time.Second)))
 	}
 	if out.Message == "" {
 		out.Message = served.Problem
@@ -147,12 +150,30 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (se
 // begunAnew is why the end of the archive is not that of what the cluster follows, "" where it is.
 func begunAnew(c *v1alpha1.GaleraCluster, served *task.Served) string {
 	of := c.Status.Restore
-	if served == nil || served.Chain == 0 || of == nil || of.Replay == nil || of.Replay.Chain == 0 ||
-		served.Chain == uint64(of.Replay.Chain) { //nolint:gosec // it was written from such
+	if served == nil || served.Chain == 0 || of == nil || of.Replay == nil || of.Replay.Chain == 0 {
+		return ""
+	}
+	if follows := uint64(of.Replay.Chain); served.Chain == follows || //nolint:gosec // it was written from such
+		served.Continues == follows {
 		return ""
 	}
 	return fmt.Sprintf("the archive has begun anew with the segment %d, and this cluster follows what began with the "+
 		"segment %d: create the cluster anew", served.Chain, of.Replay.Chain)
+}
+
+// goOn records the chain of the archive's end as the one that the cluster follows, once the cluster has all that was
+// before it: retention removes that, and with it what shows that nothing is missing.
+func goOn(to *v1alpha1.GaleraClusterStatus, served *task.Served) {
+	if served == nil || served.Continues == 0 || to.Restore == nil || to.Restore.Replay == nil {
+		return
+	}
+	begin, err := binlog.Parse(served.Begin)
+	if err != nil || uint64(to.Restore.Replay.Chain) != served.Continues { //nolint:gosec // it was written from such
+		return
+	}
+	if at, _ := binlog.In(to.Replication.Applied, begin.Domain); at.Server == begin.Server && at.Seq >= begin.Seq {
+		to.Restore.Replay.Chain = int64(served.Chain) //nolint:gosec // segments are numbered from one on
+	}
 }
 
 // deploy applies the Deployment, and what belongs to it. The Deployment stays as it is while something is missing: no

@@ -119,8 +119,9 @@ func (w *world) there(o client.Object) bool {
 func TestServed(t *testing.T) {
 	w := newWorld(t)
 	through := w.now.Add(-7 * time.Second)
-	w.served = &task.Served{GTID: "0-1-9", Through: through, Chain: 7}
-	if a := w.pass(); a == nil || a.GTID != "0-1-9" || !a.Through.Time.Equal(through) || a.Message != "" {
+	w.served = &task.Served{GTID: "0-1-9", Through: through, Observed: w.now, Chain: 7}
+	if a := w.pass(); a == nil || a.GTID != "0-1-9" || !a.Through.Time.Equal(through) || a.Message != "" ||
+		!a.ObservedAt.Time.Equal(w.now.Truncate(time.Second)) {
 		t.Errorf("%+v", a)
 	}
 	d := &appsv1.Deployment{}
@@ -144,6 +145,19 @@ func TestServed(t *testing.T) {
 	if a := w.pass(); a.GTID != "0-1-9" || !a.Through.Time.Equal(through) || !strings.Contains(a.Message, "begun anew") {
 		t.Errorf("another chain: %+v", a)
 	}
+	continued := &task.Served{GTID: "0-1-12", Through: through.Add(time.Minute), Chain: 9, Continues: 7, Begin: "0-1-10"}
+	for applied, want := range map[string]int64{"": 7, "0-1-9": 7, "0-2-11": 7, "4-1-11": 7, "4-1-2,0-1-10": 9} {
+		w.archive()
+		w.c.Status.Replication.Applied, w.c.Status.Restore.Replay.Chain = applied, 7
+		if err := w.Status().Update(t.Context(), w.c); err != nil {
+			t.Fatal(err)
+		}
+		w.served = continued
+		if a := w.pass(); a.GTID != "0-1-12" || a.Message != "" || w.c.Status.Restore.Replay.Chain != want {
+			t.Errorf("a chain that goes on at 0-1-10, applied %q: %+v, %+v", applied, a, w.c.Status.Restore.Replay)
+		}
+	}
+	w.archive()
 	w.c.Status.Replication.Role = v1alpha1.RoleIndependent
 	if err := w.Status().Update(t.Context(), w.c); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestExternalJobs(t *testing.T) {
 	if p := check.Spec.Template.Spec; p.Affinity.PodAntiAffinity != nil || p.Containers[0].Resources.Requests.Memory().
 		Cmp(resource.MustParse("1Gi")) > 0 || p.InitContainers[0].Resources.Requests.Memory().
 		Cmp(resource.MustParse("1Gi")) > 0 {
-		t.Errorf("the nodes run, and it needs as much room as one: %+v", p)
+		t.Errorf("the nodes run, and it needs as much as one: %+v", p)
 	}
 	for name, p := range map[string]corev1.PodSpec{inspect.Name: inspect.Spec.Template.Spec,
 		check.Name:   check.Spec.Template.Spec,

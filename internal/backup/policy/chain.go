@@ -38,6 +38,22 @@ func Break(before, h binlog.Head) string {
 // Follows reports whether a segment was written after another one that was there.
 func Follows(before, h binlog.Head) bool { return h.Before == before.Checksum }
 
+// Joins reports whether a chain begins exactly where the segment before it ends, so that who follows the archive goes on
+// without a loss: in the same line of history, with the same last transaction by its content, and with nothing of other
+// servers in between. A restore begins with a backup of the chain all the same.
+func Joins(before, h binlog.Head) bool {
+	readable := before.Unreadable == "" && h.Unreadable == ""
+	return h.Begins && h.Number == before.Number+1 && readable && Follows(before, h) &&
+		h.Last == before.Last && h.Last != (binlog.GTID{}) && h.LastSum == before.LastSum && h.LastSum != "" &&
+		h.Line().Same(before.Line()) && h.Line().Known() && logged(before, h) && len(Foreign(before, h.Foreign)) == 0
+}
+
+// logged reports whether all that was written between two segments has a GTID. Between two sessions the nodes have run
+// without a binary log: what was written then has none, and only Galera's own numbers show that nothing was.
+func logged(before, h binlog.Head) bool {
+	return h.Session == before.Session || h.Seqno > 0 && h.Seqno <= before.Held
+}
+
 // hold reports whether lines of history begin with all that the archive has. A later one may begin before an earlier
 // one.
 func hold(lines []binlog.Line, at binlog.Head) bool {

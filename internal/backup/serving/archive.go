@@ -144,6 +144,24 @@ func (a *archived) through(ctx context.Context, last binlog.Head) (time.Time, er
 	return binlog.Later(last.End(), t.Time), nil
 }
 
+// continued returns the head with which the chain of the last segment has begun, if that is a later chain than the one
+// that is followed, and goes on from it without a loss; the zero Head otherwise.
+func (a *archived) continued(ctx context.Context, last binlog.Head) (binlog.Head, error) {
+	if a.chain == 0 || last.Chain == a.chain {
+		return binlog.Head{}, nil
+	}
+	numbers, err := a.segments(ctx)
+	if err != nil {
+		return binlog.Head{}, err
+	}
+	head := func(n uint64) (binlog.Head, error) { return a.head(ctx, n) }
+	_, of, err := beginning(numbers, last.Chain, a.chain, last.Last, head)
+	if err != nil || !of {
+		return binlog.Head{}, err
+	}
+	return a.head(ctx, last.Chain)
+}
+
 func (a *archived) key(number uint64) string { return path.Join(a.dir, binlog.Key(number)) }
 
 func (a *archived) head(ctx context.Context, number uint64) (binlog.Head, error) {
@@ -168,7 +186,7 @@ func (a *archived) next(ctx context.Context, before binlog.Head) (h binlog.Head,
 	case err != nil:
 		return h, false, explained("the segment "+binlog.Name(before.Number+1)+" could not be read", err)
 	}
-	if why := policy.Break(before, h); why != "" {
+	if why := policy.Break(before, h); why != "" && !policy.Joins(before, h) {
 		return h, false, refuse("there is a gap in the archive: %s", why)
 	}
 	return h, true, nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/galera-operator/galera-operator/internal/backup/binlog"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 )
 
@@ -43,13 +44,18 @@ func (b *board) watch(ctx context.Context, a *archived) {
 
 // poll reads it once. What cannot be read keeps what was known before, with the reason.
 func (b *board) poll(ctx context.Context, a *archived) {
+	began := time.Now()
 	b.mu.Lock()
-	b.since = time.Now()
+	b.since = began
 	b.mu.Unlock()
 	h, err := a.last(ctx)
 	var through time.Time
 	if err == nil {
 		through, err = a.through(ctx, h)
+	}
+	var since binlog.Head
+	if err == nil {
+		since, err = a.continued(ctx, h)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +64,11 @@ func (b *board) poll(ctx context.Context, a *archived) {
 		b.now.Problem = err.Error()
 		return
 	}
-	b.now = task.Served{GTID: h.Last.String(), Segment: h.Number, Chain: h.Chain, Through: through}
+	b.now = task.Served{GTID: h.Last.String(), Segment: h.Number, Chain: h.Chain, Through: through,
+		Observed: began}
+	if since.Number > 0 {
+		b.now.Continues, b.now.Begin = a.chain, since.Last.String()
+	}
 }
 
 // serve reports it until ctx ends, under the certificate that replicas see. Nothing of it is secret.

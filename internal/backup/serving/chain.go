@@ -2,9 +2,11 @@ package serving
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/galera-operator/galera-operator/internal/backup/binlog"
+	"github.com/galera-operator/galera-operator/internal/backup/policy"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -28,9 +30,13 @@ func locate(numbers []uint64, chain uint64, from binlog.GTID, head func(uint64) 
 	if err != nil {
 		return h, false, err
 	}
-	if chain != 0 && last.Chain != chain {
+	begins, of, err := beginning(numbers, last.Chain, chain, from, head)
+	if err != nil {
+		return h, false, err
+	}
+	if !of {
 		return h, false, refuse("the archive has begun anew with the segment %s: what was written before it may be missing%s",
-			binlog.Name(last.Chain), reason(last.Chain, head))
+			binlog.Name(begins), reason(begins, head))
 	}
 	if last.Last.Domain != from.Domain || last.Last.Server != from.Server {
 		return h, false, refuse("the archive holds the transactions %d-%d, and the position is %s", last.Last.Domain,
@@ -39,7 +45,7 @@ func locate(numbers []uint64, chain uint64, from binlog.GTID, head func(uint64) 
 	if from.Seq > last.Last.Seq {
 		return h, false, nil
 	}
-	numbers = joined(numbers, last.Chain)
+	numbers = joined(numbers, begins)
 	first, err := head(numbers[0])
 	if err != nil {
 		return h, false, err
@@ -61,6 +67,29 @@ func locate(numbers []uint64, chain uint64, from binlog.GTID, head func(uint64) 
 	}
 	h, err = head(numbers[i])
 	return h, err == nil, err
+}
+
+// beginning returns the number of the segment with which the last chain begins, or one that it goes on from without a loss:
+// back to the chain that is followed, and to the position, as far as the store has that. of reports whether it is the
+// chain that is followed, or goes on from it.
+func beginning(numbers []uint64, last, chain uint64, from binlog.GTID, head func(uint64) (binlog.Head, error)) (
+	first uint64, of bool, err error) {
+	for first = last; ; {
+		of = of || chain == 0 || first == chain
+		i, there := slices.BinarySearch(numbers, first)
+		if !there || i == 0 || numbers[i-1] != first-1 {
+			return first, of, nil
+		}
+		h, err := head(first)
+		if err != nil || of && from.Seq >= h.Start().Seq {
+			return first, of, err
+		}
+		before, err := head(first - 1)
+		if err != nil || !policy.Joins(before, h) || before.Chain >= first {
+			return first, of, err
+		}
+		first = before.Chain
+	}
 }
 
 // joined returns those of a chain up to the last one, without what is before a segment that is missing.

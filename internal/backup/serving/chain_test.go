@@ -107,8 +107,76 @@ func TestNext(t *testing.T) {
 	}
 	before = w.at
 	w.begin(gtid(4))
+	if h, ok, err := w.next(t.Context(), before); !ok || err != nil || !h.Begins {
+		t.Error("it begins anew where it has ended:", h, ok, err)
+	}
+	before = w.at
+	w.begin(gtid(5))
 	if _, _, err := w.next(t.Context(), before); err == nil || !strings.Contains(err.Error(), "begins anew") {
 		t.Error(err)
+	}
+}
+
+// TestLocateAcrossChains: a follower goes on in a chain that begins exactly where the one before has ended, wherever it
+// is, and as long as the store shows that.
+func TestLocateAcrossChains(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		anew    uint64 // where the archive begins anew
+		line    string
+		drop    []uint64
+		chain   uint64
+		from    uint64
+		want    uint64
+		refused string
+	}{
+		{name: "before the end of its own", anew: 5, chain: 1, from: 4, want: 2},
+		{name: "at the end of its own", anew: 5, chain: 1, from: 5, want: 2},
+		{name: "in the later one", anew: 5, chain: 1, from: 6, want: 4},
+		{name: "its own is removed", anew: 5, drop: []uint64{1, 2}, chain: 3, from: 6, want: 4},
+		{name: "its own is removed, and it is not past it", anew: 5, drop: []uint64{1, 2}, chain: 3, from: 4,
+			refused: "not in the archive any more"},
+		{name: "it is back in the one before", anew: 5, chain: 3, from: 4, want: 2},
+		{name: "nothing shows that it goes on", anew: 5, drop: []uint64{1, 2}, chain: 1, from: 6, refused: "begun anew"},
+		{name: "the end of its own is lost", anew: 5, drop: []uint64{2}, chain: 1, from: 4, refused: "begun anew"},
+		{name: "something is missing", anew: 6, chain: 1, from: 4, refused: "begun anew with the segment 000000000003"},
+		{name: "another line of history", anew: 5, line: "b", chain: 1, from: 4, refused: "begun anew"},
+		{name: "a chain that it does not go on from", anew: 5, chain: 2, from: 6, refused: "begun anew"},
+	} {
+		w := newWritten(t, gtid(3))              // 1
+		w.add(gtid(5), 2, transactions(4, 5)...) // 2
+		w.line = tc.line
+		w.begin(gtid(tc.anew))                // 3
+		w.add(gtid(7), 1, transactions(7)...) // 4
+		var numbers []uint64
+		for n := uint64(1); n <= 4; n++ {
+			if !contains(tc.drop, n) {
+				numbers = append(numbers, n)
+			} else if err := w.bucket.Delete(t.Context(), w.archived.key(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, ok, err := locate(numbers, tc.chain, gtid(tc.from), func(n uint64) (binlog.Head, error) {
+			return w.head(context.Background(), n)
+		})
+		var refused Refusal
+		switch {
+		case tc.refused != "":
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tc.refused) {
+				t.Errorf("%s: %v", tc.name, err)
+			}
+		case err != nil, !ok, h.Number != tc.want:
+			t.Errorf("%s: %v, %v, %v", tc.name, h.Number, ok, err)
+		}
+		w.chain = tc.chain
+		b := &board{}
+		b.poll(t.Context(), w.archived)
+		have := b.answer(t)
+		if goesOn := tc.chain == 1 && !strings.Contains(tc.refused, "begun anew"); (have.Continues == 1) != goesOn ||
+			goesOn && have.Begin != "0-1-5" || have.Chain != 3 {
+			t.Errorf("%s: %+v", tc.name, have)
+		}
 	}
 }
 

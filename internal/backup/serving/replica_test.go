@@ -44,6 +44,7 @@ func TestReplica(t *testing.T) {
 				{"an end within a segment", (*scene).ends},
 				{"a position of another history", (*scene).other},
 				{"a segment is missing", (*scene).missing},
+				{"the archive begins anew where it has ended", (*scene).joins},
 				{"the archive begins anew", (*scene).anew},
 			} {
 				if !t.Run(step.name, func(t *testing.T) { s.T, s.written.T, s.source.T, s.replica.T = t, t, t, t; step.run(s) }) {
@@ -229,6 +230,22 @@ func (s *scene) missing() {
 	s.written.held = lost
 	s.written.release()
 	s.replica.run("STOP SLAVE", "START SLAVE")
+	s.equal()
+}
+
+// joins: a chain that begins where the one before has ended is followed, connected or not, and from before its begin.
+func (s *scene) joins() {
+	s.written.begin(s.position())
+	s.write(10)
+	s.archiveLogs()
+	s.equal()
+	s.replica.run("STOP SLAVE")
+	s.write(10)
+	s.archiveLogs()
+	s.written.begin(s.position())
+	s.write(10)
+	s.archiveLogs()
+	s.replica.run("START SLAVE")
 	s.equal()
 }
 

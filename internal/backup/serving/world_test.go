@@ -2,6 +2,7 @@ package serving
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -33,6 +34,8 @@ type written struct {
 	*archived
 	key *age.X25519Identity
 	at  binlog.Head
+	// line is the line of history of what is stored next, "a" by default.
+	line string
 	// held keeps segments away from the store while it is not nil.
 	held map[string][]byte
 }
@@ -81,7 +84,7 @@ func (w *written) add(last binlog.GTID, transactions int, content ...[]byte) {
 func (w *written) put(h binlog.Head, body []byte) {
 	w.Helper()
 	h.Format, h.Number, h.Before = binlog.FormatVersion, w.at.Number+1, w.at.Checksum
-	h.Lines = []binlog.Line{{History: "h", ID: "a"}}
+	h.Lines, h.LastSum = []binlog.Line{{History: "h", ID: cmp.Or(w.line, "a")}}, "sum of "+h.Last.String()
 	line, err := h.Encode()
 	switch {
 	case err == nil && w.held != nil:

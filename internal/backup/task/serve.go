@@ -23,9 +23,15 @@ type Served struct {
 	Segment uint64 `json:"segment,omitempty"`
 	// Through is until when the archive has all that was committed: it ages when nothing is archived any more.
 	Through time.Time `json:"through,omitzero"`
+	// Observed is when the reading of the store began that found this.
+	Observed time.Time `json:"observed,omitzero"`
 	// Chain is the number of the segment that the chain of the archive's end has begun with. A follower of another one is
 	// refused.
 	Chain uint64 `json:"chain,omitempty"`
+	// Continues is the chain that is followed if Chain is a later one that goes on from it without a loss, after the
+	// transaction Begin; 0 otherwise.
+	Continues uint64 `json:"continues,omitempty"`
+	Begin     string `json:"begin,omitempty"`
 	// Problem is why the store could not be read last, "" when it could.
 	Problem string `json:"problem,omitempty"`
 }

@@ -157,8 +157,8 @@ func TestReseedChecks(t *testing.T) {
 	}{
 		"it is not made yet": {edit: is(outcome.Outcome{}), act: ReseedCheck, says: "nothing is removed before"},
 		"it runs":            {edit: is(outcome.Outcome{Exists: true}), says: "nothing is removed before"},
-		"its pod does not start": {edit: is(outcome.Outcome{Exists: true, Waits: "no host has room"}),
-			says: "no host has room"},
+		"its pod does not start": {edit: is(outcome.Outcome{Exists: true, Waits: "no host has enough memory"}),
+			says: "no host has enough memory"},
 		"it is passed": {edit: func(*ReseedFacts) {}, phase: v1alpha1.ReseedEmptying},
 		"the source is gone": {edit: is(outcome.Outcome{Exists: true, Done: true, Result: task.Result{Error: "no route"}}),
 			says: "no route", tries: 1},
