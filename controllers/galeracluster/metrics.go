@@ -49,6 +49,9 @@ var (
 		"Nodes that are Synced.", perCluster, nil)
 	foreignMembers = prometheus.NewDesc("galera_operator_foreign_members",
 		"Members of the Primary component that are not nodes of the cluster.", perCluster, nil)
+	followedThrough = prometheus.NewDesc("galera_operator_followed_archive_through_timestamp_seconds",
+		"Time until which the archive that the cluster follows has everything that was committed, in seconds since 1970; "+
+			"no series for other clusters.", perCluster, nil)
 	operationStart = prometheus.NewDesc("galera_operator_operation_start_timestamp_seconds",
 		"When the running operation began, in seconds since 1970; no series without one.", append(perCluster, "type"), nil)
 	certificateExpiration = prometheus.NewDesc("galera_operator_certificate_expiration_timestamp_seconds",
@@ -72,8 +75,8 @@ var (
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, operationStart,
-		certificateExpiration, memberInfo, agentUp, agentOutdated,
+	for _, d := range []*prometheus.Desc{conditionNow, nodesWanted, nodesSynced, foreignMembers, followedThrough,
+		operationStart, certificateExpiration, memberInfo, agentUp, agentOutdated,
 		plaintextAccepted, reloads, reloadSeconds, encryptionRequired, encryptionPartial, certificateRenewal,
 		atRestRequired, keysUsable} {
 		ch <- d
@@ -166,6 +169,9 @@ func collectCluster(send sender, spec v1alpha1.GaleraClusterSpec, now v1alpha1.G
 	send(nodesSynced, float64(now.ReadyReplicas))
 	if op := now.Operation; op != nil {
 		send(operationStart, float64(op.StartedAt.Unix()), op.Type)
+	}
+	if r := now.Replication; r != nil && r.Role == v1alpha1.RoleFollower && r.Archive != nil && r.Archive.Through != nil {
+		send(followedThrough, float64(r.Archive.Through.Unix()))
 	}
 	end := func(t *metav1.Time, kind, id string) {
 		if t != nil {

@@ -40,6 +40,8 @@ func TestMetrics(t *testing.T) {
 		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionTrue},
 			{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse},
 			{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown}},
+		Replication: &v1alpha1.ReplicationStatus{Role: v1alpha1.RoleFollower,
+			Archive: &v1alpha1.FollowedArchive{Through: new(metav1.Unix(1700000000, 0))}},
 		ReadyReplicas: 2, Operation: &v1alpha1.OperationStatus{Type: "Recover", StartedAt: metav1.Unix(1800000000, 0)},
 		TLS: &v1alpha1.ClusterTLSStatus{Serial: "01", NotAfter: &end,
 			TrustedCAs: []v1alpha1.TrustedCA{{Fingerprint: "aa", NotAfter: &end}}},
@@ -52,6 +54,9 @@ galera_operator_agent_up{cluster="shop",member="shop-1",namespace="demo"} 0
 # TYPE galera_operator_condition gauge
 galera_operator_condition{cluster="shop",condition="Available",namespace="demo"} 0
 galera_operator_condition{cluster="shop",condition="Encrypted",namespace="demo"} 1
+# HELP galera_operator_followed_archive_through_timestamp_seconds Time until which the archive that the cluster follows has everything that was committed, in seconds since 1970; no series for other clusters.
+# TYPE galera_operator_followed_archive_through_timestamp_seconds gauge
+galera_operator_followed_archive_through_timestamp_seconds{cluster="shop",namespace="demo"} 1.7e+09
 # HELP galera_operator_nodes_synced Nodes that are Synced.
 # TYPE galera_operator_nodes_synced gauge
 galera_operator_nodes_synced{cluster="shop",namespace="demo"} 2
@@ -70,7 +75,8 @@ galera_operator_plaintext_accepted{channel="replication",cluster="shop",member="
 galera_operator_certificate_reloads_total{cluster="shop",member="shop-0",namespace="demo"} 2
 `
 	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "galera_operator_agent_up",
-		"galera_operator_condition", "galera_operator_nodes_synced",
+		"galera_operator_condition", "galera_operator_followed_archive_through_timestamp_seconds",
+		"galera_operator_nodes_synced",
 		"galera_operator_nodes_wanted", "galera_operator_operation_start_timestamp_seconds",
 		"galera_operator_plaintext_accepted", "galera_operator_certificate_reloads_total"); err != nil {
 		t.Error(err)
@@ -84,6 +90,19 @@ galera_operator_certificate_reloads_total{cluster="shop",member="shop-0",namespa
 	m.forget(key)
 	if n := testutil.CollectAndCount(m); n != 1 { // the histogram of outages is of all clusters
 		t.Errorf("%d series of a cluster that is gone", n)
+	}
+}
+
+// TestFollowedArchiveEnds: a cluster that has taken over raises no alert about the archive that it has followed.
+func TestFollowedArchiveEnds(t *testing.T) {
+	for role, want := range map[string]int{v1alpha1.RoleFollower: 1, v1alpha1.RoleIndependent: 0} {
+		m := NewMetrics()
+		m.see(types.NamespacedName{}, status.Input{Facts: observe.Facts{Cluster: &v1alpha1.GaleraCluster{}}},
+			v1alpha1.GaleraClusterStatus{Replication: &v1alpha1.ReplicationStatus{Role: role,
+				Archive: &v1alpha1.FollowedArchive{Through: new(metav1.Unix(1700000000, 0))}}})
+		if n := testutil.CollectAndCount(m, "galera_operator_followed_archive_through_timestamp_seconds"); n != want {
+			t.Errorf("%s: %d series", role, n)
+		}
 	}
 }
 

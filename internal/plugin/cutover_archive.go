@@ -14,8 +14,9 @@ import (
 // archiveCutover is the part of the command's help about archives.
 const archiveCutover = "A cluster that follows an archive (spec.replicaOf) has no server to ask: it ends with the " +
 	"archive's last transaction. Run the command with --writes-stopped once nothing writes to the other cluster any " +
-	"more: it waits until the archive has all that was committed before the command began, by the clock of this machine. " +
-	"If the other cluster is lost, run it with --accept-loss: what was committed there and is not in the archive is lost. " +
+	"more: it waits until the archive has all that was committed before the command began, by the clock of this " +
+	"machine. If the other cluster is lost, run it with --accept-loss: what was committed there and is not in the " +
+	"archive is lost. It waits until the archive was read anew, twice, which takes some 30 seconds. " +
 	"Without either, the command only names the archive's last transaction, and how old the archive is."
 
 // beginArchive records the last transaction of the archive that a cluster follows.
@@ -29,8 +30,15 @@ func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, t
 	if stopped {
 		after = began
 	}
+	var read readings
 	err := e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name,
-		func(c *v1alpha1.GaleraCluster) (string, bool, error) { return archiveLine(c, after) }),
+		func(c *v1alpha1.GaleraCluster) (string, bool, error) {
+			line, done, err := archiveLine(c, after)
+			if wait := read.wait(c); done && loss && wait != "" {
+				return wait, false, nil
+			}
+			return line, done, err
+		}),
 		late: "the archive's last transaction cannot be relied on", goesOn: "nothing was changed"})
 	if err != nil {
 		return err
@@ -47,6 +55,35 @@ func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, t
 	e.say("the archive's last transaction is %s: %s", c.Status.Replication.Archive.GTID, held(c, time.Now()))
 	return e.change(ctx, c, map[string]any{"spec": map[string]any{"cutover": map[string]any{
 		"gtid": c.Status.Replication.Archive.GTID}}})
+}
+
+// readings counts how often an archive was read anew since the command began, by the clock that reads it.
+type readings struct {
+	first, last time.Time
+	anew        int
+}
+
+// wait is what an end waits for that is to be that of now, "" for nothing. What is shown at first may be some 20 seconds
+// old, and the next reading may have begun before that: the one after it has not.
+func (r *readings) wait(c *v1alpha1.GaleraCluster) string {
+	var at time.Time
+	if of := c.Status.Replication; of != nil && of.Archive != nil && of.Archive.ObservedAt != nil {
+		at = of.Archive.ObservedAt.Time
+	}
+	switch {
+	case at.IsZero():
+		return "when the archive was read last is not known yet"
+	case r.first.IsZero():
+		r.first, r.last = at, at
+	case at.After(r.last):
+		r.last = at
+		r.anew++
+	}
+	if r.anew >= 2 {
+		return ""
+	}
+	return fmt.Sprintf("the archive was read at %s; waiting until it was read anew, twice",
+		r.first.UTC().Format(time.RFC3339))
 }
 
 // held is what an archive has, in words.

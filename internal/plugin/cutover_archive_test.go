@@ -68,3 +68,25 @@ func TestArchiveLine(t *testing.T) {
 		}
 	}
 }
+
+// TestReadings: what is given up is known only from a reading of the archive that began after the command did: neither
+// the one that was shown first nor the next one need have.
+func TestReadings(t *testing.T) {
+	var r readings
+	for i, tc := range []struct {
+		at   int64 // 0 for none
+		done bool
+	}{{0, false}, {100, false}, {100, false}, {115, false}, {115, false}, {100, false}, {130, true}, {130, true}} {
+		c := &v1alpha1.GaleraCluster{}
+		c.Status.Replication = &v1alpha1.ReplicationStatus{Archive: &v1alpha1.FollowedArchive{}}
+		if tc.at > 0 {
+			c.Status.Replication.Archive.ObservedAt = new(metav1.Unix(tc.at, 0))
+		}
+		if wait := r.wait(c); (wait == "") != tc.done {
+			t.Errorf("%d: %q", i, wait)
+		}
+	}
+	if wait := new(readings).wait(&v1alpha1.GaleraCluster{}); wait == "" {
+		t.Error("a cluster whose archive is not known is not waited for")
+	}
+}
