@@ -47,28 +47,44 @@ func ofBytes(n int64) time.Duration {
 	return time.Duration(float64(n) / writeRate * float64(time.Second))
 }
 
+// Duration is how long the measured part of a cell runs, unless a number of operations ends it; of a cipher it is the
+// time of one size of records.
+func Duration(c Cell) time.Duration {
+	switch w := c.Workload; c.Kind {
+	case result.KindOLTP:
+		return orElse(w.OLTP.Duration, time.Minute)
+	case result.KindConnect:
+		return orElse(w.Connect.Duration, 30*time.Second)
+	case result.KindResultSize:
+		return orElse(w.ResultSize.Duration, 30*time.Second)
+	case result.KindCipher:
+		return orElse(w.Cipher.Duration, time.Second)
+	}
+	return 0
+}
+
+// Warmup is how long transactions run before they are measured.
+func Warmup(o *v1alpha1.OLTPWorkload) time.Duration { return orElse(o.Warmup, 5*time.Second) }
+
 // window is how long the load of a cell runs.
 func window(c Cell) time.Duration {
-	w := c.Workload
-	switch c.Kind {
+	switch w := c.Workload; c.Kind {
 	case result.KindOLTP:
-		return orElse(w.OLTP.Warmup, 5*time.Second) + sized(w.OLTP.Events, txRate, orElse(w.OLTP.Duration, time.Minute))
+		return Warmup(w.OLTP) + sized(w.OLTP.Events, txRate, Duration(c))
 	case result.KindConnect:
 		rate := connectRate
 		if c.Latency > 0 {
 			rate = float64(c.Threads) / (5 * c.Latency.Seconds())
 		}
-		return sized(w.Connect.Connections, rate, orElse(w.Connect.Duration, 30*time.Second))
-	case result.KindResultSize:
-		return orElse(w.ResultSize.Duration, 30*time.Second)
+		return sized(w.Connect.Connections, rate, Duration(c))
 	case result.KindOperation:
 		return operationTime(c.Operation)
 	case result.KindTransfer:
 		return BaseSeconds*time.Second + joinTime + ofBytes(Bytes(DataSet(c)))
 	case result.KindCipher:
-		return 6 * orElse(w.Cipher.Duration, time.Second)
+		return time.Duration(len(result.CipherFigures)) * Duration(c)
 	}
-	return 0
+	return Duration(c)
 }
 
 func operationTime(name string) time.Duration {

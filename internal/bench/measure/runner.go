@@ -13,7 +13,11 @@ import (
 	"time"
 
 	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/logs"
 )
+
+// podLog is the pod's log: what the load generator prints, line by line.
+var podLog = logs.FromEnv(os.Stdout)
 
 // target is the database a run is about, and how it is reached.
 type target struct {

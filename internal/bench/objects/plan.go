@@ -1,7 +1,7 @@
 package objects
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"time"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/bench/cluster"
@@ -15,11 +15,6 @@ var scripts = map[string]string{
 	"WriteOnly": "oltp_write_only", "ReadOnly": "oltp_read_only", "ReadWrite": "oltp_read_write",
 	"PointSelect": "oltp_point_select",
 }
-
-const (
-	defaultOLTPSeconds    = 60
-	defaultConnectSeconds = 30
-)
 
 // Plan returns what a Job is reported.
 func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.StartJob, domain string) result.Plan {
@@ -52,10 +47,8 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 			p.Hosts = primary(c, domain)
 		}
 	case result.KindResultSize:
-		w := cell.Workload.ResultSize
-		p.ResultSize = &result.Sized{Size: cell.Size, Threads: cell.Threads,
-			Seconds: seconds(w.Duration, defaultConnectSeconds)}
-		if w.Target == "Primary" {
+		p.ResultSize = &result.Sized{Size: cell.Size, Threads: cell.Threads, Seconds: seconds(experiment.Duration(cell))}
+		if cell.Workload.ResultSize.Target == "Primary" {
 			p.Hosts = primary(c, domain)
 		}
 	case result.KindOperation:
@@ -66,7 +59,7 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 		p.Hosts = without(p, p.Transfer.Victim)
 	case result.KindCipher:
 		return result.Plan{Kind: p.Kind, Seed: p.Seed, WithoutAcceleration: p.WithoutAcceleration,
-			Cipher: &result.Cipher{Name: cell.Cipher, Seconds: seconds(cell.Workload.Cipher.Duration, 1)}}
+			Cipher: &result.Cipher{Name: cell.Cipher, Seconds: seconds(experiment.Duration(cell))}}
 	}
 	return p
 }
@@ -74,9 +67,9 @@ func Plan(b *v1alpha1.GaleraBenchmark, c *v1alpha1.GaleraCluster, a experiment.S
 func oltp(cell experiment.Cell) *result.OLTP {
 	w := cell.Workload.OLTP
 	o := &result.OLTP{Script: scripts[w.Profile], Threads: cell.Threads, Events: w.Events, Distribution: w.Distribution,
-		WarmupSeconds: seconds(w.Warmup, 5)}
+		WarmupSeconds: seconds(experiment.Warmup(w))}
 	if w.Events == 0 {
-		o.Seconds = seconds(w.Duration, defaultOLTPSeconds)
+		o.Seconds = seconds(experiment.Duration(cell))
 	}
 	return o
 }
@@ -91,7 +84,7 @@ func connect(c *v1alpha1.GaleraCluster, cell experiment.Cell) *result.Connect {
 		out.Proxy = transport.ProxySocket(transport.ProxyDir)
 	}
 	if w.Connections == 0 {
-		out.Seconds = seconds(w.Duration, defaultConnectSeconds)
+		out.Seconds = seconds(experiment.Duration(cell))
 	}
 	return out
 }
@@ -117,12 +110,7 @@ func operation(c *v1alpha1.GaleraCluster, cell experiment.Cell) *result.Operatio
 	return o
 }
 
-func seconds(d *metav1.Duration, otherwise int) int {
-	if d == nil {
-		return otherwise
-	}
-	return int(d.Seconds())
-}
+func seconds(d time.Duration) int { return int(d.Seconds()) }
 
 // primary is the one node behind NAME-primary, by its own name: a run must not change nodes.
 func primary(c *v1alpha1.GaleraCluster, domain string) []string {
