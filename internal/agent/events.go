@@ -166,6 +166,9 @@ func (a *agent) onExit(proc *mariadbd.Process) {
 			a.config.FailedStart(run.Config, certain, exit.String())
 		}
 	}
+	if run.Served && run.Stopping && !orderly && a.scan.Interrupted() {
+		a.Logger.Error("pages in clear that InnoDB does not use were not overwritten: mariadbd did not stop in order")
+	}
 	a.updateSubject()
 }
 

@@ -29,20 +29,46 @@ func (m *Monitor) Overwrite(ctx context.Context) (pages int, err error) {
 	if k.Result.Mode != agentapi.ModeEncrypts || len(k.Unused) == 0 || k.Of == "" || k.Of != identity(m.places.Data) {
 		return 0, nil
 	}
-	r := reader{dir: m.places.Data}
-	for _, name := range k.Unused {
-		n, failed := r.overwrite(ctx, name)
-		pages += n
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", name, failed))
-		}
-	}
+	pages, err = (&reader{dir: m.places.Data}).overwriteFiles(ctx, k.Unused)
 	if ctx.Err() != nil {
 		return pages, err
 	}
 	// All is read anew. What is left then, though InnoDB used nothing else in clear, another restart does not end.
 	m.keep(m.now(), kept{Of: k.Of, Result: agentapi.AtRestReport{Mode: k.Result.Mode},
 		Overwritten: k.Overwritten || k.Result.UnusedPages > 0})
+	return pages, err
+}
+
+// Interrupted records that a server that was to stop has ended otherwise, so that nothing may be overwritten. Another
+// restart would often end like that one: none is asked for any more. It reports whether one was.
+func (m *Monitor) Interrupted() bool {
+	k := m.found()
+	if k.Result.UnusedPages == 0 {
+		return false
+	}
+	k.Result.UnusedPages, k.Overwritten = 0, true
+	m.keep(m.now(), k)
+	return true
+}
+
+// overwriteFiles overwrites what files have in clear in pages that are not in use. Meanwhile no server can start: each
+// locks the system tablespace, and no other file of InnoDB by default.
+func (r *reader) overwriteFiles(ctx context.Context, names []string) (pages int, err error) {
+	system, err := os.OpenFile(filepath.Join(r.dir, "ibdata1"), os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, system.Close()) }()
+	if err := unix.FcntlFlock(system.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
+		return 0, fmt.Errorf("the data are in use: %w", err)
+	}
+	for _, name := range names {
+		n, failed := r.overwrite(ctx, name)
+		pages += n
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", name, failed))
+		}
+	}
 	return pages, err
 }
 
@@ -56,10 +82,6 @@ func (r *reader) overwrite(ctx context.Context, name string) (pages int, err err
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// A server locks the files that it has open.
-	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
-		return 0, fmt.Errorf("it is in use: %w", err)
-	}
 	s, err := r.tablespaceOf(name, f)
 	if err != nil {
 		return 0, err

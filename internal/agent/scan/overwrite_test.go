@@ -115,6 +115,40 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
+// TestStopThatFailed: after a server that was to stop has ended otherwise, no other restart is asked for, as that one may
+// end so, too. The next stop in order still has the pages overwritten.
+func TestStopThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const mode = agentapi.ModeEncrypts
+		w := newWorld(t, mode)
+		w.put("ibdata1", system(map[int][]byte{70: clearPage(3)}))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer func() { cancel(); synctest.Wait() }()
+		go w.m.Run(ctx)
+		if got := w.after(time.Minute, mode); got.UnusedPages != 1 {
+			t.Errorf("at first: %+v", got)
+		}
+		w.m.Set(mode, false, 0)
+		if !w.m.Interrupted() || w.m.Interrupted() {
+			t.Error("whether a restart was asked for is not known")
+		}
+		w.m.Set(mode, true, 2)
+		for _, after := range []time.Duration{time.Second, time.Minute} { // as it was kept, and read anew
+			if got := w.after(after, mode); got.UnusedPages != 0 || got.ClearFiles != 1 {
+				t.Errorf("after %s: %+v", after, got)
+			}
+		}
+		w.m.Set(mode, false, 0)
+		if pages, err := w.m.Overwrite(ctx); pages != 1 || err != nil {
+			t.Errorf("overwrote %d, %v", pages, err)
+		}
+		w.m.Set(mode, true, 3)
+		if got := w.after(time.Minute, mode); got.FullAt.IsZero() || got.ClearFiles != 0 {
+			t.Errorf("in the end: %+v", got)
+		}
+	})
+}
+
 // unchanged: of the pages that were written to undo001, each is as it was, or overwritten where it was in clear.
 func (w *world) unchanged(pages map[int][]byte) {
 	w.Helper()
@@ -135,24 +169,30 @@ func (w *world) unchanged(pages map[int][]byte) {
 	}
 }
 
-// TestFileInUseIsNotOverwritten: a server that has the file open has it locked.
-func TestFileInUseIsNotOverwritten(t *testing.T) {
+// TestDataInUseAreNotOverwritten: a server has the system tablespace locked, and none of the other files.
+func TestDataInUseAreNotOverwritten(t *testing.T) {
 	w := newWorld(t, agentapi.ModeEncrypts)
+	w.put("ibdata1", system(map[int][]byte{70: clearPage(3)}))
 	w.put("undo001", space(map[int][]byte{3: clearPage(3)}))
-	f, err := os.OpenFile(filepath.Join(w.data, "undo001"), os.O_RDWR, 0)
+	f, err := os.OpenFile(filepath.Join(w.data, "ibdata1"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
 	if err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil { // as InnoDB does
 		t.Fatal(err)
 	}
 	r := reader{dir: w.data}
-	if pages, err := r.overwrite(t.Context(), "undo001"); pages != 0 || err == nil {
+	if pages, err := r.overwriteFiles(t.Context(), []string{"ibdata1", "undo001"}); pages != 0 || err == nil {
 		t.Errorf("%d, %v", pages, err)
 	}
-	content, err := os.ReadFile(f.Name())
+	content, err := os.ReadFile(filepath.Join(w.data, "undo001"))
 	if err != nil || !bytes.Equal(content, space(map[int][]byte{3: clearPage(3)})) {
 		t.Errorf("it was changed: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if pages, err := r.overwriteFiles(t.Context(), []string{"ibdata1", "undo001"}); pages != 2 || err != nil {
+		t.Errorf("afterwards: %d, %v", pages, err)
 	}
 }
