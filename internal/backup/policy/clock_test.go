@@ -14,11 +14,14 @@ func TestJudgeClock(t *testing.T) {
 		early, late time.Duration
 		says        []string
 	}{
-		"none is known":                 {nil, 0, 0, nil},
-		"all agree":                     {map[string]time.Duration{"a": 3 * time.Second, "b": 4 * time.Second}, 0, 0, nil},
-		"the archiver's is ahead":       {map[string]time.Duration{"a": -h, "b": -h - time.Second}, -h, -h, []string{"the archiver's host is 1h0m0s ahead"}},
-		"the archiver's is behind":      {map[string]time.Duration{"a": h, "b": h + time.Second}, h, h, []string{"the archiver's host is 1h0m0s behind"}},
-		"a node's is ahead":             {map[string]time.Duration{"a": h, "b": time.Second}, 0, 0, []string{"a is 1h0m0s ahead"}},
+		"none is known": {nil, 0, 0, nil},
+		"all agree":     {map[string]time.Duration{"a": 3 * time.Second, "b": 4 * time.Second}, 0, 0, nil},
+		"the archiver's is ahead": {map[string]time.Duration{"a": -h, "b": -h - time.Second}, -h, -h,
+			[]string{"the archiver's host is 1h0m0s ahead"}},
+		"the archiver's is behind": {map[string]time.Duration{"a": h, "b": h + time.Second}, h, h,
+			[]string{"the archiver's host is 1h0m0s behind"}},
+		"a node's is ahead": {map[string]time.Duration{"a": h, "b": time.Second}, 0, 0,
+			[]string{"a is 1h0m0s ahead"}},
 		"a node's is behind":            {map[string]time.Duration{"a": 0, "b": -h}, 0, 0, []string{"b is 1h0m0s behind"}},
 		"of two, the node's is ahead":   {map[string]time.Duration{"a": h}, 0, h, []string{"1h0m0s between"}},
 		"of two, the node's is behind":  {map[string]time.Duration{"a": -h}, -h, 0, []string{"1h0m0s between"}},

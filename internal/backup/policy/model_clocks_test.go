@@ -47,9 +47,10 @@ func (w *world) completedOn(node int) time.Time {
 	return w.now.Add(max(w.hosts.job, w.hosts.nodes[node]))
 }
 
-// operatorNow is the time by the operator's clock. Without an archive, retention goes by it alone: it is right then.
+// operatorNow is the time by the operator's clock. Without an archive, or before it has come to a time, retention goes
+// by it alone: it is right then.
 func (w *world) operatorNow() time.Time {
-	if !w.logging {
+	if !w.logging || w.reported.ArchivedThrough == nil {
 		return w.now
 	}
 	return w.now.Add(w.hosts.operator)

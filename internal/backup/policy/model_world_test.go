@@ -99,16 +99,16 @@ type decisions struct {
 	// overwriting archivers store a segment in the place of another one.
 	overwriting bool
 	// remembering archivers remove what is needless by the manifests that they have read once.
-	remembering bool
-	// lonely archivers remove by their own clock, and jobbed backups are complete by that of their Jobs.
-	lonely, jobbed bool
+	remembering    bool
+	lonely, jobbed bool // archivers remove by their own clock, and backups are complete by that of their Jobs
 }
 
 func shipped() decisions {
 	return decisions{resume: policy.Resume, hole: policy.JudgeHole, first: policy.JudgeNext,
 		ends: policy.JudgeLast, foreign: policy.Foreign,
 		between: binlog.Between, survey: policy.Survey, prune: policy.Prune, choose: policy.Choose, follows: policy.Follows,
-		due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock, decide: archival.Decide, expire: schedule.Retain}
+		due: policy.Doomed.Due, differ: policy.Differ, clock: policy.JudgeClock, decide: archival.Decide,
+		expire: schedule.Retain}
 }
 
 // world is a cluster of three nodes, a store, two archivers, and an operator.

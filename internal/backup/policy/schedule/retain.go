@@ -192,11 +192,12 @@ func completed(b *v1alpha1.GaleraBackup) time.Time {
 // windowEnd is the end of the window that backups are kept within. Points in time are kept up to where the archive has
 // come: the operator's clock may be ahead.
 func (f Facts) windowEnd() time.Time {
-	c := f.Cluster
-	if f.Store.Spec.Retention.KeepWithin == nil || baseOf(c, f.Store) == "" || c.Spec.Backup.PointInTime == nil {
+	archive, asked := f.Cluster.Status.Backup, f.Cluster.Spec.Backup
+	if f.Store.Spec.Retention.KeepWithin == nil || archive == nil || asked == nil || asked.PointInTime == nil ||
+		asked.StoreRef.Name != f.Store.Name {
 		return f.Now
 	}
-	if at := c.Status.Backup.ArchivedThrough; at != nil && at.Time.Before(f.Now) {
+	if at := archive.ArchivedThrough; at != nil && at.Time.Before(f.Now) {
 		return at.Time
 	}
 	return f.Now

@@ -211,6 +211,8 @@ func TestRetain(t *testing.T) {
 		"the operator's clock is ahead of the archive": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
 			has("b", "02", withGTID), has("c", "14", withGTID), has("d", "20"), leadsFrom("offsite", "a"), through("15")), "",
 			""},
+		"and no backup leads to its end": {kept(window(5*day), has("a", "01", withGTID), has("b", "14", withGTID),
+			has("c", "20"), leadsFrom("offsite", ""), through("15")), "", ""},
 		"it is not, of another store": {kept(window(5*day), has("a", "01", withGTID, withID("a")),
 			has("b", "02", withGTID), has("c", "14", withGTID), has("d", "20"), leadsFrom("other", "a"), through("15")), "a b",
 			""},
