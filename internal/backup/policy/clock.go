@@ -61,5 +61,6 @@ func differing(ahead map[string]time.Duration, c Clock) string {
 		return ""
 	}
 	slices.Sort(out)
-	return "clocks differ (" + strings.Join(out, ", ") + "): set them, for times in the archive go by the clocks that agree"
+	return "clocks differ (" + strings.Join(out, ", ") +
+		"): set them, for times in the archive go by the clocks that agree"
 }
