@@ -13,3 +13,7 @@ const (
 
 // LabelProxy names the GaleraProxy an object belongs to.
 const LabelProxy = "galera-operator.io/proxy"
+
+// AnnotationTrusts records at the pods of a proxy which CAs they were made with, as fingerprints: ProxySQL forgets none
+// before it ends.
+const AnnotationTrusts = "galera-operator.io/trusts"

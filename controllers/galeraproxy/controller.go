@@ -238,7 +238,12 @@ func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 	if have != nil {
 		secret.ResourceVersion = have.ResourceVersion // what was made from an old state is never published over a newer one
 	}
-	for _, o := range append([]client.Object{secret}, resources.ProxyObjects(p, c, r.Options)...) {
+	d := &appsv1.Deployment{}
+	if err := client.IgnoreNotFound(r.Get(ctx, client.ObjectKeyFromObject(p), d)); err != nil {
+		return nil, nil, err
+	}
+	trusts := proxy.Trusted(d.Spec.Template.Annotations[v1alpha1.AnnotationTrusts], f.CA)
+	for _, o := range append([]client.Object{secret}, resources.ProxyObjects(p, c, r.Options, trusts)...) {
 		if err := r.Objects.Apply(ctx, p.UID, o); err != nil {
 			return nil, nil, err
 		}

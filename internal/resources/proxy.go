@@ -55,13 +55,13 @@ func ProxyNames(p *v1alpha1.GaleraProxy) []client.Object {
 		&corev1.Secret{ObjectMeta: at(ProxyStateName(p))}, &cmv1.Certificate{ObjectMeta: at(ProxyIssuedName(p))}}
 }
 
-// ProxyObjects returns what a proxy consists of, but for its state.
-func ProxyObjects(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Options) []client.Object {
+// ProxyObjects returns what a proxy consists of, but for its state. trusts is what its pods record.
+func ProxyObjects(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Options, trusts string) []client.Object {
 	out := []client.Object{proxyService(p, c), proxyCertificate(p, c, opts), proxyBudget(p, c)}
 	if policy := proxyPolicy(p, c, opts); policy != nil {
 		out = append(out, policy)
 	}
-	return append(out, proxyDeployment(p, c, opts))
+	return append(out, proxyDeployment(p, c, opts, trusts))
 }
 
 // ProxyState returns the Secret with a proxy's state.
@@ -157,7 +157,8 @@ func proxyPolicy(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Option
 	return out
 }
 
-func proxyDeployment(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Options) *appsv1.Deployment {
+func proxyDeployment(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Options,
+	trusts string) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"},
 		ObjectMeta: proxyMeta(p, c, p.Name),
@@ -167,8 +168,8 @@ func proxyDeployment(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Op
 				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)),
 					MaxSurge: new(intstr.FromInt32(1))}},
 			Selector: &metav1.LabelSelector{MatchLabels: ProxySelector(p)},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: proxyLabels(p, c)},
-				Spec: proxyPod(p, c, opts)},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: proxyLabels(p, c),
+				Annotations: map[string]string{v1alpha1.AnnotationTrusts: trusts}}, Spec: proxyPod(p, c, opts)},
 		},
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/apply"
 	"github.com/galera-operator/galera-operator/internal/observe"
+	"github.com/galera-operator/galera-operator/internal/pki/pkitest"
 	"github.com/galera-operator/galera-operator/internal/resources"
 )
 
@@ -145,8 +146,9 @@ func TestProxy(t *testing.T) {
 	p.Expect(p.reason()).To(Equal(v1alpha1.ReasonCertificatePending))
 	p.Expect(p.exists(&corev1.Secret{}, "pool-proxy")).To(BeFalse())
 
-	must(t, kube.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
-		Name: resources.CAConfigMapName(c)}, Data: map[string]string{resources.CAKey: "ca"}}))
+	ca := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace,
+		Name: resources.CAConfigMapName(c)}, Data: map[string]string{resources.CAKey: "ca"}}
+	must(t, kube.Create(ctx, ca))
 	foreign := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pool"}}
 	must(t, kube.Create(ctx, foreign))
 	p.Expect(p.reason()).To(Equal(v1alpha1.ReasonNameTaken))
@@ -233,6 +235,23 @@ func TestProxy(t *testing.T) {
 	p.pass()
 	p.Expect(p.exists(&networkingv1.NetworkPolicy{}, "pool")).To(BeFalse(),
 		"the cluster wants no NetworkPolicies any more")
+
+	trusts := func(cas ...pkitest.CA) (out string) {
+		ca.Data[resources.CAKey] = ""
+		for _, c := range cas {
+			ca.Data[resources.CAKey] += string(c.PEM)
+		}
+		must(t, kube.Update(ctx, ca))
+		p.pass()
+		d := &appsv1.Deployment{}
+		p.Expect(kube.Get(ctx, p.key, d)).To(Succeed())
+		return d.Spec.Template.Annotations[v1alpha1.AnnotationTrusts]
+	}
+	old, next := pkitest.NewCA("old"), pkitest.NewCA("next")
+	one := trusts(old)
+	p.Expect(trusts(old, next)).To(Equal(one), "pods take another CA while they run")
+	p.Expect(trusts(next)).NotTo(Or(Equal(one), BeEmpty()), "pods that trust a CA which is gone are made anew")
+	moved = p.state()
 
 	must(t, kube.Delete(ctx, c))
 	p.Expect(p.reason()).To(Equal(v1alpha1.ReasonClusterNotFound))
