@@ -120,6 +120,26 @@ func TestTheCoreBuildsWithoutBenchmarks(t *testing.T) {
 	}
 }
 
+// TestTheCoreLinksNoLibraryOfTheBenchmarks: they share go.mod, and no program of the core has what only they need.
+func TestTheCoreLinksNoLibraryOfTheBenchmarks(t *testing.T) {
+	c := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/manager", "./cmd/agent", "./cmd/backup",
+		"./cmd/kubectl-galera")
+	c.Dir, c.Stderr = "../..", os.Stderr
+	text, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(text)) {
+		if in(path, []string{"gvisor.dev/gvisor", "golang.zx2c4.com", "gonum.org/v1", "golang.org/x/perf",
+			"github.com/aclements/go-moremath"}) {
+			t.Errorf("the core links %s", path)
+		}
+	}
+	if !strings.Contains(string(text), module+"internal/plan\n") {
+		t.Fatalf("the core is not listed: %s", text)
+	}
+}
+
 // TestTheAgentIsDividedBySubject: one package for each subject, and few of them know each other.
 func TestTheAgentIsDividedBySubject(t *testing.T) {
 	const agent, maxPackages, maxArrows = "internal/agent", 16, 95
