@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -48,5 +49,15 @@ func TestBack(t *testing.T) {
 	b.CA = ""
 	if text := backText(c, b); !strings.Contains(text, "require: None") || strings.Contains(text, "configmap") {
 		t.Error(text)
+	}
+}
+
+// TestBackNeedsRoot: why the way back is not prepared is no advice about a comparison.
+func TestBackNeedsRoot(t *testing.T) {
+	c := &v1alpha1.GaleraCluster{}
+	c.Spec.RootAccess = &v1alpha1.RootAccess{Disabled: true}
+	_, err := cutovers{&env{}}.ownPosition(t.Context(), c)
+	if !errors.Is(err, errNoRoot) || strings.Contains(err.Error(), "compar") {
+		t.Error(err)
 	}
 }

@@ -55,7 +55,11 @@ func (e *comparison) run(ctx context.Context, c *v1alpha1.GaleraCluster, source 
 			_ = db.Close()
 		}
 	}()
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoRoot):
+		return fmt.Errorf("%w, and the tables are compared as root: leave the comparison out with --no-compare; nothing was "+
+			"changed", err)
+	case err != nil:
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
 	ends, _ := within.Deadline()
@@ -139,11 +143,13 @@ func (e *comparison) annotate(ctx context.Context, c *v1alpha1.GaleraCluster, va
 		"annotations": map[string]any{v1alpha1.AnnotationHoldChannel: value}}})
 }
 
+// errNoRoot is why nodes cannot be connected to.
+var errNoRoot = errors.New("root cannot log in over the network (spec.rootAccess.disabled)")
+
 // nodes connects to all nodes as root.
 func (e *comparison) nodes(ctx context.Context, c *v1alpha1.GaleraCluster) (map[string]*sql.DB, error) {
 	if a := c.Spec.RootAccess; a != nil && a.Disabled {
-		return nil, errors.New("root cannot log in over the network (spec.rootAccess.disabled), and the tables are " +
-			"compared as root: leave the comparison out with --no-compare")
+		return nil, errNoRoot
 	}
 	root, ca := &corev1.Secret{}, &corev1.ConfigMap{}
 	if err := e.kube.Get(ctx, e.key(c.Name+"-root"), root); err != nil {
