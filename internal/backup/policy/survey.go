@@ -230,29 +230,45 @@ func (c chain) needless(bases []Base, since time.Time, current bool) (out []uint
 }
 
 // kept returns the backup that the points in time kept are reached from, with an empty ID for none. One whose node has
-// numbered transactions ahead of the archive leads nowhere, and one that holds transactions of the window is not from
-// before it, whatever the clock of its Job was: what is before it stays for an earlier one.
+// numbered transactions ahead of the archive leads nowhere: what is before it stays for an earlier one. One that holds
+// transactions of the window is one of the window, whatever the clock of its Job was.
 func (c chain) kept(first binlog.Head, bases []Base, since time.Time) (keep Base, err error) {
+	within := map[string]bool{}
+	for {
+		if keep = c.candidate(first, bases, since, within); keep.ID == "" {
+			return keep, nil
+		}
+		heads, why, err := Archive{c.numbers, c.Head}.leads(0, first, c.end, keep)
+		switch {
+		case err != nil:
+			return keep, err
+		case why != "":
+			bases = slices.DeleteFunc(slices.Clone(bases), func(b Base) bool { return b.ID == keep.ID })
+		case !within[keep.ID] && before(keep, since) && !keep.from(heads...).Before(since):
+			within[keep.ID] = true
+		default:
+			return keep, nil
+		}
+	}
+}
+
+// candidate returns the latest base of before the window, without one the earliest of the window; within are those of
+// the window whose time says otherwise.
+func (c chain) candidate(first binlog.Head, bases []Base, since time.Time, within map[string]bool) (keep Base) {
+	isOld := func(b Base) bool { return before(b, since) && !within[b.ID] }
 	for _, b := range bases {
 		// one ahead of the archive may stay without what follows it
-		within := belongs(b, c.end) && startsBefore(first, b) && atOrAfter(c.end.Last, b.GTID)
-		if b.why() != "" || !within {
+		fits := belongs(b, c.end) && startsBefore(first, b) && atOrAfter(c.end.Last, b.GTID)
+		if b.why() != "" || !fits {
 			continue
 		}
-		old, kept := before(b, since), keep.ID != "" && before(keep, since)
+		old, kept := isOld(b), keep.ID != "" && isOld(keep)
 		switch {
 		case keep.ID == "", old && (!kept || b.GTID.Follows(keep.GTID)), !old && !kept && keep.GTID.Follows(b.GTID):
 			keep = b
 		}
 	}
-	if keep.ID == "" {
-		return keep, nil
-	}
-	heads, why, err := Archive{c.numbers, c.Head}.leads(0, first, c.end, keep)
-	if err != nil || why == "" && (!before(keep, since) || keep.from(heads...).Before(since)) {
-		return keep, err
-	}
-	return c.kept(first, slices.DeleteFunc(slices.Clone(bases), func(b Base) bool { return b.ID == keep.ID }), since)
+	return keep
 }
 
 // before reports whether a base was complete before a time, whatever the clock of its Job.
