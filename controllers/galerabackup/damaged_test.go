@@ -96,3 +96,27 @@ func TestDamageIsHeldAgainstTheBase(t *testing.T) {
 		}
 	}
 }
+
+// TestDamageIsHeldAgainstNoOtherBackup: the cluster's image writes the result of a test by Restore, and could have good
+// backups counted as damaged.
+func TestDamageIsHeldAgainstNoOtherBackup(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), clientgoscheme.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	full, increment, all := endedTest(t)
+	increment.Status.Incremental = nil // it is a full one, too
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).WithStatusSubresource(full).Build()
+	r := &Reconciler{Client: kube, Live: kube, Events: events.NewFakeRecorder(9),
+		Now: func() time.Time { return testTime }}
+	for _, b := range []*v1alpha1.GaleraBackup{full, increment} {
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := r.verify(t.Context(), increment)
+	err = errors.Join(err, kube.Get(t.Context(), client.ObjectKeyFromObject(full), full))
+	if err != nil || full.Damaged() {
+		t.Errorf("%v, %+v", err, full.Status)
+	}
+}

@@ -17,6 +17,7 @@ import (
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/outcome"
+	"github.com/galera-operator/galera-operator/internal/backup/policy/increments"
 	"github.com/galera-operator/galera-operator/internal/backup/policy/taking"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/ownership"
@@ -54,7 +55,8 @@ func (r *Reconciler) verify(ctx context.Context, b *v1alpha1.GaleraBackup) (time
 	return d.RequeueAfter, nil
 }
 
-// holdAgainst records what a test has found in a backup that the tested one adds to.
+// holdAgainst records what a test has found in a backup that the tested one adds to. The Job names it, which runs the
+// cluster's image: nothing is held against any other backup.
 func holdAgainst(ctx context.Context, r *Reconciler, f taking.Facts, id string) error {
 	var all v1alpha1.GaleraBackupList
 	if id == "" {
@@ -62,6 +64,9 @@ func holdAgainst(ctx context.Context, r *Reconciler, f taking.Facts, id string) 
 	}
 	if err := r.Live.List(ctx, &all, client.InNamespace(f.Backup.Namespace)); err != nil {
 		return err
+	}
+	if !increments.AddsTo(all.Items, f.Backup, id) {
+		return nil
 	}
 	for i := range all.Items {
 		b := &all.Items[i]

@@ -8,6 +8,7 @@ import (
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
+	"github.com/galera-operator/galera-operator/internal/backup/manifest"
 	"github.com/galera-operator/galera-operator/internal/galera"
 )
 
@@ -90,6 +91,23 @@ func baseOf(b *v1alpha1.GaleraBackup) string {
 		return ""
 	}
 	return b.Status.Incremental.Base
+}
+
+// AddsTo reports whether a backup adds to the one of an ID, directly or not. It may, where the object of one between
+// them is gone.
+func AddsTo(all []v1alpha1.GaleraBackup, b *v1alpha1.GaleraBackup, id string) bool {
+	base := baseOf(b)
+	for range manifest.MaxDepth {
+		if base == "" || base == id {
+			break
+		}
+		i := slices.IndexFunc(all, func(o v1alpha1.GaleraBackup) bool { return o.Status.ID == base })
+		if i < 0 {
+			return true
+		}
+		base = baseOf(&all[i])
+	}
+	return base != "" && base == id
 }
 
 // Broken returns the IDs of the backups that cannot be restored: a test has found them damaged, or one that they add

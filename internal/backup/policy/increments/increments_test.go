@@ -151,3 +151,30 @@ func TestBroken(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestAddsTo: those of its own chain, and no others.
+func TestAddsTo(t *testing.T) {
+	full, i1, i2 := made("full", "", 0, 0), made("i1", "full", 1, 1), made("i2", "i1", 2, 2)
+	other := made("other", "", 3, 0)
+	loop := made("full", "i2", 0, 0) // of no Job
+	for name, c := range map[string]struct {
+		all  []v1alpha1.GaleraBackup
+		b    v1alpha1.GaleraBackup
+		id   string
+		want bool
+	}{
+		"a full one":                   {[]v1alpha1.GaleraBackup{full, i1, i2, other}, full, "other", false},
+		"itself":                       {[]v1alpha1.GaleraBackup{full, i1, i2, other}, i2, "i2", false},
+		"its base":                     {[]v1alpha1.GaleraBackup{full, i1, i2, other}, i2, "i1", true},
+		"the full one":                 {[]v1alpha1.GaleraBackup{full, i1, i2, other}, i2, "full", true},
+		"one of another chain":         {[]v1alpha1.GaleraBackup{full, i1, i2, other}, i2, "other", false},
+		"one that adds to it":          {[]v1alpha1.GaleraBackup{full, i1, i2, other}, i1, "i2", false},
+		"the one between them is gone": {[]v1alpha1.GaleraBackup{full, i2, other}, i2, "full", true},
+		"none":                         {[]v1alpha1.GaleraBackup{full, i1, i2, other}, i2, "", false},
+		"without an end":               {[]v1alpha1.GaleraBackup{loop, i1, i2, other}, i2, "other", false},
+	} {
+		if got := AddsTo(c.all, &c.b, c.id); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
