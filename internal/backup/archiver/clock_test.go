@@ -66,6 +66,27 @@ func TestClocks(t *testing.T) {
 	}
 }
 
+// TestClockOfAHost: the archiver, and the node that it follows, may run on one host, whose clock is ahead. Nothing is
+// called archived that is not, or removed, because of it.
+func TestClockOfAHost(t *testing.T) {
+	play(t, func(w *world) {
+		for _, s := range []*server{w.b, w.c} {
+			s.do(func() { s.ahead = -time.Hour })
+		}
+		w.pass(throughEvery + 5*interval)
+		w.commit(6)
+		w.pass(2 * interval)
+		now, known := w.reports.today()
+		if d := time.Until(now) + time.Hour; !known || d.Abs() > 10*time.Second {
+			t.Errorf("the time to prune by is off by %s", d)
+		}
+		end := w.heads()
+		if late := time.Until(end[len(end)-1].Ceiling); late.Abs() > time.Minute {
+			t.Errorf("the latest time of a transaction is off by %s", late)
+		}
+	})
+}
+
 // TestAheadBy: a node that answers slowly has no wrong clock.
 func TestAheadBy(t *testing.T) {
 	asked := noon

@@ -107,6 +107,7 @@ func (r *reader) tick(ctx context.Context) error {
 		r.past, r.now = r.now, at.seqno
 		if r.mark, r.alone = r.confirmed(ctx, at.last); r.alone == nil {
 			r.asked = now
+			r.askClocks(ctx)
 			r.reports.clock(r.early(now), r.judged().Why)
 		} else {
 			r.next = now.Add(time.Duration(r.task.IntervalSeconds) * time.Second)
