@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
 	"github.com/galera-operator/galera-operator/internal/backup/location"
@@ -119,10 +120,17 @@ func later(a, b time.Time) time.Time {
 }
 
 // overdue reports whether the archiver has had the time to find a complete backup: one that cannot read the store finds
-// none.
+// none. When it was complete goes by the operator's clock: by that of its Job, or its node, it may still have to come.
 func (f Facts) overdue(b *v1alpha1.GaleraBackup) bool {
-	return !f.Archived.Unread && b.Status.Phase == v1alpha1.BackupCompleted && b.Status.CompletedAt != nil &&
-		f.Now.Sub(b.Status.CompletedAt.Time) > startTimeout
+	if f.Archived.Unread || b.Status.Phase != v1alpha1.BackupCompleted || b.Status.CompletedAt == nil {
+		return false
+	}
+	at := b.Status.CompletedAt.Time
+	c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+	if c != nil && c.Status == metav1.ConditionTrue {
+		at = c.LastTransitionTime.Time
+	}
+	return f.Now.Sub(at) > startTimeout
 }
 
 // completeMessage is why a backup has failed.

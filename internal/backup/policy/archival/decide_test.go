@@ -220,6 +220,13 @@ func TestBaseIsMadeAgain(t *testing.T) {
 	}
 	damaged := says(v1alpha1.ConditionVerified, v1alpha1.ReasonBackupDamaged, "a part is missing")
 	failed := says(v1alpha1.ConditionComplete, v1alpha1.ReasonBackupFailed, "no agent answers")
+	seen := func(at, says time.Duration) func(*v1alpha1.GaleraBackup) {
+		return func(b *v1alpha1.GaleraBackup) {
+			b.Status.CompletedAt = timeOf(noon.Add(says))
+			b.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue,
+				LastTransitionTime: metav1.NewTime(noon.Add(at))}}
+		}
+	}
 	const complete, failing = v1alpha1.BackupCompleted, v1alpha1.BackupFailed
 	for text, c := range map[string]struct {
 		f          Facts
@@ -252,6 +259,10 @@ func TestBaseIsMadeAgain(t *testing.T) {
 		}), name(2), "can continue from; ", false},
 		"something was written since": {with(gap, made(1, complete, 0.1)), name(2),
 			"none that the archive can continue from", false},
+		"its node's clock was ahead": {with(gap, made(1, complete, 1, seen(-time.Hour, 30*time.Hour))), name(2),
+			"none that the archive can continue from", false},
+		"its Job's clock was behind": {with(gap, made(1, complete, 1, seen(-time.Second, -30*time.Hour))), "",
+			"is being checked", false},
 		"nothing was written since": {with(gap, made(1, complete, 0.1), func(f *Facts) { f.Archived.Segment = 5 }), "",
 			"at 2026-11-24T12:54:00Z", false},
 		"something was written, and the second is of no use either": {with(gap, made(1, complete, 0.5),
