@@ -39,15 +39,8 @@ const (
 func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Result, error) {
 	m := t.Manifest
 	base := path.Join(cmp.Or(t.Dir, manifest.Dir(m.Namespace, m.Cluster, m.ClusterUID)), m.ID)
-	done, err := taken(ctx, bucket, base)
-	if err == nil && done != nil { // an attempt before has ended well, and was not heard
-		var why string
-		if why, err = stands(ctx, bucket, base); why == "" && err == nil {
-			return task.Result{Backup: done}, nil
-		}
-	}
-	if err != nil {
-		return task.Result{}, err
+	if done, err := earlier(ctx, bucket, base); done != nil || err != nil {
+		return task.Result{Backup: done}, err
 	}
 	if err := clearEarlier(ctx, bucket, base, t.Attempt); err != nil {
 		return task.Result{}, err
@@ -97,14 +90,36 @@ func backup(ctx context.Context, bucket *store.Bucket, t task.Backup) (task.Resu
 	if err != nil {
 		return task.Result{}, err
 	}
-	if done, err = complete(ctx, bucket, base, text, t.SingleWriter); err != nil {
+	done, err := conclude(ctx, bucket, base, text, t.SingleWriter)
+	if err != nil {
 		return task.Result{}, err
-	}
-	if why, err := stands(ctx, bucket, base); why != "" || err != nil {
-		return task.Result{}, cmp.Or(err, errors.New(why))
 	}
 	done.Full = cmp.Or(full, end.Full)
 	return task.Result{Backup: done}, nil
+}
+
+// conclude writes the manifest of a backup, which is one if what it adds to is still there then.
+func conclude(ctx context.Context, bucket *store.Bucket, base string, text []byte, alone bool) (*task.Stored, error) {
+	done, err := complete(ctx, bucket, base, text, alone)
+	if err != nil {
+		return nil, err
+	}
+	if why, err := stands(ctx, bucket, base); why != "" || err != nil {
+		return nil, cmp.Or(err, errors.New(why))
+	}
+	return done, nil
+}
+
+// earlier is what an attempt before has stored, that has ended well and was not heard; nil for nothing.
+func earlier(ctx context.Context, bucket *store.Bucket, base string) (*task.Stored, error) {
+	done, err := taken(ctx, bucket, base)
+	if done == nil || err != nil {
+		return nil, err
+	}
+	if why, err := stands(ctx, bucket, base); why != "" || err != nil {
+		return nil, err
+	}
+	return done, nil
 }
 
 // ended adds to a manifest what the agent knows at the end of the stream. The keys are the agent's word alone: the

@@ -23,12 +23,13 @@ func removeRecorded(ctx context.Context, bucket *store.Bucket, t task.Remove) er
 	base := path.Join(t.Dir, t.ID)
 	if t.Checksum != "" {
 		text, err := bucket.ReadAll(ctx, path.Join(base, manifest.Name))
-		if err == nil {
-			err = onRecord(base, text, t.Checksum)
-		} else if !store.Missing(err) {
-			err = stored("the manifest could not be read", err)
-		} else {
+		switch {
+		case store.Missing(err):
 			err = nil
+		case err != nil:
+			err = stored("the manifest could not be read", err)
+		default:
+			err = onRecord(base, text, t.Checksum)
 		}
 		if err != nil {
 			return err

@@ -72,17 +72,18 @@ func TestBaseOfATest(t *testing.T) {
 // until it passes one that can disprove it.
 func TestFoundDamaged(t *testing.T) {
 	const none, checksum, restore = v1alpha1.VerifyNone, v1alpha1.VerifyChecksum, v1alpha1.VerifyRestore
+	const failed, runs = v1alpha1.VerifyFailed, v1alpha1.VerifyRunning
 	for name, c := range map[string]struct {
 		own, found, before string // methods
 		phase              string
 		wantPhase, wantBy  string
 		disprovedBy        string
 	}{
-		"it was not tested":       {none, checksum, "", "", v1alpha1.VerifyFailed, checksum, checksum},
-		"it has passed":           {checksum, checksum, "", succeeded, v1alpha1.VerifyFailed, checksum, checksum},
-		"a restore has found it":  {checksum, restore, "", succeeded, v1alpha1.VerifyFailed, restore, restore},
-		"its restore had found":   {restore, checksum, restore, v1alpha1.VerifyFailed, v1alpha1.VerifyFailed, restore, restore},
-		"it is being tested, too": {checksum, checksum, "", v1alpha1.VerifyRunning, v1alpha1.VerifyRunning, checksum, checksum},
+		"it was not tested":       {none, checksum, "", "", failed, checksum, checksum},
+		"it has passed":           {checksum, checksum, "", succeeded, failed, checksum, checksum},
+		"a restore has found it":  {checksum, restore, "", succeeded, failed, restore, restore},
+		"its restore had found":   {restore, checksum, restore, failed, failed, restore, restore},
+		"it is being tested, too": {checksum, checksum, "", runs, runs, checksum, checksum},
 	} {
 		base := tested(c.own).Backup
 		base.Status.ID = "b0"

@@ -85,6 +85,9 @@ func TestKept(t *testing.T) {
 			r.Restores = append(r.Restores, o)
 		}
 	}
+	tables := func(backup string) func(*Removal) {
+		return restore(func(o *v1alpha1.GaleraRestore) { o.Spec.From.Backup = &v1alpha1.LocalName{Name: backup} })
+	}
 	for name, c := range map[string]struct {
 		change func(*Removal)
 		says   string // "" if it goes
@@ -102,7 +105,9 @@ func TestKept(t *testing.T) {
 		"another import that goes": {backup(func(o *v1alpha1.GaleraBackup) {
 			o.Spec.Import, o.DeletionTimestamp = imported().Spec.Import, new(metav1.Now())
 		}), ""},
-		"one that was made, and goes": {backup(func(o *v1alpha1.GaleraBackup) { o.Status.ID, o.DeletionTimestamp = "x", new(metav1.Now()) }), "other/it"},
+		"one that was made, and goes": {backup(func(o *v1alpha1.GaleraBackup) {
+			o.Status.ID, o.DeletionTimestamp = "x", new(metav1.Now())
+		}), "other/it"},
 		"one that has not begun": {func(r *Removal) {
 			backup(func(*v1alpha1.GaleraBackup) {})(r)
 			r.Backup.Status.ID = ID(&r.Backups[0])
@@ -131,10 +136,14 @@ func TestKept(t *testing.T) {
 			c.Spec.ReplicaOf = &v1alpha1.ReplicaOf{}
 			c.Spec.ReplicaOf.Cluster.Name, c.Spec.ReplicaOf.Cluster.UID = "shop", "abcd"
 		}), "demo/site follows the archive"},
-		"tables of it":          {restore(func(o *v1alpha1.GaleraRestore) { o.Spec.From.Backup = &v1alpha1.LocalName{Name: "old"} }), "GaleraRestore demo/tables"},
-		"tables, by the store":  {restore(func(o *v1alpha1.GaleraRestore) { o.Spec.From.Store = &v1alpha1.BootstrapStore{} }), "demo/tables"},
-		"tables that are found": {restore(func(o *v1alpha1.GaleraRestore) { o.Namespace, o.Status.ID = "other", "x" }), "other/tables"},
-		"tables of another":     {restore(func(o *v1alpha1.GaleraRestore) { o.Spec.From.Backup = &v1alpha1.LocalName{Name: "new"} }), ""},
+		"tables of it": {tables("old"), "GaleraRestore demo/tables"},
+		"tables, by the store": {restore(func(o *v1alpha1.GaleraRestore) {
+			o.Spec.From.Store = &v1alpha1.BootstrapStore{}
+		}), "demo/tables"},
+		"tables that are found": {restore(func(o *v1alpha1.GaleraRestore) {
+			o.Namespace, o.Status.ID = "other", "x"
+		}), "other/tables"},
+		"tables of another": {tables("new"), ""},
 		"tables that are back": {restore(func(o *v1alpha1.GaleraRestore) {
 			o.Spec.From.Backup, o.Status.Phase, o.Status.ID = &v1alpha1.LocalName{Name: "old"}, v1alpha1.RestoreCompleted, "x"
 		}), ""},
