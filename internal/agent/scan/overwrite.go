@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -136,6 +137,6 @@ func (r *reader) tablespaceOf(name string, f *os.File) (opened, error) {
 		s.former.close()
 		return opened{}, fmt.Errorf("%w: %w", errUnjudged, err)
 	}
-	s.all = append(s.former[:len(s.former):len(s.former)], f)
+	s.all = slices.Concat(s.former, tablespace{f})
 	return s, nil
 }
