@@ -213,11 +213,7 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 	a.distance = wsrep.NewWindowTuner(loop, conn, func() (time.Duration, bool) { return platform.RoundTrip(wsrep.Port) })
 	a.prove.Open(a.queue.Post)
 	a.scan.Open(o.Places, a.queue.Post)
-	credentials := func() api.Credentials {
-		id := a.certs.Identity()
-		return api.Credentials{Pair: id.Pair, CAs: id.CAs}
-	}
-	a.group.Open(o.Name, credentials, func(asked time.Time, views map[string]agentapi.PeerView) {
+	a.group.Open(o.Name, credentials(a), func(asked time.Time, views map[string]agentapi.PeerView) {
 		a.queue.Post(func() { a.onPeers(asked, views) })
 	})
 	member := config.Member{Name: o.Name, Namespace: o.Namespace, Address: o.Address, User: a.user}
@@ -261,6 +257,14 @@ func (a *agent) build(silence func(uint16) (time.Duration, bool), answers func(n
 			return keys, err
 		})
 	a.handover = handover.New(loop, handedOver(a))
+}
+
+// credentials returns what the other members are asked with.
+func credentials(a *agent) func() api.Credentials {
+	return func() api.Credentials {
+		id := a.certs.Identity()
+		return api.Credentials{Pair: id.Pair, CAs: id.CAs}
+	}
 }
 
 // forgetFormerData returns what removes all that is known of data which an SST has replaced.
