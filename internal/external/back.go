@@ -46,15 +46,17 @@ func (b Back) Statements() []string {
 // OldServer is what an old server is like.
 type OldServer struct {
 	Version, Position string
-	ServerID          uint64
+	// Followed is the last transaction of other servers that it has carried out, also while it follows none.
+	Followed string
+	ServerID uint64
 	// Upstream reports whether it carries out what another server writes.
 	Upstream bool
 }
 
 // Old asks an old server what it is like.
 func Old(ctx context.Context, server *sql.DB) (o OldServer, err error) {
-	err = server.QueryRowContext(ctx, "SELECT @@version, @@GLOBAL.gtid_binlog_pos, @@GLOBAL.server_id").Scan(&o.Version,
-		&o.Position, &o.ServerID)
+	err = server.QueryRowContext(ctx, "SELECT @@version, @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos, "+
+		"@@GLOBAL.server_id").Scan(&o.Version, &o.Position, &o.Followed, &o.ServerID)
 	if err == nil {
 		o.Upstream, err = Upstream(ctx, server)
 	}
@@ -63,6 +65,11 @@ func Old(ctx context.Context, server *sql.DB) (o OldServer, err error) {
 
 // Refuses is why an old server cannot follow the cluster, nil for nothing.
 func (b Back) Refuses(o OldServer) (why []string) {
+	if at := b.carriedOut(o); at != "" { // its other findings follow from that
+		return []string{fmt.Sprintf("it has followed the cluster already, up to %s, and would carry out again what it has. "+
+			"Run START SLAVE there, without another gtid_slave_pos. If RESET SLAVE ALL was run there, run CHANGE MASTER TO "+
+			"first, with MASTER_USE_GTID = slave_pos", at)}
+	}
 	if gtids(o.Position) != gtids(b.GTID) {
 		why = append(why, fmt.Sprintf("it has written since the cutover: its position is %s, and the cluster has its "+
 			"transactions up to %s. What came after would be on the old server only", o.Position, b.GTID))
@@ -75,6 +82,18 @@ func (b Back) Refuses(o OldServer) (why []string) {
 		why = append(why, fmt.Sprintf("its server_id is that of the cluster's nodes, %d: give it another one", server))
 	}
 	return why
+}
+
+// carriedOut is what an old server has carried out of the cluster's own transactions since the cutover, "" for nothing.
+// Its binary log shows that only with log_slave_updates.
+func (b Back) carriedOut(o OldServer) string {
+	domain, number, _ := origin(b.Own)
+	for one := range strings.SplitSeq(o.Followed, ",") {
+		if of, n, _ := origin(strings.TrimSpace(one)); of == domain && n > number {
+			return strings.TrimSpace(one)
+		}
+	}
+	return ""
 }
 
 // Warns is what may end the channel of an old server later, whose nodes are of a version; "" for nothing.

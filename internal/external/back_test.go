@@ -36,11 +36,18 @@ func TestBackRefuses(t *testing.T) {
 		edit func(o *OldServer)
 		says string
 	}{
-		"it is as it was":             {func(*OldServer) {}, ""},
-		"it has written":              {func(o *OldServer) { o.Position = "0-1-4712,3-9-2" }, "up to 3-9-2,0-1-4711"},
-		"it lacks something":          {func(o *OldServer) { o.Position = "0-1-4711" }, "has written"},
-		"it is a replica":             {func(o *OldServer) { o.Upstream = true }, "STOP SLAVE"},
-		"it has the nodes' server_id": {func(o *OldServer) { o.ServerID = 1048576 }, "give it another one"},
+		"it is as it was":    {func(*OldServer) {}, ""},
+		"it has written":     {func(o *OldServer) { o.Position = "0-1-4712,3-9-2" }, "up to 3-9-2,0-1-4711"},
+		"it lacks something": {func(o *OldServer) { o.Position = "0-1-4711" }, "has written"},
+		"it is a replica":    {func(o *OldServer) { o.Upstream = true }, "STOP SLAVE"},
+		"it follows the cluster already": {func(o *OldServer) {
+			o.Followed, o.Position, o.Upstream = "0-1-4711,1048576-1048576-9", "0-1-4711,1048576-1048576-9,3-9-2", true
+		}, "START SLAVE"},
+		"it has followed it, and does not any more": {func(o *OldServer) {
+			o.Followed = "0-1-4711,3-9-2,1048576-1048576-8"
+		}, "up to 1048576-1048576-8"},
+		"it was only given where to begin": {func(o *OldServer) { o.Followed = "0-1-4711,3-9-2,1048576-1048576-7" }, ""},
+		"it has the nodes' server_id":      {func(o *OldServer) { o.ServerID = 1048576 }, "give it another one"},
 	} {
 		o := OldServer{Version: "11.8.6-MariaDB", Position: "0-1-4711, 3-9-2", ServerID: 1}
 		tc.edit(&o)
