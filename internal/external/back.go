@@ -35,6 +35,9 @@ func (b Back) Statements() []string {
 	}
 	return []string{
 		"SET GLOBAL read_only = ON",
+		// A node that got a full copy since may lack transactions in its binary log: the channel ends with an error then,
+		// where a server that is not strict would go on without them.
+		"SET GLOBAL gtid_strict_mode = ON",
 		"SET GLOBAL replicate_wild_ignore_table = 'mysql.%'", // accounts are not followed
 		"SET GLOBAL gtid_slave_pos = " + literal(position),
 		fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %d, MASTER_USER = %s, MASTER_PASSWORD = 'PASSWORD', "+
@@ -69,6 +72,10 @@ func (b Back) Refuses(o OldServer) (why []string) {
 		return []string{fmt.Sprintf("it has followed the cluster already, up to %s, and would carry out again what it has. "+
 			"Run START SLAVE there, without another gtid_slave_pos. If RESET SLAVE ALL was run there, run CHANGE MASTER TO "+
 			"first, with MASTER_USE_GTID = slave_pos", at)}
+	}
+	if _, number, _ := origin(b.Own); number == 0 {
+		why = append(why, "the cluster had written nothing of its own before the cutover: a node whose binary log lacks its "+
+			"first transactions could not be distinguished from a complete one. Copy the cluster to the old server instead")
 	}
 	if gtids(o.Position) != gtids(b.GTID) {
 		why = append(why, fmt.Sprintf("it has written since the cutover: its position is %s, and the cluster has its "+
