@@ -29,9 +29,10 @@ const (
 
 	// SidecarBindingDir is where the binding Secret of an application's account is mounted for a proxy in its pod.
 	SidecarBindingDir = "/etc/galera-operator/binding"
-	// SidecarSocketDir is a volume that a sidecar shares with the application; SidecarSocket is where clients connect.
+	// SidecarSocketDir is a volume that a sidecar shares with the application.
 	SidecarSocketDir = "/run/galera"
-	SidecarSocket    = SidecarSocketDir + "/mysql.sock"
+	// SidecarSocket is where clients connect.
+	SidecarSocket = SidecarSocketDir + "/mysql.sock"
 	// EnvSidecarHost is the Service of the primary, which a sidecar connects to; the others bound its connections to the
 	// primary and those of clients.
 	EnvSidecarHost           = "PRIMARY_HOST"

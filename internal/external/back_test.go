@@ -13,7 +13,8 @@ func TestBack(t *testing.T) {
 		"1048576-1048576-0": "'0-1-4711,3-9-2'"} {
 		b := Back{Host: "shop.example.com", Port: 3307, User: "shop-back", CA: "/etc/it's", GTID: "0-1-4711,3-9-2", Own: own}
 		all := strings.Join(b.Statements(), ";")
-		for _, says := range []string{"read_only = ON;", "gtid_strict_mode = ON;", "'mysql.%';", "gtid_slave_pos = " + want + ";",
+		for _, says := range []string{"read_only = ON;", "gtid_strict_mode = ON;", "'mysql.%';",
+			"gtid_slave_pos = " + want + ";",
 			"MASTER_HOST = 'shop.example.com', MASTER_PORT = 3307, MASTER_USER = 'shop-back'",
 			`MASTER_SSL = 1, MASTER_SSL_VERIFY_SERVER_CERT = 1, MASTER_SSL_CA = '/etc/it\'s'`,
 			"MASTER_USE_GTID = slave_pos"} {
@@ -57,7 +58,8 @@ func TestBackRefuses(t *testing.T) {
 		}
 	}
 	none := Back{GTID: b.GTID, Own: "1048576-1048576-0"}
-	if why := none.Refuses(OldServer{Position: b.GTID, ServerID: 1}); len(why) != 1 || !strings.Contains(why[0], "of its own") {
+	why := none.Refuses(OldServer{Position: b.GTID, ServerID: 1})
+	if len(why) != 1 || !strings.Contains(why[0], "of its own") {
 		t.Error("nothing of its own before the cutover:", why)
 	}
 	for version, warns := range map[string]bool{"12.3.1-MariaDB": false, "11.8.2-MariaDB-log": false,

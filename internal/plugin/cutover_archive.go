@@ -33,11 +33,11 @@ func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, t
 	var read readings
 	err := e.await(ctx, timeout, task{cluster: c.Name, poll: e.pollCluster(c.Name,
 		func(c *v1alpha1.GaleraCluster) (string, bool, error) {
-			line, done, err := archiveLine(c, after)
+			line, done := archiveLine(c, after)
 			if wait := read.wait(c); done && loss && wait != "" {
 				return wait, false, nil
 			}
-			return line, done, err
+			return line, done, nil
 		}),
 		late: "the archive's last transaction cannot be relied on", goesOn: "nothing was changed"})
 	if err != nil {
@@ -49,7 +49,7 @@ func (e cutovers) beginArchive(ctx context.Context, c *v1alpha1.GaleraCluster, t
 	if c, err = e.cluster(ctx, c.Name); err != nil {
 		return err
 	}
-	if line, done, _ := archiveLine(c, after); !done {
+	if line, done := archiveLine(c, after); !done {
 		return fmt.Errorf("%s; nothing was changed", line)
 	}
 	e.say("the archive's last transaction is %s: %s", c.Status.Replication.Archive.GTID, held(c, time.Now()))
@@ -63,7 +63,7 @@ type readings struct {
 	anew        int
 }
 
-// wait is what an end waits for that is to be that of now, "" for nothing. What is shown at first may be some 20 seconds
+// wait is what an end waits for that is to be that of now, "" for nothing. What is shown at first may be some 20 s
 // old, and the next reading may have begun before that: the one after it has not.
 func (r *readings) wait(c *v1alpha1.GaleraCluster) string {
 	var at time.Time
@@ -105,29 +105,29 @@ func undecided(c *v1alpha1.GaleraCluster, now time.Time) string {
 
 // archiveLine reports whether the last transaction of an archive is known that has all that was committed before a
 // time.
-func archiveLine(c *v1alpha1.GaleraCluster, after time.Time) (line string, done bool, err error) {
+func archiveLine(c *v1alpha1.GaleraCluster, after time.Time) (line string, done bool) {
 	r := c.Status.Replication
 	following := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionFollowing)
 	switch {
 	case c.Paused():
 		return "the operator is paused: spec.cutover would not reach the nodes. Remove the annotation " +
-			v1alpha1.AnnotationPause, false, nil
+			v1alpha1.AnnotationPause, false
 	case r == nil || following == nil || r.Archive == nil:
-		return "the cluster does not follow yet", false, nil
+		return "the cluster does not follow yet", false
 	case r.Archive.Message != "":
-		return "the archive cannot be read: " + r.Archive.Message + ". " + withoutArchive(r), false, nil
+		return "the archive cannot be read: " + r.Archive.Message + ". " + withoutArchive(r), false
 	case meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionStalled):
 		stalled := condition(c, v1alpha1.ConditionStalled)
-		return fmt.Sprintf("%s: %s", stalled.Reason, stalled.Message), false, nil
+		return fmt.Sprintf("%s: %s", stalled.Reason, stalled.Message), false
 	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFollowing):
-		return following.Message, false, nil
+		return following.Message, false
 	case r.Archive.GTID == "" || r.Archive.Through == nil:
-		return "how far the archive goes is not known yet", false, nil
+		return "how far the archive goes is not known yet", false
 	case !r.Archive.Through.After(after):
 		return fmt.Sprintf("the archive has what was committed before %s; waiting until it has what was committed before %s",
-			r.Archive.Through.UTC().Format(time.RFC3339), after.UTC().Format(time.RFC3339)), false, nil
+			r.Archive.Through.UTC().Format(time.RFC3339), after.UTC().Format(time.RFC3339)), false
 	}
-	return "the archive ends with " + r.Archive.GTID, true, nil
+	return "the archive ends with " + r.Archive.GTID, true
 }
 
 // withoutArchive is how a cluster takes over with what it has.

@@ -74,7 +74,8 @@ func TestSidecarYAML(t *testing.T) {
 	}
 }
 
-// TestSidecarRefusal: an account that a proxy cannot log in for gets no sidecar, and neither does a cluster without TLS.
+// TestSidecarRefusal: an account that a proxy cannot log in for gets no sidecar, and neither does a cluster without
+// TLS.
 func TestSidecarRefusal(t *testing.T) {
 	for name, tc := range map[string]struct {
 		user    func(*v1alpha1.GaleraUserSpec)

@@ -22,7 +22,8 @@ const (
 	copyTime = 5 * time.Second
 )
 
-// copies reports how far the copy of another server is. Its Job writes that to its log, which the operator may not read.
+// copies reports how far the copy of another server is. Its Job writes that to its log, which the operator may not
+// read.
 func (e overview) copies(ctx context.Context, c *v1alpha1.GaleraCluster) string {
 	if r := c.Status.Restore; r == nil || r.External == nil || r.Phase != v1alpha1.RestoreRestoring {
 		return ""

@@ -16,7 +16,7 @@ import (
 // TestCopied: what the running Job of a copy has written last is shown, in either format of its log.
 func TestCopied(t *testing.T) {
 	const text = `time=T level=INFO msg="copied 10 of about 100 rows"
-time=T level=INFO msg="copied 25 of about 100 rows (25 %), at this rate the rest takes 3m0s; all tables are compared then"
+time=T level=INFO msg="copied 25 of about 100 rows (25 %), at this rate the rest takes 3m0s; all are compared then"
 time=T level=INFO msg="something else"
 `
 	for name, tc := range map[string]struct {
@@ -26,7 +26,7 @@ time=T level=INFO msg="something else"
 		want  string
 	}{
 		"text": {text, nil, corev1.PodRunning,
-			"copied 25 of about 100 rows (25 %), at this rate the rest takes 3m0s; all tables are compared then"},
+			"copied 25 of about 100 rows (25 %), at this rate the rest takes 3m0s; all are compared then"},
 		"json": {`{"level":"INFO","msg":"copied 90 rows; compared 1 of 3 tables"}` + "\n", nil, corev1.PodRunning,
 			"copied 90 rows; compared 1 of 3 tables"},
 		"nothing is copied yet":   {"time=T level=INFO msg=\"making a database\"\n", nil, corev1.PodRunning, ""},

@@ -88,7 +88,7 @@ var _ = Describe("A proxy in the pod of an application", Ordered, Label(Slow), f
 		awaitWritten(ctx, c, pod, "it writes to the primary", func(b written) bool {
 			return b.node == status(ctx, c).Primary
 		})
-		last := awaitWritten(ctx, c, pod, "it writes on", func(b written) bool { return true })
+		last := awaitWritten(ctx, c, pod, "it writes on", func(written) bool { return true })
 		last = awaitWritten(ctx, c, pod, "it writes on", func(b written) bool { return b.ok > last.ok+100 })
 		progress("%d transactions, %d failed: %v", last.ok, len(last.failed), last.failed)
 		Expect(last.failed).To(BeEmpty())

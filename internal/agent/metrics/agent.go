@@ -29,8 +29,8 @@ var agentFamilies = []Family{
 		}},
 	{"galera_agent_draining", "Whether the pod is terminating.", gauge, nil,
 		func(f Facts, send send) { send(flag(f.Report.Draining)) }},
-	{"galera_agent_restart_needed", "Whether the server needs a restart, as one with settings other than the published ones does.",
-		gauge, nil,
+	{"galera_agent_restart_needed", "Whether the server needs a restart, as one with settings other than the published " +
+		"ones does.", gauge, nil,
 		func(f Facts, send send) {
 			send(flag(f.Report.Config.RestartNeeded))
 		}},

@@ -62,7 +62,9 @@ type sidecar struct {
 
 // Answering reports whether a sidecar takes clients.
 func Answering(socket string) error {
-	conn, err := net.DialTimeout("unix", socket, followTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), followTimeout)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return err
 	}

@@ -115,8 +115,8 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-// TestStopThatFailed: after a server that was to stop has ended otherwise, no other restart is asked for, as that one may
-// end so, too. The next stop in order still has the pages overwritten.
+// TestStopThatFailed: after a server that was to stop has ended otherwise, no other restart is asked for, as that one
+// may end so, too. The next stop in order still has the pages overwritten.
 func TestStopThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const mode = agentapi.ModeEncrypts

@@ -26,7 +26,8 @@ func Inspect(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batch
 		corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 }
 
-// Recheck is the Job that does so before a follower is emptied: it needs as little as possible besides the nodes, which run.
+// Recheck is the Job that does so before a follower is emptied: it needs as little as possible besides the nodes, which
+// run.
 func Recheck(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv1.Job, error) {
 	j, err := Inspect(c, ro, o)
 	if err != nil {

@@ -38,9 +38,9 @@ func Break(before, h binlog.Head) string {
 // Follows reports whether a segment was written after another one that was there.
 func Follows(before, h binlog.Head) bool { return h.Before == before.Checksum }
 
-// Joins reports whether a chain begins exactly where the segment before it ends, so that who follows the archive goes on
-// without a loss: in the same line of history, with the same last transaction by its content, and with nothing of other
-// servers in between. A restore begins with a backup of the chain all the same.
+// Joins reports whether a chain begins exactly where the segment before it ends, so that who follows the archive goes
+// on without a loss: in the same line of history, with the same last transaction by its content, and with nothing of
+// other servers in between. A restore begins with a backup of the chain all the same.
 func Joins(before, h binlog.Head) bool {
 	readable := before.Unreadable == "" && h.Unreadable == ""
 	return h.Begins && h.Number == before.Number+1 && readable && Follows(before, h) &&

@@ -296,7 +296,7 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	// Fatal reports whether another attempt would fail as well.
 	Fatal bool `json:"fatal,omitempty"`
-	// Damaged is the ID of the backup that BackupDamaged is about: it may be one that an increment adds to. "" for unknown.
+	// Damaged is the ID of the backup that BackupDamaged is about, maybe one that an increment adds to; "" for unknown.
 	Damaged string `json:"damaged,omitempty"`
 	// TookSeconds is how long the program was at work.
 	TookSeconds float64 `json:"tookSeconds,omitempty"`

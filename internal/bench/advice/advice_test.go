@@ -96,7 +96,8 @@ func TestFor(t *testing.T) {
 			benchmark(arms(plain, with("encrypted", v1alpha1.BenchmarkTLS{})), list(write),
 				measured("write", "", "plain", "tps", "1000", "990", "1010"),
 				measured("write", "", "encrypted", "tps", "890", "880", "900")),
-			[]string{"By the benchmark x (encrypted: -11 % tps):\n\n* tls.replication: Required. Whatever it costs: the report has what was measured.\n",
+			[]string{"By the benchmark x (encrypted: -11 % tps):\n\n* tls.replication: Required. " +
+				"Whatever it costs: the report has what was measured.\n",
 				"* tls.cipher: Auto. The default, which is " + aes128 + " on these hosts; no other cipher was measured.\n",
 				"  tls:\n    certificate:\n      privateKey:\n        algorithm: ECDSA\n        size: 256\n    cipher: Auto\n    " +
 					"clients: Required\n    replication: Required\n    stateTransfer: Required\n"},

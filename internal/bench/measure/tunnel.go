@@ -147,10 +147,11 @@ func (t *sshTunnel) awaitLocal(ctx context.Context) error {
 		if t.isLost() {
 			return "", t.complaint("the SSH tunnel could not be opened")
 		}
-		if err := dialOnce(ctx, "tcp", t.local); err != nil {
-			return "the SSH tunnel was not open in time: " + err.Error(), nil
+		refused := dialOnce(ctx, "tcp", t.local)
+		if refused == nil {
+			return "", nil
 		}
-		return "", nil
+		return "the SSH tunnel was not open in time: " + refused.Error(), nil
 	})
 }
 

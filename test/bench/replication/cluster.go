@@ -117,8 +117,8 @@ func (c *cluster) files() error {
 	cert, key := ca.Issue(pkitest.Leaf{Subject: pkix.Name{CommonName: "node"}, Names: []string{"node"},
 		Usages: pkitest.Both, NotAfter: time.Now().Add(24 * time.Hour)})
 	files := map[string][]byte{"replication": program, "tls.crt": cert, "tls.key": key, "ca.crt": ca.PEM,
-		"delay": []byte("0s"), "openssl.cnf": []byte("openssl_conf = init\n[init]\nssl_conf = ssl\n[ssl]\nsystem_default = all\n" +
-			"[all]\n" + c.tlsSettings)}
+		"delay": []byte("0s"), "openssl.cnf": []byte("openssl_conf = init\n[init]\nssl_conf = ssl\n" +
+			"[ssl]\nsystem_default = all\n[all]\n" + c.tlsSettings)}
 	for name, data := range files {
 		//nolint:gosec // a throw-away key on this machine
 		if err := os.WriteFile(filepath.Join(c.dir, name), data, 0o755); err != nil {
