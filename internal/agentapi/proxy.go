@@ -33,11 +33,12 @@ const (
 	SidecarSocketDir = "/run/galera"
 	// SidecarSocket is where clients connect.
 	SidecarSocket = SidecarSocketDir + "/mysql.sock"
-	// EnvSidecarHost is the Service of the primary, which a sidecar connects to; the others bound its connections to the
-	// primary and those of clients.
-	EnvSidecarHost           = "PRIMARY_HOST"
+	// EnvSidecarHost is the Service of the primary, which a sidecar connects to.
+	EnvSidecarHost = "PRIMARY_HOST"
+	// EnvSidecarMaxConnections bounds a sidecar's connections to the primary.
 	EnvSidecarMaxConnections = "MAX_CONNECTIONS"
-	EnvSidecarMaxClients     = "MAX_CLIENTS"
+	// EnvSidecarMaxClients bounds a sidecar's clients.
+	EnvSidecarMaxClients = "MAX_CLIENTS"
 
 	// MaxProxyUsers and maxProxyNodes bound a state.
 	MaxProxyUsers = 1000

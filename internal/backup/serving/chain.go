@@ -70,8 +70,8 @@ func locate(numbers []uint64, chain uint64, from binlog.GTID, head func(uint64) 
 }
 
 // beginning returns the number of the segment with which the last chain begins, or one that it goes on from without a
-// loss: back to the chain that is followed, and to the position, as far as the store has that. of reports whether it is the
-// chain that is followed, or goes on from it.
+// loss: back to the chain that is followed, and to the position, as far as the store has that. of reports whether it is
+// the chain that is followed, or goes on from it.
 func beginning(numbers []uint64, last, chain uint64, from binlog.GTID, head func(uint64) (binlog.Head, error)) (
 	first uint64, of bool, err error) {
 	for first = last; ; {
