@@ -81,7 +81,11 @@ func TestFreedPagesInClear(t *testing.T) {
 				s.write(i)
 			}
 
+			killed = time.Now()
 			s.node(1).killServer()
+			s.node(1).until("serving after another crash", 120*time.Second, func(r agentapi.Report) bool {
+				return synced(len(w.nodes))(r) && r.Server.StartedAt.After(killed) // or it has not noticed the crash yet
+			})
 			s.all(90 * time.Second)
 			s.node(0).stop(true)
 			s.node(0).wipe()
