@@ -25,25 +25,7 @@ var _ = Describe("A pooling proxy", Ordered, Label(Slow), func() {
 	proxy := &v1alpha1.GaleraProxy{}
 
 	BeforeAll(func(ctx SpecContext) {
-		if err := harness.LoadForeign(ctx, proxyImage); err != nil {
-			Skip(fmt.Sprintf("there is no image %s in Docker: %v", proxyImage, err))
-		}
-		ns := newNamespace(ctx, "proxy")
-		c = create(ctx, sampleCluster(ns))
-		Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
-		Expect(client(ctx, c).Exec(ctx, c.Name+"-primary", "CREATE DATABASE app",
-			"CREATE TABLE app.t (w INT, n BIGINT, v INT DEFAULT 0, PRIMARY KEY (w, n))")).To(Succeed())
-		u := userOf(ctx, c, ns, "app", func(s *v1alpha1.GaleraUserSpec) {
-			s.Grants = []v1alpha1.GrantSpec{{Database: "app", Privileges: []string{"ALL PRIVILEGES"}}}
-		})
-		userOf(ctx, c, ns, "cert", func(s *v1alpha1.GaleraUserSpec) { s.Require = v1alpha1.RequireX509 })
-		awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
-		proxy = &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pool"},
-			Spec: v1alpha1.GaleraProxySpec{ClusterRef: v1alpha1.ProxyClusterRef{Name: c.Name}, Replicas: 2,
-				Mode: v1alpha1.ProxyReadWriteSplit}}
-		Expect(kube.Create(ctx, proxy)).To(Succeed())
-		awaitProxy(ctx, proxy)
-		app = client(ctx, c).As("app", nil).WithPassword(bindingOf(ctx, c, u).Password())
+		c, app, proxy = pooledCluster(ctx, "proxy")
 	}, NodeTimeout(8*time.Minute))
 
 	It("takes clients with verified TLS only, and names the users that it cannot serve", func(ctx SpecContext) {
@@ -113,6 +95,30 @@ var _ = Describe("A pooling proxy", Ordered, Label(Slow), func() {
 		readAfterWrite(ctx, app, proxy.Name, reader)
 	}, SpecTimeout(4*time.Minute))
 })
+
+// pooledCluster makes a cluster with a table, an account, one that no proxy can log in for, and a proxy.
+func pooledCluster(ctx SpecContext, namespace string) (*harness.Cluster, *harness.Client, *v1alpha1.GaleraProxy) {
+	GinkgoHelper()
+	if err := harness.LoadForeign(ctx, proxyImage); err != nil {
+		Skip(fmt.Sprintf("there is no image %s in Docker: %v", proxyImage, err))
+	}
+	ns := newNamespace(ctx, namespace)
+	c := create(ctx, sampleCluster(ns))
+	Expect(c.WaitReady(ctx, firstReady)).To(Succeed())
+	Expect(client(ctx, c).Exec(ctx, c.Name+"-primary", "CREATE DATABASE app",
+		"CREATE TABLE app.t (w INT, n BIGINT, v INT DEFAULT 0, PRIMARY KEY (w, n))")).To(Succeed())
+	u := userOf(ctx, c, ns, "app", func(s *v1alpha1.GaleraUserSpec) {
+		s.Grants = []v1alpha1.GrantSpec{{Database: "app", Privileges: []string{"ALL PRIVILEGES"}}}
+	})
+	userOf(ctx, c, ns, "cert", func(s *v1alpha1.GaleraUserSpec) { s.Require = v1alpha1.RequireX509 })
+	awaitUser(ctx, u, v1alpha1.ConditionReady, "True Ready")
+	proxy := &v1alpha1.GaleraProxy{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pool"},
+		Spec: v1alpha1.GaleraProxySpec{ClusterRef: v1alpha1.ProxyClusterRef{Name: c.Name}, Replicas: 2,
+			Mode: v1alpha1.ProxyReadWriteSplit}}
+	Expect(kube.Create(ctx, proxy)).To(Succeed())
+	awaitProxy(ctx, proxy)
+	return c, client(ctx, c).As("app", nil).WithPassword(bindingOf(ctx, c, u).Password()), proxy
+}
 
 // awaitProxy waits until a proxy takes clients, and proves its encryption.
 func awaitProxy(ctx context.Context, p *v1alpha1.GaleraProxy) {

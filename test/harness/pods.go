@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -193,4 +194,9 @@ func (c Pods) ScaleSet(ctx context.Context, replicas int32) error {
 			pods, err := c.List(ctx)
 			return err == nil && len(pods) == int(replicas), fmt.Sprintf("%d pods", len(pods)), err
 		})
+}
+
+// Signal sends a signal to the processes of one program in a pod of the namespace.
+func (c Pods) Signal(ctx context.Context, pod, program string, signal syscall.Signal) error {
+	return signalProgram(ctx, c.cluster, pod, program, signal)
 }
