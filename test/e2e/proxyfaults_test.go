@@ -139,10 +139,8 @@ func killedInCommit(ctx context.Context, c *harness.Cluster, app *harness.Client
 	for k := range clients {
 		go func() { ends <- once(ctx, pool, k) }()
 	}
-	Eventually(func() (n int, err error) {
-		return n, server.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app' "+
-			"AND STATE LIKE 'Waiting for backup lock%'").Scan(&n)
-	}).WithContext(ctx).WithTimeout(shortly).WithPolling(100 * time.Millisecond).Should(Equal(clients))
+	Eventually(func() ([]string, error) { return commits(ctx, server) }).WithContext(ctx).WithTimeout(shortly).
+		WithPolling(100*time.Millisecond).Should(HaveLen(clients), "the primary holds back all commits")
 	for _, pod := range proxyPods(ctx, proxy) {
 		Expect(c.Pods().Signal(ctx, pod, "proxysql", syscall.SIGKILL)).To(Succeed())
 	}
@@ -156,6 +154,25 @@ func killedInCommit(ctx context.Context, c *harness.Cluster, app *harness.Client
 	Expect(server.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(DISTINCT k) FROM app.log").Scan(&rows, &keys)).To(Succeed())
 	progress("%d rows of %d commits that were cut off", rows-1, clients)
 	Expect(rows).To(Equal(keys), "a write was sent twice")
+}
+
+// commits are the statements of the application that have been in progress on a server for half a second, with their
+// states.
+func commits(ctx context.Context, server *sql.DB) (out []string, err error) {
+	rows, err := server.QueryContext(ctx, "SELECT CONCAT_WS(': ', COMMAND, STATE, LEFT(INFO, 40)) FROM "+
+		"information_schema.PROCESSLIST WHERE USER = 'app' AND COMMAND <> 'Sleep' AND TIME_MS > 500")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		out = append(out, text)
+	}
+	return out, rows.Err()
 }
 
 // once writes a row over one connection, by itself or in a transaction.
