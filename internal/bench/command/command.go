@@ -34,7 +34,7 @@ type env struct {
 func New(out io.Writer) *cobra.Command {
 	e := &env{flags: genericclioptions.NewConfigFlags(true), out: out}
 	c := &cobra.Command{Use: "kubectl-galera-bench",
-		Short: "Report and compare benchmarks, and read a policy out of one",
+		Short: "Report benchmarks, and read a policy out of one",
 		// kubectl calls kubectl-galera-bench; people see what they type.
 		Annotations:  map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl galera bench"},
 		SilenceUsage: true, SilenceErrors: true, Version: version.Version,
@@ -43,43 +43,29 @@ func New(out io.Writer) *cobra.Command {
 	c.SetVersionTemplate("{{.Version}}\n")
 	e.flags.AddFlags(c.PersistentFlags())
 	var format string
-	on := func(use, short string, args int, run func([]report.Benchmark) error) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(args),
+	on := func(use, short string, run func(report.Benchmark) error) *cobra.Command {
+		return &cobra.Command{Use: use + " NAME|FILE.json", Short: short, Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, names []string) error {
-				all, err := e.load(cmd.Context(), names)
+				b, err := e.read(cmd.Context(), names[0])
 				if err != nil {
 					return err
 				}
-				return run(all)
+				return run(b)
 			}}
 	}
-	one := on("report NAME|FILE.json", "Write the report of a benchmark, or of one that was written as json", 1,
-		func(all []report.Benchmark) error { return report.Write(cleaned{e.out}, format, all[0]) })
-	two := on("compare A B", "Compare what two benchmarks, or their reports as json, have measured", 2,
-		func(all []report.Benchmark) error { return report.Compare(cleaned{e.out}, format, all[0], all[1]) })
-	advise := on("recommend NAME|FILE.json", "Say which policy the results of a benchmark are for, in words and YAML", 1,
-		func(all []report.Benchmark) error {
-			lines, err := advice.For(all[0].Resource, all[0].Records)
+	written := on("report", "Write the report of a benchmark, or of one that was written as json",
+		func(b report.Benchmark) error { return report.Write(cleaned{e.out}, format, b) })
+	advised := on("recommend", "Write which policy the results of a benchmark are for, in words and YAML",
+		func(b report.Benchmark) error {
+			lines, err := advice.For(b.Resource, b.Records)
 			if err != nil {
 				return err
 			}
-			return advice.Write(cleaned{e.out}, all[0].Resource, lines)
+			return advice.Write(cleaned{e.out}, b.Resource, lines)
 		})
-	one.Flags().StringVarP(&format, "output", "o", "table", "table, md, json, csv or svg")
-	two.Flags().StringVarP(&format, "output", "o", "table", "table or md")
-	c.AddCommand(one, two, advise)
+	written.Flags().StringVarP(&format, "output", "o", "table", "table, md, json, csv or svg")
+	c.AddCommand(written, advised)
 	return c
-}
-
-func (e *env) load(ctx context.Context, names []string) (out []report.Benchmark, err error) {
-	for _, name := range names {
-		b, err := e.read(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, b)
-	}
-	return out, nil
 }
 
 // read reads a benchmark from the cluster, or from a file whose name ends with .json.

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -105,34 +104,5 @@ func TestOnlyTheBaselineIsCalledSo(t *testing.T) {
 		if !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: got %v, want %v", name, got, tc.want)
 		}
-	}
-}
-
-func TestCompare(t *testing.T) {
-	a, b := sample(), sample()
-	b.Resource.Name = "other"
-	for i := range b.Records {
-		if r := &b.Records[i]; r.Workload == "write-only" && r.Arm == "plain" {
-			o := *r.Output.OLTP
-			o.TPS /= 2
-			r.Output = &result.Output{OLTP: &o}
-		}
-	}
-	b.Resource.Status.Results, _ = summary.Results(&b.Resource.Spec, b.Records)
-	for format, want := range map[string]string{"table": "  -50.0 % (-52.3 to -47.6)\n",
-		"md": "| -50.0 % (-52.3 to -47.6) |"} {
-		var out bytes.Buffer
-		if err := Compare(&out, format, a, b); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []string{want, "not significant", "1040 [1020, 1060], n=3, 75 %",
-			"an interval of 95 % (Welch's t)"} {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%s: %q is not in\n%s", format, want, out.String())
-			}
-		}
-	}
-	if err := Compare(&bytes.Buffer{}, "svg", a, b); err == nil {
-		t.Error("a comparison as a picture")
 	}
 }

@@ -37,7 +37,7 @@ func write(w io.Writer, format string, parts []part, lines []string) error {
 			}
 			text.WriteString("\n")
 		default:
-			return fmt.Errorf("unknown format %q: use table or md, and for one report also json, csv or svg", format)
+			return fmt.Errorf("unknown format %q: use table, md, json, csv or svg", format)
 		}
 		if p.note != "" {
 			text.WriteString(p.note + "\n")

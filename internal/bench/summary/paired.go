@@ -53,35 +53,8 @@ func (p Paired) P() float64 {
 	if len(p.ratios) < 2 || p.rounded() {
 		return 1
 	}
-	return student(p.Mean()*math.Sqrt(float64(len(p.ratios)))/stats.StdDev(p.ratios), float64(len(p.ratios)-1))
-}
-
-func student(t, freedom float64) float64 {
-	return 2 * stats.TDist{V: freedom}.CDF(-math.Abs(t))
-}
-
-// Independent compares two that were not measured in the same rounds: P of Welch's test of the logarithms, and the
-// logarithm of the ratio of other to base with its interval.
-func Independent(base, other []float64) (logRatio, low, high, p float64, ok bool) {
-	a, b := logs(base), logs(other)
-	if len(a) < 2 || len(b) < 2 || stats.StdDev(a)+stats.StdDev(b) < sharpest {
-		return 0, 0, 0, 1, false
-	}
-	va, vb := stats.Variance(a)/float64(len(a)), stats.Variance(b)/float64(len(b))
-	logRatio = stats.Mean(b) - stats.Mean(a)
-	spreadOf := math.Sqrt(va + vb)
-	freedom := (va + vb) * (va + vb) / (va*va/float64(len(a)-1) + vb*vb/float64(len(b)-1))
-	half := quantile(freedom, spread) * spreadOf
-	return logRatio, logRatio - half, logRatio + half, student(logRatio/spreadOf, freedom), true
-}
-
-func logs(values []float64) (out []float64) {
-	for _, v := range values {
-		if v > 0 {
-			out = append(out, math.Log(v))
-		}
-	}
-	return out
+	t := p.Mean() * math.Sqrt(float64(len(p.ratios))) / stats.StdDev(p.ratios)
+	return 2 * stats.TDist{V: float64(len(p.ratios) - 1)}.CDF(-math.Abs(t))
 }
 
 // quantiles are those that were computed: many intervals are of as many rounds.

@@ -14,12 +14,7 @@ const confidence = 0.95
 const spread = 0.96
 
 // Figure is a median with its confidence interval.
-type Figure struct {
-	Median, Low, High float64
-	// Confidence of the interval: less than 0.95 when there were fewer than 6 values, as the
-	// interval is then from the smallest to the largest.
-	Confidence float64
-}
+type Figure struct{ Median, Low, High float64 }
 
 // Summarise returns the median of values; it assumes nothing of their distribution. ok is false
 // when there are none.
@@ -30,24 +25,13 @@ func Summarise(values []float64) (f Figure, ok bool) {
 	sorted := append([]float64(nil), values...)
 	s := benchmath.NewSample(sorted, &benchmath.DefaultThresholds)
 	sum := benchmath.AssumeNothing.Summary(s, confidence)
-	f = Figure{Median: sum.Center, Low: sum.Lo, High: sum.Hi, Confidence: sum.Confidence}
+	f = Figure{Median: sum.Center, Low: sum.Lo, High: sum.Hi}
 	if math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) || math.IsNaN(f.Low) || math.IsNaN(f.High) {
-		// So few values give an interval of 95 % no ends. That from the smallest to the largest has
-		// the median in it unless all values lie on one side of it.
+		// Fewer than six values give an interval of 95 % no ends. That from the smallest to the largest has the median in
+		// it unless all values lie on one side of it.
 		f.Low, f.High = sorted[0], sorted[len(sorted)-1]
-		f.Confidence = 1 - math.Pow(2, float64(1-len(sorted)))
 	}
 	return f, true
-}
-
-// Confidence is that of the interval of a median of n values: what Summarise makes of them.
-func Confidence(n int) float64 {
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = float64(i)
-	}
-	f, _ := Summarise(values)
-	return f.Confidence
 }
 
 // Overhead is what one costs against another, in percent.

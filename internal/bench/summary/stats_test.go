@@ -12,13 +12,12 @@ func TestSummarise(t *testing.T) {
 		values []float64
 		want   Figure
 	}{
-		"one":  {[]float64{7}, Figure{7, 7, 7, 0}},
-		"five": {[]float64{5, 1, 4, 2, 3}, Figure{3, 1, 5, 0.9375}},
-		"odd":  {[]float64{9, 1, 2, 3, 4, 5, 6, 7, 8}, Figure{Median: 5, Low: 2, High: 8, Confidence: 0.9609}},
+		"one":  {[]float64{7}, Figure{7, 7, 7}},
+		"five": {[]float64{5, 1, 4, 2, 3}, Figure{3, 1, 5}},
+		"odd":  {[]float64{9, 1, 2, 3, 4, 5, 6, 7, 8}, Figure{5, 2, 8}},
 	} {
 		got, ok := Summarise(tc.values)
-		if !ok || got.Median != tc.want.Median || got.Low != tc.want.Low || got.High != tc.want.High ||
-			math.Abs(got.Confidence-tc.want.Confidence) > 0.01 {
+		if !ok || got != tc.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, tc.want)
 		}
 	}
@@ -60,9 +59,6 @@ func TestRoundedValuesProveNothing(t *testing.T) {
 	o := Compare([]float64{8, 16, 12}, []float64{6, 12, 9}, false)
 	if o.Known || o.Significant || o.P != 1 || math.Abs(o.Percent-25) > 1e-9 {
 		t.Errorf("three of four each time: %+v", o)
-	}
-	if _, _, _, p, ok := Independent([]float64{8, 8}, []float64{6, 6}); ok || p != 1 {
-		t.Errorf("the same rates in all runs: P %g, %v", p, ok)
 	}
 }
 
@@ -120,20 +116,5 @@ func TestInjectedDifferenceIsFound(t *testing.T) {
 		if found < 950 {
 			t.Errorf("%s noise: found in %d of %d cases", name, found, cases)
 		}
-	}
-}
-
-// TestIndependent: Welch's test of what was not measured in the same rounds, by hand.
-func TestIndependent(t *testing.T) {
-	e := math.Exp
-	// Means 2 and 4, variances 1 and 4, three values each: t = 2/sqrt(1/3+4/3) = 1.549, 2.941 degrees of freedom, P =
-	// 0.221.
-	ratio, low, high, p, ok := Independent([]float64{e(1), e(2), e(3)}, []float64{e(2), e(4), e(6)})
-	if !ok || math.Abs(ratio-2) > 1e-9 || math.Abs(p-0.221) > 0.002 || low >= 0 || high <= 4 ||
-		math.Abs(low+high-4) > 1e-6 {
-		t.Errorf("got %g [%g, %g], P %g, %v", ratio, low, high, p, ok)
-	}
-	if _, _, _, _, ok := Independent([]float64{1}, []float64{1, 2}); ok {
-		t.Error("one value has no variance")
 	}
 }

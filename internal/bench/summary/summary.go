@@ -144,11 +144,6 @@ func (g group) paired(other group, figure string) (a, b []float64) {
 	return a, b
 }
 
-// Values of a result's metric, in the order of rounds.
-func Values(records []result.Record, r v1alpha1.BenchmarkResult) []float64 {
-	return collect(records, cellOf(r)).values(r.Metric)
-}
-
 // Ratios pairs two results by the metric of base: the ratios of other to base in the rounds both have.
 func Ratios(records []result.Record, base, other v1alpha1.BenchmarkResult) Paired {
 	return PairOf(collect(records, cellOf(base)).paired(collect(records, cellOf(other)), base.Metric))
