@@ -14,6 +14,6 @@ const (
 // LabelProxy names the GaleraProxy an object belongs to.
 const LabelProxy = "galera-operator.io/proxy"
 
-// AnnotationTrusts records at the pods of a proxy which CAs they were made with, as fingerprints: ProxySQL forgets none
-// before it ends.
+// AnnotationTrusts records at the pods of a proxy which CAs they were made with, as fingerprints, and at the Deployment
+// which ones they were given since: ProxySQL forgets none before it ends.
 const AnnotationTrusts = "galera-operator.io/trusts"

@@ -242,8 +242,10 @@ func (r *Reconciler) publish(ctx context.Context, p *v1alpha1.GaleraProxy, c *v1
 	if err := client.IgnoreNotFound(r.Get(ctx, client.ObjectKeyFromObject(p), d)); err != nil {
 		return nil, nil, err
 	}
-	trusts := proxy.Trusted(d.Spec.Template.Annotations[v1alpha1.AnnotationTrusts], f.CA)
-	for _, o := range append([]client.Object{secret}, resources.ProxyObjects(p, c, r.Options, trusts)...) {
+	trust := proxy.Trusted(proxy.Trust{Pods: d.Spec.Template.Annotations[v1alpha1.AnnotationTrusts],
+		Given: d.Annotations[v1alpha1.AnnotationTrusts]}, before.CA, f.CA)
+	objects := resources.ProxyObjects(p, c, r.Options, trust.Pods, trust.Given)
+	for _, o := range append([]client.Object{secret}, objects...) {
 		if err := r.Objects.Apply(ctx, p.UID, o); err != nil {
 			return nil, nil, err
 		}

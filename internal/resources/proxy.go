@@ -55,13 +55,15 @@ func ProxyNames(p *v1alpha1.GaleraProxy) []client.Object {
 		&corev1.Secret{ObjectMeta: at(ProxyStateName(p))}, &cmv1.Certificate{ObjectMeta: at(ProxyIssuedName(p))}}
 }
 
-// ProxyObjects returns what a proxy consists of, but for its state. trusts is what its pods record.
-func ProxyObjects(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Options, trusts string) []client.Object {
+// ProxyObjects returns what a proxy consists of, but for its state. made and given are the CAs that are recorded at its
+// pods and at its Deployment.
+func ProxyObjects(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Options, made,
+	given string) []client.Object {
 	out := []client.Object{proxyService(p, c), proxyCertificate(p, c, opts), proxyBudget(p, c)}
 	if policy := proxyPolicy(p, c, opts); policy != nil {
 		out = append(out, policy)
 	}
-	return append(out, proxyDeployment(p, c, opts, trusts))
+	return append(out, proxyDeployment(p, c, opts, made, given))
 }
 
 // ProxyState returns the Secret with a proxy's state.
@@ -157,11 +159,13 @@ func proxyPolicy(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Option
 	return out
 }
 
-func proxyDeployment(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Options,
-	trusts string) *appsv1.Deployment {
+func proxyDeployment(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Options, made,
+	given string) *appsv1.Deployment {
+	meta := proxyMeta(p, c, p.Name)
+	meta.Annotations = map[string]string{v1alpha1.AnnotationTrusts: given}
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment"},
-		ObjectMeta: proxyMeta(p, c, p.Name),
+		ObjectMeta: meta,
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(p.Spec.Replicas), RevisionHistoryLimit: new(int32(1)),
 			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
@@ -169,7 +173,7 @@ func proxyDeployment(p *v1alpha1.GaleraProxy, c *v1alpha1.GaleraCluster, opts Op
 					MaxSurge: new(intstr.FromInt32(1))}},
 			Selector: &metav1.LabelSelector{MatchLabels: ProxySelector(p)},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: proxyLabels(p, c),
-				Annotations: map[string]string{v1alpha1.AnnotationTrusts: trusts}}, Spec: proxyPod(p, c, opts)},
+				Annotations: map[string]string{v1alpha1.AnnotationTrusts: made}}, Spec: proxyPod(p, c, opts)},
 		},
 	}
 }

@@ -27,7 +27,7 @@ func pool() *v1alpha1.GaleraProxy {
 // TestProxyGolden shows in a review what a change of code does to the objects of a proxy.
 func TestProxyGolden(t *testing.T) {
 	var got bytes.Buffer
-	for _, o := range append(ProxyObjects(pool(), everything(), testOptions, "0a0b"),
+	for _, o := range append(ProxyObjects(pool(), everything(), testOptions, "0a0b", "0a0b,0c0d"),
 		ProxyState(pool(), everything(), []byte("{}"))) {
 		doc, err := yaml.Marshal(o)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestProxyNamesAreComplete(t *testing.T) {
 	for _, o := range ProxyNames(pool()) {
 		checked = append(checked, kindOf(o)+"/"+o.GetName())
 	}
-	for _, o := range append(ProxyObjects(pool(), shop(), testOptions, ""), ProxyState(pool(), shop(), nil)) {
+	for _, o := range append(ProxyObjects(pool(), shop(), testOptions, "", ""), ProxyState(pool(), shop(), nil)) {
 		if name := kindOf(o) + "/" + o.GetName(); !slices.Contains(checked, name) {
 			t.Errorf("%s is made without a check of what is there: %q", name, checked)
 		}
@@ -92,7 +92,7 @@ func TestProxyReachesTheNodes(t *testing.T) {
 	c.Spec.NetworkPolicy.ClientsFrom = []networkingv1.NetworkPolicyPeer{
 		{PodSelector: &metav1.LabelSelector{MatchLabels: client}}}
 	nodes, own := NetworkPolicy(c, testOptions), proxyPolicy(pool(), c, testOptions)
-	pod := proxyDeployment(pool(), c, testOptions, "").Spec.Template.Labels
+	pod := proxyDeployment(pool(), c, testOptions, "", "").Spec.Template.Labels
 	if !admitted(nodes, pod) || !admitted(nodes, client) || !admitted(own, client) {
 		t.Errorf("%+v %+v", nodes.Spec.Ingress, own.Spec.Ingress)
 	}

@@ -250,7 +250,10 @@ func TestProxy(t *testing.T) {
 	old, next := pkitest.NewCA("old"), pkitest.NewCA("next")
 	one := trusts(old)
 	p.Expect(trusts(old, next)).To(Equal(one), "pods take another CA while they run")
-	p.Expect(trusts(next)).NotTo(Or(Equal(one), BeEmpty()), "pods that trust a CA which is gone are made anew")
+	two := trusts(old)
+	p.Expect(two).NotTo(Or(Equal(one), BeEmpty()), "pods that have taken a CA which is gone again are made anew")
+	p.Expect(trusts(old, next)).To(Equal(two), "pods take it again")
+	p.Expect(trusts(next)).NotTo(Or(Equal(two), BeEmpty()), "pods that trust a CA which is gone are made anew")
 	moved = p.state()
 
 	must(t, kube.Delete(ctx, c))
