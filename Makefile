@@ -25,6 +25,9 @@ export CGO_ENABLED := 0
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
 GO_BUILD := go build -ldflags '$(LDFLAGS)'
 
+# BENCH_RUNNER is a module of its own: what only it needs is not among the requirements of the operator.
+BENCH_RUNNER := cmd/bench-runner
+
 # Tools, each in a folder of its version, so that another version is another file.
 TOOLS := $(CURDIR)/bin/tools
 CONTROLLER_GEN := $(TOOLS)/controller-gen-$(CONTROLLER_TOOLS_VERSION)/controller-gen
@@ -68,7 +71,7 @@ build: ## Compile the programs into bin, statically.
 	@$(GO_BUILD) -o bin/manager ./cmd/manager
 	@$(GO_BUILD) -o bin/agent ./cmd/agent
 	@$(GO_BUILD) -o bin/benchmarks ./cmd/benchmarks
-	@$(GO_BUILD) -o bin/bench-runner ./cmd/bench-runner
+	@cd $(BENCH_RUNNER) && $(GO_BUILD) -o ../../bin/bench-runner .
 	@$(GO_BUILD) -o bin/backup ./cmd/backup
 	@$(GO_BUILD) -o bin/kubectl-galera ./cmd/kubectl-galera
 	@$(GO_BUILD) -o bin/kubectl-galera-bench ./cmd/kubectl-galera-bench
@@ -124,6 +127,7 @@ fmt: $(GOLANGCI_LINT) ## Format the Go code.
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Check code, import direction, sizes, shell scripts and workflows.
 	@$(GOLANGCI_LINT) run --allow-parallel-runners
+	@cd $(BENCH_RUNNER) && $(GOLANGCI_LINT) run --allow-parallel-runners
 	@$(ACTIONLINT) -no-color .github/workflows/*.yaml
 	@hack/check-size.sh
 	@hack/check-words.sh
@@ -166,6 +170,7 @@ test-unit: ## Tests of single packages.
 	$(call phase,unit tests)
 	@CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE) $(RACE_PACKAGES)
 	@go test $(OTHER_PACKAGES)
+	@cd $(BENCH_RUNNER) && go test ./...
 
 .PHONY: test-model
 test-model: ## The planner against a simulated cluster, with crashes and lost messages.

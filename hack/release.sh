@@ -22,8 +22,9 @@ sign() { cosign "$1" --yes ${SIGN[@]+"${SIGN[@]}"} "${@:2}"; }
 compile_for() {
   local program
   for program in manager agent backup benchmarks bench-runner; do
-    CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath -tags=disable_grpc_modules \
-      -ldflags "-s -w -X github.com/galera-operator/galera-operator/internal/version.Version=$VERSION" -o "$OUT/$1/$program" "./cmd/$program"
+    # Each in its folder: bench-runner is a module of its own.
+    CGO_ENABLED=0 GOOS=linux GOARCH=$1 go -C "cmd/$program" build -trimpath -tags=disable_grpc_modules \
+      -ldflags "-s -w -X github.com/galera-operator/galera-operator/internal/version.Version=$VERSION" -o "$PWD/$OUT/$1/$program" .
   done
 }
 

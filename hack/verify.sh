@@ -35,10 +35,12 @@ cp -r charts/galera-operator "$dir/chart"
 "$kustomize" build config/default | go run ./hack/chart -chart "$dir/chart"
 same "$dir/chart" charts/galera-operator
 
-go mod tidy -diff || {
-  echo "go.mod is not tidy: run go mod tidy" >&2
-  failed=1
-}
+for module in . cmd/bench-runner; do
+  go -C "$module" mod tidy -diff || {
+    echo "$module/go.mod is not tidy: run go mod tidy in $module" >&2
+    failed=1
+  }
+done
 
 for folder in config/{default,samples,argocd} config/samples/gitops/{production,flux,argocd}; do
   "$kustomize" build "$folder" >/dev/null || failed=1

@@ -39,13 +39,13 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "run":
-		return measure.Main(ctx)
+		return measure.Main(ctx, openClient)
 	case len(args) == 2 && args[0] == "install":
 		return install(args[1])
 	case len(args) > 2 && args[0] == "sidecar":
 		return measure.RunSidecar(ctx, args[1], args[2:])
 	case len(args) == 3 && args[0] == "wireguard":
-		return measure.ServeWireGuard(ctx, args[1], args[2])
+		return serveWireGuard(ctx, args[1], args[2])
 	case version.Asked(args):
 		fmt.Println(version.Version)
 		return nil

@@ -23,8 +23,9 @@ func BuildOperator(ctx context.Context, repository, image, version string) error
 	flags := "-s -w -X github.com/galera-operator/galera-operator/internal/version.Version=" + version
 	for _, program := range []string{"manager", "agent", "backup", "benchmarks", "bench-runner"} {
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", flags, "-o",
-			filepath.Join(dir, "bin", program), "./cmd/"+program)
-		build.Dir, build.Env = repository, append(os.Environ(), "CGO_ENABLED=0")
+			filepath.Join(dir, "bin", program), ".")
+		// In its folder: bench-runner is a module of its own.
+		build.Dir, build.Env = filepath.Join(repository, "cmd", program), append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("compiling %s: %w: %s", program, err, out)
 		}

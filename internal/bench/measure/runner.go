@@ -30,7 +30,8 @@ type target struct {
 // runner carries what every kind of run needs.
 type runner struct {
 	target
-	agents agents
+	agents  agents
+	openVPN OpenVPN
 	// sidecar is the socket of the container whose usage is a part of the client's; "": none.
 	sidecar string
 	// log collects the load generator's own words.
@@ -38,9 +39,9 @@ type runner struct {
 	out result.Output
 }
 
-// Main does what the environment says. The error, if any, is in the Output as well.
-func Main(ctx context.Context) error {
-	r := &runner{target: target{password: os.Getenv(result.EnvPassword), ca: filepath.Join(result.CADir, "ca.crt")}}
+// Main does what the environment says, with the VPN of the program. The error, if any, is in the Output as well.
+func Main(ctx context.Context, vpn OpenVPN) error {
+	r := &runner{openVPN: vpn, target: target{password: os.Getenv(result.EnvPassword), ca: filepath.Join(result.CADir, "ca.crt")}}
 	if err := json.Unmarshal([]byte(os.Getenv(result.EnvPlan)), &r.plan); err != nil {
 		return terminate(fmt.Errorf("reading %s: %w", result.EnvPlan, err))
 	}

@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/vishvananda/netlink"
-	"golang.zx2c4.com/wireguard/tun"
 )
 
 const (
@@ -68,36 +69,30 @@ func carryPackets(ctx context.Context, text string) error {
 	}
 }
 
-func openDevice(address string) (tun.Device, error) {
-	device, err := tun.CreateTUN(deviceName, mtu)
-	if err != nil {
-		return nil, err
-	}
-	link, err := netlink.LinkByName(deviceName)
-	if err != nil {
+// openDevice returns a TUN device that is up: each read is a packet, and each write one.
+func openDevice(address string) (*os.File, error) {
+	link := &netlink.Tuntap{LinkAttrs: netlink.LinkAttrs{Name: deviceName}, Mode: netlink.TUNTAP_MODE_TUN, NonPersist: true,
+		Queues: 1, Flags: netlink.TUNTAP_NO_PI}
+	if err := netlink.LinkAdd(link); err != nil {
 		return nil, err
 	}
 	a, err := netlink.ParseAddr(address + "/24")
 	if err != nil {
 		return nil, err
 	}
-	if err := netlink.AddrAdd(link, a); err != nil {
+	if err := errors.Join(netlink.LinkSetMTU(link, mtu), netlink.AddrAdd(link, a), netlink.LinkSetUp(link)); err != nil {
 		return nil, err
 	}
-	return device, netlink.LinkSetUp(link)
+	return link.Fds[0], nil
 }
 
 // read takes packets from the device. The delay is looked up now and then.
-func read(device tun.Device, peers map[netip.Addr]*net.UDPAddr, late chan<- packet) error {
-	const headroom = 16 // for what the device puts before a packet
-	batch, sizes := make([][]byte, device.BatchSize()), make([]int, device.BatchSize())
-	for i := range batch {
-		batch[i] = make([]byte, 65536)
-	}
+func read(device *os.File, peers map[netip.Addr]*net.UDPAddr, late chan<- packet) error {
+	buffer := make([]byte, 65536)
 	var delay time.Duration
 	var looked time.Time
 	for {
-		n, err := device.Read(batch, sizes, headroom)
+		n, err := device.Read(buffer)
 		if err != nil {
 			return err
 		}
@@ -105,14 +100,12 @@ func read(device tun.Device, peers map[netip.Addr]*net.UDPAddr, late chan<- pack
 		if now.Sub(looked) > 200*time.Millisecond {
 			delay, looked = currentDelay(), now
 		}
-		for i := range n {
-			data := batch[i][headroom : headroom+sizes[i]]
-			if len(data) < 20 || data[0]>>4 != 4 {
-				continue
-			}
-			if to := peers[netip.AddrFrom4([4]byte(data[16:20]))]; to != nil {
-				late <- packet{due: now.Add(delay), to: to, data: append([]byte(nil), data...)}
-			}
+		data := buffer[:n]
+		if len(data) < 20 || data[0]>>4 != 4 {
+			continue
+		}
+		if to := peers[netip.AddrFrom4([4]byte(data[16:20]))]; to != nil {
+			late <- packet{due: now.Add(delay), to: to, data: slices.Clone(data)}
 		}
 	}
 }
@@ -143,15 +136,14 @@ func deliver(conn *net.UDPConn, late <-chan packet) error {
 	return nil
 }
 
-func receive(conn *net.UDPConn, device tun.Device) error {
-	const headroom = 16
-	buffer := make([]byte, headroom+65536)
+func receive(conn *net.UDPConn, device *os.File) error {
+	buffer := make([]byte, 65536)
 	for {
-		n, _, err := conn.ReadFromUDPAddrPort(buffer[headroom:])
+		n, _, err := conn.ReadFromUDPAddrPort(buffer)
 		if err != nil {
 			return err
 		}
-		if _, err := device.Write([][]byte{buffer[:headroom+n]}, headroom); err != nil {
+		if _, err := device.Write(buffer[:n]); err != nil {
 			return err
 		}
 	}

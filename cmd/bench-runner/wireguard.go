@@ -1,4 +1,4 @@
-package measure
+package main
 
 import (
 	"context"
@@ -8,14 +8,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.zx2c4.com/wireguard/conn"
 	"golang.zx2c4.com/wireguard/device"
 	"golang.zx2c4.com/wireguard/tun/netstack"
 
-	"github.com/galera-operator/galera-operator/internal/bench/result"
+	"github.com/galera-operator/galera-operator/internal/bench/measure"
 	"github.com/galera-operator/galera-operator/internal/bench/transport"
 )
 
@@ -24,8 +23,8 @@ const (
 	wireGuardMTU = 1420
 	// innerPort is where the server listens inside of the tunnel.
 	innerPort = 3306
-	// vpnTry is how long one attempt to get through may take: packets are lost until the server is there.
-	vpnTry = 3 * time.Second
+	// dialTime is how long a connection from the server to the database may take.
+	dialTime = 10 * time.Second
 )
 
 // vpn is one end of a WireGuard tunnel with a network stack of its own: it needs no device and no privilege.
@@ -56,9 +55,9 @@ func openVPN(file string, own netip.Addr, more string) (vpn, error) {
 	return v, nil
 }
 
-// ServeWireGuard is the server: connections that come through the tunnel are passed on to target (host:port). It
+// serveWireGuard is the server: connections that come through the tunnel are passed on to target (host:port). It
 // returns when ctx ends.
-func ServeWireGuard(ctx context.Context, dir, target string) error {
+func serveWireGuard(ctx context.Context, dir, target string) error {
 	v, err := openVPN(filepath.Join(dir, transport.WireGuardServer), transport.WireGuardServerIP, "")
 	if err != nil {
 		return err
@@ -100,26 +99,17 @@ func passOn(ctx context.Context, near net.Conn, target string) {
 	_, _ = io.Copy(near, far)
 }
 
-// connectVPN measures connections through a WireGuard tunnel, whose client is in this process.
-func (r connecting) connectVPN(ctx context.Context, spec result.Tunnel) error {
-	endpoint, err := endpointOf(ctx, spec.Server)
+// openClient is the measure.OpenVPN of WireGuard.
+func openClient(ctx context.Context, dir, server string) (measure.VPN, error) {
+	endpoint, err := endpointOf(ctx, server)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v, err := openVPN(filepath.Join(transport.WireGuardDir, transport.WireGuardClient), transport.WireGuardClientIP,
-		"endpoint="+endpoint+"\n")
+	v, err := openVPN(filepath.Join(dir, transport.WireGuardClient), transport.WireGuardClientIP, "endpoint="+endpoint+"\n")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer v.device.Close()
-	if err := v.awaitServer(ctx); err != nil {
-		return err
-	}
-	err = r.connections(ctx, route{dial: v.dial})
-	if r.out.Connect != nil {
-		r.out.Connect.Tunnel = "WireGuard, ChaCha20-Poly1305"
-	}
-	return err
+	return v, nil
 }
 
 // endpointOf is an address as WireGuard takes it, which resolves no names.
@@ -135,25 +125,10 @@ func endpointOf(ctx context.Context, server string) (string, error) {
 	return net.JoinHostPort(found[0], port), nil
 }
 
-func (v vpn) dial(ctx context.Context) (net.Conn, error) {
+// Dial connects to what the server passes connections on to.
+func (v vpn) Dial(ctx context.Context) (net.Conn, error) {
 	return v.net.DialContextTCPAddrPort(ctx, netip.AddrPortFrom(transport.WireGuardServerIP, innerPort))
 }
 
-// awaitServer waits until a connection gets through.
-func (v vpn) awaitServer(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, serverTime)
-	defer cancel()
-	err := await(ctx, serverPace, func() (string, error) {
-		try, stop := context.WithTimeout(ctx, vpnTry)
-		defer stop()
-		c, err := v.dial(try)
-		if err != nil {
-			return strings.TrimSpace(err.Error()), nil
-		}
-		return "", c.Close()
-	})
-	if err != nil {
-		return fmt.Errorf("the VPN's server alongside the database did not answer: %w", err)
-	}
-	return nil
-}
+// Close ends this end of the tunnel.
+func (v vpn) Close() { v.device.Close() }
