@@ -167,6 +167,10 @@ type MemberStatus struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Primary;non-Primary;Disconnected
 	ComponentState string `json:"componentState,omitempty"`
+	// lagging is true while the node applies write-sets too slowly, and has the others wait for it (flow control).
+	// Proxies read from other nodes meanwhile.
+	// +optional
+	Lagging bool `json:"lagging,omitempty"`
 	// position of the node in the history, UUID:seqno, when the node last changed its state; "unknown" if it
 	// cannot be determined.
 	// +optional

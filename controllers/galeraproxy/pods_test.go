@@ -130,3 +130,14 @@ func TestAStepOfAnOperationIsFollowed(t *testing.T) {
 		t.Error("what has not changed is followed")
 	}
 }
+
+// TestALaggingNodeIsFollowed: it leaves the readers at once.
+func TestALaggingNodeIsFollowed(t *testing.T) {
+	cluster := func(lagging bool) *v1alpha1.GaleraCluster {
+		return &v1alpha1.GaleraCluster{Status: v1alpha1.GaleraClusterStatus{
+			Members: []v1alpha1.MemberStatus{{Name: "shop-0", Lagging: lagging}}}}
+	}
+	if !moves.Update(event.UpdateEvent{ObjectOld: cluster(false), ObjectNew: cluster(true)}) {
+		t.Error("a node that begins to lag is not followed")
+	}
+}

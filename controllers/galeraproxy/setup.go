@@ -2,6 +2,7 @@ package galeraproxy
 
 import (
 	"context"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -54,7 +55,7 @@ func roles(c *v1alpha1.GaleraCluster) (out []string) {
 		out = append(out, op.Type, op.Step, op.Target)
 	}
 	for _, m := range c.Status.Members {
-		out = append(out, m.Name, m.NodeState, m.ComponentState, m.Version)
+		out = append(out, m.Name, m.NodeState, m.ComponentState, m.Version, strconv.FormatBool(m.Lagging))
 	}
 	return out
 }

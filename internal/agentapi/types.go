@@ -279,6 +279,8 @@ type Server struct {
 	Group []GroupMember `json:"group,omitempty"`
 	// ReceiveQueue is wsrep_local_recv_queue.
 	ReceiveQueue int64 `json:"receiveQueue"`
+	// Lagging reports whether the node has its group wait for it, again and again (flow control).
+	Lagging bool `json:"lagging,omitempty"`
 	// StartedAt is when this mariadbd was started.
 	StartedAt time.Time `json:"startedAt"`
 }

@@ -59,11 +59,12 @@ func State(f Facts) (agentapi.ProxyState, []v1alpha1.RefusedUser) {
 }
 
 // nodes are those with an address. The one behind NAME-primary is the writer, whatever else is known of it: there is no
-// other opinion. Readers are the other nodes that are seen to be Synced, and that are not about to stop; without one
-// the writer reads, too.
+// other opinion. Readers are the other nodes that are seen to be Synced, that are not about to stop, and that do not
+// lag behind another reader; without one the writer reads, too.
 func nodes(f Facts) []agentapi.ProxyNode {
 	out := []agentapi.ProxyNode{}
-	readers := false
+	readers, quick := false, false
+	lagging := map[string]bool{}
 	for _, m := range f.Cluster.Status.Members {
 		address := f.Addresses[m.Name]
 		if address == "" {
@@ -72,12 +73,16 @@ func nodes(f Facts) []agentapi.ProxyNode {
 		n := agentapi.ProxyNode{Name: m.Name, Address: address, ServerName: f.ServerName(m.Name)}
 		n.Writer = m.Name == f.Cluster.Status.Primary
 		n.Reader = !n.Writer && !leaves(f, m.Name) && m.NodeState == synced && m.ComponentState == primaryComponent
-		readers = readers || n.Reader
+		readers, quick = readers || n.Reader, quick || n.Reader && !m.Lagging
+		lagging[m.Name] = m.Lagging
 		out = append(out, n)
 	}
 	for i := range out {
-		if !readers {
+		switch {
+		case !readers:
 			out[i].Reader = out[i].Writer
+		case quick && lagging[out[i].Name]:
+			out[i].Reader = false
 		}
 	}
 	return out

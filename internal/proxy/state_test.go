@@ -53,6 +53,17 @@ func TestNodes(t *testing.T) {
 			map[string]string{"shop-0": "Writer", "shop-1": "Draining", "shop-2": "Reader"}},
 		"a non-Primary node is no reader": {func(f *Facts) { f.Cluster.Status.Members[2].ComponentState = "non-Primary" },
 			map[string]string{"shop-0": "Writer", "shop-1": "Reader", "shop-2": "Draining"}},
+		"a node that lags is no reader": {func(f *Facts) { f.Cluster.Status.Members[1].Lagging = true },
+			map[string]string{"shop-0": "Writer", "shop-1": "Draining", "shop-2": "Reader"}},
+		"readers that all lag stay": {func(f *Facts) {
+			f.Cluster.Status.Members[1].Lagging, f.Cluster.Status.Members[2].Lagging = true, true
+		}, map[string]string{"shop-0": "Writer", "shop-1": "Reader", "shop-2": "Reader"}},
+		"the last reader stays": {func(f *Facts) {
+			f.Cluster.Status.Members[1].Lagging, f.Cluster.Status.Members[2].NodeState = true, "Donor"
+		}, map[string]string{"shop-0": "Writer", "shop-1": "Reader", "shop-2": "Draining"}},
+		"a primary that lags stays the writer": {func(f *Facts) {
+			f.Cluster.Status.Members[0].Lagging, f.Cluster.Status.Members[1].Lagging = true, true
+		}, map[string]string{"shop-0": "Writer", "shop-1": "Draining", "shop-2": "Reader"}},
 		"without readers the writer reads": {func(f *Facts) {
 			f.Cluster.Status.Members[1].NodeState, f.Cluster.Status.Members[2].NodeState = "Joining", ""
 		}, map[string]string{"shop-0": "Both", "shop-1": "Draining", "shop-2": "Draining"}},

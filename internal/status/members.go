@@ -47,6 +47,7 @@ func memberStatus(in Input, m galera.Member, before v1alpha1.MemberStatus) v1alp
 	if m.Server != nil {
 		out.NodeState, out.ComponentState = known(m.Server.State, nodeStates, ""), known(m.Server.Component, componentStates,
 			"")
+		out.Lagging = r.Server != nil && r.Server.Lagging
 	}
 	out.Agent = agent(in, r)
 	out.Cache = cache(r.Cache, before, out.NodeState)

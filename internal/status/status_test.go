@@ -318,6 +318,20 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
+// TestLaggingMember: proxies learn from the status that a node lags behind.
+func TestLaggingMember(t *testing.T) {
+	in := healthy()
+	m := in.Snapshot.Members[1]
+	for _, lagging := range []bool{false, true} {
+		seen := in.Seen[m.Name]
+		seen.Report.Server = &agentapi.Server{Lagging: lagging}
+		in.Seen[m.Name] = seen
+		if got := memberStatus(in, m, v1alpha1.MemberStatus{}); got.Lagging != lagging {
+			t.Errorf("%v: %+v", lagging, got)
+		}
+	}
+}
+
 // TestRenewalTime: it is the published pair's, not that of one which was refused.
 func TestRenewalTime(t *testing.T) {
 	in := healthy()

@@ -43,6 +43,22 @@ var _ = Describe("A pooling proxy with faults", Ordered, Label(Slow), func() {
 		awaitRole(ctx, proxy, reader, "Reader")
 	}, SpecTimeout(3*time.Minute))
 
+	It("reads from no node that lags behind", func(ctx SpecContext) {
+		reader, err := c.Replica(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		load := startPooled(ctx, app, proxy.Name)
+		Expect(load.until(ctx, 100)).To(Succeed())
+		By("having " + reader + " ask for a pause at each write-set that waits")
+		Expect(onNode(ctx, c, reader, "SET GLOBAL wsrep_provider_gcs_fc_limit = 1")).To(Succeed())
+		began := time.Now()
+		awaitRole(ctx, proxy, reader, "Drained")
+		AddReportEntry("a lagging node has left the readers", time.Since(began).Round(10*time.Millisecond).String())
+		Expect(onNode(ctx, c, reader, "SET GLOBAL wsrep_provider_gcs_fc_limit = 16")).To(Succeed())
+		awaitRole(ctx, proxy, reader, "Reader")
+		load.stop(ctx, c)
+		Expect(load.failed).To(BeEmpty())
+	}, SpecTimeout(3*time.Minute))
+
 	It("does not hold up the restart of a node when its agent hangs, and is named", func(ctx SpecContext) {
 		pods := proxyPods(ctx, proxy)
 		Expect(c.Pods().Signal(ctx, pods[0], "agent", syscall.SIGSTOP)).To(Succeed())

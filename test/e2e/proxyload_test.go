@@ -25,7 +25,15 @@ type pooled struct {
 	acknowledged int
 	failed       map[string]int
 	longest      time.Duration
+	// slow are the cycles above slowCycle, as text.
+	slow []string
 }
+
+// slowCycle is what a client's write and read take at most while all is well; maxSlow bounds what is printed.
+const (
+	slowCycle = 300 * time.Millisecond
+	maxSlow   = 24
+)
 
 func startPooled(ctx context.Context, cl *harness.Client, service string) *pooled {
 	GinkgoHelper()
@@ -50,10 +58,16 @@ func (p *pooled) write(running context.Context, w int) {
 	ctx := context.WithoutCancel(running)
 	last := time.Now()
 	for n := p.from; running.Err() == nil; n++ {
-		acknowledged, err := p.one(ctx, w, n)
+		began := time.Now()
+		acknowledged, written, err := p.one(ctx, w, n)
+		took := time.Since(began)
 		p.mu.Lock()
 		if acknowledged {
 			p.acknowledged++
+		}
+		if took > slowCycle && len(p.slow) < maxSlow {
+			p.slow = append(p.slow, fmt.Sprintf("%s client %d: %s, of which until it was written %s",
+				began.Format("15:04:05.000"), w, took.Round(time.Millisecond), written.Round(time.Millisecond)))
 		}
 		if err != nil {
 			p.failed[err.Error()]++
@@ -64,13 +78,14 @@ func (p *pooled) write(running context.Context, w int) {
 	}
 }
 
-// one writes a row over a connection of the pool, and reads it.
-func (p *pooled) one(ctx context.Context, w int, n int64) (acknowledged bool, err error) {
+// one writes a row over a connection of the pool, and reads it. written is how long it took until the former.
+func (p *pooled) one(ctx context.Context, w int, n int64) (acknowledged bool, written time.Duration, err error) {
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	conn, err := p.db.Conn(ctx)
 	if err != nil {
-		return false, fmt.Errorf("connect: %w", err)
+		return false, 0, fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
 	if w%2 == 0 {
@@ -79,16 +94,17 @@ func (p *pooled) one(ctx context.Context, w int, n int64) (acknowledged bool, er
 		err = transact(ctx, conn, w, n)
 	}
 	if err != nil {
-		return false, fmt.Errorf("write: %w", err)
+		return false, 0, fmt.Errorf("write: %w", err)
 	}
+	written = time.Since(began)
 	var rows int
 	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM app.t WHERE w = ? AND n = ?", w, n).Scan(&rows); err != nil {
-		return true, fmt.Errorf("read: %w", err)
+		return true, written, fmt.Errorf("read: %w", err)
 	}
 	if rows != 1 {
-		return true, fmt.Errorf("a client reads its own write as %d rows", rows)
+		return true, written, fmt.Errorf("a client reads its own write as %d rows", rows)
 	}
-	return true, nil
+	return true, written, nil
 }
 
 func transact(ctx context.Context, conn *sql.Conn, w int, n int64) error {
@@ -137,5 +153,10 @@ func (p *pooled) stop(ctx context.Context, c *harness.Cluster) {
 	}
 	progress("%d rows acknowledged, %d there, %d failed, longest gap %s: %v", p.acknowledged, rows, failures,
 		p.longest.Round(time.Millisecond), p.failed)
+	for _, text := range p.slow {
+		progress("%s", text)
+	}
+	AddReportEntry("longest gap of a client", fmt.Sprintf("%s, with %d of %d writes failed",
+		p.longest.Round(time.Millisecond), failures, p.acknowledged+failures))
 	Expect(rows).To(And(BeNumerically(">=", p.acknowledged), BeNumerically("<=", p.acknowledged+failures)))
 }

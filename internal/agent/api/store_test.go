@@ -36,6 +36,9 @@ func TestGeneration(t *testing.T) {
 		"queue": {base, func(r *agentapi.Report) {
 			r.Server = &agentapi.Server{Component: galera.ComponentPrimary, ReceiveQueue: 7}
 		}, false},
+		"lagging": {base, func(r *agentapi.Report) {
+			r.Server = &agentapi.Server{Component: galera.ComponentPrimary, ReceiveQueue: 1, Lagging: true}
+		}, true},
 		// The agent renews a join's numbers every ten seconds; what it shows is news.
 		"bytes":    {base, func(r *agentapi.Report) { r.Join = &agentapi.Join{Kind: "SST", Bytes: 2} }, true},
 		"own size": {base, func(r *agentapi.Report) { r.DataBytes = 7 }, false},

@@ -8,7 +8,7 @@ import (
 const (
 	// pollFast and pollSlow are the pauses between two readings of the status.
 	pollFast = 200 * time.Millisecond
-	pollSlow = 1500 * time.Millisecond
+	pollSlow = 500 * time.Millisecond
 	// fastAfterPoke keeps the fast pace for a while after mariadbd has reported a change, as its
 	// status variables follow a little later.
 	fastAfterPoke = 2 * time.Second
@@ -41,6 +41,7 @@ func (p *Poll) Poke() {
 // Run reads until the run of the server is done; reported is called with every reading, and when it was asked for.
 func (p *Poll) Run(done <-chan struct{}, reported func(asked time.Time, s Status, err error)) {
 	fastUntil := time.Now()
+	behind := lag{pauses: -1}
 	pause := time.NewTimer(pollFast)
 	defer pause.Stop()
 	for {
@@ -55,9 +56,12 @@ func (p *Poll) Run(done <-chan struct{}, reported func(asked time.Time, s Status
 		ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 		status, err := p.Status(ctx)
 		cancel()
+		if err == nil {
+			status.Server.Lagging = behind.next(status, asked)
+		}
 		reported(asked, status, err)
 		pace := pollSlow
-		if err != nil || !p.Serves(status) || time.Now().Before(fastUntil) {
+		if err != nil || !p.Serves(status) || behind.asked || time.Now().Before(fastUntil) {
 			pace = pollFast
 		}
 		pause.Reset(pace)

@@ -14,7 +14,7 @@ var statusNames = []string{
 	"wsrep_local_state_uuid", "wsrep_last_committed", "wsrep_cluster_conf_id", "wsrep_cluster_size",
 	"wsrep_local_index", "wsrep_gcomm_uuid", "wsrep_local_recv_queue", "wsrep_provider_version",
 	"wsrep_replicated_bytes", "wsrep_received_bytes", "wsrep_local_cached_downto", "wsrep_evs_state",
-	"wsrep_evs_evict_list",
+	"wsrep_evs_evict_list", "wsrep_flow_control_sent", "wsrep_flow_control_requested",
 }
 
 // Status is one reading.
@@ -33,6 +33,9 @@ type Status struct {
 	VotedOut bool
 	// Written is how many bytes of write-sets the server has sent to its group, or received, since it was started.
 	Written int64
+	// Pauses is how often the server has asked its group to wait for it; Pausing that it does so now.
+	Pauses  int64
+	Pausing bool
 }
 
 // parseStatus makes a Status of what SHOW GLOBAL STATUS returned. What is missing or strange
@@ -56,6 +59,8 @@ func parseStatus(v map[string]string) Status {
 		Agreed:          v["wsrep_evs_state"] == "OPERATIONAL",
 		VotedOut:        v["wsrep_local_state_comment"] == "Inconsistent",
 		Written:         number(v["wsrep_replicated_bytes"], 0) + number(v["wsrep_received_bytes"], 0),
+		Pauses:          number(v["wsrep_flow_control_sent"], 0),
+		Pausing:         strings.EqualFold(v["wsrep_flow_control_requested"], "true"),
 	}
 	// Seen after a failed IST: the provider has closed its connection to the group and reports nothing of it any
 	// more, and the server goes on reporting what it received last.

@@ -14,8 +14,11 @@ func TestParseStatus(t *testing.T) {
 		"wsrep_ready": "OFF", "wsrep_cluster_state_uuid": someUUID, "wsrep_local_state_uuid": someUUID,
 		"wsrep_last_committed": "17", "wsrep_cluster_conf_id": "18446744073709551615", "wsrep_cluster_size": "3",
 		"wsrep_local_index": "18446744073709551615", "wsrep_local_recv_queue": "4", "wsrep_replicated_bytes": "12",
-		"wsrep_received_bytes": "3",
+		"wsrep_received_bytes": "3", "wsrep_flow_control_sent": "6", "wsrep_flow_control_requested": "true",
 	})
+	if s.Pauses != 6 || !s.Pausing {
+		t.Errorf("pauses: %+v", s)
+	}
 	if s.Server.Component != galera.ComponentPrimary || s.Server.State != galera.NodeJoining || s.Server.Ready {
 		t.Errorf("state: %+v", s.Server)
 	}
