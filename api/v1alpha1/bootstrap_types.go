@@ -186,6 +186,9 @@ type RestoreStatus struct {
 	// external is what is known of the server that spec.bootstrapFrom.external names. Absent for other sources.
 	// +optional
 	External *ExternalStatus `json:"external,omitempty"`
+	// progress is how far the copy of the other server is. Absent while no Job copies.
+	// +optional
+	Progress *CopyProgress `json:"progress,omitempty"`
 	// restored are the nodes whose volume is filled.
 	// +optional
 	// +listType=set
@@ -213,6 +216,28 @@ type RestoreStatus struct {
 	// completedAt is when every volume was filled.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
+}
+
+// CopyProgress is how far the copy of another server is. It is updated every ten seconds at most.
+type CopyProgress struct {
+	// rows that are copied.
+	Rows int64 `json:"rows"`
+	// expectedRows is the source's estimate of all rows.
+	ExpectedRows int64 `json:"expectedRows"`
+	// bytes of the values in the copied rows.
+	Bytes int64 `json:"bytes"`
+	// tables to copy.
+	Tables int32 `json:"tables"`
+	// comparedTables is how many of them have been compared with the source, which begins when all rows are copied.
+	// +optional
+	ComparedTables int32 `json:"comparedTables,omitempty"`
+	// eta is when all rows are copied at this rate; the tables are compared after that.
+	// +optional
+	ETA *metav1.Time `json:"eta,omitempty"`
+	// summary is the progress as text, for instance 40%.
+	Summary string `json:"summary"`
+	// observedAt is when the Job has reported this.
+	ObservedAt metav1.Time `json:"observedAt"`
 }
 
 // ReplayStatus is the part of the archive that is applied to a backup.

@@ -19,6 +19,7 @@ import (
 // +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`,description="The node behind the Service NAME-primary"
 // +kubebuilder:printcolumn:name="Encrypted",type=string,JSONPath=`.status.tls.encrypted`
 // +kubebuilder:printcolumn:name="Arbitrator",type=boolean,priority=1,JSONPath=`.status.arbitrator.connected`,description="Whether the arbitrator is in the Primary component"
+// +kubebuilder:printcolumn:name="Copied",type=string,priority=1,JSONPath=`.status.restore.progress.summary`,description="How far the copy of another server is"
 // +kubebuilder:printcolumn:name="Operation",type=string,JSONPath=`.status.operation.type`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Status",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`

@@ -161,8 +161,11 @@ func backups(mgr ctrl.Manager, opts *options, rendering resources.Options, agent
 				task.Served, error) {
 				return deployed.Get[task.Served](ctx, address, task.ServedPort, task.PathServed, []byte(leaf))
 			})}}).SetupWithManager(mgr),
-		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now}).
-			SetupWithManager(mgr),
+		(&restoring.Reconciler{Client: c, Live: live, Sources: sources, Jobs: jobs, Options: rendering, Now: time.Now,
+			Calls: &calls.Calls[string, string, task.Copied]{Do: calls.One(func(ctx context.Context, address, leaf string) (
+				task.Copied, error) {
+				return deployed.Get[task.Copied](ctx, address, task.CopiedPort, task.PathCopied, []byte(leaf))
+			})}}).SetupWithManager(mgr),
 		(&galerarestore.Reconciler{Client: c, Live: live, Jobs: jobs, Options: rendering, Events: recorder(mgr),
 			Now: time.Now}).SetupWithManager(mgr),
 	)

@@ -69,6 +69,7 @@ type copier struct {
 	earlier   []Sequence
 	expected  int64 // rows, by the source's estimate
 	rows      atomic.Int64
+	bytes     atomic.Int64
 	compared  atomic.Int64
 	reporting sync.Mutex
 }
@@ -271,7 +272,7 @@ func (c *copier) report() {
 	c.reporting.Lock()
 	defer c.reporting.Unlock()
 	c.Progress(Progress{Tables: len(c.inventory.Tables), Rows: c.rows.Load(), ExpectedRows: c.expected,
-		Compared: int(c.compared.Load())})
+		Bytes: c.bytes.Load(), Compared: int(c.compared.Load())})
 }
 
 // copyPart reads rows in the order of the primary key, and inserts them in transactions of a bounded size.
@@ -295,8 +296,9 @@ func (c *copier) copyPart(ctx context.Context, from, to *sql.Conn, p part) error
 	}
 	defer func() { _ = rows.Close() }()
 	i := inserter{conn: to, begin: "INSERT INTO " + p.table.quoted() + " (" + strings.Join(names, ", ") + ") VALUES ",
-		kinds: kinds, done: func(rows int) {
+		kinds: kinds, done: func(rows, bytes int) {
 			c.rows.Add(int64(rows))
+			c.bytes.Add(int64(bytes))
 			c.report()
 		}}
 	values, scan := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
@@ -335,9 +337,10 @@ type inserter struct {
 	conn  *sql.Conn
 	begin string
 	kinds []kind
-	done  func(rows int)
+	done  func(rows, bytes int)
 	text  []byte
-	rows  int
+	// rows and bytes are those of the values that are not written yet.
+	rows, bytes int
 }
 
 func (i *inserter) add(ctx context.Context, values []sql.RawBytes) error {
@@ -355,6 +358,7 @@ func (i *inserter) add(ctx context.Context, values []sql.RawBytes) error {
 			return SourceError{fmt.Errorf("%w: a number is none", errImplausible)}
 		}
 		i.text = appendValue(i.text, i.kinds[n], v)
+		i.bytes += len(v)
 	}
 	i.text = append(i.text, ')')
 	if i.rows++; i.rows < insertRows && len(i.text) < insertBytes {
@@ -370,7 +374,7 @@ func (i *inserter) flush(ctx context.Context) error {
 	if _, err := i.conn.ExecContext(ctx, string(i.text)); err != nil {
 		return err
 	}
-	i.done(i.rows)
-	i.rows = 0
+	i.done(i.rows, i.bytes)
+	i.rows, i.bytes = 0, 0
 	return nil
 }

@@ -32,21 +32,20 @@ func (e overview) status() *cobra.Command {
 // whole shows a cluster with what belongs to it.
 func (e overview) whole(ctx context.Context) screenful {
 	var shown related.Report
-	var copied string
 	judge := func(c *v1alpha1.GaleraCluster) related.Report {
 		return related.Judge(c, related.Read(ctx, e.kube, c), time.Now())
 	}
 	return screenful{
 		text: func(c *v1alpha1.GaleraCluster) string {
-			shown, copied = judge(c), e.copies(ctx, c)
-			return screen.Cluster(c, &shown, e.style()) + copied
+			shown = judge(c)
+			return screen.Cluster(c, &shown, e.style())
 		},
 		extra: func(c *v1alpha1.GaleraCluster) map[string]any {
 			shown = judge(c)
 			return map[string]any{"related": shown}
 		},
 		stale: func(c *v1alpha1.GaleraCluster) bool {
-			return !equality.Semantic.DeepEqual(shown, judge(c)) || copied != e.copies(ctx, c)
+			return !equality.Semantic.DeepEqual(shown, judge(c))
 		},
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/galera-operator/galera-operator/internal/agentapi"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
+	"github.com/galera-operator/galera-operator/internal/backup/task"
 	"github.com/galera-operator/galera-operator/internal/galera"
 	"github.com/galera-operator/galera-operator/internal/observe"
 	"github.com/galera-operator/galera-operator/internal/resources"
@@ -68,7 +69,7 @@ func newCloning(t *testing.T, name string) *cloning {
 	sources, jobs, options := clone.Sources{Reader: kube}, job.Options{Image: "operator"},
 		resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"}
 	w.restores = restoring.Reconciler{Client: kube, Live: kube, Sources: sources, Jobs: jobs, Options: options,
-		Now: time.Now}
+		Calls: &calls.Calls[string, string, task.Copied]{}, Now: time.Now}
 	w.backups = galerabackup.Reconciler{Client: kube, Live: kube, Sources: sources, Agents: w.agents, Jobs: jobs,
 		Options: options, Events: events.NewFakeRecorder(100), Now: time.Now,
 		Calls: &calls.Calls[observe.Target, agentapi.BackupAdmission, struct{}]{Do: calls.One(

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -70,11 +72,10 @@ func (w *moved) have() (claims, sets int) {
 	return len(c.Items), len(s.Items)
 }
 
-// ends ends the only Job at work with a result.
-func (w *moved) ends(prefix string, r task.Result) {
+// atWork waits for the only Job that has not ended.
+func (w *moved) atWork(prefix string) (found *batchv1.Job) {
 	w.Helper()
 	ctx := context.Background()
-	var found *batchv1.Job
 	w.eventually("a Job "+prefix, func(*v1alpha1.GaleraCluster) bool {
 		var all batchv1.JobList
 		must(w.T, kube.List(ctx, &all, client.InNamespace(w.ns)))
@@ -85,14 +86,39 @@ func (w *moved) ends(prefix string, r task.Result) {
 		}
 		return found != nil
 	})
-	text, err := json.Marshal(r)
-	must(w.T, err)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: found.Name,
-		Labels: map[string]string{batchv1.JobNameLabel: found.Name},
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(found,
+	return found
+}
+
+// podOf makes a pod of a Job.
+func (w *moved) podOf(j *batchv1.Job, name string) *corev1.Pod {
+	w.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name,
+		Labels: map[string]string{batchv1.JobNameLabel: j.Name},
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j,
 			batchv1.SchemeGroupVersion.WithKind("Job"))}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: job.Container, Image: "mariadb"}}}}
-	must(w.T, kube.Create(ctx, pod))
+	must(w.T, kube.Create(context.Background(), pod))
+	return pod
+}
+
+// runs has the pod of the only Job at work run.
+func (w *moved) runs(prefix string) {
+	w.Helper()
+	found := w.atWork(prefix)
+	pod := w.podOf(found, found.Name+"-x")
+	pod.Status.Phase, pod.Status.PodIP = corev1.PodRunning, "10.0.0.9"
+	pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
+	must(w.T, kube.Status().Update(context.Background(), pod))
+}
+
+// ends ends the only Job at work with a result.
+func (w *moved) ends(prefix string, r task.Result) {
+	w.Helper()
+	ctx := context.Background()
+	found := w.atWork(prefix)
+	text, err := json.Marshal(r)
+	must(w.T, err)
+	pod := w.podOf(found, found.Name)
 	pod.Status.Phase = corev1.PodSucceeded
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: job.Container,
 		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: string(text)}}}}
@@ -115,7 +141,14 @@ func TestExternal(t *testing.T) {
 	startOperator(t, w.ns, newFakeAgents())
 	w.restores = restoring.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"},
 		Options: resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"},
-		Now:     func() time.Time { return time.Now().Add(w.later) }}
+		Calls: &calls.Calls[string, string, task.Copied]{Do: calls.One(func(_ context.Context, address, leaf string) (
+			task.Copied, error) {
+			if address != "10.0.0.9" || !strings.Contains(leaf, "BEGIN CERTIFICATE") {
+				return task.Copied{}, errors.New("it asks " + address)
+			}
+			return task.Copied{Rows: 25, Expected: 100, Tables: 3, RestSeconds: 60}, nil
+		})},
+		Now: func() time.Time { return time.Now().Add(w.later) }}
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "shop"}, Spec: spec()}
 	w.cluster.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db.example.com",
 		CredentialsSecretRef: v1alpha1.LocalName{Name: "old"},
@@ -141,6 +174,11 @@ func TestExternal(t *testing.T) {
 		t.Errorf("%d claims and %d StatefulSets before the source is known to be good", claims, sets)
 	}
 	w.ends("shop-find-", task.Result{Source: &task.Source{Version: "10.11.18-MariaDB"}})
+	w.runs("shop-0-restore-")
+	w.eventually("its progress", func(c *v1alpha1.GaleraCluster) bool {
+		p := c.Status.Restore.Progress
+		return p != nil && p.Summary == "25%" && p.ETA != nil
+	})
 	w.ends("shop-0-restore-", task.Result{Error: "it was killed", Reason: task.ReasonToolFailed})
 	if claims, sets := w.have(); claims != 1 || sets > 0 {
 		t.Errorf("%d claims and %d StatefulSets while it is copied", claims, sets)
@@ -153,7 +191,11 @@ func TestExternal(t *testing.T) {
 	w.eventually("a history and pods", func(c *v1alpha1.GaleraCluster) bool {
 		_, sets := w.have()
 		return c.Status.ClusterUUID == history && c.Status.Restore.Phase == v1alpha1.RestoreCompleted &&
-			c.Status.Restore.External.Rows == 30 && sets == 1
+			c.Status.Restore.External.Rows == 30 && c.Status.Restore.Progress == nil && sets == 1
+	})
+	w.eventually("no pair any more", func(*v1alpha1.GaleraCluster) bool {
+		return apierrors.IsNotFound(kube.Get(ctx, client.ObjectKey{Namespace: w.ns, Name: job.CopiedName(w.cluster)},
+			&corev1.Secret{}))
 	})
 }
 

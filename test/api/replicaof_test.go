@@ -93,6 +93,7 @@ func TestReplicaOf(t *testing.T) {
 	jobs := job.Options{Image: "operator"}
 	w.restores = restoring.Reconciler{Client: kube, Live: kube, Jobs: jobs,
 		Options: resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"},
+		Calls:   &calls.Calls[string, string, task.Copied]{},
 		Now:     func() time.Time { return time.Now().Add(w.later) }}
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "shop"}, Spec: spec()}
 	w.cluster.Spec.Replicas, w.cluster.Spec.ReplicaOf = 1, replica()

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/galeracluster/restoring"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
 	"github.com/galera-operator/galera-operator/internal/backup/task"
@@ -32,6 +33,7 @@ func TestReseed(t *testing.T) {
 	startOperator(t, w.ns, newFakeAgents())
 	w.restores = restoring.Reconciler{Client: kube, Live: kube, Jobs: job.Options{Image: "operator"},
 		Options: resources.Options{DefaultImage: "mariadb:11.8", OperatorImage: "operator"},
+		Calls:   &calls.Calls[string, string, task.Copied]{},
 		Now:     func() time.Time { return time.Now().Add(w.later) }}
 	w.cluster = &v1alpha1.GaleraCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "shop"}, Spec: spec()}
 	w.cluster.Spec.BootstrapFrom = &v1alpha1.BootstrapFrom{External: &v1alpha1.BootstrapExternal{Host: "db.example.com",

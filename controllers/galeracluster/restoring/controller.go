@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	v1alpha1 "github.com/galera-operator/galera-operator/api/v1alpha1"
+	"github.com/galera-operator/galera-operator/controllers/calls"
 	"github.com/galera-operator/galera-operator/controllers/retry"
 	"github.com/galera-operator/galera-operator/internal/backup/clone"
 	"github.com/galera-operator/galera-operator/internal/backup/job"
@@ -54,12 +55,16 @@ type Reconciler struct {
 	Sources clone.Sources
 	Options resources.Options
 	Jobs    job.Options
+	// Calls ask the Job that copies another server, at its address, how far it is. The question is its certificate, in
+	// PEM.
+	Calls *calls.Calls[string, string, task.Copied]
 	// Now is the clock.
 	Now func() time.Time
 }
 
 // Reconcile makes one pass.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	defer r.Calls.EndPass(req.NamespacedName)
 	c := &v1alpha1.GaleraCluster{}
 	if err := r.Get(ctx, req.NamespacedName, c); err != nil || c.DeletionTimestamp != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -72,6 +77,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	busy, err := r.tidyJobs(ctx, c)
 	if err != nil {
+		return retry.Pass(0, err)
+	}
+	if err := r.tidyPair(ctx, c); err != nil {
 		return retry.Pass(0, err)
 	}
 	if done, result, err := r.reseed(ctx, c); done || err != nil {
@@ -129,7 +137,10 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.GaleraCluster) (re
 		}
 		f.Members = append(f.Members, o)
 	}
-	return f, nil
+	if restoration.IsExternal(c) && c.Status.Restore.Phase == v1alpha1.RestoreRestoring {
+		f.Copied, err = r.copied(ctx, c, f.Members[0].Address)
+	}
+	return f, err
 }
 
 // source finds the store, and where in it the backup is searched for.
@@ -284,6 +295,9 @@ func (r *Reconciler) restore(ctx context.Context, f restoration.Facts, ordinal i
 		return err
 	}
 	if restoration.IsExternal(c) {
+		if err := r.pair(ctx, c); err != nil {
+			return err
+		}
 		j, err := job.Import(c, r.Options, r.Jobs)
 		if err != nil {
 			return err
@@ -324,5 +338,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{RateLimiter: retry.BackOff()}).
 		Owns(&batchv1.Job{}).
 		Owns(&v1alpha1.GaleraBackup{}).
+		WatchesRawSource(r.Calls.Source()).
 		Complete(r)
 }

@@ -16,6 +16,7 @@ import (
 const (
 	volumeSource   = "source"
 	volumeSourceCA = "source-ca"
+	volumeCopied   = "copied"
 )
 
 // Inspect is the Job that checks the server that spec.bootstrapFrom.external names.
@@ -60,8 +61,32 @@ func Import(c *v1alpha1.GaleraCluster, ro resources.Options, o Options) (*batchv
 	t.ID, t.History = c.Status.Restore.ID, c.Status.Restore.History
 	meta := owned(c, "GaleraCluster", RestoreName(c, 0), c.Name, ComponentRestore, v1alpha1.LabelMember,
 		resources.PodName(c, 0))
-	return reading(meta, c, task.Task{Import: &t}, longSeconds, ro, o, corev1.VolumeSource{
+	j, err := reading(meta, c, task.Task{Import: &t}, longSeconds, ro, o, corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: resources.ClaimName(c, 0)}})
+	if err != nil {
+		return nil, err
+	}
+	pod := &j.Spec.Template.Spec
+	pod.Containers[0].Ports = []corev1.ContainerPort{
+		{Name: "copied", ContainerPort: task.CopiedPort, Protocol: corev1.ProtocolTCP}}
+	secret := &corev1.SecretVolumeSource{SecretName: CopiedName(c), DefaultMode: new(int32(0o440))}
+	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
+		secret.Items = append(secret.Items, corev1.KeyToPath{Key: key, Path: key})
+	}
+	mount(pod, volumeCopied, task.CopiedDir, corev1.VolumeSource{Secret: secret})
+	return j, nil
+}
+
+// CopiedName is the Secret with the pair that this Job shows when it is asked how far it is.
+func CopiedName(c *v1alpha1.GaleraCluster) string { return c.Name + "-copied" }
+
+// Copied is that Secret.
+func Copied(c *v1alpha1.GaleraCluster, cert, key []byte) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: owned(c, "GaleraCluster", CopiedName(c), c.Name, ComponentRestore),
+		Data:       map[string][]byte{corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key},
+	}
 }
 
 // External is what both are given. Accounts that the operator makes are not copied.

@@ -61,7 +61,7 @@ func TestExternalJobs(t *testing.T) {
 				t.Errorf("%s/%s: %+v", name, own.Name, sc)
 			}
 			for _, m := range own.VolumeMounts {
-				if secret := m.Name == volumeSource || m.Name == volumeSourceCA; secret && (own.Name != Container || !m.ReadOnly) {
+				if secret := slices.Contains([]string{volumeSource, volumeSourceCA, volumeCopied}, m.Name); secret && (own.Name != Container || !m.ReadOnly) {
 					t.Errorf("%s/%s mounts %s", name, own.Name, m.Name)
 				}
 			}
@@ -74,7 +74,7 @@ func TestExternalJobs(t *testing.T) {
 			for _, i := range v.Secret.Items {
 				keys = append(keys, i.Key)
 			}
-			if want := map[string]string{"old": "username password", "ca": "ca.crt"}[v.Secret.SecretName]; strings.Join(keys,
+			if want := map[string]string{"old": "username password", "ca": "ca.crt", CopiedName(c): "tls.crt tls.key"}[v.Secret.SecretName]; strings.Join(keys,
 				" ") != want {
 				t.Errorf("%s mounts %v of %s", name, keys, v.Secret.SecretName)
 			}
@@ -90,6 +90,10 @@ func TestExternalJobs(t *testing.T) {
 			!slices.Contains(x.Skip, resources.ArchiverName(c))) {
 			t.Errorf("%+v", x)
 		}
+	}
+	if p := copying.Spec.Template.Spec; p.Containers[0].Ports[0].ContainerPort != task.CopiedPort ||
+		!slices.ContainsFunc(p.Volumes, func(v corev1.Volume) bool { return v.Name == volumeCopied }) {
+		t.Errorf("how far it is cannot be asked for: %+v", p)
 	}
 	if got := copying.Spec.Template.Spec.Volumes; !slices.ContainsFunc(got, func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == resources.ClaimName(c, 0)

@@ -40,6 +40,8 @@ type Outcome struct {
 	Location *v1alpha1.StoreLocation
 	// Waits is why its pod does not start, "" when it runs or has just been made.
 	Waits string
+	// Address is that of its pod, "" while it does not run.
+	Address string
 }
 
 // Of reads the owner's Job of that name. The owner is a UID: an object that is created again has none of the Jobs of
@@ -81,6 +83,8 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 	for i := range pods {
 		if reported, ok := result(&pods[i]); ok {
 			o.Result = reported
+		} else if running(&pods[i]) {
+			o.Address = pods[i].Status.PodIP
 		} else if !o.Done && pods[i].Status.Phase == corev1.PodPending &&
 			now.Sub(pods[i].CreationTimestamp.Time) > startTime {
 			o.Waits = fmt.Sprintf("the pod %s does not start: %s", pods[i].Name, why(&pods[i]))
@@ -97,6 +101,10 @@ func judge(j *batchv1.Job, pods []corev1.Pod, now time.Time) Outcome {
 		o.Result = task.Result{Error: failed, Reason: task.ReasonToolFailed}
 	}
 	return o
+}
+
+func running(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
 }
 
 // result is what the program has left as the pod's termination message. Where an init container has failed, that is its

@@ -145,6 +145,30 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestAddress: only a pod that runs is asked.
+func TestAddress(t *testing.T) {
+	pod := func(phase corev1.PodPhase, ip string, deleted bool) corev1.Pod {
+		p := corev1.Pod{Status: corev1.PodStatus{Phase: phase, PodIP: ip}}
+		if deleted {
+			p.DeletionTimestamp = new(metav1.Now())
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		pods []corev1.Pod
+		want string
+	}{
+		"it runs":             {[]corev1.Pod{pod(corev1.PodRunning, "10.0.0.7", false)}, "10.0.0.7"},
+		"it is starting":      {[]corev1.Pod{pod(corev1.PodPending, "10.0.0.7", false)}, ""},
+		"it has ended":        {[]corev1.Pod{pod(corev1.PodFailed, "10.0.0.7", false)}, ""},
+		"it is being deleted": {[]corev1.Pod{pod(corev1.PodRunning, "10.0.0.7", true)}, ""},
+	} {
+		if o := judge(&batchv1.Job{}, c.pods, time.Now()); o.Address != c.want {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
 // TestOf: a Job of an object of the same name that was there before counts for nothing, and neither does a pod of a Job
 // before.
 func TestOf(t *testing.T) {

@@ -210,13 +210,11 @@ func copySource(ctx context.Context, source *sql.DB, t task.External, p places) 
 	if err != nil {
 		return out, because(task.ReasonToolFailed, err)
 	}
-	o, began, said := options(t), time.Now(), time.Now()
-	o.Progress = func(at external.Progress) {
-		if time.Since(said) > tellEvery {
-			said = time.Now()
-			say("%s", at.Describe(time.Since(began)))
-		}
-	}
+	o, b := options(t), newBoard(time.Now())
+	o.Progress = b.set
+	serving, end := context.WithCancel(ctx)
+	defer end()
+	go b.serve(serving, task.CopiedDir)
 	r, err := external.Copy(ctx, source, target, o)
 	if err == nil && t.Follow {
 		err = external.SetPosition(ctx, target, r.GTID)

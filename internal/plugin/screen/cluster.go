@@ -21,6 +21,7 @@ func Cluster(c *v1alpha1.GaleraCluster, r *related.Report, s Style) string {
 	b.WriteString(noOperator(r, s))
 	b.WriteString(troubles(c, s))
 	b.WriteString(operation(c, s))
+	b.WriteString(copying(c, s))
 	b.WriteString(requests(c, s))
 	b.WriteString(findings(c, r, s))
 	if len(c.Status.Members) > 0 {
@@ -131,6 +132,25 @@ func operation(c *v1alpha1.GaleraCluster, s Style) string {
 		what += ", begins with " + o.BootstrapMember + " at " + o.Position
 	}
 	return "\n" + s.note(bold, "operation", what+", for "+s.since(o.StartedAt.Time))
+}
+
+// copying is how far the copy of another server is.
+func copying(c *v1alpha1.GaleraCluster, s Style) string {
+	if c.Status.Restore == nil || c.Status.Restore.Progress == nil {
+		return ""
+	}
+	p := c.Status.Restore.Progress
+	what := fmt.Sprintf("%d of about %d rows", p.Rows, p.ExpectedRows)
+	switch {
+	case p.ComparedTables > 0:
+		what = fmt.Sprintf("%d rows; compared %d of %d tables", p.Rows, p.ComparedTables, p.Tables)
+	case p.ExpectedRows > 0:
+		what = bar(float64(p.Rows)/float64(p.ExpectedRows)) + " " + what
+	}
+	if p.ETA != nil {
+		what += ", the last one about " + p.ETA.UTC().Format("15:04") + " UTC; all tables are compared then"
+	}
+	return "\n" + s.note(bold, "copy", what+" ("+s.since(p.ObservedAt.Time)+" ago)")
 }
 
 // requests are what people asked for and did not get yet, and what could not be met during the last hour.

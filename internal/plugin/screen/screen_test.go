@@ -166,6 +166,22 @@ var screens = map[string]func(Style) string{
 				"its agent does not answer"
 		}), nil, s)
 	},
+	"copying": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			set(c, v1alpha1.ConditionReady, metav1.ConditionFalse, "Restoring", "filling the volumes with a copy of the source")
+			c.Status.ReadyReplicas, c.Status.Members = 0, nil
+			c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreRestoring, Progress: &v1alpha1.CopyProgress{
+				Rows: 250_000, ExpectedRows: 1_000_000, Tables: 12, ETA: at(3 * time.Hour), Summary: "25%",
+				ObservedAt: *at(-7 * time.Second)}}
+		}), nil, s)
+	},
+	"comparing": func(s Style) string {
+		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
+			c.Status.Members = nil
+			c.Status.Restore = &v1alpha1.RestoreStatus{Phase: v1alpha1.RestoreRestoring, Progress: &v1alpha1.CopyProgress{
+				Rows: 990_000, ExpectedRows: 1_000_000, Tables: 12, ComparedTables: 5, ObservedAt: *at(-7 * time.Second)}}
+		}), nil, s)
+	},
 	"switching": func(s Style) string {
 		return Cluster(change(shop(3), func(c *v1alpha1.GaleraCluster) {
 			set(c, v1alpha1.ConditionReady, metav1.ConditionFalse, "Switching",

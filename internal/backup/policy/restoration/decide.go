@@ -51,6 +51,7 @@ func Decide(to *v1alpha1.GaleraClusterStatus, f Facts) Decision {
 		return finding(s, f)
 	case s.Phase == v1alpha1.RestoreRestoring:
 		d := restoring(s, f)
+		s.Progress = progress(s, f)
 		completeImport(to, f.Now)
 		return d
 	}

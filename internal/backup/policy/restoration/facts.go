@@ -32,6 +32,7 @@ type Facts struct {
 	Clone   Step
 	Find    outcome.Outcome
 	Members []outcome.Outcome // by ordinal
+	Copied  *task.Copied      // how far the Job is that copies another server; nil while it has not answered
 	Busy    map[string]bool   // members whose volume an earlier Job may still fill
 	Now     time.Time
 }
